@@ -1,0 +1,110 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { ApiError } from '../errors.ts';
+import type { AccessDirectory, KnownKey } from './directory.ts';
+import type { QuotaCounter } from './quota.ts';
+import { fullBucket, type TokenBucket, takeToken } from './token-bucket.ts';
+import { monthEndMs, monthStartMs } from './usage-plan.ts';
+
+/** Why a request was refused before its body was looked at. */
+export type Refusal = 'browser' | 'key' | 'rate' | 'quota';
+
+/** The IETF draft "RateLimit header fields for HTTP", plus `retry-after` where a limit was exceeded. */
+export type LimitHeaders = Record<string, string>;
+
+/**
+ * A browser sends `origin` with every POST and `sec-fetch-site` with everything. `sec-fetch-mode` alone is no
+ * proof: Node's fetch sends it.
+ */
+export function isFromBrowser(headers: IncomingHttpHeaders): boolean {
+	return headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
+}
+
+/** Decides by key, rate and quota whether a request may go on; needs only its headers. */
+export class Admission {
+	readonly #directory: AccessDirectory;
+	readonly #quota: QuotaCounter;
+	readonly #now: () => number;
+	readonly #monotonicMs: () => number;
+	readonly #onRefusal: (refusal: Refusal) => void;
+	readonly #buckets = new Map<string, TokenBucket>();
+
+	constructor(options: {
+		directory: AccessDirectory;
+		quota: QuotaCounter;
+		/** Milliseconds since 1970; decides the month. */
+		now: () => number;
+		/** A clock that never goes back; fills the buckets. */
+		monotonicMs: () => number;
+		onRefusal: (refusal: Refusal) => void;
+	}) {
+		this.#directory = options.directory;
+		this.#quota = options.quota;
+		this.#now = options.now;
+		this.#monotonicMs = options.monotonicMs;
+		this.#onRefusal = options.onRefusal;
+	}
+
+	/** @throws ApiError `forbidden`, the same for a browser and for every key that may not be used */
+	identify(headers: IncomingHttpHeaders): KnownKey {
+		if (isFromBrowser(headers)) throw this.#refuse('browser', new ApiError('forbidden'));
+		const key = this.#directory.key(headers['x-api-key']);
+		if (!key) throw this.#refuse('key', new ApiError('forbidden'));
+		return key;
+	}
+
+	/** @throws ApiError `rate_limit_exceeded` */
+	takeRate(key: KnownKey): void {
+		const nowMs = this.#monotonicMs();
+		const bucket = this.#buckets.get(key.id) ?? fullBucket(key.plan, nowMs);
+		const taken = takeToken(bucket, key.plan, nowMs);
+		this.#buckets.set(key.id, taken.bucket);
+		if (!taken.granted)
+			throw this.#refuse(
+				'rate',
+				new ApiError('rate_limit_exceeded', { headers: retryAfter(taken.retryAfterMs) }),
+			);
+	}
+
+	/**
+	 * @returns nothing, or a promise where the quota must be asked for
+	 * @throws ApiError `quota_exceeded`
+	 */
+	takeQuota(key: KnownKey): undefined | Promise<void> {
+		const taken = this.#quota.take(key.id, key.plan);
+		if (typeof taken !== 'boolean') return taken.then((granted) => this.#quotaTaken(granted));
+		this.#quotaTaken(taken);
+		return undefined;
+	}
+
+	#quotaTaken(granted: boolean): void {
+		if (granted) return;
+		const nowMs = this.#now();
+		const headers = retryAfter(monthEndMs(nowMs) - nowMs);
+		throw this.#refuse('quota', new ApiError('quota_exceeded', { headers }));
+	}
+
+	#refuse(refusal: Refusal, error: ApiError): ApiError {
+		this.#onRefusal(refusal);
+		return error;
+	}
+
+	/** The limits of a known key and what is left of them, for its answer. */
+	limitHeaders({ id, plan }: KnownKey): LimitHeaders {
+		const nowMs = this.#now();
+		const monthSeconds = (monthEndMs(nowMs) - monthStartMs(nowMs)) / 1000;
+		const untilMonthEnd = Math.ceil((monthEndMs(nowMs) - nowMs) / 1000);
+		const tokens = Math.floor(this.#buckets.get(id)?.tokens ?? plan.burst);
+		// `q` requests in `w` whole seconds: a rate of 0.5 a second is 1 in 2.
+		const windowSeconds = Math.max(1, Math.ceil(1 / plan.ratePerSecond));
+		const perWindow = Math.max(1, Math.floor(plan.ratePerSecond * windowSeconds));
+		return {
+			'ratelimit-policy': `"rate";q=${perWindow};w=${windowSeconds}, "quota";q=${plan.quotaPerMonth};w=${monthSeconds}`,
+			ratelimit: `"rate";r=${tokens};t=${windowSeconds}, "quota";r=${this.#quota.remaining(id, plan)};t=${untilMonthEnd}`,
+		};
+	}
+}
+
+/** Whole seconds, never 0: who waits that long is let in. */
+function retryAfter(ms: number): LimitHeaders {
+	return { 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) };
+}

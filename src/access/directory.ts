@@ -1,0 +1,74 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { AccessSnapshot, ControlStore } from '../store/control.ts';
+import { hashApiKey } from './api-key.ts';
+import type { UsagePlan } from './usage-plan.ts';
+
+/** Half of the second within which a change by the command line must be seen, less the time to read it. */
+const refreshEveryMs = 250;
+
+/** An API key that may be used. */
+export interface KnownKey {
+	readonly id: string;
+	readonly clientId: number;
+	readonly plan: UsagePlan;
+}
+
+/**
+ * The keys, plans and accounts of the control database, in memory: a request is admitted or refused without a
+ * query. Follows the control database's revision; while that cannot be read, the last known state holds.
+ */
+export class AccessDirectory {
+	readonly #control: ControlStore;
+	readonly #onTrouble: (error: unknown) => void;
+	#snapshot: AccessSnapshot;
+	#timer: NodeJS.Timeout | undefined;
+
+	private constructor(control: ControlStore, snapshot: AccessSnapshot, onTrouble: (error: unknown) => void) {
+		this.#control = control;
+		this.#snapshot = snapshot;
+		this.#onTrouble = onTrouble;
+		this.#refreshLater();
+	}
+
+	static async load(control: ControlStore, onTrouble: (error: unknown) => void): Promise<AccessDirectory> {
+		return new AccessDirectory(control, await control.accessSnapshot(), onTrouble);
+	}
+
+	/** The key that a request presents, if it is known and not revoked. */
+	key(presented: string | string[] | undefined): KnownKey | undefined {
+		if (typeof presented !== 'string' || presented === '') return undefined;
+		const hash = hashApiKey(presented);
+		const known = this.#snapshot.keys.get(hash);
+		// The map has compared hashes, which tells nothing about a key; this comparison takes the same time for all.
+		return known && timingSafeEqual(Buffer.from(known.hash), Buffer.from(hash)) ? known : undefined;
+	}
+
+	/** The account's number, where the client may write to it. */
+	accountId(aid: string, clientId: number): number | undefined {
+		const account = this.#snapshot.accounts.get(aid);
+		return account?.clientId === clientId ? account.id : undefined;
+	}
+
+	/** Reads the control database now, if it has changed. */
+	async refresh(): Promise<void> {
+		if ((await this.#control.revision()) !== this.#snapshot.revision)
+			this.#snapshot = await this.#control.accessSnapshot();
+	}
+
+	#refreshLater(): void {
+		this.#timer = setTimeout(async () => {
+			try {
+				await this.refresh();
+			} catch (error) {
+				this.#onTrouble(error);
+			}
+			if (this.#timer) this.#refreshLater();
+		}, refreshEveryMs);
+		this.#timer.unref();
+	}
+
+	stop(): void {
+		clearTimeout(this.#timer);
+		this.#timer = undefined;
+	}
+}

@@ -1,0 +1,260 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Type, { type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { Admission } from '../access/admission.ts';
+import type { AccessDirectory, KnownKey } from '../access/directory.ts';
+import { Deadline } from '../deadline.ts';
+import { ApiError } from '../errors.ts';
+import { sendError, sendJson, toApiError } from '../http/answer.ts';
+import { checkBodyHeaders, parseJson } from '../http/body.ts';
+import { describeErrors, describeSuccess } from '../http/openapi.ts';
+import { compileProblems, describeProblems } from '../http/problems.ts';
+import {
+	QueueFullError,
+	type ServingWriter,
+	StorageError,
+	type SubscriptionEvent,
+	type UploadOutcome,
+} from '../store/store.ts';
+
+const textRule = 'a string of 1 to 255 characters, without control characters or lone surrogates';
+
+/** With the `u` flag a pair of surrogates is one character, so the two classes match lone ones only. */
+const plainText = '^[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]*$';
+
+const text = (description: string, examples: string[]) =>
+	Type.String({
+		minLength: 1,
+		maxLength: 255,
+		pattern: plainText,
+		description,
+		examples,
+		'x-must-be': textRule,
+	});
+
+/** Empty and null stand for "not given", as clients that export from spreadsheets send them. */
+const optional = <Schema extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(
+	schema: Schema,
+	mustBe: string,
+	options: { description: string; examples: unknown[] },
+) => Type.Optional(Type.Union([schema, Type.Literal(''), Type.Null()], { ...options, 'x-must-be': mustBe }));
+
+const eventSchema = Type.Object(
+	{
+		tid: text('Transaction id. Keeps sales unique: of events with the same tid, the first is stored.', [
+			'order-1001',
+		]),
+		subid: text("Id of the subscription in the client's own system. May equal tid.", ['sub-77']),
+		cid: optional(Type.String({ minLength: 1, maxLength: 255, pattern: plainText }), textRule, {
+			description: 'Customer id. Links external and internal data. Null or empty: none.',
+			examples: ['customer-42'],
+		}),
+		evt: text('Type of the subscription event.', ['newsletter']),
+		rvn: optional(
+			Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }),
+			'an integer',
+			{ description: 'Revenue in British pence; negative for a refund. Null or empty: 0.', examples: [499] },
+		),
+	},
+	{ description: 'A subscription event.' },
+);
+
+const dataOptions = {
+	minItems: 1,
+	description: 'At most 30 subscription events, where the usage plan of the key does not say otherwise.',
+	'x-must-be': 'an array of at least one subscription event',
+};
+
+const uploadFields = {
+	aid: text('Account token of the client.', ['c-a-acme-uk']),
+	data: Type.Array(eventSchema, dataOptions),
+	simulate: Type.Optional(
+		Type.Boolean({
+			default: false,
+			description: 'Do everything but store. Counts toward the quota.',
+			'x-must-be': 'a boolean',
+		}),
+	),
+};
+
+const uploadSchema = Type.Object(uploadFields, {
+	description: 'Subscription events of one account. Unknown properties are ignored.',
+});
+
+const uploadCheck = Compile(uploadSchema);
+const accountCheck = Compile(uploadFields.aid);
+/** Of the request as a whole; those of its events are found one by one. */
+const uploadProblems = compileProblems(
+	Type.Object({ ...uploadFields, data: Type.Array(Type.Unknown(), dataOptions) }),
+);
+const eventProblems = compileProblems(eventSchema);
+
+type UploadBody = Static<typeof uploadSchema>;
+
+const storedBody = '{"message":"Subscription created successfully.","validationErrors":null}';
+const simulatedBody = '{"message":"Subscription simulated successfully.","validationErrors":null}';
+
+/** What a request of this operation carries from its admission to its answer. */
+interface AdmittedUpload {
+	readonly key: KnownKey;
+	readonly deadline: Deadline;
+}
+
+declare module 'fastify' {
+	interface FastifyRequest {
+		upload: AdmittedUpload | null;
+	}
+	interface FastifyContextConfig {
+		/** The operation's name in metrics and logs. */
+		operation?: string;
+	}
+}
+
+export interface SubscriptionOptions {
+	readonly admission: Admission;
+	readonly directory: AccessDirectory;
+	readonly writer: ServingWriter;
+	readonly now: () => number;
+	readonly onUpload: (aid: string, requestId: string, outcome: UploadOutcome, simulated: boolean) => void;
+}
+
+/** `POST /subscription`: uploads subscription events of one account (spec section 4.1). */
+export function subscription(app: FastifyInstance, options: SubscriptionOptions): void {
+	const { admission, directory, writer, now, onUpload } = options;
+	app.decorateRequest('upload', null);
+
+	/** Key, rate, quota, size and media type: decided before the body is read. */
+	function admit(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
+		try {
+			const key = admission.identify(request.headers);
+			const deadline = new Deadline(key.plan.timeoutMs, () =>
+				sendError(request, reply, new ApiError('timeout')),
+			);
+			request.upload = { key, deadline };
+			admission.takeRate(key);
+			const waiting = admission.takeQuota(key);
+			if (waiting) {
+				waiting.then(() => admitBody(request, reply), storeFailed).then(() => done(), done);
+				return;
+			}
+			admitBody(request, reply);
+			done();
+		} catch (error) {
+			done(error as Error);
+		}
+	}
+
+	function admitBody(request: FastifyRequest, reply: FastifyReply): void {
+		checkBodyHeaders(request.headers);
+		if (request.headers.expect !== undefined && !reply.sent) reply.raw.writeContinue();
+	}
+
+	async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+		const { key, deadline } = request.upload as AdmittedUpload;
+		const { aid, simulate, events, accountId } = readUpload(request.body as Buffer, key, directory);
+		const outcome = await writer
+			.storeSubscriptionEvents(accountId, { events, receivedAtMs: now(), simulate }, deadline)
+			.catch(storeFailed);
+		if (outcome === 'expired') throw new ApiError('timeout');
+		onUpload(aid, request.id, outcome, simulate);
+		reply.header('x-events-stored', outcome.stored);
+		reply.header('x-events-duplicate', outcome.duplicate);
+		sendJson(reply, simulate ? 200 : 201, simulate ? simulatedBody : storedBody);
+		return reply;
+	}
+
+	app.route({
+		method: 'POST',
+		url: '/subscription',
+		config: { operation: 'uploadSubscription' },
+		schema: {
+			operationId: 'uploadSubscription',
+			summary: 'Upload subscription events',
+			description:
+				'Stores subscription events of one account, all of a request or none. For servers, not for browsers. Any retry is safe.',
+			security: [{ apiKey: [] }],
+			body: uploadSchema,
+			response: {
+				201: describeSuccess('Stored, durably.', storedBody),
+				200: describeSuccess('Simulated: nothing is stored.', simulatedBody),
+				...describeErrors({
+					malformed_json: ['the body is empty'],
+					invalid_request: ['data[3].tid is required; data[7].rvn must be an integer'],
+					invalid_account: ['No account c-a-x is available to this API key.'],
+					forbidden: [],
+					payload_too_large: ['the body may have at most 262144 bytes'],
+					unsupported_media_type: ['content-type must be application/json, in UTF-8'],
+					rate_limit_exceeded: [],
+					quota_exceeded: [],
+					internal: ['the store failed; nothing is stored, retrying is safe'],
+					overloaded: [],
+					timeout: [],
+				}),
+			},
+		},
+		onRequest: admit,
+		onSend: (request, reply, payload, done) => {
+			const { upload } = request;
+			if (upload) {
+				upload.deadline.clear();
+				reply.headers(admission.limitHeaders(upload.key));
+			}
+			done(null, payload);
+		},
+		handler: handle,
+		errorHandler: (error, request, reply) => sendError(request, reply, toApiError(error)),
+	});
+}
+
+/** @throws ApiError for whatever the store threw */
+function storeFailed(error: unknown): never {
+	if (error instanceof ApiError) throw error;
+	if (error instanceof QueueFullError) throw new ApiError('overloaded', { headers: { 'retry-after': '1' } });
+	const detail =
+		error instanceof StorageError && error.message.startsWith('outcome unknown')
+			? error.message
+			: 'the store failed; nothing is stored, retrying is safe';
+	throw new ApiError('internal', { detail, cause: error });
+}
+
+/**
+ * A body's upload: the JSON, then the account, then all rows.
+ * @throws ApiError `malformed_json`, `invalid_account`, `invalid_request`
+ */
+function readUpload(
+	bytes: Buffer | undefined,
+	key: KnownKey,
+	directory: AccessDirectory,
+): { aid: string; accountId: number; simulate: boolean; events: SubscriptionEvent[] } {
+	const body = parseJson(bytes ?? Buffer.alloc(0));
+	const aid = typeof body === 'object' && body !== null && 'aid' in body ? body.aid : undefined;
+	const accountId = accountCheck.Check(aid) ? directory.accountId(aid, key.clientId) : undefined;
+	if (accountId === undefined && accountCheck.Check(aid))
+		throw new ApiError('invalid_account', { detail: `No account ${aid} is available to this API key.` });
+	if (accountId === undefined || !uploadCheck.Check(body) || body.data.length > key.plan.maxEvents)
+		throw new ApiError('invalid_request', {
+			detail: describeProblems(findProblems(body, key.plan.maxEvents)),
+		});
+	return {
+		aid: body.aid,
+		accountId,
+		simulate: body.simulate ?? false,
+		events: body.data.map(toEvent),
+	};
+}
+
+function toEvent({ tid, subid, cid, evt, rvn }: UploadBody['data'][number]): SubscriptionEvent {
+	return { tid, subid, cid: cid || null, evt, rvn: rvn || 0 };
+}
+
+function findProblems(body: unknown, maxEvents: number): string[] {
+	const problems = uploadProblems(body, '');
+	const data = (body as { data?: unknown } | null)?.data;
+	if (!Array.isArray(data)) return problems;
+	if (data.length > maxEvents)
+		problems.push(`data must have at most ${maxEvents} objects, it has ${data.length}`);
+	data.forEach((event, index) => {
+		problems.push(...eventProblems(event, `data[${index}]`));
+	});
+	return problems;
+}

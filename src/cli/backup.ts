@@ -1,0 +1,27 @@
+import { Command } from 'commander';
+import { databaseOption, jsonOption } from '../config.ts';
+import { type CommonOptions, printJson, printLine, withStore } from './output.ts';
+
+export function backupCommand(): Command {
+	return new Command('backup')
+		.summary('copy everything into a new folder, while servers go on')
+		.description(
+			`Copy the control database and every account's into DIR, which must be empty or not there; it appears when the
+copy is complete and on disk. Servers go on meanwhile. To restore, stop the server and start it on the copy:
+  caskade serve --database sqlite:DIR`,
+		)
+		.argument('<dir>', 'the new folder')
+		.addOption(databaseOption())
+		.addOption(jsonOption())
+		.action((dir: string, options: CommonOptions) =>
+			withStore(options, async (store) => {
+				const copies: { database: string; bytes: number }[] = [];
+				await store.backup(dir, (copy) => {
+					copies.push(copy);
+					if (!options.json) printLine(`${copy.database}: ${copy.bytes} bytes`);
+				});
+				if (options.json) printJson({ dir, databases: copies });
+				else printLine(`Backup complete in ${dir}.`);
+			}),
+		);
+}

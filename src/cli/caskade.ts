@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command, CommanderError } from 'commander';
+import { addEnvironmentTwins } from '../config.ts';
+import { accountCommand } from './account.ts';
+import { backupCommand } from './backup.ts';
+import { doctorCommand } from './doctor.ts';
+import { eventsCommand } from './events.ts';
+import { keyCommand } from './key.ts';
+import { migrateCommand } from './migrate.ts';
+import { planCommand } from './plan.ts';
+import { serveCommand } from './serve.ts';
+import { usageCommand } from './usage.ts';
+
+const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
+
+function program(): Command {
+	const command = new Command('caskade')
+		.description(
+			`Caskade stores the subscription events that clients upload, and serves it all from one folder.
+
+A client owns accounts and API keys. An account (c-a-acme-uk) has a database of its own. A key is tied to a
+usage plan, which holds its limits, and may write to the accounts of its client.
+
+To let a client upload:
+  caskade account create c-a-acme-uk --client acme
+  caskade key issue --client acme
+  caskade serve
+
+What a command changes, running servers know within a second. Commands may run while a server runs.`,
+		)
+		.version(version)
+		.configureHelp({ showGlobalOptions: true })
+		.showHelpAfterError('(add --help to see what the command takes)')
+		.addCommand(serveCommand())
+		.addCommand(accountCommand())
+		.addCommand(planCommand())
+		.addCommand(keyCommand())
+		.addCommand(usageCommand())
+		.addCommand(eventsCommand())
+		.addCommand(backupCommand())
+		.addCommand(migrateCommand())
+		.addCommand(doctorCommand());
+	return addEnvironmentTwins(command);
+}
+
+/** Runs a command line. Errors go to standard error in one sentence, and the exit code is 1. */
+export async function run(argv: readonly string[]): Promise<void> {
+	// A reader that has seen enough (`caskade events … | head`) is no error.
+	process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+		if (error.code === 'EPIPE') process.exit(0);
+		throw error;
+	});
+	try {
+		await program().parseAsync([...argv]);
+	} catch (error) {
+		if (error instanceof CommanderError) {
+			process.exitCode = error.exitCode;
+			return;
+		}
+		process.stderr.write(`caskade: ${sentence(error)}\n`);
+		process.exitCode = 1;
+	}
+}
+
+function sentence(error: unknown): string {
+	const { code, path, message } = error as NodeJS.ErrnoException;
+	if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return `No permission to use ${path}.`;
+	if (code === 'ENOTDIR' || code === 'EEXIST') return `${path} is not a folder.`;
+	return message ?? String(error);
+}

@@ -1,0 +1,54 @@
+import { Command } from 'commander';
+import { standardPlan } from '../access/usage-plan.ts';
+import { databaseOption, jsonOption } from '../config.ts';
+import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
+
+export function keyCommand(): Command {
+	const command = new Command('key').summary('issue, list, revoke API keys').description(
+		`API keys: what a client's back end sends in the x-api-key header. A key is shown once, when it is issued; only
+its SHA-256 is stored. To rotate a key, issue a second one, move the client to it, revoke the first.`,
+	);
+	command
+		.command('issue')
+		.summary('issue a key to a client')
+		.description('Issue a key to a client. The key is printed this once; nobody can show it again.')
+		.requiredOption('--client <name>', 'the client')
+		.option('--plan <name>', 'the usage plan that the key is tied to', standardPlan.name)
+		.addOption(databaseOption())
+		.addOption(jsonOption())
+		.action((options: CommonOptions & { client: string; plan: string }) =>
+			withStore(options, async (store) => {
+				const issued = await store.control.issueKey(options.client, options.plan);
+				if (options.json) return printJson(issued);
+				printRecord(issued);
+				printLine('Keep the key now; it cannot be shown again.');
+			}),
+		);
+	command
+		.command('list')
+		.summary('list keys, without the keys themselves')
+		.addOption(databaseOption())
+		.addOption(jsonOption())
+		.action((options: CommonOptions) =>
+			withStore(options, async (store) => {
+				const keys = await store.control.keys();
+				if (options.json) printJson(keys);
+				else printTable(keys, "No keys yet; 'caskade key issue --client NAME' makes one.");
+			}),
+		);
+	command
+		.command('revoke')
+		.summary('refuse a key from now on')
+		.description('Refuse a key from now on, within a second on running servers. It cannot be undone.')
+		.argument('<id>', "the key's id, as 'caskade key list' shows it")
+		.addOption(databaseOption())
+		.addOption(jsonOption())
+		.action((id: string, options: CommonOptions) =>
+			withStore(options, async (store) => {
+				const revoked = await store.control.revokeKey(id);
+				if (options.json) printJson(revoked);
+				else printRecord({ ...revoked });
+			}),
+		);
+	return command;
+}

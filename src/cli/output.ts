@@ -1,0 +1,60 @@
+import { openStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
+
+/** Options that every command has. */
+export interface CommonOptions {
+	readonly database: string;
+	readonly json?: boolean;
+}
+
+/** Opens the store for one command and closes it after. */
+export async function withStore<T>(options: CommonOptions, fn: (store: Store) => Promise<T>): Promise<T> {
+	const store = await openStore(options.database);
+	try {
+		return await fn(store);
+	} finally {
+		await store.close();
+	}
+}
+
+export function printLine(line: string): void {
+	process.stdout.write(`${line}\n`);
+}
+
+export function printJson(value: unknown): void {
+	printLine(JSON.stringify(value, null, 2));
+}
+
+type Cell = string | number | boolean | null;
+
+/** One object: a line for each property. */
+export function printRecord(record: Readonly<Record<string, unknown>>): void {
+	const width = Math.max(...Object.keys(record).map((name) => name.length));
+	for (const [name, value] of Object.entries(record)) printLine(`${name.padEnd(width)}  ${show(value)}`);
+}
+
+/** Objects of the same shape: a table with a heading; `empty` where there are none. */
+export function printTable<Row extends object>(rows: readonly Row[], empty: string): void {
+	const first = rows[0];
+	if (!first) {
+		printLine(empty);
+		return;
+	}
+	const columns = Object.keys(first) as (keyof Row & string)[];
+	const numeric = new Set(columns.filter((column) => rows.every((row) => typeof row[column] === 'number')));
+	const lines = [columns, ...rows.map((row) => columns.map((column) => show(row[column])))];
+	const widths = columns.map((_, index) => Math.max(...lines.map((line) => (line[index] as string).length)));
+	for (const line of lines) {
+		const cells = line.map((cell, index) => {
+			const width = widths[index] as number;
+			return numeric.has(columns[index] as keyof Row & string) ? cell.padStart(width) : cell.padEnd(width);
+		});
+		printLine(cells.join('  ').trimEnd());
+	}
+}
+
+function show(value: unknown): string {
+	if (value === null || value === undefined) return '-';
+	if (Array.isArray(value)) return value.join(' ') || '-';
+	return String(value as Cell);
+}

@@ -1,0 +1,84 @@
+import { Command, Option } from 'commander';
+import { standardPlan, type UsagePlan } from '../access/usage-plan.ts';
+import { databaseOption, jsonOption, positiveNumber, wholeNumber } from '../config.ts';
+import { plainName } from './account.ts';
+import { type CommonOptions, printJson, printRecord, printTable, withStore } from './output.ts';
+
+interface PlanFlags {
+	readonly rate?: number;
+	readonly burst?: number;
+	readonly quota?: number;
+	readonly timeoutMs?: number;
+	readonly maxEvents?: number;
+}
+
+const planOptions = () => [
+	new Option('--rate <number>', 'requests per second that flow in').argParser(positiveNumber(1_000_000)),
+	new Option('--burst <number>', 'requests that can be saved up').argParser(wholeNumber(1, 1_000_000)),
+	new Option('--quota <number>', 'requests per calendar month (UTC), a hard limit').argParser(
+		wholeNumber(0, Number.MAX_SAFE_INTEGER),
+	),
+	new Option('--timeout-ms <number>', 'time that a request may take').argParser(wholeNumber(1, 600_000)),
+	new Option('--max-events <number>', 'objects in data of one request').argParser(wholeNumber(1, 1000)),
+];
+
+/** The plan with what the flags say changed. */
+function withFlags(plan: UsagePlan, flags: PlanFlags): UsagePlan {
+	return {
+		name: plan.name,
+		ratePerSecond: flags.rate ?? plan.ratePerSecond,
+		burst: flags.burst ?? plan.burst,
+		quotaPerMonth: flags.quota ?? plan.quotaPerMonth,
+		timeoutMs: flags.timeoutMs ?? plan.timeoutMs,
+		maxEvents: flags.maxEvents ?? plan.maxEvents,
+	};
+}
+
+function show(plan: UsagePlan, options: CommonOptions): void {
+	if (options.json) printJson(plan);
+	else printRecord({ ...plan });
+}
+
+export function planCommand(): Command {
+	const command = new Command('plan').summary('create, update, list usage plans').description(
+		`Usage plans: the limits that keys are tied to. 'standard' is always there: 10 requests per second, burst 1,
+1,000,000 requests per month, 5 s and 30 events per request.`,
+	);
+	const create = command
+		.command('create')
+		.summary('add a plan')
+		.description("Add a plan. What is left out is as in 'standard'.")
+		.argument('<name>', 'name of the plan', plainName);
+	const update = command
+		.command('update')
+		.summary('change a plan for all keys tied to it')
+		.description('Change a plan for all keys that are tied to it. What is left out stays.')
+		.argument('<name>', 'name of the plan');
+	for (const subcommand of [create, update]) {
+		for (const option of planOptions()) subcommand.addOption(option);
+		subcommand.addOption(databaseOption()).addOption(jsonOption());
+	}
+	create.action((name: string, options: CommonOptions & PlanFlags) =>
+		withStore(options, async (store) =>
+			show(await store.control.createPlan(withFlags({ ...standardPlan, name }, options)), options),
+		),
+	);
+	update.action((name: string, options: CommonOptions & PlanFlags) =>
+		withStore(options, async (store) =>
+			show(await store.control.updatePlan(withFlags(await store.control.plan(name), options)), options),
+		),
+	);
+	command
+		.command('list')
+		.summary('list plans')
+		.addOption(databaseOption())
+		.addOption(jsonOption())
+		.action((options: CommonOptions) =>
+			withStore(options, async (store) => {
+				const plans = await store.control.plans();
+				if (options.json) printJson(plans);
+				else printTable(plans, 'No plans.');
+			}),
+		);
+	return command;
+}

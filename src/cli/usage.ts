@@ -1,0 +1,23 @@
+import { Command } from 'commander';
+import { databaseOption, jsonOption } from '../config.ts';
+import { type CommonOptions, printJson, printTable, withStore } from './output.ts';
+
+export function usageCommand(): Command {
+	return new Command('usage')
+		.summary("show how much of each key's monthly quota is used")
+		.description(
+			`Show each key's use of this month's quota: the requests admitted, whatever their answer, simulated ones
+included. A running server reports what it has admitted five times a second. After a crash, up to 75 requests
+of a key count as used that were not.`,
+		)
+		.option('--client <name>', "only this client's keys")
+		.addOption(databaseOption())
+		.addOption(jsonOption())
+		.action((options: CommonOptions & { client?: string }) =>
+			withStore(options, async (store) => {
+				const usage = await store.control.usage(options.client);
+				if (options.json) printJson(usage);
+				else printTable(usage, "No keys yet; 'caskade key issue --client NAME' makes one.");
+			}),
+		);
+}

@@ -1,0 +1,151 @@
+/**
+ * Every error the service answers with. `docs/errors.md` lists the same; a test compares the two.
+ *
+ * `message` and `validationErrors` are the body's fields; `undefined` for `validationErrors` leaves the field
+ * out, as spec section 7 shows for some bodies. `detail` says which field of the body an error's own text goes to.
+ */
+interface ErrorEntry {
+	readonly status: number;
+	readonly message: string;
+	readonly validationErrors: string | null | undefined;
+	readonly detail?: 'message' | 'validationErrors';
+	readonly when: string;
+}
+
+export const errorTable = {
+	bad_request: {
+		status: 400,
+		message: 'Bad request.',
+		validationErrors: null,
+		detail: 'validationErrors',
+		when: 'The request is not well-formed HTTP, or its body ended before its length.',
+	},
+	malformed_json: {
+		status: 400,
+		message: 'Malformed JSON.',
+		validationErrors: null,
+		detail: 'validationErrors',
+		when: 'The body is empty, not UTF-8, or not JSON.',
+	},
+	invalid_request: {
+		status: 400,
+		message: 'Error inserting subscription.',
+		validationErrors: null,
+		detail: 'validationErrors',
+		when: 'A field is missing, empty, too long or of the wrong type; the text names every one.',
+	},
+	invalid_account: {
+		status: 400,
+		message: 'Invalid account',
+		validationErrors: 'Invalid account',
+		detail: 'message',
+		when: 'The account is unknown, disabled, or of another client.',
+	},
+	forbidden: {
+		status: 403,
+		message: 'Forbidden',
+		validationErrors: null,
+		when: 'The API key is missing, unknown or revoked, or the request comes from a browser.',
+	},
+	not_found: {
+		status: 404,
+		message: 'Not found.',
+		validationErrors: null,
+		when: 'There is nothing at this path.',
+	},
+	method_not_allowed: {
+		status: 405,
+		message: 'Method not allowed.',
+		validationErrors: null,
+		when: 'The path exists, with the methods that the `allow` header names.',
+	},
+	request_timeout: {
+		status: 408,
+		message: 'Request timeout.',
+		validationErrors: null,
+		when: 'The request line and headers did not arrive in time.',
+	},
+	payload_too_large: {
+		status: 413,
+		message: 'Payload too large.',
+		validationErrors: null,
+		detail: 'validationErrors',
+		when: 'The body is over 256 KiB.',
+	},
+	unsupported_media_type: {
+		status: 415,
+		message: 'Unsupported media type.',
+		validationErrors: null,
+		detail: 'validationErrors',
+		when: 'The body is not `application/json` in UTF-8, or is compressed.',
+	},
+	rate_limit_exceeded: {
+		status: 429,
+		message: 'Rate limit exceeded.',
+		validationErrors: null,
+		when: 'More requests than the rate and burst of the usage plan; `retry-after` says when to try again.',
+	},
+	quota_exceeded: {
+		status: 429,
+		message: 'Too Many Requests',
+		validationErrors: undefined,
+		when: 'The monthly quota of the usage plan is used up; `retry-after` leads to the first of the next month, 00:00 UTC.',
+	},
+	headers_too_large: {
+		status: 431,
+		message: 'Request header fields too large.',
+		validationErrors: null,
+		when: 'The request line and headers are over 16 KiB.',
+	},
+	internal: {
+		status: 500,
+		message: 'Internal server error.',
+		validationErrors: null,
+		detail: 'validationErrors',
+		when: 'The store failed, or the service has a defect. Nothing of the request is stored, unless the text says that the outcome is unknown; retrying is safe.',
+	},
+	overloaded: {
+		status: 503,
+		message: 'Service unavailable.',
+		validationErrors: null,
+		when: 'More uploads wait to be stored than the queue holds; `retry-after` says when to try again.',
+	},
+	timeout: {
+		status: 504,
+		message: 'Endpoint request timed out',
+		validationErrors: undefined,
+		when: 'The request took longer than the timeout of the usage plan, the arrival of its body included.',
+	},
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+/** The error's body as JSON text. `detail` must be fit for the client: no SQL, path, key, cask or `cid`. */
+export function errorBody(code: ErrorCode, detail?: string): string {
+	const entry: ErrorEntry = errorTable[code];
+	const body = { message: entry.message, validationErrors: entry.validationErrors };
+	if (detail !== undefined && entry.detail) body[entry.detail] = detail;
+	return JSON.stringify(body);
+}
+
+/** An error with an entry of the table; thrown anywhere under a request, it becomes the answer. */
+export class ApiError extends Error {
+	readonly code: ErrorCode;
+	readonly detail: string | undefined;
+	readonly headers: Readonly<Record<string, string>>;
+
+	constructor(
+		code: ErrorCode,
+		options: { detail?: string; headers?: Record<string, string>; cause?: unknown } = {},
+	) {
+		super(options.detail ?? errorTable[code].message, { cause: options.cause });
+		this.name = 'ApiError';
+		this.code = code;
+		this.detail = options.detail;
+		this.headers = options.headers ?? {};
+	}
+
+	get status(): number {
+		return errorTable[this.code].status;
+	}
+}

@@ -1,0 +1,90 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ApiError, type ErrorCode, errorBody } from '../errors.ts';
+import { payloadTooLarge } from './body.ts';
+
+export const jsonType = 'application/json; charset=utf-8';
+
+/** Sends a body that is JSON text already. */
+export function sendJson(reply: FastifyReply, status: number, body: string): void {
+	reply.code(status).header('content-type', jsonType).send(body);
+}
+
+/** Sends an entry of the error table, and keeps whatever is left of the request's body from costing much. */
+export function sendError(request: FastifyRequest, reply: FastifyReply, error: ApiError): void {
+	if (reply.sent) return;
+	if (!request.raw.complete) discardBody(request);
+	reply.removeHeader('connection');
+	reply.headers(error.headers);
+	sendJson(reply, error.status, errorBody(error.code, error.detail));
+}
+
+/** What the framework itself refuses, as an entry of the table. */
+const frameworkErrors: Readonly<Record<string, () => ApiError>> = {
+	FST_ERR_CTP_BODY_TOO_LARGE: payloadTooLarge,
+	FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => badRequest('the body is not as long as content-length says'),
+	FST_ERR_BAD_URL: () => badRequest('the path is not a valid URL path'),
+	FST_ERR_MAX_PARAM_LENGTH: () => new ApiError('not_found'),
+	ECONNRESET: () => badRequest('the connection ended before the body did'),
+};
+
+function badRequest(detail: string): ApiError {
+	return new ApiError('bad_request', { detail });
+}
+
+/** The answer to whatever was thrown under a request. An error that nobody foresaw tells the client nothing. */
+export function toApiError(error: unknown): ApiError {
+	if (error instanceof ApiError) return error;
+	const code = (error as { code?: unknown } | null)?.code;
+	const known = typeof code === 'string' ? frameworkErrors[code] : undefined;
+	return known?.() ?? new ApiError('internal', { detail: 'unexpected error', cause: error });
+}
+
+const lingerBytes = 1024 * 1024;
+const lingerMs = 1000;
+
+/**
+ * The answer goes out before the body is in. Closing at once would reset the connection, and the client might never
+ * read the answer; so the body is thrown away for a while, and then the connection is closed.
+ */
+function discardBody(request: FastifyRequest): void {
+	const { raw } = request;
+	let bytes = 0;
+	const close = () => raw.socket.destroy();
+	const timer = setTimeout(close, lingerMs);
+	raw.on('data', (chunk: Buffer) => {
+		bytes += chunk.length;
+		if (bytes > lingerBytes) close();
+	});
+	raw.once('close', () => clearTimeout(timer));
+	raw.once('end', () => clearTimeout(timer));
+}
+
+/** HTTP that Node could not parse has no request and no reply, only a socket. */
+export function answerClientError(
+	code: string | undefined,
+	requestId: string,
+): { status: number; text: string } {
+	const errors: Readonly<Record<string, ErrorCode>> = {
+		HPE_HEADER_OVERFLOW: 'headers_too_large',
+		ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
+	};
+	const error = new ApiError(errors[code ?? ''] ?? 'bad_request');
+	const body = errorBody(error.code);
+	const statusTexts: Readonly<Record<number, string>> = {
+		400: 'Bad Request',
+		408: 'Request Timeout',
+		431: 'Request Header Fields Too Large',
+	};
+	return {
+		status: error.status,
+		text: [
+			`HTTP/1.1 ${error.status} ${statusTexts[error.status]}`,
+			`content-type: ${jsonType}`,
+			`content-length: ${Buffer.byteLength(body)}`,
+			`x-request-id: ${requestId}`,
+			'connection: close',
+			'',
+			body,
+		].join('\r\n'),
+	};
+}

@@ -1,0 +1,68 @@
+import { isUtf8 } from 'node:buffer';
+import { ApiError } from '../errors.ts';
+
+/** Largest body of a request, in bytes. */
+export const bodyLimitBytes = 256 * 1024;
+
+/**
+ * Checks what the headers say of the body, before any of it is read.
+ * @throws ApiError `payload_too_large`, `unsupported_media_type`
+ */
+export function checkBodyHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): void {
+	if (Number(headers['content-length']) > bodyLimitBytes) throw payloadTooLarge();
+	if (!isJsonInUtf8(headers['content-type']))
+		throw new ApiError('unsupported_media_type', {
+			detail: 'content-type must be application/json, in UTF-8',
+		});
+	const encoding = headers['content-encoding'];
+	if (encoding !== undefined && encoding !== 'identity')
+		throw new ApiError('unsupported_media_type', {
+			detail: 'the body must not be compressed: leave content-encoding out',
+			headers: { 'accept-encoding': 'identity' },
+		});
+}
+
+export function payloadTooLarge(): ApiError {
+	return new ApiError('payload_too_large', { detail: `the body may have at most ${bodyLimitBytes} bytes` });
+}
+
+/** `application/json`, with no charset or with UTF-8; other parameters mean nothing and are ignored. */
+function isJsonInUtf8(contentType: string | string[] | undefined): boolean {
+	if (contentType === 'application/json') return true;
+	if (typeof contentType !== 'string') return false;
+	const [mediaType, ...parameters] = contentType.toLowerCase().split(';');
+	if (mediaType?.trim() !== 'application/json') return false;
+	return parameters.every((parameter) => {
+		const [name, value] = parameter.split('=');
+		return name?.trim() !== 'charset' || /^\s*"?utf-?8"?\s*$/.test(value ?? '');
+	});
+}
+
+/**
+ * The JSON value of a body. A byte order mark is skipped, as RFC 8259 allows; of a name that comes twice in an
+ * object, the last counts.
+ * @throws ApiError `malformed_json`, which says why without showing the body
+ */
+export function parseJson(body: Buffer): unknown {
+	if (body.length === 0) throw malformed('the body is empty');
+	if (!isUtf8(body)) throw malformed('the body is not UTF-8');
+	const text = body.toString('utf8', hasByteOrderMark(body) ? 3 : 0);
+	try {
+		return JSON.parse(text);
+	} catch (error) {
+		throw malformed(withoutExcerpt((error as SyntaxError).message));
+	}
+}
+
+function hasByteOrderMark(body: Buffer): boolean {
+	return body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
+}
+
+function malformed(detail: string): ApiError {
+	return new ApiError('malformed_json', { detail });
+}
+
+/** The parser's message, without the piece of the body that it shows: that may be somebody's customer id. */
+function withoutExcerpt(message: string): string {
+	return message.replace(/(^Unexpected token) .*$/s, '$1 in JSON').slice(0, 200);
+}

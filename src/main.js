@@ -1,0 +1,18 @@
+#!/usr/bin/env node
+// Plain JavaScript on purpose: a Node too old to run TypeScript must still be able to say so.
+// (`main.ts` is a link to this file, so that `node src/main.ts` says it too.)
+import process from 'node:process';
+
+const oldestMajor = 26;
+
+if (Number.parseInt(process.versions.node, 10) < oldestMajor) {
+	process.stderr.write(
+		`caskade: Node ${process.versions.node} is too old, Caskade needs Node ${oldestMajor} or newer: use 'npm start' or 'npm run -s caskade -- …' after 'npm ci', they bring their own.\n`,
+	);
+	process.exitCode = 1;
+} else {
+	const { enableCompileCache } = await import('node:module');
+	enableCompileCache();
+	const { run } = await import('./cli/caskade.ts');
+	await run(process.argv);
+}

@@ -1,0 +1,103 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { AccessDirectory } from './access/directory.ts';
+import { QuotaCounter } from './access/quota.ts';
+import { buildApp } from './app.ts';
+import type { ServeSettings } from './config.ts';
+import type { Log } from './log.ts';
+import { Metrics } from './metrics.ts';
+import { OperatorError, type Store } from './store/store.ts';
+
+export interface RunningServer {
+	/** As `http://127.0.0.1:8080`. */
+	readonly url: string;
+	readonly directory: AccessDirectory;
+	/** Stops accepting, answers what is in flight, closes everything. Calling it again gives the same promise. */
+	stop(): Promise<void>;
+}
+
+type ListenSettings = Pick<ServeSettings, 'host' | 'port' | 'behindProxy' | 'metricsHost' | 'metricsPort'>;
+
+/**
+ * Starts serving a store; closes the store when it stops.
+ * @param onDeath nothing can be stored any more; the process should end
+ * @throws OperatorError where the store or a port is taken, or the address needs TLS
+ */
+export async function startServer(
+	store: Store,
+	settings: ListenSettings,
+	log: Log,
+	onDeath: (error: Error) => void,
+	now: () => number = Date.now,
+): Promise<RunningServer> {
+	requireSafeAddress(settings);
+	const metrics = new Metrics();
+	const writer = await store.startWriting({
+		onCommit: (group) => metrics.committed(group),
+		onTrouble: (database, reason) => {
+			metrics.storeFailures.inc();
+			log.error({ database, reason }, 'store trouble');
+		},
+		onDeath,
+	});
+	metrics.watchQueue(() => writer.queueDepth);
+	const onControlTrouble = (error: unknown) =>
+		log.error({ reason: error instanceof Error ? error.message : String(error) }, 'control database trouble');
+	const directory = await AccessDirectory.load(store.control, onControlTrouble);
+	const quota = new QuotaCounter(writer, now, onControlTrouble);
+	let draining = false;
+	let metricsServer: Server | undefined;
+	const app = await buildApp({ directory, quota, writer, metrics, log, now, isDraining: () => draining });
+
+	const shutDown = async () => {
+		draining = true;
+		await app.close();
+		metricsServer?.close();
+		metricsServer?.closeAllConnections();
+		directory.stop();
+		await quota.stop();
+		await writer.stop();
+		await store.close();
+	};
+	let stopped: Promise<void> | undefined;
+	const stop = () => {
+		stopped ??= shutDown();
+		return stopped;
+	};
+
+	try {
+		await app
+			.listen({ host: settings.host, port: settings.port })
+			.catch(portTrouble(settings.host, settings.port, '--port'));
+		if (settings.metricsPort !== undefined)
+			metricsServer = await metrics
+				.listen(settings.metricsHost, settings.metricsPort)
+				.catch(portTrouble(settings.metricsHost, settings.metricsPort, '--metrics-port'));
+	} catch (error) {
+		await stop();
+		throw error;
+	}
+	const { address, port, family } = app.server.address() as AddressInfo;
+	return { url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`, directory, stop };
+}
+
+/** API keys must not cross a network in the clear. */
+function requireSafeAddress({ host, behindProxy }: ListenSettings): void {
+	const isLoopback = host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+	if (!isLoopback && !behindProxy)
+		throw new OperatorError(
+			`--host ${host} would take API keys without TLS; put a proxy that ends TLS in front and say --behind-proxy, or listen on 127.0.0.1.`,
+		);
+}
+
+function portTrouble(host: string, port: number, flag: string): (error: NodeJS.ErrnoException) => never {
+	return (error) => {
+		const reasons: Readonly<Record<string, string>> = {
+			EADDRINUSE: `Port ${port} on ${host} is in use; choose another with ${flag}.`,
+			EACCES: `Port ${port} needs more rights than this process has; choose one over 1023 with ${flag}.`,
+			EADDRNOTAVAIL: `${host} is no address of this machine.`,
+			ENOTFOUND: `${host} is no address of this machine.`,
+		};
+		throw new OperatorError(reasons[error.code ?? ''] ?? error.message, { cause: error });
+	};
+}

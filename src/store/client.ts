@@ -1,0 +1,61 @@
+import type { Kysely } from 'kysely';
+import type { SubscriptionEvent } from './store.ts';
+
+/** The tables of an account's database; see `migrations/client/`. */
+export interface ClientTables {
+	subscription_event: {
+		id: number;
+		tid: string;
+		subid: string;
+		cid: string | null;
+		evt: string;
+		rvn: number;
+		received_at: number;
+	};
+}
+
+export interface StoredSubscriptionEvent extends SubscriptionEvent {
+	/** ISO 8601, UTC. */
+	readonly receivedAt: string;
+}
+
+const pageRows = 1000;
+
+/** Reads of one account's database. */
+export class ClientReader {
+	readonly #database: Kysely<ClientTables>;
+
+	constructor(database: Kysely<ClientTables>) {
+		this.#database = database;
+	}
+
+	/** Stored events in order of arrival, a page at a time. */
+	async *subscriptionEvents(
+		filter: { tid?: string | undefined } = {},
+	): AsyncIterable<StoredSubscriptionEvent> {
+		let after = 0;
+		for (;;) {
+			let query = this.#database
+				.selectFrom('subscription_event')
+				.selectAll()
+				.where('id', '>', after)
+				.orderBy('id')
+				.limit(pageRows);
+			if (filter.tid !== undefined) query = query.where('tid', '=', filter.tid);
+			const rows = await query.execute();
+			for (const { id, received_at, ...event } of rows) {
+				after = id;
+				yield { ...event, receivedAt: new Date(received_at).toISOString() };
+			}
+			if (rows.length < pageRows) return;
+		}
+	}
+
+	async countSubscriptionEvents(): Promise<number> {
+		const row = await this.#database
+			.selectFrom('subscription_event')
+			.select(({ fn }) => fn.countAll<number>().as('count'))
+			.executeTakeFirstOrThrow();
+		return Number(row.count);
+	}
+}

@@ -1,0 +1,71 @@
+import {
+	closeSync,
+	existsSync,
+	fsyncSync,
+	mkdirSync,
+	openSync,
+	readdirSync,
+	renameSync,
+	rmSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
+import { OperatorError } from '../store.ts';
+import { openDatabase } from './connection.ts';
+import { DataFolder } from './data-folder.ts';
+
+/**
+ * Copies the control database and then every account's into `target`, which becomes a data folder of its own.
+ * Each copy is one consistent moment of its database; servers go on meanwhile. Either `target` is complete or it
+ * is not there.
+ * @throws OperatorError where `target` exists and is not empty
+ */
+export function copyDatabases(
+	folder: DataFolder,
+	target: string,
+	accounts: readonly { id: number; aid: string }[],
+	copied: (step: { database: string; path: string }) => void,
+): void {
+	if (existsSync(target) && readdirSync(target).length > 0)
+		throw new OperatorError(`${target} is not empty; name a new folder for the backup.`);
+	const partial = new DataFolder(`${target.replace(/\/+$/, '')}.partial`);
+	rmSync(partial.path, { recursive: true, force: true });
+	partial.create();
+	const copies = [
+		{ database: 'control', from: folder.controlPath, to: partial.controlPath },
+		...accounts.map(({ id, aid }) => ({
+			database: aid,
+			from: folder.accountPath(id),
+			to: partial.accountPath(id),
+		})),
+	];
+	for (const { database, from, to } of copies) {
+		copyDatabase(from, to);
+		copied({ database, path: to });
+	}
+	sync(partial.accountsPath);
+	sync(partial.path);
+	if (existsSync(target)) rmSync(target, { recursive: true });
+	else mkdirSync(dirname(target), { recursive: true });
+	renameSync(partial.path, target);
+	sync(dirname(target));
+}
+
+/** VACUUM INTO reads one snapshot, where the online backup would start again at every write of another process. */
+function copyDatabase(from: string, to: string): void {
+	const database = openDatabase(from, { busyTimeoutMs: 5000 });
+	try {
+		database.prepare('VACUUM INTO ?').run(to);
+	} finally {
+		database.close();
+	}
+	sync(to);
+}
+
+function sync(path: string): void {
+	const descriptor = openSync(path, 'r');
+	try {
+		fsyncSync(descriptor);
+	} finally {
+		closeSync(descriptor);
+	}
+}

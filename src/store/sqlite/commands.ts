@@ -1,0 +1,153 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { QuotaLease, UploadOutcome, UsageReport } from '../store.ts';
+
+/** A connection of the writer thread with its prepared statements. Exists only inside the writer thread. */
+export class Connection {
+	readonly database: DatabaseSync;
+	readonly #statements = new Map<string, StatementSync>();
+
+	constructor(database: DatabaseSync) {
+		this.database = database;
+	}
+
+	/** The statement for this text, prepared once. The texts must be few. */
+	statement(sql: string): StatementSync {
+		let statement = this.#statements.get(sql);
+		if (!statement) {
+			statement = this.database.prepare(sql);
+			this.#statements.set(sql, statement);
+		}
+		return statement;
+	}
+}
+
+/** What a command gives back; `keep: false` undoes what it wrote (the answer stands). */
+export interface CommandResult<Value> {
+	readonly value: Value;
+	readonly keep: boolean;
+}
+
+/** Subscription events as they cross to the writer thread: one string is copied faster than 150. */
+export interface PackedEvents {
+	/** tid, subid, cid (empty: none), evt, rvn of each event in turn, separated by U+001F, which no field may contain. */
+	readonly fields: string;
+	readonly receivedAtMs: number;
+	readonly simulate: boolean;
+}
+
+export const fieldSeparator = '\u001f';
+
+const fieldsPerEvent = 5;
+/** Rows of one INSERT; keeps the number of different statements small where a plan allows large requests. */
+const rowsPerInsert = 100;
+
+const insertStatements = new Map<number, string>();
+
+/** `INSERT … VALUES` for so many rows; ?1 is the time of all, so that it is bound once. */
+function insertStatement(rows: number): string {
+	let sql = insertStatements.get(rows);
+	if (!sql) {
+		const row = (index: number) => {
+			const first = 2 + index * fieldsPerEvent;
+			return `(?${first}, ?${first + 1}, ?${first + 2}, ?${first + 3}, ?${first + 4}, ?1)`;
+		};
+		sql = `INSERT INTO subscription_event (tid, subid, cid, evt, rvn, received_at) VALUES ${Array.from({ length: rows }, (_, index) => row(index)).join(', ')} ON CONFLICT (tid) DO NOTHING`;
+		insertStatements.set(rows, sql);
+	}
+	return sql;
+}
+
+/** The tids of a request that are stored with other content than the request has. */
+function findConflicts(connection: Connection, fields: readonly string[]): string[] {
+	const select = connection.statement(
+		'SELECT subid, cid, evt, rvn FROM subscription_event WHERE tid = ? /* find conflicts */',
+	);
+	const conflicts = new Set<string>();
+	for (let at = 0; at < fields.length; at += fieldsPerEvent) {
+		const tid = fields[at] as string;
+		const row = select.get(tid);
+		const same =
+			row &&
+			row.subid === fields[at + 1] &&
+			(row.cid ?? '') === fields[at + 2] &&
+			row.evt === fields[at + 3] &&
+			row.rvn === Number(fields[at + 4]);
+		if (!same) conflicts.add(tid);
+	}
+	return [...conflicts];
+}
+
+/** What the writer thread can do in an account's database. */
+export const clientCommands = {
+	/** Stores what is not stored yet. The unique index on tid decides which that is. */
+	storeSubscriptionEvents(connection: Connection, input: PackedEvents): CommandResult<UploadOutcome> {
+		const fields = input.fields.split(fieldSeparator);
+		const total = fields.length / fieldsPerEvent;
+		let stored = 0;
+		for (let from = 0; from < total; from += rowsPerInsert) {
+			const rows = Math.min(rowsPerInsert, total - from);
+			const parameters: (string | number | null)[] = [input.receivedAtMs];
+			for (let at = from * fieldsPerEvent; at < (from + rows) * fieldsPerEvent; at += fieldsPerEvent) {
+				parameters.push(
+					fields[at] as string,
+					fields[at + 1] as string,
+					fields[at + 2] || null,
+					fields[at + 3] as string,
+					Number(fields[at + 4]),
+				);
+			}
+			stored += Number(connection.statement(insertStatement(rows)).run(...parameters).changes);
+		}
+		const duplicate = total - stored;
+		const conflicts = duplicate > 0 ? findConflicts(connection, fields) : [];
+		return { value: { stored, duplicate, conflicts }, keep: !input.simulate };
+	},
+};
+
+/** What the writer thread can do in the control database. */
+export const controlCommands = {
+	/**
+	 * Leases a block of the month's quota: never more than is left, so no crash and no other server can exceed it.
+	 * A block is a twentieth of what is left (so that little is forfeited in a crash of a small plan), at most `most`.
+	 */
+	leaseQuota(
+		connection: Connection,
+		input: { keyId: string; month: string; quotaPerMonth: number; most: number },
+	): CommandResult<QuotaLease> {
+		const row = connection
+			.statement('SELECT leased FROM usage WHERE key_id = ? AND month = ? /* lease quota */')
+			.get(input.keyId, input.month);
+		const before = Number(row?.leased ?? 0);
+		const left = Math.max(0, input.quotaPerMonth - before);
+		const granted = Math.min(input.most, Math.ceil(left / 20));
+		if (granted > 0)
+			connection
+				.statement(
+					'INSERT INTO usage (key_id, month, leased, used) VALUES (?, ?, ?, 0) ON CONFLICT (key_id, month) DO UPDATE SET leased = leased + excluded.leased /* lease quota */',
+				)
+				.run(input.keyId, input.month, granted);
+		return { value: { granted, leased: before + granted }, keep: true };
+	},
+
+	recordUsage(connection: Connection, input: { reports: readonly UsageReport[] }): CommandResult<null> {
+		const update = connection.statement(
+			'UPDATE usage SET used = used + ?, leased = leased - ? WHERE key_id = ? AND month = ? /* record usage */',
+		);
+		for (const report of input.reports) update.run(report.used, report.returned, report.keyId, report.month);
+		return { value: null, keep: true };
+	},
+
+	forfeitLeases(connection: Connection, _input: null): CommandResult<null> {
+		connection.statement('UPDATE usage SET used = leased WHERE used <> leased /* forfeit leases */').run();
+		return { value: null, keep: true };
+	},
+
+	/** A real, durable write, to know that the store works. */
+	probe(connection: Connection, input: { atMs: number }): CommandResult<null> {
+		connection.statement('UPDATE probe SET at = ? /* probe */').run(input.atMs);
+		return { value: null, keep: true };
+	},
+};
+
+export type ClientCommands = typeof clientCommands;
+export type ControlCommands = typeof controlCommands;

@@ -1,0 +1,50 @@
+import { DatabaseSync } from 'node:sqlite';
+
+/** SQLite's result codes that mean "somebody else holds the lock; try again". */
+const busyCodes = new Set([5, 6]);
+
+/** Whether the error is SQLITE_BUSY or SQLITE_LOCKED, in any of their extended forms. */
+export function isBusy(error: unknown): boolean {
+	const code = (error as { errcode?: unknown } | null)?.errcode;
+	return typeof code === 'number' && busyCodes.has(code & 0xff);
+}
+
+/**
+ * Opens a database in WAL mode with `synchronous=FULL`: what a COMMIT has answered survives a power cut.
+ * @param options.busyTimeoutMs how long a statement waits for another connection's lock
+ */
+export function openDatabase(
+	path: string,
+	options: { busyTimeoutMs: number; readOnly?: boolean; cacheKiB?: number; autoCheckpoint?: boolean },
+): DatabaseSync {
+	const database = new DatabaseSync(path, {
+		timeout: options.busyTimeoutMs,
+		readOnly: options.readOnly ?? false,
+	});
+	try {
+		if (!options.readOnly) {
+			useWriteAheadLog(database, options.busyTimeoutMs);
+			database.exec('PRAGMA synchronous = FULL');
+			if (options.autoCheckpoint === false) database.exec('PRAGMA wal_autocheckpoint = 0');
+		}
+		if (options.cacheKiB) database.exec(`PRAGMA cache_size = -${options.cacheKiB}`);
+	} catch (error) {
+		database.close();
+		throw error;
+	}
+	return database;
+}
+
+/** The change to WAL ignores the busy timeout when two connections race for it on a new file. */
+function useWriteAheadLog(database: DatabaseSync, busyTimeoutMs: number): void {
+	const giveUpAt = performance.now() + busyTimeoutMs;
+	for (;;) {
+		try {
+			database.exec('PRAGMA journal_mode = WAL');
+			return;
+		} catch (error) {
+			if (!isBusy(error) || performance.now() >= giveUpAt) throw error;
+			Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+		}
+	}
+}

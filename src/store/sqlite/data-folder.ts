@@ -1,0 +1,55 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { isBusy } from './connection.ts';
+
+/** Where the files of one data folder are. An account's file is named by its number, never by what a client sent. */
+export class DataFolder {
+	readonly path: string;
+
+	constructor(path: string) {
+		this.path = path;
+	}
+
+	create(): void {
+		mkdirSync(this.accountsPath, { recursive: true, mode: 0o700 });
+	}
+
+	get controlPath(): string {
+		return join(this.path, 'control.sqlite');
+	}
+
+	get accountsPath(): string {
+		return join(this.path, 'accounts');
+	}
+
+	accountPath(accountId: number): string {
+		if (!Number.isSafeInteger(accountId) || accountId < 1) throw new Error('an account id is a whole number');
+		return join(this.accountsPath, `${accountId}.sqlite`);
+	}
+
+	get lockPath(): string {
+		return join(this.path, 'serve.lock');
+	}
+}
+
+/** Held by the one server of a data folder. */
+export interface FolderLock {
+	release(): void;
+}
+
+/**
+ * Takes the data folder for this process, or gives `undefined` where another holds it. The lock is the operating
+ * system's on a file that SQLite keeps locked, so it ends with the process, however that ends.
+ */
+export function lockFolder(folder: DataFolder): FolderLock | undefined {
+	const database = new DatabaseSync(folder.lockPath, { timeout: 0 });
+	try {
+		database.exec('BEGIN EXCLUSIVE');
+	} catch (error) {
+		database.close();
+		if (isBusy(error)) return undefined;
+		throw error;
+	}
+	return { release: () => database.close() };
+}

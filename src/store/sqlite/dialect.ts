@@ -1,0 +1,23 @@
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import { Kysely, SqliteDialect } from 'kysely';
+
+/** Kysely over `node:sqlite`; Kysely knows better-sqlite3, which takes parameters as an array. */
+export function kyselyOver<Tables>(database: DatabaseSync): Kysely<Tables> {
+	return new Kysely<Tables>({
+		dialect: new SqliteDialect({
+			database: {
+				close: () => database.close(),
+				prepare(sql) {
+					const statement = database.prepare(sql);
+					const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[];
+					return {
+						reader: statement.columns().length > 0,
+						all: (parameters) => statement.all(...values(parameters)),
+						run: (parameters) => statement.run(...values(parameters)),
+						iterate: (parameters) => statement.iterate(...values(parameters)),
+					};
+				},
+			},
+		}),
+	});
+}

@@ -1,0 +1,64 @@
+import { existsSync, statfsSync, statSync } from 'node:fs';
+import type { ControlStore } from '../control.ts';
+import type { Finding } from '../store.ts';
+import { openDatabase } from './connection.ts';
+import { type DataFolder, lockFolder } from './data-folder.ts';
+import { type DatabaseKind, latestSchema, schemaVersion } from './migrate.ts';
+
+const leastFreeBytes = 1024 ** 3;
+const longLogBytes = 1024 ** 3;
+const mebibytes = (bytes: number) => `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
+
+/** Looks at everything in a data folder that can be wrong; changes nothing. */
+export async function* examineFolder(folder: DataFolder, control: ControlStore): AsyncIterable<Finding> {
+	const disk = statfsSync(folder.path);
+	const freeBytes = disk.bavail * disk.bsize;
+	yield {
+		check: 'disk space',
+		ok: freeBytes >= leastFreeBytes,
+		detail: `${mebibytes(freeBytes)} free${freeBytes < leastFreeBytes ? ', less than 1 GiB: uploads fail when it is full' : ''}`,
+	};
+	const lock = lockFolder(folder);
+	lock?.release();
+	yield {
+		check: 'server',
+		ok: true,
+		detail: lock ? 'no server runs on this data folder' : 'a server runs on this data folder',
+	};
+	yield examineDatabase('control database', folder.controlPath, 'control');
+	const accounts = await control.accounts();
+	for (const account of accounts)
+		yield examineDatabase(`account ${account.aid}`, folder.accountPath(account.id), 'client');
+	const usable = (await control.keys()).filter((key) => key.revokedAt === null).length;
+	yield {
+		check: 'keys',
+		ok: usable > 0,
+		detail: usable > 0 ? `${usable} usable` : `none: nobody can upload; 'caskade key issue' makes one`,
+	};
+}
+
+function examineDatabase(check: string, path: string, kind: DatabaseKind): Finding {
+	if (!existsSync(path)) return { check, ok: false, detail: 'its file is missing: restore a backup' };
+	const database = openDatabase(path, { busyTimeoutMs: 5000, readOnly: true });
+	try {
+		const version = schemaVersion(database);
+		const known = latestSchema(kind);
+		const integrity = String(database.prepare('PRAGMA quick_check(1)').get()?.quick_check);
+		const logBytes = existsSync(`${path}-wal`) ? statSync(`${path}-wal`).size : 0;
+		const problems = [
+			integrity !== 'ok' && `damaged (${integrity}): restore a backup`,
+			version > known && `schema ${version} is newer than this Caskade (${known})`,
+			logBytes > longLogBytes &&
+				`write-ahead log of ${mebibytes(logBytes)}: some process keeps an old read open`,
+		].filter((problem) => problem !== false);
+		const pending =
+			version < known ? `, schema ${known} waits: 'caskade migrate' or the next start brings it` : '';
+		return {
+			check,
+			ok: problems.length === 0,
+			detail: problems.join('; ') || `sound, schema ${version}${pending}, ${mebibytes(statSync(path).size)}`,
+		};
+	} finally {
+		database.close();
+	}
+}

@@ -1,0 +1,100 @@
+import { monotonicMs } from '../../clock.ts';
+import {
+	type ClientCommands,
+	type CommandResult,
+	type Connection,
+	type ControlCommands,
+	clientCommands,
+	controlCommands,
+} from './commands.ts';
+import { isBusy } from './connection.ts';
+import { type CommandName, cell, type Work, type WorkResult } from './messages.ts';
+
+type AnyCommand = (connection: Connection, input: never) => CommandResult<unknown>;
+
+const commands: Record<CommandName, AnyCommand> = {
+	...clientCommands,
+	...controlCommands,
+} satisfies ClientCommands & ControlCommands;
+
+/**
+ * Runs a group of requests in one transaction, a savepoint for each: every request stays all-or-nothing and they
+ * share one fsync.
+ *
+ * The deadline's decision is taken once, in the request's shared cell: here on the way to COMMIT, or by the
+ * server's timer. The lock is taken first, so that nothing that has been decided waits for another process.
+ * @returns the results, or `busy` where another process holds the write lock; then nothing has happened
+ */
+export function commitGroup(
+	connection: Connection,
+	group: readonly Work[],
+	cells: Int32Array,
+): WorkResult[] | 'busy' {
+	const { database } = connection;
+	try {
+		connection.statement('BEGIN IMMEDIATE').run();
+	} catch (error) {
+		if (isBusy(error)) return 'busy';
+		return group.map((work) => failed(work, error));
+	}
+	try {
+		const results = group.map((work) => runInSavepoint(connection, work, cells));
+		connection.statement('COMMIT').run();
+		return results;
+	} catch (error) {
+		if (database.isTransaction) database.exec('ROLLBACK');
+		return group.map((work) =>
+			Atomics.load(cells, work.slot) === cell.expired ? expired(work) : failed(work, error),
+		);
+	}
+}
+
+function runInSavepoint(connection: Connection, work: Work, cells: Int32Array): WorkResult {
+	if (work.deadlineMs <= monotonicMs()) Atomics.compareExchange(cells, work.slot, cell.waiting, cell.expired);
+	if (Atomics.load(cells, work.slot) === cell.expired) return expired(work);
+	connection.statement('SAVEPOINT request').run();
+	let result: WorkResult;
+	let keep = false;
+	try {
+		const done = commands[work.command](connection, work.input as never);
+		const decided =
+			work.deadlineMs > monotonicMs() &&
+			Atomics.compareExchange(cells, work.slot, cell.waiting, cell.committing) === cell.waiting;
+		if (!decided) Atomics.store(cells, work.slot, cell.expired);
+		keep = decided && done.keep;
+		result = decided ? { slot: work.slot, outcome: 'committed', value: done.value } : expired(work);
+	} catch (error) {
+		// Some failures (a full disk) end the whole transaction; then the group has failed.
+		if (!connection.database.isTransaction) throw error;
+		result = failed(work, error);
+	}
+	if (!keep) connection.statement('ROLLBACK TO request').run();
+	connection.statement('RELEASE request').run();
+	return result;
+}
+
+function expired(work: Work): WorkResult {
+	return { slot: work.slot, outcome: 'expired' };
+}
+
+/** SQLite's own texts are safe to log, but may name tables; an answer gets only the kind of the trouble. */
+function failed(work: Work, error: unknown): WorkResult {
+	return {
+		slot: work.slot,
+		outcome: 'failed',
+		reason: error instanceof Error ? error.message : String(error),
+	};
+}
+
+/** Whether any work of a group can still be decided; what has expired needs no lock. */
+export function dropExpired(queue: Work[], cells: Int32Array): { live: Work[]; results: WorkResult[] } {
+	const live: Work[] = [];
+	const results: WorkResult[] = [];
+	const nowMs = monotonicMs();
+	for (const work of queue) {
+		if (work.deadlineMs <= nowMs) Atomics.compareExchange(cells, work.slot, cell.waiting, cell.expired);
+		if (Atomics.load(cells, work.slot) === cell.expired) results.push(expired(work));
+		else live.push(work);
+	}
+	return { live, results };
+}

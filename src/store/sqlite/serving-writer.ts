@@ -1,0 +1,119 @@
+import type { UsagePlan } from '../../access/usage-plan.ts';
+import type { Deadline } from '../../deadline.ts';
+import type {
+	QuotaLease,
+	ServingWriter,
+	Upload,
+	UploadOutcome,
+	UsageReport,
+	WriterEvents,
+} from '../store.ts';
+import { StorageError } from '../store.ts';
+import { fieldSeparator } from './commands.ts';
+import type { DataFolder, FolderLock } from './data-folder.ts';
+import { controlDatabaseId } from './messages.ts';
+import { Writer } from './writer.ts';
+
+/** Requests that may wait for the writer thread. */
+const queueLength = 8192;
+/** Characters that may wait for it: about 64 to 128 MiB. */
+const queueCharacters = 64 * 1024 * 1024;
+/** Accounts' databases that the writer keeps open: three file handles each. */
+const openAccounts = 64;
+/** Requests of a key's quota that a crash may forfeit, at most. */
+const largestLease = 50;
+const probeTimeoutMs = 1000;
+
+/** Starts the writer thread of a data folder that this process has locked. */
+export async function startServingWriter(
+	folder: DataFolder,
+	lock: FolderLock,
+	events: WriterEvents,
+): Promise<ServingWriter> {
+	const writer = await Writer.start({
+		folderPath: folder.path,
+		queueLength,
+		queueCharacters,
+		openAccounts,
+		onCommit: events.onCommit,
+		onTrouble: (databaseId, reason) =>
+			events.onTrouble(databaseId === controlDatabaseId ? 'control' : `account ${databaseId}`, reason),
+		onDeath: events.onDeath,
+	});
+	const control = new ControlWrites(writer);
+	await control.forfeitLeases();
+	return {
+		async storeSubscriptionEvents(
+			accountId: number,
+			upload: Upload,
+			deadline: Deadline,
+		): Promise<UploadOutcome | 'expired'> {
+			const fields = packEvents(upload);
+			return writer.submit(
+				accountId,
+				'storeSubscriptionEvents',
+				{ fields, receivedAtMs: upload.receivedAtMs, simulate: upload.simulate },
+				{ deadline, characters: fields.length },
+			);
+		},
+		leaseQuota: (keyId, month, plan) => control.leaseQuota(keyId, month, plan),
+		recordUsage: (reports) => control.recordUsage(reports),
+		probe: () => control.probe(),
+		get queueDepth() {
+			return writer.depth;
+		},
+		async stop() {
+			await writer.stop();
+			lock.release();
+		},
+	};
+}
+
+function packEvents(upload: Upload): string {
+	let fields = '';
+	for (const { tid, subid, cid, evt, rvn } of upload.events) {
+		if (fields) fields += fieldSeparator;
+		fields += `${tid}${fieldSeparator}${subid}${fieldSeparator}${cid ?? ''}${fieldSeparator}${evt}${fieldSeparator}${rvn}`;
+	}
+	return fields;
+}
+
+/** Writes to the control database. None has a deadline, so none expires. */
+class ControlWrites {
+	readonly #writer: Writer;
+
+	constructor(writer: Writer) {
+		this.#writer = writer;
+	}
+
+	async leaseQuota(keyId: string, month: string, plan: UsagePlan): Promise<QuotaLease> {
+		const input = { keyId, month, quotaPerMonth: plan.quotaPerMonth, most: largestLease };
+		return notExpired(await this.#writer.submit(controlDatabaseId, 'leaseQuota', input));
+	}
+
+	async recordUsage(reports: readonly UsageReport[]): Promise<void> {
+		await this.#writer.submit(controlDatabaseId, 'recordUsage', { reports });
+	}
+
+	/** What an earlier server had leased and not given back counts as used: nobody knows that it was not. */
+	async forfeitLeases(): Promise<void> {
+		await this.#writer.submit(controlDatabaseId, 'forfeitLeases', null);
+	}
+
+	async probe(): Promise<void> {
+		let timer: NodeJS.Timeout | undefined;
+		const late = new Promise<never>((_, reject) => {
+			timer = setTimeout(() => reject(new StorageError('the store does not answer')), probeTimeoutMs);
+		});
+		try {
+			await Promise.race([this.#writer.submit(controlDatabaseId, 'probe', { atMs: Date.now() }), late]);
+		} finally {
+			clearTimeout(timer);
+		}
+	}
+}
+
+function notExpired<T>(value: T | 'expired'): T {
+	if (value === 'expired') throw new StorageError('a write without a deadline has expired');
+	return value as T;
+}

@@ -1,0 +1,111 @@
+import { existsSync, statSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import type { Kysely } from 'kysely';
+import { ClientReader, type ClientTables } from '../client.ts';
+import { ControlStore, type ControlTables } from '../control.ts';
+import {
+	type Finding,
+	type MigrationProgress,
+	OperatorError,
+	type ServingWriter,
+	StorageError,
+	type Store,
+	type WriterEvents,
+} from '../store.ts';
+import { copyDatabases } from './backup.ts';
+import { openDatabase } from './connection.ts';
+import { DataFolder, lockFolder } from './data-folder.ts';
+import { kyselyOver } from './dialect.ts';
+import { examineFolder } from './examine.ts';
+import { migrate } from './migrate.ts';
+import { startServingWriter } from './serving-writer.ts';
+
+const busyTimeoutMs = 5000;
+
+/** One stage's databases in a folder of this machine: `control.sqlite` and `accounts/<n>.sqlite`. */
+export class SqliteStore implements Store {
+	readonly control: ControlStore;
+	readonly #folder: DataFolder;
+	readonly #controlDatabase: Kysely<ControlTables>;
+
+	/** Opens the folder, makes it where it is missing, and brings the control database to the newest schema. */
+	constructor(path: string, now: () => number = Date.now) {
+		this.#folder = new DataFolder(path);
+		this.#folder.create();
+		const database = openDatabase(this.#folder.controlPath, { busyTimeoutMs });
+		try {
+			migrate(database, 'control');
+		} catch (error) {
+			database.close();
+			throw error;
+		}
+		this.#controlDatabase = kyselyOver<ControlTables>(database);
+		this.control = new ControlStore(this.#controlDatabase, now);
+	}
+
+	async read<T>(accountId: number, fn: (reader: ClientReader) => Promise<T>): Promise<T> {
+		const database = kyselyOver<ClientTables>(this.#openAccount(accountId));
+		try {
+			return await fn(new ClientReader(database));
+		} finally {
+			await database.destroy();
+		}
+	}
+
+	#openAccount(accountId: number): DatabaseSync {
+		const path = this.#folder.accountPath(accountId);
+		if (!existsSync(path)) throw new StorageError(`the file of account ${accountId} is missing`);
+		const database = openDatabase(path, { busyTimeoutMs });
+		migrate(database, 'client');
+		return database;
+	}
+
+	async createAccountDatabase(accountId: number): Promise<void> {
+		const database = openDatabase(this.#folder.accountPath(accountId), { busyTimeoutMs });
+		migrate(database, 'client');
+		database.close();
+	}
+
+	async migrate(progress: (step: MigrationProgress) => void): Promise<void> {
+		for (const account of await this.control.accounts()) {
+			const path = this.#folder.accountPath(account.id);
+			if (!existsSync(path)) throw new StorageError(`the file of account ${account.aid} is missing`);
+			const database = openDatabase(path, { busyTimeoutMs });
+			try {
+				progress({ database: account.aid, migrations: migrate(database, 'client') });
+			} finally {
+				database.close();
+			}
+		}
+	}
+
+	async startWriting(events: WriterEvents): Promise<ServingWriter> {
+		const lock = lockFolder(this.#folder);
+		if (!lock)
+			throw new OperatorError(
+				`Another 'caskade serve' runs on the data folder ${this.#folder.path}; stop it first, or give this one a folder of its own with --database.`,
+			);
+		try {
+			await this.migrate(() => {});
+			return await startServingWriter(this.#folder, lock, events);
+		} catch (error) {
+			lock.release();
+			throw error;
+		}
+	}
+
+	async backup(target: string, progress: (step: { database: string; bytes: number }) => void): Promise<void> {
+		const accounts = await this.control.accounts();
+		copyDatabases(this.#folder, target, accounts, ({ database, path }) =>
+			progress({ database, bytes: statSync(path).size }),
+		);
+	}
+
+	examine(): AsyncIterable<Finding> {
+		return examineFolder(this.#folder, this.control);
+	}
+
+	async close(): Promise<void> {
+		await this.#controlDatabase.destroy();
+	}
+}

@@ -1,0 +1,131 @@
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { monotonicMs } from '../../clock.ts';
+import { Checkpointer } from './checkpointer.ts';
+import type { Connection } from './commands.ts';
+import { isBusy } from './connection.ts';
+import { ConnectionPool } from './connection-pool.ts';
+import { DataFolder } from './data-folder.ts';
+import { commitGroup, dropExpired } from './group-commit.ts';
+import { controlDatabaseId, type FromWriter, type ToWriter, type Work, type WorkResult } from './messages.ts';
+
+/** The writer thread: it alone writes to the databases of a serving process. */
+
+/** Requests committed together; more would make the first of them wait for little gain. */
+const groupLimit = 256;
+/** How soon a database that another process had locked is tried again. */
+const busyRetryMs = 5;
+
+const { folderPath, cellsBuffer, openAccounts } = workerData as {
+	folderPath: string;
+	cellsBuffer: SharedArrayBuffer;
+	openAccounts: number;
+};
+if (!parentPort) throw new Error('this file is the writer thread');
+const port = parentPort;
+const cells = new Int32Array(cellsBuffer);
+const pool = new ConnectionPool(new DataFolder(folderPath), openAccounts);
+const checkpointer = new Checkpointer();
+const queues = new Map<number, Work[]>();
+/** Databases that another process has locked, and when to try again. */
+const retryAtMs = new Map<number, number>();
+let stopping = false;
+let timer: NodeJS.Timeout | undefined;
+
+function send(message: FromWriter): void {
+	port.postMessage(message);
+}
+
+function take(message: ToWriter): void {
+	if (message.type === 'stop') {
+		stopping = true;
+		return;
+	}
+	for (const work of message.work) {
+		const queue = queues.get(work.databaseId);
+		if (queue) queue.push(work);
+		else queues.set(work.databaseId, [work]);
+	}
+}
+
+/** Takes what has arrived meanwhile, without going back to the event loop. */
+function takeWaiting(): void {
+	for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) take(next.message);
+}
+
+/** The control database goes first: its leases let other requests in. */
+function nextDatabase(nowMs: number): number | undefined {
+	const ready = (databaseId: number) => (retryAtMs.get(databaseId) ?? 0) <= nowMs;
+	if (queues.has(controlDatabaseId) && ready(controlDatabaseId)) return controlDatabaseId;
+	return queues.keys().find(ready);
+}
+
+function runGroup(databaseId: number): void {
+	const { live, results } = dropExpired(queues.get(databaseId) ?? [], cells);
+	queues.delete(databaseId);
+	const group = live.slice(0, groupLimit);
+	const startedAtMs = monotonicMs();
+	const outcome = group.length > 0 ? commit(databaseId, group) : [];
+	const endedAtMs = monotonicMs();
+	// At the end of the map: databases take turns.
+	const rest = outcome === 'busy' ? live : live.slice(groupLimit);
+	if (rest.length > 0) queues.set(databaseId, rest);
+	if (outcome === 'busy') retryAtMs.set(databaseId, endedAtMs + busyRetryMs);
+	else {
+		retryAtMs.delete(databaseId);
+		results.push(...outcome);
+	}
+	if (results.length > 0)
+		send({ type: 'results', results, databaseId, commitSeconds: (endedAtMs - startedAtMs) / 1000 });
+}
+
+function commit(databaseId: number, group: readonly Work[]): WorkResult[] | 'busy' {
+	let connection: Connection;
+	try {
+		connection = pool.get(databaseId);
+	} catch (error) {
+		if (isBusy(error)) return 'busy';
+		const reason = error instanceof Error ? error.message : String(error);
+		return group.map((work) => ({ slot: work.slot, outcome: 'failed', reason }));
+	}
+	const outcome = commitGroup(connection, group, cells);
+	if (outcome === 'busy') return outcome;
+	const failure = outcome.find((result) => result.outcome === 'failed');
+	if (failure?.outcome === 'failed') {
+		send({ type: 'trouble', databaseId, reason: failure.reason });
+		// A connection that met trouble is not trusted any more; the next group gets a fresh one.
+		closeQuietly(databaseId);
+	} else checkpointer.afterCommit(databaseId, pool.path(databaseId), connection, monotonicMs());
+	return outcome;
+}
+
+function closeQuietly(databaseId: number): void {
+	try {
+		pool.close(databaseId);
+	} catch (error) {
+		send({ type: 'trouble', databaseId, reason: error instanceof Error ? error.message : String(error) });
+	}
+}
+
+function work(): void {
+	clearTimeout(timer);
+	takeWaiting();
+	for (let databaseId = nextDatabase(monotonicMs()); databaseId !== undefined; ) {
+		runGroup(databaseId);
+		takeWaiting();
+		databaseId = nextDatabase(monotonicMs());
+	}
+	if (queues.size > 0) timer = setTimeout(work, busyRetryMs);
+	else if (stopping) void stop();
+}
+
+async function stop(): Promise<void> {
+	await checkpointer.stop();
+	pool.closeAll();
+	port.close();
+}
+
+port.on('message', (message: ToWriter) => {
+	take(message);
+	work();
+});
+send({ type: 'ready' });

@@ -1,0 +1,153 @@
+import { Worker } from 'node:worker_threads';
+import type { Deadline } from '../../deadline.ts';
+import { QueueFullError, StorageError } from '../store.ts';
+import type { ClientCommands, CommandResult, ControlCommands } from './commands.ts';
+import {
+	type CommandName,
+	cell,
+	type FromWriter,
+	type ToWriter,
+	type Work,
+	type WorkResult,
+} from './messages.ts';
+
+type Commands = ClientCommands & ControlCommands;
+type Input<Name extends CommandName> = Parameters<Commands[Name]>[1];
+type Value<Name extends CommandName> = ReturnType<Commands[Name]> extends CommandResult<infer V> ? V : never;
+
+export interface WriterOptions {
+	readonly folderPath: string;
+	/** Requests that may wait for the writer; one more is refused. */
+	readonly queueLength: number;
+	/** Characters that may wait for the writer; bounds memory. */
+	readonly queueCharacters: number;
+	readonly openAccounts: number;
+	readonly onCommit: (group: { size: number; seconds: number }) => void;
+	readonly onTrouble: (databaseId: number, reason: string) => void;
+	/** The thread has died; the process cannot store anything any more. */
+	readonly onDeath: (error: Error) => void;
+}
+
+interface Waiting {
+	readonly resolve: (value: unknown) => void;
+	readonly reject: (error: Error) => void;
+	readonly characters: number;
+}
+
+/**
+ * The serving thread's end of the writer thread: hands over what arrived in one turn of the event loop as one
+ * message, and gives every request its result. Bounded in number and size.
+ */
+export class Writer {
+	readonly #options: WriterOptions;
+	readonly #thread: Worker;
+	readonly #cells: Int32Array;
+	readonly #freeSlots: number[];
+	readonly #waiting: (Waiting | undefined)[];
+	#characters = 0;
+	#outbox: Work[] = [];
+	#ended: Promise<void>;
+
+	private constructor(options: WriterOptions) {
+		this.#options = options;
+		const cellsBuffer = new SharedArrayBuffer(options.queueLength * Int32Array.BYTES_PER_ELEMENT);
+		this.#cells = new Int32Array(cellsBuffer);
+		this.#freeSlots = Array.from(
+			{ length: options.queueLength },
+			(_, index) => options.queueLength - 1 - index,
+		);
+		this.#waiting = Array.from({ length: options.queueLength });
+		this.#thread = new Worker(new URL('./writer-thread.ts', import.meta.url), {
+			workerData: { folderPath: options.folderPath, cellsBuffer, openAccounts: options.openAccounts },
+		});
+		this.#thread.on('message', (message: FromWriter) => this.#receive(message));
+		this.#ended = new Promise((resolve) => this.#thread.once('exit', () => resolve()));
+		this.#thread.once('error', (error) => {
+			for (const waiting of this.#waiting)
+				waiting?.reject(new StorageError('outcome unknown; retrying is safe', { cause: error }));
+			options.onDeath(error instanceof Error ? error : new Error(String(error)));
+		});
+	}
+
+	static async start(options: WriterOptions): Promise<Writer> {
+		const writer = new Writer(options);
+		await new Promise<void>((resolve, reject) => {
+			writer.#thread.once('message', () => resolve());
+			writer.#thread.once('error', reject);
+		});
+		return writer;
+	}
+
+	/** Requests handed over and not yet answered. */
+	get depth(): number {
+		return this.#options.queueLength - this.#freeSlots.length;
+	}
+
+	/**
+	 * Has the writer thread run a command, durably.
+	 * @param characters about how long the input is
+	 * @returns the command's value, or `expired` where the deadline was decided first; then nothing is stored
+	 * @throws QueueFullError where too much waits already; StorageError where the database failed
+	 */
+	submit<Name extends CommandName>(
+		databaseId: number,
+		command: Name,
+		input: Input<Name>,
+		options: { deadline?: Deadline; characters?: number } = {},
+	): Promise<Value<Name> | 'expired'> {
+		const characters = options.characters ?? 0;
+		const slot =
+			this.#characters + characters > this.#options.queueCharacters ? undefined : this.#freeSlots.pop();
+		if (slot === undefined) return Promise.reject(new QueueFullError());
+		this.#characters += characters;
+		Atomics.store(this.#cells, slot, cell.waiting);
+		options.deadline?.decideBy(
+			() => Atomics.compareExchange(this.#cells, slot, cell.waiting, cell.expired) === cell.waiting,
+		);
+		if (this.#outbox.length === 0) setImmediate(() => this.#flush());
+		this.#outbox.push({
+			slot,
+			databaseId,
+			command,
+			input,
+			deadlineMs: options.deadline?.atMs ?? Number.POSITIVE_INFINITY,
+		});
+		return new Promise((resolve, reject) => {
+			this.#waiting[slot] = { resolve: resolve as (value: unknown) => void, reject, characters };
+		});
+	}
+
+	#flush(): void {
+		this.#post({ type: 'work', work: this.#outbox });
+		this.#outbox = [];
+	}
+
+	#post(message: ToWriter): void {
+		this.#thread.postMessage(message);
+	}
+
+	#receive(message: FromWriter): void {
+		if (message.type === 'trouble') this.#options.onTrouble(message.databaseId, message.reason);
+		if (message.type !== 'results') return;
+		this.#options.onCommit({ size: message.results.length, seconds: message.commitSeconds });
+		for (const result of message.results) this.#settle(result);
+	}
+
+	#settle(result: WorkResult): void {
+		const waiting = this.#waiting[result.slot];
+		if (!waiting) return;
+		this.#waiting[result.slot] = undefined;
+		this.#freeSlots.push(result.slot);
+		this.#characters -= waiting.characters;
+		if (result.outcome === 'committed') waiting.resolve(result.value);
+		else if (result.outcome === 'expired') waiting.resolve('expired');
+		else waiting.reject(new StorageError(result.reason));
+	}
+
+	/** Lets the thread finish what it has, close its databases and end. */
+	async stop(): Promise<void> {
+		if (this.#outbox.length > 0) this.#flush();
+		this.#post({ type: 'stop' });
+		await this.#ended;
+	}
+}

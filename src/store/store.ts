@@ -1,0 +1,118 @@
+import type { UsagePlan } from '../access/usage-plan.ts';
+import type { Deadline } from '../deadline.ts';
+import type { ClientReader } from './client.ts';
+import type { ControlStore } from './control.ts';
+
+/** The store could not do what it was asked to; nothing of it was stored, unless the message says otherwise. */
+export class StorageError extends Error {
+	override readonly name = 'StorageError';
+}
+
+/** More work waits for the store than it may hold. */
+export class QueueFullError extends Error {
+	override readonly name = 'QueueFullError';
+}
+
+/** What an operator asked for cannot be done; the message says why and what would be right. */
+export class OperatorError extends Error {
+	override readonly name = 'OperatorError';
+}
+
+/** A subscription event as it is stored; `rvn` in British pence. */
+export interface SubscriptionEvent {
+	readonly tid: string;
+	readonly subid: string;
+	readonly cid: string | null;
+	readonly evt: string;
+	readonly rvn: number;
+}
+
+export interface Upload {
+	readonly events: readonly SubscriptionEvent[];
+	readonly receivedAtMs: number;
+	/** Do all of it, then undo it. */
+	readonly simulate: boolean;
+}
+
+/** What became of an upload. `stored` and `duplicate` add up to its events. */
+export interface UploadOutcome {
+	readonly stored: number;
+	readonly duplicate: number;
+	/** The `tid`s that are stored with other content. */
+	readonly conflicts: readonly string[];
+}
+
+/** Requests of a key's monthly quota that a server may admit. `leased` counts all leases of that month. */
+export interface QuotaLease {
+	readonly granted: number;
+	readonly leased: number;
+}
+
+export interface UsageReport {
+	readonly keyId: string;
+	/** UTC, as `2026-11`. */
+	readonly month: string;
+	/** Requests admitted since the last report. */
+	readonly used: number;
+	/** Requests leased and given back. */
+	readonly returned: number;
+}
+
+/** What a serving process writes. Every method answers only when its outcome is durable. */
+export interface ServingWriter {
+	/**
+	 * Stores an upload in one account's database, all of it or nothing.
+	 * @returns `expired` where the deadline was decided first
+	 * @throws QueueFullError, StorageError
+	 */
+	storeSubscriptionEvents(
+		accountId: number,
+		upload: Upload,
+		deadline: Deadline,
+	): Promise<UploadOutcome | 'expired'>;
+	leaseQuota(keyId: string, month: string, plan: UsagePlan): Promise<QuotaLease>;
+	recordUsage(reports: readonly UsageReport[]): Promise<void>;
+	/** Resolves when a real write has succeeded. */
+	probe(): Promise<void>;
+	/** Requests that wait for the store. */
+	readonly queueDepth: number;
+	/** Finishes what waits, closes everything. */
+	stop(): Promise<void>;
+}
+
+export interface WriterEvents {
+	readonly onCommit: (group: { size: number; seconds: number }) => void;
+	/** A write failed; `reason` is for logs, not for answers. */
+	readonly onTrouble: (database: string, reason: string) => void;
+	/** Nothing can be stored any more until the process is started anew. */
+	readonly onDeath: (error: Error) => void;
+}
+
+export interface MigrationProgress {
+	readonly database: string;
+	readonly migrations: number;
+}
+
+/** One stage's databases. */
+export interface Store {
+	readonly control: ControlStore;
+	/** Reads one account's database; the only way to it. */
+	read<T>(accountId: number, fn: (reader: ClientReader) => Promise<T>): Promise<T>;
+	/** Makes the database of a new account. */
+	createAccountDatabase(accountId: number): Promise<void>;
+	/** Takes the store for serving. @throws OperatorError where another server has it */
+	startWriting(events: WriterEvents): Promise<ServingWriter>;
+	/** Brings every database to the newest schema. */
+	migrate(progress: (step: MigrationProgress) => void): Promise<void>;
+	/** Writes a consistent copy of every database into a new folder, while servers go on. */
+	backup(folder: string, progress: (step: { database: string; bytes: number }) => void): Promise<void>;
+	/** Looks at everything that can be wrong. */
+	examine(): AsyncIterable<Finding>;
+	close(): Promise<void>;
+}
+
+export interface Finding {
+	readonly check: string;
+	readonly ok: boolean;
+	readonly detail: string;
+}
