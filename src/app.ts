@@ -27,6 +27,8 @@ export interface AppOptions {
 
 /** How long the request line and headers may take; bodies have the deadline of their usage plan. */
 const headersTimeoutMs = 10_000;
+/** Longer than any plan's timeout: closes connections whose request was refused and whose body never comes. */
+const requestTimeoutMs = 120_000;
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** Puts the HTTP service together. It does not listen. */
@@ -36,6 +38,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		logger: false,
 		genReqId: () => randomUUID(),
 		bodyLimit: bodyLimitBytes,
+		requestTimeout: requestTimeoutMs,
 		return503OnClosing: false,
 		http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: 1000 },
 		clientErrorHandler(error, socket) {
@@ -61,12 +64,13 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		reply.header('x-request-id', request.id);
 		done(request.is404 ? noSuchRoute(app, request.url, request.method) : undefined);
 	});
+	const logsRequests = log.isLevelEnabled('debug');
 	app.addHook('onResponse', (request, reply, done) => {
 		const operation = request.routeOptions.config.operation ?? 'none';
 		const { statusCode: status } = reply;
 		const seconds = reply.elapsedTime / 1000;
 		metrics.answered(operation, status, seconds);
-		log.debug({ requestId: request.id, operation, status, seconds }, 'answered');
+		if (logsRequests) log.debug({ requestId: request.id, operation, status, seconds }, 'answered');
 		done();
 	});
 	app.addHook('onError', (request, _reply, error, done) => {

@@ -1,4 +1,5 @@
 /** Milliseconds of a clock that never goes back and that all threads of the process share. */
 export function monotonicMs(): number {
-	return Number(process.hrtime.bigint()) / 1e6;
+	const [seconds, nanoseconds] = process.hrtime();
+	return seconds * 1e3 + nanoseconds / 1e6;
 }

@@ -1,14 +1,26 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { Command as CommanderCommand, InvalidArgumentError, Option } from 'commander';
 import { type LogLevel, logLevels } from './log.ts';
+import { OperatorError } from './store/store.ts';
 
-/** Gives every flag of every command its twin in the environment: `--metrics-port` is `CASKADE_METRICS_PORT`. */
-export function addEnvironmentTwins(command: Command): Command {
-	for (const option of command.options) {
-		if (option.attributeName() !== 'version')
-			option.env(`CASKADE_${option.name().toUpperCase().replaceAll('-', '_')}`);
+/** A command whose every flag has a twin in the environment: `--metrics-port` is `CASKADE_METRICS_PORT`. */
+export class Command extends CommanderCommand {
+	override createCommand(name?: string): Command {
+		return new Command(name);
 	}
-	command.commands.forEach(addEnvironmentTwins);
-	return command;
+
+	override addOption(option: Option): this {
+		const twin = `CASKADE_${option.name().toUpperCase().replaceAll('-', '_')}`;
+		if (option.isBoolean() && !isOn(twin)) delete process.env[twin];
+		return super.addOption(option.env(twin));
+	}
+}
+
+/** Commander takes a flag without a value as given whenever its twin is there, even as `false`. */
+function isOn(twin: string): boolean {
+	const value = process.env[twin];
+	if (value === undefined || /^(|0|false|no|off)$/i.test(value)) return false;
+	if (/^(1|true|yes|on)$/i.test(value)) return true;
+	throw new OperatorError(`${twin} must be true or false.`);
 }
 
 /** Where the data is; every command takes it. */

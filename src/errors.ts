@@ -122,11 +122,19 @@ export type ErrorCode = keyof typeof errorTable;
 
 /** The error's body as JSON text. `detail` must be fit for the client: no SQL, path, key, cask or `cid`. */
 export function errorBody(code: ErrorCode, detail?: string): string {
+	return detail === undefined ? bodiesWithoutDetail[code] : writeBody(code, detail);
+}
+
+function writeBody(code: ErrorCode, detail?: string): string {
 	const entry: ErrorEntry = errorTable[code];
 	const body = { message: entry.message, validationErrors: entry.validationErrors };
 	if (detail !== undefined && entry.detail) body[entry.detail] = detail;
 	return JSON.stringify(body);
 }
+
+const bodiesWithoutDetail = Object.fromEntries(
+	Object.keys(errorTable).map((code) => [code, writeBody(code as ErrorCode)]),
+) as Record<ErrorCode, string>;
 
 /** An error with an entry of the table; thrown anywhere under a request, it becomes the answer. */
 export class ApiError extends Error {
@@ -138,7 +146,11 @@ export class ApiError extends Error {
 		code: ErrorCode,
 		options: { detail?: string; headers?: Record<string, string>; cause?: unknown } = {},
 	) {
+		// A refusal is no defect, and a stack trace costs more than the rest of its answer.
+		const { stackTraceLimit } = Error;
+		if (errorTable[code].status < 500) Error.stackTraceLimit = 0;
 		super(options.detail ?? errorTable[code].message, { cause: options.cause });
+		Error.stackTraceLimit = stackTraceLimit;
 		this.name = 'ApiError';
 		this.code = code;
 		this.detail = options.detail;

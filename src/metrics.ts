@@ -17,6 +17,8 @@ export class Metrics {
 		buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 		registers: [this.#registry],
 	});
+	/** By operation and status; finding a series by its labels costs more than counting. */
+	readonly #answered = new Map<string, { count: Counter.Internal; seconds: Histogram.Internal<string> }>();
 	readonly eventsStored = new Counter({
 		name: 'caskade_events_stored_total',
 		help: 'Subscription events stored.',
@@ -73,8 +75,17 @@ export class Metrics {
 	}
 
 	answered(operation: string, status: number, seconds: number): void {
-		this.#requests.inc({ operation, status });
-		this.#requestSeconds.observe({ operation }, seconds);
+		const name = `${operation} ${status}`;
+		let series = this.#answered.get(name);
+		if (!series) {
+			series = {
+				count: this.#requests.labels(operation, String(status)),
+				seconds: this.#requestSeconds.labels(operation),
+			};
+			this.#answered.set(name, series);
+		}
+		series.count.inc();
+		series.seconds.observe(seconds);
 	}
 
 	committed(group: { size: number; seconds: number }): void {

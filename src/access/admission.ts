@@ -3,7 +3,7 @@ import { ApiError } from '../errors.ts';
 import type { AccessDirectory, KnownKey } from './directory.ts';
 import type { QuotaCounter } from './quota.ts';
 import { fullBucket, type TokenBucket, takeToken } from './token-bucket.ts';
-import { monthEndMs, monthStartMs } from './usage-plan.ts';
+import { monthAt, type UsagePlan } from './usage-plan.ts';
 
 /** Why a request was refused before its body was looked at. */
 export type Refusal = 'browser' | 'key' | 'rate' | 'quota';
@@ -27,6 +27,7 @@ export class Admission {
 	readonly #monotonicMs: () => number;
 	readonly #onRefusal: (refusal: Refusal) => void;
 	readonly #buckets = new Map<string, TokenBucket>();
+	readonly #policies = new WeakMap<UsagePlan, { month: string; text: string }>();
 
 	constructor(options: {
 		directory: AccessDirectory;
@@ -79,7 +80,7 @@ export class Admission {
 	#quotaTaken(granted: boolean): void {
 		if (granted) return;
 		const nowMs = this.#now();
-		const headers = retryAfter(monthEndMs(nowMs) - nowMs);
+		const headers = retryAfter(monthAt(nowMs).endMs - nowMs);
 		throw this.#refuse('quota', new ApiError('quota_exceeded', { headers }));
 	}
 
@@ -91,17 +92,31 @@ export class Admission {
 	/** The limits of a known key and what is left of them, for its answer. */
 	limitHeaders({ id, plan }: KnownKey): LimitHeaders {
 		const nowMs = this.#now();
-		const monthSeconds = (monthEndMs(nowMs) - monthStartMs(nowMs)) / 1000;
-		const untilMonthEnd = Math.ceil((monthEndMs(nowMs) - nowMs) / 1000);
+		const untilMonthEnd = Math.ceil((monthAt(nowMs).endMs - nowMs) / 1000);
 		const tokens = Math.floor(this.#buckets.get(id)?.tokens ?? plan.burst);
-		// `q` requests in `w` whole seconds: a rate of 0.5 a second is 1 in 2.
-		const windowSeconds = Math.max(1, Math.ceil(1 / plan.ratePerSecond));
-		const perWindow = Math.max(1, Math.floor(plan.ratePerSecond * windowSeconds));
+		const rest = this.#quota.remaining(id, plan);
 		return {
-			'ratelimit-policy': `"rate";q=${perWindow};w=${windowSeconds}, "quota";q=${plan.quotaPerMonth};w=${monthSeconds}`,
-			ratelimit: `"rate";r=${tokens};t=${windowSeconds}, "quota";r=${this.#quota.remaining(id, plan)};t=${untilMonthEnd}`,
+			'ratelimit-policy': this.#policy(plan, nowMs),
+			ratelimit: `"rate";r=${tokens};t=${rateWindowSeconds(plan)}, "quota";r=${rest};t=${untilMonthEnd}`,
 		};
 	}
+
+	/** The same for every answer of a month, so it is written once. */
+	#policy(plan: UsagePlan, nowMs: number): string {
+		const month = monthAt(nowMs);
+		const written = this.#policies.get(plan);
+		if (written?.month === month.name) return written.text;
+		const windowSeconds = rateWindowSeconds(plan);
+		const perWindow = Math.max(1, Math.floor(plan.ratePerSecond * windowSeconds));
+		const text = `"rate";q=${perWindow};w=${windowSeconds}, "quota";q=${plan.quotaPerMonth};w=${(month.endMs - month.startMs) / 1000}`;
+		this.#policies.set(plan, { month: month.name, text });
+		return text;
+	}
+}
+
+/** The headers speak of whole requests in whole seconds: a rate of 0.5 a second is 1 in 2. */
+function rateWindowSeconds(plan: UsagePlan): number {
+	return Math.max(1, Math.ceil(1 / plan.ratePerSecond));
 }
 
 /** Whole seconds, never 0: who waits that long is let in. */

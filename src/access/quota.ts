@@ -1,5 +1,5 @@
 import type { QuotaLease, UsageReport } from '../store/store.ts';
-import { monthEndMs, monthOf, type UsagePlan } from './usage-plan.ts';
+import { type Month, monthAt, type UsagePlan } from './usage-plan.ts';
 
 /** A new block is leased when so few are left, so that nobody waits for it; with a block, the most a crash forfeits. */
 const leaseAgainBelow = 25;
@@ -14,8 +14,7 @@ export interface QuotaLedger {
 }
 
 interface KeyQuota {
-	readonly month: string;
-	readonly monthEndMs: number;
+	readonly month: Month;
 	/** Of the leased requests, how many may still be admitted. */
 	inHand: number;
 	/** Leased of the month's quota by all servers, as of the last lease. */
@@ -77,11 +76,10 @@ export class QuotaCounter {
 
 	#current(keyId: string, nowMs: number): KeyQuota {
 		let quota = this.#keys.get(keyId);
-		if (quota && nowMs < quota.monthEndMs) return quota;
+		if (quota && nowMs < quota.month.endMs) return quota;
 		if (quota) this.#endedMonths.push(reportOf(keyId, quota, true));
 		quota = {
-			month: monthOf(nowMs),
-			monthEndMs: monthEndMs(nowMs),
+			month: monthAt(nowMs),
 			inHand: 0,
 			leased: 0,
 			unreported: 0,
@@ -94,11 +92,11 @@ export class QuotaCounter {
 
 	#lease(keyId: string, quota: KeyQuota, plan: UsagePlan): Promise<void> {
 		quota.leasing ??= this.#ledger
-			.leaseQuota(keyId, quota.month, plan)
+			.leaseQuota(keyId, quota.month.name, plan)
 			.then(({ granted, leased }) => {
 				// Of a month that has ended meanwhile nothing may be admitted any more; give it back.
 				if (this.#keys.get(keyId) !== quota)
-					this.#endedMonths.push({ keyId, month: quota.month, used: 0, returned: granted });
+					this.#endedMonths.push({ keyId, month: quota.month.name, used: 0, returned: granted });
 				else quota.inHand += granted;
 				quota.leased = leased;
 				if (granted === 0) quota.usedUpUntilMs = this.#now() + lookAgainMs;
@@ -141,7 +139,7 @@ export class QuotaCounter {
 function reportOf(keyId: string, quota: KeyQuota, giveBack: boolean): UsageReport {
 	const report = {
 		keyId,
-		month: quota.month,
+		month: quota.month.name,
 		used: quota.unreported,
 		returned: giveBack ? quota.inHand : 0,
 	};

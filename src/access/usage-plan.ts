@@ -21,18 +21,28 @@ export const standardPlan: UsagePlan = {
 	maxEvents: 30,
 };
 
-/** The calendar month of `nowMs` in UTC, as `2026-11`. */
-export function monthOf(nowMs: number): string {
-	return new Date(nowMs).toISOString().slice(0, 7);
+/** A calendar month in UTC. */
+export interface Month {
+	/** As `2026-11`. */
+	readonly name: string;
+	/** The 1st, 00:00 UTC. */
+	readonly startMs: number;
+	/** The 1st of the next month, 00:00 UTC. */
+	readonly endMs: number;
 }
 
-/** When the month of `nowMs` ends: the 1st of the next one, 00:00 UTC. */
-export function monthEndMs(nowMs: number): number {
-	const now = new Date(nowMs);
-	return Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
-}
+let lastMonth: Month = { name: '', startMs: 0, endMs: 0 };
 
-export function monthStartMs(nowMs: number): number {
-	const now = new Date(nowMs);
-	return Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
+/** The month that `nowMs` falls in. Nearly every call is for the month of the call before, so that one is kept. */
+export function monthAt(nowMs: number): Month {
+	if (nowMs < lastMonth.startMs || nowMs >= lastMonth.endMs) {
+		const now = new Date(nowMs);
+		const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];
+		lastMonth = {
+			name: now.toISOString().slice(0, 7),
+			startMs: Date.UTC(year, month, 1),
+			endMs: Date.UTC(year, month + 1, 1),
+		};
+	}
+	return lastMonth;
 }

@@ -1,5 +1,5 @@
-import { Argument, Command, InvalidArgumentError } from 'commander';
-import { databaseOption, jsonOption } from '../config.ts';
+import { Argument, InvalidArgumentError } from 'commander';
+import { Command, databaseOption, jsonOption } from '../config.ts';
 import type { Account } from '../store/control.ts';
 import { type CommonOptions, printJson, printRecord, printTable, withStore } from './output.ts';
 
@@ -61,7 +61,7 @@ export function accountCommand(): Command {
 		);
 	command
 		.command('list')
-		.summary('list accounts')
+		.description('list accounts')
 		.addOption(databaseOption())
 		.addOption(jsonOption())
 		.action((options: CommonOptions) =>
@@ -74,7 +74,7 @@ export function accountCommand(): Command {
 	const setDisabled = (name: 'disable' | 'enable', description: string) =>
 		command
 			.command(name)
-			.summary(description)
+			.description(description)
 			.addArgument(aidArgument())
 			.addOption(databaseOption())
 			.addOption(jsonOption())

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Command, CommanderError } from 'commander';
-import { addEnvironmentTwins } from '../config.ts';
+import { CommanderError } from 'commander';
+import { Command } from '../config.ts';
 import { accountCommand } from './account.ts';
 import { backupCommand } from './backup.ts';
 import { doctorCommand } from './doctor.ts';
@@ -15,7 +15,7 @@ import { usageCommand } from './usage.ts';
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
 
 function program(): Command {
-	const command = new Command('caskade')
+	return new Command('caskade')
 		.description(
 			`Caskade stores the subscription events that clients upload, and serves it all from one folder.
 
@@ -41,7 +41,6 @@ What a command changes, running servers know within a second. Commands may run w
 		.addCommand(backupCommand())
 		.addCommand(migrateCommand())
 		.addCommand(doctorCommand());
-	return addEnvironmentTwins(command);
 }
 
 /** Runs a command line. Errors go to standard error in one sentence, and the exit code is 1. */

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { Command } from 'commander';
-import { databaseOption, jsonOption } from '../config.ts';
+import { Command, databaseOption, jsonOption } from '../config.ts';
 import { type CommonOptions, printJson, withStore } from './output.ts';
 
 export function eventsCommand(): Command {

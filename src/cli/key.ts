@@ -1,6 +1,5 @@
-import { Command } from 'commander';
 import { standardPlan } from '../access/usage-plan.ts';
-import { databaseOption, jsonOption } from '../config.ts';
+import { Command, databaseOption, jsonOption } from '../config.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 
 export function keyCommand(): Command {
@@ -26,7 +25,7 @@ its SHA-256 is stored. To rotate a key, issue a second one, move the client to i
 		);
 	command
 		.command('list')
-		.summary('list keys, without the keys themselves')
+		.description('list keys, without the keys themselves')
 		.addOption(databaseOption())
 		.addOption(jsonOption())
 		.action((options: CommonOptions) =>

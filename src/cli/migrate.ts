@@ -1,5 +1,4 @@
-import { Command } from 'commander';
-import { databaseOption, jsonOption } from '../config.ts';
+import { Command, databaseOption, jsonOption } from '../config.ts';
 import type { MigrationProgress } from '../store/store.ts';
 import { type CommonOptions, printJson, printLine, withStore } from './output.ts';
 

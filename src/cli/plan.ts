@@ -1,6 +1,6 @@
-import { Command, Option } from 'commander';
+import { Option } from 'commander';
 import { standardPlan, type UsagePlan } from '../access/usage-plan.ts';
-import { databaseOption, jsonOption, positiveNumber, wholeNumber } from '../config.ts';
+import { Command, databaseOption, jsonOption, positiveNumber, wholeNumber } from '../config.ts';
 import { plainName } from './account.ts';
 import { type CommonOptions, printJson, printRecord, printTable, withStore } from './output.ts';
 
@@ -18,7 +18,7 @@ const planOptions = () => [
 	new Option('--quota <number>', 'requests per calendar month (UTC), a hard limit').argParser(
 		wholeNumber(0, Number.MAX_SAFE_INTEGER),
 	),
-	new Option('--timeout-ms <number>', 'time that a request may take').argParser(wholeNumber(1, 600_000)),
+	new Option('--timeout-ms <number>', 'time that a request may take').argParser(wholeNumber(1, 100_000)),
 	new Option('--max-events <number>', 'objects in data of one request').argParser(wholeNumber(1, 1000)),
 ];
 
@@ -70,7 +70,7 @@ export function planCommand(): Command {
 	);
 	command
 		.command('list')
-		.summary('list plans')
+		.description('list plans')
 		.addOption(databaseOption())
 		.addOption(jsonOption())
 		.action((options: CommonOptions) =>

@@ -1,5 +1,4 @@
-import { Command } from 'commander';
-import { type ServeSettings, serveOptions } from '../config.ts';
+import { Command, type ServeSettings, serveOptions } from '../config.ts';
 import { openStore } from '../store/open.ts';
 import { printLine } from './output.ts';
 

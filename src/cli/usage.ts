@@ -1,5 +1,4 @@
-import { Command } from 'commander';
-import { databaseOption, jsonOption } from '../config.ts';
+import { Command, databaseOption, jsonOption } from '../config.ts';
 import { type CommonOptions, printJson, printTable, withStore } from './output.ts';
 
 export function usageCommand(): Command {

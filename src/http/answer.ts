@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, type ErrorCode, errorBody } from '../errors.ts';
-import { payloadTooLarge } from './body.ts';
+import { bodyLimitBytes, payloadTooLarge } from './body.ts';
 
 export const jsonType = 'application/json; charset=utf-8';
 
@@ -12,7 +12,7 @@ export function sendJson(reply: FastifyReply, status: number, body: string): voi
 /** Sends an entry of the error table, and keeps whatever is left of the request's body from costing much. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: ApiError): void {
 	if (reply.sent) return;
-	if (!request.raw.complete) discardBody(request);
+	if (mayHaveMuchToCome(request, error)) discardBody(request);
 	reply.removeHeader('connection');
 	reply.headers(error.headers);
 	sendJson(reply, error.status, errorBody(error.code, error.detail));
@@ -37,6 +37,16 @@ export function toApiError(error: unknown): ApiError {
 	const code = (error as { code?: unknown } | null)?.code;
 	const known = typeof code === 'string' ? frameworkErrors[code] : undefined;
 	return known?.() ?? new ApiError('internal', { detail: 'unexpected error', cause: error });
+}
+
+/**
+ * Whether the rest of the body may be large or slow. Of a small one Node throws the rest away itself, and the
+ * connection serves the next request.
+ */
+function mayHaveMuchToCome({ raw }: FastifyRequest, error: ApiError): boolean {
+	if (raw.complete) return false;
+	const length = raw.headers['content-length'];
+	return error.code === 'timeout' || length === undefined || Number(length) > bodyLimitBytes;
 }
 
 const lingerBytes = 1024 * 1024;

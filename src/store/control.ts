@@ -1,6 +1,6 @@
 import type { Generated, Kysely, Transaction } from 'kysely';
 import { hashApiKey, newApiKey } from '../access/api-key.ts';
-import { monthEndMs, monthOf, type UsagePlan } from '../access/usage-plan.ts';
+import { monthAt, type UsagePlan } from '../access/usage-plan.ts';
 import { OperatorError } from './store.ts';
 
 /** The tables of the control database; see `migrations/control/`. */
@@ -361,13 +361,13 @@ export class ControlStore {
 	/** This month's usage of every key that may be used or was used. */
 	async usage(client?: string): Promise<KeyUsage[]> {
 		const nowMs = this.#now();
-		const month = monthOf(nowMs);
+		const month = monthAt(nowMs);
 		let query = this.#database
 			.selectFrom('api_key')
 			.innerJoin('client', 'client.id', 'api_key.client_id')
 			.innerJoin('plan', 'plan.name', 'api_key.plan')
 			.leftJoin('usage', (join) =>
-				join.onRef('usage.key_id', '=', 'api_key.id').on('usage.month', '=', month),
+				join.onRef('usage.key_id', '=', 'api_key.id').on('usage.month', '=', month.name),
 			)
 			.select([
 				'api_key.id',
@@ -384,11 +384,11 @@ export class ControlStore {
 			key: row.id,
 			client: row.client,
 			plan: row.plan,
-			month,
+			month: month.name,
 			quota: row.quota,
 			used: row.used ?? 0,
 			remaining: Math.max(0, row.quota - (row.used ?? 0)),
-			resetsAt: new Date(monthEndMs(nowMs)).toISOString(),
+			resetsAt: new Date(month.endMs).toISOString(),
 		}));
 	}
 }

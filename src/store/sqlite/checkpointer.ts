@@ -16,16 +16,9 @@ const examineEveryMs = 20;
  * is copied at a moment when nobody writes.
  */
 export class Checkpointer {
-	readonly #thread = new Worker(new URL('./checkpointer-thread.ts', import.meta.url));
+	#thread: Worker | undefined;
 	readonly #busy = new Set<number>();
 	readonly #examinedAtMs = new Map<number, number>();
-
-	constructor() {
-		this.#thread.on('message', ({ databaseId }: { databaseId: number }) => {
-			this.#busy.delete(databaseId);
-			this.#examinedAtMs.delete(databaseId);
-		});
-	}
 
 	/** Called by the writer after each commit. */
 	afterCommit(databaseId: number, path: string, connection: Connection, nowMs: number): void {
@@ -41,14 +34,21 @@ export class Checkpointer {
 			return;
 		}
 		this.#busy.add(databaseId);
+		this.#thread ??= this.#startThread();
 		this.#thread.postMessage({ databaseId, path });
 	}
 
-	forget(databaseId: number): void {
-		this.#examinedAtMs.delete(databaseId);
+	/** Only when there is something to do: many servers never fill a log. */
+	#startThread(): Worker {
+		const thread = new Worker(new URL('./checkpointer-thread.ts', import.meta.url));
+		thread.on('message', ({ databaseId }: { databaseId: number }) => {
+			this.#busy.delete(databaseId);
+			this.#examinedAtMs.delete(databaseId);
+		});
+		return thread;
 	}
 
 	async stop(): Promise<void> {
-		await this.#thread.terminate();
+		await this.#thread?.terminate();
 	}
 }

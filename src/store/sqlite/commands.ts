@@ -43,15 +43,12 @@ const rowsPerInsert = 100;
 
 const insertStatements = new Map<number, string>();
 
-/** `INSERT … VALUES` for so many rows; ?1 is the time of all, so that it is bound once. */
+/** `INSERT … VALUES` for so many rows. Nameless parameters: SQLite binds numbered ones (?1) at twice the cost. */
 function insertStatement(rows: number): string {
 	let sql = insertStatements.get(rows);
 	if (!sql) {
-		const row = (index: number) => {
-			const first = 2 + index * fieldsPerEvent;
-			return `(?${first}, ?${first + 1}, ?${first + 2}, ?${first + 3}, ?${first + 4}, ?1)`;
-		};
-		sql = `INSERT INTO subscription_event (tid, subid, cid, evt, rvn, received_at) VALUES ${Array.from({ length: rows }, (_, index) => row(index)).join(', ')} ON CONFLICT (tid) DO NOTHING`;
+		const values = Array.from({ length: rows }, () => '(?, ?, ?, ?, ?, ?)').join(', ');
+		sql = `INSERT INTO subscription_event (tid, subid, cid, evt, rvn, received_at) VALUES ${values} ON CONFLICT (tid) DO NOTHING`;
 		insertStatements.set(rows, sql);
 	}
 	return sql;
@@ -86,7 +83,7 @@ export const clientCommands = {
 		let stored = 0;
 		for (let from = 0; from < total; from += rowsPerInsert) {
 			const rows = Math.min(rowsPerInsert, total - from);
-			const parameters: (string | number | null)[] = [input.receivedAtMs];
+			const parameters: (string | number | null)[] = [];
 			for (let at = from * fieldsPerEvent; at < (from + rows) * fieldsPerEvent; at += fieldsPerEvent) {
 				parameters.push(
 					fields[at] as string,
@@ -94,6 +91,7 @@ export const clientCommands = {
 					fields[at + 2] || null,
 					fields[at + 3] as string,
 					Number(fields[at + 4]),
+					input.receivedAtMs,
 				);
 			}
 			stored += Number(connection.statement(insertStatement(rows)).run(...parameters).changes);

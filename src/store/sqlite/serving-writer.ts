@@ -21,26 +21,29 @@ const queueCharacters = 64 * 1024 * 1024;
 /** Accounts' databases that the writer keeps open: three file handles each. */
 const openAccounts = 64;
 /** Requests of a key's quota that a crash may forfeit, at most. */
-const largestLease = 50;
+const largestLease = 75;
 const probeTimeoutMs = 1000;
 
-/** Starts the writer thread of a data folder that this process has locked. */
+/** Starts the writer threads of a data folder that this process has locked. */
 export async function startServingWriter(
 	folder: DataFolder,
 	lock: FolderLock,
 	events: WriterEvents,
 ): Promise<ServingWriter> {
-	const writer = await Writer.start({
-		folderPath: folder.path,
-		queueLength,
-		queueCharacters,
-		openAccounts,
-		onCommit: events.onCommit,
-		onTrouble: (databaseId, reason) =>
-			events.onTrouble(databaseId === controlDatabaseId ? 'control' : `account ${databaseId}`, reason),
-		onDeath: events.onDeath,
-	});
-	const control = new ControlWrites(writer);
+	const start = (onCommit: WriterEvents['onCommit']) =>
+		Writer.start({
+			folderPath: folder.path,
+			queueLength,
+			queueCharacters,
+			openAccounts,
+			onCommit,
+			onTrouble: (databaseId, reason) =>
+				events.onTrouble(databaseId === controlDatabaseId ? 'control' : `account ${databaseId}`, reason),
+			onDeath: events.onDeath,
+		});
+	// Two threads, so that a lease of quota does not wait for uploads to be committed, nor they for it.
+	const [writer, controlWriter] = await Promise.all([start(events.onCommit), start(() => {})]);
+	const control = new ControlWrites(controlWriter);
 	await control.forfeitLeases();
 	return {
 		async storeSubscriptionEvents(
@@ -63,7 +66,7 @@ export async function startServingWriter(
 			return writer.depth;
 		},
 		async stop() {
-			await writer.stop();
+			await Promise.all([writer.stop(), controlWriter.stop()]);
 			lock.release();
 		},
 	};

@@ -6,9 +6,9 @@ import { isBusy } from './connection.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { DataFolder } from './data-folder.ts';
 import { commitGroup, dropExpired } from './group-commit.ts';
-import { controlDatabaseId, type FromWriter, type ToWriter, type Work, type WorkResult } from './messages.ts';
+import type { FromWriter, ToWriter, Work, WorkResult } from './messages.ts';
 
-/** The writer thread: it alone writes to the databases of a serving process. */
+/** A writer thread: while a process serves, such threads alone write to its databases. */
 
 /** Requests committed together; more would make the first of them wait for little gain. */
 const groupLimit = 256;
@@ -52,11 +52,9 @@ function takeWaiting(): void {
 	for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) take(next.message);
 }
 
-/** The control database goes first: its leases let other requests in. */
+/** The next database whose turn it is. */
 function nextDatabase(nowMs: number): number | undefined {
-	const ready = (databaseId: number) => (retryAtMs.get(databaseId) ?? 0) <= nowMs;
-	if (queues.has(controlDatabaseId) && ready(controlDatabaseId)) return controlDatabaseId;
-	return queues.keys().find(ready);
+	return queues.keys().find((databaseId) => (retryAtMs.get(databaseId) ?? 0) <= nowMs);
 }
 
 function runGroup(databaseId: number): void {
