@@ -18,6 +18,9 @@ export interface RunningServer {
 
 type ListenSettings = Pick<ServeSettings, 'host' | 'port' | 'behindProxy' | 'metricsHost' | 'metricsPort'>;
 
+/** While stopping. */
+const sweepEveryMs = 50;
+
 /**
  * Starts serving a store; closes the store when it stops.
  * @param onDeath nothing can be stored any more; the process should end
@@ -51,10 +54,16 @@ export async function startServer(
 
 	const shutDown = async () => {
 		draining = true;
+		// By then every request has its answer; what is still open are bodies that nobody waits for.
+		const cut = setTimeout(() => app.server.closeAllConnections(), directory.longestTimeoutMs + 1000);
+		// A connection that was busy when closing began is kept alive by its answer; nobody else would close it.
+		const sweep = setInterval(() => app.server.closeIdleConnections(), sweepEveryMs);
 		await app.close();
+		clearInterval(sweep);
+		clearTimeout(cut);
 		metricsServer?.close();
 		metricsServer?.closeAllConnections();
-		directory.stop();
+		await directory.stop();
 		await quota.stop();
 		await writer.stop();
 		await store.close();

@@ -22,6 +22,7 @@ export class AccessDirectory {
 	readonly #onTrouble: (error: unknown) => void;
 	#snapshot: AccessSnapshot;
 	#timer: NodeJS.Timeout | undefined;
+	#refreshing: Promise<void> = Promise.resolve();
 
 	private constructor(control: ControlStore, snapshot: AccessSnapshot, onTrouble: (error: unknown) => void) {
 		this.#control = control;
@@ -49,6 +50,11 @@ export class AccessDirectory {
 		return account?.clientId === clientId ? account.id : undefined;
 	}
 
+	/** The longest that any key's request may take. */
+	get longestTimeoutMs(): number {
+		return Math.max(0, ...this.#snapshot.keys.values().map(({ plan }) => plan.timeoutMs));
+	}
+
 	/** Reads the control database now, if it has changed. */
 	async refresh(): Promise<void> {
 		if ((await this.#control.revision()) !== this.#snapshot.revision)
@@ -56,19 +62,20 @@ export class AccessDirectory {
 	}
 
 	#refreshLater(): void {
-		this.#timer = setTimeout(async () => {
-			try {
-				await this.refresh();
-			} catch (error) {
-				this.#onTrouble(error);
-			}
-			if (this.#timer) this.#refreshLater();
+		this.#timer = setTimeout(() => {
+			this.#refreshing = this.refresh()
+				.catch(this.#onTrouble)
+				.then(() => {
+					if (this.#timer) this.#refreshLater();
+				});
 		}, refreshEveryMs);
 		this.#timer.unref();
 	}
 
-	stop(): void {
+	/** Resolves when the control database is not read any more. */
+	async stop(): Promise<void> {
 		clearTimeout(this.#timer);
 		this.#timer = undefined;
+		await this.#refreshing;
 	}
 }

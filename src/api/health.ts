@@ -1,8 +1,11 @@
+import { setTimeout } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { sendJson } from '../http/answer.ts';
 
 /** An answer to `GET /readyz` is good for this long, so that asking often does not write often. */
 const probeAgainMs = 1000;
+/** A store that takes longer than this for one small write is not ready. */
+const probeTimeoutMs = 1000;
 
 /**
  * `GET /healthz`: the process answers. `GET /readyz`: requests may be sent here: the server is not stopping, and a
@@ -20,11 +23,12 @@ export function health(
 	const storeWorks = () => {
 		const nowMs = options.monotonicMs();
 		if (!lastProbe || nowMs - lastProbe.atMs > probeAgainMs) {
-			const works = options.probe().then(
+			const probed = options.probe().then(
 				() => true,
 				() => false,
 			);
-			lastProbe = { atMs: nowMs, works };
+			const late = setTimeout(probeTimeoutMs, false, { ref: false });
+			lastProbe = { atMs: nowMs, works: Promise.race([probed, late]) };
 		}
 		return lastProbe.works;
 	};

@@ -31,13 +31,13 @@ async function serve(settings: ServeSettings): Promise<void> {
 		await store.close();
 		throw error;
 	});
+	stopOnSignals(server.stop, log);
 	log.info({ url: server.url }, 'listening');
 	printLine(`Caskade serves at ${server.url} (reference: ${server.url}/docs). Stop it with Ctrl+C.`);
 	if (settings.demo && !(await store.control.hasClients())) {
 		const { createDemo } = await import('./demo.ts');
 		printLine(await createDemo(store, server));
 	}
-	stopOnSignals(server.stop, log);
 }
 
 function stopOnSignals(

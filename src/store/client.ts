@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { SubscriptionEvent } from './store.ts';
 
-/** The tables of an account's database; see `migrations/client/`. */
+/** The tables of an account's database; see `migrations/<engine>/client/`. */
 export interface ClientTables {
 	subscription_event: {
 		id: number;

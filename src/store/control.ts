@@ -3,7 +3,7 @@ import { hashApiKey, newApiKey } from '../access/api-key.ts';
 import { monthAt, type UsagePlan } from '../access/usage-plan.ts';
 import { OperatorError } from './store.ts';
 
-/** The tables of the control database; see `migrations/control/`. */
+/** The tables of the control database; see `migrations/<engine>/control/`. */
 export interface ControlTables {
 	revision: { id: number; number: number };
 	client: { id: GeneratedId; name: string; created_at: number };

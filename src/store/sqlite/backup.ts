@@ -9,7 +9,7 @@ import {
 	rmSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { OperatorError } from '../store.ts';
+import { OperatorError, StorageError } from '../store.ts';
 import { openDatabase } from './connection.ts';
 import { DataFolder } from './data-folder.ts';
 
@@ -22,7 +22,6 @@ import { DataFolder } from './data-folder.ts';
 export function copyDatabases(
 	folder: DataFolder,
 	target: string,
-	accounts: readonly { id: number; aid: string }[],
 	copied: (step: { database: string; path: string }) => void,
 ): void {
 	if (existsSync(target) && readdirSync(target).length > 0)
@@ -30,24 +29,31 @@ export function copyDatabases(
 	const partial = new DataFolder(`${target.replace(/\/+$/, '')}.partial`);
 	rmSync(partial.path, { recursive: true, force: true });
 	partial.create();
-	const copies = [
-		{ database: 'control', from: folder.controlPath, to: partial.controlPath },
-		...accounts.map(({ id, aid }) => ({
-			database: aid,
-			from: folder.accountPath(id),
-			to: partial.accountPath(id),
-		})),
-	];
-	for (const { database, from, to } of copies) {
+	const copy = (database: string, from: string, to: string) => {
+		if (!existsSync(from)) throw new StorageError(`the file of account ${database} is missing`);
 		copyDatabase(from, to);
 		copied({ database, path: to });
-	}
+	};
+	copy('control', folder.controlPath, partial.controlPath);
+	// Of the copy, not of the original: an account that is added meanwhile is in neither or in both.
+	for (const { id, aid } of accountsIn(partial.controlPath))
+		copy(aid, folder.accountPath(id), partial.accountPath(id));
 	sync(partial.accountsPath);
 	sync(partial.path);
 	if (existsSync(target)) rmSync(target, { recursive: true });
 	else mkdirSync(dirname(target), { recursive: true });
 	renameSync(partial.path, target);
 	sync(dirname(target));
+}
+
+function accountsIn(controlPath: string): { id: number; aid: string }[] {
+	const database = openDatabase(controlPath, { busyTimeoutMs: 0, readOnly: true });
+	try {
+		const rows = database.prepare('SELECT id, aid FROM account ORDER BY id /* accounts to back up */').all();
+		return rows.map(({ id, aid }) => ({ id: Number(id), aid: String(aid) }));
+	} finally {
+		database.close();
+	}
 }
 
 /** VACUUM INTO reads one snapshot, where the online backup would start again at every write of another process. */

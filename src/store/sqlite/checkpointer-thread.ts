@@ -1,10 +1,12 @@
-import { parentPort } from 'node:worker_threads';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { openDatabase } from './connection.ts';
 
 /**
  * Copies a write-ahead log back into its database, on a connection of its own, so that the writer goes on meanwhile.
- * Takes `{ databaseId, path }`, answers `{ databaseId }` when done or given up.
+ * Takes `{ databaseId, path }`, answers `{ databaseId }` on the port `done` when done or given up.
  */
+const { done } = workerData as { done: MessagePort };
+
 parentPort?.on('message', ({ databaseId, path }: { databaseId: number; path: string }) => {
 	try {
 		const database = openDatabase(path, { busyTimeoutMs: 0, autoCheckpoint: false });
@@ -16,5 +18,5 @@ parentPort?.on('message', ({ databaseId, path }: { databaseId: number; path: str
 	} catch {
 		// A checkpoint can always be done later; what makes it fail (a full disk) the writer meets and reports itself.
 	}
-	parentPort?.postMessage({ databaseId });
+	done.postMessage({ databaseId });
 });

@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads';
+import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import type { Connection } from './commands.ts';
 
 /** Pages of 4 KiB in a write-ahead log beyond which it is copied back: 16 MiB. */
@@ -17,11 +17,14 @@ const examineEveryMs = 20;
  */
 export class Checkpointer {
 	#thread: Worker | undefined;
+	/** Polled: a writer that always has more to do never gets to its event loop. */
+	readonly #done = new MessageChannel();
 	readonly #busy = new Set<number>();
 	readonly #examinedAtMs = new Map<number, number>();
 
 	/** Called by the writer after each commit. */
 	afterCommit(databaseId: number, path: string, connection: Connection, nowMs: number): void {
+		this.#takeDone();
 		if (this.#busy.has(databaseId)) return;
 		if (nowMs - (this.#examinedAtMs.get(databaseId) ?? 0) < examineEveryMs) return;
 		this.#examinedAtMs.set(databaseId, nowMs);
@@ -40,12 +43,19 @@ export class Checkpointer {
 
 	/** Only when there is something to do: many servers never fill a log. */
 	#startThread(): Worker {
-		const thread = new Worker(new URL('./checkpointer-thread.ts', import.meta.url));
-		thread.on('message', ({ databaseId }: { databaseId: number }) => {
-			this.#busy.delete(databaseId);
-			this.#examinedAtMs.delete(databaseId);
+		const done = this.#done.port2;
+		return new Worker(new URL('./checkpointer-thread.ts', import.meta.url), {
+			workerData: { done },
+			transferList: [done],
 		});
-		return thread;
+	}
+
+	#takeDone(): void {
+		const next = () => receiveMessageOnPort(this.#done.port1)?.message as { databaseId: number } | undefined;
+		for (let done = next(); done; done = next()) {
+			this.#busy.delete(done.databaseId);
+			this.#examinedAtMs.delete(done.databaseId);
+		}
 	}
 
 	async stop(): Promise<void> {

@@ -1,9 +1,10 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import type { ControlStore } from '../control.ts';
+import type { DatabaseKind } from '../migrations.ts';
 import type { Finding } from '../store.ts';
 import { openDatabase } from './connection.ts';
 import { type DataFolder, lockFolder } from './data-folder.ts';
-import { type DatabaseKind, latestSchema, schemaVersion } from './migrate.ts';
+import { latestSchema, schemaVersion } from './migrate.ts';
 
 const leastFreeBytes = 1024 ** 3;
 const longLogBytes = 1024 ** 3;
@@ -39,6 +40,7 @@ export async function* examineFolder(folder: DataFolder, control: ControlStore):
 
 function examineDatabase(check: string, path: string, kind: DatabaseKind): Finding {
 	if (!existsSync(path)) return { check, ok: false, detail: 'its file is missing: restore a backup' };
+	const damaged = (how: string) => `damaged (${how}): restore a backup`;
 	const database = openDatabase(path, { busyTimeoutMs: 5000, readOnly: true });
 	try {
 		const version = schemaVersion(database);
@@ -46,7 +48,7 @@ function examineDatabase(check: string, path: string, kind: DatabaseKind): Findi
 		const integrity = String(database.prepare('PRAGMA quick_check(1)').get()?.quick_check);
 		const logBytes = existsSync(`${path}-wal`) ? statSync(`${path}-wal`).size : 0;
 		const problems = [
-			integrity !== 'ok' && `damaged (${integrity}): restore a backup`,
+			integrity !== 'ok' && damaged(integrity),
 			version > known && `schema ${version} is newer than this Caskade (${known})`,
 			logBytes > longLogBytes &&
 				`write-ahead log of ${mebibytes(logBytes)}: some process keeps an old read open`,
@@ -58,6 +60,8 @@ function examineDatabase(check: string, path: string, kind: DatabaseKind): Findi
 			ok: problems.length === 0,
 			detail: problems.join('; ') || `sound, schema ${version}${pending}, ${mebibytes(statSync(path).size)}`,
 		};
+	} catch (error) {
+		return { check, ok: false, detail: damaged(error instanceof Error ? error.message : String(error)) };
 	} finally {
 		database.close();
 	}

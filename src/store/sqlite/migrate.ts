@@ -1,35 +1,25 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-
-export type DatabaseKind = 'control' | 'client';
-
-const migrationsFolder = join(import.meta.dirname, '../../../migrations');
-
-/** The database was written by a newer Caskade. */
-export class SchemaTooNewError extends Error {
-	constructor(kind: DatabaseKind, version: number, known: number) {
-		super(
-			`The ${kind} database has schema ${version}, this Caskade knows schema ${known}: it was last used by a newer Caskade. Start that one, or restore a backup made before the upgrade.`,
-		);
-		this.name = 'SchemaTooNewError';
-	}
-}
-
-/** The numbered files of `migrations/<kind>/`, in order; the n-th leads to schema version n. */
-function migrationFiles(kind: DatabaseKind): string[] {
-	const files = readdirSync(join(migrationsFolder, kind))
-		.filter((name) => /^\d{3}-.*\.sql$/.test(name))
-		.sort();
-	files.forEach((name, index) => {
-		if (Number(name.slice(0, 3)) !== index + 1)
-			throw new Error(`migrations/${kind}/${name} is out of sequence`);
-	});
-	return files;
-}
+import { type DatabaseKind, migrationFiles, SchemaTooNewError } from '../migrations.ts';
 
 export function latestSchema(kind: DatabaseKind): number {
-	return migrationFiles(kind).length;
+	return migrationFiles('sqlite', kind).length;
+}
+
+/**
+ * The schema version in the header of a database file, without opening the database: a thousand files are looked at
+ * in a moment. May be behind after a crash, while the newest is still in the write-ahead log.
+ * Source: https://www.sqlite.org/fileformat.html, "user version number", offset 60.
+ */
+export function schemaVersionOnDisk(path: string): number {
+	const file = openSync(path, 'r');
+	try {
+		const header = Buffer.alloc(100);
+		readSync(file, header, 0, header.length, 0);
+		return header.readUInt32BE(60);
+	} finally {
+		closeSync(file);
+	}
 }
 
 export function schemaVersion(database: DatabaseSync): number {
@@ -43,7 +33,7 @@ export function schemaVersion(database: DatabaseSync): number {
  * @throws SchemaTooNewError, and touches nothing
  */
 export function migrate(database: DatabaseSync, kind: DatabaseKind): number {
-	const files = migrationFiles(kind);
+	const files = migrationFiles('sqlite', kind);
 	const check = () => {
 		const version = schemaVersion(database);
 		if (version > files.length) throw new SchemaTooNewError(kind, version, files.length);
@@ -53,8 +43,7 @@ export function migrate(database: DatabaseSync, kind: DatabaseKind): number {
 	database.exec('BEGIN IMMEDIATE');
 	try {
 		const version = check();
-		for (const name of files.slice(version))
-			database.exec(readFileSync(join(migrationsFolder, kind, name), 'utf8'));
+		for (const path of files.slice(version)) database.exec(readFileSync(path, 'utf8'));
 		database.exec(`PRAGMA user_version = ${files.length}`);
 		database.exec('COMMIT');
 		return files.length - version;

@@ -1,4 +1,5 @@
 import type { UsagePlan } from '../../access/usage-plan.ts';
+import { monotonicMs } from '../../clock.ts';
 import type { Deadline } from '../../deadline.ts';
 import type {
 	QuotaLease,
@@ -9,7 +10,7 @@ import type {
 	WriterEvents,
 } from '../store.ts';
 import { StorageError } from '../store.ts';
-import { fieldSeparator } from './commands.ts';
+import { type ControlCommands, fieldSeparator } from './commands.ts';
 import type { DataFolder, FolderLock } from './data-folder.ts';
 import { controlDatabaseId } from './messages.ts';
 import { Writer } from './writer.ts';
@@ -23,6 +24,7 @@ const openAccounts = 64;
 /** Requests of a key's quota that a crash may forfeit, at most. */
 const largestLease = 75;
 const probeTimeoutMs = 1000;
+const controlTimeoutMs = 10_000;
 
 /** Starts the writer threads of a data folder that this process has locked. */
 export async function startServingWriter(
@@ -56,7 +58,7 @@ export async function startServingWriter(
 				accountId,
 				'storeSubscriptionEvents',
 				{ fields, receivedAtMs: upload.receivedAtMs, simulate: upload.simulate },
-				{ deadline, characters: fields.length },
+				{ deadlineMs: deadline.atMs, deadline, characters: fields.length },
 			);
 		},
 		leaseQuota: (keyId, month, plan) => control.leaseQuota(keyId, month, plan),
@@ -81,7 +83,7 @@ function packEvents(upload: Upload): string {
 	return fields;
 }
 
-/** Writes to the control database. None has a deadline, so none expires. */
+/** Writes to the control database. They give up when it stays locked, so that nothing waits for ever. */
 class ControlWrites {
 	readonly #writer: Writer;
 
@@ -89,34 +91,32 @@ class ControlWrites {
 		this.#writer = writer;
 	}
 
-	async leaseQuota(keyId: string, month: string, plan: UsagePlan): Promise<QuotaLease> {
+	async #submit<Name extends keyof ControlCommands>(
+		command: Name,
+		input: Parameters<ControlCommands[Name]>[1],
+		timeoutMs = controlTimeoutMs,
+	): Promise<ReturnType<ControlCommands[Name]>['value']> {
+		const deadlineMs = monotonicMs() + timeoutMs;
+		const value = await this.#writer.submit(controlDatabaseId, command, input as never, { deadlineMs });
+		if (value === 'expired') throw new StorageError('the control database is locked');
+		return value as ReturnType<ControlCommands[Name]>['value'];
+	}
+
+	leaseQuota(keyId: string, month: string, plan: UsagePlan): Promise<QuotaLease> {
 		const input = { keyId, month, quotaPerMonth: plan.quotaPerMonth, most: largestLease };
-		return notExpired(await this.#writer.submit(controlDatabaseId, 'leaseQuota', input));
+		return this.#submit('leaseQuota', input);
 	}
 
 	async recordUsage(reports: readonly UsageReport[]): Promise<void> {
-		await this.#writer.submit(controlDatabaseId, 'recordUsage', { reports });
+		await this.#submit('recordUsage', { reports });
 	}
 
 	/** What an earlier server had leased and not given back counts as used: nobody knows that it was not. */
 	async forfeitLeases(): Promise<void> {
-		await this.#writer.submit(controlDatabaseId, 'forfeitLeases', null);
+		await this.#submit('forfeitLeases', null);
 	}
 
 	async probe(): Promise<void> {
-		let timer: NodeJS.Timeout | undefined;
-		const late = new Promise<never>((_, reject) => {
-			timer = setTimeout(() => reject(new StorageError('the store does not answer')), probeTimeoutMs);
-		});
-		try {
-			await Promise.race([this.#writer.submit(controlDatabaseId, 'probe', { atMs: Date.now() }), late]);
-		} finally {
-			clearTimeout(timer);
-		}
+		await this.#submit('probe', { atMs: Date.now() }, probeTimeoutMs);
 	}
-}
-
-function notExpired<T>(value: T | 'expired'): T {
-	if (value === 'expired') throw new StorageError('a write without a deadline has expired');
-	return value as T;
 }

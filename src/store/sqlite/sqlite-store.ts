@@ -17,7 +17,7 @@ import { openDatabase } from './connection.ts';
 import { DataFolder, lockFolder } from './data-folder.ts';
 import { kyselyOver } from './dialect.ts';
 import { examineFolder } from './examine.ts';
-import { migrate } from './migrate.ts';
+import { latestSchema, migrate, schemaVersionOnDisk } from './migrate.ts';
 import { startServingWriter } from './serving-writer.ts';
 
 const busyTimeoutMs = 5000;
@@ -70,12 +70,7 @@ export class SqliteStore implements Store {
 		for (const account of await this.control.accounts()) {
 			const path = this.#folder.accountPath(account.id);
 			if (!existsSync(path)) throw new StorageError(`the file of account ${account.aid} is missing`);
-			const database = openDatabase(path, { busyTimeoutMs });
-			try {
-				progress({ database: account.aid, migrations: migrate(database, 'client') });
-			} finally {
-				database.close();
-			}
+			progress({ database: account.aid, migrations: migrateFile(path) });
 		}
 	}
 
@@ -95,8 +90,7 @@ export class SqliteStore implements Store {
 	}
 
 	async backup(target: string, progress: (step: { database: string; bytes: number }) => void): Promise<void> {
-		const accounts = await this.control.accounts();
-		copyDatabases(this.#folder, target, accounts, ({ database, path }) =>
+		copyDatabases(this.#folder, target, ({ database, path }) =>
 			progress({ database, bytes: statSync(path).size }),
 		);
 	}
@@ -107,5 +101,16 @@ export class SqliteStore implements Store {
 
 	async close(): Promise<void> {
 		await this.#controlDatabase.destroy();
+	}
+}
+
+/** Brings an account's file to the newest schema; most have it, which one look at the file tells. */
+function migrateFile(path: string): number {
+	if (schemaVersionOnDisk(path) === latestSchema('client')) return 0;
+	const database = openDatabase(path, { busyTimeoutMs });
+	try {
+		return migrate(database, 'client');
+	} finally {
+		database.close();
 	}
 }

@@ -91,7 +91,9 @@ export class Writer {
 
 	/**
 	 * Has the writer thread run a command, durably.
-	 * @param characters about how long the input is
+	 * @param options.deadlineMs by `monotonicMs()`; later the command is not committed
+	 * @param options.deadline whose timer may win the decision before the thread does
+	 * @param options.characters about how long the input is
 	 * @returns the command's value, or `expired` where the deadline was decided first; then nothing is stored
 	 * @throws QueueFullError where too much waits already; StorageError where the database failed
 	 */
@@ -99,7 +101,7 @@ export class Writer {
 		databaseId: number,
 		command: Name,
 		input: Input<Name>,
-		options: { deadline?: Deadline; characters?: number } = {},
+		options: { deadlineMs: number; deadline?: Deadline; characters?: number },
 	): Promise<Value<Name> | 'expired'> {
 		const characters = options.characters ?? 0;
 		const slot =
@@ -116,7 +118,7 @@ export class Writer {
 			databaseId,
 			command,
 			input,
-			deadlineMs: options.deadline?.atMs ?? Number.POSITIVE_INFINITY,
+			deadlineMs: options.deadlineMs,
 		});
 		if (this.#outbox.length >= messageLength) this.#flush();
 		return new Promise((resolve, reject) => {

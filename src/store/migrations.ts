@@ -1,0 +1,30 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+export type DatabaseKind = 'control' | 'client';
+type Engine = 'sqlite' | 'postgres';
+
+const migrationsFolder = join(import.meta.dirname, '../../migrations');
+
+/** The database was written by a newer Caskade. */
+export class SchemaTooNewError extends Error {
+	constructor(kind: DatabaseKind, version: number, known: number) {
+		super(
+			`The ${kind} database has schema ${version}, this Caskade knows schema ${known}: it was last used by a newer Caskade. Start that one, or restore a backup made before the upgrade.`,
+		);
+		this.name = 'SchemaTooNewError';
+	}
+}
+
+/** The paths of the numbered files of `migrations/<engine>/<kind>/`, in order; the n-th leads to schema version n. */
+export function migrationFiles(engine: Engine, kind: DatabaseKind): string[] {
+	const folder = join(migrationsFolder, engine, kind);
+	const files = readdirSync(folder)
+		.filter((name) => /^\d{3}-.*\.sql$/.test(name))
+		.sort();
+	files.forEach((name, index) => {
+		if (Number(name.slice(0, 3)) !== index + 1)
+			throw new Error(`migrations/${engine}/${kind}/${name} is out of sequence`);
+	});
+	return files.map((name) => join(folder, name));
+}

@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import type pg from 'pg';
+import { type DatabaseKind, migrationFiles, SchemaTooNewError } from '../migrations.ts';
+
+/** One lock for all migrations of a database: they are rare and short. The number is the ASCII of "cask". */
+const advisoryLock = 0x6361736b;
+
+/**
+ * Brings a schema to its newest version in one transaction, and makes it where it is missing; of several processes
+ * that try at once, one does it and the others see it done.
+ * @returns how many migrations it ran
+ * @throws SchemaTooNewError, and touches nothing
+ */
+export async function migrate(pool: pg.Pool, schema: string, kind: DatabaseKind): Promise<number> {
+	const files = migrationFiles('postgres', kind);
+	if ((await checkedVersion(pool, schema, kind, files.length)) === files.length) return 0;
+	const client = await pool.connect();
+	try {
+		await client.query('BEGIN');
+		await client.query('SELECT pg_advisory_xact_lock($1)', [advisoryLock]);
+		const version = await checkedVersion(client, schema, kind, files.length);
+		await client.query(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
+		await client.query(`SET LOCAL search_path TO "${schema}"`);
+		if (version === 0)
+			await client.query('CREATE TABLE schema_version (version integer NOT NULL PRIMARY KEY)');
+		for (const path of files.slice(version)) await client.query(readFileSync(path, 'utf8'));
+		await client.query('DELETE FROM schema_version');
+		await client.query('INSERT INTO schema_version (version) VALUES ($1)', [files.length]);
+		await client.query('COMMIT');
+		client.release();
+		return files.length - version;
+	} catch (error) {
+		// A connection in the middle of a transaction is not used again.
+		client.release(true);
+		throw error;
+	}
+}
+
+async function checkedVersion(
+	client: pg.PoolClient | pg.Pool,
+	schema: string,
+	kind: DatabaseKind,
+	known: number,
+): Promise<number> {
+	const version = await schemaVersion(client, schema);
+	if (version > known) throw new SchemaTooNewError(kind, version, known);
+	return version;
+}
+
+/** The version of a schema; 0 where there is none. */
+export async function schemaVersion(client: pg.PoolClient | pg.Pool, schema: string): Promise<number> {
+	const table = `"${schema}".schema_version`;
+	const { rows } = await client.query('SELECT to_regclass($1) IS NOT NULL AS exists', [table]);
+	if (!rows[0].exists) return 0;
+	return (await client.query(`SELECT version FROM ${table}`)).rows[0]?.version ?? 0;
+}

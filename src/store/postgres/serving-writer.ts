@@ -1,0 +1,105 @@
+import type pg from 'pg';
+import type { UsagePlan } from '../../access/usage-plan.ts';
+import type { Deadline } from '../../deadline.ts';
+import {
+	type QuotaLease,
+	type ServingWriter,
+	StorageError,
+	type Upload,
+	type UsageReport,
+	type WriterEvents,
+} from '../store.ts';
+import { controlSchema } from './connection.ts';
+import { UploadQueue } from './upload-queue.ts';
+
+/** Uploads that may wait for a connection. */
+const queueLength = 8192;
+/** Requests of a key's quota that a crash may forfeit, at most. */
+const largestLease = 75;
+
+/** What a serving process writes on PostgreSQL. Any number of processes may do so at once. */
+export class PostgresWriter implements ServingWriter {
+	readonly #pool: pg.Pool;
+	readonly #uploads: UploadQueue;
+
+	/** @param connections of the pool that uploads may use at a time */
+	constructor(pool: pg.Pool, connections: number, events: WriterEvents) {
+		this.#pool = pool;
+		this.#uploads = new UploadQueue({
+			pool,
+			connections,
+			length: queueLength,
+			onCommit: events.onCommit,
+			onTrouble: (reason) => events.onTrouble('postgres', reason),
+		});
+	}
+
+	storeSubscriptionEvents(accountId: number, upload: Upload, deadline: Deadline) {
+		return this.#uploads.store(accountId, upload, deadline);
+	}
+
+	/**
+	 * Leases a block of the month's quota: never more than is left, so no crash and no other server can exceed it.
+	 * A block is a twentieth of what is left (so that little is forfeited in a crash of a small plan), at most 75.
+	 */
+	async leaseQuota(keyId: string, month: string, plan: UsagePlan): Promise<QuotaLease> {
+		const { rows } = await this.#query(
+			`UPDATE ${table('usage')} AS usage SET leased = usage.leased + lease.granted
+			 FROM (
+				SELECT least($4, ceil(greatest($3 - leased, 0) / 20.0))::bigint AS granted
+				FROM ${table('usage')} WHERE key_id = $1 AND month = $2 FOR UPDATE
+			 ) AS lease
+			 WHERE usage.key_id = $1 AND usage.month = $2
+			 RETURNING lease.granted, usage.leased /* lease quota */`,
+			[keyId, month, plan.quotaPerMonth, largestLease],
+		);
+		if (rows[0]) return rows[0];
+		await this.#query(
+			`INSERT INTO ${table('usage')} (key_id, month, leased, used) VALUES ($1, $2, 0, 0) ON CONFLICT DO NOTHING /* lease quota */`,
+			[keyId, month],
+		);
+		return this.leaseQuota(keyId, month, plan);
+	}
+
+	async recordUsage(reports: readonly UsageReport[]): Promise<void> {
+		await this.#query(
+			`UPDATE ${table('usage')} AS usage SET used = usage.used + report.used, leased = usage.leased - report.returned
+			 FROM (
+				SELECT key_id, month, sum(used)::bigint AS used, sum(returned)::bigint AS returned
+				FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS report (key_id, month, used, returned)
+				GROUP BY key_id, month
+			 ) AS report
+			 WHERE usage.key_id = report.key_id AND usage.month = report.month /* record usage */`,
+			[
+				reports.map(({ keyId }) => keyId),
+				reports.map(({ month }) => month),
+				reports.map(({ used }) => used),
+				reports.map(({ returned }) => returned),
+			],
+		);
+	}
+
+	async probe(): Promise<void> {
+		await this.#query(`UPDATE ${table('probe')} SET at = $1 /* probe */`, [Date.now()]);
+	}
+
+	async #query(text: string, values: unknown[]): Promise<pg.QueryResult> {
+		try {
+			return await this.#pool.query(text, values);
+		} catch (error) {
+			throw new StorageError(error instanceof Error ? error.message : String(error), { cause: error });
+		}
+	}
+
+	get queueDepth(): number {
+		return this.#uploads.depth;
+	}
+
+	async stop(): Promise<void> {
+		await this.#uploads.idle();
+	}
+}
+
+function table(name: string): string {
+	return `"${controlSchema}"."${name}"`;
+}

@@ -1,0 +1,13 @@
+import { careContract } from './contract/care.ts';
+import { controlContract } from './contract/control.ts';
+import { quotaContract } from './contract/quota.ts';
+import { uploadContract } from './contract/uploads.ts';
+import { engines } from './engines.ts';
+
+/** One contract, run over every engine. */
+for (const engine of engines) {
+	uploadContract(engine);
+	quotaContract(engine);
+	controlContract(engine);
+	careContract(engine);
+}

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { AccessDirectory } from '../../../src/access/directory.ts';
+import { standardPlan } from '../../../src/access/usage-plan.ts';
+import { openStore } from '../../../src/store/open.ts';
+import { addAccount, assertRefuses, type Engine, openFor } from '../engines.ts';
+
+/** What every engine must do with clients, accounts, keys and plans. */
+export function controlContract(engine: Engine): void {
+	suite(`the control database on ${engine.name}`, () => {
+		const start = async (t: TestContext) => {
+			const address = await engine.freshAddress(t);
+			const store = await openFor(t, address);
+			return { address, store, control: store.control };
+		};
+
+		test('an account is made once, with its client; its name is free of any client', async (t) => {
+			const { store, control } = await start(t);
+			assert.equal(await control.hasClients(), false);
+			await addAccount(store, 'c-a-acme-uk');
+			await addAccount(store, 'c-a-acme-us');
+			await assertRefuses(addAccount(store, 'c-a-acme-uk'), /^Account c-a-acme-uk exists already\.$/);
+			await assertRefuses(addAccount(store, 'c-a-acme-uk', 'other'), /exists already/);
+			assert.equal(await control.hasClients(), true);
+			const accounts = await control.accounts();
+			assert.deepEqual(
+				accounts.map(({ aid, client, disabledAt }) => ({ aid, client, disabledAt })),
+				[
+					{ aid: 'c-a-acme-uk', client: 'acme', disabledAt: null },
+					{ aid: 'c-a-acme-us', client: 'acme', disabledAt: null },
+				],
+			);
+			await assertRefuses(control.issueKey('other', 'standard'), /There is no client other/);
+		});
+
+		test('an account whose database cannot be made is not there', async (t) => {
+			const { store, control } = await start(t);
+			const account = { aid: 'c-a-acme-uk', client: 'acme', origins: [] };
+			await assert.rejects(
+				control.createAccount(account, () => Promise.reject(new Error('the disk is full'))),
+				/the disk is full/,
+			);
+			assert.deepEqual(await control.accounts(), []);
+			assert.equal(await control.hasClients(), false);
+			await addAccount(store, 'c-a-acme-uk');
+		});
+
+		test('an account is disabled and enabled again; both may be said twice', async (t) => {
+			const { store, control } = await start(t);
+			await addAccount(store, 'c-a-acme-uk');
+			const { disabledAt } = await control.setAccountDisabled('c-a-acme-uk', true);
+			assert.notEqual(disabledAt, null);
+			assert.equal((await control.setAccountDisabled('c-a-acme-uk', true)).disabledAt, disabledAt);
+			assert.equal((await control.setAccountDisabled('c-a-acme-uk', false)).disabledAt, null);
+			assert.equal((await control.setAccountDisabled('c-a-acme-uk', false)).disabledAt, null);
+			await assertRefuses(control.setAccountDisabled('c-a-none', true), /There is no account c-a-none/);
+		});
+
+		test('a key needs a client and a plan; it is revoked for ever, which may be said twice', async (t) => {
+			const { store, control } = await start(t);
+			await addAccount(store, 'c-a-acme-uk');
+			await assertRefuses(control.issueKey('other', 'standard'), /There is no client other/);
+			await assertRefuses(control.issueKey('acme', 'none'), /There is no plan none/);
+			assert.deepEqual(await control.keys(), []);
+			const { id, key } = await control.issueKey('acme', 'standard');
+			assert.match(key, /^caskade_key_[\w-]{43}$/);
+			assert.equal(JSON.stringify(await control.keys()).includes(key), false);
+			const { revokedAt } = await control.revokeKey(id);
+			assert.notEqual(revokedAt, null);
+			await delay(2);
+			assert.equal((await control.revokeKey(id)).revokedAt, revokedAt);
+			await assertRefuses(control.revokeKey('k_none'), /There is no key k_none/);
+		});
+
+		test('the plan of the spec is always there; others are added once, and changed', async (t) => {
+			const { control } = await start(t);
+			assert.deepEqual(await control.plans(), [standardPlan]);
+			const large = {
+				name: 'large',
+				ratePerSecond: 0.5,
+				burst: 3,
+				quotaPerMonth: Number.MAX_SAFE_INTEGER,
+				timeoutMs: 9000,
+				maxEvents: 100,
+			};
+			assert.deepEqual(await control.createPlan(large), large);
+			await assertRefuses(control.createPlan({ ...large, burst: 4 }), /Plan large exists already/);
+			assert.deepEqual(await control.plan('large'), large);
+			assert.deepEqual(await control.updatePlan({ ...large, burst: 4 }), { ...large, burst: 4 });
+			await assertRefuses(control.updatePlan({ ...large, name: 'none' }), /There is no plan none/);
+			assert.deepEqual(await control.plans(), [{ ...large, burst: 4 }, standardPlan]);
+		});
+
+		test('a running server learns of keys, plans and accounts within a second', async (t) => {
+			const { address, store, control } = await start(t);
+			await addAccount(store, 'c-a-acme-uk');
+			const second = await openStore(address);
+			const directory = await AccessDirectory.load(second.control, (error) => {
+				throw error;
+			});
+			t.after(async () => {
+				await directory.stop();
+				await second.close();
+			});
+			const within = async (what: string, holds: () => boolean) => {
+				const began = performance.now();
+				while (!holds()) {
+					assert.ok(performance.now() - began < 1000, `${what} is not known after a second`);
+					await delay(10);
+				}
+			};
+			const { id, key } = await control.issueKey('acme', 'standard');
+			assert.equal(directory.key(key), undefined);
+			await within('a new key', () => directory.key(key)?.id === id);
+			const clientId = directory.key(key)?.clientId as number;
+			assert.equal(directory.accountId('c-a-acme-uk', clientId + 1), undefined);
+
+			await control.updatePlan({ ...standardPlan, burst: 7 });
+			await within('a changed plan', () => directory.key(key)?.plan.burst === 7);
+			await control.setAccountDisabled('c-a-acme-uk', true);
+			await within('a disabled account', () => directory.accountId('c-a-acme-uk', clientId) === undefined);
+			await control.setAccountDisabled('c-a-acme-uk', false);
+			await within('an enabled account', () => directory.accountId('c-a-acme-uk', clientId) !== undefined);
+			await addAccount(store, 'c-a-acme-us');
+			await within('a new account', () => directory.accountId('c-a-acme-us', clientId) !== undefined);
+			await control.revokeKey(id);
+			await within('a revoked key', () => directory.key(key) === undefined);
+		});
+	});
+}

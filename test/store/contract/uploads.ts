@@ -1,0 +1,266 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import { Deadline } from '../../../src/deadline.ts';
+import type { SubscriptionEvent } from '../../../src/store/store.ts';
+import {
+	addAccount,
+	type Engine,
+	openFor,
+	receivedAtMs,
+	startServingFor,
+	storedContent,
+	storedEvents,
+	subscriptionEvent,
+	subscriptionEvents,
+	upload,
+} from '../engines.ts';
+
+/** Text as the operation lets it through: no control characters, no lone surrogates, not empty. */
+const text = fc
+	.string({ unit: 'binary', minLength: 1, maxLength: 60 })
+	.filter((value) => value.isWellFormed() && !/[\u0000-\u001f\u007f-\u009f]/.test(value));
+
+/** What every engine must do with uploads. */
+export function uploadContract(engine: Engine): void {
+	suite(`uploads on ${engine.name}`, () => {
+		test('stores every field exactly, in order of arrival', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const first = subscriptionEvent({ cid: 'C-1', rvn: -499 });
+			const second = subscriptionEvent();
+			assert.deepEqual(await upload(writer, accountId, [first]), { stored: 1, duplicate: 0, conflicts: [] });
+			assert.deepEqual(await upload(writer, accountId, [second]), { stored: 1, duplicate: 0, conflicts: [] });
+			const receivedAt = '2026-11-21T10:00:00.000Z';
+			assert.deepEqual(await storedEvents(store, accountId), [
+				{ ...first, receivedAt },
+				{ ...second, receivedAt },
+			]);
+		});
+
+		test('keeps any text exactly: case, spaces, composed and decomposed letters, emoji', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const alike = [
+				'a',
+				'A',
+				' a',
+				'a ',
+				'\u00e4',
+				'a\u0308',
+				'ß',
+				'SS',
+				'👩‍👩‍👧',
+				'👩',
+				"'; --",
+				'%',
+				'\\',
+				'0',
+				'00',
+			];
+			const given = alike.map((tid) => subscriptionEvent({ tid, subid: tid, cid: tid, evt: tid }));
+			assert.equal((await upload(writer, accountId, given)).stored, alike.length);
+			assert.deepEqual(await storedContent(store, accountId), given);
+
+			const kept = new Map(given.map((event) => [event.tid, event]));
+			await fc.assert(
+				fc.asyncProperty(text, text, fc.option(text), text, async (tid, subid, cid, evt) => {
+					const event = { tid, subid, cid, evt, rvn: 0 };
+					if (!kept.has(tid)) kept.set(tid, event);
+					await upload(writer, accountId, [event]);
+				}),
+				{ numRuns: 100 },
+			);
+			assert.deepEqual(await storedContent(store, accountId), [...kept.values()]);
+		});
+
+		test('keeps revenue exactly up to the largest safe integers', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const revenues = [0, 1, -1, 2 ** 31, -(2 ** 31) - 1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
+			const given = revenues.map((rvn) => subscriptionEvent({ rvn }));
+			await upload(writer, accountId, given);
+			assert.deepEqual(await storedContent(store, accountId), given);
+			// What is the same up to there is no conflict.
+			assert.deepEqual(await upload(writer, accountId, given), {
+				stored: 0,
+				duplicate: revenues.length,
+				conflicts: [],
+			});
+		});
+
+		test('of events with the same tid the first is stored, for ever; others are told apart from repeats', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const first = subscriptionEvent({ tid: 'T', cid: 'C' });
+			await upload(writer, accountId, [first]);
+			assert.deepEqual(await upload(writer, accountId, [first]), { stored: 0, duplicate: 1, conflicts: [] });
+			const others: Partial<SubscriptionEvent>[] = [
+				{ subid: 'other' },
+				{ cid: null },
+				{ cid: 'c' },
+				{ evt: 'other' },
+				{ rvn: 0 },
+			];
+			for (const other of others)
+				assert.deepEqual(
+					await upload(writer, accountId, [{ ...first, ...other }]),
+					{ stored: 0, duplicate: 1, conflicts: ['T'] },
+					JSON.stringify(other),
+				);
+			assert.deepEqual(await storedContent(store, accountId), [first]);
+		});
+
+		test('the same holds inside one upload', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const first = subscriptionEvent({ tid: 'T' });
+			const other = { ...first, rvn: first.rvn + 1 };
+			assert.deepEqual(await upload(writer, accountId, [first, other, first, subscriptionEvent()]), {
+				stored: 2,
+				duplicate: 2,
+				conflicts: ['T'],
+			});
+			assert.deepEqual((await storedContent(store, accountId))[0], first);
+		});
+
+		test('a simulated upload tells what a real one would, and leaves nothing', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const known = subscriptionEvent();
+			await upload(writer, accountId, [known]);
+			const given = [subscriptionEvent(), known, { ...known, evt: 'other' }, subscriptionEvent()];
+			const simulated = await upload(writer, accountId, given, { simulate: true });
+			assert.deepEqual(await storedContent(store, accountId), [known]);
+			assert.deepEqual(simulated, { stored: 2, duplicate: 2, conflicts: [known.tid] });
+			assert.deepEqual(await upload(writer, accountId, given), simulated);
+		});
+
+		test('any sequence of uploads ends as a map from tid to its first event', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const model = new Map<string, SubscriptionEvent>();
+			const tid = fc.integer({ min: 0, max: 40 }).map(String);
+			const fields = { tid, subid: tid, cid: fc.option(tid), evt: fc.constantFrom('a', 'b'), rvn: fc.nat(1) };
+			const event = fc.record(fields, { noNullPrototype: true });
+			await fc.assert(
+				fc.asyncProperty(
+					fc.array(event, { minLength: 1, maxLength: 12 }),
+					fc.boolean(),
+					async (given, simulate) => {
+						const after = new Map(model);
+						for (const one of given) if (!after.has(one.tid)) after.set(one.tid, one);
+						const stored = after.size - model.size;
+						const conflicts = given.filter(
+							(one) => JSON.stringify(after.get(one.tid)) !== JSON.stringify(one),
+						);
+						assert.deepEqual(await upload(writer, accountId, given, { simulate }), {
+							stored,
+							duplicate: given.length - stored,
+							conflicts: [...new Set(conflicts.map((one) => one.tid))],
+						});
+						if (!simulate) for (const [key, value] of after) model.set(key, value);
+					},
+				),
+				{ numRuns: 60 },
+			);
+			assert.deepEqual(await storedContent(store, accountId), [...model.values()]);
+		});
+
+		test('an upload may be larger than one statement takes', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const given = subscriptionEvents(1000);
+			given[999] = given[0] as SubscriptionEvent;
+			given[501] = { ...(given[99] as SubscriptionEvent), subid: 'other' };
+			assert.deepEqual(await upload(writer, accountId, given), {
+				stored: 998,
+				duplicate: 2,
+				conflicts: [given[99]?.tid],
+			});
+			assert.equal((await storedContent(store, accountId)).length, 998);
+		});
+
+		test('an upload whose deadline has passed is expired, and nothing of it is stored', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const given = { events: subscriptionEvents(3), receivedAtMs, simulate: false };
+			const others = [1, 2, 3].map(() => upload(writer, accountId, subscriptionEvents(1)));
+			const deadline = new Deadline(0, () => {});
+			assert.equal(await writer.storeSubscriptionEvents(accountId, given, deadline), 'expired');
+			assert.deepEqual(
+				(await Promise.all(others)).map(({ stored }) => stored),
+				[1, 1, 1],
+			);
+			assert.equal((await storedContent(store, accountId)).length, 3);
+		});
+
+		test('deadline and commit decide once: what was told to have expired is not stored, all else is', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const told = new Set<string>();
+			const outcomes = Array.from({ length: 400 }, async (_, index) => {
+				const events = subscriptionEvents(10);
+				const tid = events[0]?.tid as string;
+				const deadline = new Deadline(index % 20, () => told.add(tid));
+				const given = { events, receivedAtMs, simulate: false };
+				const outcome = await writer.storeSubscriptionEvents(accountId, given, deadline);
+				deadline.clear();
+				return { tid, outcome };
+			});
+			const results = await Promise.all(outcomes);
+			const stored = (await storedContent(store, accountId)).map(({ tid }) => tid);
+			const expired = results.filter(({ outcome }) => outcome === 'expired');
+			assert.ok(expired.length >= 20, 'those that had no time at all');
+			assert.equal(stored.length, 10 * (results.length - expired.length));
+			for (const { tid, outcome } of results) {
+				assert.equal(stored.includes(tid), outcome !== 'expired');
+				if (told.has(tid)) assert.equal(outcome, 'expired');
+			}
+		});
+
+		test('of concurrent uploads of the same tids, each tid is stored once and whole', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const tids = Array.from({ length: 20 }, (_, index) => `T-${index}`);
+			const uploads = Array.from({ length: 50 }, (_, number) =>
+				tids.map((tid) => ({ tid, subid: `S-${number}`, cid: `C-${number}`, evt: 'e', rvn: number })),
+			);
+			const outcomes = await Promise.all(uploads.map((given) => upload(writer, accountId, given)));
+			const stored = outcomes.map((outcome) => outcome.stored);
+			assert.equal(
+				stored.reduce((sum, count) => sum + count, 0),
+				tids.length,
+			);
+			assert.ok(outcomes.every((outcome) => outcome.stored + outcome.duplicate === tids.length));
+			const winner = stored.indexOf(tids.length);
+			assert.notEqual(winner, -1, 'one upload came first, and so did all of its events');
+			assert.deepEqual(await storedContent(store, accountId), uploads[winner]);
+			assert.deepEqual(
+				outcomes.filter((_, number) => number !== winner).map(({ conflicts }) => conflicts),
+				Array.from({ length: 49 }, () => tids),
+			);
+		});
+
+		test('two accounts do not see each other', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const otherId = await addAccount(store, 'c-a-other-us', 'other');
+			const here = subscriptionEvent({ tid: 'T' });
+			const there = { ...here, subid: 'there' };
+			const both = [upload(writer, accountId, [here]), upload(writer, otherId, [there])];
+			for (const outcome of await Promise.all(both))
+				assert.deepEqual(outcome, { stored: 1, duplicate: 0, conflicts: [] });
+			assert.deepEqual(await storedContent(store, accountId), [here]);
+			assert.deepEqual(await storedContent(store, otherId), [there]);
+		});
+
+		test('what is answered can be read at once, by a store of its own', async (t) => {
+			const { address, writer, accountId } = await startServingFor(t, engine);
+			const reader = await openFor(t, address);
+			for (let count = 1; count <= 20; count++) {
+				await upload(writer, accountId, subscriptionEvents(1));
+				assert.equal(await reader.read(accountId, (account) => account.countSubscriptionEvents()), count);
+			}
+		});
+
+		test('events are read page by page, or the one with a tid', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const given = subscriptionEvents(2500);
+			await upload(writer, accountId, given);
+			assert.deepEqual(await storedContent(store, accountId), given);
+			const find = (tid: string) =>
+				store.read(accountId, (reader) => Array.fromAsync(reader.subscriptionEvents({ tid })));
+			assert.equal((await find(given[1234]?.tid as string)).length, 1);
+			assert.deepEqual(await find('none'), []);
+		});
+	});
+}

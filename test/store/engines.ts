@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { Deadline } from '../../src/deadline.ts';
+import type { StoredSubscriptionEvent } from '../../src/store/client.ts';
+import { openStore } from '../../src/store/open.ts';
+import {
+	OperatorError,
+	type ServingWriter,
+	type Store,
+	type SubscriptionEvent,
+	type UploadOutcome,
+	type WriterEvents,
+} from '../../src/store/store.ts';
+import { temporaryFolder } from '../support.ts';
+import { freshPostgresDatabase } from './postgres-server.ts';
+
+/** A kind of database that Caskade can keep its data in. */
+export interface Engine {
+	readonly name: string;
+	/** The address of databases that have nothing in them yet. */
+	freshAddress(t: TestContext): Promise<string>;
+	/**
+	 * A data folder has one server at a time, which copies the folder for a backup and knows at its start that whatever
+	 * is still leased is lost. A database server has tools of its own for copies, and other servers that may be alive.
+	 */
+	readonly isFolder: boolean;
+}
+
+export const engines: readonly Engine[] = [
+	{
+		name: 'sqlite',
+		freshAddress: async (t) => `sqlite:${join(temporaryFolder(t), 'data')}`,
+		isFolder: true,
+	},
+	{ name: 'postgres', freshAddress: freshPostgresDatabase, isFolder: false },
+];
+
+/** Opens a store for one test. */
+export async function openFor(t: TestContext, address: string): Promise<Store> {
+	const store = await openStore(address);
+	t.after(() => store.close());
+	return store;
+}
+
+const ignoreEvents: WriterEvents = {
+	onCommit: () => {},
+	onTrouble: () => {},
+	onDeath: (error) => {
+		throw error;
+	},
+};
+
+/** Takes a store for serving, for one test. */
+export async function startWritingFor(
+	t: TestContext,
+	store: Store,
+	events: Partial<WriterEvents> = {},
+): Promise<ServingWriter> {
+	const writer = await store.startWriting({ ...ignoreEvents, ...events });
+	let stopped: Promise<void> | undefined;
+	const stop = writer.stop.bind(writer);
+	writer.stop = () => {
+		stopped ??= stop();
+		return stopped;
+	};
+	t.after(() => writer.stop());
+	return writer;
+}
+
+export interface Serving {
+	readonly address: string;
+	readonly store: Store;
+	readonly writer: ServingWriter;
+	/** Of `c-a-acme-uk`, an account of the client `acme`. */
+	readonly accountId: number;
+}
+
+/** A fresh store with one account, taken for serving. */
+export async function startServingFor(t: TestContext, engine: Engine): Promise<Serving> {
+	const address = await engine.freshAddress(t);
+	const store = await openFor(t, address);
+	const accountId = await addAccount(store, 'c-a-acme-uk');
+	const writer = await startWritingFor(t, store);
+	return { address, store, writer, accountId };
+}
+
+/** Adds an account and gives its number. */
+export async function addAccount(store: Store, aid: string, client = 'acme'): Promise<number> {
+	const account = await store.control.createAccount({ aid, client, origins: [] }, (id) =>
+		store.createAccountDatabase(id),
+	);
+	return account.id;
+}
+
+let eventNumber = 0;
+
+/** A subscription event with a `tid` of its own. */
+export function subscriptionEvent(fields: Partial<SubscriptionEvent> = {}): SubscriptionEvent {
+	eventNumber++;
+	return {
+		tid: `T-${eventNumber}`,
+		subid: `S-${eventNumber}`,
+		cid: null,
+		evt: 'newsletter',
+		rvn: 499,
+		...fields,
+	};
+}
+
+export function subscriptionEvents(count: number): SubscriptionEvent[] {
+	return Array.from({ length: count }, () => subscriptionEvent());
+}
+
+export const receivedAtMs = Date.UTC(2026, 10, 21, 10);
+
+/** Uploads with a deadline that no test meets by accident. */
+export async function upload(
+	writer: ServingWriter,
+	accountId: number,
+	events: readonly SubscriptionEvent[],
+	options: { simulate?: boolean } = {},
+): Promise<UploadOutcome> {
+	const deadline = new Deadline(60_000, () => {});
+	try {
+		const { simulate = false } = options;
+		const outcome = await writer.storeSubscriptionEvents(
+			accountId,
+			{ events, receivedAtMs, simulate },
+			deadline,
+		);
+		if (outcome === 'expired') throw new Error('a deadline of a minute has expired');
+		return outcome;
+	} finally {
+		deadline.clear();
+	}
+}
+
+/** What an operator asked for is refused, with a sentence. */
+export function assertRefuses(promise: Promise<unknown>, message: RegExp): Promise<void> {
+	return assert.rejects(promise, (error) => {
+		assert.ok(error instanceof OperatorError);
+		assert.match(error.message, message);
+		return true;
+	});
+}
+
+/** What is stored of an account, in order of arrival. */
+export function storedEvents(store: Store, accountId: number): Promise<StoredSubscriptionEvent[]> {
+	return store.read(accountId, (reader) => Array.fromAsync(reader.subscriptionEvents()));
+}
+
+/** The same without the time of arrival. */
+export async function storedContent(store: Store, accountId: number): Promise<SubscriptionEvent[]> {
+	return (await storedEvents(store, accountId)).map(({ receivedAt: _, ...event }) => event);
+}

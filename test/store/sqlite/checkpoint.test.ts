@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { test } from 'node:test';
+import { monotonicMs } from '../../../src/clock.ts';
+import { Checkpointer } from '../../../src/store/sqlite/checkpointer.ts';
+import { Connection } from '../../../src/store/sqlite/commands.ts';
+import { accountDatabase } from './databases.ts';
+
+const mebibyte = 1024 ** 2;
+const writtenMebibytes = 128;
+
+/** Lets other threads run, but nothing of this one. */
+const pause = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+test('the write-ahead log stays short under a writer that never rests', async (t) => {
+	const { database, path } = accountDatabase(t);
+	database.exec('PRAGMA wal_autocheckpoint = 0; CREATE TABLE written (block BLOB)');
+	const connection = new Connection(database);
+	const checkpointer = new Checkpointer();
+	t.after(() => checkpointer.stop());
+	const block = Buffer.alloc(256 * 1024);
+
+	let longestLog = 0;
+	// No `await` in here: a busy writer does not get to its event loop either.
+	for (let written = 0; written < writtenMebibytes * mebibyte; written += block.length) {
+		connection.statement('INSERT INTO written VALUES (?)').run(block);
+		checkpointer.afterCommit(1, path, connection, monotonicMs());
+		longestLog = Math.max(longestLog, statSync(`${path}-wal`).size);
+		pause(3);
+	}
+	assert.ok(statSync(path).size + longestLog > writtenMebibytes * mebibyte, 'all of it went through the log');
+	assert.ok(
+		longestLog < (writtenMebibytes / 2) * mebibyte,
+		`it grew to ${Math.round(longestLog / mebibyte)} of ${writtenMebibytes} MiB`,
+	);
+});

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { copyFileSync, existsSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ConnectionPool } from '../../../src/store/sqlite/connection-pool.ts';
+import type { DataFolder } from '../../../src/store/sqlite/data-folder.ts';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { StorageError } from '../../../src/store/store.ts';
+import { startWritingFor, storedContent, subscriptionEvent, upload } from '../engines.ts';
+import { dataFolder } from './databases.ts';
+
+const accounts = 200;
+const ids = Array.from({ length: accounts }, (_, index) => index + 1);
+/** The database, its write-ahead log, and the index of that. */
+const handlesEach = 3;
+const linuxOnly = { skip: existsSync('/proc/self/fd') ? false : 'open handles are counted in /proc/self/fd' };
+
+/** Copies, because making one by one would take longer than the test. */
+function manyAccounts(folder: DataFolder): DataFolder {
+	for (const id of ids.slice(1)) copyFileSync(folder.accountPath(1), folder.accountPath(id));
+	return folder;
+}
+
+/** How many files under a folder this process has open. */
+function openHandles(folder: string): number {
+	return readdirSync('/proc/self/fd').filter((descriptor) => {
+		try {
+			return readlinkSync(join('/proc/self/fd', descriptor)).startsWith(folder);
+		} catch {
+			return false;
+		}
+	}).length;
+}
+
+test('keeps so many databases open, and no more', linuxOnly, (t) => {
+	const folder = manyAccounts(dataFolder(t, 1));
+	const most = 8;
+	const pool = new ConnectionPool(folder, most);
+	t.after(() => pool.closeAll());
+	pool.get(0);
+	for (const id of ids) {
+		pool.get(id).statement('SELECT count(*) FROM subscription_event').get();
+		assert.ok(openHandles(folder.path) <= most * handlesEach, `after account ${id}`);
+	}
+	assert.ok(openHandles(folder.path) >= most, 'they are counted at all');
+	pool.closeAll();
+	assert.equal(openHandles(folder.path), 0);
+});
+
+test('closes the database that was used longest ago, and never the control database', (t) => {
+	const pool = new ConnectionPool(dataFolder(t, 3), 3);
+	t.after(() => pool.closeAll());
+	const control = pool.get(0);
+	const [first, second] = [pool.get(1), pool.get(2)];
+	assert.equal(pool.get(1), first);
+	pool.get(3);
+	assert.equal(second.database.isOpen, false);
+	assert.equal(pool.get(1), first);
+	assert.equal(pool.get(0), control);
+	assert.notEqual(pool.get(2), second);
+});
+
+test('a missing file is an error, and stays missing', (t) => {
+	const folder = dataFolder(t, 1);
+	rmSync(folder.accountPath(1));
+	const pool = new ConnectionPool(folder, 4);
+	t.after(() => pool.closeAll());
+	assert.throws(() => pool.get(1), /the file of database 1 is missing/);
+	assert.equal(existsSync(folder.accountPath(1)), false);
+});
+
+test(
+	'uploads to 200 accounts at once go through few handles, each to its own account',
+	linuxOnly,
+	async (t) => {
+		const folder = manyAccounts(dataFolder(t, 1));
+		const store = new SqliteStore(folder.path);
+		t.after(() => store.close());
+		const writer = await startWritingFor(t, store);
+		for (let round = 0; round < 2; round++) {
+			const outcomes = ids.map((id) =>
+				upload(writer, id, [subscriptionEvent({ tid: `T-${round}`, subid: `S-${id}` })]),
+			);
+			assert.ok((await Promise.all(outcomes)).every(({ stored }) => stored === 1));
+			assert.ok(openHandles(folder.path) < (accounts / 2) * handlesEach);
+		}
+		for (const id of [1, 2, 100, 200])
+			assert.deepEqual(
+				(await storedContent(store, id)).map(({ subid }) => subid),
+				[`S-${id}`, `S-${id}`],
+			);
+	},
+);
+
+test('an account whose file is missing fails alone', async (t) => {
+	const folder = dataFolder(t, 2);
+	const store = new SqliteStore(folder.path);
+	t.after(() => store.close());
+	const writer = await startWritingFor(t, store);
+	rmSync(folder.accountPath(1));
+	await assert.rejects(upload(writer, 1, [subscriptionEvent()]), StorageError);
+	await assert.rejects(storedContent(store, 1), StorageError);
+	assert.equal((await upload(writer, 2, [subscriptionEvent()])).stored, 1);
+	assert.equal(existsSync(folder.accountPath(1)), false);
+});
+
+test('the operator is told of an account whose file is missing', {
+	todo: 'writer-thread.ts tells of failed commits only, not of databases that it cannot open',
+}, async (t) => {
+	const folder = dataFolder(t, 1);
+	const store = new SqliteStore(folder.path);
+	t.after(() => store.close());
+	const troubles: string[] = [];
+	const writer = await startWritingFor(t, store, { onTrouble: (database) => troubles.push(database) });
+	rmSync(folder.accountPath(1));
+	await assert.rejects(upload(writer, 1, [subscriptionEvent()]), StorageError);
+	assert.deepEqual(troubles, ['account 1']);
+});

@@ -1,0 +1,52 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import type { TestContext } from 'node:test';
+import { openDatabase } from '../../../src/store/sqlite/connection.ts';
+import { DataFolder } from '../../../src/store/sqlite/data-folder.ts';
+import { migrate } from '../../../src/store/sqlite/migrate.ts';
+import { temporaryFolder } from '../../support.ts';
+
+/** Opens a database file for one test. */
+export function openFor(t: TestContext, path: string): DatabaseSync {
+	const database = openDatabase(path, { busyTimeoutMs: 0 });
+	t.after(() => {
+		if (database.isOpen) database.close();
+	});
+	return database;
+}
+
+/** A new account's database, and where it is. */
+export function accountDatabase(t: TestContext): { database: DatabaseSync; path: string } {
+	const path = join(temporaryFolder(t), 'account.sqlite');
+	const database = openFor(t, path);
+	migrate(database, 'client');
+	return { database, path };
+}
+
+/** A data folder with a control database and those of so many accounts, numbered from 1. */
+export function dataFolder(t: TestContext, accounts: number): DataFolder {
+	const folder = new DataFolder(temporaryFolder(t));
+	mkdirSync(folder.accountsPath);
+	const make = (path: string, kind: 'control' | 'client') => {
+		const database = openDatabase(path, { busyTimeoutMs: 0 });
+		migrate(database, kind);
+		database.close();
+	};
+	make(folder.controlPath, 'control');
+	for (let id = 1; id <= accounts; id++) make(folder.accountPath(id), 'client');
+	return folder;
+}
+
+/** The rows that a query gives, without the null prototype that the driver gives them. */
+export function rows(database: DatabaseSync, sql: string): Record<string, unknown>[] {
+	return database
+		.prepare(sql)
+		.all()
+		.map((row) => ({ ...row }));
+}
+
+/** Everything that a schema consists of. */
+export function schemaOf(database: DatabaseSync): Record<string, unknown>[] {
+	return rows(database, 'SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name');
+}

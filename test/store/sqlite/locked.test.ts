@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { Deadline } from '../../../src/deadline.ts';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import {
+	receivedAtMs,
+	startWritingFor,
+	storedContent,
+	subscriptionEvent,
+	subscriptionEvents,
+	upload,
+} from '../engines.ts';
+import { dataFolder, openFor } from './databases.ts';
+
+/** A store with two accounts, 1 and 2; another connection holds the write lock of the first. */
+async function startLocked(t: TestContext) {
+	const folder = dataFolder(t, 2);
+	const store = new SqliteStore(folder.path);
+	t.after(() => store.close());
+	const writer = await startWritingFor(t, store);
+	const other = openFor(t, folder.accountPath(1));
+	other.exec('BEGIN IMMEDIATE');
+	return { store, writer, unlock: () => other.exec('ROLLBACK') };
+}
+
+test('an upload waits for a lock of another process, and uploads to other accounts do not wait with it', async (t) => {
+	const { store, writer, unlock } = await startLocked(t);
+	const events = subscriptionEvents(3);
+	const waiting = upload(writer, 1, events);
+	assert.equal((await upload(writer, 2, [subscriptionEvent()])).stored, 1);
+	await writer.probe();
+	assert.deepEqual(await storedContent(store, 1), []);
+	unlock();
+	assert.equal((await waiting).stored, 3);
+	assert.deepEqual(await storedContent(store, 1), events);
+});
+
+test('an upload that waits for a lock expires by its deadline, and is not stored later', async (t) => {
+	const { store, writer, unlock } = await startLocked(t);
+	const began = performance.now();
+	const told = Promise.withResolvers<void>();
+	const deadline = new Deadline(100, told.resolve);
+	const given = { events: subscriptionEvents(3), receivedAtMs, simulate: false };
+	const waiting = writer.storeSubscriptionEvents(1, given, deadline);
+	await told.promise;
+	assert.ok(performance.now() - began < 1000);
+	assert.equal(await waiting, 'expired');
+	unlock();
+	const later = subscriptionEvent();
+	await upload(writer, 1, [later]);
+	assert.deepEqual(await storedContent(store, 1), [later]);
+});
+
+test('a server that stops finishes what waits for a lock', async (t) => {
+	const { store, writer, unlock } = await startLocked(t);
+	const waiting = upload(writer, 1, [subscriptionEvent()]);
+	const stopped = writer.stop();
+	unlock();
+	assert.equal((await waiting).stored, 1);
+	await stopped;
+	assert.equal((await storedContent(store, 1)).length, 1);
+});

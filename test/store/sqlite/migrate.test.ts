@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { SchemaTooNewError } from '../../../src/store/migrations.ts';
+import { latestSchema, migrate, schemaVersion } from '../../../src/store/sqlite/migrate.ts';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { TestProcess } from '../../process.ts';
+import { temporaryFolder } from '../../support.ts';
+import { openFor, rows, schemaOf } from './databases.ts';
+
+test('a fresh database gets the newest schema, once', (t) => {
+	for (const kind of ['control', 'client'] as const) {
+		const database = openFor(t, join(temporaryFolder(t), 'fresh.sqlite'));
+		assert.equal(schemaVersion(database), 0);
+		assert.equal(migrate(database, kind), latestSchema(kind));
+		assert.equal(schemaVersion(database), latestSchema(kind));
+		const schema = schemaOf(database);
+		assert.equal(migrate(database, kind), 0);
+		assert.deepEqual(schemaOf(database), schema);
+	}
+});
+
+test('of 8 processes that open a fresh folder at once, all succeed and find one schema', async (t) => {
+	const folder = join(temporaryFolder(t), 'data');
+	const script = join(import.meta.dirname, 'open-together.ts');
+	await using stack = new AsyncDisposableStack();
+	const processes = Array.from({ length: 8 }, () =>
+		stack.use(new TestProcess(process.execPath, [script, folder])),
+	);
+	await Promise.all(processes.map((each) => each.printed(/ready/)));
+	for (const { child } of processes) child.stdin?.write('go\n');
+	for (const { ended } of processes) {
+		const { code, stdout, stderr } = await ended;
+		assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: 'ready\nopened 1\n', stderr: '' });
+	}
+	const control = openFor(t, join(folder, 'control.sqlite'));
+	assert.equal(schemaVersion(control), latestSchema('control'));
+	assert.deepEqual(rows(control, 'SELECT * FROM revision'), [{ id: 1, number: 1 }]);
+	const alone = openFor(t, join(temporaryFolder(t), 'control.sqlite'));
+	migrate(alone, 'control');
+	assert.deepEqual(schemaOf(control), schemaOf(alone));
+});
+
+test('a database of a newer Caskade is refused and not touched', (t) => {
+	for (const kind of ['control', 'client'] as const) {
+		const path = join(temporaryFolder(t), 'newer.sqlite');
+		const database = openFor(t, path);
+		migrate(database, kind);
+		const newest = latestSchema(kind);
+		database.exec(`PRAGMA user_version = ${newest + 1}; CREATE TABLE of_the_future (id INTEGER)`);
+		database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+		const before = readFileSync(path);
+		assert.throws(() => migrate(database, kind), {
+			name: 'SchemaTooNewError',
+			message: `The ${kind} database has schema ${newest + 1}, this Caskade knows schema ${newest}: it was last used by a newer Caskade. Start that one, or restore a backup made before the upgrade.`,
+		});
+		database.close();
+		assert.deepEqual(readFileSync(path), before);
+	}
+});
+
+test('a folder of a newer Caskade is refused before anything else is done', (t) => {
+	const folder = temporaryFolder(t);
+	mkdirSync(join(folder, 'accounts'));
+	const control = openFor(t, join(folder, 'control.sqlite'));
+	control.exec('PRAGMA user_version = 99');
+	control.close();
+	assert.throws(() => new SqliteStore(folder), SchemaTooNewError);
+	assert.deepEqual(readdirSync(folder).sort(), ['accounts', 'control.sqlite']);
+});
+
+test('a migration that fails half-way leaves the database as it was', (t) => {
+	const database = openFor(t, join(temporaryFolder(t), 'odd.sqlite'));
+	// In the way of the migration's last statement, so that those before it have run.
+	database.exec('CREATE TABLE odd (id INTEGER); CREATE INDEX subscription_event_tid ON odd (id)');
+	const before = schemaOf(database);
+	assert.throws(() => migrate(database, 'client'), /already/);
+	assert.equal(database.isTransaction, false);
+	assert.equal(schemaVersion(database), 0);
+	assert.deepEqual(schemaOf(database), before);
+	database.exec('DROP TABLE odd');
+	assert.equal(migrate(database, 'client'), latestSchema('client'));
+});

@@ -1,0 +1,11 @@
+/** Run in a process of its own: opens the data folder that its argument names when it is told to, and says how it went. */
+import { once } from 'node:events';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+
+process.stdout.write('ready\n');
+await once(process.stdin, 'data');
+const store = new SqliteStore(process.argv[2] as string);
+const plans = await store.control.plans();
+await store.close();
+process.stdout.write(`opened ${plans.length}\n`);
+process.stdin.destroy();
