@@ -3,6 +3,7 @@ import { type FastifyInstance, fastify } from 'fastify';
 import { Admission } from './access/admission.ts';
 import type { AccessDirectory } from './access/directory.ts';
 import type { QuotaCounter } from './access/quota.ts';
+import { LocalRateLimiter, SharedRateLimiter } from './access/rate-limit.ts';
 import { health } from './api/health.ts';
 import { subscription } from './api/subscription.ts';
 import { monotonicMs } from './clock.ts';
@@ -84,9 +85,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 
 	const admission = new Admission({
 		directory,
+		rate: writer.tokens
+			? new SharedRateLimiter(writer.tokens, monotonicMs)
+			: new LocalRateLimiter(monotonicMs),
 		quota,
 		now,
-		monotonicMs,
 		onRefusal: (kind) => metrics.refusals.inc({ kind }),
 	});
 	const onUpload = (aid: string, requestId: string, outcome: UploadOutcome, simulated: boolean) => {

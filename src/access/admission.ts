@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '../errors.ts';
 import type { AccessDirectory, KnownKey } from './directory.ts';
 import type { QuotaCounter } from './quota.ts';
-import { fullBucket, type TokenBucket, takeToken } from './token-bucket.ts';
+import type { RateDecision, RateLimiter } from './rate-limit.ts';
 import { monthAt, type UsagePlan } from './usage-plan.ts';
 
 /** Why a request was refused before its body was looked at. */
@@ -22,26 +22,24 @@ export function isFromBrowser(headers: IncomingHttpHeaders): boolean {
 /** Decides by key, rate and quota whether a request may go on; needs only its headers. */
 export class Admission {
 	readonly #directory: AccessDirectory;
+	readonly #rate: RateLimiter;
 	readonly #quota: QuotaCounter;
 	readonly #now: () => number;
-	readonly #monotonicMs: () => number;
 	readonly #onRefusal: (refusal: Refusal) => void;
-	readonly #buckets = new Map<string, TokenBucket>();
 	readonly #policies = new WeakMap<UsagePlan, { month: string; text: string }>();
 
 	constructor(options: {
 		directory: AccessDirectory;
+		rate: RateLimiter;
 		quota: QuotaCounter;
 		/** Milliseconds since 1970; decides the month. */
 		now: () => number;
-		/** A clock that never goes back; fills the buckets. */
-		monotonicMs: () => number;
 		onRefusal: (refusal: Refusal) => void;
 	}) {
 		this.#directory = options.directory;
 		this.#quota = options.quota;
 		this.#now = options.now;
-		this.#monotonicMs = options.monotonicMs;
+		this.#rate = options.rate;
 		this.#onRefusal = options.onRefusal;
 	}
 
@@ -53,26 +51,22 @@ export class Admission {
 		return key;
 	}
 
-	/** @throws ApiError `rate_limit_exceeded` */
-	takeRate(key: KnownKey): void {
-		const nowMs = this.#monotonicMs();
-		const bucket = this.#buckets.get(key.id) ?? fullBucket(key.plan, nowMs);
-		const taken = takeToken(bucket, key.plan, nowMs);
-		this.#buckets.set(key.id, taken.bucket);
-		if (!taken.granted)
-			throw this.#refuse(
-				'rate',
-				new ApiError('rate_limit_exceeded', { headers: retryAfter(taken.retryAfterMs) }),
-			);
+	/**
+	 * Takes one request off the key's rate and then off its quota.
+	 * @returns nothing, or a promise where one of them must be asked for
+	 * @throws ApiError `rate_limit_exceeded`, `quota_exceeded`
+	 */
+	take(key: KnownKey): undefined | Promise<void> {
+		const decision = this.#rate.take(key);
+		if (decision instanceof Promise) return decision.then((decided) => this.#rateTaken(key, decided));
+		return this.#rateTaken(key, decision);
 	}
 
-	/**
-	 * @returns nothing, or a promise where the quota must be asked for
-	 * @throws ApiError `quota_exceeded`
-	 */
-	takeQuota(key: KnownKey): undefined | Promise<void> {
+	#rateTaken(key: KnownKey, { granted, retryAfterMs }: RateDecision): undefined | Promise<void> {
+		if (!granted)
+			throw this.#refuse('rate', new ApiError('rate_limit_exceeded', { headers: retryAfter(retryAfterMs) }));
 		const taken = this.#quota.take(key.id, key.plan);
-		if (typeof taken !== 'boolean') return taken.then((granted) => this.#quotaTaken(granted));
+		if (typeof taken !== 'boolean') return taken.then((decided) => this.#quotaTaken(decided));
 		this.#quotaTaken(taken);
 		return undefined;
 	}
@@ -90,10 +84,11 @@ export class Admission {
 	}
 
 	/** The limits of a known key and what is left of them, for its answer. */
-	limitHeaders({ id, plan }: KnownKey): LimitHeaders {
+	limitHeaders(key: KnownKey): LimitHeaders {
 		const nowMs = this.#now();
 		const untilMonthEnd = Math.ceil((monthAt(nowMs).endMs - nowMs) / 1000);
-		const tokens = Math.floor(this.#buckets.get(id)?.tokens ?? plan.burst);
+		const { id, plan } = key;
+		const tokens = this.#rate.remaining(key);
 		const rest = this.#quota.remaining(id, plan);
 		return {
 			'ratelimit-policy': this.#policy(plan, nowMs),

@@ -131,8 +131,7 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 				sendError(request, reply, new ApiError('timeout')),
 			);
 			request.upload = { key, deadline };
-			admission.takeRate(key);
-			const waiting = admission.takeQuota(key);
+			const waiting = admission.take(key);
 			if (waiting) {
 				waiting.then(() => admitBody(request, reply), storeFailed).then(() => done(), done);
 				return;
@@ -169,6 +168,7 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 		config: { operation: 'uploadSubscription' },
 		schema: {
 			operationId: 'uploadSubscription',
+			tags: ['Subscription events'],
 			summary: 'Upload subscription events',
 			description:
 				'Stores subscription events of one account, all of a request or none. For servers, not for browsers. Any retry is safe.',

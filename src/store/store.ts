@@ -1,3 +1,4 @@
+import type { TokenLedger } from '../access/rate-limit.ts';
 import type { UsagePlan } from '../access/usage-plan.ts';
 import type { Deadline } from '../deadline.ts';
 import type { ClientReader } from './client.ts';
@@ -70,6 +71,8 @@ export interface ServingWriter {
 		upload: Upload,
 		deadline: Deadline,
 	): Promise<UploadOutcome | 'expired'>;
+	/** The buckets that all servers share; absent where one server has the store for itself. */
+	readonly tokens?: TokenLedger;
 	leaseQuota(keyId: string, month: string, plan: UsagePlan): Promise<QuotaLease>;
 	recordUsage(reports: readonly UsageReport[]): Promise<void>;
 	/** Resolves when a real write has succeeded. */

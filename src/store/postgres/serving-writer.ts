@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { TokenLedger } from '../../access/rate-limit.ts';
 import type { UsagePlan } from '../../access/usage-plan.ts';
 import type { Deadline } from '../../deadline.ts';
 import {
@@ -18,7 +19,8 @@ const queueLength = 8192;
 const largestLease = 75;
 
 /** What a serving process writes on PostgreSQL. Any number of processes may do so at once. */
-export class PostgresWriter implements ServingWriter {
+export class PostgresWriter implements ServingWriter, TokenLedger {
+	readonly tokens: TokenLedger = this;
 	readonly #pool: pg.Pool;
 	readonly #uploads: UploadQueue;
 
@@ -36,6 +38,33 @@ export class PostgresWriter implements ServingWriter {
 
 	storeSubscriptionEvents(accountId: number, upload: Upload, deadline: Deadline) {
 		return this.#uploads.store(accountId, upload, deadline);
+	}
+
+	/** Takes tokens from a key's bucket by the clock of the database, which all servers share. */
+	async takeTokens(
+		keyId: string,
+		plan: UsagePlan,
+		wanted: number,
+	): Promise<{ granted: number; tokens: number }> {
+		const { rows } = await this.#query(
+			`WITH bucket AS (
+				SELECT key_id, at.ms, least($2, tokens + greatest(at.ms - at_ms, 0) * $3 / 1000) AS tokens
+				FROM ${table('token_bucket')},
+					(SELECT extract(epoch FROM clock_timestamp())::double precision * 1000 AS ms) AS at
+				WHERE key_id = $1 FOR UPDATE OF token_bucket
+			 )
+			 UPDATE ${table('token_bucket')} AS token_bucket
+			 SET tokens = bucket.tokens - least($4, floor(bucket.tokens)), at_ms = greatest(at_ms, bucket.ms)
+			 FROM bucket WHERE token_bucket.key_id = bucket.key_id
+			 RETURNING least($4, floor(bucket.tokens)) AS granted, token_bucket.tokens /* take tokens */`,
+			[keyId, plan.burst, plan.ratePerSecond, wanted],
+		);
+		if (rows[0]) return rows[0];
+		await this.#query(
+			`INSERT INTO ${table('token_bucket')} (key_id, tokens, at_ms) VALUES ($1, $2, 0) ON CONFLICT DO NOTHING /* take tokens */`,
+			[keyId, plan.burst],
+		);
+		return this.takeTokens(keyId, plan, wanted);
 	}
 
 	/**

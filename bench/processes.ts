@@ -1,0 +1,80 @@
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+
+/** Processes and folders end with the bench, however that ends (short of kill -9). */
+const running = new Set<ChildProcess>();
+const folders = new Set<string>();
+
+process.on('exit', () => {
+	for (const child of running) child.kill('SIGKILL');
+	for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+for (const [signal, code] of [
+	['SIGINT', 130],
+	['SIGTERM', 143],
+	['SIGHUP', 129],
+] as const)
+	process.on(signal, () => process.exit(code));
+
+/** The service's flags have twins in the environment; none of the user's may change what is measured. */
+const environment = Object.fromEntries(
+	Object.entries(process.env).filter(([name]) => !name.startsWith('CASKADE_')),
+);
+
+/** Starts a program that ends with the bench. */
+export function start(program: string, args: readonly string[], options: SpawnOptions = {}): ChildProcess {
+	const child = spawn(program, args, { ...options, env: { ...environment, ...options.env } });
+	running.add(child);
+	child.once('exit', () => running.delete(child));
+	child.once('error', () => running.delete(child));
+	return child;
+}
+
+/** Asks a process to stop and waits until it has. */
+export async function stop(child: ChildProcess, graceMs = 30_000): Promise<void> {
+	if (child.exitCode !== null || child.signalCode !== null) return;
+	const exited = once(child, 'exit');
+	const timer = setTimeout(() => child.kill('SIGKILL'), graceMs);
+	child.kill('SIGTERM');
+	await exited;
+	clearTimeout(timer);
+	if (child.signalCode === 'SIGKILL') throw new Error(`${child.spawnargs.join(' ')} did not stop in time.`);
+}
+
+/** Runs a program to its end and gives what it printed. @throws where it fails */
+export async function run(
+	program: string,
+	args: readonly string[],
+	env: NodeJS.ProcessEnv = {},
+): Promise<string> {
+	const child = start(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
+	const output = Promise.all([
+		text(child.stdout as NonNullable<typeof child.stdout>),
+		text(child.stderr as NonNullable<typeof child.stderr>),
+	]);
+	const [code] = await once(child, 'close');
+	const [stdout, stderr] = await output;
+	if (code !== 0) throw new Error(`${program} ${args.join(' ')} failed:\n${stderr}${stdout}`);
+	return stdout;
+}
+
+/** Runs one of the bench's own programs, which takes and prints one JSON document. */
+export async function runProgram<Result>(file: string, input: object): Promise<Result> {
+	return JSON.parse(await run(process.execPath, [join(import.meta.dirname, file), JSON.stringify(input)]));
+}
+
+const tmpfs = 0x01021994;
+
+/** A new folder that goes away with the bench. In memory nothing would be durable, so it is on a disk if it can be. */
+export function temporaryFolder(parent: string | undefined): string {
+	const inMemory = statfsSync(tmpdir()).type === tmpfs;
+	const folder = mkdtempSync(
+		join(parent ?? (inMemory && existsSync('/var/tmp') ? '/var/tmp' : tmpdir()), 'caskade-bench-'),
+	);
+	folders.add(folder);
+	return folder;
+}

@@ -1,0 +1,95 @@
+-- What wrk sends: uploads of ROWS events with the API key KEY. It shares the cores with the servers, so it is cheap.
+-- TIDS says how tids differ: 'rising', 'random' (as UUIDs, at random places of an index), or 'same': one fixed request.
+
+local rows = tonumber(os.getenv('ROWS'))
+local prefix = os.getenv('PREFIX')
+local key = os.getenv('KEY')
+local tids = os.getenv('TIDS')
+
+local head = 'POST /subscription HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n'
+if key ~= '' then head = head .. 'x-api-key: ' .. key .. '\r\n' end
+head = head .. 'Content-Length: '
+
+local before = {}
+local after = {}
+for i = 1, rows do
+	before[i] = (i == 1) and '{"aid":"c-a-bench-uk","data":[{"tid":"' or ',{"tid":"'
+	after[i] = string.format('","subid":"sub-%06d","cid":"cust-%06d","evt":"newsletter","rvn":%d}', i * 37, i * 91, 1000 + i)
+end
+
+local parts = {}
+local counter = 0
+
+local function message(count)
+	parts[count + 1] = ']}'
+	local body = table.concat(parts, '', 1, count + 1)
+	return head .. #body .. '\r\n\r\n' .. body
+end
+
+local risingStart = {}
+local risingEnd = {}
+for i = 1, rows do
+	risingStart[i] = before[i] .. 'o-' .. prefix .. '-'
+	risingEnd[i] = string.format('-%02d', i) .. after[i]
+end
+
+local function rising()
+	counter = counter + 1
+	local number = string.format('%08d', counter)
+	local n = 0
+	for i = 1, rows do
+		parts[n + 1] = risingStart[i]
+		parts[n + 2] = number
+		parts[n + 3] = risingEnd[i]
+		n = n + 3
+	end
+	return message(n)
+end
+
+local hex = {}
+local randomEnd = {}
+if tids == 'random' then
+	math.randomseed(tonumber(prefix))
+	for i = 0, 65535 do hex[i] = string.format('%04x', i) end
+	-- The last digits count, and the prefix stands before them: no two tids are the same.
+	local stretch = string.format('-4%03x-8%03x-', tonumber(prefix) % 4096, math.floor(tonumber(prefix) / 4096) % 4096)
+	for i = 1, rows do randomEnd[i] = { stretch, string.format('%02x', i) .. after[i] } end
+end
+
+local function random()
+	counter = counter + 1
+	local number = string.format('%010x', counter)
+	local n = 0
+	for i = 1, rows do
+		parts[n + 1] = before[i]
+		parts[n + 2] = hex[math.random(0, 65535)]
+		parts[n + 3] = hex[math.random(0, 65535)]
+		parts[n + 4] = '-'
+		parts[n + 5] = hex[math.random(0, 65535)]
+		parts[n + 6] = randomEnd[i][1]
+		parts[n + 7] = number
+		parts[n + 8] = randomEnd[i][2]
+		n = n + 8
+	end
+	return message(n)
+end
+
+if tids == 'same' then
+	local fixed = rising()
+	request = function() return fixed end
+elseif tids == 'random' then
+	request = random
+else
+	request = rising
+end
+
+function done(summary)
+	local errors = summary.errors
+	io.write(string.format(
+		'\n{"requests":%d,"seconds":%f,"refused":%d,"broken":%d}\n',
+		summary.requests,
+		summary.duration / 1e6,
+		errors.status,
+		errors.connect + errors.read + errors.write + errors.timeout
+	))
+end

@@ -1,0 +1,113 @@
+import type { KnownKey } from './directory.ts';
+import { fullBucket, type TokenBucket, takeToken } from './token-bucket.ts';
+import type { UsagePlan } from './usage-plan.ts';
+
+export interface RateDecision {
+	readonly granted: boolean;
+	/** When a token will be there, in milliseconds; 0 where one was granted. */
+	readonly retryAfterMs: number;
+}
+
+/** Decides by the rate and burst of a key's plan. */
+export interface RateLimiter {
+	/** A promise only where other servers must be asked. */
+	take(key: KnownKey): RateDecision | Promise<RateDecision>;
+	/** Whole tokens left, as far as this server knows. */
+	remaining(key: KnownKey): number;
+}
+
+/** Token buckets in memory: right where one server does all the admitting. */
+export class LocalRateLimiter implements RateLimiter {
+	readonly #monotonicMs: () => number;
+	readonly #buckets = new Map<string, TokenBucket>();
+
+	constructor(monotonicMs: () => number) {
+		this.#monotonicMs = monotonicMs;
+	}
+
+	take({ id, plan }: KnownKey): RateDecision {
+		const nowMs = this.#monotonicMs();
+		const { bucket, granted, retryAfterMs } = takeToken(
+			this.#buckets.get(id) ?? fullBucket(plan, nowMs),
+			plan,
+			nowMs,
+		);
+		this.#buckets.set(id, bucket);
+		return { granted, retryAfterMs };
+	}
+
+	remaining({ id, plan }: KnownKey): number {
+		return Math.floor(this.#buckets.get(id)?.tokens ?? plan.burst);
+	}
+}
+
+/** Where the buckets of all servers are. */
+export interface TokenLedger {
+	/** Takes up to `wanted` tokens at once. `tokens` is what is left, and may be a fraction. */
+	takeTokens(keyId: string, plan: UsagePlan, wanted: number): Promise<{ granted: number; tokens: number }>;
+}
+
+interface SharedBucket {
+	/** Requests that wait for a token, in order of arrival. */
+	waiting: { resolve: (decision: RateDecision) => void; reject: (error: unknown) => void }[];
+	asking: boolean;
+	tokens: number;
+	/** Until then there is no token, whoever asks. */
+	emptyUntilMs: number;
+}
+
+/**
+ * One bucket for all servers. Requests that arrive while the ledger is being asked are asked for together, and no
+ * server ever holds a token that no request waits for, so the limit is exact. An empty bucket is remembered until its
+ * next token: a client that hammers is refused without a round trip.
+ */
+export class SharedRateLimiter implements RateLimiter {
+	readonly #ledger: TokenLedger;
+	readonly #monotonicMs: () => number;
+	readonly #buckets = new Map<string, SharedBucket>();
+
+	constructor(ledger: TokenLedger, monotonicMs: () => number) {
+		this.#ledger = ledger;
+		this.#monotonicMs = monotonicMs;
+	}
+
+	take(key: KnownKey): RateDecision | Promise<RateDecision> {
+		let bucket = this.#buckets.get(key.id);
+		if (!bucket) {
+			bucket = { waiting: [], asking: false, tokens: key.plan.burst, emptyUntilMs: 0 };
+			this.#buckets.set(key.id, bucket);
+		}
+		const leftMs = bucket.emptyUntilMs - this.#monotonicMs();
+		if (leftMs > 0) return { granted: false, retryAfterMs: leftMs };
+		const { waiting } = bucket;
+		const decision = new Promise<RateDecision>((resolve, reject) => {
+			waiting.push({ resolve, reject });
+		});
+		if (!bucket.asking) void this.#ask(key, bucket);
+		return decision;
+	}
+
+	async #ask(key: KnownKey, bucket: SharedBucket): Promise<void> {
+		bucket.asking = true;
+		while (bucket.waiting.length > 0) {
+			const asked = bucket.waiting;
+			bucket.waiting = [];
+			try {
+				const { granted, tokens } = await this.#ledger.takeTokens(key.id, key.plan, asked.length);
+				bucket.tokens = tokens;
+				const retryAfterMs = Math.max(0, ((1 - tokens) * 1000) / key.plan.ratePerSecond);
+				bucket.emptyUntilMs = this.#monotonicMs() + retryAfterMs;
+				asked.forEach(({ resolve }, index) => {
+					resolve(index < granted ? { granted: true, retryAfterMs: 0 } : { granted: false, retryAfterMs });
+				});
+			} catch (error) {
+				for (const { reject } of asked) reject(error);
+			}
+		}
+		bucket.asking = false;
+	}
+
+	remaining({ id, plan }: KnownKey): number {
+		return Math.floor(this.#buckets.get(id)?.tokens ?? plan.burst);
+	}
+}
