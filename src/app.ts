@@ -81,7 +81,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		else if (status === 400) log.info(entry, 'refused');
 		done();
 	});
-	app.setErrorHandler((error, request, reply) => sendError(request, reply, toApiError(error)));
+	app.setErrorHandler((error, request, reply) => {
+		// The framework asks to close the connection at once, which may lose the answer; `sendError` knows better.
+		reply.removeHeader('connection');
+		sendError(request, reply, toApiError(error));
+	});
 
 	const admission = new Admission({
 		directory,

@@ -19,6 +19,9 @@ export function isFromBrowser(headers: IncomingHttpHeaders): boolean {
 	return headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
 }
 
+/** The same for all: nothing in it tells one refusal from another, or one request. */
+const forbidden = new ApiError('forbidden');
+
 /** Decides by key, rate and quota whether a request may go on; needs only its headers. */
 export class Admission {
 	readonly #directory: AccessDirectory;
@@ -45,9 +48,9 @@ export class Admission {
 
 	/** @throws ApiError `forbidden`, the same for a browser and for every key that may not be used */
 	identify(headers: IncomingHttpHeaders): KnownKey {
-		if (isFromBrowser(headers)) throw this.#refuse('browser', new ApiError('forbidden'));
+		if (isFromBrowser(headers)) throw this.#refuse('browser', forbidden);
 		const key = this.#directory.key(headers['x-api-key']);
-		if (!key) throw this.#refuse('key', new ApiError('forbidden'));
+		if (!key) throw this.#refuse('key', forbidden);
 		return key;
 	}
 

@@ -13,7 +13,6 @@ export function sendJson(reply: FastifyReply, status: number, body: string): voi
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: ApiError): void {
 	if (reply.sent) return;
 	if (mayHaveMuchToCome(request, error)) discardBody(request);
-	reply.removeHeader('connection');
 	reply.headers(error.headers);
 	sendJson(reply, error.status, errorBody(error.code, error.detail));
 }

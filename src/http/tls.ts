@@ -1,0 +1,174 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { RequestListener, Server } from 'node:http';
+import { createSecureServer, type Http2SecureServer } from 'node:http2';
+import type { Socket } from 'node:net';
+import { createSecureContext, type SecureVersion } from 'node:tls';
+import type { Log } from '../log.ts';
+import { OperatorError } from '../store/store.ts';
+import { selfSignedPair } from './self-signed.ts';
+
+/** A certificate, followed by those that vouch for it, and its private key; both PEM. */
+export interface CertificatePair {
+	readonly cert: string;
+	readonly key: string;
+}
+
+interface TlsSettings {
+	readonly tlsCert?: string;
+	readonly tlsKey?: string;
+	readonly selfSigned?: boolean;
+}
+
+interface CertificateFiles {
+	readonly cert: string;
+	readonly key: string;
+}
+
+/** What a server that ends TLS needs; `files` where they are to be followed. */
+export interface Tls {
+	readonly pair: CertificatePair;
+	readonly files?: CertificateFiles;
+}
+
+const oldestTls: SecureVersion = 'TLSv1.2';
+const followEveryMs = 1000;
+/** Requests at a time on one HTTP/2 connection; each may hold a body in memory. */
+const mostStreams = 128;
+
+/**
+ * What the settings say of TLS; `undefined` where they say nothing.
+ * @throws OperatorError where a file is missing, or the two do not belong together
+ */
+export function readTls({ tlsCert, tlsKey, selfSigned }: TlsSettings): Tls | undefined {
+	if (selfSigned) {
+		if (tlsCert !== undefined || tlsKey !== undefined)
+			throw new OperatorError('--self-signed makes a certificate; leave --tls-cert and --tls-key out.');
+		return { pair: selfSignedPair() };
+	}
+	if (tlsCert === undefined && tlsKey === undefined) return undefined;
+	if (tlsCert === undefined || tlsKey === undefined)
+		throw new OperatorError('--tls-cert and --tls-key go together; one of them is missing.');
+	const files = { cert: tlsCert, key: tlsKey };
+	const pair = readPair(files);
+	checkPair(pair, files);
+	return { pair, files };
+}
+
+function readPair({ cert, key }: CertificateFiles): CertificatePair {
+	return { cert: readFile(cert), key: readFile(key) };
+}
+
+function readFile(path: string): string {
+	try {
+		return readFileSync(path, 'utf8');
+	} catch (error) {
+		throw new OperatorError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code}).`, {
+			cause: error,
+		});
+	}
+}
+
+/** @throws OperatorError where TLS would not work with this pair */
+function checkPair(pair: CertificatePair, files: CertificateFiles): void {
+	try {
+		createSecureContext({ ...pair, minVersion: oldestTls });
+	} catch (error) {
+		const { message } = error as Error;
+		throw new OperatorError(
+			`${files.cert} and ${files.key} are no PEM certificate and its unencrypted private key (${message}).`,
+			{ cause: error },
+		);
+	}
+}
+
+/** Time limits that Node keeps for HTTP/1.1 connections. */
+export interface ConnectionTimes {
+	readonly headersTimeout: number;
+	readonly requestTimeout: number;
+	readonly keepAliveTimeout: number;
+	readonly connectionsCheckingInterval: number;
+}
+
+/**
+ * A server that speaks HTTP/2 and HTTP/1.1 on one port, as the client chooses, and to its owner looks like a
+ * `node:http` server.
+ */
+export function createTlsServer(
+	tls: Tls,
+	handler: RequestListener,
+	times: ConnectionTimes,
+	log: Log,
+): Server {
+	const server = createSecureServer({
+		...times,
+		...tls.pair,
+		minVersion: oldestTls,
+		allowHTTP1: true,
+		handshakeTimeout: times.headersTimeout,
+		settings: { maxConcurrentStreams: mostStreams },
+	});
+	server.on('request', handler as never);
+	// What fails before there is TLS cannot be answered: what we would say, nobody could read.
+	server.removeAllListeners('tlsClientError');
+	server.on('tlsClientError', (_error, socket) => socket.destroy());
+	server.on('session', (session) => {
+		session.setTimeout(times.keepAliveTimeout, () => session.close());
+		// Its handshake ended after the server had begun to stop.
+		if (!server.listening) session.close();
+	});
+	if (tls.files) followFiles(server, tls.files, tls.pair, log);
+	return Object.assign(server, { closeAllConnections: trackConnections(server) }) as unknown as Server;
+}
+
+/** HTTP/2 servers cannot close what is open. @returns a function that does, whatever the connections are doing */
+function trackConnections(server: Http2SecureServer): () => void {
+	const sockets = new Set<Socket>();
+	server.on('connection', (socket: Socket) => {
+		sockets.add(socket);
+		socket.once('close', () => sockets.delete(socket));
+	});
+	return () => {
+		for (const socket of sockets) socket.destroy();
+	};
+}
+
+/**
+ * Gives new connections what the files say, while open ones go on with what they have. Reads the files each second:
+ * secrets are mounted as links to folders that are swapped, which the system's notifications do not tell.
+ */
+function followFiles(
+	server: Http2SecureServer,
+	files: CertificateFiles,
+	first: CertificatePair,
+	log: Log,
+): void {
+	let seen = JSON.stringify(first);
+	let decided = seen;
+	const follow = () => {
+		try {
+			const pair = readPair(files);
+			const text = JSON.stringify(pair);
+			// Not before a second look finds the same: the two files are not written at once.
+			const isSettled = text === seen;
+			seen = text;
+			if (!isSettled || text === decided) return;
+			decided = text;
+			checkPair(pair, files);
+			server.setSecureContext({ ...pair, minVersion: oldestTls });
+			log.info({ validTo: new X509Certificate(pair.cert).validTo }, 'certificate reloaded');
+		} catch (error) {
+			const reason = (error as Error).message;
+			if (reason !== lastTrouble) log.error({ reason }, 'certificate not reloaded; the old one stays');
+			lastTrouble = reason;
+			return;
+		}
+		lastTrouble = undefined;
+	};
+	let lastTrouble: string | undefined;
+	let timer: NodeJS.Timeout | undefined;
+	server.once('listening', () => {
+		timer = setInterval(follow, followEveryMs).unref();
+	});
+	server.once('close', () => clearInterval(timer));
+}
