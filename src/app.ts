@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type FastifyInstance, fastify } from 'fastify';
+import type { RequestListener } from 'node:http';
+import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { Admission } from './access/admission.ts';
 import type { AccessDirectory } from './access/directory.ts';
 import type { QuotaCounter } from './access/quota.ts';
@@ -8,9 +9,11 @@ import { health } from './api/health.ts';
 import { subscription } from './api/subscription.ts';
 import { monotonicMs } from './clock.ts';
 import { ApiError } from './errors.ts';
-import { answerClientError, sendError, toApiError } from './http/answer.ts';
+import { sendError, toApiError } from './http/answer.ts';
 import { bodyLimitBytes } from './http/body.ts';
+import { answerClientError } from './http/client-error.ts';
 import { docs, openapi } from './http/openapi.ts';
+import { createTlsServer, type Tls } from './http/tls.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import type { ServingWriter, UploadOutcome } from './store/store.ts';
@@ -24,29 +27,49 @@ export interface AppOptions {
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	readonly isDraining: () => boolean;
+	/** All operations are under this path, as `/api/staging`. */
+	readonly prefix?: string;
+	/** Whether what a proxy says in `x-forwarded-…` is believed. */
+	readonly trustProxy?: boolean;
+	/** Without it the server speaks plain HTTP/1.1. */
+	readonly tls?: Tls | undefined;
 }
 
 /** How long the request line and headers may take; bodies have the deadline of their usage plan. */
 const headersTimeoutMs = 10_000;
 /** Longer than any plan's timeout: closes connections whose request was refused and whose body never comes. */
 const requestTimeoutMs = 120_000;
+const keepAliveTimeoutMs = 72_000;
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+/** For `node:http`, with TLS and without. */
+const connectionOptions = {
+	headersTimeout: headersTimeoutMs,
+	requestTimeout: requestTimeoutMs,
+	keepAliveTimeout: keepAliveTimeoutMs,
+	connectionsCheckingInterval: 1000,
+	// Checked by `requestTrouble`, so that the answer is ours.
+	requireHostHeader: false,
+};
 
 /** Puts the HTTP service together. It does not listen. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
-	const { directory, quota, writer, metrics, log, now } = options;
+	const { directory, quota, writer, metrics, log, now, prefix = '', tls } = options;
 	const app = fastify({
 		logger: false,
 		genReqId: () => randomUUID(),
 		bodyLimit: bodyLimitBytes,
 		requestTimeout: requestTimeoutMs,
+		keepAliveTimeout: keepAliveTimeoutMs,
 		return503OnClosing: false,
-		http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: 1000 },
+		trustProxy: options.trustProxy ?? false,
+		http: connectionOptions,
+		...(tls && {
+			serverFactory: (handler: RequestListener) => createTlsServer(tls, handler, connectionOptions, log),
+		}),
 		clientErrorHandler(error, socket) {
-			if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy();
-			const { status, text } = answerClientError(error.code, randomUUID());
-			metrics.answered('none', status, 0);
-			socket.end(text);
+			const status = answerClientError(error.code, socket, randomUUID());
+			if (status !== undefined) metrics.answered('none', status, 0);
 		},
 		frameworkErrors(error, request, reply) {
 			reply.header('x-request-id', request.id);
@@ -59,11 +82,13 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	app.setSerializerCompiler(() => (data) => JSON.stringify(data));
 	app.removeAllContentTypeParsers();
 	app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+	// Otherwise Node would ask for the body before anybody has looked at the key, or answer 417 by itself.
 	app.server.on('checkContinue', (request, response) => app.routing(request, response));
+	app.server.on('checkExpectation', (request, response) => app.routing(request, response));
 
 	app.addHook('onRequest', (request, reply, done) => {
 		reply.header('x-request-id', request.id);
-		done(request.is404 ? noSuchRoute(app, request.url, request.method) : undefined);
+		done(requestTrouble(app, request));
 	});
 	const logsRequests = log.isLevelEnabled('debug');
 	app.addHook('onResponse', (request, reply, done) => {
@@ -77,7 +102,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	app.addHook('onError', (request, _reply, error, done) => {
 		const { status, code, detail } = toApiError(error);
 		const entry = { requestId: request.id, code, detail };
-		if (status >= 500) log.error({ ...entry, cause: causeOf(error) }, 'failed');
+		if (code === 'overloaded') metrics.refusals.inc({ kind: 'queue' });
+		else if (code === 'timeout') onTimeout(request.id);
+		else if (status >= 500) log.error({ ...entry, cause: causeOf(error) }, 'failed');
 		else if (status === 400) log.info(entry, 'refused');
 		done();
 	});
@@ -96,21 +123,41 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		now,
 		onRefusal: (kind) => metrics.refusals.inc({ kind }),
 	});
+	const onTimeout = (requestId: string) => log.warn({ requestId }, 'timed out');
 	const onUpload = (aid: string, requestId: string, outcome: UploadOutcome, simulated: boolean) => {
-		if (simulated) return;
-		metrics.eventsStored.inc(outcome.stored);
-		if (outcome.duplicate > 0) metrics.eventsDuplicate.inc(outcome.duplicate);
-		if (outcome.conflicts.length === 0) return;
-		metrics.eventsConflicting.inc(outcome.conflicts.length);
-		log.warn({ requestId, aid, tids: outcome.conflicts }, 'conflict: stored with other content before');
+		if (!simulated) {
+			metrics.eventsStored.inc(outcome.stored);
+			metrics.eventsDuplicate.inc(outcome.duplicate);
+			metrics.eventsConflicting.inc(outcome.conflicts.length);
+		}
+		if (outcome.conflicts.length > 0)
+			log.warn(
+				{ requestId, aid, simulated, tids: outcome.conflicts },
+				'conflict: stored with other content before',
+			);
 	};
 
-	await openapi(app);
-	subscription(app, { admission, directory, writer, now, onUpload });
-	health(app, { isDraining: options.isDraining, probe: () => writer.probe(), monotonicMs });
-	docs(app);
+	const probes = { isDraining: options.isDraining, probe: () => writer.probe(), monotonicMs };
+	await openapi(app, prefix);
+	await app.register(
+		async (operations) => {
+			subscription(operations, { admission, directory, writer, now, onUpload, onTimeout });
+			health(operations, probes);
+			docs(operations);
+		},
+		{ prefix },
+	);
+	// A supervisor asks the process itself, wherever its operations are.
+	if (prefix) health(app, probes);
 	await app.ready();
 	return app;
+}
+
+/** What is wrong with a request before any operation looks at it. */
+function requestTrouble(app: FastifyInstance, request: FastifyRequest): ApiError | undefined {
+	if (request.raw.httpVersion === '1.1' && request.headers.host === undefined)
+		return new ApiError('bad_request', { detail: 'the host header is required' });
+	return request.is404 ? noSuchRoute(app, request.url, request.method) : undefined;
 }
 
 /** `OPTIONS` is what a browser asks before a request from another origin; the answer is no, as it is to the request. */

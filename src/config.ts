@@ -4,8 +4,21 @@ import { OperatorError } from './store/store.ts';
 
 /** A command whose every flag has a twin in the environment: `--metrics-port` is `CASKADE_METRICS_PORT`. */
 export class Command extends CommanderCommand {
+	constructor(name?: string) {
+		super(name);
+		// As every other error of the command line begins.
+		this.configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'caskade: ')) });
+	}
+
 	override createCommand(name?: string): Command {
 		return new Command(name);
+	}
+
+	/** With a text, sets the description: its paragraphs are wrapped, indented lines stay as they are. */
+	override description(): string;
+	override description(text: string): this;
+	override description(text?: string): string | this {
+		return text === undefined ? super.description() : super.description(wrapParagraphs(text));
 	}
 
 	override addOption(option: Option): this {
@@ -13,6 +26,27 @@ export class Command extends CommanderCommand {
 		if (option.isBoolean() && !isOn(twin)) delete process.env[twin];
 		return super.addOption(option.env(twin));
 	}
+}
+
+const helpColumns = 80;
+
+/** Commander wraps line by line, and not at all where lines are indented. */
+function wrapParagraphs(text: string): string {
+	return text
+		.replaceAll(/(?<=\S)\n(?=\S)/g, ' ')
+		.split('\n')
+		.map((line) => (line.startsWith(' ') ? line : wrapLine(line)))
+		.join('\n');
+}
+
+function wrapLine(line: string): string {
+	let column = 0;
+	return line.replaceAll(/(^|\s)(\S+)/g, (_match, _space, word: string) => {
+		const fits = column > 0 && column + 1 + word.length <= helpColumns;
+		const lead = column === 0 ? '' : fits ? ' ' : '\n';
+		column = fits ? column + 1 + word.length : word.length;
+		return lead + word;
+	});
 }
 
 /** Commander takes a flag without a value as given whenever its twin is there, even as `false`. */
@@ -25,27 +59,54 @@ function isOn(twin: string): boolean {
 
 /** Where the data is; every command takes it. */
 export const databaseOption = () =>
-	new Option('--database <address>', 'where the data is: sqlite:FOLDER').default('sqlite:./data');
+	new Option('--database <address>', 'where the data is: sqlite:FOLDER or postgres://…').default(
+		'sqlite:./data',
+	);
+
+/** Which of several deployments that share a database address; every command takes it. */
+export const stageOption = () =>
+	new Option(
+		'--stage <name>',
+		'a deployment of its own: other data, other keys, paths under /NAME',
+	).argParser(stageName);
 
 /** Machine-readable output; every command that answers takes it. */
 export const jsonOption = () => new Option('--json', 'print one JSON document on standard output');
 
 export interface ServeSettings {
 	readonly database: string;
+	readonly stage?: string;
+	/** As `/api`; empty where there is none. */
+	readonly basePath?: string;
 	readonly host: string;
 	readonly port: number;
 	readonly behindProxy?: boolean;
+	readonly tlsCert?: string;
+	readonly tlsKey?: string;
+	readonly selfSigned?: boolean;
 	readonly metricsHost: string;
 	readonly metricsPort?: number;
 	readonly logLevel: LogLevel;
 	readonly demo?: boolean;
+	/** Processes that share the port. */
+	readonly workers: number;
 }
 
 export const serveOptions = () => [
 	databaseOption(),
+	stageOption(),
 	new Option('--host <address>', 'address to listen on').default('127.0.0.1'),
 	new Option('--port <number>', 'port to listen on; 0 takes any free one').default(8080).argParser(port),
-	new Option('--behind-proxy', 'a proxy in front ends TLS: allow other addresses than loopback'),
+	new Option('--base-path <path>', 'where the service is on its host, as /api; before the stage').argParser(
+		basePath,
+	),
+	new Option('--tls-cert <file>', 'serve HTTPS with this certificate (PEM, its chain after it)'),
+	new Option('--tls-key <file>', "the certificate's private key (PEM); both are followed when they change"),
+	new Option('--self-signed', 'serve HTTPS with a certificate made for the occasion, to try it out'),
+	new Option(
+		'--behind-proxy',
+		'a proxy in front ends TLS: allow other addresses than loopback, believe its x-forwarded headers',
+	),
 	new Option(
 		'--metrics-port <number>',
 		'port of GET /metrics, for Prometheus; without it there are none',
@@ -54,8 +115,27 @@ export const serveOptions = () => [
 	new Option('--log-level <level>', 'how much to log; debug logs every request')
 		.choices([...logLevels])
 		.default('info'),
-	new Option('--demo', 'where the data folder has no clients yet, make one and print a curl line for it'),
+	new Option('--workers <number>', 'processes that share the port; more than 1 needs PostgreSQL')
+		.default(1)
+		.argParser(wholeNumber(1, 64)),
+	new Option('--demo', 'where there are no clients yet, make one and print a curl line for it'),
 ];
+
+function stageName(value: string): string {
+	if (!/^[a-z0-9][a-z0-9-]{0,29}$/.test(value))
+		throw new InvalidArgumentError('It must be 1 to 30 lower-case letters, digits and hyphens, as staging.');
+	return value;
+}
+
+/** `/` stands for none, so that the flag can be given where there is nothing to say. */
+function basePath(value: string): string {
+	if (value === '/') return '';
+	if (!/^(\/(?!\.)[A-Za-z0-9._~-]+)+$/.test(value))
+		throw new InvalidArgumentError(
+			'It must be a path as /api or /events/v1: letters, digits, dots, underscores, tildes and hyphens, no slash at its end.',
+		);
+	return value;
+}
 
 /** A whole number from `least` to `most`, for a flag. */
 export function wholeNumber(least: number, most: number): (value: string) => number {

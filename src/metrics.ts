@@ -1,5 +1,6 @@
+import cluster from 'node:cluster';
 import { createServer, type Server } from 'node:http';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
 /** Everything that is measured of a running server, in Prometheus' terms. Labels hold nothing that a client sent. */
 export class Metrics {
@@ -60,6 +61,14 @@ export class Metrics {
 
 	constructor() {
 		collectDefaultMetrics({ register: this.#registry });
+		if (cluster.isWorker) this.#answerPrimary();
+	}
+
+	/** In one of several processes: gives the numbers to the primary, where one scrape finds those of all. */
+	#answerPrimary(): void {
+		AggregatorRegistry.setRegistries([this.#registry]);
+		// Its making is what begins to listen for the primary's question.
+		new AggregatorRegistry();
 	}
 
 	/** @param depth tells how many requests wait for the store */
@@ -97,19 +106,38 @@ export class Metrics {
 		return this.#registry.metrics();
 	}
 
-	/** Serves `GET /metrics` on a port of its own, which need not be reachable from where clients are. */
-	async listen(host: string, port: number): Promise<Server> {
-		const server = createServer(async (request, response) => {
-			if (request.method !== 'GET' || request.url !== '/metrics') {
-				response.writeHead(404).end();
-				return;
-			}
-			response.writeHead(200, { 'content-type': this.#registry.contentType }).end(await this.text());
-		});
-		await new Promise<void>((resolve, reject) => {
-			server.once('error', reject);
-			server.listen(port, host, resolve);
-		});
-		return server;
+	listen(host: string, port: number): Promise<Server> {
+		return serveMetrics(host, port, this.#registry.contentType, () => this.text());
 	}
+}
+
+/** The sums over all processes that share the port, asked of each when they are wanted; for the primary. */
+export function serveSharedMetrics(host: string, port: number): Promise<Server> {
+	const registry = new AggregatorRegistry();
+	return serveMetrics(host, port, registry.contentType, () => registry.clusterMetrics());
+}
+
+/** Serves `GET /metrics` on a port of its own, which need not be reachable from where clients are. */
+async function serveMetrics(
+	host: string,
+	port: number,
+	contentType: string,
+	text: () => Promise<string>,
+): Promise<Server> {
+	const server = createServer((request, response) => {
+		if (request.method !== 'GET' || request.url !== '/metrics') {
+			response.writeHead(404).end();
+			return;
+		}
+		text().then(
+			(metrics) => response.writeHead(200, { 'content-type': contentType }).end(metrics),
+			// A process has ended while it was asked.
+			() => response.writeHead(503).end(),
+		);
+	});
+	await new Promise<void>((resolve, reject) => {
+		server.once('error', reject);
+		server.listen(port, host, resolve);
+	});
+	return server;
 }

@@ -4,19 +4,20 @@ import { AccessDirectory } from './access/directory.ts';
 import { QuotaCounter } from './access/quota.ts';
 import { buildApp } from './app.ts';
 import type { ServeSettings } from './config.ts';
+import { readTls } from './http/tls.ts';
 import type { Log } from './log.ts';
 import { Metrics } from './metrics.ts';
 import { OperatorError, type Store } from './store/store.ts';
 
 export interface RunningServer {
-	/** As `http://127.0.0.1:8080`. */
+	/** As `http://127.0.0.1:8080` or `https://127.0.0.1:8443/api/staging`. */
 	readonly url: string;
 	readonly directory: AccessDirectory;
 	/** Stops accepting, answers what is in flight, closes everything. Calling it again gives the same promise. */
 	stop(): Promise<void>;
 }
 
-type ListenSettings = Pick<ServeSettings, 'host' | 'port' | 'behindProxy' | 'metricsHost' | 'metricsPort'>;
+type ListenSettings = Omit<ServeSettings, 'database' | 'logLevel' | 'demo' | 'workers'>;
 
 /** While stopping. */
 const sweepEveryMs = 50;
@@ -33,7 +34,9 @@ export async function startServer(
 	onDeath: (error: Error) => void,
 	now: () => number = Date.now,
 ): Promise<RunningServer> {
-	requireSafeAddress(settings);
+	const tls = readTls(settings);
+	if (!tls) requireSafeAddress(settings);
+	const prefix = `${settings.basePath ?? ''}${settings.stage === undefined ? '' : `/${settings.stage}`}`;
 	const metrics = new Metrics();
 	const writer = await store.startWriting({
 		onCommit: (group) => metrics.committed(group),
@@ -50,7 +53,11 @@ export async function startServer(
 	const quota = new QuotaCounter(writer, now, onControlTrouble);
 	let draining = false;
 	let metricsServer: Server | undefined;
-	const app = await buildApp({ directory, quota, writer, metrics, log, now, isDraining: () => draining });
+	const app = await buildApp({
+		...{ directory, quota, writer, metrics, log, now, prefix, tls },
+		isDraining: () => draining,
+		trustProxy: settings.behindProxy ?? false,
+	});
 
 	const shutDown = async () => {
 		draining = true;
@@ -87,7 +94,8 @@ export async function startServer(
 		throw error;
 	}
 	const { address, port, family } = app.server.address() as AddressInfo;
-	return { url: `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`, directory, stop };
+	const origin = `${tls ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+	return { url: `${origin}${prefix}`, directory, stop };
 }
 
 /** API keys must not cross a network in the clear. */
@@ -95,11 +103,16 @@ function requireSafeAddress({ host, behindProxy }: ListenSettings): void {
 	const isLoopback = host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 	if (!isLoopback && !behindProxy)
 		throw new OperatorError(
-			`--host ${host} would take API keys without TLS; put a proxy that ends TLS in front and say --behind-proxy, or listen on 127.0.0.1.`,
+			`--host ${host} would take API keys without TLS; give --tls-cert and --tls-key, or put a proxy that ends TLS in front and say --behind-proxy, or listen on 127.0.0.1.`,
 		);
 }
 
-function portTrouble(host: string, port: number, flag: string): (error: NodeJS.ErrnoException) => never {
+/** A sentence for what keeps a port from being listened on. */
+export function portTrouble(
+	host: string,
+	port: number,
+	flag: string,
+): (error: NodeJS.ErrnoException) => never {
 	return (error) => {
 		const reasons: Readonly<Record<string, string>> = {
 			EADDRINUSE: `Port ${port} on ${host} is in use; choose another with ${flag}.`,

@@ -37,6 +37,7 @@ export class QuotaCounter {
 	/** What must still be told to the ledger of months that have ended. */
 	#endedMonths: UsageReport[] = [];
 	#reporting: Promise<void> = Promise.resolve();
+	#isReporting = false;
 	readonly #timer: NodeJS.Timeout;
 
 	/** @param now milliseconds since 1970; decides the month */
@@ -44,7 +45,14 @@ export class QuotaCounter {
 		this.#ledger = ledger;
 		this.#now = now;
 		this.#onTrouble = onTrouble;
-		this.#timer = setInterval(() => void this.report(), reportEveryMs).unref();
+		this.#timer = setInterval(() => {
+			// While the ledger is slow or away, reports must not queue up: each would take as long as the one before.
+			if (this.#isReporting) return;
+			this.#isReporting = true;
+			void this.report().finally(() => {
+				this.#isReporting = false;
+			});
+		}, reportEveryMs).unref();
 	}
 
 	/**

@@ -1,3 +1,4 @@
+import { QueueFullError } from '../store/store.ts';
 import type { KnownKey } from './directory.ts';
 import { fullBucket, type TokenBucket, takeToken } from './token-bucket.ts';
 import type { UsagePlan } from './usage-plan.ts';
@@ -47,6 +48,9 @@ export interface TokenLedger {
 	takeTokens(keyId: string, plan: UsagePlan, wanted: number): Promise<{ granted: number; tokens: number }>;
 }
 
+/** Requests that may wait for the ledger, of all keys together. */
+const mostWaiting = 8192;
+
 interface SharedBucket {
 	/** Requests that wait for a token, in order of arrival. */
 	waiting: { resolve: (decision: RateDecision) => void; reject: (error: unknown) => void }[];
@@ -65,12 +69,14 @@ export class SharedRateLimiter implements RateLimiter {
 	readonly #ledger: TokenLedger;
 	readonly #monotonicMs: () => number;
 	readonly #buckets = new Map<string, SharedBucket>();
+	#waiting = 0;
 
 	constructor(ledger: TokenLedger, monotonicMs: () => number) {
 		this.#ledger = ledger;
 		this.#monotonicMs = monotonicMs;
 	}
 
+	/** Rejects with a QueueFullError where too many wait already. */
 	take(key: KnownKey): RateDecision | Promise<RateDecision> {
 		let bucket = this.#buckets.get(key.id);
 		if (!bucket) {
@@ -79,12 +85,16 @@ export class SharedRateLimiter implements RateLimiter {
 		}
 		const leftMs = bucket.emptyUntilMs - this.#monotonicMs();
 		if (leftMs > 0) return { granted: false, retryAfterMs: leftMs };
+		if (this.#waiting >= mostWaiting) return Promise.reject(new QueueFullError());
+		this.#waiting++;
 		const { waiting } = bucket;
 		const decision = new Promise<RateDecision>((resolve, reject) => {
 			waiting.push({ resolve, reject });
 		});
 		if (!bucket.asking) void this.#ask(key, bucket);
-		return decision;
+		return decision.finally(() => {
+			this.#waiting--;
+		});
 	}
 
 	async #ask(key: KnownKey, bucket: SharedBucket): Promise<void> {
@@ -92,6 +102,12 @@ export class SharedRateLimiter implements RateLimiter {
 		while (bucket.waiting.length > 0) {
 			const asked = bucket.waiting;
 			bucket.waiting = [];
+			// Who came while the ledger was being asked, and it said that there is none.
+			const leftMs = bucket.emptyUntilMs - this.#monotonicMs();
+			if (leftMs > 0) {
+				for (const { resolve } of asked) resolve({ granted: false, retryAfterMs: leftMs });
+				continue;
+			}
 			try {
 				const { granted, tokens } = await this.#ledger.takeTokens(key.id, key.plan, asked.length);
 				bucket.tokens = tokens;

@@ -116,12 +116,13 @@ export interface SubscriptionOptions {
 	readonly directory: AccessDirectory;
 	readonly writer: ServingWriter;
 	readonly now: () => number;
+	readonly onTimeout: (requestId: string) => void;
 	readonly onUpload: (aid: string, requestId: string, outcome: UploadOutcome, simulated: boolean) => void;
 }
 
 /** `POST /subscription`: uploads subscription events of one account (spec section 4.1). */
 export function subscription(app: FastifyInstance, options: SubscriptionOptions): void {
-	const { admission, directory, writer, now, onUpload } = options;
+	const { admission, directory, writer, now, onUpload, onTimeout } = options;
 	app.decorateRequest('upload', null);
 
 	/** Key, rate, quota, size and media type: decided before the body is read. */
@@ -130,12 +131,19 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 			const key = admission.identify(request.headers);
 			request.upload = { key, deadline: null };
 			const waiting = admission.take(key);
-			const deadline = new Deadline(key.plan.timeoutMs, () =>
-				sendError(request, reply, new ApiError('timeout')),
-			);
+			const deadline = new Deadline(key.plan.timeoutMs, () => {
+				onTimeout(request.id);
+				sendError(request, reply, new ApiError('timeout'));
+			});
 			request.upload.deadline = deadline;
 			if (waiting) {
-				waiting.then(() => admitBody(request, reply), storeFailed).then(() => done(), done);
+				waiting
+					.then(() => {
+						// Whoever has gone meanwhile gets no answer, and nothing else would end the deadline.
+						if (request.raw.destroyed) deadline.clear();
+						admitBody(request, reply);
+					}, storeFailed)
+					.then(() => done(), done);
 				return;
 			}
 			admitBody(request, reply);
@@ -149,7 +157,7 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 
 	function admitBody(request: FastifyRequest, reply: FastifyReply): void {
 		checkBodyHeaders(request.headers);
-		if (request.headers.expect !== undefined && !reply.sent) reply.raw.writeContinue();
+		if (request.headers.expect?.toLowerCase() === '100-continue' && !reply.sent) reply.raw.writeContinue();
 	}
 
 	async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -185,6 +193,7 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 					malformed_json: ['the body is empty'],
 					invalid_request: ['data[3].tid is required; data[7].rvn must be an integer'],
 					invalid_account: ['No account c-a-x is available to this API key.'],
+					bad_request: ['the body is not as long as content-length says'],
 					forbidden: [],
 					payload_too_large: ['the body may have at most 262144 bytes'],
 					unsupported_media_type: ['content-type must be application/json, in UTF-8'],
@@ -250,14 +259,10 @@ function toEvent({ tid, subid, cid, evt, rvn }: UploadBody['data'][number]): Sub
 	return { tid, subid, cid: cid || null, evt, rvn: rvn || 0 };
 }
 
-function findProblems(body: unknown, maxEvents: number): string[] {
-	const problems = uploadProblems(body, '');
+function* findProblems(body: unknown, maxEvents: number): Iterable<string> {
+	yield* uploadProblems(body, '');
 	const data = (body as { data?: unknown } | null)?.data;
-	if (!Array.isArray(data)) return problems;
-	if (data.length > maxEvents)
-		problems.push(`data must have at most ${maxEvents} objects, it has ${data.length}`);
-	data.forEach((event, index) => {
-		problems.push(...eventProblems(event, `data[${index}]`));
-	});
-	return problems;
+	if (!Array.isArray(data)) return;
+	if (data.length > maxEvents) yield `data must have at most ${maxEvents} objects, it has ${data.length}`;
+	for (const [index, event] of data.entries()) yield* eventProblems(event, `data[${index}]`);
 }

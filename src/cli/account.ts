@@ -1,5 +1,5 @@
 import { Argument, InvalidArgumentError } from 'commander';
-import { Command, databaseOption, jsonOption } from '../config.ts';
+import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
 import type { Account } from '../store/control.ts';
 import { type CommonOptions, printJson, printRecord, printTable, withStore } from './output.ts';
 
@@ -47,22 +47,27 @@ export function accountCommand(): Command {
 		.requiredOption('--client <name>', 'the client that owns it', plainName)
 		.option('--origin <url...>', 'web origins whose pages may read scores (default: all)', webOrigin)
 		.addOption(databaseOption())
+		.addOption(stageOption())
 		.addOption(jsonOption())
 		.action((aid: string, options: CommonOptions & { client: string; origin?: string[] }) =>
-			withStore(options, async (store) =>
-				show(
-					await store.control.createAccount(
-						{ aid, client: options.client, origins: options.origin ?? [] },
-						(id) => store.createAccountDatabase(id),
+			withStore(
+				options,
+				async (store) =>
+					show(
+						await store.control.createAccount(
+							{ aid, client: options.client, origins: options.origin ?? [] },
+							(id) => store.createAccountDatabase(id),
+						),
+						options,
 					),
-					options,
-				),
+				{ create: true },
 			),
 		);
 	command
 		.command('list')
 		.description('list accounts')
 		.addOption(databaseOption())
+		.addOption(stageOption())
 		.addOption(jsonOption())
 		.action((options: CommonOptions) =>
 			withStore(options, async (store) => {
@@ -77,6 +82,7 @@ export function accountCommand(): Command {
 			.description(description)
 			.addArgument(aidArgument())
 			.addOption(databaseOption())
+			.addOption(stageOption())
 			.addOption(jsonOption())
 			.action((aid: string, options: CommonOptions) =>
 				withStore(options, async (store) =>

@@ -1,4 +1,4 @@
-import { Command, databaseOption, jsonOption } from '../config.ts';
+import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
 import { type CommonOptions, printJson, printLine, withStore } from './output.ts';
 
 export function backupCommand(): Command {
@@ -11,6 +11,7 @@ copy is complete and on disk. Servers go on meanwhile. To restore, stop the serv
 		)
 		.argument('<dir>', 'the new folder')
 		.addOption(databaseOption())
+		.addOption(stageOption())
 		.addOption(jsonOption())
 		.action((dir: string, options: CommonOptions) =>
 			withStore(options, async (store) => {

@@ -4,6 +4,7 @@ import { CommanderError } from 'commander';
 import { Command } from '../config.ts';
 import { accountCommand } from './account.ts';
 import { backupCommand } from './backup.ts';
+import { copyCommand } from './copy.ts';
 import { doctorCommand } from './doctor.ts';
 import { eventsCommand } from './events.ts';
 import { keyCommand } from './key.ts';
@@ -17,7 +18,7 @@ const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../pac
 function program(): Command {
 	return new Command('caskade')
 		.description(
-			`Caskade stores the subscription events that clients upload, and serves it all from one folder.
+			`Caskade stores the subscription events that clients upload, durably and once.
 
 A client owns accounts and API keys. An account (c-a-acme-uk) has a database of its own. A key is tied to a
 usage plan, which holds its limits, and may write to the accounts of its client.
@@ -39,6 +40,7 @@ What a command changes, running servers know within a second. Commands may run w
 		.addCommand(usageCommand())
 		.addCommand(eventsCommand())
 		.addCommand(backupCommand())
+		.addCommand(copyCommand())
 		.addCommand(migrateCommand())
 		.addCommand(doctorCommand());
 }

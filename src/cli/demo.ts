@@ -25,9 +25,9 @@ export async function createDemo(store: Store, server: RunningServer): Promise<s
 		data: [{ tid: 'order-1001', subid: 'sub-77', cid: 'customer-42', evt: 'newsletter', rvn: 499 }],
 	});
 	return `
-The data folder was empty, so there is now a client '${client}' with the account ${aid}. Upload an event to it from
-another terminal (the key is shown this once):
+There were no clients yet, so there is now a client '${client}' with the account ${aid}.
+Upload an event to it from another terminal (the key is shown this once):
 
-curl -i ${server.url}/subscription -H 'x-api-key: ${key}' -H 'content-type: application/json' -d '${body}'
+curl -i ${server.url.startsWith('https:') ? '-k ' : ''}${server.url}/subscription -H 'x-api-key: ${key}' -H 'content-type: application/json' -d '${body}'
 `;
 }

@@ -1,4 +1,4 @@
-import { Command, databaseOption, jsonOption } from '../config.ts';
+import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
 import type { Finding } from '../store/store.ts';
 import { type CommonOptions, printJson, printLine, withStore } from './output.ts';
 
@@ -10,6 +10,7 @@ export function doctorCommand(): Command {
 The exit code is 1 where something needs care.`,
 		)
 		.addOption(databaseOption())
+		.addOption(stageOption())
 		.addOption(jsonOption())
 		.action((options: CommonOptions) =>
 			withStore(options, async (store) => {

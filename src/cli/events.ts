@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Command, databaseOption, jsonOption } from '../config.ts';
+import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
 import { type CommonOptions, printJson, withStore } from './output.ts';
 
 export function eventsCommand(): Command {
@@ -12,6 +12,7 @@ array). They hold customer ids: treat the output as you treat the database.`,
 		.argument('<aid>', 'account token')
 		.option('--tid <tid>', 'only the event with this transaction id')
 		.addOption(databaseOption())
+		.addOption(stageOption())
 		.addOption(jsonOption())
 		.action((aid: string, options: CommonOptions & { tid?: string }) =>
 			withStore(options, async (store) => {

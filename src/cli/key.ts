@@ -1,5 +1,5 @@
 import { standardPlan } from '../access/usage-plan.ts';
-import { Command, databaseOption, jsonOption } from '../config.ts';
+import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 
 export function keyCommand(): Command {
@@ -14,6 +14,7 @@ its SHA-256 is stored. To rotate a key, issue a second one, move the client to i
 		.requiredOption('--client <name>', 'the client')
 		.option('--plan <name>', 'the usage plan that the key is tied to', standardPlan.name)
 		.addOption(databaseOption())
+		.addOption(stageOption())
 		.addOption(jsonOption())
 		.action((options: CommonOptions & { client: string; plan: string }) =>
 			withStore(options, async (store) => {
@@ -27,6 +28,7 @@ its SHA-256 is stored. To rotate a key, issue a second one, move the client to i
 		.command('list')
 		.description('list keys, without the keys themselves')
 		.addOption(databaseOption())
+		.addOption(stageOption())
 		.addOption(jsonOption())
 		.action((options: CommonOptions) =>
 			withStore(options, async (store) => {
@@ -41,6 +43,7 @@ its SHA-256 is stored. To rotate a key, issue a second one, move the client to i
 		.description('Refuse a key from now on, within a second on running servers. It cannot be undone.')
 		.argument('<id>', "the key's id, as 'caskade key list' shows it")
 		.addOption(databaseOption())
+		.addOption(stageOption())
 		.addOption(jsonOption())
 		.action((id: string, options: CommonOptions) =>
 			withStore(options, async (store) => {

@@ -1,4 +1,4 @@
-import { Command, databaseOption, jsonOption } from '../config.ts';
+import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
 import type { MigrationProgress } from '../store/store.ts';
 import { type CommonOptions, printJson, printLine, withStore } from './output.ts';
 
@@ -11,6 +11,7 @@ this is for whoever wants it done before. Running it again, or in several proces
 database that a newer Caskade has used is refused.`,
 		)
 		.addOption(databaseOption())
+		.addOption(stageOption())
 		.addOption(jsonOption())
 		.action((options: CommonOptions) =>
 			withStore(options, async (store) => {

@@ -4,12 +4,20 @@ import type { Store } from '../store/store.ts';
 /** Options that every command has. */
 export interface CommonOptions {
 	readonly database: string;
+	readonly stage?: string;
 	readonly json?: boolean;
 }
 
-/** Opens the store for one command and closes it after. */
-export async function withStore<T>(options: CommonOptions, fn: (store: Store) => Promise<T>): Promise<T> {
-	const store = await openStore(options.database);
+/**
+ * Opens the store for one command and closes it after.
+ * @param begin.create whether the command may be the first on a data folder
+ */
+export async function withStore<T>(
+	options: CommonOptions,
+	fn: (store: Store) => Promise<T>,
+	{ create = false } = {},
+): Promise<T> {
+	const store = await openStore(options.database, { ...options, mustExist: !create });
 	try {
 		return await fn(store);
 	} finally {

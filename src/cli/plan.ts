@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { standardPlan, type UsagePlan } from '../access/usage-plan.ts';
-import { Command, databaseOption, jsonOption, positiveNumber, wholeNumber } from '../config.ts';
+import { Command, databaseOption, jsonOption, positiveNumber, stageOption, wholeNumber } from '../config.ts';
 import { plainName } from './account.ts';
 import { type CommonOptions, printJson, printRecord, printTable, withStore } from './output.ts';
 
@@ -47,7 +47,7 @@ export function planCommand(): Command {
 	const create = command
 		.command('create')
 		.summary('add a plan')
-		.description("Add a plan. What is left out is as in 'standard'.")
+		.description("Add a plan. What is left out is as the contract has it for 'standard'.")
 		.argument('<name>', 'name of the plan', plainName);
 	const update = command
 		.command('update')
@@ -56,11 +56,14 @@ export function planCommand(): Command {
 		.argument('<name>', 'name of the plan');
 	for (const subcommand of [create, update]) {
 		for (const option of planOptions()) subcommand.addOption(option);
-		subcommand.addOption(databaseOption()).addOption(jsonOption());
+		subcommand.addOption(databaseOption()).addOption(stageOption()).addOption(jsonOption());
 	}
 	create.action((name: string, options: CommonOptions & PlanFlags) =>
-		withStore(options, async (store) =>
-			show(await store.control.createPlan(withFlags({ ...standardPlan, name }, options)), options),
+		withStore(
+			options,
+			async (store) =>
+				show(await store.control.createPlan(withFlags({ ...standardPlan, name }, options)), options),
+			{ create: true },
 		),
 	);
 	update.action((name: string, options: CommonOptions & PlanFlags) =>
@@ -72,6 +75,7 @@ export function planCommand(): Command {
 		.command('list')
 		.description('list plans')
 		.addOption(databaseOption())
+		.addOption(stageOption())
 		.addOption(jsonOption())
 		.action((options: CommonOptions) =>
 			withStore(options, async (store) => {

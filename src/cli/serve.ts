@@ -1,6 +1,11 @@
+import cluster from 'node:cluster';
 import { Command, type ServeSettings, serveOptions } from '../config.ts';
+import type { Log } from '../log.ts';
+import type { RunningServer } from '../server.ts';
 import { openStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
 import { printLine } from './output.ts';
+import type { FromWorker, ToWorker } from './workers.ts';
 
 export function serveCommand(): Command {
 	const command = new Command('serve')
@@ -13,7 +18,8 @@ a second signal ends it at once. What it has answered with 201 survives any end,
   GET  /docs              the HTTP reference for people; /openapi.json for programs
   GET  /healthz /readyz   the process answers; requests may be sent here
 
-One server runs on a data folder at a time. Logs are JSON lines on standard error.`,
+One server runs on a data folder at a time; on PostgreSQL any number, and
+--workers runs several on this machine. Logs are JSON lines on standard error.`,
 		)
 		.action(serve);
 	for (const option of serveOptions()) command.addOption(option);
@@ -21,9 +27,53 @@ One server runs on a data folder at a time. Logs are JSON lines on standard erro
 }
 
 async function serve(settings: ServeSettings): Promise<void> {
-	const [{ startServer }, { createLog }] = await Promise.all([import('../server.ts'), import('../log.ts')]);
+	const { createLog } = await import('../log.ts');
 	const log = createLog(settings.logLevel);
-	const store = await openStore(settings.database);
+	if (cluster.isWorker) return serveAsWorker(settings, log.child({ worker: cluster.worker?.id }));
+	if (settings.workers > 1) {
+		const { runWorkers } = await import('./workers.ts');
+		return runWorkers(settings, log);
+	}
+	const { store, server } = await start(settings, log);
+	stopOnSignals(server.stop, log);
+	log.info({ url: server.url }, 'listening');
+	printLine(`Caskade serves at ${server.url} (reference: ${server.url}/docs). Stop it with Ctrl+C.`);
+	if (settings.demo) await offerDemo(store, server);
+}
+
+/** One of several processes that share the port; the primary prints, and has the port of the metrics. */
+async function serveAsWorker(settings: ServeSettings, log: Log): Promise<void> {
+	let stop = async () => {};
+	let stopping = false;
+	const onStop = async () => {
+		if (stopping) return;
+		stopping = true;
+		log.info({}, 'stopping');
+		await stop();
+		log.info({}, 'stopped');
+		process.exit(0);
+	};
+	// A supervisor may signal every process of a group, and the primary tells this one all the same.
+	for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onStop);
+	process.on('message', (message: ToWorker) => {
+		if (message.type === 'stop') void onStop();
+	});
+	const { metricsPort: _, ...listenSettings } = settings;
+	const { store, server } = await start(listenSettings, log).catch((error) => {
+		// Else the channel to the primary would keep this process alive after it has said what is wrong.
+		process.channel?.unref();
+		throw error;
+	});
+	stop = server.stop;
+	log.info({ url: server.url, pid: process.pid }, 'listening');
+	const message: FromWorker = { type: 'serving', url: server.url };
+	process.send?.(message);
+	if (settings.demo && cluster.worker?.id === 1) await offerDemo(store, server);
+}
+
+async function start(settings: ServeSettings, log: Log): Promise<{ store: Store; server: RunningServer }> {
+	const { startServer } = await import('../server.ts');
+	const store = await openStore(settings.database, settings);
 	const server = await startServer(store, settings, log, (error) => {
 		log.fatal({ reason: error.message }, 'the writer thread died');
 		process.exit(1);
@@ -31,19 +81,16 @@ async function serve(settings: ServeSettings): Promise<void> {
 		await store.close();
 		throw error;
 	});
-	stopOnSignals(server.stop, log);
-	log.info({ url: server.url }, 'listening');
-	printLine(`Caskade serves at ${server.url} (reference: ${server.url}/docs). Stop it with Ctrl+C.`);
-	if (settings.demo && !(await store.control.hasClients())) {
-		const { createDemo } = await import('./demo.ts');
-		printLine(await createDemo(store, server));
-	}
+	return { store, server };
 }
 
-function stopOnSignals(
-	stop: () => Promise<void>,
-	log: { info: (fields: object, message: string) => void },
-): void {
+async function offerDemo(store: Store, server: RunningServer): Promise<void> {
+	if (await store.control.hasClients()) return;
+	const { createDemo } = await import('./demo.ts');
+	printLine(await createDemo(store, server));
+}
+
+function stopOnSignals(stop: () => Promise<void>, log: Log): void {
 	let stopping = false;
 	const onSignal = async (signal: NodeJS.Signals) => {
 		if (stopping) process.exit(1);

@@ -1,4 +1,4 @@
-import { Command, databaseOption, jsonOption } from '../config.ts';
+import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
 import { type CommonOptions, printJson, printTable, withStore } from './output.ts';
 
 export function usageCommand(): Command {
@@ -6,11 +6,12 @@ export function usageCommand(): Command {
 		.summary("show how much of each key's monthly quota is used")
 		.description(
 			`Show each key's use of this month's quota: the requests admitted, whatever their answer, simulated ones
-included. A running server reports what it has admitted five times a second. After a crash, up to 75 requests
+included. A running server reports what it has admitted five times a second. After a crash, up to 99 requests
 of a key count as used that were not.`,
 		)
 		.option('--client <name>', "only this client's keys")
 		.addOption(databaseOption())
+		.addOption(stageOption())
 		.addOption(jsonOption())
 		.action((options: CommonOptions & { client?: string }) =>
 			withStore(options, async (store) => {

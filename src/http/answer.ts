@@ -1,5 +1,6 @@
+import type { ServerHttp2Stream } from 'node:http2';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ApiError, type ErrorCode, errorBody } from '../errors.ts';
+import { ApiError, errorBody } from '../errors.ts';
 import { bodyLimitBytes, payloadTooLarge } from './body.ts';
 
 export const jsonType = 'application/json; charset=utf-8';
@@ -58,7 +59,9 @@ const lingerMs = 1000;
 function discardBody(request: FastifyRequest): void {
 	const { raw } = request;
 	let bytes = 0;
-	const close = () => raw.socket.destroy();
+	const { stream } = raw as typeof raw & { stream?: ServerHttp2Stream };
+	// Of HTTP/2 only the one stream: the connection goes on with the others.
+	const close = () => (stream ? stream.close() : raw.socket.destroy());
 	const timer = setTimeout(close, lingerMs);
 	raw.on('data', (chunk: Buffer) => {
 		bytes += chunk.length;
@@ -66,34 +69,4 @@ function discardBody(request: FastifyRequest): void {
 	});
 	raw.once('close', () => clearTimeout(timer));
 	raw.once('end', () => clearTimeout(timer));
-}
-
-/** HTTP that Node could not parse has no request and no reply, only a socket. */
-export function answerClientError(
-	code: string | undefined,
-	requestId: string,
-): { status: number; text: string } {
-	const errors: Readonly<Record<string, ErrorCode>> = {
-		HPE_HEADER_OVERFLOW: 'headers_too_large',
-		ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
-	};
-	const error = new ApiError(errors[code ?? ''] ?? 'bad_request');
-	const body = errorBody(error.code);
-	const statusTexts: Readonly<Record<number, string>> = {
-		400: 'Bad Request',
-		408: 'Request Timeout',
-		431: 'Request Header Fields Too Large',
-	};
-	return {
-		status: error.status,
-		text: [
-			`HTTP/1.1 ${error.status} ${statusTexts[error.status]}`,
-			`content-type: ${jsonType}`,
-			`content-length: ${Buffer.byteLength(body)}`,
-			`x-request-id: ${requestId}`,
-			'connection: close',
-			'',
-			body,
-		].join('\r\n'),
-	};
 }

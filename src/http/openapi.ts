@@ -80,8 +80,8 @@ export function describeErrors(
 	return responses;
 }
 
-/** Collects the routes that are added after it into `GET /openapi.json`. */
-export async function openapi(app: FastifyInstance): Promise<void> {
+/** Collects the routes that are added after it, under `prefix`, into `GET /openapi.json`. */
+export async function openapi(app: FastifyInstance, prefix: string): Promise<void> {
 	await app.register(swagger, {
 		openapi: {
 			openapi: '3.1.0',
@@ -91,6 +91,8 @@ export async function openapi(app: FastifyInstance): Promise<void> {
 				description: 'Stores subscription events and serves visitor scores and segments.',
 				license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
 			},
+			// The operations' paths are told without it.
+			servers: [{ url: prefix || '/' }],
 			components: {
 				securitySchemes: {
 					apiKey: {
@@ -103,9 +105,9 @@ export async function openapi(app: FastifyInstance): Promise<void> {
 			},
 		},
 	});
-	let document: string | undefined;
-	app.get('/openapi.json', { schema: { hide: true } }, (_request, reply) => {
-		document ??= JSON.stringify(app.swagger());
+	app.get(`${prefix}/openapi.json`, { schema: { hide: true } }, (request, reply) => {
+		const servers = [{ url: `${request.protocol}://${request.host}${prefix}` }];
+		const document = JSON.stringify({ ...app.swagger(), servers });
 		reply.header('content-type', 'application/json; charset=utf-8').send(document);
 	});
 }

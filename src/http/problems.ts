@@ -46,18 +46,27 @@ export function compileProblems(schema: TObject): FindProblems {
 }
 
 const longestText = 2000;
+const separator = '; ';
 
-/** One text of all problems; where it would be longer than 2,000 characters, it ends in "and N more". */
-export function describeProblems(problems: readonly string[]): string {
-	const all = problems.join('; ');
-	if (all.length <= longestText) return all;
-	let text = problems[0] as string;
-	let told = 1;
-	for (const problem of problems.slice(1)) {
-		const longer = `${text}; ${problem}`;
-		if (longer.length + `; and ${problems.length} more`.length > longestText) break;
-		text = longer;
-		told++;
+/**
+ * One text of all problems; where it would be longer than 2,000 characters, it ends in "and N more". Keeps only what
+ * can be told, since a request may have a problem in each of ten thousands of rows.
+ */
+export function describeProblems(problems: Iterable<string>): string {
+	const kept: string[] = [];
+	let keptLength = 0;
+	let total = 0;
+	for (const problem of problems) {
+		total++;
+		if (keptLength > longestText) continue;
+		kept.push(problem);
+		keptLength += problem.length + separator.length;
 	}
-	return `${text}; and ${problems.length - told} more`;
+	const all = kept.join(separator);
+	if (kept.length === total && all.length <= longestText) return all;
+	for (;;) {
+		const text = `${kept.join(separator)}${separator}and ${total - kept.length} more`;
+		if (text.length <= longestText || kept.length <= 1) return text;
+		kept.pop();
+	}
 }

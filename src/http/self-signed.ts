@@ -4,9 +4,9 @@ import type { CertificatePair } from './tls.ts';
 /** Bytes of a value in ASN.1's DER. */
 const der = (tag: number, ...content: Buffer[]): Buffer => {
 	const body = Buffer.concat(content);
-	const length =
-		body.length < 128 ? [body.length] : [0x82, body.length >> 8, body.length & 0xff];
-	return Buffer.concat([Buffer.from([tag, ...length]), body]);
+	const { length } = body;
+	const head = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
+	return Buffer.concat([Buffer.from([tag, ...head]), body]);
 };
 const sequence = (...content: Buffer[]) => der(0x30, ...content);
 const set = (...content: Buffer[]) => der(0x31, ...content);

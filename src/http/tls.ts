@@ -82,12 +82,13 @@ function checkPair(pair: CertificatePair, files: CertificateFiles): void {
 	}
 }
 
-/** Time limits that Node keeps for HTTP/1.1 connections. */
-export interface ConnectionTimes {
+/** What `node:http` is told of connections; of HTTP/2, the times for the handshake and for idling hold as well. */
+export interface ConnectionOptions {
 	readonly headersTimeout: number;
 	readonly requestTimeout: number;
 	readonly keepAliveTimeout: number;
 	readonly connectionsCheckingInterval: number;
+	readonly requireHostHeader: boolean;
 }
 
 /**
@@ -97,15 +98,15 @@ export interface ConnectionTimes {
 export function createTlsServer(
 	tls: Tls,
 	handler: RequestListener,
-	times: ConnectionTimes,
+	options: ConnectionOptions,
 	log: Log,
 ): Server {
 	const server = createSecureServer({
-		...times,
+		...options,
 		...tls.pair,
 		minVersion: oldestTls,
 		allowHTTP1: true,
-		handshakeTimeout: times.headersTimeout,
+		handshakeTimeout: options.headersTimeout,
 		settings: { maxConcurrentStreams: mostStreams },
 	});
 	server.on('request', handler as never);
@@ -113,7 +114,7 @@ export function createTlsServer(
 	server.removeAllListeners('tlsClientError');
 	server.on('tlsClientError', (_error, socket) => socket.destroy());
 	server.on('session', (session) => {
-		session.setTimeout(times.keepAliveTimeout, () => session.close());
+		session.setTimeout(options.keepAliveTimeout, () => session.close());
 		// Its handshake ended after the server had begun to stop.
 		if (!server.listening) session.close();
 	});
@@ -145,6 +146,7 @@ function followFiles(
 ): void {
 	let seen = JSON.stringify(first);
 	let decided = seen;
+	let lastTrouble: string | undefined;
 	const follow = () => {
 		try {
 			const pair = readPair(files);
@@ -156,16 +158,14 @@ function followFiles(
 			decided = text;
 			checkPair(pair, files);
 			server.setSecureContext({ ...pair, minVersion: oldestTls });
+			lastTrouble = undefined;
 			log.info({ validTo: new X509Certificate(pair.cert).validTo }, 'certificate reloaded');
 		} catch (error) {
 			const reason = (error as Error).message;
 			if (reason !== lastTrouble) log.error({ reason }, 'certificate not reloaded; the old one stays');
 			lastTrouble = reason;
-			return;
 		}
-		lastTrouble = undefined;
 	};
-	let lastTrouble: string | undefined;
 	let timer: NodeJS.Timeout | undefined;
 	server.once('listening', () => {
 		timer = setInterval(follow, followEveryMs).unref();

@@ -51,6 +51,17 @@ export class ClientReader {
 		}
 	}
 
+	/** Stored events as they are stored, by id; for whoever copies or compares them. */
+	subscriptionEventRows(afterId: number, limit: number): Promise<ClientTables['subscription_event'][]> {
+		return this.#database
+			.selectFrom('subscription_event')
+			.select(['id', 'tid', 'subid', 'cid', 'evt', 'rvn', 'received_at'])
+			.where('id', '>', afterId)
+			.orderBy('id')
+			.limit(limit)
+			.execute();
+	}
+
 	async countSubscriptionEvents(): Promise<number> {
 		const row = await this.#database
 			.selectFrom('subscription_event')

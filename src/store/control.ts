@@ -1,4 +1,4 @@
-import type { Generated, Kysely, Transaction } from 'kysely';
+import type { Generated, Kysely, Selectable, Transaction } from 'kysely';
 import { hashApiKey, newApiKey } from '../access/api-key.ts';
 import { monthAt, type UsagePlan } from '../access/usage-plan.ts';
 import { OperatorError } from './store.ts';
@@ -36,6 +36,13 @@ export interface ControlTables {
 }
 
 type GeneratedId = Generated<number>;
+
+/** The tables that make up what an operator has set up and what was used of it; the rest a store makes by itself. */
+export type ControlContent = {
+	readonly [Table in 'client' | 'account' | 'plan' | 'api_key' | 'usage']: readonly Selectable<
+		ControlTables[Table]
+	>[];
+};
 
 export interface Account {
 	readonly id: number;
@@ -159,6 +166,20 @@ export class ControlStore {
 				),
 			};
 		});
+	}
+
+	/** Everything, as of one moment; for whoever copies or compares it. */
+	async content(): Promise<ControlContent> {
+		return this.#database
+			.transaction()
+			.setIsolationLevel('repeatable read')
+			.execute(async (transaction) => ({
+				client: await transaction.selectFrom('client').selectAll().execute(),
+				account: await transaction.selectFrom('account').selectAll().execute(),
+				plan: await transaction.selectFrom('plan').selectAll().execute(),
+				api_key: await transaction.selectFrom('api_key').selectAll().execute(),
+				usage: await transaction.selectFrom('usage').selectAll().execute(),
+			}));
 	}
 
 	async hasClients(): Promise<boolean> {
@@ -290,23 +311,15 @@ export class ControlStore {
 		plan: string,
 	): Promise<{ id: string; key: string; client: string; plan: string }> {
 		await this.plan(plan);
+		const clientId = await this.#clientId(client);
 		const { id, key } = newApiKey();
 		await this.#change(async (transaction) => {
-			const row = await transaction
-				.selectFrom('client')
-				.select('id')
-				.where('name', '=', client)
-				.executeTakeFirst();
-			if (!row)
-				throw new OperatorError(
-					`There is no client ${client}; 'caskade account create AID --client ${client}' makes it.`,
-				);
 			await transaction
 				.insertInto('api_key')
 				.values({
 					id,
 					hash: hashApiKey(key),
-					client_id: row.id,
+					client_id: clientId,
 					plan,
 					created_at: this.#now(),
 					revoked_at: null,
@@ -358,8 +371,23 @@ export class ControlStore {
 		return find();
 	}
 
+	/** @throws OperatorError where there is no such client */
+	async #clientId(name: string): Promise<number> {
+		const client = await this.#database
+			.selectFrom('client')
+			.select('id')
+			.where('name', '=', name)
+			.executeTakeFirst();
+		if (!client)
+			throw new OperatorError(
+				`There is no client ${name}; 'caskade account create AID --client ${name}' makes it.`,
+			);
+		return client.id;
+	}
+
 	/** This month's usage of every key that may be used or was used. */
 	async usage(client?: string): Promise<KeyUsage[]> {
+		if (client !== undefined) await this.#clientId(client);
 		const nowMs = this.#now();
 		const month = monthAt(nowMs);
 		let query = this.#database

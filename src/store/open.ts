@@ -1,19 +1,40 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { OperatorError, type Store } from './store.ts';
+
+export interface StageChoice {
+	/** As `--stage` has checked it; without it, the deployment whose paths have no prefix. */
+	readonly stage?: string | undefined;
+}
+
+export interface OpenOptions extends StageChoice {
+	/** Refuse a data folder that is not there, instead of making an empty one: its name may be mistyped. */
+	readonly mustExist?: boolean;
+}
 
 /**
  * Opens the databases that a `--database` address names.
+ * @param options.stage a deployment of its own at that address: a sub-folder, or schemas with its name
  * @param address `sqlite:FOLDER` or `postgres://user:password@host:port/database`
  * @throws OperatorError where the address is of no known kind
  */
-export async function openStore(address: string): Promise<Store> {
+export async function openStore(
+	address: string,
+	{ stage, mustExist = false }: OpenOptions = {},
+): Promise<Store> {
 	const [, scheme, rest] = /^([a-z]+):(.+)$/.exec(address) ?? [];
 	if (scheme === 'sqlite' && rest) {
 		const { SqliteStore } = await import('./sqlite/sqlite-store.ts');
-		return new SqliteStore(rest);
+		const folder = stage === undefined ? rest : join(rest, 'stages', stage);
+		if (mustExist && !existsSync(join(folder, 'control.sqlite')))
+			throw new OperatorError(
+				`There is no data in ${folder}; 'caskade account create' or 'caskade serve' begins a data folder.`,
+			);
+		return new SqliteStore(folder);
 	}
 	if (scheme === 'postgres' || scheme === 'postgresql') {
 		const { PostgresStore } = await import('./postgres/postgres-store.ts');
-		return PostgresStore.open(address);
+		return PostgresStore.open(address, stage);
 	}
 	throw new OperatorError(
 		`'${scheme ?? address}' is no database address; write sqlite:FOLDER or postgres://….`,

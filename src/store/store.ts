@@ -3,6 +3,7 @@ import type { UsagePlan } from '../access/usage-plan.ts';
 import type { Deadline } from '../deadline.ts';
 import type { ClientReader } from './client.ts';
 import type { ControlStore } from './control.ts';
+import type { Importer } from './importer.ts';
 
 /** The store could not do what it was asked to; nothing of it was stored, unless the message says otherwise. */
 export class StorageError extends Error {
@@ -99,6 +100,8 @@ export interface MigrationProgress {
 /** One stage's databases. */
 export interface Store {
 	readonly control: ControlStore;
+	/** Whether several processes may serve it at once; a data folder has one writer. */
+	readonly takesManyServers: boolean;
 	/** Reads one account's database; the only way to it. */
 	read<T>(accountId: number, fn: (reader: ClientReader) => Promise<T>): Promise<T>;
 	/** Makes the database of a new account. */
@@ -111,6 +114,14 @@ export interface Store {
 	backup(folder: string, progress: (step: { database: string; bytes: number }) => void): Promise<void>;
 	/** Looks at everything that can be wrong. */
 	examine(): AsyncIterable<Finding>;
+	/**
+	 * Keeps servers away while its content is copied; on engines that cannot, the copy finds out at its end.
+	 * @returns a function that lets them in again
+	 * @throws OperatorError where a server runs
+	 */
+	keepServersAway(): () => void;
+	/** Prepares to take over another store's content. @throws OperatorError where something else uses the store */
+	importer(): Promise<Importer>;
 	close(): Promise<void>;
 }
 

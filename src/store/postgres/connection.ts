@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import { OperatorError } from '../store.ts';
+import { OperatorError, StorageError } from '../store.ts';
 
 /** Numbers of all kinds come as numbers: every integer that is stored is a safe one. */
 const types: pg.CustomTypesConfig = {
@@ -11,35 +11,112 @@ const types: pg.CustomTypesConfig = {
 export interface PoolOptions {
 	/** The most connections. */
 	readonly size: number;
-	/** How long to wait for a connection. */
+	/** How long making a connection may take, and how long to wait for one that is in use. */
 	readonly connectTimeoutMs: number;
+	/** After it the server gives a statement up. */
+	readonly statementTimeoutMs: number;
+	/** After it the server ends a transaction that nobody goes on with, and gives its locks back. */
+	readonly idleInTransactionMs: number;
 }
+
+/** How much longer than the server's own timeout a server may be silent before its connection is cut. */
+const silenceMs = 500;
+/** How long closing may take; a server that is gone never says goodbye. */
+const closeMs = 1000;
 
 /**
  * Connections to one PostgreSQL server. Statements may be sent before earlier ones are answered (pipelining), and a
  * COMMIT answers only when it is on disk, whatever the server's own setting.
+ *
+ * A connection whose other end has vanished looks as one whose server is busy. So every statement has a time limit
+ * on either side: the server's, which ends what is slow, and our own, which cuts a connection that stays silent. When
+ * one connection breaks, those that are idle have probably broken with it, and are cut before anyone is handed them.
  */
-export function createPool(
-	address: string,
-	options: PoolOptions,
-	onTrouble: (error: Error) => void,
-): pg.Pool {
-	const pool = new pg.Pool({
-		connectionString: address,
-		max: options.size,
-		connectionTimeoutMillis: options.connectTimeoutMs,
-		idleTimeoutMillis: 30_000,
-		keepAlive: true,
-		application_name: 'caskade',
-		pipeline: true,
-		types,
-		onConnect: async (client) => {
-			await client.query('SET synchronous_commit TO on');
-		},
-	});
-	// A connection that breaks while nobody uses it.
-	pool.on('error', onTrouble);
-	return pool;
+export class ConnectionPool extends pg.Pool {
+	readonly #idle = new Set<pg.PoolClient>();
+	readonly #open = new Set<pg.PoolClient>();
+
+	/** @param onTrouble a connection broke while nobody used it */
+	constructor(address: string, options: PoolOptions, onTrouble: (error: Error) => void) {
+		super({
+			connectionString: address,
+			max: options.size,
+			connectionTimeoutMillis: options.connectTimeoutMs,
+			idleTimeoutMillis: 30_000,
+			keepAlive: true,
+			application_name: 'caskade',
+			pipeline: true,
+			types,
+			query_timeout: options.statementTimeoutMs + silenceMs,
+			onConnect: async (client) => {
+				await client.query(
+					`SET synchronous_commit TO on; SET statement_timeout TO ${options.statementTimeoutMs}; SET idle_in_transaction_session_timeout TO ${options.idleInTransactionMs}`,
+				);
+			},
+		});
+		this.on('error', onTrouble);
+		this.on('connect', (client) => this.#watch(client));
+		this.on('acquire', (client) => this.#idle.delete(client));
+		this.on('release', (error, client) => {
+			if (isConnectionLost(error)) this.#dropIdle();
+			else if (!error) this.#idle.add(client);
+		});
+		this.on('remove', (client) => {
+			this.#idle.delete(client);
+			this.#open.delete(client);
+		});
+	}
+
+	#watch(client: pg.PoolClient): void {
+		this.#open.add(client);
+		// Without a listener, a connection that breaks while it is in use would end the process.
+		client.on('error', () => {
+			this.#idle.delete(client);
+			this.#dropIdle();
+		});
+	}
+
+	#dropIdle(): void {
+		const idle = [...this.#idle];
+		this.#idle.clear();
+		for (const client of idle) {
+			client.connection.stream.destroy();
+			// What the end of the stream will say a moment later; said now, nobody is handed the connection meanwhile.
+			client.emit('error', new Error('the connection is given up: another has broken'));
+		}
+	}
+
+	/** A connection, if there is one in time; one that comes later goes back unused. @throws StorageError */
+	acquire(withinMs: number): Promise<pg.PoolClient> {
+		const connecting = this.connect();
+		return new Promise((resolve, reject) => {
+			const late = setTimeout(() => {
+				reject(new StorageError('no connection to the database in time'));
+				connecting.then(
+					(client) => client.release(),
+					() => {},
+				);
+			}, withinMs);
+			connecting
+				.then(resolve, (error) => reject(new StorageError(error.message, { cause: error })))
+				.finally(() => clearTimeout(late));
+		});
+	}
+
+	/** Says goodbye on every connection; those that the server does not close in time are cut. */
+	override async end(): Promise<void> {
+		await super.end();
+		const cut = () => {
+			for (const client of this.#open) client.connection.stream.destroy();
+		};
+		setTimeout(cut, closeMs).unref();
+	}
+}
+
+/** Whether the connection broke or was ended by the server, so that nothing that was not committed ever will be. */
+export function isConnectionLost(error: unknown): boolean {
+	if (error instanceof pg.DatabaseError) return /^(08|57P)/.test(error.code ?? '');
+	return error instanceof Error && !(error instanceof StorageError);
 }
 
 /** Kysely on one schema of a pool. */
@@ -47,12 +124,24 @@ export function kyselyOver<Tables>(pool: pg.Pool, schema: string): Kysely<Tables
 	return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema);
 }
 
-/** Names of schemas. They are made of numbers and a checked stage, never of what a client sent. */
-export const controlSchema = 'caskade_control';
+/** Names of one stage's schemas. They are made of numbers and a checked stage, never of what a client sent. */
+export class SchemaNames {
+	readonly #prefix: string;
 
-export function accountSchema(accountId: number): string {
-	if (!Number.isSafeInteger(accountId) || accountId < 1) throw new Error('an account id is a whole number');
-	return `caskade_account_${accountId}`;
+	constructor(stage: string | undefined) {
+		// No stage has an underscore, so no two stages share a name.
+		if (stage !== undefined && !/^[a-z0-9-]{1,30}$/.test(stage)) throw new Error('an unchecked stage');
+		this.#prefix = stage === undefined ? 'caskade' : `caskade_${stage}`;
+	}
+
+	get control(): string {
+		return `${this.#prefix}_control`;
+	}
+
+	account(accountId: number): string {
+		if (!Number.isSafeInteger(accountId) || accountId < 1) throw new Error('an account id is a whole number');
+		return `${this.#prefix}_account_${accountId}`;
+	}
 }
 
 /** A connection failure in a sentence that shows no password. */

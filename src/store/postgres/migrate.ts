@@ -49,8 +49,11 @@ async function checkedVersion(
 
 /** The version of a schema; 0 where there is none. */
 export async function schemaVersion(client: pg.PoolClient | pg.Pool, schema: string): Promise<number> {
-	const table = `"${schema}".schema_version`;
-	const { rows } = await client.query('SELECT to_regclass($1) IS NOT NULL AS exists', [table]);
-	if (!rows[0].exists) return 0;
-	return (await client.query(`SELECT version FROM ${table}`)).rows[0]?.version ?? 0;
+	// A query of the catalog sees what another process has just committed; to_regclass may answer from a cache.
+	const { rowCount } = await client.query(
+		"SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = 'schema_version'",
+		[schema],
+	);
+	if (rowCount === 0) return 0;
+	return (await client.query(`SELECT version FROM "${schema}".schema_version`)).rows[0]?.version ?? 0;
 }

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
-import type pg from 'pg';
 import { ClientReader, type ClientTables } from '../client.ts';
 import { ControlStore, type ControlTables } from '../control.ts';
+import type { Importer } from '../importer.ts';
 import { migrationFiles } from '../migrations.ts';
 import {
 	type Finding,
@@ -11,27 +11,43 @@ import {
 	type Store,
 	type WriterEvents,
 } from '../store.ts';
-import { accountSchema, connectionError, controlSchema, createPool, kyselyOver } from './connection.ts';
+import { ConnectionPool, connectionError, kyselyOver, type PoolOptions, SchemaNames } from './connection.ts';
+import { PostgresImporter } from './importer.ts';
 import { migrate, schemaVersion } from './migrate.ts';
 import { PostgresWriter } from './serving-writer.ts';
 
-/** Transactions at a time that store uploads. */
-const uploadConnections = 4;
-/** The rest is for leases, for what the command line does, and for reading back a lost COMMIT. */
-const poolSize = uploadConnections + 4;
-const connectTimeoutMs = 5000;
+/** For keys, plans and accounts: small statements, which a serving process repeats all the time. */
+const controlPool: PoolOptions = {
+	size: 4,
+	connectTimeoutMs: 5000,
+	statementTimeoutMs: 5000,
+	idleInTransactionMs: 60_000,
+};
+/** For migrations and exports, which may take as long as they take. */
+const patientPool: PoolOptions = {
+	size: 2,
+	connectTimeoutMs: 10_000,
+	statementTimeoutMs: 3_600_000,
+	idleInTransactionMs: 60_000,
+};
 
 /** One stage's databases on a PostgreSQL server: a schema for control, and one for each account. */
 export class PostgresStore implements Store {
 	readonly control: ControlStore;
-	readonly #pool: pg.Pool;
+	readonly takesManyServers = true;
+	readonly #address: string;
+	readonly #schemas: SchemaNames;
+	/** For migrations and exports. */
+	readonly #pool: ConnectionPool;
 	readonly #controlDatabase: Kysely<ControlTables>;
 	#onTrouble: (error: Error) => void = () => {};
 
-	private constructor(pool: pg.Pool, now: () => number) {
-		this.#pool = pool;
-		pool.on('error', (error) => this.#onTrouble(error));
-		this.#controlDatabase = kyselyOver<ControlTables>(pool, controlSchema);
+	private constructor(address: string, schemas: SchemaNames, now: () => number) {
+		this.#schemas = schemas;
+		this.#address = address;
+		const onTrouble = (error: Error) => this.#onTrouble(error);
+		this.#pool = new ConnectionPool(address, patientPool, onTrouble);
+		this.#controlDatabase = kyselyOver(new ConnectionPool(address, controlPool, onTrouble), schemas.control);
 		this.control = new ControlStore(this.#controlDatabase, now);
 	}
 
@@ -39,36 +55,36 @@ export class PostgresStore implements Store {
 	 * Connects, and brings the control schema to the newest version.
 	 * @throws OperatorError where there is no such server
 	 */
-	static async open(address: string, now: () => number = Date.now): Promise<PostgresStore> {
-		const pool = createPool(address, { size: poolSize, connectTimeoutMs }, () => {});
+	static async open(address: string, stage?: string, now: () => number = Date.now): Promise<PostgresStore> {
+		const store = new PostgresStore(address, new SchemaNames(stage), now);
 		try {
-			await migrate(pool, controlSchema, 'control');
-			return new PostgresStore(pool, now);
+			await migrate(store.#pool, store.#schemas.control, 'control');
+			return store;
 		} catch (error) {
-			await pool.end();
+			await store.close();
 			throw connectionError(error, address);
 		}
 	}
 
 	async read<T>(accountId: number, fn: (reader: ClientReader) => Promise<T>): Promise<T> {
-		return fn(new ClientReader(kyselyOver<ClientTables>(this.#pool, accountSchema(accountId))));
+		return fn(new ClientReader(kyselyOver<ClientTables>(this.#pool, this.#schemas.account(accountId))));
 	}
 
 	async createAccountDatabase(accountId: number): Promise<void> {
-		await migrate(this.#pool, accountSchema(accountId), 'client');
+		await migrate(this.#pool, this.#schemas.account(accountId), 'client');
 	}
 
 	async migrate(progress: (step: MigrationProgress) => void): Promise<void> {
 		for (const account of await this.control.accounts())
 			progress({
 				database: account.aid,
-				migrations: await migrate(this.#pool, accountSchema(account.id), 'client'),
+				migrations: await migrate(this.#pool, this.#schemas.account(account.id), 'client'),
 			});
 	}
 
 	async startWriting(events: WriterEvents): Promise<ServingWriter> {
 		this.#onTrouble = (error) => events.onTrouble('postgres', error.message);
-		return new PostgresWriter(this.#pool, uploadConnections, events);
+		return new PostgresWriter(this.#address, this.#schemas, events);
 	}
 
 	async backup(): Promise<void> {
@@ -80,9 +96,9 @@ export class PostgresStore implements Store {
 	async *examine(): AsyncIterable<Finding> {
 		const { rows } = await this.#pool.query('SHOW server_version');
 		yield { check: 'server', ok: true, detail: `PostgreSQL ${rows[0].server_version}` };
-		yield await this.#examineSchema('control schema', controlSchema, 'control');
+		yield await this.#examineSchema('control schema', this.#schemas.control, 'control');
 		for (const account of await this.control.accounts())
-			yield await this.#examineSchema(`account ${account.aid}`, accountSchema(account.id), 'client');
+			yield await this.#examineSchema(`account ${account.aid}`, this.#schemas.account(account.id), 'client');
 		const usable = (await this.control.keys()).filter((key) => key.revokedAt === null).length;
 		yield {
 			check: 'keys',
@@ -101,7 +117,16 @@ export class PostgresStore implements Store {
 		return { check, ok: true, detail: `schema ${version}${pending}` };
 	}
 
+	/** Servers of other machines cannot be kept away; a copy that they have outrun finds it out. */
+	keepServersAway(): () => void {
+		return () => {};
+	}
+
+	importer(): Promise<Importer> {
+		return PostgresImporter.open(this.#pool, this.#schemas);
+	}
+
 	async close(): Promise<void> {
-		await this.#controlDatabase.destroy();
+		await Promise.all([this.#controlDatabase.destroy(), this.#pool.end()]);
 	}
 }

@@ -10,29 +10,49 @@ import {
 	type UsageReport,
 	type WriterEvents,
 } from '../store.ts';
-import { controlSchema } from './connection.ts';
+import { ConnectionPool, type PoolOptions, type SchemaNames } from './connection.ts';
 import { UploadQueue } from './upload-queue.ts';
 
 /** Uploads that may wait for a connection. */
 const queueLength = 8192;
+/** For uploads, one transaction on each; the deadline of what it stores limits each statement further. */
+const uploadPool: PoolOptions = {
+	size: 4,
+	connectTimeoutMs: 1500,
+	statementTimeoutMs: 10_000,
+	idleInTransactionMs: 2000,
+};
+/** For tokens, leases and probes, so that none of them waits for uploads, nor uploads for them. */
+const limitsPool: PoolOptions = {
+	size: 4,
+	connectTimeoutMs: 1500,
+	statementTimeoutMs: 1500,
+	idleInTransactionMs: 2000,
+};
 /** Requests of a key's quota that a crash may forfeit, at most. */
 const largestLease = 75;
 
 /** What a serving process writes on PostgreSQL. Any number of processes may do so at once. */
 export class PostgresWriter implements ServingWriter, TokenLedger {
 	readonly tokens: TokenLedger = this;
-	readonly #pool: pg.Pool;
+	readonly #schemas: SchemaNames;
+	readonly #limits: ConnectionPool;
+	readonly #uploadPool: ConnectionPool;
 	readonly #uploads: UploadQueue;
 
-	/** @param connections of the pool that uploads may use at a time */
-	constructor(pool: pg.Pool, connections: number, events: WriterEvents) {
-		this.#pool = pool;
+	constructor(address: string, schemas: SchemaNames, events: WriterEvents) {
+		this.#schemas = schemas;
+		const onTrouble = (reason: string) => events.onTrouble('postgres', reason);
+		const onBroken = (error: Error) => onTrouble(error.message);
+		this.#limits = new ConnectionPool(address, limitsPool, onBroken);
+		this.#uploadPool = new ConnectionPool(address, uploadPool, onBroken);
 		this.#uploads = new UploadQueue({
-			pool,
-			connections,
+			pool: this.#uploadPool,
+			schemaOf: (accountId) => schemas.account(accountId),
+			connections: uploadPool.size,
 			length: queueLength,
 			onCommit: events.onCommit,
-			onTrouble: (reason) => events.onTrouble('postgres', reason),
+			onTrouble,
 		});
 	}
 
@@ -49,11 +69,11 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		const { rows } = await this.#query(
 			`WITH bucket AS (
 				SELECT key_id, at.ms, least($2, tokens + greatest(at.ms - at_ms, 0) * $3 / 1000) AS tokens
-				FROM ${table('token_bucket')},
+				FROM ${this.#table('token_bucket')},
 					(SELECT extract(epoch FROM clock_timestamp())::double precision * 1000 AS ms) AS at
 				WHERE key_id = $1 FOR UPDATE OF token_bucket
 			 )
-			 UPDATE ${table('token_bucket')} AS token_bucket
+			 UPDATE ${this.#table('token_bucket')} AS token_bucket
 			 SET tokens = bucket.tokens - least($4, floor(bucket.tokens)), at_ms = greatest(at_ms, bucket.ms)
 			 FROM bucket WHERE token_bucket.key_id = bucket.key_id
 			 RETURNING least($4, floor(bucket.tokens)) AS granted, token_bucket.tokens /* take tokens */`,
@@ -61,7 +81,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		);
 		if (rows[0]) return rows[0];
 		await this.#query(
-			`INSERT INTO ${table('token_bucket')} (key_id, tokens, at_ms) VALUES ($1, $2, 0) ON CONFLICT DO NOTHING /* take tokens */`,
+			`INSERT INTO ${this.#table('token_bucket')} (key_id, tokens, at_ms) VALUES ($1, $2, 0) ON CONFLICT DO NOTHING /* take tokens */`,
 			[keyId, plan.burst],
 		);
 		return this.takeTokens(keyId, plan, wanted);
@@ -73,10 +93,10 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	 */
 	async leaseQuota(keyId: string, month: string, plan: UsagePlan): Promise<QuotaLease> {
 		const { rows } = await this.#query(
-			`UPDATE ${table('usage')} AS usage SET leased = usage.leased + lease.granted
+			`UPDATE ${this.#table('usage')} AS usage SET leased = usage.leased + lease.granted
 			 FROM (
 				SELECT least($4, ceil(greatest($3 - leased, 0) / 20.0))::bigint AS granted
-				FROM ${table('usage')} WHERE key_id = $1 AND month = $2 FOR UPDATE
+				FROM ${this.#table('usage')} WHERE key_id = $1 AND month = $2 FOR UPDATE
 			 ) AS lease
 			 WHERE usage.key_id = $1 AND usage.month = $2
 			 RETURNING lease.granted, usage.leased /* lease quota */`,
@@ -84,7 +104,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		);
 		if (rows[0]) return rows[0];
 		await this.#query(
-			`INSERT INTO ${table('usage')} (key_id, month, leased, used) VALUES ($1, $2, 0, 0) ON CONFLICT DO NOTHING /* lease quota */`,
+			`INSERT INTO ${this.#table('usage')} (key_id, month, leased, used) VALUES ($1, $2, 0, 0) ON CONFLICT DO NOTHING /* lease quota */`,
 			[keyId, month],
 		);
 		return this.leaseQuota(keyId, month, plan);
@@ -92,7 +112,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 
 	async recordUsage(reports: readonly UsageReport[]): Promise<void> {
 		await this.#query(
-			`UPDATE ${table('usage')} AS usage SET used = usage.used + report.used, leased = usage.leased - report.returned
+			`UPDATE ${this.#table('usage')} AS usage SET used = usage.used + report.used, leased = usage.leased - report.returned
 			 FROM (
 				SELECT key_id, month, sum(used)::bigint AS used, sum(returned)::bigint AS returned
 				FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS report (key_id, month, used, returned)
@@ -109,15 +129,19 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	}
 
 	async probe(): Promise<void> {
-		await this.#query(`UPDATE ${table('probe')} SET at = $1 /* probe */`, [Date.now()]);
+		await this.#query(`UPDATE ${this.#table('probe')} SET at = $1 /* probe */`, [Date.now()]);
 	}
 
 	async #query(text: string, values: unknown[]): Promise<pg.QueryResult> {
 		try {
-			return await this.#pool.query(text, values);
+			return await this.#limits.query(text, values);
 		} catch (error) {
 			throw new StorageError(error instanceof Error ? error.message : String(error), { cause: error });
 		}
+	}
+
+	#table(name: string): string {
+		return `"${this.#schemas.control}"."${name}"`;
 	}
 
 	get queueDepth(): number {
@@ -126,9 +150,6 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 
 	async stop(): Promise<void> {
 		await this.#uploads.idle();
+		await Promise.all([this.#limits.end(), this.#uploadPool.end()]);
 	}
-}
-
-function table(name: string): string {
-	return `"${controlSchema}"."${name}"`;
 }

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { StorageError, type SubscriptionEvent, type Upload, type UploadOutcome } from '../store.ts';
-import { accountSchema } from './connection.ts';
+import { isConnectionLost } from './connection.ts';
 
 /** An upload that waits to be stored. */
 export interface WaitingUpload {
@@ -15,18 +15,31 @@ export interface WaitingUpload {
 	readonly reject: (error: Error) => void;
 }
 
-/** The connection was lost during COMMIT; `transactionId` tells whether the `outcomes` came true. */
+/** The connection was lost during COMMIT: whether the `outcomes` came true must be read back. */
 export class CommitLostError extends Error {
-	readonly transactionId: string;
 	readonly outcomes: UploadOutcome[];
+	/** Of the group's events, those that are stored if the transaction was committed. */
+	readonly fresh: readonly ReceivedEvent[];
 
-	constructor(transactionId: string, outcomes: UploadOutcome[], cause: unknown) {
+	constructor(outcomes: UploadOutcome[], fresh: readonly ReceivedEvent[], cause: unknown) {
 		super('the connection was lost during COMMIT', { cause });
 		this.name = 'CommitLostError';
-		this.transactionId = transactionId;
 		this.outcomes = outcomes;
+		this.fresh = fresh;
 	}
 }
+
+interface ReceivedEvent {
+	readonly event: SubscriptionEvent;
+	readonly receivedAtMs: number;
+}
+
+/** A server answers BEGIN at once, whatever its tables are locked by; one that is silent for so long is gone. */
+const silenceMs = 1000;
+/** How long after its last deadline a group's server may still be silent before its connection is cut. */
+const graceMs = 250;
+/** How long a COMMIT may take before its connection is cut and its outcome read back. */
+const commitMs = 2000;
 
 const columns = 6;
 
@@ -42,32 +55,18 @@ export const mostRows = Math.floor(65_535 / columns);
  */
 export async function storeGroup(
 	client: pg.PoolClient,
-	accountId: number,
+	schema: string,
 	group: readonly WaitingUpload[],
 	timeoutMs: number,
 	simulate: boolean,
 ): Promise<UploadOutcome[] | 'again'> {
-	const table = `"${accountSchema(accountId)}".subscription_event`;
+	const table = tableOf(schema);
 	const rows = group.flatMap(({ upload }) =>
 		upload.events.map((event) => ({ event, receivedAtMs: upload.receivedAtMs })),
 	);
-	const parameters = rows.flatMap(({ event, receivedAtMs }) => [
-		event.tid,
-		event.subid,
-		event.cid,
-		event.evt,
-		event.rvn,
-		receivedAtMs,
-	]);
-	const [, , { rows: stored }] = await Promise.all([
-		client.query('BEGIN'),
-		client.query(`SET LOCAL statement_timeout = ${Math.max(1, Math.ceil(timeoutMs))}`),
-		client.query(
-			`INSERT INTO ${table} (tid, subid, cid, evt, rvn, received_at) VALUES ${placeholders(rows.length)} ON CONFLICT (tid) DO NOTHING RETURNING tid, pg_current_xact_id()::text AS transaction_id /* store uploads */`,
-			parameters,
-		),
-	]);
-	const outcomes = countOutcomes(group, new Set(stored.map((row: { tid: string }) => row.tid)));
+	const stored = new Set(await insert(client, table, rows, timeoutMs));
+	const fresh = rows.filter(({ event }) => stored.has(event.tid));
+	const outcomes = countOutcomes(group, stored);
 	await findConflicts(client, table, group, outcomes);
 	// Asked before any is decided, so that one that has expired does not undo what others were promised.
 	if (group.some((waiting) => waiting.isExpired())) {
@@ -80,15 +79,67 @@ export async function storeGroup(
 		await client.query('ROLLBACK');
 		return outcomes;
 	}
-	const transactionId: string | undefined = stored[0]?.transaction_id;
 	try {
-		await client.query('COMMIT');
+		await client.query(limited('COMMIT', commitMs));
 	} catch (error) {
+		// A server that says why it did not commit has rolled back.
+		if (!isConnectionLost(error)) throw error;
 		// Where nothing was new, nothing can have been lost.
-		if (transactionId === undefined) return outcomes;
-		throw new CommitLostError(transactionId, outcomes, error);
+		if (fresh.length === 0) return outcomes;
+		throw new CommitLostError(outcomes, fresh, error);
 	}
 	return outcomes;
+}
+
+/**
+ * Finds out whether a transaction whose COMMIT was never answered has stored its events: tries to store them again,
+ * which waits until that transaction is decided, and undoes it. Neither a crash nor a failover of the server in
+ * between can mislead this, as they can a look at the transaction's number, which may be given to another then.
+ */
+export async function isStored(
+	client: pg.PoolClient,
+	schema: string,
+	fresh: readonly ReceivedEvent[],
+	timeoutMs: number,
+): Promise<boolean> {
+	const missing = await insert(client, tableOf(schema), fresh, timeoutMs);
+	await client.query('ROLLBACK');
+	return missing.length === 0;
+}
+
+/** Begins a transaction, and stores in it what is new. @returns the tids that were */
+async function insert(
+	client: pg.PoolClient,
+	table: string,
+	rows: readonly ReceivedEvent[],
+	timeoutMs: number,
+): Promise<string[]> {
+	const text = `INSERT INTO ${table} (tid, subid, cid, evt, rvn, received_at) VALUES ${placeholders(rows.length)} ON CONFLICT (tid) DO NOTHING RETURNING tid /* store uploads */`;
+	const values = rows.flatMap(({ event: { tid, subid, cid, evt, rvn }, receivedAtMs }) => [
+		tid,
+		subid,
+		cid,
+		evt,
+		rvn,
+		receivedAtMs,
+	]);
+	const leastMs = Math.max(1, Math.ceil(timeoutMs));
+	const [, , inserted] = await Promise.all([
+		client.query(limited('BEGIN', silenceMs)),
+		client.query(limited(`SET LOCAL statement_timeout = ${leastMs}`, silenceMs)),
+		client.query<{ tid: string }>(limited(text, leastMs + graceMs, values)),
+	]);
+	return inserted.rows.map(({ tid }) => tid);
+}
+
+/** A statement whose connection is cut when it is not answered in time. */
+function limited(text: string, query_timeout: number, values?: unknown[]): pg.QueryConfig {
+	const statement = { text, query_timeout };
+	return values ? { ...statement, values } : statement;
+}
+
+function tableOf(schema: string): string {
+	return `"${schema}".subscription_event`;
 }
 
 const placeholderTexts = new Map<number, string>();
@@ -108,7 +159,8 @@ function placeholders(rows: number): string {
 }
 
 /** Which upload a new tid belongs to: the first of the group that has it. */
-function countOutcomes(group: readonly WaitingUpload[], stored: Set<string>): MutableOutcome[] {
+function countOutcomes(group: readonly WaitingUpload[], tids: ReadonlySet<string>): MutableOutcome[] {
+	const stored = new Set(tids);
 	return group.map(({ upload }) => {
 		const fresh = upload.events.filter(({ tid }) => stored.delete(tid)).length;
 		return { stored: fresh, duplicate: upload.events.length - fresh, conflicts: [] };

@@ -1,24 +1,31 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type pg from 'pg';
 import { monotonicMs } from '../../clock.ts';
 import type { Deadline } from '../../deadline.ts';
 import { QueueFullError, StorageError, type Upload, type UploadOutcome } from '../store.ts';
-import { CommitLostError, mostRows, storeGroup, type WaitingUpload } from './upload-group.ts';
+import { type ConnectionPool, isConnectionLost } from './connection.ts';
+import { CommitLostError, isStored, mostRows, storeGroup, type WaitingUpload } from './upload-group.ts';
 
 /** Uploads stored in one transaction; more would make the first of them wait for little gain. */
 const groupLimit = 32;
-/** How long after the last deadline of a group the server may still be silent before its connection is given up. */
+/** How often a group is tried again when its connection breaks before its COMMIT. */
+const mostRetries = 2;
+/** How long after the last deadline of a group a connection may still come; its own timers answer in time. */
 const graceMs = 250;
-/** How long the outcome of a lost COMMIT is looked for. */
-const readBackMs = 10_000;
+/** How long the outcome of a lost COMMIT is looked for, in all and at a time. */
+const defaultReadBackMs = 10_000;
+const readBackOnceMs = 4000;
 const readBackEveryMs = 100;
 
 export interface UploadQueueOptions {
-	readonly pool: pg.Pool;
-	/** Transactions at a time; leaves the pool connections for other work. */
+	readonly pool: ConnectionPool;
+	/** The schema that an account's events are in. */
+	readonly schemaOf: (accountId: number) => string;
+	/** Transactions at a time, as many as the pool has connections; half of them for one account. */
 	readonly connections: number;
 	/** Uploads that may wait, at most. */
 	readonly length: number;
+	/** How long the outcome of a lost COMMIT is looked for. */
+	readonly readBackMs?: number;
 	readonly onCommit: (group: { size: number; seconds: number }) => void;
 	readonly onTrouble: (reason: string) => void;
 }
@@ -33,6 +40,8 @@ export class UploadQueue {
 	readonly #waiting = new Map<number, WaitingUpload[]>();
 	#depth = 0;
 	#active = 0;
+	/** How many connections work for each account. */
+	readonly #activeOf = new Map<number, number>();
 	#whenIdle: (() => void)[] = [];
 
 	constructor(options: UploadQueueOptions) {
@@ -77,20 +86,33 @@ export class UploadQueue {
 	}
 
 	#pump(): void {
-		while (this.#active < this.#options.connections && this.#waiting.size > 0) {
+		while (this.#active < this.#options.connections) {
+			const accountId = this.#nextAccount();
+			if (accountId === undefined) break;
 			this.#active++;
-			this.#work().finally(() => {
-				this.#active--;
-				this.#pump();
-				if (this.#active === 0) for (const done of this.#whenIdle.splice(0)) done();
-			});
+			this.#activeOf.set(accountId, (this.#activeOf.get(accountId) ?? 0) + 1);
+			this.#work(accountId, this.#nextGroup(accountId)).finally(() => this.#done(accountId));
 		}
 	}
 
-	/** The next account's uploads that can go together; simulated ones go alone, since they are undone. */
-	#nextGroup(): { accountId: number; group: WaitingUpload[] } | undefined {
-		const [accountId, all] = this.#waiting.entries().next().value ?? [];
-		if (accountId === undefined || !all) return undefined;
+	#done(accountId: number): void {
+		this.#active--;
+		const active = (this.#activeOf.get(accountId) ?? 0) - 1;
+		if (active > 0) this.#activeOf.set(accountId, active);
+		else this.#activeOf.delete(accountId);
+		this.#pump();
+		if (this.#active === 0) for (const done of this.#whenIdle.splice(0)) done();
+	}
+
+	/** The first that waits and has not half of the connections already: one that is locked leaves some to others. */
+	#nextAccount(): number | undefined {
+		const most = Math.max(1, Math.floor(this.#options.connections / 2));
+		return this.#waiting.keys().find((accountId) => (this.#activeOf.get(accountId) ?? 0) < most);
+	}
+
+	/** An account's next uploads that can go together; simulated ones go alone, since they are undone. */
+	#nextGroup(accountId: number): WaitingUpload[] {
+		const all = this.#waiting.get(accountId) ?? [];
 		this.#waiting.delete(accountId);
 		const live = all.filter((waiting) => !this.#settleExpired(waiting));
 		let rows = 0;
@@ -103,7 +125,7 @@ export class UploadQueue {
 			if (upload.simulate) break;
 		}
 		if (live.length > size) this.#waiting.set(accountId, live.slice(size));
-		return { accountId, group: live.slice(0, size) };
+		return live.slice(0, size);
 	}
 
 	#settleExpired(waiting: WaitingUpload): boolean {
@@ -112,14 +134,13 @@ export class UploadQueue {
 		return expired;
 	}
 
-	async #work(): Promise<void> {
-		const next = this.#nextGroup();
-		if (!next) return;
-		let { group } = next;
+	async #work(accountId: number, whole: WaitingUpload[]): Promise<void> {
+		let group = whole;
+		let retries = 0;
 		while (group.length > 0) {
 			const startedAtMs = monotonicMs();
 			try {
-				const outcomes = await this.#attempt(next.accountId, group);
+				const outcomes = await this.#attempt(accountId, group);
 				if (outcomes !== 'again') {
 					this.#options.onCommit({ size: group.length, seconds: (monotonicMs() - startedAtMs) / 1000 });
 					group.forEach((waiting, index) => {
@@ -127,63 +148,67 @@ export class UploadQueue {
 					});
 					return;
 				}
-				group = group.filter((waiting) => !this.#settleExpired(waiting));
 			} catch (error) {
 				this.#options.onTrouble(reasonOf(error));
-				for (const waiting of group) if (!this.#settleExpired(waiting)) waiting.reject(asStorageError(error));
-				return;
+				if (!isConnectionLost(error) || retries++ === mostRetries) {
+					for (const waiting of group)
+						if (!this.#settleExpired(waiting)) waiting.reject(asStorageError(error));
+					return;
+				}
 			}
+			group = group.filter((waiting) => !this.#settleExpired(waiting));
 		}
 	}
 
+	/** @throws where nothing was stored; a lost connection where it may be tried again */
 	async #attempt(accountId: number, group: readonly WaitingUpload[]): Promise<UploadOutcome[] | 'again'> {
 		const lastDeadlineMs = Math.max(...group.map(({ deadlineMs }) => deadlineMs));
-		const client = await this.#options.pool.connect();
-		const timeoutMs = lastDeadlineMs - monotonicMs();
-		// A server that has fallen silent: the connection is cut, the requests have their answers already.
-		const cut = setTimeout(
-			() => client.release(new Error('the database does not answer')),
-			timeoutMs + graceMs,
-		);
-		let released = false;
-		const release = (broken?: Error) => {
-			clearTimeout(cut);
-			if (!released) client.release(broken);
-			released = true;
-		};
+		const client = await this.#options.pool.acquire(lastDeadlineMs - monotonicMs() + graceMs);
 		try {
 			const simulate = group.some(({ upload }) => upload.simulate);
-			const outcomes = await storeGroup(client, accountId, group, timeoutMs, simulate);
-			release();
+			const timeoutMs = lastDeadlineMs - monotonicMs();
+			const outcomes = await storeGroup(
+				client,
+				this.#options.schemaOf(accountId),
+				group,
+				timeoutMs,
+				simulate,
+			);
+			client.release();
 			return outcomes;
 		} catch (error) {
-			release(error as Error);
+			client.release(error as Error);
 			if (isDeadlock(error)) return 'again';
-			if (!(error instanceof CommitLostError)) throw error;
-			return this.#readBack(error);
+			if (error instanceof CommitLostError) return this.#readBack(accountId, error);
+			throw error;
 		}
 	}
 
 	/**
-	 * Looks up what became of a transaction whose COMMIT was sent and never answered.
+	 * Finds out what became of a transaction whose COMMIT was sent and never answered.
 	 * @throws StorageError where it was rolled back, or where even that cannot be known in time
 	 */
-	async #readBack({ transactionId, outcomes }: CommitLostError): Promise<UploadOutcome[]> {
-		const giveUpAtMs = monotonicMs() + readBackMs;
+	async #readBack(accountId: number, { outcomes, fresh }: CommitLostError): Promise<UploadOutcome[]> {
+		const giveUpAtMs = monotonicMs() + (this.#options.readBackMs ?? defaultReadBackMs);
 		while (monotonicMs() < giveUpAtMs) {
-			const status = await this.#transactionStatus(transactionId).catch(() => 'unreachable');
-			if (status === 'committed') return outcomes;
-			if (status === 'aborted') throw new StorageError('the transaction was rolled back');
+			const stored = await this.#isStored(accountId, fresh).catch(() => undefined);
+			if (stored === true) return outcomes;
+			if (stored === false) throw new StorageError('the transaction was rolled back');
 			await sleep(readBackEveryMs);
 		}
 		throw new StorageError('outcome unknown; retrying is safe');
 	}
 
-	async #transactionStatus(transactionId: string): Promise<string> {
-		const { rows } = await this.#options.pool.query('SELECT pg_xact_status($1::xid8) AS status', [
-			transactionId,
-		]);
-		return rows[0].status;
+	async #isStored(accountId: number, fresh: CommitLostError['fresh']): Promise<boolean> {
+		const client = await this.#options.pool.acquire(readBackOnceMs);
+		try {
+			const stored = await isStored(client, this.#options.schemaOf(accountId), fresh, readBackOnceMs);
+			client.release();
+			return stored;
+		} catch (error) {
+			client.release(error as Error);
+			throw error;
+		}
 	}
 
 	/** Resolves when nothing waits and nothing runs. */

@@ -8,7 +8,13 @@ import { latestSchema, schemaVersion } from './migrate.ts';
 
 const leastFreeBytes = 1024 ** 3;
 const longLogBytes = 1024 ** 3;
-const mebibytes = (bytes: number) => `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
+/** As `372 KiB` or `76.9 GiB`. */
+function readable(bytes: number): string {
+	const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+	const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
+	const amount = bytes / 1024 ** power;
+	return `${power < 2 ? Math.round(amount) : amount.toFixed(1)} ${units[power]}`;
+}
 
 /** Looks at everything in a data folder that can be wrong; changes nothing. */
 export async function* examineFolder(folder: DataFolder, control: ControlStore): AsyncIterable<Finding> {
@@ -17,7 +23,7 @@ export async function* examineFolder(folder: DataFolder, control: ControlStore):
 	yield {
 		check: 'disk space',
 		ok: freeBytes >= leastFreeBytes,
-		detail: `${mebibytes(freeBytes)} free${freeBytes < leastFreeBytes ? ', less than 1 GiB: uploads fail when it is full' : ''}`,
+		detail: `${readable(freeBytes)} free${freeBytes < leastFreeBytes ? ', less than 1 GiB: uploads fail when it is full' : ''}`,
 	};
 	const lock = lockFolder(folder);
 	lock?.release();
@@ -51,14 +57,14 @@ function examineDatabase(check: string, path: string, kind: DatabaseKind): Findi
 			integrity !== 'ok' && damaged(integrity),
 			version > known && `schema ${version} is newer than this Caskade (${known})`,
 			logBytes > longLogBytes &&
-				`write-ahead log of ${mebibytes(logBytes)}: some process keeps an old read open`,
+				`write-ahead log of ${readable(logBytes)}: some process keeps an old read open`,
 		].filter((problem) => problem !== false);
 		const pending =
 			version < known ? `, schema ${known} waits: 'caskade migrate' or the next start brings it` : '';
 		return {
 			check,
 			ok: problems.length === 0,
-			detail: problems.join('; ') || `sound, schema ${version}${pending}, ${mebibytes(statSync(path).size)}`,
+			detail: problems.join('; ') || `sound, schema ${version}${pending}, ${readable(statSync(path).size)}`,
 		};
 	} catch (error) {
 		return { check, ok: false, detail: damaged(error instanceof Error ? error.message : String(error)) };

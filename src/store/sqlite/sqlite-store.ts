@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
 import { ClientReader, type ClientTables } from '../client.ts';
 import { ControlStore, type ControlTables } from '../control.ts';
+import type { Importer } from '../importer.ts';
 import {
 	type Finding,
 	type MigrationProgress,
@@ -14,9 +15,10 @@ import {
 } from '../store.ts';
 import { copyDatabases } from './backup.ts';
 import { openDatabase } from './connection.ts';
-import { DataFolder, lockFolder } from './data-folder.ts';
+import { DataFolder, type FolderLock, lockFolder } from './data-folder.ts';
 import { kyselyOver } from './dialect.ts';
 import { examineFolder } from './examine.ts';
+import { SqliteImporter } from './importer.ts';
 import { latestSchema, migrate, schemaVersionOnDisk } from './migrate.ts';
 import { startServingWriter } from './serving-writer.ts';
 
@@ -25,6 +27,7 @@ const busyTimeoutMs = 5000;
 /** One stage's databases in a folder of this machine: `control.sqlite` and `accounts/<n>.sqlite`. */
 export class SqliteStore implements Store {
 	readonly control: ControlStore;
+	readonly takesManyServers = false;
 	readonly #folder: DataFolder;
 	readonly #controlDatabase: Kysely<ControlTables>;
 
@@ -32,13 +35,7 @@ export class SqliteStore implements Store {
 	constructor(path: string, now: () => number = Date.now) {
 		this.#folder = new DataFolder(path);
 		this.#folder.create();
-		const database = openDatabase(this.#folder.controlPath, { busyTimeoutMs });
-		try {
-			migrate(database, 'control');
-		} catch (error) {
-			database.close();
-			throw error;
-		}
+		const database = openControl(this.#folder);
 		this.#controlDatabase = kyselyOver<ControlTables>(database);
 		this.control = new ControlStore(this.#controlDatabase, now);
 	}
@@ -75,11 +72,9 @@ export class SqliteStore implements Store {
 	}
 
 	async startWriting(events: WriterEvents): Promise<ServingWriter> {
-		const lock = lockFolder(this.#folder);
-		if (!lock)
-			throw new OperatorError(
-				`Another 'caskade serve' runs on the data folder ${this.#folder.path}; stop it first, or give this one a folder of its own with --database.`,
-			);
+		const lock = this.#lock(
+			`Another 'caskade serve' runs on the data folder ${this.#folder.path}; stop it first, or give this one a folder of its own with --database.`,
+		);
 		try {
 			await this.migrate(() => {});
 			return await startServingWriter(this.#folder, lock, events);
@@ -99,8 +94,46 @@ export class SqliteStore implements Store {
 		return examineFolder(this.#folder, this.control);
 	}
 
+	keepServersAway(): () => void {
+		const lock = this.#lock(
+			`A server runs on the data folder ${this.#folder.path}; stop it first, since what arrives meanwhile would not be copied.`,
+		);
+		return () => lock.release();
+	}
+
+	async importer(): Promise<Importer> {
+		const lock = this.#lock(
+			`A server, or a copy from or to it, runs on the data folder ${this.#folder.path}; stop it first.`,
+		);
+		return new SqliteImporter(this.#folder, lock);
+	}
+
+	/** @throws OperatorError with this sentence where another process has the folder */
+	#lock(sentence: string): FolderLock {
+		const lock = lockFolder(this.#folder);
+		if (!lock) throw new OperatorError(sentence);
+		return lock;
+	}
+
 	async close(): Promise<void> {
 		await this.#controlDatabase.destroy();
+	}
+}
+
+/** SQLite's result codes for a file that is damaged, or never was a database. */
+const damageCodes: readonly unknown[] = [11, 26];
+
+function openControl(folder: DataFolder): DatabaseSync {
+	let database: DatabaseSync | undefined;
+	try {
+		database = openDatabase(folder.controlPath, { busyTimeoutMs });
+		migrate(database, 'control');
+		return database;
+	} catch (error) {
+		database?.close();
+		if (damageCodes.includes((error as { errcode?: unknown }).errcode))
+			throw new OperatorError(`${folder.controlPath} is damaged; restore a backup of the data folder.`);
+		throw error;
 	}
 }
 

@@ -14,6 +14,7 @@ import type { FromWriter, ToWriter, Work, WorkResult } from './messages.ts';
 const groupLimit = 256;
 /** How soon a database that another process had locked is tried again. */
 const busyRetryMs = 5;
+const tellBusyAfterMs = 1000;
 
 const { folderPath, cellsBuffer, openAccounts } = workerData as {
 	folderPath: string;
@@ -28,6 +29,8 @@ const checkpointer = new Checkpointer();
 const queues = new Map<number, Work[]>();
 /** Databases that another process has locked, and when to try again. */
 const retryAtMs = new Map<number, number>();
+/** Since when a database is locked; infinity once the operator has been told. */
+const busySinceMs = new Map<number, number>();
 let stopping = false;
 let timer: NodeJS.Timeout | undefined;
 
@@ -67,13 +70,25 @@ function runGroup(databaseId: number): void {
 	// At the end of the map: databases take turns.
 	const rest = outcome === 'busy' ? live : live.slice(groupLimit);
 	if (rest.length > 0) queues.set(databaseId, rest);
-	if (outcome === 'busy') retryAtMs.set(databaseId, endedAtMs + busyRetryMs);
+	if (outcome === 'busy') retryLater(databaseId, endedAtMs);
 	else {
 		retryAtMs.delete(databaseId);
+		busySinceMs.delete(databaseId);
 		results.push(...outcome);
 	}
 	if (results.length > 0)
 		send({ type: 'results', results, databaseId, commitSeconds: (endedAtMs - startedAtMs) / 1000 });
+}
+
+/** Tells the operator, once, of a lock that does not go away. */
+function retryLater(databaseId: number, nowMs: number): void {
+	retryAtMs.set(databaseId, nowMs + busyRetryMs);
+	const sinceMs = busySinceMs.get(databaseId) ?? nowMs;
+	if (nowMs - sinceMs < tellBusyAfterMs) busySinceMs.set(databaseId, sinceMs);
+	else if (sinceMs !== Number.POSITIVE_INFINITY) {
+		busySinceMs.set(databaseId, Number.POSITIVE_INFINITY);
+		send({ type: 'trouble', databaseId, reason: 'another process keeps the database locked' });
+	}
 }
 
 function commit(databaseId: number, group: readonly Work[]): WorkResult[] | 'busy' {
@@ -83,6 +98,7 @@ function commit(databaseId: number, group: readonly Work[]): WorkResult[] | 'bus
 	} catch (error) {
 		if (isBusy(error)) return 'busy';
 		const reason = error instanceof Error ? error.message : String(error);
+		send({ type: 'trouble', databaseId, reason });
 		return group.map((work) => ({ slot: work.slot, outcome: 'failed', reason }));
 	}
 	const outcome = commitGroup(connection, group, cells);

@@ -104,9 +104,7 @@ test('an account whose file is missing fails alone', async (t) => {
 	assert.equal(existsSync(folder.accountPath(1)), false);
 });
 
-test('the operator is told of an account whose file is missing', {
-	todo: 'writer-thread.ts tells of failed commits only, not of databases that it cannot open',
-}, async (t) => {
+test('the operator is told of an account whose file is missing', {}, async (t) => {
 	const folder = dataFolder(t, 1);
 	const store = new SqliteStore(folder.path);
 	t.after(() => store.close());

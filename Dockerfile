@@ -1,0 +1,22 @@
+FROM node:26-slim AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --ignore-scripts
+
+FROM node:26-slim
+ENV NODE_ENV=production \
+    CASKADE_DATABASE=sqlite:/data \
+    CASKADE_HOST=0.0.0.0 \
+    CASKADE_BEHIND_PROXY=true
+WORKDIR /app
+COPY --from=dependencies /app/node_modules node_modules
+COPY package.json LICENSE ./
+COPY migrations migrations
+COPY src src
+RUN mkdir --mode=700 /data && chown node:node /data
+USER node
+VOLUME /data
+EXPOSE 8080
+HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 \
+    CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.CASKADE_PORT || 8080) + '/healthz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "src/main.js", "serve"]

@@ -1,0 +1,58 @@
+import { Command, jsonOption, stageOption } from '../config.ts';
+import { type CopyReport, copyStore } from '../store/copy.ts';
+import { openStore } from '../store/open.ts';
+import { OperatorError } from '../store/store.ts';
+import { printJson, printLine, printTable } from './output.ts';
+import { showProgress } from './progress.ts';
+
+interface CopyOptions {
+	readonly from: string;
+	readonly to: string;
+	readonly stage?: string;
+	readonly json?: boolean;
+}
+
+export function copyCommand(): Command {
+	return new Command('copy')
+		.summary('move to another database: everything, checked')
+		.description(
+			`Copy clients, accounts, plans, keys, usage and all events to another place, of either kind, as from a data
+folder to PostgreSQL. The place must be empty. Stop the servers first. An interrupted copy goes on when the same
+command runs again. Both sides are compared at the end; only then can a server use the copy. The source stays as
+it is.
+
+  caskade copy --from sqlite:./data --to postgres://user:password@host/database`,
+		)
+		.requiredOption('--from <address>', 'what to copy: sqlite:FOLDER or postgres://…')
+		.requiredOption('--to <address>', 'the empty place to copy to: sqlite:FOLDER or postgres://…')
+		.addOption(stageOption())
+		.addOption(jsonOption())
+		.action(copy);
+}
+
+async function copy(options: CopyOptions): Promise<void> {
+	if (options.from === options.to) throw new OperatorError('--from and --to are the same place.');
+	const source = await openStore(options.from, options);
+	try {
+		const target = await openStore(options.to, options);
+		try {
+			const progress = showProgress(process.stderr, 'events', options.json ?? false);
+			const report = await copyStore(source, target, ({ step, aid, events, totalEvents }) =>
+				progress.update(`${step} ${aid}`, events, totalEvents),
+			).finally(() => progress.end());
+			if (options.json) printJson(report);
+			else show(report);
+		} finally {
+			await target.close();
+		}
+	} finally {
+		await source.close();
+	}
+}
+
+function show({ resumed, clients, plans, keys, accounts, events }: CopyReport): void {
+	printTable(accounts, 'No accounts.');
+	printLine(
+		`${resumed ? 'The interrupted copy is complete' : 'Everything is copied'} and compared: ${clients} clients, ${accounts.length} accounts, ${plans} plans, ${keys} keys, ${events} events.`,
+	);
+}

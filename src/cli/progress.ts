@@ -1,0 +1,58 @@
+/** How much of a long command is done: a bar that is drawn over where people watch, else a line now and then. */
+export interface Progress {
+	update(label: string, done: number, total: number): void;
+	/** Ends the bar's line. */
+	end(): void;
+}
+
+const barColumns = 24;
+const drawEveryMs = 100;
+const lineEveryMs = 5000;
+const wholeNumbers = new Intl.NumberFormat('en-GB');
+
+/**
+ * @param unit as `events`
+ * @param quiet nothing but a bar, as where a program reads the output
+ */
+export function showProgress(stream: NodeJS.WriteStream, unit: string, quiet: boolean): Progress {
+	if (!stream.isTTY && quiet) return { update() {}, end() {} };
+	const line = progressLine(unit);
+	let lastAtMs = Number.NEGATIVE_INFINITY;
+	let lastLabel = '';
+	let drawn = false;
+	return {
+		update(label, done, total) {
+			const nowMs = performance.now();
+			const everyMs = stream.isTTY ? drawEveryMs : lineEveryMs;
+			if (label === lastLabel && nowMs - lastAtMs < everyMs && done < total) return;
+			const text = line(label, done, total, nowMs);
+			lastAtMs = nowMs;
+			lastLabel = label;
+			drawn = true;
+			stream.write(stream.isTTY ? `\r${bar(done, total)} ${text}\u001b[K` : `${text}\n`);
+		},
+		end() {
+			if (drawn && stream.isTTY) stream.write('\n');
+		},
+	};
+}
+
+function bar(done: number, total: number): string {
+	const full = total === 0 ? barColumns : Math.min(barColumns, Math.floor((done / total) * barColumns));
+	return `[${'#'.repeat(full)}${'.'.repeat(barColumns - full)}]`;
+}
+
+/** Writes a step's state with its speed, counted from where this run of the step has begun. */
+function progressLine(unit: string): (label: string, done: number, total: number, nowMs: number) => string {
+	let began: { step: string; atMs: number; done: number } | undefined;
+	return (label, done, total, nowMs) => {
+		const step = label.split(' ', 1)[0] as string;
+		if (began?.step !== step) began = { step, atMs: nowMs, done };
+		const seconds = (nowMs - began.atMs) / 1000;
+		const perSecond = seconds > 0 ? (done - began.done) / seconds : 0;
+		const state = `${label}: ${wholeNumbers.format(done)} of ${wholeNumbers.format(total)} ${unit}`;
+		if (perSecond <= 0) return state;
+		const left = done < total ? `, ${wholeNumbers.format(Math.ceil((total - done) / perSecond))} s left` : '';
+		return `${state}, ${wholeNumbers.format(Math.round(perSecond))}/s${left}`;
+	};
+}

@@ -1,0 +1,143 @@
+import cluster, { type Worker } from 'node:cluster';
+import type { Server } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ServeSettings } from '../config.ts';
+import type { Log } from '../log.ts';
+import { openStore } from '../store/open.ts';
+import { OperatorError } from '../store/store.ts';
+import { printLine } from './output.ts';
+
+/** What processes that share a port tell each other. Not by signals: a terminal sends those to all of them. */
+export type FromWorker = { readonly type: 'serving'; readonly url: string };
+export type ToWorker = { readonly type: 'stop' };
+
+/** Before a process that has ended is replaced, so that one which cannot start is not started in a loop. */
+const replaceAfterMs = 500;
+
+/**
+ * Runs `settings.workers` processes that share the port, and replaces those that die, until a signal stops all.
+ * @throws OperatorError where the store takes one server only
+ */
+export async function runWorkers(settings: ServeSettings, log: Log): Promise<void> {
+	await requireManyServers(settings);
+	const metricsServer = await listenForMetrics(settings);
+	const workers = new Workers(log, metricsServer);
+	workers.stopOnSignals();
+	// One first: it brings the databases to the newest schema, and what keeps it from starting is said once.
+	const url = await workers.start();
+	if (url === undefined) return;
+	const others = await Promise.all(Array.from({ length: settings.workers - 1 }, () => workers.start()));
+	if (others.includes(undefined)) return;
+	workers.keepUp();
+	log.info({ url, workers: settings.workers }, 'listening');
+	printLine(
+		`Caskade serves at ${url} (reference: ${url}/docs) with ${settings.workers} workers. Stop it with Ctrl+C.`,
+	);
+}
+
+async function requireManyServers(settings: ServeSettings): Promise<void> {
+	const store = await openStore(settings.database, settings);
+	await store.close();
+	if (!store.takesManyServers)
+		throw new OperatorError(
+			`--workers ${settings.workers} needs PostgreSQL: a data folder has one process that writes; leave --workers out, or move with 'caskade copy'.`,
+		);
+}
+
+async function listenForMetrics({ metricsHost, metricsPort }: ServeSettings): Promise<Server | undefined> {
+	if (metricsPort === undefined) return undefined;
+	const [{ serveSharedMetrics }, { portTrouble }] = await Promise.all([
+		import('../metrics.ts'),
+		import('../server.ts'),
+	]);
+	return serveSharedMetrics(metricsHost, metricsPort).catch(
+		portTrouble(metricsHost, metricsPort, '--metrics-port'),
+	);
+}
+
+class Workers {
+	readonly #log: Log;
+	readonly #metricsServer: Server | undefined;
+	readonly #running = new Set<Worker>();
+	#keepsUp = false;
+	#stopping = false;
+	/** Other than 0 where a worker could not start at all. */
+	#exitCode = 0;
+
+	constructor(log: Log, metricsServer: Server | undefined) {
+		this.#log = log;
+		this.#metricsServer = metricsServer;
+	}
+
+	/** @returns the address as soon as the worker serves it; `undefined` where it ended before */
+	start(): Promise<string | undefined> {
+		const worker = cluster.fork();
+		this.#running.add(worker);
+		return new Promise((resolve) => {
+			worker.on('message', (message: FromWorker) => {
+				if (message.type === 'serving') resolve(message.url);
+			});
+			worker.on('exit', (code, signal) => {
+				resolve(undefined);
+				this.#ended(worker, code, signal);
+			});
+		});
+	}
+
+	/** From now on a worker that ends is replaced; until now it would have ended all. */
+	keepUp(): void {
+		this.#keepsUp = true;
+	}
+
+	#ended(worker: Worker, code: number | null, signal: string | null): void {
+		this.#running.delete(worker);
+		if (this.#stopping) {
+			if (this.#running.size === 0) this.#exit();
+			return;
+		}
+		if (!this.#keepsUp) {
+			// It has said why on standard error.
+			this.#exitCode = code || 1;
+			this.stop();
+			return;
+		}
+		this.#log.error(
+			{ worker: worker.id, pid: worker.process.pid, code, signal },
+			'worker ended, starting another',
+		);
+		void this.#replace();
+	}
+
+	async #replace(): Promise<void> {
+		await delay(replaceAfterMs);
+		if (!this.#stopping) await this.start();
+	}
+
+	stopOnSignals(): void {
+		const onSignal = (signal: NodeJS.Signals) => {
+			if (this.#stopping) {
+				for (const worker of this.#running) worker.process.kill('SIGKILL');
+				process.exit(1);
+			}
+			this.#log.info({ signal }, 'stopping');
+			this.stop();
+		};
+		process.on('SIGTERM', onSignal);
+		process.on('SIGINT', onSignal);
+	}
+
+	stop(): void {
+		this.#stopping = true;
+		const message: ToWorker = { type: 'stop' };
+		// One whose channel is gone has died, and its end is about to be noticed.
+		for (const worker of this.#running) if (worker.isConnected()) worker.send(message);
+		if (this.#running.size === 0) this.#exit();
+	}
+
+	#exit(): void {
+		this.#metricsServer?.close();
+		this.#metricsServer?.closeAllConnections();
+		this.#log.info({}, 'stopped');
+		process.exit(this.#exitCode);
+	}
+}

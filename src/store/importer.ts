@@ -1,0 +1,66 @@
+import type { ClientTables } from './client.ts';
+import type { ControlContent } from './control.ts';
+import { OperatorError } from './store.ts';
+
+export type SubscriptionEventRow = ClientTables['subscription_event'];
+
+/**
+ * Takes over another store's content. Events come first and the control tables last, in one transaction: until then
+ * the store has no key, so that a server started on half a copy would let nobody in.
+ */
+export interface Importer {
+	/**
+	 * @param source names the store that is copied, the same in every attempt
+	 * @param accountIds its accounts; a new copy needs their places empty
+	 * @returns whether an earlier attempt goes on
+	 * @throws OperatorError where the store holds anything but an unfinished copy of that source
+	 */
+	begin(source: string, accountIds: readonly number[]): Promise<'new' | 'resumed'>;
+	/** The last event that an earlier attempt has copied; 0 where there is none. */
+	lastEventId(accountId: number): Promise<number>;
+	/** Adds rows in the order of their ids, all or none. */
+	addEvents(accountId: number, rows: readonly SubscriptionEventRow[]): Promise<void>;
+	/** Adds the control tables, and with that ends the copy. */
+	finish(content: ControlContent): Promise<void>;
+	close(): Promise<void>;
+}
+
+/** In the order in which rows may refer to each other. */
+export const controlColumns = {
+	client: ['id', 'name', 'created_at'],
+	account: ['id', 'aid', 'client_id', 'origins', 'created_at', 'disabled_at'],
+	plan: ['name', 'rate_per_second', 'burst', 'quota_per_month', 'timeout_ms', 'max_events', 'created_at'],
+	api_key: ['id', 'hash', 'client_id', 'plan', 'created_at', 'revoked_at'],
+	usage: ['key_id', 'month', 'leased', 'used'],
+} as const satisfies { [Table in keyof ControlContent]: (keyof ControlContent[Table][number])[] };
+
+export const controlTables = Object.keys(controlColumns) as (keyof ControlContent)[];
+
+type Value = string | number | null;
+
+/** A control table's rows as arrays, in the order of `controlColumns`. */
+export function controlRows(content: ControlContent, table: keyof ControlContent): Value[][] {
+	return content[table].map((row) =>
+		controlColumns[table].map((column) => (row as unknown as Record<string, Value>)[column] as Value),
+	);
+}
+
+/**
+ * What an importer looks at before it begins. Events that no account names count, too: a deleted control database
+ * leaves them behind.
+ */
+export async function howToBegin(
+	importer: Pick<Importer, 'lastEventId'>,
+	attempt: { source: string; accountIds: readonly number[] },
+	found: { source: string | undefined; isEmpty: boolean },
+): Promise<'new' | 'resumed'> {
+	if (found.source !== undefined && found.source !== attempt.source)
+		throw new OperatorError('A copy of another source is under way there; copy into an empty place.');
+	if (!found.isEmpty)
+		throw new OperatorError('The place to copy to is not empty: it has clients or plans of its own.');
+	if (found.source !== undefined) return 'resumed';
+	for (const accountId of attempt.accountIds)
+		if ((await importer.lastEventId(accountId)) > 0)
+			throw new OperatorError('The place to copy to is not empty: it has subscription events.');
+	return 'new';
+}

@@ -1,0 +1,421 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { connectTo, uploadHead } from '../../raw-http.ts';
+import { addClient, event, startService, type TestService } from '../../support.ts';
+
+const text = 'a string of 1 to 255 characters, without control characters or lone surrogates';
+
+/** The body of a 400 whose own text is in `validationErrors`. */
+function refused(message: string, validationErrors: string): string {
+	return JSON.stringify({ message, validationErrors });
+}
+
+async function assertRefused(answer: Response, body: string, what = body): Promise<void> {
+	assert.equal(await answer.text(), body, what);
+	assert.equal(answer.status, 400, what);
+	assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+	assert.match(answer.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
+	assert.match(answer.headers.get('ratelimit-policy') ?? '', /^"rate";q=\d+;w=1, "quota";q=\d+;w=\d+$/);
+	assert.equal(answer.headers.get('x-events-stored'), null);
+	assert.equal(answer.headers.get('x-events-duplicate'), null);
+}
+
+/** Refused with these problems, in this order. */
+async function assertProblems(answer: Response, ...problems: string[]): Promise<void> {
+	await assertRefused(answer, refused('Error inserting subscription.', problems.join('; ')));
+}
+
+async function assertNothingStored(service: TestService): Promise<void> {
+	assert.deepEqual(await service.stored(), []);
+}
+
+test('an empty body', async (t) => {
+	const service = await startService(t);
+	await assertRefused(await service.upload(''), refused('Malformed JSON.', 'the body is empty'));
+});
+
+test('a body that is not UTF-8', async (t) => {
+	const service = await startService(t);
+	const valid = Buffer.from(JSON.stringify({ aid: service.aid, data: [event({ cid: 'CID' })] }));
+	const withCid = (...bytes: number[]) => {
+		const at = valid.indexOf('CID');
+		return Buffer.concat([valid.subarray(0, at), Buffer.from(bytes), valid.subarray(at + 3)]);
+	};
+	assert.equal((await service.upload(withCid(0x41), { 'x-api-key': service.key })).status, 201);
+	const cases: [string, Buffer][] = [
+		['a byte that UTF-8 has not', withCid(0xff)],
+		['ISO 8859-1', withCid(0xe9)],
+		['an overlong form', withCid(0xc0, 0x80)],
+		['a surrogate', withCid(0xed, 0xa0, 0x80)],
+		['beyond Unicode', withCid(0xf4, 0x90, 0x80, 0x80)],
+		['a character cut off', withCid(0xf0, 0x9f, 0x98)],
+		['UTF-16', Buffer.from(`\ufeff${valid}`, 'utf16le')],
+	];
+	for (const [what, body] of cases)
+		await assertRefused(
+			await service.upload(body),
+			refused('Malformed JSON.', 'the body is not UTF-8'),
+			what,
+		);
+	assert.equal((await service.stored()).length, 1);
+});
+
+test('a body that is not JSON; the text says why and shows nothing of the body', async (t) => {
+	const service = await startService(t);
+	const valid = JSON.stringify({ aid: service.aid, data: [event({ cid: 'Private' })] });
+	const bodies = [
+		' ',
+		valid.slice(0, -1),
+		valid.slice(0, valid.indexOf('Private') + 4),
+		valid.slice(1),
+		`${valid},`,
+		`${valid}${valid}`,
+		`${valid}\0`,
+		`\0${valid}`,
+		`\ufeff\ufeff${valid}`,
+		`// Private\n${valid}`,
+		valid.replaceAll('"', "'"),
+		valid.replace('"Private"', 'Private'),
+		valid.replace('Private', 'Pri\0vate'),
+		valid.replace('Private', 'Pri\nvate'),
+		valid.replace('Private', 'Pri\u001fvate'),
+		valid.replace('Private', 'Pri\\xvate'),
+		valid.replace('Private', 'Pri\\u12Gvate'),
+		valid.replace('}]', ',}]'),
+		valid.replace('}]', '},]'),
+		valid.replace('"Private"', '01'),
+		valid.replace('"Private"', '+1'),
+		valid.replace('"Private"', '.5'),
+		valid.replace('"Private"', '1.'),
+		valid.replace('"Private"', '0x10'),
+		valid.replace('"Private"', 'NaN'),
+		valid.replace('"Private"', '-Infinity'),
+		valid.replace('"Private"', 'undefined'),
+		'NaN',
+		'undefined',
+		'aid=c-a-acme-uk&Private=1',
+		'<Private/>',
+		'['.repeat(10_000),
+		'{"a":'.repeat(10_000),
+		`${'['.repeat(10_000)}${'}'.repeat(10_000)}`,
+	];
+	for (const body of bodies) {
+		const answer = await service.upload(body);
+		const { message, validationErrors } = JSON.parse(await answer.clone().text());
+		assert.equal(message, 'Malformed JSON.', body.slice(0, 100));
+		assert.match(validationErrors, /\S/);
+		assert.doesNotMatch(validationErrors, /Pri|vate|acme/);
+		assert.ok(validationErrors.length <= 200);
+		await assertRefused(answer, refused(message, validationErrors));
+	}
+	await assertNothingStored(service);
+});
+
+test('JSON that is no object', async (t) => {
+	const service = await startService(t);
+	const problem = 'the body must be an object';
+	for (const body of ['null', 'true', '1', '"aid"', '[]', `[{"aid":"${service.aid}"}]`])
+		await assertProblems(await service.upload(body), problem);
+});
+
+test('properties of the request that are missing or wrong', async (t) => {
+	const service = await startService(t);
+	const data = 'data must be an array of at least one subscription event';
+	const cases: [fields: Record<string, unknown>, ...problems: string[]][] = [
+		[{ aid: undefined }, 'aid is required'],
+		[{ aid: null }, `aid must be ${text}`],
+		[{ aid: 7 }, `aid must be ${text}`],
+		[{ aid: '' }, `aid must be ${text}`],
+		[{ aid: [service.aid] }, `aid must be ${text}`],
+		[{ aid: 'x'.repeat(256) }, `aid must be ${text}`],
+		[{ aid: `${service.aid}\0` }, `aid must be ${text}`],
+		[{ aid: '\ud800' }, `aid must be ${text}`],
+		[{ data: undefined }, 'data is required'],
+		[{ data: null }, data],
+		[{ data: event() }, data],
+		[{ data: JSON.stringify([event()]) }, data],
+		[{ data: { 0: event(), length: 1 } }, data],
+		[{ data: [] }, data],
+		[{ simulate: null }, 'simulate must be a boolean'],
+		[{ simulate: 'true' }, 'simulate must be a boolean'],
+		[{ simulate: '' }, 'simulate must be a boolean'],
+		[{ simulate: 1 }, 'simulate must be a boolean'],
+		[{ aid: undefined, data: undefined }, 'aid is required', 'data is required'],
+	];
+	for (const [fields, ...problems] of cases)
+		await assertProblems(await service.upload({ aid: service.aid, data: [event()], ...fields }), ...problems);
+	await assertNothingStored(service);
+});
+
+test('an event that is no object', async (t) => {
+	const service = await startService(t);
+	for (const element of [null, true, 1, 'order-1', [], [event()]])
+		await assertProblems(
+			await service.upload({ aid: service.aid, data: [element] }),
+			'data[0] must be an object',
+		);
+});
+
+for (const field of ['tid', 'subid', 'evt', 'cid']) {
+	test(`${field}: wrong type, too long, control characters, lone surrogates`, async (t) => {
+		const service = await startService(t);
+		const wrong = [7, true, [], {}, ['x'], 'x'.repeat(256), '😀'.repeat(256)];
+		const control = ['\0', '\u0001', '\t', '\n', '\r', '\u001f', '\u007f', '\u0080', '\u009f'];
+		const lone = ['\ud800', '\udbff', '\udc00', '\udfff', '\ude00\ud83d', '😀\ud83d'];
+		for (const value of [...wrong, ...[...control, ...lone].flatMap((bad) => [bad, `x${bad}x`])])
+			await assertProblems(
+				await service.upload({ aid: service.aid, data: [event({ [field]: value })] }),
+				`data[0].${field} must be ${text}`,
+			);
+		await assertNothingStored(service);
+	});
+}
+
+for (const field of ['tid', 'subid', 'evt']) {
+	test(`${field}: missing, null or empty`, async (t) => {
+		const service = await startService(t);
+		const upload = (value: unknown) =>
+			service.upload({ aid: service.aid, data: [event({ [field]: value })] });
+		await assertProblems(await upload(undefined), `data[0].${field} is required`);
+		for (const value of [null, ''])
+			await assertProblems(await upload(value), `data[0].${field} must be ${text}`);
+		await assertNothingStored(service);
+	});
+}
+
+test('rvn: not a safe integer', async (t) => {
+	const service = await startService(t);
+	const { tid, subid, evt } = event();
+	for (const rvn of [
+		'1.5',
+		'-0.1',
+		'1e-1',
+		'1e400',
+		'-1e400',
+		'1e21',
+		'9007199254740992',
+		'9007199254740993',
+		'-9007199254740993',
+		'"499"',
+		'" "',
+		'true',
+		'false',
+		'[]',
+		'[499]',
+		'{}',
+	])
+		await assertProblems(
+			await service.upload(
+				`{"aid":"${service.aid}","data":[{"tid":"${tid}","subid":"${subid}","evt":"${evt}","rvn":${rvn}}]}`,
+			),
+			'data[0].rvn must be an integer',
+		);
+	await assertNothingStored(service);
+});
+
+test('what an object inherits, or is given as __proto__, is no property of the request', async (t) => {
+	const service = await startService(t);
+	const row = JSON.stringify(event());
+	await assertProblems(
+		await service.upload(`{"__proto__":{"aid":"${service.aid}","data":[${row}]}}`),
+		'aid is required',
+		'data is required',
+	);
+	await assertProblems(
+		await service.upload(
+			`{"aid":"${service.aid}","data":[{"__proto__":${row}},{"constructor":{"prototype":${row}}}]}`,
+		),
+		'data[0].tid is required',
+		'data[0].subid is required',
+		'data[0].evt is required',
+		'data[1].tid is required',
+		'data[1].subid is required',
+		'data[1].evt is required',
+	);
+	assert.equal(({} as Record<string, unknown>).tid, undefined);
+	await assertNothingStored(service);
+});
+
+test('of a property that comes twice, the last counts', async (t) => {
+	const service = await startService(t);
+	await assertProblems(
+		await service.upload(
+			`{"aid":"${service.aid}","data":[{"tid":"good","tid":"","subid":"s","evt":"e","rvn":1,"rvn":"1"}]}`,
+		),
+		`data[0].tid must be ${text}`,
+		'data[0].rvn must be an integer',
+	);
+	await assertNothingStored(service);
+});
+
+test('one answer names every bad row and field, and good rows are not stored', async (t) => {
+	const service = await startService(t);
+	const data = Array.from({ length: 9 }, () => event());
+	data[3] = event({ tid: undefined });
+	data[7] = event({ rvn: '12' });
+	await assertRefused(
+		await service.upload({ aid: service.aid, data }),
+		'{"message":"Error inserting subscription.","validationErrors":"data[3].tid is required; data[7].rvn must be an integer"}',
+	);
+	data[7] = event({ tid: 1, subid: null, cid: 2, evt: '', rvn: 1.5 });
+	await assertProblems(
+		await service.upload({ aid: service.aid, data, simulate: 'no' }),
+		'simulate must be a boolean',
+		'data[3].tid is required',
+		`data[7].tid must be ${text}`,
+		`data[7].subid must be ${text}`,
+		`data[7].cid must be ${text}`,
+		`data[7].evt must be ${text}`,
+		'data[7].rvn must be an integer',
+	);
+	await assertNothingStored(service);
+});
+
+test('beyond 2,000 characters the text ends with how many more there are', async (t) => {
+	const service = await startService(t);
+	const answer = await service.upload({
+		aid: service.aid,
+		data: Array.from({ length: 30 }, () => ({ tid: 1, subid: 2, evt: 3, cid: 4, rvn: 5.5 })),
+	});
+	assert.equal(answer.status, 400);
+	const { message, validationErrors } = (await answer.json()) as Record<string, string>;
+	assert.equal(message, 'Error inserting subscription.');
+	assert.ok(validationErrors && validationErrors.length <= 2000);
+	const parts = validationErrors.split('; ');
+	const more = /^and (\d+) more$/.exec(parts.pop() as string);
+	assert.equal(parts.length + Number(more?.[1]), 30 * 5);
+	assert.equal(parts[0], `data[0].tid must be ${text}`);
+	// As many as fit: another one would not have.
+	assert.ok(validationErrors.length + `; data[3].evt must be ${text}`.length > 2000);
+});
+
+test('more than 30 objects', async (t) => {
+	const service = await startService(t);
+	const data = Array.from({ length: 31 }, () => event());
+	await assertProblems(
+		await service.upload({ aid: service.aid, data }),
+		'data must have at most 30 objects, it has 31',
+	);
+	data[30] = event({ evt: undefined });
+	await assertProblems(
+		await service.upload({ aid: service.aid, data, simulate: true }),
+		'data must have at most 30 objects, it has 31',
+		'data[30].evt is required',
+	);
+	await assertNothingStored(service);
+});
+
+test('more objects than the plan of the key allows', async (t) => {
+	const service = await startService(t, { plan: { maxEvents: 2 } });
+	const many = (count: number) => ({ aid: service.aid, data: Array.from({ length: count }, () => event()) });
+	await assertProblems(await service.upload(many(3)), 'data must have at most 2 objects, it has 3');
+	await assertNothingStored(service);
+	assert.equal((await service.upload(many(2))).status, 201);
+});
+
+test("an account that is unknown, disabled or another client's: one and the same answer", async (t) => {
+	const service = await startService(t);
+	const other = await addClient(service.store, { client: 'globex' });
+	const disabled = 'c-a-acme-old';
+	await service.store.control.createAccount({ aid: disabled, client: 'acme', origins: [] }, (id) =>
+		service.store.createAccountDatabase(id),
+	);
+	await service.store.control.setAccountDisabled(disabled, true);
+	await service.server.directory.refresh();
+	for (const aid of [
+		'c-a-nobody',
+		disabled,
+		other.aid,
+		service.aid.toUpperCase(),
+		`${service.aid} `,
+		'__proto__',
+		'constructor',
+		'../control',
+		'1',
+	]) {
+		const answer = await service.upload({ aid, data: [event()] });
+		await assertRefused(
+			answer,
+			`{"message":"No account ${aid} is available to this API key.","validationErrors":"Invalid account"}`,
+		);
+	}
+	assert.deepEqual(await service.stored(other.aid), []);
+	assert.deepEqual(await service.stored(disabled), []);
+
+	await service.store.control.setAccountDisabled(disabled, false);
+	await service.server.directory.refresh();
+	assert.equal((await service.upload({ aid: disabled, data: [event()] })).status, 201);
+});
+
+test('JSON is checked before the account, the account before the rows', async (t) => {
+	const service = await startService(t);
+	const malformed = await service.upload('{"aid":"c-a-nobody","data":[{}]');
+	assert.equal(((await malformed.json()) as { message: string }).message, 'Malformed JSON.');
+
+	for (const rest of [{}, { data: [] }, { data: [{}] }, { data: [event()], simulate: 'no' }]) {
+		const answer = await service.upload({ aid: 'c-a-nobody', ...rest });
+		assert.equal(((await answer.json()) as { validationErrors: string }).validationErrors, 'Invalid account');
+	}
+	// Where there is no account to look for, all that is wrong is told at once.
+	await assertProblems(
+		await service.upload({ aid: '', data: [{ tid: 'T-1', subid: 'S-1' }] }),
+		`aid must be ${text}`,
+		'data[0].evt is required',
+	);
+});
+
+/** The first request of a key waits for a lease of its quota before its body is read; those after it do not. */
+async function warmUp(service: TestService): Promise<void> {
+	await service.upload({ aid: service.aid, data: [event()], simulate: true });
+}
+
+test('a body that is shorter than content-length says: nothing is stored', async (t) => {
+	const service = await startService(t);
+	await warmUp(service);
+	const body = JSON.stringify({ aid: service.aid, data: [event()] });
+	const head = uploadHead({ 'x-api-key': service.key, 'content-length': body.length + 1 });
+
+	const ended = await connectTo(t, service.url);
+	ended.send(head, body);
+	ended.end();
+	const answer = await ended.answer();
+	assert.equal(answer.status, 400);
+	assert.equal(answer.body, '{"message":"Bad request.","validationErrors":null}');
+	assert.match(answer.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
+
+	const brokenOff = await connectTo(t, service.url);
+	brokenOff.send(head, body);
+	brokenOff.destroy();
+	await brokenOff.closed;
+
+	// What was sent before on other connections is decided by the time that this is answered.
+	assert.equal((await service.upload({ aid: service.aid, data: [event({ tid: 'after' })] })).status, 201);
+	assert.deepEqual(
+		(await service.stored()).map(({ tid }) => tid),
+		['after'],
+	);
+});
+
+test('chunks that break off: nothing is stored', async (t) => {
+	const service = await startService(t);
+	await warmUp(service);
+	const body = JSON.stringify({ aid: service.aid, data: [event()] });
+	const connection = await connectTo(t, service.url);
+	connection.send(
+		uploadHead({ 'x-api-key': service.key, 'transfer-encoding': 'chunked' }),
+		`${body.length.toString(16)}\r\n${body}\r\n`,
+	);
+	connection.end();
+	assert.equal((await connection.answer()).status, 400);
+	await assertNothingStored(service);
+});
+
+test('a body that is longer than content-length says: nothing is stored', async (t) => {
+	const service = await startService(t);
+	const body = JSON.stringify({ aid: service.aid, data: [event()] });
+	const connection = await connectTo(t, service.url);
+	connection.send(uploadHead({ 'x-api-key': service.key, 'content-length': body.length - 1 }) + body);
+	assert.equal((await connection.answer()).status, 400);
+	await connection.closed;
+	await assertNothingStored(service);
+});

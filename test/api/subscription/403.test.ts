@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openStore } from '../../../src/store/open.ts';
+import { connectTo, uploadHead } from '../../raw-http.ts';
+import { event, startService } from '../../support.ts';
+
+const forbidden = '{"message":"Forbidden","validationErrors":null}';
+
+async function assertForbidden(answer: Response, what: string): Promise<void> {
+	assert.equal(answer.status, 403, what);
+	assert.equal(await answer.text(), forbidden, what);
+	assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+	assert.match(answer.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
+	assertNoCors(answer.headers);
+}
+
+function assertNoCors(headers: Headers): void {
+	assert.deepEqual(
+		[...headers.keys()].filter((name) => name.startsWith('access-control-')),
+		[],
+	);
+}
+
+test('a key that is missing, unknown or revoked: one and the same answer', async (t) => {
+	const service = await startService(t);
+	const { key: revoked, id } = await service.store.control.issueKey('acme', 'standard');
+	await service.store.control.revokeKey(id);
+	await service.server.directory.refresh();
+	const upload = (key: string | undefined) =>
+		service.upload({ aid: service.aid, data: [event()] }, { 'x-api-key': key });
+	const headerNames = new Set<string>();
+	for (const key of [
+		undefined,
+		'',
+		'nonsense',
+		revoked,
+		id,
+		service.keyId,
+		service.key.slice(0, -1),
+		`${service.key}x`,
+		service.key.toUpperCase(),
+		`${service.key}, ${service.key}`,
+		`Bearer ${service.key}`,
+		'x'.repeat(10_000),
+		'__proto__',
+		"' OR 1=1 --",
+	]) {
+		const answer = await upload(key);
+		headerNames.add([...answer.headers.keys()].sort().join());
+		await assertForbidden(answer, String(key));
+		assert.equal(answer.headers.get('ratelimit-policy'), null);
+		assert.equal(answer.headers.get('ratelimit'), null);
+	}
+	assert.equal(headerNames.size, 1);
+	assert.deepEqual(await service.stored(), []);
+	assert.equal((await upload(service.key)).status, 201);
+});
+
+test('a key elsewhere than in x-api-key is none', async (t) => {
+	const service = await startService(t);
+	const body = { aid: service.aid, data: [event()] };
+	await assertForbidden(
+		await service.upload(body, { 'x-api-key': undefined, authorization: `Bearer ${service.key}` }),
+		'authorization',
+	);
+	const inQuery = await fetch(`${service.url}/subscription?x-api-key=${service.key}`, {
+		method: 'POST',
+		headers: { 'content-type': 'application/json' },
+		body: JSON.stringify(body),
+	});
+	await assertForbidden(inQuery, 'query');
+	assert.deepEqual(await service.stored(), []);
+});
+
+test('a key sent twice is none', async (t) => {
+	const service = await startService(t);
+	const connection = await connectTo(t, service.url);
+	connection.send(uploadHead({ 'x-api-key': service.key, 'X-Api-Key': service.key, 'content-length': 0 }));
+	assert.equal((await connection.answer()).status, 403);
+});
+
+test('a request from a browser, even with a valid key', async (t) => {
+	const service = await startService(t);
+	for (const headers of [
+		{ origin: 'https://shop.example' },
+		{ origin: 'null' },
+		{ origin: service.url },
+		{ 'sec-fetch-site': 'cross-site' },
+		{ 'sec-fetch-site': 'same-origin' },
+		{ 'sec-fetch-site': 'none' },
+	]) {
+		const connection = await connectTo(t, service.url);
+		const body = JSON.stringify({ aid: service.aid, data: [event()] });
+		connection.send(
+			uploadHead({ 'x-api-key': service.key, 'content-length': body.length, ...headers }),
+			body,
+		);
+		const answer = await connection.answer();
+		assert.equal(answer.status, 403, JSON.stringify(headers));
+		assert.equal(answer.body, forbidden);
+		assertNoCors(answer.headers);
+		connection.destroy();
+	}
+	assert.deepEqual(await service.stored(), []);
+});
+
+test('sec-fetch-mode alone is no proof of a browser', async (t) => {
+	const service = await startService(t);
+	const connection = await connectTo(t, service.url);
+	const body = JSON.stringify({ aid: service.aid, data: [event()] });
+	connection.send(
+		uploadHead({ 'x-api-key': service.key, 'content-length': body.length, 'sec-fetch-mode': 'cors' }),
+		body,
+	);
+	const answer = await connection.answer();
+	assert.equal(answer.status, 201);
+	assertNoCors(answer.headers);
+});
+
+test('OPTIONS, with and without what a preflight has', async (t) => {
+	const service = await startService(t);
+	const preflight = {
+		origin: 'https://shop.example',
+		'access-control-request-method': 'POST',
+		'access-control-request-headers': 'x-api-key,content-type',
+	};
+	for (const headers of [{}, preflight, { 'x-api-key': service.key }])
+		await assertForbidden(
+			await fetch(`${service.url}/subscription`, { method: 'OPTIONS', headers }),
+			JSON.stringify(headers),
+		);
+});
+
+test('takes nothing off the limits of the key', async (t) => {
+	const service = await startService(t, { plan: { ratePerSecond: 0.001, burst: 1, quotaPerMonth: 1 } });
+	const body = { aid: service.aid, data: [event()] };
+	for (let count = 0; count < 3; count++)
+		await assertForbidden(
+			await service.upload(body, { origin: 'https://shop.example' }),
+			'with the key, from a browser',
+		);
+	assert.equal((await service.upload(body)).status, 201);
+});
+
+test('comes before rate, quota, size, media type and body', async (t) => {
+	const service = await startService(t, { plan: { ratePerSecond: 0.001, burst: 1, quotaPerMonth: 1 } });
+	await service.upload({ aid: service.aid, data: [event()] });
+	assert.equal((await service.upload('{')).status, 429);
+	await assertForbidden(await service.upload('{', { 'x-api-key': 'unknown' }), 'malformed');
+	await assertForbidden(
+		await service.upload('x'.repeat(300_000), { 'x-api-key': 'unknown', 'content-type': 'text/plain' }),
+		'too large, of the wrong type',
+	);
+});
+
+test('is answered before the body is sent: 100 MB declared, none of it sent', async (t) => {
+	const service = await startService(t);
+	for (const headers of [{ 'x-api-key': 'unknown' }, { 'x-api-key': service.key, origin: 'null' }]) {
+		const connection = await connectTo(t, service.url);
+		connection.send(uploadHead({ ...headers, 'content-length': 100_000_000 }));
+		const answer = await connection.answer();
+		assert.equal(answer.status, 403);
+		assert.equal(answer.body, forbidden);
+		// The server does not take 100 MB in order to throw them away.
+		for (let sent = 0; sent < 3; sent++) connection.send(Buffer.alloc(1024 * 1024));
+		await connection.closed;
+	}
+});
+
+test('who asks with "Expect: 100-continue" is refused without being told to go on', async (t) => {
+	const service = await startService(t);
+	const connection = await connectTo(t, service.url);
+	connection.send(
+		uploadHead({ 'x-api-key': 'unknown', 'content-length': 100_000_000, expect: '100-continue' }),
+	);
+	const answer = await connection.answer();
+	assert.equal(answer.status, 403);
+	assert.equal(answer.body, forbidden);
+});
+
+test('a key that another process issues or revokes is known within a second', async (t) => {
+	const service = await startService(t);
+	const elsewhere = await openStore(`sqlite:${service.folder}`);
+	t.after(() => elsewhere.close());
+	const statusBecomes = async (status: number, key: string) => {
+		const startedAt = performance.now();
+		for (;;) {
+			const answer = await service.upload({ aid: service.aid, data: [event()] }, { 'x-api-key': key });
+			if (answer.status === status) return;
+			assert.ok(performance.now() - startedAt < 1000, `not ${status} within a second`);
+			await sleep(20);
+		}
+	};
+	await elsewhere.control.createPlan({ ...(await service.store.control.plan('plan-of-acme')), name: 'new' });
+	const { key, id } = await elsewhere.control.issueKey('acme', 'new');
+	await statusBecomes(201, key);
+	await elsewhere.control.revokeKey(id);
+	await statusBecomes(403, key);
+});

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { StorageError } from '../../../src/store/store.ts';
+import { appOver } from '../../faulty-store.ts';
+import { addClient, event, startService, type TestService } from '../../support.ts';
+
+const storeFailed =
+	'{"message":"Internal server error.","validationErrors":"the store failed; nothing is stored, retrying is safe"}';
+
+const accountFile = (service: TestService) => join(service.folder, 'accounts/1.sqlite');
+
+async function assertStoreFailed(service: TestService, answer: Response): Promise<void> {
+	assert.equal(await answer.text(), storeFailed);
+	assert.equal(answer.status, 500);
+	assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+	assert.equal(answer.headers.get('x-events-stored'), null);
+	assert.match(answer.headers.get('ratelimit-policy') ?? '', /^"rate";q=\d+;w=1, "quota";q=\d+;w=\d+$/);
+	// The operator finds the cause by the request id.
+	const requestId = answer.headers.get('x-request-id');
+	const entry = service.logged
+		.map((line) => JSON.parse(line))
+		.find((line) => line.requestId === requestId && line.level === 'error');
+	assert.ok(entry?.cause, 'the cause is logged');
+}
+
+test("the account's file is missing: no other is put in its place; once it is back, all is well", async (t) => {
+	const service = await startService(t);
+	const file = accountFile(service);
+	renameSync(file, `${file}.away`);
+	const upload = { aid: service.aid, data: [event()] };
+	await assertStoreFailed(service, await service.upload(upload));
+	await assertStoreFailed(service, await service.upload({ ...upload, simulate: true }));
+	renameSync(`${file}.away`, file);
+	const answer = await service.upload(upload);
+	assert.equal(answer.status, 201);
+	assert.equal(answer.headers.get('x-events-stored'), '1');
+});
+
+test("the account's file is no database", async (t) => {
+	const service = await startService(t);
+	writeFileSync(accountFile(service), 'x'.repeat(10_000));
+	await assertStoreFailed(service, await service.upload({ aid: service.aid, data: [event()] }));
+});
+
+test('other accounts are not harmed', async (t) => {
+	const service = await startService(t);
+	const other = await addClient(service.store, { client: 'globex' });
+	await service.server.directory.refresh();
+	renameSync(accountFile(service), `${accountFile(service)}.away`);
+	const answers = await Promise.all(
+		Array.from({ length: 10 }, (_, index) =>
+			index % 2
+				? service.upload({ aid: service.aid, data: [event()] })
+				: service.upload({ aid: other.aid, data: [event()] }, { 'x-api-key': other.key }),
+		),
+	);
+	assert.deepEqual(
+		answers.map(({ status }) => status),
+		[201, 500, 201, 500, 201, 500, 201, 500, 201, 500],
+	);
+});
+
+/** Makes storing the tid `poison` fail, as a damaged page would, in the middle of a request. */
+function poison(service: TestService, how: 'ABORT' | 'FAIL' | 'ROLLBACK'): { cure: () => void } {
+	const change = (sql: string) => {
+		const database = new DatabaseSync(accountFile(service), { timeout: 5000 });
+		database.exec(sql);
+		database.close();
+	};
+	change(
+		`CREATE TRIGGER poison BEFORE INSERT ON subscription_event WHEN NEW.tid = 'poison' BEGIN SELECT RAISE(${how}, 'secret of the store'); END`,
+	);
+	return { cure: () => change('DROP TRIGGER poison') };
+}
+
+for (const how of ['ABORT', 'FAIL', 'ROLLBACK'] as const) {
+	test(`a request that fails halfway (${how}) is undone as a whole`, async (t) => {
+		const service = await startService(t);
+		const { cure } = poison(service, how);
+		const upload = { aid: service.aid, data: [event(), event({ tid: 'poison' }), event()] };
+		await assertStoreFailed(service, await service.upload(upload));
+		assert.deepEqual(await service.stored(), []);
+		cure();
+		const answer = await service.upload(upload);
+		assert.equal(answer.status, 201);
+		assert.equal(answer.headers.get('x-events-stored'), '3');
+	});
+
+	test(`requests committed together with one that fails (${how}) are answered as what became of them`, async (t) => {
+		const service = await startService(t);
+		poison(service, how);
+		const answers = await Promise.all(
+			Array.from({ length: 40 }, (_, index) => {
+				const tid = `T-${index}`;
+				const data = index === 20 ? [event({ tid }), event({ tid: 'poison' })] : [event({ tid })];
+				return service.upload({ aid: service.aid, data });
+			}),
+		);
+		const statuses = answers.map(({ status }) => status);
+		assert.equal(statuses[20], 500);
+		const tids = (await service.stored()).map(({ tid }) => tid);
+		assert.deepEqual(
+			tids.sort(),
+			[...statuses.keys()]
+				.filter((index) => statuses[index] === 201)
+				.map((index) => `T-${index}`)
+				.sort(),
+		);
+		if (how !== 'ROLLBACK')
+			assert.equal(tids.length, 39, 'a savepoint of its own protects every other request');
+	});
+}
+
+test('whatever the store throws, the answer names no SQL, path or secret', async (t) => {
+	const { upload, aid, logged } = await appOver(t, {
+		storeSubscriptionEvents: () =>
+			Promise.reject(new Error('INSERT INTO subscription_event failed in /data/accounts/1.sqlite')),
+	});
+	const answer = await upload({ aid, data: [event()] });
+	assert.equal(answer.status, 500);
+	assert.equal(answer.body, storeFailed);
+	assert.ok(logged.some((line) => line.includes('INSERT INTO subscription_event failed')));
+});
+
+test('an outcome that is unknown is said to be so', async (t) => {
+	const { upload, aid } = await appOver(t, {
+		storeSubscriptionEvents: () => Promise.reject(new StorageError('outcome unknown; retrying is safe')),
+	});
+	const answer = await upload({ aid, data: [event()] });
+	assert.equal(answer.status, 500);
+	assert.equal(
+		answer.body,
+		'{"message":"Internal server error.","validationErrors":"outcome unknown; retrying is safe"}',
+	);
+});
+
+test('a quota that cannot be asked for', async (t) => {
+	const { upload, aid } = await appOver(t, {
+		leaseQuota: () => Promise.reject(new StorageError('disk I/O error')),
+	});
+	const answer = await upload({ aid, data: [event()] });
+	assert.equal(answer.status, 500);
+	assert.equal(answer.body, storeFailed);
+});

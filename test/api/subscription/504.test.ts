@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { lockDatabase } from '../../lock.ts';
+import { connectTo, type RawAnswer, uploadHead } from '../../raw-http.ts';
+import { addClient, event, startService, type TestService } from '../../support.ts';
+
+const timedOut = '{"message":"Endpoint request timed out"}';
+const accountFile = (service: TestService) => join(service.folder, 'accounts/1.sqlite');
+
+function assertTimedOut({ status, headers, body }: RawAnswer): void {
+	assert.equal(status, 504);
+	assert.equal(body, timedOut);
+	assert.equal(headers.get('content-type'), 'application/json; charset=utf-8');
+	assert.match(headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
+	assert.match(headers.get('ratelimit-policy') ?? '', /^"rate";q=\d+;w=1, "quota";q=\d+;w=\d+$/);
+	assert.equal(headers.get('x-events-stored'), null);
+}
+
+async function assertFetchTimedOut(answer: Response): Promise<void> {
+	assertTimedOut({ status: answer.status, headers: answer.headers, body: await answer.text() });
+}
+
+/** Uploads the tid `after` to the same account, then tells what is stored: all that came before is decided by then. */
+async function storedInTheEnd(service: TestService): Promise<string[]> {
+	const answer = await service.upload({ aid: service.aid, data: [event({ tid: 'after' })] });
+	assert.equal(answer.status, 201);
+	return (await service.stored()).map(({ tid }) => tid);
+}
+
+test('a body that comes too slowly; what of it comes later is not stored', async (t) => {
+	const service = await startService(t, { plan: { timeoutMs: 300 } });
+	const body = JSON.stringify({ aid: service.aid, data: [event()] });
+	const connection = await connectTo(t, service.url);
+	const startedAt = performance.now();
+	connection.send(uploadHead({ 'x-api-key': service.key, 'content-length': body.length }), body.slice(0, -1));
+	assertTimedOut(await connection.answer());
+	const elapsedMs = performance.now() - startedAt;
+	assert.ok(elapsedMs > 290 && elapsedMs < 1300, `answered after ${elapsedMs} ms`);
+	connection.send(body.slice(-1));
+	assert.deepEqual(await storedInTheEnd(service), ['after']);
+});
+
+test('a body that never comes after "100 Continue"', async (t) => {
+	const service = await startService(t, { plan: { timeoutMs: 200 } });
+	const connection = await connectTo(t, service.url);
+	connection.send(uploadHead({ 'x-api-key': service.key, 'content-length': 100, expect: '100-continue' }));
+	assert.equal((await connection.answer()).status, 100);
+	assertTimedOut(await connection.answer());
+});
+
+test('a body that trickles in for ever is cut off', async (t) => {
+	const service = await startService(t, { plan: { timeoutMs: 200 } });
+	const connection = await connectTo(t, service.url);
+	connection.send(uploadHead({ 'x-api-key': service.key, 'content-length': 100_000 }));
+	const trickle = setInterval(() => connection.send(' '), 20);
+	t.after(() => clearInterval(trickle));
+	assertTimedOut(await connection.answer());
+	await connection.closed;
+});
+
+test('a body that is refused after its time is up gets no second answer', async (t) => {
+	const service = await startService(t, { plan: { timeoutMs: 200 } });
+	const connection = await connectTo(t, service.url);
+	connection.send(uploadHead({ 'x-api-key': service.key, 'transfer-encoding': 'chunked' }));
+	assertTimedOut(await connection.answer());
+	connection.send('1\r\n{\r\n0\r\n\r\n');
+	// The next answer on this connection is that of the next request.
+	const body = JSON.stringify({ aid: service.aid, data: [event()] });
+	connection.send(uploadHead({ 'x-api-key': service.key, 'content-length': body.length }), body);
+	assert.equal((await connection.answer()).status, 201);
+});
+
+test('a store that is stuck; when it goes on, nothing of the expired request is stored', async (t) => {
+	const service = await startService(t, { plan: { timeoutMs: 300 } });
+	await using lock = await lockDatabase(accountFile(service));
+	const startedAt = performance.now();
+	const answers = await Promise.all(
+		Array.from({ length: 20 }, (_, index) =>
+			service.upload({ aid: service.aid, data: [event()], simulate: index % 2 === 0 }),
+		),
+	);
+	const elapsedMs = performance.now() - startedAt;
+	assert.ok(elapsedMs > 290 && elapsedMs < 1500, `answered after ${elapsedMs} ms`);
+	for (const answer of answers) await assertFetchTimedOut(answer);
+	await lock.release();
+	assert.deepEqual(await storedInTheEnd(service), ['after']);
+});
+
+test('a store that is stuck before the first upload of a key: other accounts are not delayed', async (t) => {
+	const service = await startService(t, { plan: { timeoutMs: 1000 } });
+	const other = await addClient(service.store, { client: 'globex', plan: { timeoutMs: 500 } });
+	await service.server.directory.refresh();
+	await using lock = await lockDatabase(accountFile(service));
+	const stuck = service.upload({ aid: service.aid, data: [event()] });
+	let uploads = 0;
+	let isStuck = true;
+	const others = (async () => {
+		while (isStuck) {
+			const answer = await service.upload({ aid: other.aid, data: [event()] }, { 'x-api-key': other.key });
+			// Its own timeout is half of how long the other account is stuck.
+			assert.equal(answer.status, 201);
+			uploads++;
+			await sleep(10);
+		}
+	})();
+	await assertFetchTimedOut(await stuck);
+	isStuck = false;
+	await others;
+	assert.equal((await service.stored(other.aid)).length, uploads);
+	assert.ok(uploads >= 2);
+	await lock.release();
+	assert.deepEqual(await storedInTheEnd(service), ['after']);
+});
+
+test('who has more time is stored when the store goes on, who had less is not', async (t) => {
+	const service = await startService(t, { plan: { timeoutMs: 200 } });
+	const plan = await service.store.control.plan('plan-of-acme');
+	await service.store.control.createPlan({ ...plan, name: 'patient', timeoutMs: 20_000 });
+	const patient = await service.store.control.issueKey('acme', 'patient');
+	await service.server.directory.refresh();
+	await using lock = await lockDatabase(accountFile(service));
+	const upload = (tid: string, headers = {}) =>
+		service.upload({ aid: service.aid, data: [event({ tid })] }, headers);
+	const [short, long] = [upload('short'), upload('long', { 'x-api-key': patient.key })];
+	await assertFetchTimedOut(await short);
+	await lock.release();
+	assert.equal((await long).status, 201);
+	assert.deepEqual(await storedInTheEnd(service), ['long', 'after']);
+});
+
+/** Makes storing the tid `slow` take about a second of computing, in the middle of a statement. */
+function slowDown(service: TestService): void {
+	const database = new DatabaseSync(accountFile(service));
+	database.exec(`CREATE TRIGGER slow BEFORE INSERT ON subscription_event WHEN NEW.tid = 'slow' BEGIN
+		SELECT count(*) FROM (
+			WITH RECURSIVE counter (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counter LIMIT 5000000) SELECT n FROM counter
+		);
+	END`);
+	database.close();
+}
+
+test('a statement that is slow: answered in time, undone when it ends', async (t) => {
+	const service = await startService(t, { plan: { timeoutMs: 250 } });
+	slowDown(service);
+	const startedAt = performance.now();
+	const answer = await service.upload({ aid: service.aid, data: [event(), event({ tid: 'slow' })] });
+	const elapsedMs = performance.now() - startedAt;
+	await assertFetchTimedOut(answer);
+	assert.ok(elapsedMs < 1000, `answered after ${elapsedMs} ms`);
+
+	// Others to the same account wait behind it, and are stored once there is time for them.
+	for (;;) {
+		const next = await service.upload({ aid: service.aid, data: [event({ tid: 'next' })] });
+		if (next.status === 201) break;
+		await assertFetchTimedOut(next);
+	}
+	assert.deepEqual(await storedInTheEnd(service), ['next', 'after']);
+});
+
+test('a quota that cannot be asked for in time', async (t) => {
+	const service = await startService(t, { plan: { timeoutMs: 300 } });
+	await using lock = await lockDatabase(join(service.folder, 'control.sqlite'));
+	const body = JSON.stringify({ aid: service.aid, data: [event()] });
+	const connection = await connectTo(t, service.url);
+	connection.send(
+		uploadHead({ 'x-api-key': service.key, 'content-length': body.length, expect: '100-continue' }),
+		body,
+	);
+	assertTimedOut(await connection.answer());
+	await lock.release();
+	assert.deepEqual(await storedInTheEnd(service), ['after']);
+});

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { assertMisused, assertRefused, caskade, caskadeJson, emptyInstallation } from '../process.ts';
+import { temporaryFolder } from '../support.ts';
+
+test('account create adds an account, and its client where there is none', async (t) => {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
+	const uk = (await caskadeJson(['account', 'create', 'c-a-acme-uk', '--client', 'acme', ...at])) as object;
+	const { createdAt, ...rest } = uk as { createdAt: string };
+	assert.ok(Math.abs(Date.parse(createdAt) - Date.now()) < 60_000);
+	assert.deepEqual(rest, { aid: 'c-a-acme-uk', client: 'acme', origins: [], disabledAt: null });
+	const us = await caskadeJson(['account', 'create', 'c-a-acme-us', '--client', 'acme', ...at]);
+	assert.deepEqual(await caskadeJson(['account', 'list', ...at]), [uk, us]);
+});
+
+test('account create keeps web origins', async (t) => {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
+	const origins = ['https://www.example.com', 'http://localhost:3000'];
+	const flags = origins.flatMap((origin) => ['--origin', origin]);
+	const account = await caskadeJson(['account', 'create', 'c-a-x', '--client', 'x', ...flags, ...at]);
+	assert.deepEqual((account as { origins: string[] }).origins, origins);
+	const wrong = ['https://www.example.com/', 'www.example.com', 'ftp://example.com', '*'];
+	const refused = wrong.map((origin) =>
+		caskade(['account', 'create', 'c-a-y', '--client', 'x', '--origin', origin, ...at]),
+	);
+	for (const ended of await Promise.all(refused)) assertMisused(ended, /must be a web origin/);
+});
+
+test('without --json it is text to read', async (t) => {
+	const at = await emptyInstallation(t);
+	assert.match(
+		(await caskade(['account', 'list', ...at])).stdout,
+		/^No accounts yet; 'caskade account create/,
+	);
+	assert.deepEqual(await caskadeJson(['account', 'list', ...at]), []);
+	const { stdout } = await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
+	assert.match(stdout, /^aid +c-a-x\nclient +x\norigins +-\ncreatedAt +\S+Z\ndisabledAt +-\n$/);
+	assert.match((await caskade(['account', 'list', ...at])).stdout, /^aid +client .*\nc-a-x +x +-.*\n$/);
+});
+
+test('an account that exists, or does not, is refused', async (t) => {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
+	await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
+	assertRefused(
+		await caskade(['account', 'create', 'c-a-x', '--client', 'y', ...at]),
+		/Account c-a-x exists already/,
+	);
+	assertRefused(await caskade(['account', 'disable', 'c-a-y', ...at]), /There is no account c-a-y/);
+	assert.equal(((await caskadeJson(['account', 'list', ...at])) as unknown[]).length, 1);
+});
+
+test('names that could mean something to a file system or a shell are refused, and nothing is made', async (t) => {
+	const folder = temporaryFolder(t);
+	const at = ['--database', `sqlite:${join(folder, 'data')}`];
+	const wrong = ['../c-a-x', 'c a x', '', '.c-a-x', 'c-a-\u00e4', `c${'x'.repeat(64)}`];
+	const refused = wrong.map((aid) => caskade(['account', 'create', aid, '--client', 'x', ...at]));
+	for (const ended of await Promise.all(refused)) assertMisused(ended, /is invalid/);
+	assertMisused(await caskade(['account', 'create', 'c-a-x', '--client', 'a/b', ...at]), /is invalid/);
+	assertMisused(await caskade(['account', 'create', 'c-a-x', ...at]), /--client <name>' not specified/);
+	assert.deepEqual(readdirSync(folder), []);
+});
+
+test('account disable and enable', async (t) => {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
+	const disabledAt = async (action: string) =>
+		((await caskadeJson(['account', action, 'c-a-x', ...at])) as { disabledAt: string | null }).disabledAt;
+	await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
+	const since = await disabledAt('disable');
+	assert.match(String(since), /^\d{4}-.*Z$/);
+	assert.equal(await disabledAt('disable'), since);
+	assert.equal(await disabledAt('enable'), null);
+});
+
+test('of 8 commands that create the same account at once, one does', async (t) => {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
+	const commands = Array.from({ length: 8 }, () =>
+		caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]),
+	);
+	const ended = await Promise.all(commands);
+	assert.equal(ended.filter(({ code }) => code === 0).length, 1);
+	for (const refused of ended.filter(({ code }) => code !== 0)) assertRefused(refused, /exists already/);
+	assert.equal(((await caskadeJson(['account', 'list', ...at])) as unknown[]).length, 1);
+});

@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { copyStore } from '../../src/store/copy.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { assertRefused, caskade, caskadeJson, mainPath, ServeProcess, TestProcess } from '../process.ts';
+import { engines, openFor, storedEvents } from '../store/engines.ts';
+import { addClient, event, temporaryFolder } from '../support.ts';
+
+interface Source {
+	readonly store: Store;
+	readonly key: string;
+	readonly aids: readonly string[];
+}
+
+const oddTexts = ['plain', 'Ünïcödé 漢字 🚀', '"quotes" \'and\' \\', ' spaces ', '%_;--'];
+
+/** Two clients, an account that is disabled, a revoked key, a changed plan, usage, and so many events in two accounts. */
+async function fill(store: Store, eventsPerAccount: number): Promise<Source> {
+	const { key, keyId, aid } = await addClient(store);
+	const other = await addClient(store, { client: 'other' });
+	await store.control.createAccount({ aid: 'c-a-empty', client: 'acme', origins: ['https://x.test'] }, (id) =>
+		store.createAccountDatabase(id),
+	);
+	await store.control.setAccountDisabled('c-a-empty', true);
+	await store.control.revokeKey(other.keyId);
+	await store.control.updatePlan({ ...(await store.control.plan('standard')), ratePerSecond: 0.5 });
+	await recordUsage(store, keyId);
+	for (const account of await store.control.accounts())
+		if (account.aid !== 'c-a-empty') await addEvents(store, account.id, eventsPerAccount);
+	return { store, key, aids: [aid, other.aid, 'c-a-empty'] };
+}
+
+async function recordUsage(store: Store, keyId: string): Promise<void> {
+	const writer = await store.startWriting({
+		onCommit() {},
+		onTrouble: (_, reason) => assert.fail(reason),
+		onDeath: (error) => assert.fail(error),
+	});
+	const month = new Date().toISOString().slice(0, 7);
+	await writer.leaseQuota(keyId, month, await store.control.plan('plan-of-acme'));
+	await writer.recordUsage([{ keyId, month, used: 17, returned: 58 }]);
+	await writer.stop();
+}
+
+/** With gaps in their numbers, as duplicates leave on PostgreSQL. */
+async function addEvents(store: Store, accountId: number, count: number): Promise<void> {
+	const importer = await store.importer();
+	for (let from = 0; from < count; from += 5000) {
+		const rows = Array.from({ length: Math.min(5000, count - from) }, (_, index) => {
+			const n = from + index + 1;
+			return {
+				...{
+					id: n * 3,
+					tid: `T-${n}`,
+					subid: `S-${n % 7}`,
+					evt: 'newsletter',
+					received_at: 1_790_000_000_000 + n,
+				},
+				cid: n % 3 === 0 ? null : (oddTexts[n % 5] as string),
+				rvn: n % 10 === 0 ? -n : n === 1 ? Number.MAX_SAFE_INTEGER : n,
+			};
+		});
+		await importer.addEvents(accountId, rows);
+	}
+	await importer.close();
+}
+
+async function assertSame(source: Store, target: Store): Promise<void> {
+	const sorted = (content: Awaited<ReturnType<Store['control']['content']>>) =>
+		Object.values(content).map((rows) =>
+			rows.map((row) => JSON.stringify(Object.entries(row).sort())).sort(),
+		);
+	assert.deepEqual(sorted(await target.control.content()), sorted(await source.control.content()));
+	assert.deepEqual(await target.control.usage(), await source.control.usage());
+	for (const { id } of await source.control.accounts())
+		assert.deepEqual(await storedEvents(target, id), await storedEvents(source, id));
+}
+
+async function freshPlaces(t: TestContext, from: number, to: number): Promise<[string, string]> {
+	return [(await engines[from]?.freshAddress(t)) as string, (await engines[to]?.freshAddress(t)) as string];
+}
+
+for (const [from, to] of [
+	[0, 0],
+	[0, 1],
+	[1, 0],
+	[1, 1],
+] as const)
+	test(`copy takes everything from ${engines[from]?.name} to ${engines[to]?.name}, and a server goes on there`, async (t) => {
+		const [source, target] = await freshPlaces(t, from, to);
+		const { store, key, aids } = await fill(await openFor(t, source), 12_001);
+		const report = (await caskadeJson(['copy', '--from', source, '--to', target])) as {
+			accounts: { aid: string; events: number; copied: number; sha256: string }[];
+		};
+		assert.deepEqual(
+			report.accounts.map(({ aid, events, copied }) => [aid, events, copied]),
+			aids.map((aid) => (aid === 'c-a-empty' ? [aid, 0, 0] : [aid, 12_001, 12_001])),
+		);
+		assert.deepEqual(
+			{ ...report, accounts: 0 },
+			{ resumed: false, clients: 2, plans: 3, keys: 2, accounts: 0, events: 24_002 },
+		);
+		const copy = await openFor(t, target);
+		await assertSame(store, copy);
+
+		await using server = await ServeProcess.start(['--database', target]);
+		const again = await server.upload(key, { aid: aids[0], data: [event(), { ...event(), tid: 'T-5' }] });
+		assert.deepEqual([again.status, again.headers.get('x-events-duplicate')], [201, '1']);
+		const account = await copy.control.account(aids[0] as string);
+		const stored = await storedEvents(copy, account.id);
+		assert.equal(stored.length, 12_002);
+		assert.notEqual(stored.at(-1)?.tid, 'T-12001', 'new events come after those that were copied');
+		const added = await copy.control.createAccount({ aid: 'c-a-new', client: 'new', origins: [] }, (id) =>
+			copy.createAccountDatabase(id),
+		);
+		assert.equal(added.id, 4);
+	});
+
+for (const to of [0, 1])
+	test(`a copy to ${engines[to]?.name} that is killed goes on where it was, and nothing is doubled`, async (t) => {
+		const [source, target] = await freshPlaces(t, 0, to);
+		const { store } = await fill(await openFor(t, source), 60_000);
+		const command = ['copy', '--from', source, '--to', target];
+		await killHalfWay(command, target);
+		const half = await openStore(target);
+		assert.equal(await half.control.hasClients(), false, 'nobody is let in to half a copy');
+		await half.close();
+
+		const report = (await caskadeJson(command)) as {
+			resumed: boolean;
+			events: number;
+			accounts: { copied: number }[];
+		};
+		assert.equal(report.resumed, true);
+		const copied = report.accounts.reduce((sum, account) => sum + account.copied, 0);
+		assert.ok(copied > 0 && copied < 120_000, `${copied} copied by the second run`);
+		assert.equal(report.events, 120_000);
+		await assertSame(store, await openFor(t, target));
+		assertRefused(await caskade(command), /not empty/);
+	});
+
+/** Kills a copy when some of its events have arrived. */
+async function killHalfWay(command: readonly string[], target: string): Promise<void> {
+	await using copying = new TestProcess(process.execPath, [mainPath, ...command]);
+	const file = join(target.replace('sqlite:', ''), 'accounts', '1.sqlite');
+	const hasBegun = async () => {
+		if (target.startsWith('sqlite:')) return existsSync(file) && (await eventsIn(target)) > 5000;
+		return (await eventsIn(target)) > 5000;
+	};
+	while (!(await hasBegun())) assert.equal(copying.child.exitCode, null, 'the copy was not caught half-way');
+	await copying.kill();
+}
+
+async function eventsIn(address: string): Promise<number> {
+	const store = await openStore(address);
+	try {
+		return await store.read(1, (reader) => reader.countSubscriptionEvents());
+	} catch {
+		return 0;
+	} finally {
+		await store.close();
+	}
+}
+
+test('a copy is refused while a server runs on the data folder, and keeps servers away', async (t) => {
+	const [source, target] = await freshPlaces(t, 0, 0);
+	const store = await openFor(t, source);
+	await addClient(store);
+	await using _ = await ServeProcess.start(['--database', source]);
+	assertRefused(
+		await caskade(['copy', '--from', source, '--to', target]),
+		/A server runs on the data folder .*; stop it first, since what arrives meanwhile would not be copied/,
+	);
+	const free = await openFor(t, target);
+	const letServersIn = free.keepServersAway();
+	assertRefused(
+		await caskade(['serve', '--port', '0', '--database', target]),
+		/Another 'caskade serve' runs/,
+	);
+	letServersIn();
+});
+
+test('a copy goes to an empty place only, and from a place that has something', async (t) => {
+	const [source, target] = await freshPlaces(t, 0, 0);
+	assertRefused(await caskade(['copy', '--from', source, '--to', target]), /nothing to copy/);
+	assertRefused(await caskade(['copy', '--from', source, '--to', source]), /same place/);
+	await addClient(await openFor(t, source));
+	await addClient(await openFor(t, target), { client: 'somebody' });
+	assertRefused(await caskade(['copy', '--from', source, '--to', target]), /not empty/);
+	const under = `sqlite:${temporaryFolder(t)}`;
+	const importer = await (await openFor(t, under)).importer();
+	await importer.begin('another source', []);
+	await importer.close();
+	assertRefused(
+		await caskade(['copy', '--from', source, '--to', under]),
+		/copy of another source is under way/,
+	);
+});
+
+test('what differs after a copy is found', async (t) => {
+	const [source, target] = await freshPlaces(t, 0, 1);
+	const { store } = await fill(await openFor(t, source), 12_000);
+	const copy = await openFor(t, target);
+	const interrupted = copyStore(store, copy, ({ events }) => {
+		if (events > 0) throw new Error('interrupted');
+	});
+	await assert.rejects(interrupted, /interrupted/);
+	const importer = await copy.importer();
+	// As if an earlier attempt had left a gap behind it.
+	const row = {
+		id: 30_000,
+		tid: 'T-10000',
+		subid: 'S',
+		cid: null,
+		evt: 'newsletter',
+		rvn: 1,
+		received_at: 1,
+	};
+	await importer.addEvents(1, [row]);
+	await importer.close();
+	const { code, stderr } = await caskade(['copy', '--from', source, '--to', target]);
+	assert.match(stderr, /The copy of account c-a-acme-uk .* differs from the source; .*copy again\.\n$/);
+	assert.equal(code, 1);
+	assert.equal(await copy.control.hasClients(), false);
+});
+
+test('events that no account names are not written over', async (t) => {
+	const [source, target] = await freshPlaces(t, 0, 1);
+	await fill(await openFor(t, source), 10);
+	const store = await openFor(t, target);
+	await store.createAccountDatabase(1);
+	await addEvents(store, 1, 1);
+	const command = ['copy', '--from', source, '--to', target];
+	for (let attempt = 0; attempt < 2; attempt++)
+		assertRefused(await caskade(command), /not empty: it has subscription events/);
+});
+
+test('without --json a copy says how far it is, and what it has done', async (t) => {
+	const [source, target] = await freshPlaces(t, 0, 0);
+	await fill(await openFor(t, source), 7000);
+	const { stdout, stderr, code } = await caskade(['copy', '--from', source, '--to', target]);
+	assert.equal(code, 0);
+	assert.match(stderr, /^copy c-a-acme-uk: 0 of 14,000 events\n/);
+	assert.match(stderr, /^verify c-a-other-uk: 14,000 of 14,000 events, [\d,]+\/s$/m);
+	assert.match(
+		stdout,
+		/Everything is copied and compared: 2 clients, 3 accounts, 3 plans, 2 keys, 14000 events\.\n$/,
+	);
+});

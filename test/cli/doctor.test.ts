@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { closeSync, existsSync, openSync, rmSync, truncateSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import type { Finding } from '../../src/store/store.ts';
+import { assertRefused, caskade, type Ended, emptyInstallation, ServeProcess } from '../process.ts';
+import { temporaryFolder } from '../support.ts';
+
+/** A sound folder with two accounts and a key. */
+async function soundFolder(t: TestContext) {
+	const folder = temporaryFolder(t);
+	const at = ['--database', `sqlite:${folder}`];
+	for (const aid of ['c-a-x', 'c-a-y']) await caskade(['account', 'create', aid, '--client', 'x', ...at]);
+	await caskade(['key', 'issue', '--client', 'x', ...at]);
+	return { folder, at, account: (id: number) => join(folder, 'accounts', `${id}.sqlite`) };
+}
+
+/** What needs care, by the name of its check. */
+function careOf(ended: Ended): Record<string, string> {
+	assert.equal(ended.stderr, '');
+	const findings = JSON.parse(ended.stdout) as Finding[];
+	assert.equal(ended.code, findings.every(({ ok }) => ok) ? 0 : 1);
+	return Object.fromEntries(findings.filter(({ ok }) => !ok).map(({ check, detail }) => [check, detail]));
+}
+
+test('doctor finds a sound folder sound, and says what it looked at', async (t) => {
+	const { at } = await soundFolder(t);
+	const ended = await caskade(['doctor', ...at]);
+	assert.equal(ended.code, 0);
+	assert.deepEqual(
+		ended.stdout.split('\n').map((line) => line.split(':')[0]),
+		[
+			'ok    disk space',
+			'ok    server',
+			'ok    control database',
+			'ok    account c-a-x',
+			'ok    account c-a-y',
+			'ok    keys',
+			'',
+		],
+	);
+	assert.match(ended.stdout, /server: no server runs on this data folder/);
+	await using _ = await ServeProcess.start(at);
+	assert.match((await caskade(['doctor', ...at])).stdout, /server: a server runs on this data folder/);
+});
+
+test('doctor finds that nobody can upload', async (t) => {
+	const at = await emptyInstallation(t);
+	const care = careOf(await caskade(['doctor', '--json', ...at]));
+	assert.deepEqual(Object.keys(care), ['keys']);
+	assert.match(care.keys as string, /'caskade key issue' makes one/);
+});
+
+test('doctor finds a missing file, and goes on', async (t) => {
+	const { at, account } = await soundFolder(t);
+	rmSync(account(1));
+	assert.deepEqual(careOf(await caskade(['doctor', '--json', ...at])), {
+		'account c-a-x': 'its file is missing: restore a backup',
+	});
+});
+
+test('doctor finds damage, wherever in a file it is, and goes on', async (t) => {
+	const damages: ((path: string) => void)[] = [
+		(path) => truncateSync(path, 5000),
+		(path) => {
+			const file = openSync(path, 'r+');
+			writeSync(file, 'not a database', 0);
+			closeSync(file);
+		},
+		(path) => {
+			const file = openSync(path, 'r+');
+			writeSync(file, Buffer.alloc(4096, 0xff), 0, 4096, 4096);
+			closeSync(file);
+		},
+	];
+	const { at, account } = await soundFolder(t);
+	await Promise.all([1, 2].map(async (id) => new DatabaseSync(account(id)).close()));
+	for (const damage of damages) {
+		damage(account(1));
+		const care = careOf(await caskade(['doctor', '--json', ...at]));
+		assert.deepEqual(Object.keys(care), ['account c-a-x']);
+		assert.match(care['account c-a-x'] as string, /^damaged \(.+\): restore a backup/);
+	}
+});
+
+test('doctor finds a schema that is newer or older than its own', async (t) => {
+	const { at, account } = await soundFolder(t);
+	const setVersion = (version: number) => {
+		const database = new DatabaseSync(account(1));
+		database.exec(`PRAGMA user_version = ${version}`);
+		database.close();
+	};
+	setVersion(99);
+	assert.match(
+		careOf(await caskade(['doctor', '--json', ...at]))['account c-a-x'] as string,
+		/schema 99 is newer than this Caskade/,
+	);
+	setVersion(0);
+	const ended = await caskade(['doctor', ...at]);
+	assert.match(ended.stdout, /ok +account c-a-x: .* waits: 'caskade migrate'/);
+	assert.equal(ended.code, 0);
+});
+
+test('a data folder that is not there may be mistyped: it is refused, and not made', async (t) => {
+	const folder = join(temporaryFolder(t), 'dat');
+	const at = ['--database', `sqlite:${folder}`];
+	for (const command of [
+		['doctor'],
+		['usage'],
+		['key', 'list'],
+		['account', 'list'],
+		['events', 'c-a-x'],
+		['backup', `${folder}-copy`],
+	]) {
+		assertRefused(await caskade([...command, ...at]), /There is no data in .*dat; /);
+		assert.equal(existsSync(folder), false, command.join(' '));
+	}
+});

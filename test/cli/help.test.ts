@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { assertMisused, caskade } from '../process.ts';
+
+/** Every command, with words that its help must have. */
+const commands: Readonly<Record<string, RegExp>> = {
+	'': /subscription events.*To let a client upload/,
+	serve: /Run the service until SIGTERM or SIGINT/,
+	account: /what clients upload to/,
+	'account create': /Add an account/,
+	'account list': /list accounts/,
+	'account disable': /refuse uploads/,
+	'account enable': /accept uploads/,
+	plan: /limits that keys are tied to/,
+	'plan create': /Add a plan/,
+	'plan update': /Change a plan/,
+	'plan list': /list plans/,
+	key: /API keys/,
+	'key issue': /Issue a key/,
+	'key list': /list keys/,
+	'key revoke': /Refuse a key/,
+	usage: /use of this month's quota/,
+	events: /stored subscription events/,
+	backup: /To restore/,
+	copy: /Copy clients, accounts, plans, keys, usage and all events/,
+	migrate: /newest schema/,
+	doctor: /everything that can be wrong/,
+};
+
+test('the help of every command says what it does, and names the twin of every flag', async () => {
+	const helps = Object.keys(commands).map((name) => caskade([...name.split(' ').filter(Boolean), '--help']));
+	for (const [index, { code, stdout, stderr }] of (await Promise.all(helps)).entries()) {
+		const [name, words] = Object.entries(commands)[index] as [string, RegExp];
+		assert.equal(code, 0, name);
+		assert.equal(stderr, '', name);
+		const text = stdout.replace(/\s+/g, ' ');
+		// What follows the line of usage, so that a name of a flag does not pass for a description.
+		assert.match(
+			text.slice(text.indexOf(' ', 'Usage: caskade'.length)).split(' Options: ')[0] as string,
+			words,
+			name,
+		);
+		for (const flag of stdout.match(/(?<=^ +(?:-\w, )?--)[a-z-]+/gm) ?? []) {
+			if (flag === 'help' || flag === 'version') continue;
+			assert.ok(
+				text.includes(`env: CASKADE_${flag.toUpperCase().replaceAll('-', '_')})`),
+				`${name} --${flag}`,
+			);
+		}
+	}
+});
+
+test('no command is missing from this file', async () => {
+	const listed = async (command: readonly string[]) => {
+		const { stdout } = await caskade([...command, '--help']);
+		const names = [...(stdout.split('Commands:\n')[1] ?? '').matchAll(/^ {2}([a-z]+)/gm)].map(
+			(match) => match[1],
+		);
+		return names.filter((name) => name !== 'help');
+	};
+	const first = await listed([]);
+	const second = await Promise.all(
+		first.map(async (name) => (await listed([name as string])).map((sub) => `${name} ${sub}`)),
+	);
+	assert.deepEqual(['', ...first, ...second.flat()].sort(), Object.keys(commands).sort());
+});
+
+test('--version is the version of the package', async () => {
+	const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
+	assert.equal((await caskade(['--version'])).stdout, `${version}\n`);
+});
+
+test('what is not understood is an error, and no help on standard output', async () => {
+	assertMisused(await caskade(['nonsense']), /unknown command 'nonsense'/);
+	assertMisused(await caskade(['usage', '--nonsense']), /unknown option '--nonsense'/);
+	assertMisused(await caskade(['backup']), /missing required argument 'dir'/);
+	const bare = await caskade([]);
+	assert.deepEqual({ code: bare.code, stdout: bare.stdout }, { code: 1, stdout: '' });
+	assert.match(bare.stderr, /^Usage: caskade/);
+});

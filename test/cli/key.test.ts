@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { assertRefused, caskade, caskadeJson, ServeProcess } from '../process.ts';
+import { event, temporaryFolder } from '../support.ts';
+
+interface Issued {
+	id: string;
+	key: string;
+	client: string;
+	plan: string;
+}
+
+const issue = async (at: readonly string[], flags: readonly string[] = []) =>
+	(await caskadeJson(['key', 'issue', '--client', 'acme', ...flags, ...at])) as Issued;
+
+/** Whether any file of a folder has these bytes anywhere. */
+const holds = (folder: string, text: string) =>
+	readdirSync(folder, { recursive: true, withFileTypes: true })
+		.filter((entry) => entry.isFile())
+		.some((entry) => readFileSync(join(entry.parentPath, entry.name)).includes(text));
+
+test('key issue gives a new key on the standard plan, or on the one that is named', async (t) => {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
+	await caskade(['account', 'create', 'c-a-acme-uk', '--client', 'acme', ...at]);
+	await caskade(['plan', 'create', 'large', ...at]);
+	const first = await issue(at);
+	assert.deepEqual(Object.keys(first), ['id', 'key', 'client', 'plan']);
+	assert.match(first.key, /^caskade_key_[\w-]{43}$/);
+	assert.equal(first.plan, 'standard');
+	const second = await issue(at, ['--plan', 'large']);
+	assert.equal(second.plan, 'large');
+	assert.notEqual(second.key, first.key);
+	assertRefused(await caskade(['key', 'issue', '--client', 'other', ...at]), /There is no client other/);
+	assertRefused(
+		await caskade(['key', 'issue', '--client', 'acme', '--plan', 'none', ...at]),
+		/There is no plan none/,
+	);
+});
+
+test('a key is shown once: it is in no listing, no log, and no byte of the data folder', async (t) => {
+	const folder = temporaryFolder(t);
+	const at = ['--database', `sqlite:${folder}`];
+	await caskade(['account', 'create', 'c-a-acme-uk', '--client', 'acme', ...at]);
+	const { id, key } = await issue(at);
+	const secret = key.replace('caskade_key_', '');
+	const shown = await caskade(['key', 'issue', '--client', 'acme', ...at]);
+	assert.match(
+		shown.stdout,
+		/\nkey +caskade_key_\S+\n(.+\n)+Keep the key now; it cannot be shown again\.\n$/,
+	);
+
+	const server = await ServeProcess.start(['--log-level', 'debug', ...at]);
+	await using _ = server;
+	assert.equal((await server.upload(key, { aid: 'c-a-acme-uk', data: [event()] })).status, 201);
+	assert.ok(holds(folder, id), 'what is stored is found');
+	assert.equal(holds(folder, secret), false);
+	assert.equal((await server.kill('SIGTERM')).code, 0);
+	assert.equal(holds(folder, secret), false);
+	assert.equal(`${server.stdout}${server.stderr}`.includes(secret), false);
+	for (const args of [['key', 'list'], ['usage']])
+		assert.equal((await caskade([...args, ...at])).stdout.includes(secret), false);
+});
+
+test('key list tells of every key; key revoke is for ever', async (t) => {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
+	await caskade(['account', 'create', 'c-a-acme-uk', '--client', 'acme', ...at]);
+	assert.match((await caskade(['key', 'list', ...at])).stdout, /^No keys yet/);
+	const { id } = await issue(at);
+	const other = await issue(at);
+	const revoked = (await caskadeJson(['key', 'revoke', id, ...at])) as { revokedAt: string };
+	assert.match(revoked.revokedAt, /^\d{4}-.*Z$/);
+	assert.deepEqual(await caskadeJson(['key', 'revoke', id, ...at]), revoked);
+	const keys = (await caskadeJson(['key', 'list', ...at])) as { id: string; revokedAt: string | null }[];
+	assert.deepEqual(
+		new Map(keys.map((key) => [key.id, key.revokedAt])),
+		new Map([
+			[id, revoked.revokedAt],
+			[other.id, null],
+		]),
+	);
+	assertRefused(await caskade(['key', 'revoke', 'k_none', ...at]), /There is no key k_none/);
+});

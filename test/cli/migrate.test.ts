@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { assertRefused, caskade, caskadeJson } from '../process.ts';
+import { temporaryFolder } from '../support.ts';
+
+/** What a release before the first migration would have left: the account's file has no schema yet. */
+function forgetSchema(path: string): void {
+	const database = new DatabaseSync(path);
+	database.exec('DROP TABLE subscription_event; PRAGMA user_version = 0');
+	database.close();
+}
+
+test('migrate brings every database to the newest schema, once', async (t) => {
+	const folder = temporaryFolder(t);
+	const at = ['--database', `sqlite:${folder}`];
+	await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
+	await caskade(['account', 'create', 'c-a-y', '--client', 'x', ...at]);
+	forgetSchema(join(folder, 'accounts', '2.sqlite'));
+	assert.deepEqual(await caskadeJson(['migrate', ...at]), [
+		{ database: 'c-a-x', migrations: 0 },
+		{ database: 'c-a-y', migrations: 1 },
+	]);
+	assert.deepEqual(await caskadeJson(['migrate', ...at]), [
+		{ database: 'c-a-x', migrations: 0 },
+		{ database: 'c-a-y', migrations: 0 },
+	]);
+	assert.equal((await caskade(['migrate', ...at])).stdout, 'Every database has the newest schema.\n');
+});
+
+test('a database of a newer Caskade is refused by every command, with what to do', async (t) => {
+	const folder = temporaryFolder(t);
+	const at = ['--database', `sqlite:${folder}`];
+	await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
+	const newer = (path: string, version: number) => {
+		const database = new DatabaseSync(join(folder, path));
+		database.exec(`PRAGMA user_version = ${version}`);
+		database.close();
+	};
+	const refusal = /has schema 99, this Caskade knows schema 1: it was last used by a newer Caskade/;
+	newer('accounts/1.sqlite', 99);
+	for (const args of [['migrate'], ['events', 'c-a-x'], ['serve', '--port', '0']])
+		assertRefused(await caskade([...args, ...at]), refusal);
+	newer('accounts/1.sqlite', 1);
+	newer('control.sqlite', 99);
+	for (const args of [['migrate'], ['account', 'list'], ['serve', '--port', '0']])
+		assertRefused(await caskade([...args, ...at]), refusal);
+	newer('control.sqlite', 1);
+	assert.equal((await caskade(['migrate', ...at])).code, 0);
+});

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { KeyUsage } from '../../src/store/control.ts';
+import { openStore } from '../../src/store/open.ts';
+import {
+	assertRefused,
+	caskade,
+	caskadeJson,
+	emptyInstallation,
+	ServeProcess,
+	withinASecond,
+} from '../process.ts';
+import { addClient, event, temporaryFolder } from '../support.ts';
+
+test('usage shows exactly what a running server has admitted, within a second', async (t) => {
+	const address = `sqlite:${temporaryFolder(t)}`;
+	const at = ['--database', address];
+	const store = await openStore(address);
+	t.after(() => store.close());
+	const { aid, key, keyId } = await addClient(store, { plan: { quotaPerMonth: 1000 } });
+	await addClient(store, { client: 'other' });
+	await using server = await ServeProcess.start(at);
+
+	const statuses = await Promise.all([
+		...Array.from({ length: 12 }, () => server.upload(key, { aid, data: [event()] })),
+		...Array.from({ length: 3 }, () => server.upload(key, { aid, data: [event()], simulate: true })),
+		server.upload(key, { aid, data: [] }),
+		server.upload('unknown', { aid, data: [event()] }),
+	]);
+	assert.deepEqual(
+		statuses.map(({ status }) => status),
+		[...Array(12).fill(201), 200, 200, 200, 400, 403],
+	);
+	await withinASecond('the usage is told', async () => (await store.control.usage('acme'))[0]?.used === 16);
+
+	const [usage, ...others] = (await caskadeJson(['usage', '--client', 'acme', ...at])) as KeyUsage[];
+	assert.deepEqual(others, []);
+	const now = new Date();
+	assert.deepEqual(usage, {
+		key: keyId,
+		client: 'acme',
+		plan: 'plan-of-acme',
+		month: now.toISOString().slice(0, 7),
+		quota: 1000,
+		used: 16,
+		remaining: 984,
+		resetsAt: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString(),
+	});
+	const all = (await caskadeJson(['usage', ...at])) as KeyUsage[];
+	assert.deepEqual(
+		all.map(({ client, used }) => ({ client, used })),
+		[
+			{ client: 'acme', used: 16 },
+			{ client: 'other', used: 0 },
+		],
+	);
+	assert.match(
+		(await caskade(['usage', ...at])).stdout,
+		/^key +client +plan +month +quota +used +remaining +resetsAt\n/,
+	);
+
+	await server.kill('SIGTERM');
+	assert.equal(((await caskadeJson(['usage', ...at])) as KeyUsage[])[0]?.used, 16, 'and after a clean end');
+});
+
+test('usage of nobody', async (t) => {
+	const at = await emptyInstallation(t);
+	assert.deepEqual(await caskadeJson(['usage', ...at]), []);
+	assert.match((await caskade(['usage', ...at])).stdout, /^No keys yet/);
+	assertRefused(await caskade(['usage', '--client', 'nobody', ...at]), /There is no client nobody/);
+});

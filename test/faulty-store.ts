@@ -1,0 +1,81 @@
+import type { TestContext } from 'node:test';
+import type { FastifyInstance } from 'fastify';
+import { AccessDirectory } from '../src/access/directory.ts';
+import { QuotaCounter } from '../src/access/quota.ts';
+import { buildApp } from '../src/app.ts';
+import { Metrics } from '../src/metrics.ts';
+import { openStore } from '../src/store/open.ts';
+import type { ServingWriter } from '../src/store/store.ts';
+import { addClient, collectLog, temporaryFolder } from './support.ts';
+
+/** Answers like a store where nothing is ever the matter and nothing is ever stored. */
+const calmWriter: ServingWriter = {
+	storeSubscriptionEvents: async (_accountId, { events }) => ({
+		stored: events.length,
+		duplicate: 0,
+		conflicts: [],
+	}),
+	leaseQuota: async () => ({ granted: 100, leased: 100 }),
+	recordUsage: async () => {},
+	probe: async () => {},
+	queueDepth: 0,
+	stop: async () => {},
+};
+
+export interface TestApp {
+	readonly app: FastifyInstance;
+	readonly aid: string;
+	readonly key: string;
+	readonly logged: string[];
+	upload(body: unknown): Promise<{ status: number; headers: Headers; body: string }>;
+}
+
+/** The HTTP service, not listening, over a store whose trouble is made by the test. */
+export async function appOver(
+	t: TestContext,
+	trouble: Partial<ServingWriter>,
+	options: { isDraining?: () => boolean } = {},
+): Promise<TestApp> {
+	const store = await openStore(`sqlite:${temporaryFolder(t)}`);
+	const { aid, key } = await addClient(store);
+	const ignore = () => {};
+	const directory = await AccessDirectory.load(store.control, ignore);
+	const writer = { ...calmWriter, ...trouble };
+	const quota = new QuotaCounter(writer, Date.now, ignore);
+	const logged: string[] = [];
+	const app = await buildApp({
+		directory,
+		quota,
+		writer,
+		metrics: new Metrics(),
+		log: collectLog(logged),
+		now: Date.now,
+		isDraining: options.isDraining ?? (() => false),
+	});
+	t.after(async () => {
+		await app.close();
+		directory.stop();
+		await quota.stop();
+		await store.close();
+	});
+	return {
+		app,
+		aid,
+		key,
+		logged,
+		async upload(body) {
+			const answer = await app.inject({
+				method: 'POST',
+				url: '/subscription',
+				headers: { 'content-type': 'application/json', 'x-api-key': key },
+				payload: JSON.stringify(body),
+			});
+			const headers = Object.entries(answer.headers).map(([name, value]) => [name, String(value)]);
+			return {
+				status: answer.statusCode,
+				headers: new Headers(headers as [string, string][]),
+				body: answer.body,
+			};
+		},
+	};
+}

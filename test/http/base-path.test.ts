@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { ServeSettings } from '../../src/config.ts';
+import { startServer } from '../../src/server.ts';
+import { openStore } from '../../src/store/open.ts';
+import { assertMisused, caskade, ServeProcess } from '../process.ts';
+import { addClient, collectLog, event, temporaryFolder } from '../support.ts';
+
+async function startAt(t: TestContext, settings: Partial<ServeSettings>) {
+	const address = `sqlite:${temporaryFolder(t)}`;
+	const store = await openStore(address, settings);
+	const { aid, key } = await addClient(store);
+	const server = await startServer(
+		await openStore(address, settings),
+		{ host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1', ...settings },
+		collectLog([]),
+		(error) => {
+			throw error;
+		},
+	);
+	t.after(async () => {
+		await server.stop();
+		await store.close();
+	});
+	return { ...server, aid, key };
+}
+
+const serversOf = async (url: string, headers: Record<string, string> = {}) =>
+	((await (await fetch(`${url}/openapi.json`, { headers })).json()) as { servers: unknown }).servers;
+
+for (const [settings, prefix] of [
+	[{ basePath: '/events/v1' }, '/events/v1'],
+	[{ basePath: '/api', stage: 'staging' }, '/api/staging'],
+] as const)
+	test(`all operations are under ${prefix}, the base path before the stage`, async (t) => {
+		const { url, aid, key } = await startAt(t, settings);
+		const { origin, pathname } = new URL(url);
+		assert.equal(pathname, prefix);
+		const upload = (at: string) =>
+			fetch(`${at}/subscription`, {
+				method: 'POST',
+				headers: { 'x-api-key': key, 'content-type': 'application/json' },
+				body: JSON.stringify({ aid, data: [event()] }),
+			});
+		assert.equal((await upload(url)).status, 201);
+		assert.equal((await upload(origin)).status, 404);
+		const put = await fetch(`${url}/subscription`, { method: 'PUT' });
+		assert.deepEqual([put.status, put.headers.get('allow')], [405, 'POST']);
+		const options = await fetch(`${url}/subscription`, { method: 'OPTIONS' });
+		assert.equal(options.status, 403);
+	});
+
+test('the documents work from below a base path', async (t) => {
+	const { url } = await startAt(t, { basePath: '/api' });
+	const page = await (await fetch(`${url}/docs`)).text();
+	for (const [path] of page.matchAll(/(?<=(?:src|href)=")[^"]+/g))
+		assert.equal((await fetch(new URL(path, `${url}/docs`))).status, 200, path);
+	const script = await (await fetch(`${url}/docs/start.js`)).text();
+	const document = /(?<=url: ')[^']+/.exec(script)?.[0] ?? '';
+	const answer = await fetch(new URL(document, `${url}/docs`));
+	const { paths } = (await answer.json()) as { paths: object };
+	assert.deepEqual(Object.keys(paths), ['/subscription']);
+	assert.deepEqual(await serversOf(url), [{ url }]);
+});
+
+test('forwarded headers are believed behind a proxy only', async (t) => {
+	const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'api.example.com' };
+	const open = await startAt(t, {});
+	assert.deepEqual(await serversOf(open.url, forwarded), [{ url: open.url }]);
+	const behind = await startAt(t, { behindProxy: true, basePath: '/api' });
+	assert.deepEqual(await serversOf(behind.url, forwarded), [{ url: 'https://api.example.com/api' }]);
+	assert.deepEqual(await serversOf(behind.url), [{ url: behind.url }]);
+});
+
+test('a base path that is none is refused, and / stands for nothing', async (t) => {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
+	for (const path of ['', 'api', '/api/', '//api', '/..', '/a/../b', '/:id', '/a b', '/*', '/a?b'])
+		assertMisused(await caskade(['serve', `--base-path=${path}`, ...at]), /It must be a path as \/api/);
+	await using server = await ServeProcess.start(['--base-path', '/', ...at]);
+	assert.equal(new URL(server.url).pathname, '/');
+	assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
+});

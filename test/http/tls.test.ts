@@ -1,0 +1,377 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { type ClientHttp2Session, connect as connectHttp2, constants } from 'node:http2';
+import { connect as connectTcp } from 'node:net';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import type { UsagePlan } from '../../src/access/usage-plan.ts';
+import { selfSignedPair } from '../../src/http/self-signed.ts';
+import { type RunningServer, startServer } from '../../src/server.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { assertRefused, caskade, ServeProcess, TestProcess, withinASecond } from '../process.ts';
+import { addClient, collectLog, event, temporaryFolder } from '../support.ts';
+
+interface TlsService {
+	readonly server: RunningServer;
+	readonly store: Store;
+	readonly aid: string;
+	readonly key: string;
+	readonly logged: string[];
+	readonly certFile: string;
+	readonly keyFile: string;
+	stored(): Promise<string[]>;
+}
+
+/** A server that ends TLS itself, with a certificate in files. */
+async function startTls(t: TestContext, plan: Partial<UsagePlan> = {}): Promise<TlsService> {
+	const folder = temporaryFolder(t);
+	const address = `sqlite:${join(folder, 'data')}`;
+	const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
+	writePair(certFile, keyFile);
+	const store = await openStore(address);
+	const { aid, key } = await addClient(store, { plan });
+	const logged: string[] = [];
+	const server = await startServer(
+		await openStore(address),
+		{ host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1', tlsCert: certFile, tlsKey: keyFile },
+		collectLog(logged),
+		(error) => {
+			throw error;
+		},
+	);
+	t.after(async () => {
+		await server.stop();
+		await store.close();
+	});
+	return {
+		...{ server, store, aid, key, logged, certFile, keyFile },
+		async stored() {
+			const { id } = await store.control.account(aid);
+			const events = await store.read(id, (reader) => Array.fromAsync(reader.subscriptionEvents()));
+			return events.map(({ tid }) => tid);
+		},
+	};
+}
+
+function writePair(certFile: string, keyFile: string): void {
+	const { cert, key } = selfSignedPair();
+	writeFileSync(certFile, cert);
+	writeFileSync(keyFile, key);
+}
+
+/** What curl says of a request: the answers with their headers, as they came. */
+async function curl(args: readonly string[], input = ''): Promise<string> {
+	await using process = new TestProcess('curl', ['-sSik', '--max-time', '20', ...args]);
+	process.child.stdin?.end(input);
+	const { stdout, stderr, code } = await process.ended;
+	assert.equal(code, 0, stderr);
+	return stdout;
+}
+
+const uploadArgs = ({ server, key }: TlsService) => [
+	...['-H', `x-api-key: ${key}`, '-H', 'content-type: application/json', `${server.url}/subscription`],
+];
+
+/** An HTTP/2 connection of its own. */
+async function http2To(t: TestContext, { server }: TlsService): Promise<ClientHttp2Session> {
+	const session = connectHttp2(server.url, { rejectUnauthorized: false });
+	session.on('error', () => {});
+	t.after(() => session.destroy());
+	await once(session, 'connect');
+	return session;
+}
+
+interface Http2Answer {
+	readonly status: number;
+	readonly headers: Record<string, unknown>;
+	readonly body: string;
+}
+
+/** Begins an upload; `answer` is there when all of it is. */
+function beginUpload(
+	session: ClientHttp2Session,
+	key: string,
+	headers: Record<string, string | number> = {},
+) {
+	const stream = session.request({
+		':method': 'POST',
+		':path': '/subscription',
+		'x-api-key': key,
+		'content-type': 'application/json',
+		...headers,
+	});
+	stream.on('error', () => {});
+	const answer = (async (): Promise<Http2Answer> => {
+		const [received] = await once(stream, 'response');
+		let body = '';
+		stream.setEncoding('utf8').on('data', (text) => {
+			body += text;
+		});
+		await once(stream, 'end');
+		return { status: received[':status'], headers: received, body };
+	})();
+	return { stream, answer };
+}
+
+const versions = [
+	{ flag: '--http1.1', name: 'HTTP/1.1' },
+	{ flag: '--http2', name: 'HTTP/2' },
+] as const;
+
+for (const { flag, name } of versions) {
+	test(`${name}: an upload is stored, and a wrong key is refused`, async (t) => {
+		const service = await startTls(t);
+		const { tid } = event();
+		const body = JSON.stringify({ aid: service.aid, data: [event({ tid })] });
+		const answer = await curl([flag, ...uploadArgs(service), '-d', body]);
+		assert.match(answer, new RegExp(`^${name} 201 `));
+		assert.match(answer, /^x-request-id: [0-9a-f-]{36}\r$/m);
+		assert.deepEqual(await service.stored(), [tid]);
+		const refused = await curl([flag, ...uploadArgs({ ...service, key: 'wrong' }), '-d', body]);
+		assert.match(refused, /^HTTP\/[\d.]+ 403 /);
+		assert.match(refused, /\r\n\r\n\{"message":"Forbidden","validationErrors":null\}$/);
+	});
+
+	test(`${name}: a body is asked for with 100 Continue only when it is wanted`, async (t) => {
+		const service = await startTls(t);
+		const body = JSON.stringify({ aid: service.aid, data: [event()] });
+		const expect = ['-H', 'expect: 100-continue', '-d', body];
+		assert.match(
+			await curl([flag, ...uploadArgs(service), ...expect]),
+			/^HTTP\/[\d.]+ 100 .*\r\n\r\nHTTP\/[\d.]+ 201 /s,
+		);
+		assert.match(
+			await curl([flag, ...uploadArgs({ ...service, key: 'wrong' }), ...expect]),
+			/^HTTP\/[\d.]+ 403 /,
+		);
+	});
+
+	test(`${name}: a body that is too large gets its answer, with and without a content-length`, async (t) => {
+		const service = await startTls(t);
+		const large = 'x'.repeat(600_000);
+		const known = await curl([flag, ...uploadArgs(service), '-H', 'expect:', '--data-binary', '@-'], large);
+		assert.match(known, /HTTP\/[\d.]+ 413 /);
+		const chunked = [flag, ...uploadArgs(service), '-H', 'expect:', '-X', 'POST', '-T', '-'];
+		assert.match(await curl(chunked, large), /HTTP\/[\d.]+ 413 /);
+	});
+}
+
+test('HTTP/2: a body that does not arrive in time is answered with 504, and its connection goes on', async (t) => {
+	const service = await startTls(t, { timeoutMs: 300 });
+	const session = await http2To(t, service);
+	const slow = beginUpload(session, service.key);
+	slow.stream.write('{"aid":');
+	const late = await slow.answer;
+	assert.deepEqual([late.status, late.body], [504, '{"message":"Endpoint request timed out"}']);
+	await withinASecondOrTwo(() => slow.stream.closed || slow.stream.destroyed);
+	assert.equal(slow.stream.rstCode, constants.NGHTTP2_NO_ERROR);
+	const next = beginUpload(session, service.key);
+	next.stream.end(JSON.stringify({ aid: service.aid, data: [event({ tid: 'next' })] }));
+	assert.equal((await next.answer).status, 201);
+	assert.deepEqual(await service.stored(), ['next']);
+});
+
+test('HTTP/2: an upload that is broken off stores nothing and troubles nobody', async (t) => {
+	const service = await startTls(t);
+	const session = await http2To(t, service);
+	const body = JSON.stringify({ aid: service.aid, data: [event()] });
+	const broken = beginUpload(session, service.key, { 'content-length': body.length });
+	broken.answer.catch(() => {});
+	broken.stream.write(body.slice(0, -1));
+	await delay(100);
+	broken.stream.close(constants.NGHTTP2_CANCEL);
+	const next = beginUpload(session, service.key);
+	next.stream.end(JSON.stringify({ aid: service.aid, data: [event({ tid: 'next' })] }));
+	assert.equal((await next.answer).status, 201);
+	assert.deepEqual(await service.stored(), ['next']);
+	assert.equal(service.logged.filter((line) => /"level":"(error|fatal)"/.test(line)).length, 0);
+});
+
+test('HTTP/2: a stopping server answers what has arrived, and no idle connection keeps it', async (t) => {
+	const service = await startTls(t);
+	const [busy, idle] = [await http2To(t, service), await http2To(t, service)];
+	const mute = connectTcp(Number(new URL(service.server.url).port), '127.0.0.1');
+	t.after(() => mute.destroy());
+	const upload = beginUpload(busy, service.key, { expect: '100-continue' });
+	await once(upload.stream, 'continue');
+	const idleClosed = once(idle, 'close');
+	const stopped = service.server.stop();
+	await idleClosed;
+	upload.stream.end(JSON.stringify({ aid: service.aid, data: [event({ tid: 'in flight' })] }));
+	assert.equal((await upload.answer).status, 201);
+	mute.destroy();
+	await stopped;
+	assert.deepEqual(await service.stored(), ['in flight']);
+});
+
+test('neither a body that never comes nor a handshake that never ends keeps a stopping server', async (t) => {
+	const service = await startTls(t, { timeoutMs: 300 });
+	const session = await http2To(t, service);
+	const upload = beginUpload(session, service.key, { expect: '100-continue' });
+	await once(upload.stream, 'continue');
+	const mute = connectTcp(Number(new URL(service.server.url).port), '127.0.0.1');
+	mute.on('error', () => {});
+	await once(mute, 'connect');
+	const began = performance.now();
+	const answer = upload.answer;
+	await service.server.stop();
+	assert.equal((await answer).status, 504);
+	assert.ok(performance.now() - began < 3000);
+});
+
+/** A connection by TLS, as a client keeps it open. */
+async function tlsTo(t: TestContext, { server }: TlsService): Promise<TLSSocket> {
+	const { port } = new URL(server.url);
+	const socket = connectTls({ host: '127.0.0.1', port: Number(port), rejectUnauthorized: false });
+	t.after(() => socket.destroy());
+	await once(socket, 'secureConnect');
+	return socket;
+}
+
+async function fingerprint(t: TestContext, service: TlsService): Promise<string> {
+	const socket = await tlsTo(t, service);
+	const { fingerprint256 } = socket.getPeerCertificate();
+	socket.destroy();
+	return fingerprint256;
+}
+
+async function withinASecondOrTwo(holds: () => boolean | Promise<boolean>): Promise<void> {
+	const began = performance.now();
+	while (!(await holds())) {
+		assert.ok(performance.now() - began < 3500, 'not in time');
+		await delay(50);
+	}
+}
+
+async function getOver(socket: TLSSocket): Promise<string> {
+	socket.write('GET /healthz HTTP/1.1\r\nhost: caskade.test\r\n\r\n');
+	return String((await once(socket, 'data'))[0]).split('\r\n', 1)[0] as string;
+}
+
+test('a new certificate is taken up while connections stay open', async (t) => {
+	const service = await startTls(t);
+	const [kept, session] = [await tlsTo(t, service), await http2To(t, service)];
+	assert.equal(await getOver(kept), 'HTTP/1.1 200 OK');
+	const before = await fingerprint(t, service);
+	writePair(service.certFile, service.keyFile);
+	await withinASecondOrTwo(async () => (await fingerprint(t, service)) !== before);
+	assert.ok(service.logged.some((line) => line.includes('"certificate reloaded"')));
+	assert.equal(await getOver(kept), 'HTTP/1.1 200 OK');
+	const upload = beginUpload(session, service.key);
+	upload.stream.end(JSON.stringify({ aid: service.aid, data: [event()] }));
+	assert.equal((await upload.answer).status, 201);
+	// The new one serves both versions, and no older TLS than the first.
+	for (const { flag } of versions) await curl([flag, `${service.server.url}/healthz`]);
+	await assertTls11Refused(service);
+});
+
+test('a pair that does not fit, or is gone, is logged once, and the old one stays', async (t) => {
+	const service = await startTls(t);
+	const before = await fingerprint(t, service);
+	writeFileSync(service.keyFile, selfSignedPair().key);
+	const troubles = () => service.logged.filter((line) => line.includes('"certificate not reloaded'));
+	await withinASecondOrTwo(() => troubles().length > 0);
+	renameSync(service.keyFile, `${service.keyFile}.away`);
+	await withinASecondOrTwo(() => troubles().some((line) => line.includes('ENOENT')));
+	await delay(1200);
+	assert.equal(troubles().length, 2);
+	assert.equal(await fingerprint(t, service), before);
+	writePair(service.certFile, service.keyFile);
+	await withinASecondOrTwo(async () => (await fingerprint(t, service)) !== before);
+});
+
+test('files behind links that are swapped, as mounted secrets are, are followed', async (t) => {
+	const folder = temporaryFolder(t);
+	for (const version of ['first', 'second']) {
+		mkdirSync(join(folder, version));
+		writePair(join(folder, version, 'tls.crt'), join(folder, version, 'tls.key'));
+	}
+	symlinkSync('first', join(folder, 'now'));
+	for (const name of ['tls.crt', 'tls.key']) symlinkSync(join('now', name), join(folder, name));
+	await using server = await ServeProcess.start([
+		...['--database', `sqlite:${join(folder, 'data')}`],
+		...['--tls-cert', join(folder, 'tls.crt'), '--tls-key', join(folder, 'tls.key')],
+	]);
+	assert.match(server.url, /^https:/);
+	symlinkSync('second', join(folder, 'next'));
+	renameSync(join(folder, 'next'), join(folder, 'now'));
+	await withinASecondOrTwo(() => server.stderr.includes('"certificate reloaded"'));
+});
+
+async function assertTls11Refused({ server }: Pick<TlsService, 'server'>): Promise<void> {
+	const args = ['-sSk', '--ciphers', 'DEFAULT@SECLEVEL=0', '--tls-max', '1.1', `${server.url}/healthz`];
+	const { code, stderr } = await new TestProcess('curl', args).ended;
+	assert.equal(code, 35);
+	assert.match(stderr, /protocol version/);
+}
+
+test('TLS 1.2 and 1.3 are spoken, TLS 1.1 is refused', async (t) => {
+	const service = await startTls(t);
+	for (const version of ['1.2', '1.3'])
+		await curl([`--tlsv${version}`, '--tls-max', version, `${service.server.url}/healthz`]);
+	await assertTls11Refused(service);
+});
+
+test('plain HTTP and noise on the port get nothing, and the server goes on', async (t) => {
+	const service = await startTls(t);
+	for (const text of ['GET / HTTP/1.1\r\nhost: x\r\n\r\n', '\x16\x03\x01\x00\x05noise']) {
+		const socket = connectTcp(Number(new URL(service.server.url).port), '127.0.0.1');
+		socket.on('error', () => {});
+		socket.resume();
+		socket.end(text);
+		await once(socket, 'close');
+	}
+	const broken = await tlsTo(t, service);
+	broken.write('this is no HTTP\r\n\r\n');
+	assert.match(String((await once(broken, 'data'))[0]), /^HTTP\/1\.1 400 Bad Request\r\n/);
+	await curl([`${service.server.url}/healthz`]);
+});
+
+test('a certificate and key that do not fit are refused at the start, in one sentence', async (t) => {
+	const folder = temporaryFolder(t);
+	const [cert, key, other] = ['cert.pem', 'key.pem', 'other.pem'].map((name) => join(folder, name)) as [
+		string,
+		string,
+		string,
+	];
+	writePair(cert, key);
+	writeFileSync(other, selfSignedPair().key);
+	const refused = async (args: readonly string[], sentence: RegExp) =>
+		assertRefused(
+			await caskade(['serve', '--port', '0', '--database', `sqlite:${join(folder, 'data')}`, ...args]),
+			sentence,
+		);
+	await Promise.all([
+		refused(
+			['--tls-cert', cert, '--tls-key', other],
+			/are no PEM certificate and its unencrypted private key/,
+		),
+		refused(['--tls-cert', key, '--tls-key', key], /are no PEM certificate and its/),
+		refused(['--tls-cert', cert, '--tls-key', join(folder, 'none')], /none cannot be read \(ENOENT\)/),
+		refused(['--tls-cert', cert, '--tls-key', folder], /cannot be read \(EISDIR\)/),
+		refused(['--tls-cert', cert], /go together; one of them is missing/),
+		refused(['--tls-cert', cert, '--tls-key', key, '--self-signed'], /--self-signed makes a certificate/),
+	]);
+});
+
+test('--self-signed serves HTTPS on any address, and vouches for the loopback names', async (t) => {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
+	await using server = await ServeProcess.start(['--self-signed', '--host', '0.0.0.0', '--demo', ...at]);
+	const [line] = await server.printed(/^curl .+$/m);
+	await using upload = new TestProcess('bash', ['-c', line]);
+	assert.match((await upload.ended).stdout, /^HTTP\/2 201 /);
+	for (const servername of ['localhost', '127.0.0.1']) {
+		const socket = connectTls({ host: '127.0.0.1', port: server.port, rejectUnauthorized: false });
+		await once(socket, 'secureConnect');
+		assert.equal(
+			socket.getPeerX509Certificate()?.[servername === 'localhost' ? 'checkHost' : 'checkIP'](servername),
+			servername,
+		);
+		socket.destroy();
+	}
+	await withinASecond('it stops', async () => (await server.kill('SIGTERM')).code === 0);
+});

@@ -1,0 +1,24 @@
+import { TestProcess } from './process.ts';
+
+const holdLock = `
+const { DatabaseSync } = require('node:sqlite');
+const database = new DatabaseSync(process.argv[1], { timeout: 5000 });
+database.exec('BEGIN IMMEDIATE');
+process.stdout.write('locked');
+process.stdin.resume();
+`;
+
+export interface HeldLock extends AsyncDisposable {
+	/** Gives the lock back; calling it again does nothing. */
+	release(): Promise<void>;
+}
+
+/** Has another process take a database's write lock and keep it, as one that is stuck would. */
+export async function lockDatabase(path: string): Promise<HeldLock> {
+	const holder = new TestProcess(process.execPath, ['-e', holdLock, path]);
+	await holder.printed(/locked/);
+	const release = async () => {
+		await holder.kill();
+	};
+	return { release, [Symbol.asyncDispose]: release };
+}

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openStore } from '../src/store/open.ts';
+import { temporaryFolder } from './support.ts';
+
+const projectFolder = join(import.meta.dirname, '..');
+export const mainPath = join(projectFolder, 'src/main.js');
+
+/** Nothing that a test runs may take longer; whatever does is killed, and its test fails. */
+const killAfterMs = 60_000;
+
+type Environment = Readonly<Record<string, string>>;
+
+/** What a process left behind. */
+export interface Ended {
+	readonly code: number | null;
+	readonly signal: NodeJS.Signals | null;
+	readonly stdout: string;
+	readonly stderr: string;
+}
+
+/** A process of a test; what it prints is collected. Killed at the end of the block that declares it. */
+export class TestProcess implements AsyncDisposable {
+	readonly child: ChildProcess;
+	readonly ended: Promise<Ended>;
+	stdout = '';
+	stderr = '';
+
+	/** @param environment is added to this process' own, less what belongs to Caskade and to the test runner */
+	constructor(command: string, args: readonly string[], environment: Environment = {}) {
+		const inherited = Object.entries(process.env).filter(([name]) => !/^(CASKADE|NODE_TEST)_/.test(name));
+		this.child = spawn(command, args, {
+			cwd: projectFolder,
+			env: { ...Object.fromEntries(inherited), ...environment },
+			stdio: ['pipe', 'pipe', 'pipe'],
+			timeout: killAfterMs,
+			killSignal: 'SIGKILL',
+		});
+		this.child.stdout?.setEncoding('utf8').on('data', (text) => {
+			this.stdout += text;
+		});
+		this.child.stderr?.setEncoding('utf8').on('data', (text) => {
+			this.stderr += text;
+		});
+		// Where the process ends before it has read what it is sent.
+		this.child.stdin?.on('error', () => {});
+		this.ended = once(this.child, 'close').then(([code, signal]) => ({
+			code,
+			signal,
+			stdout: this.stdout,
+			stderr: this.stderr,
+		}));
+	}
+
+	/** What `pattern` finds on standard output, as soon as it is there. */
+	async printed(pattern: RegExp): Promise<RegExpExecArray> {
+		const over = this.ended.then(() => true);
+		for (;;) {
+			const found = pattern.exec(this.stdout);
+			if (found) return found;
+			const ended = await Promise.race([over, once(this.child.stdout as NodeJS.ReadableStream, 'data')]);
+			if (ended === true && !pattern.test(this.stdout))
+				assert.fail(`ended without printing ${pattern}: ${this.stdout}${this.stderr}`);
+		}
+	}
+
+	kill(signal: NodeJS.Signals = 'SIGKILL'): Promise<Ended> {
+		this.child.kill(signal);
+		return this.ended;
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		await this.kill();
+	}
+}
+
+/** Runs a `caskade` command to its end. */
+export function caskade(args: readonly string[], environment: Environment = {}): Promise<Ended> {
+	return new TestProcess(process.execPath, [mainPath, ...args], environment).ended;
+}
+
+/** Runs a `caskade` command that must succeed; gives the one JSON document that it prints with `--json`. */
+export async function caskadeJson(args: readonly string[], environment: Environment = {}): Promise<unknown> {
+	const ended = await caskade([...args, '--json'], environment);
+	assert.equal(ended.stderr, '');
+	assert.equal(ended.code, 0);
+	return JSON.parse(ended.stdout);
+}
+
+/** A command line was refused: exit code 1, nothing on standard output, one sentence that fits on standard error. */
+export function assertRefused(ended: Ended, sentence: RegExp): void {
+	assert.match(ended.stderr, sentence);
+	assert.match(ended.stderr, /^[^\n]+\.\n$/);
+	assert.equal(ended.stdout, '');
+	assert.equal(ended.code, 1);
+}
+
+/** A command line was not understood: exit code 1, nothing on standard output, the error on standard error. */
+export function assertMisused(ended: Ended, error: RegExp): void {
+	assert.match(ended.stderr, error);
+	assert.match(ended.stderr, /^caskade: [^\n]+\n(\(add --help[^\n]+\)\n)?$/);
+	assert.equal(ended.stdout, '');
+	assert.equal(ended.code, 1);
+}
+
+/** Checks again and again, until it holds; fails when it does not within a second. */
+export async function withinASecond(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+	const began = performance.now();
+	while (!(await holds())) {
+		assert.ok(performance.now() - began < 1000, `not within a second: ${what}`);
+		await delay(20);
+	}
+}
+
+/** A port that nobody listens on. */
+export async function freePort(): Promise<number> {
+	const server = createServer().listen(0, '127.0.0.1');
+	await once(server, 'listening');
+	const { port } = server.address() as AddressInfo;
+	server.close();
+	await once(server, 'close');
+	return port;
+}
+
+/** A server in a process of its own. */
+export class ServeProcess extends TestProcess {
+	url = '';
+
+	static async start(args: readonly string[], environment: Environment = {}): Promise<ServeProcess> {
+		const server = new ServeProcess(
+			process.execPath,
+			[mainPath, 'serve', '--port', '0', ...args],
+			environment,
+		);
+		try {
+			server.url = (await server.printed(/serves at (https?:\S+) /))[1] as string;
+		} catch (error) {
+			await server.kill();
+			throw error;
+		}
+		return server;
+	}
+
+	get port(): number {
+		return Number(new URL(this.url).port);
+	}
+
+	/** Uploads as a client does. */
+	upload(key: string, body: unknown): Promise<Response> {
+		return fetch(`${this.url}/subscription`, {
+			method: 'POST',
+			headers: { 'content-type': 'application/json', 'x-api-key': key },
+			body: JSON.stringify(body),
+		});
+	}
+}
+
+/** The flags that name a new data folder in which nobody has done anything yet. */
+export async function emptyInstallation(t: TestContext): Promise<string[]> {
+	const address = `sqlite:${temporaryFolder(t)}`;
+	await (await openStore(address)).close();
+	return ['--database', address];
+}

@@ -1,0 +1,180 @@
+/**
+ * `npm run proof:crash [ROUNDS]`: uploads from many connections, kill -9 at a random moment, restart, count; again and
+ * again on the same data folder. `test/crash.test.ts` is the short form.
+ */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openStore } from '../../src/store/open.ts';
+import type { Store } from '../../src/store/store.ts';
+import { type SentUpload, UploadLoad } from '../load.ts';
+import { ServeProcess, withinASecond } from '../process.ts';
+import { addClient, event } from '../support.ts';
+
+/** What a crash may count as used of a key's quota though it was not. */
+const mostForfeited = 100;
+
+export interface CrashRound {
+	readonly acknowledged: number;
+	/** In flight when the server was killed. */
+	readonly unanswered: number;
+	/** Of those, how many were stored nevertheless. */
+	readonly storedUnanswered: number;
+	/** Requests that count as used though none was sent. */
+	readonly forfeited: number;
+}
+
+interface Client {
+	readonly client: string;
+	readonly aid: string;
+	readonly key: string;
+}
+
+async function storedTids(store: Store, aid: string): Promise<Set<string>> {
+	const { id } = await store.control.account(aid);
+	const tids = await store.read(id, async (reader) => {
+		const events = await Array.fromAsync(reader.subscriptionEvents());
+		return events.map(({ tid }) => tid);
+	});
+	assert.equal(new Set(tids).size, tids.length, 'no tid is stored twice');
+	return new Set(tids);
+}
+
+/** Every upload is stored whole or not at all, and whole where it was acknowledged. */
+function checkUploads(
+	sent: readonly SentUpload[],
+	stored: ReadonlySet<string>,
+): { storedUnanswered: number } {
+	let storedUnanswered = 0;
+	for (const { status, tids } of sent) {
+		const found = tids.filter((tid) => stored.has(tid)).length;
+		if (status === 201) assert.equal(found, tids.length, `${tids[0]} was acknowledged`);
+		else if (status === undefined) assert.ok(found === 0 || found === tids.length, `${tids[0]} is torn`);
+		else assert.equal(found, 0, `${tids[0]} was answered with ${status}`);
+		if (status === undefined && found > 0) storedUnanswered++;
+	}
+	return { storedUnanswered };
+}
+
+/** What became of the requests that may have been admitted: acknowledged, or nobody knows. */
+const admitted = (sent: readonly SentUpload[]) => ({
+	least: sent.filter(({ status }) => status === 201).length,
+	most: sent.filter(({ status }) => status !== 429).length,
+});
+
+async function usedBy(store: Store, client: string): Promise<number> {
+	const [usage] = await store.control.usage(client);
+	return usage?.used ?? 0;
+}
+
+/** Runs the rounds in a fresh folder. @throws AssertionError where anything acknowledged is lost, torn or miscounted */
+export async function crash(options: {
+	folder: string;
+	rounds: number;
+	onRound?: (round: CrashRound, number: number) => void;
+}): Promise<CrashRound[]> {
+	const { folder, rounds: count, onRound } = options;
+	const address = `sqlite:${join(folder, 'data')}`;
+	const store = await openStore(address);
+	const quotaPerMonth = 100 * count;
+	const roomy: Client = await addClient(store);
+	const small: Client = await addClient(store, { client: 'small', plan: { quotaPerMonth } });
+	const rounds: CrashRound[] = [];
+	const sentOf = new Map<Client, SentUpload[]>([roomy, small].map((client) => [client, []]));
+	let server = await ServeProcess.start(['--database', address]);
+	try {
+		for (let number = 1; number <= count; number++) {
+			const { url } = server;
+			const loads = new Map([
+				[roomy, new UploadLoad({ url, ...roomy, connections: 24 })],
+				[small, new UploadLoad({ url, ...small, connections: 2, pauseMs: 5 })],
+			]);
+			const before = new Map<Client, number>();
+			for (const client of loads.keys()) before.set(client, await usedBy(store, client.client));
+			await loads.get(roomy)?.answered(50);
+			await delay(Math.random() * 500);
+			await server.kill('SIGKILL');
+			await Promise.all(loads.values().map((load) => load.over()));
+
+			// Nothing is repaired: the next start is all there is.
+			server = await ServeProcess.start(['--database', address]);
+			const care = (await Array.fromAsync(store.examine())).filter(({ ok }) => !ok);
+			assert.deepEqual(care, []);
+			let [acknowledged, unanswered, storedUnanswered, forfeited] = [0, 0, 0, 0];
+			for (const [client, load] of loads) {
+				const sent = sentOf.get(client) as SentUpload[];
+				sent.push(...load.sent);
+				const stored = await storedTids(store, client.aid);
+				storedUnanswered += checkUploads(load.sent, stored).storedUnanswered;
+				checkUploads(sent, stored);
+				const known = new Set(sent.flatMap(({ tids }) => tids));
+				assert.equal(stored.difference(known).size, 0, 'nothing is stored that was not sent');
+				acknowledged += load.withStatus(201).length;
+				unanswered += load.withStatus(undefined).length;
+
+				const { least, most } = admitted(load.sent);
+				const used = (await usedBy(store, client.client)) - (before.get(client) as number);
+				assert.ok(used >= least, `${client.client}: ${used} count as used, ${least} were acknowledged`);
+				assert.ok(used <= most + mostForfeited, `${client.client}: ${used} count as used, ${most} were sent`);
+				forfeited += Math.max(0, used - most);
+			}
+			const round = { acknowledged, unanswered, storedUnanswered, forfeited };
+			rounds.push(round);
+			onRound?.(round, number);
+		}
+		await checkQuota(server, small, sentOf.get(small) as SentUpload[], quotaPerMonth, count);
+		await withinASecond('all of the quota counts as used', async () => {
+			return (await usedBy(store, small.client)) === quotaPerMonth;
+		});
+	} finally {
+		await server.kill();
+		await store.close();
+	}
+	return rounds;
+}
+
+/** Uses up what is left of the quota: all in all it was never exceeded, and no more was forfeited than may be. */
+async function checkQuota(
+	server: ServeProcess,
+	{ aid, key }: Client,
+	sent: readonly SentUpload[],
+	quota: number,
+	crashes: number,
+): Promise<void> {
+	let { least } = admitted(sent);
+	const { most } = admitted(sent);
+	const unknown = most - least;
+	for (;;) {
+		const answer = await server.upload(key, { aid, data: [event()] });
+		if (answer.status === 429) {
+			assert.equal(await answer.text(), '{"message":"Too Many Requests"}');
+			break;
+		}
+		assert.equal(answer.status, 201);
+		least++;
+	}
+	assert.ok(least <= quota, `${least} were admitted of ${quota}`);
+	assert.ok(least + unknown + mostForfeited * crashes >= quota, `only ${least} were admitted of ${quota}`);
+}
+
+if (import.meta.main) {
+	const folder = mkdtempSync(join(tmpdir(), 'caskade-crash-'));
+	const began = performance.now();
+	try {
+		const rounds = await crash({
+			folder,
+			rounds: Number(process.argv[2] ?? 20),
+			onRound: (round, number) => console.log(`round ${number}: ${JSON.stringify(round)}`),
+		});
+		const sum = (name: keyof CrashRound) => rounds.reduce((total, round) => total + round[name], 0);
+		console.log(
+			`${rounds.length} times kill -9 under load in ${Math.round((performance.now() - began) / 1000)} s: ` +
+				`${sum('acknowledged')} uploads acknowledged, none lost, none torn; ` +
+				`${sum('unanswered')} in flight, ${sum('storedUnanswered')} of them stored, all whole; quotas held.`,
+		);
+	} finally {
+		rmSync(folder, { recursive: true });
+	}
+}

@@ -1,0 +1,334 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Deadline } from '../../../src/deadline.ts';
+import { ConnectionPool, isConnectionLost, SchemaNames } from '../../../src/store/postgres/connection.ts';
+import { UploadQueue } from '../../../src/store/postgres/upload-queue.ts';
+import { QueueFullError, StorageError } from '../../../src/store/store.ts';
+import { outages } from '../../proof/postgres.ts';
+import { addAccount, openFor, storedEvents, subscriptionEvent } from '../engines.ts';
+import { freshPostgresDatabase, postgresServer } from '../postgres-server.ts';
+import { type CommitFault, PostgresProxy } from './proxy.ts';
+import { type Answer, becomes, type ProxiedService, sessionOn, startProxiedService } from './service.ts';
+
+const timeoutMs = 600;
+const poolLimits = { connectTimeoutMs: 500, statementTimeoutMs: 5000, idleInTransactionMs: 2000 };
+/** How late an answer may be on a busy machine. */
+const toleranceMs = 400;
+
+const start = async (t: TestContext, plan = { timeoutMs }): Promise<ProxiedService> =>
+	startProxiedService(t, await freshPostgresDatabase(), plan);
+
+function assertTimedOut({ status, body, tookMs }: Answer): void {
+	assert.equal(status, 504);
+	assert.equal(body, '{"message":"Endpoint request timed out"}');
+	assert.ok(tookMs >= timeoutMs - 10 && tookMs < timeoutMs + toleranceMs, `answered after ${tookMs} ms`);
+}
+
+/** Uploads the tid `after` until it is stored, then tells what is: all that came before is decided by then. */
+async function storedInTheEnd(service: ProxiedService, withinMs = 1000): Promise<string[]> {
+	await becomes('an upload is stored again', withinMs, async () => {
+		return (await service.upload(['after'])).status === 201;
+	});
+	await becomes('nothing waits', 1000, () => service.writer.queueDepth === 0);
+	return service.stored();
+}
+
+test('connections that were cut while idle: the next upload does not notice', async (t) => {
+	const service = await start(t);
+	assert.equal((await service.upload(['before'])).status, 201);
+	service.proxy.cut();
+	assert.equal((await service.upload(['next'])).status, 201);
+	assert.deepEqual(await service.stored(), ['before', 'next']);
+});
+
+test('a connection that is cut before its COMMIT is sent: the upload is tried again, and stored once', async (t) => {
+	const service = await start(t, { timeoutMs: 5000 });
+	const [other, watcher] = [await sessionOn(t, service.address), await sessionOn(t, service.address)];
+	await other.query('BEGIN; LOCK TABLE caskade_account_1.subscription_event');
+	const upload = service.upload(['a', 'b']);
+	await becomes('the upload waits for the lock', 1000, async () => (await waitingForLocks(watcher)) > 0);
+	service.proxy.cut();
+	await other.query('ROLLBACK');
+	assert.equal((await upload).status, 201);
+	assert.deepEqual(await service.stored(), ['a', 'b']);
+});
+
+async function waitingForLocks(session: { query: (text: string) => Promise<{ rows: unknown[] }> }) {
+	const { rows } = await session.query(
+		"SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+	);
+	return rows.length;
+}
+
+test('sessions that an administrator ends, again and again under load', async (t) => {
+	const service = await start(t, { timeoutMs: 5000 });
+	const other = await sessionOn(t, service.address);
+	const answers: { tid: string; status: number }[] = [];
+	let over = false;
+	const clients = Array.from({ length: 8 }, async (_, client) => {
+		for (let n = 0; !over; n++) {
+			const tid = `T-${client}-${n}`;
+			answers.push({ tid, status: (await service.upload([tid])).status });
+		}
+	});
+	for (let n = 0; n < 5; n++) {
+		await delay(100);
+		await other.query(
+			'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+		);
+	}
+	over = true;
+	await Promise.all(clients);
+	const stored = new Set(await storedInTheEnd(service));
+	for (const { tid, status } of answers) assert.equal(stored.has(tid), status === 201, `${tid}: ${status}`);
+	assert.ok(answers.filter(({ status }) => status === 201).length > 20);
+});
+
+for (const which of ['both ways', 'answers'] as const) {
+	test(`a network that stalls (${which}): 504 in time, 503 from /readyz; then all is well, and nothing of it is stored`, async (t) => {
+		const service = await start(t);
+		assert.equal((await service.upload(['before'])).status, 201);
+		service.proxy.stall(which);
+		const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => service.upload([`stalled-${n}`])));
+		for (const answer of answers) assertTimedOut(answer);
+		await becomes('not ready', 2500, async () => !(await service.isReady()));
+		service.proxy.restore();
+		assert.deepEqual(await storedInTheEnd(service), ['before', 'after']);
+		await becomes('ready', 1500, () => service.isReady());
+	});
+}
+
+test('a network that is slow: uploads take longer, and are stored', async (t) => {
+	const service = await start(t, { timeoutMs: 5000 });
+	service.proxy.delayMs = 50;
+	const { status, tookMs } = await service.upload(['slow']);
+	assert.equal(status, 201);
+	// BEGIN and the rows, then COMMIT: 2 round trips.
+	assert.ok(tookMs >= 200, `${tookMs} ms`);
+	assert.deepEqual(await service.stored(), ['slow']);
+});
+
+test('connections whose other end has vanished are not handed out for ever', async (t) => {
+	const service = await start(t);
+	assert.equal((await service.upload(['before'])).status, 201);
+	service.proxy.vanish();
+	const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => service.upload([`vanished-${n}`])));
+	for (const answer of answers) assertTimedOut(answer);
+	service.proxy.restore();
+	// The longest that a connection is trusted while it is silent: a statement's 1.5 s on the server, and 0.5 s.
+	assert.deepEqual(await storedInTheEnd(service, 2500), ['before', 'after']);
+	await becomes('ready', 2000, () => service.isReady());
+});
+
+test('a statement on a vanished connection is given up in time, and the other idle connections with it', async (t) => {
+	await using proxy = await PostgresProxy.start(await freshPostgresDatabase());
+	const pool = new ConnectionPool(
+		proxy.address,
+		{ size: 3, ...poolLimits, statementTimeoutMs: 200 },
+		() => {},
+	);
+	t.after(() => pool.end());
+	const clients = await Promise.all([1, 2, 3].map(() => pool.acquire(1000)));
+	for (const client of clients) client.release();
+	proxy.vanish();
+	// Only those that are there have vanished.
+	proxy.restore();
+	const beganMs = performance.now();
+	await assert.rejects(pool.query('SELECT 1'), isConnectionLost);
+	assert.ok(performance.now() - beganMs < 700 + toleranceMs);
+	const answers = await Promise.all([1, 2, 3].map(() => pool.query('SELECT 1')));
+	assert.equal(answers.length, 3);
+	assert.ok(performance.now() - beganMs < 1000 + toleranceMs, 'no one else had to find out');
+});
+
+test('a vanished network keeps nobody from stopping', async () => {
+	await using proxy = await PostgresProxy.start(await freshPostgresDatabase());
+	const pool = new ConnectionPool(proxy.address, { size: 2, ...poolLimits }, () => {});
+	const clients = await Promise.all([pool.acquire(1000), pool.acquire(1000)]);
+	const closed = Promise.all(clients.map((client) => once(client, 'end')));
+	for (const client of clients) client.release();
+	proxy.vanish();
+	const beganMs = performance.now();
+	await pool.end();
+	await closed;
+	assert.ok(performance.now() - beganMs < 2000, 'nothing is left that keeps the process alive');
+});
+
+const outcomes: Record<CommitFault, { status: number; stored: string[] }> = {
+	'cut before': { status: 500, stored: [] },
+	'half-open before': { status: 500, stored: [] },
+	'cut after': { status: 201, stored: ['a', 'b'] },
+	'half-open after': { status: 201, stored: ['a', 'b'] },
+};
+for (const [fault, { status, stored }] of Object.entries(outcomes)) {
+	test(`a connection lost during COMMIT (${fault}) is read back: ${status}`, async (t) => {
+		const service = await start(t);
+		service.proxy.commitFault = fault as CommitFault;
+		const answer = await service.upload(['a', 'b']);
+		assert.equal(answer.status, status, answer.body);
+		// A COMMIT is waited for 2 s, then its session is ended within 2 s.
+		assert.ok(answer.tookMs < 5000, `${answer.tookMs} ms`);
+		if (status === 500) assert.match(answer.body, /nothing is stored, retrying is safe/);
+		assert.deepEqual(await service.stored(), stored);
+		assert.equal((await service.upload(['a', 'b'])).status, 201, 'a retry is safe');
+		assert.deepEqual(await service.stored(), ['a', 'b']);
+	});
+}
+
+/** An upload queue on a proxied database with one account, and no HTTP around it. */
+async function startQueue(t: TestContext, options: { length: number; readBackMs?: number }) {
+	const address = await freshPostgresDatabase();
+	const store = await openFor(t, address);
+	const accountId = await addAccount(store, 'c-a-acme-uk');
+	const proxy = await PostgresProxy.start(address);
+	const pool = new ConnectionPool(proxy.address, { size: 2, ...poolLimits }, () => {});
+	const ignore = () => {};
+	const schemas = new SchemaNames(undefined);
+	const schemaOf = (id: number) => schemas.account(id);
+	const queue = new UploadQueue({
+		pool,
+		schemaOf,
+		connections: 2,
+		onCommit: ignore,
+		onTrouble: ignore,
+		...options,
+	});
+	t.after(async () => {
+		proxy.restore();
+		await queue.idle();
+		await pool.end();
+		await proxy[Symbol.asyncDispose]();
+	});
+	const upload = (tid: string, deadlineMs = 5000) => {
+		const deadline = new Deadline(deadlineMs, ignore);
+		const events = [subscriptionEvent({ tid, subid: tid })];
+		return queue
+			.store(accountId, { events, receivedAtMs: 0, simulate: false }, deadline)
+			.finally(() => deadline.clear());
+	};
+	return { proxy, queue, upload, stored: () => storedEvents(store, accountId) };
+}
+
+test('a COMMIT whose outcome cannot be known: that is what is said', async (t) => {
+	const { proxy, upload, stored } = await startQueue(t, { length: 10, readBackMs: 300 });
+	proxy.commitFault = 'cut after';
+	await assert.rejects(
+		Promise.all([upload('a'), becomes('lost', 1000, () => !proxy.commitFault).then(() => proxy.refuse())]),
+		(error) => {
+			assert.ok(error instanceof StorageError);
+			assert.equal(error.message, 'outcome unknown; retrying is safe');
+			return true;
+		},
+	);
+	proxy.restore();
+	const again = await upload('a');
+	assert.deepEqual(again, { stored: 0, duplicate: 1, conflicts: [] });
+	assert.equal((await stored()).length, 1);
+});
+
+test('more uploads than the queue holds are refused at once; the queue empties by itself', async (t) => {
+	const { proxy, queue, upload, stored } = await startQueue(t, { length: 50 });
+	proxy.stall();
+	const waiting = Array.from({ length: 50 }, (_, n) => upload(`waiting-${n}`, 300));
+	await assert.rejects(upload('too many'), QueueFullError);
+	assert.deepEqual(new Set(await Promise.all(waiting)), new Set(['expired']));
+	assert.equal(queue.depth, 0);
+	proxy.restore();
+	assert.notEqual(await upload('after'), 'expired');
+	assert.deepEqual(
+		(await stored()).map(({ tid }) => tid),
+		['after'],
+	);
+});
+
+test('a tid that another session is about to store: 504, and what was answered so is not stored later', async (t) => {
+	const service = await start(t);
+	const other = await sessionOn(t, service.address);
+	await other.query(
+		"BEGIN; INSERT INTO caskade_account_1.subscription_event (tid, subid, evt, rvn, received_at) VALUES ('contested', 's', 'e', 1, 1)",
+	);
+	assertTimedOut(await service.upload(['first', 'contested', 'last']));
+	await other.query('ROLLBACK');
+	assert.deepEqual(await storedInTheEnd(service), ['after']);
+});
+
+test('an account whose table is locked: 504 for its uploads; those of others go on', async (t) => {
+	const service = await start(t);
+	const other = await sessionOn(t, service.address);
+	await other.query('BEGIN; LOCK TABLE caskade_account_1.subscription_event');
+	let isLocked = true;
+	const others = (async () => {
+		const statuses: number[] = [];
+		for (let n = 0; isLocked; n++)
+			statuses.push((await service.upload([`other-${n}`], service.globex)).status);
+		return statuses;
+	})();
+	const rounds: Answer[] = [];
+	for (let round = 0; round < 2; round++)
+		rounds.push(
+			...(await Promise.all(Array.from({ length: 100 }, (_, n) => service.upload([`locked-${round}-${n}`])))),
+		);
+	isLocked = false;
+	const statuses = await others;
+	assert.deepEqual(new Set(rounds.map(({ status }) => status)), new Set([504]));
+	assert.deepEqual(new Set(statuses), new Set([201]));
+	assert.ok(statuses.length > 20, `${statuses.length} uploads of the other account`);
+	assert.equal((await service.stored(service.globex)).length, statuses.length);
+	await other.query('ROLLBACK');
+	assert.deepEqual(await storedInTheEnd(service), ['after']);
+});
+
+test('all connections in use by locked accounts: 504 in time for everybody, and nothing of it is stored', async (t) => {
+	const service = await start(t);
+	const third = await addAccount(service.store, 'c-a-acme-third');
+	await service.server.directory.refresh();
+	const [other, watcher] = [await sessionOn(t, service.address), await sessionOn(t, service.address)];
+	await other.query(
+		`BEGIN; LOCK TABLE caskade_account_2.subscription_event, caskade_account_${third}.subscription_event`,
+	);
+	const { globex, acme } = service;
+	const locked = { aid: 'c-a-acme-third', key: acme.key };
+	const stuck = [1, 2].flatMap((n) => [
+		service.upload([`stuck-${n}`], globex),
+		service.upload([`stuck-${n}`], locked),
+	]);
+	await becomes('all upload connections wait', 500, async () => (await waitingForLocks(watcher)) >= 4);
+	assertTimedOut(await service.upload(['fourth'], globex));
+	for (const answer of await Promise.all(stuck)) assertTimedOut(answer);
+	await other.query('ROLLBACK');
+	assert.deepEqual(await storedInTheEnd(service), ['after']);
+	assert.deepEqual(await service.stored(globex), []);
+	assert.deepEqual(await service.stored(locked), []);
+});
+
+test('limits that are locked: 504 in time; uploads whose limits are decided are not affected', async (t) => {
+	const service = await start(t);
+	const other = await sessionOn(t, service.address);
+	assert.equal((await service.upload(['before'])).status, 201);
+	await other.query('BEGIN; LOCK TABLE caskade_control.token_bucket');
+	assertTimedOut(await service.upload(['limited']));
+	await other.query('ROLLBACK');
+	assert.deepEqual(await storedInTheEnd(service), ['before', 'after']);
+});
+
+test('a server that is shut down and started again', async (t) => {
+	const { shutDown } = await postgresServer();
+	if (!shutDown) return t.skip('the server of TEST_DATABASE_URL is not ours to shut down');
+	const service = await start(t);
+	assert.equal((await service.upload(['before'])).status, 201);
+	const startAgain = await shutDown();
+	const answer = await service.upload(['down']);
+	assert.equal(answer.status, 500);
+	assert.match(answer.body, /nothing is stored, retrying is safe/);
+	await becomes('not ready', 1500, async () => !(await service.isReady()));
+	await startAgain();
+	assert.deepEqual(await storedInTheEnd(service), ['before', 'after']);
+	await becomes('ready', 1500, () => service.isReady());
+});
+
+test('outages of all kinds under load: only 201 stores, and the service recovers from each', async () => {
+	const rounds = await outages({ address: await freshPostgresDatabase(), rounds: 2 });
+	for (const { stored } of rounds) assert.ok(stored > 0);
+});

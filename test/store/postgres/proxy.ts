@@ -1,0 +1,170 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+
+/**
+ * What becomes of the connection on which the next upload's COMMIT passes. Before: the server never sees it. After:
+ * the server carries it out, and its answer is never seen. Cut: both ends are told. Half-open: neither is.
+ */
+export type CommitFault = 'cut before' | 'cut after' | 'half-open before' | 'half-open after';
+
+interface Link {
+	readonly client: Socket;
+	readonly server: Socket;
+	/** What either side sends vanishes, and nobody is told that it does. */
+	dead: boolean;
+	/** The COMMIT has been let through, its answer must not be. */
+	fault: CommitFault | undefined;
+}
+
+/** A network between Caskade and PostgreSQL that breaks in whatever way a test wants. */
+export class PostgresProxy implements AsyncDisposable {
+	/** Where Caskade finds the database through this proxy. */
+	readonly address: string;
+	/** How long each piece of data is under way, in either direction. */
+	delayMs = 0;
+	/** Meets one COMMIT, then is cleared. */
+	commitFault: CommitFault | undefined;
+	readonly #listener: Server;
+	readonly #target: { host: string; port: number };
+	readonly #links = new Set<Link>();
+	readonly #counted = new Map<string, number>();
+	#vanished = false;
+	#refusing = false;
+	#stalled: 'both ways' | 'answers' | undefined;
+
+	private constructor(listener: Server, target: string) {
+		const { hostname, port } = new URL(target);
+		this.#target = { host: hostname, port: Number(port || 5432) };
+		this.#listener = listener;
+		listener.on('connection', (client) => this.#link(client));
+		const address = new URL(target);
+		address.host = `127.0.0.1:${(listener.address() as AddressInfo).port}`;
+		this.address = address.href;
+	}
+
+	static async start(target: string): Promise<PostgresProxy> {
+		const listener = createServer({ allowHalfOpen: true });
+		listener.listen(0, '127.0.0.1');
+		await once(listener, 'listening');
+		return new PostgresProxy(listener, target);
+	}
+
+	get connections(): number {
+		return this.#links.size;
+	}
+
+	/** How often a statement with that text was sent through the proxy. The text must not be longer than a packet. */
+	sent(text: string): number {
+		if (!this.#counted.has(text)) this.#counted.set(text, 0);
+		return this.#counted.get(text) as number;
+	}
+
+	/** Ends every connection; new ones go through. */
+	cut(): void {
+		for (const link of this.#links) this.#end(link);
+	}
+
+	/** Ends every connection and refuses new ones, as a server that is down does, until `restore`. */
+	refuse(): void {
+		this.#refusing = true;
+		this.cut();
+	}
+
+	/** Holds back what is sent, from both sides or from the server only, until `restore`. */
+	stall(which: 'both ways' | 'answers' = 'both ways'): void {
+		this.#stalled = which;
+		for (const link of this.#links) this.#hold(link);
+	}
+
+	/** Lets vanish whatever is sent, closing nothing; new connections are met by the same silence until `restore`. */
+	vanish(): void {
+		this.#vanished = true;
+		for (const link of this.#links) link.dead = true;
+	}
+
+	/** From now on all is well. What was held back goes on; what has vanished stays so. */
+	restore(): void {
+		this.#refusing = false;
+		this.#vanished = false;
+		this.#stalled = undefined;
+		this.delayMs = 0;
+		this.commitFault = undefined;
+		for (const { client, server } of this.#links) {
+			client.resume();
+			server.resume();
+		}
+	}
+
+	#link(client: Socket): void {
+		if (this.#refusing) {
+			client.on('error', () => {});
+			client.resetAndDestroy();
+			return;
+		}
+		const link: Link = {
+			client,
+			server: connect({ ...this.#target, allowHalfOpen: true }),
+			dead: this.#vanished,
+			fault: undefined,
+		};
+		this.#links.add(link);
+		client.on('data', (data) => this.#fromClient(link, data as Buffer));
+		link.server.on('data', (data) => this.#fromServer(link, data as Buffer));
+		for (const [socket, other] of [
+			[client, link.server],
+			[link.server, client],
+		] as const) {
+			socket.on('error', () => {});
+			// A dead line tells neither side that the other is gone.
+			socket.on('end', () => {
+				if (!link.dead) other.end();
+			});
+			socket.on('close', () => {
+				if (!link.dead) other.destroy();
+				if (client.destroyed && link.server.destroyed) this.#links.delete(link);
+			});
+		}
+		if (this.#stalled) this.#hold(link);
+	}
+
+	#hold({ client, server }: Link): void {
+		server.pause();
+		if (this.#stalled === 'both ways') client.pause();
+	}
+
+	#fromClient(link: Link, data: Buffer): void {
+		for (const [text, count] of this.#counted)
+			this.#counted.set(text, count + data.toString('latin1').split(text).length - 1);
+		if (this.commitFault && data.includes('COMMIT\0')) {
+			link.fault = this.commitFault;
+			this.commitFault = undefined;
+			if (link.fault === 'cut before') this.#end(link);
+			if (link.fault === 'cut before' || link.fault === 'half-open before') link.dead = true;
+		}
+		this.#pass(link, link.server, data);
+	}
+
+	#fromServer(link: Link, data: Buffer): void {
+		if (link.fault === 'cut after') this.#end(link);
+		if (link.fault?.endsWith('after')) link.dead = true;
+		this.#pass(link, link.client, data);
+	}
+
+	#pass(link: Link, to: Socket, data: Buffer): void {
+		if (link.dead) return;
+		if (this.delayMs === 0) to.write(data);
+		else setTimeout(() => to.write(data), this.delayMs);
+	}
+
+	#end({ client, server }: Link): void {
+		client.destroy();
+		server.destroy();
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		this.restore();
+		this.#listener.close();
+		this.cut();
+		await once(this.#listener, 'close');
+	}
+}

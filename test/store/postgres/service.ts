@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import type { UsagePlan } from '../../../src/access/usage-plan.ts';
+import { type RunningServer, startServer } from '../../../src/server.ts';
+import { openStore } from '../../../src/store/open.ts';
+import type { ServingWriter, Store } from '../../../src/store/store.ts';
+import { addClient, collectLog, event } from '../../support.ts';
+import { PostgresProxy } from './proxy.ts';
+
+export interface ClientOfService {
+	readonly aid: string;
+	readonly key: string;
+}
+
+/** A service that reaches its database through a proxy, and a store that reaches it without. */
+export interface ProxiedService {
+	/** The database itself. */
+	readonly address: string;
+	readonly proxy: PostgresProxy;
+	readonly store: Store;
+	readonly server: RunningServer;
+	readonly writer: ServingWriter;
+	readonly acme: ClientOfService;
+	readonly globex: ClientOfService;
+	upload(tids: string[], client?: ClientOfService): Promise<Answer>;
+	isReady(): Promise<boolean>;
+	/** The tids that are stored of an account, in order of arrival. */
+	stored(client?: ClientOfService): Promise<string[]>;
+}
+
+export interface Answer {
+	readonly status: number;
+	readonly body: string;
+	/** From the request to its answer. */
+	readonly tookMs: number;
+}
+
+/** Starts it on an empty database, with clients `acme` and `globex`. */
+export async function startProxiedService(
+	t: TestContext,
+	address: string,
+	plan: Partial<UsagePlan>,
+): Promise<ProxiedService> {
+	const store = await openStore(address);
+	const acme = await addClient(store, { plan });
+	const globex = await addClient(store, { client: 'globex', plan });
+	const proxy = await PostgresProxy.start(address);
+	const serving = await openStore(proxy.address);
+	let writer: ServingWriter | undefined;
+	const startWriting = serving.startWriting.bind(serving);
+	serving.startWriting = async (events) => {
+		writer = await startWriting(events);
+		return writer;
+	};
+	const listen = { host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1' };
+	const server = await startServer(serving, listen, collectLog([]), (error) => {
+		throw error;
+	});
+	t.after(async () => {
+		proxy.restore();
+		// What has vanished would keep the service from stopping for a while.
+		proxy.cut();
+		await server.stop();
+		await proxy[Symbol.asyncDispose]();
+		await store.close();
+	});
+	assert.ok(writer);
+	return {
+		...{ address, proxy, store, server, writer, acme, globex },
+		upload: (tids, client = acme) => uploadTids(server.url, client, tids),
+		isReady: async () => (await fetch(`${server.url}/readyz`)).status === 200,
+		async stored(client = acme) {
+			const { id } = await store.control.account(client.aid);
+			const events = await store.read(id, (reader) => Array.fromAsync(reader.subscriptionEvents()));
+			return events.map(({ tid }) => tid);
+		},
+	};
+}
+
+export async function uploadTids(
+	url: string,
+	{ aid, key }: ClientOfService,
+	tids: string[],
+): Promise<Answer> {
+	const beganMs = performance.now();
+	const answer = await fetch(`${url}/subscription`, {
+		method: 'POST',
+		headers: { 'content-type': 'application/json', 'x-api-key': key },
+		body: JSON.stringify({ aid, data: tids.map((tid) => event({ tid })) }),
+	});
+	return { status: answer.status, body: await answer.text(), tookMs: performance.now() - beganMs };
+}
+
+/** A session of somebody else on the same database. */
+export async function sessionOn(t: TestContext, address: string): Promise<pg.Client> {
+	const session = new pg.Client({ connectionString: address });
+	session.on('error', () => {});
+	await session.connect();
+	t.after(() => session.end());
+	return session;
+}
+
+/** How long it takes until something holds; fails when that is longer than `withinMs`. */
+export async function becomes(
+	what: string,
+	withinMs: number,
+	holds: () => boolean | Promise<boolean>,
+): Promise<number> {
+	const beganMs = performance.now();
+	for (;;) {
+		if (await holds()) return performance.now() - beganMs;
+		assert.ok(performance.now() - beganMs < withinMs, `not within ${withinMs} ms: ${what}`);
+		await delay(20);
+	}
+}

@@ -1,0 +1,123 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { standardPlan, type UsagePlan } from '../src/access/usage-plan.ts';
+import { createLog, type Log } from '../src/log.ts';
+import { type RunningServer, startServer } from '../src/server.ts';
+import type { StoredSubscriptionEvent } from '../src/store/client.ts';
+import { openStore } from '../src/store/open.ts';
+import type { Store } from '../src/store/store.ts';
+
+/** A plan whose limits no test meets by accident. */
+export const roomyPlan: UsagePlan = {
+	...standardPlan,
+	name: 'roomy',
+	ratePerSecond: 1_000_000,
+	burst: 1_000_000,
+	quotaPerMonth: 1_000_000_000,
+};
+
+/** A new folder that goes away with the test. */
+export function temporaryFolder(t: TestContext): string {
+	const folder = mkdtempSync(join(tmpdir(), 'caskade-test-'));
+	t.after(() => rmSync(folder, { recursive: true, force: true }));
+	return folder;
+}
+
+/** A client with an account and a key on a plan of its own. */
+export async function addClient(
+	store: Store,
+	options: { client?: string; aid?: string; plan?: Partial<UsagePlan> } = {},
+): Promise<{ client: string; aid: string; key: string; keyId: string }> {
+	const client = options.client ?? 'acme';
+	const aid = options.aid ?? `c-a-${client}-uk`;
+	const plan = { ...roomyPlan, name: `plan-of-${client}`, ...options.plan };
+	await store.control.createAccount({ aid, client, origins: [] }, (id) => store.createAccountDatabase(id));
+	await store.control.createPlan(plan);
+	const { key, id: keyId } = await store.control.issueKey(client, plan.name);
+	return { client, aid, key, keyId };
+}
+
+export interface TestService {
+	readonly url: string;
+	readonly folder: string;
+	/** A second connection to the service's databases, as the command line has one. */
+	readonly store: Store;
+	readonly server: RunningServer;
+	readonly aid: string;
+	readonly key: string;
+	readonly keyId: string;
+	/** Every line that was logged, as text. */
+	readonly logged: string[];
+	/** Uploads with the service's key; `headers` are added, `undefined` leaves one out. */
+	upload(body: unknown, headers?: Record<string, string | undefined>): Promise<Response>;
+	/** What is stored of an account. */
+	stored(aid?: string): Promise<StoredSubscriptionEvent[]>;
+}
+
+export function collectLog(lines: string[]): Log {
+	return createLog('debug', { write: (line) => lines.push(line) });
+}
+
+/** A real server on a fresh data folder, with a client `acme` and its account `c-a-acme-uk`. */
+export async function startService(
+	t: TestContext,
+	options: { plan?: Partial<UsagePlan>; now?: () => number; metricsPort?: number } = {},
+): Promise<TestService> {
+	const folder = temporaryFolder(t);
+	const address = `sqlite:${folder}`;
+	const store = await openStore(address);
+	const { aid, key, keyId } = await addClient(store, { plan: options.plan ?? {} });
+	const logged: string[] = [];
+	const server = await startServer(
+		await openStore(address),
+		{
+			host: '127.0.0.1',
+			port: 0,
+			metricsHost: '127.0.0.1',
+			...(options.metricsPort !== undefined && { metricsPort: options.metricsPort }),
+		},
+		collectLog(logged),
+		(error) => {
+			throw error;
+		},
+		options.now,
+	);
+	t.after(async () => {
+		await server.stop();
+		await store.close();
+	});
+	return {
+		url: server.url,
+		folder,
+		store,
+		server,
+		aid,
+		key,
+		keyId,
+		logged,
+		upload: (body, headers = {}) => {
+			const all = { 'content-type': 'application/json', 'x-api-key': key, ...headers };
+			return fetch(`${server.url}/subscription`, {
+				method: 'POST',
+				headers: Object.fromEntries(
+					Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined),
+				),
+				body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
+			});
+		},
+		async stored(of = aid) {
+			const { id } = await store.control.account(of);
+			return store.read(id, (reader) => Array.fromAsync(reader.subscriptionEvents()));
+		},
+	};
+}
+
+let eventNumber = 0;
+
+/** A valid subscription event with a `tid` of its own. */
+export function event(fields: Record<string, unknown> = {}): Record<string, unknown> {
+	eventNumber++;
+	return { tid: `order-${eventNumber}`, subid: `sub-${eventNumber}`, evt: 'newsletter', ...fields };
+}
