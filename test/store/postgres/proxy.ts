@@ -24,6 +24,8 @@ export class PostgresProxy implements AsyncDisposable {
 	delayMs = 0;
 	/** Meets one COMMIT, then is cleared. */
 	commitFault: CommitFault | undefined;
+	/** Whether nothing is let through any more once a COMMIT has met its fault. */
+	refusesAfterFault = false;
 	readonly #listener: Server;
 	readonly #target: { host: string; port: number };
 	readonly #links = new Set<Link>();
@@ -89,6 +91,7 @@ export class PostgresProxy implements AsyncDisposable {
 		this.#stalled = undefined;
 		this.delayMs = 0;
 		this.commitFault = undefined;
+		this.refusesAfterFault = false;
 		for (const { client, server } of this.#links) {
 			client.resume();
 			server.resume();
@@ -145,7 +148,10 @@ export class PostgresProxy implements AsyncDisposable {
 	}
 
 	#fromServer(link: Link, data: Buffer): void {
-		if (link.fault === 'cut after') this.#end(link);
+		if (link.fault === 'cut after') {
+			this.#end(link);
+			if (this.refusesAfterFault) this.refuse();
+		}
 		if (link.fault?.endsWith('after')) link.dead = true;
 		this.#pass(link, link.client, data);
 	}
