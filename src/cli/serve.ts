@@ -15,7 +15,7 @@ export function serveCommand(): Command {
 a second signal ends it at once. What it has answered with 201 survives any end, kill -9 included.
 
   POST /subscription      upload subscription events
-  GET  /docs              the HTTP reference for people; /openapi.json for programs
+  GET  /docs              the HTTP reference; /openapi.json for programs
   GET  /healthz /readyz   the process answers; requests may be sent here
 
 One server runs on a data folder at a time; on PostgreSQL any number, and

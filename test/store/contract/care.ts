@@ -21,6 +21,16 @@ import {
 export function careContract(engine: Engine): void {
 	const skip = !engine.isFolder && 'only a data folder does this itself';
 	suite(`looking after ${engine.name}`, () => {
+		test('several may open empty databases at once; one makes the schema', async (t) => {
+			const address = await engine.freshAddress(t);
+			const stores = await Promise.all(Array.from({ length: 5 }, () => openFor(t, address)));
+			for (const store of stores)
+				assert.deepEqual(
+					(await store.control.plans()).map(({ name }) => name),
+					['standard'],
+				);
+		});
+
 		test('migrating again changes nothing', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const given = subscriptionEvents(2);
