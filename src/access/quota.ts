@@ -1,6 +1,8 @@
 import type { QuotaLease, UsageReport } from '../store/store.ts';
 import { type Month, monthAt, type UsagePlan } from './usage-plan.ts';
 
+/** The largest block that is leased at once. */
+export const largestLease = 75;
 /** A new block is leased when so few are left, so that nobody waits for it; with a block, the most a crash forfeits. */
 const leaseAgainBelow = 25;
 /** A used-up quota is looked at again after this: the plan may have changed, another server may have given back. */

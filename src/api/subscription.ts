@@ -22,15 +22,10 @@ const textRule = 'a string of 1 to 255 characters, without control characters or
 /** With the `u` flag a pair of surrogates is one character, so the two classes match lone ones only. */
 const plainText = '^[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]*$';
 
+const textLimits = { minLength: 1, maxLength: 255, pattern: plainText };
+
 const text = (description: string, examples: string[]) =>
-	Type.String({
-		minLength: 1,
-		maxLength: 255,
-		pattern: plainText,
-		description,
-		examples,
-		'x-must-be': textRule,
-	});
+	Type.String({ ...textLimits, description, examples, 'x-must-be': textRule });
 
 /** Empty and null stand for "not given", as clients that export from spreadsheets send them. */
 const optional = <Schema extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(
@@ -45,7 +40,7 @@ const eventSchema = Type.Object(
 			'order-1001',
 		]),
 		subid: text("Id of the subscription in the client's own system. May equal tid.", ['sub-77']),
-		cid: optional(Type.String({ minLength: 1, maxLength: 255, pattern: plainText }), textRule, {
+		cid: optional(Type.String(textLimits), textRule, {
 			description: 'Customer id. Links external and internal data. Null or empty: none.',
 			examples: ['customer-42'],
 		}),

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import { ClientReader, type ClientTables } from '../client.ts';
 import { ControlStore, type ControlTables } from '../control.ts';
+import { examineKeys } from '../examine-keys.ts';
 import type { Importer } from '../importer.ts';
 import { migrationFiles } from '../migrations.ts';
 import {
@@ -99,12 +100,7 @@ export class PostgresStore implements Store {
 		yield await this.#examineSchema('control schema', this.#schemas.control, 'control');
 		for (const account of await this.control.accounts())
 			yield await this.#examineSchema(`account ${account.aid}`, this.#schemas.account(account.id), 'client');
-		const usable = (await this.control.keys()).filter((key) => key.revokedAt === null).length;
-		yield {
-			check: 'keys',
-			ok: usable > 0,
-			detail: usable > 0 ? `${usable} usable` : `none: nobody can upload; 'caskade key issue' makes one`,
-		};
+		yield examineKeys(await this.control.keys());
 	}
 
 	async #examineSchema(check: string, schema: string, kind: 'control' | 'client'): Promise<Finding> {

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { largestLease } from '../../access/quota.ts';
 import type { TokenLedger } from '../../access/rate-limit.ts';
 import type { UsagePlan } from '../../access/usage-plan.ts';
 import type { Deadline } from '../../deadline.ts';
@@ -29,8 +30,6 @@ const limitsPool: PoolOptions = {
 	statementTimeoutMs: 1500,
 	idleInTransactionMs: 2000,
 };
-/** Requests of a key's quota that a crash may forfeit, at most. */
-const largestLease = 75;
 
 /** What a serving process writes on PostgreSQL. Any number of processes may do so at once. */
 export class PostgresWriter implements ServingWriter, TokenLedger {

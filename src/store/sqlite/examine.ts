@@ -1,5 +1,6 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import type { ControlStore } from '../control.ts';
+import { examineKeys } from '../examine-keys.ts';
 import type { DatabaseKind } from '../migrations.ts';
 import type { Finding } from '../store.ts';
 import { openDatabase } from './connection.ts';
@@ -36,12 +37,7 @@ export async function* examineFolder(folder: DataFolder, control: ControlStore):
 	const accounts = await control.accounts();
 	for (const account of accounts)
 		yield examineDatabase(`account ${account.aid}`, folder.accountPath(account.id), 'client');
-	const usable = (await control.keys()).filter((key) => key.revokedAt === null).length;
-	yield {
-		check: 'keys',
-		ok: usable > 0,
-		detail: usable > 0 ? `${usable} usable` : `none: nobody can upload; 'caskade key issue' makes one`,
-	};
+	yield examineKeys(await control.keys());
 }
 
 function examineDatabase(check: string, path: string, kind: DatabaseKind): Finding {

@@ -1,3 +1,4 @@
+import { largestLease } from '../../access/quota.ts';
 import type { UsagePlan } from '../../access/usage-plan.ts';
 import { monotonicMs } from '../../clock.ts';
 import type { Deadline } from '../../deadline.ts';
@@ -21,8 +22,6 @@ const queueLength = 8192;
 const queueCharacters = 64 * 1024 * 1024;
 /** Accounts' databases that the writer keeps open: three file handles each. */
 const openAccounts = 64;
-/** Requests of a key's quota that a crash may forfeit, at most. */
-const largestLease = 75;
 const probeTimeoutMs = 1000;
 const controlTimeoutMs = 10_000;
 
