@@ -79,11 +79,14 @@ test('sessions that an administrator ends, again and again under load', async (t
 			'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
 		);
 	}
+	const succeeded = () => answers.filter(({ status }) => status === 201).length;
+	// How many succeed between the cuts is the machine's speed; that enough do after them is the service's recovery.
+	await becomes('more than 20 stored', 10_000, () => succeeded() > 20);
 	over = true;
 	await Promise.all(clients);
 	const stored = new Set(await storedInTheEnd(service));
 	for (const { tid, status } of answers) assert.equal(stored.has(tid), status === 201, `${tid}: ${status}`);
-	assert.ok(answers.filter(({ status }) => status === 201).length > 20);
+	assert.ok(succeeded() > 20);
 });
 
 for (const which of ['both ways', 'answers'] as const) {
