@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import type { ControlContent } from '../control.ts';
 import {
@@ -13,6 +14,7 @@ import type { SchemaNames } from './connection.ts';
 
 /** Keeps a second copy into the same schemas away. The number is the ASCII of "copy". */
 const advisoryLock = 0x636f7079;
+const lockPatienceMs = 2000;
 /** PostgreSQL takes at most 65,535 parameters in one statement. */
 const mostParameters = 65_535;
 
@@ -29,16 +31,18 @@ export class PostgresImporter implements Importer {
 	/** @throws OperatorError where another copy into the same place runs */
 	static async open(pool: pg.Pool, schemas: SchemaNames): Promise<PostgresImporter> {
 		const client = await pool.connect();
-		// Of the session, so that it ends with the process, however that ends.
-		const { rows } = await client.query('SELECT pg_try_advisory_lock($1, hashtext($2)) AS locked', [
-			advisoryLock,
-			schemas.control,
-		]);
-		if (!rows[0].locked) {
-			client.release();
-			throw new OperatorError('Another copy to the same place runs; wait for its end.');
-		}
-		return new PostgresImporter(client, schemas);
+		// Of the session, so that it ends with the process; the server notices that end a moment later.
+		const giveUpAtMs = performance.now() + lockPatienceMs;
+		do {
+			const { rows } = await client.query('SELECT pg_try_advisory_lock($1, hashtext($2)) AS locked', [
+				advisoryLock,
+				schemas.control,
+			]);
+			if (rows[0].locked) return new PostgresImporter(client, schemas);
+			await sleep(50);
+		} while (performance.now() < giveUpAtMs);
+		client.release();
+		throw new OperatorError('Another copy to the same place runs; wait for its end.');
 	}
 
 	async begin(source: string, accountIds: readonly number[]): Promise<'new' | 'resumed'> {
