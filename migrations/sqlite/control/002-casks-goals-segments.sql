@@ -1,0 +1,69 @@
+-- Where the account's data is, if not beside this database: the address of a database server of its own.
+ALTER TABLE account ADD COLUMN database TEXT;
+-- 1: readers may ask for the reasons of a score.
+ALTER TABLE account ADD COLUMN explains INTEGER NOT NULL DEFAULT 0;
+-- JSON array of channel rules of the account's own: {"channel", "pattern"}, tried before the common ones.
+ALTER TABLE account ADD COLUMN channel_rules TEXT NOT NULL DEFAULT '[]';
+
+-- Signs casks. The newest that is not retired signs; one that was rotated out verifies until it retires.
+CREATE TABLE signing_key (
+	kid TEXT PRIMARY KEY,
+	secret TEXT NOT NULL, -- 256 random bits, base64url
+	created_at INTEGER NOT NULL,
+	retires_at INTEGER
+) STRICT, WITHOUT ROWID;
+
+-- Visitors and visits whose casks are void if issued up to that moment; of no use after 24 hours.
+CREATE TABLE revocation (
+	account_id INTEGER NOT NULL REFERENCES account (id),
+	subject TEXT NOT NULL, -- vid or sid
+	revoked_at INTEGER NOT NULL,
+	PRIMARY KEY (account_id, subject)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE goal (
+	account_id INTEGER NOT NULL REFERENCES account (id),
+	name TEXT NOT NULL,
+	evts TEXT NOT NULL, -- JSON array of names of events that reach it; * is any subscription event, visit another visit
+	horizon_days REAL NOT NULL,
+	medium_from REAL NOT NULL, -- percentile at which the band begins
+	high_from REAL NOT NULL,
+	created_at INTEGER NOT NULL,
+	PRIMARY KEY (account_id, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE segment (
+	account_id INTEGER NOT NULL REFERENCES account (id),
+	id TEXT NOT NULL,
+	name TEXT NOT NULL,
+	rule TEXT NOT NULL, -- CEL
+	created_at INTEGER NOT NULL,
+	PRIMARY KEY (account_id, id)
+) STRICT, WITHOUT ROWID;
+
+-- Trained models are data. Of each goal and scope at most one is active; without one the base rate is served.
+CREATE TABLE model (
+	account_id INTEGER NOT NULL REFERENCES account (id),
+	goal TEXT NOT NULL,
+	scope TEXT NOT NULL, -- vid or sid
+	version TEXT NOT NULL, -- as 2026-11-21.1
+	active INTEGER NOT NULL, -- 0 or 1
+	body TEXT NOT NULL, -- JSON
+	report TEXT NOT NULL, -- JSON
+	created_at INTEGER NOT NULL,
+	PRIMARY KEY (account_id, goal, scope, version)
+) STRICT, WITHOUT ROWID;
+
+-- What new accounts have from the start, accounts from before get, too.
+INSERT INTO goal (account_id, name, evts, horizon_days, medium_from, high_from, created_at)
+	SELECT id, 'subscription', '["*"]', 7, 50, 90, created_at FROM account;
+INSERT INTO goal (account_id, name, evts, horizon_days, medium_from, high_from, created_at)
+	SELECT id, 'return', '["visit"]', 7, 50, 90, created_at FROM account;
+INSERT INTO segment (account_id, id, name, rule, created_at)
+	SELECT account.id, starter.id, starter.name, starter.rule, account.created_at FROM account, (
+		SELECT 'new' AS id, 'New visitors' AS name, 'visitor.visits <= 1' AS rule
+		UNION ALL SELECT 'returning', 'Returning visitors', 'visitor.visits >= 2'
+		UNION ALL SELECT 'engaged', 'Engaged visitors', 'visitor.pages >= 10 || visitor.activeDays >= 3'
+		UNION ALL SELECT 'high-intent', 'High intent', 'bands.subscription == "high" && visitor.subscriptions == 0'
+		UNION ALL SELECT 'subscriber', 'Subscribers', 'visitor.subscriptions > 0'
+	) AS starter;

@@ -1,0 +1,242 @@
+/** A hit as profiles know it. */
+export interface HitEntry {
+	readonly type: 'hit';
+	/** Milliseconds since 1970. */
+	readonly atMs: number;
+	readonly sid: string;
+	/** The page's path without slashes at its ends, `/` for the first page of a site; null where there is none. */
+	readonly page: string | null;
+	readonly channel: string;
+	readonly device: string;
+	/** Names of the events that the page has fired. */
+	readonly events: readonly string[];
+	/** Orders hits of the same moment, in whatever order they arrive. */
+	readonly tieBreak: string;
+}
+
+/** A subscription event that has been joined to the visitor. */
+export interface SubscriptionEntry {
+	readonly type: 'subscription';
+	readonly atMs: number;
+	readonly tid: string;
+	readonly subid: string;
+	readonly evt: string;
+	readonly revenuePence: number;
+}
+
+export type LogEntry = HitEntry | SubscriptionEntry;
+
+/** Decayed counts as of the profile's `lastAtMs`, with the half-lives of `halfLivesDays`. */
+export type Decayed = readonly [number, number, number];
+
+/** How often an event has happened and when last; the least recent of a list comes first. */
+export type EventCount = readonly [name: string, count: number, lastAtMs: number];
+
+/** What is known of a visitor, or of one visit, as of its last log entry. JSON as it is. */
+export interface Profile {
+	readonly firstAtMs: number;
+	readonly lastAtMs: number;
+	readonly hits: number;
+	/** Hits that were of a page. */
+	readonly pages: number;
+	readonly visits: number;
+	/** Days (UTC) with a hit. */
+	readonly activeDays: number;
+	/** Time between hits of the same visit. */
+	readonly dwellMs: number;
+	/** The latest visit; null before the first hit. */
+	readonly visit: {
+		readonly sid: string;
+		readonly startedAtMs: number;
+		readonly lastHitAtMs: number;
+		readonly hits: number;
+		readonly landingPage: string | null;
+	} | null;
+	readonly firstChannel: string | null;
+	/** Visits by channel. */
+	readonly channels: readonly (readonly [channel: string, visits: number])[];
+	readonly lastChannel: string | null;
+	readonly landingPage: string | null;
+	readonly device: string | null;
+	/** When each page was last seen; the 50 most recent, the last one last. */
+	readonly pageTimes: readonly (readonly [page: string, lastAtMs: number])[];
+	/** Events of hits by name; the 50 most recent. */
+	readonly events: readonly EventCount[];
+	readonly subscriptions: {
+		readonly count: number;
+		/** Events whose `subid` had come before. */
+		readonly renewals: number;
+		readonly revenuePence: number;
+		readonly lastAtMs: number;
+		readonly lastEvt: string;
+		/** By `evt`; the 50 most recent. */
+		readonly evts: readonly EventCount[];
+		/** The last 100. */
+		readonly subids: readonly string[];
+	} | null;
+	readonly recentHits: Decayed;
+	readonly recentVisits: Decayed;
+	readonly recentEvents: Decayed;
+}
+
+const dayMs = 86_400_000;
+export const halfLivesDays = [1, 7, 30] as const;
+/** Bounds a profile: the oldest entry of a list makes room for a new one. */
+const mostNames = 50;
+const mostSubids = 100;
+
+/** The order in which a log is reduced: by time, and where that is the same by what does not depend on arrival. */
+export function compareEntries(a: LogEntry, b: LogEntry): number {
+	return a.atMs - b.atMs || compareText(a.type, b.type) || compareText(tieBreak(a), tieBreak(b));
+}
+
+function tieBreak(entry: LogEntry): string {
+	return entry.type === 'hit' ? entry.tieBreak : entry.tid;
+}
+
+function compareText(a: string, b: string): number {
+	return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** The profile that a log leads to. The entries may be in any order. */
+export function profileOf(entries: readonly LogEntry[]): Profile | null {
+	return [...entries].sort(compareEntries).reduce<Profile | null>(apply, null);
+}
+
+/** Whether the entry comes after all that the profile holds, so that `apply` may add it. */
+export function isLatest(profile: Profile | null, entry: LogEntry): boolean {
+	return profile === null || entry.atMs > profile.lastAtMs;
+}
+
+/** Adds one entry, which must not be earlier than those that are in the profile. */
+export function apply(profile: Profile | null, entry: LogEntry): Profile {
+	const at = advance(profile ?? emptyProfile(entry.atMs), entry.atMs);
+	return entry.type === 'hit' ? applyHit(at, entry) : applySubscription(at, entry);
+}
+
+function emptyProfile(atMs: number): Profile {
+	return {
+		firstAtMs: atMs,
+		lastAtMs: atMs,
+		hits: 0,
+		pages: 0,
+		visits: 0,
+		activeDays: 0,
+		dwellMs: 0,
+		visit: null,
+		firstChannel: null,
+		channels: [],
+		lastChannel: null,
+		landingPage: null,
+		device: null,
+		pageTimes: [],
+		events: [],
+		subscriptions: null,
+		recentHits: [0, 0, 0],
+		recentVisits: [0, 0, 0],
+		recentEvents: [0, 0, 0],
+	};
+}
+
+/** The profile as of a later moment: what decays has decayed, nothing is added. */
+function advance(profile: Profile, atMs: number): Profile {
+	const passedMs = atMs - profile.lastAtMs;
+	if (passedMs <= 0) return profile;
+	return {
+		...profile,
+		lastAtMs: atMs,
+		recentHits: decay(profile.recentHits, passedMs),
+		recentVisits: decay(profile.recentVisits, passedMs),
+		recentEvents: decay(profile.recentEvents, passedMs),
+	};
+}
+
+/** Decayed counts as of `passedMs` later: halved after each half-life. Rounded, so that profiles stay short. */
+export function decay(counts: Decayed, passedMs: number): Decayed {
+	const [day, week, month] = halfLivesDays;
+	const passedDays = Math.max(0, passedMs) / dayMs;
+	return [
+		round(counts[0] * 2 ** (-passedDays / day)),
+		round(counts[1] * 2 ** (-passedDays / week)),
+		round(counts[2] * 2 ** (-passedDays / month)),
+	];
+}
+
+function round(value: number): number {
+	return Math.round(value * 1e5) / 1e5;
+}
+
+function add(counts: Decayed, number: number): Decayed {
+	if (number === 0) return counts;
+	return [round(counts[0] + number), round(counts[1] + number), round(counts[2] + number)];
+}
+
+function applyHit(profile: Profile, hit: HitEntry): Profile {
+	const { visit } = profile;
+	const goesOn = visit?.sid === hit.sid;
+	const isNewDay = !visit || Math.floor(visit.lastHitAtMs / dayMs) !== Math.floor(hit.atMs / dayMs);
+	return {
+		...profile,
+		hits: profile.hits + 1,
+		pages: profile.pages + (hit.page === null ? 0 : 1),
+		visits: profile.visits + (goesOn ? 0 : 1),
+		activeDays: profile.activeDays + (isNewDay ? 1 : 0),
+		dwellMs: profile.dwellMs + (goesOn ? hit.atMs - visit.lastHitAtMs : 0),
+		visit: goesOn
+			? { ...visit, lastHitAtMs: hit.atMs, hits: visit.hits + 1 }
+			: {
+					sid: hit.sid,
+					startedAtMs: hit.atMs,
+					lastHitAtMs: hit.atMs,
+					hits: 1,
+					landingPage: hit.page,
+				},
+		firstChannel: profile.firstChannel ?? hit.channel,
+		channels: goesOn ? profile.channels : countChannel(profile.channels, hit.channel),
+		lastChannel: goesOn ? profile.lastChannel : hit.channel,
+		landingPage: profile.hits === 0 ? hit.page : profile.landingPage,
+		device: hit.device,
+		pageTimes: hit.page === null ? profile.pageTimes : withLatest(profile.pageTimes, [hit.page, hit.atMs]),
+		events: hit.events.reduce((events, name) => countEvent(events, name, hit.atMs), profile.events),
+		recentHits: add(profile.recentHits, 1),
+		recentVisits: add(profile.recentVisits, goesOn ? 0 : 1),
+		recentEvents: add(profile.recentEvents, hit.events.length),
+	};
+}
+
+function countChannel(channels: Profile['channels'], channel: string): Profile['channels'] {
+	const visits = channels.find(([name]) => name === channel)?.[1] ?? 0;
+	return withLatest(channels, [channel, visits + 1]);
+}
+
+function countEvent(events: readonly EventCount[], name: string, atMs: number): readonly EventCount[] {
+	const count = events.find(([known]) => known === name)?.[1] ?? 0;
+	return withLatest(events, [name, count + 1, atMs]);
+}
+
+/** Lists instead of objects, whose keys would be sorted where they look like numbers. */
+function withLatest<Entry extends readonly [name: string, ...unknown[]]>(
+	entries: readonly Entry[],
+	latest: Entry,
+): readonly Entry[] {
+	const others = entries.filter(([name]) => name !== latest[0]);
+	return [...others.slice(-(mostNames - 1)), latest];
+}
+
+function applySubscription(profile: Profile, entry: SubscriptionEntry): Profile {
+	const before = profile.subscriptions;
+	const isRenewal = before?.subids.includes(entry.subid) ?? false;
+	const subids = before?.subids ?? [];
+	return {
+		...profile,
+		subscriptions: {
+			count: (before?.count ?? 0) + 1,
+			renewals: (before?.renewals ?? 0) + (isRenewal ? 1 : 0),
+			revenuePence: (before?.revenuePence ?? 0) + entry.revenuePence,
+			lastAtMs: entry.atMs,
+			lastEvt: entry.evt,
+			evts: countEvent(before?.evts ?? [], entry.evt, entry.atMs),
+			subids: isRenewal ? subids : [...subids, entry.subid].slice(-mostSubids),
+		},
+	};
+}
