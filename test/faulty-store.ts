@@ -15,6 +15,7 @@ const calmWriter: ServingWriter = {
 		duplicate: 0,
 		conflicts: [],
 	}),
+	storeHit: async (_accountId, { freshVid, freshSid }) => ({ vid: freshVid, sid: freshSid }),
 	leaseQuota: async () => ({ granted: 100, leased: 100 }),
 	recordUsage: async () => {},
 	probe: async () => {},
