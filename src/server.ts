@@ -49,6 +49,7 @@ export async function startServer(
 	metrics.watchQueue(() => writer.queueDepth);
 	const onControlTrouble = (error: unknown) =>
 		log.error({ reason: error instanceof Error ? error.message : String(error) }, 'control database trouble');
+	await store.control.ensureSigningKeys();
 	const directory = await AccessDirectory.load(store.control, onControlTrouble);
 	const quota = new QuotaCounter(writer, now, onControlTrouble);
 	let draining = false;

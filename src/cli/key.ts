@@ -20,7 +20,7 @@ its SHA-256 is stored. To rotate a key, issue a second one, move the client to i
 			withStore(options, async (store) => {
 				const issued = await store.control.issueKey(options.client, options.plan);
 				if (options.json) return printJson(issued);
-				printRecord(issued);
+				printRecord({ ...issued });
 				printLine('Keep the key now; it cannot be shown again.');
 			}),
 		);

@@ -28,10 +28,25 @@ export interface Importer {
 /** In the order in which rows may refer to each other. */
 export const controlColumns = {
 	client: ['id', 'name', 'created_at'],
-	account: ['id', 'aid', 'client_id', 'origins', 'created_at', 'disabled_at'],
+	account: [
+		'id',
+		'aid',
+		'client_id',
+		'origins',
+		'created_at',
+		'disabled_at',
+		'database',
+		'explains',
+		'channel_rules',
+	],
 	plan: ['name', 'rate_per_second', 'burst', 'quota_per_month', 'timeout_ms', 'max_events', 'created_at'],
 	api_key: ['id', 'hash', 'client_id', 'plan', 'created_at', 'revoked_at'],
 	usage: ['key_id', 'month', 'leased', 'used'],
+	signing_key: ['kid', 'secret', 'created_at', 'retires_at'],
+	revocation: ['account_id', 'subject', 'revoked_at'],
+	goal: ['account_id', 'name', 'evts', 'horizon_days', 'medium_from', 'high_from', 'created_at'],
+	segment: ['account_id', 'id', 'name', 'rule', 'created_at'],
+	model: ['account_id', 'goal', 'scope', 'version', 'active', 'body', 'report', 'created_at'],
 } as const satisfies { [Table in keyof ControlContent]: (keyof ControlContent[Table][number])[] };
 
 export const controlTables = Object.keys(controlColumns) as (keyof ControlContent)[];

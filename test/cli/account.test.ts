@@ -10,7 +10,14 @@ test('account create adds an account, and its client where there is none', async
 	const uk = (await caskadeJson(['account', 'create', 'c-a-acme-uk', '--client', 'acme', ...at])) as object;
 	const { createdAt, ...rest } = uk as { createdAt: string };
 	assert.ok(Math.abs(Date.parse(createdAt) - Date.now()) < 60_000);
-	assert.deepEqual(rest, { aid: 'c-a-acme-uk', client: 'acme', origins: [], disabledAt: null });
+	assert.deepEqual(rest, {
+		aid: 'c-a-acme-uk',
+		client: 'acme',
+		origins: [],
+		explains: false,
+		channelRules: [],
+		disabledAt: null,
+	});
 	const us = await caskadeJson(['account', 'create', 'c-a-acme-us', '--client', 'acme', ...at]);
 	assert.deepEqual(await caskadeJson(['account', 'list', ...at]), [uk, us]);
 });
@@ -36,7 +43,10 @@ test('without --json it is text to read', async (t) => {
 	);
 	assert.deepEqual(await caskadeJson(['account', 'list', ...at]), []);
 	const { stdout } = await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
-	assert.match(stdout, /^aid +c-a-x\nclient +x\norigins +-\ncreatedAt +\S+Z\ndisabledAt +-\n$/);
+	assert.match(
+		stdout,
+		/^aid +c-a-x\nclient +x\norigins +-\nexplains +false\nchannelRules +-\ncreatedAt +\S+Z\ndisabledAt +-\n$/,
+	);
 	assert.match((await caskade(['account', 'list', ...at])).stdout, /^aid +client .*\nc-a-x +x +-.*\n$/);
 });
 

@@ -110,7 +110,9 @@ export class PostgresImporter implements Importer {
 		for (const { id } of content.account) await this.#continueNumbersOf(this.#events(id));
 		await this.#client.query('BEGIN');
 		try {
-			await this.#client.query(`DELETE FROM ${this.#table('plan')}`);
+			// What every store has from the start, and what a server that was started on the empty place has made.
+			for (const table of ['plan', 'signing_key'])
+				await this.#client.query(`DELETE FROM ${this.#table(table)}`);
 			for (const table of controlTables)
 				await this.#insert(this.#table(table), controlColumns[table], controlRows(content, table));
 			await this.#client.query(`UPDATE ${this.#table('revision')} SET number = number + 1`);

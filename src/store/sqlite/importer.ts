@@ -98,7 +98,8 @@ export class SqliteImporter implements Importer {
 
 	async finish(content: ControlContent): Promise<void> {
 		inTransaction(this.#control, () => {
-			this.#control.exec('DELETE FROM plan');
+			// What every store has from the start, and what a server that was started on the empty place has made.
+			this.#control.exec('DELETE FROM plan; DELETE FROM signing_key');
 			for (const table of controlTables) {
 				const columns = controlColumns[table];
 				const insert = this.#control.prepare(

@@ -1,0 +1,20 @@
+/** Visitors that a rule describes. */
+export interface Segment {
+	readonly id: string;
+	readonly name: string;
+	/** CEL over `visitor`, `visit`, `scores`, `percentiles` and `bands`. */
+	readonly rule: string;
+}
+
+/** The segments of a new account; the migration that brought segments gave the same to accounts that were there. */
+export const defaultSegments: readonly Segment[] = [
+	{ id: 'new', name: 'New visitors', rule: 'visitor.visits <= 1' },
+	{ id: 'returning', name: 'Returning visitors', rule: 'visitor.visits >= 2' },
+	{ id: 'engaged', name: 'Engaged visitors', rule: 'visitor.pages >= 10 || visitor.activeDays >= 3' },
+	{
+		id: 'high-intent',
+		name: 'High intent',
+		rule: 'bands.subscription == "high" && visitor.subscriptions == 0',
+	},
+	{ id: 'subscriber', name: 'Subscribers', rule: 'visitor.subscriptions > 0' },
+];

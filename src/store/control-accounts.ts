@@ -1,0 +1,151 @@
+import { defaultSegments } from '../segments/segment.ts';
+import { defaultGoals } from '../visitors/goal.ts';
+import { insertGoal } from './control-goals.ts';
+import { insertSegment } from './control-segments.ts';
+import { type ControlDatabase, isoTime } from './control-tables.ts';
+import { OperatorError } from './store.ts';
+
+/** Names the channel of visits that a pattern fits, before the common rules are tried. */
+export interface ChannelRule {
+	readonly channel: string;
+	readonly pattern: string;
+}
+
+/** What an operator may change of an account at any time. */
+export interface AccountSettings {
+	/** Web origins whose pages may read scores; empty: all. */
+	readonly origins: readonly string[];
+	/** Whether pages may ask for the reasons of a score. */
+	readonly explains: boolean;
+	readonly channelRules: readonly ChannelRule[];
+}
+
+export interface Account extends AccountSettings {
+	readonly id: number;
+	readonly aid: string;
+	readonly client: string;
+	readonly createdAt: string;
+	readonly disabledAt: string | null;
+}
+
+/**
+ * Adds an account with the goals and segments that every account begins with, and its client where there is none of
+ * that name.
+ * @throws OperatorError where the account exists
+ */
+export async function insertAccount(
+	database: ControlDatabase,
+	account: { aid: string; client: string; origins: readonly string[] },
+	nowMs: number,
+): Promise<number> {
+	const existing = await database
+		.selectFrom('account')
+		.select('id')
+		.where('aid', '=', account.aid)
+		.executeTakeFirst();
+	if (existing) throw new OperatorError(`Account ${account.aid} exists already.`);
+	await database
+		.insertInto('client')
+		.values({ name: account.client, created_at: nowMs })
+		.onConflict((conflict) => conflict.column('name').doNothing())
+		.execute();
+	const { id } = await database
+		.insertInto('account')
+		.values({
+			aid: account.aid,
+			client_id: await clientId(database, account.client),
+			origins: JSON.stringify(account.origins),
+			created_at: nowMs,
+			disabled_at: null,
+			database: null,
+			explains: 0,
+			channel_rules: '[]',
+		})
+		.returning('id')
+		.executeTakeFirstOrThrow();
+	for (const goal of defaultGoals) await insertGoal(database, id, goal, nowMs);
+	for (const segment of defaultSegments) await insertSegment(database, id, segment, nowMs);
+	return id;
+}
+
+/** All accounts, or the one that is named. */
+export async function selectAccounts(database: ControlDatabase, aid?: string): Promise<Account[]> {
+	let query = database
+		.selectFrom('account')
+		.innerJoin('client', 'client.id', 'account.client_id')
+		.selectAll('account')
+		.select('client.name as client')
+		.orderBy('account.id');
+	if (aid !== undefined) query = query.where('account.aid', '=', aid);
+	return (await query.execute()).map((row) => ({
+		id: row.id,
+		aid: row.aid,
+		client: row.client,
+		...accountSettings(row),
+		createdAt: new Date(row.created_at).toISOString(),
+		disabledAt: isoTime(row.disabled_at),
+	}));
+}
+
+/** The settings as a row of `account` has them. */
+export function accountSettings(row: {
+	readonly origins: string;
+	readonly explains: number;
+	readonly channel_rules: string;
+}): AccountSettings {
+	return {
+		origins: JSON.parse(row.origins),
+		explains: row.explains === 1,
+		channelRules: JSON.parse(row.channel_rules),
+	};
+}
+
+/** @throws OperatorError where there is none */
+export async function selectAccount(database: ControlDatabase, aid: string): Promise<Account> {
+	const [account] = await selectAccounts(database, aid);
+	if (!account) throw new OperatorError(`There is no account ${aid}; 'caskade account list' shows all.`);
+	return account;
+}
+
+/** Saying it twice keeps the first time. */
+export async function setAccountDisabled(
+	database: ControlDatabase,
+	aid: string,
+	disabled: boolean,
+	nowMs: number,
+): Promise<void> {
+	await database
+		.updateTable('account')
+		.set({ disabled_at: disabled ? nowMs : null })
+		.where('aid', '=', aid)
+		.where('disabled_at', disabled ? 'is' : 'is not', null)
+		.execute();
+}
+
+/** What is left out stays. */
+export async function updateAccount(
+	database: ControlDatabase,
+	aid: string,
+	changes: Partial<AccountSettings>,
+): Promise<void> {
+	const { origins, explains, channelRules } = { ...(await selectAccount(database, aid)), ...changes };
+	await database
+		.updateTable('account')
+		.set({
+			origins: JSON.stringify(origins),
+			explains: explains ? 1 : 0,
+			channel_rules: JSON.stringify(channelRules),
+		})
+		.where('aid', '=', aid)
+		.execute();
+}
+
+/** @throws OperatorError where there is no such client */
+export async function clientId(database: ControlDatabase, name: string): Promise<number> {
+	const client = await database.selectFrom('client').select('id').where('name', '=', name).executeTakeFirst();
+	if (!client)
+		throw new OperatorError(
+			`There is no client ${name}; 'caskade account create AID --client ${name}' makes it.`,
+		);
+	return client.id;
+}

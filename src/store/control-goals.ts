@@ -1,0 +1,62 @@
+import type { Goal } from '../visitors/goal.ts';
+import type { ControlDatabase, ControlTables } from './control-tables.ts';
+import { OperatorError } from './store.ts';
+
+/** A row of `goal` as the rest of the service knows it. */
+export function toGoal(row: ControlTables['goal']): Goal {
+	return {
+		name: row.name,
+		evts: JSON.parse(row.evts),
+		horizonDays: row.horizon_days,
+		mediumFrom: row.medium_from,
+		highFrom: row.high_from,
+	};
+}
+
+/** In the order in which they were made. */
+export async function selectGoals(database: ControlDatabase, accountId: number): Promise<Goal[]> {
+	const rows = await database
+		.selectFrom('goal')
+		.selectAll()
+		.where('account_id', '=', accountId)
+		.orderBy('created_at')
+		.orderBy('name')
+		.execute();
+	return rows.map(toGoal);
+}
+
+/** @throws OperatorError where the account has a goal of that name */
+export async function insertGoal(
+	database: ControlDatabase,
+	accountId: number,
+	goal: Goal,
+	nowMs: number,
+): Promise<void> {
+	const { numInsertedOrUpdatedRows } = await database
+		.insertInto('goal')
+		.values({
+			account_id: accountId,
+			name: goal.name,
+			evts: JSON.stringify(goal.evts),
+			horizon_days: goal.horizonDays,
+			medium_from: goal.mediumFrom,
+			high_from: goal.highFrom,
+			created_at: nowMs,
+		})
+		.onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
+		.executeTakeFirstOrThrow();
+	if (numInsertedOrUpdatedRows !== 1n)
+		throw new OperatorError(`The account has a goal ${goal.name} already; delete it first to change it.`);
+}
+
+/** Deletes a goal and its models. @throws OperatorError where there is none */
+export async function deleteGoal(database: ControlDatabase, accountId: number, name: string): Promise<void> {
+	await database.deleteFrom('model').where('account_id', '=', accountId).where('goal', '=', name).execute();
+	const { numDeletedRows } = await database
+		.deleteFrom('goal')
+		.where('account_id', '=', accountId)
+		.where('name', '=', name)
+		.executeTakeFirstOrThrow();
+	if (numDeletedRows !== 1n)
+		throw new OperatorError(`The account has no goal ${name}; 'caskade goal list AID' shows all.`);
+}

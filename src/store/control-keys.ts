@@ -1,0 +1,133 @@
+import { hashApiKey, newApiKey } from '../access/api-key.ts';
+import { monthAt } from '../access/usage-plan.ts';
+import { clientId } from './control-accounts.ts';
+import { selectPlan } from './control-plans.ts';
+import { type ControlDatabase, isoTime } from './control-tables.ts';
+import { OperatorError } from './store.ts';
+
+export interface ApiKey {
+	readonly id: string;
+	readonly client: string;
+	readonly plan: string;
+	readonly createdAt: string;
+	readonly revokedAt: string | null;
+}
+
+/** A key as it is shown this once. */
+export interface IssuedKey {
+	readonly id: string;
+	readonly key: string;
+	readonly client: string;
+	readonly plan: string;
+}
+
+/** An API key's use of the current month's quota. */
+export interface KeyUsage {
+	readonly key: string;
+	readonly client: string;
+	readonly plan: string;
+	readonly month: string;
+	readonly quota: number;
+	readonly used: number;
+	readonly remaining: number;
+	/** When the quota starts anew. */
+	readonly resetsAt: string;
+}
+
+/** Issues a key. This is the only time that the key itself is seen. */
+export async function insertKey(
+	database: ControlDatabase,
+	client: string,
+	plan: string,
+	nowMs: number,
+): Promise<IssuedKey> {
+	await selectPlan(database, plan);
+	const { id, key } = newApiKey();
+	await database
+		.insertInto('api_key')
+		.values({
+			id,
+			hash: hashApiKey(key),
+			client_id: await clientId(database, client),
+			plan,
+			created_at: nowMs,
+			revoked_at: null,
+		})
+		.execute();
+	return { id, key, client, plan };
+}
+
+/** All keys, or the one of that id. */
+export async function selectKeys(database: ControlDatabase, id?: string): Promise<ApiKey[]> {
+	let query = database
+		.selectFrom('api_key')
+		.innerJoin('client', 'client.id', 'api_key.client_id')
+		.select([
+			'api_key.id',
+			'client.name as client',
+			'api_key.plan',
+			'api_key.created_at',
+			'api_key.revoked_at',
+		])
+		.orderBy('api_key.created_at')
+		.orderBy('api_key.id');
+	if (id !== undefined) query = query.where('api_key.id', '=', id);
+	return (await query.execute()).map((row) => ({
+		id: row.id,
+		client: row.client,
+		plan: row.plan,
+		createdAt: new Date(row.created_at).toISOString(),
+		revokedAt: isoTime(row.revoked_at),
+	}));
+}
+
+/** @throws OperatorError where there is no such key. Revoking twice is no error. */
+export async function revokeKey(database: ControlDatabase, id: string, nowMs: number): Promise<ApiKey> {
+	await database
+		.updateTable('api_key')
+		.set({ revoked_at: nowMs })
+		.where('id', '=', id)
+		.where('revoked_at', 'is', null)
+		.execute();
+	const [key] = await selectKeys(database, id);
+	if (!key) throw new OperatorError(`There is no key ${id}; 'caskade key list' shows all.`);
+	return key;
+}
+
+/** This month's usage of every key that may be used or was used. */
+export async function selectUsage(
+	database: ControlDatabase,
+	nowMs: number,
+	client?: string,
+): Promise<KeyUsage[]> {
+	if (client !== undefined) await clientId(database, client);
+	const month = monthAt(nowMs);
+	let query = database
+		.selectFrom('api_key')
+		.innerJoin('client', 'client.id', 'api_key.client_id')
+		.innerJoin('plan', 'plan.name', 'api_key.plan')
+		.leftJoin('usage', (join) =>
+			join.onRef('usage.key_id', '=', 'api_key.id').on('usage.month', '=', month.name),
+		)
+		.select([
+			'api_key.id',
+			'client.name as client',
+			'api_key.plan',
+			'plan.quota_per_month as quota',
+			'usage.used',
+		])
+		.where(({ or, eb }) => or([eb('api_key.revoked_at', 'is', null), eb('usage.used', '>', 0)]))
+		.orderBy('api_key.created_at')
+		.orderBy('api_key.id');
+	if (client !== undefined) query = query.where('client.name', '=', client);
+	return (await query.execute()).map((row) => ({
+		key: row.id,
+		client: row.client,
+		plan: row.plan,
+		month: month.name,
+		quota: row.quota,
+		used: row.used ?? 0,
+		remaining: Math.max(0, row.quota - (row.used ?? 0)),
+		resetsAt: new Date(month.endMs).toISOString(),
+	}));
+}

@@ -1,0 +1,41 @@
+import type { Segment } from '../segments/segment.ts';
+import type { ControlDatabase } from './control-tables.ts';
+import { OperatorError } from './store.ts';
+
+/** In the order in which they were made. */
+export function selectSegments(database: ControlDatabase, accountId: number): Promise<Segment[]> {
+	return database
+		.selectFrom('segment')
+		.select(['id', 'name', 'rule'])
+		.where('account_id', '=', accountId)
+		.orderBy('created_at')
+		.orderBy('id')
+		.execute();
+}
+
+/** @throws OperatorError where the account has a segment of that id */
+export async function insertSegment(
+	database: ControlDatabase,
+	accountId: number,
+	{ id, name, rule }: Segment,
+	nowMs: number,
+): Promise<void> {
+	const { numInsertedOrUpdatedRows } = await database
+		.insertInto('segment')
+		.values({ account_id: accountId, id, name, rule, created_at: nowMs })
+		.onConflict((conflict) => conflict.columns(['account_id', 'id']).doNothing())
+		.executeTakeFirstOrThrow();
+	if (numInsertedOrUpdatedRows !== 1n)
+		throw new OperatorError(`The account has a segment ${id} already; delete it first to change it.`);
+}
+
+/** @throws OperatorError where there is none */
+export async function deleteSegment(database: ControlDatabase, accountId: number, id: string): Promise<void> {
+	const { numDeletedRows } = await database
+		.deleteFrom('segment')
+		.where('account_id', '=', accountId)
+		.where('id', '=', id)
+		.executeTakeFirstOrThrow();
+	if (numDeletedRows !== 1n)
+		throw new OperatorError(`The account has no segment ${id}; 'caskade segment list AID' shows all.`);
+}

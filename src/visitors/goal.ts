@@ -1,0 +1,21 @@
+/** What a visitor may come to do, whose probability is scored. */
+export interface Goal {
+	readonly name: string;
+	/** Names of events that reach it, of hits or of uploads; `*` is any subscription event, `visit` another visit. */
+	readonly evts: readonly string[];
+	/** Reached within this time counts. */
+	readonly horizonDays: number;
+	/** The percentile at which the band `medium` begins. */
+	readonly mediumFrom: number;
+	/** The percentile at which the band `high` begins. */
+	readonly highFrom: number;
+}
+
+/** What a goal has where an operator says nothing else. */
+export const goalDefaults = { horizonDays: 7, mediumFrom: 50, highFrom: 90 } as const;
+
+/** The goals of a new account; the migration that brought goals gave the same to accounts that were there. */
+export const defaultGoals: readonly Goal[] = [
+	{ name: 'subscription', evts: ['*'], ...goalDefaults },
+	{ name: 'return', evts: ['visit'], ...goalDefaults },
+];
