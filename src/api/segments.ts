@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { describeRead } from '../http/openapi.ts';
+import { after } from '../visitors/readings.ts';
 import { about, type ReadOptions, read } from './reads.ts';
 
 const segmentSchema = Type.Object({
@@ -30,11 +31,12 @@ export function segments(app: FastifyInstance, { authorizer, readings, now }: Re
 			parameters: {},
 			example,
 		}),
-		body: async (authorization) => ({
-			...about(authorization),
-			segments: await readings.segments(authorization),
-			evaluatedAt: new Date(now()).toISOString(),
-			expiresAt: new Date(authorization.expiresAtMs).toISOString(),
-		}),
+		body: (authorization) =>
+			after(readings.segments(authorization), (found) => ({
+				...about(authorization),
+				segments: found,
+				evaluatedAt: new Date(now()).toISOString(),
+				expiresAt: new Date(authorization.expiresAtMs).toISOString(),
+			})),
 	});
 }

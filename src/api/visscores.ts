@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { describeRead } from '../http/openapi.ts';
+import { after } from '../visitors/readings.ts';
 import { about, type ReadOptions, read } from './reads.ts';
 
 const scoreSchema = Type.Object({
@@ -43,15 +44,14 @@ export function visscores(app: FastifyInstance, { authorizer, readings, now }: R
 			},
 			example,
 		}),
-		body: async (authorization, query) => {
+		body: (authorization, query) => {
 			const explain = (query as { explain?: unknown }).explain === '1' && authorization.account.explains;
-			const scores = await readings.scores(authorization, explain);
-			return {
+			return after(readings.scores(authorization, explain), (scores) => ({
 				...about(authorization),
 				scores,
 				scoredAt: new Date(now()).toISOString(),
 				expiresAt: new Date(authorization.expiresAtMs).toISOString(),
-			};
+			}));
 		},
 	});
 }

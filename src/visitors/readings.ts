@@ -39,17 +39,26 @@ export class Readings {
 		this.#now = now;
 	}
 
-	/** @throws StorageError */
-	async scores(subject: Subject, explain = false): Promise<GoalScore[]> {
-		const profile = await this.#profile(subject);
-		return profile ? this.#scorer.scores(subject.account, subject.scope, profile, explain) : [];
+	/** At once, where the store answers at once. @throws StorageError */
+	scores(subject: Subject, explain = false): GoalScore[] | Promise<GoalScore[]> {
+		return after(this.#profile(subject), (profile) =>
+			profile ? this.#scorer.scores(subject.account, subject.scope, profile, explain) : [],
+		);
 	}
 
-	/** @throws StorageError */
-	async segments(subject: Subject): Promise<SegmentName[]> {
-		const profile = await this.#profile(subject);
-		if (!profile) return [];
-		const scores = await this.#scorer.scores(subject.account, subject.scope, profile, false);
+	/** At once, where the store answers at once. @throws StorageError */
+	segments(subject: Subject): SegmentName[] | Promise<SegmentName[]> {
+		const { account, scope } = subject;
+		return after(this.#profile(subject), (profile) =>
+			profile
+				? after(this.#scorer.scores(account, scope, profile, false), (scores) =>
+						this.#matching(account.segments, profile, scores),
+					)
+				: [],
+		);
+	}
+
+	#matching(segments: readonly Segment[], profile: Profile, scores: readonly GoalScore[]): SegmentName[] {
 		const facts = {
 			visitor: visitorFacts(profile, this.#now()),
 			visit: visitFacts(profile),
@@ -57,7 +66,7 @@ export class Readings {
 			percentiles: new Map(scores.map(({ goal, percentile }) => [goal, percentile])),
 			bands: new Map(scores.map(({ goal, band }) => [goal, band])),
 		};
-		return this.#compiled(subject.account.segments)
+		return this.#compiled(segments)
 			.filter(({ rule }) => rule.matches(facts))
 			.map(({ id, name }) => ({ id, name }));
 	}
@@ -76,4 +85,12 @@ export class Readings {
 		}
 		return compiled;
 	}
+}
+
+/** What follows from a value that may be there already: a promise costs a turn of the queue, and is not needed then. */
+export function after<Value, Next>(
+	value: Value | Promise<Value>,
+	fn: (value: Value) => Next | Promise<Next>,
+): Next | Promise<Next> {
+	return value instanceof Promise ? value.then(fn) : fn(value);
 }
