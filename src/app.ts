@@ -7,6 +7,7 @@ import type { QuotaCounter } from './access/quota.ts';
 import { LocalRateLimiter, SharedRateLimiter } from './access/rate-limit.ts';
 import { health } from './api/health.ts';
 import { subscription } from './api/subscription.ts';
+import { tag } from './api/tag.ts';
 import { monotonicMs } from './clock.ts';
 import { ApiError } from './errors.ts';
 import { sendError, toApiError } from './http/answer.ts';
@@ -144,6 +145,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	await app.register(
 		async (operations) => {
 			subscription(operations, { admission, directory, writer, now, onUpload, onTimeout });
+			tag(operations);
 			health(operations, probes);
 			docs(operations);
 		},
