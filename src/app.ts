@@ -9,6 +9,7 @@ import { LocalRateLimiter, SharedRateLimiter } from './access/rate-limit.ts';
 import { health } from './api/health.ts';
 import { segments } from './api/segments.ts';
 import { subscription } from './api/subscription.ts';
+import { tag } from './api/tag.ts';
 import { visscores } from './api/visscores.ts';
 import { monotonicMs } from './clock.ts';
 import { hit } from './collect/hit.ts';
@@ -171,6 +172,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 			if (roles.includes('collect')) {
 				const onHit = (kind: string) => metrics.hits.inc({ kind });
 				hit(operations, { directory, writer, readings, budget, now, onHit });
+				tag(operations);
 			}
 			health(operations, probes);
 			docs(operations);
