@@ -2,6 +2,7 @@ import { careContract } from './contract/care.ts';
 import { controlContract } from './contract/control.ts';
 import { quotaContract } from './contract/quota.ts';
 import { uploadContract } from './contract/uploads.ts';
+import { visitorCareContract } from './contract/visitor-care.ts';
 import { visitorContract } from './contract/visitors.ts';
 import { engines } from './engines.ts';
 
@@ -9,6 +10,7 @@ import { engines } from './engines.ts';
 for (const engine of engines) {
 	uploadContract(engine);
 	visitorContract(engine);
+	visitorCareContract(engine);
 	quotaContract(engine);
 	controlContract(engine);
 	careContract(engine);
