@@ -12,6 +12,7 @@ import { ApiError } from './errors.ts';
 import { sendError, toApiError } from './http/answer.ts';
 import { bodyLimitBytes } from './http/body.ts';
 import { answerClientError } from './http/client-error.ts';
+import { askToMoveOn } from './http/draining.ts';
 import { docs, openapi } from './http/openapi.ts';
 import { createTlsServer, type Tls } from './http/tls.ts';
 import type { Log } from './log.ts';
@@ -88,6 +89,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 
 	app.addHook('onRequest', (request, reply, done) => {
 		reply.header('x-request-id', request.id);
+		if (options.isDraining()) askToMoveOn(request, reply);
 		done(requestTrouble(app, request));
 	});
 	const logsRequests = log.isLevelEnabled('debug');

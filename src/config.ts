@@ -90,6 +90,8 @@ export interface ServeSettings {
 	readonly demo?: boolean;
 	/** Processes that share the port. */
 	readonly workers: number;
+	/** How long requests are still taken after the signal to stop. */
+	readonly drainDelayMs: number;
 }
 
 export const serveOptions = () => [
@@ -118,6 +120,12 @@ export const serveOptions = () => [
 	new Option('--workers <number>', 'processes that share the port; more than 1 needs PostgreSQL')
 		.default(1)
 		.argParser(wholeNumber(1, 64)),
+	new Option(
+		'--drain-delay-ms <number>',
+		'when told to stop, say so at /readyz and go on for this long, until no balancer sends more',
+	)
+		.default(0)
+		.argParser(wholeNumber(0, 600_000)),
 	new Option('--demo', 'where there are no clients yet, make one and print a curl line for it'),
 ];
 

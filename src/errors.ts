@@ -41,11 +41,17 @@ export const errorTable = {
 		detail: 'message',
 		when: 'The account is unknown, disabled, or of another client.',
 	},
+	unauthorized: {
+		status: 401,
+		message: 'Unauthorized',
+		validationErrors: null,
+		when: 'The cask is missing, malformed, forged or expired; the `www-authenticate` header says which.',
+	},
 	forbidden: {
 		status: 403,
 		message: 'Forbidden',
 		validationErrors: null,
-		when: 'The API key is missing, unknown or revoked, or the request comes from a browser.',
+		when: 'An upload: the API key is missing, unknown or revoked, or the request comes from a browser. A read: the cask is valid, but not for the `aid`, `vid` or `sid` of the request, or revoked.',
 	},
 	not_found: {
 		status: 404,

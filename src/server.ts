@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { AccessDirectory } from './access/directory.ts';
 import { QuotaCounter } from './access/quota.ts';
 import { buildApp } from './app.ts';
@@ -13,11 +14,17 @@ export interface RunningServer {
 	/** As `http://127.0.0.1:8080` or `https://127.0.0.1:8443/api/staging`. */
 	readonly url: string;
 	readonly directory: AccessDirectory;
-	/** Stops accepting, answers what is in flight, closes everything. Calling it again gives the same promise. */
+	/**
+	 * Says so in `/readyz` for the drain delay, then stops accepting, answers what is in flight, closes everything.
+	 * Calling it again gives the same promise.
+	 */
 	stop(): Promise<void>;
 }
 
-type ListenSettings = Omit<ServeSettings, 'database' | 'logLevel' | 'demo' | 'workers'>;
+type ListenSettings = Omit<ServeSettings, 'database' | 'logLevel' | 'demo' | 'workers' | 'drainDelayMs'> & {
+	/** How long requests are still taken after `stop`, while whoever sends them finds out. */
+	readonly drainDelayMs?: number;
+};
 
 /** While stopping. */
 const sweepEveryMs = 50;
@@ -49,6 +56,7 @@ export async function startServer(
 	metrics.watchQueue(() => writer.queueDepth);
 	const onControlTrouble = (error: unknown) =>
 		log.error({ reason: error instanceof Error ? error.message : String(error) }, 'control database trouble');
+	await store.control.ensureSigningKeys();
 	const directory = await AccessDirectory.load(store.control, onControlTrouble);
 	const quota = new QuotaCounter(writer, now, onControlTrouble);
 	let draining = false;
@@ -59,8 +67,9 @@ export async function startServer(
 		trustProxy: settings.behindProxy ?? false,
 	});
 
-	const shutDown = async () => {
+	const shutDown = async (drainDelayMs: number) => {
 		draining = true;
+		if (drainDelayMs > 0) await delay(drainDelayMs);
 		// By then every request has its answer; what is still open are bodies that nobody waits for.
 		const cut = setTimeout(() => app.server.closeAllConnections(), directory.longestTimeoutMs + 1000);
 		// A connection that was busy when closing began is kept alive by its answer; nobody else would close it.
@@ -77,7 +86,7 @@ export async function startServer(
 	};
 	let stopped: Promise<void> | undefined;
 	const stop = () => {
-		stopped ??= shutDown();
+		stopped ??= shutDown(settings.drainDelayMs ?? 0);
 		return stopped;
 	};
 
@@ -90,7 +99,7 @@ export async function startServer(
 				.listen(settings.metricsHost, settings.metricsPort)
 				.catch(portTrouble(settings.metricsHost, settings.metricsPort, '--metrics-port'));
 	} catch (error) {
-		await stop();
+		await shutDown(0);
 		throw error;
 	}
 	const { address, port, family } = app.server.address() as AddressInfo;
