@@ -12,6 +12,7 @@ import { migrateCommand } from './migrate.ts';
 import { planCommand } from './plan.ts';
 import { serveCommand } from './serve.ts';
 import { usageCommand } from './usage.ts';
+import { visitorCommand } from './visitor.ts';
 
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
 
@@ -39,6 +40,7 @@ What a command changes, running servers know within a second. Commands may run w
 		.addCommand(keyCommand())
 		.addCommand(usageCommand())
 		.addCommand(eventsCommand())
+		.addCommand(visitorCommand())
 		.addCommand(backupCommand())
 		.addCommand(copyCommand())
 		.addCommand(migrateCommand())

@@ -49,7 +49,7 @@ function body(fields: Partial<HitBody> = {}): HitBody {
 	};
 }
 
-function hit(fields: Partial<ArrivingHit> = {}, bodyFields: Partial<HitBody> = {}): ArrivingHit {
+export function hit(fields: Partial<ArrivingHit> = {}, bodyFields: Partial<HitBody> = {}): ArrivingHit {
 	return {
 		vid: null,
 		sid: null,
@@ -62,7 +62,7 @@ function hit(fields: Partial<ArrivingHit> = {}, bodyFields: Partial<HitBody> = {
 }
 
 /** All that follows from an account's log. */
-function derived(store: Store, accountId: number): Promise<unknown> {
+export function derived(store: Store, accountId: number): Promise<unknown> {
 	return store.transact(accountId, readDerived());
 }
 
