@@ -40,7 +40,7 @@ export async function countMatches(
 			if (rule.matches(facts)) matching++;
 		}
 		// Visitors may come while this counts.
-		onProgress(visitors, Math.max(total, visitors));
+		if (page.length > 0) onProgress(visitors, Math.max(total, visitors));
 		if (page.length < pageVisitors) return { visitors, matching };
 	}
 }
