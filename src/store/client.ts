@@ -39,7 +39,7 @@ export class ClientReader {
 		for (;;) {
 			let query = this.#database
 				.selectFrom('subscription_event')
-				.selectAll()
+				.select(['id', 'tid', 'subid', 'cid', 'evt', 'rvn', 'received_at'])
 				.where('id', '>', after)
 				.orderBy('id')
 				.limit(pageRows);

@@ -1,9 +1,13 @@
+import type { CaskScope } from '../access/cask.ts';
 import type { TokenLedger } from '../access/rate-limit.ts';
 import type { UsagePlan } from '../access/usage-plan.ts';
 import type { Deadline } from '../deadline.ts';
+import type { Profile } from '../visitors/profile.ts';
 import type { ClientReader } from './client.ts';
 import type { ControlStore } from './control.ts';
 import type { Importer } from './importer.ts';
+import type { Steps } from './steps.ts';
+import type { ArrivingHit, StoredHit } from './visitor-log.ts';
 
 /** The store could not do what it was asked to; nothing of it was stored, unless the message says otherwise. */
 export class StorageError extends Error {
@@ -72,6 +76,8 @@ export interface ServingWriter {
 		upload: Upload,
 		deadline: Deadline,
 	): Promise<UploadOutcome | 'expired'>;
+	/** Stores a hit, durably, with all that follows from it. @throws QueueFullError, StorageError */
+	storeHit(accountId: number, hit: ArrivingHit): Promise<StoredHit>;
 	/** The buckets that all servers share; absent where one server has the store for itself. */
 	readonly tokens?: TokenLedger;
 	leaseQuota(keyId: string, month: string, plan: UsagePlan): Promise<QuotaLease>;
@@ -82,6 +88,26 @@ export interface ServingWriter {
 	readonly queueDepth: number;
 	/** Finishes what waits, closes everything. */
 	stop(): Promise<void>;
+}
+
+export interface NumberedProfile {
+	/** Its place in the order of arrival. */
+	readonly id: number;
+	readonly profile: Profile;
+}
+
+/** What a serving process reads for pages: a look-up by primary key each. */
+export interface ServingReader {
+	/** As of its last hit or event; null where there is no such visitor. */
+	visitor(accountId: number, vid: string): Profile | null | Promise<Profile | null>;
+	visit(accountId: number, sid: string): Profile | null | Promise<Profile | null>;
+	/** Visitors, or visits, from before a place in the order of arrival, the latest first. */
+	latest(
+		accountId: number,
+		scope: CaskScope,
+		page: { beforeId: number; limit: number },
+	): NumberedProfile[] | Promise<NumberedProfile[]>;
+	close(): Promise<void>;
 }
 
 export interface WriterEvents {
@@ -104,6 +130,10 @@ export interface Store {
 	readonly takesManyServers: boolean;
 	/** Reads one account's database; the only way to it. */
 	read<T>(accountId: number, fn: (reader: ClientReader) => Promise<T>): Promise<T>;
+	/** Runs steps in one transaction in an account's database; beside a serving process, if one runs. */
+	transact<T>(accountId: number, steps: Steps<T>): Promise<T>;
+	/** Opens what a serving process reads. */
+	startReading(): ServingReader;
 	/** Makes the database of a new account. */
 	createAccountDatabase(accountId: number): Promise<void>;
 	/** Takes the store for serving. @throws OperatorError where another server has it */

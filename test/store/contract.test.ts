@@ -1,13 +1,17 @@
 import { careContract } from './contract/care.ts';
 import { controlContract } from './contract/control.ts';
 import { quotaContract } from './contract/quota.ts';
+import { scoringContract } from './contract/scoring.ts';
 import { uploadContract } from './contract/uploads.ts';
+import { visitorContract } from './contract/visitors.ts';
 import { engines } from './engines.ts';
 
 /** One contract, run over every engine. */
 for (const engine of engines) {
 	uploadContract(engine);
+	visitorContract(engine);
 	quotaContract(engine);
 	controlContract(engine);
+	scoringContract(engine);
 	careContract(engine);
 }

@@ -4,10 +4,12 @@ import { ControlStore, type ControlTables } from '../control.ts';
 import { examineKeys } from '../examine-keys.ts';
 import type { Importer } from '../importer.ts';
 import { migrationFiles } from '../migrations.ts';
+import type { Steps } from '../steps.ts';
 import {
 	type Finding,
 	type MigrationProgress,
 	OperatorError,
+	type ServingReader,
 	type ServingWriter,
 	type Store,
 	type WriterEvents,
@@ -15,6 +17,8 @@ import {
 import { ConnectionPool, connectionError, kyselyOver, type PoolOptions, SchemaNames } from './connection.ts';
 import { PostgresImporter } from './importer.ts';
 import { migrate, schemaVersion } from './migrate.ts';
+import { runSteps } from './run-steps.ts';
+import { PostgresReader } from './serving-reader.ts';
 import { PostgresWriter } from './serving-writer.ts';
 
 /** For keys, plans and accounts: small statements, which a serving process repeats all the time. */
@@ -30,6 +34,14 @@ const patientPool: PoolOptions = {
 	connectTimeoutMs: 10_000,
 	statementTimeoutMs: 3_600_000,
 	idleInTransactionMs: 60_000,
+};
+
+/** For what pages read. */
+const readingPool: PoolOptions = {
+	size: 4,
+	connectTimeoutMs: 1500,
+	statementTimeoutMs: 5000,
+	idleInTransactionMs: 2000,
 };
 
 /** One stage's databases on a PostgreSQL server: a schema for control, and one for each account. */
@@ -69,6 +81,25 @@ export class PostgresStore implements Store {
 
 	async read<T>(accountId: number, fn: (reader: ClientReader) => Promise<T>): Promise<T> {
 		return fn(new ClientReader(kyselyOver<ClientTables>(this.#pool, this.#schemas.account(accountId))));
+	}
+
+	async transact<T>(accountId: number, steps: Steps<T>): Promise<T> {
+		const client = await this.#pool.connect();
+		try {
+			await client.query('BEGIN');
+			const outcome = await runSteps(client, this.#schemas.account(accountId), steps);
+			await client.query('COMMIT');
+			client.release();
+			return outcome;
+		} catch (error) {
+			client.release(true);
+			throw error;
+		}
+	}
+
+	startReading(): ServingReader {
+		const pool = new ConnectionPool(this.#address, readingPool, (error) => this.#onTrouble(error));
+		return new PostgresReader(pool, this.#schemas);
 	}
 
 	async createAccountDatabase(accountId: number): Promise<void> {

@@ -11,16 +11,25 @@ import {
 	type UsageReport,
 	type WriterEvents,
 } from '../store.ts';
+import type { ArrivingHit, StoredHit } from '../visitor-log.ts';
 import { ConnectionPool, type PoolOptions, type SchemaNames } from './connection.ts';
+import { HitQueue } from './hit-queue.ts';
 import { UploadQueue } from './upload-queue.ts';
 
-/** Uploads that may wait for a connection. */
+/** Uploads, and hits, that may wait for a connection. */
 const queueLength = 8192;
 /** For uploads, one transaction on each; the deadline of what it stores limits each statement further. */
 const uploadPool: PoolOptions = {
 	size: 4,
 	connectTimeoutMs: 1500,
 	statementTimeoutMs: 10_000,
+	idleInTransactionMs: 2000,
+};
+/** For hits, beside uploads, so that neither waits for the other. */
+const hitPool: PoolOptions = {
+	size: 4,
+	connectTimeoutMs: 1500,
+	statementTimeoutMs: 5000,
 	idleInTransactionMs: 2000,
 };
 /** For tokens, leases and probes, so that none of them waits for uploads, nor uploads for them. */
@@ -38,6 +47,8 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	readonly #limits: ConnectionPool;
 	readonly #uploadPool: ConnectionPool;
 	readonly #uploads: UploadQueue;
+	readonly #hitPool: ConnectionPool;
+	readonly #hits: HitQueue;
 
 	constructor(address: string, schemas: SchemaNames, events: WriterEvents) {
 		this.#schemas = schemas;
@@ -53,6 +64,18 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 			onCommit: events.onCommit,
 			onTrouble,
 		});
+		this.#hitPool = new ConnectionPool(address, hitPool, onBroken);
+		this.#hits = new HitQueue({
+			pool: this.#hitPool,
+			schemaOf: (accountId) => schemas.account(accountId),
+			connections: hitPool.size,
+			length: queueLength,
+			onTrouble,
+		});
+	}
+
+	storeHit(accountId: number, hit: ArrivingHit): Promise<StoredHit> {
+		return this.#hits.store(accountId, hit);
 	}
 
 	storeSubscriptionEvents(accountId: number, upload: Upload, deadline: Deadline) {
@@ -144,11 +167,11 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	}
 
 	get queueDepth(): number {
-		return this.#uploads.depth;
+		return this.#uploads.depth + this.#hits.depth;
 	}
 
 	async stop(): Promise<void> {
-		await this.#uploads.idle();
-		await Promise.all([this.#limits.end(), this.#uploadPool.end()]);
+		await Promise.all([this.#uploads.idle(), this.#hits.idle()]);
+		await Promise.all([this.#limits.end(), this.#uploadPool.end(), this.#hitPool.end()]);
 	}
 }

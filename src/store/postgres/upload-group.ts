@@ -1,6 +1,9 @@
 import type pg from 'pg';
+import { holdersOf, ownersOf } from '../claims.ts';
 import { StorageError, type SubscriptionEvent, type Upload, type UploadOutcome } from '../store.ts';
+import { type EventRow, joinEvents } from '../visitor-log.ts';
 import { isConnectionLost } from './connection.ts';
+import { runQuery, runSteps } from './run-steps.ts';
 
 /** An upload that waits to be stored. */
 export interface WaitingUpload {
@@ -64,8 +67,13 @@ export async function storeGroup(
 	const rows = group.flatMap(({ upload }) =>
 		upload.events.map((event) => ({ event, receivedAtMs: upload.receivedAtMs })),
 	);
-	const stored = new Set(await insert(client, table, rows, timeoutMs));
+	const [inserted, owners] = await Promise.all([
+		insert(client, table, rows, timeoutMs),
+		findOwners(client, schema, rows),
+	]);
+	const stored = new Set(inserted);
 	const fresh = rows.filter(({ event }) => stored.has(event.tid));
+	if (owners.size > 0) await runSteps(client, schema, joinEvents(firstOfEach(fresh), owners));
 	const outcomes = countOutcomes(group, stored);
 	await findConflicts(client, table, group, outcomes);
 	// Asked before any is decided, so that one that has expired does not undo what others were promised.
@@ -136,6 +144,31 @@ async function insert(
 function limited(text: string, query_timeout: number, values?: unknown[]): pg.QueryConfig {
 	const statement = { text, query_timeout };
 	return values ? { ...statement, values } : statement;
+}
+
+/**
+ * Who has shown the tids and cids of these events; asked in the round trip that stores them. The lock makes that round
+ * trip wait for claims that are being made, so that none is missed.
+ */
+async function findOwners(
+	client: pg.PoolClient,
+	schema: string,
+	rows: readonly ReceivedEvent[],
+): Promise<Map<string, string>> {
+	const events = rows.map(({ event }) => event);
+	const [, holders] = await Promise.all([
+		runQuery(client, schema, { lock: 'shared' }),
+		runQuery(client, schema, holdersOf(events)),
+	]);
+	return ownersOf(events, holders);
+}
+
+/** Events as they were stored: of several with the same tid the first. */
+function firstOfEach(fresh: readonly ReceivedEvent[]): EventRow[] {
+	const rows = new Map<string, EventRow>();
+	for (const { event, receivedAtMs } of fresh)
+		if (!rows.has(event.tid)) rows.set(event.tid, { ...event, received_at: receivedAtMs });
+	return [...rows.values()];
 }
 
 function tableOf(schema: string): string {

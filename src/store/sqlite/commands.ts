@@ -1,5 +1,8 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { holdersOf, ownersOf } from '../claims.ts';
 import type { QuotaLease, UploadOutcome, UsageReport } from '../store.ts';
+import { type ArrivingHit, type EventRow, joinEvents, type StoredHit, storeHits } from '../visitor-log.ts';
+import { runSteps } from './run-steps.ts';
 
 /** A connection of the writer thread with its prepared statements. Exists only inside the writer thread. */
 export class Connection {
@@ -74,12 +77,34 @@ function findConflicts(connection: Connection, fields: readonly string[]): strin
 	return [...conflicts];
 }
 
+function lastEventId(connection: Connection): number {
+	const row = connection.statement('SELECT max(id) AS id FROM subscription_event /* last event */').get();
+	return Number(row?.id ?? 0);
+}
+
+/** Joins the events that have just been stored. Cheap where no visitor has shown a tid or cid yet. */
+function joinEventsAfter(connection: Connection, lastId: number): void {
+	if (!connection.statement('SELECT 1 FROM claim LIMIT 1 /* any claims */').get()) return;
+	const events = connection
+		.statement(
+			'SELECT tid, subid, cid, evt, rvn, received_at FROM subscription_event WHERE id > ? /* new events */',
+		)
+		.all(lastId) as unknown as EventRow[];
+	runSteps(connection, joinOwned(events));
+}
+
+function* joinOwned(events: readonly EventRow[]): ReturnType<typeof joinEvents> {
+	const [holders = []] = yield [holdersOf(events)];
+	yield* joinEvents(events, ownersOf(events, holders));
+}
+
 /** What the writer thread can do in an account's database. */
 export const clientCommands = {
 	/** Stores what is not stored yet. The unique index on tid decides which that is. */
 	storeSubscriptionEvents(connection: Connection, input: PackedEvents): CommandResult<UploadOutcome> {
 		const fields = input.fields.split(fieldSeparator);
 		const total = fields.length / fieldsPerEvent;
+		const lastId = lastEventId(connection);
 		let stored = 0;
 		for (let from = 0; from < total; from += rowsPerInsert) {
 			const rows = Math.min(rowsPerInsert, total - from);
@@ -97,8 +122,14 @@ export const clientCommands = {
 			stored += Number(connection.statement(insertStatement(rows)).run(...parameters).changes);
 		}
 		const duplicate = total - stored;
+		if (stored > 0) joinEventsAfter(connection, lastId);
 		const conflicts = duplicate > 0 ? findConflicts(connection, fields) : [];
 		return { value: { stored, duplicate, conflicts }, keep: !input.simulate };
+	},
+
+	storeHit(connection: Connection, hit: ArrivingHit): CommandResult<StoredHit> {
+		const [stored] = runSteps(connection, storeHits([hit]));
+		return { value: stored as StoredHit, keep: true };
 	},
 };
 

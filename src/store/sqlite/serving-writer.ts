@@ -11,6 +11,7 @@ import type {
 	WriterEvents,
 } from '../store.ts';
 import { StorageError } from '../store.ts';
+import type { ArrivingHit, StoredHit } from '../visitor-log.ts';
 import { type ControlCommands, fieldSeparator } from './commands.ts';
 import type { DataFolder, FolderLock } from './data-folder.ts';
 import { controlDatabaseId } from './messages.ts';
@@ -24,6 +25,7 @@ const queueCharacters = 64 * 1024 * 1024;
 const openAccounts = 64;
 const probeTimeoutMs = 1000;
 const controlTimeoutMs = 10_000;
+const hitTimeoutMs = 5000;
 
 /** Starts the writer threads of a data folder that this process has locked. */
 export async function startServingWriter(
@@ -59,6 +61,13 @@ export async function startServingWriter(
 				{ fields, receivedAtMs: upload.receivedAtMs, simulate: upload.simulate },
 				{ deadlineMs: deadline.atMs, deadline, characters: fields.length },
 			);
+		},
+		async storeHit(accountId: number, hit: ArrivingHit): Promise<StoredHit> {
+			const characters = 1000 + JSON.stringify(hit.body).length;
+			const deadlineMs = monotonicMs() + hitTimeoutMs;
+			const stored = await writer.submit(accountId, 'storeHit', hit, { deadlineMs, characters });
+			if (stored === 'expired') throw new StorageError('the hit could not be stored in time');
+			return stored;
 		},
 		leaseQuota: (keyId, month, plan) => control.leaseQuota(keyId, month, plan),
 		recordUsage: (reports) => control.recordUsage(reports),

@@ -4,22 +4,27 @@ import type { Kysely } from 'kysely';
 import { ClientReader, type ClientTables } from '../client.ts';
 import { ControlStore, type ControlTables } from '../control.ts';
 import type { Importer } from '../importer.ts';
+import type { Steps } from '../steps.ts';
 import {
 	type Finding,
 	type MigrationProgress,
 	OperatorError,
+	type ServingReader,
 	type ServingWriter,
 	StorageError,
 	type Store,
 	type WriterEvents,
 } from '../store.ts';
 import { copyDatabases } from './backup.ts';
+import { Connection } from './commands.ts';
 import { openDatabase } from './connection.ts';
 import { DataFolder, type FolderLock, lockFolder } from './data-folder.ts';
 import { kyselyOver } from './dialect.ts';
 import { examineFolder } from './examine.ts';
 import { SqliteImporter } from './importer.ts';
 import { latestSchema, migrate, schemaVersionOnDisk } from './migrate.ts';
+import { runSteps } from './run-steps.ts';
+import { SqliteReader } from './serving-reader.ts';
 import { startServingWriter } from './serving-writer.ts';
 
 const busyTimeoutMs = 5000;
@@ -47,6 +52,23 @@ export class SqliteStore implements Store {
 		} finally {
 			await database.destroy();
 		}
+	}
+
+	async transact<T>(accountId: number, steps: Steps<T>): Promise<T> {
+		const connection = new Connection(this.#openAccount(accountId));
+		try {
+			connection.database.exec('BEGIN IMMEDIATE');
+			const outcome = runSteps(connection, steps);
+			connection.database.exec('COMMIT');
+			return outcome;
+		} finally {
+			// What is not committed is rolled back.
+			connection.database.close();
+		}
+	}
+
+	startReading(): ServingReader {
+		return new SqliteReader(this.#folder);
 	}
 
 	#openAccount(accountId: number): DatabaseSync {

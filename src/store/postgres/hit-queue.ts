@@ -1,0 +1,135 @@
+import { QueueFullError, StorageError } from '../store.ts';
+import { type ArrivingHit, type StoredHit, storeHits } from '../visitor-log.ts';
+import type { ConnectionPool } from './connection.ts';
+import { runSteps } from './run-steps.ts';
+
+/** Hits stored in one transaction; more would make the first of them wait for little gain. */
+const groupLimit = 64;
+/** How often a group is tried again that shares rows with another in another order. */
+const mostRetries = 3;
+const acquireWithinMs = 5000;
+
+export interface HitQueueOptions {
+	readonly pool: ConnectionPool;
+	/** The schema that an account's hits are in. */
+	readonly schemaOf: (accountId: number) => string;
+	/** Transactions at a time; half of them for one account. */
+	readonly connections: number;
+	/** Hits that may wait, at most. */
+	readonly length: number;
+	readonly onTrouble: (reason: string) => void;
+}
+
+interface WaitingHit {
+	readonly hit: ArrivingHit;
+	readonly resolve: (stored: StoredHit) => void;
+	readonly reject: (error: Error) => void;
+}
+
+/**
+ * Hits that wait for a connection. One that is free takes what waits of one account, and stores it in one
+ * transaction; so many hits share the price of a commit.
+ */
+export class HitQueue {
+	readonly #options: HitQueueOptions;
+	/** In the order in which accounts take turns. */
+	readonly #waiting = new Map<number, WaitingHit[]>();
+	readonly #activeOf = new Map<number, number>();
+	#active = 0;
+	#depth = 0;
+	#whenIdle: (() => void)[] = [];
+
+	constructor(options: HitQueueOptions) {
+		this.#options = options;
+	}
+
+	get depth(): number {
+		return this.#depth;
+	}
+
+	/** @throws QueueFullError, StorageError */
+	store(accountId: number, hit: ArrivingHit): Promise<StoredHit> {
+		if (this.#depth >= this.#options.length) return Promise.reject(new QueueFullError());
+		this.#depth++;
+		const stored = new Promise<StoredHit>((resolve, reject) => {
+			const queue = this.#waiting.get(accountId);
+			if (queue) queue.push({ hit, resolve, reject });
+			else this.#waiting.set(accountId, [{ hit, resolve, reject }]);
+		});
+		// In the next turn, so that hits that arrive together go together.
+		setImmediate(() => this.#pump());
+		return stored.finally(() => {
+			this.#depth--;
+		});
+	}
+
+	#pump(): void {
+		const mostOfOne = Math.max(1, Math.floor(this.#options.connections / 2));
+		while (this.#active < this.#options.connections) {
+			const accountId = this.#waiting.keys().find((id) => (this.#activeOf.get(id) ?? 0) < mostOfOne);
+			if (accountId === undefined) return;
+			const all = this.#waiting.get(accountId) ?? [];
+			this.#waiting.delete(accountId);
+			if (all.length > groupLimit) this.#waiting.set(accountId, all.slice(groupLimit));
+			this.#active++;
+			this.#activeOf.set(accountId, (this.#activeOf.get(accountId) ?? 0) + 1);
+			void this.#work(accountId, all.slice(0, groupLimit)).then(() => this.#done(accountId));
+		}
+	}
+
+	#done(accountId: number): void {
+		this.#active--;
+		this.#activeOf.set(accountId, (this.#activeOf.get(accountId) ?? 1) - 1);
+		if (this.#activeOf.get(accountId) === 0) this.#activeOf.delete(accountId);
+		this.#pump();
+		if (this.#active === 0) for (const done of this.#whenIdle.splice(0)) done();
+	}
+
+	async #work(accountId: number, group: readonly WaitingHit[]): Promise<void> {
+		for (let attempt = 0; ; attempt++) {
+			try {
+				const stored = await this.#attempt(accountId, group);
+				group.forEach(({ resolve }, index) => {
+					resolve(stored[index] as StoredHit);
+				});
+				return;
+			} catch (error) {
+				const reason = error instanceof Error ? error.message : String(error);
+				if (isDeadlock(error) && attempt < mostRetries) continue;
+				this.#options.onTrouble(reason);
+				for (const { reject } of group) reject(new StorageError(reason, { cause: error }));
+				return;
+			}
+		}
+	}
+
+	async #attempt(accountId: number, group: readonly WaitingHit[]): Promise<StoredHit[]> {
+		const client = await this.#options.pool.acquire(acquireWithinMs);
+		try {
+			const schema = this.#options.schemaOf(accountId);
+			const [, stored] = await Promise.all([
+				client.query('BEGIN'),
+				runSteps(client, schema, storeHits(group.map(({ hit }) => hit))),
+			]);
+			await client.query('COMMIT');
+			client.release();
+			return stored;
+		} catch (error) {
+			client.release(error as Error);
+			throw error;
+		}
+	}
+
+	/** Resolves when nothing waits and nothing runs. */
+	async idle(): Promise<void> {
+		if (this.#active > 0 || this.#waiting.size > 0)
+			await new Promise<void>((resolve) => {
+				this.#whenIdle.push(resolve);
+			});
+	}
+}
+
+/** Two transactions that lock visitors in different orders: the server has ended one of them. */
+function isDeadlock(error: unknown): boolean {
+	return (error as { code?: unknown }).code === '40P01';
+}

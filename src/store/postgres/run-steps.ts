@@ -1,0 +1,58 @@
+import type pg from 'pg';
+import { type ClaimLock, isEmpty, type Query, type Row, type Steps } from '../steps.ts';
+
+/** Keeps claims and uploads of an account from missing each other. The number is the ASCII of "join". */
+const advisoryLock = 0x6a6f696e;
+/** PostgreSQL takes at most so many in one statement. */
+const mostParameters = 65_535;
+
+/** Runs a transaction's steps on a connection that has begun it; the statements of a step share a round trip. */
+export async function runSteps<Outcome>(
+	client: pg.ClientBase,
+	schema: string,
+	steps: Steps<Outcome>,
+): Promise<Outcome> {
+	let step = steps.next();
+	while (!step.done)
+		step = steps.next(await Promise.all(step.value.map((query) => runQuery(client, schema, query))));
+	return step.value;
+}
+
+export async function runQuery(
+	client: pg.ClientBase,
+	schema: string,
+	query: Query | ClaimLock,
+): Promise<readonly Row[]> {
+	if ('lock' in query) {
+		const suffix = query.lock === 'shared' ? '_shared' : '';
+		await client.query(`SELECT pg_advisory_xact_lock${suffix}($1, hashtext($2)) /* lock claims */`, [
+			advisoryLock,
+			schema,
+		]);
+		return [];
+	}
+	if (isEmpty(query)) return [];
+	if (!query.rows) return (await client.query(textOf(schema, query), [...(query.values ?? [])])).rows;
+	const rowsPerInsert = Math.floor(mostParameters / (query.rows[0]?.length ?? 1));
+	const results: Row[] = [];
+	for (let from = 0; from < query.rows.length; from += rowsPerInsert) {
+		const some = query.rows.slice(from, from + rowsPerInsert);
+		const { rows } = await client.query(textOf(schema, { ...query, rows: some }), some.flat());
+		results.push(...rows);
+	}
+	return results;
+}
+
+function textOf(schema: string, { sql, rows = [] }: Query): string {
+	let number = 0;
+	const next = () => `$${++number}`;
+	return sql
+		.replaceAll(/@(?=[a-z])/g, `"${schema}".`)
+		.replaceAll(/IN \?list|\?each|\?rows|\?/g, (token) => {
+			if (token === 'IN ?list') return `= ANY(${next()}::text[])`;
+			if (token === '?each') return `unnest(${next()}::text[])`;
+			if (token === '?') return next();
+			return `VALUES ${rows.map((row) => `(${row.map(next).join(', ')})`).join(', ')}`;
+		})
+		.replace(/(unnest\(\$\d+::text\[\]\)) AS list/, '$1 AS list (key)');
+}

@@ -1,0 +1,63 @@
+import type { SQLInputValue } from 'node:sqlite';
+import { type ClaimLock, isEmpty, type Query, type Row, type Steps } from '../steps.ts';
+import type { Connection } from './commands.ts';
+
+/** Statements as SQLite takes them, by their text and number of rows. */
+const texts = new Map<string, string>();
+
+/** Runs a transaction's steps on a connection that has begun it. There is one writer, so locks have been taken. */
+export function runSteps<Outcome>(connection: Connection, steps: Steps<Outcome>): Outcome {
+	let step = steps.next();
+	while (!step.done) step = steps.next(step.value.map((query) => run(connection, query)));
+	return step.value;
+}
+
+function run(connection: Connection, query: Query | ClaimLock): readonly Row[] {
+	if ('lock' in query || isEmpty(query)) return [];
+	const { sql, values = [], rows } = query;
+	if (rows) return insertChunks(rows).flatMap((chunk) => runOnce(connection, sql, values, chunk));
+	return runOnce(connection, sql, values, []);
+}
+
+/** Few different sizes, so that statements are few, and none has more parameters than SQLite takes. */
+const chunkSizes = [256, 64, 16, 4, 1];
+
+function insertChunks(rows: NonNullable<Query['rows']>): NonNullable<Query['rows']>[] {
+	const chunks: NonNullable<Query['rows']>[] = [];
+	for (let from = 0; from < rows.length; ) {
+		const size = chunkSizes.find((candidate) => candidate <= rows.length - from) ?? 1;
+		chunks.push(rows.slice(from, from + size));
+		from += size;
+	}
+	return chunks;
+}
+
+function runOnce(
+	connection: Connection,
+	sql: string,
+	values: NonNullable<Query['values']>,
+	rows: NonNullable<Query['rows']>,
+): Row[] {
+	const statement = connection.statement(textOf(sql, rows.length, rows[0]?.length ?? 0));
+	const parameters = [
+		...values.map((value) => (Array.isArray(value) ? JSON.stringify(value) : value)),
+		...rows.flat(),
+	];
+	return statement.all(...(parameters as SQLInputValue[])) as Row[];
+}
+
+function textOf(sql: string, rows: number, columns: number): string {
+	const name = `${rows} ${sql}`;
+	let text = texts.get(name);
+	if (text === undefined) {
+		const row = `(${Array.from({ length: columns }, () => '?').join(', ')})`;
+		text = sql
+			.replaceAll('@', '')
+			.replaceAll('IN ?list', 'IN (SELECT value FROM json_each(?))')
+			.replaceAll('?each', '(SELECT value AS key FROM json_each(?))')
+			.replace('?rows', () => `VALUES ${Array.from({ length: rows }, () => row).join(', ')}`)
+			.replace(' FOR UPDATE', '');
+		texts.set(name, text);
+	}
+	return text;
+}

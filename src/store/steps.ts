@@ -1,0 +1,37 @@
+export type Value = string | number | null;
+export type Row = Readonly<Record<string, Value>>;
+
+/**
+ * One statement in SQL that both engines understand, but for what is written so:
+ * `@hit` a table of the account; `?` a value; `IN ?list` one of a list; `?each` the list as a table with the column
+ * `key`; `?rows` the rows of an INSERT, in place of `VALUES …`. A statement with an empty list, or without rows, is
+ * not sent: it would find or do nothing.
+ */
+export interface Query {
+	readonly sql: string;
+	readonly values?: readonly (Value | readonly string[])[];
+	readonly rows?: readonly (readonly Value[])[];
+}
+
+/**
+ * Uploads and claims must see each other. Where writers are many, a new claim waits for uploads that are under way,
+ * and uploads for it; where there is one writer, there is nothing to wait for.
+ */
+export interface ClaimLock {
+	readonly lock: 'shared' | 'exclusive';
+}
+
+/**
+ * What a transaction in an account's database does, step by step: it yields statements, of which none needs the rows
+ * of another, and is given the rows of each. So one logic runs on an engine that answers at once and on one that is a
+ * round trip away.
+ */
+export type Steps<Outcome> = Generator<readonly (Query | ClaimLock)[], Outcome, readonly (readonly Row[])[]>;
+
+/** Whether there is nothing to send. */
+export function isEmpty(query: Query): boolean {
+	return (
+		query.rows?.length === 0 ||
+		(query.values?.some((value) => Array.isArray(value) && value.length === 0) ?? false)
+	);
+}

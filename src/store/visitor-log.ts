@@ -1,0 +1,441 @@
+import {
+	apply,
+	compareEntries,
+	type HitEntry,
+	isLatest,
+	type LogEntry,
+	type Profile,
+	type SubscriptionEntry,
+} from '../visitors/profile.ts';
+import {
+	assignEvents,
+	type Claim,
+	claimsOf,
+	holdersOf,
+	makeClaims,
+	ownersOf,
+	replaceClaims,
+} from './claims.ts';
+import type { Query, Row, Steps } from './steps.ts';
+import type { SubscriptionEvent } from './store.ts';
+
+/** What is stored of a hit besides whose it is and when it was. */
+export interface HitBody {
+	readonly page: string | null;
+	/** Without fragment and, but for utm parameters, without query. */
+	readonly url: string | null;
+	readonly referrer: string | null;
+	readonly title: string | null;
+	readonly events: readonly HitEvent[];
+	readonly cid: string | null;
+	readonly channel: string;
+	readonly device: string;
+}
+
+export interface HitEvent {
+	readonly name: string;
+	/** Begins a sale that an upload with the same `tid` completes. */
+	readonly tid?: string;
+	/** In the smallest unit of `currency`. */
+	readonly rvn?: number;
+	readonly currency?: string;
+}
+
+export interface ArrivingHit {
+	/** As the page presents them; unknown or foreign ones count for nothing. */
+	readonly vid: string | null;
+	readonly sid: string | null;
+	/** Issued if the presented ones do not count. */
+	readonly freshVid: string;
+	readonly freshSid: string;
+	/** History may say where visits begin; else they end after 30 minutes without a hit. */
+	readonly visitIsGiven?: boolean;
+	readonly atMs: number;
+	readonly body: HitBody;
+}
+
+export interface StoredHit {
+	readonly vid: string;
+	readonly sid: string;
+}
+
+/** A visit ends after so long without a hit. */
+export const visitTimeoutMs = 30 * 60_000;
+
+/** Visitors and visits that a transaction works on, by `vid` and `sid`. */
+interface Working {
+	readonly visitors: Map<string, Profile | null>;
+	readonly visits: Map<string, { vid: string; profile: Profile | null }>;
+	/** Visitors whose log has got an entry that is not the latest, or lost one. */
+	readonly stale: Set<string>;
+}
+
+interface PlacedHit extends StoredHit {
+	readonly atMs: number;
+	readonly body: HitBody;
+	/** The same as JSON text. */
+	readonly text: string;
+}
+
+/**
+ * Stores hits of one account, in order of arrival, and brings the profiles of their visitors and visits up to date.
+ * @returns for each hit the visitor and the visit that it belongs to
+ */
+export function* storeHits(hits: readonly ArrivingHit[]): Steps<StoredHit[]> {
+	const working = yield* load(hits);
+	const placed = hits.map((hit) => place(working, hit));
+	const writes: Query[] = [
+		{
+			sql: 'INSERT INTO @hit (vid, sid, at, body) ?rows /* store hits */',
+			rows: placed.map(({ vid, sid, atMs, text }) => [vid, sid, atMs, text]),
+		},
+	];
+	const claims = placed.flatMap((hit) => claimsOf(hit.vid, hit.atMs, hit.body));
+	if (claims.length > 0) {
+		yield writes.splice(0);
+		for (const vid of yield* makeClaims(claims)) working.stale.add(vid);
+	}
+	if (working.stale.size > 0) {
+		if (writes.length > 0) yield writes.splice(0);
+		yield* replay([...working.stale]);
+	}
+	const fresh = (vid: string) => !working.stale.has(vid);
+	yield [
+		...writes,
+		saveVisitors([...working.visitors].filter(([vid]) => fresh(vid))),
+		saveVisits([...working.visits].filter(([, { vid }]) => fresh(vid))),
+	];
+	return placed.map(({ vid, sid }) => ({ vid, sid }));
+}
+
+function* load(hits: readonly ArrivingHit[]): Steps<Working> {
+	const [visitors = [], visits = []] = yield [
+		{
+			sql: 'SELECT vid, profile FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* load visitors */',
+			values: [unique(hits.map(({ vid }) => vid))],
+		},
+		{
+			sql: 'SELECT sid, vid, profile FROM @visit WHERE sid IN ?list /* load visits */',
+			values: [unique(hits.map(({ sid }) => sid))],
+		},
+	];
+	return {
+		visitors: new Map(visitors.map((row) => [String(row.vid), parseProfile(row)])),
+		visits: new Map(
+			visits.map((row) => [String(row.sid), { vid: String(row.vid), profile: parseProfile(row) }]),
+		),
+		stale: new Set(),
+	};
+}
+
+/** Finds the visitor and the visit of a hit, and adds it to both where it is their latest. */
+function place(working: Working, hit: ArrivingHit): PlacedHit {
+	const vid = hit.vid !== null && working.visitors.has(hit.vid) ? hit.vid : hit.freshVid;
+	const profile = working.visitors.get(vid) ?? null;
+	const sid = sidOf(working, hit, vid, profile);
+	const placed = { vid, sid, atMs: hit.atMs, body: hit.body, text: JSON.stringify(hit.body) };
+	const entry = hitEntry(placed);
+	const visit = working.visits.get(sid)?.profile ?? null;
+	if (isLatest(profile, entry) && isLatest(visit, entry)) {
+		working.visitors.set(vid, apply(profile, entry));
+		working.visits.set(sid, { vid, profile: apply(visit, entry) });
+	} else {
+		working.stale.add(vid);
+	}
+	return placed;
+}
+
+function sidOf(working: Working, hit: ArrivingHit, vid: string, profile: Profile | null): string {
+	const goesOn = (lastHitAtMs: number) => Math.abs(hit.atMs - lastHitAtMs) < visitTimeoutMs;
+	const presented = hit.sid === null ? undefined : working.visits.get(hit.sid);
+	if (hit.sid !== null && presented?.vid === vid)
+		if (hit.visitIsGiven || goesOn(presented.profile?.lastAtMs ?? 0)) return hit.sid;
+	if (!hit.visitIsGiven && profile?.visit && goesOn(profile.visit.lastHitAtMs)) return profile.visit.sid;
+	return hit.freshSid;
+}
+
+function hitEntry({ sid, atMs, body, text }: Omit<PlacedHit, 'vid'>): HitEntry {
+	return {
+		type: 'hit',
+		atMs,
+		sid,
+		page: body.page,
+		channel: body.channel,
+		device: body.device,
+		events: body.events.map(({ name }) => name),
+		tieBreak: text,
+	};
+}
+
+/** A subscription event as an account's database gives it. */
+export interface EventRow {
+	readonly tid: string;
+	readonly subid: string;
+	readonly cid: string | null;
+	readonly evt: string;
+	readonly rvn: number;
+	readonly received_at: number;
+}
+
+function subscriptionEntry(row: EventRow): SubscriptionEntry {
+	return {
+		type: 'subscription',
+		atMs: row.received_at,
+		tid: row.tid,
+		subid: row.subid,
+		evt: row.evt,
+		revenuePence: row.rvn,
+	};
+}
+
+/**
+ * Joins subscription events that have just been stored to the visitors who hold their `tid` or `cid`.
+ * @param owners the `vid` of each event that has one, by `tid`
+ */
+export function* joinEvents(events: readonly EventRow[], owners: ReadonlyMap<string, string>): Steps<void> {
+	const joined = events.filter(({ tid }) => owners.has(tid)).sort((a, b) => a.received_at - b.received_at);
+	if (joined.length === 0) return;
+	const [rows = []] = yield [
+		{
+			sql: 'SELECT vid, profile FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* load visitors */',
+			values: [unique(joined.map(({ tid }) => owners.get(tid) ?? null))],
+		},
+	];
+	const visitors = new Map(rows.map((row) => [String(row.vid), parseProfile(row)]));
+	const stale = new Set<string>();
+	for (const event of joined) {
+		const vid = owners.get(event.tid) as string;
+		const profile = visitors.get(vid) ?? null;
+		const entry = subscriptionEntry(event);
+		if (isLatest(profile, entry)) visitors.set(vid, apply(profile, entry));
+		else stale.add(vid);
+	}
+	yield [
+		...joined.map(({ tid }) => setOwner(tid, owners.get(tid) as string)),
+		saveVisitors([...visitors].filter(([vid]) => !stale.has(vid))),
+	];
+	if (stale.size > 0) yield* replay([...stale]);
+}
+
+function setOwner(tid: string, vid: string): Query {
+	return { sql: 'UPDATE @subscription_event SET vid = ? WHERE tid = ? /* join */', values: [vid, tid] };
+}
+
+/**
+ * Makes profiles anew from the log. A visitor of whom the log holds no hit any more goes away.
+ * @returns how many profiles of visitors and visits were not as the log says
+ */
+export function* replay(vids: readonly string[]): Steps<number> {
+	// Locked before the log is read, so that no hit is added meanwhile.
+	const [before = []] = yield [
+		{
+			sql: 'SELECT vid, profile FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* replay */',
+			values: [vids],
+		},
+	];
+	const [hits = [], events = [], visitsBefore = []] = yield [
+		{ sql: 'SELECT vid, sid, at, body FROM @hit WHERE vid IN ?list /* replay */', values: [vids] },
+		{
+			sql: 'SELECT vid, tid, subid, evt, rvn, received_at FROM @subscription_event WHERE vid IN ?list /* replay */',
+			values: [vids],
+		},
+		{
+			sql: 'SELECT sid, profile FROM @visit WHERE sid IN (SELECT sid FROM @hit WHERE vid IN ?list) /* replay */',
+			values: [vids],
+		},
+	];
+	const visitors = new Map<string, LogEntry[]>();
+	const visits = new Map<string, { vid: string; entries: LogEntry[] }>();
+	for (const row of hits) {
+		const [vid, sid, text] = [String(row.vid), String(row.sid), String(row.body)];
+		const entry = hitEntry({ sid, atMs: Number(row.at), body: JSON.parse(text), text });
+		const entries = visitors.get(vid);
+		if (entries) entries.push(entry);
+		else visitors.set(vid, [entry]);
+		const visit = visits.get(sid);
+		if (visit) visit.entries.push(entry);
+		else visits.set(sid, { vid, entries: [entry] });
+	}
+	for (const row of events) visitors.get(String(row.vid))?.push(subscriptionEntry(row as never));
+	const profiles = [...visitors].map(([vid, entries]) => [vid, fold(entries)] as const);
+	const visitProfiles = [...visits].map(
+		([sid, { vid, entries }]) => [sid, { vid, profile: fold(entries) }] as const,
+	);
+	const stored = new Map([
+		...before.map((row) => [row.vid, row.profile] as const),
+		...visitsBefore.map((row) => [row.sid, row.profile] as const),
+	]);
+	const changedVisitors = profiles.filter(([vid, profile]) => stored.get(vid) !== JSON.stringify(profile));
+	const changedVisits = visitProfiles.filter(
+		([sid, { profile }]) => stored.get(sid) !== JSON.stringify(profile),
+	);
+	const gone = before.map(({ vid }) => String(vid)).filter((vid) => !visitors.has(vid));
+	yield [
+		saveVisitors(changedVisitors),
+		saveVisits(changedVisits),
+		{ sql: 'DELETE FROM @visitor WHERE vid IN ?list /* replay */', values: [gone] },
+	];
+	return changedVisitors.length + changedVisits.length + gone.length;
+}
+
+function fold(entries: LogEntry[]): Profile | null {
+	return entries.sort(compareEntries).reduce<Profile | null>(apply, null);
+}
+
+/**
+ * Makes claims, joins and profiles of these visitors anew from the log.
+ * @returns how many joins and profiles were not as the log says
+ */
+export function* rebuild(vids: readonly string[]): Steps<number> {
+	const [hits = []] = yield [
+		{ sql: 'SELECT vid, at, body FROM @hit WHERE vid IN ?list /* rebuild */', values: [vids] },
+	];
+	const claims = hits.flatMap((row): Claim[] =>
+		claimsOf(String(row.vid), Number(row.at), JSON.parse(String(row.body))),
+	);
+	const moved = yield* replaceClaims(vids, claims);
+	return moved.size + (yield* replay([...new Set([...vids, ...moved])]));
+}
+
+export interface Erased {
+	readonly hits: number;
+	readonly visits: number;
+	/** Subscription events that are kept without visitor and customer. */
+	readonly events: number;
+}
+
+/** The visits of visitors; their casks are void when the visitors are erased. */
+export function* visitsOf(vids: readonly string[]): Steps<string[]> {
+	const [rows = []] = yield [
+		{ sql: 'SELECT DISTINCT sid FROM @hit WHERE vid IN ?list /* visits */', values: [vids] },
+	];
+	return rows.map(({ sid }) => String(sid));
+}
+
+/** The visitors who have shown a customer id. */
+export function* visitorsOfCustomer(cid: string): Steps<string[]> {
+	const [rows = []] = yield [
+		{ sql: 'SELECT vid FROM @claim WHERE key = ? /* visitors of customer */', values: [`c:${cid}`] },
+	];
+	return rows.map(({ vid }) => String(vid));
+}
+
+/** Erases visitors: hits, visits, claims, profiles. Their subscription events lose visitor and customer. */
+export function* erase(vids: readonly string[]): Steps<Erased> {
+	yield [
+		{
+			sql: 'SELECT vid FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* erase */',
+			values: [vids],
+		},
+	];
+	const [hits = [], events = []] = yield [
+		{ sql: 'DELETE FROM @hit WHERE vid IN ?list RETURNING sid /* erase */', values: [vids] },
+		{
+			sql: 'UPDATE @subscription_event SET cid = NULL WHERE vid IN ?list RETURNING tid /* erase */',
+			values: [vids],
+		},
+	];
+	const sids = unique(hits.map(({ sid }) => sid as string));
+	yield [
+		{ sql: 'DELETE FROM @visit WHERE sid IN ?list /* erase */', values: [sids] },
+		{ sql: 'DELETE FROM @visitor WHERE vid IN ?list /* erase */', values: [vids] },
+	];
+	const moved = yield* replaceClaims(vids, []);
+	for (const vid of vids) moved.delete(vid);
+	if (moved.size > 0) yield* replay([...moved]);
+	return { hits: hits.length, visits: sids.length, events: events.length };
+}
+
+/** Takes a customer id off the subscription events that have it; call it when its visitors are erased. */
+export function* eraseCustomer(cid: string): Steps<number> {
+	const [events = []] = yield [
+		{
+			sql: 'UPDATE @subscription_event SET cid = NULL WHERE cid = ? RETURNING tid, cid, vid /* erase */',
+			values: [cid],
+		},
+	];
+	const moved = yield* assignEvents(events);
+	if (moved.size > 0) yield* replay([...moved]);
+	return events.length;
+}
+
+/** Visitors dealt with in one transaction, at most. */
+const hitsPerPrune = 500;
+
+/**
+ * Deletes some of the hits from before a moment, and makes what follows from them anew: what is deleted stops counting.
+ * @returns how many hits went; 0 when there are no more
+ */
+export function* prune(beforeMs: number): Steps<number> {
+	const [oldest = []] = yield [
+		{
+			sql: `SELECT vid FROM @hit WHERE at < ? ORDER BY at LIMIT ${hitsPerPrune} /* prune */`,
+			values: [beforeMs],
+		},
+	];
+	const vids = unique(oldest.map(({ vid }) => vid as string));
+	if (vids.length === 0) return 0;
+	yield [
+		{
+			sql: 'SELECT vid FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* prune */',
+			values: [vids],
+		},
+	];
+	const [deleted = []] = yield [
+		{
+			sql: 'DELETE FROM @hit WHERE vid IN ?list AND at < ? RETURNING sid /* prune */',
+			values: [vids, beforeMs],
+		},
+	];
+	yield [
+		{
+			sql: 'DELETE FROM @visit WHERE sid IN ?list AND sid NOT IN (SELECT sid FROM @hit WHERE vid IN ?list) /* prune */',
+			values: [unique(deleted.map(({ sid }) => sid as string)), vids],
+		},
+	];
+	yield* rebuild(vids);
+	return deleted.length;
+}
+
+function saveVisitors(visitors: readonly (readonly [vid: string, profile: Profile | null])[]): Query {
+	return {
+		sql: 'INSERT INTO @visitor (vid, profile) ?rows ON CONFLICT (vid) DO UPDATE SET profile = excluded.profile /* save visitors */',
+		rows: visitors.map(([vid, profile]) => [vid, JSON.stringify(profile)]),
+	};
+}
+
+function saveVisits(
+	visits: readonly (readonly [sid: string, visit: { vid: string; profile: Profile | null }])[],
+): Query {
+	return {
+		sql: 'INSERT INTO @visit (sid, vid, profile) ?rows ON CONFLICT (sid) DO UPDATE SET profile = excluded.profile /* save visits */',
+		rows: visits.map(([sid, { vid, profile }]) => [sid, vid, JSON.stringify(profile)]),
+	};
+}
+
+function parseProfile(row: Row): Profile | null {
+	return JSON.parse(String(row.profile));
+}
+
+function unique(values: readonly (string | null)[]): string[] {
+	return [...new Set(values.filter((value) => value !== null))];
+}
+
+/** Stores subscription events of an account with their times, where they are not stored yet, and joins them. */
+export function* storeHistory(
+	events: readonly (SubscriptionEvent & { readonly receivedAtMs: number })[],
+): Steps<number> {
+	const rows = events.map(({ receivedAtMs, ...event }) => ({ ...event, received_at: receivedAtMs }));
+	yield [{ lock: 'shared' }];
+	const [stored = []] = yield [
+		{
+			sql: 'INSERT INTO @subscription_event (tid, subid, cid, evt, rvn, received_at) ?rows ON CONFLICT (tid) DO NOTHING RETURNING tid /* store history */',
+			rows: rows.map((row) => [row.tid, row.subid, row.cid, row.evt, row.rvn, row.received_at]),
+		},
+	];
+	const fresh = new Set(stored.map(({ tid }) => tid));
+	const added = rows.filter(({ tid }) => fresh.delete(tid));
+	const [holders = []] = yield [holdersOf(added)];
+	yield* joinEvents(added, ownersOf(added, holders));
+	return added.length;
+}

@@ -1,0 +1,386 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import fc from 'fast-check';
+import type { Steps } from '../../../src/store/steps.ts';
+import type { Store } from '../../../src/store/store.ts';
+import {
+	type ArrivingHit,
+	erase,
+	eraseCustomer,
+	type HitBody,
+	prune,
+	rebuild,
+	storeHistory,
+	storeHits,
+	visitorsOfCustomer,
+} from '../../../src/store/visitor-log.ts';
+import {
+	addAccount,
+	type Engine,
+	openFor,
+	receivedAtMs,
+	startServingFor,
+	subscriptionEvent,
+	upload,
+} from '../engines.ts';
+
+const minuteMs = 60_000;
+const startMs = receivedAtMs;
+
+let number = 0;
+
+/** Ids that no other test has. */
+function newId(): string {
+	number++;
+	return number.toString(16).padStart(32, '0');
+}
+
+function body(fields: Partial<HitBody> = {}): HitBody {
+	return {
+		page: 'pricing',
+		url: 'https://shop.example/pricing',
+		referrer: null,
+		title: null,
+		events: [],
+		cid: null,
+		channel: 'direct',
+		device: 'desktop',
+		...fields,
+	};
+}
+
+function hit(fields: Partial<ArrivingHit> = {}, bodyFields: Partial<HitBody> = {}): ArrivingHit {
+	return {
+		vid: null,
+		sid: null,
+		freshVid: newId(),
+		freshSid: newId(),
+		atMs: startMs,
+		body: body(bodyFields),
+		...fields,
+	};
+}
+
+/** All that follows from an account's log. */
+function derived(store: Store, accountId: number): Promise<unknown> {
+	return store.transact(accountId, readDerived());
+}
+
+function* readDerived(): Steps<unknown> {
+	const [visitors = [], visits = [], claims = [], events = []] = yield [
+		{ sql: 'SELECT vid, profile FROM @visitor ORDER BY vid' },
+		{ sql: 'SELECT sid, vid, profile FROM @visit ORDER BY sid' },
+		{ sql: 'SELECT key, vid, at FROM @claim ORDER BY vid, at, key' },
+		{ sql: 'SELECT tid, cid, vid FROM @subscription_event ORDER BY tid' },
+	];
+	const copies = (rows: readonly object[]) => rows.map((row) => ({ ...row }));
+	return {
+		visitors: copies(visitors),
+		visits: copies(visits),
+		claims: copies(claims),
+		events: copies(events),
+	};
+}
+
+function* allVisitors(): Steps<string[]> {
+	const [rows = []] = yield [{ sql: 'SELECT DISTINCT vid FROM @hit' }];
+	return rows.map(({ vid }) => String(vid));
+}
+
+/** Rebuilds all visitors, and expects that nothing changes. */
+async function assertAsTheLogSays(store: Store, accountId: number): Promise<void> {
+	const before = await derived(store, accountId);
+	const vids = await store.transact(accountId, allVisitors());
+	assert.equal(await store.transact(accountId, rebuild(vids)), 0);
+	assert.deepEqual(await derived(store, accountId), before);
+}
+
+async function ownerOf(store: Store, accountId: number, tid: string): Promise<unknown> {
+	const { events } = (await derived(store, accountId)) as { events: { tid: string; vid: string | null }[] };
+	return events.find((event) => event.tid === tid)?.vid;
+}
+
+async function profile(store: Store, accountId: number, vid: string) {
+	const reader = store.startReading();
+	try {
+		return await reader.visitor(accountId, vid);
+	} finally {
+		await reader.close();
+	}
+}
+
+/** What every engine must do with hits, joins and profiles. */
+export function visitorContract(engine: Engine): void {
+	suite(`visitors on ${engine.name}`, () => {
+		test('a first hit makes a visitor and a visit; the next goes on with both', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const first = hit();
+			const issued = await writer.storeHit(accountId, first);
+			assert.deepEqual(issued, { vid: first.freshVid, sid: first.freshSid });
+			const next = hit({ ...issued, atMs: startMs + minuteMs }, { page: 'checkout' });
+			assert.deepEqual(await writer.storeHit(accountId, next), issued);
+			const stored = await profile(store, accountId, issued.vid);
+			assert.equal(stored?.hits, 2);
+			assert.equal(stored?.visits, 1);
+			assert.equal(stored?.dwellMs, minuteMs);
+			assert.deepEqual(stored?.pageTimes, [
+				['pricing', startMs],
+				['checkout', startMs + minuteMs],
+			]);
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('a visit ends after 30 minutes without a hit', async (t) => {
+			const { writer, accountId } = await startServingFor(t, engine);
+			const issued = await writer.storeHit(accountId, hit());
+			const within = await writer.storeHit(accountId, hit({ ...issued, atMs: startMs + 30 * minuteMs - 1 }));
+			assert.equal(within.sid, issued.sid);
+			const after = await writer.storeHit(accountId, hit({ ...issued, atMs: startMs + 60 * minuteMs }));
+			assert.equal(after.vid, issued.vid);
+			assert.notEqual(after.sid, issued.sid);
+		});
+
+		test('an unknown vid, and a sid of another visitor, count for nothing', async (t) => {
+			const { writer, accountId } = await startServingFor(t, engine);
+			const unknown = hit({ vid: newId(), sid: newId() });
+			assert.deepEqual(await writer.storeHit(accountId, unknown), {
+				vid: unknown.freshVid,
+				sid: unknown.freshSid,
+			});
+			const other = await writer.storeHit(accountId, hit());
+			const mixed = hit({ vid: unknown.freshVid, sid: other.sid, atMs: startMs + 1 });
+			assert.deepEqual(await writer.storeHit(accountId, mixed), {
+				vid: unknown.freshVid,
+				sid: unknown.freshSid,
+			});
+		});
+
+		test('a vid of another account gets a fresh one', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const other = await addAccount(store, 'c-a-other-uk', 'other');
+			const issued = await writer.storeHit(accountId, hit());
+			const foreign = hit({ ...issued });
+			assert.equal((await writer.storeHit(other, foreign)).vid, foreign.freshVid);
+		});
+
+		for (const first of ['hit', 'upload'])
+			test(`a sale begun on a page and approved later is joined, the ${first} first`, async (t) => {
+				const { store, writer, accountId } = await startServingFor(t, engine);
+				const sale = hit({}, { events: [{ name: 'checkout', tid: 'T-joined' }] });
+				const approval = subscriptionEvent({ tid: 'T-joined', rvn: 1250 });
+				if (first === 'hit') await writer.storeHit(accountId, sale);
+				await upload(writer, accountId, [approval, subscriptionEvent()]);
+				if (first === 'upload') await writer.storeHit(accountId, sale);
+				const stored = await profile(store, accountId, sale.freshVid);
+				assert.equal(stored?.subscriptions?.count, 1);
+				assert.equal(stored?.subscriptions?.revenuePence, 1250);
+				await assertAsTheLogSays(store, accountId);
+			});
+
+		test('cid links where tid does not; tid wins over cid', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const customer = hit({}, { cid: 'C-linked' });
+			const buyer = hit({ atMs: startMs + 1 }, { events: [{ name: 'checkout', tid: 'T-both' }] });
+			await writer.storeHit(accountId, customer);
+			await upload(writer, accountId, [
+				subscriptionEvent({ tid: 'T-both', cid: 'C-linked' }),
+				subscriptionEvent({ tid: 'T-only-cid', cid: 'C-linked' }),
+			]);
+			assert.equal(await ownerOf(store, accountId, 'T-both'), customer.freshVid);
+			await writer.storeHit(accountId, buyer);
+			assert.equal(await ownerOf(store, accountId, 'T-both'), buyer.freshVid);
+			assert.equal(await ownerOf(store, accountId, 'T-only-cid'), customer.freshVid);
+			assert.equal((await profile(store, accountId, customer.freshVid))?.subscriptions?.count, 1);
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('of two visitors who show one tid, the first keeps it', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const events = [{ name: 'checkout', tid: 'T-claimed' }];
+			const first = hit({}, { events });
+			await writer.storeHit(accountId, first);
+			await writer.storeHit(accountId, hit({ atMs: startMs + 1 }, { events }));
+			await upload(writer, accountId, [subscriptionEvent({ tid: 'T-claimed' })]);
+			assert.equal(await ownerOf(store, accountId, 'T-claimed'), first.freshVid);
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('a simulated upload joins nothing', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const sale = hit({}, { events: [{ name: 'checkout', tid: 'T-simulated' }] });
+			await writer.storeHit(accountId, sale);
+			await upload(writer, accountId, [subscriptionEvent({ tid: 'T-simulated' })], { simulate: true });
+			assert.equal((await profile(store, accountId, sale.freshVid))?.subscriptions, null);
+		});
+
+		test('hits and uploads that arrive at once miss no join', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const sales = Array.from({ length: 40 }, (_, index) => `T-at-once-${index}`);
+			const hits = sales.map((tid, index) =>
+				hit({ atMs: startMs + index }, { events: [{ name: 'checkout', tid }] }),
+			);
+			await Promise.all(
+				sales.flatMap((tid, index) => [
+					writer.storeHit(accountId, hits[index] as ArrivingHit),
+					upload(writer, accountId, [subscriptionEvent({ tid })]),
+				]),
+			);
+			for (const [index, tid] of sales.entries())
+				assert.equal(await ownerOf(store, accountId, tid), hits[index]?.freshVid);
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('erasing a visitor leaves the sale, without visitor and customer', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const gone = hit({}, { cid: 'C-gone', events: [{ name: 'checkout', tid: 'T-gone' }] });
+			const kept = hit({ atMs: startMs + 5 });
+			await writer.storeHit(accountId, gone);
+			await writer.storeHit(accountId, kept);
+			await upload(writer, accountId, [subscriptionEvent({ tid: 'T-gone', cid: 'C-gone' })]);
+			assert.deepEqual(await store.transact(accountId, erase([gone.freshVid])), {
+				hits: 1,
+				visits: 1,
+				events: 1,
+			});
+			const { visitors, visits, claims, events } = (await derived(store, accountId)) as Record<
+				string,
+				object[]
+			>;
+			assert.equal(visitors?.length, 1);
+			assert.equal(visits?.length, 1);
+			assert.deepEqual(claims, []);
+			assert.deepEqual(events, [{ tid: 'T-gone', cid: null, vid: null }]);
+			// The page still has its cookie.
+			const again = hit({ vid: gone.freshVid, sid: gone.freshSid });
+			assert.equal((await writer.storeHit(accountId, again)).vid, again.freshVid);
+		});
+
+		test('erasing a customer finds every visitor who has shown the cid', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const laptop = hit({}, { cid: 'C-two' });
+			const phone = hit({ atMs: startMs + 1 }, { cid: 'C-two' });
+			await writer.storeHit(accountId, laptop);
+			await writer.storeHit(accountId, phone);
+			const event = subscriptionEvent({ cid: 'C-two' });
+			await upload(writer, accountId, [event]);
+			const vids = await store.transact(accountId, visitorsOfCustomer('C-two'));
+			assert.deepEqual(vids.sort(), [laptop.freshVid, phone.freshVid].sort());
+			await store.transact(accountId, erase(vids));
+			await store.transact(accountId, eraseCustomer('C-two'));
+			assert.deepEqual(await derived(store, accountId), {
+				visitors: [],
+				visits: [],
+				claims: [],
+				events: [{ tid: event.tid, cid: null, vid: null }],
+			});
+		});
+
+		test('what is pruned stops counting', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const old = hit({}, { page: 'old' });
+			const issued = await writer.storeHit(accountId, old);
+			await writer.storeHit(accountId, hit({ ...issued, atMs: startMs + 90 * minuteMs }, { page: 'new' }));
+			const onlyOld = await writer.storeHit(accountId, hit());
+			const cutMs = startMs + 10 * minuteMs;
+			assert.equal(await store.transact(accountId, prune(cutMs)), 2);
+			assert.equal(await store.transact(accountId, prune(cutMs)), 0);
+			const stored = await profile(store, accountId, issued.vid);
+			assert.equal(stored?.hits, 1);
+			assert.deepEqual(stored?.pageTimes, [['new', startMs + 90 * minuteMs]]);
+			assert.equal(await profile(store, accountId, onlyOld.vid), null);
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('any order of arrival leads to the same claims, joins and profiles', async (t) => {
+			const store = await openFor(t, await engine.freshAddress(t));
+			let account = 0;
+			await fc.assert(
+				fc.asyncProperty(
+					fc.array(arrival, { minLength: 2, maxLength: 14 }),
+					fc.infiniteStream(fc.nat()),
+					async (script, dice) => {
+						const shuffled = [...script]
+							.map((entry) => [dice.next().value ?? 0, entry] as const)
+							.sort(([a], [b]) => a - b)
+							.map(([, entry]) => entry);
+						const inOrder = [...script].sort((a, b) => a.atMs - b.atMs);
+						const [one, other] = [
+							await addAccount(store, `c-a-one-${account}`),
+							await addAccount(store, `c-a-other-${account++}`),
+						];
+						for (const entry of inOrder) await store.transact(one, arrive(entry));
+						for (const entry of shuffled) await store.transact(other, arrive(entry));
+						assert.deepEqual(await derived(store, other), await derived(store, one));
+						await assertAsTheLogSays(store, other);
+					},
+				),
+				{ numRuns: engine.isFolder ? 40 : 12 },
+			);
+		});
+	});
+}
+
+type Arrival =
+	| {
+			type: 'hit';
+			atMs: number;
+			visitor: number;
+			visit: number;
+			tid: number | null;
+			cid: number | null;
+			page: number;
+	  }
+	| { type: 'upload'; atMs: number; tid: number; cid: number | null };
+
+const small = fc.integer({ min: 0, max: 3 });
+const maybe = fc.option(small);
+const time = fc.integer({ min: 0, max: 300 }).map((minutes) => startMs + minutes * minuteMs);
+
+const arrival: fc.Arbitrary<Arrival> = fc.oneof(
+	fc.record({
+		type: fc.constant('hit' as const),
+		atMs: time,
+		visitor: small,
+		visit: small,
+		tid: maybe,
+		cid: maybe,
+		page: small,
+	}),
+	// One upload for each tid: the first write wins by design, so that two would depend on the order.
+	fc
+		.record({ type: fc.constant('upload' as const), tid: small, cid: fc.constant(null) })
+		.chain(({ type, tid }) =>
+			fc.constant({ type, tid, cid: tid % 2 === 0 ? tid : null, atMs: startMs + tid * 70 * minuteMs }),
+		),
+);
+
+function* arrive(entry: Arrival): Steps<unknown> {
+	if (entry.type === 'upload')
+		return yield* storeHistory([
+			{
+				tid: `T-${entry.tid}`,
+				subid: 'S-1',
+				cid: entry.cid === null ? null : `C-${entry.cid}`,
+				evt: 'newsletter',
+				rvn: 100,
+				receivedAtMs: entry.atMs,
+			},
+		]);
+	const vid = String(entry.visitor).padStart(32, 'a');
+	const sid = `${entry.visitor}${entry.visit}`.padStart(32, 'b');
+	return yield* storeHits([
+		{
+			vid,
+			sid,
+			freshVid: vid,
+			freshSid: sid,
+			visitIsGiven: true,
+			atMs: entry.atMs,
+			body: body({
+				page: `page-${entry.page}`,
+				events: entry.tid === null ? [] : [{ name: 'checkout', tid: `T-${entry.tid}` }],
+				cid: entry.cid === null ? null : `C-${entry.cid}`,
+			}),
+		},
+	]);
+}
