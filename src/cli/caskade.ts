@@ -10,6 +10,7 @@ import { eventsCommand } from './events.ts';
 import { keyCommand } from './key.ts';
 import { migrateCommand } from './migrate.ts';
 import { planCommand } from './plan.ts';
+import { segmentCommand } from './segment.ts';
 import { serveCommand } from './serve.ts';
 import { usageCommand } from './usage.ts';
 import { visitorCommand } from './visitor.ts';
@@ -41,6 +42,7 @@ What a command changes, running servers know within a second. Commands may run w
 		.addCommand(usageCommand())
 		.addCommand(eventsCommand())
 		.addCommand(visitorCommand())
+		.addCommand(segmentCommand())
 		.addCommand(backupCommand())
 		.addCommand(copyCommand())
 		.addCommand(migrateCommand())
