@@ -12,6 +12,7 @@ import { goalCommand } from './goal.ts';
 import { keyCommand } from './key.ts';
 import { migrateCommand } from './migrate.ts';
 import { planCommand } from './plan.ts';
+import { segmentCommand } from './segment.ts';
 import { serveCommand } from './serve.ts';
 import { usageCommand } from './usage.ts';
 import { visitorCommand } from './visitor.ts';
@@ -45,6 +46,7 @@ What a command changes, running servers know within a second. Commands may run w
 		.addCommand(goalCommand())
 		.addCommand(caskCommand())
 		.addCommand(visitorCommand())
+		.addCommand(segmentCommand())
 		.addCommand(backupCommand())
 		.addCommand(copyCommand())
 		.addCommand(migrateCommand())

@@ -75,7 +75,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 			onCommit: events.onCommit,
 			onTrouble,
 		});
-		this.#hitPool = new ConnectionPool(address, hitPool, onBroken);
+		this.#hitPool = new ConnectionPool(address, hitPool, onTrouble);
 		this.#hits = new HitQueue({
 			pool: this.#hitPool,
 			schemaOf: (accountId) => schemas.account(accountId),
