@@ -23,7 +23,7 @@ export class Command extends CommanderCommand {
 
 	override addOption(option: Option): this {
 		const twin = `CASKADE_${option.name().toUpperCase().replaceAll('-', '_')}`;
-		if (option.isBoolean() && !isOn(twin)) delete process.env[twin];
+		if ((option.isBoolean() || option.negate) && !isOn(twin)) delete process.env[twin];
 		return super.addOption(option.env(twin));
 	}
 }
