@@ -31,7 +31,8 @@ function nextRow(): { numeric: number[]; categorical: string[] } {
 function outcome({ numeric, categorical }: Row): 0 | 1 {
 	const [visits = 0, days = 0] = [numeric[0], numeric[1]];
 	const interaction = (numeric[2] as number) > 2 && days < 5 ? 1.2 : 0;
-	const logOdds = -4 + 0.6 * Math.log1p(visits) - 0.03 * days + interaction + (categorical[0] === 't0' ? 0.8 : 0);
+	const logOdds =
+		-4 + 0.6 * Math.log1p(visits) - 0.03 * days + interaction + (categorical[0] === 't0' ? 0.8 : 0);
 	return random() < logistic(logOdds) ? 1 : 0;
 }
 
@@ -47,13 +48,17 @@ for (let row = 0; row < rows; row++) {
 	const values = nextRow();
 	dataset.add({ ...values, label: outcome(values), atMs: row * 1000 });
 }
-print(`${rows} rows × ${columns} features, ${dataset.conversions} conversions, made in ${seconds(startedAtMs)} s`);
+print(
+	`${rows} rows × ${columns} features, ${dataset.conversions} conversions, made in ${seconds(startedAtMs)} s`,
+);
 
 startedAtMs = performance.now();
 const { model, report } = train(dataset, { seed: 1 });
 const peakMb = process.resourceUsage().maxRSS / 1024;
 print(`trained in ${seconds(startedAtMs)} s, ${peakMb.toFixed(0)} MB at most, the rows included`);
-print(`${report.kind}: AUC ${report.later?.auc.value.toFixed(3)}, log loss ${report.later?.logLoss.toFixed(4)}`);
+print(
+	`${report.kind}: AUC ${report.later?.auc.value.toFixed(3)}, log loss ${report.later?.logLoss.toFixed(4)}`,
+);
 for (const text of [...report.chosen, ...report.warnings]) print(text);
 
 const scorer = new Scorer(model);

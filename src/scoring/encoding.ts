@@ -19,6 +19,9 @@ export interface NumericEncoding {
 	/** Of sign(x)·log1p|x|. */
 	readonly mean: number;
 	readonly scale: number;
+	/** The range that was learned from. Beyond it a number counts as its end: no line goes on for ever. */
+	readonly lowest: number;
+	readonly highest: number;
 	readonly cuts: readonly number[];
 	/** The coarse bin of each fine one; 0 is missing in both. */
 	readonly slotOfBin: readonly number[];
@@ -51,9 +54,15 @@ export interface EncodedRows {
 	readonly bins: readonly Uint8Array[];
 }
 
-/** The transform of numbers: tames long tails, keeps order and sign. */
-export function signedLog(value: number): number {
+/** sign(x)·log1p|x|: tames long tails, keeps order and sign. */
+function signedLog(value: number): number {
 	return value < 0 ? -Math.log1p(-value) : Math.log1p(value);
+}
+
+/** The number that the logistic model's line reads. */
+export function standardised(column: NumericEncoding, value: number): number {
+	const within = Math.min(column.highest, Math.max(column.lowest, value));
+	return (signedLog(within) - column.mean) / column.scale;
 }
 
 /** Learns the encoding from rows in time order. */
@@ -86,6 +95,8 @@ function fitNumeric(name: string, values: Float32Array): NumericEncoding {
 		name,
 		mean,
 		scale: variance > 1e-12 ? Math.sqrt(variance) : 1,
+		lowest: known[0] ?? 0,
+		highest: known[known.length - 1] ?? 0,
 		cuts,
 		slotOfBin: coarseSlots(known, cuts),
 	};
@@ -175,7 +186,7 @@ export function encodeRows(
 			const bin = binOf(numeric.cuts, value);
 			bins[row] = bin;
 			slots[row] = numeric.slotOfBin[bin] as number;
-			values[row] = bin === 0 ? 0 : (signedLog(value) - numeric.mean) / numeric.scale;
+			values[row] = bin === 0 ? 0 : standardised(numeric, value);
 		}
 		encoded.linear.push(values);
 		encoded.slots.push(slots);

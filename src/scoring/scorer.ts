@@ -1,6 +1,6 @@
 import { calibrate } from './calibrate.ts';
 import { binOf } from './cuts.ts';
-import { type Encoding, signedLog } from './encoding.ts';
+import { type Encoding, standardised } from './encoding.ts';
 import { absentRow, type Row } from './features.ts';
 import { logistic, logOddsOfProbability } from './measure.ts';
 import { type BoostingModel, type LogisticModel, type Model, modelFormat } from './model.ts';
@@ -64,8 +64,8 @@ function logisticEvaluator({ encoding, weights }: LogisticModel): (row: Row) => 
 		const slotWeights = weights.slots[index] as readonly number[];
 		return {
 			cuts: Float64Array.from(column.cuts),
-			mean: column.mean,
-			slope: (weights.linear[index] as number) / column.scale,
+			column,
+			slope: weights.linear[index] as number,
 			binWeights: Float64Array.from(column.slotOfBin, (slot) => slotWeights[slot] as number),
 		};
 	});
@@ -80,11 +80,11 @@ function logisticEvaluator({ encoding, weights }: LogisticModel): (row: Row) => 
 	return (row) => {
 		let logOdds = weights.intercept;
 		for (let column = 0; column < numeric.length; column++) {
-			const { cuts, mean, slope, binWeights } = numeric[column] as (typeof numeric)[number];
+			const { cuts, column: encoded, slope, binWeights } = numeric[column] as (typeof numeric)[number];
 			const value = row.numeric[column] as number;
 			const bin = binOf(cuts, value);
 			logOdds += binWeights[bin] as number;
-			if (bin !== 0) logOdds += slope * (signedLog(value) - mean);
+			if (bin !== 0) logOdds += slope * standardised(encoded, value);
 		}
 		for (let column = 0; column < categorical.length; column++) {
 			const { added, unseen } = categorical[column] as (typeof categorical)[number];
@@ -121,7 +121,7 @@ function boostingEvaluator({ encoding, startLogOdds, trees }: BoostingModel): (r
 		starts.push(nodes);
 		nodes += tree.column.length;
 	}
-	// All trees in one array after another, five numbers apart in kind: walking them touches little memory.
+	// All trees one after another in flat arrays: walking them touches little memory.
 	const column = Int32Array.from(trees.flatMap((tree) => tree.column));
 	const bin = Uint8Array.from(trees.flatMap((tree) => tree.bin));
 	const left = Int32Array.from(
