@@ -1,10 +1,10 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
-import { Scorer } from '../scoring/scorer.ts';
 import { countMatches, type MatchCount } from '../segments/count.ts';
 import { compileRule, type Rule } from '../segments/rule.ts';
 import type { Account } from '../store/control.ts';
 import { OperatorError, type Store } from '../store/store.ts';
+import { VisitorScorer } from '../visitors/visitor-scorer.ts';
 import { plainName } from './account.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
@@ -143,7 +143,7 @@ async function countIn(
 	const servingReader = store.startReading();
 	const progress = showProgress(process.stderr, 'visitors', options.json ?? false);
 	try {
-		const scorer = new Scorer({
+		const scorer = new VisitorScorer({
 			reader: servingReader,
 			loadModel: async () => undefined,
 			now: () => nowMs,

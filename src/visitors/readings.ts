@@ -1,10 +1,10 @@
 import type { CaskScope } from '../access/cask.ts';
-import type { GoalScore, Scorer } from '../scoring/scorer.ts';
 import { matchingSegments } from '../segments/matching.ts';
 import { ruleFacts } from '../segments/rule-facts.ts';
 import type { KnownAccount } from '../store/control.ts';
 import type { ServingReader } from '../store/store.ts';
 import type { Profile } from './profile.ts';
+import type { GoalScore, VisitorScorer } from './visitor-scorer.ts';
 
 /** Whose data is read: all of a visitor's, or one visit's. */
 export interface Subject {
@@ -22,11 +22,11 @@ export interface SegmentName {
 /** Reads scores and segments of visitors and visits; empty lists where nothing is known of one. */
 export class Readings {
 	readonly #reader: ServingReader;
-	readonly #scorer: Scorer;
+	readonly #scorer: VisitorScorer;
 	readonly #now: () => number;
 
 	/** @param now milliseconds since 1970 */
-	constructor(reader: ServingReader, scorer: Scorer, now: () => number) {
+	constructor(reader: ServingReader, scorer: VisitorScorer, now: () => number) {
 		this.#reader = reader;
 		this.#scorer = scorer;
 		this.#now = now;
