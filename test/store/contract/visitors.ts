@@ -49,7 +49,7 @@ function body(fields: Partial<HitBody> = {}): HitBody {
 	};
 }
 
-function hit(fields: Partial<ArrivingHit> = {}, bodyFields: Partial<HitBody> = {}): ArrivingHit {
+export function hit(fields: Partial<ArrivingHit> = {}, bodyFields: Partial<HitBody> = {}): ArrivingHit {
 	return {
 		vid: null,
 		sid: null,
@@ -62,7 +62,7 @@ function hit(fields: Partial<ArrivingHit> = {}, bodyFields: Partial<HitBody> = {
 }
 
 /** All that follows from an account's log. */
-function derived(store: Store, accountId: number): Promise<unknown> {
+export function derived(store: Store, accountId: number): Promise<unknown> {
 	return store.transact(accountId, readDerived());
 }
 
@@ -88,7 +88,7 @@ function* allVisitors(): Steps<string[]> {
 }
 
 /** Rebuilds all visitors, and expects that nothing changes. */
-async function assertAsTheLogSays(store: Store, accountId: number): Promise<void> {
+export async function assertAsTheLogSays(store: Store, accountId: number): Promise<void> {
 	const before = await derived(store, accountId);
 	const vids = await store.transact(accountId, allVisitors());
 	assert.equal(await store.transact(accountId, rebuild(vids)), 0);
