@@ -73,6 +73,10 @@ export const stageOption = () =>
 /** Machine-readable output; every command that answers takes it. */
 export const jsonOption = () => new Option('--json', 'print one JSON document on standard output');
 
+/** What a server does: `api` takes uploads and serves reads, `collect` takes hits. */
+export const allRoles = ['api', 'collect'] as const;
+export type Role = (typeof allRoles)[number];
+
 export interface ServeSettings {
 	readonly database: string;
 	readonly stage?: string;
@@ -90,6 +94,12 @@ export interface ServeSettings {
 	readonly demo?: boolean;
 	/** Processes that share the port. */
 	readonly workers: number;
+	readonly roles?: readonly Role[];
+	/** Hits a second that one address, and one visitor, may send. */
+	readonly hitsPerAddress?: number;
+	readonly hitsPerVisitor?: number;
+	/** How long requests are still taken after the signal to stop. */
+	readonly drainDelayMs: number;
 }
 
 export const serveOptions = () => [
@@ -118,8 +128,33 @@ export const serveOptions = () => [
 	new Option('--workers <number>', 'processes that share the port; more than 1 needs PostgreSQL')
 		.default(1)
 		.argParser(wholeNumber(1, 64)),
+	new Option(
+		'--drain-delay-ms <number>',
+		'when told to stop, say so at /readyz and go on for this long, until no balancer sends more',
+	)
+		.default(0)
+		.argParser(wholeNumber(0, 600_000)),
+	new Option(
+		'--roles <list>',
+		'what this server does: api (uploads and reads), collect (hits), or both, as api,collect',
+	)
+		.default([...allRoles], 'api,collect')
+		.argParser(roles),
+	new Option('--hits-per-address <number>', 'hits a second that one address may send; 10 s of it at once')
+		.default(50)
+		.argParser(positiveNumber(1e6)),
+	new Option('--hits-per-visitor <number>', 'hits a second that one visitor may send; 10 s of it at once')
+		.default(5)
+		.argParser(positiveNumber(1e6)),
 	new Option('--demo', 'where there are no clients yet, make one and print a curl line for it'),
 ];
+
+function roles(value: string): readonly Role[] {
+	const names = value.split(',');
+	if (!names.every((name) => (allRoles as readonly string[]).includes(name)))
+		throw new InvalidArgumentError('It must be api, collect, or api,collect.');
+	return names as Role[];
+}
 
 function stageName(value: string): string {
 	if (!/^[a-z0-9][a-z0-9-]{0,29}$/.test(value))

@@ -4,6 +4,7 @@ import { AccessDirectory } from '../src/access/directory.ts';
 import { QuotaCounter } from '../src/access/quota.ts';
 import { buildApp } from '../src/app.ts';
 import { Metrics } from '../src/metrics.ts';
+import { Scorer } from '../src/scoring/scorer.ts';
 import { openStore } from '../src/store/open.ts';
 import type { ServingWriter } from '../src/store/store.ts';
 import { addClient, collectLog, temporaryFolder } from './support.ts';
@@ -44,7 +45,10 @@ export async function appOver(
 	const writer = { ...calmWriter, ...trouble };
 	const quota = new QuotaCounter(writer, Date.now, ignore);
 	const logged: string[] = [];
+	const reader = store.startReading();
 	const app = await buildApp({
+		reader,
+		scorer: new Scorer({ reader, loadModel: async () => undefined, now: Date.now, onTrouble: () => {} }),
 		directory,
 		quota,
 		writer,

@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { AccessSnapshot, ControlStore } from '../store/control.ts';
+import type { AccessSnapshot, ControlStore, KnownAccount } from '../store/control.ts';
 import { hashApiKey } from './api-key.ts';
+import type { SigningKey } from './signing-key.ts';
 import type { UsagePlan } from './usage-plan.ts';
 
 /** Half of the second within which a change by the command line must be seen, less the time to read it. */
@@ -14,8 +15,8 @@ export interface KnownKey {
 }
 
 /**
- * The keys, plans and accounts of the control database, in memory: a request is admitted or refused without a
- * query. Follows the control database's revision; while that cannot be read, the last known state holds.
+ * The keys, plans, accounts and signing keys of the control database, in memory: a request is admitted or refused
+ * without a query. Follows the control database's revision; while that cannot be read, the last known state holds.
  */
 export class AccessDirectory {
 	readonly #control: ControlStore;
@@ -48,6 +49,16 @@ export class AccessDirectory {
 	accountId(aid: string, clientId: number): number | undefined {
 		const account = this.#snapshot.accounts.get(aid);
 		return account?.clientId === clientId ? account.id : undefined;
+	}
+
+	/** The account, where there is one and it is not disabled. */
+	account(aid: string): KnownAccount | undefined {
+		return this.#snapshot.accounts.get(aid);
+	}
+
+	/** Those that may verify casks, the newest first. */
+	get signingKeys(): readonly SigningKey[] {
+		return this.#snapshot.signingKeys;
 	}
 
 	/** The longest that any key's request may take. */

@@ -1,3 +1,4 @@
+import type { CaskScope } from '../access/cask.ts';
 import type { TokenLedger } from '../access/rate-limit.ts';
 import type { UsagePlan } from '../access/usage-plan.ts';
 import type { Deadline } from '../deadline.ts';
@@ -89,14 +90,23 @@ export interface ServingWriter {
 	stop(): Promise<void>;
 }
 
+export interface NumberedProfile {
+	/** Its place in the order of arrival. */
+	readonly id: number;
+	readonly profile: Profile;
+}
+
 /** What a serving process reads for pages: a look-up by primary key each. */
 export interface ServingReader {
 	/** As of its last hit or event; null where there is no such visitor. */
 	visitor(accountId: number, vid: string): Profile | null | Promise<Profile | null>;
 	visit(accountId: number, sid: string): Profile | null | Promise<Profile | null>;
-	/** Some of the visitors who came last, newest first. */
-	latestVisitors(accountId: number, limit: number): Profile[] | Promise<Profile[]>;
-	latestVisits(accountId: number, limit: number): Profile[] | Promise<Profile[]>;
+	/** Visitors, or visits, from before a place in the order of arrival, the latest first. */
+	latest(
+		accountId: number,
+		scope: CaskScope,
+		page: { beforeId: number; limit: number },
+	): NumberedProfile[] | Promise<NumberedProfile[]>;
 	close(): Promise<void>;
 }
 

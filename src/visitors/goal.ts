@@ -1,3 +1,5 @@
+import type { Profile } from './profile.ts';
+
 /** What a visitor may come to do, whose probability is scored. */
 export interface Goal {
 	readonly name: string;
@@ -19,3 +21,14 @@ export const defaultGoals: readonly Goal[] = [
 	{ name: 'subscription', evts: ['*'], ...goalDefaults },
 	{ name: 'return', evts: ['visit'], ...goalDefaults },
 ];
+
+/** Whether a profile's visitor has ever reached the goal. */
+export function hasReached({ events, subscriptions, visits }: Profile, { evts }: Goal): boolean {
+	return evts.some((evt) => {
+		if (evt === '*') return subscriptions !== null;
+		if (evt === 'visit') return visits > 1;
+		return (
+			events.some(([name]) => name === evt) || (subscriptions?.evts.some(([name]) => name === evt) ?? false)
+		);
+	});
+}

@@ -43,7 +43,10 @@ test('without --json it is text to read', async (t) => {
 	);
 	assert.deepEqual(await caskadeJson(['account', 'list', ...at]), []);
 	const { stdout } = await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
-	assert.match(stdout, /^aid +c-a-x\nclient +x\norigins +-\nexplains +false\nchannelRules +-\ncreatedAt +\S+Z\ndisabledAt +-\n$/);
+	assert.match(
+		stdout,
+		/^aid +c-a-x\nclient +x\norigins +-\nexplains +false\nchannelRules +-\ncreatedAt +\S+Z\ndisabledAt +-\n$/,
+	);
 	assert.match((await caskade(['account', 'list', ...at])).stdout, /^aid +client .*\nc-a-x +x +-.*\n$/);
 });
 

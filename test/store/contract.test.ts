@@ -1,6 +1,7 @@
 import { careContract } from './contract/care.ts';
 import { controlContract } from './contract/control.ts';
 import { quotaContract } from './contract/quota.ts';
+import { scoringContract } from './contract/scoring.ts';
 import { uploadContract } from './contract/uploads.ts';
 import { visitorContract } from './contract/visitors.ts';
 import { engines } from './engines.ts';
@@ -11,5 +12,6 @@ for (const engine of engines) {
 	visitorContract(engine);
 	quotaContract(engine);
 	controlContract(engine);
+	scoringContract(engine);
 	careContract(engine);
 }

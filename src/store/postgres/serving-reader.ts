@@ -1,5 +1,6 @@
+import type { CaskScope } from '../../access/cask.ts';
 import type { Profile } from '../../visitors/profile.ts';
-import { type ServingReader, StorageError } from '../store.ts';
+import { type NumberedProfile, type ServingReader, StorageError } from '../store.ts';
 import type { ConnectionPool, SchemaNames } from './connection.ts';
 
 /** Reads for pages, a round trip each. */
@@ -12,44 +13,38 @@ export class PostgresReader implements ServingReader {
 		this.#schemas = schemas;
 	}
 
-	async visitor(accountId: number, vid: string): Promise<Profile | null> {
-		const table = this.#table(accountId, 'visitor');
-		const [profile] = await this.#profiles(
-			`SELECT profile FROM ${table} WHERE vid = $1 /* read visitor */`,
-			vid,
-		);
-		return profile ?? null;
+	visitor(accountId: number, vid: string): Promise<Profile | null> {
+		return this.#profile(accountId, 'visitor', 'vid', vid);
 	}
 
-	async visit(accountId: number, sid: string): Promise<Profile | null> {
-		const table = this.#table(accountId, 'visit');
-		const [profile] = await this.#profiles(
-			`SELECT profile FROM ${table} WHERE sid = $1 /* read visit */`,
-			sid,
-		);
-		return profile ?? null;
+	visit(accountId: number, sid: string): Promise<Profile | null> {
+		return this.#profile(accountId, 'visit', 'sid', sid);
 	}
 
-	latestVisitors(accountId: number, limit: number): Promise<Profile[]> {
-		const table = this.#table(accountId, 'visitor');
-		return this.#profiles(
-			`SELECT profile FROM ${table} ORDER BY id DESC LIMIT $1 /* latest visitors */`,
-			limit,
+	async #profile(accountId: number, table: string, key: string, value: string): Promise<Profile | null> {
+		const [row] = await this.#query(
+			`SELECT 0 AS id, profile FROM ${this.#table(accountId, table)} WHERE ${key} = $1 /* read ${table} */`,
+			[value],
 		);
+		return row?.profile ?? null;
 	}
 
-	latestVisits(accountId: number, limit: number): Promise<Profile[]> {
-		const table = this.#table(accountId, 'visit');
-		return this.#profiles(
-			`SELECT profile FROM ${table} ORDER BY id DESC LIMIT $1 /* latest visits */`,
-			limit,
+	latest(
+		accountId: number,
+		scope: CaskScope,
+		{ beforeId, limit }: { beforeId: number; limit: number },
+	): Promise<NumberedProfile[]> {
+		const table = this.#table(accountId, scope === 'vid' ? 'visitor' : 'visit');
+		return this.#query(
+			`SELECT id, profile FROM ${table} WHERE id < $1 ORDER BY id DESC LIMIT $2 /* latest */`,
+			[beforeId, limit],
 		);
 	}
 
-	async #profiles(text: string, value: string | number): Promise<Profile[]> {
+	async #query(text: string, values: (string | number)[]): Promise<NumberedProfile[]> {
 		try {
-			const { rows } = await this.#pool.query<{ profile: string }>(text, [value]);
-			return rows.map(({ profile }) => JSON.parse(profile));
+			const { rows } = await this.#pool.query<{ id: number; profile: string }>(text, values);
+			return rows.map(({ id, profile }) => ({ id, profile: JSON.parse(profile) }));
 		} catch (error) {
 			throw new StorageError(error instanceof Error ? error.message : String(error), { cause: error });
 		}

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
+import type { CaskScope } from '../../access/cask.ts';
 import type { Profile } from '../../visitors/profile.ts';
-import { type ServingReader, StorageError } from '../store.ts';
+import { type NumberedProfile, type ServingReader, StorageError } from '../store.ts';
 import { Connection } from './commands.ts';
 import { openDatabase } from './connection.ts';
 import type { DataFolder } from './data-folder.ts';
@@ -34,25 +35,15 @@ export class SqliteReader implements ServingReader {
 		return row ? JSON.parse(String(row.profile)) : null;
 	}
 
-	latestVisitors(accountId: number, limit: number): Profile[] {
-		return this.#profiles(
-			accountId,
-			'SELECT profile FROM visitor ORDER BY id DESC LIMIT ? /* latest visitors */',
-			limit,
-		);
-	}
-
-	latestVisits(accountId: number, limit: number): Profile[] {
-		return this.#profiles(
-			accountId,
-			'SELECT profile FROM visit ORDER BY id DESC LIMIT ? /* latest visits */',
-			limit,
-		);
-	}
-
-	#profiles(accountId: number, sql: string, limit: number): Profile[] {
-		const rows = this.#connection(accountId).statement(sql).all(limit);
-		return rows.map((row) => JSON.parse(String(row.profile)));
+	latest(
+		accountId: number,
+		scope: CaskScope,
+		{ beforeId, limit }: { beforeId: number; limit: number },
+	): NumberedProfile[] {
+		const table = scope === 'vid' ? 'visitor' : 'visit';
+		const sql = `SELECT id, profile FROM ${table} WHERE id < ? ORDER BY id DESC LIMIT ? /* latest */`;
+		const rows = this.#connection(accountId).statement(sql).all(beforeId, limit);
+		return rows.map(({ id, profile }) => ({ id: Number(id), profile: JSON.parse(String(profile)) }));
 	}
 
 	#connection(accountId: number): Connection {

@@ -1,0 +1,137 @@
+import { webUrl } from './page.ts';
+import { kindOfHost, kindOfSource, type SourceKind } from './sources.ts';
+
+/** An account's own rule; see `matches` for what a pattern says. */
+export interface ChannelRule {
+	readonly channel: string;
+	readonly pattern: string;
+}
+
+/** A link as a page saw it: where it led, and the page that it was on. */
+export interface Arrival {
+	readonly url: string | null | undefined;
+	readonly referrer: string | null | undefined;
+}
+
+/** `utm_medium` as people write it; what is said of payment comes before. */
+const mediums: readonly (readonly [medium: RegExp, channel: string])[] = [
+	[/^(display|banner|expandable|interstitial|cpm)$/, 'display'],
+	[/^affiliates?$/, 'affiliates'],
+	[/^(e[-_ ]?mail|newsletter)$/, 'email'],
+	[/^(sm|social([-_ ]?(network|media))?)$/, 'social'],
+	[/^sms$/, 'sms'],
+	[/push$/, 'push'],
+	[/^organic$/, 'organic search'],
+	[/^(referral|app|link)$/, 'referral'],
+];
+const paidMedium = /^(.*cp[acmv].*|ppc|retargeting|paid.*)$/;
+
+/** Parameters that advertisers and senders add by themselves. `fbclid` is on unpaid links of Facebook too. */
+const clickIds: readonly (readonly [name: string, channel: string])[] = [
+	['dclid', 'display'],
+	['gclid', 'paid search'],
+	['gbraid', 'paid search'],
+	['wbraid', 'paid search'],
+	['msclkid', 'paid search'],
+	['yclid', 'paid search'],
+	['ttclid', 'paid social'],
+	['twclid', 'paid social'],
+	['li_fat_id', 'paid social'],
+	['epik', 'paid social'],
+	['fbclid', 'social'],
+	['igshid', 'social'],
+	['irclickid', 'affiliates'],
+	['cjevent', 'affiliates'],
+	['awc', 'affiliates'],
+	['mc_eid', 'email'],
+	['_hsenc', 'email'],
+	['srsltid', 'organic search'],
+];
+
+const unpaid: Readonly<Record<SourceKind, string>> = {
+	search: 'organic search',
+	social: 'social',
+	email: 'email',
+	ads: 'display',
+	assistant: 'ai assistant',
+};
+const paid: Readonly<Record<SourceKind, string>> = {
+	search: 'paid search',
+	social: 'paid social',
+	email: 'email',
+	ads: 'display',
+	assistant: 'paid other',
+};
+
+/**
+ * The channel that led to a page: by the account's rules, then by what the landing URL says of its campaign, then by
+ * the referrer. `direct` where nothing says anything.
+ */
+export function channelOf(arrival: Arrival, rules: readonly ChannelRule[] = []): string {
+	const url = webUrl(arrival.url);
+	const referrer = referrerUrl(arrival.referrer);
+	if (rules.length > 0) {
+		const texts = [url, referrer].filter((text) => text !== null).map(withoutScheme);
+		const rule = rules.find(({ pattern }) => texts.some((text) => matches(pattern.toLowerCase(), text)));
+		if (rule) return rule.channel;
+	}
+	return (url && channelOfCampaign(url)) ?? channelOfReferrer(referrer, url);
+}
+
+function channelOfCampaign({ search, searchParams }: URL): string | null {
+	if (search === '') return null;
+	const medium = searchParams.get('utm_medium')?.trim().toLowerCase() ?? '';
+	const source = searchParams.get('utm_source')?.trim().toLowerCase() ?? '';
+	const kind = kindOfSource(source);
+	const channel = mediums.find(([pattern]) => pattern.test(medium))?.[1];
+	if (paidMedium.test(medium)) return (kind && paid[kind]) ?? channel ?? 'paid other';
+	if (channel) return channel;
+	const clicked = clickIds.find(([name]) => searchParams.has(name))?.[1];
+	if (clicked && !(clicked === 'social' && kind)) return clicked;
+	if (kind) return unpaid[kind];
+	// A campaign that nobody can place is still no direct visit.
+	return medium || source ? 'other' : null;
+}
+
+function channelOfReferrer(referrer: URL | null, url: URL | null): string {
+	if (!referrer) return 'direct';
+	if (url && isSameSite(referrer.hostname, url.hostname)) return 'internal';
+	const kind = kindOfHost(referrer.hostname, referrer.pathname);
+	return kind ? unpaid[kind] : 'referral';
+}
+
+/** Apps of Android give `android-app://com.google.android.gm/`. */
+function referrerUrl(referrer: string | null | undefined): URL | null {
+	if (!referrer?.startsWith('android-app://')) return webUrl(referrer);
+	return URL.parse(referrer);
+}
+
+/** The same host, or one under the other. What else belongs together, a rule can say. */
+function isSameSite(a: string, b: string): boolean {
+	const [one, other] = [a.replace(/^www\./, ''), b.replace(/^www\./, '')];
+	return one === other || one.endsWith(`.${other}`) || other.endsWith(`.${one}`);
+}
+
+function withoutScheme({ host, pathname, search }: URL): string {
+	return (host + pathname + search).toLowerCase();
+}
+
+/**
+ * Whether a text without capitals is as the pattern says, where `*` stands for any characters. Patterns are tried on the
+ * landing URL and on the referrer, both without their scheme: `*.partner.example/*`, `*?*ref=podcast*`.
+ */
+export function matches(pattern: string, text: string): boolean {
+	const parts = pattern.split('*');
+	const first = parts[0] as string;
+	if (parts.length === 1) return text === pattern;
+	const last = parts[parts.length - 1] as string;
+	if (!text.startsWith(first) || !text.endsWith(last) || text.length < first.length + last.length)
+		return false;
+	let from = first.length;
+	for (const part of parts.slice(1, -1)) {
+		const found = text.indexOf(part, from);
+		if (found < 0) return false;
+		from = found + part.length;
+	}
+	return from <= text.length - last.length;
+}

@@ -1,0 +1,61 @@
+const mostPageCharacters = 100;
+const mostUrlCharacters = 500;
+/** A path that decodes to one of these stays encoded. */
+const unprintable = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
+
+/** The URL where it is one of a web page, else null. */
+export function webUrl(url: string | null | undefined): URL | null {
+	const parsed = url ? URL.parse(url) : null;
+	return parsed && /^https?:$/.test(parsed.protocol) ? parsed : null;
+}
+
+/** The page as profiles know it: the URL's path, decoded, without slashes at its ends; `/` for the root. */
+export function pageOf(url: string | null | undefined): string | null {
+	const parsed = webUrl(url);
+	if (!parsed) return null;
+	const path = trimSlashes(decode(parsed.pathname));
+	return path === '' ? '/' : cut(path, mostPageCharacters);
+}
+
+/**
+ * The URL as it is stored: origin, path, and parameters that name a campaign. Other parameters and the fragment may
+ * hold personal data, as may a user name in front of the host.
+ */
+export function cleanUrl(url: string | null | undefined): string | null {
+	const parsed = webUrl(url);
+	if (!parsed) return null;
+	let cleaned = cut(parsed.origin + parsed.pathname, mostUrlCharacters);
+	let separator = '?';
+	for (const parameter of parsed.search.slice(1).split('&')) {
+		const isCampaign = /^utm_[a-z_]+=/i.test(parameter);
+		if (!isCampaign || cleaned.length + 1 + parameter.length > mostUrlCharacters) continue;
+		cleaned += separator + parameter;
+		separator = '&';
+	}
+	return cleaned;
+}
+
+function decode(path: string): string {
+	try {
+		const decoded = decodeURIComponent(path);
+		return unprintable.test(decoded) ? path : decoded;
+	} catch {
+		return path;
+	}
+}
+
+/** Not a pattern with `/+$`, which takes quadratic time on a path of slashes. */
+function trimSlashes(path: string): string {
+	let start = 0;
+	let end = path.length;
+	while (path[start] === '/') start++;
+	while (end > start && path[end - 1] === '/') end--;
+	return path.slice(start, end);
+}
+
+/** Never between the halves of a character. */
+function cut(text: string, most: number): string {
+	if (text.length <= most) return text;
+	const last = text.charCodeAt(most - 1);
+	return text.slice(0, last >= 0xd800 && last <= 0xdbff ? most - 1 : most);
+}

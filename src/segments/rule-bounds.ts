@@ -1,0 +1,93 @@
+import { type ASTNode, serialize } from '@marcbachmann/cel-js';
+import { ruleEnvironment } from './rule-environment.ts';
+import { RuleError } from './rule-error.ts';
+
+const functions = new Set(['has', 'size', 'double', 'int']);
+const methods = new Set(['size', 'contains', 'startsWith', 'endsWith', 'lowerAscii', 'upperAscii']);
+const loops = new Set(['all', 'exists', 'exists_one', 'filter']);
+const operators = new Set('value id . [] list ?: || && !_ -_ == != < <= > >= in + - * / %'.split(' '));
+const goalMaps = new Set(['scores', 'percentiles', 'bands']);
+const bandNames = ['low', 'medium', 'high'];
+
+/**
+ * Refuses what could take long or much memory, and names that cannot be meant. What is left visits each of its nodes
+ * once, or once for each element of one list, and makes nothing that is larger than the rule and the facts together:
+ * regular expressions can backtrack for ever, `map`, `bind` and joined texts can double a value again and again.
+ *
+ * @param goals the account's goals, where they are known
+ */
+export function checkBounds(root: ASTNode, goals: readonly string[] | undefined): void {
+	visit(root, false);
+
+	function visit(node: ASTNode, inLoop: boolean): void {
+		if (!operators.has(node.op) && node.op !== 'call' && node.op !== 'rcall')
+			throw refusal(`A rule cannot use ${node.op === 'map' ? 'map literals' : `'${node.op}'`}`, node);
+		if (node.op === '+') checkSum(node);
+		if (node.op === 'call' && !functions.has(node.args[0]))
+			throw refusal(`A rule cannot use ${node.args[0]}()`, node);
+		if (node.op === 'rcall') {
+			const [name, receiver, inner] = node.args;
+			if (loops.has(name)) {
+				if (inLoop) throw refusal(`${name}() cannot stand inside of another all, exists or filter`, node);
+				visit(receiver, false);
+				for (const child of inner) visit(child, true);
+				return;
+			}
+			if (!methods.has(name)) throw refusal(`A rule cannot use ${name}()`, node);
+		}
+		checkGoal(node, goals);
+		checkBand(node);
+		for (const child of children(node)) visit(child, inLoop);
+	}
+}
+
+function children(node: ASTNode): readonly ASTNode[] {
+	const found: ASTNode[] = [];
+	const collect = (value: unknown) => {
+		if (Array.isArray(value)) value.forEach(collect);
+		else if (isNode(value)) found.push(value);
+	};
+	if (node.op !== 'value') collect(node.args);
+	return found;
+}
+
+function isNode(value: unknown): value is ASTNode {
+	return typeof value === 'object' && value !== null && 'op' in value;
+}
+
+/** `+` is for numbers. What names a loop's variable cannot be checked alone, and is refused with the texts. */
+function checkSum(node: ASTNode): void {
+	const { type } = ruleEnvironment.check(serialize(node));
+	if (type !== 'double' && type !== 'int')
+		throw refusal(`'+' adds numbers, not texts, lists or elements of a list`, node);
+}
+
+function checkGoal(node: ASTNode, goals: readonly string[] | undefined): void {
+	const access = goalAccess(node);
+	if (!goals || !access || goals.includes(access.goal)) return;
+	const known = goals.length > 0 ? `its goals are ${goals.join(', ')}` : 'it has none';
+	throw refusal(`The account has no goal '${access.goal}'; ${known}`, node, access.offset);
+}
+
+/** `bands.subscription == "hihg"` would silently never match. */
+function checkBand(node: ASTNode): void {
+	if (node.op !== '==' && node.op !== '!=') return;
+	for (const [side, other] of [node.args, node.args.toReversed()] as [ASTNode, ASTNode][])
+		if (goalAccess(side)?.map === 'bands' && other.op === 'value' && !bandNames.includes(String(other.args)))
+			throw refusal(`A band is one of "${bandNames.join('", "')}"`, other);
+}
+
+/** The goal that `scores.NAME` or `scores["NAME"]` asks for. */
+function goalAccess(node: ASTNode): { map: string; goal: string; offset: number } | undefined {
+	if (node.op !== '.' && node.op !== '[]') return undefined;
+	const [object, key] = node.args;
+	if (object.op !== 'id' || !goalMaps.has(object.args)) return undefined;
+	if (typeof key === 'string')
+		return { map: object.args, goal: key, offset: node.input.indexOf(key, object.range.end) };
+	if (key.op !== 'value' || typeof key.args !== 'string') return undefined;
+	return { map: object.args, goal: key.args, offset: key.range.start };
+}
+
+function refusal(problem: string, node: ASTNode, offset = node.range.start): RuleError {
+	return new RuleError(problem, node.input, offset);
+}

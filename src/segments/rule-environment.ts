@@ -1,0 +1,88 @@
+import { Environment } from '@marcbachmann/cel-js';
+import type { VisitFacts, VisitorFacts } from '../visitors/facts.ts';
+
+/** What a rule is asked about. Maps are by the goals' names; `bands` holds low, medium or high. */
+export interface RuleFacts {
+	readonly visitor: VisitorFacts;
+	readonly visit: VisitFacts;
+	readonly scores: ReadonlyMap<string, number>;
+	readonly percentiles: ReadonlyMap<string, number>;
+	readonly bands: ReadonlyMap<string, string>;
+}
+
+type CelType = 'double' | 'string' | 'list<string>' | 'map<string, double>';
+
+/** The CEL type of each fact; a number is always a double, so that 5 / 2 of two facts is 2.5. */
+const visitorTypes: Record<keyof VisitorFacts, CelType> = {
+	hits: 'double',
+	pages: 'double',
+	visits: 'double',
+	activeDays: 'double',
+	dwellMinutes: 'double',
+	daysSinceFirst: 'double',
+	daysSinceLast: 'double',
+	minutesSinceLast: 'double',
+	recentHits1d: 'double',
+	recentHits7d: 'double',
+	recentHits30d: 'double',
+	recentVisits1d: 'double',
+	recentVisits7d: 'double',
+	recentVisits30d: 'double',
+	recentEvents1d: 'double',
+	recentEvents7d: 'double',
+	recentEvents30d: 'double',
+	subscriptions: 'double',
+	renewals: 'double',
+	revenuePence: 'double',
+	daysSinceSubscription: 'double',
+	device: 'string',
+	firstChannel: 'string',
+	lastChannel: 'string',
+	landingPage: 'string',
+	pages7d: 'list<string>',
+	pages30d: 'list<string>',
+	channels: 'list<string>',
+	events: 'map<string, double>',
+	evts: 'map<string, double>',
+};
+
+const visitTypes: Record<keyof VisitFacts, CelType> = {
+	hits: 'double',
+	dwellMinutes: 'double',
+	channel: 'string',
+	landingPage: 'string',
+	pagesSeen: 'list<string>',
+	eventsFired: 'list<string>',
+};
+
+/** Names and types that rules are checked against, and the limits of the parser. */
+export const ruleEnvironment = withWholeNumbers(
+	new Environment({
+		limits: { maxAstNodes: 200, maxDepth: 32 },
+	}),
+)
+	.registerVariable({ name: 'visitor', schema: visitorTypes })
+	.registerVariable({ name: 'visit', schema: visitTypes })
+	.registerVariable('scores', 'map<string, double>')
+	.registerVariable('percentiles', 'map<string, double>')
+	.registerVariable('bands', 'map<string, string>');
+
+/** Lets whole numbers, which are integers to CEL, stand beside doubles: `visitor.visits == 3`, `visitor.pages + 1`. */
+function withWholeNumbers(environment: Environment): Environment {
+	const arithmetic: Record<string, (a: number, b: number) => number> = {
+		'+': (a, b) => a + b,
+		'-': (a, b) => a - b,
+		'*': (a, b) => a * b,
+		'/': (a, b) => a / b,
+	};
+	for (const [operator, compute] of Object.entries(arithmetic)) {
+		environment
+			.registerOperator(`double ${operator} int: double`, (a: number, b: bigint) => compute(a, Number(b)))
+			.registerOperator(`int ${operator} double: double`, (a: bigint, b: number) => compute(Number(a), b));
+	}
+	return environment
+		.registerOperator('double == int', (a: number, b: bigint) => a === Number(b))
+		.registerOperator('double in list<int>', (a: number, list: readonly bigint[]) =>
+			list.some((b) => a === Number(b)),
+		);
+}

@@ -1,0 +1,20 @@
+/** A rule that cannot be taken, with the place and a caret under it. */
+export class RuleError extends Error {
+	/** Both count from 1. */
+	readonly line: number;
+	readonly column: number;
+
+	constructor(problem: string, text: string, offset: number) {
+		const before = text.slice(0, offset).split('\n');
+		const line = before.length;
+		const lead = before.at(-1) as string;
+		const shown = text.split('\n')[line - 1] as string;
+		// Tabs stay, so that the caret stands where the eye expects it.
+		super(
+			`${problem} (line ${line}, column ${lead.length + 1})\n  ${shown}\n  ${lead.replaceAll(/[^\t]/g, ' ')}^`,
+		);
+		this.name = 'RuleError';
+		this.line = line;
+		this.column = lead.length + 1;
+	}
+}

@@ -1,0 +1,58 @@
+import { ParseError, TypeError as RuleTypeError } from '@marcbachmann/cel-js';
+import { checkBounds } from './rule-bounds.ts';
+import { type RuleFacts, ruleEnvironment } from './rule-environment.ts';
+import { RuleError } from './rule-error.ts';
+
+export interface Rule {
+	readonly text: string;
+	/** Never throws: a rule that fails, as by asking for a goal that has no score, does not match. */
+	matches(facts: RuleFacts): boolean;
+}
+
+const mostCharacters = 2000;
+
+/**
+ * Takes a rule: CEL that is checked before it is ever asked.
+ *
+ * @param goals the account's goals, where names of others are to be refused
+ * @throws RuleError with the place
+ */
+export function compileRule(text: string, goals?: readonly string[]): Rule {
+	if (text.length > mostCharacters)
+		throw new RuleError(`A rule has at most ${mostCharacters} characters`, text.slice(0, 40), 0);
+	try {
+		const evaluate = ruleEnvironment.parse(text);
+		const { type, error } = evaluate.check();
+		if (error) throw error;
+		checkBounds(evaluate.ast, goals);
+		if (type !== 'bool') throw new RuleError(`A rule is true or false, this one gives a ${type}`, text, 0);
+		return { text, matches: (facts) => isTrue(evaluate, facts) };
+	} catch (error) {
+		throw toRuleError(error, text);
+	}
+}
+
+function isTrue(evaluate: (facts: RuleFacts) => unknown, facts: RuleFacts): boolean {
+	try {
+		return evaluate(facts) === true;
+	} catch {
+		return false;
+	}
+}
+
+function toRuleError(error: unknown, text: string): RuleError {
+	if (error instanceof RuleError) return error;
+	if (!(error instanceof ParseError || error instanceof RuleTypeError))
+		return new RuleError('The rule cannot be understood', text, 0);
+	return new RuleError(inWords(error), text, Math.min(error.range?.start ?? 0, text.length));
+}
+
+/** The library's sentence, in the words of the documentation where they differ. */
+function inWords({ code, summary }: ParseError | RuleTypeError): string {
+	if (code === 'no_such_key') return `There is no fact of this name: ${summary.replace('No such key: ', '')}`;
+	if (code === 'no_such_overload')
+		return `These types do not go together: ${summary.replace('no such overload: ', '').replaceAll('$', '')}`;
+	if (code === 'unexpected_token') return summary.replace('EOF', 'the end of the rule');
+	if (code === 'limit_exceeded') return `The rule is too long or too deep: ${summary}`;
+	return summary.replaceAll('$', '');
+}

@@ -1,0 +1,125 @@
+import { type Decayed, decay, type EventCount, type Profile } from './profile.ts';
+
+/** What a segment's rule knows of a visitor, as of a moment. Of a visit's own profile: of that visit alone. */
+export interface VisitorFacts {
+	readonly hits: number;
+	/** Hits that were of a page. */
+	readonly pages: number;
+	readonly visits: number;
+	/** Days (UTC) with a hit. */
+	readonly activeDays: number;
+	readonly dwellMinutes: number;
+	readonly daysSinceFirst: number;
+	readonly daysSinceLast: number;
+	readonly minutesSinceLast: number;
+	/** Decayed counts: what lies a day (a week, 30 days) back counts half, twice that a quarter. */
+	readonly recentHits1d: number;
+	readonly recentHits7d: number;
+	readonly recentHits30d: number;
+	readonly recentVisits1d: number;
+	readonly recentVisits7d: number;
+	readonly recentVisits30d: number;
+	readonly recentEvents1d: number;
+	readonly recentEvents7d: number;
+	readonly recentEvents30d: number;
+	readonly subscriptions: number;
+	readonly renewals: number;
+	readonly revenuePence: number;
+	/** Infinity where there is none, so that `< 30` is false and `> 30` true. */
+	readonly daysSinceSubscription: number;
+	readonly device: string;
+	readonly firstChannel: string;
+	readonly lastChannel: string;
+	readonly landingPage: string;
+	/** Pages seen in the last 7 days, at most 50. */
+	readonly pages7d: readonly string[];
+	readonly pages30d: readonly string[];
+	/** Channels that visits came by, at most 50. */
+	readonly channels: readonly string[];
+	/** Events of pages: how often each. Maps, since names come from pages and may be `constructor`. */
+	readonly events: ReadonlyMap<string, number>;
+	/** Subscription events: how many of each `evt`. */
+	readonly evts: ReadonlyMap<string, number>;
+}
+
+/** What a segment's rule knows of the latest visit. */
+export interface VisitFacts {
+	readonly hits: number;
+	/** From its first hit to its last. */
+	readonly dwellMinutes: number;
+	readonly channel: string;
+	readonly landingPage: string;
+	/** Pages and events of this visit, at most 50 of each. */
+	readonly pagesSeen: readonly string[];
+	readonly eventsFired: readonly string[];
+}
+
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+
+/** The visitor's facts as of `nowMs`; zeros and empties where nothing is known. */
+export function visitorFacts(profile: Profile | null, nowMs: number): VisitorFacts {
+	const sinceMs = (atMs: number | undefined) => (atMs === undefined ? 0 : Math.max(0, nowMs - atMs));
+	const lastHitAtMs = profile?.visit?.lastHitAtMs ?? profile?.lastAtMs;
+	const subscriptions = profile?.subscriptions;
+	const recent = (counts: Decayed | undefined) =>
+		counts ? decay(counts, sinceMs(profile?.lastAtMs)) : ([0, 0, 0] as const);
+	const [recentHits1d, recentHits7d, recentHits30d] = recent(profile?.recentHits);
+	const [recentVisits1d, recentVisits7d, recentVisits30d] = recent(profile?.recentVisits);
+	const [recentEvents1d, recentEvents7d, recentEvents30d] = recent(profile?.recentEvents);
+	return {
+		hits: profile?.hits ?? 0,
+		pages: profile?.pages ?? 0,
+		visits: profile?.visits ?? 0,
+		activeDays: profile?.activeDays ?? 0,
+		dwellMinutes: (profile?.dwellMs ?? 0) / minuteMs,
+		daysSinceFirst: sinceMs(profile?.firstAtMs) / dayMs,
+		daysSinceLast: sinceMs(lastHitAtMs) / dayMs,
+		minutesSinceLast: sinceMs(lastHitAtMs) / minuteMs,
+		recentHits1d,
+		recentHits7d,
+		recentHits30d,
+		recentVisits1d,
+		recentVisits7d,
+		recentVisits30d,
+		recentEvents1d,
+		recentEvents7d,
+		recentEvents30d,
+		subscriptions: subscriptions?.count ?? 0,
+		renewals: subscriptions?.renewals ?? 0,
+		revenuePence: subscriptions?.revenuePence ?? 0,
+		daysSinceSubscription: subscriptions ? sinceMs(subscriptions.lastAtMs) / dayMs : Number.POSITIVE_INFINITY,
+		device: profile?.device ?? '',
+		firstChannel: profile?.firstChannel ?? '',
+		lastChannel: profile?.lastChannel ?? '',
+		landingPage: profile?.landingPage ?? '',
+		pages7d: seenSince(profile, nowMs - 7 * dayMs),
+		pages30d: seenSince(profile, nowMs - 30 * dayMs),
+		channels: (profile?.channels ?? []).map(([channel]) => channel),
+		events: counts(profile?.events),
+		evts: counts(subscriptions?.evts),
+	};
+}
+
+/** The latest visit's facts. */
+export function visitFacts(profile: Profile | null): VisitFacts {
+	const visit = profile?.visit;
+	if (!profile || !visit)
+		return { hits: 0, dwellMinutes: 0, channel: '', landingPage: '', pagesSeen: [], eventsFired: [] };
+	return {
+		hits: visit.hits,
+		dwellMinutes: (visit.lastHitAtMs - visit.startedAtMs) / minuteMs,
+		channel: profile.lastChannel ?? '',
+		landingPage: visit.landingPage ?? '',
+		pagesSeen: seenSince(profile, visit.startedAtMs),
+		eventsFired: profile.events.filter(([, , atMs]) => atMs >= visit.startedAtMs).map(([name]) => name),
+	};
+}
+
+function seenSince(profile: Profile | null, sinceMs: number): string[] {
+	return (profile?.pageTimes ?? []).filter(([, atMs]) => atMs >= sinceMs).map(([page]) => page);
+}
+
+function counts(events: readonly EventCount[] = []): ReadonlyMap<string, number> {
+	return new Map(events.map(([name, count]) => [name, count]));
+}

@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+interface Backend {
+	readonly url: string;
+	isReady: boolean;
+	forwarded: number;
+}
+
+/**
+ * What a real balancer does and no more: asks each server's `/readyz` at an interval, gives requests in turn to those
+ * that said yes the last time, keeps connections, tries nothing twice. Where there is no answer it says 502.
+ */
+export class Balancer implements AsyncDisposable {
+	readonly #backends: readonly Backend[];
+	readonly #server = createServer((received, answer) => this.#forward(received, answer));
+	readonly #agent = new Agent({ keepAlive: true });
+	readonly #askEveryMs: number;
+	#next = 0;
+	#stopped = false;
+
+	private constructor(urls: readonly string[], askEveryMs: number) {
+		this.#backends = urls.map((url) => ({ url, isReady: false, forwarded: 0 }));
+		this.#askEveryMs = askEveryMs;
+	}
+
+	static async start(urls: readonly string[], options: { askEveryMs: number }): Promise<Balancer> {
+		const balancer = new Balancer(urls, options.askEveryMs);
+		for (const backend of balancer.#backends) void balancer.#watch(backend);
+		balancer.#server.listen(0, '127.0.0.1');
+		await once(balancer.#server, 'listening');
+		return balancer;
+	}
+
+	get url(): string {
+		return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+	}
+
+	isReady(url: string): boolean {
+		return this.#backend(url).isReady;
+	}
+
+	/** Requests given to this server so far. */
+	forwarded(url: string): number {
+		return this.#backend(url).forwarded;
+	}
+
+	#backend(url: string): Backend {
+		const backend = this.#backends.find((candidate) => candidate.url === url);
+		if (!backend) throw new Error(`no backend ${url}`);
+		return backend;
+	}
+
+	async #watch(backend: Backend): Promise<void> {
+		while (!this.#stopped) {
+			backend.isReady = await fetch(`${backend.url}/readyz`).then(
+				({ ok }) => ok,
+				() => false,
+			);
+			await delay(this.#askEveryMs);
+		}
+	}
+
+	#forward(received: IncomingMessage, answer: ServerResponse): void {
+		const ready = this.#backends.filter(({ isReady }) => isReady);
+		const backend = ready[this.#next++ % ready.length];
+		if (!backend) {
+			answer.writeHead(503).end();
+			return;
+		}
+		backend.forwarded++;
+		const { method, headers, url } = received;
+		const { connection: _, ...rest } = headers;
+		const options = { agent: this.#agent, method: method as string, headers: rest };
+		const sent = request(`${backend.url}${url}`, options, (response) => {
+			const { connection: _, 'keep-alive': __, ...passedOn } = response.headers;
+			answer.writeHead(response.statusCode as number, passedOn);
+			response.pipe(answer);
+		});
+		sent.on('error', () => {
+			if (answer.headersSent) answer.destroy();
+			else answer.writeHead(502).end();
+		});
+		received.pipe(sent);
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		this.#stopped = true;
+		this.#server.close();
+		this.#server.closeAllConnections();
+		this.#agent.destroy();
+	}
+}
