@@ -10,8 +10,10 @@ import { eventsCommand } from './events.ts';
 import { keyCommand } from './key.ts';
 import { migrateCommand } from './migrate.ts';
 import { planCommand } from './plan.ts';
+import { segmentCommand } from './segment.ts';
 import { serveCommand } from './serve.ts';
 import { usageCommand } from './usage.ts';
+import { visitorCommand } from './visitor.ts';
 
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
 
@@ -39,6 +41,8 @@ What a command changes, running servers know within a second. Commands may run w
 		.addCommand(keyCommand())
 		.addCommand(usageCommand())
 		.addCommand(eventsCommand())
+		.addCommand(visitorCommand())
+		.addCommand(segmentCommand())
 		.addCommand(backupCommand())
 		.addCommand(copyCommand())
 		.addCommand(migrateCommand())

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import type { Profile } from '../visitors/profile.ts';
 import type { Value } from './steps.ts';
 import type { SubscriptionEvent } from './store.ts';
 
@@ -111,5 +112,24 @@ export class ClientReader {
 			.select(({ fn }) => fn.countAll<number>().as('count'))
 			.executeTakeFirstOrThrow();
 		return Number(row.count);
+	}
+
+	/** Visitors in order of arrival, by id; for whoever goes over all of them. */
+	async visitorProfiles(
+		afterId: number,
+		limit: number,
+	): Promise<{ id: number; vid: string; profile: Profile }[]> {
+		const rows = await this.#database
+			.selectFrom('visitor')
+			.select(['id', 'vid', 'profile'])
+			.where('id', '>', afterId)
+			.orderBy('id')
+			.limit(limit)
+			.execute();
+		return rows.map(({ profile, ...row }) => ({ ...row, profile: JSON.parse(profile) }));
+	}
+
+	countVisitors(): Promise<number> {
+		return this.count('visitor');
 	}
 }

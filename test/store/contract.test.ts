@@ -3,6 +3,7 @@ import { controlContract } from './contract/control.ts';
 import { quotaContract } from './contract/quota.ts';
 import { scoringContract } from './contract/scoring.ts';
 import { uploadContract } from './contract/uploads.ts';
+import { visitorCareContract } from './contract/visitor-care.ts';
 import { visitorContract } from './contract/visitors.ts';
 import { engines } from './engines.ts';
 
@@ -10,6 +11,7 @@ import { engines } from './engines.ts';
 for (const engine of engines) {
 	uploadContract(engine);
 	visitorContract(engine);
+	visitorCareContract(engine);
 	quotaContract(engine);
 	controlContract(engine);
 	scoringContract(engine);

@@ -1,0 +1,202 @@
+import { InvalidArgumentError } from 'commander';
+import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import { countVisitors, rebuildVisitors, visitorsAfter } from '../store/rebuild-visitors.ts';
+import { OperatorError, type Store } from '../store/store.ts';
+import { transactAgain } from '../store/transact-again.ts';
+import { type VisitorRecord, visitorRecord } from '../store/visitor-record.ts';
+import { eraseCustomerVisitors, eraseVisitor } from '../visitors/erasure.ts';
+import type { Profile } from '../visitors/profile.ts';
+import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
+import { showProgress } from './progress.ts';
+
+/** Visitors of one transaction: some ten milliseconds, for which uploads and hits wait. */
+const visitorsPerRebuild = 200;
+
+export function visitorCommand(): Command {
+	const command = new Command('visitor').summary('show, export, erase visitors').description(
+		`Visitors: who they are is known by a random vid only, but what is stored of them may hold customer ids. Treat
+the output as you treat the database. A person who asks what is stored of them gets an export; one who asks to be
+forgotten is erased.`,
+	);
+	command
+		.command('show')
+		.summary('what is known of a visitor, to read')
+		.description("Print a visitor's profile, visits, joined subscription events, and shown tids and cids.")
+		.argument('<aid>', 'account token')
+		.argument('<vid>', 'the visitor', vidArgument)
+		.addOption(databaseOption())
+		.addOption(stageOption())
+		.addOption(jsonOption())
+		.action((aid: string, vid: string, options: CommonOptions) =>
+			withRecord(options, aid, vid, (record) => {
+				if (options.json) printJson(shown(aid, record));
+				else show(aid, record);
+			}),
+		);
+	command
+		.command('export')
+		.summary('everything that is stored of a visitor')
+		.description(
+			'Print everything that is stored of a visitor as one JSON document: what a person may ask for.',
+		)
+		.argument('<aid>', 'account token')
+		.argument('<vid>', 'the visitor', vidArgument)
+		.addOption(databaseOption())
+		.addOption(stageOption())
+		.addOption(jsonOption())
+		.action((aid: string, vid: string, options: CommonOptions) =>
+			withRecord(options, aid, vid, (record) =>
+				printJson({ aid, exportedAt: new Date().toISOString(), ...record }),
+			),
+		);
+	command
+		.command('erase')
+		.summary('forget a visitor, or all visitors of a customer')
+		.description(
+			`Erase a visitor, or with --cid every visitor who has shown that customer id: hits, visits and profile. Their
+subscription events stay, as sales, without visitor and customer id. Casks that were issued to them are void
+within a second on running servers. It asks nothing and cannot be undone; backups made before still have it all.`,
+		)
+		.argument('<aid>', 'account token')
+		.argument('[vid]', 'the visitor', vidArgument)
+		.option('--cid <cid>', 'the customer id')
+		.addOption(databaseOption())
+		.addOption(stageOption())
+		.addOption(jsonOption())
+		.action(erase);
+	command
+		.command('rebuild')
+		.summary('make profiles anew from the log')
+		.description(
+			`Make every visitor's visits, joins and profile anew from the log of hits and subscription events, and print how
+many were not as the log says. Of use after an upgrade that says so, or a repair by hand.`,
+		)
+		.argument('<aid>', 'account token')
+		.addOption(databaseOption())
+		.addOption(stageOption())
+		.addOption(jsonOption())
+		.action(rebuild);
+	return command;
+}
+
+/** A visitor's name, for a command. */
+export function vidArgument(value: string): string {
+	if (!/^[0-9a-f]{32}$/.test(value))
+		throw new InvalidArgumentError('It must be 32 lower-case hexadecimal digits.');
+	return value;
+}
+
+function withRecord(
+	options: CommonOptions,
+	aid: string,
+	vid: string,
+	fn: (record: VisitorRecord) => void,
+): Promise<void> {
+	return withStore(options, async (store) => {
+		const { id } = await store.control.account(aid);
+		const record = await store.transact(id, visitorRecord(vid));
+		if (!record) throw new OperatorError(`Nothing is stored of visitor ${vid} in account ${aid}.`);
+		fn(record);
+	});
+}
+
+/** What there is to read; the hits themselves are for the export. */
+function shown(aid: string, { vid, profile, visits, subscriptionEvents, claims }: VisitorRecord) {
+	return {
+		...{ aid, vid, profile, subscriptionEvents, claims },
+		visits: visits.map(({ sid, profile: visit }) => ({
+			sid,
+			startedAt: isoTime(visit.firstAtMs),
+			lastHitAt: isoTime(visit.lastAtMs),
+			hits: visit.hits,
+			channel: visit.lastChannel,
+			landingPage: visit.landingPage,
+		})),
+	};
+}
+
+function show(aid: string, record: VisitorRecord): void {
+	const { vid, profile, subscriptionEvents, visits, claims } = shown(aid, record);
+	printRecord({ aid, vid, ...(profile && readable(profile)) });
+	printLine('');
+	printTable(visits, 'No visits.');
+	printLine('');
+	printTable(subscriptionEvents, 'No subscription events.');
+	printLine('');
+	printTable(claims, 'No tids or cids shown.');
+}
+
+function readable(profile: Profile): Record<string, unknown> {
+	const { subscriptions } = profile;
+	return {
+		firstAt: isoTime(profile.firstAtMs),
+		lastAt: isoTime(profile.lastAtMs),
+		hits: profile.hits,
+		visits: profile.visits,
+		activeDays: profile.activeDays,
+		dwellMinutes: Math.round(profile.dwellMs / 60_000),
+		device: profile.device,
+		firstChannel: profile.firstChannel,
+		lastChannel: profile.lastChannel,
+		landingPage: profile.landingPage,
+		lastPages: profile.pageTimes.slice(-5).map(([page]) => page),
+		events: profile.events.map(([name, count]) => `${name}:${count}`),
+		subscriptions: subscriptions?.count ?? 0,
+		renewals: subscriptions?.renewals ?? 0,
+		revenuePence: subscriptions?.revenuePence ?? 0,
+	};
+}
+
+function isoTime(ms: number): string {
+	return new Date(ms).toISOString();
+}
+
+async function erase(
+	aid: string,
+	vid: string | undefined,
+	options: CommonOptions & { cid?: string },
+): Promise<void> {
+	const { cid } = options;
+	if ((vid === undefined) === (cid === undefined))
+		throw new OperatorError('Name the visitor, or a customer with --cid; one of the two.');
+	await withStore(options, async (store) => {
+		const { id } = await store.control.account(aid);
+		const erasure =
+			vid === undefined
+				? await eraseCustomerVisitors(store, id, cid as string)
+				: await eraseVisitor(store, id, vid);
+		if (options.json) printJson({ aid, ...erasure });
+		else printRecord({ aid, ...erasure });
+	});
+}
+
+async function rebuild(aid: string, options: CommonOptions): Promise<void> {
+	await withStore(options, async (store) => {
+		const { id } = await store.control.account(aid);
+		const report = await rebuildAll(store, id, aid, options.json ?? false);
+		if (options.json) printJson({ aid, ...report });
+		else printRecord({ aid, ...report });
+	});
+}
+
+async function rebuildAll(store: Store, accountId: number, aid: string, quiet: boolean) {
+	const progress = showProgress(process.stderr, 'visitors', quiet);
+	const total = await store.transact(accountId, countVisitors());
+	let visitors = 0;
+	let changed = 0;
+	let last = '';
+	try {
+		for (;;) {
+			const vids = await store.transact(accountId, visitorsAfter(last, visitorsPerRebuild));
+			const page = vids.at(-1);
+			if (page === undefined) break;
+			changed += await transactAgain(store, accountId, () => rebuildVisitors(vids));
+			visitors += vids.length;
+			last = page;
+			progress.update(`rebuild ${aid}`, visitors, Math.max(total, visitors));
+		}
+	} finally {
+		progress.end();
+	}
+	return { visitors, changed };
+}

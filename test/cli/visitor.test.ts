@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
+import { hit } from '../store/contract/visitors.ts';
+import { engines, receivedAtMs, startServingFor, subscriptionEvent, upload } from '../store/engines.ts';
+
+const [sqlite] = engines;
+const at = new Date(receivedAtMs).toISOString();
+
+/** A buyer and somebody else, while a server has the data folder. */
+async function startWithBuyer(t: TestContext) {
+	assert.ok(sqlite);
+	const serving = await startServingFor(t, sqlite);
+	const { writer, accountId, address } = serving;
+	const buyer = hit({}, { cid: 'C-shown', events: [{ name: 'checkout', tid: 'T-shown' }] });
+	const other = hit({ atMs: receivedAtMs + 1 });
+	await writer.storeHit(accountId, buyer);
+	await writer.storeHit(accountId, other);
+	const sale = subscriptionEvent({ tid: 'T-shown', cid: 'C-shown', rvn: 1250 });
+	await upload(writer, accountId, [sale]);
+	const command = (name: string, ...args: string[]) => [
+		...['visitor', name, 'c-a-acme-uk', ...args],
+		...['--database', address],
+	];
+	return { ...serving, buyer, other, sale, command };
+}
+
+test('visitor show prints profile, visits, events and what was shown', async (t) => {
+	const { buyer, sale, command } = await startWithBuyer(t);
+	const shown = (await caskadeJson(command('show', buyer.freshVid))) as Record<string, unknown>;
+	assert.deepEqual(shown.visits, [
+		{
+			...{ sid: buyer.freshSid, startedAt: at, lastHitAt: at, hits: 1 },
+			...{ channel: 'direct', landingPage: 'pricing' },
+		},
+	]);
+	assert.deepEqual(shown.subscriptionEvents, [{ ...sale, receivedAt: at }]);
+	assert.equal((shown.profile as { hits: number }).hits, 1);
+	const { stdout, code } = await caskade(command('show', buyer.freshVid));
+	assert.equal(code, 0);
+	assert.match(stdout, /^revenuePence +1250$/m);
+	assert.match(stdout, /^tid +T-shown +2026-11-21T10:00:00.000Z +true$/m);
+});
+
+test('visitor export is one JSON document with every hit', async (t) => {
+	const { buyer, command } = await startWithBuyer(t);
+	const exported = (await caskadeJson(command('export', buyer.freshVid))) as Record<string, unknown>;
+	assert.deepEqual(Object.keys(exported).sort(), [
+		...['aid', 'claims', 'exportedAt', 'hits', 'profile', 'subscriptionEvents', 'vid', 'visits'],
+	]);
+	assert.deepEqual(exported.hits, [{ at, sid: buyer.freshSid, ...buyer.body }]);
+	const plain = await caskade(command('export', buyer.freshVid));
+	assert.deepEqual(JSON.parse(plain.stdout).hits, exported.hits);
+});
+
+test('visitor erase forgets one visitor, or all of a customer, beside a server', async (t) => {
+	const { buyer, other, writer, accountId, command } = await startWithBuyer(t);
+	assert.deepEqual(await caskadeJson(command('erase', '--cid', 'C-shown')), {
+		...{ aid: 'c-a-acme-uk', vids: [buyer.freshVid], revoked: 2, hits: 1, visits: 1, events: 1 },
+	});
+	assertRefused(await caskade(command('show', buyer.freshVid)), /Nothing is stored of visitor/);
+	assertRefused(await caskade(command('erase', '--cid', 'C-shown')), /Nothing is stored of that customer/);
+	const erased = await caskade(command('erase', other.freshVid));
+	assert.match(erased.stdout, /^hits +1$/m);
+	const again = hit({ vid: other.freshVid, sid: other.freshSid });
+	assert.equal((await writer.storeHit(accountId, again)).vid, again.freshVid);
+});
+
+test('visitor erase needs a visitor or a customer, one of the two', async (t) => {
+	const { buyer, command } = await startWithBuyer(t);
+	assertRefused(await caskade(command('erase')), /Name the visitor, or a customer/);
+	assertRefused(await caskade(command('erase', buyer.freshVid, '--cid', 'C')), /one of the two/);
+	assertMisused(await caskade(command('show', 'ABC')), /32 lower-case hexadecimal digits/);
+});
+
+test('visitor rebuild says how many were not as the log says', async (t) => {
+	const { store, accountId, command } = await startWithBuyer(t);
+	assert.deepEqual(await caskadeJson(command('rebuild')), {
+		...{ aid: 'c-a-acme-uk', visitors: 2, changed: 0 },
+	});
+	await store.transact(
+		accountId,
+		(function* () {
+			yield [{ sql: `UPDATE @visitor SET profile = '{}'` }];
+		})(),
+	);
+	const { stdout, stderr } = await caskade(command('rebuild'));
+	assert.match(stdout, /^changed +2$/m);
+	assert.match(stderr, /^rebuild c-a-acme-uk: 2 of 2 visitors/m);
+});

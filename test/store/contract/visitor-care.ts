@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { countVisitors, rebuildVisitors, visitorsAfter } from '../../../src/store/rebuild-visitors.ts';
+import type { Query, Steps } from '../../../src/store/steps.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { visitorRecord } from '../../../src/store/visitor-record.ts';
+import { eraseCustomerVisitors, eraseVisitor } from '../../../src/visitors/erasure.ts';
+import {
+	assertRefuses,
+	type Engine,
+	receivedAtMs,
+	type Serving,
+	startServingFor,
+	subscriptionEvent,
+	upload,
+} from '../engines.ts';
+import { derived, hit } from './visitors.ts';
+
+function* run(queries: readonly Query[]): Steps<void> {
+	yield queries;
+}
+
+async function rebuildAll(store: Store, accountId: number, pageVisitors: number): Promise<number> {
+	let changed = 0;
+	for (let last = ''; ; ) {
+		const vids = await store.transact(accountId, visitorsAfter(last, pageVisitors));
+		if (vids.length === 0) return changed;
+		changed += await store.transact(accountId, rebuildVisitors(vids));
+		last = vids.at(-1) as string;
+	}
+}
+
+/** Three visitors, of whom two have bought. */
+async function fill({ writer, accountId }: Serving) {
+	const buyer = hit({}, { cid: 'C-care', events: [{ name: 'checkout', tid: 'T-care' }] });
+	const customer = hit({ atMs: receivedAtMs + 1 }, { cid: 'C-other' });
+	const visitor = hit({ atMs: receivedAtMs + 2 });
+	for (const one of [buyer, customer, visitor]) await writer.storeHit(accountId, one);
+	const sales = [
+		subscriptionEvent({ tid: 'T-care', cid: 'C-care', rvn: 700 }),
+		subscriptionEvent({ tid: 'T-by-cid', cid: 'C-other' }),
+	];
+	await upload(writer, accountId, sales);
+	return { buyer, customer, visitor, sales };
+}
+
+/** What every engine must offer to whoever looks after visitors. */
+export function visitorCareContract(engine: Engine): void {
+	suite(`looking after visitors on ${engine.name}`, () => {
+		test('a record has everything of one visitor, and nothing of another', async (t) => {
+			const serving = await startServingFor(t, engine);
+			const { buyer, customer, sales } = await fill(serving);
+			const record = await serving.store.transact(serving.accountId, visitorRecord(buyer.freshVid));
+			const at = new Date(receivedAtMs).toISOString();
+			assert.deepEqual(record?.hits, [{ at, sid: buyer.freshSid, ...buyer.body }]);
+			assert.deepEqual(
+				record?.visits.map(({ sid, profile }) => [sid, profile.hits]),
+				[[buyer.freshSid, 1]],
+			);
+			assert.deepEqual(record?.subscriptionEvents, [{ ...sales[0], receivedAt: at }]);
+			assert.deepEqual(record?.claims, [
+				{ kind: 'cid', value: 'C-care', at, holds: true },
+				{ kind: 'tid', value: 'T-care', at, holds: true },
+			]);
+			assert.equal(record?.profile?.subscriptions?.revenuePence, 700);
+			assert.doesNotMatch(JSON.stringify(record), new RegExp(`${customer.freshVid}|C-other`));
+			assert.equal(await serving.store.transact(serving.accountId, visitorRecord('f'.repeat(32))), null);
+		});
+
+		test('erasing revokes the casks of the visitor and of all its visits', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const first = hit();
+			const issued = await writer.storeHit(accountId, first);
+			const later = await writer.storeHit(accountId, hit({ ...issued, atMs: receivedAtMs + 3_600_000 }));
+			const kept = await writer.storeHit(accountId, hit());
+			const erasure = await eraseVisitor(store, accountId, issued.vid);
+			assert.deepEqual(erasure, { vids: [issued.vid], revoked: 3, hits: 2, visits: 2, events: 0 });
+			const { revocation } = await store.control.content();
+			assert.deepEqual(
+				revocation.map(({ subject }) => subject).sort(),
+				[issued.vid, issued.sid, later.sid].sort(),
+			);
+			assert.equal(await store.transact(accountId, visitorRecord(issued.vid)), null);
+			assert.equal((await store.transact(accountId, visitorRecord(kept.vid)))?.hits.length, 1);
+			await assertRefuses(eraseVisitor(store, accountId, issued.vid), /^Nothing is stored/);
+		});
+
+		test('erasing a customer forgets its visitors, and the cid of every sale', async (t) => {
+			const serving = await startServingFor(t, engine);
+			const { store, accountId } = serving;
+			const { buyer } = await fill(serving);
+			const alone = subscriptionEvent({ cid: 'C-alone' });
+			await upload(serving.writer, accountId, [alone]);
+			const erasure = await eraseCustomerVisitors(store, accountId, 'C-care');
+			assert.deepEqual(erasure, { vids: [buyer.freshVid], revoked: 2, hits: 1, visits: 1, events: 1 });
+			assert.equal((await eraseCustomerVisitors(store, accountId, 'C-alone')).events, 1);
+			assert.doesNotMatch(JSON.stringify(await derived(store, accountId)), /C-care|C-alone/);
+			await assertRefuses(eraseCustomerVisitors(store, accountId, 'C-care'), /^Nothing is stored/);
+		});
+
+		test('rebuilding finds nothing to do where nothing is wrong, whatever the pages', async (t) => {
+			const serving = await startServingFor(t, engine);
+			await fill(serving);
+			const before = await derived(serving.store, serving.accountId);
+			for (const pageVisitors of [1, 2, 100])
+				assert.equal(await rebuildAll(serving.store, serving.accountId, pageVisitors), 0);
+			assert.deepEqual(await derived(serving.store, serving.accountId), before);
+			assert.equal(await serving.store.transact(serving.accountId, countVisitors()), 3);
+		});
+
+		const damages: Readonly<Record<string, string>> = {
+			'every profile': `UPDATE @visitor SET profile = '{}'`,
+			'a visit of the wrong visitor': 'UPDATE @visit SET vid = (SELECT max(vid) FROM @visitor)',
+			'all visits gone': 'DELETE FROM @visit',
+			'all visitors gone': 'DELETE FROM @visitor',
+			'all claims gone': 'DELETE FROM @claim',
+			'no event joined': 'UPDATE @subscription_event SET vid = NULL',
+			'events of a visitor whom nobody knows': `UPDATE @subscription_event SET vid = '${'f'.repeat(32)}'`,
+			'what no hit has led to': `INSERT INTO @visitor (vid, profile) VALUES ('${'f'.repeat(32)}', '{}')`,
+			'a visit that no hit has led to': `INSERT INTO @visit (sid, vid, profile) VALUES ('s', '${'f'.repeat(32)}', '{}')`,
+			'a claim that no hit has made': `INSERT INTO @claim (key, at, vid) VALUES ('t:T-care', 1, '${'f'.repeat(32)}')`,
+		};
+		test('rebuilding repairs whatever is wrong', async (t) => {
+			const serving = await startServingFor(t, engine);
+			const { store, accountId } = serving;
+			await fill(serving);
+			const before = await derived(store, accountId);
+			for (const [what, sql] of Object.entries(damages))
+				for (const pageVisitors of [1, 100]) {
+					await store.transact(accountId, run([{ sql }]));
+					await rebuildAll(store, accountId, pageVisitors);
+					assert.deepEqual(await derived(store, accountId), before, `${what}, ${pageVisitors} a page`);
+				}
+		});
+	});
+}
