@@ -98,8 +98,9 @@ class Copy {
 			throw new OperatorError(
 				'The source has changed while it was copied; stop what writes to it and run the same command again.',
 			);
-		await this.#importer.finish(this.#content);
-		if (checksumOf(await this.#target.control.content()) !== checksumOf(this.#content))
+		const together = inOnePlace(this.#content);
+		await this.#importer.finish(together);
+		if (checksumOf(await this.#target.control.content()) !== checksumOf(together))
 			throw differs('the control database');
 		return {
 			resumed: begun === 'resumed',
@@ -167,6 +168,11 @@ class Copy {
 		}
 		return checksums;
 	}
+}
+
+/** A copy has all accounts in one place, those too that have a server of their own; or it would share that with its source. */
+function inOnePlace(content: ControlContent): ControlContent {
+	return { ...content, account: content.account.map((row) => ({ ...row, database: null })) };
 }
 
 function differs(what: string): OperatorError {
