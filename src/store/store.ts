@@ -134,8 +134,12 @@ export interface Store {
 	transact<T>(accountId: number, steps: Steps<T>): Promise<T>;
 	/** Opens what a serving process reads. */
 	startReading(): ServingReader;
-	/** Makes the database of a new account. */
-	createAccountDatabase(accountId: number): Promise<void>;
+	/**
+	 * Makes the database of a new account.
+	 * @param ownDatabase the address of a database server of its own
+	 * @throws OperatorError where that cannot be used
+	 */
+	createAccountDatabase(accountId: number, ownDatabase?: string): Promise<void>;
 	/** Takes the store for serving. @throws OperatorError where another server has it */
 	startWriting(events: WriterEvents): Promise<ServingWriter>;
 	/** Brings every database to the newest schema. */

@@ -79,7 +79,11 @@ export class SqliteStore implements Store {
 		return database;
 	}
 
-	async createAccountDatabase(accountId: number): Promise<void> {
+	async createAccountDatabase(accountId: number, ownDatabase?: string): Promise<void> {
+		if (ownDatabase !== undefined)
+			throw new OperatorError(
+				"--own-database needs PostgreSQL: a data folder has a file of its own for every account already; move with 'caskade copy'.",
+			);
 		const database = openDatabase(this.#folder.accountPath(accountId), { busyTimeoutMs });
 		migrate(database, 'client');
 		database.close();
