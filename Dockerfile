@@ -13,10 +13,10 @@ COPY --from=dependencies /app/node_modules node_modules
 COPY package.json LICENSE ./
 COPY migrations migrations
 COPY src src
+COPY deploy/docker/healthy.mjs healthy.mjs
 RUN mkdir --mode=700 /data && chown node:node /data
 USER node
 VOLUME /data
 EXPOSE 8080
-HEALTHCHECK --interval=10s --timeout=3s --start-period=5s --retries=3 \
-    CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.CASKADE_PORT || 8080) + '/healthz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=5s --retries=3 CMD ["node", "healthy.mjs"]
 CMD ["node", "src/main.js", "serve"]

@@ -34,7 +34,7 @@ async function measure(bench: Bench): Promise<LineResult> {
 		return runProgram<OpenLoopResult>('open-loop.ts', input);
 	};
 	await quietMetrics(server.metricsUrl);
-	const eventsBefore = server.countEvents();
+	const eventsBefore = await server.place.countEvents();
 	const bareResults: OpenLoopResult[] = [];
 	const results: OpenLoopResult[] = [];
 	for (let run = 1; run <= options.runs; run++) {
@@ -46,7 +46,7 @@ async function measure(bench: Bench): Promise<LineResult> {
 			`latency, run ${run} of ${options.runs}: p50 ${ms(result.p50Ms)}, p99 ${ms(result.p99Ms)}, bare http ${ms(bareResult.p50Ms)}, ${ms(bareResult.p99Ms)}; of that the generator's own lateness (p99) ${ms(result.noticedLateP99Ms)}`,
 		);
 	}
-	const events = server.countEvents() - eventsBefore;
+	const events = (await server.place.countEvents()) - eventsBefore;
 	const answered = results.reduce((sum, result) => sum + result.answered, 0);
 	if (results.some(({ other }) => other > 0) || events !== answered * manyRows)
 		throw new Error(

@@ -17,7 +17,7 @@ async function measure({ options, caskade, progress }: Bench): Promise<LineResul
 	await upload(server.url, caskade.key, manyRows);
 	const atStart = memoryMiB(server.pid, 'VmRSS');
 	const startedAtMs = performance.now();
-	let events = server.countEvents();
+	let events = await server.place.countEvents();
 	for (let seconds = 1; seconds > 0; ) {
 		await wrk(server.url, { rows: manyRows, key: caskade.key, tids: 'rising' }, seconds);
 		events = (await quietMetrics(server.metricsUrl)).eventsStored;
@@ -28,7 +28,7 @@ async function measure({ options, caskade, progress }: Bench): Promise<LineResul
 	}
 	const resident = memoryMiB(server.pid, 'VmRSS');
 	const peak = memoryMiB(server.pid, 'VmHWM');
-	const stored = server.countEvents();
+	const stored = await server.place.countEvents();
 	if (stored !== events) throw new Error(`memory: ${stored} events are in the database, not ${events}.`);
 	await server.stop();
 	return {

@@ -7,13 +7,14 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { clockMs } from './clock.ts';
-import { bodies } from './rows.ts';
+import { bodies, type Tids } from './rows.ts';
 
 export interface OpenLoopInput {
 	readonly url: string;
 	readonly key: string;
 	readonly rows: number;
 	readonly prefix: string;
+	readonly tids?: Tids;
 	readonly ratePerSecond: number;
 	readonly warmUpSeconds: number;
 	readonly seconds: number;
@@ -35,7 +36,7 @@ const patienceMs = 10_000;
 
 const input: OpenLoopInput = JSON.parse(process.argv[2] as string);
 const { hostname, port } = new URL(input.url);
-const body = bodies(input.prefix, input.rows);
+const body = bodies(input.prefix, input.rows, input.tids);
 const head = `POST /subscription HTTP/1.1\r\nHost: ${hostname}\r\nContent-Type: application/json\r\nx-api-key: ${input.key}\r\nContent-Length: ${body(0).length}\r\n\r\n`;
 
 const startAtMs = clockMs() + 200;

@@ -10,6 +10,12 @@ export const lineNames = [
 	'latency',
 	'memory',
 	'start-up',
+	'accounts',
+	'events',
+	'pg-thirty',
+	'pg-random',
+	'pg-accounts',
+	'pg-events',
 ] as const;
 export type LineName = (typeof lineNames)[number];
 
@@ -22,6 +28,9 @@ export interface Options {
 	/** Events stored before the memory is read. */
 	readonly events: number;
 	readonly startUps: number;
+	/** The points of the two curves. */
+	readonly accountCounts: readonly number[];
+	readonly storedEvents: readonly number[];
 	readonly lines: readonly LineName[];
 	/** Where data folders are made. */
 	readonly folder: string | undefined;
@@ -29,14 +38,25 @@ export interface Options {
 
 export const usage = `npm run bench -- [--quick] [--only NAME]… [--events N] [--runs N] [--seconds N] [--folder DIR]
 
-Measures the service, each figure beside its ceiling in the same run. About 4 minutes; nothing else should run.
+Measures the service, each figure beside its ceiling in the same run. About 12 minutes; nothing else should run.
 
-  --quick      shorter runs, 1 million events: under 90 seconds, and less exact
-  --only NAME  one line (again for more): ${lineNames.join(', ')}
+  --quick      shorter runs, 1 million events, shorter curves: some 3 minutes, and less exact
+  --only NAME  one line (again for more)
   --events N   stored before the memory is read (10,000,000)
   --runs N     of each measurement, 3 or more (3)
   --seconds N  of each run (4)
   --folder DIR where data folders are made, on the disk to be measured (the system's temporary folder)
+
+Lines, on an embedded database:
+  thirty, random, single   new events: 30, 30 with random tids, 1; against bare node:http and raw SQLite
+  no-key, rate-limit       refusals, against bare node:http
+  latency                  at half of the peak load
+  memory, start-up
+  accounts                 cost of a request with 1, 100 and 5,000 accounts
+  events                   cost of a request with 10,000, a million and 10 million events stored
+On PostgreSQL 18, which comes as a package and is started for it:
+  pg-thirty, pg-random     30 new events; against bare node:http, pgbench and the hand-written bench/baseline/
+  pg-accounts, pg-events   as above, and 'caskade migrate' over 5,000 accounts
 `;
 
 /** @throws Error whose message says which argument is wrong */
@@ -61,6 +81,8 @@ export function readOptions(args: readonly string[]): Options | 'help' {
 		warmUpSeconds: quick ? 1 : 2,
 		events: wholeNumber('--events', values.events, 1, quick ? 1_000_000 : 10_000_000),
 		startUps: 5,
+		accountCounts: quick ? [1, 100] : [1, 100, 5000],
+		storedEvents: quick ? [10_000, 1_000_000] : [10_000, 1_000_000, 10_000_000],
 		lines: values.only ? values.only.map(lineName) : lineNames,
 		folder: values.folder,
 	};

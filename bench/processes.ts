@@ -8,10 +8,18 @@ import { text } from 'node:stream/consumers';
 /** Processes and folders end with the bench, however that ends (short of kill -9). */
 const running = new Set<ChildProcess>();
 const folders = new Set<string>();
+const pids = new Set<number>();
 
 process.on('exit', () => {
 	for (const child of running) child.kill('SIGKILL');
-	for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+	for (const pid of pids) {
+		try {
+			process.kill(pid, 'SIGKILL');
+		} catch {
+			// It has ended already.
+		}
+	}
+	for (const folder of folders) rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 for (const [signal, code] of [
 	['SIGINT', 130],
@@ -32,6 +40,11 @@ export function start(program: string, args: readonly string[], options: SpawnOp
 	child.once('exit', () => running.delete(child));
 	child.once('error', () => running.delete(child));
 	return child;
+}
+
+/** For a process that was not started here. */
+export function endWithBench(pid: number): void {
+	pids.add(pid);
 }
 
 /** Asks a process to stop and waits until it has. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
-/** The account that is uploaded to. */
-export const aid = 'c-a-bench-uk';
+/** The accounts that are uploaded to, from 1 on. */
+export const aidOf = (account: number) => `c-a-bench-${account}`;
 
 /** Events of a large request. */
 export const manyRows = 30;
@@ -29,10 +29,23 @@ export function eventOf(prefix: string, request: number, row: number, tids: Tids
 	};
 }
 
-/** Makes bodies of `rows` events; cheap, because all but the request's number is made once. */
-export function bodies(prefix: string, rows: number): (request: number) => string {
+/** Makes bodies of `rows` events, all of one length; cheap, because all but a few digits is made once. */
+export function bodies(prefix: string, rows: number, tids: Tids = 'rising'): (request: number) => string {
 	const mark = 12_345_678;
-	const data = Array.from({ length: rows }, (_, index) => eventOf(prefix, mark, index + 1));
-	const pieces = JSON.stringify({ aid, data }).split(String(mark));
-	return (request) => pieces.join(String(request).padStart(8, '0'));
+	const data = Array.from({ length: rows }, (_, index) => {
+		const event = eventOf(prefix, mark, index + 1);
+		return tids === 'rising' ? event : { ...event, tid: `${mark}${mark}-${event.tid}` };
+	});
+	const pieces = JSON.stringify({ aid: aidOf(1), data }).split(String(mark));
+	if (tids === 'rising') return (request) => pieces.join(String(request).padStart(8, '0'));
+	return (request) =>
+		pieces.reduce((body, piece, index) => {
+			// The last digits of a tid count; those before are random.
+			const digits = index % 3 === 0 ? String(request).padStart(8, '0') : randomDigits();
+			return body + digits + piece;
+		});
+}
+
+function randomDigits(): string {
+	return String(Math.floor(Math.random() * 1e8)).padStart(8, '0');
 }

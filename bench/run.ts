@@ -1,25 +1,50 @@
+import { join } from 'node:path';
+import { accounts, pgAccounts } from './accounts.ts';
+import { events, pgEvents } from './events.ts';
 import { latency } from './latency.ts';
-import type { Bench, Line } from './line.ts';
+import type { Bench, Line, OnPostgres } from './line.ts';
 import { describeMachine } from './machine.ts';
 import { memory } from './memory.ts';
-import { type Options, readOptions, usage } from './options.ts';
+import { type LineName, type Options, readOptions, usage } from './options.ts';
+import { pgThroughputLines } from './pg-throughput.ts';
+import { requirePgbench } from './pgbench.ts';
+import { PostgresPlace } from './postgres-place.ts';
+import { PostgresServer } from './postgres-server.ts';
 import { temporaryFolder } from './processes.ts';
 import { Caskade } from './servers.ts';
+import { SqlitePlace } from './sqlite-place.ts';
 import { startUp } from './start-up.ts';
 import { formatTable, type Row } from './table.ts';
 import { throughputLines } from './throughput.ts';
 import { requireWrk } from './wrk.ts';
 
-const lines: readonly Line[] = [...throughputLines, latency, memory, startUp];
+const lines: readonly Line[] = [
+	...throughputLines,
+	latency,
+	memory,
+	startUp,
+	accounts,
+	events,
+	...pgThroughputLines,
+	pgAccounts,
+	pgEvents,
+];
+const needPgbench: readonly LineName[] = ['pg-thirty', 'pg-random'];
 
 async function main(options: Options): Promise<void> {
 	await requireWrk();
+	if (options.lines.some((name) => needPgbench.includes(name))) await requirePgbench();
 	const startedAtMs = performance.now();
 	const folder = temporaryFolder(options.folder);
 	print(`${describeMachine(folder)}\n`);
+	let postgres: Promise<OnPostgres> | undefined;
 	const bench: Bench = {
 		options,
-		caskade: await Caskade.prepare(folder),
+		caskade: await Caskade.prepare(folder, new SqlitePlace(join(folder, 'data'))),
+		onPostgres: () => {
+			postgres ??= startPostgres(folder);
+			return postgres;
+		},
 		progress: (text) => process.stderr.write(`${text}\n`),
 	};
 	const rows: Row[] = [];
@@ -29,12 +54,20 @@ async function main(options: Options): Promise<void> {
 		rows.push(...result.rows);
 		notes.push(...result.notes);
 	}
+	await (await postgres)?.server.stop();
 	print(`\n${formatTable(rows)}\n`);
 	print(
 		`Medians of ${options.runs} alternating runs of ${options.seconds} s after a warm-up; wrk, 1 thread, 64 connections.`,
 	);
+	if (postgres) print((await postgres).server.description);
 	for (const note of notes) print(note);
 	print(`${((performance.now() - startedAtMs) / 1000).toFixed(0)} s in all.`);
+}
+
+async function startPostgres(folder: string): Promise<OnPostgres> {
+	const server = await PostgresServer.start(folder);
+	const caskade = await Caskade.prepare(folder, await PostgresPlace.create(server, 'bench'));
+	return { server, caskade };
 }
 
 function print(text: string): void {

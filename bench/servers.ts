@@ -1,14 +1,14 @@
 import type { ChildProcess } from 'node:child_process';
-import { closeSync, cpSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import type { BareAnswer } from './bare-server.ts';
+import type { Place } from './place.ts';
 import { run, start, stop } from './processes.ts';
-import { aid, bodies, nextPrefix } from './rows.ts';
+import { aidOf, bodies, nextPrefix } from './rows.ts';
 
 const caskade = join(import.meta.dirname, '../src/main.js');
 
@@ -20,57 +20,58 @@ export interface RunningProcess {
 
 export interface RunningCaskade extends RunningProcess {
 	readonly metricsUrl: string;
-	/** Events in the account's database, counted there. */
-	countEvents(): number;
+	readonly place: Place;
 }
 
-/** Data folders with an account, a key whose plan has no practical limit and one whose plan admits nothing. */
+/** Of a service and, where it is a process of its own, its engine. */
+export function pidsOf({ pid, place }: RunningCaskade): number[] {
+	return place.enginePid === undefined ? [pid] : [pid, place.enginePid];
+}
+
+/** Runs a command to its end. */
+export function runCaskade(...args: string[]): Promise<string> {
+	return run(process.execPath, [caskade, ...args]);
+}
+
+/** Places with an account, a key whose plan has no practical limit and one whose plan admits nothing. */
 export class Caskade {
+	/** For logs, and what else a measurement needs. */
 	readonly folder: string;
 	readonly key: string;
 	readonly limitedKey: string;
-	#copies = 0;
+	readonly #template: Place;
 
-	private constructor(folder: string, key: string, limitedKey: string) {
+	private constructor(folder: string, template: Place, key: string, limitedKey: string) {
 		this.folder = folder;
+		this.#template = template;
 		this.key = key;
 		this.limitedKey = limitedKey;
 	}
 
-	/** Makes a data folder with the command line, as an operator does. */
-	static async prepare(folder: string): Promise<Caskade> {
-		const command = (...args: string[]) =>
-			run(process.execPath, [caskade, ...args, '--database', `sqlite:${join(folder, 'template')}`, '--json']);
+	/** Fills an empty place with the command line, as an operator does. */
+	static async prepare(folder: string, template: Place): Promise<Caskade> {
+		const command = (...args: string[]) => runCaskade(...args, '--database', template.address, '--json');
 		const plan = (name: string, rate: number, burst: number) =>
 			command('plan', 'create', name, '--rate', `${rate}`, '--burst', `${burst}`, '--quota', `${10 ** 12}`);
 		const issue = async (name: string) =>
 			JSON.parse(await command('key', 'issue', '--client', 'bench', '--plan', name)).key;
-		await command('account', 'create', aid, '--client', 'bench');
+		await command('account', 'create', aidOf(1), '--client', 'bench');
 		await plan('unlimited', 1_000_000, 1_000_000);
 		await plan('limited', 0.001, 1);
-		return new Caskade(folder, await issue('unlimited'), await issue('limited'));
+		return new Caskade(folder, template, await issue('unlimited'), await issue('limited'));
 	}
 
-	/** A fresh data folder for one server. */
-	newDataFolder(): string {
-		this.#copies++;
-		const copy = join(this.folder, `data-${this.#copies}`);
-		cpSync(join(this.folder, 'template'), copy, { recursive: true });
-		return copy;
+	/** A fresh place for one server. */
+	newPlace(): Promise<Place> {
+		return this.#template.copy();
 	}
 
-	/** Starts `caskade serve` on a data folder, which goes away when it stops. */
-	async serve(dataFolder = this.newDataFolder()): Promise<RunningCaskade> {
+	/** Starts `caskade serve` on a place, which goes away when it stops. */
+	async serve(given?: Place): Promise<RunningCaskade> {
+		const place = given ?? (await this.newPlace());
 		const metricsPort = await freePort();
-		const logPath = `${dataFolder}.log`;
-		const flags = [
-			'--database',
-			`sqlite:${dataFolder}`,
-			'--port',
-			'0',
-			'--metrics-port',
-			String(metricsPort),
-		];
+		const logPath = join(this.folder, `${metricsPort}.log`);
+		const flags = ['--database', place.address, '--port', '0', '--metrics-port', String(metricsPort)];
 		const log = openSync(logPath, 'w');
 		const child = start(process.execPath, [caskade, 'serve', ...flags], { stdio: ['ignore', 'pipe', log] });
 		closeSync(log);
@@ -79,18 +80,23 @@ export class Caskade {
 			url,
 			metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
 			pid: child.pid as number,
-			countEvents() {
-				const database = new DatabaseSync(join(dataFolder, 'accounts/1.sqlite'), { readOnly: true });
-				const row = database.prepare('SELECT count(*) AS count FROM subscription_event').get();
-				database.close();
-				return Number(row?.count);
-			},
+			place,
 			async stop() {
 				await stop(child);
-				rmSync(dataFolder, { recursive: true, force: true });
+				await place.remove();
 			},
 		};
 	}
+}
+
+/** Starts the hand-written service of `baseline/` on a database that has its tables. */
+export async function serveBaseline(database: string): Promise<RunningProcess> {
+	const child = start(process.execPath, [join(import.meta.dirname, 'baseline/server.ts')], {
+		stdio: ['ignore', 'pipe', 'inherit'],
+		env: { DATABASE_URL: database, NODE_ENV: 'production' },
+	});
+	const url = await announcedUrl(child, () => '');
+	return { url, pid: child.pid as number, stop: () => stop(child) };
 }
 
 /** Starts a bare server that gives this answer to everything. */
@@ -121,7 +127,8 @@ async function announcedUrl(child: ChildProcess, log: () => string): Promise<str
 	});
 }
 
-async function freePort(): Promise<number> {
+/** A port of loopback that nobody listens on. */
+export async function freePort(): Promise<number> {
 	const server = createServer();
 	return new Promise((resolve) => {
 		server.listen(0, '127.0.0.1', () => {

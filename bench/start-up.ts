@@ -12,8 +12,8 @@ async function measure({ options, caskade, progress }: Bench): Promise<LineResul
 	const bareMs: number[] = [];
 	// One more than is counted: the first fills Node's compile cache.
 	for (let run = 0; run <= options.startUps; run++) {
-		const dataFolder = caskade.newDataFolder();
-		timesMs.push(await timeToFirst201(caskade.key, () => caskade.serve(dataFolder)));
+		const place = await caskade.newPlace();
+		timesMs.push(await timeToFirst201(caskade.key, () => caskade.serve(place)));
 		bareMs.push(
 			await timeToFirst201(caskade.key, () =>
 				serveBare({ status: 201, headers: [], body: '{}', parse: true }),

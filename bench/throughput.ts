@@ -1,12 +1,13 @@
+import { join } from 'node:path';
 import type { Bench, Line, LineResult } from './line.ts';
-import { quietMetrics } from './metrics.ts';
 import type { LineName } from './options.ts';
 import { runProgram } from './processes.ts';
 import type { RawInput } from './raw-sqlite.ts';
 import { manyRows, nextPrefix, type Tids } from './rows.ts';
-import { type RunningCaskade, serveBare, upload } from './servers.ts';
+import { serveBare, upload } from './servers.ts';
+import { checkAnswers, StoredCount } from './stored-count.ts';
 import { compareRates, median, type Row, whole } from './table.ts';
-import { connections, type Load, type WrkResult, wrk } from './wrk.ts';
+import { type Load, wrk } from './wrk.ts';
 
 interface Throughput {
 	readonly name: LineName;
@@ -29,16 +30,15 @@ export function throughput(name: LineName, of: (bench: Bench) => Omit<Throughput
 
 async function measure(bench: Bench, line: Throughput): Promise<LineResult> {
 	const { options, caskade, progress } = bench;
-	const dataFolder = caskade.newDataFolder();
-	const server = await caskade.serve(dataFolder);
+	const server = await caskade.serve();
 	// What a key that admits one request has left is used up by it; the second answer is the one to measure.
 	if (line.status === 429) await upload(server.url, line.load.key, line.load.rows);
 	const answer = await upload(server.url, line.load.key, line.load.rows);
 	if (answer.status !== line.status)
 		throw new Error(`${line.name}: the answer is ${answer.status} ${answer.body}, not ${line.status}.`);
 	const bare = await serveBare({ ...answer, parse: line.status < 400 });
-	const store = new StoredCount(server);
-	const rawPath = `${dataFolder}.raw.sqlite`;
+	const store = await StoredCount.begin(server, line);
+	const rawPath = join(caskade.folder, `${line.name}.raw.sqlite`);
 	const rates: { bare: number[]; caskade: number[]; events: number[]; raw: number[] } = {
 		bare: [],
 		caskade: [],
@@ -49,7 +49,7 @@ async function measure(bench: Bench, line: Throughput): Promise<LineResult> {
 		const seconds = run === 0 ? options.warmUpSeconds : options.seconds;
 		const bareResult = await wrk(bare.url, line.load, seconds);
 		checkAnswers(bareResult, line);
-		const { result, uploads } = await store.during(line, () => wrk(server.url, line.load, seconds));
+		const { result, uploads } = await store.during(() => wrk(server.url, line.load, seconds));
 		// The same number of rows into as large a database.
 		const raw = line.raw ? await rawEventsPerSecond(rawPath, line.load, uploads) : 0;
 		if (run === 0) continue;
@@ -61,7 +61,7 @@ async function measure(bench: Bench, line: Throughput): Promise<LineResult> {
 			`${line.name}, run ${run} of ${options.runs}: ${whole(rates.caskade.at(-1) ?? 0)} requests/s, bare http ${whole(rates.bare.at(-1) ?? 0)}${line.raw ? `, raw SQLite ${whole(raw)} events/s` : ''}`,
 		);
 	}
-	const notes = [store.check(line)];
+	const notes = [await store.check()];
 	await Promise.all([server.stop(), bare.stop()]);
 	if (line.name === 'thirty') bench.peakPerSecond = median(rates.caskade);
 	const bareRow = compareRates({
@@ -85,15 +85,6 @@ async function measure(bench: Bench, line: Throughput): Promise<LineResult> {
 	return { rows, notes };
 }
 
-/** @throws Error where an answer was cut off or had another kind of status than it should */
-function checkAnswers({ requests, refused, broken }: WrkResult, { name, status }: Throughput): void {
-	const expected = status < 400 ? 0 : requests;
-	if (broken > 0 || refused !== expected || requests === 0)
-		throw new Error(
-			`${name}: of ${requests} requests ${refused} were refused, not ${expected}, and ${broken} broken.`,
-		);
-}
-
 async function rawEventsPerSecond(path: string, load: Load, uploads: number): Promise<number> {
 	const input: RawInput = {
 		path,
@@ -104,59 +95,6 @@ async function rawEventsPerSecond(path: string, load: Load, uploads: number): Pr
 		group: rawGroup,
 	};
 	return (await runProgram<{ eventsPerSecond: number }>('raw-sqlite.ts', input)).eventsPerSecond;
-}
-
-/** Compares what wrk counted with what the server did and with what the database holds. */
-class StoredCount {
-	readonly #server: RunningCaskade;
-	readonly #eventsBefore: number;
-	#answers = 0;
-	#uploads = 0;
-	#runs = 0;
-
-	constructor(server: RunningCaskade) {
-		this.#server = server;
-		this.#eventsBefore = server.countEvents();
-	}
-
-	/** @throws Error where the server answered otherwise than wrk says */
-	async during(
-		line: Throughput,
-		load: () => Promise<WrkResult>,
-	): Promise<{ result: WrkResult; uploads: number }> {
-		const before = await quietMetrics(this.#server.metricsUrl);
-		const result = await load();
-		const after = await quietMetrics(this.#server.metricsUrl);
-		checkAnswers(result, line);
-		// What is under way when wrk stops reaches the server, and nobody reads the answer.
-		const other =
-			after.answers - before.answers - (after.answersWith(line.status) - before.answersWith(line.status));
-		const missing = result.requests - (after.answersWith(line.status) - before.answersWith(line.status));
-		if (other > connections || missing > 0)
-			throw new Error(
-				`${line.name}: the server's metrics count ${other} other answers than ${line.status}, and ${missing} fewer of these than wrk.`,
-			);
-		const uploads = (after.eventsStored - before.eventsStored) / line.load.rows;
-		this.#answers += result.requests;
-		this.#uploads += uploads;
-		this.#runs++;
-		return { result, uploads };
-	}
-
-	/** @throws Error where the database does not hold exactly what was acknowledged and what was under way at the end */
-	check({ name, status, load }: Throughput): string {
-		const events = this.#server.countEvents() - this.#eventsBefore;
-		if (status >= 400) {
-			if (events > 0) throw new Error(`${name}: ${events} events of refused requests are stored.`);
-			return `${name}: all of ${whole(this.#answers)} requests were answered with ${status}; nothing was stored.`;
-		}
-		const underWay = this.#uploads - this.#answers;
-		if (events !== this.#uploads * load.rows || underWay < 0 || underWay > this.#runs * connections)
-			throw new Error(
-				`${name}: ${events} events are in the database; ${this.#answers} requests of ${load.rows} were answered with 201.`,
-			);
-		return `${name}: ${whole(events)} rows in the database = (${whole(this.#answers)} answers with 201 + ${underWay} uploads under way when wrk stopped) × ${load.rows}.`;
-	}
 }
 
 export const throughputLines: readonly Line[] = [

@@ -1,26 +1,33 @@
 -- What wrk sends: uploads of ROWS events with the API key KEY. It shares the cores with the servers, so it is cheap.
+-- They go to ACCOUNTS accounts, at random.
 -- TIDS says how tids differ: 'rising', 'random' (as UUIDs, at random places of an index), or 'same': one fixed request.
 
 local rows = tonumber(os.getenv('ROWS'))
 local prefix = os.getenv('PREFIX')
 local key = os.getenv('KEY')
 local tids = os.getenv('TIDS')
+local accounts = tonumber(os.getenv('ACCOUNTS'))
 
 local head = 'POST /subscription HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n'
 if key ~= '' then head = head .. 'x-api-key: ' .. key .. '\r\n' end
 head = head .. 'Content-Length: '
 
-local before = {}
+local beginnings = {}
+for account = 1, accounts do beginnings[account] = '{"aid":"c-a-bench-' .. account .. '","data":[' end
+
 local after = {}
 for i = 1, rows do
-	before[i] = (i == 1) and '{"aid":"c-a-bench-uk","data":[{"tid":"' or ',{"tid":"'
 	after[i] = string.format('","subid":"sub-%06d","cid":"cust-%06d","evt":"newsletter","rvn":%d}', i * 37, i * 91, 1000 + i)
 end
 
+-- The first part is the beginning; a row's first is what stands before its tid.
 local parts = {}
+local before = {}
+for i = 1, rows do before[i] = (i == 1) and '{"tid":"' or ',{"tid":"' end
 local counter = 0
 
 local function message(count)
+	parts[1] = beginnings[accounts == 1 and 1 or math.random(accounts)]
 	parts[count + 1] = ']}'
 	local body = table.concat(parts, '', 1, count + 1)
 	return head .. #body .. '\r\n\r\n' .. body
@@ -36,7 +43,7 @@ end
 local function rising()
 	counter = counter + 1
 	local number = string.format('%08d', counter)
-	local n = 0
+	local n = 1
 	for i = 1, rows do
 		parts[n + 1] = risingStart[i]
 		parts[n + 2] = number
@@ -59,7 +66,7 @@ end
 local function random()
 	counter = counter + 1
 	local number = string.format('%010x', counter)
-	local n = 0
+	local n = 1
 	for i = 1, rows do
 		parts[n + 1] = before[i]
 		parts[n + 2] = hex[math.random(0, 65535)]

@@ -12,6 +12,8 @@ export interface Load {
 	readonly key: string;
 	/** `same`: every request is the same. */
 	readonly tids: Tids | 'same';
+	/** How many they are spread over, at random; 1 where it is missing. */
+	readonly accounts?: number;
 }
 
 export interface WrkResult {
@@ -35,7 +37,13 @@ export async function wrk(url: string, load: Load, seconds: number): Promise<Wrk
 			join(import.meta.dirname, 'upload.lua'),
 			`${url}/subscription`,
 		],
-		{ ROWS: String(load.rows), KEY: load.key, TIDS: load.tids, PREFIX: nextPrefix() },
+		{
+			ROWS: String(load.rows),
+			KEY: load.key,
+			TIDS: load.tids,
+			ACCOUNTS: String(load.accounts ?? 1),
+			PREFIX: nextPrefix(),
+		},
 	);
 	return JSON.parse(output.trim().split('\n').at(-1) as string);
 }

@@ -2,12 +2,19 @@ import { randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { Admission } from './access/admission.ts';
+import { Authorizer } from './access/authorizer.ts';
 import type { AccessDirectory } from './access/directory.ts';
 import type { QuotaCounter } from './access/quota.ts';
 import { LocalRateLimiter, SharedRateLimiter } from './access/rate-limit.ts';
 import { health } from './api/health.ts';
+import { segments } from './api/segments.ts';
 import { subscription } from './api/subscription.ts';
+import { tag } from './api/tag.ts';
+import { visscores } from './api/visscores.ts';
 import { monotonicMs } from './clock.ts';
+import { hit } from './collect/hit.ts';
+import { type BudgetLimits, HitBudget } from './collect/hit-budget.ts';
+import type { Role } from './config.ts';
 import { ApiError } from './errors.ts';
 import { sendError, toApiError } from './http/answer.ts';
 import { bodyLimitBytes } from './http/body.ts';
@@ -17,12 +24,19 @@ import { docs, openapi } from './http/openapi.ts';
 import { createTlsServer, type Tls } from './http/tls.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
-import type { ServingWriter, UploadOutcome } from './store/store.ts';
+import type { ServingReader, ServingWriter, UploadOutcome } from './store/store.ts';
+import { Readings } from './visitors/readings.ts';
+import type { VisitorScorer } from './visitors/visitor-scorer.ts';
 
 export interface AppOptions {
 	readonly directory: AccessDirectory;
 	readonly quota: QuotaCounter;
 	readonly writer: ServingWriter;
+	readonly reader: ServingReader;
+	readonly scorer: VisitorScorer;
+	/** What this server does; all, unless told otherwise. */
+	readonly roles?: readonly Role[];
+	readonly hitLimits?: BudgetLimits;
 	readonly metrics: Metrics;
 	readonly log: Log;
 	/** Milliseconds since 1970. */
@@ -43,6 +57,9 @@ const requestTimeoutMs = 120_000;
 const keepAliveTimeoutMs = 72_000;
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
+/** Generous for an office behind one address, and for a page that fires often. */
+export const defaultHitLimits: BudgetLimits = { perAddress: 50, perVisitor: 5 };
+
 /** For `node:http`, with TLS and without. */
 const connectionOptions = {
 	headersTimeout: headersTimeoutMs,
@@ -55,7 +72,8 @@ const connectionOptions = {
 
 /** Puts the HTTP service together. It does not listen. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
-	const { directory, quota, writer, metrics, log, now, prefix = '', tls } = options;
+	const { directory, quota, writer, reader, scorer, metrics, log, now, prefix = '', tls } = options;
+	const { roles = ['api', 'collect'], hitLimits = defaultHitLimits } = options;
 	const app = fastify({
 		logger: false,
 		genReqId: () => randomUUID(),
@@ -113,7 +131,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	app.setErrorHandler((error, request, reply) => {
 		// The framework asks to close the connection at once, which may lose the answer; `sendError` knows better.
 		reply.removeHeader('connection');
-		sendError(request, reply, toApiError(error));
+		sendError(request, reply, toApiError(error, request.routeOptions.bodyLimit));
 	});
 
 	const admission = new Admission({
@@ -139,11 +157,23 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 			);
 	};
 
+	const authorizer = new Authorizer(directory, now);
+	const readings = new Readings(reader, scorer, now);
+	const budget = new HitBudget(hitLimits, monotonicMs);
 	const probes = { isDraining: options.isDraining, probe: () => writer.probe(), monotonicMs };
 	await openapi(app, prefix);
 	await app.register(
 		async (operations) => {
-			subscription(operations, { admission, directory, writer, now, onUpload, onTimeout });
+			if (roles.includes('api')) {
+				subscription(operations, { admission, directory, writer, now, onUpload, onTimeout });
+				visscores(operations, { authorizer, readings, now });
+				segments(operations, { authorizer, readings, now });
+			}
+			if (roles.includes('collect')) {
+				const onHit = (kind: string) => metrics.hits.inc({ kind });
+				hit(operations, { directory, writer, readings, budget, now, onHit });
+				tag(operations);
+			}
 			health(operations, probes);
 			docs(operations);
 		},

@@ -23,7 +23,7 @@ export class Command extends CommanderCommand {
 
 	override addOption(option: Option): this {
 		const twin = `CASKADE_${option.name().toUpperCase().replaceAll('-', '_')}`;
-		if (option.isBoolean() && !isOn(twin)) delete process.env[twin];
+		if ((option.isBoolean() || option.negate) && !isOn(twin)) delete process.env[twin];
 		return super.addOption(option.env(twin));
 	}
 }
@@ -73,6 +73,10 @@ export const stageOption = () =>
 /** Machine-readable output; every command that answers takes it. */
 export const jsonOption = () => new Option('--json', 'print one JSON document on standard output');
 
+/** What a server does: `api` takes uploads and serves reads, `collect` takes hits. */
+export const allRoles = ['api', 'collect'] as const;
+export type Role = (typeof allRoles)[number];
+
 export interface ServeSettings {
 	readonly database: string;
 	readonly stage?: string;
@@ -92,6 +96,10 @@ export interface ServeSettings {
 	readonly keepHitsDays?: number;
 	/** Processes that share the port. */
 	readonly workers: number;
+	readonly roles?: readonly Role[];
+	/** Hits a second that one address, and one visitor, may send. */
+	readonly hitsPerAddress?: number;
+	readonly hitsPerVisitor?: number;
 	/** How long requests are still taken after the signal to stop. */
 	readonly drainDelayMs: number;
 }
@@ -132,8 +140,27 @@ export const serveOptions = () => [
 		'--keep-hits-days <number>',
 		'delete hits that are older than so many days, and what was derived from them',
 	).argParser(wholeNumber(1, 36_500)),
+	new Option(
+		'--roles <list>',
+		'what this server does: api (uploads and reads), collect (hits), or both, as api,collect',
+	)
+		.default([...allRoles], 'api,collect')
+		.argParser(roles),
+	new Option('--hits-per-address <number>', 'hits a second that one address may send; 10 s of it at once')
+		.default(50)
+		.argParser(positiveNumber(1e6)),
+	new Option('--hits-per-visitor <number>', 'hits a second that one visitor may send; 10 s of it at once')
+		.default(5)
+		.argParser(positiveNumber(1e6)),
 	new Option('--demo', 'where there are no clients yet, make one and print a curl line for it'),
 ];
+
+function roles(value: string): readonly Role[] {
+	const names = value.split(',');
+	if (!names.every((name) => (allRoles as readonly string[]).includes(name)))
+		throw new InvalidArgumentError('It must be api, collect, or api,collect.');
+	return names as Role[];
+}
 
 function stageName(value: string): string {
 	if (!/^[a-z0-9][a-z0-9-]{0,29}$/.test(value))

@@ -34,12 +34,19 @@ export const errorTable = {
 		detail: 'validationErrors',
 		when: 'A field is missing, empty, too long or of the wrong type; the text names every one.',
 	},
+	invalid_hit: {
+		status: 400,
+		message: 'Error storing hit.',
+		validationErrors: null,
+		detail: 'validationErrors',
+		when: 'A field of a hit is missing, too long or of the wrong type; the text names every one.',
+	},
 	invalid_account: {
 		status: 400,
 		message: 'Invalid account',
 		validationErrors: 'Invalid account',
 		detail: 'message',
-		when: 'The account is unknown, disabled, or of another client.',
+		when: 'The account is unknown or disabled; for uploads also: of another client.',
 	},
 	unauthorized: {
 		status: 401,
@@ -51,7 +58,7 @@ export const errorTable = {
 		status: 403,
 		message: 'Forbidden',
 		validationErrors: null,
-		when: 'An upload: the API key is missing, unknown or revoked, or the request comes from a browser. A read: the cask is valid, but not for the `aid`, `vid` or `sid` of the request, or revoked.',
+		when: 'An upload: the API key is missing, unknown or revoked, or the request comes from a browser. A hit: the page is of an origin that the account does not allow. A read: the cask is valid, but not for the `aid`, `vid` or `sid` of the request, or revoked.',
 	},
 	not_found: {
 		status: 404,
@@ -76,20 +83,20 @@ export const errorTable = {
 		message: 'Payload too large.',
 		validationErrors: null,
 		detail: 'validationErrors',
-		when: 'The body is over 256 KiB.',
+		when: 'The body is over 256 KiB, that of a hit over 16 KiB.',
 	},
 	unsupported_media_type: {
 		status: 415,
 		message: 'Unsupported media type.',
 		validationErrors: null,
 		detail: 'validationErrors',
-		when: 'The body is not `application/json` in UTF-8, or is compressed.',
+		when: 'The body is not `application/json` in UTF-8 (a hit may be `text/plain`), or is compressed.',
 	},
 	rate_limit_exceeded: {
 		status: 429,
 		message: 'Rate limit exceeded.',
 		validationErrors: null,
-		when: 'More requests than the rate and burst of the usage plan; `retry-after` says when to try again.',
+		when: 'More requests than the rate and burst of the usage plan, or more hits than one address or visitor may send; `retry-after` says when to try again.',
 	},
 	quota_exceeded: {
 		status: 429,
@@ -114,7 +121,7 @@ export const errorTable = {
 		status: 503,
 		message: 'Service unavailable.',
 		validationErrors: null,
-		when: 'More uploads wait to be stored than the queue holds; `retry-after` says when to try again.',
+		when: 'More uploads or hits wait to be stored than the queue holds; `retry-after` says when to try again.',
 	},
 	timeout: {
 		status: 504,

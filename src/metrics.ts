@@ -35,6 +35,12 @@ export class Metrics {
 		help: 'Duplicates whose content differs from what is stored.',
 		registers: [this.#registry],
 	});
+	readonly hits = new Counter({
+		name: 'caskade_hits_total',
+		help: 'Hits by what became of them: stored, of a bot, or over a budget.',
+		labelNames: ['kind'],
+		registers: [this.#registry],
+	});
 	readonly refusals = new Counter({
 		name: 'caskade_refusals_total',
 		help: 'Requests refused before their body was read.',

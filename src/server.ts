@@ -3,12 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AccessDirectory } from './access/directory.ts';
 import { QuotaCounter } from './access/quota.ts';
-import { buildApp } from './app.ts';
+import { buildApp, defaultHitLimits } from './app.ts';
 import type { ServeSettings } from './config.ts';
 import { readTls } from './http/tls.ts';
 import type { Log } from './log.ts';
 import { Metrics } from './metrics.ts';
 import { OperatorError, type Store } from './store/store.ts';
+import { VisitorScorer } from './visitors/visitor-scorer.ts';
 
 export interface RunningServer {
 	/** As `http://127.0.0.1:8080` or `https://127.0.0.1:8443/api/staging`. */
@@ -62,10 +63,22 @@ export async function startServer(
 	await store.control.ensureSigningKeys();
 	const directory = await AccessDirectory.load(store.control, onControlTrouble);
 	const quota = new QuotaCounter(writer, now, onControlTrouble);
+	const reader = store.startReading();
+	const scorer = new VisitorScorer({
+		reader,
+		loadModel: async () => undefined,
+		now,
+		onTrouble: onControlTrouble,
+	});
 	let draining = false;
 	let metricsServer: Server | undefined;
 	const app = await buildApp({
-		...{ directory, quota, writer, metrics, log, now, prefix, tls },
+		...{ directory, quota, writer, reader, scorer, metrics, log, now, prefix, tls },
+		...(settings.roles && { roles: settings.roles }),
+		hitLimits: {
+			perAddress: settings.hitsPerAddress ?? defaultHitLimits.perAddress,
+			perVisitor: settings.hitsPerVisitor ?? defaultHitLimits.perVisitor,
+		},
 		isDraining: () => draining,
 		trustProxy: settings.behindProxy ?? false,
 	});
@@ -85,6 +98,7 @@ export async function startServer(
 		await directory.stop();
 		await quota.stop();
 		await writer.stop();
+		await reader.close();
 		await store.close();
 	};
 	let stopped: Promise<void> | undefined;

@@ -3,6 +3,15 @@ import { Agent, createServer, type IncomingMessage, request, type ServerResponse
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
+/** Something that gives requests to several servers. */
+export interface BalancerInFront extends AsyncDisposable {
+	readonly url: string;
+	/** Whether it gives requests to this server. */
+	isReady(url: string): boolean;
+	/** Requests given to this server so far. */
+	forwarded(url: string): number;
+}
+
 interface Backend {
 	readonly url: string;
 	isReady: boolean;
@@ -13,7 +22,7 @@ interface Backend {
  * What a real balancer does and no more: asks each server's `/readyz` at an interval, gives requests in turn to those
  * that said yes the last time, keeps connections, tries nothing twice. Where there is no answer it says 502.
  */
-export class Balancer implements AsyncDisposable {
+export class Balancer implements BalancerInFront {
 	readonly #backends: readonly Backend[];
 	readonly #server = createServer((received, answer) => this.#forward(received, answer));
 	readonly #agent = new Agent({ keepAlive: true });
@@ -42,7 +51,6 @@ export class Balancer implements AsyncDisposable {
 		return this.#backend(url).isReady;
 	}
 
-	/** Requests given to this server so far. */
 	forwarded(url: string): number {
 		return this.#backend(url).forwarded;
 	}

@@ -6,6 +6,7 @@ import { buildApp } from '../src/app.ts';
 import { Metrics } from '../src/metrics.ts';
 import { openStore } from '../src/store/open.ts';
 import type { ServingWriter } from '../src/store/store.ts';
+import { VisitorScorer } from '../src/visitors/visitor-scorer.ts';
 import { addClient, collectLog, temporaryFolder } from './support.ts';
 
 /** Answers like a store where nothing is ever the matter and nothing is ever stored. */
@@ -44,7 +45,15 @@ export async function appOver(
 	const writer = { ...calmWriter, ...trouble };
 	const quota = new QuotaCounter(writer, Date.now, ignore);
 	const logged: string[] = [];
+	const reader = store.startReading();
 	const app = await buildApp({
+		reader,
+		scorer: new VisitorScorer({
+			reader,
+			loadModel: async () => undefined,
+			now: Date.now,
+			onTrouble: () => {},
+		}),
 		directory,
 		quota,
 		writer,

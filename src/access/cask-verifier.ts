@@ -31,8 +31,8 @@ export class CaskError extends Error {
 const clockToleranceMs = 60_000;
 /** One that was issued is under 400 long. */
 const mostCharacters = 2048;
-/** So many are remembered; about 3 MB. */
-const mostVerified = 10_000;
+/** Twice as many are remembered at most; about 3 MB. */
+const mostRecent = 5000;
 
 /**
  * Three parts in base64url, the last of 256 bits: its last character has 2 bits to spare, and they must be 0, or there
@@ -49,8 +49,9 @@ export class CaskVerifier {
 	readonly #decode = createDecoder({ complete: true });
 	#keys: readonly SigningKey[] = [];
 	#verifiers = new Map<string, { key: SigningKey; verify: (token: string) => unknown }>();
-	/** By SHA-256, which keeps no request's URL in memory. */
-	#verified = new Map<string, Verified>();
+	/** By SHA-256, which keeps no request's URL in memory. When it is full, it becomes the older one. */
+	#recent = new Map<string, Verified>();
+	#older = new Map<string, Verified>();
 
 	/**
 	 * @param keys those that may verify; they may differ from call to call
@@ -60,11 +61,10 @@ export class CaskVerifier {
 		if (cask.length > mostCharacters) throw new CaskError('malformed');
 		this.#use(keys);
 		const sha256 = hash('sha256', cask, 'base64url');
-		let verified = this.#verified.get(sha256);
+		let verified = this.#recent.get(sha256) ?? this.#older.get(sha256);
 		if (!verified) {
 			verified = this.#verifySignature(cask);
-			if (this.#verified.size >= mostVerified) this.#forgetOldest();
-			this.#verified.set(sha256, verified);
+			this.#remember(sha256, verified);
 		}
 		const { claims, key } = verified;
 		if (key.retiresAtMs !== null && key.retiresAtMs <= nowMs) throw new CaskError('unknown_key');
@@ -77,7 +77,8 @@ export class CaskVerifier {
 		if (keys === this.#keys) return;
 		// Most changes of the control database are not of the keys.
 		if (JSON.stringify(keys) !== JSON.stringify(this.#keys)) {
-			this.#verified.clear();
+			this.#recent.clear();
+			this.#older.clear();
 			this.#verifiers = new Map(
 				keys.map((key) => [
 					key.kid,
@@ -118,9 +119,12 @@ export class CaskVerifier {
 		}
 	}
 
-	#forgetOldest(): void {
-		const { value } = this.#verified.keys().next();
-		if (value !== undefined) this.#verified.delete(value);
+	#remember(sha256: string, verified: Verified): void {
+		if (this.#recent.size >= mostRecent) {
+			this.#older = this.#recent;
+			this.#recent = new Map();
+		}
+		this.#recent.set(sha256, verified);
 	}
 }
 

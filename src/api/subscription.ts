@@ -9,6 +9,7 @@ import { sendError, sendJson } from '../http/answer.ts';
 import { checkBodyHeaders, parseJson } from '../http/body.ts';
 import { describeErrors, describeSuccess } from '../http/openapi.ts';
 import { compileProblems, describeProblems } from '../http/problems.ts';
+import { optional, text, textLimits, textRule } from '../http/texts.ts';
 import {
 	QueueFullError,
 	type ServingWriter,
@@ -16,23 +17,6 @@ import {
 	type SubscriptionEvent,
 	type UploadOutcome,
 } from '../store/store.ts';
-
-const textRule = 'a string of 1 to 255 characters, without control characters or lone surrogates';
-
-/** With the `u` flag a pair of surrogates is one character, so the two classes match lone ones only. */
-const plainText = '^[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]*$';
-
-const textLimits = { minLength: 1, maxLength: 255, pattern: plainText };
-
-const text = (description: string, examples: string[]) =>
-	Type.String({ ...textLimits, description, examples, 'x-must-be': textRule });
-
-/** Empty and null stand for "not given", as clients that export from spreadsheets send them. */
-const optional = <Schema extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(
-	schema: Schema,
-	mustBe: string,
-	options: { description: string; examples: unknown[] },
-) => Type.Optional(Type.Union([schema, Type.Literal(''), Type.Null()], { ...options, 'x-must-be': mustBe }));
 
 const eventSchema = Type.Object(
 	{

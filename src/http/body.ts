@@ -4,15 +4,27 @@ import { ApiError } from '../errors.ts';
 /** Largest body of a request, in bytes. */
 export const bodyLimitBytes = 256 * 1024;
 
+interface BodyRules {
+	readonly mostBytes: number;
+	/** Whether `text/plain` may hold JSON: what a page sends so needs no leave from the server first. */
+	readonly plainText: boolean;
+}
+
+const uploadRules: BodyRules = { mostBytes: bodyLimitBytes, plainText: false };
+
 /**
  * Checks what the headers say of the body, before any of it is read.
  * @throws ApiError `payload_too_large`, `unsupported_media_type`
  */
-export function checkBodyHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): void {
-	if (Number(headers['content-length']) > bodyLimitBytes) throw payloadTooLarge();
-	if (!isJsonInUtf8(headers['content-type']))
+export function checkBodyHeaders(
+	headers: Readonly<Record<string, string | string[] | undefined>>,
+	{ mostBytes, plainText }: BodyRules = uploadRules,
+): void {
+	if (Number(headers['content-length']) > mostBytes) throw payloadTooLarge(mostBytes);
+	const contentType = headers['content-type'];
+	if (!isInUtf8(contentType, 'application/json') && !(plainText && isInUtf8(contentType, 'text/plain')))
 		throw new ApiError('unsupported_media_type', {
-			detail: 'content-type must be application/json, in UTF-8',
+			detail: `content-type must be application/json${plainText ? ' or text/plain' : ''}, in UTF-8`,
 		});
 	const encoding = headers['content-encoding'];
 	if (encoding !== undefined && encoding !== 'identity')
@@ -22,16 +34,16 @@ export function checkBodyHeaders(headers: Readonly<Record<string, string | strin
 		});
 }
 
-export function payloadTooLarge(): ApiError {
-	return new ApiError('payload_too_large', { detail: `the body may have at most ${bodyLimitBytes} bytes` });
+export function payloadTooLarge(mostBytes = bodyLimitBytes): ApiError {
+	return new ApiError('payload_too_large', { detail: `the body may have at most ${mostBytes} bytes` });
 }
 
-/** `application/json`, with no charset or with UTF-8; other parameters mean nothing and are ignored. */
-function isJsonInUtf8(contentType: string | string[] | undefined): boolean {
-	if (contentType === 'application/json') return true;
+/** A media type, with no charset or with UTF-8; other parameters mean nothing and are ignored. */
+function isInUtf8(contentType: string | string[] | undefined, wanted: string): boolean {
+	if (contentType === wanted) return true;
 	if (typeof contentType !== 'string') return false;
 	const [mediaType, ...parameters] = contentType.toLowerCase().split(';');
-	if (mediaType?.trim() !== 'application/json') return false;
+	if (mediaType?.trim() !== wanted) return false;
 	return parameters.every((parameter) => {
 		const [name, value] = parameter.split('=');
 		return name?.trim() !== 'charset' || /^\s*"?utf-?8"?\s*$/.test(value ?? '');

@@ -41,6 +41,11 @@ export function checkBounds(root: ASTNode, goals: readonly string[] | undefined)
 	}
 }
 
+/** Whether the rule asks for scores, percentiles or bands at all. */
+export function readsScores(node: ASTNode): boolean {
+	return (node.op === 'id' && goalMaps.has(node.args)) || children(node).some(readsScores);
+}
+
 function children(node: ASTNode): readonly ASTNode[] {
 	const found: ASTNode[] = [];
 	const collect = (value: unknown) => {

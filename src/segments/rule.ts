@@ -1,10 +1,12 @@
 import { ParseError, TypeError as RuleTypeError } from '@marcbachmann/cel-js';
-import { checkBounds } from './rule-bounds.ts';
+import { checkBounds, readsScores } from './rule-bounds.ts';
 import { type RuleFacts, ruleEnvironment } from './rule-environment.ts';
 import { RuleError } from './rule-error.ts';
 
 export interface Rule {
 	readonly text: string;
+	/** Whether it asks for scores, percentiles or bands; where it does not, they may be empty. */
+	readonly readsScores: boolean;
 	/** Never throws: a rule that fails, as by asking for a goal that has no score, does not match. */
 	matches(facts: RuleFacts): boolean;
 }
@@ -26,7 +28,11 @@ export function compileRule(text: string, goals?: readonly string[]): Rule {
 		if (error) throw error;
 		checkBounds(evaluate.ast, goals);
 		if (type !== 'bool') throw new RuleError(`A rule is true or false, this one gives a ${type}`, text, 0);
-		return { text, matches: (facts) => isTrue(evaluate, facts) };
+		return {
+			text,
+			readsScores: readsScores(evaluate.ast),
+			matches: (facts) => isTrue(evaluate, facts),
+		};
 	} catch (error) {
 		throw toRuleError(error, text);
 	}

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import type { Profile } from '../visitors/profile.ts';
 import type { SubscriptionEvent } from './store.ts';
 
 /** The tables of an account's database; see `migrations/<engine>/client/`. */
@@ -12,6 +13,7 @@ export interface ClientTables {
 		rvn: number;
 		received_at: number;
 	};
+	visitor: { id: number; vid: string; profile: string };
 }
 
 export interface StoredSubscriptionEvent extends SubscriptionEvent {
@@ -65,6 +67,29 @@ export class ClientReader {
 	async countSubscriptionEvents(): Promise<number> {
 		const row = await this.#database
 			.selectFrom('subscription_event')
+			.select(({ fn }) => fn.countAll<number>().as('count'))
+			.executeTakeFirstOrThrow();
+		return Number(row.count);
+	}
+
+	/** Visitors in order of arrival, by id; for whoever goes over all of them. */
+	async visitorProfiles(
+		afterId: number,
+		limit: number,
+	): Promise<{ id: number; vid: string; profile: Profile }[]> {
+		const rows = await this.#database
+			.selectFrom('visitor')
+			.select(['id', 'vid', 'profile'])
+			.where('id', '>', afterId)
+			.orderBy('id')
+			.limit(limit)
+			.execute();
+		return rows.map(({ profile, ...row }) => ({ ...row, profile: JSON.parse(profile) }));
+	}
+
+	async countVisitors(): Promise<number> {
+		const row = await this.#database
+			.selectFrom('visitor')
 			.select(({ fn }) => fn.countAll<number>().as('count'))
 			.executeTakeFirstOrThrow();
 		return Number(row.count);

@@ -1,16 +1,22 @@
 import type { Segment } from '../segments/segment.ts';
-import type { ControlDatabase } from './control-tables.ts';
+import type { ControlDatabase, ControlTables } from './control-tables.ts';
 import { OperatorError } from './store.ts';
 
+/** A row of `segment` as the rest of the service knows it. */
+export function toSegment({ id, name, rule }: ControlTables['segment']): Segment {
+	return { id, name, rule };
+}
+
 /** In the order in which they were made. */
-export function selectSegments(database: ControlDatabase, accountId: number): Promise<Segment[]> {
-	return database
+export async function selectSegments(database: ControlDatabase, accountId: number): Promise<Segment[]> {
+	const rows = await database
 		.selectFrom('segment')
-		.select(['id', 'name', 'rule'])
+		.selectAll()
 		.where('account_id', '=', accountId)
 		.orderBy('created_at')
 		.orderBy('id')
 		.execute();
+	return rows.map(toSegment);
 }
 
 /** @throws OperatorError where the account has a segment of that id */

@@ -7,6 +7,7 @@ import { selectSigningKeys } from './control-casks.ts';
 import { toGoal } from './control-goals.ts';
 import type { ModelName } from './control-models.ts';
 import { toPlan } from './control-plans.ts';
+import { toSegment } from './control-segments.ts';
 import type { ControlDatabase } from './control-tables.ts';
 
 /** An account that may be used. */
@@ -100,7 +101,7 @@ async function selectUsableAccounts(
 				aid: account.aid,
 				...accountSettings(account),
 				goals: goals(account.id).map(toGoal),
-				segments: segments(account.id).map(({ id, name, rule }) => ({ id, name, rule })),
+				segments: segments(account.id).map(toSegment),
 				models: models(account.id).map(({ goal, scope, version }) => ({ goal, scope, version })),
 				revocations: new Map(revocations(account.id).map((row) => [row.subject, row.revoked_at])),
 			},

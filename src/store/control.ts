@@ -63,8 +63,8 @@ export class ControlStore {
 			.transaction()
 			.setIsolationLevel('repeatable read')
 			.execute(async (transaction) => ({
-				client: await transaction.selectFrom('client').selectAll().execute(),
-				account: await transaction.selectFrom('account').selectAll().execute(),
+				client: await transaction.selectFrom('client').selectAll().orderBy('id').execute(),
+				account: await transaction.selectFrom('account').selectAll().orderBy('id').execute(),
 				plan: await transaction.selectFrom('plan').selectAll().execute(),
 				api_key: await transaction.selectFrom('api_key').selectAll().execute(),
 				usage: await transaction.selectFrom('usage').selectAll().execute(),
@@ -189,6 +189,11 @@ export class ControlStore {
 		return this.#change((transaction) =>
 			casks.insertRevocations(transaction, accountId, subjects, this.#now()),
 		);
+	}
+
+	/** When the casks of a visitor or visit were last revoked. */
+	casksRevokedAtMs(accountId: number, subject: string): Promise<number | undefined> {
+		return casks.selectRevokedAtMs(this.#database, accountId, subject);
 	}
 
 	goals(accountId: number): Promise<Goal[]> {

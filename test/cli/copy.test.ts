@@ -17,7 +17,10 @@ interface Source {
 
 const oddTexts = ['plain', 'Ünïcödé 漢字 🚀', '"quotes" \'and\' \\', ' spaces ', '%_;--'];
 
-/** Two clients, an account that is disabled, a revoked key, a changed plan, usage, and so many events in two accounts. */
+/**
+ * Two clients, an account that is disabled, a revoked key, a changed plan, usage, what is needed to score, and so many
+ * events in two accounts.
+ */
 async function fill(store: Store, eventsPerAccount: number): Promise<Source> {
 	const { key, keyId, aid } = await addClient(store);
 	const other = await addClient(store, { client: 'other' });
@@ -28,9 +31,25 @@ async function fill(store: Store, eventsPerAccount: number): Promise<Source> {
 	await store.control.revokeKey(other.keyId);
 	await store.control.updatePlan({ ...(await store.control.plan('standard')), ratePerSecond: 0.5 });
 	await recordUsage(store, keyId);
+	await setUpScoring(store, aid);
 	for (const account of await store.control.accounts())
 		if (account.aid !== 'c-a-empty') await addEvents(store, account.id, eventsPerAccount);
 	return { store, key, aids: [aid, other.aid, 'c-a-empty'] };
+}
+
+async function setUpScoring({ control }: Store, aid: string): Promise<void> {
+	const { id } = await control.updateAccount(aid, {
+		explains: true,
+		channelRules: [{ channel: 'partner', pattern: 'utm_source=ours' }],
+	});
+	await control.ensureSigningKeys();
+	await control.rotateSigningKeys();
+	await control.revokeCasks(id, ['0'.repeat(32)]);
+	const goal = { name: 'trial', evts: oddTexts, horizonDays: 0.5, mediumFrom: 40.5, highFrom: 99 };
+	await control.createGoal(id, goal);
+	await control.createSegment(id, { id: 'keen', name: oddTexts.join(), rule: 'visitor.hits > 3' });
+	const model = { goal: goal.name, scope: 'vid', body: '{"weights":[0.1]}', report: '{}' } as const;
+	await control.activateModel(id, await control.insertModel(id, model));
 }
 
 async function recordUsage(store: Store, keyId: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { careContract } from './contract/care.ts';
 import { controlContract } from './contract/control.ts';
 import { quotaContract } from './contract/quota.ts';
+import { scoringContract } from './contract/scoring.ts';
 import { uploadContract } from './contract/uploads.ts';
 import { visitorCareContract } from './contract/visitor-care.ts';
 import { visitorContract } from './contract/visitors.ts';
@@ -13,5 +14,6 @@ for (const engine of engines) {
 	visitorCareContract(engine);
 	quotaContract(engine);
 	controlContract(engine);
+	scoringContract(engine);
 	careContract(engine);
 }

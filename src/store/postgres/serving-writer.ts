@@ -3,6 +3,7 @@ import { largestLease } from '../../access/quota.ts';
 import type { TokenLedger } from '../../access/rate-limit.ts';
 import type { UsagePlan } from '../../access/usage-plan.ts';
 import type { Deadline } from '../../deadline.ts';
+import { DiskTrouble } from '../disk-trouble.ts';
 import {
 	type QuotaLease,
 	type ServingWriter,
@@ -14,7 +15,7 @@ import {
 import type { ArrivingHit, StoredHit } from '../visitor-log.ts';
 import { ConnectionPool, type PoolOptions, type SchemaNames } from './connection.ts';
 import { HitQueue } from './hit-queue.ts';
-import { UploadQueue } from './upload-queue.ts';
+import { reasonOf, UploadQueue } from './upload-queue.ts';
 
 /** Uploads, and hits, that may wait for a connection. */
 const queueLength = 8192;
@@ -40,6 +41,12 @@ const limitsPool: PoolOptions = {
 	idleInTransactionMs: 2000,
 };
 
+/** PostgreSQL's codes for a disk that takes no more: disk_full, io_error. */
+const diskTroubles: ReadonlySet<unknown> = new Set(['53100', '58030']);
+/** A megabyte where the database's tables are; it leaves nothing behind. */
+const takeRoom = `SET LOCAL temp_tablespaces TO '';
+	CREATE TEMP TABLE caskade_room ON COMMIT DROP AS SELECT repeat('x', 1000) FROM generate_series(1, 1000) /* take room */`;
+
 /** What a serving process writes on PostgreSQL. Any number of processes may do so at once. */
 export class PostgresWriter implements ServingWriter, TokenLedger {
 	readonly tokens: TokenLedger = this;
@@ -49,13 +56,17 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	readonly #uploads: UploadQueue;
 	readonly #hitPool: ConnectionPool;
 	readonly #hits: HitQueue;
+	readonly #disk: DiskTrouble;
 
 	constructor(address: string, schemas: SchemaNames, events: WriterEvents) {
 		this.#schemas = schemas;
-		const onTrouble = (reason: string) => events.onTrouble('postgres', reason);
-		const onBroken = (error: Error) => onTrouble(error.message);
-		this.#limits = new ConnectionPool(address, limitsPool, onBroken);
-		this.#uploadPool = new ConnectionPool(address, uploadPool, onBroken);
+		const onTrouble = (error: unknown) => {
+			this.#notice(error);
+			events.onTrouble('postgres', reasonOf(error));
+		};
+		this.#limits = new ConnectionPool(address, limitsPool, onTrouble);
+		this.#uploadPool = new ConnectionPool(address, uploadPool, onTrouble);
+		this.#disk = new DiskTrouble(() => this.#query(takeRoom).then(() => {}));
 		this.#uploads = new UploadQueue({
 			pool: this.#uploadPool,
 			schemaOf: (accountId) => schemas.account(accountId),
@@ -64,7 +75,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 			onCommit: events.onCommit,
 			onTrouble,
 		});
-		this.#hitPool = new ConnectionPool(address, hitPool, onBroken);
+		this.#hitPool = new ConnectionPool(address, hitPool, onTrouble);
 		this.#hits = new HitQueue({
 			pool: this.#hitPool,
 			schemaOf: (accountId) => schemas.account(accountId),
@@ -151,13 +162,19 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	}
 
 	async probe(): Promise<void> {
+		await this.#disk.check();
 		await this.#query(`UPDATE ${this.#table('probe')} SET at = $1 /* probe */`, [Date.now()]);
 	}
 
-	async #query(text: string, values: unknown[]): Promise<pg.QueryResult> {
+	#notice(error: unknown): void {
+		if (diskTroubles.has((error as { code?: unknown } | null)?.code)) this.#disk.found();
+	}
+
+	async #query(text: string, values?: unknown[]): Promise<pg.QueryResult> {
 		try {
 			return await this.#limits.query(text, values);
 		} catch (error) {
+			this.#notice(error);
 			throw new StorageError(error instanceof Error ? error.message : String(error), { cause: error });
 		}
 	}

@@ -27,7 +27,7 @@ export interface UploadQueueOptions {
 	/** How long the outcome of a lost COMMIT is looked for. */
 	readonly readBackMs?: number;
 	readonly onCommit: (group: { size: number; seconds: number }) => void;
-	readonly onTrouble: (reason: string) => void;
+	readonly onTrouble: (error: unknown) => void;
 }
 
 /**
@@ -149,7 +149,7 @@ export class UploadQueue {
 					return;
 				}
 			} catch (error) {
-				this.#options.onTrouble(reasonOf(error));
+				this.#options.onTrouble(error);
 				if (!isConnectionLost(error) || retries++ === mostRetries) {
 					for (const waiting of group)
 						if (!this.#settleExpired(waiting)) waiting.reject(asStorageError(error));
@@ -228,7 +228,7 @@ function isDeadlock(error: unknown): boolean {
 	return (error as { code?: unknown }).code === '40P01';
 }
 
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
 }
 

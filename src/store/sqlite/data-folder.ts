@@ -28,6 +28,11 @@ export class DataFolder {
 		return join(this.accountsPath, `${accountId}.sqlite`);
 	}
 
+	/** There for a moment, after the disk was full, to find out whether it still is. */
+	get roomPath(): string {
+		return join(this.path, 'room.probe');
+	}
+
 	get lockPath(): string {
 		return join(this.path, 'serve.lock');
 	}

@@ -1,7 +1,9 @@
+import { open, rm } from 'node:fs/promises';
 import { largestLease } from '../../access/quota.ts';
 import type { UsagePlan } from '../../access/usage-plan.ts';
 import { monotonicMs } from '../../clock.ts';
 import type { Deadline } from '../../deadline.ts';
+import { DiskTrouble } from '../disk-trouble.ts';
 import type {
 	QuotaLease,
 	ServingWriter,
@@ -26,6 +28,10 @@ const openAccounts = 64;
 const probeTimeoutMs = 1000;
 const controlTimeoutMs = 10_000;
 const hitTimeoutMs = 5000;
+/** SQLite's own texts for a disk that takes no more. */
+const diskTroubles: ReadonlySet<string> = new Set(['database or disk is full', 'disk I/O error']);
+/** More than one group of uploads needs. */
+const roomBytes = 1024 * 1024;
 
 /** Starts the writer threads of a data folder that this process has locked. */
 export async function startServingWriter(
@@ -33,6 +39,11 @@ export async function startServingWriter(
 	lock: FolderLock,
 	events: WriterEvents,
 ): Promise<ServingWriter> {
+	const disk = new DiskTrouble(() => takeRoom(folder));
+	const onTrouble = (databaseId: number, reason: string) => {
+		if (diskTroubles.has(reason)) disk.found();
+		events.onTrouble(databaseId === controlDatabaseId ? 'control' : `account ${databaseId}`, reason);
+	};
 	const start = (onCommit: WriterEvents['onCommit']) =>
 		Writer.start({
 			folderPath: folder.path,
@@ -40,8 +51,7 @@ export async function startServingWriter(
 			queueCharacters,
 			openAccounts,
 			onCommit,
-			onTrouble: (databaseId, reason) =>
-				events.onTrouble(databaseId === controlDatabaseId ? 'control' : `account ${databaseId}`, reason),
+			onTrouble,
 			onDeath: events.onDeath,
 		});
 	// Two threads, so that a lease of quota does not wait for uploads to be committed, nor they for it.
@@ -71,7 +81,10 @@ export async function startServingWriter(
 		},
 		leaseQuota: (keyId, month, plan) => control.leaseQuota(keyId, month, plan),
 		recordUsage: (reports) => control.recordUsage(reports),
-		probe: () => control.probe(),
+		async probe() {
+			await disk.check();
+			await control.probe();
+		},
 		get queueDepth() {
 			return writer.depth;
 		},
@@ -80,6 +93,18 @@ export async function startServingWriter(
 			lock.release();
 		},
 	};
+}
+
+/** @throws where the folder's disk has no room */
+async function takeRoom(folder: DataFolder): Promise<void> {
+	const file = await open(folder.roomPath, 'w', 0o600);
+	try {
+		await file.writeFile(Buffer.alloc(roomBytes, 1));
+		await file.sync();
+	} finally {
+		await file.close();
+		await rm(folder.roomPath, { force: true });
+	}
 }
 
 function packEvents(upload: Upload): string {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { SchemaTooNewError } from '../../../src/store/migrations.ts';
+import { migrationFiles, SchemaTooNewError } from '../../../src/store/migrations.ts';
+import { DataFolder } from '../../../src/store/sqlite/data-folder.ts';
 import { latestSchema, migrate, schemaVersion } from '../../../src/store/sqlite/migrate.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { TestProcess } from '../../process.ts';
@@ -81,4 +82,20 @@ test('a migration that fails half-way leaves the database as it was', (t) => {
 	assert.deepEqual(schemaOf(database), before);
 	database.exec('DROP TABLE odd');
 	assert.equal(migrate(database, 'client'), latestSchema('client'));
+});
+
+test('accounts from before goals and segments get those that a new account begins with', async (t) => {
+	const folder = new DataFolder(temporaryFolder(t));
+	folder.create();
+	const control = openFor(t, folder.controlPath);
+	const [first] = migrationFiles('sqlite', 'control');
+	control.exec(readFileSync(first as string, 'utf8'));
+	control.exec(
+		"PRAGMA user_version = 1; INSERT INTO client VALUES (1, 'x', 0); INSERT INTO account VALUES (1, 'c-a-x', 1, '[]', 0, NULL)",
+	);
+	const store = new SqliteStore(folder.path);
+	t.after(() => store.close());
+	const added = await store.control.createAccount({ aid: 'c-a-y', client: 'x', origins: [] }, async () => {});
+	assert.deepEqual(await store.control.goals(1), await store.control.goals(added.id));
+	assert.deepEqual(await store.control.segments(1), await store.control.segments(added.id));
 });

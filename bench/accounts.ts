@@ -1,0 +1,93 @@
+import { cpuDuring } from './cpu.ts';
+import { type CurvePoint, curveRows } from './curve.ts';
+import type { Bench, Line, LineResult } from './line.ts';
+import { PostgresPlace } from './postgres-place.ts';
+import { manyRows } from './rows.ts';
+import { type Caskade, pidsOf, type RunningCaskade } from './servers.ts';
+import { StoredCount } from './stored-count.ts';
+import { type Row, whole } from './table.ts';
+import { type Load, wrk } from './wrk.ts';
+
+/** What a request costs as accounts grow in number: as many requests as it takes, spread over them at random. */
+export const accounts: Line = {
+	name: 'accounts',
+	measure: (bench) => measure(bench, 'SQLite', bench.caskade),
+};
+
+/** The same on PostgreSQL, and how long `caskade migrate` takes to make the accounts' schemas. */
+export const pgAccounts: Line = {
+	name: 'pg-accounts',
+	measure: async (bench) => measure(bench, 'PostgreSQL', (await bench.onPostgres()).caskade),
+};
+
+async function measure({ options, progress }: Bench, engine: string, caskade: Caskade): Promise<LineResult> {
+	const migrations: Row[] = [];
+	const points: Point[] = [];
+	for (const count of options.accountCounts) {
+		const place = await caskade.newPlace();
+		await place.addAccounts(count);
+		if (place instanceof PostgresPlace && count > 1) migrations.push(...(await migrationRows(place, count)));
+		const server = await caskade.serve(place);
+		const load: Load = { rows: manyRows, key: caskade.key, tids: 'rising', accounts: count };
+		const name = `${engine}, ${whole(count)} accounts`;
+		const store = await StoredCount.begin(server, { name, load, status: 201 });
+		points.push({ name, server, load, store, perSecond: [], costsUs: [] });
+	}
+	for (let run = 0; run <= options.runs; run++) {
+		const seconds = run === 0 ? options.warmUpSeconds : options.seconds;
+		for (const { name, server, load, store, perSecond, costsUs } of points) {
+			const { result: stored, usedUs } = await cpuDuring(pidsOf(server), () =>
+				store.during(() => wrk(server.url, load, seconds)),
+			);
+			const rate = stored.result.requests / stored.result.seconds;
+			const costUs = usedUs.reduce((sum, us) => sum + us, 0) / stored.uploads;
+			progress(
+				`${name}, ${run === 0 ? 'warm-up' : `run ${run} of ${options.runs}`}: ${whole(rate)} requests/s, ${whole(costUs)} µs of CPU each`,
+			);
+			if (run === 0) continue;
+			perSecond.push(rate);
+			costsUs.push(costUs);
+		}
+	}
+	await Promise.all(points.map(({ server }) => server.stop()));
+	const curve = (what: string, of: (point: Point) => readonly number[]): CurvePoint[] =>
+		points.map((point) => ({ measure: `${point.name}: ${what}`, values: of(point) }));
+	return {
+		rows: [
+			...curveRows(
+				curve('requests/s', ({ perSecond }) => perSecond),
+				'itself with 1',
+			),
+			...curveRows(
+				curve('CPU of a request', ({ costsUs }) => costsUs),
+				'itself with 1',
+				' µs',
+			),
+			...migrations,
+		],
+		notes: [],
+	};
+}
+
+interface Point {
+	readonly name: string;
+	readonly server: RunningCaskade;
+	readonly load: Load;
+	readonly store: StoredCount;
+	readonly perSecond: number[];
+	readonly costsUs: number[];
+}
+
+async function migrationRows(place: PostgresPlace, count: number): Promise<Row[]> {
+	const row = (what: string, seconds: number): Row => ({
+		measure: `caskade migrate, ${whole(count)} accounts: ${what}`,
+		caskade: `${seconds.toFixed(1)} s`,
+		ceiling: '',
+		of: `${((seconds * 1000) / count).toFixed(2)} ms an account`,
+		ratio: '',
+		aim: '',
+		result: '',
+	});
+	const making = await place.migrateSeconds();
+	return [row('makes all schemas', making), row('finds nothing to do', await place.migrateSeconds())];
+}

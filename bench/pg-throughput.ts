@@ -1,0 +1,135 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { hashApiKey } from '../src/access/api-key.ts';
+import { cpuDuring } from './cpu.ts';
+import type { Bench, Line, LineResult } from './line.ts';
+import type { LineName } from './options.ts';
+import { pgbench } from './pgbench.ts';
+import { PostgresPlace } from './postgres-place.ts';
+import type { PostgresServer } from './postgres-server.ts';
+import { aidOf, manyRows, type Tids } from './rows.ts';
+import { serveBare, serveBaseline, upload } from './servers.ts';
+import { checkAnswers, type Expected, StoredCount } from './stored-count.ts';
+import { compareRates, median, whole } from './table.ts';
+import { type WrkResult, wrk } from './wrk.ts';
+
+/** Large uploads on PostgreSQL, against what it, `node:http` and a service written by hand do in the same minutes. */
+function pgThroughput(name: LineName, tids: Tids): Line {
+	return { name, measure: (bench) => measure(bench, name, tids) };
+}
+
+export const pgThroughputLines: readonly Line[] = [
+	pgThroughput('pg-thirty', 'rising'),
+	pgThroughput('pg-random', 'random'),
+];
+
+async function measure(bench: Bench, name: LineName, tids: Tids): Promise<LineResult> {
+	const { options, progress } = bench;
+	const { server: postgres, caskade } = await bench.onPostgres();
+	const expected: Expected = { name, load: { rows: manyRows, key: caskade.key, tids }, status: 201 };
+	const service = await caskade.serve();
+	const bare = await serveBare({ ...(await upload(service.url, caskade.key, manyRows)), parse: true });
+	const baseline = await startBaseline(postgres, name.replace('-', '_'), caskade.key);
+	const raw = await caskade.newPlace();
+	const store = await StoredCount.begin(service, expected);
+	const rates: Record<'bare' | 'caskade' | 'baseline' | 'raw', number[]> = {
+		bare: [],
+		caskade: [],
+		baseline: [],
+		raw: [],
+	};
+	const costs: number[][] = [];
+	let baselineAnswers = 0;
+	let rawTransactions = 0;
+	for (let run = 0; run <= options.runs; run++) {
+		const seconds = run === 0 ? options.warmUpSeconds : options.seconds;
+		const load = (url: string) => wrk(url, expected.load, seconds);
+		const bareResult = await load(bare.url);
+		const { result: stored, usedUs } = await cpuDuring([service.pid, postgres.pid], () =>
+			store.during(() => load(service.url)),
+		);
+		const rawResult = await pgbench({
+			address: raw.address,
+			rows: manyRows,
+			tids,
+			seconds,
+			folder: caskade.folder,
+		});
+		const baselineResult = await load(baseline.url);
+		checkAnswers(baselineResult, expected);
+		baselineAnswers += baselineResult.requests;
+		rawTransactions += rawResult.transactions;
+		if (run === 0) continue;
+		const perSecond = ({ requests, seconds }: WrkResult) => requests / seconds;
+		rates.bare.push(perSecond(bareResult));
+		rates.caskade.push(perSecond(stored.result));
+		rates.baseline.push(perSecond(baselineResult));
+		rates.raw.push(rawResult.perSecond);
+		costs.push(usedUs.map((us) => us / stored.uploads));
+		progress(
+			`${name}, run ${run} of ${options.runs}: ${whole(perSecond(stored.result))} requests/s, bare http ${whole(perSecond(bareResult))}, pgbench ${whole(rawResult.perSecond)}, baseline ${whole(perSecond(baselineResult))}`,
+		);
+	}
+	const medianOf = (process: number) => whole(median(costs.map((us) => us[process] ?? Number.NaN)));
+	const notes = [
+		await store.check(),
+		`${name}: CPU of a request: ${medianOf(0)} µs in the service, ${medianOf(1)} µs in PostgreSQL.`,
+	];
+	const rawEvents = await raw.countEvents();
+	// What is under way when pgbench stops is finished, and not counted by all of its versions.
+	if (rawEvents < rawTransactions * manyRows)
+		throw new Error(`${name}: pgbench did ${rawTransactions} transactions; ${rawEvents} events are stored.`);
+	const baselineEvents = await baseline.countEvents();
+	await Promise.all([service.stop(), bare.stop(), baseline.stop(), raw.remove()]);
+	if (baselineEvents < baselineAnswers * manyRows)
+		throw new Error(
+			`${name}: the baseline answered ${baselineAnswers}; ${baselineEvents} events are stored.`,
+		);
+	const title = `PostgreSQL: ${manyRows} new events a request${tids === 'random' ? ', random tids' : ''}`;
+	const events = (requests: readonly number[]) => requests.map((value) => value * manyRows);
+	return {
+		rows: [
+			compareRates({
+				measure: `${title}: events/s`,
+				caskade: events(rates.caskade),
+				ceiling: events(rates.raw),
+				of: 'pgbench, same INSERT',
+				aim: 0.5,
+			}),
+			compareRates({
+				measure: `${title}: requests/s`,
+				caskade: rates.caskade,
+				ceiling: rates.bare,
+				of: 'bare http that parses',
+			}),
+			compareRates({
+				measure: `${title}: requests/s`,
+				caskade: rates.caskade,
+				ceiling: rates.baseline,
+				of: 'baseline: Express and pg',
+				aim: 4,
+			}),
+		],
+		notes,
+	};
+}
+
+/** On a database of its own with the same account and key, which goes away when it stops. */
+async function startBaseline(postgres: PostgresServer, name: string, key: string) {
+	const place = await PostgresPlace.create(postgres, `baseline_${name}`);
+	await place.query([
+		readFileSync(join(import.meta.dirname, 'baseline/schema.sql'), 'utf8'),
+		`INSERT INTO api_key VALUES ('${hashApiKey(key)}', 1)`,
+		`INSERT INTO account (aid, client_id) VALUES ('${aidOf(1)}', 1)`,
+	]);
+	const server = await serveBaseline(place.address);
+	return {
+		url: server.url,
+		countEvents: () =>
+			place.query('SELECT count(*) FROM subscription_event').then(([row]) => Number(row?.count)),
+		async stop() {
+			await server.stop();
+			await place.remove();
+		},
+	};
+}

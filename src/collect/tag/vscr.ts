@@ -1,0 +1,47 @@
+/** What a page calls before the tag is there, and what the tag puts in its place. */
+export interface Vscr {
+	(...command: unknown[]): void;
+	/** Commands from before the tag was there. */
+	q?: ArrayLike<unknown>[];
+	scores?(): Promise<Score[]>;
+	segments?(): Promise<Segment[]>;
+}
+
+export interface Score {
+	readonly goal: string;
+	readonly score: number;
+	readonly percentile: number;
+	readonly band: 'low' | 'medium' | 'high';
+	readonly model: string;
+}
+
+export interface Segment {
+	readonly id: string;
+	readonly name: string;
+}
+
+export interface HitEvent {
+	readonly name: string;
+	readonly tid?: string | undefined;
+	readonly rvn?: number | undefined;
+	readonly currency?: string | undefined;
+}
+
+export interface HitAnswer {
+	readonly vid: string;
+	readonly sid: string;
+	readonly cask: string;
+}
+
+declare global {
+	interface Window {
+		vscr?: Vscr;
+		doNotTrack?: string;
+	}
+	interface Document {
+		readonly prerendering?: boolean;
+	}
+	interface Navigator {
+		readonly globalPrivacyControl?: boolean;
+	}
+}

@@ -1,0 +1,46 @@
+import type { ClientReader } from '../store/client.ts';
+import type { Profile } from '../visitors/profile.ts';
+import type { GoalScore } from '../visitors/visitor-scorer.ts';
+import type { Rule } from './rule.ts';
+import { ruleFacts } from './rule-facts.ts';
+
+/** Gives a visitor's scores. */
+export type ScoresOf = (profile: Profile) => readonly GoalScore[] | Promise<readonly GoalScore[]>;
+
+export interface MatchCount {
+	readonly visitors: number;
+	readonly matching: number;
+}
+
+/** A profile is some kilobytes: this bounds what is in memory at a time. */
+const pageVisitors = 500;
+
+/**
+ * Counts the visitors that a rule matches as of `nowMs`, a page at a time.
+ *
+ * @param scoresOf asked only where the rule reads scores
+ */
+export async function countMatches(
+	reader: ClientReader,
+	rule: Rule,
+	scoresOf: ScoresOf,
+	nowMs: number,
+	onProgress: (done: number, total: number) => void,
+): Promise<MatchCount> {
+	const total = await reader.countVisitors();
+	let afterId = 0;
+	let visitors = 0;
+	let matching = 0;
+	for (;;) {
+		const page = await reader.visitorProfiles(afterId, pageVisitors);
+		for (const { id, profile } of page) {
+			afterId = id;
+			visitors++;
+			const scores = rule.readsScores ? await scoresOf(profile) : [];
+			if (rule.matches(ruleFacts(profile, scores, nowMs))) matching++;
+		}
+		// Visitors may come while this counts.
+		if (page.length > 0) onProgress(visitors, Math.max(total, visitors));
+		if (page.length < pageVisitors) return { visitors, matching };
+	}
+}

@@ -1,0 +1,253 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { isSubject, issueCask } from '../../src/access/cask.ts';
+import { CaskVerifier } from '../../src/access/cask-verifier.ts';
+import { newSigningKey, type SigningKey } from '../../src/access/signing-key.ts';
+
+const dayMs = 86_400_000;
+const nowMs = Date.UTC(2026, 10, 21, 12);
+const vid = '0123456789abcdef0123456789abcdef';
+const key: SigningKey = {
+	kid: 's_000000000001',
+	secret: Buffer.alloc(32, 7).toString('base64url'),
+	createdAtMs: nowMs - dayMs,
+	retiresAtMs: null,
+};
+const subject = { aid: 'c-a-acme-uk', scope: 'vid', subject: vid } as const;
+
+const part = (text: string) => Buffer.from(text).toString('base64url');
+
+/** A token by RFC 7515, made without the library that the service uses. */
+function token(header: string, payload: string, secret = Buffer.alloc(32, 7)): string {
+	const input = `${part(header)}.${part(payload)}`;
+	return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`;
+}
+
+const header = `{"alg":"HS256","typ":"JWT","kid":"${key.kid}"}`;
+const payload = (fields: Record<string, unknown> = {}) => {
+	const seconds = nowMs / 1000;
+	return JSON.stringify({
+		...{ aid: subject.aid, sub: vid, scope: 'vid', iat: seconds, exp: seconds + 86_400 },
+		...fields,
+	});
+};
+
+function verify(cask: string, atMs = nowMs, keys: readonly SigningKey[] = [key]) {
+	return new CaskVerifier().verify(cask, keys, atMs);
+}
+
+function assertDenied(
+	cask: string,
+	trouble: string,
+	atMs = nowMs,
+	keys: readonly SigningKey[] = [key],
+): void {
+	assert.throws(() => verify(cask, atMs, keys), { name: 'CaskError', trouble });
+}
+
+test('a cask is a JWT, to the byte', () => {
+	const { cask, expiresAtMs } = issueCask([key], subject, nowMs);
+	assert.equal(
+		cask,
+		'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6InNfMDAwMDAwMDAwMDAxIn0.eyJhaWQiOiJjLWEtYWNtZS11ayIsInN1YiI6IjAxMjM0NTY3ODlhYmNkZWYwMTIzNDU2Nzg5YWJjZGVmIiwic2NvcGUiOiJ2aWQiLCJpYXQiOjE3OTUyNjI0MDAsImV4cCI6MTc5NTM0ODgwMH0.iwY5Of0ctQMqBpkmf8UJM149eawq2IbMPye-IsYVxEY',
+	);
+	assert.equal(cask, token(header, payload()));
+	assert.equal(expiresAtMs, nowMs + dayMs);
+	assert.deepEqual(verify(cask), { ...subject, issuedAtMs: nowMs, expiresAtMs });
+});
+
+test('a cask opens for 24 hours and no moment more, from its own second on', () => {
+	const { cask, expiresAtMs } = issueCask([key], subject, nowMs + 999);
+	assert.equal(expiresAtMs, nowMs + dayMs);
+	assert.equal(verify(cask, expiresAtMs - 1).subject, vid);
+	assertDenied(cask, 'expired', expiresAtMs);
+	assertDenied(cask, 'expired', expiresAtMs + 1000);
+});
+
+test('a shorter life can be asked for, a longer one cannot', () => {
+	assert.equal(issueCask([key], subject, nowMs, 90_000).expiresAtMs, nowMs + 90_000);
+	assert.equal(issueCask([key], subject, nowMs, 2 * dayMs).expiresAtMs, nowMs + dayMs);
+});
+
+test('whatever exp says, 24 hours after iat it is over', () => {
+	const forever = token(header, payload({ exp: nowMs / 1000 + 10 * 86_400 }));
+	assert.equal(verify(forever).expiresAtMs, nowMs + dayMs);
+	assert.equal(verify(forever, nowMs + dayMs - 1).subject, vid);
+	assertDenied(forever, 'expired', nowMs + dayMs);
+	assertDenied(token(header, payload({ exp: 0 }).replace('"exp":0', '"exp":1e999')), 'claims');
+});
+
+test('clocks may differ by 60 s: one from further ahead is not valid yet', () => {
+	const ahead = (seconds: number) =>
+		token(header, payload({ iat: nowMs / 1000 + seconds, exp: nowMs / 1000 + 7200 }));
+	assert.equal(verify(ahead(60)).subject, vid);
+	assertDenied(ahead(61), 'early');
+});
+
+test('what is no token is malformed', () => {
+	const { cask } = issueCask([key], subject, nowMs);
+	const [head = '', claims = '', signature = ''] = cask.split('.');
+	for (const wrong of [
+		'',
+		'cask',
+		'..',
+		'a.b.c',
+		`${head}.${claims}`,
+		`${head}.${claims}.`,
+		`${cask}.${signature}`,
+		`${cask}=`,
+		` ${cask}`,
+		`${cask}\n`,
+		`${head}.${claims}.${signature.slice(1)}`,
+		`${head} .${claims}.${signature}`,
+		`${part('[]')}.${claims}.${signature}`,
+		`${part('not json')}.${claims}.${signature}`,
+		'é'.repeat(100),
+	])
+		assertDenied(wrong, 'malformed');
+});
+
+test('10 KB are refused before any work', () => {
+	const long = token(header, payload({ aid: 'x'.repeat(10_000) }));
+	assertDenied(long, 'malformed');
+	assertDenied('x'.repeat(10_000_000), 'malformed');
+});
+
+test('only HS256 is taken: neither none nor another algorithm, whatever the header says', () => {
+	const { cask } = issueCask([key], subject, nowMs);
+	const [, claims = '', signature = ''] = cask.split('.');
+	const secret = Buffer.alloc(32, 7);
+	for (const alg of ['none', 'None', 'HS384', 'HS512', 'RS256', 'ES256', 'hs256', '', null]) {
+		const other = JSON.stringify({ alg, typ: 'JWT', kid: key.kid });
+		assertDenied(`${part(other)}.${claims}.`, 'malformed');
+		assertDenied(`${part(other)}.${claims}.${signature}`, 'forged');
+		assertDenied(token(other, payload(), secret), 'forged');
+	}
+	const input = `${part(JSON.stringify({ alg: 'HS512', typ: 'JWT', kid: key.kid }))}.${claims}`;
+	assertDenied(`${input}.${createHmac('sha512', secret).update(input).digest('base64url')}`, 'malformed');
+});
+
+test('another key does not open, whether its kid is known or not', () => {
+	assertDenied(token(header, payload(), Buffer.alloc(32, 8)), 'forged');
+	const ofAnotherStage = issueCask([newSigningKey(nowMs - dayMs)], subject, nowMs).cask;
+	assertDenied(ofAnotherStage, 'unknown_key');
+	for (const kid of ['', 's_000000000002', '__proto__', 'constructor', 1, null, [key.kid], undefined])
+		assertDenied(token(JSON.stringify({ alg: 'HS256', kid }), payload()), 'unknown_key');
+	assertDenied(issueCask([key], subject, nowMs).cask, 'unknown_key', nowMs, []);
+});
+
+test('claims that are signed, and still make no sense, open nothing', () => {
+	for (const fields of [
+		{ scope: 'cid' },
+		{ scope: undefined },
+		{ scope: 'VID' },
+		{ scope: ['vid'] },
+		{ sub: undefined },
+		{ sub: vid.toUpperCase() },
+		{ sub: vid.slice(1) },
+		{ sub: `${vid}\n` },
+		{ sub: 1 },
+		{ aid: undefined },
+		{ aid: 7 },
+		{ iat: undefined },
+		{ iat: '1' },
+		{ iat: 1.5 },
+		{ exp: undefined },
+		{ exp: null },
+	])
+		assertDenied(token(header, payload(fields)), 'claims');
+	for (const text of ['"text"', '[]', 'null', 'not json']) assertDenied(token(header, text), 'malformed');
+});
+
+test('a rotated key goes on to verify until it retires, also what is remembered', () => {
+	const verifier = new CaskVerifier();
+	const retiring = { ...key, retiresAtMs: nowMs + 5000 };
+	const { cask } = issueCask([key], subject, nowMs);
+	const keys = [newSigningKey(nowMs), retiring];
+	assert.equal(verifier.verify(cask, keys, nowMs).subject, vid);
+	assert.equal(verifier.verify(cask, keys, nowMs + 4999).subject, vid);
+	assert.throws(() => verifier.verify(cask, keys, nowMs + 5000), { trouble: 'unknown_key' });
+});
+
+test('a new key signs when every server knows it; a first one at once', () => {
+	const kidAt = (keys: readonly SigningKey[], atMs: number) =>
+		JSON.parse(Buffer.from(issueCask(keys, subject, atMs).cask.split('.')[0] ?? '', 'base64url').toString())
+			.kid;
+	const fresh = newSigningKey(nowMs);
+	assert.equal(kidAt([fresh], nowMs), fresh.kid);
+	assert.equal(kidAt([fresh, key], nowMs + 1999), key.kid);
+	assert.equal(kidAt([fresh, key], nowMs + 2000), fresh.kid);
+	assert.throws(() => issueCask([], subject, nowMs), /no signing key/);
+});
+
+test('what is remembered expires all the same, and is forgotten with its key', () => {
+	const verifier = new CaskVerifier();
+	const { cask, expiresAtMs } = issueCask([key], subject, nowMs);
+	for (const atMs of [nowMs, nowMs, expiresAtMs - 1])
+		assert.deepEqual(verifier.verify(cask, [key], atMs), { ...subject, issuedAtMs: nowMs, expiresAtMs });
+	assert.throws(() => verifier.verify(cask, [key], expiresAtMs), { trouble: 'expired' });
+	assert.equal(verifier.verify(cask, [{ ...key }], nowMs).subject, vid);
+	const other = { ...key, secret: Buffer.alloc(32, 9).toString('base64url') };
+	assert.throws(() => verifier.verify(cask, [other], nowMs), { trouble: 'forged' });
+	assert.throws(() => verifier.verify(cask, [], nowMs), { trouble: 'unknown_key' });
+});
+
+test('of more casks than are remembered every one is still verified', () => {
+	const verifier = new CaskVerifier();
+	const casks = Array.from({ length: 10_050 }, (_, index) => {
+		const sid = index.toString(16).padStart(32, '0');
+		return { sid, ...issueCask([key], { aid: 'a', scope: 'sid', subject: sid }, nowMs) };
+	});
+	for (const { sid, cask } of [...casks, ...casks.slice(0, 100)])
+		assert.equal(verifier.verify(cask, [key], nowMs).subject, sid);
+});
+
+const subjects = fc.record({
+	aid: fc.string({ minLength: 1, maxLength: 64 }),
+	scope: fc.constantFrom('vid' as const, 'sid' as const),
+	subject: fc.stringMatching(/^[0-9a-f]{32}$/),
+});
+
+test('property: what is issued is verified as it was issued, within its time', () => {
+	const verifier = new CaskVerifier();
+	fc.assert(
+		fc.property(subjects, fc.integer({ min: 0, max: dayMs }), fc.nat(dayMs), (of, lifetimeMs, passedMs) => {
+			const { cask, expiresAtMs } = issueCask([key], of, nowMs, lifetimeMs);
+			const open = () => verifier.verify(cask, [key], nowMs + passedMs);
+			if (nowMs + passedMs < expiresAtMs) assert.deepEqual(open(), { ...of, issuedAtMs: nowMs, expiresAtMs });
+			else assert.throws(open, { trouble: 'expired' });
+		}),
+	);
+});
+
+test('property: a cask with one character changed opens nothing, remembered or not', () => {
+	const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=';
+	const verifier = new CaskVerifier();
+	const { cask } = issueCask([key], subject, nowMs);
+	verifier.verify(cask, [key], nowMs);
+	fc.assert(
+		fc.property(fc.nat(cask.length - 1), fc.constantFrom(...alphabet), (at, character) => {
+			fc.pre(cask[at] !== character);
+			const changed = cask.slice(0, at) + character + cask.slice(at + 1);
+			assert.throws(() => verifier.verify(changed, [key], nowMs), { name: 'CaskError' });
+		}),
+		{ numRuns: 2000 },
+	);
+});
+
+test('property: no text makes the verifier fail in another way than it says', () => {
+	fc.assert(
+		fc.property(fc.oneof(fc.string(), fc.array(fc.base64String(), { maxLength: 4 })), (given) => {
+			const text = typeof given === 'string' ? given : given.map((each) => part(each)).join('.');
+			assert.throws(() => verify(text), { name: 'CaskError' });
+		}),
+	);
+});
+
+test('a subject is 32 lower-case hex digits', () => {
+	assert.ok(isSubject(vid));
+	for (const other of ['', 'x'.repeat(32), `${vid}0`, vid.toUpperCase(), `${vid}\n`, 1, null, [vid]])
+		assert.equal(isSubject(other), false);
+});

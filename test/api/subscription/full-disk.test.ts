@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { startServer } from '../../../src/server.ts';
+import { openStore } from '../../../src/store/open.ts';
+import { noSmallDisk, SmallDisk } from '../../small-disk.ts';
+import { storedEvents } from '../../store/engines.ts';
+import { becomes, uploadTids } from '../../store/postgres/service.ts';
+import { freshPostgresDatabase } from '../../store/postgres-server.ts';
+import { addClient, collectLog } from '../../support.ts';
+
+const storeFailed =
+	'{"message":"Internal server error.","validationErrors":"the store failed; nothing is stored, retrying is safe"}';
+
+/** Databases on a small disk. */
+interface Place extends AsyncDisposable {
+	readonly address: string;
+	/** Sees to it that what the probe writes will find room although the disk is full. */
+	leaveRoomForProbe(): void;
+}
+
+const places: Readonly<Record<string, (disk: SmallDisk) => Promise<Place>>> = {
+	async 'a data folder'(disk) {
+		const folder = join(disk.path, 'data');
+		return {
+			address: `sqlite:${folder}`,
+			leaveRoomForProbe() {
+				// The write-ahead log begins anew, and the file keeps its length.
+				const control = new DatabaseSync(join(folder, 'control.sqlite'), { timeout: 5000 });
+				control.exec('PRAGMA wal_checkpoint(RESTART)');
+				control.close();
+			},
+			async [Symbol.asyncDispose]() {},
+		};
+	},
+	async PostgreSQL(disk) {
+		const address = await freshPostgresDatabase();
+		const database = new URL(address).pathname.slice(1);
+		const admin = new URL(address);
+		admin.pathname = '/postgres';
+		const session = new pg.Client({ connectionString: admin.href });
+		await session.connect();
+		// The server runs as this user where the tests run as root.
+		execFileSync('chown', ['postgres', disk.path]);
+		await session.query(`CREATE TABLESPACE small LOCATION '${disk.path}'`);
+		await session.query(`ALTER DATABASE ${database} SET TABLESPACE small`);
+		return {
+			address,
+			// The one row that it changes has a page already.
+			leaveRoomForProbe() {},
+			async [Symbol.asyncDispose]() {
+				await session.query(`DROP DATABASE ${database} WITH (FORCE)`);
+				await session.query('DROP TABLESPACE small');
+				await session.end();
+			},
+		};
+	},
+};
+
+const skip =
+	noSmallDisk() || (process.env.TEST_DATABASE_URL ? 'a server of its own is needed: it gets a disk' : false);
+
+for (const [name, findPlace] of Object.entries(places))
+	test(`${name} on a full disk: 500 and nothing stored, not ready; all is well within a second of there being room`, {
+		skip,
+	}, async () => {
+		await using atEnd = new AsyncDisposableStack();
+		const disk = atEnd.use(new SmallDisk());
+		const place = atEnd.use(await findPlace(disk));
+		const store = await openStore(place.address);
+		atEnd.defer(() => store.close());
+		const client = await addClient(store);
+		const { id } = await store.control.account(client.aid);
+		const logged: string[] = [];
+		const server = await startServer(
+			await openStore(place.address),
+			{ host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1' },
+			collectLog(logged),
+			(error) => {
+				throw error;
+			},
+		);
+		atEnd.defer(() => server.stop());
+
+		const acknowledged: string[] = [];
+		let uploads = 0;
+		const upload = async () => {
+			const number = uploads++;
+			const tids = Array.from({ length: 30 }, (_, n) => `${number}-${n}-`.padEnd(200, 'x'));
+			const answer = await uploadTids(server.url, client, tids);
+			if (answer.status === 201) acknowledged.push(...tids);
+			else assert.deepEqual([answer.status, answer.body], [500, storeFailed]);
+			return answer.status;
+		};
+		const stored = async () => (await storedEvents(store, id)).map(({ tid }) => tid);
+		const isReady = async () => (await fetch(`${server.url}/readyz`)).status === 200;
+
+		assert.equal(await upload(), 201);
+		assert.equal(await isReady(), true);
+		place.leaveRoomForProbe();
+		disk.fill();
+		await becomes('an upload fails', 2000, async () => (await upload()) === 500);
+		await becomes('not ready', 2000, async () => !(await isReady()));
+		assert.deepEqual(await Promise.all(Array.from({ length: 8 }, upload)), Array(8).fill(500));
+		// An answer of /readyz holds for a second; then it looks again.
+		await delay(1100);
+		assert.equal(await isReady(), false);
+		assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
+		assert.deepEqual(await stored(), acknowledged);
+
+		disk.free();
+		await becomes('an upload is stored', 1000, async () => (await upload()) === 201);
+		await becomes('ready', 2000, isReady);
+		assert.equal(await upload(), 201);
+		assert.deepEqual(await stored(), acknowledged);
+		assert.match(logged.join('\n'), /"msg":"store trouble"/);
+	});

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { defaultSegments } from '../../src/segments/segment.ts';
+import { type Profile, profileOf } from '../../src/visitors/profile.ts';
+import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
+import { storeVisitors } from '../segments/stored-visitors.ts';
+import { temporaryFolder } from '../support.ts';
+import { dayMs, hit } from '../visitors/log.ts';
+
+const aid = 'c-a-acme-uk';
+
+/** A data folder with the account, and a visitor for each profile. */
+async function accountWith(t: TestContext, profiles: readonly (Profile | null)[]): Promise<string[]> {
+	const folder = temporaryFolder(t);
+	const at = ['--database', `sqlite:${folder}`];
+	await caskadeJson(['account', 'create', aid, '--client', 'acme', ...at]);
+	storeVisitors(folder, profiles);
+	return at;
+}
+
+function byId(a: { id: string }, b: { id: string }): number {
+	return a.id < b.id ? -1 : 1;
+}
+
+test('segment create, list, delete', async (t) => {
+	const at = await accountWith(t, []);
+	const buyers = { id: 'buyers', name: 'Buyers, of late', rule: 'visitor.daysSinceSubscription < 30' };
+	const flags = ['--name', buyers.name, '--rule', buyers.rule];
+	assert.deepEqual(await caskadeJson(['segment', 'create', aid, 'buyers', ...flags, ...at]), buyers);
+	const listed = (await caskadeJson(['segment', 'list', aid, ...at])) as { id: string }[];
+	assert.deepEqual(listed.toSorted(byId), [...defaultSegments, buyers].toSorted(byId));
+	assertRefused(
+		await caskade(['segment', 'create', aid, 'buyers', ...flags, ...at]),
+		/has a segment buyers already/,
+	);
+	assert.deepEqual(await caskadeJson(['segment', 'delete', aid, 'buyers', ...at]), { deleted: 'buyers' });
+	assertRefused(await caskade(['segment', 'delete', aid, 'buyers', ...at]), /has no segment buyers/);
+});
+
+test('segment create refuses a rule with its place, and stores nothing', async (t) => {
+	const at = await accountWith(t, []);
+	const create = (rule: string) =>
+		caskade(['segment', 'create', aid, 'mine', '--name', 'Mine', '--rule', rule, ...at]);
+	const misspelt = await create('visitor.visits > 1 && visitor.devise == "mobile"');
+	assert.equal(misspelt.code, 1);
+	assert.equal(
+		misspelt.stderr,
+		[
+			'caskade: There is no fact of this name: devise (line 1, column 31)',
+			'  visitor.visits > 1 && visitor.devise == "mobile"',
+			`  ${' '.repeat(30)}^`,
+			'',
+		].join('\n'),
+	);
+	const noGoal = await create('scores.renewal > 0.5');
+	assert.match(noGoal.stderr, /no goal 'renewal'; its goals are return, subscription/);
+	assert.equal((await caskade(['segment', 'list', aid, ...at])).stdout.includes('mine'), false);
+});
+
+test('an id, a name and an account must be what they should be', async (t) => {
+	const at = await accountWith(t, []);
+	const create = (id: string, name: string, account = aid) =>
+		caskade(['segment', 'create', account, id, '--name', name, '--rule', 'true', ...at]);
+	assertMisused(await create('not an id', 'Name'), /letters, digits, dots/);
+	assertMisused(await create('id', ' '), /1 to 100 characters/);
+	assertMisused(await create('id', 'a\tb'), /none of them a control character/);
+	assertRefused(await create('id', 'Name', 'c-a-nobody'), /c-a-nobody/);
+});
+
+test('segment test counts whom a rule would match, or a segment matches', async (t) => {
+	const nowMs = Date.now();
+	const once = profileOf([hit(nowMs - dayMs)]);
+	const twice = profileOf([hit(nowMs - 2 * dayMs), hit(nowMs - dayMs, { sid: 'b'.repeat(32) })]);
+	const at = await accountWith(t, [once, twice, once]);
+	const rule = 'visitor.visits == 1 && "pricing" in visitor.pages7d';
+	assert.deepEqual(await caskadeJson(['segment', 'test', aid, '--rule', rule, ...at]), {
+		rule,
+		visitors: 3,
+		matching: 2,
+		share: 2 / 3,
+	});
+	const { stdout, stderr } = await caskade(['segment', 'test', aid, 'returning', ...at]);
+	assert.equal(stdout, '1 of 3 visitors match (33.3 %): visitor.visits >= 2\n');
+	assert.match(stderr, /testing c-a-acme-uk: 3 of 3 visitors/);
+	const byScore = [
+		'segment',
+		'test',
+		aid,
+		'--rule',
+		'bands["return"] != "low" && scores["return"] > 0.0',
+		...at,
+	];
+	assert.match((await caskade(byScore)).stdout, /^3 of 3 visitors match/);
+	assertRefused(await caskade(['segment', 'test', aid, ...at]), /Give either an ID or --rule/);
+	assertRefused(await caskade(['segment', 'test', aid, 'nothing', ...at]), /has no segment nothing/);
+});

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import { buildTag, sha256 } from '../../src/collect/build-tag.ts';
+import { currentTag, publishedTags } from '../../src/collect/tag-versions.ts';
+
+const folder = new URL('../../src/collect/tag/', import.meta.url);
+
+test('the committed file is what the source gives; npm run build:tag makes it', async () => {
+	assert.equal(readFileSync(new URL(currentTag, folder), 'utf8'), await buildTag());
+});
+
+test('a published version is as it was published', () => {
+	const files = readdirSync(folder).filter((name) => /^tag\.v\d+\.js$/.test(name));
+	assert.ok(files.includes(currentTag));
+	for (const file of Object.keys(publishedTags)) assert.ok(files.includes(file), `${file} is gone`);
+	for (const file of files)
+		assert.equal(
+			sha256(readFileSync(new URL(file, folder))),
+			publishedTags[file],
+			`${file} is not as src/collect/tag-versions.ts records it; pages that hold on to it must not get another`,
+		);
+});
+
+test('under 3 kB gzipped', () => {
+	const bytes = gzipSync(readFileSync(new URL(currentTag, folder)), { level: 9 }).length;
+	assert.ok(bytes < 3000, `${bytes} bytes`);
+});

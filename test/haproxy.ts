@@ -1,0 +1,74 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BalancerInFront } from './balancer.ts';
+import { freePort, TestProcess } from './process.ts';
+
+const deployed = join(import.meta.dirname, '../deploy/compose/haproxy.cfg');
+
+/** A real HAProxy on `deploy/compose/haproxy.cfg`, in which only the addresses are others. */
+export class Haproxy implements BalancerInFront {
+	readonly url: string;
+	readonly #process: TestProcess;
+	readonly #folder: string;
+	readonly #statsUrl: string;
+	readonly #urls: readonly string[];
+	#rows: string[][] = [];
+	#stopped = false;
+
+	private constructor(urls: readonly string[], port: number, statsPort: number) {
+		this.#urls = urls;
+		this.url = `http://127.0.0.1:${port}`;
+		this.#statsUrl = `http://127.0.0.1:${statsPort}/stats;csv`;
+		this.#folder = mkdtempSync(join(tmpdir(), 'caskade-haproxy-'));
+		const configuration = join(this.#folder, 'haproxy.cfg');
+		writeFileSync(configuration, configurationFor(urls, port, statsPort));
+		this.#process = new TestProcess('haproxy', ['-db', '-f', configuration]);
+	}
+
+	/** In front of two servers. */
+	static async start(urls: readonly string[]): Promise<Haproxy> {
+		const haproxy = new Haproxy(urls, await freePort(), await freePort());
+		void haproxy.#watch();
+		return haproxy;
+	}
+
+	isReady(url: string): boolean {
+		return this.#row(url)?.[17]?.startsWith('UP') ?? false;
+	}
+
+	forwarded(url: string): number {
+		return Number(this.#row(url)?.[7] ?? 0);
+	}
+
+	#row(url: string): string[] | undefined {
+		return this.#rows.find(([, server]) => server === `caskade-${this.#urls.indexOf(url) + 1}`);
+	}
+
+	async #watch(): Promise<void> {
+		while (!this.#stopped) {
+			const text = await fetch(this.#statsUrl).then(
+				(answer) => answer.text(),
+				() => '',
+			);
+			if (text) this.#rows = text.split('\n').map((line) => line.split(','));
+			await delay(50);
+		}
+	}
+
+	async [Symbol.asyncDispose](): Promise<void> {
+		this.#stopped = true;
+		await this.#process.kill();
+		rmSync(this.#folder, { recursive: true, force: true });
+	}
+}
+
+function configurationFor(urls: readonly string[], port: number, statsPort: number): string {
+	let text = readFileSync(deployed, 'utf8')
+		.replace('bind :8080', `bind 127.0.0.1:${port}`)
+		.replace(' resolvers docker init-addr libc,none', '');
+	for (const [index, url] of urls.entries())
+		text = text.replace(`caskade-${index + 1}:8080`, new URL(url).host);
+	return `${text}\nfrontend stats\n    bind 127.0.0.1:${statsPort}\n    stats enable\n    stats uri /stats\n`;
+}

@@ -1,0 +1,91 @@
+/**
+ * `npm run proof:restart [ROUNDS]`: two servers on one PostgreSQL behind a real HAProxy, which must be installed, with
+ * the configuration of `deploy/compose/`. They are restarted in turn under load, so many times; every request must be
+ * answered 201 and stored once. `test/cli/rolling-restart.test.ts` is the short form, with a balancer of its own.
+ */
+import assert from 'node:assert/strict';
+import { openStore } from '../../src/store/open.ts';
+import { Balancer, type BalancerInFront } from '../balancer.ts';
+import { Haproxy } from '../haproxy.ts';
+import { UploadLoad } from '../load.ts';
+import { freePort, ServeProcess } from '../process.ts';
+import { createDatabase, startPostgres } from '../store/postgres/server.ts';
+import { becomes } from '../store/postgres/service.ts';
+import { addClient } from '../support.ts';
+
+const withinMs = 15_000;
+
+/** What takes the requests of a restart, and how often it asks. */
+export const balancers = {
+	'asking 10 times a second': (urls: readonly string[]) => Balancer.start(urls, { askEveryMs: 100 }),
+	HAProxy: (urls: readonly string[]) => Haproxy.start(urls),
+} satisfies Record<string, (urls: readonly string[]) => Promise<BalancerInFront>>;
+
+/** @throws where a request failed, or is not stored exactly once. @returns how many there were */
+export async function rollingRestarts(options: {
+	address: string;
+	balancer: keyof typeof balancers;
+	/** As an operator sets it: several times as long as the balancer needs to find out. */
+	drainDelayMs: number;
+	rounds: number;
+	onRestart?: (server: number, stoppedInMs: number) => void;
+}): Promise<{ uploads: number }> {
+	const { address, drainDelayMs } = options;
+	await using atEnd = new AsyncDisposableStack();
+	const store = await openStore(address);
+	atEnd.defer(() => store.close());
+	const { aid, key } = await addClient(store);
+	const start = async (port: number) => {
+		const delay = ['--drain-delay-ms', String(drainDelayMs)];
+		return atEnd.use(await ServeProcess.start(['--database', address, '--port', String(port), ...delay]));
+	};
+	const ports = [await freePort(), await freePort()];
+	const servers = await Promise.all(ports.map(start));
+	const urls = servers.map(({ url }) => url);
+	const balancer = atEnd.use(await balancers[options.balancer](urls));
+	const bothReady = () => urls.every((url) => balancer.isReady(url));
+	await becomes('both are ready', withinMs, bothReady);
+
+	const load = new UploadLoad({ url: balancer.url, key, aid, connections: 8, events: () => 2, pauseMs: 5 });
+	atEnd.defer(() => load.stop());
+	await load.answered(50);
+	for (let restart = 0; restart < 2 * options.rounds; restart++) {
+		const number = restart % 2;
+		const [url, other] = [urls[number], urls[1 - number]] as [string, string];
+		const beganMs = performance.now();
+		assert.equal((await (servers[number] as ServeProcess).kill('SIGTERM')).code, 0);
+		options.onRestart?.(number, Math.round(performance.now() - beganMs));
+		assert.equal(balancer.isReady(url), false, 'the balancer had found out');
+		const byOther = balancer.forwarded(other);
+		await becomes('the other goes on alone', withinMs, () => balancer.forwarded(other) > byOther + 20);
+		servers[number] = await start(ports[number] as number);
+		await becomes('both are ready again', withinMs, bothReady);
+		const byNew = balancer.forwarded(url);
+		await becomes('the new one has its share', withinMs, () => balancer.forwarded(url) > byNew + 20);
+	}
+	await load.stop();
+
+	const failed = load.sent.filter(({ status, whole }) => status !== 201 || !whole);
+	assert.deepEqual(failed, [], 'no request failed');
+	const { id } = await store.control.account(aid);
+	const stored = await store.read(id, (reader) => Array.fromAsync(reader.subscriptionEvents()));
+	assert.deepEqual(stored.map(({ tid }) => tid).sort(), load.sent.flatMap(({ tids }) => tids).sort());
+	return { uploads: load.sent.length };
+}
+
+if (import.meta.main) {
+	const rounds = Number(process.argv[2] ?? 3);
+	const server = await startPostgres();
+	try {
+		const { uploads } = await rollingRestarts({
+			address: await createDatabase(server),
+			balancer: 'HAProxy',
+			drainDelayMs: 5000,
+			rounds,
+			onRestart: (number, stoppedInMs) => console.log(`server ${number + 1} stopped in ${stoppedInMs} ms`),
+		});
+		console.log(`${2 * rounds} restarts under load: ${uploads} uploads, each answered 201 and stored once.`);
+	} finally {
+		await server.stop();
+	}
+}

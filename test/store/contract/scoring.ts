@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import { defaultSegments } from '../../../src/segments/segment.ts';
+import { defaultGoals, goalDefaults } from '../../../src/visitors/goal.ts';
+import { addAccount, assertRefuses, type Engine, openFor } from '../engines.ts';
+
+const byName = <Item extends { name: string }>(items: readonly Item[]) =>
+	[...items].sort((a, b) => (a.name < b.name ? -1 : 1));
+
+/** What every engine must do with goals, segments, models, and with what signs and voids casks. */
+export function scoringContract(engine: Engine): void {
+	suite(`goals, segments, models and casks on ${engine.name}`, () => {
+		const start = async (t: TestContext) => {
+			const store = await openFor(t, await engine.freshAddress(t));
+			const accountId = await addAccount(store, 'c-a-acme-uk');
+			const known = async () => {
+				const account = (await store.control.accessSnapshot()).accounts.get('c-a-acme-uk');
+				assert.ok(account);
+				return account;
+			};
+			return { store, control: store.control, accountId, known };
+		};
+
+		test('an account begins with the goals and segments of every account; servers know them', async (t) => {
+			const { control, accountId, known } = await start(t);
+			assert.deepEqual(byName(await control.goals(accountId)), byName(defaultGoals));
+			assert.deepEqual(byName(await control.segments(accountId)), byName(defaultSegments));
+			const account = await known();
+			assert.deepEqual(account.goals, await control.goals(accountId));
+			assert.deepEqual(account.segments, await control.segments(accountId));
+			assert.deepEqual(
+				{ ...account, goals: 0, segments: 0 },
+				{
+					...{ id: accountId, clientId: account.clientId, aid: 'c-a-acme-uk' },
+					...{ origins: [], explains: false, channelRules: [] },
+					...{ goals: 0, segments: 0, models: [], revocations: new Map() },
+				},
+			);
+		});
+
+		test('goals and segments are added once and deleted once, each account has its own', async (t) => {
+			const { store, control, accountId, known } = await start(t);
+			const other = await addAccount(store, 'c-a-acme-us');
+			const goal = { name: 'trial', evts: ['trial', 'Probe "Ü"'], ...goalDefaults, horizonDays: 0.5 };
+			const segment = { id: 'keen', name: 'Keen "ones"', rule: 'visitor.hits > 3' };
+			await control.createGoal(accountId, goal);
+			await control.createSegment(accountId, segment);
+			await assertRefuses(control.createGoal(accountId, goal), /a goal trial already/);
+			await assertRefuses(control.createSegment(accountId, segment), /a segment keen already/);
+			assert.deepEqual((await known()).goals.at(-1), goal);
+			assert.deepEqual((await known()).segments.at(-1), segment);
+			assert.equal((await control.goals(other)).length, defaultGoals.length);
+			assert.equal((await control.segments(other)).length, defaultSegments.length);
+			await control.deleteGoal(accountId, 'trial');
+			await control.deleteSegment(accountId, 'keen');
+			await assertRefuses(control.deleteGoal(accountId, 'trial'), /has no goal trial/);
+			await assertRefuses(control.deleteSegment(accountId, 'keen'), /has no segment keen/);
+			assert.equal((await known()).goals.length, defaultGoals.length);
+			assert.equal((await known()).segments.length, defaultSegments.length);
+		});
+
+		test('what is left out of an update stays as it was', async (t) => {
+			const { control, known } = await start(t);
+			const channelRules = [{ channel: 'partner', pattern: 'utm_source=ours' }];
+			await control.updateAccount('c-a-acme-uk', { explains: true, origins: ['https://x.test'] });
+			const updated = await control.updateAccount('c-a-acme-uk', { channelRules });
+			const { origins, explains } = await known();
+			assert.deepEqual(
+				[origins, explains, (await known()).channelRules],
+				[['https://x.test'], true, channelRules],
+			);
+			assert.deepEqual(updated, await control.account('c-a-acme-uk'));
+			await assertRefuses(
+				control.updateAccount('c-a-none', { explains: true }),
+				/There is no account c-a-none/,
+			);
+		});
+
+		test('models get versions by the day; one of each goal and scope is active, or none', async (t) => {
+			const { control, accountId, known } = await start(t);
+			const insert = (goal: string, scope: 'vid' | 'sid') =>
+				control.insertModel(accountId, { goal, scope, body: `{"of":"${goal}"}`, report: '{"auc":0.7}' });
+			const first = await insert('subscription', 'vid');
+			const second = await insert('subscription', 'vid');
+			const ofVisits = await insert('subscription', 'sid');
+			assert.match(first.version, /^\d{4}-\d\d-\d\d\.1$/);
+			assert.equal(second.version, first.version.replace(/1$/, '2'));
+			assert.equal(ofVisits.version, first.version);
+			assert.deepEqual((await known()).models, []);
+			await control.activateModel(accountId, first);
+			await control.activateModel(accountId, ofVisits);
+			await control.activateModel(accountId, second);
+			assert.deepEqual((await known()).models, [ofVisits, second]);
+			assert.deepEqual(
+				(await control.models(accountId))
+					.filter(({ active }) => active)
+					.map(({ version }) => version)
+					.sort(),
+				[first.version, second.version],
+			);
+			assert.equal(await control.modelBody(accountId, second), '{"of":"subscription"}');
+			assert.equal(await control.modelReport(accountId, second), '{"auc":0.7}');
+			await assertRefuses(control.deleteModel(accountId, second), /is active/);
+			await control.activateModel(accountId, { goal: 'subscription', scope: 'vid', version: null });
+			assert.deepEqual((await known()).models, [ofVisits]);
+			await control.deleteModel(accountId, second);
+			await assertRefuses(control.modelBody(accountId, second), /There is no model/);
+			await assertRefuses(control.activateModel(accountId, second), /There is no model/);
+			await control.deleteGoal(accountId, 'subscription');
+			assert.deepEqual(await control.models(accountId), []);
+		});
+
+		test('of 8 that need the first signing key at once, one makes it', async (t) => {
+			const { control } = await start(t);
+			const keys = await Promise.all(Array.from({ length: 8 }, () => control.ensureSigningKeys()));
+			const [key] = await control.signingKeys();
+			for (const known of keys) assert.deepEqual(known, [key]);
+			assert.equal(Buffer.from(key?.secret ?? '', 'base64url').length, 32);
+			assert.equal(key?.retiresAtMs, null);
+		});
+
+		test('after a rotation the new key comes first, and the earlier one has its day', async (t) => {
+			const { control } = await start(t);
+			const [first] = await control.ensureSigningKeys();
+			const second = await control.rotateSigningKeys();
+			const [newest, earlier, ...others] = await control.signingKeys();
+			assert.deepEqual([newest, others], [second, []]);
+			assert.equal(earlier?.kid, first?.kid);
+			const leftMs = Number(earlier?.retiresAtMs) - Date.now();
+			assert.ok(leftMs > 86_400_000 - 60_000 && leftMs <= 86_400_000 + 2000);
+			assert.deepEqual((await control.accessSnapshot()).signingKeys, [newest, earlier]);
+			assert.deepEqual(await control.ensureSigningKeys(), [newest, earlier]);
+		});
+
+		test('the last revocation of a visitor or visit holds', async (t) => {
+			const { control, accountId, known } = await start(t);
+			const [vid, sid] = ['0'.repeat(32), '1'.repeat(32)];
+			const beforeMs = Date.now();
+			await control.revokeCasks(accountId, [vid, sid]);
+			const { revocations } = await known();
+			assert.deepEqual([...revocations.keys()].sort(), [vid, sid]);
+			assert.ok(Number(revocations.get(vid)) >= beforeMs);
+			await control.revokeCasks(accountId, [vid]);
+			assert.ok(Number((await known()).revocations.get(vid)) >= Number(revocations.get(vid)));
+			assert.equal((await known()).revocations.get(sid), revocations.get(sid));
+		});
+	});
+}
