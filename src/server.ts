@@ -22,7 +22,10 @@ export interface RunningServer {
 	stop(): Promise<void>;
 }
 
-type ListenSettings = Omit<ServeSettings, 'database' | 'logLevel' | 'demo' | 'workers' | 'drainDelayMs'> & {
+type ListenSettings = Omit<
+	ServeSettings,
+	'database' | 'logLevel' | 'demo' | 'workers' | 'drainDelayMs' | 'keepHitsDays'
+> & {
 	/** How long requests are still taken after `stop`, while whoever sends them finds out. */
 	readonly drainDelayMs?: number;
 };
