@@ -34,7 +34,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'visitor erase': /cannot be undone/,
 	'visitor rebuild': /anew from the log/,
 	backup: /To restore/,
-	copy: /Copy clients, accounts, plans, keys, usage and all events/,
+	copy: /Copy clients, accounts, plans, keys, usage, and all events, hits and visitors/,
 	migrate: /newest schema/,
 	doctor: /everything that can be wrong/,
 };
