@@ -24,16 +24,16 @@ import { docs, openapi } from './http/openapi.ts';
 import { createTlsServer, type Tls } from './http/tls.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
-import type { Scorer } from './scoring/scorer.ts';
 import type { ServingReader, ServingWriter, UploadOutcome } from './store/store.ts';
 import { Readings } from './visitors/readings.ts';
+import type { VisitorScorer } from './visitors/visitor-scorer.ts';
 
 export interface AppOptions {
 	readonly directory: AccessDirectory;
 	readonly quota: QuotaCounter;
 	readonly writer: ServingWriter;
 	readonly reader: ServingReader;
-	readonly scorer: Scorer;
+	readonly scorer: VisitorScorer;
 	/** What this server does; all, unless told otherwise. */
 	readonly roles?: readonly Role[];
 	readonly hitLimits?: BudgetLimits;

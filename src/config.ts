@@ -23,7 +23,7 @@ export class Command extends CommanderCommand {
 
 	override addOption(option: Option): this {
 		const twin = `CASKADE_${option.name().toUpperCase().replaceAll('-', '_')}`;
-		if (option.isBoolean() && !isOn(twin)) delete process.env[twin];
+		if ((option.isBoolean() || option.negate) && !isOn(twin)) delete process.env[twin];
 		return super.addOption(option.env(twin));
 	}
 }
@@ -92,6 +92,8 @@ export interface ServeSettings {
 	readonly metricsPort?: number;
 	readonly logLevel: LogLevel;
 	readonly demo?: boolean;
+	/** Hits that are older are deleted; without it they are kept for ever. */
+	readonly keepHitsDays?: number;
 	/** Processes that share the port. */
 	readonly workers: number;
 	readonly roles?: readonly Role[];
@@ -134,6 +136,10 @@ export const serveOptions = () => [
 	)
 		.default(0)
 		.argParser(wholeNumber(0, 600_000)),
+	new Option(
+		'--keep-hits-days <number>',
+		'delete hits that are older than so many days, and what was derived from them',
+	).argParser(wholeNumber(1, 36_500)),
 	new Option(
 		'--roles <list>',
 		'what this server does: api (uploads and reads), collect (hits), or both, as api,collect',

@@ -8,8 +8,8 @@ import type { ServeSettings } from './config.ts';
 import { readTls } from './http/tls.ts';
 import type { Log } from './log.ts';
 import { Metrics } from './metrics.ts';
-import { Scorer } from './scoring/scorer.ts';
 import { OperatorError, type Store } from './store/store.ts';
+import { VisitorScorer } from './visitors/visitor-scorer.ts';
 
 export interface RunningServer {
 	/** As `http://127.0.0.1:8080` or `https://127.0.0.1:8443/api/staging`. */
@@ -22,7 +22,10 @@ export interface RunningServer {
 	stop(): Promise<void>;
 }
 
-type ListenSettings = Omit<ServeSettings, 'database' | 'logLevel' | 'demo' | 'workers' | 'drainDelayMs'> & {
+type ListenSettings = Omit<
+	ServeSettings,
+	'database' | 'logLevel' | 'demo' | 'workers' | 'drainDelayMs' | 'keepHitsDays'
+> & {
 	/** How long requests are still taken after `stop`, while whoever sends them finds out. */
 	readonly drainDelayMs?: number;
 };
@@ -61,7 +64,12 @@ export async function startServer(
 	const directory = await AccessDirectory.load(store.control, onControlTrouble);
 	const quota = new QuotaCounter(writer, now, onControlTrouble);
 	const reader = store.startReading();
-	const scorer = new Scorer({ reader, loadModel: async () => undefined, now, onTrouble: onControlTrouble });
+	const scorer = new VisitorScorer({
+		reader,
+		loadModel: async () => undefined,
+		now,
+		onTrouble: onControlTrouble,
+	});
 	let draining = false;
 	let metricsServer: Server | undefined;
 	const app = await buildApp({

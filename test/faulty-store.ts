@@ -4,9 +4,9 @@ import { AccessDirectory } from '../src/access/directory.ts';
 import { QuotaCounter } from '../src/access/quota.ts';
 import { buildApp } from '../src/app.ts';
 import { Metrics } from '../src/metrics.ts';
-import { Scorer } from '../src/scoring/scorer.ts';
 import { openStore } from '../src/store/open.ts';
 import type { ServingWriter } from '../src/store/store.ts';
+import { VisitorScorer } from '../src/visitors/visitor-scorer.ts';
 import { addClient, collectLog, temporaryFolder } from './support.ts';
 
 /** Answers like a store where nothing is ever the matter and nothing is ever stored. */
@@ -48,7 +48,12 @@ export async function appOver(
 	const reader = store.startReading();
 	const app = await buildApp({
 		reader,
-		scorer: new Scorer({ reader, loadModel: async () => undefined, now: Date.now, onTrouble: () => {} }),
+		scorer: new VisitorScorer({
+			reader,
+			loadModel: async () => undefined,
+			now: Date.now,
+			onTrouble: () => {},
+		}),
 		directory,
 		quota,
 		writer,

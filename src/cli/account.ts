@@ -1,6 +1,7 @@
-import { Argument, InvalidArgumentError } from 'commander';
+import { Argument, InvalidArgumentError, Option } from 'commander';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
-import type { Account } from '../store/control.ts';
+import type { Account, AccountSettings, ChannelRule } from '../store/control.ts';
+import { OperatorError } from '../store/store.ts';
 import { checkOwnDatabase } from '../store/own-database.ts';
 import { type CommonOptions, printJson, printRecord, printTable, withStore } from './output.ts';
 
@@ -19,11 +20,20 @@ export function plainName(value: string): string {
 	return value;
 }
 
-function webOrigin(value: string, earlier: string[] = []): string[] {
+/** @param earlier of the same flag; false where its negation came before */
+function webOrigin(value: string, earlier: readonly string[] | false = []): string[] {
 	const url = URL.parse(value);
 	if (!url || url.origin !== value || !/^https?:$/.test(url.protocol))
 		throw new InvalidArgumentError('It must be a web origin, as https://www.example.com, without a path.');
-	return [...earlier, value];
+	return [...(earlier || []), value];
+}
+
+/** @param earlier of the same flag; false where its negation came before */
+function channelRule(value: string, earlier: readonly ChannelRule[] | false = []): ChannelRule[] {
+	const [, channel, pattern] = /^([^=\p{C}]{1,50})=(\P{C}{1,200})$/u.exec(value) ?? [];
+	if (!channel || !pattern)
+		throw new InvalidArgumentError('It must be a channel and a pattern, as partner=*.partner.example/*.');
+	return [...(earlier || []), { channel: channel.trim(), pattern }];
 }
 
 const aidArgument = () => new Argument('<aid>', 'account token, as c-a-acme-uk').argParser(accountToken);
@@ -31,7 +41,31 @@ const aidArgument = () => new Argument('<aid>', 'account token, as c-a-acme-uk')
 function show(account: Account, options: CommonOptions): void {
 	const { id: _, ...shown } = account;
 	if (options.json) printJson(shown);
-	else printRecord(shown);
+	else printRecord(readable(account));
+}
+
+/** What a line of text can hold. */
+function readable({ id: _, ...account }: Account) {
+	const rules = account.channelRules.map(({ channel, pattern }) => `${channel}=${pattern}`);
+	return { ...account, channelRules: rules };
+}
+
+/** A negated flag is false. */
+interface UpdateOptions extends CommonOptions {
+	readonly origin?: readonly string[] | false;
+	readonly explain?: boolean;
+	readonly channel?: readonly ChannelRule[] | false;
+}
+
+function changesOf({ origin, explain, channel }: UpdateOptions): Partial<AccountSettings> {
+	const changes = {
+		...(origin !== undefined && { origins: origin || [] }),
+		...(explain !== undefined && { explains: explain }),
+		...(channel !== undefined && { channelRules: channel || [] }),
+	};
+	if (Object.keys(changes).length === 0)
+		throw new OperatorError('There is nothing to change: give --origin, --explain or --channel.');
+	return changes;
 }
 
 interface CreateOptions extends CommonOptions {
@@ -58,7 +92,7 @@ async function createAccount(aid: string, options: CreateOptions): Promise<void>
 
 export function accountCommand(): Command {
 	const command = new Command('account')
-		.summary('create, list, disable accounts')
+		.summary('create, update, list, disable accounts')
 		.description(
 			'Accounts: what clients upload to. Each has a database of its own; a key of another client cannot reach it.',
 		);
@@ -78,6 +112,33 @@ export function accountCommand(): Command {
 		.addOption(jsonOption())
 		.action((aid: string, options: CreateOptions) => createAccount(aid, options));
 	command
+		.command('update')
+		.summary('change who may read, what a score tells, what a channel is')
+		.description(
+			`Change an account. What is left out stays. A list replaces the one before.
+
+  caskade account update c-a-acme-uk --channel 'partner=*.partner.example/*' 'podcast=*?*utm_source=pod*'`,
+		)
+		.addArgument(aidArgument())
+		.option('--origin <url...>', 'web origins whose pages may read scores', webOrigin)
+		.addOption(new Option('--no-origin', 'pages of all origins may read scores'))
+		.addOption(new Option('--explain', "readers may ask for a score's reasons: pages, so everybody"))
+		.addOption(new Option('--no-explain', 'they may not'))
+		.option(
+			'--channel <name=pattern...>',
+			'visits whose landing URL or referrer, without https://, is as the pattern says; * is any text',
+			channelRule,
+		)
+		.addOption(new Option('--no-channel', 'the common rules alone'))
+		.addOption(databaseOption())
+		.addOption(stageOption())
+		.addOption(jsonOption())
+		.action((aid: string, options: UpdateOptions) =>
+			withStore(options, async (store) =>
+				show(await store.control.updateAccount(aid, changesOf(options)), options),
+			),
+		);
+	command
 		.command('list')
 		.description('list accounts')
 		.addOption(databaseOption())
@@ -85,9 +146,13 @@ export function accountCommand(): Command {
 		.addOption(jsonOption())
 		.action((options: CommonOptions) =>
 			withStore(options, async (store) => {
-				const accounts = (await store.control.accounts()).map(({ id: _, ...account }) => account);
-				if (options.json) printJson(accounts);
-				else printTable(accounts, "No accounts yet; 'caskade account create AID --client NAME' makes one.");
+				const accounts = await store.control.accounts();
+				if (options.json) printJson(accounts.map(({ id: _, ...account }) => account));
+				else
+					printTable(
+						accounts.map(readable),
+						"No accounts yet; 'caskade account create AID --client NAME' makes one.",
+					);
 			}),
 		);
 	const setDisabled = (name: 'disable' | 'enable', description: string) =>

@@ -4,9 +4,11 @@ import { CommanderError } from 'commander';
 import { Command } from '../config.ts';
 import { accountCommand } from './account.ts';
 import { backupCommand } from './backup.ts';
+import { caskCommand } from './cask.ts';
 import { copyCommand } from './copy.ts';
 import { doctorCommand } from './doctor.ts';
 import { eventsCommand } from './events.ts';
+import { goalCommand } from './goal.ts';
 import { keyCommand } from './key.ts';
 import { migrateCommand } from './migrate.ts';
 import { planCommand } from './plan.ts';
@@ -41,6 +43,8 @@ What a command changes, running servers know within a second. Commands may run w
 		.addCommand(keyCommand())
 		.addCommand(usageCommand())
 		.addCommand(eventsCommand())
+		.addCommand(goalCommand())
+		.addCommand(caskCommand())
 		.addCommand(visitorCommand())
 		.addCommand(segmentCommand())
 		.addCommand(backupCommand())

@@ -1,8 +1,10 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
-import { countMatches } from '../segments/count.ts';
+import { countMatches, type MatchCount } from '../segments/count.ts';
 import { compileRule, type Rule } from '../segments/rule.ts';
+import type { Account } from '../store/control.ts';
 import { OperatorError, type Store } from '../store/store.ts';
+import { VisitorScorer } from '../visitors/visitor-scorer.ts';
 import { plainName } from './account.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
@@ -94,14 +96,7 @@ function testCommand(command: Command): Command {
 				const account = await store.control.account(aid);
 				const text = await ruleToTest(store, account.id, id, options.rule);
 				const rule = await checkedRule(store, account.id, text);
-				const progress = showProgress(process.stderr, 'visitors', options.json ?? false);
-				const count = await store
-					.read(account.id, (reader) =>
-						countMatches(reader, rule, unknownScores, Date.now(), (done, total) =>
-							progress.update(`testing ${aid}`, done, total),
-						),
-					)
-					.finally(() => progress.end());
+				const count = await countIn(store, account, rule, options);
 				const share = count.visitors === 0 ? 0 : count.matching / count.visitors;
 				if (options.json) printJson({ rule: text, ...count, share });
 				else
@@ -135,10 +130,40 @@ async function checkedRule(store: Store, accountId: number, text: string): Promi
 	);
 }
 
-function unknownScores(): never {
-	throw new OperatorError(
-		'This rule asks for scores; only rules over visitor and visit can be counted so far.',
-	);
+/** Counts with the scores that a server would give. */
+async function countIn(
+	store: Store,
+	{ id, aid }: Account,
+	rule: Rule,
+	options: CommonOptions,
+): Promise<MatchCount> {
+	const nowMs = Date.now();
+	const account = (await store.control.accessSnapshot()).accounts.get(aid);
+	if (!account) throw new OperatorError(`The account ${aid} is disabled.`);
+	const servingReader = store.startReading();
+	const progress = showProgress(process.stderr, 'visitors', options.json ?? false);
+	try {
+		const scorer = new VisitorScorer({
+			reader: servingReader,
+			loadModel: async () => undefined,
+			now: () => nowMs,
+			onTrouble: (error) => {
+				throw error;
+			},
+		});
+		return await store.read(id, (reader) =>
+			countMatches(
+				reader,
+				rule,
+				(profile) => scorer.scores(account, 'vid', profile, false),
+				nowMs,
+				(done, total) => progress.update(`testing ${aid}`, done, total),
+			),
+		);
+	} finally {
+		progress.end();
+		await servingReader.close();
+	}
 }
 
 function displayName(value: string): string {

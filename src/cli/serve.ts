@@ -81,7 +81,12 @@ async function start(settings: ServeSettings, log: Log): Promise<{ store: Store;
 		await store.close();
 		throw error;
 	});
-	return { store, server };
+	const { startRetention } = await import('../visitors/retention.ts');
+	const stopRetention = startRetention(settings, log);
+	const stop = async () => {
+		await Promise.all([stopRetention(), server.stop()]);
+	};
+	return { store, server: { ...server, stop } };
 }
 
 async function offerDemo(store: Store, server: RunningServer): Promise<void> {

@@ -1,36 +1,39 @@
 const gridPoints = 201;
 
-/** Evenly spaced quantiles of some scores, which stand for all of them; empty where there are none. */
-export function quantileGrid(scores: readonly number[]): number[] {
-	if (scores.length === 0) return [];
+/** The quantiles of scores at 0, 0.5, 1 … 100 %: enough to place a score among them. Empty where there are none. */
+export function quantiles(scores: ArrayLike<number>): number[] {
 	const sorted = Float64Array.from(scores).sort();
-	const last = sorted.length - 1;
-	return Array.from(
-		{ length: Math.min(gridPoints, sorted.length) },
-		(_, index, points = Math.min(gridPoints, sorted.length)) =>
-			points === 1 ? (sorted[0] as number) : (sorted[Math.round((index * last) / (points - 1))] as number),
-	);
+	if (sorted.length === 0) return [];
+	return Array.from({ length: gridPoints }, (_, point) => {
+		const at = (point / (gridPoints - 1)) * (sorted.length - 1);
+		const below = sorted[Math.floor(at)] as number;
+		return below + (at % 1) * ((sorted[Math.ceil(at)] as number) - below);
+	});
 }
 
 /**
- * How many of 100 have a lower score; those that have the same count half. 50 where there is nothing to compare with.
- * @param grid as `quantileGrid` makes it
+ * The share of scores below this one, 0 to 100, by their quantiles. A score that many share gets the middle of their
+ * ranks. 50 where nothing is known.
  */
-export function percentileOf(grid: readonly number[], score: number): number {
+export function percentile(grid: readonly number[], score: number): number {
+	const below = countBelow(grid, (quantile) => quantile < score);
+	const upTo = countBelow(grid, (quantile) => quantile <= score);
 	if (grid.length === 0) return 50;
-	const below = firstIndex(grid, (value) => value >= score);
-	const notAbove = firstIndex(grid, (value) => value > score);
-	return Math.round((50 * (below + notAbove)) / grid.length);
+	const lastPoint = grid.length - 1;
+	if (upTo > below) return (50 * (below + upTo - 1)) / lastPoint;
+	if (below === 0) return 0;
+	if (below === grid.length) return 100;
+	const [low, high] = [grid[below - 1] as number, grid[below] as number];
+	return (100 * (below - 1 + (score - low) / (high - low))) / lastPoint;
 }
 
-/** By bisection: the values are sorted, so the condition holds from some place on. */
-function firstIndex(grid: readonly number[], holds: (value: number) => boolean): number {
-	let from = 0;
-	let to = grid.length;
-	while (from < to) {
-		const middle = (from + to) >> 1;
-		if (holds(grid[middle] as number)) to = middle;
-		else from = middle + 1;
+function countBelow(grid: readonly number[], isBelow: (quantile: number) => boolean): number {
+	let low = 0;
+	let high = grid.length;
+	while (low < high) {
+		const middle = (low + high) >>> 1;
+		if (isBelow(grid[middle] as number)) low = middle + 1;
+		else high = middle;
 	}
-	return from;
+	return low;
 }

@@ -1,186 +1,145 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { CaskScope } from '../access/cask.ts';
-import type { KnownAccount } from '../store/control.ts';
-import type { ServingReader } from '../store/store.ts';
-import { type Goal, hasReached } from '../visitors/goal.ts';
-import type { Profile } from '../visitors/profile.ts';
-import { percentileOf, quantileGrid } from './percentile.ts';
+import { calibrate } from './calibrate.ts';
+import { binOf } from './cuts.ts';
+import { type Encoding, standardised } from './encoding.ts';
+import { absentRow, type Row } from './features.ts';
+import { logistic, logOddsOfProbability } from './measure.ts';
+import { type BoostingModel, type LogisticModel, type Model, modelFormat } from './model.ts';
 
-export type Band = 'low' | 'medium' | 'high';
-
-export interface GoalScore {
-	readonly goal: string;
-	/** The probability that the goal is reached within its horizon, as of now. */
-	readonly score: number;
-	/** Among the account's recent visitors, 0 to 100. */
-	readonly percentile: number;
-	readonly band: Band;
-	/** The model's version, or `prior` where there is none. */
-	readonly model: string;
-	/** What speaks for it, most important first; only where asked for. */
-	readonly reasons?: readonly string[];
+/** What one feature adds to the log-odds of a row, compared with the row in which its fact is absent. */
+export interface Contribution {
+	readonly name: string;
+	readonly logOdds: number;
 }
 
-/** A trained model, ready to score. */
-export interface GoalModel {
-	readonly version: string;
-	probability(profile: Profile, nowMs: number): number;
-	/** In plain language, the largest contribution first; at most three. */
-	reasons(profile: Profile, nowMs: number): string[];
-}
-
-/** Loads the active model of a goal, where there is one. */
-export type LoadModel = (
-	account: KnownAccount,
-	goal: Goal,
-	scope: CaskScope,
-) => Promise<GoalModel | undefined>;
-
-/** What an account's scores are measured against. */
-interface Standard {
-	/** Goals and versions of models that it was made for. */
-	readonly madeFor: string;
-	readonly madeAtMs: number;
-	readonly goals: readonly GoalStandard[];
-}
-
-interface GoalStandard {
-	readonly goal: Goal;
-	readonly baseRate: number;
-	readonly model: GoalModel | undefined;
-	/** Of the model's scores of recent visitors. */
-	readonly grid: readonly number[];
-}
-
-/** Recent visitors that scores are compared with. */
-const sampleSize = 2000;
-/** Profiles read in one turn of the event loop: about a millisecond. */
-const samplePage = 100;
-const renewAfterMs = 60_000;
-/** Until an account has data of its own, its base rates are taken to be this, with the weight of so many visitors. */
-const priorRate = 0.02;
-const priorWeight = 50;
-
-/** Scores profiles of all accounts, by their models or base rates. */
+/** Applies a model. Making one costs some milliseconds; `score` costs microseconds and keeps nothing. */
 export class Scorer {
-	readonly #reader: ServingReader;
-	readonly #loadModel: LoadModel;
-	readonly #now: () => number;
-	readonly #onTrouble: (error: unknown) => void;
-	readonly #standards = new Map<string, Standard>();
-	/** Those that are being made. */
-	readonly #making = new Map<string, Promise<Standard>>();
+	readonly model: Model;
+	readonly #logOdds: (row: Row) => number;
 
-	/** @param options.onTrouble a standard could not be renewed; the last one goes on */
-	constructor(options: {
-		reader: ServingReader;
-		loadModel: LoadModel;
-		/** Milliseconds since 1970. */
-		now: () => number;
-		onTrouble: (error: unknown) => void;
-	}) {
-		this.#reader = options.reader;
-		this.#loadModel = options.loadModel;
-		this.#now = options.now;
-		this.#onTrouble = options.onTrouble;
+	constructor(model: Model) {
+		if (model.format !== modelFormat) throw new Error(`unknown model format ${model.format}`);
+		this.model = model;
+		this.#logOdds =
+			model.kind === 'logistic'
+				? logisticEvaluator(model)
+				: model.kind === 'boosting'
+					? boostingEvaluator(model)
+					: () => logOddsOfProbability(model.baseRate);
+	}
+
+	/** The calibrated probability. */
+	score(row: Row): number {
+		if (this.model.kind === 'prior') return this.model.baseRate;
+		return logistic(calibrate(this.model.calibration, this.#logOdds(row)));
 	}
 
 	/**
-	 * The scores of a profile, one for each goal of the account. Synchronous but for an account's first.
-	 * @throws StorageError
+	 * What each feature adds, in the features' order: the log-odds of the row less those of the same row without the fact,
+	 * before calibration. Calibration is increasing, so a feature adds if and only if the score falls without its fact.
 	 */
-	scores(
-		account: KnownAccount,
-		scope: CaskScope,
-		profile: Profile,
-		explain: boolean,
-	): GoalScore[] | Promise<GoalScore[]> {
-		const nowMs = this.#now();
-		const standard = this.#standard(account, scope, nowMs);
-		if (standard instanceof Promise)
-			return standard.then(({ goals }) => goals.map((goal) => score(goal, profile, nowMs, explain)));
-		return standard.goals.map((goal) => score(goal, profile, nowMs, explain));
-	}
-
-	#standard(account: KnownAccount, scope: CaskScope, nowMs: number): Standard | Promise<Standard> {
-		const name = `${account.id} ${scope}`;
-		const standard = this.#standards.get(name);
-		const isNew = standard && standard.madeFor === madeFor(account, scope);
-		if (isNew && Math.abs(nowMs - standard.madeAtMs) < renewAfterMs) return standard;
-		const making = this.#making.get(name) ?? this.#make(name, account, scope, nowMs);
-		if (!standard) return making;
-		// What is a moment out of date answers meanwhile.
-		making.catch(this.#onTrouble);
-		return standard;
-	}
-
-	#make(name: string, account: KnownAccount, scope: CaskScope, nowMs: number): Promise<Standard> {
-		const making = this.#measure(account, scope, nowMs)
-			.then((standard) => {
-				this.#standards.set(name, standard);
-				return standard;
-			})
-			.finally(() => this.#making.delete(name));
-		this.#making.set(name, making);
-		return making;
-	}
-
-	async #measure(account: KnownAccount, scope: CaskScope, nowMs: number): Promise<Standard> {
-		const models = await Promise.all(account.goals.map((goal) => this.#loadModel(account, goal, scope)));
-		const reached = account.goals.map(() => 0);
-		const scores: number[][] = account.goals.map(() => []);
-		let visitors = 0;
-		for await (const profile of this.#sample(account.id, scope)) {
-			visitors++;
-			account.goals.forEach((goal, index) => {
-				if (hasReached(profile, goal)) reached[index] = (reached[index] ?? 0) + 1;
-				const probability = models[index]?.probability(profile, nowMs);
-				if (probability !== undefined) scores[index]?.push(probability);
-			});
+	contributions(row: Row): Contribution[] {
+		const { features } = this.model;
+		const whole = this.#logOdds(row);
+		const absent = absentRow(features);
+		const numeric = Array.from(row.numeric);
+		const categorical = [...row.categorical];
+		const without = { numeric, categorical };
+		const contributions: Contribution[] = [];
+		for (const [column, { name }] of features.numeric.entries()) {
+			numeric[column] = absent.numeric[column] as number;
+			contributions.push({ name, logOdds: whole - this.#logOdds(without) });
+			numeric[column] = row.numeric[column] as number;
 		}
+		for (const [column, { name }] of features.categorical.entries()) {
+			categorical[column] = absent.categorical[column] as string;
+			contributions.push({ name, logOdds: whole - this.#logOdds(without) });
+			categorical[column] = row.categorical[column] as string;
+		}
+		return contributions;
+	}
+}
+
+function logisticEvaluator({ encoding, weights }: LogisticModel): (row: Row) => number {
+	const numeric = encoding.numeric.map((column, index) => {
+		const slotWeights = weights.slots[index] as readonly number[];
 		return {
-			madeFor: madeFor(account, scope),
-			madeAtMs: nowMs,
-			goals: account.goals.map((goal, index) => ({
-				goal,
-				baseRate: ((reached[index] ?? 0) + priorRate * priorWeight) / (visitors + priorWeight),
-				model: models[index],
-				grid: quantileGrid(scores[index] ?? []),
-			})),
+			cuts: Float64Array.from(column.cuts),
+			column,
+			slope: weights.linear[index] as number,
+			binWeights: Float64Array.from(column.slotOfBin, (slot) => slotWeights[slot] as number),
 		};
-	}
-
-	async *#sample(accountId: number, scope: CaskScope): AsyncIterable<Profile> {
-		let beforeId = Number.MAX_SAFE_INTEGER;
-		for (let read = 0; read < sampleSize; read += samplePage) {
-			const page = await this.#reader.latest(accountId, scope, { beforeId, limit: samplePage });
-			for (const { profile } of page) yield profile;
-			const last = page.at(-1);
-			if (!last || page.length < samplePage) return;
-			beforeId = last.id;
-			await nextTurn();
+	});
+	const categorical = encoding.categorical.map((column, index) => {
+		const slotWeights = weights.slots[encoding.numeric.length + index] as readonly number[];
+		const slope = weights.linear[encoding.numeric.length + index] as number;
+		const unseen = slotWeights[0] as number;
+		const added = new Map(column.rates.map(([text, rate]) => [text, unseen + slope * rate]));
+		for (const [slot, text] of column.frequent.entries()) added.set(text, slotWeights[slot + 1] as number);
+		return { added, unseen };
+	});
+	return (row) => {
+		let logOdds = weights.intercept;
+		for (let column = 0; column < numeric.length; column++) {
+			const { cuts, column: encoded, slope, binWeights } = numeric[column] as (typeof numeric)[number];
+			const value = row.numeric[column] as number;
+			const bin = binOf(cuts, value);
+			logOdds += binWeights[bin] as number;
+			if (bin !== 0) logOdds += slope * standardised(encoded, value);
 		}
+		for (let column = 0; column < categorical.length; column++) {
+			const { added, unseen } = categorical[column] as (typeof categorical)[number];
+			logOdds += added.get(row.categorical[column] as string) ?? unseen;
+		}
+		return logOdds;
+	};
+}
+
+/** Gives the fine bins of rows, always in the same array. */
+function binner(encoding: Encoding): (row: Row) => Uint8Array {
+	const numericCuts = encoding.numeric.map(({ cuts }) => Float64Array.from(cuts));
+	const categorical = encoding.categorical.map(({ cuts, rates }) => ({
+		bins: new Map(rates.map(([text, rate]) => [text, binOf(cuts, Math.fround(rate))])),
+		unseen: binOf(cuts, 0),
+	}));
+	const bins = new Uint8Array(numericCuts.length + categorical.length);
+	return (row) => {
+		for (let column = 0; column < numericCuts.length; column++)
+			bins[column] = binOf(numericCuts[column] as Float64Array, row.numeric[column] as number);
+		for (let column = 0; column < categorical.length; column++) {
+			const { bins: binOfText, unseen } = categorical[column] as (typeof categorical)[number];
+			bins[numericCuts.length + column] = binOfText.get(row.categorical[column] as string) ?? unseen;
+		}
+		return bins;
+	};
+}
+
+function boostingEvaluator({ encoding, startLogOdds, trees }: BoostingModel): (row: Row) => number {
+	const toBins = binner(encoding);
+	const starts: number[] = [];
+	let nodes = 0;
+	for (const tree of trees) {
+		starts.push(nodes);
+		nodes += tree.column.length;
 	}
-}
-
-function madeFor({ goals, models }: KnownAccount, scope: CaskScope): string {
-	return JSON.stringify([goals, models.filter((model) => model.scope === scope)]);
-}
-
-function score(
-	{ goal, baseRate, model, grid }: GoalStandard,
-	profile: Profile,
-	nowMs: number,
-	explain: boolean,
-): GoalScore {
-	const probability = model?.probability(profile, nowMs) ?? baseRate;
-	const percentile = percentileOf(grid, probability);
-	return {
-		goal: goal.name,
-		score: Math.round(probability * 1e4) / 1e4,
-		percentile,
-		band: percentile >= goal.highFrom ? 'high' : percentile >= goal.mediumFrom ? 'medium' : 'low',
-		model: model?.version ?? 'prior',
-		...(explain && { reasons: model?.reasons(profile, nowMs) ?? [] }),
+	// All trees one after another in flat arrays: walking them touches little memory.
+	const column = Int32Array.from(trees.flatMap((tree) => tree.column));
+	const bin = Uint8Array.from(trees.flatMap((tree) => tree.bin));
+	const left = Int32Array.from(
+		trees.flatMap((tree, i) => tree.left.map((node) => node + (starts[i] as number))),
+	);
+	const right = Int32Array.from(
+		trees.flatMap((tree, i) => tree.right.map((node) => node + (starts[i] as number))),
+	);
+	const value = Float64Array.from(trees.flatMap((tree) => tree.value));
+	return (row) => {
+		const bins = toBins(row);
+		let logOdds = startLogOdds;
+		for (let tree = 0; tree < starts.length; tree++) {
+			let node = starts[tree] as number;
+			for (let at = column[node] as number; at >= 0; at = column[node] as number)
+				node = ((bins[at] as number) <= (bin[node] as number) ? left[node] : right[node]) as number;
+			logOdds += value[node] as number;
+		}
+		return logOdds;
 	};
 }

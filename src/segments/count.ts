@@ -1,10 +1,11 @@
 import type { ClientReader } from '../store/client.ts';
-import { visitFacts, visitorFacts } from '../visitors/facts.ts';
 import type { Profile } from '../visitors/profile.ts';
+import type { GoalScore } from '../visitors/visitor-scorer.ts';
 import type { Rule } from './rule.ts';
-import type { RuleFacts } from './rule-environment.ts';
+import { ruleFacts } from './rule-facts.ts';
 
-export type GoalScores = Pick<RuleFacts, 'scores' | 'percentiles' | 'bands'>;
+/** Gives a visitor's scores. */
+export type ScoresOf = (profile: Profile) => readonly GoalScore[] | Promise<readonly GoalScore[]>;
 
 export interface MatchCount {
 	readonly visitors: number;
@@ -17,12 +18,12 @@ const pageVisitors = 500;
 /**
  * Counts the visitors that a rule matches as of `nowMs`, a page at a time.
  *
- * @param scoresOf gives a visitor's scores; asked only where the rule reads them
+ * @param scoresOf asked only where the rule reads scores
  */
 export async function countMatches(
 	reader: ClientReader,
 	rule: Rule,
-	scoresOf: (profile: Profile, nowMs: number) => GoalScores,
+	scoresOf: ScoresOf,
 	nowMs: number,
 	onProgress: (done: number, total: number) => void,
 ): Promise<MatchCount> {
@@ -35,14 +36,11 @@ export async function countMatches(
 		for (const { id, profile } of page) {
 			afterId = id;
 			visitors++;
-			const scores = rule.readsScores ? scoresOf(profile, nowMs) : noScores;
-			const facts = { visitor: visitorFacts(profile, nowMs), visit: visitFacts(profile), ...scores };
-			if (rule.matches(facts)) matching++;
+			const scores = rule.readsScores ? await scoresOf(profile) : [];
+			if (rule.matches(ruleFacts(profile, scores, nowMs))) matching++;
 		}
 		// Visitors may come while this counts.
 		if (page.length > 0) onProgress(visitors, Math.max(total, visitors));
 		if (page.length < pageVisitors) return { visitors, matching };
 	}
 }
-
-const noScores: GoalScores = { scores: new Map(), percentiles: new Map(), bands: new Map() };

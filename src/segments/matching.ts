@@ -17,11 +17,6 @@ export function matchingSegments(segments: readonly Segment[], facts: RuleFacts)
 		.map(({ segment }) => segment);
 }
 
-/** Whether any of the rules asks for scores; where none does, they need not be made. */
-export function segmentsReadScores(segments: readonly Segment[]): boolean {
-	return rulesOf(segments).some(({ rule }) => rule.readsScores);
-}
-
 function rulesOf(segments: readonly Segment[]): readonly CompiledSegment[] {
 	const known = compiled.get(segments);
 	if (known) return known;

@@ -54,3 +54,18 @@ export async function insertRevocations(
 			)
 			.execute();
 }
+
+/** When the casks of a visitor or visit were last revoked. */
+export async function selectRevokedAtMs(
+	database: ControlDatabase,
+	accountId: number,
+	subject: string,
+): Promise<number | undefined> {
+	const row = await database
+		.selectFrom('revocation')
+		.select('revoked_at')
+		.where('account_id', '=', accountId)
+		.where('subject', '=', subject)
+		.executeTakeFirst();
+	return row?.revoked_at;
+}

@@ -211,6 +211,11 @@ export class ControlStore {
 		);
 	}
 
+	/** When the casks of a visitor or visit were last revoked. */
+	casksRevokedAtMs(accountId: number, subject: string): Promise<number | undefined> {
+		return casks.selectRevokedAtMs(this.#database, accountId, subject);
+	}
+
 	goals(accountId: number): Promise<Goal[]> {
 		return goals.selectGoals(this.#database, accountId);
 	}

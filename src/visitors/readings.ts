@@ -1,11 +1,10 @@
 import type { CaskScope } from '../access/cask.ts';
-import type { GoalScore, Scorer } from '../scoring/scorer.ts';
-import { compileRule, type Rule } from '../segments/rule.ts';
-import type { Segment } from '../segments/segment.ts';
+import { matchingSegments } from '../segments/matching.ts';
+import { ruleFacts } from '../segments/rule-facts.ts';
 import type { KnownAccount } from '../store/control.ts';
 import type { ServingReader } from '../store/store.ts';
-import { visitFacts, visitorFacts } from './facts.ts';
 import type { Profile } from './profile.ts';
+import type { GoalScore, VisitorScorer } from './visitor-scorer.ts';
 
 /** Whose data is read: all of a visitor's, or one visit's. */
 export interface Subject {
@@ -20,20 +19,14 @@ export interface SegmentName {
 	readonly name: string;
 }
 
-interface CompiledSegment extends SegmentName {
-	readonly rule: Rule;
-}
-
 /** Reads scores and segments of visitors and visits; empty lists where nothing is known of one. */
 export class Readings {
 	readonly #reader: ServingReader;
-	readonly #scorer: Scorer;
+	readonly #scorer: VisitorScorer;
 	readonly #now: () => number;
-	/** By the snapshot's list, which is another when anything has changed. */
-	readonly #rules = new WeakMap<readonly Segment[], readonly CompiledSegment[]>();
 
 	/** @param now milliseconds since 1970 */
-	constructor(reader: ServingReader, scorer: Scorer, now: () => number) {
+	constructor(reader: ServingReader, scorer: VisitorScorer, now: () => number) {
 		this.#reader = reader;
 		this.#scorer = scorer;
 		this.#now = now;
@@ -52,38 +45,18 @@ export class Readings {
 		return after(this.#profile(subject), (profile) =>
 			profile
 				? after(this.#scorer.scores(account, scope, profile, false), (scores) =>
-						this.#matching(account.segments, profile, scores),
+						matchingSegments(account.segments, ruleFacts(profile, scores, this.#now())).map(
+							({ id, name }) => ({ id, name }),
+						),
 					)
 				: [],
 		);
-	}
-
-	#matching(segments: readonly Segment[], profile: Profile, scores: readonly GoalScore[]): SegmentName[] {
-		const facts = {
-			visitor: visitorFacts(profile, this.#now()),
-			visit: visitFacts(profile),
-			scores: new Map(scores.map(({ goal, score }) => [goal, score])),
-			percentiles: new Map(scores.map(({ goal, percentile }) => [goal, percentile])),
-			bands: new Map(scores.map(({ goal, band }) => [goal, band])),
-		};
-		return this.#compiled(segments)
-			.filter(({ rule }) => rule.matches(facts))
-			.map(({ id, name }) => ({ id, name }));
 	}
 
 	#profile({ account, scope, subject }: Subject): Profile | null | Promise<Profile | null> {
 		return scope === 'vid'
 			? this.#reader.visitor(account.id, subject)
 			: this.#reader.visit(account.id, subject);
-	}
-
-	#compiled(segments: readonly Segment[]): readonly CompiledSegment[] {
-		let compiled = this.#rules.get(segments);
-		if (!compiled) {
-			compiled = segments.map(({ id, name, rule }) => ({ id, name, rule: compileRule(rule) }));
-			this.#rules.set(segments, compiled);
-		}
-		return compiled;
 	}
 }
 

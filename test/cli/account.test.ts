@@ -73,6 +73,36 @@ test('names that could mean something to a file system or a shell are refused, a
 	assert.deepEqual(readdirSync(folder), []);
 });
 
+test('account update changes what is named, and leaves the rest', async (t) => {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
+	const created = await caskadeJson(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
+	const update = (...flags: string[]) => caskadeJson(['account', 'update', 'c-a-x', ...flags, ...at]);
+	const channelRules = [
+		{ channel: 'partner', pattern: '*.partner.example/*' },
+		{ channel: 'podcast', pattern: '*?*utm_source=pod*' },
+	];
+	const flags = channelRules.map(({ channel, pattern }) => `${channel}=${pattern}`);
+	const changed = { ...(created as object), explains: true, channelRules };
+	assert.deepEqual(await update('--explain', '--channel', ...flags), changed);
+	const origins = ['https://www.example.com', 'https://shop.example.com'];
+	assert.deepEqual(await update('--origin', ...origins), { ...changed, origins });
+	assert.match((await caskade(['account', 'list', ...at])).stdout, /partner=\*\.partner\.example/);
+	assert.deepEqual(await update('--no-explain', '--no-channel', '--no-origin'), created);
+	assert.deepEqual(await caskadeJson(['account', 'list', ...at]), [created]);
+});
+
+test('account update refuses what it cannot take, and changes nothing', async (t) => {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
+	const created = await caskadeJson(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
+	const update = (...flags: string[]) => caskade(['account', 'update', ...flags, ...at]);
+	assertRefused(await update('c-a-x'), /There is nothing to change/);
+	assertRefused(await update('c-a-y', '--explain'), /There is no account c-a-y/);
+	for (const rule of ['partner', 'partner=', '=*.partner.example', 'a\tb=c'])
+		assertMisused(await update('c-a-x', '--channel', rule), /must be a channel and a pattern/);
+	assertMisused(await update('c-a-x', '--origin', 'example.com'), /must be a web origin/);
+	assert.deepEqual(await caskadeJson(['account', 'list', ...at]), [created]);
+});
+
 test('account disable and enable', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	const disabledAt = async (action: string) =>

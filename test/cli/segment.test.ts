@@ -82,6 +82,15 @@ test('segment test counts whom a rule would match, or a segment matches', async 
 	const { stdout, stderr } = await caskade(['segment', 'test', aid, 'returning', ...at]);
 	assert.equal(stdout, '1 of 3 visitors match (33.3 %): visitor.visits >= 2\n');
 	assert.match(stderr, /testing c-a-acme-uk: 3 of 3 visitors/);
+	const byScore = [
+		'segment',
+		'test',
+		aid,
+		'--rule',
+		'bands["return"] != "low" && scores["return"] > 0.0',
+		...at,
+	];
+	assert.match((await caskade(byScore)).stdout, /^3 of 3 visitors match/);
 	assertRefused(await caskade(['segment', 'test', aid, ...at]), /Give either an ID or --rule/);
 	assertRefused(await caskade(['segment', 'test', aid, 'nothing', ...at]), /has no segment nothing/);
 });

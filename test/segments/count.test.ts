@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { countMatches, type GoalScores, type MatchCount } from '../../src/segments/count.ts';
+import { countMatches, type MatchCount, type ScoresOf } from '../../src/segments/count.ts';
 import { compileRule } from '../../src/segments/rule.ts';
 import { type Profile, profileOf } from '../../src/visitors/profile.ts';
 import { addAccount, openFor } from '../store/engines.ts';
@@ -15,11 +15,9 @@ function profileOfVisits(visits: number): Profile | null {
 	);
 }
 
-const scoresOf = (profile: Profile): GoalScores => ({
-	scores: new Map([['return', profile.visits / 10]]),
-	percentiles: new Map(),
-	bands: new Map(),
-});
+const scoresOf: ScoresOf = ({ visits }) => [
+	{ goal: 'return', score: visits / 10, percentile: 50, band: 'medium', model: 'prior' },
+];
 
 const nobodyAsks = () => {
 	throw new Error('asked for scores');
@@ -36,7 +34,7 @@ async function storeOf(t: TestContext, visitors: number) {
 	);
 	return (
 		rule: string,
-		scores: (profile: Profile) => GoalScores,
+		scores: ScoresOf,
 		onProgress: (done: number, total: number) => void = () => {},
 	): Promise<MatchCount> =>
 		store.read(accountId, (reader) =>

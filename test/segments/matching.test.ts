@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { matchingSegments, segmentsReadScores } from '../../src/segments/matching.ts';
+import { matchingSegments } from '../../src/segments/matching.ts';
 import { defaultSegments } from '../../src/segments/segment.ts';
 import { dayMs, hit, startMs, subscription } from '../visitors/log.ts';
 import { factsOf } from './facts.ts';
@@ -21,11 +21,6 @@ test('a stored rule that no longer holds matches nobody, and takes nothing from 
 		{ id: 'everyone', name: 'Everyone', rule: 'true' },
 	];
 	assert.deepEqual(matchingSegments(segments, factsOf(returning, startMs)), [segments[1]]);
-});
-
-test('scores need not be made where no rule asks for them', () => {
-	assert.equal(segmentsReadScores(defaultSegments), true);
-	assert.equal(segmentsReadScores(defaultSegments.filter(({ id }) => id !== 'high-intent')), false);
 });
 
 test('ten rules take some microseconds', () => {

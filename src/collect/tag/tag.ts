@@ -1,12 +1,14 @@
 import { cookie, deleteCookies, keepCookies } from './cookies.ts';
 import type { HitAnswer, HitEvent, Score, Segment, Vscr } from './vscr.ts';
 
+const mostEvents = 20;
+
 // A page that has the tag twice has one.
 if (!window.vscr?.scores) start(window.vscr?.q ?? []);
 
-function start(early: readonly IArguments[]): void {
+function start(early: readonly ArrayLike<unknown>[]): void {
 	const script = document.currentScript as HTMLScriptElement | null;
-	let server = script ? script.src.replace(/\/[^/]*$/, '') : '';
+	let server = script ? script.src.replace(/\/[^/?]*(\?.*)?$/, '') : '';
 	let aid: string | undefined;
 	let cid: string | undefined;
 	let events: HitEvent[] = [];
@@ -32,18 +34,19 @@ function start(early: readonly IArguments[]): void {
 		visitor = {};
 		events = [];
 		cid = undefined;
+		sentPath = undefined;
 		deleteCookies();
 	}
 
-	/** What a hit says of the page and its events; takes what is queued. */
+	/** What a hit says of the page and its events; takes what is queued. The host refuses what is longer. */
 	function takeHit(): object {
-		const { href: url, pathname } = location;
-		const page = sentPath === pathname ? {} : { url, referrer: previousUrl, title: document.title };
-		const taken = { ...page, events, cid };
+		const { pathname } = location;
+		const url = location.href.replace(/#.*/, '').slice(0, 4000);
+		const referrer = previousUrl.slice(0, 4000);
+		const page = sentPath === pathname ? {} : { url, referrer, title: document.title.slice(0, 500) };
 		sentPath = pathname;
 		previousUrl = url;
-		events = [];
-		return taken;
+		return { ...page, events: events.splice(0, mostEvents), cid };
 	}
 
 	function withVisitor(taken: object): string {
@@ -60,7 +63,7 @@ function start(early: readonly IArguments[]): void {
 		// As text, which needs no preflight.
 		const options: RequestInit = { method: 'POST', keepalive: true, credentials: 'omit' };
 		const response = await fetch(`${server}/hit`, { ...options, body: withVisitor(taken) });
-		if (!response.ok) return;
+		if (!response.ok) return console.warn('vscr:', await response.text());
 		const answer: HitAnswer = await response.json();
 		// Consent may have been withdrawn while the hit was under way.
 		if (!isAllowed()) return;
@@ -76,6 +79,7 @@ function start(early: readonly IArguments[]): void {
 		if (!aid || !isAllowed()) return;
 		const taken = takeHit();
 		hits = hits.then(() => post(taken)).catch(() => {});
+		if (events.length) hit();
 	}
 
 	async function read<Entry>(path: string, list: string, again?: boolean): Promise<Entry[]> {
@@ -103,7 +107,8 @@ function start(early: readonly IArguments[]): void {
 		addEvent(event: string | HitEvent) {
 			const { name, tid, rvn, currency }: Partial<HitEvent> =
 				typeof event === 'string' ? { name: event } : event;
-			if (isAllowed()) events.push({ name, tid, rvn, currency } as HitEvent);
+			if (!name) throw Error('addEvent: an event needs a name');
+			if (isAllowed()) events.push({ name, tid, rvn, currency });
 		},
 		addCustomerId(value: string) {
 			if (isAllowed()) cid = value;
@@ -174,5 +179,5 @@ function start(early: readonly IArguments[]): void {
 		sentPath = undefined;
 		hit();
 	});
-	for (const command of Array.from(early)) run(command);
+	for (const command of early) run(command);
 }

@@ -2,7 +2,7 @@
 export interface Vscr {
 	(...command: unknown[]): void;
 	/** Commands from before the tag was there. */
-	q?: IArguments[];
+	q?: ArrayLike<unknown>[];
 	scores?(): Promise<Score[]>;
 	segments?(): Promise<Segment[]>;
 }
@@ -22,9 +22,9 @@ export interface Segment {
 
 export interface HitEvent {
 	readonly name: string;
-	readonly tid?: string;
-	readonly rvn?: number;
-	readonly currency?: string;
+	readonly tid?: string | undefined;
+	readonly rvn?: number | undefined;
+	readonly currency?: string | undefined;
 }
 
 export interface HitAnswer {

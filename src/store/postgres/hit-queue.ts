@@ -19,7 +19,7 @@ export interface HitQueueOptions {
 	readonly connections: number;
 	/** Hits that may wait, at most. */
 	readonly length: number;
-	readonly onTrouble: (reason: string) => void;
+	readonly onTrouble: (error: unknown) => void;
 }
 
 interface WaitingHit {
@@ -109,9 +109,9 @@ export class HitQueue {
 				});
 				return;
 			} catch (error) {
-				const reason = error instanceof Error ? error.message : String(error);
 				if (isDeadlock(error) && attempt < mostRetries) continue;
-				this.#options.onTrouble(reason);
+				this.#options.onTrouble(error);
+				const reason = error instanceof Error ? error.message : String(error);
 				for (const { reject } of group) reject(new StorageError(reason, { cause: error }));
 				return;
 			}

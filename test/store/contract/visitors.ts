@@ -130,6 +130,25 @@ export function visitorContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
+		test('all visitors can be gone over in order of arrival, a page at a time', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const hits = [hit(), hit({}, { page: 'checkout' }), hit()];
+			for (const each of hits) await writer.storeHit(accountId, each);
+			await store.read(accountId, async (reader) => {
+				assert.equal(await reader.countVisitors(), 3);
+				const first = await reader.visitorProfiles(0, 2);
+				const rest = await reader.visitorProfiles(first.at(-1)?.id ?? 0, 2);
+				const all = [...first, ...rest];
+				assert.deepEqual([first.length, rest.length], [2, 1]);
+				assert.deepEqual(
+					all.map(({ vid }) => vid),
+					hits.map(({ freshVid }) => freshVid),
+				);
+				for (const { vid, profile: paged } of all)
+					assert.deepEqual(paged, await profile(store, accountId, vid));
+			});
+		});
+
 		test('a visit ends after 30 minutes without a hit', async (t) => {
 			const { writer, accountId } = await startServingFor(t, engine);
 			const issued = await writer.storeHit(accountId, hit());

@@ -1,0 +1,110 @@
+import { Argument, InvalidArgumentError, Option } from 'commander';
+import { Command, databaseOption, jsonOption, positiveNumber, stageOption } from '../config.ts';
+import { type Goal, goalDefaults } from '../visitors/goal.ts';
+import { plainName } from './account.ts';
+import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
+
+type Bands = Pick<Goal, 'mediumFrom' | 'highFrom'>;
+
+interface CreateOptions extends CommonOptions {
+	readonly evt: readonly string[];
+	readonly horizonDays: number;
+	readonly bands: Bands;
+}
+
+const aidArgument = () => new Argument('<aid>', 'account token');
+
+export function goalCommand(): Command {
+	const command = new Command('goal').summary('create, list, delete goals').description(
+		`Goals: what a visitor may come to do, and whose probability is scored. Every account begins with 'subscription'
+(any subscription event) and 'return' (another visit), both within 7 days.`,
+	);
+	command
+		.command('create')
+		.summary('add a goal')
+		.description(
+			"Add a goal. Until a model is trained, its score is the rate at which the account's visitors reach it.",
+		)
+		.addArgument(aidArgument())
+		.argument('<name>', 'name of the goal, as pages read it', plainName)
+		.addOption(
+			new Option(
+				'--evt <names...>',
+				"events that reach it, of hits or of uploads; '*' is any subscription event, visit another visit",
+			)
+				.argParser(eventName)
+				.makeOptionMandatory(),
+		)
+		.addOption(
+			new Option('--horizon-days <number>', 'reached within so many days counts')
+				.argParser(positiveNumber(365))
+				.default(goalDefaults.horizonDays),
+		)
+		.addOption(
+			new Option('--bands <medium,high>', 'percentiles at which the bands medium and high begin')
+				.argParser(bands)
+				.default(
+					{ mediumFrom: goalDefaults.mediumFrom, highFrom: goalDefaults.highFrom },
+					`${goalDefaults.mediumFrom},${goalDefaults.highFrom}`,
+				),
+		)
+		.addOption(databaseOption())
+		.addOption(stageOption())
+		.addOption(jsonOption())
+		.action((aid: string, name: string, options: CreateOptions) =>
+			withStore(options, async (store) => {
+				const { id } = await store.control.account(aid);
+				const { evt, horizonDays } = options;
+				const goal: Goal = { name, evts: [...new Set(evt)], horizonDays, ...options.bands };
+				await store.control.createGoal(id, goal);
+				if (options.json) printJson(goal);
+				else printRecord({ ...goal });
+			}),
+		);
+	command
+		.command('list')
+		.description("list an account's goals")
+		.addArgument(aidArgument())
+		.addOption(databaseOption())
+		.addOption(stageOption())
+		.addOption(jsonOption())
+		.action((aid: string, options: CommonOptions) =>
+			withStore(options, async (store) => {
+				const { id } = await store.control.account(aid);
+				const goals = await store.control.goals(id);
+				if (options.json) printJson(goals);
+				else printTable(goals, `No goals; 'caskade goal create ${aid} NAME --evt E' makes one.`);
+			}),
+		);
+	command
+		.command('delete')
+		.description('delete a goal and its models; pages no longer find its score')
+		.addArgument(aidArgument())
+		.argument('<name>', 'name of the goal')
+		.addOption(databaseOption())
+		.addOption(stageOption())
+		.addOption(jsonOption())
+		.action((aid: string, name: string, options: CommonOptions) =>
+			withStore(options, async (store) => {
+				const { id } = await store.control.account(aid);
+				await store.control.deleteGoal(id, name);
+				if (options.json) printJson({ deleted: name });
+				else printLine(`Goal ${name} is deleted.`);
+			}),
+		);
+	return command;
+}
+
+function eventName(value: string, earlier: readonly string[] = []): string[] {
+	if (!/^\P{C}{1,255}$/u.test(value))
+		throw new InvalidArgumentError('It must be 1 to 255 characters, none of them a control character.');
+	return [...earlier, value];
+}
+
+function bands(value: string): Bands {
+	const [, medium, high] = /^(\d{1,2}(?:\.\d+)?),(\d{1,2}(?:\.\d+)?)$/.exec(value) ?? [];
+	const [mediumFrom, highFrom] = [Number(medium), Number(high)];
+	if (!(mediumFrom < highFrom))
+		throw new InvalidArgumentError('It must be two percentiles under 100, the lower one first, as 50,90.');
+	return { mediumFrom, highFrom };
+}

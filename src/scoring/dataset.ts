@@ -1,0 +1,161 @@
+import type { Example, FeatureSet } from './features.ts';
+
+const rowsPerChunk = 1 << 16;
+
+interface Chunk {
+	readonly numeric: readonly Float32Array[];
+	readonly categorical: readonly Uint32Array[];
+	readonly labels: Uint8Array;
+	readonly atMs: Float64Array;
+	readonly groups: Uint32Array;
+}
+
+/**
+ * Examples, kept by column and in chunks, so that a million of them take 4 bytes a value and need not be known in number
+ * beforehand. Texts are kept once each.
+ */
+export class Dataset {
+	readonly features: FeatureSet;
+	readonly #chunks: Chunk[] = [];
+	readonly #texts: readonly string[][];
+	readonly #codes: readonly Map<string, number>[];
+	readonly #groups = new Map<string, number>();
+	#rows = 0;
+	#groupCount = 0;
+	#conversions = 0;
+
+	constructor(features: FeatureSet) {
+		this.features = features;
+		this.#texts = features.categorical.map(() => []);
+		this.#codes = features.categorical.map(() => new Map());
+	}
+
+	/** A data set of these examples. */
+	static from(features: FeatureSet, examples: Iterable<Example>): Dataset {
+		const dataset = new Dataset(features);
+		for (const example of examples) dataset.add(example);
+		return dataset;
+	}
+
+	get rows(): number {
+		return this.#rows;
+	}
+
+	get conversions(): number {
+		return this.#conversions;
+	}
+
+	/** Appends one example; refuses one that does not fit the features, or holds a number that is infinite. */
+	add(example: Example): void {
+		const { numeric, categorical } = this.features;
+		if (example.numeric.length !== numeric.length || example.categorical.length !== categorical.length)
+			throw new Error(`row ${this.#rows} has not the values that the feature set names`);
+		const chunk = this.#chunkForNext();
+		const row = this.#rows % rowsPerChunk;
+		for (const [column, { name }] of numeric.entries()) {
+			const value = example.numeric[column] as number;
+			if (Math.abs(value) === Infinity) throw new Error(`row ${this.#rows}: ${name} is infinite`);
+			(chunk.numeric[column] as Float32Array)[row] = value;
+		}
+		for (const [column, text] of example.categorical.entries())
+			(chunk.categorical[column] as Uint32Array)[row] = this.#codeOf(column, text);
+		chunk.labels[row] = example.label;
+		chunk.atMs[row] = example.atMs;
+		chunk.groups[row] = this.#groupOf(example.group);
+		this.#conversions += example.label;
+		this.#rows++;
+	}
+
+	/**
+	 * The rows by time. Rows of the same time are shuffled: whatever order they came in is not one of time, and must not
+	 * decide which of them judge the others.
+	 */
+	inTimeOrder(random: () => number): Uint32Array {
+		const rows = Uint32Array.from({ length: this.#rows }, (_, row) => row);
+		const atMs = this.#gather(rows, new Float64Array(rows.length), (chunk) => chunk.atMs);
+		const lots = Float64Array.from(rows, random);
+		return rows.sort(
+			(a, b) =>
+				(atMs[a] as number) - (atMs[b] as number) || (lots[a] as number) - (lots[b] as number) || a - b,
+		);
+	}
+
+	numeric(column: number, rows: Uint32Array): Float32Array {
+		return this.#gather(
+			rows,
+			new Float32Array(rows.length),
+			(chunk) => chunk.numeric[column] as Float32Array,
+		);
+	}
+
+	/** The values of a categorical column as codes; `texts` names them. */
+	categorical(column: number, rows: Uint32Array): Uint32Array {
+		return this.#gather(
+			rows,
+			new Uint32Array(rows.length),
+			(chunk) => chunk.categorical[column] as Uint32Array,
+		);
+	}
+
+	texts(column: number): readonly string[] {
+		return this.#texts[column] as string[];
+	}
+
+	labels(rows: Uint32Array): Uint8Array {
+		return this.#gather(rows, new Uint8Array(rows.length), (chunk) => chunk.labels);
+	}
+
+	atMs(rows: Uint32Array): Float64Array {
+		return this.#gather(rows, new Float64Array(rows.length), (chunk) => chunk.atMs);
+	}
+
+	groups(rows: Uint32Array): Uint32Array {
+		return this.#gather(rows, new Uint32Array(rows.length), (chunk) => chunk.groups);
+	}
+
+	#gather<T extends Float32Array | Float64Array | Uint32Array | Uint8Array>(
+		rows: Uint32Array,
+		into: T,
+		from: (chunk: Chunk) => T,
+	): T {
+		const sources = this.#chunks.map(from);
+		for (let index = 0; index < rows.length; index++) {
+			const row = rows[index] as number;
+			into[index] = (sources[row >>> 16] as T)[row & (rowsPerChunk - 1)] as number;
+		}
+		return into;
+	}
+
+	#chunkForNext(): Chunk {
+		if (this.#rows % rowsPerChunk === 0)
+			this.#chunks.push({
+				numeric: this.features.numeric.map(() => new Float32Array(rowsPerChunk)),
+				categorical: this.features.categorical.map(() => new Uint32Array(rowsPerChunk)),
+				labels: new Uint8Array(rowsPerChunk),
+				atMs: new Float64Array(rowsPerChunk),
+				groups: new Uint32Array(rowsPerChunk),
+			});
+		return this.#chunks[this.#chunks.length - 1] as Chunk;
+	}
+
+	#codeOf(column: number, text: string): number {
+		const codes = this.#codes[column] as Map<string, number>;
+		let code = codes.get(text);
+		if (code === undefined) {
+			code = codes.size;
+			codes.set(text, code);
+			(this.#texts[column] as string[]).push(text);
+		}
+		return code;
+	}
+
+	#groupOf(group: string | undefined): number {
+		if (group === undefined) return this.#groupCount++;
+		let id = this.#groups.get(group);
+		if (id === undefined) {
+			id = this.#groupCount++;
+			this.#groups.set(group, id);
+		}
+		return id;
+	}
+}

@@ -1,0 +1,148 @@
+import { binOf, cutsBetween, quantileCuts } from './cuts.ts';
+import type { Dataset } from './dataset.ts';
+
+/** Bins that trees may split between, and bins that get a weight of their own in the logistic model. */
+const fineBins = 64;
+const coarseBins = 10;
+/** Quantiles are taken from this many rows at most; more change no cut that matters. */
+const mostRowsForCuts = 100_000;
+/** Texts of a column that get a weight of their own, if they have this many rows; and texts whose rate is kept. */
+const mostFrequentTexts = 40;
+const fewestRowsOfFrequent = 30;
+const mostRates = 5000;
+/** A text's rate is mixed with this many rows of the base rate: few rows say little. */
+const rateShrinkageRows = 20;
+
+/** How a number becomes inputs of the models. Plain data, part of a stored model. */
+export interface NumericEncoding {
+	readonly name: string;
+	/** Of sign(x)·log1p|x|. */
+	readonly mean: number;
+	readonly scale: number;
+	/** The range that was learned from. Beyond it a number counts as its end: no line goes on for ever. */
+	readonly lowest: number;
+	readonly highest: number;
+	readonly cuts: readonly number[];
+	/** The coarse bin of each fine one; 0 is missing in both. */
+	readonly slotOfBin: readonly number[];
+}
+
+/** How a text becomes inputs. Slot 0 is any text that is not among the frequent ones. */
+export interface CategoricalEncoding {
+	readonly name: string;
+	readonly frequent: readonly string[];
+	/** Log-odds of the shrunken rate above those of the base rate, the most seen texts first. */
+	readonly rates: readonly (readonly [text: string, rate: number])[];
+	readonly cuts: readonly number[];
+}
+
+export interface Encoding {
+	readonly numeric: readonly NumericEncoding[];
+	readonly categorical: readonly CategoricalEncoding[];
+}
+
+/** sign(x)·log1p|x|: tames long tails, keeps order and sign. */
+function signedLog(value: number): number {
+	return value < 0 ? -Math.log1p(-value) : Math.log1p(value);
+}
+
+/** The number that the logistic model's line reads. */
+export function standardised(column: NumericEncoding, value: number): number {
+	const within = Math.min(column.highest, Math.max(column.lowest, value));
+	return (signedLog(within) - column.mean) / column.scale;
+}
+
+/** Learns the encoding from rows in time order. */
+export function fitEncoding(dataset: Dataset, rows: Uint32Array): Encoding {
+	const labels = dataset.labels(rows);
+	return {
+		numeric: dataset.features.numeric.map(({ name }, column) =>
+			fitNumeric(name, dataset.numeric(column, rows)),
+		),
+		categorical: dataset.features.categorical.map(({ name }, column) =>
+			fitCategorical(name, dataset.categorical(column, rows), dataset.texts(column), labels),
+		),
+	};
+}
+
+function fitNumeric(name: string, values: Float32Array): NumericEncoding {
+	const stride = Math.max(1, Math.ceil(values.length / mostRowsForCuts));
+	const known = values.filter((value, index) => index % stride === 0 && !Number.isNaN(value)).sort();
+	let sum = 0;
+	let squares = 0;
+	for (const value of known) {
+		const transformed = signedLog(value);
+		sum += transformed;
+		squares += transformed ** 2;
+	}
+	const mean = known.length > 0 ? sum / known.length : 0;
+	const variance = known.length > 0 ? squares / known.length - mean ** 2 : 0;
+	const cuts = quantileCuts(known, fineBins);
+	return {
+		name,
+		mean,
+		scale: variance > 1e-12 ? Math.sqrt(variance) : 1,
+		lowest: known[0] ?? 0,
+		highest: known[known.length - 1] ?? 0,
+		cuts,
+		slotOfBin: coarseSlots(known, cuts),
+	};
+}
+
+function coarseSlots(known: Float32Array, cuts: readonly number[]): number[] {
+	const counts = new Array<number>(cuts.length + 1).fill(0);
+	for (const value of known) (counts[binOf(cuts, value) - 1] as number)++;
+	const coarse = cutsBetween([...counts.keys()], counts, coarseBins);
+	return [0, ...counts.keys().map((bin) => binOf(coarse, bin))];
+}
+
+function fitCategorical(
+	name: string,
+	codes: Uint32Array,
+	texts: readonly string[],
+	labels: Uint8Array,
+): CategoricalEncoding {
+	const rows = new Float64Array(texts.length);
+	const conversions = new Float64Array(texts.length);
+	for (const [index, code] of codes.entries()) {
+		(rows[code] as number)++;
+		(conversions[code] as number) += labels[index] as number;
+	}
+	const byRows = [...texts.keys()]
+		.filter((code) => (rows[code] as number) > 0)
+		.sort((a, b) => (rows[b] as number) - (rows[a] as number) || a - b);
+	const baseRate = baseRateOf(labels);
+	const rateOf = (code: number) => shrunkenRate(rows[code] as number, conversions[code] as number, baseRate);
+	const frequent = byRows
+		.slice(0, mostFrequentTexts)
+		.filter((code) => (rows[code] as number) >= fewestRowsOfFrequent);
+	const kept = byRows.slice(0, mostRates).sort((a, b) => rateOf(a) - rateOf(b));
+	return {
+		name,
+		frequent: frequent.map((code) => texts[code] as string),
+		rates: byRows.slice(0, mostRates).map((code) => [texts[code] as string, rateOf(code)]),
+		cuts: [
+			...new Set(
+				cutsBetween(
+					kept.map(rateOf),
+					kept.map((code) => rows[code] as number),
+					fineBins,
+				),
+			),
+		],
+	};
+}
+
+/** The base rate of rows. */
+export function baseRateOf(labels: Uint8Array): number {
+	let conversions = 0;
+	for (const label of labels) conversions += label;
+	// Half a conversion more on either side: the log-odds stay finite whatever the labels are.
+	return (conversions + 0.5) / (labels.length + 1);
+}
+
+/** Log-odds of a text's rate above those of the base rate; the fewer its rows, the closer to 0. */
+export function shrunkenRate(rows: number, conversions: number, baseRate: number): number {
+	const rate = (conversions + rateShrinkageRows * baseRate) / (rows + rateShrinkageRows);
+	return Math.log(rate / (1 - rate)) - Math.log(baseRate / (1 - baseRate));
+}

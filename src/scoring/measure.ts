@@ -1,0 +1,158 @@
+/** Everything that says how good probabilities are. `labels` are 0 and 1, `scores` probabilities in the same order. */
+
+/** A number with an interval that holds it with 95 % confidence. */
+export interface Interval {
+	readonly value: number;
+	readonly low: number;
+	readonly high: number;
+}
+
+/** Probabilities nearer to 0 or 1 are counted as this near: one sure mistake must not cost without end. */
+const nearest = 1e-7;
+
+/** The log loss of each row. */
+export function logLosses(labels: Uint8Array, scores: Float64Array): Float64Array {
+	return scores.map((score, row) => {
+		const clipped = Math.min(1 - nearest, Math.max(nearest, score));
+		return -Math.log(labels[row] ? clipped : 1 - clipped);
+	});
+}
+
+export function mean(values: ArrayLike<number>): number {
+	let sum = 0;
+	for (let index = 0; index < values.length; index++) sum += values[index] as number;
+	return sum / values.length;
+}
+
+export function logLoss(labels: Uint8Array, scores: Float64Array): number {
+	return mean(logLosses(labels, scores));
+}
+
+export function brierScore(labels: Uint8Array, scores: Float64Array): number {
+	return mean(scores.map((score, row) => (score - (labels[row] as number)) ** 2));
+}
+
+/** The rows from the lowest score to the highest. */
+export function byScore(scores: Float64Array): Uint32Array {
+	return Uint32Array.from(scores.keys()).sort(
+		(a, b) => (scores[a] as number) - (scores[b] as number) || a - b,
+	);
+}
+
+/** Mid-ranks from 1: equal scores share the mean of their ranks. */
+function midRanks(scores: Float64Array): Float64Array {
+	const order = byScore(scores);
+	const ranks = new Float64Array(scores.length);
+	for (let from = 0; from < order.length; ) {
+		let to = from + 1;
+		while (to < order.length && scores[order[to] as number] === scores[order[from] as number]) to++;
+		for (let index = from; index < to; index++) ranks[order[index] as number] = (from + to + 1) / 2;
+		from = to;
+	}
+	return ranks;
+}
+
+/**
+ * The area under the ROC curve: how often a row that converted is scored above one that did not, ties counting half. The
+ * interval is DeLong's; with `groups`, rows of one group count as one observation (Obuchowski 1997). It is taken in
+ * log-odds, so that it stays within 0 and 1. NaN where all labels are the same.
+ */
+export function auc(labels: Uint8Array, scores: Float64Array, groups?: Uint32Array): Interval {
+	const positives = scores.filter((_, row) => labels[row] === 1);
+	const negatives = scores.filter((_, row) => labels[row] !== 1);
+	if (positives.length === 0 || negatives.length === 0)
+		return { value: Number.NaN, low: Number.NaN, high: Number.NaN };
+	const ranks = midRanks(scores);
+	const ranksAmongPositives = midRanks(positives).values();
+	const ranksAmongNegatives = midRanks(negatives).values();
+	// For each row the share of rows with the other outcome that it is on the right side of.
+	const rightShares = scores.map((_, row) => {
+		const rank = ranks[row] as number;
+		return labels[row] === 1
+			? (rank - (ranksAmongPositives.next().value as number)) / negatives.length
+			: 1 - (rank - (ranksAmongNegatives.next().value as number)) / positives.length;
+	});
+	const value = mean(rightShares.filter((_, row) => labels[row] === 1));
+	const influences = new Map<number, number>();
+	for (const [row, share] of rightShares.entries()) {
+		const group = groups?.[row] ?? row;
+		const influence = (share - value) / (labels[row] === 1 ? positives.length : negatives.length);
+		influences.set(group, (influences.get(group) ?? 0) + influence);
+	}
+	const squares = influences.values().reduce((sum, influence) => sum + influence ** 2, 0);
+	const error = Math.sqrt((squares * influences.size) / (influences.size - 1));
+	if (value <= 0 || value >= 1) return { value, low: value, high: value };
+	const logOdds = Math.log(value / (1 - value));
+	const halfWidth = (1.96 * error) / (value * (1 - value));
+	return { value, low: logistic(logOdds - halfWidth), high: logistic(logOdds + halfWidth) };
+}
+
+/** The probability of log-odds. */
+export function logistic(logOdds: number): number {
+	return 1 / (1 + Math.exp(-logOdds));
+}
+
+export function logOddsOfProbability(probability: number): number {
+	const clipped = Math.min(1 - nearest, Math.max(nearest, probability));
+	return Math.log(clipped / (1 - clipped));
+}
+
+export interface CalibrationBin {
+	readonly rows: number;
+	readonly meanScore: number;
+	readonly rate: number;
+}
+
+/** Rows in up to ten groups of about equal size, from low scores to high: what was said, and what came. */
+export function calibrationTable(labels: Uint8Array, scores: Float64Array, bins = 10): CalibrationBin[] {
+	const order = byScore(scores);
+	const table: CalibrationBin[] = [];
+	for (let bin = 0, from = 0; bin < bins; bin++) {
+		let to = Math.max(from, Math.round(((bin + 1) * order.length) / bins));
+		// Equal scores are never told apart.
+		while (to > from && to < order.length && scores[order[to] as number] === scores[order[to - 1] as number])
+			to++;
+		if (to === from) continue;
+		const rows = order.subarray(from, to);
+		table.push({
+			rows: rows.length,
+			meanScore: mean(Float64Array.from(rows, (row) => scores[row] as number)),
+			rate: mean(Float64Array.from(rows, (row) => labels[row] as number)),
+		});
+		from = to;
+	}
+	return table;
+}
+
+/** Expected calibration error: by how much a group's mean score misses its rate, on average. */
+export function expectedCalibrationError(table: readonly CalibrationBin[]): number {
+	const rows = table.reduce((sum, bin) => sum + bin.rows, 0);
+	return table.reduce((sum, bin) => sum + (bin.rows / rows) * Math.abs(bin.meanScore - bin.rate), 0);
+}
+
+export interface RocPoint {
+	/** The share of rows without the goal that are scored at least this high. */
+	readonly falsePositives: number;
+	readonly truePositives: number;
+}
+
+/** The ROC curve, thinned to about `points` points. */
+export function rocCurve(labels: Uint8Array, scores: Float64Array, points = 100): RocPoint[] {
+	const order = byScore(scores).reverse();
+	const positives = labels.reduce((sum, label) => sum + label, 0);
+	const negatives = labels.length - positives;
+	if (positives === 0 || negatives === 0) return [];
+	const curve: RocPoint[] = [{ falsePositives: 0, truePositives: 0 }];
+	let [truePositives, falsePositives, lastKept] = [0, 0, 0];
+	for (const [index, row] of order.entries()) {
+		if (labels[row]) truePositives++;
+		else falsePositives++;
+		const next = order[index + 1];
+		if (next !== undefined && scores[next] === scores[row]) continue;
+		const progress = truePositives / positives + falsePositives / negatives;
+		if (next !== undefined && progress - lastKept < 2 / points) continue;
+		curve.push({ falsePositives: falsePositives / negatives, truePositives: truePositives / positives });
+		lastKept = progress;
+	}
+	return curve;
+}

@@ -1,0 +1,109 @@
+import type { LaterMeasures, TrainingReport } from './report.ts';
+import { percent, withInterval } from './report-text.ts';
+
+const size = 260;
+const margin = 36;
+
+/** The report as one HTML page that needs nothing else: no script, no font, no network. */
+export function reportPage(title: string, report: TrainingReport): string {
+	const { later } = report;
+	return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title><style>
+body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}
+table{border-collapse:collapse}td,th{padding:.2rem 1rem .2rem 0;text-align:left;font-variant-numeric:tabular-nums}
+figure{display:inline-block;margin:0 1rem 1rem 0}figcaption{font-weight:600}.warning{background:#fff3cd;padding:.5rem 1rem}
+svg text{font-size:11px;fill:#555}
+</style></head><body>
+<h1>${escapeHtml(title)}</h1>
+${report.warnings.map((warning) => `<p class="warning">${escapeHtml(warning)}</p>`).join('\n')}
+${table([
+	['Served', report.kind],
+	['Rows', `${report.rows}`],
+	['Conversions', `${report.conversions} (base rate ${percent(report.baseRate)})`],
+	...(later ? measureRows(later) : []),
+])}
+<h2>What was chosen, and why</h2>
+<ul>${report.chosen.map((sentence) => `<li>${escapeHtml(sentence)}</li>`).join('')}</ul>
+${later ? figures(later) : ''}
+${report.topFeatures.length > 0 ? '<h2>What moves scores most</h2>' : ''}
+${table(report.topFeatures.map(({ name, meanLogOdds, direction }) => [name, meanLogOdds.toFixed(3), direction]))}
+</body></html>
+`;
+}
+
+function measureRows(later: LaterMeasures): string[][] {
+	return [
+		['Judged on', `${later.rows} later rows with ${later.conversions} conversions`],
+		['AUC', withInterval(later.auc, 3)],
+		['Log loss', `${later.logLoss.toFixed(4)}; of the base rate ${later.baseRateLogLoss.toFixed(4)}`],
+		['Brier score', later.brier.toFixed(4)],
+		[
+			'Calibration',
+			`error ${later.expectedCalibrationError.toFixed(4)}, slope ${later.calibrationSlope.toFixed(2)}`,
+		],
+	];
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+	const body = rows.map(
+		([head = '', ...cells]) =>
+			`<tr><th>${escapeHtml(head)}</th>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')}</tr>`,
+	);
+	return body.length > 0 ? `<table>${body.join('')}</table>` : '';
+}
+
+function figures(later: LaterMeasures): string {
+	const roc = later.roc.map(({ falsePositives, truePositives }) => point(falsePositives, truePositives));
+	const most = Math.max(
+		0.01,
+		...later.calibrationTable.map(({ meanScore, rate }) => Math.max(meanScore, rate)),
+	);
+	const calibration = later.calibrationTable.map(({ meanScore, rate, rows }) => {
+		const [x, y] = place(meanScore / most, rate / most);
+		return `<circle cx="${x}" cy="${y}" r="4" fill="#0b63ce"><title>${rows} rows: said ${percent(meanScore)}, came ${percent(rate)}</title></circle>`;
+	});
+	const highest = Math.max(1, ...later.scoreHistogram);
+	const bars = later.scoreHistogram.map((rows, bar) => {
+		const [x, y] = place(bar / 20, rows / highest);
+		const width = (size - 2 * margin) / 20 - 1;
+		return `<rect x="${x}" y="${y}" width="${width.toFixed(1)}" height="${(size - margin - Number(y)).toFixed(1)}" fill="#0b63ce"><title>${rows} rows</title></rect>`;
+	});
+	const diagonal = `<line ${ends(0, 0, 1, 1)} stroke="#bbb" stroke-dasharray="4"/>`;
+	const curve = `<polyline points="${roc.join(' ')}" fill="none" stroke="#0b63ce" stroke-width="2"/>`;
+	return `<h2>On later rows</h2>
+${figure('ROC', diagonal + curve, 'rows without a conversion', ['0', '1'])}
+${figure('Calibration', diagonal + calibration.join(''), 'said (across), came (up)', ['0', percent(most)])}
+${figure('Scores', bars.join(''), 'score', ['0', '1'])}`;
+}
+
+function figure(
+	caption: string,
+	drawing: string,
+	across: string,
+	[from, to]: readonly [string, string],
+): string {
+	const bottom = size - margin + 16;
+	return `<figure><figcaption>${caption}</figcaption><svg width="${size}" height="${size}" role="img" aria-label="${caption}">
+<path d="M${margin} ${margin}V${size - margin}H${size - margin}" fill="none" stroke="#888"/>${drawing}
+<text x="${margin}" y="${bottom}">${from}</text><text x="${size - margin}" y="${bottom}" text-anchor="end">${to}</text><text x="${size / 2}" y="${bottom + 14}" text-anchor="middle">${across}</text></svg></figure>`;
+}
+
+function place(across: number, up: number): [string, string] {
+	const length = size - 2 * margin;
+	return [(margin + across * length).toFixed(1), (size - margin - up * length).toFixed(1)];
+}
+
+function point(across: number, up: number): string {
+	return place(across, up).join(',');
+}
+
+function ends(x1: number, y1: number, x2: number, y2: number): string {
+	const [fromX, fromY] = place(x1, y1);
+	const [toX, toY] = place(x2, y2);
+	return `x1="${fromX}" y1="${fromY}" x2="${toX}" y2="${toY}"`;
+}
+
+/** Names of features come from pages, which anybody may write. */
+function escapeHtml(text: string): string {
+	return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

@@ -1,0 +1,151 @@
+import type { EncodedRows } from './encoded-rows.ts';
+
+const mostLeaves = 15;
+const fewestRowsInLeaf = 20;
+/** Holds the values of small leaves back. */
+const leafPenalty = 1;
+const mostBins = 65;
+
+/**
+ * A tree as arrays with an entry for each node; node 0 is the root. A row goes left where its fine bin of `column` is at
+ * most `bin`, so a missing value, bin 0, goes left. `column` is -1 in a leaf, and `value` is what the leaf adds.
+ */
+export interface Tree {
+	readonly column: number[];
+	readonly bin: number[];
+	readonly left: number[];
+	readonly right: number[];
+	readonly value: number[];
+}
+
+interface Split {
+	readonly gain: number;
+	readonly column: number;
+	readonly bin: number;
+}
+
+interface Leaf {
+	readonly node: number;
+	readonly rows: Uint32Array;
+	/** For each column and bin: sum of gradients, sum of curvatures, rows. */
+	readonly sums: Float64Array;
+	readonly split: Split | undefined;
+}
+
+/** Grows one tree from the rows that were drawn, the leaf of the largest gain first. */
+export function growTree(
+	encoded: EncodedRows,
+	rows: Uint32Array,
+	gradients: Float64Array,
+	curvatures: Float64Array,
+	learningRate: number,
+): Tree {
+	const tree: Tree = { column: [], bin: [], left: [], right: [], value: [] };
+	const addLeaf = (leafRows: Uint32Array, sums: Float64Array): Leaf => {
+		let gradient = 0;
+		let curvature = 0;
+		for (const row of leafRows) {
+			gradient += gradients[row] as number;
+			curvature += curvatures[row] as number;
+		}
+		const node = tree.column.push(-1) - 1;
+		tree.bin.push(0);
+		tree.left.push(0);
+		tree.right.push(0);
+		tree.value.push((-learningRate * gradient) / (curvature + leafPenalty));
+		return { node, rows: leafRows, sums, split: bestSplit(sums, encoded.bins.length) };
+	};
+	let leaves = [addLeaf(rows, sumsOf(encoded, rows, gradients, curvatures))];
+	for (let count = 1; count < mostLeaves; count++) {
+		const open = leaves.filter(({ split }) => split !== undefined);
+		if (open.length === 0) break;
+		const leaf = open.reduce((best, other) =>
+			(other.split as Split).gain > (best.split as Split).gain ? other : best,
+		);
+		const { column, bin } = leaf.split as Split;
+		const bins = encoded.bins[column] as Uint8Array;
+		const left = leaf.rows.filter((row) => (bins[row] as number) <= bin);
+		const right = leaf.rows.filter((row) => (bins[row] as number) > bin);
+		// Only the smaller side is summed; the other is what is left of the parent.
+		const smaller = sumsOf(encoded, left.length < right.length ? left : right, gradients, curvatures);
+		const larger = leaf.sums.map((sum, index) => sum - (smaller[index] as number));
+		const [leftSums, rightSums] = left.length < right.length ? [smaller, larger] : [larger, smaller];
+		const leftLeaf = addLeaf(left, leftSums);
+		const rightLeaf = addLeaf(right, rightSums);
+		tree.column[leaf.node] = column;
+		tree.bin[leaf.node] = bin;
+		tree.left[leaf.node] = leftLeaf.node;
+		tree.right[leaf.node] = rightLeaf.node;
+		leaves = [...leaves.filter((other) => other !== leaf), leftLeaf, rightLeaf];
+	}
+	return tree;
+}
+
+function sumsOf(
+	encoded: EncodedRows,
+	rows: Uint32Array,
+	gradients: Float64Array,
+	curvatures: Float64Array,
+): Float64Array {
+	const sums = new Float64Array(encoded.bins.length * mostBins * 3);
+	// Gathered once: every column reads them in this order.
+	const g = Float64Array.from(rows, (row) => gradients[row] as number);
+	const h = Float64Array.from(rows, (row) => curvatures[row] as number);
+	for (const [column, bins] of encoded.bins.entries()) {
+		const start = column * mostBins * 3;
+		for (let index = 0; index < rows.length; index++) {
+			const at = start + 3 * (bins[rows[index] as number] as number);
+			(sums[at] as number) += g[index] as number;
+			(sums[at + 1] as number) += h[index] as number;
+			(sums[at + 2] as number)++;
+		}
+	}
+	return sums;
+}
+
+function bestSplit(sums: Float64Array, columns: number): Split | undefined {
+	let best: Split | undefined;
+	for (let column = 0; column < columns; column++) {
+		const bins = sums.subarray(column * mostBins * 3, (column + 1) * mostBins * 3);
+		let [gradient, curvature, rows] = [0, 0, 0];
+		for (let at = 0; at < bins.length; at += 3) {
+			gradient += bins[at] as number;
+			curvature += bins[at + 1] as number;
+			rows += bins[at + 2] as number;
+		}
+		const whole = gradient ** 2 / (curvature + leafPenalty);
+		let [leftGradient, leftCurvature, leftRows] = [0, 0, 0];
+		for (let bin = 0; bin + 1 < mostBins; bin++) {
+			const inBin = bins[3 * bin + 2] as number;
+			if (inBin === 0) continue;
+			leftGradient += bins[3 * bin] as number;
+			leftCurvature += bins[3 * bin + 1] as number;
+			leftRows += inBin;
+			if (leftRows < fewestRowsInLeaf) continue;
+			if (rows - leftRows < fewestRowsInLeaf) break;
+			const gain =
+				leftGradient ** 2 / (leftCurvature + leafPenalty) +
+				(gradient - leftGradient) ** 2 / (curvature - leftCurvature + leafPenalty) -
+				whole;
+			if (gain > (best?.gain ?? 1e-9)) best = { gain, column, bin };
+		}
+	}
+	return best;
+}
+
+/** Adds the tree's value for every row to `into`. */
+export function treeValues(tree: Tree, encoded: EncodedRows, into: Float64Array): void {
+	const column = Int32Array.from(tree.column);
+	const bin = Int32Array.from(tree.bin);
+	const left = Int32Array.from(tree.left);
+	const right = Int32Array.from(tree.right);
+	const value = Float64Array.from(tree.value);
+	for (let row = 0; row < into.length; row++) {
+		let node = 0;
+		for (let at = column[0] as number; at >= 0; at = column[node] as number)
+			node = (
+				((encoded.bins[at] as Uint8Array)[row] as number) <= (bin[node] as number) ? left[node] : right[node]
+			) as number;
+		(into[row] as number) += value[node] as number;
+	}
+}

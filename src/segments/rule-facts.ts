@@ -1,0 +1,15 @@
+import { visitFacts, visitorFacts } from '../visitors/facts.ts';
+import type { Profile } from '../visitors/profile.ts';
+import type { GoalScore } from '../visitors/visitor-scorer.ts';
+import type { RuleFacts } from './rule-environment.ts';
+
+/** What rules are asked about: a profile as of `nowMs`, and its scores. */
+export function ruleFacts(profile: Profile | null, scores: readonly GoalScore[], nowMs: number): RuleFacts {
+	return {
+		visitor: visitorFacts(profile, nowMs),
+		visit: visitFacts(profile),
+		scores: new Map(scores.map(({ goal, score }) => [goal, score])),
+		percentiles: new Map(scores.map(({ goal, percentile }) => [goal, percentile])),
+		bands: new Map(scores.map(({ goal, band }) => [goal, band])),
+	};
+}

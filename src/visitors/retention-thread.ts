@@ -1,0 +1,23 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { openStore } from '../store/open.ts';
+import { everyHourMs, keepPruned, type RetentionSettings } from './retention.ts';
+
+/** The thread that deletes old hits; it opens the databases anew, as a command beside the server does. */
+
+if (!parentPort) throw new Error('this file is the retention thread');
+const port = parentPort;
+const { database, stage, keepHitsDays } = workerData as Required<RetentionSettings>;
+const stopping = new AbortController();
+port.once('message', () => stopping.abort());
+
+const store = await openStore(database, { stage });
+await keepPruned(store, {
+	keepHitsDays,
+	everyMs: everyHourMs,
+	now: Date.now,
+	report: (report) => port.postMessage(report),
+	signal: stopping.signal,
+});
+await store.close();
+// The listener has gone with its message; where trouble came first, the port would keep the thread alive.
+port.close();

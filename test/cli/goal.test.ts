@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
+import { temporaryFolder } from '../support.ts';
+
+async function withAccount(t: TestContext): Promise<string[]> {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
+	await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
+	return at;
+}
+
+const beginning = [
+	{ name: 'return', evts: ['visit'], horizonDays: 7, mediumFrom: 50, highFrom: 90 },
+	{ name: 'subscription', evts: ['*'], horizonDays: 7, mediumFrom: 50, highFrom: 90 },
+];
+
+test('an account begins with two goals; others are added and deleted', async (t) => {
+	const at = await withAccount(t);
+	assert.deepEqual(await caskadeJson(['goal', 'list', 'c-a-x', ...at]), beginning);
+	const trial = { name: 'trial', evts: ['trial', 'Probe'], horizonDays: 7, mediumFrom: 50, highFrom: 90 };
+	assert.deepEqual(
+		await caskadeJson(['goal', 'create', 'c-a-x', 'trial', '--evt', 'trial', 'Probe', 'trial', ...at]),
+		trial,
+	);
+	const flags = ['--evt', '*', '--horizon-days', '0.5', '--bands', '40,99.5'];
+	const soon = { name: 'soon', evts: ['*'], horizonDays: 0.5, mediumFrom: 40, highFrom: 99.5 };
+	assert.deepEqual(await caskadeJson(['goal', 'create', 'c-a-x', 'soon', ...flags, ...at]), soon);
+	assert.deepEqual(await caskadeJson(['goal', 'list', 'c-a-x', ...at]), [...beginning, trial, soon]);
+	assertRefused(await caskade(['goal', 'create', 'c-a-x', 'soon', ...flags, ...at]), /a goal soon already/);
+	assert.deepEqual(await caskadeJson(['goal', 'delete', 'c-a-x', 'trial', ...at]), { deleted: 'trial' });
+	assertRefused(await caskade(['goal', 'delete', 'c-a-x', 'trial', ...at]), /has no goal trial/);
+	assert.deepEqual(await caskadeJson(['goal', 'list', 'c-a-x', ...at]), [...beginning, soon]);
+	assert.match(
+		(await caskade(['goal', 'list', 'c-a-x', ...at])).stdout,
+		/^name .*\n.*\n.*\nsoon +\* +0\.5 +40 /,
+	);
+});
+
+test('a goal that makes no sense is refused', async (t) => {
+	const at = await withAccount(t);
+	const create = (...args: string[]) => caskade(['goal', 'create', ...args, ...at]);
+	assertMisused(await create('c-a-x', 'g'), /--evt <names\.\.\.>' not specified/);
+	for (const bands of ['90,50', '50', '50,50', '50,100', 'low,high', '-1,5'])
+		assertMisused(await create('c-a-x', 'g', '--evt', 'e', `--bands=${bands}`), /must be two percentiles/);
+	for (const days of ['0', '-1', '366', 'week'])
+		assertMisused(await create('c-a-x', 'g', '--evt', 'e', `--horizon-days=${days}`), /must be a number/);
+	assertMisused(await create('c-a-x', 'g', '--evt', 'a\tb'), /must be 1 to 255 characters/);
+	assertMisused(await create('c-a-x', 'a b', '--evt', 'e'), /must be 1 to 64/);
+	assertRefused(await create('c-a-y', 'g', '--evt', 'e'), /There is no account c-a-y/);
+	assert.deepEqual(await caskadeJson(['goal', 'list', 'c-a-x', ...at]), beginning);
+});

@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'node:test';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+
+const executablePath = '/usr/bin/chromium';
+
+/** Why browser tests cannot run here; false where they can. */
+export const withoutBrowser = existsSync(executablePath) ? false : `there is no browser at ${executablePath}`;
+
+/** Says in its user agent that a person uses it; not by emulation, which ends before the last beacon of a page. */
+export function launchBrowser(): Promise<Browser> {
+	const userAgent =
+		'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
+	return chromium.launch({ executablePath, args: ['--no-sandbox', `--user-agent=${userAgent}`] });
+}
+
+/** A browser with cookies of its own. */
+export async function openContext(
+	t: TestContext,
+	browser: Browser,
+	initScript?: string,
+): Promise<BrowserContext> {
+	const context = await browser.newContext();
+	if (initScript !== undefined) await context.addInitScript(initScript);
+	t.after(() => context.close());
+	return context;
+}
+
+/** A page, the errors that it has seen, and what it has asked of the service. */
+export interface Visited {
+	readonly page: Page;
+	readonly errors: string[];
+	/** As `POST /hit`, without queries. */
+	readonly asked: string[];
+}
+
+export async function openPage(context: BrowserContext, url: string, service: string): Promise<Visited> {
+	const page = await context.newPage();
+	const errors: string[] = [];
+	const asked: string[] = [];
+	page.on('pageerror', (error) => errors.push(String(error)));
+	page.on('request', (request) => {
+		const { origin, pathname } = new URL(request.url());
+		const isTag = pathname.endsWith('.js');
+		if (origin === new URL(service).origin && !isTag) asked.push(`${request.method()} ${pathname}`);
+	});
+	await page.goto(url);
+	return { page, errors, asked };
+}
+
+const types: Readonly<Record<string, string>> = { html: 'text/html', css: 'text/css', js: 'text/javascript' };
+
+/** A website: what `content` gives for a path, on an origin of its own. */
+export async function startSite(
+	t: TestContext,
+	content: (path: string) => string | Buffer | undefined,
+): Promise<string> {
+	const server = createServer((request, response) => {
+		const path = new URL(request.url ?? '/', 'http://site.test').pathname;
+		const body = content(path);
+		const type = types[/\.(\w+)$/.exec(path)?.[1] ?? 'html'] ?? 'text/plain';
+		response.writeHead(body === undefined ? 404 : 200, { 'content-type': `${type}; charset=utf-8` });
+		response.end(body);
+	});
+	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+	t.after(() => {
+		server.closeAllConnections();
+		server.close();
+	});
+	return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}

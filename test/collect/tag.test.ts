@@ -1,0 +1,377 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { after, before, describe, type TestContext, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { startService, type TestService } from '../support.ts';
+import { launchBrowser, openContext, openPage, startSite, type Visited, withoutBrowser } from './browser.ts';
+
+const hourMs = 3_600_000;
+
+describe('the tag', { skip: withoutBrowser, timeout: 120_000 }, () => {
+	let browser: Browser;
+	before(async () => {
+		browser = await launchBrowser();
+	});
+	after(() => browser.close());
+
+	/** A website whose pages have the queue, these commands, and the tag. */
+	function siteWith(t: TestContext, tagOf: string, ...commands: string[]): Promise<string> {
+		const queue = 'window.vscr=window.vscr||function(){(vscr.q=vscr.q||[]).push(arguments)};';
+		return startSite(
+			t,
+			(path) =>
+				`<title>Page ${path}</title><script>${queue}${commands.join(';')}</script>
+				<script async src="${tagOf}/tag.js"></script>`,
+		);
+	}
+
+	interface Visit extends Visited {
+		readonly service: TestService;
+		readonly site: string;
+		hits(): StoredHit[];
+	}
+
+	/** Opens `/pricing` of such a website in a new browser. */
+	async function visit(
+		t: TestContext,
+		commands: readonly string[],
+		options: { initScript?: string; now?: () => number } = {},
+	): Promise<Visit> {
+		const service = await startService(t, options.now ? { now: options.now } : {});
+		const site = await siteWith(t, service.url, ...commands);
+		const context = await openContext(t, browser, options.initScript);
+		const visited = await openPage(context, `${site}/pricing`, service.url);
+		await visited.page.waitForFunction('window.vscr && vscr.scores');
+		const hits = await hitsOf(t, service);
+		return { ...visited, service, site, hits };
+	}
+
+	const setAccount = `vscr('setAccount','c-a-acme-uk')`;
+	const fire = `vscr('fire')`;
+
+	test('sends nothing and keeps nothing before fire', async (t) => {
+		const { page, service } = await visit(t, [setAccount, `vscr('addEvent','seen')`]);
+		await settle(page);
+		assert.deepEqual(await cookies(page), {});
+		// Nor when the page is left.
+		await page.goto('about:blank');
+		await settle(page);
+		assert.deepEqual(answered(service), []);
+	});
+
+	test('fires what was queued: page, events, customer; keeps the visitor and the visit', async (t) => {
+		const visited = await visit(t, [
+			setAccount,
+			`vscr('addEvent','seen')`,
+			`vscr('addEvent',{name:'checkout',tid:'order-1',rvn:499,currency:'GBP',colour:'red'})`,
+			`vscr('addCustomerId','customer-1')`,
+			fire,
+		]);
+		const { page, hits, asked, errors } = visited;
+		await page.evaluate('vscr.scores()');
+		const [hit] = hits();
+		assert.deepEqual(hit?.body.page, 'pricing');
+		assert.equal(hit?.body.title, 'Page /pricing');
+		assert.equal(hit?.body.channel, 'direct');
+		assert.equal(hit?.body.device, 'desktop');
+		assert.equal(hit?.body.cid, 'customer-1');
+		assert.deepEqual(hit?.body.events, [
+			{ name: 'seen' },
+			{ name: 'checkout', tid: 'order-1', rvn: 499, currency: 'GBP' },
+		]);
+		assert.deepEqual(await cookies(page), { vscr_vid: hit?.vid, vscr_sid: hit?.sid });
+		assert.deepEqual(asked, ['POST /hit', 'GET /visscores']);
+		assert.deepEqual(errors, []);
+	});
+
+	test('the cookies are first-party: lax, 13 months and 30 minutes', async (t) => {
+		const { page } = await visit(t, [setAccount, fire]);
+		await page.evaluate('vscr.scores()');
+		const jar = await page.context().cookies();
+		const lasts = (name: string) => {
+			const cookie = jar.find((candidate) => candidate.name === name);
+			assert.equal(cookie?.sameSite, 'Lax');
+			assert.equal(cookie?.path, '/');
+			return (cookie?.expires ?? 0) - Date.now() / 1000;
+		};
+		assert.ok(Math.abs(lasts('vscr_vid') - 395 * 86_400) < 60);
+		assert.ok(Math.abs(lasts('vscr_sid') - 1800) < 60);
+	});
+
+	test('gives scores and segments, as promises and to callbacks from before it was there', async (t) => {
+		const { page } = await visit(t, [setAccount, fire, `vscr('segments',(found)=>{window.found=found})`]);
+		const scores = (await page.evaluate('vscr.scores()')) as { goal: string; score: number }[];
+		assert.deepEqual(scores.map(({ goal }) => goal).sort(), ['return', 'subscription']);
+		for (const { score } of scores) assert.ok(score > 0 && score < 1);
+		const segments = await page.evaluate('vscr.segments()');
+		assert.deepEqual(segments, [{ id: 'new', name: 'New visitors' }]);
+		assert.deepEqual(await page.evaluate('window.found'), segments);
+	});
+
+	test('two pages are one visitor and one visit', async (t) => {
+		const { page, site, hits } = await visit(t, [setAccount, fire]);
+		await page.evaluate('vscr.scores()');
+		await Promise.all([page.waitForURL('**/checkout'), page.evaluate(`location.href='${site}/checkout'`)]);
+		await page.waitForFunction('window.vscr && vscr.scores');
+		await page.evaluate('vscr.scores()');
+		const [first, second] = hits();
+		assert.deepEqual([first?.body.page, second?.body.page], ['pricing', 'checkout']);
+		assert.equal(second?.vid, first?.vid);
+		assert.equal(second?.sid, first?.sid);
+		assert.equal(second?.body.channel, 'internal');
+	});
+
+	test('fires when a page without reload goes to another path, and only then', async (t) => {
+		const { page, hits, site } = await visit(t, [setAccount, fire]);
+		await page.evaluate('vscr.scores()');
+		const go = async (script: string) => {
+			await page.evaluate(script);
+			await settle(page);
+			await page.evaluate('vscr.scores()');
+		};
+		await go(`history.pushState(null,'','/a'); document.title='A'`);
+		await go(`history.replaceState(null,'','/a?tab=2')`);
+		await go(`history.pushState(null,'','/a#there')`);
+		await go(`history.pushState(null,'','/gone-at-once'); history.replaceState(null,'','/b')`);
+		await go(`new Promise((resolve) => { addEventListener('popstate', resolve); history.go(-3); })`);
+		assert.deepEqual(
+			hits().map(({ body }) => [body.page, body.referrer]),
+			[
+				['pricing', null],
+				['a', `${site}/pricing`],
+				['b', `${site}/a`],
+				['pricing', `${site}/b`],
+			],
+		);
+		assert.equal(hits()[1]?.body.title, 'A');
+		assert.equal(new Set(hits().map(({ vid }) => vid)).size, 1);
+	});
+
+	test('a second fire on the same page adds events, and no second view', async (t) => {
+		const { page, hits } = await visit(t, [setAccount, fire]);
+		await page.evaluate(`vscr('addEvent','clicked'); vscr('fire'); vscr.scores()`);
+		const [first, second] = hits();
+		assert.deepEqual([first?.body.page, second?.body.page], ['pricing', null]);
+		assert.deepEqual(second?.body.events, [{ name: 'clicked' }]);
+		assert.equal(second?.vid, first?.vid);
+	});
+
+	test('many events become several hits', async (t) => {
+		const { page, hits } = await visit(t, [
+			setAccount,
+			`for (let i=0;i<45;i++) vscr('addEvent','e'+i)`,
+			fire,
+		]);
+		await page.evaluate('vscr.scores()');
+		assert.deepEqual(
+			hits().map(({ body }) => body.events.length),
+			[20, 20, 5],
+		);
+		assert.deepEqual(new Set(hits().flatMap(({ body }) => body.events.map(({ name }) => name))).size, 45);
+	});
+
+	test('sends what is left by a beacon when the page is left', async (t) => {
+		const { page, hits } = await visit(t, [setAccount, fire]);
+		await page.evaluate('vscr.scores()');
+		await page.evaluate(`vscr('addEvent',{name:'checkout',tid:'order-9'})`);
+		await page.goto('about:blank');
+		const [first, left] = await eventually(hits, (stored) => stored.length === 2);
+		assert.deepEqual(left?.body.events, [{ name: 'checkout', tid: 'order-9' }]);
+		assert.equal(left?.body.page, null);
+		assert.equal(left?.vid, first?.vid);
+		assert.equal(left?.sid, first?.sid);
+	});
+
+	const signals = {
+		'Do Not Track': `Object.defineProperty(Navigator.prototype,'doNotTrack',{get:()=>'1'})`,
+		'Global Privacy Control': `Object.defineProperty(Navigator.prototype,'globalPrivacyControl',{get:()=>true})`,
+	};
+	for (const [signal, initScript] of Object.entries(signals))
+		test(`${signal}: sends nothing, keeps nothing, resolves empty`, async (t) => {
+			const commands = [setAccount, `vscr('addEvent','seen')`, fire];
+			const { page, service } = await visit(t, commands, { initScript });
+			assert.deepEqual(await page.evaluate('vscr.scores()'), []);
+			assert.deepEqual(await page.evaluate('vscr.segments()'), []);
+			await page.evaluate(`history.pushState(null,'','/a')`);
+			await page.goto('about:blank');
+			await settle(page);
+			assert.deepEqual(answered(service), []);
+			assert.deepEqual(await page.context().cookies(), []);
+		});
+
+	test('consent: nothing while it is refused, everything once it is given, cookies deleted when withdrawn', async (t) => {
+		const { page, asked, hits } = await visit(t, [setAccount, `vscr('setConsent',false)`, fire]);
+		assert.deepEqual(await page.evaluate('vscr.scores()'), []);
+		assert.deepEqual(asked, []);
+
+		await page.evaluate(`vscr('setConsent',true)`);
+		assert.notDeepEqual(await page.evaluate('vscr.scores()'), []);
+		assert.deepEqual(Object.keys(await cookies(page)).sort(), ['vscr_sid', 'vscr_vid']);
+
+		await page.evaluate(`vscr('addEvent','seen'); vscr('setConsent',false)`);
+		assert.deepEqual(await cookies(page), {});
+		assert.deepEqual(await page.evaluate('vscr.segments()'), []);
+		await page.goto('about:blank');
+		await settle(page);
+		assert.deepEqual(
+			hits().map(({ body }) => [body.page, body.events]),
+			[['pricing', []]],
+		);
+	});
+
+	test('consent withdrawn while a hit is under way keeps nothing of its answer', async (t) => {
+		const { page } = await visit(t, [setAccount]);
+		const response = page.waitForResponse('**/hit');
+		await page.evaluate(`vscr('fire'); setTimeout(() => vscr('setConsent',false))`);
+		await response;
+		await settle(page);
+		assert.deepEqual(await cookies(page), {});
+	});
+
+	test('a cask that has expired: fires once more and asks again', async (t) => {
+		let nowMs = Date.now();
+		const { page, asked, hits } = await visit(t, [setAccount, fire], { now: () => nowMs });
+		await page.evaluate('vscr.scores()');
+		nowMs += 25 * hourMs;
+		const scores = (await page.evaluate('vscr.scores()')) as unknown[];
+		assert.equal(scores.length, 2);
+		assert.deepEqual(asked, ['POST /hit', 'GET /visscores', 'GET /visscores', 'POST /hit', 'GET /visscores']);
+		assert.equal(new Set(hits().map(({ vid }) => vid)).size, 1);
+	});
+
+	test('asks again once only', async (t) => {
+		// No cask lives until it is used.
+		let nowMs = Date.now();
+		const now = () => {
+			nowMs += 25 * hourMs;
+			return nowMs;
+		};
+		const { page, asked } = await visit(t, [setAccount, fire], { now });
+		assert.deepEqual(await page.evaluate('vscr.scores()'), []);
+		assert.deepEqual(asked, ['POST /hit', 'GET /visscores', 'POST /hit', 'GET /visscores']);
+	});
+
+	test('a page never sees an exception, whatever the server does and whatever it says', async (t) => {
+		const service = await startService(t);
+		const answers = ['', '<p>bad gateway', '{"vid":', 'null', '{"vid":"x","sid":"y","cask":"z"}'];
+		const odd = await startSite(t, (path) => answers[Number(path.split('/')[1])]);
+		const servers = [`${service.url}/nowhere`, 'http://127.0.0.1:9', 'not a url', ...answers.keys()];
+		const site = await siteWith(t, service.url);
+		const context = await openContext(t, browser);
+		for (const server of servers) {
+			const { page, errors } = await openPage(context, `${site}/`, service.url);
+			await page.waitForFunction('window.vscr && vscr.scores');
+			const address = typeof server === 'number' ? `${odd}/${server}` : server;
+			await page.evaluate(`vscr('fire'); vscr('setServer',${JSON.stringify(address)}); ${setAccount}; ${fire};
+				vscr('addEvent'); vscr('addEvent',{}); vscr('addEvent',null); vscr('nothing'); vscr(); vscr('setServer');
+				vscr('addEvent','seen'); ${fire}`);
+			assert.deepEqual(await page.evaluate('Promise.all([vscr.scores(), vscr.segments()])'), [[], []]);
+			await page.evaluate(`vscr('addEvent','left')`);
+			await page.goto('about:blank');
+			await page.close();
+			assert.deepEqual(errors, [], `server ${address}`);
+		}
+	});
+
+	test('asks the server that it comes from, wherever it is there, or the one that the page names', async (t) => {
+		const script = readFileSync(new URL('../../src/collect/tag/tag.v1.js', import.meta.url));
+		const asked: string[] = [];
+		const server = await startSite(t, (path) => {
+			asked.push(path);
+			return path.endsWith('tag.js') ? script : undefined;
+		});
+		const pages = [
+			siteWith(t, `${server}/api/staging`, setAccount, fire),
+			siteWith(t, `${server}/api/staging`, setAccount, `vscr('setServer','${server}/other/')`, fire),
+		];
+		const context = await openContext(t, browser);
+		for (const site of await Promise.all(pages)) {
+			const { page } = await openPage(context, site, server);
+			await page.waitForFunction('window.vscr && vscr.scores');
+			await page.evaluate('vscr.scores()');
+		}
+		assert.deepEqual(asked, ['/api/staging/tag.js', '/api/staging/hit', '/api/staging/tag.js', '/other/hit']);
+	});
+
+	test('the tag twice on a page is one', async (t) => {
+		const { page, service, hits } = await visit(t, [setAccount, fire]);
+		await page.addScriptTag({ url: `${service.url}/tag.v1.js` });
+		await page.evaluate('vscr.scores()');
+		assert.equal(hits().length, 1);
+	});
+
+	test('pages of an origin that the account does not name get nothing', async (t) => {
+		const service = await startService(t);
+		const aid = 'c-a-acme-de';
+		await service.store.control.createAccount(
+			{ aid, client: 'acme', origins: ['https://acme.example'] },
+			(id) => service.store.createAccountDatabase(id),
+		);
+		await service.server.directory.refresh();
+		const site = await siteWith(t, service.url, `vscr('setAccount','${aid}')`, fire);
+		const context = await openContext(t, browser);
+		const { page, errors } = await openPage(context, site, service.url);
+		await page.waitForFunction('window.vscr && vscr.scores');
+		assert.deepEqual(await page.evaluate('vscr.scores()'), []);
+		assert.deepEqual(await cookies(page), {});
+		assert.deepEqual(errors, []);
+	});
+});
+
+interface StoredHit {
+	readonly vid: string;
+	readonly sid: string;
+	readonly body: {
+		readonly page: string | null;
+		readonly referrer: string | null;
+		readonly title: string | null;
+		readonly channel: string;
+		readonly device: string;
+		readonly cid: string | null;
+		readonly events: readonly { readonly name: string; readonly tid?: string }[];
+	};
+}
+
+/** What the service has stored, in order of arrival. */
+async function hitsOf(t: TestContext, { store, aid, folder }: TestService): Promise<() => StoredHit[]> {
+	const { id } = await store.control.account(aid);
+	const database = new DatabaseSync(join(folder, 'accounts', `${id}.sqlite`), { readOnly: true });
+	t.after(() => database.close());
+	return () =>
+		database
+			.prepare('SELECT vid, sid, body FROM hit ORDER BY id')
+			.all()
+			.map(({ vid, sid, body }) => ({ vid, sid, body: JSON.parse(body as string) }) as StoredHit);
+}
+
+/** Operations that the service has answered, the script itself aside; it sees beacons too, which a page may not. */
+function answered({ logged }: TestService): string[] {
+	return logged
+		.map((line) => (JSON.parse(line) as { operation?: string }).operation ?? 'none')
+		.filter((operation) => operation !== 'none');
+}
+
+async function cookies(page: Page): Promise<Record<string, string>> {
+	const jar = await page.context().cookies();
+	return Object.fromEntries(jar.map(({ name, value }) => [name, value]));
+}
+
+/** Long enough for whatever the page wanted to begin. */
+function settle(page: Page): Promise<void> {
+	return page.waitForTimeout(150);
+}
+
+async function eventually<Value>(
+	read: () => Value,
+	isThere: (value: Value) => boolean,
+	withinMs = 5000,
+): Promise<Value> {
+	const endsAtMs = performance.now() + withinMs;
+	for (;;) {
+		const value = read();
+		if (isThere(value) || performance.now() > endsAtMs) return value;
+		await new Promise((resolve) => setTimeout(resolve, 20));
+	}
+}

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { calibrate, fitIsotonic, fitPlatt } from '../../src/scoring/calibrate.ts';
+import { calibrationTable, expectedCalibrationError, logistic, logLoss } from '../../src/scoring/measure.ts';
+import { seededRandom } from '../../src/scoring/random.ts';
+
+const rowsArbitrary = fc
+	.array(fc.tuple(fc.constantFrom(0, 1), fc.double({ min: -8, max: 8, noNaN: true })), {
+		minLength: 5,
+		maxLength: 150,
+	})
+	.map((rows) => ({
+		labels: Uint8Array.from(rows, ([label]) => label),
+		logOdds: Float64Array.from(rows, ([, value]) => value),
+	}));
+
+test('an isotonic calibration never turns two scores round, nor makes them equal', () => {
+	fc.assert(
+		fc.property(
+			rowsArbitrary,
+			fc.double({ min: -20, max: 20, noNaN: true }),
+			fc.double({ min: 0.001, max: 10, noNaN: true }),
+			({ labels, logOdds }, low, apart) => {
+				const calibration = fitIsotonic(labels, logOdds);
+				assert.ok(calibrate(calibration, low) < calibrate(calibration, low + apart));
+			},
+		),
+	);
+});
+
+test('calibrations are finite whatever the outcomes', () => {
+	fc.assert(
+		fc.property(rowsArbitrary, ({ labels, logOdds }) => {
+			for (const calibration of [fitPlatt(labels, logOdds), fitIsotonic(labels, logOdds)])
+				assert.ok(Number.isFinite(calibrate(calibration, 0)));
+		}),
+	);
+});
+
+/** A model that is twice too sure, and says too much by one in log-odds. */
+function overconfident(seed: number): { labels: Uint8Array; logOdds: Float64Array } {
+	const random = seededRandom(seed);
+	const logOdds = Float64Array.from({ length: 20_000 }, () => random() * 8 - 4);
+	return {
+		labels: Uint8Array.from(logOdds, (value) => (random() < logistic((value - 1) / 2) ? 1 : 0)),
+		logOdds,
+	};
+}
+
+test('Platt finds the line again', () => {
+	const { labels, logOdds } = overconfident(1);
+	const { intercept, slope } = fitPlatt(labels, logOdds);
+	assert.ok(Math.abs(slope - 0.5) < 0.03 && Math.abs(intercept + 0.5) < 0.06, `${intercept} ${slope}`);
+});
+
+test('both make other rows of the same kind more likely', () => {
+	const { labels, logOdds } = overconfident(1);
+	const other = overconfident(2);
+	for (const calibration of [fitPlatt(labels, logOdds), fitIsotonic(labels, logOdds)]) {
+		const scores = other.logOdds.map((value) => logistic(calibrate(calibration, value)));
+		assert.ok(logLoss(other.labels, scores) < logLoss(other.labels, other.logOdds.map(logistic)) - 0.02);
+		assert.ok(expectedCalibrationError(calibrationTable(other.labels, scores)) < 0.02, calibration.kind);
+	}
+});

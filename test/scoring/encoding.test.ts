@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Dataset } from '../../src/scoring/dataset.ts';
+import { encodeRows } from '../../src/scoring/encoded-rows.ts';
+import { fitEncoding } from '../../src/scoring/encoding.ts';
+import { featureSet } from '../../src/scoring/features.ts';
+import { fitLogistic, logOddsOf } from '../../src/scoring/logistic.ts';
+import { modelFormat } from '../../src/scoring/model.ts';
+import { seededRandom } from '../../src/scoring/random.ts';
+import { Scorer } from '../../src/scoring/scorer.ts';
+
+const features = featureSet(['amount'], ['page']);
+
+/** Two frequent pages, and rare ones of which each is seen four times. */
+function examples(count: number, seed: number) {
+	const random = seededRandom(seed);
+	return Array.from({ length: count }, (_, row) => ({
+		numeric: [random() < 0.2 ? Number.NaN : random() * 100],
+		categorical: [random() < 0.5 ? '/' : random() < 0.5 ? '/pricing' : `/rare/${row % (count / 16)}`],
+		label: random() < 0.3 ? (1 as const) : (0 as const),
+		atMs: row,
+	}));
+}
+
+function encoded(count: number) {
+	const dataset = Dataset.from(features, examples(count, 1));
+	const order = dataset.inTimeOrder(seededRandom(1));
+	const encoding = fitEncoding(dataset, order);
+	return { dataset, order, encoding, rows: encodeRows(dataset, order, encoding, true) };
+}
+
+test('numbers are standardised; missing ones are in the middle and in a bin of their own', () => {
+	const { rows } = encoded(800);
+	const [values, bins] = [rows.linear[0] as Float32Array, rows.bins[0] as Uint8Array];
+	const known = values.filter((_, row) => bins[row] !== 0);
+	const mean = known.reduce((sum, value) => sum + value, 0) / known.length;
+	const variance = known.reduce((sum, value) => sum + (value - mean) ** 2, 0) / known.length;
+	assert.ok(Math.abs(mean) < 1e-5 && Math.abs(variance - 1) < 1e-4);
+	assert.ok(values.every((value, row) => bins[row] !== 0 || value === 0));
+	assert.ok(bins.includes(0));
+});
+
+test('frequent texts have a slot each; of a rare one, a row is told what the rows before had shown', () => {
+	const { dataset, order, encoding, rows } = encoded(800);
+	assert.deepEqual(encoding.categorical[0]?.frequent, ['/', '/pricing']);
+	const page = Array.from(dataset.categorical(0, order), (code) => dataset.texts(0)[code] as string);
+	const seen = new Map<string, number>();
+	for (const [row, text] of page.entries()) {
+		if (!text.startsWith('/rare/')) continue;
+		const rate = rows.linear[1]?.[row] as number;
+		const before = seen.get(text);
+		assert.equal(Math.sign(Math.round(rate * 1e6)), before === undefined ? 0 : Math.sign(before), text);
+		const baseRate = (dataset.conversions + 0.5) / (dataset.rows + 1);
+		seen.set(text, (before ?? 0) + (rows.labels[row] as number) - baseRate);
+	}
+});
+
+test('a scorer computes from a row what training computed from columns', () => {
+	const { dataset, order, encoding } = encoded(800);
+	const rows = encodeRows(dataset, order, encoding, false);
+	const { weights } = fitLogistic(rows, 1);
+	const scorer = new Scorer({
+		format: modelFormat,
+		kind: 'logistic',
+		features,
+		baseRate: 0.3,
+		encoding,
+		weights,
+		calibration: { kind: 'none' },
+	});
+	const logOdds = logOddsOf(rows, weights);
+	for (const [row, example] of examples(800, 1).entries()) {
+		const score = scorer.score(example);
+		assert.ok(Math.abs(Math.log(score / (1 - score)) - (logOdds[row] as number)) < 1e-5);
+	}
+});

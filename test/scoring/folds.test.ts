@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { timeFolds } from '../../src/scoring/folds.ts';
+import { seededRandom } from '../../src/scoring/random.ts';
+import { byVisitsAndEmail, datasetOf, visitors } from './made-up.ts';
+
+const minuteMs = 60_000;
+
+test('no fold learns from a row whose outcome was not known when its later rows began', () => {
+	fc.assert(
+		fc.property(
+			fc.integer({ min: 200, max: 500 }),
+			fc.integer(),
+			fc.integer({ min: 0, max: 40 }),
+			(count, seed, horizonMinutes) => {
+				const examples = visitors(count, seed, byVisitsAndEmail);
+				const dataset = datasetOf(
+					examples.toSorted((a, b) => (a.numeric[1] as number) - (b.numeric[1] as number)),
+				);
+				const order = dataset.inTimeOrder(seededRandom(seed));
+				for (const { earlier, later, overlaps } of timeFolds(dataset, order, horizonMinutes * minuteMs)) {
+					const lastKnownMs = Math.max(...dataset.atMs(earlier)) + horizonMinutes * minuteMs;
+					assert.ok(overlaps || lastKnownMs <= Math.min(...dataset.atMs(later)));
+				}
+			},
+		),
+	);
+});
+
+test('the last three fifths judge, each what came before', () => {
+	const dataset = datasetOf(visitors(500, 1, byVisitsAndEmail));
+	const folds = timeFolds(dataset, dataset.inTimeOrder(seededRandom(1)), 0);
+	assert.deepEqual(
+		folds.map(({ earlier, later }) => [earlier.length, later.length]),
+		[
+			[200, 100],
+			[300, 100],
+			[400, 100],
+		],
+	);
+});
+
+test('where a horizon leaves nothing to learn from, the fold says that outcomes overlap', () => {
+	const dataset = datasetOf(visitors(500, 1, byVisitsAndEmail));
+	const folds = timeFolds(dataset, dataset.inTimeOrder(seededRandom(1)), 1e12);
+	assert.ok(folds.length === 3 && folds.every(({ overlaps }) => overlaps));
+});
+
+test('rows of one time are shuffled, the same way for the same seed', () => {
+	const dataset = datasetOf(visitors(100, 1, byVisitsAndEmail).map((example) => ({ ...example, atMs: 0 })));
+	const order = dataset.inTimeOrder(seededRandom(1));
+	assert.deepEqual(order, dataset.inTimeOrder(seededRandom(1)));
+	assert.notDeepEqual([...order], [...order.keys()]);
+});

@@ -1,0 +1,33 @@
+import { Dataset } from '../../src/scoring/dataset.ts';
+import { type Example, featureSet, type Row } from '../../src/scoring/features.ts';
+import { logistic } from '../../src/scoring/measure.ts';
+import { seededRandom } from '../../src/scoring/random.ts';
+
+export const features = featureSet(['visits', 'noise'], ['channel']);
+
+/** Visitors of whom `logOdds` says how likely they convert: many visits, noise, and five channels. */
+export function visitors(count: number, seed: number, logOdds: (row: Row) => number): Example[] {
+	const random = seededRandom(seed);
+	return Array.from({ length: count }, (_, index) => {
+		const row = {
+			numeric: [Math.floor(-Math.log(1 - random()) * 4), random()],
+			categorical: [['', 'email', 'paid', 'social', 'direct'][Math.floor(random() * 5)] as string],
+		};
+		return { ...row, label: random() < logistic(logOdds(row)) ? 1 : 0, atMs: index * 60_000 };
+	});
+}
+
+/** More visits and email help. */
+export function byVisitsAndEmail({ numeric, categorical }: Row): number {
+	return -3 + Math.log1p(numeric[0] as number) + (categorical[0] === 'email' ? 1 : 0);
+}
+
+/** What no straight line can tell: many visits help by email and hurt elsewhere. */
+export function byInteraction({ numeric, categorical }: Row): number {
+	const many = (numeric[0] as number) > 3 ? 1 : -1;
+	return -1.5 + (categorical[0] === 'email' || categorical[0] === 'paid' ? many : -many) * 1.5;
+}
+
+export function datasetOf(examples: readonly Example[]): Dataset {
+	return Dataset.from(features, examples);
+}

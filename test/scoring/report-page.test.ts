@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { reportPage } from '../../src/scoring/report-page.ts';
+import { train } from '../../src/scoring/train.ts';
+import { byVisitsAndEmail, datasetOf, visitors } from './made-up.ts';
+
+const { report } = train(datasetOf(visitors(2000, 1, byVisitsAndEmail)), { seed: 1 });
+
+test('the page draws ROC, calibration and scores, and loads nothing', () => {
+	const page = reportPage('Goal subscription', report);
+	assert.equal(page.match(/<svg/g)?.length, 3);
+	assert.ok(!/<script|src=|href=|url\(|NaN|undefined/.test(page));
+	for (const figure of ['ROC', 'Calibration', 'Scores', 'Brier score', 'slope'])
+		assert.ok(page.includes(figure));
+});
+
+test('what pages named cannot become markup', () => {
+	const [feature] = report.topFeatures;
+	assert.ok(feature);
+	const page = reportPage('<b>', {
+		...report,
+		topFeatures: [{ ...feature, name: '<script>alert(1)</script>' }],
+	});
+	assert.ok(!page.includes('<script') && !page.includes('<b>'));
+});
+
+test('a goal that is too rare has a page too, with its warning', () => {
+	const rare = train(datasetOf(visitors(100, 1, () => -5)), { seed: 1 });
+	const page = reportPage('Goal rare', rare.report);
+	assert.ok(page.includes('class="warning"') && !page.includes('<svg'));
+});

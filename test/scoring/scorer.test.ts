@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { absentRow, type Row } from '../../src/scoring/features.ts';
+import type { Model } from '../../src/scoring/model.ts';
+import { Scorer } from '../../src/scoring/scorer.ts';
+import { train } from '../../src/scoring/train.ts';
+import { byInteraction, byVisitsAndEmail, datasetOf, features, visitors } from './made-up.ts';
+
+const models: Record<string, Model> = {
+	logistic: train(datasetOf(visitors(4000, 1, byVisitsAndEmail)), { seed: 1 }).model,
+	boosting: train(datasetOf(visitors(4000, 1, byInteraction)), { seed: 1 }).model,
+};
+
+for (const [kind, model] of Object.entries(models)) {
+	const scorer = new Scorer(model);
+
+	test(`${kind}: that is its kind, and JSON keeps it whole`, () => {
+		assert.equal(model.kind, kind);
+		const restored = new Scorer(JSON.parse(JSON.stringify(model)));
+		for (const row of visitors(100, 2, byVisitsAndEmail))
+			assert.equal(restored.score(row), scorer.score(row));
+	});
+
+	test(`${kind}: a feature contributes if and only if the score falls without its fact`, () => {
+		for (const row of visitors(300, 3, byVisitsAndEmail))
+			for (const [index, { logOdds }] of scorer.contributions(row).entries()) {
+				const fall = scorer.score(row) - scorer.score(without(row, index));
+				assert.ok(Math.abs(logOdds) < 1e-9 || Math.sign(fall) === Math.sign(logOdds));
+			}
+	});
+
+	test(`${kind}: what was never seen, or is missing, has a score`, () => {
+		for (const row of [
+			{ numeric: [Number.NaN, Number.NaN], categorical: ['__proto__'] },
+			{ numeric: [1e30, -1e30], categorical: ['constructor'] },
+		]) {
+			const score = scorer.score(row);
+			assert.ok(score > 0 && score < 1);
+		}
+	});
+}
+
+function without(row: Row, feature: number): Row {
+	const absent = absentRow(features);
+	return {
+		numeric: Array.from(row.numeric, (value, index) =>
+			index === feature ? (absent.numeric[index] as number) : value,
+		),
+		categorical: row.categorical.map((value, index) =>
+			index + row.numeric.length === feature ? (absent.categorical[index] as string) : value,
+		),
+	};
+}
+
+test("the logistic model's contributions add up to what the whole row adds", () => {
+	const scorer = new Scorer(models.logistic as Model);
+	const logOdds = (row: Row) => {
+		const score = scorer.score(row);
+		return Math.log(score / (1 - score));
+	};
+	assert.equal((models.logistic as { calibration?: { kind: string } }).calibration?.kind, 'none');
+	for (const row of visitors(50, 4, byVisitsAndEmail)) {
+		const sum = scorer.contributions(row).reduce((total, contribution) => total + contribution.logOdds, 0);
+		assert.ok(Math.abs(sum - (logOdds(row) - logOdds(absentRow(features)))) < 1e-9);
+	}
+});
+
+test('a model of another format is refused', () => {
+	assert.throws(() => new Scorer({ ...(models.logistic as Model), format: 2 as 1 }), /format 2/);
+});

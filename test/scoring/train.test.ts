@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { auc, mean } from '../../src/scoring/measure.ts';
+import { Scorer } from '../../src/scoring/scorer.ts';
+import { train } from '../../src/scoring/train.ts';
+import { byInteraction, byVisitsAndEmail, datasetOf, visitors } from './made-up.ts';
+
+test('the same data and seed give the same model and report', () => {
+	const run = () => JSON.stringify(train(datasetOf(visitors(2000, 1, byVisitsAndEmail)), { seed: 4 }));
+	assert.equal(run(), run());
+});
+
+test('it ranks and is calibrated on visitors that it has not seen', () => {
+	const { model } = train(datasetOf(visitors(6000, 1, byVisitsAndEmail)), { seed: 1 });
+	const scorer = new Scorer(model);
+	const others = visitors(6000, 2, byVisitsAndEmail);
+	const labels = Uint8Array.from(others, ({ label }) => label);
+	const scores = Float64Array.from(others, (row) => scorer.score(row));
+	const best = Float64Array.from(others, byVisitsAndEmail);
+	assert.ok(auc(labels, scores).value > auc(labels, best).value - 0.01);
+	assert.ok(Math.abs(mean(scores) - mean(labels)) < 0.02);
+});
+
+test('boosting is chosen where later rows show that it is better, and the report says so', () => {
+	const { model, report } = train(datasetOf(visitors(4000, 1, byInteraction)), { seed: 1 });
+	assert.equal(model.kind, 'boosting');
+	assert.match(report.chosen[0] ?? '', /boosting gains 0\.\d+ \(0\.\d+ to 0\.\d+\).* so boosting was chosen/);
+});
+
+test('fewer than 30 conversions are given the base rate', () => {
+	const examples = visitors(2000, 1, () => -3).map((example, index) => ({
+		...example,
+		label: index % 69 === 0 ? (1 as const) : (0 as const),
+	}));
+	const { model, report } = train(datasetOf(examples), { seed: 1 });
+	assert.equal(report.conversions, 29);
+	assert.equal(model.kind, 'prior');
+	assert.ok(Math.abs(new Scorer(model).score({ numeric: [3, 0], categorical: [''] }) - 29 / 2000) < 1e-4);
+	assert.match(report.warnings[0] ?? '', /29 rows with a conversion; a model needs 30/);
+});
+
+test('no rows at all are given a small rate, not none', () => {
+	const { model } = train(datasetOf([]), { seed: 1 });
+	assert.equal(model.baseRate, 0.01);
+});
+
+test('outcomes that nothing tells are given the base rate, with a warning', () => {
+	let served = 0;
+	for (let seed = 1; seed <= 10; seed++) {
+		const { model, report } = train(datasetOf(visitors(1000, seed, () => -2)), { seed });
+		if (model.kind !== 'prior') served++;
+		else assert.match(report.warnings[0] ?? '', /no better than the base rate/);
+	}
+	assert.ok(served <= 1, `${served} of 10 found a pattern in noise`);
+});
+
+test('a pattern of the past that later rows break is not served', () => {
+	const examples = visitors(4000, 1, byVisitsAndEmail);
+	const broken = examples.map((example, index) =>
+		index < 1600 ? example : { ...example, label: (index * 7919) % 10 === 0 ? (1 as const) : (0 as const) },
+	);
+	assert.equal(train(datasetOf(broken), { seed: 1 }).model.kind, 'prior');
+});
+
+test('the report holds what an analyst asks for', () => {
+	const { report } = train(datasetOf(visitors(4000, 1, byVisitsAndEmail)), { seed: 1 });
+	const { later } = report;
+	assert.ok(later);
+	assert.equal(later.rows, 800);
+	assert.ok(later.auc.low > 0.6 && later.auc.low < later.auc.value && later.auc.value < later.auc.high);
+	assert.ok(later.logLoss < later.baseRateLogLoss && later.brier < 0.25);
+	assert.ok(Math.abs(later.calibrationSlope - 1) < 0.4, `${later.calibrationSlope}`);
+	assert.equal(
+		later.scoreHistogram.reduce((sum, rows) => sum + rows, 0),
+		800,
+	);
+	assert.equal(report.topFeatures[0]?.name, 'visits');
+	assert.equal(report.topFeatures[0]?.direction, 'more raises the score');
+	assert.equal(report.topFeatures[1]?.direction, "'email' raises the score");
+	assert.match(report.chosen[0] ?? '', /logistic model was chosen. It converged in \d+ steps/);
+});
