@@ -1,8 +1,8 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
 import type { Account, AccountSettings, ChannelRule } from '../store/control.ts';
-import { OperatorError } from '../store/store.ts';
 import { checkOwnDatabase } from '../store/own-database.ts';
+import { OperatorError } from '../store/store.ts';
 import { type CommonOptions, printJson, printRecord, printTable, withStore } from './output.ts';
 
 function accountToken(value: string): string {

@@ -192,11 +192,13 @@ test('two deployments cannot share an own database by mistake', async (t) => {
 		store.control.createAccount({ aid: 'c-a-x', client: 'x', origins: [], ownDatabase: own }, (id) =>
 			store.createAccountDatabase(id, own),
 		);
-	const [one, other] = [
-		await openFor(t, await freshPostgresDatabase()),
-		await openFor(t, await freshPostgresDatabase()),
-	];
-	await add(one);
+	const address = await freshPostgresDatabase();
+	const one = { address, store: await openFor(t, address) };
+	const other = await openFor(t, await freshPostgresDatabase());
+	const opened = await openFor(t, one.address);
+	await add(one.store);
+	assert.equal((await opened.control.accounts()).length, 1);
+	assert.deepEqual(await storedEvents(opened, 1), [], 'whoever reads of an account knows where it is');
 	await assertRefuses(add(other), /There is a schema caskade_account_1 at postgres:\S+ already/);
 	assert.deepEqual(await other.control.accounts(), []);
 	await addAccount(other, 'c-a-y');
