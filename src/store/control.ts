@@ -29,7 +29,7 @@ export class ControlStore {
 	readonly #now: () => number;
 	readonly #onOwnDatabases: (addresses: ReadonlyMap<number, string>) => void;
 
-	/** @param onOwnDatabases is told, with every snapshot, which accounts have a database server of their own */
+	/** @param onOwnDatabases is told which accounts have a database server of their own, whenever accounts are read */
 	constructor(
 		database: ControlDatabase,
 		now: () => number = Date.now,
@@ -115,13 +115,17 @@ export class ControlStore {
 		});
 	}
 
-	accounts(): Promise<accounts.Account[]> {
-		return accounts.selectAccounts(this.#database);
+	async accounts(): Promise<accounts.Account[]> {
+		const all = await accounts.selectAccounts(this.#database);
+		this.#onOwnDatabases(await this.ownDatabases());
+		return all;
 	}
 
 	/** @throws OperatorError where there is none */
-	account(aid: string): Promise<accounts.Account> {
-		return accounts.selectAccount(this.#database, aid);
+	async account(aid: string): Promise<accounts.Account> {
+		const account = await accounts.selectAccount(this.#database, aid);
+		this.#onOwnDatabases(await this.ownDatabases());
+		return account;
 	}
 
 	/** Saying it twice keeps the first time. @throws OperatorError where there is none */

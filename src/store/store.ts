@@ -120,7 +120,11 @@ export interface WriterEvents {
 
 export interface MigrationProgress {
 	readonly database: string;
+	/** That it has got; 0 where it had the newest schema already. */
 	readonly migrations: number;
+	/** Of all databases. */
+	readonly done: number;
+	readonly total: number;
 }
 
 /** One stage's databases. */
@@ -142,7 +146,7 @@ export interface Store {
 	createAccountDatabase(accountId: number, ownDatabase?: string): Promise<void>;
 	/** Takes the store for serving. @throws OperatorError where another server has it */
 	startWriting(events: WriterEvents): Promise<ServingWriter>;
-	/** Brings every database to the newest schema. */
+	/** Brings every database to the newest schema, each in a transaction of its own; others are in use meanwhile. */
 	migrate(progress: (step: MigrationProgress) => void): Promise<void>;
 	/** Writes a consistent copy of every database into a new folder, while servers go on. */
 	backup(folder: string, progress: (step: { database: string; bytes: number }) => void): Promise<void>;

@@ -6,7 +6,7 @@ export const mostServers = 64;
 
 /**
  * Which database server has an account's schema: the one of the control schema, its home, unless the account has one of
- * its own. Known to a process at its start, and from then on with everything else that it learns of accounts.
+ * its own. Known to a process at its start, and from then on whenever it reads what accounts there are.
  */
 export class AccountServers {
 	readonly home: string;

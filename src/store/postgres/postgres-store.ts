@@ -12,6 +12,7 @@ import {
 	OperatorError,
 	type ServingReader,
 	type ServingWriter,
+	StorageError,
 	type Store,
 	type WriterEvents,
 } from '../store.ts';
@@ -19,6 +20,7 @@ import { AccountServers, mostServers } from './account-servers.ts';
 import { ConnectionPool, connectionError, kyselyOver, type PoolOptions, SchemaNames } from './connection.ts';
 import { PostgresImporter } from './importer.ts';
 import { migrate, schemaVersion } from './migrate.ts';
+import { NewestSchemas } from './newest-schemas.ts';
 import { PerServer } from './per-server.ts';
 import { runSteps } from './run-steps.ts';
 import { PostgresReader } from './serving-reader.ts';
@@ -33,7 +35,7 @@ const controlPool: PoolOptions = {
 };
 /** For migrations and exports, which may take as long as they take. */
 const patientPool: PoolOptions = {
-	size: 2,
+	size: 4,
 	connectTimeoutMs: 10_000,
 	statementTimeoutMs: 3_600_000,
 	idleInTransactionMs: 60_000,
@@ -50,6 +52,7 @@ export class PostgresStore implements Store {
 	readonly #servers: AccountServers;
 	/** For migrations and exports. */
 	readonly #pools: PerServer<ConnectionPool>;
+	readonly #newest: NewestSchemas;
 	readonly #controlDatabase: Kysely<ControlTables>;
 	#onTrouble: (address: string, error: Error) => void = () => {};
 
@@ -59,6 +62,7 @@ export class PostgresStore implements Store {
 		const pool = (to: string, options: PoolOptions) =>
 			new ConnectionPool(to, options, (error) => this.#onTrouble(to, error));
 		this.#pools = new PerServer(mostServers, (to) => pool(to, patientPool));
+		this.#newest = new NewestSchemas(this.#servers, (to) => this.#pools.get(to));
 		this.#controlDatabase = kyselyOver(pool(address, controlPool), schemas.control);
 		this.control = new ControlStore(this.#controlDatabase, now, (own) => this.#servers.learn(own));
 	}
@@ -88,12 +92,14 @@ export class PostgresStore implements Store {
 	}
 
 	async read<T>(accountId: number, fn: (reader: ClientReader) => Promise<T>): Promise<T> {
+		await this.#newest.bring(accountId);
 		return fn(
 			new ClientReader(kyselyOver<ClientTables>(this.#poolOf(accountId), this.#servers.schemaOf(accountId))),
 		);
 	}
 
 	async transact<T>(accountId: number, steps: Steps<T>): Promise<T> {
+		await this.#newest.bring(accountId);
 		const client = await this.#poolOf(accountId).connect();
 		try {
 			await client.query('BEGIN');
@@ -108,7 +114,9 @@ export class PostgresStore implements Store {
 	}
 
 	startReading(): ServingReader {
-		return new PostgresReader(this.#servers, (address, error) => this.#onTrouble(address, error));
+		return new PostgresReader({ servers: this.#servers, newest: this.#newest }, (address, error) =>
+			this.#onTrouble(address, error),
+		);
 	}
 
 	async createAccountDatabase(accountId: number, ownDatabase?: string): Promise<void> {
@@ -130,16 +138,38 @@ export class PostgresStore implements Store {
 	}
 
 	async migrate(progress: (step: MigrationProgress) => void): Promise<void> {
-		for (const account of await this.control.accounts())
-			progress({
-				database: account.aid,
-				migrations: await migrate(this.#poolOf(account.id), this.#servers.schemaOf(account.id), 'client'),
-			});
+		const accounts = await this.control.accounts();
+		const failed: string[] = [];
+		for (const [index, { id, aid, ownDatabase }] of accounts.entries()) {
+			let migrations = 0;
+			try {
+				migrations = await this.#migrateAccount(id);
+			} catch (error) {
+				// One lost server must not keep the others from being served by the new version.
+				if (ownDatabase === null) throw error;
+				failed.push(`${aid} at ${ownDatabase} (${error instanceof Error ? error.message : error})`);
+			}
+			progress({ database: aid, migrations, done: index + 1, total: accounts.length });
+		}
+		if (failed.length > 0)
+			throw new OperatorError(
+				`All others have the newest schema, but not ${failed.join(', ')}; run 'caskade migrate' again when it can be reached.`,
+			);
+	}
+
+	async #migrateAccount(accountId: number): Promise<number> {
+		const [pool, schema] = [this.#poolOf(accountId), this.#servers.schemaOf(accountId)];
+		if ((await schemaVersion(pool, schema)) === 0)
+			throw new StorageError(`the schema of account ${accountId} is missing`);
+		return migrate(pool, schema, 'client');
 	}
 
 	async startWriting(events: WriterEvents): Promise<ServingWriter> {
 		this.#onTrouble = (address, error) => events.onTrouble(this.#servers.nameOf(address), error.message);
-		return new PostgresWriter(this.#servers, this.#schemas, events);
+		return new PostgresWriter(
+			{ servers: this.#servers, schemas: this.#schemas, newest: this.#newest },
+			events,
+		);
 	}
 
 	async backup(): Promise<void> {

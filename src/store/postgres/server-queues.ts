@@ -20,6 +20,8 @@ const hitPool: PoolOptions = {
 export interface ServerQueuesOptions {
 	readonly address: string;
 	readonly schemaOf: (accountId: number) => string;
+	/** What must be over before an account's schema is used. */
+	readonly beforeUse: (accountId: number) => Promise<void> | undefined;
 	/** Uploads, and hits, that may wait for a connection. */
 	readonly length: number;
 	readonly onCommit: (group: { size: number; seconds: number }) => void;

@@ -3,6 +3,7 @@ import type { Profile } from '../../visitors/profile.ts';
 import { type NumberedProfile, type ServingReader, StorageError } from '../store.ts';
 import { type AccountServers, mostServers } from './account-servers.ts';
 import { ConnectionPool, type PoolOptions } from './connection.ts';
+import type { NewestSchemas } from './newest-schemas.ts';
 import { PerServer } from './per-server.ts';
 
 const readingPool: PoolOptions = {
@@ -15,11 +16,16 @@ const readingPool: PoolOptions = {
 /** Reads for pages, a round trip each. */
 export class PostgresReader implements ServingReader {
 	readonly #servers: AccountServers;
+	readonly #newest: NewestSchemas;
 	readonly #pools: PerServer<ConnectionPool>;
 
 	/** @param onTrouble a connection broke while nobody used it */
-	constructor(servers: AccountServers, onTrouble: (address: string, error: Error) => void) {
+	constructor(
+		{ servers, newest }: { servers: AccountServers; newest: NewestSchemas },
+		onTrouble: (address: string, error: Error) => void,
+	) {
 		this.#servers = servers;
+		this.#newest = newest;
 		this.#pools = new PerServer(
 			mostServers,
 			(address) => new ConnectionPool(address, readingPool, (error) => onTrouble(address, error)),
@@ -58,6 +64,7 @@ export class PostgresReader implements ServingReader {
 
 	async #query(accountId: number, text: string, values: (string | number)[]): Promise<NumberedProfile[]> {
 		try {
+			await this.#newest.beforeUse(accountId);
 			const pool = this.#pools.get(this.#servers.addressOf(accountId));
 			const { rows } = await pool.query<{ id: number; profile: string }>(text, values);
 			return rows.map(({ id, profile }) => ({ id, profile: JSON.parse(profile) }));

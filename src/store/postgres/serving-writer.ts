@@ -15,6 +15,7 @@ import {
 import type { ArrivingHit, StoredHit } from '../visitor-log.ts';
 import { type AccountServers, mostServers } from './account-servers.ts';
 import { ConnectionPool, type PoolOptions, type SchemaNames } from './connection.ts';
+import type { NewestSchemas } from './newest-schemas.ts';
 import { PerServer } from './per-server.ts';
 import { ServerQueues } from './server-queues.ts';
 import { reasonOf } from './upload-queue.ts';
@@ -46,7 +47,10 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	readonly #queues: PerServer<ServerQueues>;
 	readonly #disk: DiskTrouble;
 
-	constructor(servers: AccountServers, schemas: SchemaNames, events: WriterEvents) {
+	constructor(
+		{ servers, schemas, newest }: { servers: AccountServers; schemas: SchemaNames; newest: NewestSchemas },
+		events: WriterEvents,
+	) {
 		this.#servers = servers;
 		this.#schemas = schemas;
 		const onTrouble = (address: string, error: unknown) => {
@@ -62,6 +66,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 				new ServerQueues({
 					address,
 					schemaOf: (accountId) => servers.schemaOf(accountId),
+					beforeUse: (accountId) => newest.beforeUse(accountId),
 					length: address === servers.home ? queueLength : ownQueueLength,
 					onCommit: events.onCommit,
 					onTrouble: (error) => onTrouble(address, error),

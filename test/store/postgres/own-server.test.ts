@@ -123,6 +123,33 @@ for (const how of ['refuse', 'vanish'] as const)
 		);
 	});
 
+test('migrate goes on past an own server that is lost, and says which', async (t) => {
+	const { proxy, at } = await startWithOwnServer(t);
+	proxy.refuse();
+	const { stdout, stderr, code } = await caskade(['migrate', '--json', ...at]);
+	assert.match(
+		stderr,
+		/^caskade: All others have the newest schema, but not c-a-acme-own at postgres:\S+ \(.+\); run 'caskade migrate' again/,
+	);
+	assert.equal(stdout, '');
+	assert.equal(code, 1);
+});
+
+test('a running server follows an account that is moved', async (t) => {
+	const { service, id, own } = await startWithOwnServer(t);
+	const elsewhere = await freshPostgresDatabase();
+	const there = await openFor(t, elsewhere);
+	await there.createAccountDatabase(id);
+	const session = await sessionOn(t, service.address);
+	await session.query('UPDATE caskade_control.account SET database = $1 WHERE id = $2', [elsewhere, id]);
+	await session.query('UPDATE caskade_control.revision SET number = number + 1');
+	let moves = 0;
+	await withinASecond('uploads are stored at the new place', async () => {
+		assert.equal((await uploadTids(service.server.url, own, [`moved-${moves++}`])).status, 201);
+		return (await storedEvents(there, id)).length > 0;
+	});
+});
+
 test('a copy brings accounts with servers of their own together in one place', async (t) => {
 	const { service, id, store } = await startWithOwnServer(t);
 	await store.transact(id, storeHits([hit()]));
@@ -165,11 +192,13 @@ test('two deployments cannot share an own database by mistake', async (t) => {
 		store.control.createAccount({ aid: 'c-a-x', client: 'x', origins: [], ownDatabase: own }, (id) =>
 			store.createAccountDatabase(id, own),
 		);
-	const [one, other] = [
-		await openFor(t, await freshPostgresDatabase()),
-		await openFor(t, await freshPostgresDatabase()),
-	];
-	await add(one);
+	const address = await freshPostgresDatabase();
+	const one = { address, store: await openFor(t, address) };
+	const other = await openFor(t, await freshPostgresDatabase());
+	const opened = await openFor(t, one.address);
+	await add(one.store);
+	assert.equal((await opened.control.accounts()).length, 1);
+	assert.deepEqual(await storedEvents(opened, 1), [], 'whoever reads of an account knows where it is');
 	await assertRefuses(add(other), /There is a schema caskade_account_1 at postgres:\S+ already/);
 	assert.deepEqual(await other.control.accounts(), []);
 	await addAccount(other, 'c-a-y');
