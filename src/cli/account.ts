@@ -1,6 +1,7 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
+import type { ChannelRule } from '../collect/channels.ts';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
-import type { Account, AccountSettings, ChannelRule } from '../store/control.ts';
+import type { Account, AccountSettings } from '../store/control.ts';
 import { checkOwnDatabase } from '../store/own-database.ts';
 import { OperatorError } from '../store/store.ts';
 import { type CommonOptions, printJson, printRecord, printTable, withStore } from './output.ts';
