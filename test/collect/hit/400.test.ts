@@ -26,3 +26,15 @@ test('no JSON, and an account that there is not', async (t) => {
 	assert.match(await text('[]'), /the body must be an object/);
 	assert.match(await text({ aid: 'c-a-unknown' }), /"validationErrors":"Invalid account"\}$/);
 });
+
+test('20 events are taken, 21 are not', async (t) => {
+	const { sendHit } = await startService(t);
+	const events = (count: number) => Array.from({ length: count }, () => ({ name: 'seen' }));
+	assert.equal((await sendHit({ events: events(20) })).status, 200);
+	const answer = await sendHit({ events: events(21) });
+	assert.equal(answer.status, 400);
+	assert.equal(
+		await answer.text(),
+		'{"message":"Error storing hit.","validationErrors":"events must be an array of at most 20 events"}',
+	);
+});

@@ -91,14 +91,3 @@ test('where nothing names an account that is known, every page may read that it 
 	await server.directory.refresh();
 	await assertReadableByAll(service, `cask=${cask}`, 403);
 });
-
-test('a method that there is not: 405, which every page may read', async (t) => {
-	const { url } = await startService(t);
-	for (const path of paths) {
-		const answer = await fetch(url + path, { method: 'POST', body: '' });
-		assert.equal(answer.status, 405);
-		assert.equal(await answer.text(), '{"message":"Method not allowed.","validationErrors":null}');
-		assert.equal(answer.headers.get('allow'), 'GET, HEAD');
-		assert.equal(answer.headers.get('access-control-allow-origin'), '*');
-	}
-});
