@@ -124,11 +124,12 @@ class Collector {
 	/** Stores a hit, where it is not a bot's. @throws ApiError */
 	async collect(request: FastifyRequest, reply: FastifyReply, body: unknown): Promise<Collected> {
 		const { directory, writer, budget, now, onHit } = this.#options;
+		const { aid } = (body ?? {}) as { aid?: unknown };
+		const account = typeof aid === 'string' ? directory.account(aid) : undefined;
+		if (account) allowOrigins(request, reply, account.origins);
 		if (!hitCheck.Check(body))
 			throw new ApiError('invalid_hit', { detail: describeProblems(findHitProblems(body)) });
-		const account = directory.account(body.aid);
 		if (!account) throw new ApiError('invalid_account', { detail: `There is no account ${body.aid}.` });
-		allowOrigins(request, reply, account.origins);
 		if (!isAllowedOrigin(request, account.origins)) throw new ApiError('forbidden');
 		const [freshVid, freshSid] = newIds();
 		const userAgent = request.headers['user-agent'];
@@ -163,7 +164,7 @@ class Collector {
 			{ aid: account.aid, scope, subject },
 			now(),
 		);
-		const included = typeof query.include === 'string' ? query.include.split(',') : [];
+		const included = [query.include].join().split(/[, ]+/);
 		const whose = { account, scope, subject };
 		return {
 			vid,

@@ -38,3 +38,19 @@ test('20 events are taken, 21 are not', async (t) => {
 		'{"message":"Error storing hit.","validationErrors":"events must be an array of at most 20 events"}',
 	);
 });
+
+test('what is wrong is read by the pages of the account that the hit names', async (t) => {
+	const { sendHit, store, server, aid } = await startService(t);
+	await store.control.updateAccount(aid, { origins: ['https://acme.example'] });
+	await server.directory.refresh();
+	const readableBy = async (origin: string, body: unknown) => {
+		const answer = await sendHit(body, { origin });
+		assert.equal(answer.status, 400);
+		return answer.headers.get('access-control-allow-origin');
+	};
+	const wrong = { title: 1 };
+	assert.equal(await readableBy('https://acme.example', wrong), 'https://acme.example');
+	assert.equal(await readableBy('https://evil.example', wrong), null);
+	for (const nameless of [{ aid: 'c-a-unknown' }, { aid: [aid] }, { aid: null }, 'null', '[]', '{'])
+		assert.equal(await readableBy('https://evil.example', nameless), '*');
+});
