@@ -37,7 +37,8 @@ async function serve(settings: ServeSettings): Promise<void> {
 	const { store, server } = await start(settings, log);
 	stopOnSignals(server.stop, log);
 	log.info({ url: server.url }, 'listening');
-	printLine(`Caskade serves at ${server.url} (reference: ${server.url}/docs). Stop it with Ctrl+C.`);
+	const shop = settings.demo ? `, demo: ${server.url}/demo/` : '';
+	printLine(`Caskade serves at ${server.url} (reference: ${server.url}/docs${shop}). Stop it with Ctrl+C.`);
 	if (settings.demo) await offerDemo(store, server);
 }
 

@@ -125,15 +125,15 @@ export class VisitorStory {
 		this.#subscribe(this.#newOrder(), this.#cid, monthPence, this.#atMs + this.#chance.timeMs(6 * hourMs));
 	}
 
-	/** The sale, and a renewal for every month or year until it is cancelled. */
-	#subscribe(first: string, cid: string | null, rvn: number, paidAtMs: number): void {
+	/** The sale, and a renewal for every month or year until it is cancelled; of those only the customer id is known. */
+	#subscribe(first: string, firstCid: string | null, rvn: number, paidAtMs: number): void {
 		this.#subscribed = true;
 		const subid = `subscription-${this.#names.run}-${this.#names.visitor}`;
 		const periodMs = (rvn === yearPence ? 365 : 30) * dayMs;
 		let tid = first;
 		for (let period = 0; period < 13; period++) {
 			const atMs = Math.floor(paidAtMs + period * periodMs);
-			const evt = period === 0 ? 'membership' : 'renewal';
+			const [evt, cid] = period === 0 ? ['membership', firstCid] : ['renewal', this.#cid];
 			const event = { tid, subid, cid, evt, rvn };
 			this.#entries.push({ type: 'subscription', atMs, visitor: this.#names.visitor, event });
 			if (this.#chance.random() < 0.15) return;
