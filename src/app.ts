@@ -6,6 +6,7 @@ import { Authorizer } from './access/authorizer.ts';
 import type { AccessDirectory } from './access/directory.ts';
 import type { QuotaCounter } from './access/quota.ts';
 import { LocalRateLimiter, SharedRateLimiter } from './access/rate-limit.ts';
+import { demo } from './api/demo.ts';
 import { health } from './api/health.ts';
 import { segments } from './api/segments.ts';
 import { subscription } from './api/subscription.ts';
@@ -43,6 +44,8 @@ export interface AppOptions {
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	readonly isDraining: () => boolean;
+	/** Whether the demo's shop is served too. */
+	readonly demo?: boolean;
 	/** All operations are under this path, as `/api/staging`. */
 	readonly prefix?: string;
 	/** Whether what a proxy says in `x-forwarded-…` is believed. */
@@ -175,6 +178,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 				hit(operations, { directory, writer, readings, budget, now, onHit });
 				tag(operations);
 			}
+			if (options.demo) demo(operations);
 			health(operations, probes);
 			docs(operations);
 		},
