@@ -79,8 +79,16 @@ export class TestProcess implements AsyncDisposable {
 	}
 }
 
-/** Runs a `caskade` command to its end. */
-export function caskade(args: readonly string[], environment: Environment = {}): Promise<Ended> {
+/** Runs a `caskade` command to its end; all but `serve` in this process, since starting another takes long. */
+export async function caskade(args: readonly string[], environment: Environment = {}): Promise<Ended> {
+	if (args[0] === 'serve') return caskadeProcess(args, environment);
+	// Whoever runs none shall not load them all.
+	const { runInProcess } = await import('./in-process.ts');
+	return { ...(await runInProcess(args, environment)), signal: null };
+}
+
+/** Runs a `caskade` command to its end in a process of its own. */
+export function caskadeProcess(args: readonly string[], environment: Environment = {}): Promise<Ended> {
 	return new TestProcess(process.execPath, [mainPath, ...args], environment).ended;
 }
 
