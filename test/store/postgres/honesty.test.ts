@@ -8,8 +8,9 @@ import { UploadQueue } from '../../../src/store/postgres/upload-queue.ts';
 import { QueueFullError, StorageError } from '../../../src/store/store.ts';
 import { outages } from '../../proof/postgres.ts';
 import { addAccount, openFor, storedEvents, subscriptionEvent } from '../engines.ts';
-import { freshPostgresDatabase, postgresServer } from '../postgres-server.ts';
+import { freshPostgresDatabase } from '../postgres-server.ts';
 import { type CommitFault, PostgresProxy } from './proxy.ts';
+import { createDatabase, startOwnPostgres } from './server.ts';
 import { type Answer, becomes, type ProxiedService, sessionOn, startProxiedService } from './service.ts';
 
 const timeoutMs = 600;
@@ -317,11 +318,11 @@ test('limits that are locked: 504 in time; uploads whose limits are decided are 
 });
 
 test('a server that is shut down and started again', async (t) => {
-	const { shutDown } = await postgresServer();
-	if (!shutDown) return t.skip('the server of TEST_DATABASE_URL is not ours to shut down');
-	const service = await start(t);
+	const server = await startOwnPostgres();
+	const service = await startProxiedService(t, await createDatabase(server), { timeoutMs });
+	t.after(() => server.stop());
 	assert.equal((await service.upload(['before'])).status, 201);
-	const startAgain = await shutDown();
+	const startAgain = await server.shutDown();
 	const answer = await service.upload(['down']);
 	assert.equal(answer.status, 500);
 	assert.match(answer.body, /nothing is stored, retrying is safe/);
