@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { openStore } from '../src/store/open.ts';
+import { eventually } from './eventually.ts';
 import { temporaryFolder } from './support.ts';
 
 const projectFolder = join(import.meta.dirname, '..');
@@ -116,13 +116,9 @@ export function assertMisused(ended: Ended, error: RegExp): void {
 	assert.equal(ended.code, 1);
 }
 
-/** Checks again and again, until it holds; fails when it does not within a second. */
+/** Checks again and again, until what is promised within a second holds. */
 export async function withinASecond(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-	const began = performance.now();
-	while (!(await holds())) {
-		assert.ok(performance.now() - began < 1000, `not within a second: ${what}`);
-		await delay(20);
-	}
+	await eventually(what, holds, 1000);
 }
 
 /** A port that nobody listens on. */
