@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import type { UsagePlan } from '../../src/access/usage-plan.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
+import { eventually } from '../eventually.ts';
 import { UploadLoad } from '../load.ts';
 import { assertRefused, caskade, freePort, ServeProcess } from '../process.ts';
 import { freshPostgresDatabase } from '../store/postgres-server.ts';
@@ -47,14 +48,6 @@ function workersThat(server: ServeProcess, message: string): Set<number | undefi
 	return new Set(logOf(server).flatMap(({ worker, msg }) => (msg === message ? [worker] : [])));
 }
 
-async function eventually(what: string, holds: () => boolean): Promise<void> {
-	const began = performance.now();
-	while (!holds()) {
-		assert.ok(performance.now() - began < 15_000, what);
-		await new Promise((resolve) => setTimeout(resolve, 20));
-	}
-}
-
 /** Sends on a connection of its own, so that every request may get to another worker. */
 async function uploadOnce({ url }: ServeProcess, key: string, aid: string): Promise<number> {
 	const answer = await fetch(`${url}/subscription`, {
@@ -92,16 +85,15 @@ test('the rate of a key holds across workers', async (t) => {
 	await using server = await startTwo(address);
 	const began = performance.now();
 	const statuses: number[] = [];
+	const admitted = () => statuses.filter((status) => status === 201).length;
 	const client = async () => {
-		while (performance.now() - began < 3000) statuses.push(await uploadOnce(server, key, aid));
+		while (performance.now() - began < 1000 || admitted() < 3 || workersThat(server, 'answered').size < 2)
+			statuses.push(await uploadOnce(server, key, aid));
 	};
 	await Promise.all(Array.from({ length: 8 }, client));
 	const seconds = (performance.now() - began) / 1000;
-	const admitted = statuses.filter((status) => status === 201).length;
-	assert.ok(admitted <= 10 * seconds + 1, `${admitted} in ${seconds} s`);
-	assert.ok(admitted >= 20, `${admitted} in ${seconds} s`);
+	assert.ok(admitted() <= 10 * seconds + 1, `${admitted()} in ${seconds} s`);
 	assert.ok(statuses.every((status) => status === 201 || status === 429));
-	assert.equal(workersThat(server, 'answered').size, 2);
 });
 
 test('a worker that is killed is replaced, and the quota is not exceeded', async (t) => {
