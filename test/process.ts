@@ -80,8 +80,12 @@ export class TestProcess implements AsyncDisposable {
 }
 
 /** Runs a `caskade` command to its end; all but `serve` in this process, since starting another takes long. */
-export async function caskade(args: readonly string[], environment: Environment = {}): Promise<Ended> {
-	if (args[0] === 'serve') return caskadeProcess(args, environment);
+export function caskade(args: readonly string[], environment: Environment = {}): Promise<Ended> {
+	return args[0] === 'serve' ? caskadeProcess(args, environment) : caskadeWithin(args, environment);
+}
+
+/** Runs a `caskade` command to its end in this process; `serve` too, where it is refused and so has an end. */
+export async function caskadeWithin(args: readonly string[], environment: Environment = {}): Promise<Ended> {
 	// Whoever runs none shall not load them all.
 	const { runInProcess } = await import('./in-process.ts');
 	return { ...(await runInProcess(args, environment)), signal: null };

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { type TestContext, test } from 'node:test';
 import type { Store } from '../../src/store/store.ts';
-import { assertMisused, caskade, ServeProcess, withinASecond } from '../process.ts';
+import { assertMisused, caskadeWithin, ServeProcess, withinASecond } from '../process.ts';
 import { connectTo, type RawConnection, uploadHead } from '../raw-http.ts';
 import { openFor, storedEvents } from '../store/engines.ts';
 import { freshPostgresDatabase } from '../store/postgres-server.ts';
@@ -141,7 +141,7 @@ test('a second signal ends it without the rest of the delay', async (t) => {
 test('the delay is a whole number of milliseconds', async () => {
 	for (const value of ['5s', '-1', '600001'])
 		assertMisused(
-			await caskade(['serve', '--drain-delay-ms', value]),
+			await caskadeWithin(['serve', '--drain-delay-ms', value]),
 			/It must be a whole number from 0 to 600000\./,
 		);
 });

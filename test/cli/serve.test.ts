@@ -11,6 +11,7 @@ import {
 	assertRefused,
 	caskade,
 	caskadeJson,
+	caskadeWithin,
 	freePort,
 	ServeProcess,
 	TestProcess,
@@ -125,13 +126,13 @@ test('keys do not cross a network in the clear: other addresses need --behind-pr
 	const at = ['--database', `sqlite:${join(folder, 'data')}`];
 	for (const host of ['0.0.0.0', '::', '192.0.2.1', ''])
 		assertRefused(
-			await caskade(['serve', '--port', '0', '--host', host, ...at]),
+			await caskadeWithin(['serve', '--port', '0', '--host', host, ...at]),
 			/--host .* would take API keys without TLS; .*--behind-proxy/,
 		);
 	await using server = await ServeProcess.start(['--host', '0.0.0.0', '--behind-proxy', ...at]);
 	assert.equal((await fetch(`http://127.0.0.1:${server.port}/healthz`)).status, 200);
 	assertRefused(
-		await caskade(['serve', '--host', '192.0.2.1', '--behind-proxy', '--database', `sqlite:${folder}`]),
+		await caskadeWithin(['serve', '--host', '192.0.2.1', '--behind-proxy', '--database', `sqlite:${folder}`]),
 		/192\.0\.2\.1 is no address of this machine/,
 	);
 });

@@ -5,7 +5,7 @@ import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { eventually } from '../eventually.ts';
 import { UploadLoad } from '../load.ts';
-import { assertRefused, caskade, freePort, ServeProcess } from '../process.ts';
+import { assertRefused, caskade, caskadeWithin, freePort, ServeProcess } from '../process.ts';
 import { freshPostgresDatabase } from '../store/postgres-server.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 
@@ -151,7 +151,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const)
 test('a data folder has one process: more workers are refused, and what keeps them from starting is said once', async (t) => {
 	const folder = ['--database', `sqlite:${temporaryFolder(t)}`];
 	assertRefused(
-		await caskade(['serve', '--workers', '2', '--port', '0', ...folder]),
+		await caskadeWithin(['serve', '--workers', '2', '--port', '0', ...folder]),
 		/--workers 2 needs PostgreSQL: a data folder has one process that writes; /,
 	);
 	const { address } = await placeWithClient(t);

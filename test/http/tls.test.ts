@@ -13,7 +13,7 @@ import { type RunningServer, startServer } from '../../src/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { eventually } from '../eventually.ts';
-import { assertRefused, caskade, ServeProcess, TestProcess, withinASecond } from '../process.ts';
+import { assertRefused, caskadeWithin, ServeProcess, TestProcess, withinASecond } from '../process.ts';
 import { addClient, collectLog, event, temporaryFolder } from '../support.ts';
 
 interface TlsService {
@@ -333,7 +333,7 @@ test('a certificate and key that do not fit are refused at the start, in one sen
 	writeFileSync(other, selfSignedPair().key);
 	const refused = async (args: readonly string[], sentence: RegExp) =>
 		assertRefused(
-			await caskade(['serve', '--port', '0', '--database', `sqlite:${join(folder, 'data')}`, ...args]),
+			await caskadeWithin(['serve', '--port', '0', '--database', `sqlite:${join(folder, 'data')}`, ...args]),
 			sentence,
 		);
 	await Promise.all([
