@@ -60,8 +60,10 @@ test('/readyz: asking often does not write often', async (t) => {
 			probes++;
 		},
 	});
+	const beganMs = performance.now();
 	await Promise.all(Array.from({ length: 50 }, () => app.inject('/readyz')));
-	assert.equal(probes, 1);
+	const seconds = (performance.now() - beganMs) / 1000;
+	assert.ok(probes <= 1 + seconds, `${probes} in ${seconds} s`);
 });
 
 test('they need no key, and nobody but GET and HEAD gets an answer', async (t) => {
