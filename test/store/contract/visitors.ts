@@ -333,7 +333,7 @@ export function visitorContract(engine: Engine): void {
 						await assertAsTheLogSays(store, other);
 					},
 				),
-				{ numRuns: engine.isFolder ? 40 : 12 },
+				{ numRuns: engine.isFolder ? 20 : 12 },
 			);
 		});
 	});
