@@ -14,6 +14,8 @@ import { PostgresPlace } from './postgres-place.ts';
 import { PostgresServer } from './postgres-server.ts';
 import { temporaryFolder } from './processes.ts';
 import { pgReadLines, readLines } from './reads.ts';
+import { readsUnderLoad } from './reads-under-load.ts';
+import { scoreCost } from './score-cost.ts';
 import { Caskade } from './servers.ts';
 import { SqlitePlace } from './sqlite-place.ts';
 import { startUp } from './start-up.ts';
@@ -31,6 +33,8 @@ const lines: readonly Line[] = [
 	...readLines,
 	hitLine,
 	joinedLine,
+	readsUnderLoad,
+	scoreCost,
 	...pgThroughputLines,
 	pgAccounts,
 	pgEvents,
