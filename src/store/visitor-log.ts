@@ -15,6 +15,7 @@ import {
 	makeClaims,
 	ownersOf,
 	replaceClaims,
+	setOwners,
 } from './claims.ts';
 import type { Query, Row, Steps } from './steps.ts';
 import type { SubscriptionEvent } from './store.ts';
@@ -231,14 +232,10 @@ export function* joinEvents(events: readonly EventRow[], owners: ReadonlyMap<str
 		else stale.add(vid);
 	}
 	yield [
-		...joined.map(({ tid }) => setOwner(tid, owners.get(tid) as string)),
+		setOwners(joined.map(({ tid }) => [tid, owners.get(tid) as string])),
 		saveVisitors([...visitors].filter(([vid]) => !stale.has(vid))),
 	];
 	if (stale.size > 0) yield* replay([...stale]);
-}
-
-function setOwner(tid: string, vid: string): Query {
-	return { sql: 'UPDATE @subscription_event SET vid = ? WHERE tid = ? /* join */', values: [vid, tid] };
 }
 
 /**
