@@ -58,7 +58,13 @@ const numberReaders: Readonly<Record<string, NumberReader>> = {
 		nowMs > profile.firstAtMs ? (nowMs - profile.lastAtMs) / (nowMs - profile.firstAtMs) : 0,
 };
 
-const missingWhereAbsent = new Set(['daysSinceSubscription', 'daysPerSubscription']);
+/** What a number is where its fact is absent, if not 0. Nobody who is scored was never seen: the fact is how lately. */
+const absentNumbers: Readonly<Record<string, number | null>> = {
+	daysSinceLast: 365,
+	idleShare: 1,
+	daysSinceSubscription: null,
+	daysPerSubscription: null,
+};
 
 const textReaders: Readonly<Record<string, TextReader>> = {
 	device: ({ visitor }) => visitor.device,
@@ -99,7 +105,7 @@ export function profileFeatures({ pages, channels, events, evts }: Vocabulary): 
 		numeric: [
 			...Object.keys(numberReaders).map((name) => ({
 				name,
-				absent: missingWhereAbsent.has(name) ? null : 0,
+				absent: absentNumbers[name] === undefined ? 0 : absentNumbers[name],
 			})),
 			...named('page', pages, null),
 			...named('channel', channels, 0),

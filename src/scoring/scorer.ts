@@ -57,6 +57,23 @@ export class Scorer {
 		}
 		return contributions;
 	}
+
+	/**
+	 * What some columns add together: the log-odds of the row less those of the row without their facts.
+	 * @param columns numbers first, then texts, in the features' order
+	 */
+	contribution(row: Row, columns: readonly number[]): number {
+		const { features } = this.model;
+		const numeric = Array.from(row.numeric);
+		const categorical = [...row.categorical];
+		for (const column of columns) {
+			const number = features.numeric[column];
+			const text = features.categorical[column - features.numeric.length];
+			if (number) numeric[column] = number.absent ?? Number.NaN;
+			else if (text) categorical[column - features.numeric.length] = text.absent;
+		}
+		return this.#logOdds(row) - this.#logOdds({ numeric, categorical });
+	}
 }
 
 function logisticEvaluator({ encoding, weights }: LogisticModel): (row: Row) => number {
