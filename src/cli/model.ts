@@ -4,7 +4,7 @@ import type { TrainingReport } from '../scoring/report.ts';
 import { percent, withInterval } from '../scoring/report-text.ts';
 import type { ModelName, Scope, StoredModel } from '../store/control.ts';
 import { OperatorError, type Store } from '../store/store.ts';
-import { openModel } from '../visitors/goal-model.ts';
+import { type GoalModel, openModel, UnusableModelError } from '../visitors/goal-model.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 
 interface ScopeOptions extends CommonOptions {
@@ -47,6 +47,7 @@ log loss the better, and it should be below that of the base rate.`,
 		);
 	command
 		.command('show')
+		.summary('how a model was trained and judged')
 		.description(
 			'Print the report of a model: what it was trained on, how it was judged, what moves its scores.',
 		)
@@ -90,7 +91,7 @@ base rate is served.`,
 				if (version === 'prior') await store.control.activateModel(id, { goal, scope, version: null });
 				else {
 					// One that this program cannot apply would leave pages with the base rate.
-					openModel(version, await store.control.modelBody(id, { goal, scope, version }));
+					await usableModel(store, id, { goal, scope, version });
 					await store.control.activateModel(id, { goal, scope, version });
 				}
 				const used = { aid, goal, scope, version };
@@ -106,6 +107,16 @@ export async function requireGoal(store: Store, accountId: number, name: string)
 	const goals = await store.control.goals(accountId);
 	if (!goals.some((goal) => goal.name === name))
 		throw new OperatorError(`The account has no goal ${name}; 'caskade goal list AID' shows all.`);
+}
+
+/** @throws OperatorError where there is none, or it cannot be applied */
+export async function usableModel(store: Store, accountId: number, name: ModelName): Promise<GoalModel> {
+	try {
+		return openModel(name.version, await store.control.modelBody(accountId, name));
+	} catch (error) {
+		if (!(error instanceof UnusableModelError)) throw error;
+		throw new OperatorError(`Goal ${name.goal}: ${error.message}.`, { cause: error });
+	}
 }
 
 function isSame(a: ModelName, b: ModelName): boolean {

@@ -5,8 +5,8 @@ import type { StoredModel } from '../store/control.ts';
 import { OperatorError, type Store } from '../store/store.ts';
 import { batchScores } from '../visitors/batch-scores.ts';
 import type { Goal } from '../visitors/goal.ts';
-import { type GoalModel, openModel } from '../visitors/goal-model.ts';
-import { requireGoal } from './model.ts';
+import type { GoalModel } from '../visitors/goal-model.ts';
+import { requireGoal, usableModel } from './model.ts';
 import { type CommonOptions, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
 import { csvPrinter, jsonPrinter, ndjsonPrinter } from './score-lines.ts';
@@ -107,7 +107,7 @@ async function modelsOf(
 	return Promise.all(
 		goals.map(async ({ name: goal }) => {
 			const model = stored.find((each) => each.goal === goal && each.scope === 'vid' && isWanted(each));
-			if (model) return openModel(model.version, await store.control.modelBody(accountId, model));
+			if (model) return usableModel(store, accountId, model);
 			if (version === undefined || version === 'prior') return undefined;
 			throw new OperatorError(
 				`There is no model ${version} of goal ${goal}; 'caskade model list AID' shows all.`,
