@@ -59,20 +59,25 @@ export class Scorer {
 	}
 
 	/**
-	 * What some columns add together: the log-odds of the row less those of the row without their facts.
-	 * @param columns numbers first, then texts, in the features' order
+	 * What groups of columns add, each group together: the log-odds of the row less those of the row without their facts.
+	 * @param groups of columns: numbers first, then texts, in the features' order
 	 */
-	contribution(row: Row, columns: readonly number[]): number {
-		const { features } = this.model;
-		const numeric = Array.from(row.numeric);
-		const categorical = [...row.categorical];
-		for (const column of columns) {
-			const number = features.numeric[column];
-			const text = features.categorical[column - features.numeric.length];
-			if (number) numeric[column] = number.absent ?? Number.NaN;
-			else if (text) categorical[column - features.numeric.length] = text.absent;
-		}
-		return this.#logOdds(row) - this.#logOdds({ numeric, categorical });
+	groupContributions(row: Row, groups: readonly (readonly number[])[]): number[] {
+		const absent = absentRow(this.model.features);
+		const numbers = absent.numeric.length;
+		const whole = this.#logOdds(row);
+		const without = { numeric: Array.from(row.numeric), categorical: [...row.categorical] };
+		const copy = (from: Row, columns: readonly number[]) => {
+			for (const column of columns)
+				if (column < numbers) without.numeric[column] = from.numeric[column] as number;
+				else without.categorical[column - numbers] = from.categorical[column - numbers] as string;
+		};
+		return groups.map((columns) => {
+			copy(absent, columns);
+			const logOdds = whole - this.#logOdds(without);
+			copy(row, columns);
+			return logOdds;
+		});
 	}
 }
 

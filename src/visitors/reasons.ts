@@ -157,8 +157,12 @@ export function strongestFacts(
 	most: number,
 ): string[] {
 	const facts = factsOf(scorer.model.features, row, profile, nowMs);
+	const contributions = scorer.groupContributions(
+		row,
+		facts.map(({ columns }) => columns),
+	);
 	const raising = facts
-		.map(({ phrase, columns }) => ({ phrase, logOdds: scorer.contribution(row, columns) }))
+		.map(({ phrase }, index) => ({ phrase, logOdds: contributions[index] as number }))
 		.filter(({ logOdds }) => logOdds > 0)
 		.sort((a, b) => b.logOdds - a.logOdds);
 	// Long names may have become the same by being cut.
