@@ -12,7 +12,9 @@ import { eventsCommand } from './events.ts';
 import { goalCommand } from './goal.ts';
 import { keyCommand } from './key.ts';
 import { migrateCommand } from './migrate.ts';
+import { modelCommand } from './model.ts';
 import { planCommand } from './plan.ts';
+import { scoreCommand } from './score.ts';
 import { segmentCommand } from './segment.ts';
 import { serveCommand } from './serve.ts';
 import { usageCommand } from './usage.ts';
@@ -45,6 +47,8 @@ What a command changes, running servers know within a second. Commands may run w
 		.addCommand(usageCommand())
 		.addCommand(eventsCommand())
 		.addCommand(goalCommand())
+		.addCommand(modelCommand())
+		.addCommand(scoreCommand())
 		.addCommand(caskCommand())
 		.addCommand(visitorCommand())
 		.addCommand(segmentCommand())

@@ -47,7 +47,31 @@ export async function insertGoal(
 		.onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
 		.executeTakeFirstOrThrow();
 	if (numInsertedOrUpdatedRows !== 1n)
-		throw new OperatorError(`The account has a goal ${goal.name} already; delete it first to change it.`);
+		throw new OperatorError(
+			`The account has a goal ${goal.name} already; delete it first to change it, or update its bands.`,
+		);
+}
+
+/** Changes where the bands of a goal begin. @throws OperatorError where there is none */
+export async function updateGoal(
+	database: ControlDatabase,
+	accountId: number,
+	name: string,
+	{ mediumFrom, highFrom }: Pick<Goal, 'mediumFrom' | 'highFrom'>,
+): Promise<Goal> {
+	const row = await database
+		.updateTable('goal')
+		.set({ medium_from: mediumFrom, high_from: highFrom })
+		.where('account_id', '=', accountId)
+		.where('name', '=', name)
+		.returningAll()
+		.executeTakeFirst();
+	if (!row) throw noSuchGoal(name);
+	return toGoal(row);
+}
+
+function noSuchGoal(name: string): OperatorError {
+	return new OperatorError(`The account has no goal ${name}; 'caskade goal list AID' shows all.`);
 }
 
 /** Deletes a goal and its models. @throws OperatorError where there is none */
@@ -58,6 +82,5 @@ export async function deleteGoal(database: ControlDatabase, accountId: number, n
 		.where('account_id', '=', accountId)
 		.where('name', '=', name)
 		.executeTakeFirstOrThrow();
-	if (numDeletedRows !== 1n)
-		throw new OperatorError(`The account has no goal ${name}; 'caskade goal list AID' shows all.`);
+	if (numDeletedRows !== 1n) throw noSuchGoal(name);
 }

@@ -230,6 +230,11 @@ export class ControlStore {
 		return this.#change((transaction) => goals.insertGoal(transaction, accountId, goal, this.#now()));
 	}
 
+	/** Changes where the bands of a goal begin. @throws OperatorError where there is none */
+	updateGoal(accountId: number, name: string, bands: Pick<Goal, 'mediumFrom' | 'highFrom'>): Promise<Goal> {
+		return this.#change((transaction) => goals.updateGoal(transaction, accountId, name, bands));
+	}
+
 	/** Deletes a goal and its models. @throws OperatorError where there is none */
 	deleteGoal(accountId: number, name: string): Promise<void> {
 		return this.#change((transaction) => goals.deleteGoal(transaction, accountId, name));

@@ -175,7 +175,8 @@ function sidOf(working: Working, hit: ArrivingHit, vid: string, profile: Profile
 	return hit.freshSid;
 }
 
-function hitEntry({ sid, atMs, body, text }: Omit<PlacedHit, 'vid'>): HitEntry {
+/** A hit as profiles know it. @param hit.text the body as JSON, as it is stored */
+export function hitEntry({ sid, atMs, body, text }: Omit<PlacedHit, 'vid'>): HitEntry {
 	return {
 		type: 'hit',
 		atMs,
@@ -198,7 +199,8 @@ export interface EventRow {
 	readonly received_at: number;
 }
 
-function subscriptionEntry(row: EventRow): SubscriptionEntry {
+/** A subscription event as profiles know it. */
+export function subscriptionEntry(row: EventRow): SubscriptionEntry {
 	return {
 		type: 'subscription',
 		atMs: row.received_at,

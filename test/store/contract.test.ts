@@ -1,5 +1,6 @@
 import { careContract } from './contract/care.ts';
 import { controlContract } from './contract/control.ts';
+import { asOfContract } from './contract/profiles-as-of.ts';
 import { quotaContract } from './contract/quota.ts';
 import { scoringContract } from './contract/scoring.ts';
 import { uploadContract } from './contract/uploads.ts';
@@ -15,5 +16,6 @@ for (const engine of engines) {
 	quotaContract(engine);
 	controlContract(engine);
 	scoringContract(engine);
+	asOfContract(engine);
 	careContract(engine);
 }

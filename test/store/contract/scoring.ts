@@ -48,6 +48,10 @@ export function scoringContract(engine: Engine): void {
 			assert.deepEqual((await known()).segments.at(-1), segment);
 			assert.equal((await control.goals(other)).length, defaultGoals.length);
 			assert.equal((await control.segments(other)).length, defaultSegments.length);
+			const bands = { mediumFrom: 20, highFrom: 99.5 };
+			assert.deepEqual(await control.updateGoal(accountId, 'trial', bands), { ...goal, ...bands });
+			assert.deepEqual((await known()).goals.at(-1), { ...goal, ...bands });
+			await assertRefuses(control.updateGoal(other, 'trial', bands), /has no goal trial/);
 			await control.deleteGoal(accountId, 'trial');
 			await control.deleteSegment(accountId, 'keen');
 			await assertRefuses(control.deleteGoal(accountId, 'trial'), /has no goal trial/);
