@@ -154,7 +154,8 @@ function sidOf(working: Working, hit: ArrivingHit, vid: string, profile: Profile
 	return hit.freshSid;
 }
 
-function hitEntry({ sid, atMs, body, text }: Omit<PlacedHit, 'vid'>): HitEntry {
+/** A hit as profiles know it. `text` is its body as it is stored. */
+export function hitEntry({ sid, atMs, body, text }: Omit<PlacedHit, 'vid'>): HitEntry {
 	return {
 		type: 'hit',
 		atMs,
@@ -177,7 +178,8 @@ export interface EventRow {
 	readonly received_at: number;
 }
 
-function subscriptionEntry(row: EventRow): SubscriptionEntry {
+/** A stored subscription event as profiles know it. */
+export function subscriptionEntry(row: Omit<EventRow, 'cid'>): SubscriptionEntry {
 	return {
 		type: 'subscription',
 		atMs: row.received_at,
