@@ -14,6 +14,7 @@ import { migrateCommand } from './migrate.ts';
 import { planCommand } from './plan.ts';
 import { segmentCommand } from './segment.ts';
 import { serveCommand } from './serve.ts';
+import { trainCommand } from './train.ts';
 import { usageCommand } from './usage.ts';
 import { visitorCommand } from './visitor.ts';
 
@@ -47,6 +48,7 @@ What a command changes, running servers know within a second. Commands may run w
 		.addCommand(caskCommand())
 		.addCommand(visitorCommand())
 		.addCommand(segmentCommand())
+		.addCommand(trainCommand())
 		.addCommand(backupCommand())
 		.addCommand(copyCommand())
 		.addCommand(migrateCommand())

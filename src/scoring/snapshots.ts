@@ -53,9 +53,7 @@ export function visitorSnapshots(
 		.sort((a, b) => a - b)
 		.map((atMs) => {
 			const entries: LogEntry[] = history.hits.filter((hit) => hit.atMs <= atMs);
-			const events = history.events.filter(
-				(event) => event.knownFromMs <= atMs && atMs < event.knownUntilMs,
-			);
+			const events = history.events.filter((event) => event.knownFromMs <= atMs && atMs < event.knownUntilMs);
 			if (events.length > 0) entries.push(...events.map(({ entry }) => entry));
 			return { atMs, profile: fold(entries), labels: labelsOf(history, atMs, plan) };
 		});

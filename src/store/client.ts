@@ -2,7 +2,12 @@ import { type Kysely, sql } from 'kysely';
 import type { Profile } from '../visitors/profile.ts';
 import type { Value } from './steps.ts';
 import type { SubscriptionEvent } from './store.ts';
-import { type HistoryExtent, historyExtent, type VisitorHistory, visitorHistories } from './visitor-history.ts';
+import {
+	type HistoryExtent,
+	historyExtent,
+	type VisitorHistory,
+	visitorHistories,
+} from './visitor-history.ts';
 
 /** The tables of an account's database; see `migrations/<engine>/client/`. */
 export interface ClientTables {

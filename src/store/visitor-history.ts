@@ -62,9 +62,7 @@ export async function visitorHistories(
 	]);
 	return vids.flatMap((vid) => {
 		const ofVisitor = hits.get(vid);
-		return ofVisitor
-			? [{ vid, hits: ofVisitor.sort(compareEntries), events: events.get(vid) ?? [] }]
-			: [];
+		return ofVisitor ? [{ vid, hits: ofVisitor.sort(compareEntries), events: events.get(vid) ?? [] }] : [];
 	});
 }
 
@@ -131,7 +129,7 @@ async function eventsOf(
 	column: 'tid' | 'cid',
 	names: readonly string[],
 	asOfMs: number,
-): Promise<(Omit<ClientTables['subscription_event'], 'id' | 'vid'>)[]> {
+): Promise<Omit<ClientTables['subscription_event'], 'id' | 'vid'>[]> {
 	const pages = [];
 	for (let from = 0; from < names.length; from += mostValues)
 		pages.push(
@@ -142,9 +140,7 @@ async function eventsOf(
 				.where('received_at', '<=', asOfMs)
 				.execute(),
 		);
-	return pages
-		.flat()
-		.map((row) => ({ ...row, rvn: Number(row.rvn), received_at: Number(row.received_at) }));
+	return pages.flat().map((row) => ({ ...row, rvn: Number(row.rvn), received_at: Number(row.received_at) }));
 }
 
 /** The earliest claim to each key, of those that had been made by then. */
@@ -184,7 +180,9 @@ export function heldBy(
 ): { vid: string; knownFromMs: number; knownUntilMs: number }[] {
 	const since = (claim: { at: number }) => Math.max(receivedAtMs, claim.at);
 	if (!byTid)
-		return byCid ? [{ vid: byCid.vid, knownFromMs: since(byCid), knownUntilMs: Number.POSITIVE_INFINITY }] : [];
+		return byCid
+			? [{ vid: byCid.vid, knownFromMs: since(byCid), knownUntilMs: Number.POSITIVE_INFINITY }]
+			: [];
 	const fromMs = since(byTid);
 	const stays = { vid: byTid.vid, knownUntilMs: Number.POSITIVE_INFINITY };
 	if (!byCid || since(byCid) >= fromMs) return [{ ...stays, knownFromMs: fromMs }];

@@ -33,6 +33,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'goal create': /Add a goal/,
 	'goal list': /an account's goals/,
 	'goal delete': /delete a goal and its models/,
+	train: /judged on later time than they learned from/,
 	cask: /treat it so/,
 	'cask issue': /Issue a cask/,
 	'cask rotate': /with a new key/,
