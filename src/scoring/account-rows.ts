@@ -89,6 +89,7 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 		for (const [index, collector] of collectors.entries())
 			collector.take(history, lots(history.vid, seed + index + 1));
 	};
+	const readFirst = first.length;
 	for (const history of first.splice(0)) if (isTaken(history.vid)) take(history);
 	for (const collector of collectors) collector.fixFeatures();
 	// Some were read before it was known who is taken.
@@ -98,7 +99,7 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 		told: [
 			share < 1
 				? `Of about ${visitors} visitors, ${(share * 100).toFixed(1)} % were drawn by their vid: their number bounds the work.`
-				: `All ${all ? first.length : `about ${visitors}`} visitors were read.`,
+				: `All ${all ? readFirst : `about ${visitors}`} visitors were read.`,
 			isMany
 				? 'Each visitor gives one row, so that nobody is among those learned from and those judged by.'
 				: `There are few visitors, so each gives up to ${mostSnapshotsOfFew} rows; a visitor may be among those learned from and, later, among those judged by.`,
