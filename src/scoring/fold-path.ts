@@ -33,7 +33,7 @@ export class FoldPath {
 
 	/** The log-odds that the logistic model of this strength gives to the later rows. */
 	logistic(strength: number): Float64Array {
-		const index = strengths.findIndex((known) => known === strength);
+		const index = (strengths as readonly number[]).indexOf(strength);
 		for (const next of strengths.slice(this.#logistic.length, index + 1)) {
 			const fit = fitLogistic(this.#earlier, next, { start: this.#parameters, tolerance });
 			this.#parameters = fit.parameters;

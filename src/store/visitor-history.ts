@@ -56,6 +56,7 @@ export async function visitorHistories(
 	vids: readonly string[],
 	asOfMs: number,
 ): Promise<VisitorHistory[]> {
+	if (vids.length === 0) return [];
 	const [hits, events] = await Promise.all([
 		hitsOf(database, vids, asOfMs),
 		joinedEvents(database, vids, asOfMs),

@@ -1,5 +1,6 @@
 import { careContract } from './contract/care.ts';
 import { controlContract } from './contract/control.ts';
+import { historyContract } from './contract/history.ts';
 import { quotaContract } from './contract/quota.ts';
 import { scoringContract } from './contract/scoring.ts';
 import { uploadContract } from './contract/uploads.ts';
@@ -16,4 +17,5 @@ for (const engine of engines) {
 	controlContract(engine);
 	scoringContract(engine);
 	careContract(engine);
+	historyContract(engine);
 }
