@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { openStore } from '../src/store/open.ts';
+import { ModelCache } from '../src/visitors/model-cache.ts';
 import type { Profile } from '../src/visitors/profile.ts';
 import { VisitorScorer } from '../src/visitors/visitor-scorer.ts';
 import { aidOf } from './rows.ts';
@@ -29,14 +30,15 @@ const store = await openStore(address, { mustExist: true });
 const account = (await store.control.accessSnapshot()).accounts.get(aidOf(1));
 if (!account) throw new Error('The place has no account.');
 const reader = store.startReading();
-const scorer = new VisitorScorer({
-	reader,
-	loadModel: async () => undefined,
+const onTrouble = (error: unknown) => {
+	throw error;
+};
+const models = new ModelCache({
+	read: (accountId, name) => store.control.modelBody(accountId, name),
+	onTrouble,
 	now: Date.now,
-	onTrouble: (error) => {
-		throw error;
-	},
 });
+const scorer = new VisitorScorer({ reader, models, now: Date.now, onTrouble });
 
 async function cpuUs(work: () => Promise<void>): Promise<number> {
 	const before = process.cpuUsage();

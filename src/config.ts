@@ -97,6 +97,8 @@ export interface ServeSettings {
 	/** Processes that share the port. */
 	readonly workers: number;
 	readonly roles?: readonly Role[];
+	/** All accounts are trained anew so often, in milliseconds; without it only by hand. */
+	readonly trainEvery?: number;
 	/** Hits a second that one address, and one visitor, may send. */
 	readonly hitsPerAddress?: number;
 	readonly hitsPerVisitor?: number;
@@ -140,6 +142,10 @@ export const serveOptions = () => [
 		'--keep-hits-days <number>',
 		'delete hits that are older than so many days, and what was derived from them',
 	).argParser(wholeNumber(1, 36_500)),
+	new Option(
+		'--train-every <time>',
+		'train the models of all accounts anew so often, as 6h or 1d; without it only by hand',
+	).argParser(duration),
 	new Option(
 		'--roles <list>',
 		'what this server does: api (uploads and reads), collect (hits), or both, as api,collect',
@@ -189,6 +195,27 @@ export function wholeNumber(least: number, most: number): (value: string) => num
 			throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
 		return number;
 	};
+}
+
+const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** A time as 90s, 15m, 6h or 1d, for a flag, in milliseconds. */
+export function duration(value: string): number {
+	const [, number, unit = ''] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
+	const ms = Number(number) * (unitsMs[unit] ?? Number.NaN);
+	if (!(ms >= 1000 && ms <= 365 * 86_400_000))
+		throw new InvalidArgumentError('It must be a time as 90s, 15m, 6h or 1d, from 1s to 365d.');
+	return ms;
+}
+
+/** A moment for a flag, as 2026-11-21 or 2026-11-21T10:30:00Z, in milliseconds since 1970; without a zone it is UTC. */
+export function moment(value: string): number {
+	const [, date, time = 'T00:00Z'] =
+		/^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)?)?$/.exec(value) ?? [];
+	const ms = Date.parse(`${date}${/(Z|[+-]\d\d:\d\d)$/.test(time) ? time : `${time}Z`}`);
+	if (Number.isNaN(ms))
+		throw new InvalidArgumentError('It must be a time as 2026-11-21 or 2026-11-21T10:30:00Z.');
+	return ms;
 }
 
 /** A number over 0, for a flag. */

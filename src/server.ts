@@ -25,7 +25,7 @@ export interface RunningServer {
 
 type ListenSettings = Omit<
 	ServeSettings,
-	'database' | 'logLevel' | 'workers' | 'drainDelayMs' | 'keepHitsDays'
+	'database' | 'logLevel' | 'workers' | 'drainDelayMs' | 'keepHitsDays' | 'trainEvery'
 > & {
 	/** How long requests are still taken after `stop`, while whoever sends them finds out. */
 	readonly drainDelayMs?: number;

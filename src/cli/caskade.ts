@@ -17,6 +17,7 @@ import { planCommand } from './plan.ts';
 import { scoreCommand } from './score.ts';
 import { segmentCommand } from './segment.ts';
 import { serveCommand } from './serve.ts';
+import { trainCommand } from './train.ts';
 import { usageCommand } from './usage.ts';
 import { visitorCommand } from './visitor.ts';
 
@@ -52,6 +53,7 @@ What a command changes, running servers know within a second. Commands may run w
 		.addCommand(caskCommand())
 		.addCommand(visitorCommand())
 		.addCommand(segmentCommand())
+		.addCommand(trainCommand())
 		.addCommand(backupCommand())
 		.addCommand(copyCommand())
 		.addCommand(migrateCommand())

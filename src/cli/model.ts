@@ -1,14 +1,15 @@
 import { Argument, Option } from 'commander';
+import type { CaskScope } from '../access/cask.ts';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
 import type { TrainingReport } from '../scoring/report.ts';
 import { percent, withInterval } from '../scoring/report-text.ts';
-import type { ModelName, Scope, StoredModel } from '../store/control.ts';
+import type { ModelName, StoredModel } from '../store/control.ts';
 import { OperatorError, type Store } from '../store/store.ts';
 import { type GoalModel, openModel, UnusableModelError } from '../visitors/goal-model.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 
 interface ScopeOptions extends CommonOptions {
-	readonly scope: Scope;
+	readonly scope: CaskScope;
 }
 
 const aidArgument = () => new Argument('<aid>', 'account token');

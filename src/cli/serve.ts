@@ -35,7 +35,10 @@ async function serve(settings: ServeSettings): Promise<void> {
 		return runWorkers(settings, log);
 	}
 	const { store, server } = await start(settings, log);
-	stopOnSignals(server.stop, log);
+	const stopTraining = await startTraining(settings, log);
+	stopOnSignals(async () => {
+		await Promise.all([stopTraining(), server.stop()]);
+	}, log);
 	log.info({ url: server.url }, 'listening');
 	const shop = settings.demo ? `, demo: ${server.url}/demo/` : '';
 	printLine(`Caskade serves at ${server.url} (reference: ${server.url}/docs${shop}). Stop it with Ctrl+C.`);
@@ -70,6 +73,13 @@ async function serveAsWorker(settings: ServeSettings, log: Log): Promise<void> {
 	const message: FromWorker = { type: 'serving', url: server.url };
 	process.send?.(message);
 	if (settings.demo && cluster.worker?.id === 1) await offerDemo(store, server);
+}
+
+/** Once on this machine, however many workers there are. */
+export async function startTraining(settings: ServeSettings, log: Log): Promise<() => Promise<void>> {
+	if (settings.trainEvery === undefined) return async () => {};
+	const training = await import('../scoring/training-worker.ts');
+	return training.startTraining(settings, log);
 }
 
 async function start(settings: ServeSettings, log: Log): Promise<{ store: Store; server: RunningServer }> {

@@ -6,6 +6,7 @@ import type { Log } from '../log.ts';
 import { openStore } from '../store/open.ts';
 import { OperatorError } from '../store/store.ts';
 import { printLine } from './output.ts';
+import { startTraining } from './serve.ts';
 
 /** What processes that share a port tell each other. Not by signals: a terminal sends those to all of them. */
 export type FromWorker = { readonly type: 'serving'; readonly url: string };
@@ -28,7 +29,7 @@ export async function runWorkers(settings: ServeSettings, log: Log): Promise<voi
 	if (url === undefined) return;
 	const others = await Promise.all(Array.from({ length: settings.workers - 1 }, () => workers.start()));
 	if (others.includes(undefined)) return;
-	workers.keepUp();
+	workers.keepUp(await startTraining(settings, log));
 	log.info({ url, workers: settings.workers }, 'listening');
 	printLine(
 		`Caskade serves at ${url} (reference: ${url}/docs) with ${settings.workers} workers. Stop it with Ctrl+C.`,
@@ -60,6 +61,7 @@ class Workers {
 	readonly #metricsServer: Server | undefined;
 	readonly #running = new Set<Worker>();
 	#keepsUp = false;
+	#stopTraining = async () => {};
 	#stopping = false;
 	/** Other than 0 where a worker could not start at all. */
 	#exitCode = 0;
@@ -84,9 +86,13 @@ class Workers {
 		});
 	}
 
-	/** From now on a worker that ends is replaced; until now it would have ended all. */
-	keepUp(): void {
+	/**
+	 * From now on a worker that ends is replaced; until now it would have ended all.
+	 * @param stopTraining ends what this process does for all workers
+	 */
+	keepUp(stopTraining: () => Promise<void>): void {
 		this.#keepsUp = true;
+		this.#stopTraining = stopTraining;
 	}
 
 	#ended(worker: Worker, code: number | null, signal: string | null): void {
@@ -128,6 +134,7 @@ class Workers {
 
 	stop(): void {
 		this.#stopping = true;
+		void this.#stopTraining();
 		const message: ToWorker = { type: 'stop' };
 		// One whose channel is gone has died, and its end is about to be noticed.
 		for (const worker of this.#running) if (worker.isConnected()) worker.send(message);

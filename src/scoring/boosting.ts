@@ -1,4 +1,5 @@
 import type { EncodedRows } from './encoded-rows.ts';
+import { logOddsOfProbability, mean } from './measure.ts';
 import { growTree, type Tree, treeValues } from './tree.ts';
 
 const learningRate = 0.05;
@@ -41,4 +42,9 @@ export class Booster {
 		const all = Uint32Array.from({ length: rows }, (_, row) => row);
 		return share >= 1 ? all : all.filter(() => this.#random() < share);
 	}
+}
+
+/** Where boosting starts from: the base rate. */
+export function startLogOdds(rows: EncodedRows): number {
+	return logOddsOfProbability(mean(rows.labels));
 }

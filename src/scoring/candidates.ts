@@ -1,17 +1,15 @@
-import { Booster } from './boosting.ts';
 import type { Dataset } from './dataset.ts';
 import { type EncodedRows, encodeRows } from './encoded-rows.ts';
 import { fitEncoding } from './encoding.ts';
+import { FoldPath, strengths } from './fold-path.ts';
 import type { Fold } from './folds.ts';
-import { fitLogistic, type LogisticFit, logOddsOf } from './logistic.ts';
-import { logistic, logLosses, logOddsOfProbability, mean } from './measure.ts';
-import { treeValues } from './tree.ts';
+import { logistic, logLosses, mean } from './measure.ts';
 
-/** From strong to weak: each fit starts where the stronger one ended. */
-const strengths = [1000, 300, 100, 30, 10, 3, 1];
 const mostTrees = 400;
 /** Growing ends when so many trees in a row have not made later rows more likely. */
 const patienceTrees = 30;
+/** Weaker penalties are not tried once so many in a row have made later rows less likely. */
+const patienceStrengths = 2;
 
 /** A fold made ready for the models: encoded with what its earlier rows show. */
 export interface PreparedFold {
@@ -20,6 +18,8 @@ export interface PreparedFold {
 	readonly laterGroups: Uint32Array;
 	/** The base rate of the earlier rows. */
 	readonly baseRate: number;
+	/** What the models that the earlier rows teach say of the later ones. */
+	readonly path: FoldPath;
 }
 
 /** A setting, and what the models so set say of each fold's later rows. */
@@ -29,14 +29,16 @@ export interface Candidate {
 	readonly logOdds: readonly Float64Array[];
 }
 
-export function prepareFold(dataset: Dataset, fold: Fold): PreparedFold {
+export function prepareFold(dataset: Dataset, fold: Fold, random: () => number): PreparedFold {
 	const encoding = fitEncoding(dataset, fold.earlier);
 	const earlier = encodeRows(dataset, fold.earlier, encoding, true);
+	const later = encodeRows(dataset, fold.later, encoding, false);
 	return {
 		earlier,
-		later: encodeRows(dataset, fold.later, encoding, false),
+		later,
 		laterGroups: dataset.groups(fold.later),
 		baseRate: mean(earlier.labels),
+		path: new FoldPath(earlier, later, random),
 	};
 }
 
@@ -53,36 +55,26 @@ export function laterLosses(
 
 /** The logistic model of the strength that makes later rows most likely. */
 export function bestStrength(folds: readonly PreparedFold[]): Candidate {
-	const starts = folds.map((): LogisticFit | undefined => undefined);
 	let best: Candidate | undefined;
+	let worse = 0;
 	for (const strength of strengths) {
-		const logOdds = folds.map(({ earlier, later }, fold) => {
-			const fit = fitLogistic(earlier, strength, starts[fold]?.parameters);
-			starts[fold] = fit;
-			return logOddsOf(later, fit.weights);
-		});
+		const logOdds = folds.map(({ path }) => path.logistic(strength));
 		const logLoss = mean(laterLosses(folds, logOdds));
-		if (!best || logLoss < best.logLoss) best = { setting: strength, logLoss, logOdds };
+		if (!best || logLoss < best.logLoss) {
+			best = { setting: strength, logLoss, logOdds };
+			worse = 0;
+		} else if (++worse === patienceStrengths) break;
 	}
 	return best as Candidate;
 }
 
 /** Boosting with the number of trees that makes later rows most likely. */
-export function bestTreeCount(folds: readonly PreparedFold[], random: () => number): Candidate {
-	const boosters = folds.map(({ earlier }) => new Booster(earlier, startLogOdds(earlier), random));
-	const logOdds = folds.map(({ earlier, later }) => new Float64Array(later.rows).fill(startLogOdds(earlier)));
-	let best: Candidate = { setting: 0, logLoss: Number.POSITIVE_INFINITY, logOdds: [] };
-	for (let trees = 1; trees <= mostTrees && trees - best.setting <= patienceTrees; trees++) {
-		for (const [fold, booster] of boosters.entries())
-			treeValues(booster.grow(), (folds[fold] as PreparedFold).later, logOdds[fold] as Float64Array);
-		const logLoss = mean(laterLosses(folds, logOdds));
-		if (logLoss < best.logLoss)
-			best = { setting: trees, logLoss, logOdds: logOdds.map((values) => values.slice()) };
+export function bestTreeCount(folds: readonly PreparedFold[]): Candidate {
+	const rows = folds.reduce((sum, { later }) => sum + later.rows, 0);
+	let [setting, logLoss] = [0, Number.POSITIVE_INFINITY];
+	for (let trees = 1; trees <= mostTrees && trees - setting <= patienceTrees; trees++) {
+		const loss = folds.reduce((sum, { path }) => sum + path.boostingLoss(trees), 0) / rows;
+		if (loss < logLoss) [setting, logLoss] = [trees, loss];
 	}
-	return best;
-}
-
-/** Where boosting starts from: the base rate. */
-export function startLogOdds(rows: EncodedRows): number {
-	return logOddsOfProbability(mean(rows.labels));
+	return { setting, logLoss, logOdds: folds.map(({ path }) => path.boosting(setting)) };
 }

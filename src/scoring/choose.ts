@@ -25,7 +25,7 @@ export interface Choice {
  */
 export function choose(folds: readonly PreparedFold[], random: () => number): Choice {
 	const logisticModel = bestStrength(folds);
-	const boosting = bestTreeCount(folds, random);
+	const boosting = bestTreeCount(folds);
 	const groups = laterGroups(folds);
 	const boostingGain = bootstrapMean(
 		difference(laterLosses(folds, logisticModel.logOdds), laterLosses(folds, boosting.logOdds)),

@@ -16,10 +16,10 @@ interface Chunk {
  */
 export class Dataset {
 	readonly features: FeatureSet;
-	readonly #chunks: Chunk[] = [];
-	readonly #texts: readonly string[][];
-	readonly #codes: readonly Map<string, number>[];
-	readonly #groups = new Map<string, number>();
+	#chunks: Chunk[] = [];
+	#texts: readonly string[][];
+	#codes: readonly Map<string, number>[];
+	#groups = new Map<string, number>();
 	#rows = 0;
 	#groupCount = 0;
 	#conversions = 0;
@@ -35,6 +35,23 @@ export class Dataset {
 		const dataset = new Dataset(features);
 		for (const example of examples) dataset.add(example);
 		return dataset;
+	}
+
+	/** The same rows with the outcomes of another goal; the values are shared, not copied. */
+	withLabels(labels: Uint8Array): Dataset {
+		if (labels.length !== this.#rows) throw new Error(`${labels.length} labels for ${this.#rows} rows`);
+		const other = new Dataset(this.features);
+		other.#chunks = this.#chunks.map((chunk, index) => ({
+			...chunk,
+			labels: labels.subarray(index * rowsPerChunk, (index + 1) * rowsPerChunk),
+		}));
+		other.#texts = this.#texts;
+		other.#codes = this.#codes;
+		other.#groups = this.#groups;
+		other.#rows = this.#rows;
+		other.#groupCount = this.#groupCount;
+		other.#conversions = labels.reduce((sum, label) => sum + label, 0);
+		return other;
 	}
 
 	get rows(): number {

@@ -1,11 +1,13 @@
-import { solvePositiveDefinite } from './cholesky.ts';
+import { factorise, solveFactorised } from './cholesky.ts';
 import type { EncodedRows } from './encoded-rows.ts';
 
 /** The Hessian is taken from this many rows at most; the gradient, which decides where the optimum is, from all. */
-const mostRowsForHessian = 100_000;
+const mostRowsForHessian = 20_000;
 const mostSteps = 100;
 /** Converged: no part of the gradient of the mean loss is larger. */
 const gradientTolerance = 1e-7;
+/** As long as a step makes the gradient so much smaller, the Hessian of an earlier step is good enough. */
+const enoughProgress = 0.5;
 
 /** Weights on encoded rows: an intercept, one weight a column for its number, one a slot. */
 export interface LogisticWeights {
@@ -68,20 +70,26 @@ export function logOddsOf(rows: EncodedRows, weights: LogisticWeights): Float64A
 
 /**
  * Fits logistic regression with the penalty ½·strength·w² on every weight but the intercept, by Newton's method with
- * step halving. `start` continues from the parameters of an earlier fit on the same encoding.
+ * step halving.
+ * @param options.start continues from the parameters of an earlier fit on the same encoding
  */
-export function fitLogistic(rows: EncodedRows, strength: number, start?: Float64Array): LogisticFit {
+export function fitLogistic(
+	rows: EncodedRows,
+	strength: number,
+	{ start, tolerance = gradientTolerance }: { start?: Float64Array | undefined; tolerance?: number } = {},
+): LogisticFit {
 	const layout = new Layout(rows);
 	let parameters = start ? Float64Array.from(start) : startingPoint(rows, layout.size);
 	let logOdds = logOddsOf(rows, layout.weights(parameters));
 	let loss = penalisedLoss(rows, logOdds, parameters, strength);
-	let gradient = new Float64Array(0);
+	let gradient = gradientOf(rows, layout, logOdds, parameters, strength);
+	let factor: Float64Array | undefined;
 	let steps = 0;
-	for (; ; steps++) {
-		gradient = gradientOf(rows, layout, logOdds, parameters, strength);
-		if (largest(gradient) <= gradientTolerance || steps === mostSteps) break;
-		const step = solvePositiveDefinite(hessianOf(rows, layout, logOdds, strength), gradient);
-		if (!step) break;
+	for (; largest(gradient) > tolerance && steps < mostSteps; steps++) {
+		const isFresh = factor === undefined;
+		factor ??= factorAt(rows, layout, logOdds, strength);
+		if (!factor) break;
+		const step = solveFactorised(factor, gradient);
 		let scale = 1;
 		let next = parameters;
 		let nextLoss = loss;
@@ -93,17 +101,32 @@ export function fitLogistic(rows: EncodedRows, strength: number, start?: Float64
 			// Near the optimum the loss changes by less than rounding does.
 			if (nextLoss <= loss + 1e-14 * Math.abs(loss)) break;
 		}
-		if (scale <= 1e-6) break;
-		[parameters, logOdds, loss] = [next, nextLogOdds, nextLoss];
+		if (scale <= 1e-6 && isFresh) break;
+		const before = largest(gradient);
+		if (scale > 1e-6) {
+			[parameters, logOdds, loss] = [next, nextLogOdds, nextLoss];
+			gradient = gradientOf(rows, layout, logOdds, parameters, strength);
+		}
+		if (largest(gradient) > enoughProgress * before) factor = undefined;
 	}
 	const size = largest(gradient);
 	return {
 		weights: layout.weights(parameters),
-		converged: size <= gradientTolerance,
+		converged: size <= tolerance,
 		steps,
 		gradient: size,
 		parameters,
 	};
+}
+
+function factorAt(
+	rows: EncodedRows,
+	layout: Layout,
+	logOdds: Float64Array,
+	strength: number,
+): Float64Array | undefined {
+	const hessian = hessianOf(rows, layout, logOdds, strength);
+	return factorise(hessian, layout.size) ? hessian : undefined;
 }
 
 function startingPoint(rows: EncodedRows, size: number): Float64Array {

@@ -4,31 +4,55 @@ import { percent, withInterval } from './report-text.ts';
 const size = 260;
 const margin = 36;
 
-/** The report as one HTML page that needs nothing else: no script, no font, no network. */
-export function reportPage(title: string, report: TrainingReport): string {
-	const { later } = report;
+/** A report with what stands above it. */
+export interface ReportSection {
+	readonly heading: string;
+	/** Sentences. */
+	readonly lead: readonly string[];
+	readonly report: TrainingReport;
+}
+
+/** Reports as one HTML page that needs nothing else: no script, no font, no network. */
+export function reportPage(
+	title: string,
+	lead: readonly string[],
+	sections: readonly ReportSection[],
+): string {
 	return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title><style>
 body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}
 table{border-collapse:collapse}td,th{padding:.2rem 1rem .2rem 0;text-align:left;font-variant-numeric:tabular-nums}
 figure{display:inline-block;margin:0 1rem 1rem 0}figcaption{font-weight:600}.warning{background:#fff3cd;padding:.5rem 1rem}
-svg text{font-size:11px;fill:#555}
+section{border-top:1px solid #ccc;margin-top:2rem}svg text{font-size:11px;fill:#555}
 </style></head><body>
 <h1>${escapeHtml(title)}</h1>
+${paragraphs(lead)}
+${sections.map(section).join('\n')}
+</body></html>
+`;
+}
+
+function section({ heading, lead, report }: ReportSection): string {
+	const { later } = report;
+	return `<section><h2>${escapeHtml(heading)}</h2>
+${paragraphs(lead)}
 ${report.warnings.map((warning) => `<p class="warning">${escapeHtml(warning)}</p>`).join('\n')}
 ${table([
-	['Served', report.kind],
+	['Served', report.kind === 'prior' ? 'the base rate' : report.kind],
 	['Rows', `${report.rows}`],
 	['Conversions', `${report.conversions} (base rate ${percent(report.baseRate)})`],
 	...(later ? measureRows(later) : []),
 ])}
-<h2>What was chosen, and why</h2>
+<h3>What was chosen, and why</h3>
 <ul>${report.chosen.map((sentence) => `<li>${escapeHtml(sentence)}</li>`).join('')}</ul>
 ${later ? figures(later) : ''}
-${report.topFeatures.length > 0 ? '<h2>What moves scores most</h2>' : ''}
+${report.topFeatures.length > 0 ? '<h3>What moves scores most</h3>' : ''}
 ${table(report.topFeatures.map(({ name, meanLogOdds, direction }) => [name, meanLogOdds.toFixed(3), direction]))}
-</body></html>
-`;
+</section>`;
+}
+
+function paragraphs(sentences: readonly string[]): string {
+	return sentences.map((sentence) => `<p>${escapeHtml(sentence)}</p>`).join('\n');
 }
 
 function measureRows(later: LaterMeasures): string[][] {
@@ -70,7 +94,7 @@ function figures(later: LaterMeasures): string {
 	});
 	const diagonal = `<line ${ends(0, 0, 1, 1)} stroke="#bbb" stroke-dasharray="4"/>`;
 	const curve = `<polyline points="${roc.join(' ')}" fill="none" stroke="#0b63ce" stroke-width="2"/>`;
-	return `<h2>On later rows</h2>
+	return `<h3>On later rows</h3>
 ${figure('ROC', diagonal + curve, 'rows without a conversion', ['0', '1'])}
 ${figure('Calibration', diagonal + calibration.join(''), 'said (across), came (up)', ['0', percent(most)])}
 ${figure('Scores', bars.join(''), 'score', ['0', '1'])}`;

@@ -1,13 +1,13 @@
-import { Booster } from './boosting.ts';
+import { Booster, startLogOdds } from './boosting.ts';
 import { bootstrapMean } from './bootstrap.ts';
 import { calibrate, fitPlatt } from './calibrate.ts';
-import { laterLosses, type PreparedFold, prepareFold, startLogOdds } from './candidates.ts';
+import { laterLosses, type PreparedFold, prepareFold } from './candidates.ts';
 import { type Choice, choose, difference, laterGroups } from './choose.ts';
 import type { Dataset } from './dataset.ts';
 import { type EncodedRows, encodeRows } from './encoded-rows.ts';
 import { type Encoding, fitEncoding } from './encoding.ts';
 import { thin, timeFolds } from './folds.ts';
-import { fitLogistic, type LogisticFit, logOddsOf } from './logistic.ts';
+import { fitLogistic, type LogisticFit } from './logistic.ts';
 import {
 	auc,
 	brierScore,
@@ -23,7 +23,7 @@ import { seededRandom } from './random.ts';
 import type { LaterMeasures, TrainingReport } from './report.ts';
 import { calibrationSentence, kindSentence, percent } from './report-text.ts';
 import { topFeatures } from './top-features.ts';
-import { type Tree, treeValues } from './tree.ts';
+import type { Tree } from './tree.ts';
 
 /** Goals with fewer conversions are given the base rate: nothing finer could be checked. */
 export const fewestConversions = 30;
@@ -72,7 +72,7 @@ export function train(
 		);
 	const order = dataset.inTimeOrder(seededRandom(seed));
 	const timeFoldsFound = timeFolds(dataset, thin(order, mostRowsForChoice), horizonMs);
-	const folds = timeFoldsFound.map((fold) => prepareFold(dataset, fold));
+	const folds = timeFoldsFound.map((fold) => prepareFold(dataset, fold, seededRandom(seed)));
 	const judging = folds[folds.length - 1];
 	if (!judging || folds.length < 2)
 		return serveBaseRate('Conversions are spread too unevenly over time to judge a model on later rows.');
@@ -145,12 +145,8 @@ function judge(
 	random: () => number,
 ): { measures: LaterMeasures; gainOverBaseRate: { low: number; high: number } } {
 	const choice = choose(choosing, random);
-	const fitted = fit(judging.earlier, choice, random);
-	const { later, baseRate } = judging;
-	const raw = fitted.logistic
-		? logOddsOf(later, fitted.logistic.weights)
-		: new Float64Array(later.rows).fill(fitted.boosting?.startLogOdds ?? 0);
-	for (const tree of fitted.boosting?.trees ?? []) treeValues(tree, later, raw);
+	const { later, baseRate, path } = judging;
+	const raw = choice.kind === 'logistic' ? path.logistic(choice.strength) : path.boosting(choice.trees);
 	const calibrated = raw.map((value) => calibrate(choice.calibration, value));
 	const scores = calibrated.map(logistic);
 	const folds = [...choosing, judging];

@@ -2,6 +2,12 @@ import { type Kysely, sql } from 'kysely';
 import type { Profile } from '../visitors/profile.ts';
 import type { Value } from './steps.ts';
 import type { SubscriptionEvent } from './store.ts';
+import {
+	type HistoryExtent,
+	historyExtent,
+	type VisitorHistory,
+	visitorHistories,
+} from './visitor-history.ts';
 
 /** The tables of an account's database; see `migrations/<engine>/client/`. */
 export interface ClientTables {
@@ -145,5 +151,27 @@ export class ClientReader {
 
 	countVisitors(): Promise<number> {
 		return this.count('visitor');
+	}
+
+	/** The next visitors in the order of their `vid`. */
+	async vidsAfter(vid: string, limit: number): Promise<string[]> {
+		const rows = await this.#database
+			.selectFrom('visitor')
+			.select('vid')
+			.where('vid', '>', vid)
+			.orderBy('vid')
+			.limit(limit)
+			.execute();
+		return rows.map((row) => row.vid);
+	}
+
+	/** How much of a history there is up to a moment. */
+	historyExtent(asOfMs: number): Promise<HistoryExtent> {
+		return historyExtent(this.#database, asOfMs);
+	}
+
+	/** What some visitors had done up to a moment, in the order of `vids`; those who had done nothing are left out. */
+	visitorHistories(vids: readonly string[], asOfMs: number): Promise<VisitorHistory[]> {
+		return visitorHistories(this.#database, vids, asOfMs);
 	}
 }

@@ -261,12 +261,22 @@ export class ControlStore {
 		return models.selectModels(this.#database, accountId);
 	}
 
-	/** Adds a model, which is not active yet, and gives it the next version of the day. `body` and `report` are JSON. */
+	/**
+	 * Adds a model and gives it the next version of the day. `body` and `report` are JSON.
+	 * @param then what scores from then on: it, none (the base rate), or what has scored so far
+	 */
 	insertModel(
 		accountId: number,
 		model: { goal: string; scope: CaskScope; body: string; report: string },
+		then: 'activate it' | 'activate none' | 'activate nothing' = 'activate nothing',
 	): Promise<models.ModelName> {
-		return this.#change((transaction) => models.insertModel(transaction, accountId, model, this.#now()));
+		return this.#change(async (transaction) => {
+			const name = await models.insertModel(transaction, accountId, model, this.#now());
+			if (then === 'activate it') await models.activateModel(transaction, accountId, name);
+			if (then === 'activate none')
+				await models.activateModel(transaction, accountId, { ...name, version: null });
+			return name;
+		});
 	}
 
 	/** Makes one version the one that scores; with `null` none, then the base rate is served. */

@@ -199,8 +199,8 @@ export interface EventRow {
 	readonly received_at: number;
 }
 
-/** A subscription event as profiles know it. */
-export function subscriptionEntry(row: EventRow): SubscriptionEntry {
+/** A stored subscription event as profiles know it. */
+export function subscriptionEntry(row: Omit<EventRow, 'cid'>): SubscriptionEntry {
 	return {
 		type: 'subscription',
 		atMs: row.received_at,

@@ -1,4 +1,4 @@
-import type { Profile } from './profile.ts';
+import type { LogEntry, Profile } from './profile.ts';
 
 /** What a visitor may come to do, whose probability is scored. */
 export interface Goal {
@@ -30,5 +30,17 @@ export function hasReached({ events, subscriptions, visits }: Profile, { evts }:
 		return (
 			events.some(([name]) => name === evt) || (subscriptions?.evts.some(([name]) => name === evt) ?? false)
 		);
+	});
+}
+
+/**
+ * Whether an entry of the log reaches the goal.
+ * @param currentSid of the visit that goes on: a hit of another one is another visit
+ */
+export function reaches(entry: LogEntry, { evts }: Pick<Goal, 'evts'>, currentSid: string | null): boolean {
+	return evts.some((evt) => {
+		if (evt === '*') return entry.type === 'subscription';
+		if (evt === 'visit') return entry.type === 'hit' && entry.sid !== currentSid;
+		return entry.type === 'hit' ? entry.events.includes(evt) : entry.evt === evt;
 	});
 }

@@ -39,6 +39,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'model show': /how it was judged/,
 	'model use': /go back to an earlier one/,
 	score: /nothing later is seen/,
+	train: /judged on later time than they learned from/,
 	cask: /treat it so/,
 	'cask issue': /Issue a cask/,
 	'cask rotate': /with a new key/,

@@ -57,7 +57,7 @@ test('at the optimum no weight can be changed to lower the loss', () => {
 test('it says that it converged, in few steps, and from any start ends at the same place', () => {
 	const rows = encoded(3000, 7);
 	const cold = fitLogistic(rows, 10);
-	const warm = fitLogistic(rows, 10, fitLogistic(rows, 1000).parameters);
+	const warm = fitLogistic(rows, 10, { start: fitLogistic(rows, 1000).parameters });
 	assert.ok(cold.converged && cold.steps < 12, `${cold.steps} steps`);
 	for (const [index, parameter] of cold.parameters.entries())
 		assert.ok(Math.abs(parameter - (warm.parameters[index] as number)) < 1e-3);

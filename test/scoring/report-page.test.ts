@@ -7,7 +7,7 @@ import { byVisitsAndEmail, datasetOf, visitors } from './made-up.ts';
 const { report } = train(datasetOf(visitors(2000, 1, byVisitsAndEmail)), { seed: 1 });
 
 test('the page draws ROC, calibration and scores, and loads nothing', () => {
-	const page = reportPage('Goal subscription', report);
+	const page = reportPage('Scores', ['All were read.'], [{ heading: 'subscription', lead: [], report }]);
 	assert.equal(page.match(/<svg/g)?.length, 3);
 	assert.ok(!/<script|src=|href=|url\(|NaN|undefined/.test(page));
 	for (const figure of ['ROC', 'Calibration', 'Scores', 'Brier score', 'slope'])
@@ -17,15 +17,13 @@ test('the page draws ROC, calibration and scores, and loads nothing', () => {
 test('what pages named cannot become markup', () => {
 	const [feature] = report.topFeatures;
 	assert.ok(feature);
-	const page = reportPage('<b>', {
-		...report,
-		topFeatures: [{ ...feature, name: '<script>alert(1)</script>' }],
-	});
+	const named = { ...report, topFeatures: [{ ...feature, name: '<script>alert(1)</script>' }] };
+	const page = reportPage('<b>', ['<b>'], [{ heading: '<b>', lead: ['<b>'], report: named }]);
 	assert.ok(!page.includes('<script') && !page.includes('<b>'));
 });
 
 test('a goal that is too rare has a page too, with its warning', () => {
 	const rare = train(datasetOf(visitors(100, 1, () => -5)), { seed: 1 });
-	const page = reportPage('Goal rare', rare.report);
+	const page = reportPage('Scores', [], [{ heading: 'rare', lead: [], report: rare.report }]);
 	assert.ok(page.includes('class="warning"') && !page.includes('<svg'));
 });

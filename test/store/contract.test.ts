@@ -1,5 +1,6 @@
 import { careContract } from './contract/care.ts';
 import { controlContract } from './contract/control.ts';
+import { historyContract } from './contract/history.ts';
 import { asOfContract } from './contract/profiles-as-of.ts';
 import { quotaContract } from './contract/quota.ts';
 import { scoringContract } from './contract/scoring.ts';
@@ -18,4 +19,5 @@ for (const engine of engines) {
 	scoringContract(engine);
 	asOfContract(engine);
 	careContract(engine);
+	historyContract(engine);
 }

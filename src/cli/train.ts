@@ -1,0 +1,85 @@
+import { writeFileSync } from 'node:fs';
+import { Argument, Option } from 'commander';
+import { Command, databaseOption, jsonOption, moment, stageOption, wholeNumber } from '../config.ts';
+import type { TrainedGoal } from '../scoring/account-training.ts';
+import { OperatorError } from '../store/store.ts';
+import { type CommonOptions, printJson } from './output.ts';
+import { type Progress, showProgress } from './progress.ts';
+
+interface TrainOptions extends CommonOptions {
+	readonly goal?: string;
+	readonly asOf?: number;
+	readonly seed: number;
+	readonly report?: string;
+}
+
+export function trainCommand(): Command {
+	return new Command('train')
+		.summary("train the models of an account's goals")
+		.description(
+			`Train a model for each goal of an account on its own history, for visitors and for single visits. Models are
+judged on later time than they learned from, and the judgement is printed and stored. What is better than the base rate
+scores from then on; else everybody is given the base rate. 'caskade serve --train-every 6h' trains on schedule.
+
+With --as-of, nothing later is seen, as if the command had run then; the models score from now on all the same.`,
+		)
+		.addArgument(new Argument('<aid>', 'account token'))
+		.addOption(new Option('--goal <name>', 'this goal only'))
+		.addOption(
+			new Option('--as-of <time>', 'see nothing later, as 2026-11-21 or 2026-11-21T10:30:00Z').argParser(
+				moment,
+			),
+		)
+		.addOption(
+			new Option('--seed <number>', 'what chance is drawn from; the same gives the same models')
+				.default(1)
+				.argParser(wholeNumber(0, 2 ** 31)),
+		)
+		.addOption(new Option('--report <file>', 'write the judgement as one HTML page, with drawings'))
+		.addOption(databaseOption())
+		.addOption(stageOption())
+		.addOption(jsonOption())
+		.action(trainAndTell);
+}
+
+async function trainAndTell(aid: string, options: TrainOptions): Promise<void> {
+	const asOfMs = options.asOf ?? Date.now();
+	const trained = await trainWithProgress(aid, asOfMs, options);
+	const { printTraining, trainingPage } = await import('./training-text.ts');
+	if (options.report !== undefined) writeReport(options.report, trainingPage(aid, asOfMs, trained));
+	if (options.json) printJson({ aid, asOf: new Date(asOfMs).toISOString(), goals: trained });
+	else printTraining(aid, asOfMs, trained, options.report);
+}
+
+async function trainWithProgress(
+	aid: string,
+	asOfMs: number,
+	{ database, stage, goal, seed, json }: TrainOptions,
+): Promise<readonly TrainedGoal[]> {
+	const { trainOnThread } = await import('../scoring/training-worker.ts');
+	const bar = (unit: string) => showProgress(process.stderr, unit, json ?? false);
+	const bars: Readonly<Record<'read' | 'train', Progress>> = { read: bar('visitors'), train: bar('models') };
+	let step: 'read' | 'train' = 'read';
+	try {
+		return await trainOnThread(
+			{ database, stage, job: { type: 'once', aid, goal, asOfMs, seed } },
+			(progress) => {
+				if (progress.step !== step) bars[step].end();
+				step = progress.step;
+				bars[step].update(`${step} ${progress.what}`, progress.done, progress.total);
+			},
+		);
+	} finally {
+		bars[step].end();
+	}
+}
+
+function writeReport(file: string, page: string): void {
+	try {
+		writeFileSync(file, page);
+	} catch (error) {
+		throw new OperatorError(
+			`The models are stored, but the report could not be written to ${file} (${(error as NodeJS.ErrnoException).code}).`,
+		);
+	}
+}

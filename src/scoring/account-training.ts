@@ -1,0 +1,174 @@
+import type { CaskScope } from '../access/cask.ts';
+import type { ModelName } from '../store/control.ts';
+import type { Store } from '../store/store.ts';
+import type { Goal } from '../visitors/goal.ts';
+import { accountRows } from './account-rows.ts';
+import type { Interval } from './measure.ts';
+import type { TrainingReport } from './report.ts';
+import { train } from './train.ts';
+
+/** What a training on an account's history tells of one goal; this is what is stored with the model. */
+export interface GoalReport extends TrainingReport {
+	readonly goal: string;
+	/** `vid`: visitors are scored; `sid`: single visits. */
+	readonly scope: CaskScope;
+	/** Nothing later was seen. ISO 8601, UTC. */
+	readonly asOf: string;
+	readonly horizonDays: number;
+	/** How rows were made of the history, in sentences. */
+	readonly history: readonly string[];
+}
+
+/** A model that was active before, as its own training had judged it. */
+export interface FormerModel {
+	readonly version: string;
+	readonly auc: Interval | null;
+	readonly logLoss: number | null;
+	readonly baseRateLogLoss: number | null;
+}
+
+export interface TrainedGoal {
+	/** Null where nothing was stored: there was no row to learn from. */
+	readonly version: string | null;
+	/** Whether it scores from now on; where it does not, `why` says what does. */
+	readonly active: boolean;
+	readonly why: string;
+	readonly former: FormerModel | null;
+	readonly report: GoalReport;
+}
+
+export interface AccountTraining {
+	readonly account: { readonly id: number; readonly aid: string };
+	readonly goals: readonly Goal[];
+	readonly asOfMs: number;
+	readonly seed: number;
+	/** Whether a version that an operator has chosen instead of the newest stays; else the new one scores. */
+	readonly keepsChoice: boolean;
+	readonly onProgress: (progress: TrainingProgress) => void;
+}
+
+export interface TrainingProgress {
+	readonly step: 'read' | 'train';
+	/** What is trained at the moment. */
+	readonly what: string;
+	readonly done: number;
+	readonly total: number;
+}
+
+/** Versions of each goal and scope that are kept; the active one stays whatever its age. */
+const keptVersions = 10;
+
+/**
+ * Trains every goal on an account's history, for visitors and for visits, and stores each model with its report. A model
+ * that is better than the base rate scores from then on; where there is none, the base rate is served.
+ */
+export async function trainAccount(store: Store, training: AccountTraining): Promise<TrainedGoal[]> {
+	const { account, goals, asOfMs, seed, onProgress } = training;
+	const { rows, told } = await store.read(account.id, async (reader) => {
+		const total = await reader.countVisitors();
+		return accountRows(reader, {
+			...{ goals, asOfMs, seed },
+			onProgress: (done) =>
+				onProgress({ step: 'read', what: account.aid, done, total: Math.max(done, total) }),
+		});
+	});
+	const trained: TrainedGoal[] = [];
+	for (const { goal, scope, horizonMs, dataset } of rows) {
+		const what = `${goal.name} (${scope === 'vid' ? 'visitors' : 'visits'})`;
+		onProgress({ step: 'train', what, done: trained.length, total: rows.length });
+		const { model, report } = train(dataset, { seed, horizonMs });
+		const warnings = [...report.warnings];
+		if (dataset.rows === 0)
+			warnings.splice(
+				0,
+				1,
+				`There is no moment that lies ${goal.horizonDays} days, the horizon, before ${isoTime(asOfMs)} and after a hit.`,
+			);
+		trained.push(
+			await keep(store, training, JSON.stringify(model), {
+				...{ goal: goal.name, scope, asOf: isoTime(asOfMs), horizonDays: goal.horizonDays, history: told },
+				...report,
+				warnings,
+			}),
+		);
+	}
+	return trained;
+}
+
+async function keep(
+	{ control }: Store,
+	{ account, keepsChoice }: AccountTraining,
+	body: string,
+	report: GoalReport,
+): Promise<TrainedGoal> {
+	const { goal, scope } = report;
+	const before = await versionsOf(control, account.id, report);
+	const active = before.find((model) => model.active);
+	const former = active ? await formerModel(control, account.id, active) : null;
+	if (report.rows === 0)
+		return {
+			...{ version: null, active: false, former, report },
+			why: active
+				? `Nothing was stored; version ${active.version} goes on.`
+				: 'Nothing was stored; the base rate is served.',
+		};
+	const chosenByHand = keepsChoice && (await isChosenByHand(control, account.id, before));
+	const isBetter = report.kind !== 'prior';
+	const name = await control.insertModel(
+		account.id,
+		{ goal, scope, body, report: JSON.stringify(report) },
+		chosenByHand ? 'activate nothing' : isBetter ? 'activate it' : 'activate none',
+	);
+	const now = await versionsOf(control, account.id, report);
+	for (const model of now.slice(0, -keptVersions).filter((one) => !one.active))
+		await control.deleteModel(account.id, model);
+	const told = { version: name.version, former, report };
+	if (chosenByHand)
+		return {
+			...{ ...told, active: false },
+			why: `It was stored only: ${active ? `version ${active.version}` : 'the base rate'} had been chosen by hand.`,
+		};
+	return {
+		...{ ...told, active: isBetter },
+		why: isBetter
+			? `Version ${name.version} scores from now on${active ? `, instead of ${active.version}` : ''}.`
+			: 'The base rate is served.',
+	};
+}
+
+/** The oldest first. */
+async function versionsOf(control: Store['control'], accountId: number, { goal, scope }: GoalReport) {
+	return (await control.models(accountId)).filter((model) => model.goal === goal && model.scope === scope);
+}
+
+/** A training leaves its own model active, or none where it is no better than the base rate. Anything else was chosen. */
+async function isChosenByHand(
+	control: Store['control'],
+	accountId: number,
+	versions: readonly (ModelName & { readonly active: boolean })[],
+): Promise<boolean> {
+	const newest = versions.at(-1);
+	if (!newest) return false;
+	if (newest.active) return false;
+	if (versions.some(({ active }) => active)) return true;
+	const { kind } = JSON.parse(await control.modelReport(accountId, newest)) as TrainingReport;
+	return kind !== 'prior';
+}
+
+async function formerModel(
+	control: Store['control'],
+	accountId: number,
+	name: ModelName,
+): Promise<FormerModel> {
+	const { later } = JSON.parse(await control.modelReport(accountId, name)) as TrainingReport;
+	return {
+		version: name.version,
+		auc: later?.auc ?? null,
+		logLoss: later?.logLoss ?? null,
+		baseRateLogLoss: later?.baseRateLogLoss ?? null,
+	};
+}
+
+function isoTime(ms: number): string {
+	return new Date(ms).toISOString();
+}

@@ -1,0 +1,73 @@
+import { Worker } from 'node:worker_threads';
+import type { Log } from '../log.ts';
+import type { TrainedGoal, TrainingProgress } from './account-training.ts';
+import type { ScheduleReport } from './scheduled-training.ts';
+
+/** What a training thread is to do, and on which databases. */
+export interface TrainingOrder {
+	readonly database: string;
+	readonly stage?: string | undefined;
+	readonly job:
+		| {
+				readonly type: 'once';
+				readonly aid: string;
+				/** All of the account's, where none is named. */
+				readonly goal?: string | undefined;
+				readonly asOfMs: number;
+				readonly seed: number;
+		  }
+		| { readonly type: 'schedule'; readonly everyMs: number };
+}
+
+export type TrainingMessage =
+	| { readonly type: 'progress'; readonly progress: TrainingProgress }
+	| { readonly type: 'done'; readonly trained: readonly TrainedGoal[] }
+	| { readonly type: 'round'; readonly report: ScheduleReport };
+
+function startThread(order: TrainingOrder): Worker {
+	return new Worker(new URL('./training-thread.ts', import.meta.url), { workerData: order });
+}
+
+/** Trains an account once, on a thread of its own. @throws OperatorError's message where it cannot be done */
+export function trainOnThread(
+	order: TrainingOrder,
+	onProgress: (progress: TrainingProgress) => void,
+): Promise<readonly TrainedGoal[]> {
+	const thread = startThread(order);
+	return new Promise((resolve, reject) => {
+		let trained: readonly TrainedGoal[] | undefined;
+		thread.on('message', (message: TrainingMessage) => {
+			if (message.type === 'progress') onProgress(message.progress);
+			if (message.type === 'done') trained = message.trained;
+		});
+		thread.on('error', reject);
+		thread.on('exit', () =>
+			trained ? resolve(trained) : reject(new Error('The training thread has ended.')),
+		);
+	});
+}
+
+/**
+ * Trains all accounts on schedule, on a thread of its own. Does nothing without `trainEvery`.
+ * @returns a function that ends it at once; what is not stored yet is left to the next server
+ */
+export function startTraining(
+	settings: { readonly database: string; readonly stage?: string; readonly trainEvery?: number },
+	log: Log,
+): () => Promise<void> {
+	if (settings.trainEvery === undefined) return async () => {};
+	const { database, stage, trainEvery } = settings;
+	const thread = startThread({ database, stage, job: { type: 'schedule', everyMs: trainEvery } });
+	thread.on('message', (message: TrainingMessage) => {
+		if (message.type !== 'round') return;
+		const { type, ...fields } = message.report;
+		if (type === 'trained') log.info(fields, 'trained');
+		else log.error(fields, 'training trouble');
+	});
+	thread.on('error', (error) =>
+		log.error({ reason: error instanceof Error ? error.message : String(error) }, 'training trouble'),
+	);
+	return async () => {
+		await thread.terminate();
+	};
+}

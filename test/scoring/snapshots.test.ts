@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { seededRandom } from '../../src/scoring/random.ts';
+import {
+	cutsOf,
+	type Snapshot,
+	type SnapshotPlan,
+	visitorSnapshots,
+	visitSnapshots,
+} from '../../src/scoring/snapshots.ts';
+import type { JoinedEvent, VisitorHistory } from '../../src/store/visitor-history.ts';
+import { compareEntries, type HitEntry, profileOf } from '../../src/visitors/profile.ts';
+import { anyLog, dayMs, hit, startMs, subscription } from '../visitors/log.ts';
+
+const horizonMs = 2 * dayMs;
+const goals = [{ evts: ['*'] }, { evts: ['visit'] }, { evts: ['pricing-seen', 'membership'] }];
+
+function planAt(asOfMs: number, mostSnapshots = 8): SnapshotPlan {
+	return {
+		...{ asOfMs, horizonMs, goals, mostSnapshots },
+		cutsMs: cutsOf(startMs, asOfMs - horizonMs, 8),
+	};
+}
+
+function history(hits: readonly HitEntry[], events: readonly JoinedEvent[] = []): VisitorHistory {
+	return { vid: 'v', hits: [...hits].sort(compareEntries), events };
+}
+
+/** A history of what had been done by then, as the store gives it. */
+const anyHistory = fc.tuple(anyLog, fc.array(fc.nat({ max: 3 * dayMs }), { maxLength: 60 })).map(
+	([log, delaysMs]): VisitorHistory => ({
+		vid: 'v',
+		hits: log.filter((entry) => entry.type === 'hit').sort(compareEntries),
+		events: log
+			.filter((entry) => entry.type === 'subscription')
+			.map((entry, index) => ({
+				entry,
+				knownFromMs: entry.atMs + (delaysMs[index] ?? 0),
+				knownUntilMs: Number.POSITIVE_INFINITY,
+			})),
+	}),
+);
+
+const takers = [visitorSnapshots, visitSnapshots];
+
+test('what comes after a moment is not in its profile, and what the horizon holds is in its labels', () => {
+	fc.assert(
+		fc.property(anyHistory, fc.nat({ max: 16 }), fc.integer(), (log, days, seed) => {
+			const plan = planAt(startMs + days * dayMs);
+			for (const { atMs, profile, labels } of visitorSnapshots(log, plan, seededRandom(seed))) {
+				const known = log.events.filter(({ knownFromMs }) => knownFromMs <= atMs);
+				const hits = log.hits.filter((one) => one.atMs <= atMs);
+				assert.deepEqual(profile, profileOf([...hits, ...known.map(({ entry }) => entry)]));
+				const within = (ms: number) => ms > atMs && ms <= atMs + horizonMs;
+				const evts = log.events.filter(({ entry }) => within(entry.atMs)).map(({ entry }) => entry.evt);
+				const later = log.hits.filter((one) => within(one.atMs));
+				const sid = hits.at(-1)?.sid;
+				const names = [...evts, ...later.flatMap(({ events }) => events)];
+				assert.deepEqual(labels, [
+					evts.length > 0 ? 1 : 0,
+					later.some((one) => one.sid !== sid) ? 1 : 0,
+					names.some((name) => ['pricing-seen', 'membership'].includes(name)) ? 1 : 0,
+				]);
+			}
+		}),
+	);
+});
+
+test('every moment lies a horizon before the end, and after a hit', () => {
+	fc.assert(
+		fc.property(
+			anyHistory,
+			fc.nat({ max: 16 }),
+			fc.nat({ max: 9 }),
+			fc.integer(),
+			(log, days, most, seed) => {
+				const asOfMs = startMs + days * dayMs;
+				const first = Math.min(...log.hits.map(({ atMs }) => atMs));
+				for (const take of takers) {
+					const taken = take(log, planAt(asOfMs, most), seededRandom(seed));
+					assert.ok(taken.length <= most);
+					for (const { atMs } of taken) assert.ok(atMs >= first && atMs + horizonMs <= asOfMs);
+				}
+			},
+		),
+	);
+});
+
+test("a visit's snapshot is of that visit alone, as of one of its hits", () => {
+	fc.assert(
+		fc.property(anyHistory, fc.integer(), (log, seed) => {
+			for (const { atMs, profile } of visitSnapshots(log, planAt(startMs + 16 * dayMs), seededRandom(seed))) {
+				const { sid } = profile.visit ?? {};
+				const hits = log.hits.filter((one) => one.sid === sid && one.atMs <= atMs);
+				assert.equal(hits.at(-1)?.atMs, atMs);
+				assert.deepEqual(profile, profileOf(hits));
+			}
+		}),
+	);
+});
+
+test('an upload that is joined by a later claim is not known before, but counts as reached', () => {
+	const uploadedMs = startMs + dayMs;
+	const event = { entry: subscription(uploadedMs), knownFromMs: startMs + 3 * dayMs };
+	const log = history([hit(startMs)], [{ ...event, knownUntilMs: Number.POSITIVE_INFINITY }]);
+	const plan = { ...planAt(startMs + 10 * dayMs), cutsMs: [0.5, 2, 4].map((days) => startMs + days * dayMs) };
+	const at = (days: number): Snapshot | undefined =>
+		visitorSnapshots(log, plan, seededRandom(1)).find(({ atMs }) => atMs === startMs + days * dayMs);
+	assert.deepEqual([at(0.5)?.labels[0], at(0.5)?.profile.subscriptions], [1, null]);
+	assert.deepEqual([at(2)?.labels[0], at(2)?.profile.subscriptions], [0, null]);
+	assert.equal(at(4)?.profile.subscriptions?.count, 1);
+	const lost = history(
+		[hit(startMs)],
+		[{ ...event, knownFromMs: uploadedMs, knownUntilMs: startMs + 3 * dayMs }],
+	);
+	const [before, , after] = visitorSnapshots(lost, plan, seededRandom(1)).slice(1);
+	assert.equal(before?.labels[0], 0, 'what went to another visitor is not reached');
+	assert.equal(after?.profile.subscriptions, null);
+});
+
+test('hits of the same moment are all known then, and none of them is later', () => {
+	const twice = history([hit(startMs), hit(startMs, { sid: 'b'.repeat(32) })]);
+	const [snapshot] = visitorSnapshots(twice, { ...planAt(startMs + 9 * dayMs), cutsMs: [] }, seededRandom(1));
+	assert.equal(snapshot?.profile.hits, 2);
+	assert.deepEqual(snapshot?.labels, [0, 0, 0]);
+});
+
+test('half of the moments follow a hit, half are cuts', () => {
+	const plan = planAt(startMs + 12 * dayMs, 1);
+	const hits = Array.from({ length: 5 }, (_, number) => hit(startMs + number * dayMs + 1));
+	const atCuts = Array.from({ length: 1000 }, (_, seed) =>
+		visitorSnapshots(history(hits), plan, seededRandom(seed)),
+	).filter(([snapshot]) => plan.cutsMs.includes(snapshot?.atMs ?? 0)).length;
+	assert.ok(atCuts > 440 && atCuts < 560, `${atCuts}`);
+});
