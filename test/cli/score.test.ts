@@ -71,6 +71,10 @@ test('every score of every visitor, one a line, beside a running server', async 
 	assert.equal(heading, 'vid,goal,score,percentile,band,model');
 	assert.equal(first, Object.values(ofGoal[0] as Line).join(','));
 	assert.equal(csv.split('\n').length, 5);
+	// Rules of segments are asked with the same scores.
+	const rule = ['--rule', 'bands.subscription == "high"'];
+	const { matching } = (await caskadeJson(['segment', 'test', aid, ...rule, ...at])) as { matching: number };
+	assert.equal(matching, 1);
 	const base = await score('--goal', 'subscription', '--model', 'prior');
 	assert.deepEqual(new Set(base.map(({ model }) => model)), new Set(['prior']));
 	assert.deepEqual(await score('--goal', 'subscription', '--model', version), ofGoal);
