@@ -2,11 +2,11 @@ import { Argument, Option } from 'commander';
 import type { CaskScope } from '../access/cask.ts';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
 import type { TrainingReport } from '../scoring/report.ts';
-import { percent, withInterval } from '../scoring/report-text.ts';
 import type { ModelName, StoredModel } from '../store/control.ts';
 import { OperatorError, type Store } from '../store/store.ts';
 import { type GoalModel, openModel, UnusableModelError } from '../visitors/goal-model.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
+import { printMeasures } from './training-text.ts';
 
 interface ScopeOptions extends CommonOptions {
 	readonly scope: CaskScope;
@@ -67,7 +67,12 @@ log loss the better, and it should be below that of the base rate.`,
 				const stored = (await store.control.models(id)).find((model) => isSame(model, name));
 				const about = { aid, ...name, active: stored?.active ?? false, createdAt: stored?.createdAt ?? '' };
 				if (options.json) printJson({ ...about, report });
-				else show(about, report);
+				else {
+					printRecord(about);
+					printLine('');
+					printMeasures(report);
+					for (const warning of report.warnings) printLine(`Warning: ${warning}`);
+				}
 			}),
 		);
 	command
@@ -163,44 +168,4 @@ function rounded({ auc, logLoss, baseRateLogLoss, active, ...model }: ComparedMo
 
 async function reportOf(store: Store, accountId: number, name: ModelName): Promise<TrainingReport> {
 	return JSON.parse(await store.control.modelReport(accountId, name));
-}
-
-function show(about: Readonly<Record<string, unknown>>, report: TrainingReport): void {
-	const { later, topFeatures } = report;
-	printRecord({
-		...about,
-		kind: report.kind,
-		rows: report.rows,
-		conversions: `${report.conversions} (base rate ${percent(report.baseRate)})`,
-		...(later && {
-			judgedOn: `${later.rows} later rows with ${later.conversions} conversions`,
-			auc: withInterval(later.auc, 3),
-			logLoss: `${later.logLoss.toFixed(4)}; of the base rate ${later.baseRateLogLoss.toFixed(4)}`,
-			brier: later.brier.toFixed(4),
-			calibration: `error ${later.expectedCalibrationError.toFixed(4)}, slope ${later.calibrationSlope.toFixed(2)}`,
-		}),
-	});
-	for (const sentence of [...report.warnings, ...report.chosen]) printLine(`\n${sentence}`);
-	if (later) {
-		printLine('\nOn later rows, by score:');
-		printTable(
-			later.calibrationTable.map(({ rows, meanScore, rate }) => ({
-				rows,
-				said: percent(meanScore),
-				came: percent(rate),
-			})),
-			'',
-		);
-	}
-	if (topFeatures.length > 0) {
-		printLine('\nWhat moves scores most:');
-		printTable(
-			topFeatures.map(({ name, meanLogOdds, direction }) => ({
-				feature: name,
-				meanLogOdds: meanLogOdds.toFixed(3),
-				direction,
-			})),
-			'',
-		);
-	}
 }

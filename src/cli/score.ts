@@ -64,7 +64,7 @@ async function score(store: Store, aid: string, options: ScoreOptions): Promise<
 	const counts = { wanted: 0, scored: 0 };
 	try {
 		await store.read(id, async (reader) => {
-			const pages = batchScores(store, reader, id, {
+			const pages = batchScores(reader, {
 				...{ goals, models, nowMs: options.asOf ?? Date.now(), fromLog: options.asOf !== undefined },
 				...(options.visitors !== undefined && { wanted: wantedIn(options.visitors, counts) }),
 				onProgress: (label, done, total) => progress?.update(`${label} ${aid}`, done, total),

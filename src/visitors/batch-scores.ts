@@ -1,7 +1,5 @@
 import type { ClientReader } from '../store/client.ts';
-import { profilesAsOf } from '../store/profiles-as-of.ts';
-import type { Store } from '../store/store.ts';
-import { transactAgain } from '../store/transact-again.ts';
+import { profileThen } from '../store/visitor-history.ts';
 import type { Goal } from './goal.ts';
 import type { GoalModel } from './goal-model.ts';
 import type { Profile } from './profile.ts';
@@ -42,14 +40,15 @@ const mostCompared = 100_000;
  * then. Who was not known then is left out.
  */
 export async function* batchScores(
-	store: Store,
 	reader: ClientReader,
-	accountId: number,
 	options: BatchOptions,
 ): AsyncIterable<VisitorScores[]> {
 	const { goals, models, nowMs, fromLog, onProgress } = options;
-	const profilesOf = (vids: readonly string[]) =>
-		fromLog ? transactAgain(store, accountId, () => profilesAsOf(vids, nowMs)) : reader.profilesOf(vids);
+	const profilesOf = async (vids: readonly string[]) => {
+		if (!fromLog) return reader.profilesOf(vids);
+		const histories = await reader.visitorHistories(vids, nowMs);
+		return new Map(histories.map((history) => [history.vid, profileThen(history)]));
+	};
 	const total = await reader.countVisitors();
 
 	async function* all(label: string, every: number): AsyncIterable<Known[]> {

@@ -65,9 +65,8 @@ test('model show tells the report in words, or as it is', async (t) => {
 	);
 	const { stdout } = await caskade(['model', 'show', aid, 'subscription', first, ...at]);
 	for (const words of [
-		/^kind +logistic$/m,
-		/^auc +0\.\d{3} \(0\.\d{3} to /m,
-		/What moves scores most/,
+		/^model +logistic$/m,
+		/^AUC +0\.\d{3} \(0\.\d{3} to /m,
 		/^page:pricing /m,
 	])
 		assert.match(stdout, words);

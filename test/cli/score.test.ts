@@ -53,8 +53,8 @@ test('every score of every visitor, one a line, beside a running server', async 
 	assert.deepEqual(
 		lines.map(({ vid, goal, model }) => [vid, goal, model]),
 		vids.flatMap((vid) => [
-			[vid, 'return', 'prior'],
 			[vid, 'subscription', version],
+			[vid, 'return', 'prior'],
 		]),
 	);
 	const ofGoal = await score('--goal', 'subscription');

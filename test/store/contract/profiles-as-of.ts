@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
-import { profilesAsOf } from '../../../src/store/profiles-as-of.ts';
 import type { Steps } from '../../../src/store/steps.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { profileThen } from '../../../src/store/visitor-history.ts';
 import { storeHistory, storeHits } from '../../../src/store/visitor-log.ts';
 import { batchScores, type VisitorScores, type Wanted } from '../../../src/visitors/batch-scores.ts';
 import { defaultGoals } from '../../../src/visitors/goal.ts';
 import { type GoalModel, openModel } from '../../../src/visitors/goal-model.ts';
+import type { Profile } from '../../../src/visitors/profile.ts';
 import { trainedOnVisitors } from '../../scoring/made-up-profiles.ts';
 import { addAccount, type Engine, openFor, receivedAtMs, subscriptionEvent } from '../engines.ts';
 import { hit } from './visitors.ts';
@@ -61,6 +62,13 @@ function happen(store: Store, accountId: number, list: readonly Happening[]): Pr
 	return store.transact(accountId, happenings(list));
 }
 
+function profilesAsOf(store: Store, accountId: number, asOfMs: number): Promise<Map<string, Profile>> {
+	return store.read(accountId, async (reader) => {
+		const histories = await reader.visitorHistories(vids, asOfMs);
+		return new Map(histories.map((history) => [history.vid, profileThen(history)]));
+	});
+}
+
 /** What every engine must give of the past. */
 export function asOfContract(engine: Engine): void {
 	suite(`visitors as of a time on ${engine.name}`, () => {
@@ -77,7 +85,7 @@ export function asOfContract(engine: Engine): void {
 					];
 					await happen(store, whole, list);
 					await happen(store, then, list.slice(0, hours + 1));
-					const asOf = await store.transact(whole, profilesAsOf(vids, startMs + hours * hourMs));
+					const asOf = await profilesAsOf(store, whole, startMs + hours * hourMs);
 					const stored = await store.read(then, (reader) => reader.profilesOf(vids));
 					assert.deepEqual(new Map([...asOf].sort()), new Map([...stored].sort()));
 				}),
@@ -94,7 +102,7 @@ export function asOfContract(engine: Engine): void {
 				{ type: 'hit', visitor: 1, tid: 'a' },
 			]);
 			const counts = async (hours: number) => {
-				const profiles = await store.transact(accountId, profilesAsOf(vids, startMs + hours * hourMs));
+				const profiles = await profilesAsOf(store, accountId, startMs + hours * hourMs);
 				return vids.map((vid) => profiles.get(vid)?.subscriptions?.count ?? 0);
 			};
 			assert.deepEqual(
@@ -130,7 +138,7 @@ export function asOfContract(engine: Engine): void {
 							yield wanted;
 						})(),
 					};
-					const pages = batchScores(store, reader, accountId, {
+					const pages = batchScores(reader, {
 						...options,
 						...listed,
 						onProgress: () => {},
