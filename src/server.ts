@@ -24,7 +24,7 @@ export interface RunningServer {
 
 type ListenSettings = Omit<
 	ServeSettings,
-	'database' | 'logLevel' | 'demo' | 'workers' | 'drainDelayMs' | 'keepHitsDays'
+	'database' | 'logLevel' | 'workers' | 'drainDelayMs' | 'keepHitsDays'
 > & {
 	/** How long requests are still taken after `stop`, while whoever sends them finds out. */
 	readonly drainDelayMs?: number;
@@ -75,6 +75,7 @@ export async function startServer(
 	const app = await buildApp({
 		...{ directory, quota, writer, reader, scorer, metrics, log, now, prefix, tls },
 		...(settings.roles && { roles: settings.roles }),
+		...(settings.demo && { demo: true }),
 		hitLimits: {
 			perAddress: settings.hitsPerAddress ?? defaultHitLimits.perAddress,
 			perVisitor: settings.hitsPerVisitor ?? defaultHitLimits.perVisitor,

@@ -137,6 +137,19 @@ export class CaskVerifier {
 		return { claims: claimsOf(payload), key: verifier.key };
 	}
 
+	/**
+	 * The account that a cask claims to be for, whether or not it is valid: nothing may be opened by it.
+	 * @returns whatever is there in its place
+	 */
+	claimedAid(cask: string): unknown {
+		if (cask.length > mostCharacters) return undefined;
+		try {
+			return this.#decode(cask).payload?.aid;
+		} catch {
+			return undefined;
+		}
+	}
+
 	#kidOf(cask: string): string {
 		try {
 			return this.#decode(cask).header.kid;

@@ -6,6 +6,7 @@ import { accountCommand } from './account.ts';
 import { backupCommand } from './backup.ts';
 import { caskCommand } from './cask.ts';
 import { copyCommand } from './copy.ts';
+import { demoCommand } from './demo.ts';
 import { doctorCommand } from './doctor.ts';
 import { eventsCommand } from './events.ts';
 import { goalCommand } from './goal.ts';
@@ -50,7 +51,8 @@ What a command changes, running servers know within a second. Commands may run w
 		.addCommand(backupCommand())
 		.addCommand(copyCommand())
 		.addCommand(migrateCommand())
-		.addCommand(doctorCommand());
+		.addCommand(doctorCommand())
+		.addCommand(demoCommand());
 }
 
 /** Runs a command line. Errors go to standard error in one sentence, and the exit code is 1. */

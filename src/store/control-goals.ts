@@ -1,5 +1,6 @@
 import type { Goal } from '../visitors/goal.ts';
-import type { ControlDatabase, ControlTables } from './control-tables.ts';
+import { deleteModels } from './control-models.ts';
+import { type ControlDatabase, type ControlTables, timeAfterAll } from './control-tables.ts';
 import { OperatorError } from './store.ts';
 
 /** A row of `goal` as the rest of the service knows it. */
@@ -41,7 +42,7 @@ export async function insertGoal(
 			horizon_days: goal.horizonDays,
 			medium_from: goal.mediumFrom,
 			high_from: goal.highFrom,
-			created_at: nowMs,
+			created_at: await timeAfterAll(database, 'goal', accountId, nowMs),
 		})
 		.onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
 		.executeTakeFirstOrThrow();
@@ -51,7 +52,7 @@ export async function insertGoal(
 
 /** Deletes a goal and its models. @throws OperatorError where there is none */
 export async function deleteGoal(database: ControlDatabase, accountId: number, name: string): Promise<void> {
-	await database.deleteFrom('model').where('account_id', '=', accountId).where('goal', '=', name).execute();
+	await deleteModels(database, accountId, name);
 	const { numDeletedRows } = await database
 		.deleteFrom('goal')
 		.where('account_id', '=', accountId)

@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely';
+import type { CaskScope } from '../access/cask.ts';
 import type { SigningKey } from '../access/signing-key.ts';
 import type { UsagePlan } from '../access/usage-plan.ts';
 import type { Segment } from '../segments/segment.ts';
@@ -13,9 +14,9 @@ import * as segments from './control-segments.ts';
 import { type AccessSnapshot, selectSnapshot } from './control-snapshot.ts';
 import type { ControlContent, ControlDatabase, ControlTables } from './control-tables.ts';
 
-export type { Account, AccountSettings, ChannelRule, NewAccount } from './control-accounts.ts';
+export type { Account, AccountSettings, NewAccount } from './control-accounts.ts';
 export type { ApiKey, IssuedKey, KeyUsage } from './control-keys.ts';
-export type { ModelName, Scope, StoredModel } from './control-models.ts';
+export type { ModelName, StoredModel } from './control-models.ts';
 export type { AccessSnapshot, KnownAccount } from './control-snapshot.ts';
 export type { ControlContent, ControlTables } from './control-tables.ts';
 
@@ -258,7 +259,7 @@ export class ControlStore {
 	/** Adds a model, which is not active yet, and gives it the next version of the day. `body` and `report` are JSON. */
 	insertModel(
 		accountId: number,
-		model: { goal: string; scope: models.Scope; body: string; report: string },
+		model: { goal: string; scope: CaskScope; body: string; report: string },
 	): Promise<models.ModelName> {
 		return this.#change((transaction) => models.insertModel(transaction, accountId, model, this.#now()));
 	}
@@ -266,7 +267,7 @@ export class ControlStore {
 	/** Makes one version the one that scores; with `null` none, then the base rate is served. */
 	activateModel(
 		accountId: number,
-		name: { goal: string; scope: models.Scope; version: string | null },
+		name: { goal: string; scope: CaskScope; version: string | null },
 	): Promise<void> {
 		return this.#change((transaction) => models.activateModel(transaction, accountId, name));
 	}

@@ -25,6 +25,9 @@ export interface VisitorFacts {
 	readonly subscriptions: number;
 	readonly renewals: number;
 	readonly revenuePence: number;
+	readonly recentSubscriptions1d: number;
+	readonly recentSubscriptions7d: number;
+	readonly recentSubscriptions30d: number;
 	/** Infinity where there is none, so that `< 30` is false and `> 30` true. */
 	readonly daysSinceSubscription: number;
 	readonly device: string;
@@ -62,11 +65,15 @@ export function visitorFacts(profile: Profile | null, nowMs: number): VisitorFac
 	const sinceMs = (atMs: number | undefined) => (atMs === undefined ? 0 : Math.max(0, nowMs - atMs));
 	const lastHitAtMs = profile?.visit?.lastHitAtMs ?? profile?.lastAtMs;
 	const subscriptions = profile?.subscriptions;
-	const recent = (counts: Decayed | undefined) =>
-		counts ? decay(counts, sinceMs(profile?.lastAtMs)) : ([0, 0, 0] as const);
-	const [recentHits1d, recentHits7d, recentHits30d] = recent(profile?.recentHits);
-	const [recentVisits1d, recentVisits7d, recentVisits30d] = recent(profile?.recentVisits);
-	const [recentEvents1d, recentEvents7d, recentEvents30d] = recent(profile?.recentEvents);
+	const recent = (counts: Decayed | undefined, asOfMs: number | undefined) =>
+		counts ? decay(counts, sinceMs(asOfMs)) : ([0, 0, 0] as const);
+	const [recentHits1d, recentHits7d, recentHits30d] = recent(profile?.recentHits, profile?.lastAtMs);
+	const [recentVisits1d, recentVisits7d, recentVisits30d] = recent(profile?.recentVisits, profile?.lastAtMs);
+	const [recentEvents1d, recentEvents7d, recentEvents30d] = recent(profile?.recentEvents, profile?.lastAtMs);
+	const [recentSubscriptions1d, recentSubscriptions7d, recentSubscriptions30d] = recent(
+		subscriptions?.recent,
+		subscriptions?.lastAtMs,
+	);
 	return {
 		hits: profile?.hits ?? 0,
 		pages: profile?.pages ?? 0,
@@ -88,6 +95,9 @@ export function visitorFacts(profile: Profile | null, nowMs: number): VisitorFac
 		subscriptions: subscriptions?.count ?? 0,
 		renewals: subscriptions?.renewals ?? 0,
 		revenuePence: subscriptions?.revenuePence ?? 0,
+		recentSubscriptions1d,
+		recentSubscriptions7d,
+		recentSubscriptions30d,
 		daysSinceSubscription: subscriptions ? sinceMs(subscriptions.lastAtMs) / dayMs : Number.POSITIVE_INFINITY,
 		device: profile?.device ?? '',
 		firstChannel: profile?.firstChannel ?? '',

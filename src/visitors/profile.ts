@@ -73,6 +73,8 @@ export interface Profile {
 		readonly evts: readonly EventCount[];
 		/** The last 100. */
 		readonly subids: readonly string[];
+		/** Decayed counts as of `lastAtMs` of these. */
+		readonly recent: Decayed;
 	} | null;
 	readonly recentHits: Decayed;
 	readonly recentVisits: Decayed;
@@ -237,6 +239,7 @@ function applySubscription(profile: Profile, entry: SubscriptionEntry): Profile 
 			lastEvt: entry.evt,
 			evts: countEvent(before?.evts ?? [], entry.evt, entry.atMs),
 			subids: isRenewal ? subids : [...subids, entry.subid].slice(-mostSubids),
+			recent: add(before ? decay(before.recent, entry.atMs - before.lastAtMs) : [0, 0, 0], 1),
 		},
 	};
 }

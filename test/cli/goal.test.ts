@@ -10,8 +10,8 @@ async function withAccount(t: TestContext): Promise<string[]> {
 }
 
 const beginning = [
-	{ name: 'return', evts: ['visit'], horizonDays: 7, mediumFrom: 50, highFrom: 90 },
 	{ name: 'subscription', evts: ['*'], horizonDays: 7, mediumFrom: 50, highFrom: 90 },
+	{ name: 'return', evts: ['visit'], horizonDays: 7, mediumFrom: 50, highFrom: 90 },
 ];
 
 test('an account begins with two goals; others are added and deleted', async (t) => {

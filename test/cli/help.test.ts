@@ -45,6 +45,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	copy: /Copy clients, accounts, plans, keys, usage, and all events, hits and visitors/,
 	migrate: /newest schema/,
 	doctor: /everything that can be wrong/,
+	demo: /made-up visitors of a small shop/,
 };
 
 test('the help of every command says what it does, and names the twin of every flag', async () => {

@@ -142,6 +142,7 @@ describe('subscription events', () => {
 				['membership', 2, startMs + 2 * dayMs],
 			],
 			subids: ['s1', 's2'],
+			recent: [1.75, 2.72606, 2.932],
 		});
 		assert.deepEqual({ hits, visit }, { hits: 0, visit: null });
 	});

@@ -1,0 +1,167 @@
+import { type VisitFacts, type VisitorFacts, visitFacts, visitorFacts } from '../visitors/facts.ts';
+import type { Profile } from '../visitors/profile.ts';
+import type { FeatureSet, NumericFeature, Row } from './features.ts';
+
+/** Names that are frequent enough among an account's visitors to be features of their own. */
+export interface Vocabulary {
+	readonly pages: readonly string[];
+	readonly channels: readonly string[];
+	/** Of hits. */
+	readonly events: readonly string[];
+	/** Of subscription events. */
+	readonly evts: readonly string[];
+}
+
+interface KnownFacts {
+	readonly visitor: VisitorFacts;
+	readonly visit: VisitFacts;
+	readonly profile: Profile;
+	readonly nowMs: number;
+}
+
+type NumberReader = (facts: KnownFacts) => number;
+type TextReader = (facts: KnownFacts) => string;
+
+const dayMs = 86_400_000;
+
+/** Numbers that every model has. Those that begin with `daysSince` or end with `between` are missing where nothing has happened. */
+const numberReaders: Readonly<Record<string, NumberReader>> = {
+	hits: ({ visitor }) => visitor.hits,
+	pages: ({ visitor }) => visitor.pages,
+	visits: ({ visitor }) => visitor.visits,
+	activeDays: ({ visitor }) => visitor.activeDays,
+	dwellMinutes: ({ visitor }) => visitor.dwellMinutes,
+	hitsPerVisit: ({ visitor }) => (visitor.visits === 0 ? 0 : visitor.hits / visitor.visits),
+	differentPages30d: ({ visitor }) => visitor.pages30d.length,
+	daysSinceFirst: ({ visitor }) => visitor.daysSinceFirst,
+	daysSinceLast: ({ visitor }) => visitor.daysSinceLast,
+	recentHits1d: ({ visitor }) => visitor.recentHits1d,
+	recentHits7d: ({ visitor }) => visitor.recentHits7d,
+	recentHits30d: ({ visitor }) => visitor.recentHits30d,
+	recentVisits7d: ({ visitor }) => visitor.recentVisits7d,
+	recentVisits30d: ({ visitor }) => visitor.recentVisits30d,
+	recentEvents7d: ({ visitor }) => visitor.recentEvents7d,
+	recentEvents30d: ({ visitor }) => visitor.recentEvents30d,
+	visitHits: ({ visit }) => visit.hits,
+	visitDwellMinutes: ({ visit }) => visit.dwellMinutes,
+	subscriptions: ({ visitor }) => visitor.subscriptions,
+	renewals: ({ visitor }) => visitor.renewals,
+	revenuePence: ({ visitor }) => visitor.revenuePence,
+	recentSubscriptions7d: ({ visitor }) => visitor.recentSubscriptions7d,
+	recentSubscriptions30d: ({ visitor }) => visitor.recentSubscriptions30d,
+	daysSinceSubscription: ({ visitor }) =>
+		Number.isFinite(visitor.daysSinceSubscription) ? visitor.daysSinceSubscription : Number.NaN,
+	daysPerSubscription: ({ visitor: { subscriptions, daysSinceFirst, daysSinceSubscription } }) =>
+		subscriptions === 0 ? Number.NaN : (daysSinceFirst - daysSinceSubscription) / subscriptions,
+	/** The share of the time since the first sign of a visitor in which there has been none. */
+	idleShare: ({ profile, nowMs }) =>
+		nowMs > profile.firstAtMs ? (nowMs - profile.lastAtMs) / (nowMs - profile.firstAtMs) : 0,
+};
+
+const missingWhereAbsent = new Set(['daysSinceSubscription', 'daysPerSubscription']);
+
+const textReaders: Readonly<Record<string, TextReader>> = {
+	device: ({ visitor }) => visitor.device,
+	firstChannel: ({ visitor }) => visitor.firstChannel,
+	lastChannel: ({ visitor }) => visitor.lastChannel,
+	landingPage: ({ visitor }) => visitor.landingPage,
+	lastPage: ({ profile }) => profile.pageTimes.at(-1)?.[0] ?? '',
+	lastEvt: ({ profile }) => profile.subscriptions?.lastEvt ?? '',
+};
+
+/** Features of an account's own names: `page:pricing` is the days since it was seen, the others count. */
+const namedReaders: Readonly<Record<string, (name: string) => NumberReader>> = {
+	page:
+		(name) =>
+		({ profile, nowMs }) => {
+			const atMs = profile.pageTimes.find(([page]) => page === name)?.[1];
+			return atMs === undefined ? Number.NaN : Math.max(0, nowMs - atMs) / dayMs;
+		},
+	channel:
+		(name) =>
+		({ profile }) =>
+			profile.channels.find(([channel]) => channel === name)?.[1] ?? 0,
+	event:
+		(name) =>
+		({ visitor }) =>
+			visitor.events.get(name) ?? 0,
+	evt:
+		(name) =>
+		({ visitor }) =>
+			visitor.evts.get(name) ?? 0,
+};
+
+/** What a model may know of a profile. The names of features are stored with a model: what one means never changes. */
+export function profileFeatures({ pages, channels, events, evts }: Vocabulary): FeatureSet {
+	const named = (kind: string, names: readonly string[], absent: 0 | null): NumericFeature[] =>
+		names.map((name) => ({ name: `${kind}:${name}`, absent }));
+	return {
+		numeric: [
+			...Object.keys(numberReaders).map((name) => ({
+				name,
+				absent: missingWhereAbsent.has(name) ? null : 0,
+			})),
+			...named('page', pages, null),
+			...named('channel', channels, 0),
+			...named('event', events, 0),
+			...named('evt', evts, 0),
+		],
+		categorical: Object.keys(textReaders).map((name) => ({ name, absent: '' })),
+	};
+}
+
+/**
+ * Makes rows of profiles, as of a moment that is not before their last entry.
+ * @throws Error where a feature is unknown: the model is another program's
+ */
+export function profileRows(features: FeatureSet): (profile: Profile, nowMs: number) => Row {
+	const numbers = features.numeric.map(({ name }) => numberReader(name));
+	const texts = features.categorical.map(({ name }) => {
+		const reader = textReaders[name];
+		if (!reader) throw new Error(`unknown feature ${name}`);
+		return reader;
+	});
+	return (profile, nowMs) => {
+		const facts = { visitor: visitorFacts(profile, nowMs), visit: visitFacts(profile), profile, nowMs };
+		return { numeric: numbers.map((read) => read(facts)), categorical: texts.map((read) => read(facts)) };
+	};
+}
+
+function numberReader(feature: string): NumberReader {
+	const known = numberReaders[feature];
+	if (known) return known;
+	const [, kind = '', name = ''] = /^(\w+):(.*)$/su.exec(feature) ?? [];
+	const named = namedReaders[kind];
+	if (!named) throw new Error(`unknown feature ${feature}`);
+	return named(name);
+}
+
+const mostPages = 8;
+const mostChannels = 5;
+const mostEvents = 6;
+const mostEvts = 4;
+/** Rarer names say too little of too few. */
+const leastShare = 0.01;
+
+/** The names that most of these visitors have in common. */
+export function vocabularyOf(profiles: readonly Profile[]): Vocabulary {
+	const frequent = (
+		most: number,
+		namesOf: (profile: Profile) => readonly (readonly [string, ...unknown[]])[],
+	) => {
+		const counts = new Map<string, number>();
+		for (const profile of profiles)
+			for (const [name] of namesOf(profile)) counts.set(name, (counts.get(name) ?? 0) + 1);
+		return [...counts]
+			.filter(([, count]) => count >= leastShare * profiles.length)
+			.sort(([a, countA], [b, countB]) => countB - countA || (a < b ? -1 : 1))
+			.slice(0, most)
+			.map(([name]) => name);
+	};
+	return {
+		pages: frequent(mostPages, ({ pageTimes }) => pageTimes),
+		channels: frequent(mostChannels, ({ channels }) => channels),
+		events: frequent(mostEvents, ({ events }) => events),
+		evts: frequent(mostEvts, ({ subscriptions }) => subscriptions?.evts ?? []),
+	};
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { Row } from '../../src/scoring/features.ts';
+import { featureSet } from '../../src/scoring/features.ts';
+import { profileFeatures, profileRows, vocabularyOf } from '../../src/scoring/profile-features.ts';
+import { type LogEntry, type Profile, profileOf } from '../../src/visitors/profile.ts';
+import { anyLog, dayMs, hit, minuteMs, startMs, subscription } from '../visitors/log.ts';
+
+function profileAfter(...log: LogEntry[]): Profile {
+	const profile = profileOf(log);
+	assert(profile);
+	return profile;
+}
+
+function named(profile: Profile, nowMs: number): Record<string, number | string> {
+	const features = profileFeatures(vocabularyOf([profile]));
+	const row: Row = profileRows(features)(profile, nowMs);
+	return Object.fromEntries([
+		...features.numeric.map(({ name }, column) => [name, row.numeric[column]]),
+		...features.categorical.map(({ name }, column) => [name, row.categorical[column]]),
+	]);
+}
+
+test('a row tells numbers, texts, and the names of the account', () => {
+	const profile = profileAfter(
+		hit(startMs, { channel: 'email', page: '/', events: ['play'] }),
+		hit(startMs + minuteMs, { channel: 'email', page: 'pricing', events: ['play'] }),
+		subscription(startMs + dayMs, { evt: 'trial', revenuePence: 499 }),
+	);
+	const row = named(profile, startMs + 2 * dayMs);
+	assert.equal(row.hits, 2);
+	assert.equal(row.visits, 1);
+	assert.equal(row.hitsPerVisit, 2);
+	assert.equal(row.dwellMinutes, 1);
+	assert.equal(row.daysSinceFirst, 2);
+	assert.equal(row.subscriptions, 1);
+	assert.equal(row.revenuePence, 499);
+	assert.equal(row.daysSinceSubscription, 1);
+	assert.equal(row.recentSubscriptions30d, 0.97716);
+	assert.equal(row.idleShare, 0.5);
+	assert.equal(row['page:/'], 2);
+	assert.equal(row['page:pricing'], 2 - 1 / 1440);
+	assert.equal(row['channel:email'], 1);
+	assert.equal(row['event:play'], 2);
+	assert.equal(row['evt:trial'], 1);
+	assert.equal(row.lastChannel, 'email');
+	assert.equal(row.lastPage, 'pricing');
+	assert.equal(row.lastEvt, 'trial');
+});
+
+test('what has never happened is missing or none', () => {
+	const features = profileFeatures({
+		pages: ['pricing'],
+		channels: ['email'],
+		events: ['play'],
+		evts: ['trial'],
+	});
+	const row = profileRows(features)(profileAfter(hit(startMs, { page: null, channel: 'direct' })), startMs);
+	const value = (name: string) => row.numeric[features.numeric.findIndex((feature) => feature.name === name)];
+	assert(Number.isNaN(value('daysSinceSubscription')));
+	assert(Number.isNaN(value('page:pricing')));
+	assert.equal(value('channel:email'), 0);
+	assert.equal(value('event:play'), 0);
+	assert.equal(value('evt:trial'), 0);
+});
+
+test('every value of any profile is a number or missing, never infinite', () => {
+	fc.assert(
+		fc.property(anyLog, fc.nat(400 * dayMs), (log, laterMs) => {
+			const profile = profileOf(log);
+			fc.pre(profile !== null);
+			const features = profileFeatures(vocabularyOf([profile]));
+			const row = profileRows(features)(profile, profile.lastAtMs + laterMs);
+			assert.equal(row.numeric.length, features.numeric.length);
+			for (const value of Array.from(row.numeric)) assert(Number.isNaN(value) || Number.isFinite(value));
+			for (const text of row.categorical) assert.equal(typeof text, 'string');
+		}),
+	);
+});
+
+test('the vocabulary is what most visitors have in common, the most frequent first', () => {
+	const profiles = Array.from({ length: 200 }, (_, index) =>
+		profileAfter(
+			hit(startMs, { page: '/' }),
+			hit(startMs + 1, { page: index < 20 ? 'pricing' : `p${index}` }),
+		),
+	);
+	assert.deepEqual(vocabularyOf(profiles).pages, ['/', 'pricing']);
+});
+
+test('a feature of another program is refused', () => {
+	assert.throws(() => profileRows(featureSet(['shoeSize'], [])), /unknown feature shoeSize/);
+	assert.throws(() => profileRows(featureSet([], ['hat'])), /unknown feature hat/);
+});
