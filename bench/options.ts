@@ -52,7 +52,7 @@ export interface Options {
 
 export const usage = `npm run bench -- [--quick] [--only NAME]… [--events N] [--runs N] [--seconds N] [--folder DIR]
 
-Measures the service, each figure beside its ceiling in the same run. About half an hour; nothing else should run.
+Measures the service, each figure beside its ceiling in the same run. About half an hour and 10 GB; nothing else should run.
 
   --quick      shorter runs, 1 million events, shorter curves: some 8 minutes, and less exact
   --only NAME  one line (again for more)
