@@ -9,6 +9,7 @@ import { copyCommand } from './copy.ts';
 import { doctorCommand } from './doctor.ts';
 import { eventsCommand } from './events.ts';
 import { goalCommand } from './goal.ts';
+import { importCommand } from './import.ts';
 import { keyCommand } from './key.ts';
 import { migrateCommand } from './migrate.ts';
 import { planCommand } from './plan.ts';
@@ -46,6 +47,7 @@ What a command changes, running servers know within a second. Commands may run w
 		.addCommand(goalCommand())
 		.addCommand(caskCommand())
 		.addCommand(visitorCommand())
+		.addCommand(importCommand())
 		.addCommand(segmentCommand())
 		.addCommand(backupCommand())
 		.addCommand(copyCommand())

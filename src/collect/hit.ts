@@ -10,17 +10,15 @@ import { describeHit } from '../http/openapi.ts';
 import { describeProblems } from '../http/problems.ts';
 import type { KnownAccount } from '../store/control.ts';
 import { QueueFullError, type ServingWriter } from '../store/store.ts';
-import type { HitBody, StoredHit } from '../store/visitor-log.ts';
+import type { StoredHit } from '../store/visitor-log.ts';
 import type { Readings } from '../visitors/readings.ts';
-import { channelOf } from './channels.ts';
 import { deviceOf, isBot } from './device.ts';
-import { findHitProblems, type HitRequest, hitCheck, hitSchema } from './hit-body.ts';
+import { findHitProblems, hitCheck, hitSchema } from './hit-body.ts';
 import type { HitBudget } from './hit-budget.ts';
-import { cleanUrl, pageOf } from './page.ts';
+import { toHitBody } from './to-hit-body.ts';
 
 /** Largest body of a hit, in bytes. */
 const hitLimitBytes = 16 * 1024;
-const mostTitleCharacters = 200;
 
 export interface HitOptions {
 	readonly directory: AccessDirectory;
@@ -140,7 +138,11 @@ class Collector {
 			freshVid,
 			freshSid,
 			atMs: now(),
-			body: toHitBody(body, account, userAgent, request.headers['sec-ch-ua-mobile']),
+			body: toHitBody(
+				body,
+				account.channelRules,
+				deviceOf(userAgent, { mobile: headerOf(request, 'sec-ch-ua-mobile') }),
+			),
 		};
 		const stored = await writer.storeHit(account.id, hit).catch(storeFailed);
 		onHit('stored');
@@ -177,27 +179,9 @@ function newIds(): [vid: string, sid: string] {
 	return [hex.slice(0, 32), hex.slice(32)];
 }
 
-function toHitBody(
-	{ url, referrer, title, cid, events }: HitRequest,
-	account: KnownAccount,
-	userAgent: string | undefined,
-	mobile: string | string[] | undefined,
-): HitBody {
-	return {
-		page: pageOf(url),
-		url: cleanUrl(url),
-		referrer: cleanUrl(referrer),
-		title: title ? title.slice(0, mostTitleCharacters) : null,
-		events: (events ?? []).map(({ name, tid, rvn, currency }) => ({
-			name,
-			...(tid && { tid }),
-			...(typeof rvn === 'number' && { rvn }),
-			...(currency && { currency }),
-		})),
-		cid: cid || null,
-		channel: channelOf({ url, referrer }, account.channelRules),
-		device: deviceOf(userAgent, { mobile: typeof mobile === 'string' ? mobile : undefined }),
-	};
+function headerOf({ headers }: FastifyRequest, name: string): string | undefined {
+	const value = headers[name];
+	return typeof value === 'string' ? value : undefined;
 }
 
 function storeFailed(error: unknown): never {

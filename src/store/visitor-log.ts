@@ -16,6 +16,7 @@ import {
 	ownersOf,
 	replaceClaims,
 } from './claims.ts';
+import { KnownHits, lateHits, neighboursOf } from './late-hits.ts';
 import type { Query, Row, Steps } from './steps.ts';
 import type { SubscriptionEvent } from './store.ts';
 
@@ -50,6 +51,8 @@ export interface ArrivingHit {
 	readonly freshSid: string;
 	/** History may say where visits begin; else they end after 30 minutes without a hit. */
 	readonly visitIsGiven?: boolean;
+	/** History may come again, and out of order: what is stored is not stored twice, what is late joins its visit. */
+	readonly isHistory?: boolean;
 	readonly atMs: number;
 	readonly body: HitBody;
 }
@@ -57,6 +60,8 @@ export interface ArrivingHit {
 export interface StoredHit {
 	readonly vid: string;
 	readonly sid: string;
+	/** It had been stored before. */
+	readonly isRepeat?: true;
 }
 
 /** A visit ends after so long without a hit. */
@@ -68,6 +73,7 @@ interface Working {
 	readonly visits: Map<string, { vid: string; profile: Profile | null }>;
 	/** Visitors whose log has got an entry that is not the latest, or lost one. */
 	readonly stale: Set<string>;
+	readonly known: KnownHits;
 }
 
 interface PlacedHit extends StoredHit {
@@ -84,13 +90,15 @@ interface PlacedHit extends StoredHit {
 export function* storeHits(hits: readonly ArrivingHit[]): Steps<StoredHit[]> {
 	const working = yield* load(hits);
 	const placed = hits.map((hit) => place(working, hit));
+	const fresh = placed.filter(({ isRepeat }) => !isRepeat);
 	const writes: Query[] = [
 		{
 			sql: 'INSERT INTO @hit (vid, sid, at, body) ?rows /* store hits */',
-			rows: placed.map(({ vid, sid, atMs, text }) => [vid, sid, atMs, text]),
+			rows: fresh.map(({ vid, sid, atMs, text }) => [vid, sid, atMs, text]),
 		},
 	];
-	const claims = placed.flatMap((hit) => claimsOf(hit.vid, hit.atMs, hit.body));
+	const touched = new Set(fresh.map(({ vid }) => vid));
+	const claims = fresh.flatMap((hit) => claimsOf(hit.vid, hit.atMs, hit.body));
 	if (claims.length > 0) {
 		yield writes.splice(0);
 		for (const vid of yield* makeClaims(claims)) working.stale.add(vid);
@@ -99,13 +107,13 @@ export function* storeHits(hits: readonly ArrivingHit[]): Steps<StoredHit[]> {
 		if (writes.length > 0) yield writes.splice(0);
 		yield* replay([...working.stale]);
 	}
-	const fresh = (vid: string) => !working.stale.has(vid);
+	const isRight = (vid: string) => touched.has(vid) && !working.stale.has(vid);
 	yield [
 		...writes,
-		saveVisitors([...working.visitors].filter(([vid]) => fresh(vid))),
-		saveVisits([...working.visits].filter(([, { vid }]) => fresh(vid))),
+		saveVisitors([...working.visitors].filter(([vid]) => isRight(vid))),
+		saveVisits([...working.visits].filter(([, { vid }]) => isRight(vid))),
 	];
-	return placed.map(({ vid, sid }) => ({ vid, sid }));
+	return placed.map(({ vid, sid, isRepeat }) => (isRepeat ? { vid, sid, isRepeat } : { vid, sid }));
 }
 
 function* load(hits: readonly ArrivingHit[]): Steps<Working> {
@@ -119,12 +127,31 @@ function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 			values: [unique(hits.map(({ sid }) => sid))],
 		},
 	];
+	const profiles = new Map(visitors.map((row) => [String(row.vid), parseProfile(row)]));
+	const late = lateHits(hits, profiles);
+	const [known, current] = [new Set(visits.map(({ sid }) => sid)), new Set<string>()];
+	for (const profile of profiles.values())
+		if (profile?.visit && !known.has(profile.visit.sid)) current.add(profile.visit.sid);
+	const [neighbours = [], others = []] =
+		late.length + current.size > 0
+			? yield [
+					neighboursOf(late),
+					{
+						sql: 'SELECT sid, vid, profile FROM @visit WHERE sid IN ?list /* load visits */',
+						values: [[...current]],
+					},
+				]
+			: [];
 	return {
-		visitors: new Map(visitors.map((row) => [String(row.vid), parseProfile(row)])),
+		visitors: profiles,
 		visits: new Map(
-			visits.map((row) => [String(row.sid), { vid: String(row.vid), profile: parseProfile(row) }]),
+			[...visits, ...others].map((row) => [
+				String(row.sid),
+				{ vid: String(row.vid), profile: parseProfile(row) },
+			]),
 		),
 		stale: new Set(),
+		known: new KnownHits(neighbours),
 	};
 }
 
@@ -132,8 +159,14 @@ function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 function place(working: Working, hit: ArrivingHit): PlacedHit {
 	const vid = hit.vid !== null && working.visitors.has(hit.vid) ? hit.vid : hit.freshVid;
 	const profile = working.visitors.get(vid) ?? null;
-	const sid = sidOf(working, hit, vid, profile);
-	const placed = { vid, sid, atMs: hit.atMs, body: hit.body, text: JSON.stringify(hit.body) };
+	const { atMs, body, isHistory } = hit;
+	const isLate = isHistory && profile !== null && atMs <= profile.lastAtMs;
+	const same = isLate ? working.known.sidOfSame(vid, atMs, body) : undefined;
+	if (same !== undefined) return { vid, sid: same, atMs, body, text: '', isRepeat: true };
+	const near = isLate && !hit.visitIsGiven ? working.known.sidOfNearest(vid, atMs) : undefined;
+	const sid = near ?? sidOf(working, hit, vid, profile);
+	if (isHistory) working.known.add(vid, { sid, atMs, body });
+	const placed = { vid, sid, atMs, body, text: JSON.stringify(body) };
 	const entry = hitEntry(placed);
 	const visit = working.visits.get(sid)?.profile ?? null;
 	if (isLatest(profile, entry) && isLatest(visit, entry)) {
