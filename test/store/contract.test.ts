@@ -1,5 +1,6 @@
 import { careContract } from './contract/care.ts';
 import { controlContract } from './contract/control.ts';
+import { historyContract } from './contract/history.ts';
 import { quotaContract } from './contract/quota.ts';
 import { scoringContract } from './contract/scoring.ts';
 import { uploadContract } from './contract/uploads.ts';
@@ -12,6 +13,7 @@ for (const engine of engines) {
 	uploadContract(engine);
 	visitorContract(engine);
 	visitorCareContract(engine);
+	historyContract(engine);
 	quotaContract(engine);
 	controlContract(engine);
 	scoringContract(engine);
