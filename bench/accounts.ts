@@ -29,7 +29,7 @@ async function measure({ options, progress }: Bench, engine: string, caskade: Ca
 		if (place instanceof PostgresPlace && count > 1) migrations.push(...(await migrationRows(place, count)));
 		const server = await caskade.serve(place);
 		const load: Load = { rows: manyRows, key: caskade.key, tids: 'rising', accounts: count };
-		const name = `${engine}, ${whole(count)} accounts`;
+		const name = `${engine}, ${whole(count)} ${count === 1 ? 'account' : 'accounts'}`;
 		const store = await StoredCount.begin(server, { name, load, status: 201 });
 		points.push({ name, server, load, store, perSecond: [], costsUs: [] });
 	}

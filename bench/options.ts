@@ -38,9 +38,9 @@ export interface Options {
 
 export const usage = `npm run bench -- [--quick] [--only NAME]… [--events N] [--runs N] [--seconds N] [--folder DIR]
 
-Measures the service, each figure beside its ceiling in the same run. About 12 minutes; nothing else should run.
+Measures the service, each figure beside its ceiling in the same run. About 17 minutes; nothing else should run.
 
-  --quick      shorter runs, 1 million events, shorter curves: some 3 minutes, and less exact
+  --quick      shorter runs, 1 million events, shorter curves: some 4 minutes, and less exact
   --only NAME  one line (again for more)
   --events N   stored before the memory is read (10,000,000)
   --runs N     of each measurement, 3 or more (3)

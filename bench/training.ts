@@ -1,6 +1,7 @@
 /**
- * `node bench/training.ts [ROWS] [FEATURES]`: trains on made-up rows, the same on every run, and prints the time and the
- * largest memory of the process; then what reading a score costs.
+ * `node bench/training.ts [ROWS] [FEATURES] [INTERACTION]`: trains on made-up rows, the same on every run, and prints the time and the
+ * largest memory of the process; then what reading a score costs. An interaction of 0 log-odds leaves boosting nothing to
+ * find, and has the logistic model fitted.
  */
 import { Dataset } from '../src/scoring/dataset.ts';
 import { featureSet, type Row } from '../src/scoring/features.ts';
@@ -11,6 +12,7 @@ import { train } from '../src/scoring/train.ts';
 
 const rows = Number(process.argv[2] ?? 1_000_000);
 const columns = Number(process.argv[3] ?? 30);
+const interactionLogOdds = Number(process.argv[4] ?? 1.2);
 const textColumns = Math.floor(columns / 5);
 const random = seededRandom(1);
 
@@ -30,7 +32,7 @@ function nextRow(): { numeric: number[]; categorical: string[] } {
 
 function outcome({ numeric, categorical }: Row): 0 | 1 {
 	const [visits = 0, days = 0] = [numeric[0], numeric[1]];
-	const interaction = (numeric[2] as number) > 2 && days < 5 ? 1.2 : 0;
+	const interaction = (numeric[2] as number) > 2 && days < 5 ? interactionLogOdds : 0;
 	const logOdds =
 		-4 + 0.6 * Math.log1p(visits) - 0.03 * days + interaction + (categorical[0] === 't0' ? 0.8 : 0);
 	return random() < logistic(logOdds) ? 1 : 0;

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,9 +53,25 @@ export interface TestService {
 	readonly logged: string[];
 	/** Uploads with the service's key; `headers` are added, `undefined` leaves one out. */
 	upload(body: unknown, headers?: Record<string, string | undefined>): Promise<Response>;
+	/** Fires a hit of the service's account as a browser does; `query` as `?scope=sid`. */
+	sendHit(body?: unknown, headers?: Record<string, string>, query?: string): Promise<Response>;
+	/** The same, where nothing else than success will do. */
+	hit(body?: object, headers?: Record<string, string>, query?: string): Promise<HitAnswer>;
 	/** What is stored of an account. */
 	stored(aid?: string): Promise<StoredSubscriptionEvent[]>;
 }
+
+export interface HitAnswer {
+	readonly vid: string;
+	readonly sid: string;
+	readonly cask: string;
+	readonly caskExpiresAt: string;
+	readonly scores?: readonly unknown[];
+	readonly segments?: readonly unknown[];
+}
+
+export const browserUserAgent =
+	'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
 
 export function collectLog(lines: string[]): Log {
 	return createLog('debug', { write: (line) => lines.push(line) });
@@ -63,19 +80,28 @@ export function collectLog(lines: string[]): Log {
 /** A real server on a fresh data folder, with a client `acme` and its account `c-a-acme-uk`. */
 export async function startService(
 	t: TestContext,
-	options: { plan?: Partial<UsagePlan>; now?: () => number; metricsPort?: number } = {},
+	options: {
+		plan?: Partial<UsagePlan>;
+		now?: () => number;
+		metricsPort?: number;
+		hitsPerAddress?: number;
+		hitsPerVisitor?: number;
+	} = {},
 ): Promise<TestService> {
 	const folder = temporaryFolder(t);
 	const address = `sqlite:${folder}`;
 	const store = await openStore(address);
 	const { aid, key, keyId } = await addClient(store, { plan: options.plan ?? {} });
 	const logged: string[] = [];
+	const { hitsPerAddress, hitsPerVisitor } = options;
 	const server = await startServer(
 		await openStore(address),
 		{
 			host: '127.0.0.1',
 			port: 0,
 			metricsHost: '127.0.0.1',
+			...(hitsPerAddress !== undefined && { hitsPerAddress }),
+			...(hitsPerVisitor !== undefined && { hitsPerVisitor }),
 			...(options.metricsPort !== undefined && { metricsPort: options.metricsPort }),
 		},
 		collectLog(logged),
@@ -88,6 +114,12 @@ export async function startService(
 		await server.stop();
 		await store.close();
 	});
+	const sendHit: TestService['sendHit'] = (body = {}, headers = {}, query = '') =>
+		fetch(`${server.url}/hit${query}`, {
+			method: 'POST',
+			headers: { 'content-type': 'application/json', 'user-agent': browserUserAgent, ...headers },
+			body: typeof body === 'string' ? body : JSON.stringify({ aid, ...(body as object) }),
+		});
 	return {
 		url: server.url,
 		folder,
@@ -106,6 +138,12 @@ export async function startService(
 				),
 				body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
 			});
+		},
+		sendHit,
+		async hit(body, headers, query) {
+			const answer = await sendHit(body, headers, query);
+			assert.equal(answer.status, 200, await answer.clone().text());
+			return (await answer.json()) as HitAnswer;
 		},
 		async stored(of = aid) {
 			const { id } = await store.control.account(of);

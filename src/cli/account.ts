@@ -1,6 +1,7 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
 import type { Account, AccountSettings, ChannelRule } from '../store/control.ts';
+import { checkOwnDatabase } from '../store/own-database.ts';
 import { OperatorError } from '../store/store.ts';
 import { type CommonOptions, printJson, printRecord, printTable, withStore } from './output.ts';
 
@@ -67,6 +68,28 @@ function changesOf({ origin, explain, channel }: UpdateOptions): Partial<Account
 	return changes;
 }
 
+interface CreateOptions extends CommonOptions {
+	readonly client: string;
+	readonly origin?: string[];
+	readonly ownDatabase?: string;
+}
+
+async function createAccount(aid: string, options: CreateOptions): Promise<void> {
+	const { client, origin: origins = [] } = options;
+	const ownDatabase = options.ownDatabase && checkOwnDatabase(options.ownDatabase);
+	await withStore(
+		options,
+		async (store) =>
+			show(
+				await store.control.createAccount({ aid, client, origins, ownDatabase }, (id) =>
+					store.createAccountDatabase(id, ownDatabase),
+				),
+				options,
+			),
+		{ create: true },
+	);
+}
+
 export function accountCommand(): Command {
 	const command = new Command('account')
 		.summary('create, update, list, disable accounts')
@@ -80,23 +103,14 @@ export function accountCommand(): Command {
 		.addArgument(aidArgument())
 		.requiredOption('--client <name>', 'the client that owns it', plainName)
 		.option('--origin <url...>', 'web origins whose pages may read scores (default: all)', webOrigin)
+		.option(
+			'--own-database <address>',
+			'a PostgreSQL server that has this account for itself: postgres://…; better said by CASKADE_OWN_DATABASE, since it holds a password',
+		)
 		.addOption(databaseOption())
 		.addOption(stageOption())
 		.addOption(jsonOption())
-		.action((aid: string, options: CommonOptions & { client: string; origin?: string[] }) =>
-			withStore(
-				options,
-				async (store) =>
-					show(
-						await store.control.createAccount(
-							{ aid, client: options.client, origins: options.origin ?? [] },
-							(id) => store.createAccountDatabase(id),
-						),
-						options,
-					),
-				{ create: true },
-			),
-		);
+		.action((aid: string, options: CreateOptions) => createAccount(aid, options));
 	command
 		.command('update')
 		.summary('change who may read, what a score tells, what a channel is')

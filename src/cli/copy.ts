@@ -16,7 +16,7 @@ export function copyCommand(): Command {
 	return new Command('copy')
 		.summary('move to another database: everything, checked')
 		.description(
-			`Copy clients, accounts, plans, keys, usage and all events to another place, of either kind, as from a data
+			`Copy clients, accounts, plans, keys, usage, and all events, hits and visitors to another place, of either kind, as from a data
 folder to PostgreSQL. The place must be empty. Stop the servers first. An interrupted copy goes on when the same
 command runs again. Both sides are compared at the end; only then can a server use the copy. The source stays as
 it is.
@@ -36,9 +36,9 @@ async function copy(options: CopyOptions): Promise<void> {
 	try {
 		const target = await openStore(options.to, options);
 		try {
-			const progress = showProgress(process.stderr, 'events', options.json ?? false);
-			const report = await copyStore(source, target, ({ step, aid, events, totalEvents }) =>
-				progress.update(`${step} ${aid}`, events, totalEvents),
+			const progress = showProgress(process.stderr, 'rows', options.json ?? false);
+			const report = await copyStore(source, target, ({ step, aid, rows, totalRows }) =>
+				progress.update(`${step} ${aid}`, rows, totalRows),
 			).finally(() => progress.end());
 			if (options.json) printJson(report);
 			else show(report);
@@ -50,9 +50,9 @@ async function copy(options: CopyOptions): Promise<void> {
 	}
 }
 
-function show({ resumed, clients, plans, keys, accounts, events }: CopyReport): void {
+function show({ resumed, clients, plans, keys, accounts, events, hits }: CopyReport): void {
 	printTable(accounts, 'No accounts.');
 	printLine(
-		`${resumed ? 'The interrupted copy is complete' : 'Everything is copied'} and compared: ${clients} clients, ${accounts.length} accounts, ${plans} plans, ${keys} keys, ${events} events.`,
+		`${resumed ? 'The interrupted copy is complete' : 'Everything is copied'} and compared: ${clients} clients, ${accounts.length} accounts, ${plans} plans, ${keys} keys, ${events} events, ${hits} hits.`,
 	);
 }

@@ -55,13 +55,18 @@ export function hit(app: FastifyInstance, options: HitOptions): void {
 
 	app.get('/hit.gif', {
 		config: { operation: 'collectHitImage' },
+		// To ask about the image is no hit.
+		exposeHeadRoute: false,
 		schema: { hide: true },
 		onRequest: (_request, reply, done) => {
 			reply.header('cache-control', 'no-store');
 			done();
 		},
 		// An image all the same, so that a page without scripts never shows a broken one.
-		errorHandler: (error, _request, reply) => sendImage(reply, toApiError(error).status),
+		errorHandler: (error, _request, reply) => {
+			const { status, headers } = toApiError(error);
+			sendImage(reply.headers(headers), status);
+		},
 		handler: async (request, reply) => {
 			admit(collector, request, reply);
 			await collector.collect(request, reply, hitOfQuery(request));

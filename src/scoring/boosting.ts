@@ -1,4 +1,4 @@
-import type { EncodedRows } from './encoding.ts';
+import type { EncodedRows } from './encoded-rows.ts';
 import { growTree, type Tree, treeValues } from './tree.ts';
 
 const learningRate = 0.05;

@@ -1,6 +1,7 @@
 import { Booster } from './boosting.ts';
 import type { Dataset } from './dataset.ts';
-import { type EncodedRows, encodeRows, fitEncoding } from './encoding.ts';
+import { type EncodedRows, encodeRows } from './encoded-rows.ts';
+import { fitEncoding } from './encoding.ts';
 import type { Fold } from './folds.ts';
 import { fitLogistic, type LogisticFit, logOddsOf } from './logistic.ts';
 import { logistic, logLosses, logOddsOfProbability, mean } from './measure.ts';

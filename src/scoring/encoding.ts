@@ -41,19 +41,6 @@ export interface Encoding {
 	readonly categorical: readonly CategoricalEncoding[];
 }
 
-/** Rows as the models read them, by column: numeric columns first, then categorical ones. */
-export interface EncodedRows {
-	readonly rows: number;
-	readonly labels: Uint8Array;
-	/** One number a row: the transformed number, or a rare text's rate. */
-	readonly linear: readonly Float32Array[];
-	/** One coarse bin or frequent text a row. */
-	readonly slots: readonly Uint8Array[];
-	readonly slotCounts: readonly number[];
-	/** One fine bin a row. */
-	readonly bins: readonly Uint8Array[];
-}
-
 /** sign(x)·log1p|x|: tames long tails, keeps order and sign. */
 function signedLog(value: number): number {
 	return value < 0 ? -Math.log1p(-value) : Math.log1p(value);
@@ -124,7 +111,7 @@ function fitCategorical(
 	const byRows = [...texts.keys()]
 		.filter((code) => (rows[code] as number) > 0)
 		.sort((a, b) => (rows[b] as number) - (rows[a] as number) || a - b);
-	const baseRate = meanOf(labels);
+	const baseRate = baseRateOf(labels);
 	const rateOf = (code: number) => shrunkenRate(rows[code] as number, conversions[code] as number, baseRate);
 	const frequent = byRows
 		.slice(0, mostFrequentTexts)
@@ -146,86 +133,16 @@ function fitCategorical(
 	};
 }
 
-function meanOf(labels: Uint8Array): number {
+/** The base rate of rows. */
+export function baseRateOf(labels: Uint8Array): number {
 	let conversions = 0;
 	for (const label of labels) conversions += label;
 	// Half a conversion more on either side: the log-odds stay finite whatever the labels are.
 	return (conversions + 0.5) / (labels.length + 1);
 }
 
-function shrunkenRate(rows: number, conversions: number, baseRate: number): number {
+/** Log-odds of a text's rate above those of the base rate; the fewer its rows, the closer to 0. */
+export function shrunkenRate(rows: number, conversions: number, baseRate: number): number {
 	const rate = (conversions + rateShrinkageRows * baseRate) / (rows + rateShrinkageRows);
 	return Math.log(rate / (1 - rate)) - Math.log(baseRate / (1 - baseRate));
-}
-
-/**
- * Encodes rows. With `fitted`, the rows are those that the encoding was learned from, in the same order, and a rare text's
- * rate is what the rows before had shown: a row must not be told its own outcome.
- */
-export function encodeRows(
-	dataset: Dataset,
-	rows: Uint32Array,
-	encoding: Encoding,
-	fitted: boolean,
-): EncodedRows {
-	const labels = dataset.labels(rows);
-	const encoded = {
-		rows: rows.length,
-		labels,
-		linear: [] as Float32Array[],
-		slots: [] as Uint8Array[],
-		slotCounts: [] as number[],
-		bins: [] as Uint8Array[],
-	};
-	for (const [column, numeric] of encoding.numeric.entries()) {
-		const values = dataset.numeric(column, rows);
-		const bins = new Uint8Array(rows.length);
-		const slots = new Uint8Array(rows.length);
-		for (let row = 0; row < rows.length; row++) {
-			const value = values[row] as number;
-			const bin = binOf(numeric.cuts, value);
-			bins[row] = bin;
-			slots[row] = numeric.slotOfBin[bin] as number;
-			values[row] = bin === 0 ? 0 : standardised(numeric, value);
-		}
-		encoded.linear.push(values);
-		encoded.slots.push(slots);
-		encoded.slotCounts.push(Math.max(...numeric.slotOfBin) + 1);
-		encoded.bins.push(bins);
-	}
-	for (const [column, categorical] of encoding.categorical.entries()) {
-		const codes = dataset.categorical(column, rows);
-		const texts = dataset.texts(column);
-		const slotOf = new Map(categorical.frequent.map((text, index) => [text, index + 1]));
-		const rateOf = new Map(categorical.rates);
-		const slotOfCode = Uint8Array.from(texts, (text) => slotOf.get(text) ?? 0);
-		const rateOfCode = Float64Array.from(texts, (text) => rateOf.get(text) ?? 0);
-		const slots = Uint8Array.from(codes, (code) => slotOfCode[code] as number);
-		const rates = fitted
-			? ratesSoFar(codes, slots, rateOfCode, labels)
-			: Float32Array.from(codes, (code) => rateOfCode[code] as number);
-		encoded.bins.push(Uint8Array.from(rates, (rate) => binOf(categorical.cuts, rate)));
-		encoded.linear.push(rates.map((rate, row) => (slots[row] === 0 ? rate : 0)));
-		encoded.slots.push(slots);
-		encoded.slotCounts.push(categorical.frequent.length + 1);
-	}
-	return encoded;
-}
-
-function ratesSoFar(
-	codes: Uint32Array,
-	slots: Uint8Array,
-	rateOfCode: Float64Array,
-	labels: Uint8Array,
-): Float32Array {
-	const baseRate = meanOf(labels);
-	const rows = new Float64Array(rateOfCode.length);
-	const conversions = new Float64Array(rateOfCode.length);
-	return Float32Array.from(codes, (code, row) => {
-		if (slots[row] !== 0) return rateOfCode[code] as number;
-		const rate = shrunkenRate(rows[code] as number, conversions[code] as number, baseRate);
-		(rows[code] as number)++;
-		(conversions[code] as number) += labels[row] as number;
-		return rate;
-	});
 }

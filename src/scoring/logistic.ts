@@ -1,5 +1,5 @@
 import { solvePositiveDefinite } from './cholesky.ts';
-import type { EncodedRows } from './encoding.ts';
+import type { EncodedRows } from './encoded-rows.ts';
 
 /** The Hessian is taken from this many rows at most; the gradient, which decides where the optimum is, from all. */
 const mostRowsForHessian = 100_000;

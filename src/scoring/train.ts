@@ -4,7 +4,8 @@ import { calibrate, fitPlatt } from './calibrate.ts';
 import { laterLosses, type PreparedFold, prepareFold, startLogOdds } from './candidates.ts';
 import { type Choice, choose, difference, laterGroups } from './choose.ts';
 import type { Dataset } from './dataset.ts';
-import { type EncodedRows, type Encoding, encodeRows, fitEncoding } from './encoding.ts';
+import { type EncodedRows, encodeRows } from './encoded-rows.ts';
+import { type Encoding, fitEncoding } from './encoding.ts';
 import { thin, timeFolds } from './folds.ts';
 import { fitLogistic, type LogisticFit, logOddsOf } from './logistic.ts';
 import {

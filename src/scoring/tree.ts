@@ -1,4 +1,4 @@
-import type { EncodedRows } from './encoding.ts';
+import type { EncodedRows } from './encoded-rows.ts';
 
 const mostLeaves = 15;
 const fewestRowsInLeaf = 20;

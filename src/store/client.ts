@@ -1,5 +1,6 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { Profile } from '../visitors/profile.ts';
+import type { Value } from './steps.ts';
 import type { SubscriptionEvent } from './store.ts';
 
 /** The tables of an account's database; see `migrations/<engine>/client/`. */
@@ -12,8 +13,39 @@ export interface ClientTables {
 		evt: string;
 		rvn: number;
 		received_at: number;
+		vid: string | null;
 	};
+	hit: { id: number; vid: string; sid: string; at: number; body: string };
+	claim: { key: string; at: number; vid: string };
+	visit: { id: number; sid: string; vid: string; profile: string };
 	visitor: { id: number; vid: string; profile: string };
+}
+
+export type ClientTable = keyof ClientTables;
+
+interface TableDescription<Table extends ClientTable> {
+	readonly columns: readonly (keyof ClientTables[Table] & string)[];
+	/** Unique, indexed, and sorted alike by every engine. The key `id` is a number that the engine gives out. */
+	readonly key: readonly (keyof ClientTables[Table] & string)[];
+}
+
+/** All of an account's tables, for whoever copies or compares them. */
+export const clientTables = {
+	subscription_event: {
+		columns: ['id', 'tid', 'subid', 'cid', 'evt', 'rvn', 'received_at', 'vid'],
+		key: ['id'],
+	},
+	hit: { columns: ['id', 'vid', 'sid', 'at', 'body'], key: ['id'] },
+	claim: { columns: ['vid', 'key', 'at'], key: ['vid', 'key'] },
+	visit: { columns: ['id', 'sid', 'vid', 'profile'], key: ['id'] },
+	visitor: { columns: ['id', 'vid', 'profile'], key: ['id'] },
+} as const satisfies { [Table in ClientTable]: TableDescription<Table> };
+
+export const clientTableNames = Object.keys(clientTables) as ClientTable[];
+
+/** Whether its key is a number that the engine gives out. */
+export function isNumbered(table: ClientTable): boolean {
+	return clientTables[table].key[0] === 'id';
 }
 
 export interface StoredSubscriptionEvent extends SubscriptionEvent {
@@ -53,20 +85,30 @@ export class ClientReader {
 		}
 	}
 
-	/** Stored events as they are stored, by id; for whoever copies or compares them. */
-	subscriptionEventRows(afterId: number, limit: number): Promise<ClientTables['subscription_event'][]> {
-		return this.#database
-			.selectFrom('subscription_event')
-			.select(['id', 'tid', 'subid', 'cid', 'evt', 'rvn', 'received_at'])
-			.where('id', '>', afterId)
-			.orderBy('id')
-			.limit(limit)
-			.execute();
+	/**
+	 * A page of a table in the order of its key, each row as an array in the order of its columns.
+	 * @param after the key of the last row of the page before
+	 */
+	async rows(table: ClientTable, after: readonly Value[] | undefined, limit: number): Promise<Value[][]> {
+		const { columns, key } = clientTables[table];
+		const keyList = sql.join(key.map((column) => sql.ref(column)));
+		let query = this.#database
+			.selectFrom(table)
+			.select(columns.map((column) => sql.ref<Value>(column).as(column)))
+			.orderBy(keyList)
+			.limit(limit);
+		if (after) query = query.where(sql<boolean>`(${keyList}) > (${sql.join(after)})`);
+		const rows: Readonly<Record<string, Value>>[] = await query.execute();
+		return rows.map((row) => columns.map((column) => row[column] as Value));
 	}
 
-	async countSubscriptionEvents(): Promise<number> {
+	countSubscriptionEvents(): Promise<number> {
+		return this.count('subscription_event');
+	}
+
+	async count(table: ClientTable): Promise<number> {
 		const row = await this.#database
-			.selectFrom('subscription_event')
+			.selectFrom(table)
 			.select(({ fn }) => fn.countAll<number>().as('count'))
 			.executeTakeFirstOrThrow();
 		return Number(row.count);
@@ -87,11 +129,7 @@ export class ClientReader {
 		return rows.map(({ profile, ...row }) => ({ ...row, profile: JSON.parse(profile) }));
 	}
 
-	async countVisitors(): Promise<number> {
-		const row = await this.#database
-			.selectFrom('visitor')
-			.select(({ fn }) => fn.countAll<number>().as('count'))
-			.executeTakeFirstOrThrow();
-		return Number(row.count);
+	countVisitors(): Promise<number> {
+		return this.count('visitor');
 	}
 }

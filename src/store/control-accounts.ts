@@ -3,6 +3,7 @@ import { defaultGoals } from '../visitors/goal.ts';
 import { insertGoal } from './control-goals.ts';
 import { insertSegment } from './control-segments.ts';
 import { type ControlDatabase, isoTime } from './control-tables.ts';
+import { shownAddress } from './own-database.ts';
 import { OperatorError } from './store.ts';
 
 /** Names the channel of visits that a pattern fits, before the common rules are tried. */
@@ -26,6 +27,17 @@ export interface Account extends AccountSettings {
 	readonly client: string;
 	readonly createdAt: string;
 	readonly disabledAt: string | null;
+	/** Where the server of its own is, without password; `null` where its data is beside the control database. */
+	readonly ownDatabase: string | null;
+}
+
+/** An account as it is to be made. */
+export interface NewAccount {
+	readonly aid: string;
+	readonly client: string;
+	readonly origins: readonly string[];
+	/** The address of a database server of its own. */
+	readonly ownDatabase?: string | undefined;
 }
 
 /**
@@ -35,7 +47,7 @@ export interface Account extends AccountSettings {
  */
 export async function insertAccount(
 	database: ControlDatabase,
-	account: { aid: string; client: string; origins: readonly string[] },
+	account: NewAccount,
 	nowMs: number,
 ): Promise<number> {
 	const existing = await database
@@ -57,7 +69,7 @@ export async function insertAccount(
 			origins: JSON.stringify(account.origins),
 			created_at: nowMs,
 			disabled_at: null,
-			database: null,
+			database: account.ownDatabase ?? null,
 			explains: 0,
 			channel_rules: '[]',
 		})
@@ -84,7 +96,18 @@ export async function selectAccounts(database: ControlDatabase, aid?: string): P
 		...accountSettings(row),
 		createdAt: new Date(row.created_at).toISOString(),
 		disabledAt: isoTime(row.disabled_at),
+		ownDatabase: row.database === null ? null : shownAddress(row.database),
 	}));
+}
+
+/** The addresses of accounts that have a database server of their own, passwords and all; by the account's number. */
+export async function selectOwnDatabases(database: ControlDatabase): Promise<Map<number, string>> {
+	const rows = await database
+		.selectFrom('account')
+		.select(['id', 'database'])
+		.where('database', 'is not', null)
+		.execute();
+	return new Map(rows.map((row) => [row.id, row.database as string]));
 }
 
 /** The settings as a row of `account` has them. */

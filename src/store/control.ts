@@ -13,7 +13,7 @@ import * as segments from './control-segments.ts';
 import { type AccessSnapshot, selectSnapshot } from './control-snapshot.ts';
 import type { ControlContent, ControlDatabase, ControlTables } from './control-tables.ts';
 
-export type { Account, AccountSettings, ChannelRule } from './control-accounts.ts';
+export type { Account, AccountSettings, ChannelRule, NewAccount } from './control-accounts.ts';
 export type { ApiKey, IssuedKey, KeyUsage } from './control-keys.ts';
 export type { ModelName, Scope, StoredModel } from './control-models.ts';
 export type { AccessSnapshot, KnownAccount } from './control-snapshot.ts';
@@ -27,10 +27,17 @@ export type { ControlContent, ControlTables } from './control-tables.ts';
 export class ControlStore {
 	readonly #database: ControlDatabase;
 	readonly #now: () => number;
+	readonly #onOwnDatabases: (addresses: ReadonlyMap<number, string>) => void;
 
-	constructor(database: ControlDatabase, now: () => number = Date.now) {
+	/** @param onOwnDatabases is told which accounts have a database server of their own, whenever accounts are read */
+	constructor(
+		database: ControlDatabase,
+		now: () => number = Date.now,
+		onOwnDatabases: (addresses: ReadonlyMap<number, string>) => void = () => {},
+	) {
 		this.#database = database;
 		this.#now = now;
+		this.#onOwnDatabases = onOwnDatabases;
 	}
 
 	async revision(): Promise<number> {
@@ -50,11 +57,24 @@ export class ControlStore {
 		});
 	}
 
-	accessSnapshot(): Promise<AccessSnapshot> {
-		return this.#database
+	async accessSnapshot(): Promise<AccessSnapshot> {
+		const [snapshot, ownDatabases] = await this.#database
 			.transaction()
 			.setIsolationLevel('repeatable read')
-			.execute((transaction) => selectSnapshot(transaction, this.#now()));
+			.execute(
+				async (transaction) =>
+					[
+						await selectSnapshot(transaction, this.#now()),
+						await accounts.selectOwnDatabases(transaction),
+					] as const,
+			);
+		this.#onOwnDatabases(ownDatabases);
+		return snapshot;
+	}
+
+	/** The addresses of accounts' own database servers, passwords and all; by the account's number. */
+	ownDatabases(): Promise<Map<number, string>> {
+		return accounts.selectOwnDatabases(this.#database);
 	}
 
 	/** Everything, as of one moment; for whoever copies or compares it. */
@@ -86,7 +106,7 @@ export class ControlStore {
 	 * @throws OperatorError where the account exists
 	 */
 	createAccount(
-		account: { aid: string; client: string; origins: readonly string[] },
+		account: accounts.NewAccount,
 		makeDatabase: (accountId: number) => Promise<void>,
 	): Promise<accounts.Account> {
 		return this.#change(async (transaction) => {
@@ -95,13 +115,17 @@ export class ControlStore {
 		});
 	}
 
-	accounts(): Promise<accounts.Account[]> {
-		return accounts.selectAccounts(this.#database);
+	async accounts(): Promise<accounts.Account[]> {
+		const all = await accounts.selectAccounts(this.#database);
+		this.#onOwnDatabases(await this.ownDatabases());
+		return all;
 	}
 
 	/** @throws OperatorError where there is none */
-	account(aid: string): Promise<accounts.Account> {
-		return accounts.selectAccount(this.#database, aid);
+	async account(aid: string): Promise<accounts.Account> {
+		const account = await accounts.selectAccount(this.#database, aid);
+		this.#onOwnDatabases(await this.ownDatabases());
+		return account;
 	}
 
 	/** Saying it twice keeps the first time. @throws OperatorError where there is none */

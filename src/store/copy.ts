@@ -1,6 +1,8 @@
-import { createHash, type Hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
+import { type ClientTable, clientTableNames, clientTables } from './client.ts';
 import type { ControlContent } from './control.ts';
-import { controlRows, controlTables, type Importer, type SubscriptionEventRow } from './importer.ts';
+import { controlRows, controlTables, type Importer } from './importer.ts';
+import type { Value } from './steps.ts';
 import { OperatorError, type Store } from './store.ts';
 
 /** Bounds memory, and what is done again after an interruption. */
@@ -9,17 +11,21 @@ const pageRows = 5000;
 export interface CopyProgress {
 	readonly step: 'copy' | 'verify';
 	readonly aid: string;
-	/** Events of all accounts that are done with in this step. */
-	readonly events: number;
-	readonly totalEvents: number;
+	/** Rows of all accounts that are done with in this step. */
+	readonly rows: number;
+	readonly totalRows: number;
 }
 
 export interface AccountCopy {
 	readonly aid: string;
 	readonly events: number;
+	readonly hits: number;
+	readonly visitors: number;
+	/** Of all tables. */
+	readonly rows: number;
 	/** Of them, by this run; the others were there from an earlier one. */
 	readonly copied: number;
-	/** Over all events in order of arrival; the same on every engine. */
+	/** Over all rows in the order of their keys; the same on every engine. */
 	readonly sha256: string;
 }
 
@@ -30,6 +36,8 @@ export interface CopyReport {
 	readonly keys: number;
 	readonly accounts: readonly AccountCopy[];
 	readonly events: number;
+	readonly hits: number;
+	readonly rows: number;
 }
 
 type OnProgress = (progress: CopyProgress) => void;
@@ -61,7 +69,7 @@ class Copy {
 	readonly #importer: Importer;
 	readonly #content: ControlContent;
 	readonly #onProgress: OnProgress;
-	#totalEvents = 0;
+	#totalRows = 0;
 
 	constructor(
 		source: Store,
@@ -83,16 +91,16 @@ class Copy {
 			identityOf(this.#content),
 			account.map(({ id }) => id),
 		);
-		for (const { id } of account)
-			this.#totalEvents += await this.#source.read(id, (reader) => reader.countSubscriptionEvents());
-		const copied = await this.#copyEvents();
-		const checksums = await this.#verifyEvents();
+		for (const { id } of account) this.#totalRows += await countRows(this.#source, id);
+		const copied = await this.#copyAccounts();
+		const accounts = await this.#verifyAccounts();
 		if (checksumOf(await this.#source.control.content()) !== checksumOf(this.#content))
 			throw new OperatorError(
 				'The source has changed while it was copied; stop what writes to it and run the same command again.',
 			);
-		await this.#importer.finish(this.#content);
-		if (checksumOf(await this.#target.control.content()) !== checksumOf(this.#content))
+		const together = inOnePlace(this.#content);
+		await this.#importer.finish(together);
+		if (checksumOf(await this.#target.control.content()) !== checksumOf(together))
 			throw differs('the control database');
 		return {
 			resumed: begun === 'resumed',
@@ -100,58 +108,71 @@ class Copy {
 			plans: plan.length,
 			keys: api_key.length,
 			accounts: account.map(({ id, aid }) => {
-				const { events, sha256 } = checksums.get(id) as Checksum;
-				return { aid, events, copied: copied.get(id) ?? 0, sha256 };
+				const { counts, sha256 } = accounts.get(id) as Checksum;
+				return {
+					aid,
+					events: counts.subscription_event,
+					hits: counts.hit,
+					visitors: counts.visitor,
+					rows: sum(Object.values(counts)),
+					copied: copied.get(id) ?? 0,
+					sha256,
+				};
 			}),
-			events: this.#totalEvents,
+			events: sum([...accounts.values()].map(({ counts }) => counts.subscription_event)),
+			hits: sum([...accounts.values()].map(({ counts }) => counts.hit)),
+			rows: this.#totalRows,
 		};
 	}
 
-	/** @returns how many events of each account this run has copied */
-	async #copyEvents(): Promise<Map<number, number>> {
+	/** @returns how many rows of each account this run has copied */
+	async #copyAccounts(): Promise<Map<number, number>> {
 		const copied = new Map<number, number>();
 		let done = 0;
 		for (const { id, aid } of this.#content.account) {
 			await this.#target.createAccountDatabase(id);
-			const there = await this.#target.read(id, (reader) => reader.countSubscriptionEvents());
-			const progress = (events: number) =>
-				this.#onProgress({ step: 'copy', aid, events: done + events, totalEvents: this.#totalEvents });
+			const there = await countRows(this.#target, id);
+			const progress = (rows: number) =>
+				this.#onProgress({ step: 'copy', aid, rows: done + rows, totalRows: this.#totalRows });
 			progress(there);
-			const events = await this.#copyAccount(id, (count) => progress(there + count));
-			copied.set(id, events);
-			done += there + events;
+			let count = 0;
+			for (const table of clientTableNames) {
+				const after = await this.#importer.lastKey(id, table);
+				await forEachPage(this.#source, id, table, after, async (rows) => {
+					await this.#importer.addRows(id, table, rows);
+					count += rows.length;
+					progress(there + count);
+				});
+			}
+			copied.set(id, count);
+			done += there + count;
 		}
 		return copied;
 	}
 
-	async #copyAccount(accountId: number, progress: (events: number) => void): Promise<number> {
-		const after = await this.#importer.lastEventId(accountId);
-		let events = 0;
-		await forEachPage(this.#source, accountId, after, async (rows) => {
-			await this.#importer.addEvents(accountId, rows);
-			events += rows.length;
-			progress(events);
-		});
-		return events;
-	}
-
-	async #verifyEvents(): Promise<Map<number, Checksum>> {
+	async #verifyAccounts(): Promise<Map<number, Checksum>> {
 		const checksums = new Map<number, Checksum>();
 		let done = 0;
 		for (const { id, aid } of this.#content.account) {
-			const progress = (events: number) =>
-				this.#onProgress({ step: 'verify', aid, events: done + events, totalEvents: this.#totalEvents });
+			const progress = (rows: number) =>
+				this.#onProgress({ step: 'verify', aid, rows: done + rows, totalRows: this.#totalRows });
 			const [source, target] = await Promise.all([
-				checksumOfEvents(this.#source, id, progress),
-				checksumOfEvents(this.#target, id, () => {}),
+				checksumOfAccount(this.#source, id, progress),
+				checksumOfAccount(this.#target, id, () => {}),
 			]);
-			if (source.events !== target.events || source.sha256 !== target.sha256)
-				throw differs(`account ${aid} (${source.events} events there, ${target.events} here)`);
+			const [there, here] = [source, target].map(({ counts }) => sum(Object.values(counts)));
+			if (there !== here || source.sha256 !== target.sha256)
+				throw differs(`account ${aid} (${there} rows there, ${here} here)`);
 			checksums.set(id, source);
-			done += source.events;
+			done += there ?? 0;
 		}
 		return checksums;
 	}
+}
+
+/** A copy has all accounts in one place, those too that have a server of their own; or it would share that with its source. */
+function inOnePlace(content: ControlContent): ControlContent {
+	return { ...content, account: content.account.map((row) => ({ ...row, database: null })) };
 }
 
 function differs(what: string): OperatorError {
@@ -164,42 +185,55 @@ function differs(what: string): OperatorError {
 async function forEachPage(
 	store: Store,
 	accountId: number,
-	afterId: number,
-	fn: (rows: readonly SubscriptionEventRow[]) => Promise<void>,
+	table: ClientTable,
+	after: Value[] | undefined,
+	fn: (rows: readonly Value[][]) => Promise<void>,
 ): Promise<void> {
+	const { columns, key } = clientTables[table];
+	const keyPlaces = key.map((name) => (columns as readonly string[]).indexOf(name));
 	await store.read(accountId, async (reader) => {
-		let rows = await reader.subscriptionEventRows(afterId, pageRows);
-		for (let last = rows.at(-1); last; last = rows.at(-1))
-			[rows] = await Promise.all([reader.subscriptionEventRows(last.id, pageRows), fn(rows)]);
+		let rows = await reader.rows(table, after, pageRows);
+		for (let last = rows.at(-1); last; last = rows.at(-1)) {
+			const lastKey = keyPlaces.map((place) => last?.[place] as Value);
+			[rows] = await Promise.all([reader.rows(table, lastKey, pageRows), fn(rows)]);
+		}
 	});
 }
 
 interface Checksum {
-	readonly events: number;
+	readonly counts: Readonly<Record<ClientTable, number>>;
 	readonly sha256: string;
 }
 
-async function checksumOfEvents(
+async function checksumOfAccount(
 	store: Store,
 	accountId: number,
-	progress: (events: number) => void,
+	progress: (rows: number) => void,
 ): Promise<Checksum> {
 	const hash = createHash('sha256');
-	let events = 0;
-	await forEachPage(store, accountId, 0, async (rows) => {
-		addRows(
-			hash,
-			rows.map((row) => [row.id, row.tid, row.subid, row.cid, row.evt, row.rvn, row.received_at]),
-		);
-		events += rows.length;
-		progress(events);
-	});
-	return { events, sha256: hash.digest('hex') };
+	const counts = { subscription_event: 0, hit: 0, claim: 0, visit: 0, visitor: 0 };
+	for (const table of clientTableNames) {
+		hash.update(`${table}\n`);
+		await forEachPage(store, accountId, table, undefined, async (rows) => {
+			// JSON lines: no two different rows have the same.
+			hash.update(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+			counts[table] += rows.length;
+			progress(sum(Object.values(counts)));
+		});
+	}
+	return { counts, sha256: hash.digest('hex') };
 }
 
-/** JSON lines: no two different rows have the same. */
-function addRows(hash: Hash, rows: readonly (string | number | null)[][]): void {
-	hash.update(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+async function countRows(store: Store, accountId: number): Promise<number> {
+	return store.read(accountId, async (reader) => {
+		const counts: number[] = [];
+		for (const table of clientTableNames) counts.push(await reader.count(table));
+		return sum(counts);
+	});
+}
+
+function sum(numbers: readonly number[]): number {
+	return numbers.reduce((total, number) => total + number, 0);
 }
 
 function checksumOf(content: ControlContent): string {

@@ -1,11 +1,10 @@
-import type { ClientTables } from './client.ts';
+import { type ClientTable, clientTableNames } from './client.ts';
 import type { ControlContent } from './control.ts';
+import type { Value } from './steps.ts';
 import { OperatorError } from './store.ts';
 
-export type SubscriptionEventRow = ClientTables['subscription_event'];
-
 /**
- * Takes over another store's content. Events come first and the control tables last, in one transaction: until then
+ * Takes over another store's content. Accounts come first and the control tables last, in one transaction: until then
  * the store has no key, so that a server started on half a copy would let nobody in.
  */
 export interface Importer {
@@ -16,10 +15,10 @@ export interface Importer {
 	 * @throws OperatorError where the store holds anything but an unfinished copy of that source
 	 */
 	begin(source: string, accountIds: readonly number[]): Promise<'new' | 'resumed'>;
-	/** The last event that an earlier attempt has copied; 0 where there is none. */
-	lastEventId(accountId: number): Promise<number>;
-	/** Adds rows in the order of their ids, all or none. */
-	addEvents(accountId: number, rows: readonly SubscriptionEventRow[]): Promise<void>;
+	/** The key of the last row that an earlier attempt has copied; `undefined` where there is none. */
+	lastKey(accountId: number, table: ClientTable): Promise<Value[] | undefined>;
+	/** Adds rows, arrays in the order of the table's columns, in the order of its key. */
+	addRows(accountId: number, table: ClientTable, rows: readonly Value[][]): Promise<void>;
 	/** Adds the control tables, and with that ends the copy. */
 	finish(content: ControlContent): Promise<void>;
 	close(): Promise<void>;
@@ -51,8 +50,6 @@ export const controlColumns = {
 
 export const controlTables = Object.keys(controlColumns) as (keyof ControlContent)[];
 
-type Value = string | number | null;
-
 /** A control table's rows as arrays, in the order of `controlColumns`. */
 export function controlRows(content: ControlContent, table: keyof ControlContent): Value[][] {
 	return content[table].map((row) =>
@@ -61,11 +58,11 @@ export function controlRows(content: ControlContent, table: keyof ControlContent
 }
 
 /**
- * What an importer looks at before it begins. Events that no account names count, too: a deleted control database
+ * What an importer looks at before it begins. Rows that no account names count, too: a deleted control database
  * leaves them behind.
  */
 export async function howToBegin(
-	importer: Pick<Importer, 'lastEventId'>,
+	importer: Pick<Importer, 'lastKey'>,
 	attempt: { source: string; accountIds: readonly number[] },
 	found: { source: string | undefined; isEmpty: boolean },
 ): Promise<'new' | 'resumed'> {
@@ -75,7 +72,8 @@ export async function howToBegin(
 		throw new OperatorError('The place to copy to is not empty: it has clients or plans of its own.');
 	if (found.source !== undefined) return 'resumed';
 	for (const accountId of attempt.accountIds)
-		if ((await importer.lastEventId(accountId)) > 0)
-			throw new OperatorError('The place to copy to is not empty: it has subscription events.');
+		for (const table of clientTableNames)
+			if (await importer.lastKey(accountId, table))
+				throw new OperatorError('The place to copy to is not empty: it has data of accounts.');
 	return 'new';
 }

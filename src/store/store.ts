@@ -120,7 +120,11 @@ export interface WriterEvents {
 
 export interface MigrationProgress {
 	readonly database: string;
+	/** That it has got; 0 where it had the newest schema already. */
 	readonly migrations: number;
+	/** Of all databases. */
+	readonly done: number;
+	readonly total: number;
 }
 
 /** One stage's databases. */
@@ -134,11 +138,15 @@ export interface Store {
 	transact<T>(accountId: number, steps: Steps<T>): Promise<T>;
 	/** Opens what a serving process reads. */
 	startReading(): ServingReader;
-	/** Makes the database of a new account. */
-	createAccountDatabase(accountId: number): Promise<void>;
+	/**
+	 * Makes the database of a new account.
+	 * @param ownDatabase the address of a database server of its own
+	 * @throws OperatorError where that cannot be used
+	 */
+	createAccountDatabase(accountId: number, ownDatabase?: string): Promise<void>;
 	/** Takes the store for serving. @throws OperatorError where another server has it */
 	startWriting(events: WriterEvents): Promise<ServingWriter>;
-	/** Brings every database to the newest schema. */
+	/** Brings every database to the newest schema, each in a transaction of its own; others are in use meanwhile. */
 	migrate(progress: (step: MigrationProgress) => void): Promise<void>;
 	/** Writes a consistent copy of every database into a new folder, while servers go on. */
 	backup(folder: string, progress: (step: { database: string; bytes: number }) => void): Promise<void>;

@@ -204,6 +204,7 @@ test('after a rotation what was issued before opens for its 24 hours', async (t)
 	const started = await start(t);
 	const { control, directory, authorizer, clock } = started;
 	const before = started.issue();
+	clock.nowMs = noon + 1;
 	await control.rotateSigningKeys();
 	await directory.refresh();
 	assert.equal(directory.signingKeys.length, 2);

@@ -37,9 +37,11 @@ test('/openapi.json is a valid OpenAPI 3.1 document', async (t) => {
 		if (schema) assert.equal(ajv.validateSchema(schema), true, `${path}/schema: ${ajv.errorsText()}`);
 });
 
-test('the document has the operation of the contract, and what needs no key is not in it', async (t) => {
+test('the document has the operations of the contract, and what only operators and browsers ask for is not in it', async (t) => {
 	const document = await documentOf(await startService(t));
-	assert.deepEqual(Object.keys(document.paths), ['/subscription']);
+	assert.deepEqual(Object.keys(document.paths), [
+		...['/subscription', '/visscores', '/visscores/segments', '/hit'],
+	]);
 	assert.deepEqual(Object.keys(document.paths['/subscription']), ['post']);
 	const { security } = document.paths['/subscription'].post;
 	const [scheme] = Object.keys(security[0]);

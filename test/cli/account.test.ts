@@ -17,6 +17,7 @@ test('account create adds an account, and its client where there is none', async
 		explains: false,
 		channelRules: [],
 		disabledAt: null,
+		ownDatabase: null,
 	});
 	const us = await caskadeJson(['account', 'create', 'c-a-acme-us', '--client', 'acme', ...at]);
 	assert.deepEqual(await caskadeJson(['account', 'list', ...at]), [uk, us]);
@@ -45,7 +46,7 @@ test('without --json it is text to read', async (t) => {
 	const { stdout } = await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
 	assert.match(
 		stdout,
-		/^aid +c-a-x\nclient +x\norigins +-\nexplains +false\nchannelRules +-\ncreatedAt +\S+Z\ndisabledAt +-\n$/,
+		/^aid +c-a-x\nclient +x\norigins +-\nexplains +false\nchannelRules +-\ncreatedAt +\S+Z\ndisabledAt +-\nownDatabase +-\n$/,
 	);
 	assert.match((await caskade(['account', 'list', ...at])).stdout, /^aid +client .*\nc-a-x +x +-.*\n$/);
 });

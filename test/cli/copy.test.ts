@@ -5,8 +5,10 @@ import { type TestContext, test } from 'node:test';
 import { copyStore } from '../../src/store/copy.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
+import { erase, prune, storeHits } from '../../src/store/visitor-log.ts';
 import { assertRefused, caskade, caskadeJson, mainPath, ServeProcess, TestProcess } from '../process.ts';
-import { engines, openFor, storedEvents } from '../store/engines.ts';
+import { assertAsTheLogSays, derived, hit } from '../store/contract/visitors.ts';
+import { engines, openFor, receivedAtMs, storedEvents } from '../store/engines.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 
 interface Source {
@@ -19,7 +21,7 @@ const oddTexts = ['plain', 'Ünïcödé 漢字 🚀', '"quotes" \'and\' \\', ' s
 
 /**
  * Two clients, an account that is disabled, a revoked key, a changed plan, usage, what is needed to score, and so many
- * events in two accounts.
+ * events and some visitors in two accounts.
  */
 async function fill(store: Store, eventsPerAccount: number): Promise<Source> {
 	const { key, keyId, aid } = await addClient(store);
@@ -33,7 +35,10 @@ async function fill(store: Store, eventsPerAccount: number): Promise<Source> {
 	await recordUsage(store, keyId);
 	await setUpScoring(store, aid);
 	for (const account of await store.control.accounts())
-		if (account.aid !== 'c-a-empty') await addEvents(store, account.id, eventsPerAccount);
+		if (account.aid !== 'c-a-empty') {
+			await addEvents(store, account.id, eventsPerAccount);
+			await addVisitors(store, account.id);
+		}
 	return { store, key, aids: [aid, other.aid, 'c-a-empty'] };
 }
 
@@ -70,21 +75,29 @@ async function addEvents(store: Store, accountId: number, count: number): Promis
 	for (let from = 0; from < count; from += 5000) {
 		const rows = Array.from({ length: Math.min(5000, count - from) }, (_, index) => {
 			const n = from + index + 1;
-			return {
-				...{
-					id: n * 3,
-					tid: `T-${n}`,
-					subid: `S-${n % 7}`,
-					evt: 'newsletter',
-					received_at: 1_790_000_000_000 + n,
-				},
-				cid: n % 3 === 0 ? null : (oddTexts[n % 5] as string),
-				rvn: n % 10 === 0 ? -n : n === 1 ? Number.MAX_SAFE_INTEGER : n,
-			};
+			const cid = n % 3 === 0 ? null : (oddTexts[n % 5] as string);
+			const rvn = n % 10 === 0 ? -n : n === 1 ? Number.MAX_SAFE_INTEGER : n;
+			return [n * 3, `T-${n}`, `S-${n % 7}`, cid, 'newsletter', rvn, receivedAtMs + n, null];
 		});
-		await importer.addEvents(accountId, rows);
+		await importer.addRows(accountId, 'subscription_event', rows);
 	}
 	await importer.close();
+}
+
+/**
+ * Visitors of whom some have shown tids, and half of them the same cid; some were erased, some have lost hits by age.
+ */
+async function addVisitors(store: Store, accountId: number): Promise<void> {
+	const hits = Array.from({ length: 40 }, (_, n) => {
+		const events = n % 3 === 0 ? [{ name: 'order', tid: `T-${n + 1}` }] : [];
+		return hit({ atMs: receivedAtMs + n }, { events, cid: n % 2 === 0 ? (oddTexts[1] as string) : null });
+	});
+	const stored = await store.transact(accountId, storeHits(hits));
+	const again = stored.map(({ vid, sid }, n) => hit({ vid, sid, atMs: receivedAtMs + 60_000 + n }));
+	await store.transact(accountId, storeHits(again));
+	await store.transact(accountId, erase(stored.slice(10, 13).map(({ vid }) => vid)));
+	await store.transact(accountId, prune(receivedAtMs + 5));
+	await assertAsTheLogSays(store, accountId);
 }
 
 async function assertSame(source: Store, target: Store): Promise<void> {
@@ -94,8 +107,11 @@ async function assertSame(source: Store, target: Store): Promise<void> {
 		);
 	assert.deepEqual(sorted(await target.control.content()), sorted(await source.control.content()));
 	assert.deepEqual(await target.control.usage(), await source.control.usage());
-	for (const { id } of await source.control.accounts())
+	for (const { id } of await source.control.accounts()) {
 		assert.deepEqual(await storedEvents(target, id), await storedEvents(source, id));
+		assert.deepEqual(await derived(target, id), await derived(source, id));
+		await assertAsTheLogSays(target, id);
+	}
 }
 
 async function freshPlaces(t: TestContext, from: number, to: number): Promise<[string, string]> {
@@ -112,15 +128,23 @@ for (const [from, to] of [
 		const [source, target] = await freshPlaces(t, from, to);
 		const { store, key, aids } = await fill(await openFor(t, source), 12_001);
 		const report = (await caskadeJson(['copy', '--from', source, '--to', target])) as {
-			accounts: { aid: string; events: number; copied: number; sha256: string }[];
+			accounts: {
+				aid: string;
+				events: number;
+				hits: number;
+				visitors: number;
+				rows: number;
+				copied: number;
+			}[];
 		};
 		assert.deepEqual(
-			report.accounts.map(({ aid, events, copied }) => [aid, events, copied]),
-			aids.map((aid) => (aid === 'c-a-empty' ? [aid, 0, 0] : [aid, 12_001, 12_001])),
+			report.accounts.map(({ aid, events, hits, visitors }) => [aid, events, hits, visitors]),
+			aids.map((aid) => (aid === 'c-a-empty' ? [aid, 0, 0, 0] : [aid, 12_001, 69, 37])),
 		);
+		for (const { rows, copied } of report.accounts) assert.equal(copied, rows);
 		assert.deepEqual(
 			{ ...report, accounts: 0 },
-			{ resumed: false, clients: 2, plans: 3, keys: 2, accounts: 0, events: 24_002 },
+			{ resumed: false, clients: 2, plans: 3, keys: 2, accounts: 0, events: 24_002, hits: 138, rows: 24_340 },
 		);
 		const copy = await openFor(t, target);
 		await assertSame(store, copy);
@@ -155,7 +179,7 @@ for (const to of [0, 1])
 		};
 		assert.equal(report.resumed, true);
 		const copied = report.accounts.reduce((sum, account) => sum + account.copied, 0);
-		assert.ok(copied > 0 && copied < 120_000, `${copied} copied by the second run`);
+		assert.ok(copied > 0 && copied < 120_338, `${copied} copied by the second run`);
 		assert.equal(report.events, 120_000);
 		await assertSame(store, await openFor(t, target));
 		assertRefused(await caskade(command), /not empty/);
@@ -219,26 +243,47 @@ test('a copy goes to an empty place only, and from a place that has something', 
 	);
 });
 
+test('visitors that an interrupted copy has taken already are not taken again', async (t) => {
+	const [source, target] = await freshPlaces(t, 0, 1);
+	const { store } = await fill(await openFor(t, source), 10);
+	const copy = await openFor(t, target);
+	const interrupted = copyStore(store, copy, ({ step }) => {
+		if (step === 'verify') throw new Error('interrupted');
+	});
+	await assert.rejects(interrupted, /interrupted/);
+	const { accounts, rows } = await copyStore(store, copy, () => {});
+	assert.deepEqual([accounts.reduce((sum, { copied }) => sum + copied, 0), rows > 0], [0, true]);
+	await assertSame(store, copy);
+});
+
+test('hits that were deleted after an interrupted copy took them are found', async (t) => {
+	const [source, target] = await freshPlaces(t, 1, 0);
+	const { store } = await fill(await openFor(t, source), 10);
+	const copy = await openFor(t, target);
+	const interrupted = copyStore(store, copy, ({ step }) => {
+		if (step === 'verify') throw new Error('interrupted');
+	});
+	await assert.rejects(interrupted, /interrupted/);
+	await store.transact(1, prune(receivedAtMs + 60_010));
+	await assert.rejects(
+		copyStore(store, copy, () => {}),
+		/differs from the source/,
+	);
+	assert.equal(await copy.control.hasClients(), false);
+});
+
 test('what differs after a copy is found', async (t) => {
 	const [source, target] = await freshPlaces(t, 0, 1);
 	const { store } = await fill(await openFor(t, source), 12_000);
 	const copy = await openFor(t, target);
-	const interrupted = copyStore(store, copy, ({ events }) => {
-		if (events > 0) throw new Error('interrupted');
+	const interrupted = copyStore(store, copy, ({ rows }) => {
+		if (rows > 0) throw new Error('interrupted');
 	});
 	await assert.rejects(interrupted, /interrupted/);
 	const importer = await copy.importer();
 	// As if an earlier attempt had left a gap behind it.
-	const row = {
-		id: 30_000,
-		tid: 'T-10000',
-		subid: 'S',
-		cid: null,
-		evt: 'newsletter',
-		rvn: 1,
-		received_at: 1,
-	};
-	await importer.addEvents(1, [row]);
+	const row = [30_000, 'T-10000', 'S', null, 'newsletter', 1, 1, null];
+	await importer.addRows(1, 'subscription_event', [row]);
 	await importer.close();
 	const { code, stderr } = await caskade(['copy', '--from', source, '--to', target]);
 	assert.match(stderr, /The copy of account c-a-acme-uk .* differs from the source; .*copy again\.\n$/);
@@ -254,7 +299,7 @@ test('events that no account names are not written over', async (t) => {
 	await addEvents(store, 1, 1);
 	const command = ['copy', '--from', source, '--to', target];
 	for (let attempt = 0; attempt < 2; attempt++)
-		assertRefused(await caskade(command), /not empty: it has subscription events/);
+		assertRefused(await caskade(command), /not empty: it has data of accounts/);
 });
 
 test('without --json a copy says how far it is, and what it has done', async (t) => {
@@ -262,10 +307,10 @@ test('without --json a copy says how far it is, and what it has done', async (t)
 	await fill(await openFor(t, source), 7000);
 	const { stdout, stderr, code } = await caskade(['copy', '--from', source, '--to', target]);
 	assert.equal(code, 0);
-	assert.match(stderr, /^copy c-a-acme-uk: 0 of 14,000 events\n/);
-	assert.match(stderr, /^verify c-a-other-uk: 14,000 of 14,000 events, [\d,]+\/s$/m);
+	assert.match(stderr, /^copy c-a-acme-uk: 0 of 14,338 rows\n/);
+	assert.match(stderr, /^verify c-a-other-uk: 14,338 of 14,338 rows, [\d,]+\/s$/m);
 	assert.match(
 		stdout,
-		/Everything is copied and compared: 2 clients, 3 accounts, 3 plans, 2 keys, 14000 events\.\n$/,
+		/Everything is copied and compared: 2 clients, 3 accounts, 3 plans, 2 keys, 14000 events, 138 hits\.\n$/,
 	);
 });

@@ -43,7 +43,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'visitor rebuild': /anew from the log/,
 	import: /Import an account's history from files/,
 	backup: /To restore/,
-	copy: /Copy clients, accounts, plans, keys, usage and all events/,
+	copy: /Copy clients, accounts, plans, keys, usage, and all events, hits and visitors/,
 	migrate: /newest schema/,
 	doctor: /everything that can be wrong/,
 };

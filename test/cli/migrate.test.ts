@@ -32,7 +32,9 @@ test('migrate brings every database to the newest schema, once', async (t) => {
 		{ database: 'c-a-x', migrations: 0 },
 		{ database: 'c-a-y', migrations: 0 },
 	]);
-	assert.equal((await caskade(['migrate', ...at])).stdout, 'Every database has the newest schema.\n');
+	const { stdout, stderr } = await caskade(['migrate', ...at]);
+	assert.equal(stdout, 'Every database has the newest schema; 0 of 2 were brought to it.\n');
+	assert.match(stderr, /^migrate: 1 of 2 databases\n(.*\n)?migrate: 2 of 2 databases.*\n$/);
 });
 
 test('a database of a newer Caskade is refused by every command, with what to do', async (t) => {

@@ -59,7 +59,7 @@ test('the documents work from below a base path', async (t) => {
 	const document = /(?<=url: ')[^']+/.exec(script)?.[0] ?? '';
 	const answer = await fetch(new URL(document, `${url}/docs`));
 	const { paths } = (await answer.json()) as { paths: object };
-	assert.deepEqual(Object.keys(paths), ['/subscription']);
+	assert.deepEqual(Object.keys(paths), ['/subscription', '/visscores', '/visscores/segments', '/hit']);
 	assert.deepEqual(await serversOf(url), [{ url }]);
 });
 

@@ -86,6 +86,7 @@ export const lines: readonly ProofLine[] = [
 		baseline: { auc: 0.778, logLoss: 0.383 },
 		drifts: true,
 	},
+	// The same CDNOW histories the long way round, through the commands import, train and score, belong here.
 	...fixed.map(({ name, task, baseline }) => ({
 		name: `${name}; row order as time`,
 		files: [shoppers],

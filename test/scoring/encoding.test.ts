@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Dataset } from '../../src/scoring/dataset.ts';
-import { encodeRows, fitEncoding } from '../../src/scoring/encoding.ts';
+import { encodeRows } from '../../src/scoring/encoded-rows.ts';
+import { fitEncoding } from '../../src/scoring/encoding.ts';
 import { featureSet } from '../../src/scoring/features.ts';
 import { fitLogistic, logOddsOf } from '../../src/scoring/logistic.ts';
 import { modelFormat } from '../../src/scoring/model.ts';

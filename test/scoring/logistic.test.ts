@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type EncodedRows, encodeRows, fitEncoding } from '../../src/scoring/encoding.ts';
+import { type EncodedRows, encodeRows } from '../../src/scoring/encoded-rows.ts';
+import { fitEncoding } from '../../src/scoring/encoding.ts';
 import { fitLogistic, logOddsOf } from '../../src/scoring/logistic.ts';
 import { logistic } from '../../src/scoring/measure.ts';
 import { seededRandom } from '../../src/scoring/random.ts';

@@ -11,9 +11,9 @@ CREATE TABLE hit (
 CREATE INDEX hit_vid ON hit (vid);
 CREATE INDEX hit_at ON hit (at);
 
--- Who has shown a tid (key `t:…`) or a cid (`c:…`), and when first; the earliest holds it.
+-- Who has shown a tid (key `t:…`) or a cid (`c:…`), and when first; the earliest holds it. Sorted as every engine does.
 CREATE TABLE claim (
-	key text NOT NULL,
+	key text COLLATE "C" NOT NULL,
 	at bigint NOT NULL,
 	vid text COLLATE "C" NOT NULL,
 	PRIMARY KEY (key, at, vid)

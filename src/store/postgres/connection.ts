@@ -103,6 +103,10 @@ export class ConnectionPool extends pg.Pool {
 		});
 	}
 
+	close(): Promise<void> {
+		return this.end();
+	}
+
 	/** Says goodbye on every connection; those that the server does not close in time are cut. */
 	override async end(): Promise<void> {
 		await super.end();
@@ -155,6 +159,11 @@ export function connectionError(error: unknown, address: string): Error {
 		'28P01': `The PostgreSQL server at ${server} refuses the password.`,
 		'3D000': `The PostgreSQL server at ${server} has no database of that name.`,
 	};
-	const reason = reasons[code ?? ''];
+	const reason =
+		reasons[code ?? ''] ?? (isTimeout(message) ? `No PostgreSQL server answers at ${server}.` : undefined);
 	return reason ? new OperatorError(reason) : new Error(message, { cause: error });
+}
+
+function isTimeout(message: string): boolean {
+	return /timeout/.test(message);
 }

@@ -13,11 +13,13 @@ export interface HitQueueOptions {
 	readonly pool: ConnectionPool;
 	/** The schema that an account's hits are in. */
 	readonly schemaOf: (accountId: number) => string;
+	/** What must be over before the schema is used; absent where there is nothing to wait for. */
+	readonly beforeUse?: (accountId: number) => Promise<void> | undefined;
 	/** Transactions at a time; half of them for one account. */
 	readonly connections: number;
 	/** Hits that may wait, at most. */
 	readonly length: number;
-	readonly onTrouble: (reason: string) => void;
+	readonly onTrouble: (error: unknown) => void;
 }
 
 interface WaitingHit {
@@ -52,15 +54,28 @@ export class HitQueue {
 		if (this.#depth >= this.#options.length) return Promise.reject(new QueueFullError());
 		this.#depth++;
 		const stored = new Promise<StoredHit>((resolve, reject) => {
-			const queue = this.#waiting.get(accountId);
-			if (queue) queue.push({ hit, resolve, reject });
-			else this.#waiting.set(accountId, [{ hit, resolve, reject }]);
+			const before = this.#options.beforeUse?.(accountId);
+			if (!before) this.#enqueue(accountId, { hit, resolve, reject });
+			else
+				before.then(
+					() => this.#enqueue(accountId, { hit, resolve, reject }),
+					(error: Error) => {
+						this.#options.onTrouble(error.message);
+						reject(error);
+					},
+				);
 		});
-		// In the next turn, so that hits that arrive together go together.
-		setImmediate(() => this.#pump());
 		return stored.finally(() => {
 			this.#depth--;
 		});
+	}
+
+	#enqueue(accountId: number, waiting: WaitingHit): void {
+		const queue = this.#waiting.get(accountId);
+		if (queue) queue.push(waiting);
+		else this.#waiting.set(accountId, [waiting]);
+		// In the next turn, so that hits that arrive together go together.
+		setImmediate(() => this.#pump());
 	}
 
 	#pump(): void {
@@ -94,9 +109,9 @@ export class HitQueue {
 				});
 				return;
 			} catch (error) {
-				const reason = error instanceof Error ? error.message : String(error);
 				if (isDeadlock(error) && attempt < mostRetries) continue;
-				this.#options.onTrouble(reason);
+				this.#options.onTrouble(error);
+				const reason = error instanceof Error ? error.message : String(error);
 				for (const { reject } of group) reject(new StorageError(reason, { cause: error }));
 				return;
 			}

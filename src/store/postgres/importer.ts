@@ -1,14 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
+import { type ClientTable, clientTableNames, clientTables, isNumbered } from '../client.ts';
 import type { ControlContent } from '../control.ts';
-import {
-	controlColumns,
-	controlRows,
-	controlTables,
-	howToBegin,
-	type Importer,
-	type SubscriptionEventRow,
-} from '../importer.ts';
+import { controlColumns, controlRows, controlTables, howToBegin, type Importer } from '../importer.ts';
+import type { Value } from '../steps.ts';
 import { OperatorError } from '../store.ts';
 import type { SchemaNames } from './connection.ts';
 
@@ -69,29 +64,24 @@ export class PostgresImporter implements Importer {
 		return begun;
 	}
 
-	async lastEventId(accountId: number): Promise<number> {
-		const table = this.#events(accountId);
-		const { rows: tables } = await this.#client.query('SELECT to_regclass($1) IS NOT NULL AS there', [table]);
-		if (!tables[0].there) return 0;
-		const { rows } = await this.#client.query(`SELECT max(id) AS id FROM ${table} /* last copied */`);
-		return rows[0].id ?? 0;
+	async lastKey(accountId: number, table: ClientTable): Promise<Value[] | undefined> {
+		const name = this.#clientTable(accountId, table);
+		const { rows: tables } = await this.#client.query('SELECT to_regclass($1) IS NOT NULL AS there', [name]);
+		if (!tables[0].there) return undefined;
+		const { key } = clientTables[table];
+		const { rows } = await this.#client.query(
+			`SELECT ${key.join(', ')} FROM ${name} ORDER BY ${key.map((column) => `${column} DESC`).join(', ')} LIMIT 1 /* last copied */`,
+		);
+		return rows[0] && key.map((column) => rows[0][column]);
 	}
 
 	/** `VALUES` and not COPY: on Citus a COPY is a two-phase commit even inside one schema. */
-	async addEvents(accountId: number, rows: readonly SubscriptionEventRow[]): Promise<void> {
-		await this.#insert(
-			this.#events(accountId),
-			['id', 'tid', 'subid', 'cid', 'evt', 'rvn', 'received_at'],
-			rows.map((row) => [row.id, row.tid, row.subid, row.cid, row.evt, row.rvn, row.received_at]),
-		);
+	async addRows(accountId: number, table: ClientTable, rows: readonly Value[][]): Promise<void> {
+		await this.#insert(this.#clientTable(accountId, table), clientTables[table].columns, rows);
 	}
 
 	/** One statement for each so many rows as it takes; callers that need all or none open a transaction. */
-	async #insert(
-		table: string,
-		columns: readonly string[],
-		rows: readonly (string | number | null)[][],
-	): Promise<void> {
+	async #insert(table: string, columns: readonly string[], rows: readonly Value[][]): Promise<void> {
 		const rowsPerInsert = Math.floor(mostParameters / columns.length);
 		for (let from = 0; from < rows.length; from += rowsPerInsert) {
 			const some = rows.slice(from, from + rowsPerInsert);
@@ -107,7 +97,9 @@ export class PostgresImporter implements Importer {
 	}
 
 	async finish(content: ControlContent): Promise<void> {
-		for (const { id } of content.account) await this.#continueNumbersOf(this.#events(id));
+		for (const { id } of content.account)
+			for (const table of clientTableNames.filter(isNumbered))
+				await this.#continueNumbersOf(this.#clientTable(id, table));
 		await this.#client.query('BEGIN');
 		try {
 			// What every store has from the start, and what a server that was started on the empty place has made.
@@ -137,8 +129,8 @@ export class PostgresImporter implements Importer {
 		return `"${this.#schemas.control}"."${name}"`;
 	}
 
-	#events(accountId: number): string {
-		return `"${this.#schemas.account(accountId)}".subscription_event`;
+	#clientTable(accountId: number, table: ClientTable): string {
+		return `"${this.#schemas.account(accountId)}".${table}`;
 	}
 
 	async close(): Promise<void> {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type pg from 'pg';
 import { type DatabaseKind, migrationFiles, SchemaTooNewError } from '../migrations.ts';
 
-/** One lock for all migrations of a database: they are rare and short. The number is the ASCII of "cask". */
+/** Of several processes one migrates a schema; other schemas do not wait for it. The number is the ASCII of "cask". */
 const advisoryLock = 0x6361736b;
 
 /**
@@ -17,7 +17,7 @@ export async function migrate(pool: pg.Pool, schema: string, kind: DatabaseKind)
 	const client = await pool.connect();
 	try {
 		await client.query('BEGIN');
-		await client.query('SELECT pg_advisory_xact_lock($1)', [advisoryLock]);
+		await client.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [advisoryLock, schema]);
 		const version = await checkedVersion(client, schema, kind, files.length);
 		await client.query(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
 		await client.query(`SET LOCAL search_path TO "${schema}"`);

@@ -4,6 +4,7 @@ import { ControlStore, type ControlTables } from '../control.ts';
 import { examineKeys } from '../examine-keys.ts';
 import type { Importer } from '../importer.ts';
 import { migrationFiles } from '../migrations.ts';
+import { shownAddress } from '../own-database.ts';
 import type { Steps } from '../steps.ts';
 import {
 	type Finding,
@@ -11,12 +12,16 @@ import {
 	OperatorError,
 	type ServingReader,
 	type ServingWriter,
+	StorageError,
 	type Store,
 	type WriterEvents,
 } from '../store.ts';
+import { AccountServers, mostServers } from './account-servers.ts';
 import { ConnectionPool, connectionError, kyselyOver, type PoolOptions, SchemaNames } from './connection.ts';
 import { PostgresImporter } from './importer.ts';
 import { migrate, schemaVersion } from './migrate.ts';
+import { NewestSchemas } from './newest-schemas.ts';
+import { PerServer } from './per-server.ts';
 import { runSteps } from './run-steps.ts';
 import { PostgresReader } from './serving-reader.ts';
 import { PostgresWriter } from './serving-writer.ts';
@@ -30,38 +35,36 @@ const controlPool: PoolOptions = {
 };
 /** For migrations and exports, which may take as long as they take. */
 const patientPool: PoolOptions = {
-	size: 2,
+	size: 4,
 	connectTimeoutMs: 10_000,
 	statementTimeoutMs: 3_600_000,
 	idleInTransactionMs: 60_000,
 };
 
-/** For what pages read. */
-const readingPool: PoolOptions = {
-	size: 4,
-	connectTimeoutMs: 1500,
-	statementTimeoutMs: 5000,
-	idleInTransactionMs: 2000,
-};
-
-/** One stage's databases on a PostgreSQL server: a schema for control, and one for each account. */
+/**
+ * One stage's databases on a PostgreSQL server: a schema for control, and one for each account; but for the accounts
+ * that have a server of their own, where they have a schema of the same name.
+ */
 export class PostgresStore implements Store {
 	readonly control: ControlStore;
 	readonly takesManyServers = true;
-	readonly #address: string;
 	readonly #schemas: SchemaNames;
+	readonly #servers: AccountServers;
 	/** For migrations and exports. */
-	readonly #pool: ConnectionPool;
+	readonly #pools: PerServer<ConnectionPool>;
+	readonly #newest: NewestSchemas;
 	readonly #controlDatabase: Kysely<ControlTables>;
-	#onTrouble: (error: Error) => void = () => {};
+	#onTrouble: (address: string, error: Error) => void = () => {};
 
 	private constructor(address: string, schemas: SchemaNames, now: () => number) {
 		this.#schemas = schemas;
-		this.#address = address;
-		const onTrouble = (error: Error) => this.#onTrouble(error);
-		this.#pool = new ConnectionPool(address, patientPool, onTrouble);
-		this.#controlDatabase = kyselyOver(new ConnectionPool(address, controlPool, onTrouble), schemas.control);
-		this.control = new ControlStore(this.#controlDatabase, now);
+		this.#servers = new AccountServers(address, schemas);
+		const pool = (to: string, options: PoolOptions) =>
+			new ConnectionPool(to, options, (error) => this.#onTrouble(to, error));
+		this.#pools = new PerServer(mostServers, (to) => pool(to, patientPool));
+		this.#newest = new NewestSchemas(this.#servers, (to) => this.#pools.get(to));
+		this.#controlDatabase = kyselyOver(pool(address, controlPool), schemas.control);
+		this.control = new ControlStore(this.#controlDatabase, now, (own) => this.#servers.learn(own));
 	}
 
 	/**
@@ -71,7 +74,8 @@ export class PostgresStore implements Store {
 	static async open(address: string, stage?: string, now: () => number = Date.now): Promise<PostgresStore> {
 		const store = new PostgresStore(address, new SchemaNames(stage), now);
 		try {
-			await migrate(store.#pool, store.#schemas.control, 'control');
+			await migrate(store.#home, store.#schemas.control, 'control');
+			store.#servers.learn(await store.control.ownDatabases());
 			return store;
 		} catch (error) {
 			await store.close();
@@ -79,15 +83,27 @@ export class PostgresStore implements Store {
 		}
 	}
 
+	get #home(): ConnectionPool {
+		return this.#pools.get(this.#servers.home);
+	}
+
+	#poolOf(accountId: number): ConnectionPool {
+		return this.#pools.get(this.#servers.addressOf(accountId));
+	}
+
 	async read<T>(accountId: number, fn: (reader: ClientReader) => Promise<T>): Promise<T> {
-		return fn(new ClientReader(kyselyOver<ClientTables>(this.#pool, this.#schemas.account(accountId))));
+		await this.#newest.bring(accountId);
+		return fn(
+			new ClientReader(kyselyOver<ClientTables>(this.#poolOf(accountId), this.#servers.schemaOf(accountId))),
+		);
 	}
 
 	async transact<T>(accountId: number, steps: Steps<T>): Promise<T> {
-		const client = await this.#pool.connect();
+		await this.#newest.bring(accountId);
+		const client = await this.#poolOf(accountId).connect();
 		try {
 			await client.query('BEGIN');
-			const outcome = await runSteps(client, this.#schemas.account(accountId), steps);
+			const outcome = await runSteps(client, this.#servers.schemaOf(accountId), steps);
 			await client.query('COMMIT');
 			client.release();
 			return outcome;
@@ -98,25 +114,62 @@ export class PostgresStore implements Store {
 	}
 
 	startReading(): ServingReader {
-		const pool = new ConnectionPool(this.#address, readingPool, (error) => this.#onTrouble(error));
-		return new PostgresReader(pool, this.#schemas);
+		return new PostgresReader({ servers: this.#servers, newest: this.#newest }, (address, error) =>
+			this.#onTrouble(address, error),
+		);
 	}
 
-	async createAccountDatabase(accountId: number): Promise<void> {
-		await migrate(this.#pool, this.#schemas.account(accountId), 'client');
+	async createAccountDatabase(accountId: number, ownDatabase?: string): Promise<void> {
+		const schema = this.#servers.schemaOf(accountId);
+		if (ownDatabase === undefined) {
+			await migrate(this.#poolOf(accountId), schema, 'client');
+			return;
+		}
+		const pool = this.#pools.get(ownDatabase);
+		const unusable = (error: unknown) => {
+			throw connectionError(error, ownDatabase);
+		};
+		if ((await schemaVersion(pool, schema).catch(unusable)) > 0)
+			throw new OperatorError(
+				`There is a schema ${schema} at ${shownAddress(ownDatabase)} already, of another deployment or left behind by one; give the account a database that no other uses.`,
+			);
+		await migrate(pool, schema, 'client').catch(unusable);
+		this.#servers.learnOne(accountId, ownDatabase);
 	}
 
 	async migrate(progress: (step: MigrationProgress) => void): Promise<void> {
-		for (const account of await this.control.accounts())
-			progress({
-				database: account.aid,
-				migrations: await migrate(this.#pool, this.#schemas.account(account.id), 'client'),
-			});
+		const accounts = await this.control.accounts();
+		const failed: string[] = [];
+		for (const [index, { id, aid, ownDatabase }] of accounts.entries()) {
+			let migrations = 0;
+			try {
+				migrations = await this.#migrateAccount(id);
+			} catch (error) {
+				// One lost server must not keep the others from being served by the new version.
+				if (ownDatabase === null) throw error;
+				failed.push(`${aid} at ${ownDatabase} (${error instanceof Error ? error.message : error})`);
+			}
+			progress({ database: aid, migrations, done: index + 1, total: accounts.length });
+		}
+		if (failed.length > 0)
+			throw new OperatorError(
+				`All others have the newest schema, but not ${failed.join(', ')}; run 'caskade migrate' again when it can be reached.`,
+			);
+	}
+
+	async #migrateAccount(accountId: number): Promise<number> {
+		const [pool, schema] = [this.#poolOf(accountId), this.#servers.schemaOf(accountId)];
+		if ((await schemaVersion(pool, schema)) === 0)
+			throw new StorageError(`the schema of account ${accountId} is missing`);
+		return migrate(pool, schema, 'client');
 	}
 
 	async startWriting(events: WriterEvents): Promise<ServingWriter> {
-		this.#onTrouble = (error) => events.onTrouble('postgres', error.message);
-		return new PostgresWriter(this.#address, this.#schemas, events);
+		this.#onTrouble = (address, error) => events.onTrouble(this.#servers.nameOf(address), error.message);
+		return new PostgresWriter(
+			{ servers: this.#servers, schemas: this.#schemas, newest: this.#newest },
+			events,
+		);
 	}
 
 	async backup(): Promise<void> {
@@ -126,22 +179,21 @@ export class PostgresStore implements Store {
 	}
 
 	async *examine(): AsyncIterable<Finding> {
-		const { rows } = await this.#pool.query('SHOW server_version');
+		const { rows } = await this.#home.query('SHOW server_version');
 		yield { check: 'server', ok: true, detail: `PostgreSQL ${rows[0].server_version}` };
-		yield await this.#examineSchema('control schema', this.#schemas.control, 'control');
-		for (const account of await this.control.accounts())
-			yield await this.#examineSchema(`account ${account.aid}`, this.#schemas.account(account.id), 'client');
+		yield await examineSchema('control schema', this.#home, this.#schemas.control, 'control');
+		for (const { id, aid } of await this.control.accounts())
+			yield await examineSchema(
+				`account ${aid}`,
+				this.#poolOf(id),
+				this.#servers.schemaOf(id),
+				'client',
+			).catch((error) => ({
+				check: `account ${aid}`,
+				ok: false,
+				detail: `${this.#servers.nameOf(this.#servers.addressOf(id))} cannot be asked: ${error.message}`,
+			}));
 		yield examineKeys(await this.control.keys());
-	}
-
-	async #examineSchema(check: string, schema: string, kind: 'control' | 'client'): Promise<Finding> {
-		const version = await schemaVersion(this.#pool, schema);
-		const known = migrationFiles('postgres', kind).length;
-		if (version === 0) return { check, ok: false, detail: 'its schema is missing: restore a backup' };
-		if (version > known)
-			return { check, ok: false, detail: `schema ${version} is newer than this Caskade (${known})` };
-		const pending = version < known ? `, schema ${known} waits: 'caskade migrate' brings it` : '';
-		return { check, ok: true, detail: `schema ${version}${pending}` };
 	}
 
 	/** Servers of other machines cannot be kept away; a copy that they have outrun finds it out. */
@@ -150,10 +202,25 @@ export class PostgresStore implements Store {
 	}
 
 	importer(): Promise<Importer> {
-		return PostgresImporter.open(this.#pool, this.#schemas);
+		return PostgresImporter.open(this.#home, this.#schemas);
 	}
 
 	async close(): Promise<void> {
-		await Promise.all([this.#controlDatabase.destroy(), this.#pool.end()]);
+		await Promise.all([this.#controlDatabase.destroy(), this.#pools.close()]);
 	}
+}
+
+async function examineSchema(
+	check: string,
+	pool: ConnectionPool,
+	schema: string,
+	kind: 'control' | 'client',
+): Promise<Finding> {
+	const version = await schemaVersion(pool, schema);
+	const known = migrationFiles('postgres', kind).length;
+	if (version === 0) return { check, ok: false, detail: 'its schema is missing: restore a backup' };
+	if (version > known)
+		return { check, ok: false, detail: `schema ${version} is newer than this Caskade (${known})` };
+	const pending = version < known ? `, schema ${known} waits: 'caskade migrate' brings it` : '';
+	return { check, ok: true, detail: `schema ${version}${pending}` };
 }

@@ -1,16 +1,35 @@
 import type { CaskScope } from '../../access/cask.ts';
 import type { Profile } from '../../visitors/profile.ts';
 import { type NumberedProfile, type ServingReader, StorageError } from '../store.ts';
-import type { ConnectionPool, SchemaNames } from './connection.ts';
+import { type AccountServers, mostServers } from './account-servers.ts';
+import { ConnectionPool, type PoolOptions } from './connection.ts';
+import type { NewestSchemas } from './newest-schemas.ts';
+import { PerServer } from './per-server.ts';
+
+const readingPool: PoolOptions = {
+	size: 4,
+	connectTimeoutMs: 1500,
+	statementTimeoutMs: 5000,
+	idleInTransactionMs: 2000,
+};
 
 /** Reads for pages, a round trip each. */
 export class PostgresReader implements ServingReader {
-	readonly #pool: ConnectionPool;
-	readonly #schemas: SchemaNames;
+	readonly #servers: AccountServers;
+	readonly #newest: NewestSchemas;
+	readonly #pools: PerServer<ConnectionPool>;
 
-	constructor(pool: ConnectionPool, schemas: SchemaNames) {
-		this.#pool = pool;
-		this.#schemas = schemas;
+	/** @param onTrouble a connection broke while nobody used it */
+	constructor(
+		{ servers, newest }: { servers: AccountServers; newest: NewestSchemas },
+		onTrouble: (address: string, error: Error) => void,
+	) {
+		this.#servers = servers;
+		this.#newest = newest;
+		this.#pools = new PerServer(
+			mostServers,
+			(address) => new ConnectionPool(address, readingPool, (error) => onTrouble(address, error)),
+		);
 	}
 
 	visitor(accountId: number, vid: string): Promise<Profile | null> {
@@ -23,6 +42,7 @@ export class PostgresReader implements ServingReader {
 
 	async #profile(accountId: number, table: string, key: string, value: string): Promise<Profile | null> {
 		const [row] = await this.#query(
+			accountId,
 			`SELECT 0 AS id, profile FROM ${this.#table(accountId, table)} WHERE ${key} = $1 /* read ${table} */`,
 			[value],
 		);
@@ -36,14 +56,17 @@ export class PostgresReader implements ServingReader {
 	): Promise<NumberedProfile[]> {
 		const table = this.#table(accountId, scope === 'vid' ? 'visitor' : 'visit');
 		return this.#query(
+			accountId,
 			`SELECT id, profile FROM ${table} WHERE id < $1 ORDER BY id DESC LIMIT $2 /* latest */`,
 			[beforeId, limit],
 		);
 	}
 
-	async #query(text: string, values: (string | number)[]): Promise<NumberedProfile[]> {
+	async #query(accountId: number, text: string, values: (string | number)[]): Promise<NumberedProfile[]> {
 		try {
-			const { rows } = await this.#pool.query<{ id: number; profile: string }>(text, values);
+			await this.#newest.beforeUse(accountId);
+			const pool = this.#pools.get(this.#servers.addressOf(accountId));
+			const { rows } = await pool.query<{ id: number; profile: string }>(text, values);
 			return rows.map(({ id, profile }) => ({ id, profile: JSON.parse(profile) }));
 		} catch (error) {
 			throw new StorageError(error instanceof Error ? error.message : String(error), { cause: error });
@@ -51,10 +74,10 @@ export class PostgresReader implements ServingReader {
 	}
 
 	#table(accountId: number, name: string): string {
-		return `"${this.#schemas.account(accountId)}".${name}`;
+		return `"${this.#servers.schemaOf(accountId)}".${name}`;
 	}
 
 	async close(): Promise<void> {
-		await this.#pool.end();
+		await this.#pools.close();
 	}
 }

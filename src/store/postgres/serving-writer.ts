@@ -13,26 +13,17 @@ import {
 	type WriterEvents,
 } from '../store.ts';
 import type { ArrivingHit, StoredHit } from '../visitor-log.ts';
+import { type AccountServers, mostServers } from './account-servers.ts';
 import { ConnectionPool, type PoolOptions, type SchemaNames } from './connection.ts';
-import { HitQueue } from './hit-queue.ts';
-import { reasonOf, UploadQueue } from './upload-queue.ts';
+import type { NewestSchemas } from './newest-schemas.ts';
+import { PerServer } from './per-server.ts';
+import { ServerQueues } from './server-queues.ts';
+import { reasonOf } from './upload-queue.ts';
 
 /** Uploads, and hits, that may wait for a connection. */
 const queueLength = 8192;
-/** For uploads, one transaction on each; the deadline of what it stores limits each statement further. */
-const uploadPool: PoolOptions = {
-	size: 4,
-	connectTimeoutMs: 1500,
-	statementTimeoutMs: 10_000,
-	idleInTransactionMs: 2000,
-};
-/** For hits, beside uploads, so that neither waits for the other. */
-const hitPool: PoolOptions = {
-	size: 4,
-	connectTimeoutMs: 1500,
-	statementTimeoutMs: 5000,
-	idleInTransactionMs: 2000,
-};
+/** The same for the server of one account: when that is lost, little memory is spent on what waits for it. */
+const ownQueueLength = 1024;
 /** For tokens, leases and probes, so that none of them waits for uploads, nor uploads for them. */
 const limitsPool: PoolOptions = {
 	size: 4,
@@ -52,45 +43,47 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	readonly tokens: TokenLedger = this;
 	readonly #schemas: SchemaNames;
 	readonly #limits: ConnectionPool;
-	readonly #uploadPool: ConnectionPool;
-	readonly #uploads: UploadQueue;
-	readonly #hitPool: ConnectionPool;
-	readonly #hits: HitQueue;
+	readonly #servers: AccountServers;
+	readonly #queues: PerServer<ServerQueues>;
 	readonly #disk: DiskTrouble;
 
-	constructor(address: string, schemas: SchemaNames, events: WriterEvents) {
+	constructor(
+		{ servers, schemas, newest }: { servers: AccountServers; schemas: SchemaNames; newest: NewestSchemas },
+		events: WriterEvents,
+	) {
+		this.#servers = servers;
 		this.#schemas = schemas;
-		const onTrouble = (error: unknown) => {
-			this.#notice(error);
-			events.onTrouble('postgres', reasonOf(error));
+		const onTrouble = (address: string, error: unknown) => {
+			// Another server's disk is no reason to send requests elsewhere.
+			if (address === servers.home) this.#notice(error);
+			events.onTrouble(servers.nameOf(address), reasonOf(error));
 		};
-		this.#limits = new ConnectionPool(address, limitsPool, onTrouble);
-		this.#uploadPool = new ConnectionPool(address, uploadPool, onTrouble);
+		this.#limits = new ConnectionPool(servers.home, limitsPool, (error) => onTrouble(servers.home, error));
 		this.#disk = new DiskTrouble(() => this.#query(takeRoom).then(() => {}));
-		this.#uploads = new UploadQueue({
-			pool: this.#uploadPool,
-			schemaOf: (accountId) => schemas.account(accountId),
-			connections: uploadPool.size,
-			length: queueLength,
-			onCommit: events.onCommit,
-			onTrouble,
-		});
-		this.#hitPool = new ConnectionPool(address, hitPool, onTrouble);
-		this.#hits = new HitQueue({
-			pool: this.#hitPool,
-			schemaOf: (accountId) => schemas.account(accountId),
-			connections: hitPool.size,
-			length: queueLength,
-			onTrouble,
-		});
+		this.#queues = new PerServer(
+			mostServers,
+			(address) =>
+				new ServerQueues({
+					address,
+					schemaOf: (accountId) => servers.schemaOf(accountId),
+					beforeUse: (accountId) => newest.beforeUse(accountId),
+					length: address === servers.home ? queueLength : ownQueueLength,
+					onCommit: events.onCommit,
+					onTrouble: (error) => onTrouble(address, error),
+				}),
+		);
 	}
 
 	storeHit(accountId: number, hit: ArrivingHit): Promise<StoredHit> {
-		return this.#hits.store(accountId, hit);
+		return this.#queuesOf(accountId).hits.store(accountId, hit);
 	}
 
 	storeSubscriptionEvents(accountId: number, upload: Upload, deadline: Deadline) {
-		return this.#uploads.store(accountId, upload, deadline);
+		return this.#queuesOf(accountId).uploads.store(accountId, upload, deadline);
+	}
+
+	#queuesOf(accountId: number): ServerQueues {
+		return this.#queues.get(this.#servers.addressOf(accountId));
 	}
 
 	/** Takes tokens from a key's bucket by the clock of the database, which all servers share. */
@@ -184,11 +177,12 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	}
 
 	get queueDepth(): number {
-		return this.#uploads.depth + this.#hits.depth;
+		let depth = 0;
+		for (const queues of this.#queues.values()) depth += queues.depth;
+		return depth;
 	}
 
 	async stop(): Promise<void> {
-		await Promise.all([this.#uploads.idle(), this.#hits.idle()]);
-		await Promise.all([this.#limits.end(), this.#uploadPool.end(), this.#hitPool.end()]);
+		await Promise.all([this.#queues.close(), this.#limits.end()]);
 	}
 }

@@ -20,6 +20,8 @@ export interface UploadQueueOptions {
 	readonly pool: ConnectionPool;
 	/** The schema that an account's events are in. */
 	readonly schemaOf: (accountId: number) => string;
+	/** What must be over before the schema is used; absent where there is nothing to wait for. */
+	readonly beforeUse?: (accountId: number) => Promise<void> | undefined;
 	/** Transactions at a time, as many as the pool has connections; half of them for one account. */
 	readonly connections: number;
 	/** Uploads that may wait, at most. */
@@ -75,14 +77,31 @@ export class UploadQueue {
 				resolve('expired');
 				return true;
 			});
-			const queue = this.#waiting.get(accountId);
-			if (queue) queue.push(waiting);
-			else this.#waiting.set(accountId, [waiting]);
+			const before = this.#options.beforeUse?.(accountId);
+			if (!before) this.#enqueue(accountId, waiting);
+			else
+				before.then(
+					() => this.#enqueue(accountId, waiting),
+					(error) => {
+						this.#options.onTrouble(error);
+						this.#fail([waiting], error);
+					},
+				);
 		});
-		this.#pump();
 		return stored.finally(() => {
 			this.#depth--;
 		});
+	}
+
+	#enqueue(accountId: number, waiting: WaitingUpload): void {
+		const queue = this.#waiting.get(accountId);
+		if (queue) queue.push(waiting);
+		else this.#waiting.set(accountId, [waiting]);
+		this.#pump();
+	}
+
+	#fail(group: readonly WaitingUpload[], error: unknown): void {
+		for (const waiting of group) if (!this.#settleExpired(waiting)) waiting.reject(asStorageError(error));
 	}
 
 	#pump(): void {
@@ -151,8 +170,7 @@ export class UploadQueue {
 			} catch (error) {
 				this.#options.onTrouble(error);
 				if (!isConnectionLost(error) || retries++ === mostRetries) {
-					for (const waiting of group)
-						if (!this.#settleExpired(waiting)) waiting.reject(asStorageError(error));
+					this.#fail(group, error);
 					return;
 				}
 			}

@@ -1,16 +1,12 @@
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
+import { type ClientTable, clientTables } from '../client.ts';
 import type { ControlContent } from '../control.ts';
-import {
-	controlColumns,
-	controlRows,
-	controlTables,
-	howToBegin,
-	type Importer,
-	type SubscriptionEventRow,
-} from '../importer.ts';
+import { controlColumns, controlRows, controlTables, howToBegin, type Importer } from '../importer.ts';
+import type { Value } from '../steps.ts';
 import { openDatabase } from './connection.ts';
 import type { DataFolder, FolderLock } from './data-folder.ts';
+import { migrate } from './migrate.ts';
 
 const busyTimeoutMs = 5000;
 /** Much of the index of tids, which is written at random places. */
@@ -54,45 +50,32 @@ export class SqliteImporter implements Importer {
 		return table && String(this.#control.prepare('SELECT source FROM copy_under_way').get()?.source);
 	}
 
-	async lastEventId(accountId: number): Promise<number> {
-		if (!existsSync(this.#folder.accountPath(accountId))) return 0;
+	async lastKey(accountId: number, table: ClientTable): Promise<Value[] | undefined> {
+		if (!existsSync(this.#folder.accountPath(accountId))) return undefined;
+		const { key } = clientTables[table];
 		const row = this.#account(accountId)
-			.prepare('SELECT max(id) AS id FROM subscription_event /* last copied */')
-			.get();
-		return Number(row?.id ?? 0);
+			.prepare(
+				`SELECT ${key.join(', ')} FROM ${table} ORDER BY ${key.map((column) => `${column} DESC`).join(', ')} LIMIT 1 /* last copied */`,
+			)
+			.get() as Readonly<Record<string, Value>> | undefined;
+		return row && key.map((column) => row[column] as Value);
 	}
 
 	#account(accountId: number): DatabaseSync {
 		if (this.#open?.accountId !== accountId) {
 			this.#open?.database.close();
 			const database = openDatabase(this.#folder.accountPath(accountId), { busyTimeoutMs, cacheKiB });
+			migrate(database, 'client');
 			this.#open = { accountId, database };
 		}
 		return this.#open.database;
 	}
 
-	async addEvents(accountId: number, rows: readonly SubscriptionEventRow[]): Promise<void> {
+	async addRows(accountId: number, table: ClientTable, rows: readonly Value[][]): Promise<void> {
 		const database = this.#account(accountId);
 		inTransaction(database, () => {
-			for (let from = 0; from < rows.length; from += rowsPerInsert) {
-				const some = rows.slice(from, from + rowsPerInsert);
-				const values = some.map(() => '(?, ?, ?, ?, ?, ?, ?)').join(', ');
-				database
-					.prepare(
-						`INSERT INTO subscription_event (id, tid, subid, cid, evt, rvn, received_at) VALUES ${values} /* copy */`,
-					)
-					.run(
-						...some.flatMap((row) => [
-							row.id,
-							row.tid,
-							row.subid,
-							row.cid,
-							row.evt,
-							row.rvn,
-							row.received_at,
-						]),
-					);
-			}
+			for (let from = 0; from < rows.length; from += rowsPerInsert)
+				insert(database, table, clientTables[table].columns, rows.slice(from, from + rowsPerInsert));
 		});
 	}
 
@@ -100,13 +83,9 @@ export class SqliteImporter implements Importer {
 		inTransaction(this.#control, () => {
 			// What every store has from the start, and what a server that was started on the empty place has made.
 			this.#control.exec('DELETE FROM plan; DELETE FROM signing_key');
-			for (const table of controlTables) {
-				const columns = controlColumns[table];
-				const insert = this.#control.prepare(
-					`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')}) /* copy */`,
-				);
-				for (const row of controlRows(content, table)) insert.run(...row);
-			}
+			for (const table of controlTables)
+				for (const row of controlRows(content, table))
+					insert(this.#control, table, controlColumns[table], [row]);
 			this.#control.exec('UPDATE revision SET number = number + 1; DROP TABLE copy_under_way');
 		});
 	}
@@ -116,6 +95,18 @@ export class SqliteImporter implements Importer {
 		this.#control.close();
 		this.#lock.release();
 	}
+}
+
+function insert(
+	database: DatabaseSync,
+	table: string,
+	columns: readonly string[],
+	rows: readonly Value[][],
+): void {
+	const values = rows.map(() => `(${columns.map(() => '?').join(', ')})`).join(', ');
+	database
+		.prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES ${values} /* copy */`)
+		.run(...rows.flat());
 }
 
 function inTransaction(database: DatabaseSync, fn: () => void): void {

@@ -1,6 +1,7 @@
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { type DatabaseKind, migrationFiles, SchemaTooNewError } from '../migrations.ts';
+import { openDatabase } from './connection.ts';
 
 export function latestSchema(kind: DatabaseKind): number {
 	return migrationFiles('sqlite', kind).length;
@@ -50,5 +51,19 @@ export function migrate(database: DatabaseSync, kind: DatabaseKind): number {
 	} catch (error) {
 		if (database.isTransaction) database.exec('ROLLBACK');
 		throw error;
+	}
+}
+
+/**
+ * Brings an account's file to the newest schema; most have it, which one look at the file tells.
+ * @param busyTimeoutMs how long it waits for another connection's lock
+ */
+export function migrateFile(path: string, busyTimeoutMs = 5000): number {
+	if (schemaVersionOnDisk(path) === latestSchema('client')) return 0;
+	const database = openDatabase(path, { busyTimeoutMs });
+	try {
+		return migrate(database, 'client');
+	} finally {
+		database.close();
 	}
 }

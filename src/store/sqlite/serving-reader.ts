@@ -5,6 +5,7 @@ import { type NumberedProfile, type ServingReader, StorageError } from '../store
 import { Connection } from './commands.ts';
 import { openDatabase } from './connection.ts';
 import type { DataFolder } from './data-folder.ts';
+import { migrateFile } from './migrate.ts';
 
 /** Accounts whose databases are kept open for reading: two file handles each, and up to 16 MiB of page cache. */
 const mostOpen = 64;
@@ -57,6 +58,7 @@ export class SqliteReader implements ServingReader {
 	#openConnection(accountId: number): Connection {
 		const path = this.#folder.accountPath(accountId);
 		if (!existsSync(path)) throw new StorageError(`the file of account ${accountId} is missing`);
+		migrateFile(path, busyTimeoutMs);
 		const [oldest] = this.#open;
 		if (this.#open.size >= mostOpen && oldest) {
 			oldest[1].database.close();

@@ -4,6 +4,7 @@ import type { Kysely } from 'kysely';
 import { ClientReader, type ClientTables } from '../client.ts';
 import { ControlStore, type ControlTables } from '../control.ts';
 import type { Importer } from '../importer.ts';
+import { SchemaTooNewError } from '../migrations.ts';
 import type { Steps } from '../steps.ts';
 import {
 	type Finding,
@@ -22,7 +23,7 @@ import { DataFolder, type FolderLock, lockFolder } from './data-folder.ts';
 import { kyselyOver } from './dialect.ts';
 import { examineFolder } from './examine.ts';
 import { SqliteImporter } from './importer.ts';
-import { latestSchema, migrate, schemaVersionOnDisk } from './migrate.ts';
+import { latestSchema, migrate, migrateFile, schemaVersionOnDisk } from './migrate.ts';
 import { runSteps } from './run-steps.ts';
 import { SqliteReader } from './serving-reader.ts';
 import { startServingWriter } from './serving-writer.ts';
@@ -101,17 +102,32 @@ export class SqliteStore implements Store {
 		return database;
 	}
 
-	async createAccountDatabase(accountId: number): Promise<void> {
+	async createAccountDatabase(accountId: number, ownDatabase?: string): Promise<void> {
+		if (ownDatabase !== undefined)
+			throw new OperatorError(
+				"--own-database needs PostgreSQL: a data folder has a file of its own for every account already; move with 'caskade copy'.",
+			);
 		const database = openDatabase(this.#folder.accountPath(accountId), { busyTimeoutMs });
 		migrate(database, 'client');
 		database.close();
 	}
 
 	async migrate(progress: (step: MigrationProgress) => void): Promise<void> {
-		for (const account of await this.control.accounts()) {
-			const path = this.#folder.accountPath(account.id);
-			if (!existsSync(path)) throw new StorageError(`the file of account ${account.aid} is missing`);
-			progress({ database: account.aid, migrations: migrateFile(path) });
+		const accounts = await this.control.accounts();
+		for (const [index, { id, aid }] of accounts.entries()) {
+			const path = this.#folder.accountPath(id);
+			if (!existsSync(path)) throw new StorageError(`the file of account ${aid} is missing`);
+			progress({ database: aid, migrations: migrateFile(path), done: index + 1, total: accounts.length });
+		}
+	}
+
+	/** Whoever opens an account's file brings it to the newest schema, so a look at thousands of them is enough here. */
+	async #checkFiles(): Promise<void> {
+		for (const { id, aid } of await this.control.accounts()) {
+			const path = this.#folder.accountPath(id);
+			if (!existsSync(path)) throw new StorageError(`the file of account ${aid} is missing`);
+			const [version, known] = [schemaVersionOnDisk(path), latestSchema('client')];
+			if (version > known) throw new SchemaTooNewError('client', version, known);
 		}
 	}
 
@@ -120,7 +136,7 @@ export class SqliteStore implements Store {
 			`Another 'caskade serve' runs on the data folder ${this.#folder.path}; stop it first, or give this one a folder of its own with --database.`,
 		);
 		try {
-			await this.migrate(() => {});
+			await this.#checkFiles();
 			return await startServingWriter(this.#folder, lock, events);
 		} catch (error) {
 			lock.release();
@@ -179,16 +195,5 @@ function openControl(folder: DataFolder): DatabaseSync {
 		if (damageCodes.includes((error as { errcode?: unknown }).errcode))
 			throw new OperatorError(`${folder.controlPath} is damaged; restore a backup of the data folder.`);
 		throw error;
-	}
-}
-
-/** Brings an account's file to the newest schema; most have it, which one look at the file tells. */
-function migrateFile(path: string): number {
-	if (schemaVersionOnDisk(path) === latestSchema('client')) return 0;
-	const database = openDatabase(path, { busyTimeoutMs });
-	try {
-		return migrate(database, 'client');
-	} finally {
-		database.close();
 	}
 }

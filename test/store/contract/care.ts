@@ -37,7 +37,7 @@ export function careContract(engine: Engine): void {
 			await upload(writer, accountId, given);
 			const steps: unknown[] = [];
 			await store.migrate((step) => steps.push(step));
-			assert.deepEqual(steps, [{ database: 'c-a-acme-uk', migrations: 0 }]);
+			assert.deepEqual(steps, [{ database: 'c-a-acme-uk', migrations: 0, done: 1, total: 1 }]);
 			assert.deepEqual(await storedContent(store, accountId), given);
 		});
 

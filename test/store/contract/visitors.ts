@@ -88,7 +88,7 @@ function* allVisitors(): Steps<string[]> {
 }
 
 /** Rebuilds all visitors, and expects that nothing changes. */
-async function assertAsTheLogSays(store: Store, accountId: number): Promise<void> {
+export async function assertAsTheLogSays(store: Store, accountId: number): Promise<void> {
 	const before = await derived(store, accountId);
 	const vids = await store.transact(accountId, allVisitors());
 	assert.equal(await store.transact(accountId, rebuild(vids)), 0);

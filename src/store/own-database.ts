@@ -1,0 +1,20 @@
+import { OperatorError } from './store.ts';
+
+/**
+ * Checks the address of a database server that one account has for itself.
+ * @throws OperatorError whose text does not repeat it, since it may hold a password
+ */
+export function checkOwnDatabase(address: string): string {
+	const url = URL.parse(address);
+	if (!url || !/^postgres(ql)?:$/.test(url.protocol) || !url.hostname || url.pathname.length < 2)
+		throw new OperatorError(
+			"An account's own database is named as postgres://user:password@host:port/database.",
+		);
+	return address;
+}
+
+/** The address without user, password and options, for whoever reads lists and logs. */
+export function shownAddress(address: string): string {
+	const url = URL.parse(address);
+	return url ? `postgres://${url.hostname}:${url.port || 5432}${url.pathname}` : 'postgres://…';
+}

@@ -1,0 +1,77 @@
+import { migrationFiles } from '../migrations.ts';
+import { StorageError } from '../store.ts';
+import type { AccountServers } from './account-servers.ts';
+import type { ConnectionPool } from './connection.ts';
+import { migrate, schemaVersion } from './migrate.ts';
+
+/** How long a request waits for a migration. It goes on all the same, and later requests find it done. */
+const patienceMs = 5000;
+
+/**
+ * Brings accounts' schemas to the newest version when a process first uses them, so that after an upgrade it need not
+ * wait for thousands that nobody asks for.
+ */
+export class NewestSchemas {
+	readonly #servers: AccountServers;
+	readonly #poolOf: (address: string) => ConnectionPool;
+	readonly #newest = migrationFiles('postgres', 'client').length;
+	/** Accounts whose schema is the newest, with the server on which it is. */
+	readonly #known = new Map<number, string>();
+	readonly #underWay = new Map<string, Promise<void>>();
+
+	/** @param poolOf connections that may take their time */
+	constructor(servers: AccountServers, poolOf: (address: string) => ConnectionPool) {
+		this.#servers = servers;
+		this.#poolOf = poolOf;
+	}
+
+	/**
+	 * For requests; most have nothing to wait for.
+	 * @throws StorageError where it is not there in time
+	 */
+	beforeUse(accountId: number): Promise<void> | undefined {
+		if (this.#known.get(accountId) === this.#servers.addressOf(accountId)) return undefined;
+		return inTime(this.bring(accountId));
+	}
+
+	/** Waits as long as it takes. @throws StorageError where the schema is missing: an empty one would hide a loss */
+	bring(accountId: number): Promise<void> {
+		const address = this.#servers.addressOf(accountId);
+		if (this.#known.get(accountId) === address) return Promise.resolve();
+		const name = `${accountId} ${address}`;
+		let bringing = this.#underWay.get(name);
+		if (!bringing) {
+			bringing = this.#bring(accountId, address).finally(() => this.#underWay.delete(name));
+			this.#underWay.set(name, bringing);
+		}
+		return bringing;
+	}
+
+	async #bring(accountId: number, address: string): Promise<void> {
+		const pool = this.#poolOf(address);
+		const schema = this.#servers.schemaOf(accountId);
+		const version = await schemaVersion(pool, schema);
+		if (version === 0) throw new StorageError(`the schema of account ${accountId} is missing`);
+		// A newer one is used as it is: a newer server runs beside this one, and this one is about to be replaced.
+		if (version < this.#newest) await migrate(pool, schema, 'client');
+		this.#known.set(accountId, address);
+	}
+}
+
+async function inTime(bringing: Promise<void>): Promise<void> {
+	let timer: NodeJS.Timeout | undefined;
+	const late = new Promise<never>((_, reject) => {
+		timer = setTimeout(
+			() => reject(new StorageError("the account's database is still being made ready")),
+			patienceMs,
+		);
+	});
+	try {
+		await Promise.race([bringing, late]);
+	} catch (error) {
+		if (error instanceof StorageError) throw error;
+		throw new StorageError(error instanceof Error ? error.message : String(error), { cause: error });
+	} finally {
+		clearTimeout(timer);
+	}
+}

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { eraseVisitor } from '../../../src/visitors/erasure.ts';
+import { addClient, startService } from '../../support.ts';
+
+async function assertForbidden(answer: Response, what: string): Promise<void> {
+	assert.equal(answer.status, 403, what);
+	assert.equal(await answer.text(), '{"message":"Forbidden","validationErrors":null}');
+	assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+	assert.equal(answer.headers.get('www-authenticate'), null);
+	assert.equal(answer.headers.get('access-control-allow-origin'), '*');
+	assert.equal(answer.headers.get('cache-control'), 'private, no-store');
+}
+
+test('a valid cask, but not for the account, the visitor or the visit that the query names', async (t) => {
+	const { url, hit, store, server, aid } = await startService(t);
+	const other = await addClient(store, { client: 'other' });
+	await server.directory.refresh();
+	const { vid, sid, cask } = await hit();
+	const ofVisit = await hit({ vid }, {}, '?scope=sid');
+	const somebody = await hit();
+	for (const more of [
+		`&aid=${other.aid}`,
+		'&aid=',
+		`&aid=${aid}&aid=${aid}`,
+		`&vid=${somebody.vid}`,
+		`&vid=${vid.toUpperCase()}`,
+		'&vid=',
+		`&vid=${vid}&vid=${somebody.vid}`,
+		`&sid=${sid}`,
+		`&vid=${vid}&sid=${sid}`,
+	])
+		await assertForbidden(await fetch(`${url}/visscores?cask=${cask}${more}`), more);
+	for (const more of [`&vid=${vid}`, `&sid=${somebody.sid}`, `&sid=${sid}&vid=${vid}`])
+		await assertForbidden(await fetch(`${url}/visscores?cask=${ofVisit.cask}${more}`), more);
+});
+
+test('the casks of an erased visitor and of its visits, at once', async (t) => {
+	const { url, hit, store, server, aid } = await startService(t);
+	const { vid, cask } = await hit();
+	const ofVisit = await hit({ vid }, {}, '?scope=sid');
+	const somebody = await hit();
+	const { id } = await store.control.account(aid);
+	await eraseVisitor(store, id, vid);
+	await server.directory.refresh();
+	for (const path of ['/visscores', '/visscores/segments', '/segments'])
+		for (const each of [cask, ofVisit.cask])
+			await assertForbidden(await fetch(`${url}${path}?cask=${each}`), path);
+	assert.equal((await fetch(`${url}/visscores?cask=${somebody.cask}`)).status, 200);
+});
+
+test('the casks of a disabled account', async (t) => {
+	const { url, hit, store, server, aid } = await startService(t);
+	const { cask } = await hit();
+	await store.control.setAccountDisabled(aid, true);
+	await server.directory.refresh();
+	await assertForbidden(await fetch(`${url}/visscores?cask=${cask}`), 'disabled');
+	await store.control.setAccountDisabled(aid, false);
+	await server.directory.refresh();
+	assert.equal((await fetch(`${url}/visscores?cask=${cask}`)).status, 200);
+});

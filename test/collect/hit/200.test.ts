@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { browserUserAgent, startService } from '../../support.ts';
+
+const foreign = '0123456789abcdef0123456789abcdef';
+
+test('gives a visitor, a visit and a cask; as JSON, and as the text that beacons send', async (t) => {
+	const { sendHit } = await startService(t, { now: () => Date.UTC(2026, 10, 21, 12) });
+	for (const type of ['application/json', 'text/plain', 'text/plain;charset=UTF-8']) {
+		const answer = await sendHit({}, { 'content-type': type });
+		assert.equal(answer.status, 200);
+		const body = (await answer.json()) as Record<string, string>;
+		assert.deepEqual(Object.keys(body), ['vid', 'sid', 'cask', 'caskExpiresAt']);
+		for (const id of [body.vid, body.sid]) assert.match(id ?? '', /^[0-9a-f]{32}$/);
+		assert.equal(body.caskExpiresAt, '2026-11-22T12:00:00.000Z');
+		assert.equal(answer.headers.get('x-hit-stored'), '1');
+		assert.equal(answer.headers.get('cache-control'), 'no-store');
+		assert.equal(answer.headers.get('access-control-allow-origin'), '*');
+	}
+});
+
+test('a visitor keeps its vid; one that the host did not issue gets a fresh one', async (t) => {
+	const { hit } = await startService(t);
+	const { vid } = await hit();
+	assert.equal((await hit({ vid })).vid, vid);
+	for (const other of [foreign, vid.toUpperCase(), 'x', ''])
+		assert.ok(![vid, other].includes((await hit({ vid: other })).vid), other);
+});
+
+test('a visit ends after 30 minutes without a hit', async (t) => {
+	const clock = { nowMs: Date.UTC(2026, 10, 21, 12) };
+	const { hit } = await startService(t, { now: () => clock.nowMs });
+	const { vid, sid } = await hit();
+	clock.nowMs += 30 * 60_000 - 1;
+	assert.equal((await hit({ vid, sid })).sid, sid);
+	clock.nowMs += 30 * 60_000;
+	const next = await hit({ vid, sid });
+	assert.equal(next.vid, vid);
+	assert.notEqual(next.sid, sid);
+});
+
+test('scores and segments come along where they are asked for', async (t) => {
+	const { hit } = await startService(t);
+	const both = await hit({}, {}, '?include=scores,segments');
+	assert.equal(both.scores?.length, 2);
+	assert.deepEqual(both.segments, [{ id: 'new', name: 'New visitors' }]);
+	assert.equal((await hit({}, {}, '?include=segments')).scores, undefined);
+});
+
+test("a bot's hit is answered and not stored", async (t) => {
+	const { sendHit, store, aid } = await startService(t);
+	const answer = await sendHit({}, { 'user-agent': 'Mozilla/5.0 (compatible; Googlebot/2.1)' });
+	assert.equal(answer.status, 200);
+	assert.equal(answer.headers.get('x-hit-stored'), '0');
+	const { id } = await store.control.account(aid);
+	assert.equal(await store.read(id, (reader) => reader.countVisitors()), 0);
+});
+
+test('hit.gif stores a hit and is an image, whatever happens', async (t) => {
+	const { url, aid, store } = await startService(t);
+	const headers = { 'user-agent': browserUserAgent };
+	for (const [of, status] of [
+		[aid, 200],
+		['c-a-unknown', 400],
+	] as const) {
+		const answer = await fetch(`${url}/hit.gif?aid=${of}&event=seen`, { headers });
+		assert.equal(answer.status, status);
+		assert.equal(answer.headers.get('content-type'), 'image/gif');
+		assert.equal((await answer.bytes()).length, 42);
+	}
+	const { id } = await store.control.account(aid);
+	assert.equal(await store.read(id, (reader) => reader.countVisitors()), 1);
+});

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startService } from '../../support.ts';
+
+test('a page of an origin that the account does not allow', async (t) => {
+	const { sendHit, store, server, aid } = await startService(t);
+	await store.control.updateAccount(aid, { origins: ['https://acme.example'] });
+	await server.directory.refresh();
+	const refused = await sendHit({}, { origin: 'https://evil.example' });
+	assert.equal(refused.status, 403);
+	assert.equal(await refused.text(), '{"message":"Forbidden","validationErrors":null}');
+	assert.equal(refused.headers.get('access-control-allow-origin'), null);
+	assert.equal(refused.headers.get('vary'), 'origin');
+	const taken = await sendHit({}, { origin: 'https://acme.example' });
+	assert.equal(taken.status, 200);
+	assert.equal(taken.headers.get('access-control-allow-origin'), 'https://acme.example');
+});

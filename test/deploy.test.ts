@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { standardPlan } from '../src/access/usage-plan.ts';
+import { serveOptions } from '../src/config.ts';
+import { freePort, ServeProcess, TestProcess } from './process.ts';
+import { temporaryFolder } from './support.ts';
+
+const projectFolder = join(import.meta.dirname, '..');
+const read = (path: string) => readFileSync(join(projectFolder, path), 'utf8');
+/** The parser that makes OpenAPI documents in YAML; it comes with it. */
+const requireOfSwagger = createRequire(import.meta.resolve('@fastify/swagger'));
+const { parse } = requireOfSwagger('yaml') as {
+	parse: (text: string, options: { merge: boolean }) => unknown;
+};
+// biome-ignore lint/suspicious/noExplicitAny: what is in it is what the tests ask
+const readYaml = (path: string): any => parse(read(path), { merge: true });
+
+const files = readdirSync(join(projectFolder, 'deploy'), { recursive: true, encoding: 'utf8' })
+	.filter((path) => /\.\w+$/.test(path))
+	.map((path) => join('deploy', path))
+	.concat('Dockerfile', 'compose.yaml');
+
+test('every setting that a deployment makes is one', () => {
+	const twins = new Set(
+		serveOptions().map((option) => `CASKADE_${option.name().toUpperCase().replaceAll('-', '_')}`),
+	);
+	let found = 0;
+	for (const file of files)
+		for (const [name] of read(file).matchAll(/\bCASKADE_[A-Z_]+\b/g)) {
+			assert.ok(twins.has(name), `${file}: ${name}`);
+			found++;
+		}
+	assert.ok(found > 10);
+});
+
+test('every YAML file parses, and the kustomization names each manifest', () => {
+	for (const file of files.filter((path) => path.endsWith('.yaml'))) assert.ok(readYaml(file), file);
+	const { resources } = readYaml('deploy/kubernetes/kustomization.yaml');
+	const manifests = readdirSync(join(projectFolder, 'deploy/kubernetes'));
+	assert.deepEqual(
+		resources.toSorted(),
+		manifests.filter((name) => name !== 'kustomization.yaml'),
+	);
+});
+
+/** After the delay, what is in flight has the time of its plan, and a second more. */
+const stopMs = (drainDelayMs: number) => drainDelayMs + standardPlan.timeoutMs + 1000;
+
+test('whoever stops a server waits long enough, and the delay is longer than it takes to be noticed', () => {
+	const { spec } = readYaml('deploy/kubernetes/deployment.yaml').spec.template;
+	const [{ env, readinessProbe }] = spec.containers;
+	const kubernetesDelayMs = Number(
+		env.find(({ name }: { name: string }) => name === 'CASKADE_DRAIN_DELAY_MS').value,
+	);
+	assert.ok(spec.terminationGracePeriodSeconds * 1000 > stopMs(kubernetesDelayMs));
+	assert.ok(kubernetesDelayMs > readinessProbe.periodSeconds * readinessProbe.failureThreshold * 1000);
+
+	for (const server of ['caskade-1', 'caskade-2']) {
+		const { environment, stop_grace_period } = readYaml('deploy/compose/compose.yaml').services[server];
+		const composeDelayMs = Number(environment.CASKADE_DRAIN_DELAY_MS);
+		assert.ok(Number.parseInt(stop_grace_period, 10) * 1000 > stopMs(composeDelayMs));
+		const [, everySeconds, fall] = /inter (\d+)s fall (\d+)/.exec(
+			read('deploy/compose/haproxy.cfg'),
+		) as RegExpExecArray;
+		assert.ok(composeDelayMs > Number(everySeconds) * Number(fall) * 1000);
+	}
+	const [, timeoutSeconds] = /TimeoutStopSec=(\d+)/.exec(
+		read('deploy/systemd/caskade.service'),
+	) as RegExpExecArray;
+	assert.ok(Number(timeoutSeconds) * 1000 > stopMs(0));
+});
+
+test('the health check of the image works with TLS and without, and fails where nobody answers', async (t) => {
+	const exitCode = async (port: number) => {
+		const script = join(projectFolder, 'deploy/docker/healthy.mjs');
+		return (await new TestProcess(process.execPath, [script], { CASKADE_PORT: String(port) }).ended).code;
+	};
+	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
+	{
+		await using plain = await ServeProcess.start(at);
+		assert.equal(await exitCode(plain.port), 0);
+		await plain.kill('SIGTERM');
+	}
+	await using secure = await ServeProcess.start(['--self-signed', ...at]);
+	assert.equal(await exitCode(secure.port), 0);
+	assert.equal(await exitCode(await freePort()), 1);
+});

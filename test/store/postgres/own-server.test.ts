@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { copyStore } from '../../../src/store/copy.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { erase, storeHits } from '../../../src/store/visitor-log.ts';
+import { assertRefused, caskade, caskadeJson, freePort, withinASecond } from '../../process.ts';
+import { temporaryFolder } from '../../support.ts';
+import { derived, hit } from '../contract/visitors.ts';
+import { addAccount, assertRefuses, engines, openFor, storedEvents } from '../engines.ts';
+import { freshPostgresDatabase } from '../postgres-server.ts';
+import { PostgresProxy } from './proxy.ts';
+import { becomes, type ProxiedService, sessionOn, startProxiedService, uploadTids } from './service.ts';
+
+const timeoutMs = 600;
+const ownAid = 'c-a-acme-own';
+
+/** A service, an account of its client `acme` on a database of its own, and the network between the two. */
+async function startWithOwnServer(t: TestContext) {
+	const service = await startProxiedService(t, await freshPostgresDatabase(), { timeoutMs });
+	const address = await freshPostgresDatabase();
+	const proxy = await PostgresProxy.start(address);
+	t.after(async () => {
+		proxy.restore();
+		proxy.cut();
+		await proxy[Symbol.asyncDispose]();
+	});
+	const at = ['--database', service.address];
+	const created = await caskadeJson([
+		'account',
+		'create',
+		ownAid,
+		'--client',
+		'acme',
+		'--own-database',
+		proxy.address,
+		...at,
+	]);
+	const { id } = await service.store.control.account(ownAid);
+	const own = { aid: ownAid, key: service.acme.key };
+	await withinASecond('the account is known', async () => {
+		return (await uploadTids(service.server.url, own, ['first'])).status === 201;
+	});
+	const store = await openFor(t, service.address);
+	return { service, address, proxy, at, created, id, own, store };
+}
+
+async function schemasAt(t: TestContext, address: string): Promise<string[]> {
+	const session = await sessionOn(t, address);
+	const { rows } = await session.query(
+		"SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'caskade%' ORDER BY 1",
+	);
+	return rows.map((row) => row.schema_name);
+}
+
+test('an account with a server of its own has its data there, and nowhere else', async (t) => {
+	const { service, address, at, id, own, store } = await startWithOwnServer(t);
+	assert.deepEqual(await schemasAt(t, address), [`caskade_account_${id}`]);
+	assert.ok(!(await schemasAt(t, service.address)).includes(`caskade_account_${id}`));
+	assert.equal((await uploadTids(service.server.url, own, ['second'])).status, 201);
+	assert.deepEqual(
+		(await storedEvents(store, id)).map(({ tid }) => tid),
+		['first', 'second'],
+	);
+	assert.deepEqual(await service.stored(), []);
+
+	const { vid, sid } = await service.writer.storeHit(id, hit());
+	const reader = store.startReading();
+	assert.equal((await reader.visitor(id, vid))?.hits, 1);
+	assert.equal((await reader.visit(id, sid))?.hits, 1);
+	await reader.close();
+	assert.equal((await store.transact(id, erase([vid]))).hits, 1);
+
+	assert.deepEqual(
+		((await caskadeJson(['migrate', ...at])) as { database: string }[]).map(({ database }) => database),
+		[service.acme.aid, service.globex.aid, ownAid],
+	);
+	assert.match((await caskade(['doctor', ...at])).stdout, /ok +account c-a-acme-own: schema \d+\n/);
+});
+
+test('the address is shown without its password', async (t) => {
+	const { address, proxy, at, created } = await startWithOwnServer(t);
+	const { host, pathname, password } = new URL(proxy.address);
+	assert.ok(password && address);
+	assert.equal((created as { ownDatabase: string }).ownDatabase, `postgres://${host}${pathname}`);
+	for (const command of [['account', 'list'], ['account', 'list', '--json'], ['doctor'], ['migrate']]) {
+		const { stdout, stderr } = await caskade([...command, ...at]);
+		assert.doesNotMatch(stdout + stderr, new RegExp(`:${password}@`), command.join(' '));
+	}
+});
+
+async function othersGoOn(service: ProxiedService, tid: string): Promise<void> {
+	for (const client of [service.acme, service.globex]) {
+		const { status, tookMs } = await service.upload([tid], client);
+		assert.equal(status, 201);
+		assert.ok(tookMs < timeoutMs / 2, `${tookMs} ms`);
+	}
+	assert.equal(await service.isReady(), true);
+}
+
+for (const how of ['refuse', 'vanish'] as const)
+	test(`an own server that is lost (${how}) concerns its account alone`, async (t) => {
+		const { service, proxy, at, own, id, store } = await startWithOwnServer(t);
+		proxy[how]();
+		const lost = Array.from({ length: 20 }, (_, n) => uploadTids(service.server.url, own, [`lost-${n}`]));
+		await othersGoOn(service, 'during');
+		const hits = service.writer.storeHit(id, hit()).catch((error: Error) => error.message);
+		await othersGoOn(service, 'during too');
+		for (const { status } of await Promise.all(lost)) assert.ok([500, 504].includes(status), `${status}`);
+		assert.equal(typeof (await hits), 'string');
+		if (how === 'refuse') {
+			const { stdout, code } = await caskade(['doctor', ...at]);
+			assert.match(stdout, /CARE +account c-a-acme-own: postgres:\S+ cannot be asked: /);
+			assert.match(stdout, /ok +account c-a-globex-uk: /);
+			assert.equal(code, 1);
+		}
+		proxy.restore();
+		await becomes('an upload is stored again', 3000, async () => {
+			return (await uploadTids(service.server.url, own, ['after'])).status === 201;
+		});
+		assert.deepEqual(
+			(await storedEvents(store, id)).map(({ tid }) => tid),
+			['first', 'after'],
+		);
+	});
+
+test('migrate goes on past an own server that is lost, and says which', async (t) => {
+	const { proxy, at } = await startWithOwnServer(t);
+	proxy.refuse();
+	const { stdout, stderr, code } = await caskade(['migrate', '--json', ...at]);
+	assert.match(
+		stderr,
+		/^caskade: All others have the newest schema, but not c-a-acme-own at postgres:\S+ \(.+\); run 'caskade migrate' again/,
+	);
+	assert.equal(stdout, '');
+	assert.equal(code, 1);
+});
+
+test('a running server follows an account that is moved', async (t) => {
+	const { service, id, own } = await startWithOwnServer(t);
+	const elsewhere = await freshPostgresDatabase();
+	const there = await openFor(t, elsewhere);
+	await there.createAccountDatabase(id);
+	const session = await sessionOn(t, service.address);
+	await session.query('UPDATE caskade_control.account SET database = $1 WHERE id = $2', [elsewhere, id]);
+	await session.query('UPDATE caskade_control.revision SET number = number + 1');
+	let moves = 0;
+	await withinASecond('uploads are stored at the new place', async () => {
+		assert.equal((await uploadTids(service.server.url, own, [`moved-${moves++}`])).status, 201);
+		return (await storedEvents(there, id)).length > 0;
+	});
+});
+
+test('a copy brings accounts with servers of their own together in one place', async (t) => {
+	const { service, id, store } = await startWithOwnServer(t);
+	await store.transact(id, storeHits([hit()]));
+	await service.server.stop();
+	for (const engine of engines) {
+		const target = await openFor(t, await engine.freshAddress(t));
+		await copyStore(store, target, () => {});
+		assert.equal((await target.control.account(ownAid)).ownDatabase, null);
+		assert.deepEqual(await derived(target, id), await derived(store, id));
+	}
+});
+
+test('a place that cannot be an own database is refused in a sentence without the password', async (t) => {
+	const at = ['--database', await freshPostgresDatabase()];
+	const create = (address: string, place = at) =>
+		caskade(['account', 'create', 'c-a-x', '--client', 'x', ...place], { CASKADE_OWN_DATABASE: address });
+	const address = await freshPostgresDatabase();
+	const nobody = new URL(address);
+	nobody.port = String(await freePort());
+	const noDatabase = new URL(address);
+	noDatabase.pathname = '/nothing';
+	const refusals: [Promise<{ stdout: string; stderr: string }>, RegExp][] = [
+		[create('mysql://user:secret@host/database'), /named as postgres:/],
+		[create('postgres://user:secret@'), /named as postgres:/],
+		[create(nobody.href), /No PostgreSQL server listens at 127\.0\.0\.1:\d+\./],
+		[create(noDatabase.href), /has no database of that name/],
+		[create(address, ['--database', `sqlite:${temporaryFolder(t)}`]), /needs PostgreSQL: a data folder/],
+	];
+	for (const [refused, sentence] of refusals) {
+		const ended = (await refused) as Parameters<typeof assertRefused>[0];
+		assertRefused(ended, sentence);
+		assert.doesNotMatch(ended.stderr, /secret|postgres:postgres@/);
+	}
+	assert.deepEqual(await caskadeJson(['account', 'list', ...at]), []);
+});
+
+test('two deployments cannot share an own database by mistake', async (t) => {
+	const own = await freshPostgresDatabase();
+	const add = (store: Store) =>
+		store.control.createAccount({ aid: 'c-a-x', client: 'x', origins: [], ownDatabase: own }, (id) =>
+			store.createAccountDatabase(id, own),
+		);
+	const address = await freshPostgresDatabase();
+	const one = { address, store: await openFor(t, address) };
+	const other = await openFor(t, await freshPostgresDatabase());
+	const opened = await openFor(t, one.address);
+	await add(one.store);
+	assert.equal((await opened.control.accounts()).length, 1);
+	assert.deepEqual(await storedEvents(opened, 1), [], 'whoever reads of an account knows where it is');
+	await assertRefuses(add(other), /There is a schema caskade_account_1 at postgres:\S+ already/);
+	assert.deepEqual(await other.control.accounts(), []);
+	await addAccount(other, 'c-a-y');
+});

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PerServer } from '../../../src/store/postgres/per-server.ts';
+
+function things(most: number) {
+	const log: string[] = [];
+	const perServer = new PerServer(most, (address) => {
+		log.push(`made ${address}`);
+		return {
+			address,
+			async close() {
+				log.push(`closed ${address}`);
+			},
+		};
+	});
+	return { log, perServer };
+}
+
+test('each server has one thing, made when it is first needed', () => {
+	const { log, perServer } = things(2);
+	assert.equal(perServer.get('a'), perServer.get('a'));
+	assert.deepEqual(log, ['made a']);
+});
+
+test('of too many the one that was used longest ago is closed, and made anew when needed', async () => {
+	const { log, perServer } = things(2);
+	for (const address of ['a', 'b', 'a', 'c', 'b']) perServer.get(address);
+	assert.deepEqual(log, ['made a', 'made b', 'closed b', 'made c', 'closed a', 'made b']);
+	await perServer.close();
+	assert.deepEqual(log.slice(6).sort(), ['closed b', 'closed c']);
+});
+
+test('closing waits for what was closed before', async () => {
+	const { promise, resolve } = Promise.withResolvers<void>();
+	const perServer = new PerServer(1, (address) => ({
+		close: () => (address === 'slow' ? promise : Promise.resolve()),
+	}));
+	perServer.get('slow');
+	perServer.get('next');
+	let closed = false;
+	const closing = perServer.close().then(() => {
+		closed = true;
+	});
+	await new Promise(setImmediate);
+	assert.equal(closed, false);
+	resolve();
+	await closing;
+});
