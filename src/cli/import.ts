@@ -1,15 +1,15 @@
-import { createWriteStream, statSync, type WriteStream } from 'node:fs';
-import { finished } from 'node:stream/promises';
+import { createReadStream, openSync, statSync, writeFileSync } from 'node:fs';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
 import { OperatorError } from '../store/store.ts';
-import { HistoryLoader, type LoadReport } from '../visitors/history-loader.ts';
+import { type ImportReport, importHistory } from '../visitors/history-import.ts';
 import { type CommonOptions, printJson, printTable, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
 
-/** Bad lines that are told one by one. */
-const mostToldLines = 100;
+/** Problems of a file that are told one by one. */
+const mostToldProblems = 100;
+const chunkBytes = 1024 * 1024;
 
-interface ImportOptions extends CommonOptions {
+interface ImportCommandOptions extends CommonOptions {
 	readonly mapping?: string;
 }
 
@@ -22,38 +22,36 @@ export function importCommand(): Command {
   {"type":"hit","at":"2026-01-31T10:00:00Z","visitor":"user-4711","url":"https://shop.example/pricing"}
   {"type":"subscription","at":"2026-01-31T10:05:00Z","tid":"order-1","subid":"order-1","evt":"newsletter"}
 
-Hits may have visit, referrer, title, events, cid, channel, device, userAgent too; subscription events cid and rvn.
-Lines that are wrong are named by their number, and no part of them is imported. What is stored already is not
-stored twice: an import that was interrupted, or a file that has grown, is imported by running the command again.
-Servers may go on meanwhile; let one import run at a time. The visitors get vids of their own; --mapping tells which.`,
+Hits may have visit, referrer, title, events, cid, userAgent, channel, device too; subscription events cid and rvn.
+Lines that are wrong are named by number and field, nothing of them is stored, and the exit code is 1. What is stored
+already is not stored twice: to go on after an interruption, run the same command again. Servers may run meanwhile.
+docs/import.md says more.`,
 		)
 		.argument('<aid>', 'account token')
-		.argument('<file...>', 'files of history; in order of time they are fastest')
+		.argument('<file...>', 'files of history, - for standard input; in order of time they are fastest')
 		.option('--mapping <file>', 'write a file that says which vid each visitor has got')
 		.addOption(databaseOption())
 		.addOption(stageOption())
 		.addOption(jsonOption())
-		.action((aid: string, files: readonly string[], options: ImportOptions) =>
+		.action((aid: string, files: readonly string[], options: ImportCommandOptions) =>
 			withStore(options, async (store) => {
 				const sizes = files.map(sizeOf);
-				const { id, channelRules } = await store.control.account(aid);
-				const loader = await HistoryLoader.open(store, id, { nowMs: Date.now(), channelRules });
-				const mapping = options.mapping === undefined ? undefined : new MappingFile(options.mapping);
+				const { id: accountId, channelRules } = await store.control.account(aid);
+				const onVisitors = options.mapping === undefined ? () => {} : mappingInto(options.mapping);
 				const progress = showProgress(process.stderr, 'KiB', options.json ?? false);
-				const reports: ({ file: string } & LoadReport)[] = [];
+				const reports: ({ file: string } & ImportReport)[] = [];
 				try {
 					for (const [index, file] of files.entries()) {
-						const report = await loader.load(file, {
-							onBytes: (bytes) => progress.update(`import ${file}`, kib(bytes), kib(sizes[index] as number)),
-							onBadLine: tellBadLines(file),
-							...(mapping && { onVisitor: (visitor: string, vid: string) => mapping.add(visitor, vid) }),
+						const report = await importHistory(open(file), {
+							...{ store, accountId, nowMs: Date.now(), channelRules, onVisitors },
+							onBytes: (bytes) => progress.update(`import ${file}`, kib(bytes), kib(sizes[index] ?? bytes)),
+							onProblem: tellProblems(file),
 						});
 						reports.push({ file, ...report });
 					}
 				} finally {
 					progress.end();
 				}
-				await mapping?.end();
 				if (options.json) printJson({ aid, files: reports });
 				else printTable(reports, 'No files.');
 				if (reports.some(({ bad }) => bad > 0)) process.exitCode = 1;
@@ -61,43 +59,42 @@ Servers may go on meanwhile; let one import run at a time. The visitors get vids
 		);
 }
 
-function sizeOf(file: string): number {
+/** Null where nobody knows. */
+function sizeOf(file: string): number | null {
+	if (file === '-') return null;
 	const stats = statSync(file, { throwIfNoEntry: false });
-	if (!stats?.isFile()) throw new OperatorError(`There is no file ${file}.`);
-	return stats.size;
+	if (!stats || stats.isDirectory()) throw new OperatorError(`There is no file ${file}.`);
+	return stats.isFile() ? stats.size : null;
+}
+
+function open(file: string): AsyncIterable<Buffer> {
+	return file === '-' ? process.stdin : createReadStream(file, { highWaterMark: chunkBytes });
 }
 
 function kib(bytes: number): number {
 	return Math.ceil(bytes / 1024);
 }
 
-function tellBadLines(file: string): (line: number, problems: readonly string[]) => void {
+function tellProblems(file: string): (line: number, problem: string) => void {
 	let told = 0;
-	return (line, problems) => {
-		if (told < mostToldLines) process.stderr.write(`${file}:${line}: ${problems.join('; ')}\n`);
-		if (told === mostToldLines)
-			process.stderr.write(`${file}: more lines are bad; the report counts them.\n`);
+	return (line, problem) => {
 		told++;
+		if (told <= mostToldProblems) process.stderr.write(`${file}:${line}: ${problem}\n`);
+		if (told === mostToldProblems + 1)
+			process.stderr.write(`${file}: the report counts what else is wrong.\n`);
 	};
 }
 
-/** One JSON object a line, one line for each visitor. */
-class MappingFile {
-	readonly #stream: WriteStream;
-	readonly #known = new Set<string>();
-
-	constructor(path: string) {
-		this.#stream = createWriteStream(path, { mode: 0o600 });
+/** One JSON object a line. Who comes again after some thousand lines is told again: to know all would take memory. */
+function mappingInto(path: string): (vids: ReadonlyMap<string, string>) => void {
+	let file: number;
+	try {
+		file = openSync(path, 'w', 0o600);
+	} catch {
+		throw new OperatorError(`The file ${path} cannot be written.`);
 	}
-
-	add(visitor: string, vid: string): void {
-		if (this.#known.has(visitor)) return;
-		this.#known.add(visitor);
-		this.#stream.write(`${JSON.stringify({ visitor, vid })}\n`);
-	}
-
-	async end(): Promise<void> {
-		this.#stream.end();
-		await finished(this.#stream);
-	}
+	return (vids) => {
+		const lines = Array.from(vids, ([visitor, vid]) => `${JSON.stringify({ visitor, vid })}\n`);
+		if (lines.length > 0) writeFileSync(file, lines.join(''));
+	};
 }

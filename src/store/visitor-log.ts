@@ -7,18 +7,8 @@ import {
 	type Profile,
 	type SubscriptionEntry,
 } from '../visitors/profile.ts';
-import {
-	assignEvents,
-	type Claim,
-	claimsOf,
-	holdersOf,
-	makeClaims,
-	ownersOf,
-	replaceClaims,
-} from './claims.ts';
-import { KnownHits, lateHits, neighboursOf } from './late-hits.ts';
+import { assignEvents, type Claim, claimsOf, makeClaims, replaceClaims } from './claims.ts';
 import type { Query, Row, Steps } from './steps.ts';
-import type { SubscriptionEvent } from './store.ts';
 
 /** What is stored of a hit besides whose it is and when it was. */
 export interface HitBody {
@@ -49,10 +39,6 @@ export interface ArrivingHit {
 	/** Issued if the presented ones do not count. */
 	readonly freshVid: string;
 	readonly freshSid: string;
-	/** History may say where visits begin; else they end after 30 minutes without a hit. */
-	readonly visitIsGiven?: boolean;
-	/** History may come again, and out of order: what is stored is not stored twice, what is late joins its visit. */
-	readonly isHistory?: boolean;
 	readonly atMs: number;
 	readonly body: HitBody;
 }
@@ -60,8 +46,6 @@ export interface ArrivingHit {
 export interface StoredHit {
 	readonly vid: string;
 	readonly sid: string;
-	/** It had been stored before. */
-	readonly isRepeat?: true;
 }
 
 /** A visit ends after so long without a hit. */
@@ -73,7 +57,6 @@ interface Working {
 	readonly visits: Map<string, { vid: string; profile: Profile | null }>;
 	/** Visitors whose log has got an entry that is not the latest, or lost one. */
 	readonly stale: Set<string>;
-	readonly known: KnownHits;
 }
 
 interface PlacedHit extends StoredHit {
@@ -90,15 +73,8 @@ interface PlacedHit extends StoredHit {
 export function* storeHits(hits: readonly ArrivingHit[]): Steps<StoredHit[]> {
 	const working = yield* load(hits);
 	const placed = hits.map((hit) => place(working, hit));
-	const fresh = placed.filter(({ isRepeat }) => !isRepeat);
-	const writes: Query[] = [
-		{
-			sql: 'INSERT INTO @hit (vid, sid, at, body) ?rows /* store hits */',
-			rows: fresh.map(({ vid, sid, atMs, text }) => [vid, sid, atMs, text]),
-		},
-	];
-	const touched = new Set(fresh.map(({ vid }) => vid));
-	const claims = fresh.flatMap((hit) => claimsOf(hit.vid, hit.atMs, hit.body));
+	const writes: Query[] = [insertHits(placed)];
+	const claims = placed.flatMap((hit) => claimsOf(hit.vid, hit.atMs, hit.body));
 	if (claims.length > 0) {
 		yield writes.splice(0);
 		for (const vid of yield* makeClaims(claims)) working.stale.add(vid);
@@ -107,41 +83,28 @@ export function* storeHits(hits: readonly ArrivingHit[]): Steps<StoredHit[]> {
 		if (writes.length > 0) yield writes.splice(0);
 		yield* replay([...working.stale]);
 	}
-	const isRight = (vid: string) => touched.has(vid) && !working.stale.has(vid);
+	const fresh = (vid: string) => !working.stale.has(vid);
 	yield [
 		...writes,
-		saveVisitors([...working.visitors].filter(([vid]) => isRight(vid))),
-		saveVisits([...working.visits].filter(([, { vid }]) => isRight(vid))),
+		saveVisitors([...working.visitors].filter(([vid]) => fresh(vid))),
+		saveVisits([...working.visits].filter(([, { vid }]) => fresh(vid))),
 	];
-	return placed.map(({ vid, sid, isRepeat }) => (isRepeat ? { vid, sid, isRepeat } : { vid, sid }));
+	return placed.map(({ vid, sid }) => ({ vid, sid }));
 }
 
 function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 	const [visitors = [], visits = []] = yield [
-		{
-			sql: 'SELECT vid, profile FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* load visitors */',
-			values: [unique(hits.map(({ vid }) => vid))],
-		},
-		{
-			sql: 'SELECT sid, vid, profile FROM @visit WHERE sid IN ?list /* load visits */',
-			values: [unique(hits.map(({ sid }) => sid))],
-		},
+		loadVisitors(unique(hits.map(({ vid }) => vid))),
+		loadVisits(unique(hits.map(({ sid }) => sid))),
 	];
 	const profiles = new Map(visitors.map((row) => [String(row.vid), parseProfile(row)]));
-	const late = lateHits(hits, profiles);
-	const [known, current] = [new Set(visits.map(({ sid }) => sid)), new Set<string>()];
-	for (const profile of profiles.values())
-		if (profile?.visit && !known.has(profile.visit.sid)) current.add(profile.visit.sid);
-	const [neighbours = [], others = []] =
-		late.length + current.size > 0
-			? yield [
-					neighboursOf(late),
-					{
-						sql: 'SELECT sid, vid, profile FROM @visit WHERE sid IN ?list /* load visits */',
-						values: [[...current]],
-					},
-				]
-			: [];
+	const presented = new Set(visits.map(({ sid }) => sid));
+	// Visits that go on though the page does not know them any more.
+	const current = hits.flatMap(({ vid, atMs }) => {
+		const visit = vid === null ? null : profiles.get(vid)?.visit;
+		return visit && !presented.has(visit.sid) && goesOn(visit.lastHitAtMs, atMs) ? [visit.sid] : [];
+	});
+	const [others = []] = current.length > 0 ? yield [loadVisits(unique(current))] : [];
 	return {
 		visitors: profiles,
 		visits: new Map(
@@ -151,7 +114,6 @@ function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 			]),
 		),
 		stale: new Set(),
-		known: new KnownHits(neighbours),
 	};
 }
 
@@ -159,14 +121,8 @@ function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 function place(working: Working, hit: ArrivingHit): PlacedHit {
 	const vid = hit.vid !== null && working.visitors.has(hit.vid) ? hit.vid : hit.freshVid;
 	const profile = working.visitors.get(vid) ?? null;
-	const { atMs, body, isHistory } = hit;
-	const isLate = isHistory && profile !== null && atMs <= profile.lastAtMs;
-	const same = isLate ? working.known.sidOfSame(vid, atMs, body) : undefined;
-	if (same !== undefined) return { vid, sid: same, atMs, body, text: '', isRepeat: true };
-	const near = isLate && !hit.visitIsGiven ? working.known.sidOfNearest(vid, atMs) : undefined;
-	const sid = near ?? sidOf(working, hit, vid, profile);
-	if (isHistory) working.known.add(vid, { sid, atMs, body });
-	const placed = { vid, sid, atMs, body, text: JSON.stringify(body) };
+	const sid = sidOf(working, hit, vid, profile);
+	const placed = { vid, sid, atMs: hit.atMs, body: hit.body, text: JSON.stringify(hit.body) };
 	const entry = hitEntry(placed);
 	const visit = working.visits.get(sid)?.profile ?? null;
 	if (isLatest(profile, entry) && isLatest(visit, entry)) {
@@ -179,15 +135,19 @@ function place(working: Working, hit: ArrivingHit): PlacedHit {
 }
 
 function sidOf(working: Working, hit: ArrivingHit, vid: string, profile: Profile | null): string {
-	const goesOn = (lastHitAtMs: number) => Math.abs(hit.atMs - lastHitAtMs) < visitTimeoutMs;
 	const presented = hit.sid === null ? undefined : working.visits.get(hit.sid);
 	if (hit.sid !== null && presented?.vid === vid)
-		if (hit.visitIsGiven || goesOn(presented.profile?.lastAtMs ?? 0)) return hit.sid;
-	if (!hit.visitIsGiven && profile?.visit && goesOn(profile.visit.lastHitAtMs)) return profile.visit.sid;
+		if (goesOn(presented.profile?.lastAtMs ?? 0, hit.atMs)) return hit.sid;
+	if (profile?.visit && goesOn(profile.visit.lastHitAtMs, hit.atMs)) return profile.visit.sid;
 	return hit.freshSid;
 }
 
-function hitEntry({ sid, atMs, body, text }: Omit<PlacedHit, 'vid'>): HitEntry {
+/** Whether a visit with this hit takes in one at that moment. */
+export function goesOn(lastHitAtMs: number, atMs: number): boolean {
+	return Math.abs(atMs - lastHitAtMs) < visitTimeoutMs;
+}
+
+export function hitEntry({ sid, atMs, body, text }: Omit<PlacedHit, 'vid'>): HitEntry {
 	return {
 		type: 'hit',
 		atMs,
@@ -228,12 +188,7 @@ function subscriptionEntry(row: EventRow): SubscriptionEntry {
 export function* joinEvents(events: readonly EventRow[], owners: ReadonlyMap<string, string>): Steps<void> {
 	const joined = events.filter(({ tid }) => owners.has(tid)).sort((a, b) => a.received_at - b.received_at);
 	if (joined.length === 0) return;
-	const [rows = []] = yield [
-		{
-			sql: 'SELECT vid, profile FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* load visitors */',
-			values: [unique(joined.map(({ tid }) => owners.get(tid) ?? null))],
-		},
-	];
+	const [rows = []] = yield [loadVisitors(unique(joined.map(({ tid }) => owners.get(tid) ?? null)))];
 	const visitors = new Map(rows.map((row) => [String(row.vid), parseProfile(row)]));
 	const stale = new Set<string>();
 	for (const event of joined) {
@@ -430,14 +385,40 @@ export function* prune(beforeMs: number): Steps<number> {
 	return deleted.length;
 }
 
-function saveVisitors(visitors: readonly (readonly [vid: string, profile: Profile | null])[]): Query {
+/** Locked, so that nobody else adds to them. */
+export function loadVisitors(vids: readonly string[]): Query {
+	return {
+		sql: 'SELECT vid, profile FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* load visitors */',
+		values: [vids],
+	};
+}
+
+export function loadVisits(sids: readonly string[]): Query {
+	return { sql: 'SELECT sid, vid, profile FROM @visit WHERE sid IN ?list /* load visits */', values: [sids] };
+}
+
+export function insertHits(
+	hits: readonly {
+		readonly vid: string;
+		readonly sid: string;
+		readonly atMs: number;
+		readonly text: string;
+	}[],
+): Query {
+	return {
+		sql: 'INSERT INTO @hit (vid, sid, at, body) ?rows /* store hits */',
+		rows: hits.map(({ vid, sid, atMs, text }) => [vid, sid, atMs, text]),
+	};
+}
+
+export function saveVisitors(visitors: readonly (readonly [vid: string, profile: Profile | null])[]): Query {
 	return {
 		sql: 'INSERT INTO @visitor (vid, profile) ?rows ON CONFLICT (vid) DO UPDATE SET profile = excluded.profile /* save visitors */',
 		rows: visitors.map(([vid, profile]) => [vid, JSON.stringify(profile)]),
 	};
 }
 
-function saveVisits(
+export function saveVisits(
 	visits: readonly (readonly [sid: string, visit: { vid: string; profile: Profile | null }])[],
 ): Query {
 	return {
@@ -446,29 +427,10 @@ function saveVisits(
 	};
 }
 
-function parseProfile(row: Row): Profile | null {
+export function parseProfile(row: Row): Profile | null {
 	return JSON.parse(String(row.profile));
 }
 
-function unique(values: readonly (string | null)[]): string[] {
+export function unique(values: readonly (string | null)[]): string[] {
 	return [...new Set(values.filter((value) => value !== null))];
-}
-
-/** Stores subscription events of an account with their times, where they are not stored yet, and joins them. */
-export function* storeHistory(
-	events: readonly (SubscriptionEvent & { readonly receivedAtMs: number })[],
-): Steps<number> {
-	const rows = events.map(({ receivedAtMs, ...event }) => ({ ...event, received_at: receivedAtMs }));
-	yield [{ lock: 'shared' }];
-	const [stored = []] = yield [
-		{
-			sql: 'INSERT INTO @subscription_event (tid, subid, cid, evt, rvn, received_at) ?rows ON CONFLICT (tid) DO NOTHING RETURNING tid /* store history */',
-			rows: rows.map((row) => [row.tid, row.subid, row.cid, row.evt, row.rvn, row.received_at]),
-		},
-	];
-	const fresh = new Set(stored.map(({ tid }) => tid));
-	const added = rows.filter(({ tid }) => fresh.delete(tid));
-	const [holders = []] = yield [holdersOf(added)];
-	yield* joinEvents(added, ownersOf(added, holders));
-	return added.length;
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { csvCells } from './csv-cells.ts';
+import { CsvRows } from './csv-rows.ts';
 
-/** One line of a file of history, or one row that goes over several. */
+/** One line of a file of history, or one row of CSV that goes over several. */
 export interface HistoryRecord {
 	/** Of the file, from 1. */
 	readonly line: number;
@@ -12,16 +12,16 @@ export interface HistoryRecord {
 }
 
 const newLine = 0x0a;
+/** Bounds memory. */
 const mostLineBytes = 1024 * 1024;
-/** A quote that nothing closes would swallow the rest of the file. */
-const mostLinesOfRow = 100;
 
 /**
  * Reads records out of a file's chunks: one JSON object a line, or CSV with a heading, whichever the first line is.
- * Has the whole of no file in memory.
+ * Never has the whole file in memory.
  */
 export class HistoryFile {
 	#rest: Buffer = Buffer.alloc(0);
+	#isTooLong = false;
 	#lines = 0;
 	#format: 'unknown' | 'ndjson' | CsvRows = 'unknown';
 
@@ -35,7 +35,10 @@ export class HistoryFile {
 			from = end + 1;
 		}
 		this.#rest = bytes.subarray(from);
-		if (this.#rest.length > mostLineBytes) throw new Error(`Line ${this.#lines + 1} is longer than 1 MiB.`);
+		if (this.#rest.length > mostLineBytes) {
+			this.#isTooLong = true;
+			this.#rest = this.#rest.subarray(0, 1);
+		}
 		return records;
 	}
 
@@ -49,20 +52,27 @@ export class HistoryFile {
 
 	#take(bytes: Buffer, records: HistoryRecord[]): void {
 		const line = ++this.#lines;
-		const isValid = isUtf8(bytes);
-		const text = isValid
-			? bytes
-					.toString('utf8')
-					.replace(/\r$/, '')
-					.replace(/^\ufeff/, '')
-			: '';
-		if (isValid && text.trim() === '' && !(this.#format instanceof CsvRows && this.#format.isInside)) return;
-		if (this.#format === 'unknown') {
-			this.#format = text.trimStart().startsWith('{') ? 'ndjson' : new CsvRows();
+		const problem = this.#problemOf(bytes);
+		this.#isTooLong = false;
+		if (problem) {
+			records.push({ line, problem });
+			return;
 		}
-		if (!isValid) records.push({ line, problem: 'the line must be UTF-8' });
-		else if (this.#format === 'ndjson') records.push(readJson(line, text));
+		const text = bytes
+			.toString('utf8')
+			.replace(/\r$/, '')
+			.replace(/^\ufeff/, '');
+		const isInRow = this.#format instanceof CsvRows && this.#format.isInside;
+		if (text.trim() === '' && !isInRow) return;
+		if (this.#format === 'unknown')
+			this.#format = text.trimStart().startsWith('{') ? 'ndjson' : new CsvRows();
+		if (this.#format === 'ndjson') records.push(readJson(line, text));
 		else this.#format.push({ line, text }, records);
+	}
+
+	#problemOf(bytes: Buffer): string | null {
+		if (this.#isTooLong || bytes.length > mostLineBytes) return 'the line must have at most 1 MiB';
+		return isUtf8(bytes) ? null : 'the line must be UTF-8';
 	}
 }
 
@@ -73,68 +83,4 @@ function readJson(line: number, text: string): HistoryRecord {
 		// The error's text would show a piece of the line.
 		return { line, problem: 'the line must be JSON' };
 	}
-}
-
-interface Line {
-	readonly line: number;
-	readonly text: string;
-}
-
-/** Rows of a CSV file as objects; the first row names the columns. */
-class CsvRows {
-	#names: readonly string[] | undefined;
-	/** Lines of a row whose quotes are not closed yet. */
-	#open: Line[] = [];
-	#quotes = 0;
-
-	get isInside(): boolean {
-		return this.#open.length > 0;
-	}
-
-	push(line: Line, records: HistoryRecord[]): void {
-		this.#open.push(line);
-		this.#quotes += countQuotes(line.text);
-		if (this.#quotes % 2 === 0) this.#close(records);
-		else if (this.#open.length > mostLinesOfRow) this.#giveUp(records);
-	}
-
-	end(records: HistoryRecord[]): void {
-		while (this.isInside) this.#giveUp(records);
-	}
-
-	#close(records: HistoryRecord[]): void {
-		const line = (this.#open[0] as Line).line;
-		const text = this.#open.map((one) => one.text).join('\n');
-		this.#open = [];
-		this.#quotes = 0;
-		const cells = csvCells(text);
-		if (!this.#names) this.#names = cells?.map((name) => name.trim()) ?? [];
-		else if (cells?.length === this.#names.length) records.push({ line, fields: this.#fields(cells) });
-		else if (!cells) records.push({ line, problem: 'its quotes are not as CSV has them' });
-		else records.push({ line, problem: `it has ${cells.length} cells, its heading ${this.#names.length}` });
-	}
-
-	/** The first of the open lines is bad; the others may not be. */
-	#giveUp(records: HistoryRecord[]): void {
-		const [first, ...others] = this.#open;
-		this.#open = [];
-		this.#quotes = 0;
-		records.push({ line: (first as Line).line, problem: 'its quotes are not as CSV has them' });
-		for (const line of others) this.push(line, records);
-	}
-
-	#fields(cells: readonly string[]): Record<string, unknown> {
-		const fields: Record<string, unknown> = {};
-		for (const [index, name] of (this.#names ?? []).entries()) {
-			const cell = cells[index] as string;
-			if (cell !== '') fields[name] = name === 'rvn' && /^[+-]?\d+$/.test(cell) ? Number(cell) : cell;
-		}
-		return fields;
-	}
-}
-
-function countQuotes(text: string): number {
-	let count = 0;
-	for (let at = text.indexOf('"'); at >= 0; at = text.indexOf('"', at + 1)) count++;
-	return count;
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { csvCells } from '../../src/visitors/csv-cells.ts';
+import { csvCells } from '../../src/visitors/csv-rows.ts';
 import { HistoryFile, type HistoryRecord } from '../../src/visitors/history-file.ts';
 
 /** Reads a file that comes in chunks of so many bytes. */

@@ -1,17 +1,24 @@
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { eventSchema } from '../api/subscription.ts';
+import { eventProblems, eventSchema, toEvent } from '../api/subscription.ts';
 import type { ChannelRule } from '../collect/channels.ts';
 import { deviceOf, isBot } from '../collect/device.ts';
 import { findHitProblems, hitSchema } from '../collect/hit-body.ts';
 import { toHitBody } from '../collect/to-hit-body.ts';
-import { compileProblems } from '../http/problems.ts';
+import { compileProblems, describeProblems } from '../http/problems.ts';
 import { optional, text, textLimits, textRule } from '../http/texts.ts';
-import type { SubscriptionEvent } from '../store/store.ts';
+import type { HistoryEvent } from '../store/history.ts';
 import type { HitBody } from '../store/visitor-log.ts';
 
-/** A hit that has happened at some time; visitor and visit have the names that the history gives them. */
-export interface HistoryHit {
+/** What a line of history says. */
+export type HistoryEntry =
+	| PastHit
+	| { readonly type: 'subscription'; readonly event: HistoryEvent }
+	/** A hit of a program, by its user agent. */
+	| { readonly type: 'bot' };
+
+/** A hit that happened at some time; visitor and visit have the names that the history gives them. */
+export interface PastHit {
 	readonly type: 'hit';
 	readonly atMs: number;
 	readonly visitor: string;
@@ -19,20 +26,7 @@ export interface HistoryHit {
 	readonly body: HitBody;
 }
 
-export interface HistoryEvent {
-	readonly type: 'subscription';
-	readonly event: SubscriptionEvent & { readonly receivedAtMs: number };
-}
-
-/** What a line of history says. */
-export type HistoryEntry =
-	| HistoryHit
-	| HistoryEvent
-	/** A hit of a program, by its user agent. */
-	| { readonly type: 'bot' }
-	| { readonly type: 'bad'; readonly problems: readonly string[] };
-
-export interface HistoryContext {
+export interface LineContext {
 	/** History is of the past. */
 	readonly nowMs: number;
 	readonly channelRules: readonly ChannelRule[];
@@ -54,31 +48,27 @@ const hitLine = Type.Object({ ...own, ...shared });
 const hitCheck = Compile(hitLine);
 const ownProblems = compileProblems(Type.Object(own));
 const eventCheck = Compile(eventSchema);
-const eventProblems = compileProblems(eventSchema);
 
-/** Reads one line's fields; whatever is wrong is named without the value, which may be personal. */
-export function readHistory(fields: unknown, context: HistoryContext): HistoryEntry {
+/**
+ * Reads one line's fields.
+ * @returns where something is wrong a text that names all of it, without the values, which may be personal
+ */
+export function readHistoryLine(fields: unknown, context: LineContext): HistoryEntry | string {
 	if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
-		return bad(['the line must be an object']);
+		return 'the line must be an object';
 	const { type, at, events } = fields as Record<string, unknown>;
-	if (type !== 'hit' && type !== 'subscription') return bad(['type must be hit or subscription']);
+	if (type !== 'hit' && type !== 'subscription') return 'type must be hit or subscription';
 	const atMs = typeof at === 'string' ? timeOf(at) : null;
 	const isPast = atMs !== null && atMs <= context.nowMs;
 	if (type === 'hit') {
 		const hit = events === undefined ? fields : { ...fields, events: eventsOf(events) };
-		if (!isPast || !hitCheck.Check(hit)) return bad(problemsOf(isPast, hitProblems(hit)));
-		return readHit(hit, atMs, context);
+		return isPast && hitCheck.Check(hit) ? readHit(hit, atMs, context) : describe(isPast, hitProblems(hit));
 	}
-	if (!isPast || !eventCheck.Check(fields)) return bad(problemsOf(isPast, eventProblems(fields, '')));
-	const { tid, subid, cid, evt, rvn } = fields;
-	return { type, event: { tid, subid, cid: cid || null, evt, rvn: rvn || 0, receivedAtMs: atMs } };
+	if (!isPast || !eventCheck.Check(fields)) return describe(isPast, eventProblems(fields, ''));
+	return { type, event: { ...toEvent(fields), receivedAtMs: atMs } };
 }
 
-function readHit(
-	fields: Static<typeof hitLine>,
-	atMs: number,
-	{ channelRules }: HistoryContext,
-): HistoryEntry {
+function readHit(fields: Static<typeof hitLine>, atMs: number, { channelRules }: LineContext): HistoryEntry {
 	const { visitor, visit, channel, device, userAgent } = fields;
 	if (userAgent && isBot(userAgent)) return { type: 'bot' };
 	const body = toHitBody(fields, channelRules, device || deviceOf(userAgent || undefined));
@@ -107,17 +97,13 @@ function parseJson(text: string): unknown {
 }
 
 function hitProblems(fields: object): string[] {
-	// The account and the names are of the command and of this file.
+	// The account is the command's; the names of visitor and visit are checked as the line's own.
 	const hit = { ...fields, aid: 'account', vid: null, sid: null };
 	return [...ownProblems(fields, ''), ...findHitProblems(hit)];
 }
 
-function problemsOf(isPast: boolean, others: readonly string[]): string[] {
-	return isPast ? [...others] : [`at must be ${timeRule}`, ...others];
-}
-
-function bad(problems: readonly string[]): HistoryEntry {
-	return { type: 'bad', problems };
+function describe(isPast: boolean, others: readonly string[]): string {
+	return describeProblems(isPast ? others : [`at must be ${timeRule}`, ...others]);
 }
 
 const isoTime = /^\d{4}-\d\d-(\d\d)T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
