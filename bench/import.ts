@@ -1,21 +1,25 @@
 /**
  * `node bench/import.ts [LINES] [ordered|shuffled] [FOLDER]`: imports made-up history, the same on every run, into a new data
- * folder: for each visitor 5 hits on several days, and for every fourth a subscription event half an hour later.
+ * folder: for each visitor 5 hits in three visits, and for every fourth a subscription event soon after.
  * Prints lines per second, CPU time, memory, and what a line takes on disk. FOLDER is on the disk to be measured.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { createReadStream, createWriteStream, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import {
+	createReadStream,
+	createWriteStream,
+	mkdtempSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { seededRandom } from '../src/scoring/random.ts';
 import { openStore } from '../src/store/open.ts';
-import { importHistory } from '../src/visitors/history-import.ts';
-
-const [command, second, third] = process.argv.slice(2);
-if (command === '--write') await write(String(second), Number(third), process.argv[5] === 'shuffled');
-else await measure(Number(command ?? 1_000_000), second ?? 'ordered', third ?? tmpdir());
+import { HistoryImport } from '../src/visitors/history-import.ts';
 
 async function measure(lines: number, order: string, parent: string): Promise<void> {
 	const folder = mkdtempSync(join(parent, 'caskade-import-'));
@@ -30,25 +34,34 @@ async function measure(lines: number, order: string, parent: string): Promise<vo
 			store.createAccountDatabase(accountId),
 		);
 		const [startedAtMs, cpuBefore] = [performance.now(), process.cpuUsage()];
-		const report = await importHistory(createReadStream(path, { highWaterMark: 1024 * 1024 }), {
+		using history = await HistoryImport.begin({
 			...{ store, accountId: id, nowMs: Date.now(), channelRules: [] },
-			...{ onBytes() {}, onVisitors() {} },
-			onProblem(line, problem) {
+			onProblem(_, line, problem) {
 				throw new Error(`line ${line}: ${problem}`);
 			},
 		});
+		const chunks = createReadStream(path, { highWaterMark: 1024 * 1024 });
+		const report = await history.read(path, chunks, () => {});
+		const readSeconds = (performance.now() - startedAtMs) / 1000;
+		await history.store(
+			() => {},
+			() => {},
+		);
 		const seconds = (performance.now() - startedAtMs) / 1000;
 		const { user, system } = process.cpuUsage(cpuBefore);
+		const writtenBytes = Number(/^write_bytes: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
 		await store.close();
 		const bytes = sizeOf(join(folder, 'accounts'));
 		print(`${order}: ${report.hits} hits, ${report.events} events of ${report.lines} lines`);
-		print(`${Math.round(report.lines / seconds)} lines/s, ${seconds.toFixed(1)} s`);
+		print(
+			`${Math.round(report.lines / seconds)} lines/s, ${seconds.toFixed(1)} s, of which ${readSeconds.toFixed(1)} s reading`,
+		);
 		print(
 			`${((user + system) / report.lines).toFixed(1)} µs of CPU a line: ${(user / 1e6).toFixed(1)} s user, ${(system / 1e6).toFixed(1)} s system`,
 		);
 		print(`${(process.resourceUsage().maxRSS / 1024).toFixed(0)} MB at most`);
 		print(
-			`${(bytes / report.lines).toFixed(0)} bytes a line on disk, ${(statSync(path).size / report.lines).toFixed(0)} in the file`,
+			`${(bytes / report.lines).toFixed(0)} bytes a line on disk, ${(writtenBytes / report.lines).toFixed(0)} written, ${(statSync(path).size / report.lines).toFixed(0)} in the file`,
 		);
 	} finally {
 		rmSync(folder, { recursive: true });
@@ -68,7 +81,7 @@ const [minuteMs, dayMs] = [60_000, 86_400_000];
 const pages = ['', 'pricing', 'blog/why-casks', 'docs/start', 'checkout', 'about', 'features/segments'];
 const sources = ['', '', 'https://www.google.com/', 'https://news.example/', 'https://www.facebook.com/'];
 
-/** Visitors begin within 90 days; each comes on two or three days in the weeks after. */
+/** Visitors begin within 90 days; each makes three visits within 20 days. */
 async function write(path: string, lines: number, isShuffled: boolean): Promise<void> {
 	const random = seededRandom(1);
 	const startMs = Date.now() - 120 * dayMs;
@@ -79,9 +92,8 @@ async function write(path: string, lines: number, isShuffled: boolean): Promise<
 		let atMs = startMs + Math.floor((visitor / visitors) * 90 * dayMs);
 		for (let hit = 0; hit <= hitsPerVisitor && line < lines; hit++) {
 			if (hit === hitsPerVisitor && visitor % 4 !== 0) break;
-			atMs += Math.floor(
-				hit === hitsPerVisitor ? 30 * minuteMs : random() ** (hit === 2 || hit === 4 ? 1 : 6) * 10 * dayMs,
-			);
+			const isNewVisit = hit === 2 || hit === 4;
+			atMs += Math.floor(random() * (isNewVisit ? 10 * dayMs : 20 * minuteMs));
 			times[line] = atMs;
 			keys[line] = visitor * 8 + hit;
 			line++;
@@ -116,3 +128,7 @@ function lineOf(key: number, atMs: number): string {
 		...(isLast && { events: [{ name: 'checkout', ...(visitor % 4 === 0 && { tid }) }] }),
 	});
 }
+
+const [command, second, third] = process.argv.slice(2);
+if (command === '--write') await write(String(second), Number(third), process.argv[5] === 'shuffled');
+else await measure(Number(command ?? 1_000_000), second ?? 'ordered', third ?? tmpdir());

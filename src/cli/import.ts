@@ -1,11 +1,11 @@
 import { createReadStream, openSync, statSync, writeFileSync } from 'node:fs';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
 import { OperatorError } from '../store/store.ts';
-import { type ImportReport, importHistory } from '../visitors/history-import.ts';
-import { type CommonOptions, printJson, printTable, withStore } from './output.ts';
+import { type FileReport, HistoryImport } from '../visitors/history-import.ts';
+import { type CommonOptions, printJson, printLine, printTable, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
 
-/** Problems of a file that are told one by one. */
+/** Problems that are told one by one. */
 const mostToldProblems = 100;
 const chunkBytes = 1024 * 1024;
 
@@ -37,23 +37,37 @@ docs/import.md says more.`,
 			withStore(options, async (store) => {
 				const sizes = files.map(sizeOf);
 				const { id: accountId, channelRules } = await store.control.account(aid);
-				const onVisitors = options.mapping === undefined ? () => {} : mappingInto(options.mapping);
-				const progress = showProgress(process.stderr, 'KiB', options.json ?? false);
-				const reports: ({ file: string } & ImportReport)[] = [];
+				const mapping = options.mapping === undefined ? null : createFile(options.mapping);
+				const progress = showProgress(process.stderr, '', options.json ?? false);
+				using history = await HistoryImport.begin({
+					...{ store, accountId, channelRules, nowMs: Date.now() },
+					onProblem: tellProblems(),
+				});
+				const reports: FileReport[] = [];
 				try {
-					for (const [index, file] of files.entries()) {
-						const report = await importHistory(open(file), {
-							...{ store, accountId, nowMs: Date.now(), channelRules, onVisitors },
-							onBytes: (bytes) => progress.update(`import ${file}`, kib(bytes), kib(sizes[index] ?? bytes)),
-							onProblem: tellProblems(file),
-						});
-						reports.push({ file, ...report });
+					for (const [index, file] of files.entries())
+						reports.push(
+							await history.read(file, open(file), (bytes) =>
+								progress.update(`read ${file}`, bytes, sizes[index] ?? bytes),
+							),
+						);
+					const lines = reports.reduce((sum, { hits, events }) => sum + hits + events, 0);
+					const stored = await history.store(
+						(done) => progress.update('store', done, lines),
+						(visitor, vid) => {
+							if (mapping !== null) writeFileSync(mapping, `${JSON.stringify({ visitor, vid })}\n`);
+						},
+					);
+					progress.end();
+					if (options.json) printJson({ aid, files: reports, stored });
+					else {
+						printTable(reports, 'No files.');
+						printLine('');
+						printTable([stored], '');
 					}
 				} finally {
 					progress.end();
 				}
-				if (options.json) printJson({ aid, files: reports });
-				else printTable(reports, 'No files.');
 				if (reports.some(({ bad }) => bad > 0)) process.exitCode = 1;
 			}),
 		);
@@ -71,30 +85,19 @@ function open(file: string): AsyncIterable<Buffer> {
 	return file === '-' ? process.stdin : createReadStream(file, { highWaterMark: chunkBytes });
 }
 
-function kib(bytes: number): number {
-	return Math.ceil(bytes / 1024);
-}
-
-function tellProblems(file: string): (line: number, problem: string) => void {
+function tellProblems(): (file: string, line: number, problem: string) => void {
 	let told = 0;
-	return (line, problem) => {
+	return (file, line, problem) => {
 		told++;
 		if (told <= mostToldProblems) process.stderr.write(`${file}:${line}: ${problem}\n`);
-		if (told === mostToldProblems + 1)
-			process.stderr.write(`${file}: the report counts what else is wrong.\n`);
+		if (told === mostToldProblems + 1) process.stderr.write('The report counts what else is wrong.\n');
 	};
 }
 
-/** One JSON object a line. Who comes again after some thousand lines is told again: to know all would take memory. */
-function mappingInto(path: string): (vids: ReadonlyMap<string, string>) => void {
-	let file: number;
+function createFile(path: string): number {
 	try {
-		file = openSync(path, 'w', 0o600);
+		return openSync(path, 'w', 0o600);
 	} catch {
 		throw new OperatorError(`The file ${path} cannot be written.`);
 	}
-	return (vids) => {
-		const lines = Array.from(vids, ([visitor, vid]) => `${JSON.stringify({ visitor, vid })}\n`);
-		if (lines.length > 0) writeFileSync(file, lines.join(''));
-	};
 }

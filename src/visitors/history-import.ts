@@ -4,103 +4,169 @@ import type { Store } from '../store/store.ts';
 import { transactAgain } from '../store/transact-again.ts';
 import { HistoryFile, type HistoryRecord } from './history-file.ts';
 import { type LineContext, readHistoryLine } from './history-line.ts';
+import { PartsOnDisk } from './parts-on-disk.ts';
 
 /** Lines of one transaction: a few tenths of a second, for which uploads and hits of the account wait. */
 const linesPerTransaction = 5000;
+/** Bounds memory: a part has more lines where the files have more than ten million. */
+const mostLinesInMemory = 40_000;
 
-/** What became of a file's lines. */
-export interface ImportReport {
+/** What a file has. */
+export interface FileReport {
+	readonly file: string;
 	readonly lines: number;
+	readonly hits: number;
+	readonly events: number;
+	/** Hits of programs, which are not stored. */
+	readonly bots: number;
+	readonly bad: number;
+}
+
+/** What became of the hits and events of all files. */
+export interface StoredReport {
 	readonly hits: number;
 	readonly events: number;
 	/** Stored before, by an earlier import or an upload, or told twice. */
 	readonly repeated: number;
 	/** Those of them whose `tid` is stored with other content. */
 	readonly conflicts: number;
-	/** Hits of programs, which are not stored. */
-	readonly bots: number;
-	readonly bad: number;
 }
 
 export interface ImportOptions extends LineContext {
 	readonly store: Store;
 	readonly accountId: number;
-	readonly onBytes: (bytes: number) => void;
-	readonly onProblem: (line: number, problem: string) => void;
-	/** The `vid` of each visitor of some lines, by the name that the file has; a visitor may come again later. */
-	readonly onVisitors: (vids: ReadonlyMap<string, string>) => void;
+	readonly onProblem: (file: string, line: number, problem: string) => void;
 }
 
-interface Batch {
-	readonly hits: HistoryHit[];
-	readonly events: (HistoryEvent & { readonly line: number })[];
-	readonly vids: Map<string, string>;
+interface WaitingHit extends HistoryHit {
+	/** As the file names the visitor. */
+	readonly visitor: string;
+}
+
+interface WaitingEvent extends HistoryEvent {
+	readonly file: string;
+	readonly line: number;
 }
 
 /**
- * Stores a file of history, some lines in one transaction. Running it again stores nothing twice, so that an import
- * that was interrupted goes on.
+ * Brings files of history into an account. First all are read, and what is right in them waits on disk by visitor; then
+ * it is stored, each visitor at once. To go on after an interruption, do all of it again: nothing is stored twice.
  */
-export async function importHistory(
-	chunks: AsyncIterable<Buffer>,
-	options: ImportOptions,
-): Promise<ImportReport> {
-	const { store, accountId, onBytes, onProblem, onVisitors } = options;
-	const secret = await store.control.importSecret(accountId);
-	const report = { lines: 0, hits: 0, events: 0, repeated: 0, conflicts: 0, bots: 0, bad: 0 };
-	let batch: Batch = { hits: [], events: [], vids: new Map() };
+export class HistoryImport implements Disposable {
+	readonly #options: ImportOptions;
+	readonly #secret: string;
+	readonly #hits = new PartsOnDisk<WaitingHit>();
+	readonly #events = new PartsOnDisk<WaitingEvent>();
 
-	async function flush(): Promise<void> {
-		const { hits, events, vids } = batch;
-		batch = { hits: [], events: [], vids: new Map() };
-		if (hits.length + events.length === 0) return;
-		const stored = await transactAgain(store, accountId, () => storeHistory(hits, events));
-		report.hits += stored.hits;
-		report.events += stored.events;
-		report.repeated += hits.length + events.length - stored.hits - stored.events;
-		report.conflicts += stored.conflicts.length;
-		for (const { line } of stored.conflicts)
-			onProblem(line, 'conflict: its tid is stored with other content');
-		onVisitors(vids);
+	private constructor(options: ImportOptions, secret: string) {
+		this.#options = options;
+		this.#secret = secret;
 	}
 
-	function add({ line, fields, problem }: HistoryRecord): void {
-		report.lines++;
-		const entry = problem === undefined ? readHistoryLine(fields, options) : problem;
+	static async begin(options: ImportOptions): Promise<HistoryImport> {
+		return new HistoryImport(options, await options.store.control.importSecret(options.accountId));
+	}
+
+	async read(
+		file: string,
+		chunks: AsyncIterable<Buffer>,
+		onBytes: (bytes: number) => void,
+	): Promise<FileReport> {
+		const report = { file, lines: 0, hits: 0, events: 0, bots: 0, bad: 0 };
+		const reader = new HistoryFile();
+		const take = (records: readonly HistoryRecord[]) => {
+			for (const record of records) {
+				report.lines++;
+				report[this.#take(file, record)]++;
+			}
+		};
+		let bytes = 0;
+		for await (const chunk of chunks) {
+			take(reader.push(chunk));
+			bytes += chunk.length;
+			onBytes(bytes);
+		}
+		take(reader.end());
+		return report;
+	}
+
+	#take(file: string, { line, fields, problem }: HistoryRecord): 'hits' | 'events' | 'bots' | 'bad' {
+		const entry = problem ?? readHistoryLine(fields, this.#options);
 		if (typeof entry === 'string') {
-			report.bad++;
-			onProblem(line, entry);
-		} else if (entry.type === 'bot') report.bots++;
-		else if (entry.type === 'subscription') batch.events.push({ ...entry.event, line });
-		else {
-			const { visitor, visit, atMs, body } = entry;
-			const vid = batch.vids.get(visitor) ?? nameOf(secret, visitor);
-			batch.vids.set(visitor, vid);
-			batch.hits.push({ vid, sid: visit === null ? null : nameOf(secret, visitor, visit), atMs, body });
+			this.#options.onProblem(file, line, entry);
+			return 'bad';
 		}
+		if (entry.type === 'bot') return 'bots';
+		if (entry.type === 'subscription') {
+			this.#events.add('all', { ...entry.event, file, line });
+			return 'events';
+		}
+		const { visitor, visit, atMs, body } = entry;
+		const vid = this.#nameOf(visitor);
+		const sid = visit === null ? null : this.#nameOf(visitor, visit);
+		this.#hits.add(vid.slice(0, 2), { vid, sid, atMs, body, visitor });
+		return 'hits';
 	}
 
-	async function addAll(records: readonly HistoryRecord[]): Promise<void> {
-		for (const record of records) {
-			add(record);
-			if (batch.hits.length + batch.events.length >= linesPerTransaction) await flush();
-		}
+	/** A `vid` or `sid`: the same for the same name, and not to be guessed without the account's secret. */
+	#nameOf(...names: readonly string[]): string {
+		// No name has a control character.
+		return createHmac('sha256', this.#secret).update(names.join('\n')).digest('hex').slice(0, 32);
 	}
 
-	const file = new HistoryFile();
-	let bytes = 0;
-	for await (const chunk of chunks) {
-		await addAll(file.push(chunk));
-		bytes += chunk.length;
-		onBytes(bytes);
+	/**
+	 * Stores what has been read.
+	 * @param onLines is told how many lines are done with
+	 * @param onVisitor is told the `vid` of each visitor, by the name that the files have
+	 */
+	async store(
+		onLines: (lines: number) => void,
+		onVisitor: (visitor: string, vid: string) => void,
+	): Promise<StoredReport> {
+		const { store, accountId, onProblem } = this.#options;
+		const report = { hits: 0, events: 0, repeated: 0, conflicts: 0 };
+		let lines = 0;
+		const add = async (hits: readonly HistoryHit[], events: readonly WaitingEvent[]) => {
+			const stored = await transactAgain(store, accountId, () => storeHistory(hits, events));
+			report.hits += stored.hits;
+			report.events += stored.events;
+			report.repeated += hits.length + events.length - stored.hits - stored.events;
+			report.conflicts += stored.conflicts.length;
+			for (const { file, line } of stored.conflicts)
+				onProblem(file, line, 'conflict: its tid is stored with other content');
+			lines += hits.length + events.length;
+			onLines(lines);
+		};
+		// Events first: then a visitor who shows their tid is written with them, and not a second time.
+		for (const events of piecesOf(this.#events, 'all', linesPerTransaction)) await add([], events);
+		for (const part of this.#hits.names) {
+			const visitors = new Map<string, string>();
+			for (const hits of piecesOf(this.#hits, part, mostLinesInMemory)) {
+				hits.sort((a, b) => (a.vid < b.vid ? -1 : 1));
+				for (let from = 0; from < hits.length; from += linesPerTransaction)
+					await add(hits.slice(from, from + linesPerTransaction), []);
+				for (const { visitor, vid } of hits) visitors.set(visitor, vid);
+			}
+			for (const [visitor, vid] of visitors) onVisitor(visitor, vid);
+		}
+		return report;
 	}
-	await addAll(file.end());
-	await flush();
-	return report;
+
+	[Symbol.dispose](): void {
+		this.#hits[Symbol.dispose]();
+		this.#events[Symbol.dispose]();
+	}
 }
 
-/** A `vid` or `sid`: the same for the same name, and not to be guessed without the account's secret. */
-function nameOf(secret: string, ...names: readonly string[]): string {
-	// No name has a control character.
-	return createHmac('sha256', secret).update(names.join('\n')).digest('hex').slice(0, 32);
+/** A part's rows, so many at a time. */
+function* piecesOf<Row>(parts: PartsOnDisk<Row>, name: string, rowsAtOnce: number): Generator<Row[]> {
+	let piece: Row[] = [];
+	for (const rows of parts.read(name))
+		for (const row of rows) {
+			piece.push(row);
+			if (piece.length < rowsAtOnce) continue;
+			yield piece;
+			piece = [];
+		}
+	if (piece.length > 0) yield piece;
 }
