@@ -9,7 +9,7 @@ import { PartsOnDisk } from './parts-on-disk.ts';
 /** Lines of one transaction: a few tenths of a second, for which uploads and hits of the account wait. */
 const linesPerTransaction = 5000;
 /** Bounds memory: a part has more lines where the files have more than ten million. */
-const mostLinesInMemory = 40_000;
+const mostHitsInMemory = 40_000;
 
 /** What a file has. */
 export interface FileReport {
@@ -103,7 +103,8 @@ export class HistoryImport implements Disposable {
 		}
 		const { visitor, visit, atMs, body } = entry;
 		const vid = this.#nameOf(visitor);
-		const sid = visit === null ? null : this.#nameOf(visitor, visit);
+		// Begins as the vid does; see cutSid.
+		const sid = visit === null ? null : vid.slice(0, 4) + this.#nameOf(visitor, visit).slice(4);
 		this.#hits.add(vid.slice(0, 2), { vid, sid, atMs, body, visitor });
 		return 'hits';
 	}
@@ -137,19 +138,25 @@ export class HistoryImport implements Disposable {
 			lines += hits.length + events.length;
 			onLines(lines);
 		};
-		// Events first: then a visitor who shows their tid is written with them, and not a second time.
-		for (const events of piecesOf(this.#events, 'all', linesPerTransaction)) await add([], events);
-		for (const part of this.#hits.names) {
-			const visitors = new Map<string, string>();
-			for (const hits of piecesOf(this.#hits, part, mostLinesInMemory)) {
-				hits.sort((a, b) => (a.vid < b.vid ? -1 : 1));
-				for (let from = 0; from < hits.length; from += linesPerTransaction)
-					await add(hits.slice(from, from + linesPerTransaction), []);
-				for (const { visitor, vid } of hits) visitors.set(visitor, vid);
-			}
-			for (const [visitor, vid] of visitors) onVisitor(visitor, vid);
-		}
+		// Events first: then a visitor who has shown a tid is written once, with the event.
+		for (const events of batches(this.#events.read('all'), linesPerTransaction)) await add([], events);
+		for (const hits of batches(this.#hitsByVisitor(onVisitor), linesPerTransaction)) await add(hits, []);
 		return report;
+	}
+
+	/** In the order of their `vid`, so that a transaction writes few pages of the database, and none again later. */
+	*#hitsByVisitor(onVisitor: (visitor: string, vid: string) => void): Generator<WaitingHit> {
+		for (const part of this.#hits.names) {
+			const known = new Set<string>();
+			for (const hits of batches(this.#hits.read(part), mostHitsInMemory)) {
+				hits.sort((a, b) => (a.vid < b.vid ? -1 : 1));
+				yield* hits;
+				for (const { visitor, vid } of hits) {
+					if (!known.has(vid)) onVisitor(visitor, vid);
+					known.add(vid);
+				}
+			}
+		}
 	}
 
 	[Symbol.dispose](): void {
@@ -158,15 +165,13 @@ export class HistoryImport implements Disposable {
 	}
 }
 
-/** A part's rows, so many at a time. */
-function* piecesOf<Row>(parts: PartsOnDisk<Row>, name: string, rowsAtOnce: number): Generator<Row[]> {
-	let piece: Row[] = [];
-	for (const rows of parts.read(name))
-		for (const row of rows) {
-			piece.push(row);
-			if (piece.length < rowsAtOnce) continue;
-			yield piece;
-			piece = [];
-		}
-	if (piece.length > 0) yield piece;
+function* batches<Item>(items: Iterable<Item>, most: number): Generator<Item[]> {
+	let batch: Item[] = [];
+	for (const item of items) {
+		batch.push(item);
+		if (batch.length < most) continue;
+		yield batch;
+		batch = [];
+	}
+	if (batch.length > 0) yield batch;
 }

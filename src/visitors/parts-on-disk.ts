@@ -1,4 +1,4 @@
-import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, unlinkSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { HistoryFile } from './history-file.ts';
@@ -12,14 +12,18 @@ interface Part {
 	bytes: number;
 }
 
-/** Rows by the part that they belong to, in temporary files that have no names: nothing of them outlives the process. */
+/**
+ * Rows by the part that they belong to, in temporary files. A file has a name only while it is opened, so that nothing of
+ * it outlives the process, however that ends.
+ */
 export class PartsOnDisk<Row> {
+	readonly #folder = mkdtempSync(join(tmpdir(), 'caskade-import-'));
 	readonly #parts = new Map<string, Part>();
 
 	add(name: string, row: Row): void {
 		let part = this.#parts.get(name);
 		if (!part) {
-			part = { file: openNameless(), pending: '', bytes: 0 };
+			part = { file: this.#open(name), pending: '', bytes: 0 };
 			this.#parts.set(name, part);
 		}
 		part.pending += `${JSON.stringify(row)}\n`;
@@ -31,8 +35,8 @@ export class PartsOnDisk<Row> {
 		return [...this.#parts.keys()].sort();
 	}
 
-	/** A part's rows, some at a time. */
-	*read(name: string): Generator<Row[]> {
+	/** A part's rows. */
+	*read(name: string): Generator<Row> {
 		const part = this.#parts.get(name);
 		if (!part) return;
 		write(part);
@@ -42,22 +46,21 @@ export class PartsOnDisk<Row> {
 			const length = readSync(part.file, chunk, 0, chunk.length, at);
 			if (length === 0) throw new Error('a temporary file is shorter than it was');
 			at += length;
-			yield lines.push(chunk.subarray(0, length)).map(({ fields }) => fields as Row);
+			for (const { fields } of lines.push(chunk.subarray(0, length))) yield fields as Row;
 		}
 	}
 
 	[Symbol.dispose](): void {
 		for (const { file } of this.#parts.values()) closeSync(file);
 		this.#parts.clear();
+		rmSync(this.#folder, { recursive: true });
 	}
-}
 
-function openNameless(): number {
-	const folder = mkdtempSync(join(tmpdir(), 'caskade-import-'));
-	try {
-		return openSync(join(folder, 'part'), 'wx+', 0o600);
-	} finally {
-		rmSync(folder, { recursive: true });
+	#open(name: string): number {
+		const path = join(this.#folder, name);
+		const file = openSync(path, 'wx+', 0o600);
+		unlinkSync(path);
+		return file;
 	}
 }
 
