@@ -39,6 +39,17 @@ test('a line that is no JSON, or not UTF-8, spoils itself alone', () => {
 	]);
 });
 
+test('a line that is longer than memory should hold spoils itself alone', () => {
+	const long = `{"a":"${'x'.repeat(3_000_000)}"}`;
+	for (const chunkBytes of [70_000, 10_000_000])
+		assert.deepEqual(read(`{"a":1}\n${long}\n{"a":2}\n${long}`, chunkBytes), [
+			{ line: 1, fields: { a: 1 } },
+			{ line: 2, problem: 'the line must have at most 1 MiB' },
+			{ line: 3, fields: { a: 2 } },
+			{ line: 4, problem: 'the line must have at most 1 MiB' },
+		]);
+});
+
 test('whatever the chunks, the records are the same', () => {
 	fc.assert(
 		fc.property(

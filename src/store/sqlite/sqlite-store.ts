@@ -29,9 +29,7 @@ import { SqliteReader } from './serving-reader.ts';
 import { startServingWriter } from './serving-writer.ts';
 
 const busyTimeoutMs = 5000;
-/** Who imports history writes at random places. */
-const transactCacheKiB = 64 * 1024;
-/** 128 MiB: a page that several transactions have written is copied once. */
+/** 128 MiB: of transactions in a row, a page that several have written is copied once. */
 const checkpointPages = 32_768;
 
 /** One stage's databases in a folder of this machine: `control.sqlite` and `accounts/<n>.sqlite`. */
@@ -78,7 +76,7 @@ export class SqliteStore implements Store {
 	#transacting(accountId: number): Connection {
 		if (this.#last?.accountId !== accountId) {
 			this.#stopTransacting();
-			const database = this.#openAccount(accountId, { cacheKiB: transactCacheKiB });
+			const database = this.#openAccount(accountId);
 			database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
 			this.#last = { accountId, connection: new Connection(database) };
 		}
@@ -94,10 +92,10 @@ export class SqliteStore implements Store {
 		return new SqliteReader(this.#folder);
 	}
 
-	#openAccount(accountId: number, { cacheKiB }: { cacheKiB?: number } = {}): DatabaseSync {
+	#openAccount(accountId: number): DatabaseSync {
 		const path = this.#folder.accountPath(accountId);
 		if (!existsSync(path)) throw new StorageError(`the file of account ${accountId} is missing`);
-		const database = openDatabase(path, { busyTimeoutMs, ...(cacheKiB !== undefined && { cacheKiB }) });
+		const database = openDatabase(path, { busyTimeoutMs });
 		migrate(database, 'client');
 		return database;
 	}

@@ -1,107 +1,212 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { importSecret } from '../../../src/store/import-secret.ts';
-import { type ArrivingHit, rebuild, storeHits } from '../../../src/store/visitor-log.ts';
-import { addAccount, type Engine, openFor, receivedAtMs, startServingFor } from '../engines.ts';
-import { derived, hit } from './visitors.ts';
+import { type HistoryEvent, type HistoryHit, storeHistory } from '../../../src/store/history.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { transactAgain } from '../../../src/store/transact-again.ts';
+import type { HitBody } from '../../../src/store/visitor-log.ts';
+import {
+	addAccount,
+	type Engine,
+	openFor,
+	receivedAtMs,
+	startServingFor,
+	storedEvents,
+	subscriptionEvent,
+	upload,
+} from '../engines.ts';
+import { assertAsTheLogSays, body, derived, hit } from './visitors.ts';
 
 const minuteMs = 60_000;
 const vid = 'a'.repeat(32);
 
-/** A hit of history of one visitor, so many minutes after the start. */
-function past(minutes: number, fields: Partial<ArrivingHit> = {}, page = `page-${minutes}`): ArrivingHit {
-	return hit(
-		{ vid, freshVid: vid, isHistory: true, atMs: receivedAtMs + minutes * minuteMs, ...fields },
-		{ page, url: `https://shop.example/${page}` },
-	);
+/** A hit of one visitor, so many minutes after the start. */
+function past(
+	minutes: number,
+	fields: Partial<HistoryHit> = {},
+	bodyFields: Partial<HitBody> = {},
+): HistoryHit {
+	const url = `https://shop.example/page-${minutes}`;
+	return {
+		vid,
+		sid: null,
+		atMs: receivedAtMs + minutes * minuteMs,
+		body: body({ url, ...bodyFields }),
+		...fields,
+	};
 }
 
-/** What every engine must do with hits that come late, or again. */
+function pastEvent(fields: Partial<HistoryEvent> = {}): HistoryEvent {
+	return { ...subscriptionEvent(), receivedAtMs, ...fields };
+}
+
+async function openWithAccount(t: Parameters<typeof openFor>[0], engine: Engine) {
+	const store = await openFor(t, await engine.freshAddress(t));
+	const accountId = await addAccount(store, 'c-a-acme-uk');
+	const add = (hits: readonly HistoryHit[], events: readonly HistoryEvent[] = []) =>
+		store.transact(accountId, storeHistory(hits, events));
+	return { store, accountId, add };
+}
+
+/** How many hits each visit has, in order of time. */
+async function visitsOf(store: Store, accountId: number): Promise<number[]> {
+	const { visits } = (await derived(store, accountId)) as { visits: { profile: string }[] };
+	const profiles = visits.map(({ profile }) => JSON.parse(profile) as { firstAtMs: number; hits: number });
+	return profiles.sort((a, b) => a.firstAtMs - b.firstAtMs).map(({ hits }) => hits);
+}
+
+type Entry = { hit: HistoryHit } | { event: HistoryEvent };
+
+/** Minutes that leave gaps of less, of just, and of more than half an hour. */
+const minutes = fc.integer({ min: 0, max: 20 }).map((tens) => tens * 10);
+const maybe = fc.option(fc.constantFrom('1', '2'), { freq: 1 });
+const somebody = fc.constantFrom('a', 'b');
+
+function entriesOf(
+	drawn: readonly { at: number; who: string; visit: string | null; tid: string | null; cid: string | null }[],
+	sales: readonly { at: number; cid: string | null }[],
+): Entry[] {
+	return [
+		...drawn.map(({ at, who, visit, tid, cid }, index) => ({
+			hit: past(
+				at,
+				{ vid: who.repeat(32), sid: visit === null ? null : `${who}${visit}`.padEnd(32, 'f') },
+				{
+					url: `https://shop.example/${index}`,
+					page: String(index),
+					cid,
+					events: tid === null ? [] : [{ name: 'checkout', tid }],
+				},
+			),
+		})),
+		...sales.map(({ at, cid }, index) => ({
+			event: {
+				tid: `${index + 1}`,
+				subid: 'S',
+				cid,
+				evt: 'e',
+				rvn: 1,
+				receivedAtMs: receivedAtMs + at * minuteMs,
+			},
+		})),
+	];
+}
+
+/** What every engine must do with history. */
 export function historyContract(engine: Engine): void {
 	suite(`history on ${engine.name}`, () => {
-		test('history that comes again is not stored again, whole or in part', async (t) => {
+		test('in whatever order it comes, and however often, the same follows', async (t) => {
 			const store = await openFor(t, await engine.freshAddress(t));
-			const accountId = await addAccount(store, 'c-a-acme-uk');
-			const hits = [past(0), past(5), past(90)];
-			const first = await store.transact(accountId, storeHits(hits));
-			assert.ok(first.every(({ isRepeat }) => !isRepeat));
+			let account = 0;
+			const add = async (pieces: readonly (readonly Entry[])[]) => {
+				const accountId = await addAccount(store, `c-a-${account++}`);
+				for (const entries of pieces)
+					await store.transact(
+						accountId,
+						storeHistory(
+							entries.flatMap((entry) => ('hit' in entry ? [entry.hit] : [])),
+							entries.flatMap((entry) => ('event' in entry ? [entry.event] : [])),
+						),
+					);
+				return accountId;
+			};
+			const drawnHit = fc.record({ at: minutes, who: somebody, visit: maybe, tid: maybe, cid: maybe });
+			await fc.assert(
+				fc.asyncProperty(
+					fc.array(drawnHit, { minLength: 1, maxLength: 12 }),
+					fc.array(fc.record({ at: minutes, cid: maybe }), { maxLength: 3 }),
+					fc.infiniteStream(fc.nat()),
+					fc.integer({ min: 1, max: 6 }),
+					async (drawn, sales, keys, piece) => {
+						const entries = entriesOf(drawn, sales);
+						const expected = await derived(store, await add([entries]));
+						const again = [...entries, ...entries.slice(0, 3)];
+						const keyed = again.map((entry) => [keys.next().value as number, entry] as const);
+						const shuffled = keyed.sort(([a], [b]) => a - b).map(([, entry]) => entry);
+						const pieces = Array.from({ length: Math.ceil(shuffled.length / piece) }, (_, index) =>
+							shuffled.slice(index * piece, (index + 1) * piece),
+						);
+						const accountId = await add(pieces);
+						assert.deepEqual(await derived(store, accountId), expected);
+						await assertAsTheLogSays(store, accountId);
+					},
+				),
+				{ numRuns: engine.isFolder ? 60 : 15 },
+			);
+		});
+
+		test('visits that nothing names are cut where half an hour is between two hits', async (t) => {
+			const { store, accountId, add } = await openWithAccount(t, engine);
+			await add([past(0), past(29), past(59), past(100)]);
+			assert.deepEqual(await visitsOf(store, accountId), [2, 1, 1]);
+			await add([past(45)]);
+			assert.deepEqual(await visitsOf(store, accountId), [4, 1], 'two visits have become one');
+			await add([past(110)]);
+			assert.deepEqual(await visitsOf(store, accountId), [4, 2], 'the last one goes on');
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('a visit that history names is one visit, however long, and takes no hits that it does not name', async (t) => {
+			const { store, accountId, add } = await openWithAccount(t, engine);
+			const named = { sid: 'b'.repeat(32) };
+			await add([past(0, named), past(500, named)]);
+			await add([past(250, named), past(251)]);
+			await add([past(510), past(520, named)]);
+			assert.deepEqual(await visitsOf(store, accountId), [4, 1, 1]);
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('history that comes again is not stored again, whole or in part', async (t) => {
+			const { store, accountId, add } = await openWithAccount(t, engine);
+			const events = [pastEvent(), pastEvent()];
+			assert.deepEqual(await add([past(0), past(5), past(5)], events), { hits: 2, events: 2, conflicts: [] });
 			const before = await derived(store, accountId);
-			const again = await store.transact(
-				accountId,
-				storeHits(hits.map((one) => ({ ...one, freshSid: 'f'.repeat(32) }))),
+			assert.deepEqual(await add([past(5), past(0)], events), { hits: 0, events: 0, conflicts: [] });
+			assert.deepEqual(await derived(store, accountId), before);
+			const more = await add([past(5), past(6), past(90)], [...events, pastEvent()]);
+			assert.deepEqual(more, { hits: 2, events: 1, conflicts: [] });
+		});
+
+		test('imports at the same time store nothing twice', async (t) => {
+			const address = await engine.freshAddress(t);
+			const stores = [await openFor(t, address), await openFor(t, address)];
+			const accountId = await addAccount(stores[0] as Store, 'c-a-acme-uk');
+			const hits = Array.from({ length: 200 }, (_, index) =>
+				past(index, { vid: String(index % 20).padStart(32, 'c') }),
 			);
-			assert.deepEqual(
-				again,
-				first.map((one) => ({ ...one, isRepeat: true })),
+			const stored = await Promise.all(
+				stores.map((store) => transactAgain(store, accountId, () => storeHistory(hits, []))),
 			);
-			const more = await store.transact(
-				accountId,
-				storeHits([past(5), past(6), past(90), past(91), past(91)]),
-			);
-			assert.deepEqual(
-				more.map(({ isRepeat }) => isRepeat ?? false),
-				[true, false, true, false, true],
-			);
-			assert.notDeepEqual(await derived(store, accountId), before);
+			assert.deepEqual(stored.map((one) => one.hits).sort(), [0, 200]);
 		});
 
 		test('a hit that differs in anything but its channel and device is another', async (t) => {
-			const store = await openFor(t, await engine.freshAddress(t));
-			const accountId = await addAccount(store, 'c-a-acme-uk');
-			const one = past(0);
-			await store.transact(accountId, storeHits([one]));
-			const changed = (fields: Partial<ArrivingHit['body']>) => ({
-				...one,
-				body: { ...one.body, ...fields },
-			});
-			const isRepeat = async (hit: ArrivingHit) =>
-				(await store.transact(accountId, storeHits([hit])))[0]?.isRepeat ?? false;
-			assert.equal(await isRepeat(changed({ channel: 'email', device: 'tv', page: 'renamed' })), true);
-			assert.equal(await isRepeat(changed({ events: [{ name: 'checkout' }] })), false);
-			assert.equal(await isRepeat(changed({ cid: 'C-1' })), false);
-			assert.equal(await isRepeat(changed({ referrer: 'https://news.example/' })), false);
-			assert.equal(await isRepeat({ ...one, atMs: one.atMs + 1 }), false);
+			const { add } = await openWithAccount(t, engine);
+			await add([past(0)]);
+			const isStored = async (bodyFields: Partial<HitBody>, fields: Partial<HistoryHit> = {}) =>
+				(await add([past(0, fields, bodyFields)])).hits === 1;
+			assert.equal(await isStored({ channel: 'email', device: 'tv', page: 'renamed' }), false);
+			assert.equal(await isStored({ events: [{ name: 'checkout' }] }), true);
+			assert.equal(await isStored({ cid: 'C-1' }), true);
+			assert.equal(await isStored({ referrer: 'https://news.example/' }), true);
+			assert.equal(await isStored({}, { atMs: receivedAtMs + 1 }), true);
 		});
 
-		test('late hits join the visit of the nearest hit, as if they had come in order', async (t) => {
-			const store = await openFor(t, await engine.freshAddress(t));
-			// No visit is so long that a late hit could join two parts of it, which stay two visits.
-			const minutes = [0, 10, 25, 100, 120, 160, 300];
-			const visits = [0, 0, 0, 1, 1, 2, 3];
-			let account = 0;
-			await fc.assert(
-				fc.asyncProperty(fc.integer({ min: 1, max: 7 }), fc.boolean(), async (batch, backwards) => {
-					const accountId = await addAccount(store, `c-a-late-${account++}`);
-					const order = backwards ? minutes.toReversed() : minutes;
-					const sids = new Map<number, string>();
-					for (let from = 0; from < order.length; from += batch) {
-						const some = order.slice(from, from + batch).sort((a, b) => a - b);
-						const stored = await store.transact(accountId, storeHits(some.map((at) => past(at))));
-						for (const [index, at] of some.entries()) sids.set(at, stored[index]?.sid as string);
-					}
-					const cut = minutes.map((at) => sids.get(at));
-					const first = (sid: string | undefined) => cut.indexOf(sid);
-					const expected = visits.map((visit) => visits.indexOf(visit));
-					assert.deepEqual(cut.map(first), expected);
-					assert.equal(await store.transact(accountId, rebuild([vid])), 0);
-				}),
-				{ numRuns: engine.isFolder ? 14 : 6 },
-			);
-		});
-
-		test('a visit that history names is one visit, however long', async (t) => {
-			const store = await openFor(t, await engine.freshAddress(t));
-			const accountId = await addAccount(store, 'c-a-acme-uk');
-			const sid = 'b'.repeat(32);
-			const named = { sid, freshSid: sid, visitIsGiven: true };
-			await store.transact(accountId, storeHits([past(0, named), past(500, named)]));
-			const stored = await store.transact(accountId, storeHits([past(250, named), past(251)]));
+		test('of events with the same tid the first is stored; one with other content is a conflict', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const [uploaded, first] = [subscriptionEvent(), pastEvent({ rvn: 1 })];
+			await upload(writer, accountId, [uploaded]);
+			const other = { ...first, rvn: 2 };
+			const earlier = { ...uploaded, receivedAtMs: receivedAtMs - minuteMs };
+			const outcome = await store.transact(accountId, storeHistory([], [earlier, first, other, first]));
+			assert.deepEqual(outcome, { hits: 0, events: 1, conflicts: [other] });
 			assert.deepEqual(
-				stored.map((one) => one.sid === sid),
-				[true, true],
+				(await storedEvents(store, accountId)).map(({ tid, rvn }) => [tid, rvn]),
+				[
+					[uploaded.tid, uploaded.rvn],
+					[first.tid, 1],
+				],
 			);
-			assert.equal(await store.transact(accountId, rebuild([vid])), 0);
 		});
 
 		test('a live hit without its sid goes on with the visit, and loses nothing of it', async (t) => {
@@ -109,15 +214,16 @@ export function historyContract(engine: Engine): void {
 			const issued = await writer.storeHit(accountId, hit());
 			const next = hit({ vid: issued.vid, atMs: receivedAtMs + minuteMs });
 			assert.deepEqual(await writer.storeHit(accountId, next), issued);
-			assert.equal(await store.transact(accountId, rebuild([issued.vid])), 0);
+			await assertAsTheLogSays(store, accountId);
 		});
 
 		test('the secret of an account is made once, and is its own', async (t) => {
 			const store = await openFor(t, await engine.freshAddress(t));
 			const [one, other] = [await addAccount(store, 'c-a-one'), await addAccount(store, 'c-a-other')];
-			assert.equal(await store.transact(one, importSecret('first')), 'first');
-			assert.equal(await store.transact(one, importSecret('second')), 'first');
-			assert.equal(await store.transact(other, importSecret('third')), 'third');
+			const secret = await store.control.importSecret(one);
+			assert.match(secret, /^[\w-]{43}$/);
+			assert.equal(await store.control.importSecret(one), secret);
+			assert.notEqual(await store.control.importSecret(other), secret);
 		});
 	});
 }
