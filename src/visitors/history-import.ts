@@ -7,7 +7,7 @@ import { type LineContext, readHistoryLine } from './history-line.ts';
 import { PartsOnDisk } from './parts-on-disk.ts';
 
 /** Lines of one transaction: a few tenths of a second, for which uploads and hits of the account wait. */
-const linesPerTransaction = 5000;
+const linesPerTransaction = 2500;
 /** Bounds memory: a part has more lines where the files have more than ten million. */
 const mostHitsInMemory = 40_000;
 
