@@ -153,6 +153,10 @@ export function historyContract(engine: Engine): void {
 			await add([past(250, named), past(251)]);
 			await add([past(510), past(520, named)]);
 			assert.deepEqual(await visitsOf(store, accountId), [4, 1, 1]);
+			await add([past(700)]);
+			await add([past(710, { sid: 'c'.repeat(32) })]);
+			await add([past(720)]);
+			assert.deepEqual(await visitsOf(store, accountId), [4, 1, 1, 2, 1], 'one goes on behind another');
 			await assertAsTheLogSays(store, accountId);
 		});
 
