@@ -10,8 +10,6 @@ import {
 	insertHits,
 	joinEvents,
 	loadVisitors,
-	loadVisits,
-	parseProfile,
 	replay,
 	saveVisitors,
 	saveVisits,
@@ -67,54 +65,38 @@ type PlacedHit = PastHit & { readonly sid: string };
 
 function* storePastHits(arriving: readonly HistoryHit[]): Steps<number> {
 	const hitsOf = Map.groupBy(arriving.map(toPastHit).sort(compareHits), ({ vid }) => vid);
-	const [rows = []] = yield [loadVisitors([...hitsOf.keys()])];
-	const profiles = new Map(rows.map((row) => [String(row.vid), parseProfile(row)]));
-	const late = [...hitsOf.keys()].filter((vid) =>
-		isLate(profiles.get(vid) ?? null, hitsOf.get(vid) as PastHit[]),
-	);
-	const isInOrder = new Set(hitsOf.keys()).difference(new Set(late));
-	const placed: PlacedHit[] = [];
-	for (const vid of isInOrder)
-		placed.push(...continueLog(hitsOf.get(vid) as PastHit[], profiles.get(vid) ?? null));
-	const [logged = [], visitRows = []] = yield [
-		{ sql: 'SELECT id, vid, sid, at, body FROM @hit WHERE vid IN ?list /* late history */', values: [late] },
-		loadVisits(unique(placed.filter(({ vid }) => profiles.has(vid)).map(({ sid }) => sid))),
+	const vids = [...hitsOf.keys()];
+	const [visitors = []] = yield [loadVisitors(vids)];
+	const known = new Set(visitors.map(({ vid }) => String(vid)));
+	const [logged = []] = yield [
+		{
+			sql: 'SELECT id, vid, sid, at, body FROM @hit WHERE vid IN ?list /* known history */',
+			values: [[...known]],
+		},
 	];
-	const visits = new Map(visitRows.map((row) => [String(row.sid), parseProfile(row)]));
-	const changes = { profiles: new Map<string, Profile>(), visits: new Map<string, [vid: string, Profile]>() };
-	for (const hit of placed) {
-		const entry = hitEntry(hit);
-		changes.profiles.set(
-			hit.vid,
-			apply(changes.profiles.get(hit.vid) ?? profiles.get(hit.vid) ?? null, entry),
-		);
-		const visit = changes.visits.get(hit.sid)?.[1] ?? visits.get(hit.sid) ?? null;
-		changes.visits.set(hit.sid, [hit.vid, apply(visit, entry)]);
-	}
-	const stale = new Set<string>();
-	const rearranged: Query[] = [];
 	const loggedOf = Map.groupBy(logged.map(toLoggedHit), ({ vid }) => vid);
-	for (const vid of late) {
-		const merged = mergeLog(loggedOf.get(vid) ?? [], hitsOf.get(vid) as PastHit[]);
-		if (merged.added.length === 0) continue;
-		stale.add(vid);
-		placed.push(...merged.added);
-		rearranged.push(...merged.changes);
-	}
-	if (placed.length === 0) return 0;
-	yield [insertHits(placed), ...rearranged];
-	for (const vid of yield* makeClaims(placed.flatMap(({ vid, atMs, body }) => claimsOf(vid, atMs, body))))
-		stale.add(vid);
-	yield [
-		saveVisitors([...changes.profiles].filter(([vid]) => !stale.has(vid))),
-		saveVisits(
-			[...changes.visits]
-				.filter(([, [vid]]) => !stale.has(vid))
-				.map(([sid, [vid, profile]]) => [sid, { vid, profile }]),
-		),
-	];
+	const merged = vids.map((vid) => mergeLog(loggedOf.get(vid) ?? [], hitsOf.get(vid) as PastHit[]));
+	const added = merged.flatMap((one) => one.added);
+	if (added.length === 0) return 0;
+	yield [insertHits(added), ...merged.flatMap((one) => one.changes)];
+	const moved = yield* makeClaims(added.flatMap(({ vid, atMs, body }) => claimsOf(vid, atMs, body)));
+	const stale = moved.union(new Set(added.map(({ vid }) => vid)).intersection(known));
+	yield saveNewVisitors(added.filter(({ vid }) => !stale.has(vid)));
 	if (stale.size > 0) yield* replay([...stale]);
-	return placed.length;
+	return added.length;
+}
+
+/** Saves the profiles of visitors, and of their visits, of whom the log has these hits and nothing else. */
+function saveNewVisitors(hits: readonly PlacedHit[]): Query[] {
+	const visitors = new Map<string, Profile>();
+	const visits = new Map<string, { vid: string; profile: Profile }>();
+	for (const hit of hits) {
+		const { vid, sid } = hit;
+		const entry = hitEntry(hit);
+		visitors.set(vid, apply(visitors.get(vid) ?? null, entry));
+		visits.set(sid, { vid, profile: apply(visits.get(sid)?.profile ?? null, entry) });
+	}
+	return [saveVisitors([...visitors]), saveVisits([...visits])];
 }
 
 function toPastHit(hit: HistoryHit): PastHit {
@@ -138,31 +120,6 @@ function compareHits(a: PastHit, b: PastHit): number {
 	return a.atMs - b.atMs || (a.text < b.text ? -1 : a.text > b.text ? 1 : 0);
 }
 
-/** Whether the profile alone does not say where a visitor's hits belong, so that the log is needed. */
-function isLate(profile: Profile | null, [first, ...others]: readonly PastHit[]): boolean {
-	if (!profile || !first) return false;
-	if (first.atMs <= profile.lastAtMs) return true;
-	const { visit } = profile;
-	// A visit that is not named may be going on behind the one that the profile shows.
-	return (
-		visit !== null &&
-		goesOn(visit.lastHitAtMs, first.atMs) &&
-		!isCutVisit(first.vid, visit.sid, visit.startedAtMs) &&
-		[first, ...others].some(({ sid }) => sid === null)
-	);
-}
-
-/** Places hits that come after all that the visitor's profile knows. */
-function continueLog(hits: readonly PastHit[], profile: Profile | null): PlacedHit[] {
-	const { visit } = profile ?? { visit: null };
-	const vid = (hits[0] as PastHit).vid;
-	const current =
-		visit && isCutVisit(vid, visit.sid, visit.startedAtMs)
-			? { sid: visit.sid, lastAtMs: visit.lastHitAtMs }
-			: null;
-	return cutVisits(withoutRepeats([], hits), current);
-}
-
 /** Places hits among those that a visitor's log holds already, which may change visits that nothing named. */
 function mergeLog(
 	logged: readonly LoggedHit[],
@@ -170,14 +127,14 @@ function mergeLog(
 ): { added: PlacedHit[]; changes: Query[] } {
 	const startOf = new Map<string, number>();
 	for (const { sid, atMs } of logged) startOf.set(sid, Math.min(startOf.get(sid) ?? atMs, atMs));
-	const isCut = ({ vid, sid }: LoggedHit) => isCutVisit(vid, sid, startOf.get(sid) as number);
+	const isCut = ({ vid, sid }: LoggedHit) => sid === cutSid(vid, startOf.get(sid) as number);
 	const before = new Map<PastHit, LoggedHit>(
 		logged.map((hit) => [isCut(hit) ? { ...hit, sid: null } : hit, hit]),
 	);
 	const fresh = new Set<PastHit>(withoutRepeats(logged, arriving));
 	if (fresh.size === 0) return { added: [], changes: [] };
 	const all = [...before.keys(), ...fresh].sort(compareHits);
-	const placed = cutVisits(all, null);
+	const placed = cutVisits(all);
 	const changes: Query[] = [];
 	const gone = new Set(startOf.keys());
 	for (const [index, { sid }] of placed.entries()) {
@@ -190,12 +147,9 @@ function mergeLog(
 	return { added: placed.filter((_, index) => fresh.has(all[index] as PastHit)), changes };
 }
 
-/** Gives hits of one visitor, in order of time, their visits: `current` goes on, where there is one. */
-function cutVisits(
-	hits: readonly PastHit[],
-	current: { readonly sid: string; readonly lastAtMs: number } | null,
-): PlacedHit[] {
-	let visit = current;
+/** Gives hits of one visitor, in order of time, their visits. */
+function cutVisits(hits: readonly PastHit[]): PlacedHit[] {
+	let visit: { readonly sid: string; readonly lastAtMs: number } | null = null;
 	return hits.map((hit) => {
 		const { vid, sid, atMs } = hit;
 		if (sid !== null) return { ...hit, sid };
@@ -210,10 +164,6 @@ function cutVisits(
  */
 function cutSid(vid: string, startedAtMs: number): string {
 	return vid.slice(0, 4) + hash('sha256', `${vid} ${startedAtMs}`).slice(4, 32);
-}
-
-function isCutVisit(vid: string, sid: string, startedAtMs: number): boolean {
-	return sid === cutSid(vid, startedAtMs);
 }
 
 /** The arriving hits that are neither in the log nor come twice. */

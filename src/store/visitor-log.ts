@@ -393,7 +393,7 @@ export function loadVisitors(vids: readonly string[]): Query {
 	};
 }
 
-export function loadVisits(sids: readonly string[]): Query {
+function loadVisits(sids: readonly string[]): Query {
 	return { sql: 'SELECT sid, vid, profile FROM @visit WHERE sid IN ?list /* load visits */', values: [sids] };
 }
 
@@ -427,7 +427,7 @@ export function saveVisits(
 	};
 }
 
-export function parseProfile(row: Row): Profile | null {
+function parseProfile(row: Row): Profile | null {
 	return JSON.parse(String(row.profile));
 }
 
