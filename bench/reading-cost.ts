@@ -13,8 +13,8 @@ import { seededRandom } from '../src/scoring/random.ts';
 import { Scorer } from '../src/scoring/scorer.ts';
 import { train } from '../src/scoring/train.ts';
 import type { KnownAccount } from '../src/store/control.ts';
+import { storeHistory } from '../src/store/history.ts';
 import { openStore } from '../src/store/open.ts';
-import { storeHits } from '../src/store/visitor-log.ts';
 import { openModel } from '../src/visitors/goal-model.ts';
 import { ModelCache } from '../src/visitors/model-cache.ts';
 import type { Profile } from '../src/visitors/profile.ts';
@@ -53,7 +53,7 @@ function hitsOf(visitor: number) {
 				events: random() < 0.2 ? [{ name: pick(['play', 'basket', 'search']) }] : [],
 			};
 			const [vid, sid] = [hex(visitor), hex(visitor * 1000 + visit)];
-			hits.push({ vid, sid, freshVid: vid, freshSid: sid, visitIsGiven: true, atMs: Math.floor(atMs), body });
+			hits.push({ vid, sid, atMs: Math.floor(atMs), body });
 			atMs += random() * 120_000;
 		}
 		atMs += random() * 3 * 86_400_000;
@@ -70,7 +70,7 @@ try {
 	for (let from = 1; from <= visitors; from += 200) {
 		const count = Math.min(200, visitors - from + 1);
 		const hits = Array.from({ length: count }, (_, index) => hitsOf(from + index)).flat();
-		await store.transact(accountId, storeHits(hits));
+		await store.transact(accountId, storeHistory(hits, []));
 	}
 	const profiles = await store.read(accountId, (reader) => reader.visitorProfiles(0, visitors));
 	const texts = profiles.map(({ profile }) => JSON.stringify(profile));

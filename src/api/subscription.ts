@@ -66,9 +66,7 @@ const accountCheck = Compile(uploadFields.aid);
 const uploadProblems = compileProblems(
 	Type.Object({ ...uploadFields, data: Type.Array(Type.Unknown(), dataOptions) }),
 );
-const eventProblems = compileProblems(eventSchema);
-
-type UploadBody = Static<typeof uploadSchema>;
+export const eventProblems = compileProblems(eventSchema);
 
 const storedBody = '{"message":"Subscription created successfully.","validationErrors":null}';
 const simulatedBody = '{"message":"Subscription simulated successfully.","validationErrors":null}';
@@ -234,7 +232,8 @@ function readUpload(
 	};
 }
 
-function toEvent({ tid, subid, cid, evt, rvn }: UploadBody['data'][number]): SubscriptionEvent {
+/** What is stored of an event that the schema has let in. */
+export function toEvent({ tid, subid, cid, evt, rvn }: Static<typeof eventSchema>): SubscriptionEvent {
 	return { tid, subid, cid: cid || null, evt, rvn: rvn || 0 };
 }
 

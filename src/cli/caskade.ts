@@ -10,6 +10,7 @@ import { demoCommand } from './demo.ts';
 import { doctorCommand } from './doctor.ts';
 import { eventsCommand } from './events.ts';
 import { goalCommand } from './goal.ts';
+import { importCommand } from './import.ts';
 import { keyCommand } from './key.ts';
 import { migrateCommand } from './migrate.ts';
 import { modelCommand } from './model.ts';
@@ -52,6 +53,7 @@ What a command changes, running servers know within a second. Commands may run w
 		.addCommand(scoreCommand())
 		.addCommand(caskCommand())
 		.addCommand(visitorCommand())
+		.addCommand(importCommand())
 		.addCommand(segmentCommand())
 		.addCommand(trainCommand())
 		.addCommand(backupCommand())

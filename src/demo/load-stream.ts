@@ -2,11 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { deviceOf } from '../collect/device.ts';
 import { toHitBody } from '../collect/to-hit-body.ts';
 import type { Account } from '../store/control.ts';
-import type { Steps } from '../store/steps.ts';
+import { type HistoryHit, storeHistory } from '../store/history.ts';
 import type { Store } from '../store/store.ts';
 import { transactAgain } from '../store/transact-again.ts';
-import { type ArrivingHit, storeHistory, storeHits } from '../store/visitor-log.ts';
-import type { DemoEntry, DemoHit, DemoSale } from './stream.ts';
+import type { DemoEntry, DemoHit } from './stream.ts';
 
 /** Of one transaction: a tenth of a second, for which a server's own writes to the account wait. */
 const entriesPerBatch = 500;
@@ -23,26 +22,21 @@ export async function loadStream(
 ): Promise<ReadonlyMap<number, string>> {
 	const vids = new Map<number, string>();
 	const sids = new Map<string, string>();
-	const arriving = ({ visitor, visit, atMs, userAgent, fields }: DemoHit): ArrivingHit => {
-		const vid = issued(vids, visitor);
-		const sid = issued(sids, `${visitor} ${visit}`);
-		const body = toHitBody({ ...fields, events: [...fields.events] }, channelRules, deviceOf(userAgent));
-		return { vid, sid, freshVid: vid, freshSid: sid, visitIsGiven: true, atMs, body };
-	};
+	const pastHit = ({ visitor, visit, atMs, userAgent, fields }: DemoHit): HistoryHit => ({
+		vid: issued(vids, visitor),
+		sid: issued(sids, `${visitor} ${visit}`),
+		atMs,
+		body: toHitBody({ ...fields, events: [...fields.events] }, channelRules, deviceOf(userAgent)),
+	});
 	for (let from = 0; from < entries.length; from += entriesPerBatch) {
 		const batch = entries.slice(from, from + entriesPerBatch);
-		const hits = batch.filter((entry) => entry.type === 'hit').map(arriving);
+		const hits = batch.filter((entry) => entry.type === 'hit').map(pastHit);
 		const sales = batch.filter((entry) => entry.type === 'subscription');
-		await transactAgain(store, id, () => storeBatch(hits, sales));
+		const events = sales.map(({ event, atMs }) => ({ ...event, receivedAtMs: atMs }));
+		await transactAgain(store, id, () => storeHistory(hits, events));
 		onProgress(from + batch.length);
 	}
 	return vids;
-}
-
-function* storeBatch(hits: readonly ArrivingHit[], sales: readonly DemoSale[]): Steps<void> {
-	if (hits.length > 0) yield* storeHits(hits);
-	if (sales.length > 0)
-		yield* storeHistory(sales.map(({ event, atMs }) => ({ ...event, receivedAtMs: atMs })));
 }
 
 /** 128 random bits, as the collection host issues them; not of the seed, since whoever knows a `vid` gets its data. */

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { ChannelRule } from '../collect/channels.ts';
 import { defaultSegments } from '../segments/segment.ts';
 import { defaultGoals } from '../visitors/goal.ts';
@@ -67,6 +68,7 @@ export async function insertAccount(
 			database: account.ownDatabase ?? null,
 			explains: 0,
 			channel_rules: '[]',
+			import_secret: null,
 		})
 		.returning('id')
 		.executeTakeFirstOrThrow();
@@ -156,6 +158,22 @@ export async function updateAccount(
 		})
 		.where('aid', '=', aid)
 		.execute();
+}
+
+/** What visitors' names are hashed with when history is imported; made once for each account. */
+export async function importSecret(database: ControlDatabase, id: number): Promise<string> {
+	await database
+		.updateTable('account')
+		.set({ import_secret: randomBytes(32).toString('base64url') })
+		.where('id', '=', id)
+		.where('import_secret', 'is', null)
+		.execute();
+	const row = await database
+		.selectFrom('account')
+		.select('import_secret')
+		.where('id', '=', id)
+		.executeTakeFirstOrThrow();
+	return row.import_secret as string;
 }
 
 /** @throws OperatorError where there is no such client */

@@ -15,6 +15,7 @@ export interface ControlTables {
 		database: string | null;
 		explains: number;
 		channel_rules: string;
+		import_secret: string | null;
 	};
 	plan: {
 		name: string;

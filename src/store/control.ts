@@ -137,6 +137,11 @@ export class ControlStore {
 		});
 	}
 
+	/** What visitors' names are hashed with when history is imported; made once for each account. */
+	importSecret(accountId: number): Promise<string> {
+		return this.#change((transaction) => accounts.importSecret(transaction, accountId));
+	}
+
 	/** What is left out stays. @throws OperatorError where there is none */
 	updateAccount(aid: string, changes: Partial<accounts.AccountSettings>): Promise<accounts.Account> {
 		return this.#change(async (transaction) => {

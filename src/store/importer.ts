@@ -37,6 +37,7 @@ export const controlColumns = {
 		'database',
 		'explains',
 		'channel_rules',
+		'import_secret',
 	],
 	plan: ['name', 'rate_per_second', 'burst', 'quota_per_month', 'timeout_ms', 'max_events', 'created_at'],
 	api_key: ['id', 'hash', 'client_id', 'plan', 'created_at', 'revoked_at'],

@@ -14,11 +14,12 @@ export interface Query {
 }
 
 /**
- * Uploads and claims must see each other. Where writers are many, a new claim waits for uploads that are under way,
- * and uploads for it; where there is one writer, there is nothing to wait for.
+ * Uploads and claims must see each other. Where writers are many, a new claim (`exclusive`) waits for uploads (`shared`)
+ * that are under way, and uploads for it; and imports of history go one after the other. Where there is one writer,
+ * there is nothing to wait for.
  */
-export interface ClaimLock {
-	readonly lock: 'shared' | 'exclusive';
+export interface Lock {
+	readonly lock: 'shared' | 'exclusive' | 'import';
 }
 
 /**
@@ -26,7 +27,7 @@ export interface ClaimLock {
  * of another, and is given the rows of each. So one logic runs on an engine that answers at once and on one that is a
  * round trip away.
  */
-export type Steps<Outcome> = Generator<readonly (Query | ClaimLock)[], Outcome, readonly (readonly Row[])[]>;
+export type Steps<Outcome> = Generator<readonly (Query | Lock)[], Outcome, readonly (readonly Row[])[]>;
 
 /** Whether there is nothing to send. */
 export function isEmpty(query: Query): boolean {

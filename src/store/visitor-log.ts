@@ -7,18 +7,8 @@ import {
 	type Profile,
 	type SubscriptionEntry,
 } from '../visitors/profile.ts';
-import {
-	assignEvents,
-	type Claim,
-	claimsOf,
-	holdersOf,
-	makeClaims,
-	ownersOf,
-	replaceClaims,
-	setOwners,
-} from './claims.ts';
+import { assignEvents, type Claim, claimsOf, makeClaims, replaceClaims, setOwners } from './claims.ts';
 import type { Query, Row, Steps } from './steps.ts';
-import type { SubscriptionEvent } from './store.ts';
 
 /** What is stored of a hit besides whose it is and when it was. */
 export interface HitBody {
@@ -49,8 +39,6 @@ export interface ArrivingHit {
 	/** Issued if the presented ones do not count. */
 	readonly freshVid: string;
 	readonly freshSid: string;
-	/** History may say where visits begin; else they end after 30 minutes without a hit. */
-	readonly visitIsGiven?: boolean;
 	readonly atMs: number;
 	readonly body: HitBody;
 }
@@ -85,12 +73,7 @@ interface PlacedHit extends StoredHit {
 export function* storeHits(hits: readonly ArrivingHit[]): Steps<StoredHit[]> {
 	const working = yield* load(hits);
 	const placed = hits.map((hit) => place(working, hit));
-	const writes: Query[] = [
-		{
-			sql: 'INSERT INTO @hit (vid, sid, at, body) ?rows /* store hits */',
-			rows: placed.map(({ vid, sid, atMs, text }) => [vid, sid, atMs, text]),
-		},
-	];
+	const writes: Query[] = [insertHits(placed)];
 	const claims = placed.flatMap((hit) => claimsOf(hit.vid, hit.atMs, hit.body));
 	if (claims.length > 0) {
 		yield writes.splice(0);
@@ -111,42 +94,27 @@ export function* storeHits(hits: readonly ArrivingHit[]): Steps<StoredHit[]> {
 
 function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 	const [visitors = [], visits = []] = yield [
-		{
-			sql: 'SELECT vid, profile FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* load visitors */',
-			values: [unique(hits.map(({ vid }) => vid))],
-		},
-		{
-			sql: 'SELECT sid, vid, profile FROM @visit WHERE sid IN ?list /* load visits */',
-			values: [unique(hits.map(({ sid }) => sid))],
-		},
+		loadVisitors(unique(hits.map(({ vid }) => vid))),
+		loadVisits(unique(hits.map(({ sid }) => sid))),
 	];
-	const working: Working = {
-		visitors: new Map(visitors.map((row) => [String(row.vid), parseProfile(row)])),
-		visits: new Map(visits.map(loadedVisit)),
+	const profiles = new Map(visitors.map((row) => [String(row.vid), parseProfile(row)]));
+	const presented = new Set(visits.map(({ sid }) => sid));
+	// Visits that go on though the page does not know them any more.
+	const current = hits.flatMap(({ vid, atMs }) => {
+		const visit = vid === null ? null : profiles.get(vid)?.visit;
+		return visit && !presented.has(visit.sid) && goesOn(visit.lastHitAtMs, atMs) ? [visit.sid] : [];
+	});
+	const [others = []] = current.length > 0 ? yield [loadVisits(unique(current))] : [];
+	return {
+		visitors: profiles,
+		visits: new Map(
+			[...visits, ...others].map((row) => [
+				String(row.sid),
+				{ vid: String(row.vid), profile: parseProfile(row) },
+			]),
+		),
 		stale: new Set(),
 	};
-	const others = unique(hits.map((hit) => otherVisitOf(working, hit)));
-	if (others.length > 0) {
-		const [rows = []] = yield [
-			{ sql: 'SELECT sid, vid, profile FROM @visit WHERE sid IN ?list /* load visits */', values: [others] },
-		];
-		for (const row of rows) working.visits.set(...loadedVisit(row));
-	}
-	return working;
-}
-
-function loadedVisit(row: Row): [sid: string, visit: { vid: string; profile: Profile | null }] {
-	return [String(row.sid), { vid: String(row.vid), profile: parseProfile(row) }];
-}
-
-/** The visit that goes on although the page presents none, or another: pages may lose what they have stored. */
-function otherVisitOf({ visitors, visits }: Working, { vid, atMs }: ArrivingHit): string | null {
-	const visit = vid === null ? undefined : visitors.get(vid)?.visit;
-	return visit && goesOn(visit.lastHitAtMs, atMs) && !visits.has(visit.sid) ? visit.sid : null;
-}
-
-function goesOn(lastHitAtMs: number, atMs: number): boolean {
-	return Math.abs(atMs - lastHitAtMs) < visitTimeoutMs;
 }
 
 /** Finds the visitor and the visit of a hit, and adds it to both where it is their latest. */
@@ -169,10 +137,14 @@ function place(working: Working, hit: ArrivingHit): PlacedHit {
 function sidOf(working: Working, hit: ArrivingHit, vid: string, profile: Profile | null): string {
 	const presented = hit.sid === null ? undefined : working.visits.get(hit.sid);
 	if (hit.sid !== null && presented?.vid === vid)
-		if (hit.visitIsGiven || goesOn(presented.profile?.lastAtMs ?? 0, hit.atMs)) return hit.sid;
-	if (!hit.visitIsGiven && profile?.visit && goesOn(profile.visit.lastHitAtMs, hit.atMs))
-		return profile.visit.sid;
+		if (goesOn(presented.profile?.lastAtMs ?? 0, hit.atMs)) return hit.sid;
+	if (profile?.visit && goesOn(profile.visit.lastHitAtMs, hit.atMs)) return profile.visit.sid;
 	return hit.freshSid;
+}
+
+/** Whether a visit with this hit takes in one at that moment. */
+export function goesOn(lastHitAtMs: number, atMs: number): boolean {
+	return Math.abs(atMs - lastHitAtMs) < visitTimeoutMs;
 }
 
 /** A hit as profiles know it. @param hit.text the body as JSON, as it is stored */
@@ -218,12 +190,7 @@ export function subscriptionEntry(row: Omit<EventRow, 'cid'>): SubscriptionEntry
 export function* joinEvents(events: readonly EventRow[], owners: ReadonlyMap<string, string>): Steps<void> {
 	const joined = events.filter(({ tid }) => owners.has(tid)).sort((a, b) => a.received_at - b.received_at);
 	if (joined.length === 0) return;
-	const [rows = []] = yield [
-		{
-			sql: 'SELECT vid, profile FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* load visitors */',
-			values: [unique(joined.map(({ tid }) => owners.get(tid) ?? null))],
-		},
-	];
+	const [rows = []] = yield [loadVisitors(unique(joined.map(({ tid }) => owners.get(tid) ?? null)))];
 	const visitors = new Map(rows.map((row) => [String(row.vid), parseProfile(row)]));
 	const stale = new Set<string>();
 	for (const event of joined) {
@@ -416,14 +383,40 @@ export function* prune(beforeMs: number): Steps<number> {
 	return deleted.length;
 }
 
-function saveVisitors(visitors: readonly (readonly [vid: string, profile: Profile | null])[]): Query {
+/** Locked, so that nobody else adds to them. */
+export function loadVisitors(vids: readonly string[]): Query {
+	return {
+		sql: 'SELECT vid, profile FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* load visitors */',
+		values: [vids],
+	};
+}
+
+function loadVisits(sids: readonly string[]): Query {
+	return { sql: 'SELECT sid, vid, profile FROM @visit WHERE sid IN ?list /* load visits */', values: [sids] };
+}
+
+export function insertHits(
+	hits: readonly {
+		readonly vid: string;
+		readonly sid: string;
+		readonly atMs: number;
+		readonly text: string;
+	}[],
+): Query {
+	return {
+		sql: 'INSERT INTO @hit (vid, sid, at, body) ?rows /* store hits */',
+		rows: hits.map(({ vid, sid, atMs, text }) => [vid, sid, atMs, text]),
+	};
+}
+
+export function saveVisitors(visitors: readonly (readonly [vid: string, profile: Profile | null])[]): Query {
 	return {
 		sql: 'INSERT INTO @visitor (vid, profile) ?rows ON CONFLICT (vid) DO UPDATE SET profile = excluded.profile /* save visitors */',
 		rows: visitors.map(([vid, profile]) => [vid, JSON.stringify(profile)]),
 	};
 }
 
-function saveVisits(
+export function saveVisits(
 	visits: readonly (readonly [sid: string, visit: { vid: string; profile: Profile | null }])[],
 ): Query {
 	return {
@@ -436,25 +429,6 @@ function parseProfile(row: Row): Profile | null {
 	return JSON.parse(String(row.profile));
 }
 
-function unique(values: readonly (string | null)[]): string[] {
+export function unique(values: readonly (string | null)[]): string[] {
 	return [...new Set(values.filter((value) => value !== null))];
-}
-
-/** Stores subscription events of an account with their times, where they are not stored yet, and joins them. */
-export function* storeHistory(
-	events: readonly (SubscriptionEvent & { readonly receivedAtMs: number })[],
-): Steps<number> {
-	const rows = events.map(({ receivedAtMs, ...event }) => ({ ...event, received_at: receivedAtMs }));
-	yield [{ lock: 'shared' }];
-	const [stored = []] = yield [
-		{
-			sql: 'INSERT INTO @subscription_event (tid, subid, cid, evt, rvn, received_at) ?rows ON CONFLICT (tid) DO NOTHING RETURNING tid /* store history */',
-			rows: rows.map((row) => [row.tid, row.subid, row.cid, row.evt, row.rvn, row.received_at]),
-		},
-	];
-	const fresh = new Set(stored.map(({ tid }) => tid));
-	const added = rows.filter(({ tid }) => fresh.delete(tid));
-	const [holders = []] = yield [holdersOf(added)];
-	yield* joinEvents(added, ownersOf(added, holders));
-	return added.length;
 }

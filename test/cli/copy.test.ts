@@ -49,6 +49,7 @@ async function setUpScoring({ control }: Store, aid: string): Promise<void> {
 		explains: true,
 		channelRules: [{ channel: 'partner', pattern: 'utm_source=ours' }],
 	});
+	await control.importSecret(id);
 	await control.ensureSigningKeys();
 	await control.rotateSigningKeys();
 	await control.revokeCasks(id, ['0'.repeat(32)]);

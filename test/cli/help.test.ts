@@ -48,6 +48,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'visitor export': /what a person may ask for/,
 	'visitor erase': /cannot be undone/,
 	'visitor rebuild': /anew from the log/,
+	import: /Import an account's history from files/,
 	backup: /To restore/,
 	copy: /Copy clients, accounts, plans, keys, usage, and all events, hits and visitors/,
 	migrate: /newest schema/,

@@ -1,6 +1,7 @@
 import { seededRandom } from '../../src/scoring/random.ts';
+import { storeHistory } from '../../src/store/history.ts';
 import type { Store, SubscriptionEvent } from '../../src/store/store.ts';
-import { type ArrivingHit, type HitBody, storeHistory, storeHits } from '../../src/store/visitor-log.ts';
+import type { HitBody } from '../../src/store/visitor-log.ts';
 
 export interface MadeUpVisitor {
 	readonly vid: string;
@@ -67,14 +68,15 @@ export async function storeVisitors(
 	accountId: number,
 	visitors: readonly MadeUpVisitor[],
 ): Promise<void> {
-	const arriving = visitors.flatMap(({ vid, hits }) =>
-		hits.map(
-			({ sid, atMs, body }): ArrivingHit => ({
-				...{ vid, sid, freshVid: vid, freshSid: sid, visitIsGiven: true, atMs, body },
-			}),
-		),
-	);
-	for (let from = 0; from < arriving.length; from += 1000)
-		await store.transact(accountId, storeHits(arriving.slice(from, from + 1000)));
-	await store.transact(accountId, storeHistory(visitors.flatMap(({ events }) => events)));
+	for (let from = 0; from < visitors.length; from += 250) {
+		const some = visitors.slice(from, from + 250);
+		const hits = some.flatMap(({ vid, hits }) => hits.map((hit) => ({ ...hit, vid })));
+		await store.transact(
+			accountId,
+			storeHistory(
+				hits,
+				some.flatMap(({ events }) => events),
+			),
+		);
+	}
 }

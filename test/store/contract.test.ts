@@ -1,5 +1,6 @@
 import { careContract } from './contract/care.ts';
 import { controlContract } from './contract/control.ts';
+import { historiesContract } from './contract/histories-as-of.ts';
 import { historyContract } from './contract/history.ts';
 import { asOfContract } from './contract/profiles-as-of.ts';
 import { quotaContract } from './contract/quota.ts';
@@ -14,10 +15,13 @@ for (const engine of engines) {
 	uploadContract(engine);
 	visitorContract(engine);
 	visitorCareContract(engine);
+	historyContract(engine);
+	historiesContract(engine);
 	quotaContract(engine);
 	controlContract(engine);
 	scoringContract(engine);
 	asOfContract(engine);
 	careContract(engine);
 	historyContract(engine);
+	historiesContract(engine);
 }

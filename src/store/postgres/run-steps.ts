@@ -1,8 +1,10 @@
 import type pg from 'pg';
-import { type ClaimLock, isEmpty, type Query, type Row, type Steps } from '../steps.ts';
+import { isEmpty, type Lock, type Query, type Row, type Steps } from '../steps.ts';
 
 /** Keeps claims and uploads of an account from missing each other. The number is the ASCII of "join". */
-const advisoryLock = 0x6a6f696e;
+const joinLock = 0x6a6f696e;
+/** Keeps imports of an account apart. The number is the ASCII of "impo". */
+const importLock = 0x696d706f;
 /** PostgreSQL takes at most so many in one statement. */
 const mostParameters = 65_535;
 
@@ -21,12 +23,12 @@ export async function runSteps<Outcome>(
 export async function runQuery(
 	client: pg.ClientBase,
 	schema: string,
-	query: Query | ClaimLock,
+	query: Query | Lock,
 ): Promise<readonly Row[]> {
 	if ('lock' in query) {
 		const suffix = query.lock === 'shared' ? '_shared' : '';
 		await client.query(`SELECT pg_advisory_xact_lock${suffix}($1, hashtext($2)) /* lock claims */`, [
-			advisoryLock,
+			query.lock === 'import' ? importLock : joinLock,
 			schema,
 		]);
 		return [];

@@ -1,5 +1,5 @@
 import type { SQLInputValue } from 'node:sqlite';
-import { type ClaimLock, isEmpty, type Query, type Row, type Steps } from '../steps.ts';
+import { isEmpty, type Lock, type Query, type Row, type Steps } from '../steps.ts';
 import type { Connection } from './commands.ts';
 
 /** Statements as SQLite takes them, by their text and number of rows. */
@@ -12,7 +12,7 @@ export function runSteps<Outcome>(connection: Connection, steps: Steps<Outcome>)
 	return step.value;
 }
 
-function run(connection: Connection, query: Query | ClaimLock): readonly Row[] {
+function run(connection: Connection, query: Query | Lock): readonly Row[] {
 	if ('lock' in query || isEmpty(query)) return [];
 	const { sql, values = [], rows } = query;
 	if (rows) return insertChunks(rows).flatMap((chunk) => runOnce(connection, sql, values, chunk));

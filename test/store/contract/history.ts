@@ -1,151 +1,233 @@
 import assert from 'node:assert/strict';
-import { suite, type TestContext, test } from 'node:test';
+import { suite, test } from 'node:test';
 import fc from 'fast-check';
+import { type HistoryEvent, type HistoryHit, storeHistory } from '../../../src/store/history.ts';
 import type { Store } from '../../../src/store/store.ts';
-import type { VisitorHistory } from '../../../src/store/visitor-history.ts';
-import { storeHistory, storeHits } from '../../../src/store/visitor-log.ts';
-import { addAccount, type Engine, openFor, receivedAtMs as startMs, subscriptionEvent } from '../engines.ts';
-import { hit } from './visitors.ts';
+import { transactAgain } from '../../../src/store/transact-again.ts';
+import type { HitBody } from '../../../src/store/visitor-log.ts';
+import {
+	addAccount,
+	type Engine,
+	openFor,
+	receivedAtMs,
+	startServingFor,
+	storedEvents,
+	subscriptionEvent,
+	upload,
+} from '../engines.ts';
+import { assertAsTheLogSays, body, derived, hit } from './visitors.ts';
 
 const minuteMs = 60_000;
-const vidOf = (digit: number) => digit.toString(16).repeat(32);
-const ever = Number.MAX_SAFE_INTEGER;
+const vid = 'a'.repeat(32);
 
-interface HitStep {
-	readonly type: 'hit';
-	readonly visitor: number;
-	readonly minute: number;
-	readonly tid: string | null;
-	readonly cid: string | null;
-}
-interface UploadStep {
-	readonly type: 'upload';
-	readonly minute: number;
-	readonly tid: string;
-	readonly cid: string | null;
-}
-type Step = HitStep | UploadStep;
-
-const minute = fc.nat({ max: 60 });
-const tid = fc.constantFrom('T1', 'T2', 'T3');
-const cid = fc.constantFrom('C1', 'C2');
-const anyStep: fc.Arbitrary<Step> = fc.oneof(
-	fc.record({
-		type: fc.constant('hit' as const),
-		visitor: fc.integer({ min: 1, max: 3 }),
-		minute,
-		tid: fc.option(tid),
-		cid: fc.option(cid),
-	}),
-	fc.record({ type: fc.constant('upload' as const), minute, tid, cid: fc.option(cid) }),
-);
-/** Each `tid` is uploaded once, and steps come in the order of their times. */
-const anySteps = fc
-	.uniqueArray(anyStep, {
-		maxLength: 14,
-		selector: (step) => (step.type === 'upload' ? step.tid : JSON.stringify(step)),
-	})
-	.map((steps) => [...steps].sort((a, b) => a.minute - b.minute));
-
-async function store(place: Store, accountId: number, steps: readonly Step[]): Promise<void> {
-	for (const step of steps) {
-		const atMs = startMs + step.minute * minuteMs;
-		if (step.type === 'upload') {
-			const event = subscriptionEvent({ tid: step.tid, cid: step.cid });
-			await place.transact(accountId, storeHistory([{ ...event, receivedAtMs: atMs }]));
-		} else {
-			const vid = vidOf(step.visitor);
-			const events = step.tid === null ? [] : [{ name: 'begin', tid: step.tid }];
-			await place.transact(
-				accountId,
-				storeHits([hit({ vid, freshVid: vid, atMs }, { events, cid: step.cid })]),
-			);
-		}
-	}
+/** A hit of one visitor, so many minutes after the start. */
+function past(
+	minutes: number,
+	fields: Partial<HistoryHit> = {},
+	bodyFields: Partial<HitBody> = {},
+): HistoryHit {
+	const url = `https://shop.example/page-${minutes}`;
+	return {
+		vid,
+		sid: null,
+		atMs: receivedAtMs + minutes * minuteMs,
+		body: body({ url, ...bodyFields }),
+		...fields,
+	};
 }
 
-async function historiesAt(place: Store, accountId: number, asOfMs: number): Promise<VisitorHistory[]> {
-	return place.read(accountId, async (reader) =>
-		reader.visitorHistories(await reader.vidsAfter('', 100), asOfMs),
-	);
+function pastEvent(fields: Partial<HistoryEvent> = {}): HistoryEvent {
+	return { ...subscriptionEvent(), receivedAtMs, ...fields };
 }
 
-/** What every engine must tell of what visitors had done. */
+async function openWithAccount(t: Parameters<typeof openFor>[0], engine: Engine) {
+	const store = await openFor(t, await engine.freshAddress(t));
+	const accountId = await addAccount(store, 'c-a-acme-uk');
+	const add = (hits: readonly HistoryHit[], events: readonly HistoryEvent[] = []) =>
+		store.transact(accountId, storeHistory(hits, events));
+	return { store, accountId, add };
+}
+
+/** How many hits each visit has, in order of time. */
+async function visitsOf(store: Store, accountId: number): Promise<number[]> {
+	const { visits } = (await derived(store, accountId)) as { visits: { profile: string }[] };
+	const profiles = visits.map(({ profile }) => JSON.parse(profile) as { firstAtMs: number; hits: number });
+	return profiles.sort((a, b) => a.firstAtMs - b.firstAtMs).map(({ hits }) => hits);
+}
+
+type Entry = { hit: HistoryHit } | { event: HistoryEvent };
+
+/** Minutes that leave gaps of less, of just, and of more than half an hour. */
+const minutes = fc.integer({ min: 0, max: 20 }).map((tens) => tens * 10);
+const maybe = fc.option(fc.constantFrom('1', '2'), { freq: 1 });
+const somebody = fc.constantFrom('a', 'b');
+
+function entriesOf(
+	drawn: readonly { at: number; who: string; visit: string | null; tid: string | null; cid: string | null }[],
+	sales: readonly { at: number; cid: string | null }[],
+): Entry[] {
+	return [
+		...drawn.map(({ at, who, visit, tid, cid }, index) => ({
+			hit: past(
+				at,
+				{ vid: who.repeat(32), sid: visit === null ? null : `${who}${visit}`.padEnd(32, 'f') },
+				{
+					url: `https://shop.example/${index}`,
+					page: String(index),
+					cid,
+					events: tid === null ? [] : [{ name: 'checkout', tid }],
+				},
+			),
+		})),
+		...sales.map(({ at, cid }, index) => ({
+			event: {
+				tid: `${index + 1}`,
+				subid: 'S',
+				cid,
+				evt: 'e',
+				rvn: 1,
+				receivedAtMs: receivedAtMs + at * minuteMs,
+			},
+		})),
+	];
+}
+
+/** What every engine must do with history. */
 export function historyContract(engine: Engine): void {
 	suite(`history on ${engine.name}`, () => {
-		const start = async (t: TestContext) => {
-			const place = await openFor(t, await engine.freshAddress(t));
-			return { place, accountId: await addAccount(place, 'c-a-acme-uk') };
-		};
-
-		test('hits come in order, uploads with the time since which they were known', async (t) => {
-			const { place, accountId } = await start(t);
-			await store(place, accountId, [
-				{ type: 'hit', visitor: 2, minute: 1, tid: null, cid: 'C1' },
-				{ type: 'hit', visitor: 1, minute: 2, tid: null, cid: null },
-				{ type: 'upload', minute: 3, tid: 'T1', cid: 'C1' },
-				{ type: 'upload', minute: 4, tid: 'T2', cid: null },
-				{ type: 'hit', visitor: 2, minute: 5, tid: 'T2', cid: null },
-				{ type: 'hit', visitor: 1, minute: 6, tid: 'T1', cid: null },
-			]);
-			const [first, second] = await historiesAt(place, accountId, ever);
-			const told = (history: VisitorHistory | undefined) => ({
-				hits: history?.hits.map(({ atMs }) => (atMs - startMs) / minuteMs),
-				events: history?.events.map(({ entry, knownFromMs, knownUntilMs }) => [
-					entry.tid,
-					(entry.atMs - startMs) / minuteMs,
-					(knownFromMs - startMs) / minuteMs,
-					(knownUntilMs - startMs) / minuteMs,
-				]),
-			});
-			assert.deepEqual(told(first), { hits: [2, 6], events: [['T1', 3, 6, Number.POSITIVE_INFINITY]] });
-			assert.deepEqual(told(second), {
-				hits: [1, 5],
-				events: [
-					['T1', 3, 3, 6],
-					['T2', 4, 5, Number.POSITIVE_INFINITY],
-				],
-			});
-			assert.deepEqual(await place.read(accountId, (reader) => reader.historyExtent(ever)), {
-				hits: 4,
-				fromMs: startMs + minuteMs,
-			});
-		});
-
-		test('an empty account has no history', async (t) => {
-			const { place, accountId } = await start(t);
-			assert.deepEqual(await historiesAt(place, accountId, ever), []);
-			assert.deepEqual(await place.read(accountId, (reader) => reader.historyExtent(ever)), {
-				hits: 0,
-				fromMs: Number.POSITIVE_INFINITY,
-			});
-		});
-
-		test('as of a moment it is what it was then, whatever has come since', async (t) => {
-			const { place } = await start(t);
-			let accounts = 0;
-			await fc.assert(
-				fc.asyncProperty(anySteps, minute, async (steps, untilMinute) => {
-					const asOfMs = startMs + untilMinute * minuteMs;
-					const [earlier, whole] = [`c-a-e-${++accounts}`, `c-a-w-${accounts}`];
-					const [earlierId, wholeId] = [await addAccount(place, earlier), await addAccount(place, whole)];
-					await store(
-						place,
-						earlierId,
-						steps.filter((step) => step.minute <= untilMinute),
+		test('in whatever order it comes, and however often, the same follows', async (t) => {
+			const store = await openFor(t, await engine.freshAddress(t));
+			let account = 0;
+			const add = async (pieces: readonly (readonly Entry[])[]) => {
+				const accountId = await addAccount(store, `c-a-${account++}`);
+				for (const entries of pieces)
+					await store.transact(
+						accountId,
+						storeHistory(
+							entries.flatMap((entry) => ('hit' in entry ? [entry.hit] : [])),
+							entries.flatMap((entry) => ('event' in entry ? [entry.event] : [])),
+						),
 					);
-					const then = await historiesAt(place, earlierId, ever);
-					await store(place, wholeId, steps);
-					const seen = (histories: readonly VisitorHistory[]) =>
-						histories.map(({ vid, hits, events }) => ({
-							vid,
-							hits: hits.map(({ atMs }) => atMs),
-							events: events.map(({ entry, ...known }) => [entry.tid, entry.atMs, known]),
-						}));
-					assert.deepEqual(seen(await historiesAt(place, wholeId, asOfMs)), seen(then));
-				}),
-				{ numRuns: 25 },
+				return accountId;
+			};
+			const drawnHit = fc.record({ at: minutes, who: somebody, visit: maybe, tid: maybe, cid: maybe });
+			await fc.assert(
+				fc.asyncProperty(
+					fc.array(drawnHit, { minLength: 1, maxLength: 12 }),
+					fc.array(fc.record({ at: minutes, cid: maybe }), { maxLength: 3 }),
+					fc.infiniteStream(fc.nat()),
+					fc.integer({ min: 1, max: 6 }),
+					async (drawn, sales, keys, piece) => {
+						const entries = entriesOf(drawn, sales);
+						const expected = await derived(store, await add([entries]));
+						const again = [...entries, ...entries.slice(0, 3)];
+						const keyed = again.map((entry) => [keys.next().value as number, entry] as const);
+						const shuffled = keyed.sort(([a], [b]) => a - b).map(([, entry]) => entry);
+						const pieces = Array.from({ length: Math.ceil(shuffled.length / piece) }, (_, index) =>
+							shuffled.slice(index * piece, (index + 1) * piece),
+						);
+						const accountId = await add(pieces);
+						assert.deepEqual(await derived(store, accountId), expected);
+						await assertAsTheLogSays(store, accountId);
+					},
+				),
+				{ numRuns: engine.isFolder ? 60 : 15 },
 			);
+		});
+
+		test('visits that nothing names are cut where half an hour is between two hits', async (t) => {
+			const { store, accountId, add } = await openWithAccount(t, engine);
+			await add([past(0), past(29), past(59), past(100)]);
+			assert.deepEqual(await visitsOf(store, accountId), [2, 1, 1]);
+			await add([past(45)]);
+			assert.deepEqual(await visitsOf(store, accountId), [4, 1], 'two visits have become one');
+			await add([past(110)]);
+			assert.deepEqual(await visitsOf(store, accountId), [4, 2], 'the last one goes on');
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('a visit that history names is one visit, however long, and takes no hits that it does not name', async (t) => {
+			const { store, accountId, add } = await openWithAccount(t, engine);
+			const named = { sid: 'b'.repeat(32) };
+			await add([past(0, named), past(500, named)]);
+			await add([past(250, named), past(251)]);
+			await add([past(510), past(520, named)]);
+			assert.deepEqual(await visitsOf(store, accountId), [4, 1, 1]);
+			await add([past(700)]);
+			await add([past(710, { sid: 'c'.repeat(32) })]);
+			await add([past(720)]);
+			assert.deepEqual(await visitsOf(store, accountId), [4, 1, 1, 2, 1], 'one goes on behind another');
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('history that comes again is not stored again, whole or in part', async (t) => {
+			const { store, accountId, add } = await openWithAccount(t, engine);
+			const events = [pastEvent(), pastEvent()];
+			assert.deepEqual(await add([past(0), past(5), past(5)], events), { hits: 2, events: 2, conflicts: [] });
+			const before = await derived(store, accountId);
+			assert.deepEqual(await add([past(5), past(0)], events), { hits: 0, events: 0, conflicts: [] });
+			assert.deepEqual(await derived(store, accountId), before);
+			const more = await add([past(5), past(6), past(90)], [...events, pastEvent()]);
+			assert.deepEqual(more, { hits: 2, events: 1, conflicts: [] });
+		});
+
+		test('imports at the same time store nothing twice', async (t) => {
+			const address = await engine.freshAddress(t);
+			const stores = [await openFor(t, address), await openFor(t, address)];
+			const accountId = await addAccount(stores[0] as Store, 'c-a-acme-uk');
+			const hits = Array.from({ length: 200 }, (_, index) =>
+				past(index, { vid: String(index % 20).padStart(32, 'c') }),
+			);
+			const stored = await Promise.all(
+				stores.map((store) => transactAgain(store, accountId, () => storeHistory(hits, []))),
+			);
+			assert.deepEqual(stored.map((one) => one.hits).sort(), [0, 200]);
+		});
+
+		test('a hit that differs in anything but its channel and device is another', async (t) => {
+			const { add } = await openWithAccount(t, engine);
+			await add([past(0)]);
+			const isStored = async (bodyFields: Partial<HitBody>, fields: Partial<HistoryHit> = {}) =>
+				(await add([past(0, fields, bodyFields)])).hits === 1;
+			assert.equal(await isStored({ channel: 'email', device: 'tv', page: 'renamed' }), false);
+			assert.equal(await isStored({ events: [{ name: 'checkout' }] }), true);
+			assert.equal(await isStored({ cid: 'C-1' }), true);
+			assert.equal(await isStored({ referrer: 'https://news.example/' }), true);
+			assert.equal(await isStored({}, { atMs: receivedAtMs + 1 }), true);
+		});
+
+		test('of events with the same tid the first is stored; one with other content is a conflict', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const [uploaded, first] = [subscriptionEvent(), pastEvent({ rvn: 1 })];
+			await upload(writer, accountId, [uploaded]);
+			const other = { ...first, rvn: 2 };
+			const earlier = { ...uploaded, receivedAtMs: receivedAtMs - minuteMs };
+			const outcome = await store.transact(accountId, storeHistory([], [earlier, first, other, first]));
+			assert.deepEqual(outcome, { hits: 0, events: 1, conflicts: [other] });
+			assert.deepEqual(
+				(await storedEvents(store, accountId)).map(({ tid, rvn }) => [tid, rvn]),
+				[
+					[uploaded.tid, uploaded.rvn],
+					[first.tid, 1],
+				],
+			);
+		});
+
+		test('a live hit without its sid goes on with the visit, and loses nothing of it', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const issued = await writer.storeHit(accountId, hit());
+			const next = hit({ vid: issued.vid, atMs: receivedAtMs + minuteMs });
+			assert.deepEqual(await writer.storeHit(accountId, next), issued);
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('the secret of an account is made once, and is its own', async (t) => {
+			const store = await openFor(t, await engine.freshAddress(t));
+			const [one, other] = [await addAccount(store, 'c-a-one'), await addAccount(store, 'c-a-other')];
+			const secret = await store.control.importSecret(one);
+			assert.match(secret, /^[\w-]{43}$/);
+			assert.equal(await store.control.importSecret(one), secret);
+			assert.notEqual(await store.control.importSecret(other), secret);
 		});
 	});
 }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
+import { storeHistory } from '../../../src/store/history.ts';
 import type { Steps } from '../../../src/store/steps.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { profileThen } from '../../../src/store/visitor-history.ts';
-import { storeHistory, storeHits } from '../../../src/store/visitor-log.ts';
+import { storeHits } from '../../../src/store/visitor-log.ts';
 import { batchScores, type VisitorScores, type Wanted } from '../../../src/visitors/batch-scores.ts';
 import { defaultGoals } from '../../../src/visitors/goal.ts';
 import { type GoalModel, openModel } from '../../../src/visitors/goal-model.ts';
@@ -48,7 +49,7 @@ function* happenings(list: readonly Happening[]): Steps<void> {
 		const atMs = startMs + hour * hourMs;
 		if (each.type === 'event') {
 			const event = subscriptionEvent({ tid: each.tid, subid: each.tid, cid: each.cid });
-			yield* storeHistory([{ ...event, receivedAtMs: atMs }]);
+			yield* storeHistory([], [{ ...event, receivedAtMs: atMs }]);
 		} else {
 			const vid = vidOf(each.visitor);
 			const events = each.tid === undefined ? [] : [{ name: 'checkout', tid: each.tid }];

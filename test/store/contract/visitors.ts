@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
+import { storeHistory } from '../../../src/store/history.ts';
 import type { Steps } from '../../../src/store/steps.ts';
 import type { Store } from '../../../src/store/store.ts';
 import {
@@ -10,8 +11,6 @@ import {
 	type HitBody,
 	prune,
 	rebuild,
-	storeHistory,
-	storeHits,
 	visitorsOfCustomer,
 } from '../../../src/store/visitor-log.ts';
 import {
@@ -35,7 +34,7 @@ function newId(): string {
 	return number.toString(16).padStart(32, '0');
 }
 
-function body(fields: Partial<HitBody> = {}): HitBody {
+export function body(fields: Partial<HitBody> = {}): HitBody {
 	return {
 		page: 'pricing',
 		url: 'https://shop.example/pricing',
@@ -322,6 +321,17 @@ export function visitorContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
+		test('a hit that comes late counts as if it had come in time', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const issued = await writer.storeHit(accountId, hit({ atMs: startMs + 20 * minuteMs }));
+			await writer.storeHit(accountId, hit({ ...issued, atMs: startMs }, { page: 'first' }));
+			await writer.storeHit(accountId, hit({ ...issued, atMs: startMs + 10 * minuteMs }));
+			const stored = await profile(store, accountId, issued.vid);
+			assert.equal(stored?.landingPage, 'first');
+			assert.deepEqual([stored?.hits, stored?.visits, stored?.dwellMs], [3, 1, 20 * minuteMs]);
+			await assertAsTheLogSays(store, accountId);
+		});
+
 		test('any order of arrival leads to the same claims, joins and profiles', async (t) => {
 			const store = await openFor(t, await engine.freshAddress(t));
 			let account = 0;
@@ -387,31 +397,35 @@ const arrival: fc.Arbitrary<Arrival> = fc.oneof(
 
 function* arrive(entry: Arrival): Steps<unknown> {
 	if (entry.type === 'upload')
-		return yield* storeHistory([
-			{
-				tid: `T-${entry.tid}`,
-				subid: 'S-1',
-				cid: entry.cid === null ? null : `C-${entry.cid}`,
-				evt: 'newsletter',
-				rvn: 100,
-				receivedAtMs: entry.atMs,
-			},
-		]);
+		return yield* storeHistory(
+			[],
+			[
+				{
+					tid: `T-${entry.tid}`,
+					subid: 'S-1',
+					cid: entry.cid === null ? null : `C-${entry.cid}`,
+					evt: 'newsletter',
+					rvn: 100,
+					receivedAtMs: entry.atMs,
+				},
+			],
+		);
 	const vid = String(entry.visitor).padStart(32, 'a');
-	const sid = `${entry.visitor}${entry.visit}`.padStart(32, 'b');
-	return yield* storeHits([
-		{
-			vid,
-			sid,
-			freshVid: vid,
-			freshSid: sid,
-			visitIsGiven: true,
-			atMs: entry.atMs,
-			body: body({
-				page: `page-${entry.page}`,
-				events: entry.tid === null ? [] : [{ name: 'checkout', tid: `T-${entry.tid}` }],
-				cid: entry.cid === null ? null : `C-${entry.cid}`,
-			}),
-		},
-	]);
+	return yield* storeHistory(
+		[
+			{
+				vid,
+				sid: `${entry.visitor}${entry.visit}`.padStart(32, 'b'),
+				atMs: entry.atMs,
+				body: body({
+					page: `page-${entry.page}`,
+					// Two hits that are the same but for their visit would be one.
+					url: `https://shop.example/${entry.visit}/page-${entry.page}`,
+					events: entry.tid === null ? [] : [{ name: 'checkout', tid: `T-${entry.tid}` }],
+					cid: entry.cid === null ? null : `C-${entry.cid}`,
+				}),
+			},
+		],
+		[],
+	);
 }

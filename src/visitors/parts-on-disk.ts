@@ -1,0 +1,75 @@
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, unlinkSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { HistoryFile } from './history-file.ts';
+
+const pendingCharacters = 64 * 1024;
+const chunkBytes = 1024 * 1024;
+
+interface Part {
+	readonly file: number;
+	pending: string;
+	bytes: number;
+}
+
+/**
+ * Rows by the part that they belong to, in temporary files. A file has a name only while it is opened, so that nothing of
+ * it outlives the process, however that ends.
+ */
+export class PartsOnDisk<Row> {
+	readonly #folder = mkdtempSync(join(tmpdir(), 'caskade-import-'));
+	readonly #parts = new Map<string, Part>();
+
+	add(name: string, row: Row): void {
+		let part = this.#parts.get(name);
+		if (!part) {
+			part = { file: this.#open(name), pending: '', bytes: 0 };
+			this.#parts.set(name, part);
+		}
+		part.pending += `${JSON.stringify(row)}\n`;
+		if (part.pending.length >= pendingCharacters) write(part);
+	}
+
+	/** The names of parts that have rows, sorted. */
+	get names(): string[] {
+		return [...this.#parts.keys()].sort();
+	}
+
+	/** A part's rows. */
+	*read(name: string): Generator<Row> {
+		const part = this.#parts.get(name);
+		if (!part) return;
+		write(part);
+		const lines = new HistoryFile();
+		for (let at = 0; at < part.bytes; ) {
+			const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, part.bytes - at));
+			const length = readSync(part.file, chunk, 0, chunk.length, at);
+			if (length === 0) throw new Error('a temporary file is shorter than it was');
+			at += length;
+			for (const { fields } of lines.push(chunk.subarray(0, length))) yield fields as Row;
+		}
+	}
+
+	[Symbol.dispose](): void {
+		for (const { file } of this.#parts.values()) closeSync(file);
+		this.#parts.clear();
+		rmSync(this.#folder, { recursive: true });
+	}
+
+	#open(name: string): number {
+		const path = join(this.#folder, name);
+		const file = openSync(path, 'wx+', 0o600);
+		unlinkSync(path);
+		return file;
+	}
+}
+
+function write(part: Part): void {
+	const bytes = Buffer.from(part.pending);
+	part.pending = '';
+	for (let from = 0; from < bytes.length; ) {
+		const written = writeSync(part.file, bytes, from, bytes.length - from, part.bytes);
+		from += written;
+		part.bytes += written;
+	}
+}

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import fc from 'fast-check';
+import { storeHistory } from '../../../src/store/history.ts';
+import type { Store } from '../../../src/store/store.ts';
+import type { VisitorHistory } from '../../../src/store/visitor-history.ts';
+import { storeHits } from '../../../src/store/visitor-log.ts';
+import { addAccount, type Engine, openFor, receivedAtMs as startMs, subscriptionEvent } from '../engines.ts';
+import { hit } from './visitors.ts';
+
+const minuteMs = 60_000;
+const vidOf = (digit: number) => digit.toString(16).repeat(32);
+const ever = Number.MAX_SAFE_INTEGER;
+
+interface HitStep {
+	readonly type: 'hit';
+	readonly visitor: number;
+	readonly minute: number;
+	readonly tid: string | null;
+	readonly cid: string | null;
+}
+interface UploadStep {
+	readonly type: 'upload';
+	readonly minute: number;
+	readonly tid: string;
+	readonly cid: string | null;
+}
+type Step = HitStep | UploadStep;
+
+const minute = fc.nat({ max: 60 });
+const tid = fc.constantFrom('T1', 'T2', 'T3');
+const cid = fc.constantFrom('C1', 'C2');
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
+	fc.record({
+		type: fc.constant('hit' as const),
+		visitor: fc.integer({ min: 1, max: 3 }),
+		minute,
+		tid: fc.option(tid),
+		cid: fc.option(cid),
+	}),
+	fc.record({ type: fc.constant('upload' as const), minute, tid, cid: fc.option(cid) }),
+);
+/** Each `tid` is uploaded once, and steps come in the order of their times. */
+const anySteps = fc
+	.uniqueArray(anyStep, {
+		maxLength: 14,
+		selector: (step) => (step.type === 'upload' ? step.tid : JSON.stringify(step)),
+	})
+	.map((steps) => [...steps].sort((a, b) => a.minute - b.minute));
+
+async function store(place: Store, accountId: number, steps: readonly Step[]): Promise<void> {
+	for (const step of steps) {
+		const atMs = startMs + step.minute * minuteMs;
+		if (step.type === 'upload') {
+			const event = subscriptionEvent({ tid: step.tid, cid: step.cid });
+			await place.transact(accountId, storeHistory([], [{ ...event, receivedAtMs: atMs }]));
+		} else {
+			const vid = vidOf(step.visitor);
+			const events = step.tid === null ? [] : [{ name: 'begin', tid: step.tid }];
+			await place.transact(
+				accountId,
+				storeHits([hit({ vid, freshVid: vid, atMs }, { events, cid: step.cid })]),
+			);
+		}
+	}
+}
+
+async function historiesAt(place: Store, accountId: number, asOfMs: number): Promise<VisitorHistory[]> {
+	return place.read(accountId, async (reader) =>
+		reader.visitorHistories(await reader.vidsAfter('', 100), asOfMs),
+	);
+}
+
+/** What every engine must tell of what visitors had done. */
+export function historiesContract(engine: Engine): void {
+	suite(`histories as of a moment on ${engine.name}`, () => {
+		const start = async (t: TestContext) => {
+			const place = await openFor(t, await engine.freshAddress(t));
+			return { place, accountId: await addAccount(place, 'c-a-acme-uk') };
+		};
+
+		test('hits come in order, uploads with the time since which they were known', async (t) => {
+			const { place, accountId } = await start(t);
+			await store(place, accountId, [
+				{ type: 'hit', visitor: 2, minute: 1, tid: null, cid: 'C1' },
+				{ type: 'hit', visitor: 1, minute: 2, tid: null, cid: null },
+				{ type: 'upload', minute: 3, tid: 'T1', cid: 'C1' },
+				{ type: 'upload', minute: 4, tid: 'T2', cid: null },
+				{ type: 'hit', visitor: 2, minute: 5, tid: 'T2', cid: null },
+				{ type: 'hit', visitor: 1, minute: 6, tid: 'T1', cid: null },
+			]);
+			const [first, second] = await historiesAt(place, accountId, ever);
+			const told = (history: VisitorHistory | undefined) => ({
+				hits: history?.hits.map(({ atMs }) => (atMs - startMs) / minuteMs),
+				events: history?.events.map(({ entry, knownFromMs, knownUntilMs }) => [
+					entry.tid,
+					(entry.atMs - startMs) / minuteMs,
+					(knownFromMs - startMs) / minuteMs,
+					(knownUntilMs - startMs) / minuteMs,
+				]),
+			});
+			assert.deepEqual(told(first), { hits: [2, 6], events: [['T1', 3, 6, Number.POSITIVE_INFINITY]] });
+			assert.deepEqual(told(second), {
+				hits: [1, 5],
+				events: [
+					['T1', 3, 3, 6],
+					['T2', 4, 5, Number.POSITIVE_INFINITY],
+				],
+			});
+			assert.deepEqual(await place.read(accountId, (reader) => reader.historyExtent(ever)), {
+				hits: 4,
+				fromMs: startMs + minuteMs,
+			});
+		});
+
+		test('an empty account has no history', async (t) => {
+			const { place, accountId } = await start(t);
+			assert.deepEqual(await historiesAt(place, accountId, ever), []);
+			assert.deepEqual(await place.read(accountId, (reader) => reader.historyExtent(ever)), {
+				hits: 0,
+				fromMs: Number.POSITIVE_INFINITY,
+			});
+		});
+
+		test('as of a moment it is what it was then, whatever has come since', async (t) => {
+			const { place } = await start(t);
+			let accounts = 0;
+			await fc.assert(
+				fc.asyncProperty(anySteps, minute, async (steps, untilMinute) => {
+					const asOfMs = startMs + untilMinute * minuteMs;
+					const [earlier, whole] = [`c-a-e-${++accounts}`, `c-a-w-${accounts}`];
+					const [earlierId, wholeId] = [await addAccount(place, earlier), await addAccount(place, whole)];
+					await store(
+						place,
+						earlierId,
+						steps.filter((step) => step.minute <= untilMinute),
+					);
+					const then = await historiesAt(place, earlierId, ever);
+					await store(place, wholeId, steps);
+					const seen = (histories: readonly VisitorHistory[]) =>
+						histories.map(({ vid, hits, events }) => ({
+							vid,
+							hits: hits.map(({ atMs }) => atMs),
+							events: events.map(({ entry, ...known }) => [entry.tid, entry.atMs, known]),
+						}));
+					assert.deepEqual(seen(await historiesAt(place, wholeId, asOfMs)), seen(then));
+				}),
+				{ numRuns: 25 },
+			);
+		});
+	});
+}
