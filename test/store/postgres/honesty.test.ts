@@ -316,7 +316,7 @@ test('all connections in use by locked accounts: 504 in time for everybody, and 
 test('limits that are locked: 504 in time; uploads whose limits are decided are not affected', async (t) => {
 	const service = await start(t);
 	const other = await sessionOn(t, service.address);
-	assert.equal((await service.upload(['before'])).status, 201);
+	await service.uploadUntilStored('before');
 	await other.query('BEGIN; LOCK TABLE caskade_control.token_bucket');
 	assertTimedOut(await service.upload(['limited']));
 	await other.query('ROLLBACK');
