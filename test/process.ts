@@ -12,7 +12,7 @@ const projectFolder = join(import.meta.dirname, '..');
 export const mainPath = join(projectFolder, 'src/main.js');
 
 /** Nothing that a test runs may take longer; whatever does is killed, and its test fails. */
-const killAfterMs = 60_000;
+const killAfterMs = 300_000;
 
 type Environment = Readonly<Record<string, string>>;
 

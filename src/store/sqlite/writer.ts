@@ -38,6 +38,7 @@ interface Waiting {
 	readonly resolve: (value: unknown) => void;
 	readonly reject: (error: Error) => void;
 	readonly characters: number;
+	readonly deadline: Deadline | undefined;
 }
 
 /**
@@ -122,7 +123,12 @@ export class Writer {
 		});
 		if (this.#outbox.length >= messageLength) this.#flush();
 		return new Promise((resolve, reject) => {
-			this.#waiting[slot] = { resolve: resolve as (value: unknown) => void, reject, characters };
+			this.#waiting[slot] = {
+				resolve: resolve as (value: unknown) => void,
+				reject,
+				characters,
+				deadline: options.deadline,
+			};
 		});
 	}
 
@@ -156,6 +162,8 @@ export class Writer {
 		const waiting = this.#waiting[result.slot];
 		if (!waiting) return;
 		this.#waiting[result.slot] = undefined;
+		// Its timer may be late, and must not expire whoever has the slot by then.
+		waiting.deadline?.decideBy(() => false);
 		this.#freeSlots.push(result.slot);
 		this.#characters -= waiting.characters;
 		if (result.outcome === 'committed') waiting.resolve(result.value);

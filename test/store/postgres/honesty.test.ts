@@ -103,7 +103,7 @@ test('sessions that an administrator ends, again and again under load', async (t
 for (const which of ['both ways', 'answers'] as const) {
 	test(`a network that stalls (${which}): 504 in time, 503 from /readyz; then all is well, and nothing of it is stored`, async (t) => {
 		const service = await start(t);
-		assert.equal((await service.upload(['before'])).status, 201);
+		await service.uploadUntilStored('before');
 		service.proxy.stall(which);
 		const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => service.upload([`stalled-${n}`])));
 		for (const answer of answers) assertTimedOut(answer);
@@ -316,7 +316,7 @@ test('all connections in use by locked accounts: 504 in time for everybody, and 
 test('limits that are locked: 504 in time; uploads whose limits are decided are not affected', async (t) => {
 	const service = await start(t);
 	const other = await sessionOn(t, service.address);
-	assert.equal((await service.upload(['before'])).status, 201);
+	await service.uploadUntilStored('before');
 	await other.query('BEGIN; LOCK TABLE caskade_control.token_bucket');
 	assertTimedOut(await service.upload(['limited']));
 	await other.query('ROLLBACK');

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { monotonicMs } from '../../../src/clock.ts';
 import { Deadline } from '../../../src/deadline.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import {
@@ -46,6 +47,27 @@ test('an upload that waits for a lock expires by its deadline, and is not stored
 	const later = subscriptionEvent();
 	await upload(writer, 1, [later]);
 	assert.deepEqual(await storedContent(store, 1), [later]);
+});
+
+test('a timer that is late expires its own upload, and not the one that has its place in the queue by then', async (t) => {
+	const { store, writer, unlock } = await startLocked(t);
+	const deadline = new Deadline(60_000, () => {});
+	t.after(() => deadline.clear());
+	let late = () => true;
+	const timerWouldRun = {
+		atMs: monotonicMs(),
+		decideBy(expire: () => boolean) {
+			late = expire;
+		},
+	} as Deadline;
+	const given = { events: subscriptionEvents(1), receivedAtMs, simulate: false };
+	assert.equal(await writer.storeSubscriptionEvents(1, given, timerWouldRun), 'expired');
+	const next = subscriptionEvents(1);
+	const waiting = writer.storeSubscriptionEvents(1, { ...given, events: next }, deadline);
+	assert.equal(late(), false);
+	unlock();
+	assert.notEqual(await waiting, 'expired');
+	assert.deepEqual(await storedContent(store, 1), next);
 });
 
 test('a server that stops finishes what waits for a lock', async (t) => {
