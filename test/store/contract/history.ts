@@ -144,7 +144,7 @@ export function historyContract(engine: Engine): void {
 						}));
 					assert.deepEqual(seen(await historiesAt(place, wholeId, asOfMs)), seen(then));
 				}),
-				{ numRuns: 25 },
+				{ numRuns: 12 },
 			);
 		});
 	});
