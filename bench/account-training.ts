@@ -64,15 +64,17 @@ function start(...args: string[]): ChildProcess & { readonly pid: number } {
 	return child as ChildProcess & { readonly pid: number };
 }
 
-/** Until it prints what fits. */
-async function printed(stream: NodeJS.ReadableStream | null, pattern: RegExp): Promise<RegExpExecArray> {
+/** Until it prints what fits. What it prints later is read on: a closed pipe would end it. */
+function printed(stream: NodeJS.ReadableStream | null, pattern: RegExp): Promise<RegExpExecArray> {
 	let text = '';
-	for await (const chunk of stream ?? []) {
-		text += chunk;
-		const found = pattern.exec(text);
-		if (found) return found;
-	}
-	throw new Error(`ended without ${pattern}: ${text}`);
+	return new Promise((resolve, reject) => {
+		stream?.on('data', (chunk) => {
+			text += chunk;
+			const found = pattern.exec(text);
+			if (found) resolve(found);
+		});
+		stream?.on('end', () => reject(new Error(`ended without ${pattern}: ${text}`)));
+	});
 }
 
 /** The most memory that the process has had. A zombie has none, so it is asked again and again. */

@@ -1,6 +1,6 @@
 import type { GoalReport, TrainedGoal } from '../scoring/account-training.ts';
 import { reportPage } from '../scoring/report-page.ts';
-import { percent, withInterval } from '../scoring/report-text.ts';
+import { featureText, percent, withInterval } from '../scoring/report-text.ts';
 import { printLine, printRecord, printTable } from './output.ts';
 
 /** Prints a training for an operator. */
@@ -79,7 +79,7 @@ function printMeasures(report: GoalReport): void {
 	printLine('');
 	printTable(
 		report.topFeatures.map(({ name, meanLogOdds, direction }) => ({
-			feature: name,
+			feature: featureText(name),
 			'moves log-odds by': meanLogOdds.toFixed(3),
 			direction,
 		})),
