@@ -6,6 +6,7 @@ import { openStore } from '../../src/store/open.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson, ServeProcess } from '../process.ts';
 import { madeUpVisitors, storeVisitors } from '../scoring/made-up-log.ts';
 import { addAccount } from '../store/engines.ts';
+import { freshPostgresDatabase } from '../store/postgres-server.ts';
 import { temporaryFolder } from '../support.ts';
 
 interface Trained {
@@ -14,9 +15,9 @@ interface Trained {
 	readonly report: { readonly goal: string; readonly scope: string; readonly warnings: readonly string[] };
 }
 
-async function withVisitors(t: TestContext, count: number) {
+async function withVisitors(t: TestContext, count: number, postgresAddress?: string) {
 	const folder = temporaryFolder(t);
-	const address = `sqlite:${join(folder, 'data')}`;
+	const address = postgresAddress ?? `sqlite:${join(folder, 'data')}`;
 	const store = await openStore(address);
 	const accountId = await addAccount(store, 'c-a-acme-uk');
 	await storeVisitors(store, accountId, madeUpVisitors(count));
@@ -112,4 +113,14 @@ test('serve --train-every trains at its start, goes on serving, and stops at onc
 	assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
 	assert.ok((await models()).length > 0);
 	assert.equal((await server.kill('SIGTERM')).code, 0);
+});
+
+test('several workers train once, in the process that starts them', async (t) => {
+	const { at } = await withVisitors(t, 60, await freshPostgresDatabase());
+	await using server = await ServeProcess.start(['--workers', '2', '--train-every', '6h', ...at]);
+	const trained = () => server.stderr.split('\n').filter((line) => line.includes('"msg":"trained"'));
+	while (trained().length < 4) await new Promise((resolve) => setTimeout(resolve, 50));
+	assert.ok(trained().every((line) => !line.includes('"worker"')));
+	assert.equal((await server.kill('SIGTERM')).code, 0);
+	assert.equal(trained().length, 4);
 });
