@@ -47,10 +47,7 @@ async function measure({ options, progress }: Bench, engine: string, caskade: Ca
 			for (const tids of allTids) {
 				const input: OpenLoopInput = {
 					url: server.url,
-					key: caskade.key,
-					rows: manyRows,
-					prefix: nextPrefix(),
-					tids,
+					messages: { kind: 'uploads', key: caskade.key, rows: manyRows, prefix: nextPrefix(), tids },
 					ratePerSecond,
 					warmUpSeconds: 0,
 					seconds: run === 0 ? options.warmUpSeconds : options.seconds,

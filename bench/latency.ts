@@ -22,9 +22,7 @@ async function measure(bench: Bench): Promise<LineResult> {
 	const openLoop = (url: string) => {
 		const input: OpenLoopInput = {
 			url,
-			key: caskade.key,
-			rows: manyRows,
-			prefix: nextPrefix(),
+			messages: { kind: 'uploads', key: caskade.key, rows: manyRows, prefix: nextPrefix() },
 			ratePerSecond,
 			// The generator warms up too.
 			warmUpSeconds: options.warmUpSeconds / 2,
@@ -76,6 +74,6 @@ async function measurePeak(url: string, load: Load, seconds: number): Promise<nu
 	return result.requests / result.seconds;
 }
 
-function ms(value: number): string {
+export function ms(value: number): string {
 	return `${value.toFixed(2)} ms`;
 }

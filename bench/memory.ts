@@ -48,7 +48,7 @@ async function measure({ options, caskade, progress }: Bench): Promise<LineResul
 }
 
 /** As Linux counts it. */
-function memoryMiB(pid: number, field: 'VmRSS' | 'VmHWM'): number {
+export function memoryMiB(pid: number, field: 'VmRSS' | 'VmHWM'): number {
 	const [, kibibytes] =
 		new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
 	return Number(kibibytes) / 1024;

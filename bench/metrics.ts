@@ -28,6 +28,10 @@ export class MetricsSample {
 		return this.sum('caskade_events_stored_total');
 	}
 
+	get hitsStored(): number {
+		return this.sum('caskade_hits_total', 'kind="stored"');
+	}
+
 	get answers(): number {
 		return this.sum('caskade_http_requests_total');
 	}

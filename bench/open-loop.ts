@@ -1,5 +1,5 @@
 /**
- * Sends uploads at a given rate, whether or not earlier ones are answered: a slow server gets no relief, and what waits
+ * Sends requests at a given rate, whether or not earlier ones are answered: a slow server gets no relief, and what waits
  * for a connection waits on the clock. Latency counts from the moment a request was due. A process of its own; takes
  * what to do as JSON, prints what it saw as JSON.
  */
@@ -7,14 +7,11 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { clockMs } from './clock.ts';
-import { bodies, type Tids } from './rows.ts';
+import { type Messages, messageMaker, statusOf } from './messages.ts';
 
 export interface OpenLoopInput {
 	readonly url: string;
-	readonly key: string;
-	readonly rows: number;
-	readonly prefix: string;
-	readonly tids?: Tids;
+	readonly messages: Messages;
 	readonly ratePerSecond: number;
 	readonly warmUpSeconds: number;
 	readonly seconds: number;
@@ -23,7 +20,7 @@ export interface OpenLoopInput {
 
 export interface OpenLoopResult {
 	readonly answered: number;
-	/** Answers with another status than 201. */
+	/** Answers with another status than they should have. */
 	readonly other: number;
 	readonly p50Ms: number;
 	readonly p99Ms: number;
@@ -36,8 +33,8 @@ const patienceMs = 10_000;
 
 const input: OpenLoopInput = JSON.parse(process.argv[2] as string);
 const { hostname, port } = new URL(input.url);
-const body = bodies(input.prefix, input.rows, input.tids);
-const head = `POST /subscription HTTP/1.1\r\nHost: ${hostname}\r\nContent-Type: application/json\r\nx-api-key: ${input.key}\r\nContent-Length: ${body(0).length}\r\n\r\n`;
+const message = messageMaker(input.messages);
+const expectedStart = `HTTP/1.1 ${statusOf(input.messages)} `;
 
 const startAtMs = clockMs() + 200;
 const countFromMs = startAtMs + input.warmUpSeconds * 1000;
@@ -74,7 +71,7 @@ class Connection {
 	send(dueAtMs: number): void {
 		this.#dueAtMs = dueAtMs;
 		sent++;
-		this.#socket.write(head + body(sent), 'latin1');
+		this.#socket.write(message(sent), 'latin1');
 	}
 
 	#receive(chunk: string): void {
@@ -85,7 +82,7 @@ class Connection {
 		if (length === undefined) fail('an answer has no content-length');
 		if (this.#received.length < headEnd + 4 + Number(length)) return;
 		answered++;
-		if (!this.#received.startsWith('HTTP/1.1 201 ')) other++;
+		if (!this.#received.startsWith(expectedStart)) other++;
 		this.#received = '';
 		if (this.#dueAtMs >= countFromMs) latenciesMs.push(clockMs() - this.#dueAtMs);
 		const next = waiting[nextWaiting];

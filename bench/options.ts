@@ -12,10 +12,21 @@ export const lineNames = [
 	'start-up',
 	'accounts',
 	'events',
+	'visscores',
+	'segments',
+	'denied',
+	'hit',
+	'joined-uploads',
+	'reads-under-load',
+	'score-cost',
 	'pg-thirty',
 	'pg-random',
 	'pg-accounts',
 	'pg-events',
+	'pg-visscores',
+	'pg-segments',
+	'pg-hit',
+	'pg-joined-uploads',
 ] as const;
 export type LineName = (typeof lineNames)[number];
 
@@ -31,6 +42,9 @@ export interface Options {
 	/** The points of the two curves. */
 	readonly accountCounts: readonly number[];
 	readonly storedEvents: readonly number[];
+	/** Visitors of the places that reads, hits and joins are measured on. */
+	readonly visitorCounts: readonly number[];
+	readonly pgVisitors: number;
 	readonly lines: readonly LineName[];
 	/** Where data folders are made. */
 	readonly folder: string | undefined;
@@ -38,9 +52,9 @@ export interface Options {
 
 export const usage = `npm run bench -- [--quick] [--only NAME]… [--events N] [--runs N] [--seconds N] [--folder DIR]
 
-Measures the service, each figure beside its ceiling in the same run. About 17 minutes; nothing else should run.
+Measures the service, each figure beside its ceiling in the same run. About half an hour and 10 GB; nothing else should run.
 
-  --quick      shorter runs, 1 million events, shorter curves: some 4 minutes, and less exact
+  --quick      shorter runs, 1 million events, shorter curves: some 8 minutes, and less exact
   --only NAME  one line (again for more)
   --events N   stored before the memory is read (10,000,000)
   --runs N     of each measurement, 3 or more (3)
@@ -54,9 +68,17 @@ Lines, on an embedded database:
   memory, start-up
   accounts                 cost of a request with 1, 100 and 5,000 accounts
   events                   cost of a request with 10,000, a million and 10 million events stored
+  visscores, segments      reads of scores, and of segments by ten rules, with 10,000, a million and 5 million visitors;
+                           against bare node:http
+  denied                   reads with a forged and with an expired cask
+  hit                      POST /hit, durable
+  joined-uploads           30 new events of customers who are visitors
+  reads-under-load         latency of reads while hits and uploads run at half of their peak
+  score-cost               CPU of a look-up and of a score, inside the service
 On PostgreSQL 18, which comes as a package and is started for it:
   pg-thirty, pg-random     30 new events; against bare node:http, pgbench and the hand-written bench/baseline/
   pg-accounts, pg-events   as above, and 'caskade migrate' over 5,000 accounts
+  pg-visscores, pg-segments, pg-hit, pg-joined-uploads   as above, with a million visitors
 `;
 
 /** @throws Error whose message says which argument is wrong */
@@ -83,6 +105,8 @@ export function readOptions(args: readonly string[]): Options | 'help' {
 		startUps: 5,
 		accountCounts: quick ? [1, 100] : [1, 100, 5000],
 		storedEvents: quick ? [10_000, 1_000_000] : [10_000, 1_000_000, 10_000_000],
+		visitorCounts: quick ? [10_000, 100_000] : [10_000, 1_000_000, 5_000_000],
+		pgVisitors: quick ? 100_000 : 1_000_000,
 		lines: values.only ? values.only.map(lineName) : lineNames,
 		folder: values.folder,
 	};

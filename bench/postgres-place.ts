@@ -1,5 +1,6 @@
-import type { Place } from './place.ts';
+import { mostLogged, type Place, type VisitorBytes } from './place.ts';
 import type { PostgresServer } from './postgres-server.ts';
+import { seedVisitors } from './postgres-visitors.ts';
 import { runCaskade } from './servers.ts';
 
 /** The first account's events. */
@@ -35,8 +36,27 @@ export class PostgresPlace implements Place {
 	}
 
 	async countEvents(): Promise<number> {
-		const [row] = await this.query(`SELECT count(*) FROM ${eventTable}`);
-		return Number(row?.count);
+		return this.#number(`SELECT count(*) AS number FROM ${eventTable}`);
+	}
+
+	countJoined(): Promise<number> {
+		return this.#number(`SELECT count(*) AS number FROM ${eventTable} WHERE vid IS NOT NULL`);
+	}
+
+	countHits(): Promise<number> {
+		return this.#number('SELECT count(*) AS number FROM caskade_account_1.hit');
+	}
+
+	bytes(): Promise<number> {
+		return this.#number(
+			`SELECT sum(pg_total_relation_size(oid)) AS number FROM pg_class
+			WHERE relnamespace = 'caskade_account_1'::regnamespace AND relkind = 'r'`,
+		);
+	}
+
+	async #number(sql: string): Promise<number> {
+		const [row] = await this.query(sql);
+		return Number(row?.number);
 	}
 
 	async prefill(events: number): Promise<void> {
@@ -53,6 +73,20 @@ export class PostgresPlace implements Place {
 			`VACUUM ANALYZE ${eventTable}`,
 			'CHECKPOINT',
 		]);
+	}
+
+	addVisitors(visitors: number): Promise<VisitorBytes> {
+		return seedVisitors((statements) => this.query(statements), visitors);
+	}
+
+	async sampleVids(number: number, logged?: 'logged'): Promise<string[]> {
+		const count = await this.#number('SELECT max(id) AS number FROM caskade_account_1.visitor');
+		const most = logged ? Math.min(mostLogged, count) : count;
+		const rows = await this.query(
+			`SELECT vid FROM (SELECT 1 + floor(random() * ${most})::bigint AS id FROM generate_series(1, ${number})) AS chosen
+			JOIN caskade_account_1.visitor USING (id)`,
+		);
+		return rows.map(({ vid }) => String(vid));
 	}
 
 	async addAccounts(accounts: number): Promise<void> {

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import { accounts, pgAccounts } from './accounts.ts';
 import { events, pgEvents } from './events.ts';
+import { hitLine, pgHitLine } from './hits.ts';
+import { joinedLine, pgJoinedLine } from './joined.ts';
 import { latency } from './latency.ts';
 import type { Bench, Line, OnPostgres } from './line.ts';
 import { describeMachine } from './machine.ts';
@@ -11,6 +13,9 @@ import { requirePgbench } from './pgbench.ts';
 import { PostgresPlace } from './postgres-place.ts';
 import { PostgresServer } from './postgres-server.ts';
 import { temporaryFolder } from './processes.ts';
+import { pgReadLines, readLines } from './reads.ts';
+import { readsUnderLoad } from './reads-under-load.ts';
+import { scoreCost } from './score-cost.ts';
 import { Caskade } from './servers.ts';
 import { SqlitePlace } from './sqlite-place.ts';
 import { startUp } from './start-up.ts';
@@ -25,9 +30,17 @@ const lines: readonly Line[] = [
 	startUp,
 	accounts,
 	events,
+	...readLines,
+	hitLine,
+	joinedLine,
+	readsUnderLoad,
+	scoreCost,
 	...pgThroughputLines,
 	pgAccounts,
 	pgEvents,
+	...pgReadLines,
+	pgHitLine,
+	pgJoinedLine,
 ];
 const needPgbench: readonly LineName[] = ['pg-thirty', 'pg-random'];
 

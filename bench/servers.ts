@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import type { BareAnswer } from './bare-server.ts';
-import type { Place } from './place.ts';
+import type { Place, VisitorBytes } from './place.ts';
 import { run, start, stop } from './processes.ts';
 import { aidOf, bodies, nextPrefix } from './rows.ts';
 
@@ -40,6 +40,7 @@ export class Caskade {
 	readonly key: string;
 	readonly limitedKey: string;
 	readonly #template: Place;
+	readonly #populations = new Map<number, Promise<Population>>();
 
 	private constructor(folder: string, template: Place, key: string, limitedKey: string) {
 		this.folder = folder;
@@ -66,12 +67,28 @@ export class Caskade {
 		return this.#template.copy();
 	}
 
-	/** Starts `caskade serve` on a place, which goes away when it stops. */
-	async serve(given?: Place): Promise<RunningCaskade> {
+	/** A place with so many visitors, made once and kept for the lines that come after. */
+	populated(visitors: number): Promise<Population> {
+		let population = this.#populations.get(visitors);
+		if (!population) {
+			population = this.newPlace().then(async (place) => ({
+				place,
+				visitors,
+				bytes: await place.addVisitors(visitors),
+			}));
+			this.#populations.set(visitors, population);
+		}
+		return population;
+	}
+
+	/** Starts `caskade serve` on a place, which goes away when it stops, unless it is to be kept. */
+	async serve(given?: Place, kept?: 'kept'): Promise<RunningCaskade> {
 		const place = given ?? (await this.newPlace());
 		const metricsPort = await freePort();
 		const logPath = join(this.folder, `${metricsPort}.log`);
 		const flags = ['--database', place.address, '--port', '0', '--metrics-port', String(metricsPort)];
+		// All hits come from one address.
+		flags.push('--hits-per-address', '1000000', '--hits-per-visitor', '1000000');
 		const log = openSync(logPath, 'w');
 		const child = start(process.execPath, [caskade, 'serve', ...flags], { stdio: ['ignore', 'pipe', log] });
 		closeSync(log);
@@ -83,10 +100,17 @@ export class Caskade {
 			place,
 			async stop() {
 				await stop(child);
-				await place.remove();
+				if (!kept) await place.remove();
 			},
 		};
 	}
+}
+
+/** A place whose first account has visitors. */
+export interface Population {
+	readonly place: Place;
+	readonly visitors: number;
+	readonly bytes: VisitorBytes;
 }
 
 /** Starts the hand-written service of `baseline/` on a database that has its tables. */
@@ -142,22 +166,36 @@ export async function freePort(): Promise<number> {
 const ownHeaders = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding']);
 
 /** Sends one upload over a connection of its own and gives the answer. */
-export function upload(url: string, key: string, rows: number): Promise<Omit<BareAnswer, 'parse'>> {
+export function upload(url: string, key: string, rows: number): Promise<Answer> {
+	return ask(`${url}/subscription`, {
+		method: 'POST',
+		headers: { 'content-type': 'application/json', ...(key && { 'x-api-key': key }) },
+		body: bodies(nextPrefix(), rows)(1),
+	});
+}
+
+export type Answer = Omit<BareAnswer, 'parse'>;
+
+/** Sends one request over a connection of its own and gives the answer. */
+export function ask(
+	url: string,
+	{
+		method,
+		headers = {},
+		body = '',
+	}: { method: string; headers?: Readonly<Record<string, string>>; body?: string },
+): Promise<Answer> {
 	return new Promise((resolve, reject) => {
-		const outgoing = request(`${url}/subscription`, {
-			method: 'POST',
-			agent: false,
-			headers: { 'content-type': 'application/json', ...(key && { 'x-api-key': key }) },
-		});
+		const outgoing = request(url, { method, agent: false, headers });
 		outgoing.once('error', reject);
 		outgoing.once('response', async (response) => {
 			const { rawHeaders } = response;
-			const headers = rawHeaders.filter((_, index) => {
+			const ownless = rawHeaders.filter((_, index) => {
 				const name = rawHeaders[index - (index % 2)] as string;
 				return !ownHeaders.has(name.toLowerCase());
 			});
-			resolve({ status: response.statusCode as number, headers, body: await text(response) });
+			resolve({ status: response.statusCode as number, headers: ownless, body: await text(response) });
 		});
-		outgoing.end(bodies(nextPrefix(), rows)(1));
+		outgoing.end(body);
 	});
 }

@@ -1,7 +1,8 @@
-import { copyFileSync, cpSync, rmSync } from 'node:fs';
+import { copyFileSync, cpSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { Place } from './place.ts';
+import { mostLogged, type Place, type VisitorBytes } from './place.ts';
+import { seedVisitors } from './sqlite-visitors.ts';
 
 let copies = 0;
 
@@ -18,10 +19,26 @@ export class SqlitePlace implements Place {
 	}
 
 	async countEvents(): Promise<number> {
+		return this.#number('SELECT count(*) AS number FROM subscription_event');
+	}
+
+	async countJoined(): Promise<number> {
+		return this.#number('SELECT count(*) AS number FROM subscription_event WHERE vid IS NOT NULL');
+	}
+
+	async countHits(): Promise<number> {
+		return this.#number('SELECT count(*) AS number FROM hit');
+	}
+
+	async bytes(): Promise<number> {
+		return statSync(this.#account(1)).size;
+	}
+
+	#number(sql: string): number {
 		const database = new DatabaseSync(this.#account(1), { readOnly: true });
-		const row = database.prepare('SELECT count(*) AS count FROM subscription_event').get();
+		const row = database.prepare(sql).get();
 		database.close();
-		return Number(row?.count);
+		return Number(row?.number);
 	}
 
 	async prefill(events: number): Promise<void> {
@@ -40,6 +57,22 @@ export class SqlitePlace implements Place {
 			.run(events);
 		database.exec(`${index}; COMMIT; PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)`);
 		database.close();
+	}
+
+	async addVisitors(visitors: number): Promise<VisitorBytes> {
+		return seedVisitors(this.#account(1), visitors);
+	}
+
+	async sampleVids(number: number, logged?: 'logged'): Promise<string[]> {
+		const database = new DatabaseSync(this.#account(1), { readOnly: true });
+		const row = database.prepare('SELECT max(id) AS count FROM visitor').get();
+		const most = logged ? Math.min(mostLogged, Number(row?.count)) : Number(row?.count);
+		const select = database.prepare('SELECT vid FROM visitor WHERE id = ?');
+		const vids = Array.from({ length: number }, () =>
+			String(select.get(1 + Math.floor(Math.random() * most))?.vid),
+		);
+		database.close();
+		return vids;
 	}
 
 	/** By copying the first account's file; the command line would make one at a time. */

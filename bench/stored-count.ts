@@ -1,22 +1,50 @@
-import { quietMetrics } from './metrics.ts';
+import { type MetricsSample, quietMetrics } from './metrics.ts';
 import type { RunningCaskade } from './servers.ts';
 import { whole } from './table.ts';
 import { connections, type Load, type WrkResult } from './wrk.ts';
 
-/** What a server is sent, and what it answers to all of it. */
-export interface Expected {
+/** What a server answers to all that it is sent. */
+export interface ExpectedAnswer {
 	readonly name: string;
-	readonly load: Load;
 	readonly status: number;
 }
 
+/** The same of uploads. */
+export interface Expected extends ExpectedAnswer {
+	readonly load: Load;
+}
+
 /** @throws Error where an answer was cut off or had another kind of status than it should */
-export function checkAnswers({ requests, refused, broken }: WrkResult, { name, status }: Expected): void {
+export function checkAnswers(
+	{ requests, refused, broken }: WrkResult,
+	{ name, status }: ExpectedAnswer,
+): void {
 	const expected = status < 400 ? 0 : requests;
 	if (broken > 0 || refused !== expected || requests === 0)
 		throw new Error(
 			`${name}: of ${requests} requests ${refused} were refused, not ${expected}, and ${broken} broken.`,
 		);
+}
+
+/** Compares what wrk counted with what the server did. @throws Error where the server answered otherwise than wrk says */
+export async function countedAnswers(
+	metricsUrl: string,
+	expected: ExpectedAnswer,
+	load: () => Promise<WrkResult>,
+): Promise<{ result: WrkResult; before: MetricsSample; after: MetricsSample }> {
+	const { name, status } = expected;
+	const before = await quietMetrics(metricsUrl);
+	const result = await load();
+	const after = await quietMetrics(metricsUrl);
+	checkAnswers(result, expected);
+	// What is under way when wrk stops reaches the server, and nobody reads the answer.
+	const other = after.answers - before.answers - (after.answersWith(status) - before.answersWith(status));
+	const missing = result.requests - (after.answersWith(status) - before.answersWith(status));
+	if (other > connections || missing > 0)
+		throw new Error(
+			`${name}: the server's metrics count ${other} other answers than ${status}, and ${missing} fewer of these than wrk.`,
+		);
+	return { result, before, after };
 }
 
 /** Compares what wrk counted with what the server did and with what the database holds. */
@@ -41,18 +69,7 @@ export class StoredCount {
 	/** @throws Error where the server answered otherwise than wrk says */
 	async during(load: () => Promise<WrkResult>): Promise<{ result: WrkResult; uploads: number }> {
 		const line = this.#expected;
-		const before = await quietMetrics(this.#server.metricsUrl);
-		const result = await load();
-		const after = await quietMetrics(this.#server.metricsUrl);
-		checkAnswers(result, line);
-		// What is under way when wrk stops reaches the server, and nobody reads the answer.
-		const other =
-			after.answers - before.answers - (after.answersWith(line.status) - before.answersWith(line.status));
-		const missing = result.requests - (after.answersWith(line.status) - before.answersWith(line.status));
-		if (other > connections || missing > 0)
-			throw new Error(
-				`${line.name}: the server's metrics count ${other} other answers than ${line.status}, and ${missing} fewer of these than wrk.`,
-			);
+		const { result, before, after } = await countedAnswers(this.#server.metricsUrl, line, load);
 		const uploads = (after.eventsStored - before.eventsStored) / line.load.rows;
 		this.#answers += result.requests;
 		this.#uploads += uploads;

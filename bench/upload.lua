@@ -1,5 +1,5 @@
 -- What wrk sends: uploads of ROWS events with the API key KEY. It shares the cores with the servers, so it is cheap.
--- They go to ACCOUNTS accounts, at random.
+-- They go to ACCOUNTS accounts, at random. With CUSTOMERS, every event's cid is one of so many, at random.
 -- TIDS says how tids differ: 'rising', 'random' (as UUIDs, at random places of an index), or 'same': one fixed request.
 
 local rows = tonumber(os.getenv('ROWS'))
@@ -7,6 +7,7 @@ local prefix = os.getenv('PREFIX')
 local key = os.getenv('KEY')
 local tids = os.getenv('TIDS')
 local accounts = tonumber(os.getenv('ACCOUNTS'))
+local customers = tonumber(os.getenv('CUSTOMERS'))
 
 local head = 'POST /subscription HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n'
 if key ~= '' then head = head .. 'x-api-key: ' .. key .. '\r\n' end
@@ -53,6 +54,21 @@ local function rising()
 	return message(n)
 end
 
+-- As 'rising', but for the cids.
+local function joined()
+	counter = counter + 1
+	local number = string.format('%08d', counter)
+	local n = 1
+	for i = 1, rows do
+		parts[n + 1] = risingStart[i]
+		parts[n + 2] = number
+		parts[n + 3] = string.format('-%02d","subid":"sub-%06d","cid":"cust-%07d","evt":"newsletter","rvn":%d}',
+			i, i * 37, math.random(customers), 1000 + i)
+		n = n + 3
+	end
+	return message(n)
+end
+
 local hex = {}
 local randomEnd = {}
 if tids == 'random' then
@@ -81,7 +97,10 @@ local function random()
 	return message(n)
 end
 
-if tids == 'same' then
+if customers > 0 then
+	math.randomseed(tonumber(prefix))
+	request = joined
+elseif tids == 'same' then
 	local fixed = rising()
 	request = function() return fixed end
 elseif tids == 'random' then
@@ -90,13 +109,4 @@ else
 	request = rising
 end
 
-function done(summary)
-	local errors = summary.errors
-	io.write(string.format(
-		'\n{"requests":%d,"seconds":%f,"refused":%d,"broken":%d}\n',
-		summary.requests,
-		summary.duration / 1e6,
-		errors.status,
-		errors.connect + errors.read + errors.write + errors.timeout
-	))
-end
+dofile(os.getenv('SUMMARY'))

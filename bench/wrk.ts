@@ -14,6 +14,8 @@ export interface Load {
 	readonly tids: Tids | 'same';
 	/** How many they are spread over, at random; 1 where it is missing. */
 	readonly accounts?: number;
+	/** How many the events' `cid`s are spread over, at random; without it they are a few that nobody has shown. */
+	readonly customers?: number;
 }
 
 export interface WrkResult {
@@ -25,26 +27,44 @@ export interface WrkResult {
 	readonly broken: number;
 }
 
-/** Puts a server under as much load as it takes. */
-export async function wrk(url: string, load: Load, seconds: number): Promise<WrkResult> {
-	const output = await run(
-		'wrk',
-		[
-			'-t1',
-			`-c${connections}`,
-			`-d${seconds}s`,
-			'-s',
-			join(import.meta.dirname, 'upload.lua'),
-			`${url}/subscription`,
-		],
-		{
-			ROWS: String(load.rows),
-			KEY: load.key,
-			TIDS: load.tids,
-			ACCOUNTS: String(load.accounts ?? 1),
+/** One of the scripts beside this file, and what it reads from its environment. */
+export interface Script {
+	readonly file: string;
+	readonly env: Readonly<Record<string, string>>;
+}
+
+/** Uploads. */
+export function uploads({ rows, key, tids, accounts = 1, customers = 0 }: Load): Script {
+	return {
+		file: 'upload.lua',
+		env: {
+			ROWS: String(rows),
+			KEY: key,
+			TIDS: tids,
+			ACCOUNTS: String(accounts),
+			CUSTOMERS: String(customers),
 			PREFIX: nextPrefix(),
 		},
-	);
+	};
+}
+
+/** Puts a server under as much load of uploads as it takes. */
+export function wrk(url: string, load: Load, seconds: number): Promise<WrkResult> {
+	return wrkScript(url, uploads(load), seconds);
+}
+
+/** Puts a server under as much load as it takes. */
+export async function wrkScript(
+	url: string,
+	{ file, env }: Script,
+	seconds: number,
+	clients = connections,
+): Promise<WrkResult> {
+	const script = join(import.meta.dirname, file);
+	const output = await run('wrk', ['-t1', `-c${clients}`, `-d${seconds}s`, '-s', script, url], {
+		...env,
+		SUMMARY: join(import.meta.dirname, 'summary.lua'),
+	});
 	return JSON.parse(output.trim().split('\n').at(-1) as string);
 }
 

@@ -1,2 +1,5 @@
-// Which service and which account the pages use. `server` is where the tag comes from.
-window.shop = { server: 'http://127.0.0.1:8080', aid: 'c-a-demo-local' };
+// Which service and which account the pages use: the demo's account of the server that serves this file.
+window.shop = {
+	server: new URL('..', document.currentScript.src).href.replace(/\/$/, ''),
+	aid: 'c-a-demo-local',
+};

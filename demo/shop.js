@@ -5,16 +5,18 @@ window.vscr ??= (...command) => {
 };
 
 const { server, aid } = window.shop;
+const { page } = document.body.dataset;
 const consent = localStorage.getItem('consent') !== 'no';
+const order = sessionStorage.getItem('order') ?? 'order-1';
 
 vscr('setAccount', aid);
 vscr('setServer', server);
 vscr('setConsent', consent);
-if (document.body.dataset.page === 'thank-you') {
-	// The order was placed here; the back end uploads the sale with the same tid, when it is paid.
-	const tid = sessionStorage.getItem('order') ?? `order-${Date.now()}`;
-	vscr('addCustomerId', `customer-of-${tid}`);
-	vscr('addEvent', { name: 'checkout', tid, rvn: 499, currency: 'GBP' });
+if (page === 'pricing') vscr('addEvent', 'plans-viewed');
+if (page === 'checkout') {
+	// The sale begins here; the back end uploads it with the same tid, when it is paid.
+	vscr('addCustomerId', `customer-of-${order}`);
+	vscr('addEvent', { name: 'checkout-started', tid: order, rvn: 499, currency: 'GBP' });
 }
 vscr('fire');
 
@@ -45,6 +47,11 @@ vscr('scores', (scores) => {
 	);
 });
 
+document.getElementById('known').innerHTML = `
+	<section><b>Your segments</b><ul id="segments"></ul></section>
+	<section><b>Your scores</b><ul id="scores"></ul></section>
+	<label><input type="checkbox" id="consent"> This shop may remember my visits</label>`;
+
 function show(id, texts) {
 	const list = document.getElementById(id);
 	const lines = texts.length > 0 ? texts : ['nothing'];
@@ -54,12 +61,17 @@ function show(id, texts) {
 	list.dataset.ready = '';
 }
 
-const subscribe = document.getElementById('subscribe');
-subscribe?.addEventListener('click', () => {
+document.getElementById('subscribe')?.addEventListener('click', () => {
 	sessionStorage.setItem('order', `order-${crypto.getRandomValues(new Uint32Array(1))[0]}`);
 	// Sent when the page is left.
-	vscr('addEvent', 'subscribe-clicked');
+	vscr('addEvent', 'add-to-basket');
 });
+
+const upload = document.getElementById('upload');
+if (upload) {
+	const data = [{ tid: order, subid: order, evt: 'membership', rvn: 499 }];
+	upload.textContent = `curl ${server}/subscription -H "x-api-key: $KEY" -H 'content-type: application/json' -d '${JSON.stringify({ aid, data })}'`;
+}
 
 const toggle = document.getElementById('consent');
 toggle.checked = consent;

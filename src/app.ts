@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
-import { type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { Admission } from './access/admission.ts';
 import { Authorizer } from './access/authorizer.ts';
 import type { AccessDirectory } from './access/directory.ts';
 import type { QuotaCounter } from './access/quota.ts';
 import { LocalRateLimiter, SharedRateLimiter } from './access/rate-limit.ts';
+import { demo } from './api/demo.ts';
 import { health } from './api/health.ts';
 import { segments } from './api/segments.ts';
 import { subscription } from './api/subscription.ts';
@@ -19,6 +20,7 @@ import { ApiError } from './errors.ts';
 import { sendError, toApiError } from './http/answer.ts';
 import { bodyLimitBytes } from './http/body.ts';
 import { answerClientError } from './http/client-error.ts';
+import { allowAllOrigins } from './http/cors.ts';
 import { askToMoveOn } from './http/draining.ts';
 import { docs, openapi } from './http/openapi.ts';
 import { createTlsServer, type Tls } from './http/tls.ts';
@@ -42,6 +44,8 @@ export interface AppOptions {
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	readonly isDraining: () => boolean;
+	/** Whether the demo's shop is served too. */
+	readonly demo?: boolean;
 	/** All operations are under this path, as `/api/staging`. */
 	readonly prefix?: string;
 	/** Whether what a proxy says in `x-forwarded-…` is believed. */
@@ -108,7 +112,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	app.addHook('onRequest', (request, reply, done) => {
 		reply.header('x-request-id', request.id);
 		if (options.isDraining()) askToMoveOn(request, reply);
-		done(requestTrouble(app, request));
+		done(requestTrouble(app, request, reply));
 	});
 	const logsRequests = log.isLevelEnabled('debug');
 	app.addHook('onResponse', (request, reply, done) => {
@@ -174,6 +178,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 				hit(operations, { directory, writer, readings, budget, now, onHit });
 				tag(operations);
 			}
+			if (options.demo) demo(operations);
 			health(operations, probes);
 			docs(operations);
 		},
@@ -186,15 +191,21 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 }
 
 /** What is wrong with a request before any operation looks at it. */
-function requestTrouble(app: FastifyInstance, request: FastifyRequest): ApiError | undefined {
+function requestTrouble(
+	app: FastifyInstance,
+	request: FastifyRequest,
+	reply: FastifyReply,
+): ApiError | undefined {
 	if (request.raw.httpVersion === '1.1' && request.headers.host === undefined)
 		return new ApiError('bad_request', { detail: 'the host header is required' });
-	return request.is404 ? noSuchRoute(app, request.url, request.method) : undefined;
+	return request.is404 ? noSuchRoute(app, request, reply) : undefined;
 }
 
 /** `OPTIONS` is what a browser asks before a request from another origin; the answer is no, as it is to the request. */
-function noSuchRoute(app: FastifyInstance, url: string, method: string): ApiError {
+function noSuchRoute(app: FastifyInstance, { url, method }: FastifyRequest, reply: FastifyReply): ApiError {
 	const path = url.split('?', 1)[0] as string;
+	// What answers a preflight is for pages, which may read this, too.
+	if (app.hasRoute({ url: path, method: 'OPTIONS' })) allowAllOrigins(reply);
 	const allowed = methods.filter((candidate) => app.hasRoute({ url: path, method: candidate }));
 	if (allowed.length === 0) return new ApiError('not_found');
 	if (method === 'OPTIONS') return new ApiError('forbidden');

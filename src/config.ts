@@ -158,7 +158,10 @@ export const serveOptions = () => [
 	new Option('--hits-per-visitor <number>', 'hits a second that one visitor may send; 10 s of it at once')
 		.default(5)
 		.argParser(positiveNumber(1e6)),
-	new Option('--demo', 'where there are no clients yet, make one and print a curl line for it'),
+	new Option(
+		'--demo',
+		'serve a shop to try it with at /demo/; where there are no clients yet, make one and print a curl line for it',
+	),
 ];
 
 function roles(value: string): readonly Role[] {

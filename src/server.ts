@@ -9,6 +9,7 @@ import { readTls } from './http/tls.ts';
 import type { Log } from './log.ts';
 import { Metrics } from './metrics.ts';
 import { OperatorError, type Store } from './store/store.ts';
+import { ModelCache } from './visitors/model-cache.ts';
 import { VisitorScorer } from './visitors/visitor-scorer.ts';
 
 export interface RunningServer {
@@ -24,7 +25,7 @@ export interface RunningServer {
 
 type ListenSettings = Omit<
 	ServeSettings,
-	'database' | 'logLevel' | 'demo' | 'workers' | 'drainDelayMs' | 'keepHitsDays' | 'trainEvery'
+	'database' | 'logLevel' | 'workers' | 'drainDelayMs' | 'keepHitsDays' | 'trainEvery'
 > & {
 	/** How long requests are still taken after `stop`, while whoever sends them finds out. */
 	readonly drainDelayMs?: number;
@@ -58,23 +59,30 @@ export async function startServer(
 		onDeath,
 	});
 	metrics.watchQueue(() => writer.queueDepth);
-	const onControlTrouble = (error: unknown) =>
-		log.error({ reason: error instanceof Error ? error.message : String(error) }, 'control database trouble');
+	const logTrouble = (what: string) => (error: unknown) =>
+		log.error({ reason: error instanceof Error ? error.message : String(error) }, what);
+	const onControlTrouble = logTrouble('control database trouble');
+	const onScoreTrouble = logTrouble('trouble with scores');
 	await store.control.ensureSigningKeys();
 	const directory = await AccessDirectory.load(store.control, onControlTrouble);
 	const quota = new QuotaCounter(writer, now, onControlTrouble);
 	const reader = store.startReading();
 	const scorer = new VisitorScorer({
 		reader,
-		loadModel: async () => undefined,
+		models: new ModelCache({
+			read: (accountId, name) => store.control.modelBody(accountId, name),
+			now,
+			onTrouble: onScoreTrouble,
+		}),
 		now,
-		onTrouble: onControlTrouble,
+		onTrouble: onScoreTrouble,
 	});
 	let draining = false;
 	let metricsServer: Server | undefined;
 	const app = await buildApp({
 		...{ directory, quota, writer, reader, scorer, metrics, log, now, prefix, tls },
 		...(settings.roles && { roles: settings.roles }),
+		...(settings.demo && { demo: true }),
 		hitLimits: {
 			perAddress: settings.hitsPerAddress ?? defaultHitLimits.perAddress,
 			perVisitor: settings.hitsPerVisitor ?? defaultHitLimits.perVisitor,

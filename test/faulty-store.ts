@@ -50,7 +50,7 @@ export async function appOver(
 		reader,
 		scorer: new VisitorScorer({
 			reader,
-			loadModel: async () => undefined,
+			models: { get: () => undefined, forget: () => {} },
 			now: Date.now,
 			onTrouble: () => {},
 		}),

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { openStore } from '../src/store/open.ts';
+import { eventually } from './eventually.ts';
 import { temporaryFolder } from './support.ts';
 
 const projectFolder = join(import.meta.dirname, '..');
@@ -79,8 +79,20 @@ export class TestProcess implements AsyncDisposable {
 	}
 }
 
-/** Runs a `caskade` command to its end. */
+/** Runs a `caskade` command to its end; all but `serve` in this process, since starting another takes long. */
 export function caskade(args: readonly string[], environment: Environment = {}): Promise<Ended> {
+	return args[0] === 'serve' ? caskadeProcess(args, environment) : caskadeWithin(args, environment);
+}
+
+/** Runs a `caskade` command to its end in this process; `serve` too, where it is refused and so has an end. */
+export async function caskadeWithin(args: readonly string[], environment: Environment = {}): Promise<Ended> {
+	// Whoever runs none shall not load them all.
+	const { runInProcess } = await import('./in-process.ts');
+	return { ...(await runInProcess(args, environment)), signal: null };
+}
+
+/** Runs a `caskade` command to its end in a process of its own. */
+export function caskadeProcess(args: readonly string[], environment: Environment = {}): Promise<Ended> {
 	return new TestProcess(process.execPath, [mainPath, ...args], environment).ended;
 }
 
@@ -108,13 +120,9 @@ export function assertMisused(ended: Ended, error: RegExp): void {
 	assert.equal(ended.code, 1);
 }
 
-/** Checks again and again, until it holds; fails when it does not within a second. */
+/** Checks again and again, until what is promised within a second holds. */
 export async function withinASecond(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-	const began = performance.now();
-	while (!(await holds())) {
-		assert.ok(performance.now() - began < 1000, `not within a second: ${what}`);
-		await delay(20);
-	}
+	await eventually(what, holds, 1000);
 }
 
 /** A port that nobody listens on. */

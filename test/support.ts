@@ -17,6 +17,7 @@ export const roomyPlan: UsagePlan = {
 	ratePerSecond: 1_000_000,
 	burst: 1_000_000,
 	quotaPerMonth: 1_000_000_000,
+	timeoutMs: 60_000,
 };
 
 /** A new folder that goes away with the test. */

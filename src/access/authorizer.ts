@@ -47,6 +47,16 @@ export class Authorizer {
 		return { aid, accountId: account.id, account, scope, subject, expiresAtMs };
 	}
 
+	/** The account that a request is about by its own word, which proves nothing: for who may read a denial. */
+	claimedAccount({ cask, aid }: Query): KnownAccount | undefined {
+		const claimed = typeof cask === 'string' ? this.#verifier.claimedAid(cask) : undefined;
+		return this.#account(claimed) ?? this.#account(aid);
+	}
+
+	#account(aid: unknown): KnownAccount | undefined {
+		return typeof aid === 'string' ? this.#directory.account(aid) : undefined;
+	}
+
 	#claims(cask: string | string[] | undefined) {
 		if (cask === undefined || cask === '') throw unauthorized(caskTroubles.missing);
 		if (typeof cask !== 'string') throw unauthorized(caskTroubles.repeated);

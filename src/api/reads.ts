@@ -24,13 +24,14 @@ export function read(
 	},
 ): void {
 	function handle(request: FastifyRequest, reply: FastifyReply): void {
+		const query = request.query as Query;
 		const failed = (error: unknown) => {
+			allowOrigins(request, reply, authorizer.claimedAccount(query)?.origins ?? []);
 			// Straight to the answer: the framework's way with errors costs more than the rest of a denial.
 			if (error instanceof ApiError) sendError(request, reply, error);
 			else reply.send(new ApiError('internal', { detail: 'the store failed', cause: error }));
 		};
 		try {
-			const query = request.query as Query;
 			const authorization = authorizer.authorize(query);
 			allowOrigins(request, reply, authorization.account.origins);
 			const body = operation.body(authorization, query);

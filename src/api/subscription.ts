@@ -18,7 +18,7 @@ import {
 	type UploadOutcome,
 } from '../store/store.ts';
 
-const eventSchema = Type.Object(
+export const eventSchema = Type.Object(
 	{
 		tid: text('Transaction id. Keeps sales unique: of events with the same tid, the first is stored.', [
 			'order-1001',

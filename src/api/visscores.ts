@@ -14,7 +14,8 @@ const scoreSchema = Type.Object({
 	model: Type.String({ description: 'The version of the model; `prior` where the base rate is served.' }),
 	reasons: Type.Optional(
 		Type.Array(Type.String(), {
-			description: 'What speaks for it; with `explain=1`, where the account allows it.',
+			description:
+				'Up to three facts in plain language that raise it, the strongest first; with `explain=1`, where the account allows it.',
 		}),
 	),
 });

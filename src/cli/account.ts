@@ -1,11 +1,13 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
+import type { ChannelRule } from '../collect/channels.ts';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
-import type { Account, AccountSettings, ChannelRule } from '../store/control.ts';
+import type { Account, AccountSettings } from '../store/control.ts';
 import { checkOwnDatabase } from '../store/own-database.ts';
 import { OperatorError } from '../store/store.ts';
 import { type CommonOptions, printJson, printRecord, printTable, withStore } from './output.ts';
 
-function accountToken(value: string): string {
+/** An account's token, as an operator gives it. */
+export function accountToken(value: string): string {
 	if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(value))
 		throw new InvalidArgumentError(
 			'It must be 1 to 64 letters, digits, dots, underscores and hyphens, as c-a-acme-uk.',

@@ -61,10 +61,11 @@ notice nothing. To void a visitor's casks at once, erase the visitor; to void an
 	return command;
 }
 
-async function issue(
+/** Issues a cask by hand. */
+export async function issue(
 	{ control }: Store,
 	aid: string,
-	{ vid, sid, ttl }: IssueOptions,
+	{ vid, sid, ttl }: Pick<IssueOptions, 'vid' | 'sid' | 'ttl'>,
 ): Promise<{ cask: string; expiresAt: string }> {
 	const of: Omit<CaskSubject, 'aid'> | undefined =
 		vid !== undefined

@@ -6,12 +6,15 @@ import { accountCommand } from './account.ts';
 import { backupCommand } from './backup.ts';
 import { caskCommand } from './cask.ts';
 import { copyCommand } from './copy.ts';
+import { demoCommand } from './demo.ts';
 import { doctorCommand } from './doctor.ts';
 import { eventsCommand } from './events.ts';
 import { goalCommand } from './goal.ts';
 import { keyCommand } from './key.ts';
 import { migrateCommand } from './migrate.ts';
+import { modelCommand } from './model.ts';
 import { planCommand } from './plan.ts';
+import { scoreCommand } from './score.ts';
 import { segmentCommand } from './segment.ts';
 import { serveCommand } from './serve.ts';
 import { trainCommand } from './train.ts';
@@ -45,6 +48,8 @@ What a command changes, running servers know within a second. Commands may run w
 		.addCommand(usageCommand())
 		.addCommand(eventsCommand())
 		.addCommand(goalCommand())
+		.addCommand(modelCommand())
+		.addCommand(scoreCommand())
 		.addCommand(caskCommand())
 		.addCommand(visitorCommand())
 		.addCommand(segmentCommand())
@@ -52,7 +57,8 @@ What a command changes, running servers know within a second. Commands may run w
 		.addCommand(backupCommand())
 		.addCommand(copyCommand())
 		.addCommand(migrateCommand())
-		.addCommand(doctorCommand());
+		.addCommand(doctorCommand())
+		.addCommand(demoCommand());
 }
 
 /** Runs a command line. Errors go to standard error in one sentence, and the exit code is 1. */

@@ -1,33 +1,155 @@
-import type { RunningServer } from '../server.ts';
+import { Argument, InvalidArgumentError, Option } from 'commander';
+import { caskLifetimeMs } from '../access/signing-key.ts';
+import { Command, databaseOption, jsonOption, stageOption, wholeNumber } from '../config.ts';
+import { demoAid, openDemoAccount, uploadLine } from '../demo/demo-account.ts';
+import { loadStream } from '../demo/load-stream.ts';
+import { demoStream } from '../demo/stream.ts';
+import { undecidedVisitor } from '../demo/undecided-visitor.ts';
 import type { Store } from '../store/store.ts';
+import { accountToken } from './account.ts';
+import { issue } from './cask.ts';
+import { type CommonOptions, printJson, printLine, withStore } from './output.ts';
+import { showProgress } from './progress.ts';
 
-const client = 'demo';
-const aid = 'c-a-demo-local';
+interface DemoCommandOptions extends CommonOptions {
+	readonly visitors: number;
+	readonly days: number;
+	readonly seed: number;
+	readonly url?: string;
+}
 
-/**
- * Makes a client, an account, a plan and a key to try the service with.
- * @returns a text with a curl line that the running server answers with 201
- */
-export async function createDemo(store: Store, server: RunningServer): Promise<string> {
-	await store.control.createAccount({ aid, client, origins: [] }, (id) => store.createAccountDatabase(id));
-	const plan = await store.control.createPlan({
-		name: 'demo',
-		ratePerSecond: 10,
-		burst: 10,
-		quotaPerMonth: 1_000_000,
-		timeoutMs: 5000,
-		maxEvents: 30,
-	});
-	const { key } = await store.control.issueKey(client, plan.name);
-	await server.directory.refresh();
-	const body = JSON.stringify({
-		aid,
-		data: [{ tid: 'order-1001', subid: 'sub-77', cid: 'customer-42', evt: 'newsletter', rvn: 499 }],
-	});
-	return `
-There were no clients yet, so there is now a client '${client}' with the account ${aid}.
-Upload an event to it from another terminal (the key is shown this once):
+/** What the command has done, and what it takes to go on. */
+interface DemoReport {
+	readonly aid: string;
+	readonly client: string;
+	/** Where the demo's client had none. */
+	readonly key?: string;
+	readonly visitors: number;
+	readonly hits: number;
+	readonly events: number;
+	/** One that has not decided yet. */
+	readonly vid?: string;
+	readonly cask?: string;
+	readonly caskExpiresAt?: string;
+}
 
-curl -i ${server.url.startsWith('https:') ? '-k ' : ''}${server.url}/subscription -H 'x-api-key: ${key}' -H 'content-type: application/json' -d '${body}'
-`;
+export function demoCommand(): Command {
+	return new Command('demo')
+		.summary('make up visitors, hits and uploads, to try scores and segments with')
+		.description(
+			`Fill an account with made-up visitors of a small shop: where they come from, what they look at, when they come
+back, and who subscribes, renewals and all. Who is keener does so more often, so there is something to score. Where the
+account is not there it is made, with client, plan, key and a segment.
+
+It takes seconds, beside a running server too, and prints what to try next. Run again, it adds as many more;
+another --seed makes up others.`,
+		)
+		.addArgument(new Argument('[aid]', 'account token').argParser(accountToken).default(demoAid))
+		.addOption(new Option('--visitors <number>', 'how many').default(5000).argParser(wholeNumber(1, 50_000)))
+		.addOption(
+			new Option('--days <number>', 'how far back they go').default(60).argParser(wholeNumber(1, 730)),
+		)
+		.addOption(
+			new Option('--seed <number>', 'the same seed makes up the same visitors')
+				.default(1)
+				.argParser(wholeNumber(0, 2 ** 31)),
+		)
+		.addOption(
+			new Option(
+				'--url <address>',
+				'where the server is, for the lines that are printed (default: http://127.0.0.1:8080, with the stage)',
+			).argParser(serverUrl),
+		)
+		.addOption(databaseOption())
+		.addOption(stageOption())
+		.addOption(jsonOption())
+		.action((aid: string, options: DemoCommandOptions, command: Command) =>
+			withStore(
+				options,
+				async (store) => {
+					const url = options.url ?? `http://127.0.0.1:8080${options.stage ? `/${options.stage}` : ''}`;
+					const report = await fill(store, aid, url, options);
+					if (options.json) printJson(report);
+					else printLine(whatToTry(report, url, command));
+				},
+				{ create: true },
+			),
+		);
+}
+
+async function fill(
+	store: Store,
+	aid: string,
+	url: string,
+	options: DemoCommandOptions,
+): Promise<DemoReport> {
+	const { account, key } = await openDemoAccount(store, aid);
+	const entries = demoStream({ ...options, untilMs: Date.now(), shop: `${url}/demo/` });
+	const progress = showProgress(process.stderr, 'hits and events', options.json ?? false);
+	const vids = await loadStream(store, account, entries, (done) =>
+		progress.update(`demo ${aid}`, done, entries.length),
+	).finally(() => progress.end());
+	const vid = vids.get(undecidedVisitor(entries) ?? -1);
+	const issued = vid === undefined ? undefined : await issue(store, aid, { vid, ttl: caskLifetimeMs });
+	const hits = entries.filter(({ type }) => type === 'hit').length;
+	return {
+		...{ aid, client: account.client, ...(key !== undefined && { key }) },
+		...{ visitors: vids.size, hits, events: entries.length - hits },
+		...(vid !== undefined && issued && { vid, cask: issued.cask, caskExpiresAt: issued.expiresAt }),
+	};
+}
+
+/** Lines to paste into a terminal. */
+function whatToTry(report: DemoReport, url: string, command: Command): string {
+	const { aid, key, visitors, hits, events, vid, cask } = report;
+	const caskade = (words: string) => `npm run -s caskade -- ${words}${place(command)}`;
+	const read = (path: string) => `curl -s${url.startsWith('https:') ? 'k' : ''} "${url}${path}?cask=$CASK"`;
+	const canTrain = command.parent?.commands.some((other) => other.name() === 'train') ?? false;
+	const paragraphs: readonly (readonly string[])[] = [
+		[
+			`${aid} has ${count(visitors)} more visitors, with ${count(hits)} hits and ${count(events)} subscription events.`,
+		],
+		canTrain ? ['# Let scores tell visitors apart', caskade(`train ${aid}`)] : [],
+		vid === undefined
+			? []
+			: [
+					'# Scores and segments of somebody who looks at the plans again and again',
+					`CASK=${cask}`,
+					read('/visscores'),
+					read('/visscores/segments'),
+					caskade(`visitor show ${aid} ${vid}`),
+				],
+		[
+			'# Segments, and how many are in one',
+			caskade(`segment list ${aid}`),
+			caskade(`segment test ${aid} considering`),
+		],
+		key === undefined ? [] : ['# An upload; the key is shown this once', uploadLine(url, aid, key)],
+		aid === demoAid ? ['# A shop to click through, where the server runs with --demo', `${url}/demo/`] : [],
+	];
+	return paragraphs
+		.filter(({ length }) => length > 0)
+		.map((lines) => lines.join('\n'))
+		.join('\n\n');
+}
+
+/** What this command was told of the place of the data, for the next. The environment tells the next one by itself. */
+function place(command: Command): string {
+	return ['database', 'stage']
+		.filter((name) => command.getOptionValueSource(name) === 'cli')
+		.map((name) => ` --${name} '${command.getOptionValue(name)}'`)
+		.join('');
+}
+
+const wholeNumbers = new Intl.NumberFormat('en-GB');
+
+function count(value: number): string {
+	return wholeNumbers.format(value);
+}
+
+function serverUrl(value: string): string {
+	const url = URL.parse(value);
+	if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username)
+		throw new InvalidArgumentError('It must be the address of a server, as http://127.0.0.1:8080.');
+	return url.href.replace(/\/$/, '');
 }

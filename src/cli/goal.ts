@@ -13,9 +13,13 @@ interface CreateOptions extends CommonOptions {
 }
 
 const aidArgument = () => new Argument('<aid>', 'account token');
+const bandsOption = () =>
+	new Option('--bands <medium,high>', 'percentiles at which the bands medium and high begin').argParser(
+		bands,
+	);
 
 export function goalCommand(): Command {
-	const command = new Command('goal').summary('create, list, delete goals').description(
+	const command = new Command('goal').summary('create, update, list, delete goals').description(
 		`Goals: what a visitor may come to do, and whose probability is scored. Every account begins with 'subscription'
 (any subscription event) and 'return' (another visit), both within 7 days.`,
 	);
@@ -41,12 +45,10 @@ export function goalCommand(): Command {
 				.default(goalDefaults.horizonDays),
 		)
 		.addOption(
-			new Option('--bands <medium,high>', 'percentiles at which the bands medium and high begin')
-				.argParser(bands)
-				.default(
-					{ mediumFrom: goalDefaults.mediumFrom, highFrom: goalDefaults.highFrom },
-					`${goalDefaults.mediumFrom},${goalDefaults.highFrom}`,
-				),
+			bandsOption().default(
+				{ mediumFrom: goalDefaults.mediumFrom, highFrom: goalDefaults.highFrom },
+				`${goalDefaults.mediumFrom},${goalDefaults.highFrom}`,
+			),
 		)
 		.addOption(databaseOption())
 		.addOption(stageOption())
@@ -57,6 +59,27 @@ export function goalCommand(): Command {
 				const { evt, horizonDays } = options;
 				const goal: Goal = { name, evts: [...new Set(evt)], horizonDays, ...options.bands };
 				await store.control.createGoal(id, goal);
+				if (options.json) printJson(goal);
+				else printRecord({ ...goal });
+			}),
+		);
+	command
+		.command('update')
+		.summary('change where the bands of a goal begin')
+		.description(
+			`Change where the bands of a goal begin; its models stay. Its events and horizon stay too: what models have
+learned to foretell is of them. For others, create another goal.`,
+		)
+		.addArgument(aidArgument())
+		.argument('<name>', 'name of the goal')
+		.addOption(bandsOption().makeOptionMandatory())
+		.addOption(databaseOption())
+		.addOption(stageOption())
+		.addOption(jsonOption())
+		.action((aid: string, name: string, options: CommonOptions & { bands: Bands }) =>
+			withStore(options, async (store) => {
+				const { id } = await store.control.account(aid);
+				const goal = await store.control.updateGoal(id, name, options.bands);
 				if (options.json) printJson(goal);
 				else printRecord({ ...goal });
 			}),

@@ -29,6 +29,11 @@ export function printLine(line: string): void {
 	process.stdout.write(`${line}\n`);
 }
 
+/** What goes on all the same, said on standard error. */
+export function printTrouble(error: unknown): void {
+	process.stderr.write(`caskade: ${error instanceof Error ? error.message : String(error)}\n`);
+}
+
 export function printJson(value: unknown): void {
 	printLine(JSON.stringify(value, null, 2));
 }

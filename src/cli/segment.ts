@@ -4,9 +4,18 @@ import { countMatches, type MatchCount } from '../segments/count.ts';
 import { compileRule, type Rule } from '../segments/rule.ts';
 import type { Account } from '../store/control.ts';
 import { OperatorError, type Store } from '../store/store.ts';
+import { ModelCache } from '../visitors/model-cache.ts';
 import { VisitorScorer } from '../visitors/visitor-scorer.ts';
 import { plainName } from './account.ts';
-import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
+import {
+	type CommonOptions,
+	printJson,
+	printLine,
+	printRecord,
+	printTable,
+	printTrouble,
+	withStore,
+} from './output.ts';
 import { showProgress } from './progress.ts';
 
 const aidArgument = () => new Argument('<aid>', 'account token, as c-a-acme-uk');
@@ -145,11 +154,13 @@ async function countIn(
 	try {
 		const scorer = new VisitorScorer({
 			reader: servingReader,
-			loadModel: async () => undefined,
+			models: new ModelCache({
+				read: (accountId, name) => store.control.modelBody(accountId, name),
+				now: Date.now,
+				onTrouble: printTrouble,
+			}),
 			now: () => nowMs,
-			onTrouble: (error) => {
-				throw error;
-			},
+			onTrouble: printTrouble,
 		});
 		return await store.read(id, (reader) =>
 			countMatches(

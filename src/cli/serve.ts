@@ -40,7 +40,8 @@ async function serve(settings: ServeSettings): Promise<void> {
 		await Promise.all([stopTraining(), server.stop()]);
 	}, log);
 	log.info({ url: server.url }, 'listening');
-	printLine(`Caskade serves at ${server.url} (reference: ${server.url}/docs). Stop it with Ctrl+C.`);
+	const shop = settings.demo ? `, demo: ${server.url}/demo/` : '';
+	printLine(`Caskade serves at ${server.url} (reference: ${server.url}/docs${shop}). Stop it with Ctrl+C.`);
 	if (settings.demo) await offerDemo(store, server);
 }
 
@@ -101,8 +102,18 @@ async function start(settings: ServeSettings, log: Log): Promise<{ store: Store;
 
 async function offerDemo(store: Store, server: RunningServer): Promise<void> {
 	if (await store.control.hasClients()) return;
-	const { createDemo } = await import('./demo.ts');
-	printLine(await createDemo(store, server));
+	const { demoAid, openDemoAccount, uploadLine } = await import('../demo/demo-account.ts');
+	const { account, key } = await openDemoAccount(store, demoAid);
+	await server.directory.refresh();
+	if (key)
+		printLine(`
+There were no clients yet, so there is now a client '${account.client}' with the account ${demoAid}.
+Upload an event to it from another terminal (the key is shown this once):
+
+${uploadLine(server.url, demoAid, key)}
+
+Make up visitors to score: npm run -s caskade -- demo
+`);
 }
 
 function stopOnSignals(stop: () => Promise<void>, log: Log): void {

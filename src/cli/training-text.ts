@@ -1,4 +1,5 @@
 import type { GoalReport, TrainedGoal } from '../scoring/account-training.ts';
+import type { TrainingReport } from '../scoring/report.ts';
 import { reportPage } from '../scoring/report-page.ts';
 import { featureText, percent, withInterval } from '../scoring/report-text.ts';
 import { printLine, printRecord, printTable } from './output.ts';
@@ -49,9 +50,11 @@ function sentences({ why, former, report }: TrainedGoal): string[] {
 	];
 }
 
-function printMeasures(report: GoalReport): void {
+/** Prints how a model was trained and judged, and what moves its scores. */
+export function printMeasures(report: TrainingReport): void {
 	const { later } = report;
 	printRecord({
+		model: report.kind,
 		rows: report.rows,
 		conversions: report.conversions,
 		'base rate': percent(report.baseRate),

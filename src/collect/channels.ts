@@ -1,7 +1,7 @@
 import { webUrl } from './page.ts';
 import { kindOfHost, kindOfSource, type SourceKind } from './sources.ts';
 
-/** An account's own rule; see `matches` for what a pattern says. */
+/** An account's own rule, tried before the common ones; see `matches` for what a pattern says. */
 export interface ChannelRule {
 	readonly channel: string;
 	readonly pattern: string;

@@ -6,8 +6,8 @@ const exposedHeaders = 'x-request-id, retry-after, www-authenticate';
 const preflightSeconds = '7200';
 
 /**
- * Lets pages of all origins read an answer, without credentials. For answers that come before it is known whose data
- * is asked for; those tell nothing of anybody.
+ * Lets pages of all origins read an answer, without credentials. For answers where it is not known, or not yet, whose
+ * data is asked for; those tell nothing of anybody.
  */
 export function allowAllOrigins(reply: FastifyReply): void {
 	reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', exposedHeaders);

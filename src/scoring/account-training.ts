@@ -1,4 +1,5 @@
-import type { ModelName, Scope } from '../store/control.ts';
+import type { CaskScope } from '../access/cask.ts';
+import type { ModelName } from '../store/control.ts';
 import type { Store } from '../store/store.ts';
 import type { Goal } from '../visitors/goal.ts';
 import { accountRows } from './account-rows.ts';
@@ -10,7 +11,7 @@ import { train } from './train.ts';
 export interface GoalReport extends TrainingReport {
 	readonly goal: string;
 	/** `vid`: visitors are scored; `sid`: single visits. */
-	readonly scope: Scope;
+	readonly scope: CaskScope;
 	/** Nothing later was seen. ISO 8601, UTC. */
 	readonly asOf: string;
 	readonly horizonDays: number;

@@ -1,4 +1,4 @@
-import { type VisitFacts, type VisitorFacts, visitFacts, visitorFacts } from '../visitors/facts.ts';
+import { type VisitorNumbers, visitorNumbers } from '../visitors/facts.ts';
 import type { Profile } from '../visitors/profile.ts';
 import type { FeatureSet, NumericFeature, Row } from './features.ts';
 
@@ -13,8 +13,7 @@ export interface Vocabulary {
 }
 
 interface KnownFacts {
-	readonly visitor: VisitorFacts;
-	readonly visit: VisitFacts;
+	readonly visitor: VisitorNumbers;
 	readonly profile: Profile;
 	readonly nowMs: number;
 }
@@ -22,6 +21,7 @@ interface KnownFacts {
 type NumberReader = (facts: KnownFacts) => number;
 type TextReader = (facts: KnownFacts) => string;
 
+const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
 /** Numbers that every model has. Those that begin with `daysSince` or end with `between` are missing where nothing has happened. */
@@ -32,7 +32,7 @@ const numberReaders: Readonly<Record<string, NumberReader>> = {
 	activeDays: ({ visitor }) => visitor.activeDays,
 	dwellMinutes: ({ visitor }) => visitor.dwellMinutes,
 	hitsPerVisit: ({ visitor }) => (visitor.visits === 0 ? 0 : visitor.hits / visitor.visits),
-	differentPages30d: ({ visitor }) => visitor.pages30d.length,
+	differentPages30d: ({ profile, nowMs }) => pagesSince(profile, nowMs - 30 * dayMs),
 	daysSinceFirst: ({ visitor }) => visitor.daysSinceFirst,
 	daysSinceLast: ({ visitor }) => visitor.daysSinceLast,
 	recentHits1d: ({ visitor }) => visitor.recentHits1d,
@@ -42,8 +42,9 @@ const numberReaders: Readonly<Record<string, NumberReader>> = {
 	recentVisits30d: ({ visitor }) => visitor.recentVisits30d,
 	recentEvents7d: ({ visitor }) => visitor.recentEvents7d,
 	recentEvents30d: ({ visitor }) => visitor.recentEvents30d,
-	visitHits: ({ visit }) => visit.hits,
-	visitDwellMinutes: ({ visit }) => visit.dwellMinutes,
+	visitHits: ({ profile: { visit } }) => visit?.hits ?? 0,
+	visitDwellMinutes: ({ profile: { visit } }) =>
+		visit ? (visit.lastHitAtMs - visit.startedAtMs) / minuteMs : 0,
 	subscriptions: ({ visitor }) => visitor.subscriptions,
 	renewals: ({ visitor }) => visitor.renewals,
 	revenuePence: ({ visitor }) => visitor.revenuePence,
@@ -58,7 +59,13 @@ const numberReaders: Readonly<Record<string, NumberReader>> = {
 		nowMs > profile.firstAtMs ? (nowMs - profile.lastAtMs) / (nowMs - profile.firstAtMs) : 0,
 };
 
-const missingWhereAbsent = new Set(['daysSinceSubscription', 'daysPerSubscription']);
+/** What a number is where its fact is absent, if not 0. Nobody who is scored was never seen: the fact is how lately. */
+const absentNumbers: Readonly<Record<string, number | null>> = {
+	daysSinceLast: 365,
+	idleShare: 1,
+	daysSinceSubscription: null,
+	daysPerSubscription: null,
+};
 
 const textReaders: Readonly<Record<string, TextReader>> = {
 	device: ({ visitor }) => visitor.device,
@@ -74,22 +81,37 @@ const namedReaders: Readonly<Record<string, (name: string) => NumberReader>> = {
 	page:
 		(name) =>
 		({ profile, nowMs }) => {
-			const atMs = profile.pageTimes.find(([page]) => page === name)?.[1];
+			const atMs = numberOf(profile.pageTimes, name);
 			return atMs === undefined ? Number.NaN : Math.max(0, nowMs - atMs) / dayMs;
 		},
 	channel:
 		(name) =>
 		({ profile }) =>
-			profile.channels.find(([channel]) => channel === name)?.[1] ?? 0,
+			numberOf(profile.channels, name) ?? 0,
 	event:
 		(name) =>
-		({ visitor }) =>
-			visitor.events.get(name) ?? 0,
+		({ profile }) =>
+			numberOf(profile.events, name) ?? 0,
 	evt:
 		(name) =>
-		({ visitor }) =>
-			visitor.evts.get(name) ?? 0,
+		({ profile: { subscriptions } }) =>
+			(subscriptions && numberOf(subscriptions.evts, name)) ?? 0,
 };
+
+/** A row is made for every reading: loops, for which nothing is allocated. */
+function numberOf(
+	entries: readonly (readonly [string, number, ...unknown[]])[],
+	name: string,
+): number | undefined {
+	for (const entry of entries) if (entry[0] === name) return entry[1];
+	return undefined;
+}
+
+function pagesSince({ pageTimes }: Profile, sinceMs: number): number {
+	let pages = 0;
+	for (const entry of pageTimes) if (entry[1] >= sinceMs) pages++;
+	return pages;
+}
 
 /** What a model may know of a profile. The names of features are stored with a model: what one means never changes. */
 export function profileFeatures({ pages, channels, events, evts }: Vocabulary): FeatureSet {
@@ -99,7 +121,7 @@ export function profileFeatures({ pages, channels, events, evts }: Vocabulary): 
 		numeric: [
 			...Object.keys(numberReaders).map((name) => ({
 				name,
-				absent: missingWhereAbsent.has(name) ? null : 0,
+				absent: absentNumbers[name] === undefined ? 0 : absentNumbers[name],
 			})),
 			...named('page', pages, null),
 			...named('channel', channels, 0),
@@ -122,7 +144,7 @@ export function profileRows(features: FeatureSet): (profile: Profile, nowMs: num
 		return reader;
 	});
 	return (profile, nowMs) => {
-		const facts = { visitor: visitorFacts(profile, nowMs), visit: visitFacts(profile), profile, nowMs };
+		const facts = { visitor: visitorNumbers(profile, nowMs), profile, nowMs };
 		return { numeric: numbers.map((read) => read(facts)), categorical: texts.map((read) => read(facts)) };
 	};
 }

@@ -57,6 +57,28 @@ export class Scorer {
 		}
 		return contributions;
 	}
+
+	/**
+	 * What groups of columns add, each group together: the log-odds of the row less those of the row without their facts.
+	 * @param groups of columns: numbers first, then texts, in the features' order
+	 */
+	groupContributions(row: Row, groups: readonly (readonly number[])[]): number[] {
+		const absent = absentRow(this.model.features);
+		const numbers = absent.numeric.length;
+		const whole = this.#logOdds(row);
+		const without = { numeric: Array.from(row.numeric), categorical: [...row.categorical] };
+		const copy = (from: Row, columns: readonly number[]) => {
+			for (const column of columns)
+				if (column < numbers) without.numeric[column] = from.numeric[column] as number;
+				else without.categorical[column - numbers] = from.categorical[column - numbers] as string;
+		};
+		return groups.map((columns) => {
+			copy(absent, columns);
+			const logOdds = whole - this.#logOdds(without);
+			copy(row, columns);
+			return logOdds;
+		});
+	}
 }
 
 function logisticEvaluator({ encoding, weights }: LogisticModel): (row: Row) => number {

@@ -48,6 +48,14 @@ export function ownersOf(events: readonly Joinable[], holders: readonly Row[]): 
 	return owners;
 }
 
+/** Writes down to whom events belong. Both engines name the columns of `VALUES` so. */
+export function setOwners(owners: readonly (readonly [tid: string, vid: string | null])[]): Query {
+	return {
+		sql: 'UPDATE @subscription_event SET vid = owner.column2 FROM (?rows) AS owner WHERE tid = owner.column1 /* join */',
+		rows: owners,
+	};
+}
+
 /** Makes claims that are new, or earlier than known. @returns visitors who have got or lost subscription events */
 export function* makeClaims(claims: readonly Claim[]): Steps<Set<string>> {
 	const earliest = earliestClaims(claims);
@@ -126,11 +134,7 @@ export function* assignEvents(rows: readonly Row[]): Steps<Set<string>> {
 	const [holders = []] = yield [holdersOf(events)];
 	const owners = ownersOf(events, holders);
 	const moved = events.filter(({ tid, vid }) => (owners.get(tid) ?? null) !== vid);
-	if (moved.length > 0)
-		yield moved.map(({ tid }) => ({
-			sql: 'UPDATE @subscription_event SET vid = ? WHERE tid = ? /* join */',
-			values: [owners.get(tid) ?? null, tid],
-		}));
+	if (moved.length > 0) yield [setOwners(moved.map(({ tid }) => [tid, owners.get(tid) ?? null]))];
 	return new Set(
 		moved.flatMap(({ tid, vid }) => [owners.get(tid), vid].filter((name) => typeof name === 'string')),
 	);

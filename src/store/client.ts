@@ -120,19 +120,33 @@ export class ClientReader {
 		return Number(row.count);
 	}
 
-	/** Visitors in order of arrival, by id; for whoever goes over all of them. */
+	/**
+	 * Visitors in order of arrival, by id; for whoever goes over all of them.
+	 * @param every only those whose id it divides
+	 */
 	async visitorProfiles(
 		afterId: number,
 		limit: number,
+		every = 1,
 	): Promise<{ id: number; vid: string; profile: Profile }[]> {
-		const rows = await this.#database
+		let query = this.#database
 			.selectFrom('visitor')
 			.select(['id', 'vid', 'profile'])
 			.where('id', '>', afterId)
 			.orderBy('id')
-			.limit(limit)
+			.limit(limit);
+		if (every > 1) query = query.where(sql<boolean>`id % ${every} = 0`);
+		return (await query.execute()).map(({ profile, ...row }) => ({ ...row, profile: JSON.parse(profile) }));
+	}
+
+	/** The profiles of some visitors, by `vid`. */
+	async profilesOf(vids: readonly string[]): Promise<Map<string, Profile>> {
+		const rows = await this.#database
+			.selectFrom('visitor')
+			.select(['vid', 'profile'])
+			.where('vid', 'in', vids)
 			.execute();
-		return rows.map(({ profile, ...row }) => ({ ...row, profile: JSON.parse(profile) }));
+		return new Map(rows.map(({ vid, profile }) => [vid, JSON.parse(profile)]));
 	}
 
 	countVisitors(): Promise<number> {

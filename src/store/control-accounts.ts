@@ -1,3 +1,4 @@
+import type { ChannelRule } from '../collect/channels.ts';
 import { defaultSegments } from '../segments/segment.ts';
 import { defaultGoals } from '../visitors/goal.ts';
 import { insertGoal } from './control-goals.ts';
@@ -5,12 +6,6 @@ import { insertSegment } from './control-segments.ts';
 import { type ControlDatabase, isoTime } from './control-tables.ts';
 import { shownAddress } from './own-database.ts';
 import { OperatorError } from './store.ts';
-
-/** Names the channel of visits that a pattern fits, before the common rules are tried. */
-export interface ChannelRule {
-	readonly channel: string;
-	readonly pattern: string;
-}
 
 /** What an operator may change of an account at any time. */
 export interface AccountSettings {

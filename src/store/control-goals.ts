@@ -1,5 +1,6 @@
 import type { Goal } from '../visitors/goal.ts';
-import type { ControlDatabase, ControlTables } from './control-tables.ts';
+import { deleteModels } from './control-models.ts';
+import { type ControlDatabase, type ControlTables, timeAfterAll } from './control-tables.ts';
 import { OperatorError } from './store.ts';
 
 /** A row of `goal` as the rest of the service knows it. */
@@ -41,22 +42,45 @@ export async function insertGoal(
 			horizon_days: goal.horizonDays,
 			medium_from: goal.mediumFrom,
 			high_from: goal.highFrom,
-			created_at: nowMs,
+			created_at: await timeAfterAll(database, 'goal', accountId, nowMs),
 		})
 		.onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
 		.executeTakeFirstOrThrow();
 	if (numInsertedOrUpdatedRows !== 1n)
-		throw new OperatorError(`The account has a goal ${goal.name} already; delete it first to change it.`);
+		throw new OperatorError(
+			`The account has a goal ${goal.name} already; delete it first to change it, or update its bands.`,
+		);
+}
+
+/** Changes where the bands of a goal begin. @throws OperatorError where there is none */
+export async function updateGoal(
+	database: ControlDatabase,
+	accountId: number,
+	name: string,
+	{ mediumFrom, highFrom }: Pick<Goal, 'mediumFrom' | 'highFrom'>,
+): Promise<Goal> {
+	const row = await database
+		.updateTable('goal')
+		.set({ medium_from: mediumFrom, high_from: highFrom })
+		.where('account_id', '=', accountId)
+		.where('name', '=', name)
+		.returningAll()
+		.executeTakeFirst();
+	if (!row) throw noSuchGoal(name);
+	return toGoal(row);
+}
+
+function noSuchGoal(name: string): OperatorError {
+	return new OperatorError(`The account has no goal ${name}; 'caskade goal list AID' shows all.`);
 }
 
 /** Deletes a goal and its models. @throws OperatorError where there is none */
 export async function deleteGoal(database: ControlDatabase, accountId: number, name: string): Promise<void> {
-	await database.deleteFrom('model').where('account_id', '=', accountId).where('goal', '=', name).execute();
+	await deleteModels(database, accountId, name);
 	const { numDeletedRows } = await database
 		.deleteFrom('goal')
 		.where('account_id', '=', accountId)
 		.where('name', '=', name)
 		.executeTakeFirstOrThrow();
-	if (numDeletedRows !== 1n)
-		throw new OperatorError(`The account has no goal ${name}; 'caskade goal list AID' shows all.`);
+	if (numDeletedRows !== 1n) throw noSuchGoal(name);
 }

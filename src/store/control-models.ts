@@ -1,16 +1,21 @@
+import type { CaskScope } from '../access/cask.ts';
 import type { ControlDatabase, ControlTables } from './control-tables.ts';
 import { OperatorError } from './store.ts';
-
-/** Of what a model scores: a visitor or one visit. */
-export type Scope = ControlTables['model']['scope'];
 
 /** Names a model within its account. */
 export interface ModelName {
 	readonly goal: string;
-	readonly scope: Scope;
+	/** What it scores: visitors or single visits. */
+	readonly scope: CaskScope;
 	/** As `2026-11-21.1`: the day, and a number within the day. */
 	readonly version: string;
 }
+
+/**
+ * The body of a model that was deleted. Its row stays, so that its version is not given to another: scores that were
+ * told with it would seem to be the other's.
+ */
+const deleted = '';
 
 export interface StoredModel extends ModelName {
 	readonly active: boolean;
@@ -23,6 +28,7 @@ export async function selectModels(database: ControlDatabase, accountId: number)
 		.selectFrom('model')
 		.select(['goal', 'scope', 'version', 'active', 'created_at'])
 		.where('account_id', '=', accountId)
+		.where('body', '<>', deleted)
 		.orderBy('created_at')
 		.orderBy('goal')
 		.orderBy('scope')
@@ -34,11 +40,11 @@ export async function selectModels(database: ControlDatabase, accountId: number)
 	}));
 }
 
-/** Adds a model, which is not active yet, and gives it the next version of the day. */
+/** Adds a model, which is not active yet, and gives it the next version of the day; none is ever given twice. */
 export async function insertModel(
 	database: ControlDatabase,
 	accountId: number,
-	model: { goal: string; scope: Scope; body: string; report: string },
+	model: { goal: string; scope: CaskScope; body: string; report: string },
 	nowMs: number,
 ): Promise<ModelName> {
 	const { goal, scope, body, report } = model;
@@ -67,7 +73,7 @@ export async function insertModel(
 export async function activateModel(
 	database: ControlDatabase,
 	accountId: number,
-	{ goal, scope, version }: { goal: string; scope: Scope; version: string | null },
+	{ goal, scope, version }: { goal: string; scope: CaskScope; version: string | null },
 ): Promise<void> {
 	const models = database
 		.updateTable('model')
@@ -79,6 +85,7 @@ export async function activateModel(
 	const { numUpdatedRows } = await models
 		.set({ active: 1 })
 		.where('version', '=', version)
+		.where('body', '<>', deleted)
 		.executeTakeFirstOrThrow();
 	if (numUpdatedRows !== 1n) throw noSuchModel({ goal, scope, version });
 }
@@ -92,13 +99,27 @@ export async function deleteModel(
 	const { active } = await selectModel(database, accountId, name);
 	if (active === 1)
 		throw new OperatorError(`Model ${name.version} of goal ${name.goal} is active; activate another first.`);
-	await database
-		.deleteFrom('model')
-		.where('account_id', '=', accountId)
-		.where('goal', '=', name.goal)
+	await emptyModels(database, accountId, name.goal)
 		.where('scope', '=', name.scope)
 		.where('version', '=', name.version)
 		.execute();
+}
+
+/** Deletes all models of a goal, the active ones too. */
+export async function deleteModels(
+	database: ControlDatabase,
+	accountId: number,
+	goal: string,
+): Promise<void> {
+	await emptyModels(database, accountId, goal).execute();
+}
+
+function emptyModels(database: ControlDatabase, accountId: number, goal: string) {
+	return database
+		.updateTable('model')
+		.set({ active: 0, body: deleted, report: '' })
+		.where('account_id', '=', accountId)
+		.where('goal', '=', goal);
 }
 
 /** @throws OperatorError where there is none */
@@ -114,6 +135,7 @@ export async function selectModel(
 		.where('goal', '=', name.goal)
 		.where('scope', '=', name.scope)
 		.where('version', '=', name.version)
+		.where('body', '<>', deleted)
 		.executeTakeFirst();
 	if (!row) throw noSuchModel(name);
 	return row;

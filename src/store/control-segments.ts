@@ -1,5 +1,5 @@
 import type { Segment } from '../segments/segment.ts';
-import type { ControlDatabase, ControlTables } from './control-tables.ts';
+import { type ControlDatabase, type ControlTables, timeAfterAll } from './control-tables.ts';
 import { OperatorError } from './store.ts';
 
 /** A row of `segment` as the rest of the service knows it. */
@@ -28,7 +28,13 @@ export async function insertSegment(
 ): Promise<void> {
 	const { numInsertedOrUpdatedRows } = await database
 		.insertInto('segment')
-		.values({ account_id: accountId, id, name, rule, created_at: nowMs })
+		.values({
+			account_id: accountId,
+			id,
+			name,
+			rule,
+			created_at: await timeAfterAll(database, 'segment', accountId, nowMs),
+		})
 		.onConflict((conflict) => conflict.columns(['account_id', 'id']).doNothing())
 		.executeTakeFirstOrThrow();
 	if (numInsertedOrUpdatedRows !== 1n)

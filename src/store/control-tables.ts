@@ -1,4 +1,5 @@
 import type { Generated, Kysely, Selectable } from 'kysely';
+import type { CaskScope } from '../access/cask.ts';
 
 /** The tables of the control database; see `migrations/<engine>/control/`. */
 export interface ControlTables {
@@ -48,7 +49,7 @@ export interface ControlTables {
 	model: {
 		account_id: number;
 		goal: string;
-		scope: 'vid' | 'sid';
+		scope: CaskScope;
 		version: string;
 		active: number;
 		body: string;
@@ -67,4 +68,22 @@ export type ControlContent = {
 /** A time as commands show it. */
 export function isoTime(ms: number | null): string | null {
 	return ms === null ? null : new Date(ms).toISOString();
+}
+
+/**
+ * The time of a new row that is to come last by its time: now, or a moment after the latest there is. Several are made
+ * in one millisecond, and clocks may go back.
+ */
+export async function timeAfterAll(
+	database: ControlDatabase,
+	table: 'goal' | 'segment',
+	accountId: number,
+	nowMs: number,
+): Promise<number> {
+	const { latest } = await database
+		.selectFrom(table)
+		.select(({ fn }) => fn.max<number | null>('created_at').as('latest'))
+		.where('account_id', '=', accountId)
+		.executeTakeFirstOrThrow();
+	return latest === null ? nowMs : Math.max(nowMs, latest + 1);
 }

@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely';
+import type { CaskScope } from '../access/cask.ts';
 import type { SigningKey } from '../access/signing-key.ts';
 import type { UsagePlan } from '../access/usage-plan.ts';
 import type { Segment } from '../segments/segment.ts';
@@ -13,9 +14,9 @@ import * as segments from './control-segments.ts';
 import { type AccessSnapshot, selectSnapshot } from './control-snapshot.ts';
 import type { ControlContent, ControlDatabase, ControlTables } from './control-tables.ts';
 
-export type { Account, AccountSettings, ChannelRule, NewAccount } from './control-accounts.ts';
+export type { Account, AccountSettings, NewAccount } from './control-accounts.ts';
 export type { ApiKey, IssuedKey, KeyUsage } from './control-keys.ts';
-export type { ModelName, Scope, StoredModel } from './control-models.ts';
+export type { ModelName, StoredModel } from './control-models.ts';
 export type { AccessSnapshot, KnownAccount } from './control-snapshot.ts';
 export type { ControlContent, ControlTables } from './control-tables.ts';
 
@@ -229,6 +230,11 @@ export class ControlStore {
 		return this.#change((transaction) => goals.insertGoal(transaction, accountId, goal, this.#now()));
 	}
 
+	/** Changes where the bands of a goal begin. @throws OperatorError where there is none */
+	updateGoal(accountId: number, name: string, bands: Pick<Goal, 'mediumFrom' | 'highFrom'>): Promise<Goal> {
+		return this.#change((transaction) => goals.updateGoal(transaction, accountId, name, bands));
+	}
+
 	/** Deletes a goal and its models. @throws OperatorError where there is none */
 	deleteGoal(accountId: number, name: string): Promise<void> {
 		return this.#change((transaction) => goals.deleteGoal(transaction, accountId, name));
@@ -261,7 +267,7 @@ export class ControlStore {
 	 */
 	insertModel(
 		accountId: number,
-		model: { goal: string; scope: models.Scope; body: string; report: string },
+		model: { goal: string; scope: CaskScope; body: string; report: string },
 		then: 'activate it' | 'activate none' | 'activate nothing' = 'activate nothing',
 	): Promise<models.ModelName> {
 		return this.#change(async (transaction) => {
@@ -276,7 +282,7 @@ export class ControlStore {
 	/** Makes one version the one that scores; with `null` none, then the base rate is served. */
 	activateModel(
 		accountId: number,
-		name: { goal: string; scope: models.Scope; version: string | null },
+		name: { goal: string; scope: CaskScope; version: string | null },
 	): Promise<void> {
 		return this.#change((transaction) => models.activateModel(transaction, accountId, name));
 	}

@@ -1,5 +1,11 @@
 import { type Kysely, sql } from 'kysely';
-import { compareEntries, type HitEntry, type SubscriptionEntry } from '../visitors/profile.ts';
+import {
+	compareEntries,
+	type HitEntry,
+	type Profile,
+	profileOf,
+	type SubscriptionEntry,
+} from '../visitors/profile.ts';
 import type { ClientTables } from './client.ts';
 import { hitEntry, subscriptionEntry } from './visitor-log.ts';
 
@@ -65,6 +71,12 @@ export async function visitorHistories(
 		const ofVisitor = hits.get(vid);
 		return ofVisitor ? [{ vid, hits: ofVisitor.sort(compareEntries), events: events.get(vid) ?? [] }] : [];
 	});
+}
+
+/** The profile that the store held of the visitor at the moment up to which the history goes. */
+export function profileThen({ hits, events }: VisitorHistory): Profile {
+	const held = events.filter(({ knownUntilMs }) => knownUntilMs === Number.POSITIVE_INFINITY);
+	return profileOf([...hits, ...held.map(({ entry }) => entry)]) as Profile;
 }
 
 async function hitsOf(

@@ -15,6 +15,7 @@ import {
 	makeClaims,
 	ownersOf,
 	replaceClaims,
+	setOwners,
 } from './claims.ts';
 import type { Query, Row, Steps } from './steps.ts';
 import type { SubscriptionEvent } from './store.ts';
@@ -119,13 +120,33 @@ function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 			values: [unique(hits.map(({ sid }) => sid))],
 		},
 	];
-	return {
+	const working: Working = {
 		visitors: new Map(visitors.map((row) => [String(row.vid), parseProfile(row)])),
-		visits: new Map(
-			visits.map((row) => [String(row.sid), { vid: String(row.vid), profile: parseProfile(row) }]),
-		),
+		visits: new Map(visits.map(loadedVisit)),
 		stale: new Set(),
 	};
+	const others = unique(hits.map((hit) => otherVisitOf(working, hit)));
+	if (others.length > 0) {
+		const [rows = []] = yield [
+			{ sql: 'SELECT sid, vid, profile FROM @visit WHERE sid IN ?list /* load visits */', values: [others] },
+		];
+		for (const row of rows) working.visits.set(...loadedVisit(row));
+	}
+	return working;
+}
+
+function loadedVisit(row: Row): [sid: string, visit: { vid: string; profile: Profile | null }] {
+	return [String(row.sid), { vid: String(row.vid), profile: parseProfile(row) }];
+}
+
+/** The visit that goes on although the page presents none, or another: pages may lose what they have stored. */
+function otherVisitOf({ visitors, visits }: Working, { vid, atMs }: ArrivingHit): string | null {
+	const visit = vid === null ? undefined : visitors.get(vid)?.visit;
+	return visit && goesOn(visit.lastHitAtMs, atMs) && !visits.has(visit.sid) ? visit.sid : null;
+}
+
+function goesOn(lastHitAtMs: number, atMs: number): boolean {
+	return Math.abs(atMs - lastHitAtMs) < visitTimeoutMs;
 }
 
 /** Finds the visitor and the visit of a hit, and adds it to both where it is their latest. */
@@ -146,15 +167,15 @@ function place(working: Working, hit: ArrivingHit): PlacedHit {
 }
 
 function sidOf(working: Working, hit: ArrivingHit, vid: string, profile: Profile | null): string {
-	const goesOn = (lastHitAtMs: number) => Math.abs(hit.atMs - lastHitAtMs) < visitTimeoutMs;
 	const presented = hit.sid === null ? undefined : working.visits.get(hit.sid);
 	if (hit.sid !== null && presented?.vid === vid)
-		if (hit.visitIsGiven || goesOn(presented.profile?.lastAtMs ?? 0)) return hit.sid;
-	if (!hit.visitIsGiven && profile?.visit && goesOn(profile.visit.lastHitAtMs)) return profile.visit.sid;
+		if (hit.visitIsGiven || goesOn(presented.profile?.lastAtMs ?? 0, hit.atMs)) return hit.sid;
+	if (!hit.visitIsGiven && profile?.visit && goesOn(profile.visit.lastHitAtMs, hit.atMs))
+		return profile.visit.sid;
 	return hit.freshSid;
 }
 
-/** A hit as profiles know it. `text` is its body as it is stored. */
+/** A hit as profiles know it. @param hit.text the body as JSON, as it is stored */
 export function hitEntry({ sid, atMs, body, text }: Omit<PlacedHit, 'vid'>): HitEntry {
 	return {
 		type: 'hit',
@@ -213,14 +234,10 @@ export function* joinEvents(events: readonly EventRow[], owners: ReadonlyMap<str
 		else stale.add(vid);
 	}
 	yield [
-		...joined.map(({ tid }) => setOwner(tid, owners.get(tid) as string)),
+		setOwners(joined.map(({ tid }) => [tid, owners.get(tid) as string])),
 		saveVisitors([...visitors].filter(([vid]) => !stale.has(vid))),
 	];
 	if (stale.size > 0) yield* replay([...stale]);
-}
-
-function setOwner(tid: string, vid: string): Query {
-	return { sql: 'UPDATE @subscription_event SET vid = ? WHERE tid = ? /* join */', values: [vid, tid] };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type Decayed, decay, type EventCount, type Profile } from './profile.ts';
 
-/** What a segment's rule knows of a visitor, as of a moment. Of a visit's own profile: of that visit alone. */
-export interface VisitorFacts {
+/** What is known of a visitor, as of a moment, in numbers and texts. Of a visit's own profile: of that visit alone. */
+export interface VisitorNumbers {
 	readonly hits: number;
 	/** Hits that were of a page. */
 	readonly pages: number;
@@ -34,6 +34,10 @@ export interface VisitorFacts {
 	readonly firstChannel: string;
 	readonly lastChannel: string;
 	readonly landingPage: string;
+}
+
+/** What a segment's rule knows of a visitor, as of a moment. Of a visit's own profile: of that visit alone. */
+export interface VisitorFacts extends VisitorNumbers {
 	/** Pages seen in the last 7 days, at most 50. */
 	readonly pages7d: readonly string[];
 	readonly pages30d: readonly string[];
@@ -62,6 +66,18 @@ const dayMs = 86_400_000;
 
 /** The visitor's facts as of `nowMs`; zeros and empties where nothing is known. */
 export function visitorFacts(profile: Profile | null, nowMs: number): VisitorFacts {
+	return {
+		...visitorNumbers(profile, nowMs),
+		pages7d: seenSince(profile, nowMs - 7 * dayMs),
+		pages30d: seenSince(profile, nowMs - 30 * dayMs),
+		channels: (profile?.channels ?? []).map(([channel]) => channel),
+		events: counts(profile?.events),
+		evts: counts(profile?.subscriptions?.evts),
+	};
+}
+
+/** The same without lists, which take longer to make than all the rest. */
+export function visitorNumbers(profile: Profile | null, nowMs: number): VisitorNumbers {
 	const sinceMs = (atMs: number | undefined) => (atMs === undefined ? 0 : Math.max(0, nowMs - atMs));
 	const lastHitAtMs = profile?.visit?.lastHitAtMs ?? profile?.lastAtMs;
 	const subscriptions = profile?.subscriptions;
@@ -103,11 +119,6 @@ export function visitorFacts(profile: Profile | null, nowMs: number): VisitorFac
 		firstChannel: profile?.firstChannel ?? '',
 		lastChannel: profile?.lastChannel ?? '',
 		landingPage: profile?.landingPage ?? '',
-		pages7d: seenSince(profile, nowMs - 7 * dayMs),
-		pages30d: seenSince(profile, nowMs - 30 * dayMs),
-		channels: (profile?.channels ?? []).map(([channel]) => channel),
-		events: counts(profile?.events),
-		evts: counts(subscriptions?.evts),
 	};
 }
 

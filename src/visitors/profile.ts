@@ -153,8 +153,12 @@ function advance(profile: Profile, atMs: number): Profile {
 	};
 }
 
-/** Decayed counts as of `passedMs` later: halved after each half-life. Rounded, so that profiles stay short. */
-export function decay(counts: Decayed, passedMs: number): Decayed {
+/**
+ * Decayed counts as of `passedMs` later: halved after each half-life. Rounded, so that profiles stay short. Zeros where a
+ * profile of an earlier program has none.
+ */
+export function decay(counts: Decayed | undefined, passedMs: number): Decayed {
+	if (!counts) return [0, 0, 0];
 	const [day, week, month] = halfLivesDays;
 	const passedDays = Math.max(0, passedMs) / dayMs;
 	return [

@@ -1,55 +1,22 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CaskScope } from '../access/cask.ts';
-import { percentile as percentileOf, quantiles } from '../scoring/percentile.ts';
-import type { KnownAccount } from '../store/control.ts';
+import type { KnownAccount, ModelName } from '../store/control.ts';
 import type { ServingReader } from '../store/store.ts';
-import { type Goal, hasReached } from './goal.ts';
+import { BoundedMap } from './bounded-map.ts';
+import type { GoalModel } from './goal-model.ts';
+import type { Models } from './model-cache.ts';
 import type { Profile } from './profile.ts';
+import { type GoalScore, type GoalStandard, StandardMaker, scoreGoal } from './standard.ts';
 
-export type Band = 'low' | 'medium' | 'high';
-
-export interface GoalScore {
-	readonly goal: string;
-	/** The probability that the goal is reached within its horizon, as of now. */
-	readonly score: number;
-	/** Among the account's recent visitors, 0 to 100. */
-	readonly percentile: number;
-	readonly band: Band;
-	/** The model's version, or `prior` where there is none. */
-	readonly model: string;
-	/** What speaks for it, most important first; only where asked for. */
-	readonly reasons?: readonly string[];
-}
-
-/** A trained model, ready to score. */
-export interface GoalModel {
-	readonly version: string;
-	probability(profile: Profile, nowMs: number): number;
-	/** In plain language, the largest contribution first; at most three. */
-	reasons(profile: Profile, nowMs: number): string[];
-}
-
-/** Loads the active model of a goal, where there is one. */
-export type LoadModel = (
-	account: KnownAccount,
-	goal: Goal,
-	scope: CaskScope,
-) => Promise<GoalModel | undefined>;
+export type { Band, GoalScore } from './standard.ts';
 
 /** What an account's scores are measured against. */
 interface Standard {
 	/** Goals and versions of models that it was made for. */
 	readonly madeFor: string;
 	readonly madeAtMs: number;
-	readonly goals: readonly GoalStandard[];
-}
-
-interface GoalStandard {
-	readonly goal: Goal;
-	readonly baseRate: number;
-	readonly model: GoalModel | undefined;
-	/** Of the model's scores of recent visitors. */
-	readonly grid: readonly number[];
+	readonly goals: readonly (GoalStandard & { readonly modelName: ModelName | undefined })[];
+	lastUsedAtMs: number;
 }
 
 /** Recent visitors that scores are compared with. */
@@ -57,36 +24,37 @@ const sampleSize = 2000;
 /** Profiles read in one turn of the event loop: about a millisecond. */
 const samplePage = 100;
 const renewAfterMs = 60_000;
-/** Until an account has data of its own, its base rates are taken to be this, with the weight of so many visitors. */
-const priorRate = 0.02;
-const priorWeight = 50;
+/** Accounts and scopes whose standards are kept: some kilobytes each. */
+const mostStandards = 10_000;
+/** Old goals and models answer at most so long after a change is known. */
+const mostOutdatedMs = 1000;
 
 /** Scores profiles of all accounts, by their models or base rates. */
 export class VisitorScorer {
 	readonly #reader: ServingReader;
-	readonly #loadModel: LoadModel;
+	readonly #models: Models;
 	readonly #now: () => number;
 	readonly #onTrouble: (error: unknown) => void;
-	readonly #standards = new Map<string, Standard>();
+	readonly #standards = new BoundedMap<string, Standard>(mostStandards);
 	/** Those that are being made. */
 	readonly #making = new Map<string, Promise<Standard>>();
 
 	/** @param options.onTrouble a standard could not be renewed; the last one goes on */
 	constructor(options: {
 		reader: ServingReader;
-		loadModel: LoadModel;
+		models: Models;
 		/** Milliseconds since 1970. */
 		now: () => number;
 		onTrouble: (error: unknown) => void;
 	}) {
 		this.#reader = options.reader;
-		this.#loadModel = options.loadModel;
+		this.#models = options.models;
 		this.#now = options.now;
 		this.#onTrouble = options.onTrouble;
 	}
 
 	/**
-	 * The scores of a profile, one for each goal of the account. Synchronous but for an account's first.
+	 * The scores of a profile, one for each goal of the account. At once, where the account's models are known.
 	 * @throws StorageError
 	 */
 	scores(
@@ -98,26 +66,48 @@ export class VisitorScorer {
 		const nowMs = this.#now();
 		const standard = this.#standard(account, scope, nowMs);
 		if (standard instanceof Promise)
-			return standard.then(({ goals }) => goals.map((goal) => score(goal, profile, nowMs, explain)));
-		return standard.goals.map((goal) => score(goal, profile, nowMs, explain));
+			return standard.then((made) => this.#scores(account.id, made, profile, nowMs, explain));
+		return this.#scores(account.id, standard, profile, nowMs, explain);
+	}
+
+	#scores(
+		accountId: number,
+		{ goals }: Standard,
+		profile: Profile,
+		nowMs: number,
+		explain: boolean,
+	): GoalScore[] | Promise<GoalScore[]> {
+		const models = goals.map(({ modelName }) => modelName && this.#models.get(accountId, modelName));
+		const scoresBy = (known: readonly (GoalModel | undefined)[]) =>
+			goals.map((goal, index) => scoreGoal(goal, known[index], profile, nowMs, explain));
+		return areKnown(models) ? scoresBy(models) : Promise.all(models).then(scoresBy);
 	}
 
 	#standard(account: KnownAccount, scope: CaskScope, nowMs: number): Standard | Promise<Standard> {
 		const name = `${account.id} ${scope}`;
 		const standard = this.#standards.get(name);
-		const isNew = standard && standard.madeFor === madeFor(account, scope);
-		if (isNew && Math.abs(nowMs - standard.madeAtMs) < renewAfterMs) return standard;
+		if (!standard) return this.#making.get(name) ?? this.#make(name, account, scope, nowMs);
+		const unusedMs = Math.abs(nowMs - standard.lastUsedAtMs);
+		standard.lastUsedAtMs = nowMs;
+		const isOutdated = standard.madeFor !== madeFor(account, scope);
+		if (!isOutdated && Math.abs(nowMs - standard.madeAtMs) < renewAfterMs) return standard;
 		const making = this.#making.get(name) ?? this.#make(name, account, scope, nowMs);
-		if (!standard) return making;
-		// What is a moment out of date answers meanwhile.
-		making.catch(this.#onTrouble);
-		return standard;
+		const renewed = making.catch((error) => {
+			this.#onTrouble(error);
+			return standard;
+		});
+		// What is a moment out of date answers meanwhile, but not where nobody has asked for long.
+		return isOutdated && unusedMs > mostOutdatedMs ? renewed : standard;
 	}
 
 	#make(name: string, account: KnownAccount, scope: CaskScope, nowMs: number): Promise<Standard> {
+		const before = this.#standards.get(name);
 		const making = this.#measure(account, scope, nowMs)
 			.then((standard) => {
 				this.#standards.set(name, standard);
+				const used = new Set(standard.goals.map(({ modelName }) => JSON.stringify(modelName)));
+				for (const { modelName } of before?.goals ?? [])
+					if (modelName && !used.has(JSON.stringify(modelName))) this.#models.forget(account.id, modelName);
 				return standard;
 			})
 			.finally(() => this.#making.delete(name));
@@ -126,27 +116,17 @@ export class VisitorScorer {
 	}
 
 	async #measure(account: KnownAccount, scope: CaskScope, nowMs: number): Promise<Standard> {
-		const models = await Promise.all(account.goals.map((goal) => this.#loadModel(account, goal, scope)));
-		const reached = account.goals.map(() => 0);
-		const scores: number[][] = account.goals.map(() => []);
-		let visitors = 0;
-		for await (const profile of this.#sample(account.id, scope)) {
-			visitors++;
-			account.goals.forEach((goal, index) => {
-				if (hasReached(profile, goal)) reached[index] = (reached[index] ?? 0) + 1;
-				const probability = models[index]?.probability(profile, nowMs);
-				if (probability !== undefined) scores[index]?.push(probability);
-			});
-		}
+		const modelNames = account.goals.map((goal) =>
+			account.models.find((model) => model.goal === goal.name && model.scope === scope),
+		);
+		const models = await Promise.all(modelNames.map((name) => name && this.#models.get(account.id, name)));
+		const maker = new StandardMaker(account.goals, models, nowMs);
+		for await (const profile of this.#sample(account.id, scope)) maker.add(profile);
 		return {
 			madeFor: madeFor(account, scope),
 			madeAtMs: nowMs,
-			goals: account.goals.map((goal, index) => ({
-				goal,
-				baseRate: ((reached[index] ?? 0) + priorRate * priorWeight) / (visitors + priorWeight),
-				model: models[index],
-				grid: quantiles(scores[index] ?? []),
-			})),
+			goals: maker.standards().map((goal, index) => ({ ...goal, modelName: modelNames[index] })),
+			lastUsedAtMs: nowMs,
 		};
 	}
 
@@ -163,24 +143,22 @@ export class VisitorScorer {
 	}
 }
 
-function madeFor({ goals, models }: KnownAccount, scope: CaskScope): string {
-	return JSON.stringify([goals, models.filter((model) => model.scope === scope)]);
+function areKnown(
+	models: readonly (GoalModel | undefined | Promise<GoalModel | undefined>)[],
+): models is readonly (GoalModel | undefined)[] {
+	return models.every((model) => !(model instanceof Promise));
 }
 
-function score(
-	{ goal, baseRate, model, grid }: GoalStandard,
-	profile: Profile,
-	nowMs: number,
-	explain: boolean,
-): GoalScore {
-	const probability = model?.probability(profile, nowMs) ?? baseRate;
-	const percentile = Math.round(percentileOf(grid, probability));
-	return {
-		goal: goal.name,
-		score: Math.round(probability * 1e4) / 1e4,
-		percentile,
-		band: percentile >= goal.highFrom ? 'high' : percentile >= goal.mediumFrom ? 'medium' : 'low',
-		model: model?.version ?? 'prior',
-		...(explain && { reasons: model?.reasons(profile, nowMs) ?? [] }),
-	};
+/** By the account as a snapshot holds it, which is asked at every reading. */
+const madeForTexts = new WeakMap<KnownAccount, { vid: string; sid: string }>();
+
+function madeFor(account: KnownAccount, scope: CaskScope): string {
+	let texts = madeForTexts.get(account);
+	if (!texts) {
+		const textOf = (of: CaskScope) =>
+			JSON.stringify([account.goals, account.models.filter((model) => model.scope === of)]);
+		texts = { vid: textOf('vid'), sid: textOf('sid') };
+		madeForTexts.set(account, texts);
+	}
+	return texts[scope];
 }

@@ -238,3 +238,35 @@ test('property: whatever the query holds, only the cask’s own account, visitor
 		}),
 	);
 });
+
+test('whose a denied request is by its own word: the cask goes before the aid, and nothing is proven', async (t) => {
+	const { authorizer, clock, directory, issue, store } = await start(t);
+	await addAccount(store, 'c-a-acme-us');
+	await directory.refresh();
+	const cask = issue();
+	clock.nowMs += 2 * dayMs;
+	const of = (query: Query) => authorizer.claimedAccount(query)?.aid;
+	assert.equal(of({ cask, aid: 'c-a-acme-us' }), 'c-a-acme-uk');
+	assert.equal(of({ cask: `${cask}x` }), 'c-a-acme-uk');
+	assert.equal(of({ cask: [cask, cask], aid: 'c-a-acme-us' }), 'c-a-acme-us');
+	assert.equal(of({ cask: issue({ ...ofVisitor, aid: 'c-a-none' }), aid: 'c-a-acme-us' }), 'c-a-acme-us');
+	assert.equal(of({ aid: ['c-a-acme-us'] }), undefined);
+	assert.equal(of({}), undefined);
+});
+
+test('property: no query makes asking whose it is fail', async (t) => {
+	const { authorizer } = await start(t);
+	const part = fc.oneof(
+		fc.string(),
+		fc.json().map((json) => Buffer.from(json).toString('base64url')),
+	);
+	const cask = fc.oneof(
+		fc.string(),
+		fc.array(part, { maxLength: 4 }).map((parts) => parts.join('.')),
+	);
+	fc.assert(
+		fc.property(cask, fc.string(), (cask, aid) => {
+			assert.equal(authorizer.claimedAccount({ cask, aid }), undefined);
+		}),
+	);
+});

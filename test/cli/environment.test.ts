@@ -6,6 +6,7 @@ import {
 	assertMisused,
 	assertRefused,
 	caskade,
+	caskadeWithin,
 	emptyInstallation,
 	freePort,
 	mainPath,
@@ -62,7 +63,7 @@ test('a flag without a value is on or off in the environment, and nothing else',
 		/CASKADE_JSON must be true or false/,
 	);
 	assertRefused(
-		await caskade(['serve', '--host', '0.0.0.0', ...at], { CASKADE_BEHIND_PROXY: 'false' }),
+		await caskadeWithin(['serve', '--host', '0.0.0.0', ...at], { CASKADE_BEHIND_PROXY: 'false' }),
 		/--behind-proxy/,
 	);
 });
@@ -90,11 +91,11 @@ test('serve listens where the environment says, where no flag says otherwise', a
 test('a wrong value in the environment is an error that names it, never a silent default', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	// What a Kubernetes service of this name would set.
-	const port = await caskade(['serve', ...at], { CASKADE_PORT: 'tcp://10.0.0.1:8080' });
+	const port = await caskadeWithin(['serve', ...at], { CASKADE_PORT: 'tcp://10.0.0.1:8080' });
 	assertMisused(port, /CASKADE_PORT.* whole number from 0 to 65535/);
 	assertMisused(await caskade(['serve', ...at], { CASKADE_PORT: '' }), /CASKADE_PORT/);
 	assertMisused(
-		await caskade(['serve', ...at], { CASKADE_LOG_LEVEL: 'loud' }),
+		await caskadeWithin(['serve', ...at], { CASKADE_LOG_LEVEL: 'loud' }),
 		/CASKADE_LOG_LEVEL.*debug, info/,
 	);
 	assertRefused(await caskade(['usage'], { CASKADE_DATABASE: 'data' }), /'data' is no database address/);

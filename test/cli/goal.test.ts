@@ -10,8 +10,8 @@ async function withAccount(t: TestContext): Promise<string[]> {
 }
 
 const beginning = [
-	{ name: 'return', evts: ['visit'], horizonDays: 7, mediumFrom: 50, highFrom: 90 },
 	{ name: 'subscription', evts: ['*'], horizonDays: 7, mediumFrom: 50, highFrom: 90 },
+	{ name: 'return', evts: ['visit'], horizonDays: 7, mediumFrom: 50, highFrom: 90 },
 ];
 
 test('an account begins with two goals; others are added and deleted', async (t) => {
@@ -48,4 +48,22 @@ test('a goal that makes no sense is refused', async (t) => {
 	assertMisused(await create('c-a-x', 'a b', '--evt', 'e'), /must be 1 to 64/);
 	assertRefused(await create('c-a-y', 'g', '--evt', 'e'), /There is no account c-a-y/);
 	assert.deepEqual(await caskadeJson(['goal', 'list', 'c-a-x', ...at]), beginning);
+});
+
+test('where the bands of a goal begin can be changed; nothing else can', async (t) => {
+	const at = await withAccount(t);
+	const update = (...args: string[]) => caskade(['goal', 'update', 'c-a-x', ...args, ...at]);
+	assert.deepEqual(await caskadeJson(['goal', 'update', 'c-a-x', 'return', '--bands', '60,95.5', ...at]), {
+		...beginning[0],
+		...{ mediumFrom: 60, highFrom: 95.5 },
+	});
+	assert.match((await update('return', '--bands', '5,7')).stdout, /^name +return\n.*\n.*\nmediumFrom +5\n/);
+	const listed = (await caskadeJson(['goal', 'list', 'c-a-x', ...at])) as { mediumFrom: number }[];
+	assert.deepEqual(
+		listed.map(({ mediumFrom }) => mediumFrom),
+		[5, 50],
+	);
+	assertRefused(await update('nothing', '--bands', '5,7'), /has no goal nothing/);
+	assertMisused(await update('return'), /--bands <medium,high>' not specified/);
+	assertMisused(await update('return', '--bands', '7,5'), /must be two percentiles/);
 });

@@ -31,8 +31,14 @@ const commands: Readonly<Record<string, RegExp>> = {
 	events: /stored subscription events/,
 	goal: /whose probability is scored/,
 	'goal create': /Add a goal/,
+	'goal update': /where the bands of a goal begin/,
 	'goal list': /an account's goals/,
 	'goal delete': /delete a goal and its models/,
+	model: /what a goal's scores are made by/,
+	'model list': /how well each did on rows later/,
+	'model show': /how it was judged/,
+	'model use': /go back to an earlier one/,
+	score: /nothing later is seen/,
 	train: /judged on later time than they learned from/,
 	cask: /treat it so/,
 	'cask issue': /Issue a cask/,
@@ -46,6 +52,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	copy: /Copy clients, accounts, plans, keys, usage, and all events, hits and visitors/,
 	migrate: /newest schema/,
 	doctor: /everything that can be wrong/,
+	demo: /made-up visitors of a small shop/,
 };
 
 test('the help of every command says what it does, and names the twin of every flag', async () => {

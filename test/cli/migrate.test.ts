@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { migrationFiles } from '../../src/store/migrations.ts';
-import { assertRefused, caskade, caskadeJson } from '../process.ts';
+import { assertRefused, caskade, caskadeJson, caskadeWithin } from '../process.ts';
 import { temporaryFolder } from '../support.ts';
 
 const newest = {
@@ -49,11 +49,11 @@ test('a database of a newer Caskade is refused by every command, with what to do
 	const refusal = /has schema 99, this Caskade knows schema \d+: it was last used by a newer Caskade/;
 	newer('accounts/1.sqlite', 99);
 	for (const args of [['migrate'], ['events', 'c-a-x'], ['serve', '--port', '0']])
-		assertRefused(await caskade([...args, ...at]), refusal);
+		assertRefused(await caskadeWithin([...args, ...at]), refusal);
 	newer('accounts/1.sqlite', newest.client);
 	newer('control.sqlite', 99);
 	for (const args of [['migrate'], ['account', 'list'], ['serve', '--port', '0']])
-		assertRefused(await caskade([...args, ...at]), refusal);
+		assertRefused(await caskadeWithin([...args, ...at]), refusal);
 	newer('control.sqlite', newest.control);
 	assert.equal((await caskade(['migrate', ...at])).code, 0);
 });

@@ -6,7 +6,7 @@ test('two servers are restarted in turn under load: every request is answered 20
 	const { uploads } = await rollingRestarts({
 		address: await freshPostgresDatabase(),
 		balancer: 'asking 10 times a second',
-		drainDelayMs: 500,
+		drainDelayMs: 2000,
 		rounds: 1,
 		onRestart: (number, stoppedInMs) => t.diagnostic(`server ${number + 1} stopped in ${stoppedInMs} ms`),
 	});

@@ -53,7 +53,7 @@ test('segment create refuses a rule with its place, and stores nothing', async (
 		].join('\n'),
 	);
 	const noGoal = await create('scores.renewal > 0.5');
-	assert.match(noGoal.stderr, /no goal 'renewal'; its goals are return, subscription/);
+	assert.match(noGoal.stderr, /no goal 'renewal'; its goals are subscription, return/);
 	assert.equal((await caskade(['segment', 'list', aid, ...at])).stdout.includes('mine'), false);
 });
 

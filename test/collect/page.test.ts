@@ -3,6 +3,12 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { cleanUrl, pageOf } from '../../src/collect/page.ts';
 
+/** Of this process, so that what else runs on the machine does not count. */
+function cpuMsSince(before: NodeJS.CpuUsage): number {
+	const { user, system } = process.cpuUsage(before);
+	return (user + system) / 1000;
+}
+
 describe('pageOf', () => {
 	const cases: [url: string, page: string | null][] = [
 		['https://acme.example', '/'],
@@ -28,9 +34,9 @@ describe('pageOf', () => {
 	});
 
 	test('takes no time that grows with the square of the slashes', () => {
-		const startedAtMs = performance.now();
+		const before = process.cpuUsage();
 		assert.equal(pageOf(`https://acme.example/a${'/'.repeat(200_000)}b`), `a${'/'.repeat(99)}`);
-		assert.ok(performance.now() - startedAtMs < 1000);
+		assert.ok(cpuMsSince(before) < 1000);
 	});
 });
 

@@ -9,7 +9,7 @@ import { launchBrowser, openContext, openPage, startSite, type Visited, withoutB
 
 const hourMs = 3_600_000;
 
-describe('the tag', { skip: withoutBrowser, timeout: 120_000 }, () => {
+describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 	let browser: Browser;
 	before(async () => {
 		browser = await launchBrowser();
@@ -366,7 +366,7 @@ function settle(page: Page): Promise<void> {
 async function eventually<Value>(
 	read: () => Value,
 	isThere: (value: Value) => boolean,
-	withinMs = 5000,
+	withinMs = 60_000,
 ): Promise<Value> {
 	const endsAtMs = performance.now() + withinMs;
 	for (;;) {

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import type { ServeSettings } from '../../src/config.ts';
 import { startServer } from '../../src/server.ts';
 import { openStore } from '../../src/store/open.ts';
-import { assertMisused, caskade, ServeProcess } from '../process.ts';
+import { assertMisused, caskadeWithin, ServeProcess } from '../process.ts';
 import { addClient, collectLog, event, temporaryFolder } from '../support.ts';
 
 async function startAt(t: TestContext, settings: Partial<ServeSettings>) {
@@ -75,7 +75,7 @@ test('forwarded headers are believed behind a proxy only', async (t) => {
 test('a base path that is none is refused, and / stands for nothing', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	for (const path of ['', 'api', '/api/', '//api', '/..', '/a/../b', '/:id', '/a b', '/*', '/a?b'])
-		assertMisused(await caskade(['serve', `--base-path=${path}`, ...at]), /It must be a path as \/api/);
+		assertMisused(await caskadeWithin(['serve', `--base-path=${path}`, ...at]), /It must be a path as \/api/);
 	await using server = await ServeProcess.start(['--base-path', '/', ...at]);
 	assert.equal(new URL(server.url).pathname, '/');
 	assert.equal((await fetch(`${server.url}/healthz`)).status, 200);

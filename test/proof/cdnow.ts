@@ -5,13 +5,13 @@ import type { Split } from './split.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-interface Purchase {
+export interface Purchase {
 	readonly atMs: number;
 	readonly discs: number;
 	readonly dollars: number;
 }
 
-type Histories = ReadonlyMap<string, readonly Purchase[]>;
+export type Histories = ReadonlyMap<string, readonly Purchase[]>;
 
 const features = featureSet(
 	[
@@ -30,7 +30,7 @@ const features = featureSet(
 );
 
 /** Reads a CDNOW file: customer's id first; date, CDs and dollars last. */
-function readHistories(file: string): Histories {
+export function readHistories(file: string): Histories {
 	const histories = new Map<string, Purchase[]>();
 	for (const line of readFileSync(file, 'utf8').trim().split(/\r?\n/)) {
 		const fields = line.trim().split(/\s+/);
@@ -42,7 +42,7 @@ function readHistories(file: string): Histories {
 	return histories;
 }
 
-function dateMs(date: string): number {
+export function dateMs(date: string): number {
 	return Date.UTC(Number(date.slice(0, 4)), Number(date.slice(4, 6)) - 1, Number(date.slice(6, 8)));
 }
 
@@ -91,11 +91,15 @@ export function sampleSplit(masterFile: string, sampleFile: string): Split {
 	};
 }
 
-/** Does a customer buy in the 13 weeks after 1997-09-30? Learned from the 13 weeks after 1997-06-30. */
-export function aheadSplit(masterFile: string): Split {
+/**
+ * Does a customer buy in the 13 weeks after 1997-09-30? Learned from the 13 weeks after 1997-06-30.
+ * @param every learned from so many customers' first only
+ */
+export function aheadSplit(masterFile: string, every: number): Split {
 	const histories = readHistories(masterFile);
+	const learned = new Map([...histories].filter((_, index) => index % every === 0));
 	return {
-		train: Dataset.from(features, examples(histories, '19970630', 13 * 7)),
+		train: Dataset.from(features, examples(learned, '19970630', 13 * 7)),
 		test: [...examples(histories, '19970930', 13 * 7)],
 	};
 }

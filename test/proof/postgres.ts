@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { openStore } from '../../src/store/open.ts';
+import { patience } from '../eventually.ts';
 import { UploadLoad } from '../load.ts';
 import { ServeProcess } from '../process.ts';
 import { type CommitFault, PostgresProxy } from '../store/postgres/proxy.ts';
@@ -33,7 +34,8 @@ export interface OutageRound {
 }
 
 /** A connection that stays silent is trusted for 2 s; everything else is over when the database is back. */
-const recoveryMs = (fault: Fault) => (fault === 'vanish' || fault.startsWith('half-open') ? 4000 : 1000);
+const recoveryMs = (fault: Fault) =>
+	(fault === 'vanish' || fault.startsWith('half-open') ? 4000 : 1000) * patience;
 
 async function breakFor(fault: Fault, proxy: PostgresProxy, admin: pg.Client, ms: number): Promise<void> {
 	if (fault === 'cut') proxy.cut();

@@ -46,7 +46,7 @@ export async function rollingRestarts(options: {
 	const bothReady = () => urls.every((url) => balancer.isReady(url));
 	await becomes('both are ready', withinMs, bothReady);
 
-	const load = new UploadLoad({ url: balancer.url, key, aid, connections: 8, events: () => 2, pauseMs: 5 });
+	const load = new UploadLoad({ url: balancer.url, key, aid, connections: 6, events: () => 2, pauseMs: 20 });
 	atEnd.defer(() => load.stop());
 	await load.answered(50);
 	for (let restart = 0; restart < 2 * options.rounds; restart++) {

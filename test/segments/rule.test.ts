@@ -5,6 +5,12 @@ import { RuleError } from '../../src/segments/rule-error.ts';
 import { dayMs, hit, minuteMs, startMs, subscription } from '../visitors/log.ts';
 import { factsOf } from './facts.ts';
 
+/** Of this process, so that what else runs on the machine does not count. */
+function cpuMsSince(before: NodeJS.CpuUsage): number {
+	const { user, system } = process.cpuUsage(before);
+	return (user + system) / 1000;
+}
+
 const goals = ['subscription', 'return'];
 const sid = 'b'.repeat(32);
 
@@ -188,9 +194,9 @@ describe('a hostile rule', () => {
 	];
 	for (const [what, text] of refused)
 		test(`is refused: ${what}`, () => {
-			const startedAtMs = performance.now();
+			const before = process.cpuUsage();
 			refusal(text);
-			assert(performance.now() - startedAtMs < 500);
+			assert(cpuMsSince(before) < 500);
 		});
 
 	test('that is let through takes a few milliseconds at worst', () => {
@@ -208,10 +214,10 @@ describe('a hostile rule', () => {
 			`visitor.pages30d${'.filter(page, page != "")'.repeat(15)}.size() == 50`,
 		]) {
 			const rule = compileRule(text);
-			const startedAtMs = performance.now();
+			const before = process.cpuUsage();
 			for (let time = 0; time < 10; time++) assert.equal(rule.matches(crowded), true, text);
-			// About 1 ms each where nothing else runs.
-			assert((performance.now() - startedAtMs) / 10 < 50, text.slice(0, 60));
+			// About 1 ms each.
+			assert(cpuMsSince(before) / 10 < 50, text.slice(0, 60));
 		}
 	});
 });

@@ -1,6 +1,7 @@
 import { careContract } from './contract/care.ts';
 import { controlContract } from './contract/control.ts';
 import { historyContract } from './contract/history.ts';
+import { asOfContract } from './contract/profiles-as-of.ts';
 import { quotaContract } from './contract/quota.ts';
 import { scoringContract } from './contract/scoring.ts';
 import { uploadContract } from './contract/uploads.ts';
@@ -16,6 +17,7 @@ for (const engine of engines) {
 	quotaContract(engine);
 	controlContract(engine);
 	scoringContract(engine);
+	asOfContract(engine);
 	careContract(engine);
 	historyContract(engine);
 }

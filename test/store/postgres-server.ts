@@ -7,7 +7,7 @@ let server: Promise<PostgresServer> | undefined;
 // Registered here, since a hook registered inside a test would end with that test.
 after(async () => (await server)?.stop());
 
-export function postgresServer(): Promise<PostgresServer> {
+function postgresServer(): Promise<PostgresServer> {
 	server ??= startPostgres();
 	return server;
 }

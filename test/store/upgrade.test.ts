@@ -134,7 +134,7 @@ test('on postgres several servers that use an account first at once migrate it o
 
 test('on postgres a migration that takes long is waited for by its account alone', async (t) => {
 	const address = await freshPostgresDatabase();
-	const service = await startProxiedService(t, address, { timeoutMs: 600 });
+	const service = await startProxiedService(t, address, {}, { timeoutMs: 600 });
 	const other = await sessionOn(t, address);
 	const earlier = await earlierOn(t, engines[1] as Engine, address);
 	const { id } = await service.store.control.account(service.globex.aid);
@@ -146,7 +146,9 @@ test('on postgres a migration that takes long is waited for by its account alone
 	assert.equal((await slow).status, 504);
 	await other.query('ROLLBACK');
 	await becomes('it is migrated', 2000, async () => (await earlier.versionOf(id)) === earlier.newest);
-	assert.equal((await service.upload(['e'], service.globex)).status, 201);
+	await becomes('it is stored', 1000, async () => {
+		return (await service.upload(['e'], service.globex)).status === 201;
+	});
 	assert.deepEqual(await service.stored(service.globex), ['e']);
 });
 

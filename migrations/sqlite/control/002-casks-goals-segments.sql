@@ -42,6 +42,7 @@ CREATE TABLE segment (
 ) STRICT, WITHOUT ROWID;
 
 -- Trained models are data. Of each goal and scope at most one is active; without one the base rate is served.
+-- One that was deleted has an empty body.
 CREATE TABLE model (
 	account_id INTEGER NOT NULL REFERENCES account (id),
 	goal TEXT NOT NULL,
@@ -54,16 +55,16 @@ CREATE TABLE model (
 	PRIMARY KEY (account_id, goal, scope, version)
 ) STRICT, WITHOUT ROWID;
 
--- What new accounts have from the start, accounts from before get, too.
+-- What new accounts have from the start, accounts from before get, too; in this order.
 INSERT INTO goal (account_id, name, evts, horizon_days, medium_from, high_from, created_at)
 	SELECT id, 'subscription', '["*"]', 7, 50, 90, created_at FROM account;
 INSERT INTO goal (account_id, name, evts, horizon_days, medium_from, high_from, created_at)
-	SELECT id, 'return', '["visit"]', 7, 50, 90, created_at FROM account;
+	SELECT id, 'return', '["visit"]', 7, 50, 90, created_at + 1 FROM account;
 INSERT INTO segment (account_id, id, name, rule, created_at)
-	SELECT account.id, starter.id, starter.name, starter.rule, account.created_at FROM account, (
-		SELECT 'new' AS id, 'New visitors' AS name, 'visitor.visits <= 1' AS rule
-		UNION ALL SELECT 'returning', 'Returning visitors', 'visitor.visits >= 2'
-		UNION ALL SELECT 'engaged', 'Engaged visitors', 'visitor.pages >= 10 || visitor.activeDays >= 3'
-		UNION ALL SELECT 'high-intent', 'High intent', 'bands.subscription == "high" && visitor.subscriptions == 0'
-		UNION ALL SELECT 'subscriber', 'Subscribers', 'visitor.subscriptions > 0'
+	SELECT account.id, starter.id, starter.name, starter.rule, account.created_at + starter.place FROM account, (
+		SELECT 0 AS place, 'new' AS id, 'New visitors' AS name, 'visitor.visits <= 1' AS rule
+		UNION ALL SELECT 1, 'returning', 'Returning visitors', 'visitor.visits >= 2'
+		UNION ALL SELECT 2, 'engaged', 'Engaged visitors', 'visitor.pages >= 10 || visitor.activeDays >= 3'
+		UNION ALL SELECT 3, 'high-intent', 'High intent', 'bands.subscription == "high" && visitor.subscriptions == 0'
+		UNION ALL SELECT 4, 'subscriber', 'Subscribers', 'visitor.subscriptions > 0'
 	) AS starter;

@@ -103,6 +103,22 @@ export class ConnectionPool extends pg.Pool {
 		});
 	}
 
+	/**
+	 * Sends a statement that may be carried out twice: once more on another connection, where its own has broken. One that
+	 * broke while idle may not be known to have broken before it is used.
+	 */
+	async queryAgain<Row extends pg.QueryResultRow>(
+		text: string,
+		values?: unknown[],
+	): Promise<pg.QueryResult<Row>> {
+		try {
+			return await this.query<Row>(text, values);
+		} catch (error) {
+			if (!isConnectionLost(error)) throw error;
+			return this.query<Row>(text, values);
+		}
+	}
+
 	close(): Promise<void> {
 		return this.end();
 	}

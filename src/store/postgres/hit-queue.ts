@@ -1,11 +1,11 @@
 import { QueueFullError, StorageError } from '../store.ts';
 import { type ArrivingHit, type StoredHit, storeHits } from '../visitor-log.ts';
-import type { ConnectionPool } from './connection.ts';
+import { type ConnectionPool, isConnectionLost } from './connection.ts';
 import { runSteps } from './run-steps.ts';
 
 /** Hits stored in one transaction; more would make the first of them wait for little gain. */
 const groupLimit = 64;
-/** How often a group is tried again that shares rows with another in another order. */
+/** How often a group is tried again that shares rows with another in another order, or whose connection had broken. */
 const mostRetries = 3;
 const acquireWithinMs = 5000;
 
@@ -109,7 +109,7 @@ export class HitQueue {
 				});
 				return;
 			} catch (error) {
-				if (isDeadlock(error) && attempt < mostRetries) continue;
+				if ((isDeadlock(error) || isConnectionLost(error)) && attempt < mostRetries) continue;
 				this.#options.onTrouble(error);
 				const reason = error instanceof Error ? error.message : String(error);
 				for (const { reject } of group) reject(new StorageError(reason, { cause: error }));
@@ -120,17 +120,21 @@ export class HitQueue {
 
 	async #attempt(accountId: number, group: readonly WaitingHit[]): Promise<StoredHit[]> {
 		const client = await this.#options.pool.acquire(acquireWithinMs);
+		let committing = false;
 		try {
 			const schema = this.#options.schemaOf(accountId);
 			const [, stored] = await Promise.all([
 				client.query('BEGIN'),
 				runSteps(client, schema, storeHits(group.map(({ hit }) => hit))),
 			]);
+			committing = true;
 			await client.query('COMMIT');
 			client.release();
 			return stored;
 		} catch (error) {
 			client.release(error as Error);
+			// It may be stored; tried again, it would count twice.
+			if (committing && isConnectionLost(error)) throw new StorageError('outcome unknown', { cause: error });
 			throw error;
 		}
 	}

@@ -66,7 +66,7 @@ export class PostgresReader implements ServingReader {
 		try {
 			await this.#newest.beforeUse(accountId);
 			const pool = this.#pools.get(this.#servers.addressOf(accountId));
-			const { rows } = await pool.query<{ id: number; profile: string }>(text, values);
+			const { rows } = await pool.queryAgain<{ id: number; profile: string }>(text, values);
 			return rows.map(({ id, profile }) => ({ id, profile: JSON.parse(profile) }));
 		} catch (error) {
 			throw new StorageError(error instanceof Error ? error.message : String(error), { cause: error });

@@ -92,7 +92,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		plan: UsagePlan,
 		wanted: number,
 	): Promise<{ granted: number; tokens: number }> {
-		const { rows } = await this.#query(
+		const { rows } = await this.#queryAgain(
 			`WITH bucket AS (
 				SELECT key_id, at.ms, least($2, tokens + greatest(at.ms - at_ms, 0) * $3 / 1000) AS tokens
 				FROM ${this.#table('token_bucket')},
@@ -106,7 +106,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 			[keyId, plan.burst, plan.ratePerSecond, wanted],
 		);
 		if (rows[0]) return rows[0];
-		await this.#query(
+		await this.#queryAgain(
 			`INSERT INTO ${this.#table('token_bucket')} (key_id, tokens, at_ms) VALUES ($1, $2, 0) ON CONFLICT DO NOTHING /* take tokens */`,
 			[keyId, plan.burst],
 		);
@@ -118,7 +118,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	 * A block is a twentieth of what is left (so that little is forfeited in a crash of a small plan), at most 75.
 	 */
 	async leaseQuota(keyId: string, month: string, plan: UsagePlan): Promise<QuotaLease> {
-		const { rows } = await this.#query(
+		const { rows } = await this.#queryAgain(
 			`UPDATE ${this.#table('usage')} AS usage SET leased = usage.leased + lease.granted
 			 FROM (
 				SELECT least($4, ceil(greatest($3 - leased, 0) / 20.0))::bigint AS granted
@@ -129,7 +129,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 			[keyId, month, plan.quotaPerMonth, largestLease],
 		);
 		if (rows[0]) return rows[0];
-		await this.#query(
+		await this.#queryAgain(
 			`INSERT INTO ${this.#table('usage')} (key_id, month, leased, used) VALUES ($1, $2, 0, 0) ON CONFLICT DO NOTHING /* lease quota */`,
 			[keyId, month],
 		);
@@ -163,9 +163,18 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		if (diskTroubles.has((error as { code?: unknown } | null)?.code)) this.#disk.found();
 	}
 
-	async #query(text: string, values?: unknown[]): Promise<pg.QueryResult> {
+	/** For what takes from a limit: what a lost answer granted is forfeited, so that twice never gives more. */
+	#queryAgain(text: string, values: unknown[]): Promise<pg.QueryResult> {
+		return this.#reporting(this.#limits.queryAgain(text, values));
+	}
+
+	#query(text: string, values?: unknown[]): Promise<pg.QueryResult> {
+		return this.#reporting(this.#limits.query(text, values));
+	}
+
+	async #reporting(result: Promise<pg.QueryResult>): Promise<pg.QueryResult> {
 		try {
-			return await this.#limits.query(text, values);
+			return await result;
 		} catch (error) {
 			this.#notice(error);
 			throw new StorageError(error instanceof Error ? error.message : String(error), { cause: error });

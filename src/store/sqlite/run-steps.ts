@@ -38,24 +38,36 @@ function runOnce(
 	values: NonNullable<Query['values']>,
 	rows: NonNullable<Query['rows']>,
 ): Row[] {
-	const statement = connection.statement(textOf(sql, rows.length, rows[0]?.length ?? 0));
+	const statement = connection.statement(textOf(sql, values, rows));
 	const parameters = [
-		...values.map((value) => (Array.isArray(value) ? JSON.stringify(value) : value)),
+		...values.map((value) => (Array.isArray(value) ? (single(value) ?? JSON.stringify(value)) : value)),
 		...rows.flat(),
 	];
 	return statement.all(...(parameters as SQLInputValue[])) as Row[];
 }
 
-function textOf(sql: string, rows: number, columns: number): string {
-	const name = `${rows} ${sql}`;
+/** The only element of a list: most lists have one, and taking a list apart costs as much as the look-up. */
+function single(value: NonNullable<Query['values']>[number] | undefined): string | undefined {
+	return Array.isArray(value) && value.length === 1 ? value[0] : undefined;
+}
+
+function textOf(sql: string, values: NonNullable<Query['values']>, rows: NonNullable<Query['rows']>): string {
+	const singles = values.map((value) => (single(value) === undefined ? '' : '1')).join();
+	const name = `${rows.length} ${singles} ${sql}`;
 	let text = texts.get(name);
 	if (text === undefined) {
-		const row = `(${Array.from({ length: columns }, () => '?').join(', ')})`;
+		const row = `(${Array.from(rows[0] ?? [], () => '?').join(', ')})`;
+		let value = 0;
 		text = sql
 			.replaceAll('@', '')
-			.replaceAll('IN ?list', 'IN (SELECT value FROM json_each(?))')
-			.replaceAll('?each', '(SELECT value AS key FROM json_each(?))')
-			.replace('?rows', () => `VALUES ${Array.from({ length: rows }, () => row).join(', ')}`)
+			.replaceAll(/IN \?list|\?each|\?rows|\?/g, (placeholder) => {
+				if (placeholder === '?rows') return `VALUES ${rows.map(() => row).join(', ')}`;
+				const isSingle = single(values[value++]) !== undefined;
+				if (placeholder === 'IN ?list') return isSingle ? '= ?' : 'IN (SELECT value FROM json_each(?))';
+				if (placeholder === '?each')
+					return isSingle ? '(SELECT ? AS key)' : '(SELECT value AS key FROM json_each(?))';
+				return placeholder;
+			})
 			.replace(' FOR UPDATE', '');
 		texts.set(name, text);
 	}

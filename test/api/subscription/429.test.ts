@@ -34,17 +34,16 @@ test('the limits of the spec: 10 a second, burst 1; who waits as long as told is
 	const startedAt = performance.now();
 	let granted = 0;
 	let refused: Response | undefined;
-	while (performance.now() - startedAt < 600) {
+	while (performance.now() - startedAt < 600 || granted < 2 || !refused) {
 		const answers = await Promise.all([upload(), upload(), upload()]);
 		granted += answers.filter(({ status }) => status === 201).length;
 		refused = answers.find(({ status }) => status !== 201) ?? refused;
 	}
 	const seconds = (performance.now() - startedAt) / 1000;
 	assert.ok(granted <= 10 * seconds + 1, `${granted} in ${seconds} seconds`);
-	assert.ok(granted >= 2, 'the bucket is filled again');
 	assert.equal((await service.stored()).length, granted);
 
-	assert.equal(refused?.status, 429);
+	assert.equal(refused.status, 429);
 	assert.equal(refused.headers.get('retry-after'), '1');
 	assert.match(refused.headers.get('ratelimit') ?? '', /^"rate";r=0;t=1, /);
 	await new Promise((resolve) => setTimeout(resolve, Number(refused.headers.get('retry-after')) * 1000));

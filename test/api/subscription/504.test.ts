@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually, patience } from '../../eventually.ts';
 import { lockDatabase } from '../../lock.ts';
 import { connectTo, type RawAnswer, uploadHead } from '../../raw-http.ts';
 import { addClient, event, startService, type TestService } from '../../support.ts';
@@ -23,10 +24,14 @@ async function assertFetchTimedOut(answer: Response): Promise<void> {
 	assertTimedOut({ status: answer.status, headers: answer.headers, body: await answer.text() });
 }
 
-/** Uploads the tid `after` to the same account, then tells what is stored: all that came before is decided by then. */
+/**
+ * Uploads the tid `after` to the same account until it is stored, then tells what is: all that came before is decided by
+ * then.
+ */
 async function storedInTheEnd(service: TestService): Promise<string[]> {
-	const answer = await service.upload({ aid: service.aid, data: [event({ tid: 'after' })] });
-	assert.equal(answer.status, 201);
+	await eventually('it is stored', async () => {
+		return (await service.upload({ aid: service.aid, data: [event({ tid: 'after' })] })).status === 201;
+	});
 	return (await service.stored()).map(({ tid }) => tid);
 }
 
@@ -38,7 +43,7 @@ test('a body that comes too slowly; what of it comes later is not stored', async
 	connection.send(uploadHead({ 'x-api-key': service.key, 'content-length': body.length }), body.slice(0, -1));
 	assertTimedOut(await connection.answer());
 	const elapsedMs = performance.now() - startedAt;
-	assert.ok(elapsedMs > 290 && elapsedMs < 1300, `answered after ${elapsedMs} ms`);
+	assert.ok(elapsedMs > 290 && elapsedMs < 300 * patience, `answered after ${elapsedMs} ms`);
 	connection.send(body.slice(-1));
 	assert.deepEqual(await storedInTheEnd(service), ['after']);
 });
@@ -62,7 +67,7 @@ test('a body that trickles in for ever is cut off', async (t) => {
 });
 
 test('a body that is refused after its time is up gets no second answer', async (t) => {
-	const service = await startService(t, { plan: { timeoutMs: 200 } });
+	const service = await startService(t, { plan: { timeoutMs: 800 } });
 	const connection = await connectTo(t, service.url);
 	connection.send(uploadHead({ 'x-api-key': service.key, 'transfer-encoding': 'chunked' }));
 	assertTimedOut(await connection.answer());
@@ -83,7 +88,7 @@ test('a store that is stuck; when it goes on, nothing of the expired request is 
 		),
 	);
 	const elapsedMs = performance.now() - startedAt;
-	assert.ok(elapsedMs > 290 && elapsedMs < 1500, `answered after ${elapsedMs} ms`);
+	assert.ok(elapsedMs > 290 && elapsedMs < 300 * patience, `answered after ${elapsedMs} ms`);
 	for (const answer of answers) await assertFetchTimedOut(answer);
 	await lock.release();
 	assert.deepEqual(await storedInTheEnd(service), ['after']);
@@ -91,18 +96,19 @@ test('a store that is stuck; when it goes on, nothing of the expired request is 
 
 test('a store that is stuck before the first upload of a key: other accounts are not delayed', async (t) => {
 	const service = await startService(t, { plan: { timeoutMs: 1000 } });
-	const other = await addClient(service.store, { client: 'globex', plan: { timeoutMs: 500 } });
+	const other = await addClient(service.store, { client: 'globex', plan: { timeoutMs: 60_000 } });
 	await service.server.directory.refresh();
 	await using lock = await lockDatabase(accountFile(service));
 	const stuck = service.upload({ aid: service.aid, data: [event()] });
 	let uploads = 0;
+	let whileStuck = 0;
 	let isStuck = true;
 	const others = (async () => {
 		while (isStuck) {
 			const answer = await service.upload({ aid: other.aid, data: [event()] }, { 'x-api-key': other.key });
-			// Its own timeout is half of how long the other account is stuck.
 			assert.equal(answer.status, 201);
 			uploads++;
+			if (isStuck) whileStuck++;
 			await sleep(10);
 		}
 	})();
@@ -110,7 +116,7 @@ test('a store that is stuck before the first upload of a key: other accounts are
 	isStuck = false;
 	await others;
 	assert.equal((await service.stored(other.aid)).length, uploads);
-	assert.ok(uploads >= 2);
+	assert.ok(whileStuck > 0);
 	await lock.release();
 	assert.deepEqual(await storedInTheEnd(service), ['after']);
 });
@@ -142,14 +148,22 @@ function slowDown(service: TestService): void {
 	database.close();
 }
 
+function isBeingWritten(service: TestService): boolean {
+	using database = new DatabaseSync(accountFile(service));
+	try {
+		database.exec('BEGIN IMMEDIATE; ROLLBACK');
+		return false;
+	} catch {
+		return true;
+	}
+}
+
 test('a statement that is slow: answered in time, undone when it ends', async (t) => {
 	const service = await startService(t, { plan: { timeoutMs: 250 } });
 	slowDown(service);
-	const startedAt = performance.now();
 	const answer = await service.upload({ aid: service.aid, data: [event(), event({ tid: 'slow' })] });
-	const elapsedMs = performance.now() - startedAt;
+	assert.equal(isBeingWritten(service), true, 'answered while the statement goes on');
 	await assertFetchTimedOut(answer);
-	assert.ok(elapsedMs < 1000, `answered after ${elapsedMs} ms`);
 
 	// Others to the same account wait behind it, and are stored once there is time for them.
 	for (;;) {

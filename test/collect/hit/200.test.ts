@@ -45,6 +45,11 @@ test('scores and segments come along where they are asked for', async (t) => {
 	assert.equal(both.scores?.length, 2);
 	assert.deepEqual(both.segments, [{ id: 'new', name: 'New visitors' }]);
 	assert.equal((await hit({}, {}, '?include=segments')).scores, undefined);
+	for (const query of ['?include=scores&include=segments', '?include=scores,%20segments']) {
+		const asked = await hit({}, {}, query);
+		assert.ok(asked.scores && asked.segments, query);
+	}
+	assert.equal((await hit({}, {}, '?include=')).segments, undefined);
 });
 
 test("a bot's hit is answered and not stored", async (t) => {

@@ -26,3 +26,31 @@ test('no JSON, and an account that there is not', async (t) => {
 	assert.match(await text('[]'), /the body must be an object/);
 	assert.match(await text({ aid: 'c-a-unknown' }), /"validationErrors":"Invalid account"\}$/);
 });
+
+test('20 events are taken, 21 are not', async (t) => {
+	const { sendHit } = await startService(t);
+	const events = (count: number) => Array.from({ length: count }, () => ({ name: 'seen' }));
+	assert.equal((await sendHit({ events: events(20) })).status, 200);
+	const answer = await sendHit({ events: events(21) });
+	assert.equal(answer.status, 400);
+	assert.equal(
+		await answer.text(),
+		'{"message":"Error storing hit.","validationErrors":"events must be an array of at most 20 events"}',
+	);
+});
+
+test('what is wrong is read by the pages of the account that the hit names', async (t) => {
+	const { sendHit, store, server, aid } = await startService(t);
+	await store.control.updateAccount(aid, { origins: ['https://acme.example'] });
+	await server.directory.refresh();
+	const readableBy = async (origin: string, body: unknown) => {
+		const answer = await sendHit(body, { origin });
+		assert.equal(answer.status, 400);
+		return answer.headers.get('access-control-allow-origin');
+	};
+	const wrong = { title: 1 };
+	assert.equal(await readableBy('https://acme.example', wrong), 'https://acme.example');
+	assert.equal(await readableBy('https://evil.example', wrong), null);
+	for (const nameless of [{ aid: 'c-a-unknown' }, { aid: [aid] }, { aid: null }, 'null', '[]', '{'])
+		assert.equal(await readableBy('https://evil.example', nameless), '*');
+});

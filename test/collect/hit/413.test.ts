@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startService } from '../../support.ts';
+import { connectTo } from '../../raw-http.ts';
+import { browserUserAgent, startService } from '../../support.ts';
 
 test('16 KiB are taken, one byte more is not', async (t) => {
 	const { sendHit, aid } = await startService(t);
@@ -10,4 +11,30 @@ test('16 KiB are taken, one byte more is not', async (t) => {
 	assert.equal(answer.status, 413);
 	assert.match(await answer.text(), /at most 16384 bytes/);
 	assert.equal(answer.headers.get('access-control-allow-origin'), '*');
+});
+
+test('chunks are refused once they are too many, and nothing of them is stored', async (t) => {
+	const { url, aid, store, hit } = await startService(t);
+	const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+	const connection = await connectTo(t, url);
+	connection.send(
+		[
+			'POST /hit HTTP/1.1',
+			'host: caskade.test',
+			'content-type: text/plain',
+			'transfer-encoding: chunked',
+			`user-agent: ${browserUserAgent}`,
+			'\r\n',
+		].join('\r\n'),
+		chunk(JSON.stringify({ aid })),
+	);
+	for (let sent = 0; sent <= 16_384; sent += 4096) connection.send(chunk(' '.repeat(4096)));
+	const { status, headers, body } = await connection.answer();
+	assert.equal(status, 413);
+	assert.match(body, /at most 16384 bytes/);
+	assert.equal(headers.get('access-control-allow-origin'), '*');
+	connection.send('0\r\n\r\n');
+	const { id } = await store.control.account(aid);
+	assert.equal(await store.read(id, (reader) => reader.countVisitors()), 0);
+	await hit();
 });

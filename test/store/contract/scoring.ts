@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { defaultSegments } from '../../../src/segments/segment.ts';
-import { defaultGoals, goalDefaults } from '../../../src/visitors/goal.ts';
+import { defaultSegments, type Segment } from '../../../src/segments/segment.ts';
+import { defaultGoals, type Goal, goalDefaults } from '../../../src/visitors/goal.ts';
 import { addAccount, assertRefuses, type Engine, openFor } from '../engines.ts';
-
-const byName = <Item extends { name: string }>(items: readonly Item[]) =>
-	[...items].sort((a, b) => (a.name < b.name ? -1 : 1));
 
 /** What every engine must do with goals, segments, models, and with what signs and voids casks. */
 export function scoringContract(engine: Engine): void {
@@ -23,8 +20,8 @@ export function scoringContract(engine: Engine): void {
 
 		test('an account begins with the goals and segments of every account; servers know them', async (t) => {
 			const { control, accountId, known } = await start(t);
-			assert.deepEqual(byName(await control.goals(accountId)), byName(defaultGoals));
-			assert.deepEqual(byName(await control.segments(accountId)), byName(defaultSegments));
+			assert.deepEqual(await control.goals(accountId), defaultGoals);
+			assert.deepEqual(await control.segments(accountId), defaultSegments);
 			const account = await known();
 			assert.deepEqual(account.goals, await control.goals(accountId));
 			assert.deepEqual(account.segments, await control.segments(accountId));
@@ -51,12 +48,37 @@ export function scoringContract(engine: Engine): void {
 			assert.deepEqual((await known()).segments.at(-1), segment);
 			assert.equal((await control.goals(other)).length, defaultGoals.length);
 			assert.equal((await control.segments(other)).length, defaultSegments.length);
+			const bands = { mediumFrom: 20, highFrom: 99.5 };
+			assert.deepEqual(await control.updateGoal(accountId, 'trial', bands), { ...goal, ...bands });
+			assert.deepEqual((await known()).goals.at(-1), { ...goal, ...bands });
+			await assertRefuses(control.updateGoal(other, 'trial', bands), /has no goal trial/);
 			await control.deleteGoal(accountId, 'trial');
 			await control.deleteSegment(accountId, 'keen');
 			await assertRefuses(control.deleteGoal(accountId, 'trial'), /has no goal trial/);
 			await assertRefuses(control.deleteSegment(accountId, 'keen'), /has no segment keen/);
 			assert.equal((await known()).goals.length, defaultGoals.length);
 			assert.equal((await known()).segments.length, defaultSegments.length);
+		});
+
+		test('goals and segments are listed as they were made, and those made anew come last', async (t) => {
+			const { control, accountId, known } = await start(t);
+			for (const name of ['z', 'a', 'm']) {
+				await control.createGoal(accountId, { name, evts: [name], ...goalDefaults });
+				await control.createSegment(accountId, { id: name, name, rule: 'true' });
+			}
+			await control.deleteGoal(accountId, 'subscription');
+			await control.createGoal(accountId, defaultGoals[0] as Goal);
+			await control.deleteSegment(accountId, 'new');
+			await control.createSegment(accountId, defaultSegments[0] as Segment);
+			const { goals, segments } = await known();
+			assert.deepEqual(
+				goals.map(({ name }) => name),
+				['return', 'z', 'a', 'm', 'subscription'],
+			);
+			assert.deepEqual(
+				segments.map(({ id }) => id),
+				[...defaultSegments.slice(1).map(({ id }) => id), 'z', 'a', 'm', 'new'],
+			);
 		});
 
 		test('what is left out of an update stays as it was', async (t) => {
@@ -106,8 +128,17 @@ export function scoringContract(engine: Engine): void {
 			await control.deleteModel(accountId, second);
 			await assertRefuses(control.modelBody(accountId, second), /There is no model/);
 			await assertRefuses(control.activateModel(accountId, second), /There is no model/);
+			await assertRefuses(control.deleteModel(accountId, second), /There is no model/);
+			assert.deepEqual((await control.models(accountId)).length, 2);
+			assert.equal((await insert('subscription', 'vid')).version, first.version.replace(/1$/, '3'));
+			await control.activateModel(accountId, first);
 			await control.deleteGoal(accountId, 'subscription');
 			assert.deepEqual(await control.models(accountId), []);
+			assert.deepEqual((await known()).models, []);
+			await control.createGoal(accountId, defaultGoals[0] as Goal);
+			await assertRefuses(control.activateModel(accountId, first), /There is no model/);
+			// Nobody could tell from a score's version which of the two models gave it.
+			assert.equal((await insert('subscription', 'vid')).version, first.version.replace(/1$/, '4'));
 		});
 
 		test('of 8 that need the first signing key at once, one makes it', async (t) => {

@@ -67,7 +67,7 @@ export function uploadContract(engine: Engine): void {
 					if (!kept.has(tid)) kept.set(tid, event);
 					await upload(writer, accountId, [event]);
 				}),
-				{ numRuns: 100 },
+				{ numRuns: 50 },
 			);
 			assert.deepEqual(await storedContent(store, accountId), [...kept.values()]);
 		});
@@ -155,7 +155,7 @@ export function uploadContract(engine: Engine): void {
 						if (!simulate) for (const [key, value] of after) model.set(key, value);
 					},
 				),
-				{ numRuns: 60 },
+				{ numRuns: 40 },
 			);
 			assert.deepEqual(await storedContent(store, accountId), [...model.values()]);
 		});

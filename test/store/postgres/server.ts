@@ -9,8 +9,6 @@ import pg from 'pg';
 /** A real PostgreSQL server. */
 export interface PostgresServer {
 	readonly url: string;
-	/** Shuts it down as an operator does, and gives what starts it again; absent where the server is not ours. */
-	readonly shutDown?: () => Promise<() => Promise<void>>;
 	/** Ends it for good. */
 	readonly stop: () => Promise<void>;
 }
@@ -18,7 +16,16 @@ export interface PostgresServer {
 /** The server that `TEST_DATABASE_URL` names, or a new one of the tests' own. */
 export async function startPostgres(): Promise<PostgresServer> {
 	const given = process.env.TEST_DATABASE_URL;
-	if (given) return { url: given, stop: async () => {} };
+	return given ? { url: given, stop: async () => {} } : startOwnPostgres();
+}
+
+export interface OwnPostgres extends PostgresServer {
+	/** Shuts it down as an operator does, and gives what starts it again. */
+	readonly shutDown: () => Promise<() => Promise<void>>;
+}
+
+/** A server that nobody else uses. */
+export async function startOwnPostgres(): Promise<OwnPostgres> {
 	const folder = mkdtempSync(join(tmpdir(), 'caskade-postgres-'));
 	// The server runs as a user of its own where the tests run as root.
 	chmodSync(folder, 0o755);
@@ -31,6 +38,8 @@ export async function startPostgres(): Promise<PostgresServer> {
 		persistent: true,
 		createPostgresUser: true,
 		initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
+		// No test cuts the power; and several files of tests use it at once.
+		postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=300'],
 		onLog: () => {},
 		onError: () => {},
 	});

@@ -37,13 +37,11 @@ test('an upload waits for a lock of another process, and uploads to other accoun
 
 test('an upload that waits for a lock expires by its deadline, and is not stored later', async (t) => {
 	const { store, writer, unlock } = await startLocked(t);
-	const began = performance.now();
-	// Whoever looks first decides: the timer here, or the writer on its next try.
+	// Whoever looks first decides: the timer here, or the writer on its next try. Nobody waits for the lock to go.
 	const deadline = new Deadline(100, () => {});
 	const given = { events: subscriptionEvents(3), receivedAtMs, simulate: false };
 	const waiting = writer.storeSubscriptionEvents(1, given, deadline);
 	assert.equal(await waiting, 'expired');
-	assert.ok(performance.now() - began < 1000);
 	unlock();
 	const later = subscriptionEvent();
 	await upload(writer, 1, [later]);

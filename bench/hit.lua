@@ -1,0 +1,34 @@
+-- What wrk sends: hits as the tag sends them, a fifth from new visitors, the others from those of the file VISITS (vid and
+-- sid, a line each) at random. Of 200 pages a few get most of the hits; every fifth fires an event.
+
+local aid = os.getenv('AID')
+local visits = {}
+for visit in io.lines(os.getenv('VISITS')) do
+	visits[#visits + 1] = string.format('"vid":"%s","sid":"%s",', string.sub(visit, 1, 32), string.sub(visit, 34, 65))
+end
+math.randomseed(os.time())
+
+local heads = {}
+for version = 1, 200 do
+	heads[version] = 'POST /hit HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: https://shop.example\r\nContent-Type: text/plain;charset=UTF-8\r\n'
+		.. 'User-Agent: Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.'
+		.. version .. '.0 Safari/537.36\r\nContent-Length: '
+end
+local channels = {
+	'', '', '?utm_source=news&utm_medium=email', '?gclid=abc123',
+}
+local referrers = { '', 'https://www.google.com/', 'https://www.facebook.com/', 'https://blog.example/post' }
+local events = { 'scroll', 'video', 'add-to-basket', 'checkout' }
+
+request = function()
+	local page = math.floor(math.random() ^ 3 * 200)
+	local body = '{"aid":"' .. aid .. '",'
+		.. (math.random() < 0.2 and '' or visits[math.random(#visits)])
+		.. '"url":"https://shop.example/articles/page-' .. page .. channels[math.random(#channels)]
+		.. '","referrer":"' .. referrers[math.random(#referrers)]
+		.. '","title":"The page ' .. page .. '","events":['
+		.. (math.random() < 0.2 and '{"name":"' .. events[math.random(#events)] .. '"}' or '') .. ']}'
+	return heads[math.random(#heads)] .. #body .. '\r\n\r\n' .. body
+end
+
+dofile(os.getenv('SUMMARY'))

@@ -1,0 +1,57 @@
+import type { QueryResultRow } from 'pg';
+import { mostLogged, type VisitorBytes } from './place.ts';
+import { customer, makeTemplates, stem } from './population.ts';
+
+const schema = 'caskade_account_1';
+
+/** What `sqlite-visitors.ts` does, on PostgreSQL. @param query statements over one connection each call */
+export async function seedVisitors(
+	query: (statements: readonly string[]) => Promise<QueryResultRow[]>,
+	visitors: number,
+): Promise<VisitorBytes> {
+	const templates = makeTemplates(Date.now());
+	const logged = Math.min(mostLogged, visitors);
+	const own = (text: string) => `replace(${text}, '${stem}', left(visitor.vid, 30))`;
+	const cid = "'cust-' || lpad(visitor.id::text, 7, '0')";
+	const of = (table: string) =>
+		`${schema}.visitor JOIN ${table} ON ${table}.template = visitor.id % ${templates.length} WHERE visitor.id <= ${logged}`;
+	await query([
+		"SET maintenance_work_mem = '1GB'",
+		`CREATE TEMP TABLE template AS SELECT (value ->> 'id')::int AS id, value ->> 'profile' AS profile,
+			value -> 'visits' AS visits, value -> 'hits' AS hits
+			FROM jsonb_array_elements(${literal(templates.map((template, id) => ({ id, ...template })))}::jsonb)`,
+		`CREATE TEMP TABLE template_visit AS SELECT id AS template, value ->> 'sid' AS sid, value ->> 'profile' AS profile
+			FROM template, jsonb_array_elements(visits)`,
+		`CREATE TEMP TABLE template_hit AS SELECT id AS template, value ->> 'sid' AS sid, (value ->> 'atMs')::bigint AS at,
+			value ->> 'body' AS body FROM template, jsonb_array_elements(hits)`,
+		'ANALYZE template; ANALYZE template_visit; ANALYZE template_hit',
+		`INSERT INTO ${schema}.visitor (vid, profile)
+			SELECT vid, replace(profile, '${stem}', left(vid, 30)) FROM (
+				SELECT lpad(to_hex((n - 1) * ${Math.floor(2 ** 32 / visitors)}::bigint), 8, '0') || left(md5(random()::text), 24) AS vid, n
+				FROM generate_series(1, ${visitors}) AS n
+			) AS number JOIN template ON template.id = n % ${templates.length} ORDER BY n`,
+		`INSERT INTO ${schema}.visit (sid, vid, profile)
+			SELECT ${own('sid')}, visitor.vid, ${own('template_visit.profile')} FROM ${of('template_visit')} ORDER BY visitor.id`,
+		// Indexes over what is there already are made in a fraction of the time.
+		`DROP INDEX ${schema}.hit_vid; DROP INDEX ${schema}.hit_at`,
+		`INSERT INTO ${schema}.hit (vid, sid, at, body)
+			SELECT visitor.vid, ${own('sid')}, at, replace(body, '${customer}', ${cid}) FROM ${of('template_hit')} ORDER BY at`,
+		`CREATE INDEX hit_vid ON ${schema}.hit (vid)`,
+		`CREATE INDEX hit_at ON ${schema}.hit (at)`,
+		`INSERT INTO ${schema}.claim (key, at, vid)
+			SELECT 'c:' || ${cid}, (profile::json ->> 'firstAtMs')::bigint, vid FROM ${schema}.visitor WHERE id <= ${logged}`,
+		...['visitor', 'visit', 'hit', 'claim'].map((table) => `VACUUM ANALYZE ${schema}.${table}`),
+		'CHECKPOINT',
+	]);
+	const bytesOf = async (table: string) => {
+		const [row] = await query([
+			`SELECT pg_total_relation_size('${schema}.${table}') AS bytes, count(*) FROM ${schema}.${table}`,
+		]);
+		return Number(row?.bytes) / Number(row?.count);
+	};
+	return { visitor: await bytesOf('visitor'), visit: await bytesOf('visit'), hit: await bytesOf('hit') };
+}
+
+function literal(value: unknown): string {
+	return `'${JSON.stringify(value).replaceAll("'", "''")}'`;
+}

@@ -1,0 +1,154 @@
+/**
+ * `node bench/reading-cost.ts [VISITORS]`: what reading a score costs, step by step, in µs: made-up visitors in a data
+ * folder, a logistic model and a boosting model trained on them, then each step alone and all of them together.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Dataset } from '../src/scoring/dataset.ts';
+import { logistic } from '../src/scoring/measure.ts';
+import { profileFeatures, profileRows, vocabularyOf } from '../src/scoring/profile-features.ts';
+import { seededRandom } from '../src/scoring/random.ts';
+import { Scorer } from '../src/scoring/scorer.ts';
+import { train } from '../src/scoring/train.ts';
+import type { KnownAccount } from '../src/store/control.ts';
+import { openStore } from '../src/store/open.ts';
+import { storeHits } from '../src/store/visitor-log.ts';
+import { openModel } from '../src/visitors/goal-model.ts';
+import { ModelCache } from '../src/visitors/model-cache.ts';
+import type { Profile } from '../src/visitors/profile.ts';
+import { Readings } from '../src/visitors/readings.ts';
+import { VisitorScorer } from '../src/visitors/visitor-scorer.ts';
+
+const visitors = Number(process.argv[2] ?? 2000);
+const random = seededRandom(1);
+const startMs = Date.UTC(2026, 9, 1);
+const nowMs = startMs + 40 * 86_400_000;
+const aid = 'c-a-bench';
+
+const print = (text: string) => process.stdout.write(`${text}\n`);
+const pick = <Item>(items: readonly Item[]) => items[Math.floor(random() ** 2 * items.length)] as Item;
+const pages = ['/', 'pricing', ...Array.from({ length: 40 }, (_, index) => `blog/${index}`)];
+const hex = (number: number) => number.toString(16).padStart(32, '0');
+
+/** Some visits of some hits each, over a month. */
+function hitsOf(visitor: number) {
+	const hits = [];
+	let atMs = startMs + random() * 20 * 86_400_000;
+	for (let visit = Math.ceil(-Math.log(1 - random()) * 3); visit > 0; visit--) {
+		const channel = pick(['direct', 'organic search', 'email', 'social', 'paid search']);
+		for (let hit = Math.ceil(random() * 8); hit > 0; hit--) {
+			const page = pick(pages);
+			const body = {
+				...{
+					page,
+					url: null,
+					referrer: null,
+					title: null,
+					cid: null,
+					channel,
+					device: pick(['mobile', 'desktop']),
+				},
+				events: random() < 0.2 ? [{ name: pick(['play', 'basket', 'search']) }] : [],
+			};
+			const [vid, sid] = [hex(visitor), hex(visitor * 1000 + visit)];
+			hits.push({ vid, sid, freshVid: vid, freshSid: sid, visitIsGiven: true, atMs: Math.floor(atMs), body });
+			atMs += random() * 120_000;
+		}
+		atMs += random() * 3 * 86_400_000;
+	}
+	return hits;
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'caskade-bench-'));
+const store = await openStore(`sqlite:${folder}`);
+try {
+	const { id: accountId } = await store.control.createAccount({ aid, client: 'bench', origins: [] }, (id) =>
+		store.createAccountDatabase(id),
+	);
+	for (let from = 1; from <= visitors; from += 200) {
+		const count = Math.min(200, visitors - from + 1);
+		const hits = Array.from({ length: count }, (_, index) => hitsOf(from + index)).flat();
+		await store.transact(accountId, storeHits(hits));
+	}
+	const profiles = await store.read(accountId, (reader) => reader.visitorProfiles(0, visitors));
+	const texts = profiles.map(({ profile }) => JSON.stringify(profile));
+	const characters = texts.reduce((sum, { length }) => sum + length, 0);
+	print(
+		`${profiles.length} visitors, ${Math.round(characters / profiles.length)} characters of JSON each on average`,
+	);
+
+	const features = profileFeatures(vocabularyOf(profiles.map(({ profile }) => profile)));
+	const rowOf = profileRows(features);
+	const models = [0, 1].map((interaction) => {
+		const dataset = new Dataset(features);
+		for (const [index, { profile }] of profiles.entries())
+			dataset.add({
+				...rowOf(profile, nowMs),
+				atMs: index * 1000,
+				label: random() < rate(profile, interaction) ? 1 : 0,
+			});
+		const { model, report } = train(dataset, { seed: 1 });
+		const body = JSON.stringify(model);
+		print(
+			`${report.kind}, ${features.numeric.length + features.categorical.length} features, ${body.length} characters of JSON`,
+		);
+		return { kind: report.kind, scorer: new Scorer(model), body, open: openModel(report.kind, body) };
+	});
+
+	const database = new DatabaseSync(join(folder, 'accounts', `${accountId}.sqlite`), { readOnly: true });
+	const statement = database.prepare('SELECT profile FROM visitor WHERE vid = ?');
+	const rows = profiles.map(({ profile }) => rowOf(profile, nowMs));
+	const at = (read: number) => read % profiles.length;
+	cost('look-up in SQLite', (read) => statement.get(profiles[at(read)]?.vid ?? ''));
+	cost('JSON.parse', (read) => JSON.parse(texts[at(read)] as string));
+	cost('row of features', (read) => rowOf(profiles[at(read)]?.profile as Profile, nowMs));
+	for (const { kind, scorer, open } of models) {
+		cost(`${kind}: score of a row`, (read) => scorer.score(rows[at(read)] as (typeof rows)[number]));
+		cost(`${kind}: reasons`, (read) => open.reasons(profiles[at(read)]?.profile as Profile, nowMs), 1000);
+	}
+	database.close();
+
+	const reader = store.startReading();
+	for (const { kind, body } of models) {
+		const name = { goal: 'subscription', scope: 'vid', version: kind } as const;
+		const known = (await store.control.accessSnapshot()).accounts.get(aid) as KnownAccount;
+		const goals = known.goals.filter((goal) => goal.name === name.goal);
+		const account: KnownAccount = { ...known, goals, models: [name] };
+		const fail = (error: unknown) => {
+			throw error;
+		};
+		const cache = new ModelCache({ read: async () => body, onTrouble: fail, now: Date.now });
+		const scorer = new VisitorScorer({ reader, models: cache, now: () => nowMs, onTrouble: fail });
+		const readings = new Readings(reader, scorer, () => nowMs);
+		const read = (index: number, explain = false) =>
+			readings.scores({ account, scope: 'vid', subject: profiles[at(index)]?.vid ?? '' }, explain);
+		await read(0);
+		cost(`${kind}: a reading, all of it`, (index) => read(index));
+		cost(`${kind}: a reading with its reasons`, (index) => read(index, true), 1000);
+	}
+	await reader.close();
+} finally {
+	await store.close();
+	rmSync(folder, { recursive: true });
+}
+
+/** Visits and email make subscribers, which a line can tell; with an interaction, pricing does where there was a basket. */
+function rate({ pageTimes, events, visits, lastChannel }: Profile, interaction: number): number {
+	const pricing = pageTimes.some(([page]) => page === 'pricing') ? 1 : -1;
+	const basket = events.some(([name]) => name === 'basket') ? 1 : -1;
+	const email = lastChannel === 'email' ? 1 : 0;
+	return logistic(interaction ? 2 * pricing * basket - 1 : Math.log1p(visits) + email - 3);
+}
+
+/** Prints the best of nine rounds: whatever else runs only adds. */
+function cost(what: string, fn: (read: number) => unknown, reads = 10_000): void {
+	for (let read = 0; read < reads / 4; read++) fn(read);
+	const rounds = Array.from({ length: 9 }, () => {
+		const startedAtMs = performance.now();
+		for (let read = 0; read < reads; read++) fn(read);
+		return ((performance.now() - startedAtMs) * 1000) / reads;
+	}).sort((a, b) => a - b);
+	print(`${(rounds[0] as number).toFixed(2).padStart(9)} µs  ${what}`);
+}

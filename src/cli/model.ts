@@ -1,0 +1,171 @@
+import { Argument, Option } from 'commander';
+import type { CaskScope } from '../access/cask.ts';
+import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import type { TrainingReport } from '../scoring/report.ts';
+import type { ModelName, StoredModel } from '../store/control.ts';
+import { OperatorError, type Store } from '../store/store.ts';
+import { type GoalModel, openModel, UnusableModelError } from '../visitors/goal-model.ts';
+import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
+import { printMeasures } from './training-text.ts';
+
+interface ScopeOptions extends CommonOptions {
+	readonly scope: CaskScope;
+}
+
+const aidArgument = () => new Argument('<aid>', 'account token');
+const goalArgument = () => new Argument('<goal>', 'name of the goal');
+const scopeOption = () =>
+	new Option('--scope <scope>', 'of what it scores: vid, visitors, or sid, single visits')
+		.choices(['vid', 'sid'])
+		.default('vid');
+
+export function modelCommand(): Command {
+	const command = new Command('model').summary('list, compare, activate models').description(
+		`Models: what a goal's scores are made by. Every training stores a version; one of them, or none, is active.
+Running servers score with another version within two seconds of its becoming active. Where none is active, they
+serve the base rate, 'prior'.`,
+	);
+	command
+		.command('list')
+		.summary('list models, to compare them')
+		.description(
+			`List an account's models with how well each did on rows later than all that it had learned from: the lower the
+log loss the better, and it should be below that of the base rate.`,
+		)
+		.addArgument(aidArgument())
+		.option('--goal <name>', 'only models of this goal')
+		.addOption(databaseOption())
+		.addOption(stageOption())
+		.addOption(jsonOption())
+		.action((aid: string, options: CommonOptions & { goal?: string }) =>
+			withStore(options, async (store) => {
+				const { id } = await store.control.account(aid);
+				if (options.goal !== undefined) await requireGoal(store, id, options.goal);
+				const models = await compared(store, id, options.goal);
+				if (options.json) printJson(models);
+				else printTable(models.map(rounded), `No models; 'caskade train ${aid}' makes them.`);
+			}),
+		);
+	command
+		.command('show')
+		.summary('how a model was trained and judged')
+		.description(
+			'Print the report of a model: what it was trained on, how it was judged, what moves its scores.',
+		)
+		.addArgument(aidArgument())
+		.addArgument(goalArgument())
+		.argument('<version>', 'version of the model, as 2026-11-21.1')
+		.addOption(scopeOption())
+		.addOption(databaseOption())
+		.addOption(stageOption())
+		.addOption(jsonOption())
+		.action((aid: string, goal: string, version: string, options: ScopeOptions) =>
+			withStore(options, async (store) => {
+				const { id } = await store.control.account(aid);
+				const name = { goal, scope: options.scope, version };
+				const report = await reportOf(store, id, name);
+				const stored = (await store.control.models(id)).find((model) => isSame(model, name));
+				const about = { aid, ...name, active: stored?.active ?? false, createdAt: stored?.createdAt ?? '' };
+				if (options.json) printJson({ ...about, report });
+				else {
+					printRecord(about);
+					printLine('');
+					printMeasures(report);
+					for (const warning of report.warnings) printLine(`Warning: ${warning}`);
+				}
+			}),
+		);
+	command
+		.command('use')
+		.summary('make a version the one that scores')
+		.description(
+			`Make a version the one that scores, to activate it or to go back to an earlier one. 'prior' activates none: the
+base rate is served.`,
+		)
+		.addArgument(aidArgument())
+		.addArgument(goalArgument())
+		.argument('<version>', 'version of the model, as 2026-11-21.1, or prior')
+		.addOption(scopeOption())
+		.addOption(databaseOption())
+		.addOption(stageOption())
+		.addOption(jsonOption())
+		.action((aid: string, goal: string, version: string, options: ScopeOptions) =>
+			withStore(options, async (store) => {
+				const { id } = await store.control.account(aid);
+				const { scope } = options;
+				await requireGoal(store, id, goal);
+				if (version === 'prior') await store.control.activateModel(id, { goal, scope, version: null });
+				else {
+					// One that this program cannot apply would leave pages with the base rate.
+					await usableModel(store, id, { goal, scope, version });
+					await store.control.activateModel(id, { goal, scope, version });
+				}
+				const used = { aid, goal, scope, version };
+				if (options.json) printJson(used);
+				else printRecord(used);
+			}),
+		);
+	return command;
+}
+
+/** @throws OperatorError where the account has none of that name */
+export async function requireGoal(store: Store, accountId: number, name: string): Promise<void> {
+	const goals = await store.control.goals(accountId);
+	if (!goals.some((goal) => goal.name === name))
+		throw new OperatorError(`The account has no goal ${name}; 'caskade goal list AID' shows all.`);
+}
+
+/** @throws OperatorError where there is none, or it cannot be applied */
+export async function usableModel(store: Store, accountId: number, name: ModelName): Promise<GoalModel> {
+	try {
+		return openModel(name.version, await store.control.modelBody(accountId, name));
+	} catch (error) {
+		if (!(error instanceof UnusableModelError)) throw error;
+		throw new OperatorError(`Goal ${name.goal}: ${error.message}.`, { cause: error });
+	}
+}
+
+function isSame(a: ModelName, b: ModelName): boolean {
+	return a.goal === b.goal && a.scope === b.scope && a.version === b.version;
+}
+
+/** How well a model did, beside what it is. */
+interface ComparedModel extends StoredModel {
+	readonly kind: string;
+	readonly auc: number | null;
+	readonly logLoss: number | null;
+	readonly baseRateLogLoss: number | null;
+}
+
+async function compared(store: Store, accountId: number, goal: string | undefined): Promise<ComparedModel[]> {
+	const models = await store.control.models(accountId);
+	const ofGoal = models.filter((model) => goal === undefined || model.goal === goal);
+	const rows: ComparedModel[] = [];
+	for (const { active, createdAt, ...name } of ofGoal) {
+		const { kind, later } = await reportOf(store, accountId, name);
+		rows.push({
+			...name,
+			active,
+			createdAt,
+			kind,
+			auc: later?.auc.value ?? null,
+			logLoss: later?.logLoss ?? null,
+			baseRateLogLoss: later?.baseRateLogLoss ?? null,
+		});
+	}
+	return rows;
+}
+
+function rounded({ auc, logLoss, baseRateLogLoss, active, ...model }: ComparedModel): object {
+	return {
+		...model,
+		active: active ? 'yes' : 'no',
+		auc: auc?.toFixed(3),
+		logLoss: logLoss?.toFixed(4),
+		baseRateLogLoss: baseRateLogLoss?.toFixed(4),
+	};
+}
+
+async function reportOf(store: Store, accountId: number, name: ModelName): Promise<TrainingReport> {
+	return JSON.parse(await store.control.modelReport(accountId, name));
+}

@@ -1,0 +1,186 @@
+import { computers, direct, email, phones, type Source, sources } from './audience.ts';
+import type { Chance } from './chance.ts';
+import { awakeFrom } from './rhythm.ts';
+import { monthPence, type ShopPage, shopPages, yearPence } from './shop.ts';
+import type { DemoEntry, DemoHit } from './stream.ts';
+
+const secondMs = 1000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+const mostVisits = 25;
+const mostPages = 12;
+const mostReadingMs = 15 * minuteMs;
+/** So that the next visit is one. */
+const shortestBreakMs = 45 * minuteMs;
+
+/** What one visitor of the shop does, from the first visit on. What is in their mind shows only in what they do. */
+export class VisitorStory {
+	readonly #chance: Chance;
+	readonly #names: { readonly visitor: number; readonly run: string; readonly shop: string };
+	readonly #entries: DemoEntry[] = [];
+	#userAgent = '';
+	#atMs = 0;
+	#visit = 0;
+	/** In log odds: grows with every visit, and cools between them. */
+	#intent = 0;
+	#plansViewed = 0;
+	#orders = 0;
+	#cid: string | null = null;
+	#subscribed = false;
+
+	/** @param names.run a word for the ids of the whole history */
+	constructor(chance: Chance, names: { visitor: number; run: string; shop: string }) {
+		this.#chance = chance;
+		this.#names = names;
+	}
+
+	/** Everything from the first visit until a moment; not in order of time. */
+	tell(arrivalMs: number, untilMs: number): DemoEntry[] {
+		const chance = this.#chance;
+		const first = chance.byShare(sources);
+		const isMobile = chance.random() < first.mobileShare;
+		this.#userAgent = chance.oneOf(isMobile ? phones : computers);
+		this.#intent = first.intent + (isMobile ? -0.3 : 0.2) + chance.normal() * 0.8;
+		// Who comes by mail reads the letter, and the links of the mail say who it is.
+		if (first === email && chance.random() < 0.6) this.#cid = this.#newCustomer();
+		this.#atMs = arrivalMs;
+		let source = first;
+		for (; this.#visit < mostVisits && this.#atMs <= untilMs; this.#visit++) {
+			this.#tellVisit(source);
+			if (!chance.happens(this.#subscribed ? 1.2 : -0.9 + 0.75 * this.#intent)) break;
+			this.#rest();
+			source = this.#sourceOfReturn(first);
+		}
+		return this.#entries.filter(({ atMs }) => atMs <= untilMs);
+	}
+
+	#tellVisit(source: Source): void {
+		const chance = this.#chance;
+		let page = chance.oneOf(source.landings);
+		let url = this.#addressOf(page) + source.query;
+		let referrer = chance.oneOf(source.referrers);
+		for (let pages = 1; ; pages++) {
+			this.#tellPage(page, url, referrer);
+			if (page === 'pricing' && this.#ordersNow()) {
+				this.#tellOrder(url);
+				return;
+			}
+			if (pages === mostPages || !chance.happens(0.1 + 0.35 * this.#intent)) break;
+			this.#atMs += this.#readingMs();
+			referrer = this.#addressOf(page);
+			page = this.#nextPage(page);
+			url = this.#addressOf(page);
+		}
+		this.#maybeCalls();
+	}
+
+	#nextPage(from: ShopPage): ShopPage {
+		if (!this.#subscribed && from !== 'pricing' && this.#chance.happens(-1.3 + 0.8 * this.#intent))
+			return 'pricing';
+		return this.#chance.oneOf((['home', 'cooper', 'jerez'] as const).filter((page) => page !== from));
+	}
+
+	#tellPage(page: ShopPage, url: string, referrer: string): void {
+		const events: DemoHit['fields']['events'][number][] = [];
+		if (page === 'pricing') {
+			this.#plansViewed++;
+			events.push({ name: 'plans-viewed' });
+		}
+		if ((page === 'cooper' || page === 'jerez') && !this.#cid && this.#chance.random() < 0.04) {
+			this.#cid = this.#newCustomer();
+			events.push({ name: 'letter-requested' });
+		}
+		this.#hit(page, url, referrer, events);
+	}
+
+	#ordersNow(): boolean {
+		if (this.#subscribed) return false;
+		return this.#chance.happens(-3.6 + 0.55 * this.#intent + 0.55 * Math.min(this.#plansViewed, 5));
+	}
+
+	/** Into the basket, to the checkout, and most often to the end of it. */
+	#tellOrder(pricing: string): void {
+		const chance = this.#chance;
+		const rvn = chance.random() < 0.8 ? monthPence : yearPence;
+		this.#atMs += this.#readingMs();
+		this.#hit('pricing', pricing, '', [{ name: 'add-to-basket' }]);
+		if (chance.random() < 0.2) return;
+		this.#atMs += this.#readingMs();
+		const tid = this.#newOrder();
+		this.#cid ??= this.#newCustomer();
+		const started = { name: 'checkout-started', tid, rvn, currency: 'GBP' };
+		this.#hit('checkout', this.#addressOf('checkout'), this.#addressOf('pricing'), [started]);
+		if (chance.random() < 0.2) return;
+		this.#atMs += this.#readingMs();
+		this.#hit('thanks', this.#addressOf('thanks'), this.#addressOf('checkout'), []);
+		const isPaidAtOnce = chance.random() < 0.8;
+		this.#subscribe(tid, null, rvn, this.#atMs + chance.timeMs(isPaidAtOnce ? 5 * minuteMs : 12 * hourMs));
+	}
+
+	/** A sale that no page has seen: only the customer id tells whose it is. */
+	#maybeCalls(): void {
+		if (!this.#cid || this.#subscribed || !this.#chance.happens(-5 + 0.8 * this.#intent)) return;
+		this.#subscribe(this.#newOrder(), this.#cid, monthPence, this.#atMs + this.#chance.timeMs(6 * hourMs));
+	}
+
+	/** The sale, and a renewal for every month or year until it is cancelled; of those only the customer id is known. */
+	#subscribe(first: string, firstCid: string | null, rvn: number, paidAtMs: number): void {
+		this.#subscribed = true;
+		const subid = `subscription-${this.#names.run}-${this.#names.visitor}`;
+		const periodMs = (rvn === yearPence ? 365 : 30) * dayMs;
+		let tid = first;
+		for (let period = 0; period < 13; period++) {
+			const atMs = Math.floor(paidAtMs + period * periodMs);
+			const [evt, cid] = period === 0 ? ['membership', firstCid] : ['renewal', this.#cid];
+			const event = { tid, subid, cid, evt, rvn };
+			this.#entries.push({ type: 'subscription', atMs, visitor: this.#names.visitor, event });
+			if (this.#chance.random() < 0.15) return;
+			tid = this.#newOrder();
+		}
+	}
+
+	/** Until the next visit: those who mean it come back soon, the others forget. */
+	#rest(): void {
+		const breakMs = Math.max(
+			shortestBreakMs,
+			this.#chance.timeMs(2 * dayMs * Math.exp(-0.35 * this.#intent)),
+		);
+		this.#intent += 0.35 - 0.12 * Math.min(10, breakMs / dayMs);
+		this.#atMs = awakeFrom(this.#chance.random, this.#atMs + breakMs);
+	}
+
+	#sourceOfReturn(first: Source): Source {
+		const lot = this.#chance.random();
+		if (this.#cid && lot < 0.4) return email;
+		return lot < 0.65 ? direct : first;
+	}
+
+	#hit(page: ShopPage, url: string, referrer: string, events: DemoHit['fields']['events']): void {
+		this.#entries.push({
+			type: 'hit',
+			atMs: this.#atMs,
+			visitor: this.#names.visitor,
+			visit: this.#visit,
+			userAgent: this.#userAgent,
+			fields: { url, referrer, title: shopPages[page].title, cid: this.#cid, events },
+		});
+	}
+
+	#readingMs(): number {
+		return Math.floor(Math.min(mostReadingMs, 2 * secondMs + this.#chance.timeMs(45 * secondMs)));
+	}
+
+	#addressOf(page: ShopPage): string {
+		return this.#names.shop + shopPages[page].path;
+	}
+
+	#newCustomer(): string {
+		return `customer-${this.#names.run}-${this.#names.visitor}`;
+	}
+
+	#newOrder(): string {
+		return `order-${this.#names.run}-${this.#names.visitor}-${++this.#orders}`;
+	}
+}

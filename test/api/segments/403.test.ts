@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { addClient, startService } from '../../support.ts';
+
+test('a valid cask, but not for what the query names, on both paths', async (t) => {
+	const { url, hit, store, server } = await startService(t);
+	const other = await addClient(store, { client: 'other' });
+	await server.directory.refresh();
+	const { sid, cask } = await hit();
+	const somebody = await hit();
+	for (const path of ['/visscores/segments', '/segments'])
+		for (const more of [`aid=${other.aid}`, `vid=${somebody.vid}`, `sid=${sid}`, 'vid=', 'aid=&aid=']) {
+			const answer = await fetch(`${url}${path}?cask=${cask}&${more}`);
+			assert.equal(answer.status, 403, more);
+			assert.equal(await answer.text(), '{"message":"Forbidden","validationErrors":null}');
+			assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+			assert.equal(answer.headers.get('cache-control'), 'private, no-store');
+			assert.equal(answer.headers.get('www-authenticate'), null);
+			assert.equal(answer.headers.get('access-control-allow-origin'), '*');
+		}
+});

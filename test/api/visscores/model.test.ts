@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { caskadeJson } from '../../process.ts';
+import { trainedOnVisitors } from '../../scoring/made-up-profiles.ts';
+import { startService, type TestService } from '../../support.ts';
+
+/** A machine that does much else may be slow; the time that it took is told. */
+const patienceMs = 30_000;
+
+interface Score {
+	readonly goal: string;
+	readonly score: number;
+	readonly percentile: number;
+	readonly model: string;
+	readonly reasons?: readonly string[];
+}
+
+/** A service with a model of each kind, stored and not active, and the cask of a visitor. */
+async function withModels(t: Parameters<typeof startService>[0]) {
+	const service = await startService(t);
+	const { store, aid, hit, folder } = service;
+	const { id } = await store.control.account(aid);
+	const versions: string[] = [];
+	for (const kind of ['logistic', 'boosting'] as const) {
+		const { model, report } = trainedOnVisitors(kind);
+		const texts = { body: JSON.stringify(model), report: JSON.stringify(report) };
+		versions.push(
+			(await store.control.insertModel(id, { goal: 'subscription', scope: 'vid', ...texts })).version,
+		);
+	}
+	await store.control.updateAccount(aid, { explains: true });
+	await service.server.directory.refresh();
+	const { vid } = await hit({ url: 'https://shop.example/pricing' });
+	const { cask } = await hit({ vid, url: 'https://shop.example/blog' });
+	const at = ['--database', `sqlite:${folder}`];
+	return { ...service, accountId: id, versions: versions as [string, string], vid, cask, at };
+}
+
+async function subscriptionScore({ url }: TestService, cask: string, more = ''): Promise<Score> {
+	const answer = await fetch(`${url}/visscores?cask=${cask}${more}`);
+	assert.equal(answer.status, 200);
+	const { scores } = (await answer.json()) as { scores: Score[] };
+	return scores.find(({ goal }) => goal === 'subscription') as Score;
+}
+
+/** Asks again and again, until the model is served. */
+async function served(service: TestService, cask: string, model: string): Promise<Score> {
+	const began = performance.now();
+	for (;;) {
+		const score = await subscriptionScore(service, cask, '&explain=1');
+		if (score.model === model) return score;
+		assert.ok(performance.now() - began < patienceMs, `${model} is not served, but ${score.model}`);
+		await delay(20);
+	}
+}
+
+test('a model that another process makes active is served by a running server, and so is going back', async (t) => {
+	const service = await withModels(t);
+	const { aid, cask, versions, at } = service;
+	const [first, second] = versions;
+	assert.equal((await subscriptionScore(service, cask)).model, 'prior');
+	for (const version of [first, second, first, 'prior']) {
+		await caskadeJson(['model', 'use', aid, 'subscription', version, ...at]);
+		const began = performance.now();
+		const { score, reasons } = await served(service, cask, version);
+		t.diagnostic(`${version} is served after ${Math.round(performance.now() - began)} ms`);
+		assert.ok(score > 0 && score < 1);
+		if (version === 'prior') assert.deepEqual(reasons, []);
+		if (version === first)
+			assert.ok(
+				reasons?.some((reason) => reason.startsWith('viewed pricing')),
+				`${reasons}`,
+			);
+		assert.equal((await subscriptionScore(service, cask)).reasons, undefined);
+	}
+});
+
+test('a model that cannot be applied is no error: the base rate is served, and the log says why', async (t) => {
+	const service = await withModels(t);
+	const { store, aid, accountId, cask, server, logged, at } = service;
+	const { version } = await store.control.insertModel(accountId, {
+		...{ goal: 'subscription', scope: 'vid' },
+		...{ body: '{"format":99}', report: '{}' },
+	});
+	await store.control.activateModel(accountId, { goal: 'subscription', scope: 'vid', version });
+	await server.directory.refresh();
+	assert.equal((await subscriptionScore(service, cask)).model, 'prior');
+	assert.ok(
+		logged.some((line) => line.includes(`model ${version} cannot be applied`)),
+		logged.join('\n'),
+	);
+	assert.equal((await fetch(`${service.url}/visscores/segments?cask=${cask}`)).status, 200);
+	await caskadeJson(['segment', 'test', aid, '--rule', 'visitor.hits > 0', ...at]);
+});
+
+test('bands that are changed hold in a running server', async (t) => {
+	const service = await withModels(t);
+	const { aid, cask, at, url } = service;
+	await subscriptionScore(service, cask);
+	await caskadeJson(['goal', 'update', aid, 'subscription', '--bands', '10,20', ...at]);
+	const began = performance.now();
+	for (;;) {
+		const answer = await fetch(`${url}/visscores?cask=${cask}`);
+		if ((await answer.text()).includes('"percentile":50,"band":"high"')) return;
+		assert.ok(performance.now() - began < patienceMs);
+		await delay(20);
+	}
+});

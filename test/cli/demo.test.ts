@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import {
+	assertMisused,
+	assertRefused,
+	caskade,
+	caskadeJson,
+	ServeProcess,
+	TestProcess,
+	withinASecond,
+} from '../process.ts';
+import { engines, openFor } from '../store/engines.ts';
+import { addClient, event, temporaryFolder } from '../support.ts';
+
+interface Report {
+	readonly aid: string;
+	readonly client: string;
+	readonly key?: string;
+	readonly visitors: number;
+	readonly hits: number;
+	readonly events: number;
+	readonly vid: string;
+	readonly cask: string;
+}
+
+const newFolder = (t: TestContext) => `sqlite:${join(temporaryFolder(t), 'data')}`;
+const few = ['--visitors', '300'];
+
+for (const engine of engines)
+	test(`${engine.name}: demo fills a new account beside a running server, which then serves what it prints`, async (t) => {
+		const address = await engine.freshAddress(t);
+		await using server = await ServeProcess.start(['--database', address]);
+		const demo = ['demo', ...few, '--url', server.url, '--database', address];
+		const report = (await caskadeJson(demo)) as Report;
+		assert.equal(report.aid, 'c-a-demo-local');
+		assert.equal(report.visitors, 300);
+
+		const store = await openFor(t, address);
+		const { id } = await store.control.account(report.aid);
+		const [visitors, hits, events] = await store.read(id, (reader) =>
+			Promise.all([reader.countVisitors(), reader.count('hit'), reader.countSubscriptionEvents()]),
+		);
+		assert.deepEqual([visitors, hits, events], [300, report.hits, report.events]);
+		assert.ok(events > 5);
+
+		const ask = (path: string) => fetch(`${server.url}${path}?cask=${report.cask}`);
+		await withinASecond('the server knows the account', async () => (await ask('/visscores')).ok);
+		const { vid, scores } = (await (await ask('/visscores')).json()) as { vid: string; scores: unknown[] };
+		assert.equal(vid, report.vid);
+		assert.equal(scores.length, 2);
+		const { segments } = (await (await ask('/visscores/segments')).json()) as {
+			segments: { id: string }[];
+		};
+		assert.ok(segments.some((segment) => segment.id === 'considering'));
+
+		const upload = await server.upload(report.key as string, { aid: report.aid, data: [event()] });
+		assert.equal(upload.status, 201);
+	});
+
+test('profiles are as the log says, and sales belong to whom they are of', async (t) => {
+	const at = ['--database', newFolder(t)];
+	await caskadeJson(['demo', '--visitors', '1000', ...at]);
+	assert.deepEqual(await caskadeJson(['visitor', 'rebuild', 'c-a-demo-local', ...at]), {
+		...{ aid: 'c-a-demo-local', visitors: 1000, changed: 0 },
+	});
+	const store = await openFor(t, at[1] as string);
+	const { id } = await store.control.account('c-a-demo-local');
+	const owners = await store.read(id, (reader) => reader.rows('subscription_event', undefined, 1000));
+	assert.ok(owners.length > 20);
+	assert.ok(owners.every((row) => row.at(-1) !== null));
+});
+
+test('every segment but the one of scores has somebody in it, and nobody has all', async (t) => {
+	const at = ['--database', newFolder(t)];
+	await caskadeJson(['demo', '--visitors', '1000', ...at]);
+	for (const segment of ['new', 'returning', 'engaged', 'considering', 'subscriber']) {
+		const { matching } = (await caskadeJson(['segment', 'test', 'c-a-demo-local', segment, ...at])) as {
+			matching: number;
+		};
+		assert.ok(matching > 0 && matching < 1000, `${segment}: ${matching}`);
+	}
+});
+
+test('what it prints can be pasted into a terminal', async (t) => {
+	const at = ['--database', newFolder(t)];
+	const { stdout, stderr, code } = await caskade(['demo', ...few, ...at]);
+	assert.equal(code, 0);
+	assert.match(stderr, /demo c-a-demo-local: [\d,]+ of [\d,]+ hits and events/);
+	assert.match(
+		stdout,
+		/^c-a-demo-local has 300 more visitors, with [\d,]+ hits and \d+ subscription events\.\n/,
+	);
+	assert.match(stdout, /^CASK=\S+\ncurl -s "http:\/\/127\.0\.0\.1:8080\/visscores\?cask=\$CASK"$/m);
+	// Not `train`, which takes a while and has tests of its own.
+	const lines = stdout.match(/^npm run .+ -- (visitor|segment) .+$/gm) ?? [];
+	assert.equal(lines.length, 3);
+	for (const line of lines) {
+		await using pasted = new TestProcess('bash', ['-c', line]);
+		assert.equal((await pasted.ended).code, 0, line);
+	}
+});
+
+test('run again it adds others, and shows no other key', async (t) => {
+	const at = ['--database', newFolder(t)];
+	const first = (await caskadeJson(['demo', ...few, ...at])) as Report;
+	const second = (await caskadeJson(['demo', ...few, '--seed', '2', '--days', '30', ...at])) as Report;
+	assert.match(first.key ?? '', /^caskade_key_/);
+	assert.equal(second.key, undefined);
+	const store = await openFor(t, at[1] as string);
+	const { id } = await store.control.account('c-a-demo-local');
+	assert.equal(await store.read(id, (reader) => reader.countVisitors()), 600);
+	assert.equal(
+		await store.read(id, (reader) => reader.countSubscriptionEvents()),
+		first.events + second.events,
+	);
+});
+
+test('an account of a client that has data is not filled; an empty one, and one of another name, is', async (t) => {
+	const address = newFolder(t);
+	const at = ['--database', address];
+	const store = await openFor(t, address);
+	const { aid } = await addClient(store);
+	const report = (await caskadeJson(['demo', aid, ...few, ...at])) as Report;
+	assert.deepEqual([report.client, report.key], ['acme', undefined]);
+	assertRefused(await caskade(['demo', aid, ...few, ...at]), /c-a-acme-uk has visitors or events of its own/);
+	assert.equal(((await caskadeJson(['demo', 'c-a-demo-us', ...few, ...at])) as Report).client, 'demo');
+});
+
+test('numbers and addresses that make no sense are refused', async (t) => {
+	const at = ['--database', newFolder(t)];
+	assertMisused(await caskade(['demo', '--visitors', '0', ...at]), /whole number from 1 to 50000/);
+	assertMisused(await caskade(['demo', '--days', 'x', ...at]), /whole number from 1 to 730/);
+	assertMisused(await caskade(['demo', '--url', 'localhost', ...at]), /address of a server/);
+});

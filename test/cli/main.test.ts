@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { caskade, caskadeProcess, type Ended } from '../process.ts';
+import { temporaryFolder } from '../support.ts';
+
+const vid = '0123456789abcdef0123456789abcdef';
+
+/** At least one line for every command but `serve`, on a folder where only the first lines have run. */
+const lines: readonly (readonly string[])[] = [
+	['plan', 'update', 'standard', '--burst', '2'],
+	['plan', 'list', '--json'],
+	['key', 'list'],
+	['usage'],
+	['goal', 'list', 'c-a-x', '--json'],
+	['segment', 'test', 'c-a-x', 'returning'],
+	['events', 'c-a-none'],
+	['visitor', 'show', 'c-a-x', vid],
+	['visitor', 'show', 'c-a-x', 'nonsense'],
+	['backup', '.', '--json'],
+	['copy', '--from', 'nowhere', '--to', 'nowhere'],
+	['migrate'],
+	['doctor', '--json'],
+	['cask', '--help'],
+	['nonsense'],
+	[],
+];
+
+/** Its speed, and the room on the disk, are others every time. */
+function comparable({ stdout, stderr, ...rest }: Ended): Ended {
+	const figures = /, [\d,]+\/s$|[\d.]+ [GM]i?B/gm;
+	return { ...rest, stdout: stdout.replaceAll(figures, ''), stderr: stderr.replaceAll(figures, '') };
+}
+
+test('a command in a process of its own prints and ends as it does within the tests', async (t) => {
+	const at = ['--database', `sqlite:${join(temporaryFolder(t), 'data')}`];
+	for (const args of [
+		['account', 'create', 'c-a-x', '--client', 'x'],
+		['key', 'issue', '--client', 'x'],
+		['cask', 'issue', 'c-a-x', '--vid', vid],
+	]) {
+		const { code, stdout, stderr } = await caskadeProcess([...args, '--json', ...at]);
+		assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+		assert.equal(typeof JSON.parse(stdout), 'object');
+	}
+	for (const args of lines) {
+		const line = args[0] && args[0] !== 'copy' && args[0] !== 'nonsense' ? [...args, ...at] : args;
+		const [alone, within] = [await caskadeProcess(line), await caskade(line)];
+		assert.deepEqual(comparable(alone), comparable(within), args.join(' '));
+	}
+});

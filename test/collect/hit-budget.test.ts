@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { HitBudget } from '../../src/collect/hit-budget.ts';
+
+const limits = { perAddress: 0.1, perVisitor: 1 };
+
+/** A budget of one hit in ten seconds for an address, and of ten at once for a visitor. */
+function start() {
+	const clock = { nowMs: 0 };
+	const budget = new HitBudget(limits, () => clock.nowMs);
+	return { clock, budget };
+}
+
+test('an address has its budget, which fills again with time', () => {
+	const { budget, clock } = start();
+	assert.equal(budget.takeOfAddress('203.0.113.7'), 0);
+	assert.equal(budget.takeOfAddress('203.0.113.7'), 10_000);
+	assert.equal(budget.takeOfAddress('203.0.113.8'), 0);
+	clock.nowMs += 9900;
+	assert.equal(Math.round(budget.takeOfAddress('203.0.113.7')), 100);
+	clock.nowMs += 101;
+	assert.equal(budget.takeOfAddress('203.0.113.7'), 0);
+});
+
+test('of IPv6 a network of 64 bits has one budget: who has one address has all of them', () => {
+	for (const [one, other] of [
+		['2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff'],
+		['2001:0DB8:0001:0002:0:0:0:1', '2001:db8:1:2::2'],
+		['2001:db8::1', '2001:db8:0:0:1::'],
+		['::1', '::2'],
+		['fe80::1%eth0', 'fe80::2%eth0'],
+	] as const) {
+		const { budget } = start();
+		assert.equal(budget.takeOfAddress(one), 0);
+		assert.notEqual(budget.takeOfAddress(other), 0, `${one} ${other}`);
+	}
+	const { budget } = start();
+	for (const address of ['2001:db8:1:2::1', '2001:db8:1:3::1', '2001:db8:1::1', '2001:db8::1:2:0:0', '::1'])
+		assert.equal(budget.takeOfAddress(address), 0, address);
+});
+
+test('an IPv4 address that came over an IPv6 socket has a budget of its own', () => {
+	const { budget } = start();
+	assert.equal(budget.takeOfAddress('::ffff:203.0.113.7'), 0);
+	assert.equal(budget.takeOfAddress('::ffff:203.0.113.8'), 0);
+	assert.notEqual(budget.takeOfAddress('203.0.113.7'), 0);
+});
+
+test('whatever a proxy calls an address has a budget', () => {
+	const { budget } = start();
+	for (const name of ['', 'unknown', '_hidden', '203.0.113.7:4711', ':::', 'x'.repeat(1000)]) {
+		assert.equal(budget.takeOfAddress(name), 0, name);
+		assert.notEqual(budget.takeOfAddress(name), 0, name);
+	}
+});
+
+test('a visitor has a budget for each account', () => {
+	const { budget } = start();
+	for (let count = 0; count < 10; count++) assert.equal(budget.takeOfVisitor('c-a-acme-uk', 'a'), 0);
+	assert.equal(budget.takeOfVisitor('c-a-acme-uk', 'a'), 1000);
+	assert.equal(budget.takeOfVisitor('c-a-acme-us', 'a'), 0);
+	assert.equal(budget.takeOfVisitor('c-a-acme-uk', 'b'), 0);
+});
+
+test('of more than 100,000 addresses, those that were seen longest ago are forgotten', () => {
+	const { budget } = start();
+	budget.takeOfAddress('first');
+	for (let count = 0; count < 99_999; count++) budget.takeOfAddress(`other ${count}`);
+	assert.notEqual(budget.takeOfAddress('first'), 0);
+	budget.takeOfAddress('one more');
+	assert.notEqual(budget.takeOfAddress('first'), 0);
+	assert.equal(budget.takeOfAddress('other 0'), 0);
+});

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startService } from '../../support.ts';
+import { askImage, assertImage, countVisitors } from './image.ts';
+
+test('what is in the address is a hit; vid goes on, and an event may begin a sale', async (t) => {
+	const service = await startService(t);
+	const { hit, aid, upload } = service;
+	const { vid, sid } = await hit();
+	const answer = await askImage(
+		service,
+		`aid=${aid}&vid=${vid}&sid=${sid}&event=checkout&event=seen&tid=order-1`,
+	);
+	await assertImage(answer, 200);
+	assert.equal(answer.headers.get('x-hit-stored'), '1');
+	assert.equal(answer.headers.get('set-cookie'), null);
+	assert.equal(await countVisitors(service), 1);
+	await upload({ aid, data: [{ tid: 'order-1', subid: 'order-1', evt: 'newsletter' }] });
+	const { segments } = await hit({ vid, sid }, {}, '?include=segments');
+	assert.deepEqual(segments?.at(-1), { id: 'subscriber', name: 'Subscribers' });
+});
+
+test("a bot's is an image and no hit", async (t) => {
+	const service = await startService(t);
+	const answer = await askImage(service, `aid=${service.aid}`, { 'user-agent': 'Googlebot/2.1' });
+	await assertImage(answer, 200);
+	assert.equal(answer.headers.get('x-hit-stored'), '0');
+	assert.equal(await countVisitors(service), 0);
+});

@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startService } from '../../support.ts';
+import { askImage, assertImage, countVisitors } from './image.ts';
+
+test('no account, an unknown one, two, and a field that cannot be: an image, and nothing stored', async (t) => {
+	const service = await startService(t);
+	const { aid } = service;
+	const tooMany = `aid=${aid}${'&event=x'.repeat(21)}`;
+	for (const query of ['', 'aid=c-a-unknown', `aid=${aid}&aid=${aid}`, `aid=${aid}&cid=a%00b`, tooMany])
+		await assertImage(await askImage(service, query), 400);
+	assert.equal(await countVisitors(service), 0);
+});

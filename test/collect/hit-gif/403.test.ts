@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startService } from '../../support.ts';
+import { askImage, assertImage, countVisitors } from './image.ts';
+
+test('a page of an origin that the account does not allow, where the browser says so', async (t) => {
+	const service = await startService(t);
+	const { store, server, aid } = service;
+	await store.control.updateAccount(aid, { origins: ['https://acme.example'] });
+	await server.directory.refresh();
+	await assertImage(await askImage(service, `aid=${aid}`, { origin: 'https://evil.example' }), 403);
+	assert.equal(await countVisitors(service), 0);
+	await assertImage(await askImage(service, `aid=${aid}`, { origin: 'https://acme.example' }), 200);
+	// Of an image that is part of a page, browsers name no origin.
+	await assertImage(await askImage(service, `aid=${aid}`), 200);
+	assert.equal(await countVisitors(service), 2);
+});

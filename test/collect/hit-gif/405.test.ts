@@ -1,0 +1,14 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startService } from '../../support.ts';
+import { countVisitors } from './image.ts';
+
+test('only GET; to ask about the image is no hit', async (t) => {
+	const service = await startService(t);
+	for (const method of ['HEAD', 'POST', 'DELETE']) {
+		const answer = await fetch(`${service.url}/hit.gif?aid=${service.aid}`, { method });
+		assert.equal(answer.status, 405, method);
+		assert.equal(answer.headers.get('allow'), 'GET');
+	}
+	assert.equal(await countVisitors(service), 0);
+});

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { browserUserAgent, type TestService } from '../../support.ts';
+
+/** Asks for the image as a page without scripts does. */
+export function askImage(
+	{ url }: TestService,
+	query: string,
+	headers: Record<string, string> = {},
+): Promise<Response> {
+	return fetch(`${url}/hit.gif?${query}`, { headers: { 'user-agent': browserUserAgent, ...headers } });
+}
+
+/** The whole transparent pixel, whatever the status: browsers show an image that they can read. */
+export async function assertImage(answer: Response, status: number): Promise<void> {
+	assert.equal(answer.status, status);
+	assert.equal(answer.headers.get('content-type'), 'image/gif');
+	assert.equal(answer.headers.get('cache-control'), 'no-store');
+	assert.match(answer.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
+	const bytes = Buffer.from(await answer.bytes());
+	assert.equal(bytes.subarray(0, 6).toString('latin1'), 'GIF89a');
+	// One pixel by one, and the byte that ends every GIF.
+	assert.deepEqual([bytes.readUInt16LE(6), bytes.readUInt16LE(8), bytes.at(-1)], [1, 1, 0x3b]);
+}
+
+export async function countVisitors({ store, aid }: TestService): Promise<number> {
+	const { id } = await store.control.account(aid);
+	return store.read(id, (reader) => reader.countVisitors());
+}

@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startService } from '../../support.ts';
+
+test('a hit is a POST; every page may read so', async (t) => {
+	const { url } = await startService(t);
+	for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE']) {
+		const answer = await fetch(`${url}/hit`, { method });
+		assert.equal(answer.status, 405, method);
+		const body = method === 'HEAD' ? '' : '{"message":"Method not allowed.","validationErrors":null}';
+		assert.equal(await answer.text(), body);
+		assert.equal(answer.headers.get('allow'), 'POST');
+		assert.equal(answer.headers.get('access-control-allow-origin'), '*');
+	}
+});

@@ -1,0 +1,71 @@
+import { Dataset } from '../../src/scoring/dataset.ts';
+import type { FeatureSet } from '../../src/scoring/features.ts';
+import { logistic } from '../../src/scoring/measure.ts';
+import type { Model } from '../../src/scoring/model.ts';
+import { profileFeatures, profileRows } from '../../src/scoring/profile-features.ts';
+import { seededRandom } from '../../src/scoring/random.ts';
+import type { TrainingReport } from '../../src/scoring/report.ts';
+import { train } from '../../src/scoring/train.ts';
+import { type LogEntry, type Profile, profileOf } from '../../src/visitors/profile.ts';
+import { dayMs, hit, minuteMs, startMs, subscription } from '../visitors/log.ts';
+
+const names = { pages: ['pricing', '/'], channels: ['email', 'direct'], events: ['play'], evts: ['trial'] };
+const all = profileFeatures(names);
+/** Few enough to learn from quickly. */
+const learned =
+	/^(hits|recentHits7d|visits|recentVisits7d|activeDays|daysSince.*|idleShare|differentPages30d|subscriptions|revenuePence|.*:.*|lastChannel|lastPage|landingPage|lastEvt)$/;
+
+export const madeUpFeatures: FeatureSet = {
+	numeric: all.numeric.filter(({ name }) => learned.test(name)),
+	categorical: all.categorical.filter(({ name }) => learned.test(name)),
+};
+
+/** What is known of a made-up visitor, and as of when: some visits by some channels, pages, events, subscription events. */
+export function madeUpVisitor(random: () => number): { log: LogEntry[]; nowMs: number } {
+	const log: LogEntry[] = [];
+	let atMs = startMs;
+	const visits = 1 + Math.floor(-Math.log(1 - random()) * 2);
+	for (let visit = 0; visit < visits; visit++) {
+		const sid = `${visit}`.padStart(32, '0');
+		const channel = ['email', 'direct', 'paid search', 'social'][Math.floor(random() * 4)] as string;
+		for (let hits = Math.ceil(random() * 4); hits > 0; hits--) {
+			const page = ['pricing', '/', 'blog', 'docs', 'about'][Math.floor(random() ** 0.7 * 5)] as string;
+			log.push(hit(atMs, { sid, channel, page, events: random() < 0.1 ? ['play'] : [] }));
+			atMs += Math.ceil(random() * 10 * minuteMs);
+		}
+		if (random() < 0.1)
+			log.push(subscription(atMs, { evt: 'trial', subid: `${visit}`, tid: `${visit}`, revenuePence: 499 }));
+		atMs += Math.ceil(random() * 5 * dayMs);
+	}
+	return { log, nowMs: atMs };
+}
+
+/** Who has viewed pricing, comes by email or has been lately, converts more often; with an interaction, by email only. */
+export function logOddsOf(profile: Profile, nowMs: number, interaction: boolean): number {
+	const pricing = profile.pageTimes.some(([page]) => page === 'pricing') ? 1 : 0;
+	const email = profile.lastChannel === 'email' ? 1 : 0;
+	const days = (nowMs - profile.lastAtMs) / dayMs;
+	if (interaction) return -2 + 4 * pricing * email - 3 * pricing * (1 - email) + Math.log(profile.hits);
+	return -2.5 + 1.5 * pricing + 1.2 * email - 0.3 * days + 0.5 * Math.log(profile.visits);
+}
+
+const trained = new Map<string, { model: Model; report: TrainingReport }>();
+
+/** A model that has learned from made-up visitors; the same on every run. */
+export function trainedOnVisitors(kind: 'logistic' | 'boosting'): { model: Model; report: TrainingReport } {
+	let known = trained.get(kind);
+	if (!known) {
+		const random = seededRandom(7);
+		const dataset = new Dataset(madeUpFeatures);
+		const rowOf = profileRows(madeUpFeatures);
+		for (let row = 0; row < 1500; row++) {
+			const { log, nowMs } = madeUpVisitor(random);
+			const profile = profileOf(log) as Profile;
+			const label = random() < logistic(logOddsOf(profile, nowMs, kind === 'boosting')) ? 1 : 0;
+			dataset.add({ ...rowOf(profile, nowMs), label, atMs: row * 1000 });
+		}
+		known = train(dataset, { seed: 1 });
+		trained.set(kind, known);
+	}
+	return known;
+}

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import fc from 'fast-check';
+import type { Steps } from '../../../src/store/steps.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { profileThen } from '../../../src/store/visitor-history.ts';
+import { storeHistory, storeHits } from '../../../src/store/visitor-log.ts';
+import { batchScores, type VisitorScores, type Wanted } from '../../../src/visitors/batch-scores.ts';
+import { defaultGoals } from '../../../src/visitors/goal.ts';
+import { type GoalModel, openModel } from '../../../src/visitors/goal-model.ts';
+import type { Profile } from '../../../src/visitors/profile.ts';
+import { trainedOnVisitors } from '../../scoring/made-up-profiles.ts';
+import { addAccount, type Engine, openFor, receivedAtMs, subscriptionEvent } from '../engines.ts';
+import { hit } from './visitors.ts';
+
+const hourMs = 3_600_000;
+const startMs = receivedAtMs;
+
+/** Something that happens in the hour of its place in the list. */
+type Happening =
+	| { readonly type: 'hit'; readonly visitor: number; readonly tid?: string; readonly cid?: string }
+	| { readonly type: 'event'; readonly tid: string; readonly cid: string | null };
+
+const tid = fc.constantFrom('a', 'b', 'c');
+const cid = fc.constantFrom('x', 'y');
+const anyHappenings: fc.Arbitrary<Happening[]> = fc.array(
+	fc.oneof(
+		{
+			weight: 2,
+			arbitrary: fc.record(
+				{ type: fc.constant('hit' as const), visitor: fc.nat(2), tid, cid },
+				{ requiredKeys: ['type', 'visitor'] },
+			),
+		},
+		{
+			weight: 1,
+			arbitrary: fc.record({ type: fc.constant('event' as const), tid, cid: fc.option(cid) }),
+		},
+	),
+	{ minLength: 1, maxLength: 14 },
+);
+
+const vidOf = (visitor: number) => `${visitor + 1}`.padStart(32, '0');
+const vids = [0, 1, 2].map(vidOf);
+
+function* happenings(list: readonly Happening[]): Steps<void> {
+	for (const [hour, each] of list.entries()) {
+		const atMs = startMs + hour * hourMs;
+		if (each.type === 'event') {
+			const event = subscriptionEvent({ tid: each.tid, subid: each.tid, cid: each.cid });
+			yield* storeHistory([{ ...event, receivedAtMs: atMs }]);
+		} else {
+			const vid = vidOf(each.visitor);
+			const events = each.tid === undefined ? [] : [{ name: 'checkout', tid: each.tid }];
+			const sid = `${hour}`.padStart(32, 'f');
+			yield* storeHits([hit({ vid, freshVid: vid, freshSid: sid, atMs }, { events, cid: each.cid ?? null })]);
+		}
+	}
+}
+
+function happen(store: Store, accountId: number, list: readonly Happening[]): Promise<void> {
+	return store.transact(accountId, happenings(list));
+}
+
+function profilesAsOf(store: Store, accountId: number, asOfMs: number): Promise<Map<string, Profile>> {
+	return store.read(accountId, async (reader) => {
+		const histories = await reader.visitorHistories(vids, asOfMs);
+		return new Map(histories.map((history) => [history.vid, profileThen(history)]));
+	});
+}
+
+/** What every engine must give of the past. */
+export function asOfContract(engine: Engine): void {
+	suite(`visitors as of a time on ${engine.name}`, () => {
+		const start = async (t: TestContext) => openFor(t, await engine.freshAddress(t));
+
+		test('a profile as of a time is the one that was stored then, whatever has come since', async (t) => {
+			const store = await start(t);
+			let accounts = 0;
+			await fc.assert(
+				fc.asyncProperty(anyHappenings, fc.nat(14), async (list, hours) => {
+					const [whole, then] = [
+						await addAccount(store, `c-a-whole-${++accounts}`),
+						await addAccount(store, `c-a-then-${accounts}`),
+					];
+					await happen(store, whole, list);
+					await happen(store, then, list.slice(0, hours + 1));
+					const asOf = await profilesAsOf(store, whole, startMs + hours * hourMs);
+					const stored = await store.read(then, (reader) => reader.profilesOf(vids));
+					assert.deepEqual(new Map([...asOf].sort()), new Map([...stored].sort()));
+				}),
+				{ numRuns: engine.isFolder ? 40 : 10 },
+			);
+		});
+
+		test('a later claim to a tid does not take back what the holder of the cid had then', async (t) => {
+			const store = await start(t);
+			const accountId = await addAccount(store, 'c-a-acme-uk');
+			await happen(store, accountId, [
+				{ type: 'hit', visitor: 0, cid: 'x' },
+				{ type: 'event', tid: 'a', cid: 'x' },
+				{ type: 'hit', visitor: 1, tid: 'a' },
+			]);
+			const counts = async (hours: number) => {
+				const profiles = await profilesAsOf(store, accountId, startMs + hours * hourMs);
+				return vids.map((vid) => profiles.get(vid)?.subscriptions?.count ?? 0);
+			};
+			assert.deepEqual(
+				[await counts(0), await counts(1), await counts(2)],
+				[
+					[0, 0, 0],
+					[1, 0, 0],
+					[0, 1, 0],
+				],
+			);
+		});
+
+		test('scores of all visitors, or of some, as of now and as of then', async (t) => {
+			const store = await start(t);
+			const accountId = await addAccount(store, 'c-a-acme-uk');
+			await happen(store, accountId, [
+				{ type: 'hit', visitor: 0, cid: 'x' },
+				{ type: 'hit', visitor: 1 },
+				{ type: 'event', tid: 'a', cid: 'x' },
+				{ type: 'hit', visitor: 2 },
+			]);
+			const model = openModel('1', JSON.stringify(trainedOnVisitors('logistic').model));
+			const scores = (
+				hours: number,
+				fromLog: boolean,
+				models: (GoalModel | undefined)[],
+				wanted?: Wanted[],
+			) =>
+				store.read(accountId, async (reader) => {
+					const options = { goals: defaultGoals, models, nowMs: startMs + hours * hourMs, fromLog };
+					const listed = wanted && {
+						wanted: (async function* () {
+							yield wanted;
+						})(),
+					};
+					const pages = batchScores(reader, {
+						...options,
+						...listed,
+						onProgress: () => {},
+					});
+					return (await Array.fromAsync(pages)).flat();
+				});
+			const shown = (list: readonly VisitorScores[]) => list.map(({ vid, visitor }) => visitor ?? vid);
+			const now = await scores(3, false, [model, undefined]);
+			assert.deepEqual(shown(now), vids);
+			assert.deepEqual(await scores(3, true, [model, undefined]), now);
+			assert.deepEqual(
+				now.map((each) => each.scores.map((score) => score.model)),
+				[
+					['1', 'prior'],
+					['1', 'prior'],
+					['1', 'prior'],
+				],
+			);
+			assert.deepEqual(
+				now.map((each) => each.scores[0]?.percentile).toSorted((a = 0, b = 0) => a - b),
+				[0, 50, 100],
+			);
+			const then = await scores(1, true, [model, undefined]);
+			assert.deepEqual(shown(then), vids.slice(0, 2));
+			// One of three has subscribed now; then nobody had.
+			assert.deepEqual(
+				(await scores(3, true, [undefined, undefined])).map((each) => each.scores[0]?.score),
+				[0.0377, 0.0377, 0.0377],
+			);
+			assert.deepEqual(
+				(await scores(1, true, [undefined, undefined])).map((each) => each.scores[0]?.score),
+				[0.0192, 0.0192],
+			);
+			const wanted = [{ vid: vidOf(2), visitor: 'c' }, { vid: vidOf(7) }, { vid: vidOf(0), visitor: 'a' }];
+			const some = await scores(3, false, [model, undefined], wanted);
+			assert.deepEqual(shown(some), ['c', 'a']);
+			assert.deepEqual(some[1]?.scores, now[0]?.scores);
+			assert.deepEqual(shown(await scores(1, true, [model, undefined], wanted)), ['a']);
+			const every = await store.read(accountId, (reader) => reader.visitorProfiles(0, 10, 2));
+			assert.ok(every.length > 0 && every.length < 3 && every.every(({ id }) => id % 2 === 0));
+		});
+	});
+}
