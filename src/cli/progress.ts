@@ -52,7 +52,8 @@ function progressLine(unit: string): (label: string, done: number, total: number
 		const perSecond = seconds > 0 ? (done - began.done) / seconds : 0;
 		const state = `${label}: ${wholeNumbers.format(done)} of ${wholeNumbers.format(total)} ${unit}`;
 		if (perSecond <= 0) return state;
+		const speed = perSecond < 1 ? '' : `, ${wholeNumbers.format(Math.round(perSecond))}/s`;
 		const left = done < total ? `, ${wholeNumbers.format(Math.ceil((total - done) / perSecond))} s left` : '';
-		return `${state}, ${wholeNumbers.format(Math.round(perSecond))}/s${left}`;
+		return `${state}${speed}${left}`;
 	};
 }

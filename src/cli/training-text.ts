@@ -1,7 +1,7 @@
 import type { GoalReport, TrainedGoal } from '../scoring/account-training.ts';
 import type { TrainingReport } from '../scoring/report.ts';
 import { reportPage } from '../scoring/report-page.ts';
-import { percent, withInterval } from '../scoring/report-text.ts';
+import { featureText, percent, withInterval } from '../scoring/report-text.ts';
 import { printLine, printRecord, printTable } from './output.ts';
 
 /** Prints a training for an operator. */
@@ -82,7 +82,7 @@ export function printMeasures(report: TrainingReport): void {
 	printLine('');
 	printTable(
 		report.topFeatures.map(({ name, meanLogOdds, direction }) => ({
-			feature: name,
+			feature: featureText(name),
 			'moves log-odds by': meanLogOdds.toFixed(3),
 			direction,
 		})),

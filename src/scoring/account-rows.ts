@@ -38,7 +38,7 @@ export interface AccountRows {
 
 const dayMs = 86_400_000;
 /** Bound the work: of more, visitors are drawn. */
-const mostVisitors = 200_000;
+const mostVisitors = 150_000;
 const mostHits = 2_000_000;
 /** With fewer visitors each gives several rows. */
 const manyVisitors = 20_000;

@@ -194,10 +194,8 @@ function hessianOf(rows: EncodedRows, layout: Layout, logOdds: Float64Array, str
 		const rate = 1 / (1 + Math.exp(-(logOdds[index * stride] as number)));
 		return (rate * (1 - rate)) / taken;
 	});
-	const numbers = rows.linear.map((values) =>
-		Float64Array.from(curvature, (_, i) => values[i * stride] ?? 0),
-	);
-	const slots = rows.slots.map((values) => Uint8Array.from(curvature, (_, i) => values[i * stride] ?? 0));
+	const numbers = rows.linear.map((values) => everyNth(values, stride, new Float64Array(taken)));
+	const slots = rows.slots.map((values) => everyNth(values, stride, new Uint8Array(taken)));
 	const hessian = new Float64Array(size * size);
 	for (const weight of curvature) (hessian[0] as number) += weight;
 	for (let a = 0; a < starts.length; a++) {
@@ -231,6 +229,15 @@ function hessianOf(rows: EncodedRows, layout: Layout, logOdds: Float64Array, str
 	for (let index = 1; index < size; index++)
 		(hessian[index * size + index] as number) += strength / rows.rows;
 	return hessian;
+}
+
+function everyNth<Into extends Float64Array | Uint8Array>(
+	values: Float32Array | Uint8Array,
+	stride: number,
+	into: Into,
+): Into {
+	for (let index = 0; index < into.length; index++) into[index] = values[index * stride] as number;
+	return into;
 }
 
 function largest(values: Float64Array): number {

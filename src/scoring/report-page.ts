@@ -1,5 +1,5 @@
 import type { LaterMeasures, TrainingReport } from './report.ts';
-import { percent, withInterval } from './report-text.ts';
+import { featureText, percent, withInterval } from './report-text.ts';
 
 const size = 260;
 const margin = 36;
@@ -47,7 +47,7 @@ ${table([
 <ul>${report.chosen.map((sentence) => `<li>${escapeHtml(sentence)}</li>`).join('')}</ul>
 ${later ? figures(later) : ''}
 ${report.topFeatures.length > 0 ? '<h3>What moves scores most</h3>' : ''}
-${table(report.topFeatures.map(({ name, meanLogOdds, direction }) => [name, meanLogOdds.toFixed(3), direction]))}
+${table(report.topFeatures.map(({ name, meanLogOdds, direction }) => [featureText(name), meanLogOdds.toFixed(3), direction]))}
 </section>`;
 }
 

@@ -36,3 +36,9 @@ export function calibrationSentence({ calibration, calibrationGain }: Choice): s
 		? `Scores are served as the model gives them: ${gain}, ${doubt(calibrationGain.gain)}.`
 		: `Scores are calibrated: ${gain}.`;
 }
+
+/** A feature's name for people: some do not say what they count. */
+export function featureText(name: string): string {
+	const [, page] = /^page:(.*)$/su.exec(name) ?? [];
+	return page === undefined ? name : `days since page ${page}`;
+}

@@ -56,8 +56,8 @@ export async function trainDue(store: Store, options: ScheduleOptions): Promise<
 			if (account.disabledAt !== null) continue;
 			try {
 				const newestMs = await newestModelMs(store, account.id);
-				// A clock that was ahead must not keep an account from being trained.
-				if (newestMs > now() - everyMs && newestMs <= now()) continue;
+				// Either way: another server's clock may be ahead a little, but none keeps an account untrained for ever.
+				if (Math.abs(now() - newestMs) < everyMs) continue;
 				const trained = await trainAccount(store, {
 					...{ account, seed, keepsChoice: true, onProgress: () => {} },
 					goals: await store.control.goals(account.id),

@@ -15,11 +15,14 @@ const { database, stage, job } = workerData as TrainingOrder;
 const send = (message: TrainingMessage) => port.postMessage(message);
 const scheduledSeed = 1;
 
-/** Whoever serves goes first. Linux gives each thread a priority of its own; elsewhere it stays as it is. */
+/**
+ * Whoever serves goes first, but a busy server does not keep it from ending. Linux gives each thread a priority of its own;
+ * elsewhere it stays as it is.
+ */
 function yieldToServing(): void {
 	try {
 		const [, threadId] = /\/task\/(\d+)$/.exec(readlinkSync('/proc/thread-self')) ?? [];
-		if (threadId !== undefined) setPriority(Number(threadId), constants.priority.PRIORITY_LOW);
+		if (threadId !== undefined) setPriority(Number(threadId), constants.priority.PRIORITY_BELOW_NORMAL);
 	} catch {}
 }
 

@@ -64,8 +64,7 @@ export function growTree(
 		);
 		const { column, bin } = leaf.split as Split;
 		const bins = encoded.bins[column] as Uint8Array;
-		const left = leaf.rows.filter((row) => (bins[row] as number) <= bin);
-		const right = leaf.rows.filter((row) => (bins[row] as number) > bin);
+		const [left, right] = partition(leaf.rows, bins, bin);
 		// Only the smaller side is summed; the other is what is left of the parent.
 		const smaller = sumsOf(encoded, left.length < right.length ? left : right, gradients, curvatures);
 		const larger = leaf.sums.map((sum, index) => sum - (smaller[index] as number));
@@ -81,6 +80,19 @@ export function growTree(
 	return tree;
 }
 
+/** The rows that go left and those that go right, each in their order. */
+function partition(rows: Uint32Array, bins: Uint8Array, bin: number): [Uint32Array, Uint32Array] {
+	const left = new Uint32Array(rows.length);
+	const right = new Uint32Array(rows.length);
+	let [lefts, rights] = [0, 0];
+	for (let index = 0; index < rows.length; index++) {
+		const row = rows[index] as number;
+		if ((bins[row] as number) <= bin) left[lefts++] = row;
+		else right[rights++] = row;
+	}
+	return [left.slice(0, lefts), right.slice(0, rights)];
+}
+
 function sumsOf(
 	encoded: EncodedRows,
 	rows: Uint32Array,
@@ -89,8 +101,12 @@ function sumsOf(
 ): Float64Array {
 	const sums = new Float64Array(encoded.bins.length * mostBins * 3);
 	// Gathered once: every column reads them in this order.
-	const g = Float64Array.from(rows, (row) => gradients[row] as number);
-	const h = Float64Array.from(rows, (row) => curvatures[row] as number);
+	const g = new Float64Array(rows.length);
+	const h = new Float64Array(rows.length);
+	for (let index = 0; index < rows.length; index++) {
+		g[index] = gradients[rows[index] as number] as number;
+		h[index] = curvatures[rows[index] as number] as number;
+	}
 	for (const [column, bins] of encoded.bins.entries()) {
 		const start = column * mostBins * 3;
 		for (let index = 0; index < rows.length; index++) {

@@ -64,7 +64,7 @@ test('model show tells the report in words, or as it is', async (t) => {
 		},
 	);
 	const { stdout } = await caskade(['model', 'show', aid, 'subscription', first, ...at]);
-	for (const words of [/^model +logistic$/m, /^AUC +0\.\d{3} \(0\.\d{3} to /m, /^page:pricing /m])
+	for (const words of [/^model +logistic$/m, /^AUC +0\.\d{3} \(0\.\d{3} to /m, /^days since page pricing /m])
 		assert.match(stdout, words);
 	for (const sentence of report.chosen) assert.ok(stdout.includes(sentence), sentence);
 	const ofVisit = await caskade(['model', 'show', aid, 'subscription', ofVisits, '--scope', 'sid', ...at]);

@@ -145,7 +145,7 @@ export function historiesContract(engine: Engine): void {
 						}));
 					assert.deepEqual(seen(await historiesAt(place, wholeId, asOfMs)), seen(then));
 				}),
-				{ numRuns: 25 },
+				{ numRuns: 12 },
 			);
 		});
 	});

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { openStore } from '../../src/store/open.ts';
+import { assertMisused, assertRefused, caskade, caskadeJson, ServeProcess } from '../process.ts';
+import { madeUpVisitors, storeVisitors } from '../scoring/made-up-log.ts';
+import { addAccount } from '../store/engines.ts';
+import { freshPostgresDatabase } from '../store/postgres-server.ts';
+import { temporaryFolder } from '../support.ts';
+
+interface Trained {
+	readonly version: string | null;
+	readonly active: boolean;
+	readonly report: { readonly goal: string; readonly scope: string; readonly warnings: readonly string[] };
+}
+
+async function withVisitors(t: TestContext, count: number, postgresAddress?: string) {
+	const folder = temporaryFolder(t);
+	const address = postgresAddress ?? `sqlite:${join(folder, 'data')}`;
+	const store = await openStore(address);
+	const accountId = await addAccount(store, 'c-a-acme-uk');
+	await storeVisitors(store, accountId, madeUpVisitors(count));
+	const models = async () => (await store.control.models(accountId)).filter(({ active }) => active);
+	t.after(() => store.close());
+	return { folder, at: ['--database', address], models };
+}
+
+const asOf = ['--as-of', '2026-11-21'];
+
+test('it trains, says what an operator needs to know, and draws it', async (t) => {
+	const { folder, at, models } = await withVisitors(t, 90);
+	const file = join(folder, 'report.html');
+	const { code, stdout, stderr } = await caskade([
+		...['train', 'c-a-acme-uk', '--goal', 'return', '--report', file, ...asOf, ...at],
+	]);
+	assert.equal(code, 0, stderr);
+	assert.match(stderr, /read c-a-acme-uk: .* visitors/);
+	for (const words of [
+		/^c-a-acme-uk as of 2026-11-21T00:00:00\.000Z\nAll \d+ visitors were read\./,
+		/Goal return of visitors, within 7 days\nVersion [-\d]+\.1 scores from now on\./,
+		/rows +\d+\nconversions +\d+\nbase rate +\d/,
+		/AUC +0\.\d{3} \(0\.\d{3} to 0\.\d{3}\)\nlog loss +0\.\d{4}, of the base rate 0\.\d{4}\nBrier +0\./,
+		/later rows +said +came\n +\d+ +[\d.]+ %/,
+		/Log loss on later rows: logistic .* was chosen/,
+		/feature +moves log-odds by +direction\n\w/,
+	])
+		assert.match(stdout, words);
+	const page = readFileSync(file, 'utf8');
+	assert.ok(page.includes('<svg') && page.includes('Goal return of single visits'));
+	assert.ok((await models()).some(({ goal, scope }) => goal === 'return' && scope === 'vid'));
+});
+
+test('the same history and seed tell the same; another goal and a rare one have their place', async (t) => {
+	const { at } = await withVisitors(t, 60);
+	const run = async () =>
+		(await caskadeJson(['train', 'c-a-acme-uk', '--seed', '7', ...asOf, ...at])) as {
+			aid: string;
+			goals: Trained[];
+		};
+	const { aid, goals } = await run();
+	assert.equal(aid, 'c-a-acme-uk');
+	assert.deepEqual(goals.map(({ report: { goal, scope } }) => `${goal} ${scope}`).sort(), [
+		'return sid',
+		'return vid',
+		'subscription sid',
+		'subscription vid',
+	]);
+	const rare = goals.find(({ report: { goal, scope } }) => goal === 'subscription' && scope === 'sid');
+	assert.equal(rare?.active, false);
+	assert.match(rare?.report.warnings[0] ?? '', /a model needs 30/);
+	assert.deepEqual(
+		(await run()).goals.map(({ report }) => report),
+		goals.map(({ report }) => report),
+	);
+});
+
+test('an account without history is told so, without an error', async (t) => {
+	const { at } = await withVisitors(t, 0);
+	const { code, stdout } = await caskade(['train', 'c-a-acme-uk', ...at]);
+	assert.equal(code, 0);
+	assert.match(
+		stdout,
+		/Nothing was stored; the base rate is served\.\nWarning: There is no moment that lies 7 days/,
+	);
+});
+
+test('what cannot be done is refused', async (t) => {
+	const { folder, at } = await withVisitors(t, 5);
+	const train = (...args: string[]) => caskade(['train', ...args, ...at, '--json']);
+	assertRefused(await train('c-a-other'), /There is no account c-a-other/);
+	assertRefused(await train('c-a-acme-uk', '--goal', 'nonsense'), /has no goal nonsense/);
+	assertRefused(
+		await train('c-a-acme-uk', '--report', join(folder, 'missing', 'x.html')),
+		/could not be written to .* \(ENOENT\)/,
+	);
+	for (const time of ['yesterday', '2026-13-01', '21.11.2026', '2026-11-21T25:00'])
+		assertMisused(await train('c-a-acme-uk', '--as-of', time), /It must be a time as 2026-11-21/);
+	assertMisused(await train('c-a-acme-uk', '--seed', '-1'), /whole number/);
+	for (const every of ['0h', '6', 'often', '366d'])
+		assertMisused(await caskade(['serve', '--train-every', every, ...at]), /It must be a time as 90s/);
+});
+
+test('serve --train-every trains at its start, goes on serving, and stops at once', async (t) => {
+	const { at, models } = await withVisitors(t, 90);
+	await using server = await ServeProcess.start(['--train-every', '6h', ...at]);
+	while (!/"scope":"sid".*"msg":"trained"/.test(server.stderr))
+		await new Promise((resolve) => setTimeout(resolve, 50));
+	assert.match(
+		server.stderr,
+		/"aid":"c-a-acme-uk","goal":"return","scope":"vid","version":".*"msg":"trained"/,
+	);
+	assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
+	assert.ok((await models()).length > 0);
+	assert.equal((await server.kill('SIGTERM')).code, 0);
+});
+
+test('several workers train once, in the process that starts them', async (t) => {
+	const { at } = await withVisitors(t, 60, await freshPostgresDatabase());
+	await using server = await ServeProcess.start(['--workers', '2', '--train-every', '6h', ...at]);
+	const trained = () => server.stderr.split('\n').filter((line) => line.includes('"msg":"trained"'));
+	while (trained().length < 4) await new Promise((resolve) => setTimeout(resolve, 50));
+	assert.ok(trained().every((line) => !line.includes('"worker"')));
+	assert.equal((await server.kill('SIGTERM')).code, 0);
+	assert.equal(trained().length, 4);
+});

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { trainAccount } from '../../src/scoring/account-training.ts';
+import { keepTrained, type ScheduleReport, trainDue } from '../../src/scoring/scheduled-training.ts';
+import type { Store } from '../../src/store/store.ts';
+import type { Goal } from '../../src/visitors/goal.ts';
+import { goalDefaults } from '../../src/visitors/goal.ts';
+import { addAccount, type Engine, engines, openFor } from '../store/engines.ts';
+import { logEndMs, madeUpVisitors, storeVisitors } from './made-up-log.ts';
+
+const dayMs = 86_400_000;
+const [sqlite] = engines as [Engine];
+
+const comesBack: Goal = { name: 'return', evts: ['visit'], ...goalDefaults };
+const never: Goal = { name: 'never', evts: ['nothing'], ...goalDefaults };
+
+async function place(t: TestContext, engine = sqlite, count = 90) {
+	const store = await openFor(t, await engine.freshAddress(t));
+	const id = await addAccount(store, 'c-a-acme-uk');
+	await storeVisitors(store, id, madeUpVisitors(count));
+	return { store, account: { id, aid: 'c-a-acme-uk' } };
+}
+
+function trainAt(
+	store: Store,
+	account: { id: number; aid: string },
+	{ goals = [comesBack], asOfMs = logEndMs, seed = 1, keepsChoice = false } = {},
+) {
+	return trainAccount(store, { account, goals, asOfMs, seed, keepsChoice, onProgress: () => {} });
+}
+
+async function activeOf(store: Store, accountId: number): Promise<string[]> {
+	const models = await store.control.models(accountId);
+	return models
+		.filter(({ active }) => active)
+		.map(({ goal, scope, version }) => `${goal} ${scope} ${version}`);
+}
+
+test('the same history gives the same model on every engine; what comes later changes nothing', async (t) => {
+	const bodies: string[] = [];
+	for (const engine of engines) {
+		const { store, account } = await place(t, engine);
+		const [trained] = await trainAt(store, account, { asOfMs: logEndMs - 5 * dayMs });
+		assert.ok(trained?.version);
+		assert.equal(trained.report.asOf, new Date(logEndMs - 5 * dayMs).toISOString());
+		bodies.push(
+			await store.control.modelBody(account.id, { goal: 'return', scope: 'vid', version: trained.version }),
+		);
+		const later = madeUpVisitors(50, 9).map((visitor) => ({
+			...visitor,
+			hits: visitor.hits.map((hit) => ({ ...hit, atMs: logEndMs })),
+		}));
+		await storeVisitors(store, account.id, later);
+		const [again] = await trainAt(store, account, { asOfMs: logEndMs - 5 * dayMs });
+		assert.deepEqual(again?.report, trained.report);
+	}
+	assert.equal(bodies[0], bodies[1]);
+});
+
+test('a model that is better than the base rate scores; the next one takes its place and tells of it', async (t) => {
+	const { store, account } = await place(t, sqlite, 200);
+	const [first] = await trainAt(store, account);
+	assert.equal(first?.active, true);
+	assert.ok((await activeOf(store, account.id)).includes(`return vid ${first?.version}`));
+	const [second] = await trainAt(store, account, { seed: 2 });
+	assert.equal(second?.former?.version, first?.version);
+	assert.deepEqual(second?.former?.auc, first?.report.later?.auc);
+	assert.match(second?.why ?? '', /scores from now on, instead of/);
+	const stored = await store.control.modelReport(account.id, {
+		...{ goal: 'return', scope: 'vid', version: String(second?.version) },
+	});
+	assert.deepEqual(JSON.parse(stored), JSON.parse(JSON.stringify(second?.report)));
+});
+
+test('a goal that is never reached gets the base rate, and a warning', async (t) => {
+	const { store, account } = await place(t);
+	const [trained] = await trainAt(store, account, { goals: [never] });
+	assert.equal(trained?.active, false);
+	assert.equal(trained?.why, 'The base rate is served.');
+	assert.match(
+		trained?.report.warnings.join(' ') ?? '',
+		/There are 0 rows with a conversion; a model needs 30/,
+	);
+	assert.deepEqual(await activeOf(store, account.id), []);
+	assert.equal((await store.control.models(account.id)).length, 2, 'its reports are kept all the same');
+});
+
+test('nothing is stored where there is nothing to learn from', async (t) => {
+	const { store } = await place(t);
+	const id = await addAccount(store, 'c-a-empty');
+	for (const { version, why, report } of await trainAt(store, { id, aid: 'c-a-empty' })) {
+		assert.equal(version, null);
+		assert.match(why, /Nothing was stored; the base rate is served/);
+		assert.match(report.warnings[0] ?? '', /There is no moment that lies 7 days, the horizon, before/);
+	}
+	assert.deepEqual(await store.control.models(id), []);
+});
+
+test('the newest 10 versions of each are kept, and the active one whatever its age', async (t) => {
+	const { store, account } = await place(t);
+	const [first] = await trainAt(store, account, { goals: [never] });
+	await trainAt(store, account, { goals: [never] });
+	const oldest = { goal: 'never', scope: 'vid', version: String(first?.version) } as const;
+	await store.control.activateModel(account.id, oldest);
+	for (let time = 0; time < 12; time++) await trainAt(store, account, { goals: [never], keepsChoice: true });
+	const versions = (scope: string) =>
+		store.control
+			.models(account.id)
+			.then((models) => models.filter((model) => model.scope === scope).map(({ version }) => version));
+	assert.equal((await versions('sid')).length, 10);
+	const kept = await versions('vid');
+	assert.equal(kept.length, 11);
+	assert.equal(kept[0], oldest.version);
+});
+
+test('a version that was chosen by hand goes on scoring; only a training by hand replaces it', async (t) => {
+	const { store, account } = await place(t);
+	const [first] = await trainAt(store, account);
+	const [second] = await trainAt(store, account, { keepsChoice: true });
+	assert.equal(second?.active, true, 'the newest was active, so nothing had been chosen');
+	const chosen = { goal: 'return', scope: 'vid', version: String(first?.version) } as const;
+	await store.control.activateModel(account.id, chosen);
+	const [third] = await trainAt(store, account, { keepsChoice: true });
+	assert.equal(third?.active, false);
+	assert.equal(third?.why, `It was stored only: version ${first?.version} had been chosen by hand.`);
+	assert.ok((await activeOf(store, account.id)).includes(`return vid ${first?.version}`));
+	await store.control.activateModel(account.id, { ...chosen, version: null });
+	const [fourth] = await trainAt(store, account, { keepsChoice: true });
+	assert.match(fourth?.why ?? '', /the base rate had been chosen by hand/);
+	const [fifth] = await trainAt(store, account);
+	assert.equal(fifth?.active, true);
+});
+
+function scheduleAt(nowMs: () => number) {
+	const reports: ScheduleReport[] = [];
+	const stopping = new AbortController();
+	const report = (one: ScheduleReport) => reports.push(one);
+	return {
+		...{ reports, stopping },
+		options: { everyMs: 3_600_000, seed: 1, now: nowMs, report, signal: stopping.signal },
+	};
+}
+
+test('on schedule, an account is trained when its newest model is old enough; whoever looks', async (t) => {
+	const { store, account } = await place(t);
+	await addAccount(store, 'c-a-empty');
+	let nowMs = Date.now();
+	const { reports, options } = scheduleAt(() => nowMs);
+	await trainDue(store, options);
+	const trained = () => reports.splice(0).map((report) => (report.type === 'trained' ? report.aid : report));
+	assert.deepEqual(
+		trained(),
+		Array(4).fill(account.aid),
+		'two goals, visitors and visits; no word of the empty one',
+	);
+	await trainDue(store, options);
+	assert.deepEqual(trained(), []);
+	nowMs = Date.now() + 3_600_001;
+	await trainDue(store, options);
+	assert.equal(trained().length, 4);
+});
+
+test('an account that fails is reported, and keeps no other from being trained', async (t) => {
+	const { store, account } = await place(t);
+	await store.control.createAccount({ aid: 'c-a-broken', client: 'acme', origins: [] }, async () => {});
+	await store.control.createAccount({ aid: 'c-a-off', client: 'acme', origins: [] }, async () => {});
+	await store.control.setAccountDisabled('c-a-off', true);
+	const { reports, stopping, options } = scheduleAt(Date.now);
+	const report = (one: ScheduleReport) => {
+		reports.push(one);
+		if (reports.length === 5) stopping.abort();
+	};
+	await keepTrained(store, { ...options, report });
+	assert.deepEqual(reports.map(({ type, aid }) => `${type} ${aid}`).sort(), [
+		...Array(4).fill(`trained ${account.aid}`),
+		'trouble c-a-broken',
+	]);
+});
