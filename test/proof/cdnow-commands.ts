@@ -67,7 +67,7 @@ function caskadeOn(database: string): (...args: readonly string[]) => Promise<st
 	};
 }
 
-/** History as `caskade import` takes it. Days have no times: a purchase is at noon, and the hit a minute before. */
+/** History as `caskade import` takes it. Days have no times: what happens in one is at noon. */
 function* historyLines(histories: Histories): Generator<string> {
 	for (const [customer, purchases] of histories) {
 		const noonMs = (atMs: number) => atMs + dayMs / 2;
@@ -75,7 +75,7 @@ function* historyLines(histories: Histories): Generator<string> {
 		if (first)
 			yield line({
 				type: 'hit',
-				at: new Date(noonMs(first.atMs) - 60_000).toISOString(),
+				at: new Date(noonMs(first.atMs)).toISOString(),
 				visitor: customer,
 				url: 'https://cdnow.example/',
 				cid: customer,
@@ -83,7 +83,7 @@ function* historyLines(histories: Histories): Generator<string> {
 		for (const [index, { atMs, dollars }] of purchases.entries())
 			yield line({
 				type: 'subscription',
-				at: new Date(noonMs(atMs) + index).toISOString(),
+				at: new Date(noonMs(atMs)).toISOString(),
 				tid: `${customer}-${index}`,
 				subid: customer,
 				cid: customer,

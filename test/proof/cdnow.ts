@@ -33,6 +33,7 @@ const features = featureSet(
 export function readHistories(file: string): Histories {
 	const histories = new Map<string, Purchase[]>();
 	for (const line of readFileSync(file, 'utf8').trim().split(/\r?\n/)) {
+		if (!/^\s*\d/.test(line)) continue;
 		const fields = line.trim().split(/\s+/);
 		const [date = '', discs, dollars] = fields.slice(-3);
 		const history = histories.get(fields[0] ?? '') ?? [];
