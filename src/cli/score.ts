@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { InvalidArgumentError, Option } from 'commander';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import type { GoalReport } from '../scoring/account-training.ts';
 import type { StoredModel } from '../store/control.ts';
 import { OperatorError, type Store } from '../store/store.ts';
 import { batchScores } from '../visitors/batch-scores.ts';
@@ -27,9 +28,9 @@ export function scoreCommand(): Command {
 			`Print every visitor's score, percentile and band for each goal, one JSON object a line (with --json, one array),
 to send to other systems or to test how well earlier scores foretold what came.
 
-With --as-of, profiles are made from the log up to that time, and nothing later is seen. To test a model it must have
-been trained as of then too; name it with --model. Percentiles are among all visitors of the account that were known
-by then.`,
+With --as-of, profiles are made from the log up to that time, and nothing later is seen: the model is one that was
+trained as of then or earlier ('caskade train AID --as-of TIME'), unless --model names another. Percentiles are among
+all visitors of the account that were known by then.`,
 		)
 		.argument('<aid>', 'account token')
 		.option('--goal <name>', 'only this goal; without it all')
@@ -53,7 +54,7 @@ by then.`,
 async function score(store: Store, aid: string, options: ScoreOptions): Promise<void> {
 	const { id } = await store.control.account(aid);
 	const goals = await goalsToScore(store, id, options);
-	const models = await modelsOf(store, id, goals, options.model);
+	const models = await modelsOf(store, id, goals, options);
 	const printer = options.json
 		? jsonPrinter()
 		: options.format === 'csv'
@@ -96,24 +97,45 @@ async function goalsToScore(store: Store, accountId: number, { goal, model }: Sc
 	return goals.filter(({ name }) => goal === undefined || name === goal);
 }
 
+/**
+ * The model of each goal: the version that is asked for, else the active one. As of a time it is one that had seen nothing
+ * later: the active one if it may be, else the newest; where there is none, the base rate, and a note.
+ */
 async function modelsOf(
 	store: Store,
 	accountId: number,
 	goals: readonly Goal[],
-	version: string | undefined,
+	{ model: version, asOf }: ScoreOptions,
 ): Promise<(GoalModel | undefined)[]> {
-	const stored = await store.control.models(accountId);
-	const isWanted = (model: StoredModel) => (version === undefined ? model.active : model.version === version);
+	const stored = (await store.control.models(accountId)).filter(({ scope }) => scope === 'vid');
 	return Promise.all(
 		goals.map(async ({ name: goal }) => {
-			const model = stored.find((each) => each.goal === goal && each.scope === 'vid' && isWanted(each));
-			if (model) return usableModel(store, accountId, model);
-			if (version === undefined || version === 'prior') return undefined;
-			throw new OperatorError(
-				`There is no model ${version} of goal ${goal}; 'caskade model list AID' shows all.`,
+			const ofGoal = stored.filter((model) => model.goal === goal);
+			if (version === 'prior') return undefined;
+			if (version !== undefined) {
+				const model = ofGoal.find((one) => one.version === version);
+				if (model) return usableModel(store, accountId, model);
+				throw new OperatorError(
+					`There is no model ${version} of goal ${goal}; 'caskade model list AID' shows all.`,
+				);
+			}
+			const active = ofGoal.filter((one) => one.active);
+			if (asOf === undefined) return active[0] && usableModel(store, accountId, active[0]);
+			for (const model of [...active, ...ofGoal.toReversed()])
+				if (await knewOnly(store, accountId, model, asOf)) return usableModel(store, accountId, model);
+			const time = new Date(asOf).toISOString();
+			process.stderr.write(
+				`No model of goal ${goal} was trained as of ${time} or earlier, so it gets the base rate; 'caskade train AID --as-of ${time}' trains one.\n`,
 			);
+			return undefined;
 		}),
 	);
+}
+
+/** Whether a model scores, and has learned from nothing later than a moment. */
+async function knewOnly(store: Store, accountId: number, model: StoredModel, untilMs: number) {
+	const { kind, asOf }: Partial<GoalReport> = JSON.parse(await store.control.modelReport(accountId, model));
+	return kind !== 'prior' && asOf !== undefined && Date.parse(asOf) <= untilMs;
 }
 
 async function write(text: string): Promise<void> {

@@ -21,7 +21,8 @@ export function trainCommand(): Command {
 judged on later time than they learned from, and the judgement is printed and stored. What is better than the base rate
 scores from then on; else everybody is given the base rate. 'caskade serve --train-every 6h' trains on schedule.
 
-With --as-of, nothing later is seen, as if the command had run then; the models score from now on all the same.`,
+With --as-of, nothing later is seen, as if the command had run then. Where a model scores that has seen more, it goes on:
+'caskade score AID --as-of TIME' uses the new one.`,
 		)
 		.addArgument(new Argument('<aid>', 'account token'))
 		.addOption(new Option('--goal <name>', 'this goal only'))

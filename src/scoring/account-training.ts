@@ -22,6 +22,8 @@ export interface GoalReport extends TrainingReport {
 /** A model that was active before, as its own training had judged it. */
 export interface FormerModel {
 	readonly version: string;
+	/** What came later it has not learned from. ISO 8601, UTC. */
+	readonly asOf: string | null;
 	readonly auc: Interval | null;
 	readonly logLoss: number | null;
 	readonly baseRateLogLoss: number | null;
@@ -113,11 +115,12 @@ async function keep(
 				: 'Nothing was stored; the base rate is served.',
 		};
 	const chosenByHand = keepsChoice && (await isChosenByHand(control, account.id, before));
+	const knowsLess = former?.asOf != null && former.asOf > report.asOf;
 	const isBetter = report.kind !== 'prior';
 	const name = await control.insertModel(
 		account.id,
 		{ goal, scope, body, report: JSON.stringify(report) },
-		chosenByHand ? 'activate nothing' : isBetter ? 'activate it' : 'activate none',
+		chosenByHand || knowsLess ? 'activate nothing' : isBetter ? 'activate it' : 'activate none',
 	);
 	const now = await versionsOf(control, account.id, report);
 	for (const model of now.slice(0, -keptVersions).filter((one) => !one.active))
@@ -127,6 +130,11 @@ async function keep(
 		return {
 			...{ ...told, active: false },
 			why: `It was stored only: ${active ? `version ${active.version}` : 'the base rate'} had been chosen by hand.`,
+		};
+	if (knowsLess)
+		return {
+			...{ ...told, active: false },
+			why: `It was stored only: ${former.version} goes on, which has learned from what came later.`,
 		};
 	return {
 		...{ ...told, active: isBetter },
@@ -160,9 +168,10 @@ async function formerModel(
 	accountId: number,
 	name: ModelName,
 ): Promise<FormerModel> {
-	const { later } = JSON.parse(await control.modelReport(accountId, name)) as TrainingReport;
+	const { later, asOf }: Partial<GoalReport> = JSON.parse(await control.modelReport(accountId, name));
 	return {
 		version: name.version,
+		asOf: asOf ?? null,
 		auc: later?.auc ?? null,
 		logLoss: later?.logLoss ?? null,
 		baseRateLogLoss: later?.baseRateLogLoss ?? null,

@@ -32,7 +32,8 @@ async function withVisitors(t: TestContext) {
 	}
 	const { id } = await store.control.account(aid);
 	const { model, report } = trainedOnVisitors('logistic');
-	const texts = { body: JSON.stringify(model), report: JSON.stringify(report) };
+	const told = { ...report, asOf: new Date(beganMs + hourMs).toISOString() };
+	const texts = { body: JSON.stringify(model), report: JSON.stringify(told) };
 	const name = await store.control.insertModel(id, { goal: 'subscription', scope: 'vid', ...texts });
 	await store.control.activateModel(id, name);
 	const at = ['--database', `sqlite:${folder}`];
@@ -103,6 +104,24 @@ test('as of a time nothing later is seen', async (t) => {
 	assert.deepEqual(await score('--as-of', '2001-01-01'), []);
 });
 
+test('as of a time the model, too, has seen nothing later', async (t) => {
+	const { aid, store, version, at } = await withVisitors(t);
+	const asOf = new Date(beganMs + 0.5 * hourMs).toISOString();
+	const score = ['score', aid, '--goal', 'subscription', '--as-of', asOf, ...at];
+	const { stdout, stderr } = await caskade(score);
+	assert.equal((JSON.parse(stdout) as Line).model, 'prior');
+	assert.match(stderr, /No model of goal subscription was trained as of .* or earlier/);
+	const named = (await caskadeJson([...score, '--model', version])) as Line[];
+	assert.equal(named[0]?.model, version);
+	const { model, report } = trainedOnVisitors('logistic');
+	const { id } = await store.control.account(aid);
+	const earlier = await store.control.insertModel(id, {
+		...{ goal: 'subscription', scope: 'vid', body: JSON.stringify(model) },
+		report: JSON.stringify({ ...report, asOf }),
+	});
+	assert.equal(((await caskadeJson(score)) as Line[])[0]?.model, earlier.version);
+});
+
 test('of some visitors, by the names that they have elsewhere', async (t) => {
 	const { aid, vids, at, folder, score } = await withVisitors(t);
 	const path = join(folder, 'visitors');
@@ -118,7 +137,16 @@ test('of some visitors, by the names that they have elsewhere', async (t) => {
 	assert.match(stdout, /^visitor,vid,goal,.*\n"crm ""7"", x",.*\n,[0-9a-f]{32},subscription,/);
 	assert.equal(stderr, `1 of the 3 visitors in ${path} were not known then; they are left out.\n`);
 	assert.deepEqual(
-		await caskadeJson(['score', aid, ...flags.slice(0, 2), '--as-of', '2001-01-01', ...at]),
+		await caskadeJson([
+			'score',
+			aid,
+			...flags.slice(0, 2),
+			'--model',
+			'prior',
+			'--as-of',
+			'2001-01-01',
+			...at,
+		]),
 		[],
 	);
 	writeFileSync(path, `${vids[1]}\nnobody\n`);

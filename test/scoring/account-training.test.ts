@@ -72,6 +72,15 @@ test('a model that is better than the base rate scores; the next one takes its p
 	assert.deepEqual(JSON.parse(stored), JSON.parse(JSON.stringify(second?.report)));
 });
 
+test('a model that knows less than the one that scores is stored, and does not score', async (t) => {
+	const { store, account } = await place(t, sqlite, 200);
+	const [newest] = await trainAt(store, account);
+	const [earlier] = await trainAt(store, account, { asOfMs: logEndMs - 5 * dayMs });
+	assert.equal(earlier?.active, false);
+	assert.match(earlier?.why ?? '', /stored only/);
+	assert.ok((await activeOf(store, account.id)).includes(`return vid ${newest?.version}`));
+});
+
 test('a goal that is never reached gets the base rate, and a warning', async (t) => {
 	const { store, account } = await place(t);
 	const [trained] = await trainAt(store, account, { goals: [never] });
