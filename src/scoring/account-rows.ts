@@ -18,6 +18,8 @@ export interface RowsOptions {
 	readonly goals: readonly Goal[];
 	readonly asOfMs: number;
 	readonly seed: number;
+	/** With fewer visitors each gives several rows. Default: 100,000. */
+	readonly fewestRows?: number;
 	/** Of visitors. */
 	readonly onProgress: (done: number) => void;
 }
@@ -40,9 +42,7 @@ const dayMs = 86_400_000;
 /** Bound the work: of more, visitors are drawn. */
 const mostVisitors = 150_000;
 const mostHits = 2_000_000;
-/** With fewer visitors each gives several rows. */
-const manyVisitors = 20_000;
-const mostSnapshotsOfFew = 8;
+const mostSnapshotsOfOne = 8;
 const cuts = 8;
 /** Whoever is read first waits in memory, and shows how many visitors there are and what they have in common. */
 const mostFirstVisitors = 5000;
@@ -52,7 +52,7 @@ const visitorsPerRead = 250;
 
 /** Makes the rows of all goals in one pass over an account's history. The same history up to then gives the same rows. */
 export async function accountRows(reader: HistoryReader, options: RowsOptions): Promise<AccountRows> {
-	const { goals, asOfMs, seed } = options;
+	const { goals, asOfMs, seed, fewestRows = 100_000 } = options;
 	const extent = await reader.historyExtent(asOfMs);
 	let isTaken: (vid: string) => boolean = () => true;
 	const histories = readHistories(reader, options, (vid) => isTaken(vid));
@@ -69,8 +69,10 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 	const visitors = all ? first.length : Math.round((extent.hits * first.length) / firstHits);
 	const share = Math.min(1, mostVisitors / visitors, mostHits / extent.hits);
 	isTaken = (vid) => lots(vid, seed)() < share;
-	const isMany = visitors * share >= manyVisitors;
-	const mostSnapshots = isMany ? 1 : mostSnapshotsOfFew;
+	const mostSnapshots = Math.max(
+		1,
+		Math.min(mostSnapshotsOfOne, Math.floor(fewestRows / (visitors * share))),
+	);
 	const collectors = [...Map.groupBy(goals, ({ horizonDays }) => horizonDays)].flatMap(
 		([horizonDays, ofHorizon]) => {
 			const horizonMs = Math.round(horizonDays * dayMs);
@@ -100,9 +102,9 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 			share < 1
 				? `Of about ${visitors} visitors, ${(share * 100).toFixed(1)} % were drawn by their vid: their number bounds the work.`
 				: `All ${all ? readFirst : `about ${visitors}`} visitors were read.`,
-			isMany
+			mostSnapshots === 1
 				? 'Each visitor gives one row, so that nobody is among those learned from and those judged by.'
-				: `There are few visitors, so each gives up to ${mostSnapshotsOfFew} rows; a visitor may be among those learned from and, later, among those judged by.`,
+				: `There are few visitors, so each gives up to ${mostSnapshots} rows; a visitor may be among those learned from and, later, among those judged by.`,
 		],
 	};
 }

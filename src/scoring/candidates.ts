@@ -16,6 +16,8 @@ export interface PreparedFold {
 	readonly earlier: EncodedRows;
 	readonly later: EncodedRows;
 	readonly laterGroups: Uint32Array;
+	/** See `Fold`. */
+	readonly overlaps: boolean;
 	/** The base rate of the earlier rows. */
 	readonly baseRate: number;
 	/** What the models that the earlier rows teach say of the later ones. */
@@ -37,6 +39,7 @@ export function prepareFold(dataset: Dataset, fold: Fold, random: () => number):
 		earlier,
 		later,
 		laterGroups: dataset.groups(fold.later),
+		overlaps: fold.overlaps,
 		baseRate: mean(earlier.labels),
 		path: new FoldPath(earlier, later, random),
 	};

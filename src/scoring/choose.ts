@@ -13,7 +13,7 @@ export interface Choice {
 	/** By how much boosting lowers the mean log loss of a later row. */
 	readonly boostingGain: Interval;
 	readonly calibration: Calibration;
-	/** By how much the better of the two calibrations lowers it; undefined where there was only one fold. */
+	/** By how much the better of the two calibrations lowers it; undefined where none could be judged. */
 	readonly calibrationGain: { readonly kind: 'platt' | 'isotonic'; readonly gain: Interval } | undefined;
 	/** Before calibration, for each fold. */
 	readonly logOdds: readonly Float64Array[];
@@ -54,7 +54,8 @@ function chooseCalibration(
 ): Pick<Choice, 'calibration' | 'calibrationGain'> {
 	const none = { calibration: { kind: 'none' }, calibrationGain: undefined } as const;
 	const last = folds[folds.length - 1] as PreparedFold;
-	if (folds.length < 2) return none;
+	// A model that has been told outcomes of later time says too well what comes then; a served one is told none.
+	if (folds.length < 2 || folds.some(({ overlaps }) => overlaps)) return none;
 	const raw = logOdds[folds.length - 1] as Float64Array;
 	const rawLosses = logLosses(last.later.labels, raw.map(logistic));
 	const before = pooled(folds.slice(0, -1), logOdds);

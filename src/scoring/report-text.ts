@@ -30,7 +30,7 @@ export function kindSentence(choice: Choice, fit: LogisticFit | undefined): stri
 /** Which calibration was chosen, and why. */
 export function calibrationSentence({ calibration, calibrationGain }: Choice): string {
 	if (!calibrationGain)
-		return 'Scores are served as the model gives them: too few later rows to calibrate on.';
+		return 'Scores are served as the model gives them: too few later rows whose outcome models did not know to calibrate on.';
 	const gain = `${calibrationGain.kind} calibration gains ${withInterval(calibrationGain.gain)} of log loss on later rows`;
 	return calibration.kind === 'none'
 		? `Scores are served as the model gives them: ${gain}, ${doubt(calibrationGain.gain)}.`

@@ -79,3 +79,11 @@ test('the report holds what an analyst asks for', () => {
 	assert.equal(report.topFeatures[1]?.direction, "'email' raises the score");
 	assert.match(report.chosen[0] ?? '', /logistic model was chosen. It converged in \d+ steps/);
 });
+
+test('where outcomes were known too early, scores are served uncalibrated, with a warning', () => {
+	const dataset = datasetOf(visitors(2000, 1, byVisitsAndEmail));
+	const { model, report } = train(dataset, { seed: 1, horizonMs: 1e15 });
+	assert.equal(model.kind === 'prior' ? 'prior' : model.calibration.kind, 'none');
+	assert.match(report.chosen[1] ?? '', /whose outcome models did not know/);
+	assert.match(report.warnings[0] ?? '', /were not known yet/);
+});
