@@ -6,8 +6,16 @@ import { controlDatabaseId } from './messages.ts';
 import { migrate } from './migrate.ts';
 
 /**
+ * Pages kept between transactions. Few: after a transaction that has split a page, SQLite looks through all of them,
+ * which costs a hit more than reading a page again from the system's cache does.
+ */
+const cacheKiB = 2 * 1024;
+/** Pages of one transaction that stay in memory until COMMIT; those beyond may be written more than once. */
+const spillKiB = 16 * 1024;
+
+/**
  * The writer thread's open connections: the control database's, and those of the accounts used most recently.
- * Bounded, because each costs three file handles and up to 16 MiB of page cache.
+ * Bounded, because each costs three file handles and memory for pages.
  */
 export class ConnectionPool {
 	readonly #folder: DataFolder;
@@ -38,7 +46,7 @@ export class ConnectionPool {
 			if (oldest !== controlDatabaseId) this.close(oldest);
 		}
 		// Never waits for a lock: the other accounts would wait with it.
-		const database = openDatabase(path, { busyTimeoutMs: 0, cacheKiB: 16 * 1024, autoCheckpoint: false });
+		const database = openDatabase(path, { busyTimeoutMs: 0, cacheKiB, spillKiB, autoCheckpoint: false });
 		try {
 			migrate(database, isControl ? 'control' : 'client');
 		} catch (error) {

@@ -15,7 +15,13 @@ export function isBusy(error: unknown): boolean {
  */
 export function openDatabase(
 	path: string,
-	options: { busyTimeoutMs: number; readOnly?: boolean; cacheKiB?: number; autoCheckpoint?: boolean },
+	options: {
+		busyTimeoutMs: number;
+		readOnly?: boolean;
+		cacheKiB?: number;
+		spillKiB?: number;
+		autoCheckpoint?: boolean;
+	},
 ): DatabaseSync {
 	const database = new DatabaseSync(path, {
 		timeout: options.busyTimeoutMs,
@@ -28,6 +34,7 @@ export function openDatabase(
 			if (options.autoCheckpoint === false) database.exec('PRAGMA wal_autocheckpoint = 0');
 		}
 		if (options.cacheKiB) database.exec(`PRAGMA cache_size = -${options.cacheKiB}`);
+		if (options.spillKiB) database.exec(`PRAGMA cache_spill = -${options.spillKiB}`);
 	} catch (error) {
 		database.close();
 		throw error;
