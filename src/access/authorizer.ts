@@ -1,7 +1,7 @@
 import { ApiError } from '../errors.ts';
 import type { KnownAccount } from '../store/control.ts';
-import type { CaskScope } from './cask.ts';
-import { CaskError, CaskVerifier, caskTroubles } from './cask-verifier.ts';
+import type { CaskClaims, CaskScope } from './cask.ts';
+import { CaskError, type CaskTrouble, CaskVerifier, caskTroubles } from './cask-verifier.ts';
 import type { AccessDirectory } from './directory.ts';
 
 /** What a request may read. */
@@ -18,6 +18,18 @@ export interface Authorization {
 /** The parameters of a request that the authorizer looks at, as they were parsed; there may be others. */
 export type Query = { readonly [Name in 'cask' | 'aid' | 'vid' | 'sid']?: string | string[] | undefined };
 
+/** One for each reason, which holds nothing of a request: making and throwing them cost more than the rest of a denial. */
+const forbidden = new ApiError('forbidden');
+/** The form is RFC 6750's, section 3. */
+const unauthorized = Object.fromEntries(
+	Object.entries(caskTroubles).map(([trouble, reason]) => [
+		trouble,
+		new ApiError('unauthorized', {
+			headers: { 'www-authenticate': `Bearer error="invalid_token", error_description="${reason}"` },
+		}),
+	]),
+) as Record<CaskTrouble, ApiError>;
+
 /** Decides by its cask what a request may read. Knows nothing of what is read. */
 export class Authorizer {
 	readonly #directory: AccessDirectory;
@@ -31,19 +43,20 @@ export class Authorizer {
 	}
 
 	/**
-	 * @throws ApiError `unauthorized` where there is no valid cask; `forbidden` where it is valid, but not for what the
-	 * query names, or void
+	 * @returns the error to answer with where nothing may be read: `unauthorized` where there is no valid cask, `forbidden`
+	 * where it is valid, but not for what the query names, or void
 	 */
-	authorize(query: Query): Authorization {
-		const { aid, scope, subject, issuedAtMs, expiresAtMs } = this.#claims(query.cask);
+	authorize(query: Query): Authorization | ApiError {
+		const claims = this.#claims(query.cask);
+		if (claims instanceof ApiError) return claims;
+		const { aid, scope, subject, issuedAtMs, expiresAtMs } = claims;
 		const account = this.#directory.account(aid);
-		if (!account) throw new ApiError('forbidden');
+		if (!account) return forbidden;
 		const vid = scope === 'vid' ? subject : undefined;
 		const sid = scope === 'sid' ? subject : undefined;
-		if (differs(query.aid, aid) || differs(query.vid, vid) || differs(query.sid, sid))
-			throw new ApiError('forbidden');
+		if (differs(query.aid, aid) || differs(query.vid, vid) || differs(query.sid, sid)) return forbidden;
 		const revokedAtMs = account.revocations.get(subject);
-		if (revokedAtMs !== undefined && issuedAtMs <= revokedAtMs) throw new ApiError('forbidden');
+		if (revokedAtMs !== undefined && issuedAtMs <= revokedAtMs) return forbidden;
 		return { aid, accountId: account.id, account, scope, subject, expiresAtMs };
 	}
 
@@ -57,26 +70,15 @@ export class Authorizer {
 		return typeof aid === 'string' ? this.#directory.account(aid) : undefined;
 	}
 
-	#claims(cask: string | string[] | undefined) {
-		if (cask === undefined || cask === '') throw unauthorized(caskTroubles.missing);
-		if (typeof cask !== 'string') throw unauthorized(caskTroubles.repeated);
-		try {
-			return this.#verifier.verify(cask, this.#directory.signingKeys, this.#now());
-		} catch (error) {
-			if (error instanceof CaskError) throw unauthorized(error.message);
-			throw error;
-		}
+	#claims(cask: string | string[] | undefined): CaskClaims | ApiError {
+		if (cask === undefined || cask === '') return unauthorized.missing;
+		if (typeof cask !== 'string') return unauthorized.repeated;
+		const found = this.#verifier.verify(cask, this.#directory.signingKeys, this.#now());
+		return found instanceof CaskError ? unauthorized[found.trouble] : found;
 	}
 }
 
 /** A parameter that is left out differs from nothing; one that is given twice from everything. */
 function differs(given: string | string[] | undefined, owned: string | undefined): boolean {
 	return given !== undefined && given !== owned;
-}
-
-/** The form is RFC 6750's, section 3. */
-function unauthorized(reason: string): ApiError {
-	return new ApiError('unauthorized', {
-		headers: { 'www-authenticate': `Bearer error="invalid_token", error_description="${reason}"` },
-	});
 }

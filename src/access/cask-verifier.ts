@@ -1,6 +1,5 @@
-import { hash } from 'node:crypto';
-import { createDecoder, createVerifier } from 'fast-jwt';
-import { type CaskClaims, type CaskPayload, isSubject, secretOf } from './cask.ts';
+import { createHmac, createSecretKey, hash, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { type CaskClaims, type CaskPayload, headerOf, isSubject, secretOf } from './cask.ts';
 import { caskLifetimeMs, type SigningKey } from './signing-key.ts';
 
 /** Why a cask opens nothing, in words that tell nothing of it. */
@@ -27,16 +26,10 @@ export class CaskError extends Error {
 	}
 }
 
-/** A denial is no defect, and a stack trace costs more than the rest of it; the library's errors have one too. */
-function withoutStackTraces<Value>(work: () => Value): Value {
-	const { stackTraceLimit } = Error;
-	Error.stackTraceLimit = 0;
-	try {
-		return work();
-	} finally {
-		Error.stackTraceLimit = stackTraceLimit;
-	}
-}
+/** One of each for all: it holds nothing of a cask. */
+const errors = Object.fromEntries(
+	Object.keys(caskTroubles).map((trouble) => [trouble, new CaskError(trouble as CaskTrouble)]),
+) as Record<CaskTrouble, CaskError>;
 
 /** Clocks of servers that share signing keys may differ by so much. */
 const clockToleranceMs = 60_000;
@@ -50,9 +43,10 @@ const mostRecent = 5000;
  * would be four casks of the same signature.
  */
 const shape = /^[\w-]+\.[\w-]+\.[\w-]{42}[AEIMQUYcgkosw048]$/;
-interface KeyVerifier {
+
+interface VerifyingKey {
 	readonly key: SigningKey;
-	verify(token: string): unknown;
+	readonly secret: KeyObject;
 }
 
 interface Verified {
@@ -62,37 +56,31 @@ interface Verified {
 
 /** Verifies casks, and remembers those that were good: of what is remembered only the time is looked at again. */
 export class CaskVerifier {
-	readonly #decode = createDecoder({ complete: true });
 	#keys: readonly SigningKey[] = [];
-	/** By `kid`. */
-	#verifiers = new Map<string, KeyVerifier>();
-	/** By the first part of casks that were good, which is the same for all of a key: it need not be read each time. */
-	readonly #ofHeader = new Map<string, KeyVerifier>();
+	/** By the first part of their casks: only what is written as the service writes it is looked at any further. */
+	#byHeader = new Map<string, VerifyingKey>();
 	/** By SHA-256, which keeps no request's URL in memory. When it is full, it becomes the older one. */
 	#recent = new Map<string, Verified>();
 	#older = new Map<string, Verified>();
 
 	/**
 	 * @param keys those that may verify; they may differ from call to call
-	 * @throws CaskError
+	 * @returns why it opens nothing, where it does not: that is nothing rare, and throwing costs more than verifying
 	 */
-	verify(cask: string, keys: readonly SigningKey[], nowMs: number): CaskClaims {
-		return withoutStackTraces(() => this.#verify(cask, keys, nowMs));
-	}
-
-	#verify(cask: string, keys: readonly SigningKey[], nowMs: number): CaskClaims {
-		if (cask.length > mostCharacters) throw new CaskError('malformed');
+	verify(cask: string, keys: readonly SigningKey[], nowMs: number): CaskClaims | CaskError {
+		if (cask.length > mostCharacters) return errors.malformed;
 		this.#use(keys);
 		const sha256 = hash('sha256', cask, 'base64url');
-		let verified = this.#recent.get(sha256) ?? this.#older.get(sha256);
+		let verified: Verified | CaskError | undefined = this.#recent.get(sha256) ?? this.#older.get(sha256);
 		if (!verified) {
 			verified = this.#verifySignature(cask);
+			if (verified instanceof CaskError) return verified;
 			this.#remember(sha256, verified);
 		}
 		const { claims, key } = verified;
-		if (key.retiresAtMs !== null && key.retiresAtMs <= nowMs) throw new CaskError('unknown_key');
-		if (claims.issuedAtMs > nowMs + clockToleranceMs) throw new CaskError('early');
-		if (claims.expiresAtMs <= nowMs) throw new CaskError('expired');
+		if (key.retiresAtMs !== null && key.retiresAtMs <= nowMs) return errors.unknown_key;
+		if (claims.issuedAtMs > nowMs + clockToleranceMs) return errors.early;
+		if (claims.expiresAtMs <= nowMs) return errors.expired;
 		return claims;
 	}
 
@@ -102,39 +90,33 @@ export class CaskVerifier {
 		if (JSON.stringify(keys) !== JSON.stringify(this.#keys)) {
 			this.#recent.clear();
 			this.#older.clear();
-			this.#ofHeader.clear();
-			this.#verifiers = new Map(
-				keys.map((key) => [
-					key.kid,
-					{
-						key,
-						// Times are judged here, by the service's clock.
-						verify: createVerifier({
-							key: secretOf(key),
-							algorithms: ['HS256'],
-							ignoreExpiration: true,
-							ignoreNotBefore: true,
-						}),
-					},
-				]),
+			this.#byHeader = new Map(
+				keys.map((key) => [headerOf(key), { key, secret: createSecretKey(secretOf(key)) }]),
 			);
 		}
 		this.#keys = keys;
 	}
 
-	#verifySignature(cask: string): Verified {
-		if (!shape.test(cask)) throw new CaskError('malformed');
+	#verifySignature(cask: string): Verified | CaskError {
+		if (!shape.test(cask)) return errors.malformed;
 		const header = cask.slice(0, cask.indexOf('.'));
-		const verifier = this.#ofHeader.get(header) ?? this.#verifiers.get(this.#kidOf(cask));
-		if (!verifier) throw new CaskError('unknown_key');
-		let payload: Partial<CaskPayload>;
-		try {
-			payload = verifier.verify(cask) as Partial<CaskPayload>;
-		} catch {
-			throw new CaskError('forged');
-		}
-		this.#ofHeader.set(header, verifier);
-		return { claims: claimsOf(payload), key: verifier.key };
+		const verifying = this.#byHeader.get(header);
+		if (!verifying) return this.#troubleOf(header);
+		const { key, secret } = verifying;
+		const signatureAt = cask.lastIndexOf('.');
+		const signature = createHmac('sha256', secret).update(cask.slice(0, signatureAt)).digest('base64url');
+		if (!timingSafeEqual(Buffer.from(signature), Buffer.from(cask.slice(signatureAt + 1))))
+			return errors.forged;
+		const claims = claimsOf(claimedBy(cask));
+		return claims instanceof CaskError ? claims : { claims, key };
+	}
+
+	/** Of a header that the service does not write. */
+	#troubleOf(header: string): CaskError {
+		const fields = readPart(header);
+		if (!fields) return errors.malformed;
+		const isKnown = this.#keys.some(({ kid }) => kid === fields.kid);
+		return isKnown ? errors.forged : errors.unknown_key;
 	}
 
 	/**
@@ -142,20 +124,7 @@ export class CaskVerifier {
 	 * @returns whatever is there in its place
 	 */
 	claimedAid(cask: string): unknown {
-		if (cask.length > mostCharacters) return undefined;
-		try {
-			return this.#decode(cask).payload?.aid;
-		} catch {
-			return undefined;
-		}
-	}
-
-	#kidOf(cask: string): string {
-		try {
-			return this.#decode(cask).header.kid;
-		} catch {
-			throw new CaskError('malformed');
-		}
+		return cask.length > mostCharacters ? undefined : claimedBy(cask)?.aid;
 	}
 
 	#remember(sha256: string, verified: Verified): void {
@@ -167,8 +136,26 @@ export class CaskVerifier {
 	}
 }
 
+/** What the second part says. */
+function claimedBy(cask: string): Partial<CaskPayload> | undefined {
+	const from = cask.indexOf('.') + 1;
+	return readPart(cask.slice(from, cask.indexOf('.', from)));
+}
+
+/** @returns undefined where it is no object */
+function readPart(part: string): Readonly<Record<string, unknown>> | undefined {
+	try {
+		const fields = JSON.parse(Buffer.from(part, 'base64url').toString());
+		return typeof fields === 'object' && fields !== null && !Array.isArray(fields) ? fields : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
 /** Whatever `exp` says, 24 hours after `iat` it is over. */
-function claimsOf({ aid, sub, scope, iat, exp }: Partial<CaskPayload>): CaskClaims {
+function claimsOf(payload: Partial<CaskPayload> | undefined): CaskClaims | CaskError {
+	if (!payload) return errors.malformed;
+	const { aid, sub, scope, iat, exp } = payload;
 	if (
 		typeof aid !== 'string' ||
 		!isSubject(sub) ||
@@ -176,7 +163,7 @@ function claimsOf({ aid, sub, scope, iat, exp }: Partial<CaskPayload>): CaskClai
 		!Number.isSafeInteger(iat) ||
 		!Number.isSafeInteger(exp)
 	)
-		throw new CaskError('claims');
+		return errors.claims;
 	const issuedAtMs = Number(iat) * 1000;
 	const expiresAtMs = Math.min(Number(exp) * 1000, issuedAtMs + caskLifetimeMs);
 	return { aid, scope, subject: sub, issuedAtMs, expiresAtMs };

@@ -38,6 +38,12 @@ function signerOf(key: SigningKey): (payload: CaskPayload) => string {
 	return signer;
 }
 
+/** The first part of every cask that a key signs. */
+export function headerOf(key: SigningKey): string {
+	const cask = signerOf(key)({ aid: '', sub: '', scope: '', iat: 0, exp: 0 });
+	return cask.slice(0, cask.indexOf('.'));
+}
+
 /** As bytes. */
 export function secretOf(key: SigningKey): Buffer {
 	return Buffer.from(key.secret, 'base64url');

@@ -33,6 +33,10 @@ export function read(
 		};
 		try {
 			const authorization = authorizer.authorize(query);
+			if (authorization instanceof ApiError) {
+				failed(authorization);
+				return;
+			}
 			allowOrigins(request, reply, authorization.account.origins);
 			const body = operation.body(authorization, query);
 			// Where the store answers at once, so does this.

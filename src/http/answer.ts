@@ -49,6 +49,9 @@ export function toApiError(error: unknown, mostBytes?: number): ApiError {
 function mayHaveMuchToCome({ raw }: FastifyRequest, error: ApiError): boolean {
 	if (raw.complete) return false;
 	const length = raw.headers['content-length'];
+	// In HTTP/1 a request that speaks of no body has none.
+	if (raw.httpVersionMajor === 1 && length === undefined && raw.headers['transfer-encoding'] === undefined)
+		return false;
 	return error.code === 'timeout' || length === undefined || Number(length) > bodyLimitBytes;
 }
 

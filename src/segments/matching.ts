@@ -3,7 +3,12 @@ import type { RuleFacts } from './rule-environment.ts';
 import type { Segment } from './segment.ts';
 
 /** By the list that an account's snapshot holds: rules are compiled once, and forgotten with the snapshot. */
-const compiled = new WeakMap<readonly Segment[], readonly CompiledSegment[]>();
+const compiled = new WeakMap<readonly Segment[], CompiledSegments>();
+
+interface CompiledSegments {
+	readonly each: readonly CompiledSegment[];
+	readonly readScores: boolean;
+}
 
 interface CompiledSegment {
 	readonly segment: Segment;
@@ -12,20 +17,26 @@ interface CompiledSegment {
 
 /** The segments whose rules match, in the order of `segments`. */
 export function matchingSegments(segments: readonly Segment[], facts: RuleFacts): Segment[] {
-	return rulesOf(segments)
-		.filter(({ rule }) => rule.matches(facts))
+	return compiledOf(segments)
+		.each.filter(({ rule }) => rule.matches(facts))
 		.map(({ segment }) => segment);
 }
 
-function rulesOf(segments: readonly Segment[]): readonly CompiledSegment[] {
+/** Whether any of the rules asks for scores, percentiles or bands; where none does, they may be empty. */
+export function readScores(segments: readonly Segment[]): boolean {
+	return compiledOf(segments).readScores;
+}
+
+function compiledOf(segments: readonly Segment[]): CompiledSegments {
 	const known = compiled.get(segments);
 	if (known) return known;
-	const rules = segments.flatMap((segment) => {
+	const each = segments.flatMap((segment) => {
 		const rule = compileStored(segment);
 		return rule ? [{ segment, rule }] : [];
 	});
-	compiled.set(segments, rules);
-	return rules;
+	const made = { each, readScores: each.some(({ rule }) => rule.readsScores) };
+	compiled.set(segments, made);
+	return made;
 }
 
 /** A rule was checked when it was stored. One that no longer holds, as after a downgrade, matches nobody. */

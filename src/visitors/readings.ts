@@ -1,5 +1,5 @@
 import type { CaskScope } from '../access/cask.ts';
-import { matchingSegments } from '../segments/matching.ts';
+import { matchingSegments, readScores } from '../segments/matching.ts';
 import { ruleFacts } from '../segments/rule-facts.ts';
 import type { KnownAccount } from '../store/control.ts';
 import type { ServingReader } from '../store/store.ts';
@@ -42,9 +42,11 @@ export class Readings {
 	/** At once, where the store answers at once. @throws StorageError */
 	segments(subject: Subject): SegmentName[] | Promise<SegmentName[]> {
 		const { account, scope } = subject;
+		const scoresOf = (profile: Profile) =>
+			readScores(account.segments) ? this.#scorer.scores(account, scope, profile, false) : [];
 		return after(this.#profile(subject), (profile) =>
 			profile
-				? after(this.#scorer.scores(account, scope, profile, false), (scores) =>
+				? after(scoresOf(profile), (scores) =>
 						matchingSegments(account.segments, ruleFacts(profile, scores, this.#now())).map(
 							({ id, name }) => ({ id, name }),
 						),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { CaskVerifier } from '../../src/access/cask-verifier.ts';
+import { CaskError, CaskVerifier } from '../../src/access/cask-verifier.ts';
 import { openStore } from '../../src/store/open.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
 import { openFor } from '../store/engines.ts';
@@ -28,7 +28,9 @@ async function withAccount(t: TestContext) {
 async function claimsOf({ cask }: Issued, address: string) {
 	const store = await openStore(address);
 	try {
-		return new CaskVerifier().verify(cask, await store.control.signingKeys(), Date.now());
+		const found = new CaskVerifier().verify(cask, await store.control.signingKeys(), Date.now());
+		if (found instanceof CaskError) throw found;
+		return found;
 	} finally {
 		await store.close();
 	}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { matchingSegments } from '../../src/segments/matching.ts';
+import { matchingSegments, readScores } from '../../src/segments/matching.ts';
 import { defaultSegments } from '../../src/segments/segment.ts';
 import { dayMs, hit, startMs, subscription } from '../visitors/log.ts';
 import { factsOf } from './facts.ts';
@@ -27,6 +27,13 @@ test('a stored rule that no longer holds matches nobody, and takes nothing from 
 		{ id: 'everyone', name: 'Everyone', rule: 'true' },
 	];
 	assert.deepEqual(matchingSegments(segments, factsOf(returning, startMs)), [segments[1]]);
+});
+
+test('scores are needed where a rule asks for one', () => {
+	assert.equal(readScores(defaultSegments), true);
+	assert.equal(readScores(defaultSegments.filter(({ id }) => id !== 'high-intent')), false);
+	assert.equal(readScores([{ id: 'broken', name: 'Broken', rule: 'scores. == 1' }]), false);
+	assert.equal(readScores([]), false);
 });
 
 test('ten rules take some microseconds', () => {
