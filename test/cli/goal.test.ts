@@ -54,14 +54,14 @@ test('where the bands of a goal begin can be changed; nothing else can', async (
 	const at = await withAccount(t);
 	const update = (...args: string[]) => caskade(['goal', 'update', 'c-a-x', ...args, ...at]);
 	assert.deepEqual(await caskadeJson(['goal', 'update', 'c-a-x', 'return', '--bands', '60,95.5', ...at]), {
-		...beginning[0],
+		...beginning.find(({ name }) => name === 'return'),
 		...{ mediumFrom: 60, highFrom: 95.5 },
 	});
 	assert.match((await update('return', '--bands', '5,7')).stdout, /^name +return\n.*\n.*\nmediumFrom +5\n/);
 	const listed = (await caskadeJson(['goal', 'list', 'c-a-x', ...at])) as { mediumFrom: number }[];
 	assert.deepEqual(
 		listed.map(({ mediumFrom }) => mediumFrom),
-		[5, 50],
+		[50, 5],
 	);
 	assertRefused(await update('nothing', '--bands', '5,7'), /has no goal nothing/);
 	assertMisused(await update('return'), /--bands <medium,high>' not specified/);
