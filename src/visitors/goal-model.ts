@@ -1,7 +1,7 @@
 import { type Model, modelFormat } from '../scoring/model.ts';
 import { profileRows } from '../scoring/profile-features.ts';
 import { Scorer } from '../scoring/scorer.ts';
-import type { Profile } from './profile.ts';
+import { emptyProfile, type Profile } from './profile.ts';
 import { strongestFacts } from './reasons.ts';
 
 /** A trained model, ready to score. */
@@ -46,7 +46,7 @@ function opened(version: string, body: string) {
 		const rowOf = profileRows(model.features);
 		const scorer = new Scorer(model);
 		// One that is broken inside shows it here, not to a visitor.
-		const probability = scorer.score(rowOf(emptyProfile, 0));
+		const probability = scorer.score(rowOf(emptyProfile(0), 0));
 		if (!(probability >= 0 && probability <= 1)) throw new Error(`it gives a probability of ${probability}`);
 		return { model, scorer, rowOf };
 	} catch (error) {
@@ -65,25 +65,3 @@ function checkColumns({ features, encoding }: Exclude<Model, { kind: 'prior' }>)
 	)
 		throw new Error('its columns are not those of its features');
 }
-
-const emptyProfile: Profile = {
-	firstAtMs: 0,
-	lastAtMs: 0,
-	hits: 0,
-	pages: 0,
-	visits: 0,
-	activeDays: 0,
-	dwellMs: 0,
-	visit: null,
-	firstChannel: null,
-	channels: [],
-	lastChannel: null,
-	landingPage: null,
-	device: null,
-	pageTimes: [],
-	events: [],
-	subscriptions: null,
-	recentHits: [0, 0, 0],
-	recentVisits: [0, 0, 0],
-	recentEvents: [0, 0, 0],
-};

@@ -116,7 +116,8 @@ export function apply(profile: Profile | null, entry: LogEntry): Profile {
 	return entry.type === 'hit' ? applyHit(at, entry) : applySubscription(at, entry);
 }
 
-function emptyProfile(atMs: number): Profile {
+/** The profile of somebody who appears at a moment, before anything has happened. */
+export function emptyProfile(atMs: number): Profile {
 	return {
 		firstAtMs: atMs,
 		lastAtMs: atMs,
