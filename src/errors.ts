@@ -174,3 +174,8 @@ export class ApiError extends Error {
 		return errorTable[this.code].status;
 	}
 }
+
+/** What anything that was thrown says, for logs and for errors that are made of it; not for answers. */
+export function reasonOf(error: unknown): string {
+	return error instanceof Error ? error.message : String(error);
+}

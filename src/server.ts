@@ -5,6 +5,7 @@ import { AccessDirectory } from './access/directory.ts';
 import { QuotaCounter } from './access/quota.ts';
 import { buildApp, defaultHitLimits } from './app.ts';
 import type { ServeSettings } from './config.ts';
+import { reasonOf } from './errors.ts';
 import { readTls } from './http/tls.ts';
 import type { Log } from './log.ts';
 import { Metrics } from './metrics.ts';
@@ -59,8 +60,7 @@ export async function startServer(
 		onDeath,
 	});
 	metrics.watchQueue(() => writer.queueDepth);
-	const logTrouble = (what: string) => (error: unknown) =>
-		log.error({ reason: error instanceof Error ? error.message : String(error) }, what);
+	const logTrouble = (what: string) => (error: unknown) => log.error({ reason: reasonOf(error) }, what);
 	const onControlTrouble = logTrouble('control database trouble');
 	const onScoreTrouble = logTrouble('trouble with scores');
 	await store.control.ensureSigningKeys();

@@ -1,3 +1,4 @@
+import { reasonOf } from '../errors.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 
@@ -31,7 +32,7 @@ export function printLine(line: string): void {
 
 /** What goes on all the same, said on standard error. */
 export function printTrouble(error: unknown): void {
-	process.stderr.write(`caskade: ${error instanceof Error ? error.message : String(error)}\n`);
+	process.stderr.write(`caskade: ${reasonOf(error)}\n`);
 }
 
 export function printJson(value: unknown): void {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { reasonOf } from '../errors.ts';
 import type { Store } from '../store/store.ts';
 import { type TrainedGoal, trainAccount } from './account-training.ts';
 
@@ -48,7 +49,7 @@ export async function trainDue(store: Store, options: ScheduleOptions): Promise<
 		report({
 			type: 'trouble',
 			...(aid !== undefined && { aid }),
-			reason: error instanceof Error ? error.message : String(error),
+			reason: reasonOf(error),
 		});
 	try {
 		for (const account of await store.control.accounts()) {

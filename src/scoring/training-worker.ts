@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { reasonOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { TrainedGoal, TrainingProgress } from './account-training.ts';
 import type { ScheduleReport } from './scheduled-training.ts';
@@ -64,9 +65,7 @@ export function startTraining(
 		if (type === 'trained') log.info(fields, 'trained');
 		else log.error(fields, 'training trouble');
 	});
-	thread.on('error', (error) =>
-		log.error({ reason: error instanceof Error ? error.message : String(error) }, 'training trouble'),
-	);
+	thread.on('error', (error) => log.error({ reason: reasonOf(error) }, 'training trouble'));
 	return async () => {
 		await thread.terminate();
 	};

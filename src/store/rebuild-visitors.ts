@@ -1,5 +1,5 @@
 import type { Row, Steps } from './steps.ts';
-import { rebuild } from './visitor-log.ts';
+import { lockVisitors, rebuild } from './visitor-log.ts';
 
 /** Every name of a visitor that is anywhere; what is derived may name one that the log does not. */
 const namedAnywhere = ['hit', 'visitor', 'visit', 'claim', 'subscription_event'];
@@ -26,12 +26,7 @@ export function* visitorsAfter(vid: string, limit: number): Steps<string[]> {
  */
 export function* rebuildVisitors(vids: readonly string[]): Steps<number> {
 	// Locked before the log is read, so that no hit is added meanwhile.
-	yield [
-		{
-			sql: 'SELECT vid FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* rebuild */',
-			values: [vids],
-		},
-	];
+	yield [lockVisitors(vids)];
 	const [logged = [], stored = []] = yield [
 		{ sql: 'SELECT DISTINCT sid, vid FROM @hit WHERE vid IN ?list /* rebuild */', values: [vids] },
 		{

@@ -2,6 +2,7 @@ import type { CaskScope } from '../access/cask.ts';
 import type { TokenLedger } from '../access/rate-limit.ts';
 import type { UsagePlan } from '../access/usage-plan.ts';
 import type { Deadline } from '../deadline.ts';
+import { reasonOf } from '../errors.ts';
 import type { Profile } from '../visitors/profile.ts';
 import type { ClientReader } from './client.ts';
 import type { ControlStore } from './control.ts';
@@ -12,6 +13,11 @@ import type { ArrivingHit, StoredHit } from './visitor-log.ts';
 /** The store could not do what it was asked to; nothing of it was stored, unless the message says otherwise. */
 export class StorageError extends Error {
 	override readonly name = 'StorageError';
+}
+
+/** The error as one of the store, whatever it was. */
+export function asStorageError(error: unknown): StorageError {
+	return error instanceof StorageError ? error : new StorageError(reasonOf(error), { cause: error });
 }
 
 /** More work waits for the store than it may hold. */

@@ -213,12 +213,7 @@ export function* joinEvents(events: readonly EventRow[], owners: ReadonlyMap<str
  */
 export function* replay(vids: readonly string[]): Steps<number> {
 	// Locked before the log is read, so that no hit is added meanwhile.
-	const [before = []] = yield [
-		{
-			sql: 'SELECT vid, profile FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* replay */',
-			values: [vids],
-		},
-	];
+	const [before = []] = yield [loadVisitors(vids)];
 	const [hits = [], events = [], visitsBefore = []] = yield [
 		{ sql: 'SELECT vid, sid, at, body FROM @hit WHERE vid IN ?list /* replay */', values: [vids] },
 		{
@@ -308,12 +303,7 @@ export function* visitorsOfCustomer(cid: string): Steps<string[]> {
 
 /** Erases visitors: hits, visits, claims, profiles. Their subscription events lose visitor and customer. */
 export function* erase(vids: readonly string[]): Steps<Erased> {
-	yield [
-		{
-			sql: 'SELECT vid FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* erase */',
-			values: [vids],
-		},
-	];
+	yield [lockVisitors(vids)];
 	const [hits = [], events = []] = yield [
 		{ sql: 'DELETE FROM @hit WHERE vid IN ?list RETURNING sid /* erase */', values: [vids] },
 		{
@@ -361,12 +351,7 @@ export function* prune(beforeMs: number): Steps<number> {
 	];
 	const vids = unique(oldest.map(({ vid }) => vid as string));
 	if (vids.length === 0) return 0;
-	yield [
-		{
-			sql: 'SELECT vid FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* prune */',
-			values: [vids],
-		},
-	];
+	yield [lockVisitors(vids)];
 	const [deleted = []] = yield [
 		{
 			sql: 'DELETE FROM @hit WHERE vid IN ?list AND at < ? RETURNING sid /* prune */',
@@ -384,6 +369,15 @@ export function* prune(beforeMs: number): Steps<number> {
 }
 
 /** Locked, so that nobody else adds to them. */
+/** Keeps hits from being added to visitors until the end of the transaction. */
+export function lockVisitors(vids: readonly string[]): Query {
+	return {
+		sql: 'SELECT vid FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* lock visitors */',
+		values: [vids],
+	};
+}
+
+/** The profiles of visitors, who are locked likewise. */
 export function loadVisitors(vids: readonly string[]): Query {
 	return {
 		sql: 'SELECT vid, profile FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* load visitors */',

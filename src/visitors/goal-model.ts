@@ -1,3 +1,4 @@
+import { reasonOf } from '../errors.ts';
 import { type Model, modelFormat } from '../scoring/model.ts';
 import { profileRows } from '../scoring/profile-features.ts';
 import { Scorer } from '../scoring/scorer.ts';
@@ -50,7 +51,7 @@ function opened(version: string, body: string) {
 		if (!(probability >= 0 && probability <= 1)) throw new Error(`it gives a probability of ${probability}`);
 		return { model, scorer, rowOf };
 	} catch (error) {
-		const reason = error instanceof Error ? error.message : String(error);
+		const reason = reasonOf(error);
 		throw new UnusableModelError(`model ${version} cannot be applied: ${reason}`, { cause: error });
 	}
 }

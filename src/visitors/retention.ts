@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { reasonOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/store.ts';
 import { transactAgain } from '../store/transact-again.ts';
@@ -73,10 +74,6 @@ async function pruneAccount(
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
 	return delay(ms, undefined, { signal }).catch(() => {});
-}
-
-function reasonOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
 }
 
 export interface RetentionSettings {

@@ -139,6 +139,14 @@ export function isConnectionLost(error: unknown): boolean {
 	return error instanceof Error && !(error instanceof StorageError);
 }
 
+/**
+ * Whether two transactions that lock the same rows in different orders waited for each other, until the server ended this
+ * one. Rare: a retry has the order of what it repeats. Sorting rows would avoid it, and lose the order of arrival.
+ */
+export function isDeadlock(error: unknown): boolean {
+	return (error as { code?: unknown }).code === '40P01';
+}
+
 /** Kysely on one schema of a pool. */
 export function kyselyOver<Tables>(pool: pg.Pool, schema: string): Kysely<Tables> {
 	return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema);

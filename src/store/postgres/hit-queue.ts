@@ -1,6 +1,6 @@
-import { QueueFullError, StorageError } from '../store.ts';
+import { asStorageError, QueueFullError, StorageError } from '../store.ts';
 import { type ArrivingHit, type StoredHit, storeHits } from '../visitor-log.ts';
-import { type ConnectionPool, isConnectionLost } from './connection.ts';
+import { type ConnectionPool, isConnectionLost, isDeadlock } from './connection.ts';
 import { runSteps } from './run-steps.ts';
 
 /** Hits stored in one transaction; more would make the first of them wait for little gain. */
@@ -111,8 +111,7 @@ export class HitQueue {
 			} catch (error) {
 				if ((isDeadlock(error) || isConnectionLost(error)) && attempt < mostRetries) continue;
 				this.#options.onTrouble(error);
-				const reason = error instanceof Error ? error.message : String(error);
-				for (const { reject } of group) reject(new StorageError(reason, { cause: error }));
+				for (const { reject } of group) reject(asStorageError(error));
 				return;
 			}
 		}
@@ -146,9 +145,4 @@ export class HitQueue {
 				this.#whenIdle.push(resolve);
 			});
 	}
-}
-
-/** Two transactions that lock visitors in different orders: the server has ended one of them. */
-function isDeadlock(error: unknown): boolean {
-	return (error as { code?: unknown }).code === '40P01';
 }

@@ -1,5 +1,5 @@
 import { migrationFiles } from '../migrations.ts';
-import { StorageError } from '../store.ts';
+import { asStorageError, StorageError } from '../store.ts';
 import type { AccountServers } from './account-servers.ts';
 import type { ConnectionPool } from './connection.ts';
 import { migrate, schemaVersion } from './migrate.ts';
@@ -69,8 +69,7 @@ async function inTime(bringing: Promise<void>): Promise<void> {
 	try {
 		await Promise.race([bringing, late]);
 	} catch (error) {
-		if (error instanceof StorageError) throw error;
-		throw new StorageError(error instanceof Error ? error.message : String(error), { cause: error });
+		throw asStorageError(error);
 	} finally {
 		clearTimeout(timer);
 	}

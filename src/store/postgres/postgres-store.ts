@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { reasonOf } from '../../errors.ts';
 import { ClientReader, type ClientTables } from '../client.ts';
 import { ControlStore, type ControlTables } from '../control.ts';
 import { examineKeys } from '../examine-keys.ts';
@@ -147,7 +148,7 @@ export class PostgresStore implements Store {
 			} catch (error) {
 				// One lost server must not keep the others from being served by the new version.
 				if (ownDatabase === null) throw error;
-				failed.push(`${aid} at ${ownDatabase} (${error instanceof Error ? error.message : error})`);
+				failed.push(`${aid} at ${ownDatabase} (${reasonOf(error)})`);
 			}
 			progress({ database: aid, migrations, done: index + 1, total: accounts.length });
 		}

@@ -1,6 +1,6 @@
 import type { CaskScope } from '../../access/cask.ts';
 import type { Profile } from '../../visitors/profile.ts';
-import { type NumberedProfile, type ServingReader, StorageError } from '../store.ts';
+import { asStorageError, type NumberedProfile, type ServingReader } from '../store.ts';
 import { type AccountServers, mostServers } from './account-servers.ts';
 import { ConnectionPool, type PoolOptions } from './connection.ts';
 import type { NewestSchemas } from './newest-schemas.ts';
@@ -69,7 +69,7 @@ export class PostgresReader implements ServingReader {
 			const { rows } = await pool.queryAgain<{ id: number; profile: string }>(text, values);
 			return rows.map(({ id, profile }) => ({ id, profile: JSON.parse(profile) }));
 		} catch (error) {
-			throw new StorageError(error instanceof Error ? error.message : String(error), { cause: error });
+			throw asStorageError(error);
 		}
 	}
 

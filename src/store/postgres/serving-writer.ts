@@ -3,11 +3,12 @@ import { largestLease } from '../../access/quota.ts';
 import type { TokenLedger } from '../../access/rate-limit.ts';
 import type { UsagePlan } from '../../access/usage-plan.ts';
 import type { Deadline } from '../../deadline.ts';
+import { reasonOf } from '../../errors.ts';
 import { DiskTrouble } from '../disk-trouble.ts';
 import {
+	asStorageError,
 	type QuotaLease,
 	type ServingWriter,
-	StorageError,
 	type Upload,
 	type UsageReport,
 	type WriterEvents,
@@ -18,7 +19,6 @@ import { ConnectionPool, type PoolOptions, type SchemaNames } from './connection
 import type { NewestSchemas } from './newest-schemas.ts';
 import { PerServer } from './per-server.ts';
 import { ServerQueues } from './server-queues.ts';
-import { reasonOf } from './upload-queue.ts';
 
 /** Uploads, and hits, that may wait for a connection. */
 const queueLength = 8192;
@@ -177,7 +177,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 			return await result;
 		} catch (error) {
 			this.#notice(error);
-			throw new StorageError(error instanceof Error ? error.message : String(error), { cause: error });
+			throw asStorageError(error);
 		}
 	}
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../../clock.ts';
 import type { Deadline } from '../../deadline.ts';
-import { QueueFullError, StorageError, type Upload, type UploadOutcome } from '../store.ts';
-import { type ConnectionPool, isConnectionLost } from './connection.ts';
+import { asStorageError, QueueFullError, StorageError, type Upload, type UploadOutcome } from '../store.ts';
+import { type ConnectionPool, isConnectionLost, isDeadlock } from './connection.ts';
 import { CommitLostError, isStored, mostRows, storeGroup, type WaitingUpload } from './upload-group.ts';
 
 /** Uploads stored in one transaction; more would make the first of them wait for little gain. */
@@ -236,20 +236,4 @@ export class UploadQueue {
 				this.#whenIdle.push(resolve);
 			});
 	}
-}
-
-/**
- * Two transactions that share tids in different orders wait for each other until the server ends one of them. Rare:
- * a retry has the order of what it repeats. Sorting rows would avoid it, and lose the order of arrival.
- */
-function isDeadlock(error: unknown): boolean {
-	return (error as { code?: unknown }).code === '40P01';
-}
-
-export function reasonOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
-}
-
-function asStorageError(error: unknown): StorageError {
-	return error instanceof StorageError ? error : new StorageError(reasonOf(error), { cause: error });
 }

@@ -1,4 +1,5 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
+import { reasonOf } from '../../errors.ts';
 import type { ControlStore } from '../control.ts';
 import { examineKeys } from '../examine-keys.ts';
 import type { DatabaseKind } from '../migrations.ts';
@@ -63,7 +64,7 @@ function examineDatabase(check: string, path: string, kind: DatabaseKind): Findi
 			detail: problems.join('; ') || `sound, schema ${version}${pending}, ${readable(statSync(path).size)}`,
 		};
 	} catch (error) {
-		return { check, ok: false, detail: damaged(error instanceof Error ? error.message : String(error)) };
+		return { check, ok: false, detail: damaged(reasonOf(error)) };
 	} finally {
 		database.close();
 	}

@@ -1,4 +1,5 @@
 import { monotonicMs } from '../../clock.ts';
+import { reasonOf } from '../../errors.ts';
 import {
 	type ClientCommands,
 	type CommandResult,
@@ -82,7 +83,7 @@ function failed(work: Work, error: unknown): WorkResult {
 	return {
 		slot: work.slot,
 		outcome: 'failed',
-		reason: error instanceof Error ? error.message : String(error),
+		reason: reasonOf(error),
 	};
 }
 

@@ -1,5 +1,6 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { monotonicMs } from '../../clock.ts';
+import { reasonOf } from '../../errors.ts';
 import { Checkpointer } from './checkpointer.ts';
 import type { Connection } from './commands.ts';
 import { isBusy } from './connection.ts';
@@ -97,7 +98,7 @@ function commit(databaseId: number, group: readonly Work[]): WorkResult[] | 'bus
 		connection = pool.get(databaseId);
 	} catch (error) {
 		if (isBusy(error)) return 'busy';
-		const reason = error instanceof Error ? error.message : String(error);
+		const reason = reasonOf(error);
 		send({ type: 'trouble', databaseId, reason });
 		return group.map((work) => ({ slot: work.slot, outcome: 'failed', reason }));
 	}
@@ -116,7 +117,7 @@ function closeQuietly(databaseId: number): void {
 	try {
 		pool.close(databaseId);
 	} catch (error) {
-		send({ type: 'trouble', databaseId, reason: error instanceof Error ? error.message : String(error) });
+		send({ type: 'trouble', databaseId, reason: reasonOf(error) });
 	}
 }
 
