@@ -9,7 +9,7 @@ import { LocalRateLimiter, SharedRateLimiter } from './access/rate-limit.ts';
 import { demo } from './api/demo.ts';
 import { health } from './api/health.ts';
 import { segments } from './api/segments.ts';
-import { subscription } from './api/subscription.ts';
+import { subscription, type UploadResult } from './api/subscription.ts';
 import { tag } from './api/tag.ts';
 import { visscores } from './api/visscores.ts';
 import { monotonicMs } from './clock.ts';
@@ -26,7 +26,7 @@ import { docs, openapi } from './http/openapi.ts';
 import { createTlsServer, type Tls } from './http/tls.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
-import type { ServingReader, ServingWriter, UploadOutcome } from './store/store.ts';
+import type { ServingReader, ServingWriter } from './store/store.ts';
 import { Readings } from './visitors/readings.ts';
 import type { VisitorScorer } from './visitors/visitor-scorer.ts';
 
@@ -148,17 +148,16 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		onRefusal: (kind) => metrics.refusals.inc({ kind }),
 	});
 	const onTimeout = (requestId: string) => log.warn({ requestId }, 'timed out');
-	const onUpload = (aid: string, requestId: string, outcome: UploadOutcome, simulated: boolean) => {
-		if (!simulated) {
-			metrics.eventsStored.inc(outcome.stored);
-			metrics.eventsDuplicate.inc(outcome.duplicate);
-			metrics.eventsConflicting.inc(outcome.conflicts.length);
+	const onUpload = (requestId: string, { aid, events, simulate, outcome }: UploadResult) => {
+		const { stored, duplicateRows, conflictingRows } = outcome;
+		if (!simulate) {
+			metrics.eventsStored.inc(stored);
+			metrics.eventsDuplicate.inc(duplicateRows.length);
+			metrics.eventsConflicting.inc(conflictingRows.length);
 		}
-		if (outcome.conflicts.length > 0)
-			log.warn(
-				{ requestId, aid, simulated, tids: outcome.conflicts },
-				'conflict: stored with other content before',
-			);
+		if (conflictingRows.length === 0) return;
+		const tids = [...new Set(conflictingRows.map((row) => events[row]?.tid))];
+		log.warn({ requestId, aid, simulated: simulate, tids }, 'conflict: stored with other content before');
 	};
 
 	const authorizer = new Authorizer(directory, now);

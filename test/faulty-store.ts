@@ -13,8 +13,8 @@ import { addClient, collectLog, temporaryFolder } from './support.ts';
 const calmWriter: ServingWriter = {
 	storeSubscriptionEvents: async (_accountId, { events }) => ({
 		stored: events.length,
-		duplicate: 0,
-		conflicts: [],
+		duplicateRows: [],
+		conflictingRows: [],
 	}),
 	storeHit: async (_accountId, { freshVid, freshSid }) => ({ vid: freshVid, sid: freshSid }),
 	leaseQuota: async () => ({ granted: 100, leased: 100 }),

@@ -160,3 +160,13 @@ export function event(fields: Record<string, unknown> = {}): Record<string, unkn
 	eventNumber++;
 	return { tid: `order-${eventNumber}`, subid: `sub-${eventNumber}`, evt: 'newsletter', ...fields };
 }
+
+/** What the answer to an upload says of repeats. */
+export function repeats({ headers }: Pick<Response, 'headers'>): Record<string, string | null> {
+	return {
+		duplicate: headers.get('x-events-duplicate'),
+		conflicting: headers.get('x-events-conflicting'),
+		duplicateRows: headers.get('x-duplicate-rows'),
+		conflictingRows: headers.get('x-conflicting-rows'),
+	};
+}

@@ -94,7 +94,15 @@ export interface SubscriptionOptions {
 	readonly writer: ServingWriter;
 	readonly now: () => number;
 	readonly onTimeout: (requestId: string) => void;
-	readonly onUpload: (aid: string, requestId: string, outcome: UploadOutcome, simulated: boolean) => void;
+	readonly onUpload: (requestId: string, result: UploadResult) => void;
+}
+
+/** An upload that was stored or simulated, and what became of it. */
+export interface UploadResult {
+	readonly aid: string;
+	readonly events: readonly SubscriptionEvent[];
+	readonly simulate: boolean;
+	readonly outcome: UploadOutcome;
 }
 
 /** `POST /subscription`: uploads subscription events of one account (spec section 4.1). */
@@ -144,9 +152,8 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 			.storeSubscriptionEvents(accountId, { events, receivedAtMs: now(), simulate }, deadline)
 			.catch(storeFailed);
 		if (outcome === 'expired') throw new ApiError('timeout');
-		onUpload(aid, request.id, outcome, simulate);
-		reply.header('x-events-stored', outcome.stored);
-		reply.header('x-events-duplicate', outcome.duplicate);
+		onUpload(request.id, { aid, events, simulate, outcome });
+		reply.headers(outcomeHeaders(outcome));
 		sendJson(reply, simulate ? 200 : 201, simulate ? simulatedBody : storedBody);
 		return reply;
 	}
@@ -193,6 +200,27 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 		},
 		handler: handle,
 	});
+}
+
+/**
+ * Repeats that are named, of either kind: proxies refuse an answer whose headers have some thousand bytes, and it must not
+ * be the answer to what is stored.
+ */
+const mostNamedRows = 100;
+
+function outcomeHeaders({
+	stored,
+	duplicateRows,
+	conflictingRows,
+}: UploadOutcome): Record<string, string | number> {
+	const named = (rows: readonly number[]) => rows.slice(0, mostNamedRows).join();
+	return {
+		'x-events-stored': stored,
+		'x-events-duplicate': duplicateRows.length,
+		'x-events-conflicting': conflictingRows.length,
+		...(duplicateRows.length > 0 && { 'x-duplicate-rows': named(duplicateRows) }),
+		...(conflictingRows.length > 0 && { 'x-conflicting-rows': named(conflictingRows) }),
+	};
 }
 
 /** @throws ApiError for whatever the store threw */

@@ -39,7 +39,23 @@ export function describeSuccess(description: string, body: string): ResponseDesc
 			'x-events-stored': { type: 'integer', description: 'Events that were new.' },
 			'x-events-duplicate': {
 				type: 'integer',
-				description: 'Events whose tid was stored before; they are not stored again.',
+				description:
+					'Events whose tid was stored before, or comes earlier in the request; they are not stored again.',
+			},
+			'x-events-conflicting': {
+				type: 'integer',
+				description: 'Duplicates with other content than what is stored, which stays as it is.',
+			},
+			'x-duplicate-rows': {
+				type: 'string',
+				description:
+					'Places in `data` of the duplicates, from 0; the first 100. Absent where there are none.',
+				example: '3,7',
+			},
+			'x-conflicting-rows': {
+				type: 'string',
+				description: 'Those of them that conflict; the first 100. Absent where there are none.',
+				example: '7',
 			},
 			...describeLimits,
 		},

@@ -46,12 +46,14 @@ export interface Upload {
 	readonly simulate: boolean;
 }
 
-/** What became of an upload. `stored` and `duplicate` add up to its events. */
+/** What became of an upload. A row is an event's place in it, from 0. */
 export interface UploadOutcome {
+	/** Events that were new; the others are duplicates. */
 	readonly stored: number;
-	readonly duplicate: number;
-	/** The `tid`s that are stored with other content. */
-	readonly conflicts: readonly string[];
+	/** Events whose `tid` was stored before, or comes earlier in the upload. */
+	readonly duplicateRows: readonly number[];
+	/** Those of them that have other content than what is stored. */
+	readonly conflictingRows: readonly number[];
 }
 
 /** Requests of a key's monthly quota that a server may admit. `leased` counts all leases of that month. */

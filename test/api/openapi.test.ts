@@ -100,7 +100,11 @@ test('the headers of every answer are documented', async (t) => {
 	for (const [status, { headers }] of Object.entries<Json>(document.paths['/subscription'].post.responses)) {
 		const expected = ['x-request-id'];
 		if (status !== '403') expected.push('ratelimit', 'ratelimit-policy');
-		if (status.startsWith('2')) expected.push('x-events-duplicate', 'x-events-stored');
+		if (status.startsWith('2'))
+			expected.push(
+				...['x-events-stored', 'x-events-duplicate', 'x-events-conflicting'],
+				...['x-duplicate-rows', 'x-conflicting-rows'],
+			);
 		if (status === '429' || status === '503') expected.push('retry-after');
 		assert.deepEqual(Object.keys(headers).sort(), expected.sort(), status);
 	}

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { holdersOf, ownersOf } from '../claims.ts';
 import { StorageError, type SubscriptionEvent, type Upload, type UploadOutcome } from '../store.ts';
+import { duplicateRowsOf, outcomeOf } from '../upload-outcome.ts';
 import { type EventRow, joinEvents } from '../visitor-log.ts';
 import { isConnectionLost } from './connection.ts';
 import { runQuery, runSteps } from './run-steps.ts';
@@ -74,8 +75,7 @@ export async function storeGroup(
 	const stored = new Set(inserted);
 	const fresh = rows.filter(({ event }) => stored.has(event.tid));
 	if (owners.size > 0) await runSteps(client, schema, joinEvents(firstOfEach(fresh), owners));
-	const outcomes = countOutcomes(group, stored);
-	await findConflicts(client, table, group, outcomes);
+	const outcomes = await outcomesOf(client, table, group, stored);
 	// Asked before any is decided, so that one that has expired does not undo what others were promised.
 	if (group.some((waiting) => waiting.isExpired())) {
 		await client.query('ROLLBACK');
@@ -191,45 +191,26 @@ function placeholders(rows: number): string {
 	return text;
 }
 
-/** Which upload a new tid belongs to: the first of the group that has it. */
-function countOutcomes(group: readonly WaitingUpload[], tids: ReadonlySet<string>): MutableOutcome[] {
-	const stored = new Set(tids);
-	return group.map(({ upload }) => {
-		const fresh = upload.events.filter(({ tid }) => stored.delete(tid)).length;
-		return { stored: fresh, duplicate: upload.events.length - fresh, conflicts: [] };
-	});
-}
-
-type MutableOutcome = { stored: number; duplicate: number; conflicts: string[] };
-
-/** Compares the duplicates with what is stored; only where there are any, since it costs a round trip. */
-async function findConflicts(
+/**
+ * The outcome of each upload. A new tid belongs to the first of the group that has it. Repeats are compared with what is
+ * stored; only where there are any, since it costs a round trip.
+ */
+async function outcomesOf(
 	client: pg.PoolClient,
 	table: string,
 	group: readonly WaitingUpload[],
-	outcomes: readonly MutableOutcome[],
-): Promise<void> {
-	const duplicates = group.filter((_, index) => (outcomes[index]?.duplicate ?? 0) > 0);
-	if (duplicates.length === 0) return;
-	const tids = duplicates.flatMap(({ upload }) => upload.events.map(({ tid }) => tid));
-	const { rows } = await client.query<SubscriptionEvent>(
-		`SELECT tid, subid, cid, evt, rvn FROM ${table} WHERE tid = ANY($1) /* find conflicts */`,
-		[tids],
-	);
-	const storedByTid = new Map(rows.map((row) => [row.tid, row]));
-	group.forEach(({ upload }, index) => {
-		const outcome = outcomes[index];
-		if (!outcome || outcome.duplicate === 0) return;
-		const different = upload.events.filter((event) => !isSame(event, storedByTid.get(event.tid)));
-		outcome.conflicts = [...new Set(different.map(({ tid }) => tid))];
-	});
-}
-
-function isSame(event: SubscriptionEvent, stored: SubscriptionEvent | undefined): boolean {
-	return (
-		stored?.subid === event.subid &&
-		stored.cid === event.cid &&
-		stored.evt === event.evt &&
-		stored.rvn === event.rvn
-	);
+	tids: ReadonlySet<string>,
+): Promise<UploadOutcome[]> {
+	const fresh = new Set(tids);
+	const counted = group.map(({ upload: { events } }) => ({ events, rows: duplicateRowsOf(events, fresh) }));
+	const repeated = counted.flatMap(({ events, rows }) => rows.map((row) => events[row]?.tid));
+	const stored = new Map<string, SubscriptionEvent>();
+	if (repeated.length > 0) {
+		const found = await client.query<SubscriptionEvent>(
+			`SELECT tid, subid, cid, evt, rvn FROM ${table} WHERE tid = ANY($1) /* find conflicts */`,
+			[repeated],
+		);
+		for (const row of found.rows) stored.set(row.tid, row);
+	}
+	return counted.map(({ events, rows }) => outcomeOf(events, rows, (tid) => stored.get(tid)));
 }

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { holdersOf, ownersOf } from '../claims.ts';
-import type { QuotaLease, UploadOutcome, UsageReport } from '../store.ts';
+import type { QuotaLease, SubscriptionEvent, UploadOutcome, UsageReport } from '../store.ts';
+import { duplicateRowsOf, outcomeOf } from '../upload-outcome.ts';
 import { type ArrivingHit, type EventRow, joinEvents, type StoredHit, storeHits } from '../visitor-log.ts';
 import { runSteps } from './run-steps.ts';
 
@@ -57,24 +58,31 @@ function insertStatement(rows: number): string {
 	return sql;
 }
 
-/** The tids of a request that are stored with other content than the request has. */
-function findConflicts(connection: Connection, fields: readonly string[]): string[] {
+/** The outcome of an upload that holds repeats. */
+function findRepeats(connection: Connection, fields: readonly string[], lastId: number): UploadOutcome {
+	const events = unpackEvents(fields);
+	const fresh = connection
+		.statement('SELECT tid FROM subscription_event WHERE id > ? /* new tids */')
+		.all(lastId)
+		.map(({ tid }) => String(tid));
 	const select = connection.statement(
-		'SELECT subid, cid, evt, rvn FROM subscription_event WHERE tid = ? /* find conflicts */',
+		'SELECT tid, subid, cid, evt, rvn FROM subscription_event WHERE tid = ? /* find conflicts */',
 	);
-	const conflicts = new Set<string>();
-	for (let at = 0; at < fields.length; at += fieldsPerEvent) {
-		const tid = fields[at] as string;
-		const row = select.get(tid);
-		const same =
-			row &&
-			row.subid === fields[at + 1] &&
-			(row.cid ?? '') === fields[at + 2] &&
-			row.evt === fields[at + 3] &&
-			row.rvn === Number(fields[at + 4]);
-		if (!same) conflicts.add(tid);
-	}
-	return [...conflicts];
+	return outcomeOf(
+		events,
+		duplicateRowsOf(events, new Set(fresh)),
+		(tid) => select.get(tid) as SubscriptionEvent | undefined,
+	);
+}
+
+type Fields = [tid: string, subid: string, cid: string, evt: string, rvn: string];
+
+function unpackEvents(fields: readonly string[]): SubscriptionEvent[] {
+	return Array.from({ length: fields.length / fieldsPerEvent }, (_, row) => {
+		const at = row * fieldsPerEvent;
+		const [tid, subid, cid, evt, rvn] = fields.slice(at, at + fieldsPerEvent) as Fields;
+		return { tid, subid, cid: cid || null, evt, rvn: Number(rvn) };
+	});
 }
 
 function lastEventId(connection: Connection): number {
@@ -121,10 +129,12 @@ export const clientCommands = {
 			}
 			stored += Number(connection.statement(insertStatement(rows)).run(...parameters).changes);
 		}
-		const duplicate = total - stored;
 		if (stored > 0) joinEventsAfter(connection, lastId);
-		const conflicts = duplicate > 0 ? findConflicts(connection, fields) : [];
-		return { value: { stored, duplicate, conflicts }, keep: !input.simulate };
+		const value =
+			stored < total
+				? findRepeats(connection, fields, lastId)
+				: { stored, duplicateRows: [], conflictingRows: [] };
+		return { value, keep: !input.simulate };
 	},
 
 	storeHit(connection: Connection, hit: ArrivingHit): CommandResult<StoredHit> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectTo, uploadHead } from '../../raw-http.ts';
-import { addClient, event, startService } from '../../support.ts';
+import { addClient, event, repeats, startService } from '../../support.ts';
 
 const stored = '{"message":"Subscription created successfully.","validationErrors":null}';
 
@@ -18,7 +18,12 @@ test('stores the events of a request, field by field', async (t) => {
 	assert.equal(await answer.text(), stored);
 	assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
 	assert.equal(answer.headers.get('x-events-stored'), '2');
-	assert.equal(answer.headers.get('x-events-duplicate'), '0');
+	assert.deepEqual(repeats(answer), {
+		duplicate: '0',
+		conflicting: '0',
+		duplicateRows: null,
+		conflictingRows: null,
+	});
 	assert.deepEqual(await service.stored(), [
 		{
 			tid: 'T-1',
@@ -174,7 +179,12 @@ test('a repeat is a success that stores nothing: the first write wins', async (t
 	assert.equal(answer.status, 201);
 	assert.equal(await answer.text(), stored);
 	assert.equal(answer.headers.get('x-events-stored'), '1');
-	assert.equal(answer.headers.get('x-events-duplicate'), '2');
+	assert.deepEqual(repeats(answer), {
+		duplicate: '2',
+		conflicting: '1',
+		duplicateRows: '0,1',
+		conflictingRows: '1',
+	});
 	const rows = await service.stored();
 	assert.deepEqual(rows[0], before);
 	assert.deepEqual(
@@ -194,7 +204,12 @@ test('a tid that comes twice in one request is stored once, with the content tha
 	});
 	assert.equal(answer.status, 201);
 	assert.equal(answer.headers.get('x-events-stored'), '2');
-	assert.equal(answer.headers.get('x-events-duplicate'), '1');
+	assert.deepEqual(repeats(answer), {
+		duplicate: '1',
+		conflicting: '1',
+		duplicateRows: '1',
+		conflictingRows: '1',
+	});
 	assert.deepEqual(
 		(await service.stored()).map(({ tid, evt }) => [tid, evt]),
 		[
@@ -202,6 +217,51 @@ test('a tid that comes twice in one request is stored once, with the content tha
 			['T-2', 'newsletter'],
 		],
 	);
+});
+
+test('repeats are named by their row, and so are those with other content', async (t) => {
+	const service = await startService(t);
+	const sale = event({ tid: 'T-1', cid: 'C-1', rvn: 100 });
+	const fresh = () => event();
+	await service.upload({ aid: service.aid, data: [sale] });
+	const twice = event({ tid: 'T-2' });
+	const answer = await service.upload({
+		aid: service.aid,
+		data: [
+			fresh(),
+			sale,
+			{ ...sale, rvn: 101 },
+			twice,
+			{ ...sale, cid: null },
+			{ ...twice, subid: 'other' },
+			twice,
+			fresh(),
+			{ ...sale, evt: 'other' },
+		],
+	});
+	assert.equal(answer.status, 201);
+	assert.equal(answer.headers.get('x-events-stored'), '3');
+	assert.deepEqual(repeats(answer), {
+		duplicate: '6',
+		conflicting: '4',
+		duplicateRows: '1,2,4,5,6,8',
+		conflictingRows: '2,4,5,8',
+	});
+});
+
+test('of many repeats, the first hundred are named: proxies take only so much of headers', async (t) => {
+	const service = await startService(t, { plan: { maxEvents: 1000 } });
+	const data = Array.from({ length: 1000 }, () => event());
+	await service.upload({ aid: service.aid, data });
+	const answer = await service.upload({ aid: service.aid, data: data.map((one) => ({ ...one, rvn: 1 })) });
+	assert.equal(answer.status, 201);
+	const firstHundred = Array.from({ length: 100 }, (_, row) => row).join();
+	assert.deepEqual(repeats(answer), {
+		duplicate: '1000',
+		conflicting: '1000',
+		duplicateRows: firstHundred,
+		conflictingRows: firstHundred,
+	});
 });
 
 test('a repeat with other content is logged for the operator; an equal one is not', async (t) => {

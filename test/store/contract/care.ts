@@ -85,7 +85,10 @@ export function careContract(engine: Engine): void {
 
 			// And it can be served in place of what it was made from.
 			const copyWriter = await startWritingFor(t, copy);
-			assert.equal((await upload(copyWriter, accountId, before[0] as SubscriptionEvent[])).duplicate, 30);
+			assert.equal(
+				(await upload(copyWriter, accountId, before[0] as SubscriptionEvent[])).duplicateRows.length,
+				30,
+			);
 			const directory = await AccessDirectory.load(copy.control, () => {});
 			t.after(() => directory.stop());
 			assert.ok(directory.key(key));

@@ -28,8 +28,16 @@ export function uploadContract(engine: Engine): void {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const first = subscriptionEvent({ cid: 'C-1', rvn: -499 });
 			const second = subscriptionEvent();
-			assert.deepEqual(await upload(writer, accountId, [first]), { stored: 1, duplicate: 0, conflicts: [] });
-			assert.deepEqual(await upload(writer, accountId, [second]), { stored: 1, duplicate: 0, conflicts: [] });
+			assert.deepEqual(await upload(writer, accountId, [first]), {
+				stored: 1,
+				duplicateRows: [],
+				conflictingRows: [],
+			});
+			assert.deepEqual(await upload(writer, accountId, [second]), {
+				stored: 1,
+				duplicateRows: [],
+				conflictingRows: [],
+			});
 			const receivedAt = '2026-11-21T10:00:00.000Z';
 			assert.deepEqual(await storedEvents(store, accountId), [
 				{ ...first, receivedAt },
@@ -81,8 +89,8 @@ export function uploadContract(engine: Engine): void {
 			// What is the same up to there is no conflict.
 			assert.deepEqual(await upload(writer, accountId, given), {
 				stored: 0,
-				duplicate: revenues.length,
-				conflicts: [],
+				duplicateRows: revenues.map((_, row) => row),
+				conflictingRows: [],
 			});
 		});
 
@@ -90,7 +98,11 @@ export function uploadContract(engine: Engine): void {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const first = subscriptionEvent({ tid: 'T', cid: 'C' });
 			await upload(writer, accountId, [first]);
-			assert.deepEqual(await upload(writer, accountId, [first]), { stored: 0, duplicate: 1, conflicts: [] });
+			assert.deepEqual(await upload(writer, accountId, [first]), {
+				stored: 0,
+				duplicateRows: [0],
+				conflictingRows: [],
+			});
 			const others: Partial<SubscriptionEvent>[] = [
 				{ subid: 'other' },
 				{ cid: null },
@@ -101,7 +113,7 @@ export function uploadContract(engine: Engine): void {
 			for (const other of others)
 				assert.deepEqual(
 					await upload(writer, accountId, [{ ...first, ...other }]),
-					{ stored: 0, duplicate: 1, conflicts: ['T'] },
+					{ stored: 0, duplicateRows: [0], conflictingRows: [0] },
 					JSON.stringify(other),
 				);
 			assert.deepEqual(await storedContent(store, accountId), [first]);
@@ -113,8 +125,8 @@ export function uploadContract(engine: Engine): void {
 			const other = { ...first, rvn: first.rvn + 1 };
 			assert.deepEqual(await upload(writer, accountId, [first, other, first, subscriptionEvent()]), {
 				stored: 2,
-				duplicate: 2,
-				conflicts: ['T'],
+				duplicateRows: [1, 2],
+				conflictingRows: [1],
 			});
 			assert.deepEqual((await storedContent(store, accountId))[0], first);
 		});
@@ -126,7 +138,7 @@ export function uploadContract(engine: Engine): void {
 			const given = [subscriptionEvent(), known, { ...known, evt: 'other' }, subscriptionEvent()];
 			const simulated = await upload(writer, accountId, given, { simulate: true });
 			assert.deepEqual(await storedContent(store, accountId), [known]);
-			assert.deepEqual(simulated, { stored: 2, duplicate: 2, conflicts: [known.tid] });
+			assert.deepEqual(simulated, { stored: 2, duplicateRows: [1, 2], conflictingRows: [2] });
 			assert.deepEqual(await upload(writer, accountId, given), simulated);
 		});
 
@@ -142,15 +154,16 @@ export function uploadContract(engine: Engine): void {
 					fc.boolean(),
 					async (given, simulate) => {
 						const after = new Map(model);
-						for (const one of given) if (!after.has(one.tid)) after.set(one.tid, one);
-						const stored = after.size - model.size;
-						const conflicts = given.filter(
-							(one) => JSON.stringify(after.get(one.tid)) !== JSON.stringify(one),
-						);
+						const rows = { duplicate: [] as number[], conflicting: [] as number[] };
+						for (const [row, one] of given.entries()) {
+							if (after.has(one.tid)) rows.duplicate.push(row);
+							else after.set(one.tid, one);
+							if (JSON.stringify(after.get(one.tid)) !== JSON.stringify(one)) rows.conflicting.push(row);
+						}
 						assert.deepEqual(await upload(writer, accountId, given, { simulate }), {
-							stored,
-							duplicate: given.length - stored,
-							conflicts: [...new Set(conflicts.map((one) => one.tid))],
+							stored: after.size - model.size,
+							duplicateRows: rows.duplicate,
+							conflictingRows: rows.conflicting,
 						});
 						if (!simulate) for (const [key, value] of after) model.set(key, value);
 					},
@@ -167,8 +180,8 @@ export function uploadContract(engine: Engine): void {
 			given[501] = { ...(given[99] as SubscriptionEvent), subid: 'other' };
 			assert.deepEqual(await upload(writer, accountId, given), {
 				stored: 998,
-				duplicate: 2,
-				conflicts: [given[99]?.tid],
+				duplicateRows: [501, 999],
+				conflictingRows: [501],
 			});
 			assert.equal((await storedContent(store, accountId)).length, 998);
 		});
@@ -221,13 +234,16 @@ export function uploadContract(engine: Engine): void {
 				stored.reduce((sum, count) => sum + count, 0),
 				tids.length,
 			);
-			assert.ok(outcomes.every((outcome) => outcome.stored + outcome.duplicate === tids.length));
+			assert.ok(outcomes.every((outcome) => outcome.stored + outcome.duplicateRows.length === tids.length));
 			const winner = stored.indexOf(tids.length);
 			assert.notEqual(winner, -1, 'one upload came first, and so did all of its events');
 			assert.deepEqual(await storedContent(store, accountId), uploads[winner]);
+			const allRows = tids.map((_, row) => row);
 			assert.deepEqual(
-				outcomes.filter((_, number) => number !== winner).map(({ conflicts }) => conflicts),
-				Array.from({ length: 49 }, () => tids),
+				outcomes
+					.filter((_, number) => number !== winner)
+					.map(({ duplicateRows, conflictingRows }) => [duplicateRows, conflictingRows]),
+				Array.from({ length: 49 }, () => [allRows, allRows]),
 			);
 		});
 
@@ -238,7 +254,7 @@ export function uploadContract(engine: Engine): void {
 			const there = { ...here, subid: 'there' };
 			const both = [upload(writer, accountId, [here]), upload(writer, otherId, [there])];
 			for (const outcome of await Promise.all(both))
-				assert.deepEqual(outcome, { stored: 1, duplicate: 0, conflicts: [] });
+				assert.deepEqual(outcome, { stored: 1, duplicateRows: [], conflictingRows: [] });
 			assert.deepEqual(await storedContent(store, accountId), [here]);
 			assert.deepEqual(await storedContent(store, otherId), [there]);
 		});

@@ -8,6 +8,7 @@ import { UploadQueue } from '../../../src/store/postgres/upload-queue.ts';
 import { QueueFullError, StorageError } from '../../../src/store/store.ts';
 import { patience } from '../../eventually.ts';
 import { outages } from '../../proof/postgres.ts';
+import { repeats } from '../../support.ts';
 import { addAccount, openFor, storedEvents, subscriptionEvent } from '../engines.ts';
 import { freshPostgresDatabase } from '../postgres-server.ts';
 import { type CommitFault, PostgresProxy } from './proxy.ts';
@@ -176,8 +177,15 @@ for (const [fault, { status, stored }] of Object.entries(outcomes)) {
 	test(`a connection lost during COMMIT (${fault}) is read back: ${status}`, async (t) => {
 		const service = await start(t, patient);
 		service.proxy.commitFault = fault as CommitFault;
-		const answer = await service.upload(['a', 'b']);
+		const answer = await service.upload(['a', 'a', 'b']);
 		assert.equal(answer.status, status, answer.body);
+		if (status === 201)
+			assert.deepEqual(repeats(answer), {
+				duplicate: '1',
+				conflicting: '1',
+				duplicateRows: '1',
+				conflictingRows: '1',
+			});
 		// A COMMIT is waited for 2 s, then its session is ended within 2 s.
 		assert.ok(answer.tookMs < 5000 * patience, `${answer.tookMs} ms`);
 		if (status === 500) assert.match(answer.body, /nothing is stored, retrying is safe/);
@@ -232,7 +240,7 @@ test('a COMMIT whose outcome cannot be known: that is what is said', async (t) =
 	});
 	proxy.restore();
 	const again = await upload('a');
-	assert.deepEqual(again, { stored: 0, duplicate: 1, conflicts: [] });
+	assert.deepEqual(again, { stored: 0, duplicateRows: [0], conflictingRows: [] });
 	assert.equal((await stored()).length, 1);
 });
 

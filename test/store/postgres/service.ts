@@ -35,6 +35,7 @@ export interface ProxiedService {
 export interface Answer {
 	readonly status: number;
 	readonly body: string;
+	readonly headers: Headers;
 	/** From the request to its answer. */
 	readonly tookMs: number;
 }
@@ -100,7 +101,8 @@ export async function uploadTids(
 		headers: { 'content-type': 'application/json', 'x-api-key': key },
 		body: JSON.stringify({ aid, data: tids.map((tid) => event({ tid })) }),
 	});
-	return { status: answer.status, body: await answer.text(), tookMs: performance.now() - beganMs };
+	const { status, headers } = answer;
+	return { status, headers, body: await answer.text(), tookMs: performance.now() - beganMs };
 }
 
 /** A session of somebody else on the same database. */

@@ -50,7 +50,7 @@ function whenStored(database: DatabaseSync, tid: string, fn: () => void): void {
 const committed = (slot: number, stored: number) => ({
 	slot,
 	outcome: 'committed',
-	value: { stored, duplicate: 0, conflicts: [] },
+	value: { stored, duplicateRows: [], conflictingRows: [] },
 });
 
 test('requests of a group see each other in order, and share one transaction', (t) => {
@@ -62,7 +62,7 @@ test('requests of a group see each other in order, and share one transaction', (
 	const results = commitGroup(connection, [work(0, ['A', 'B']), work(1, ['B', 'C'])], cells);
 	assert.deepEqual(results, [
 		committed(0, 2),
-		{ slot: 1, outcome: 'committed', value: { stored: 1, duplicate: 1, conflicts: [] } },
+		{ slot: 1, outcome: 'committed', value: { stored: 1, duplicateRows: [0], conflictingRows: [] } },
 	]);
 	assert.deepEqual(seenByOthers, []);
 	assert.deepEqual(tidsIn(database), ['A', 'B', 'C']);
