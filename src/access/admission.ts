@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '../errors.ts';
 import type { AccessDirectory, KnownKey } from './directory.ts';
+import { quotaPolicy, quotaRemaining, ratePolicy, rateRemaining } from './limit-headers.ts';
 import type { QuotaCounter } from './quota.ts';
 import type { RateDecision, RateLimiter } from './rate-limit.ts';
 import { monthAt, type UsagePlan } from './usage-plan.ts';
@@ -89,14 +90,9 @@ export class Admission {
 	/** The limits of a known key and what is left of them, for its answer. */
 	limitHeaders(key: KnownKey): LimitHeaders {
 		const nowMs = this.#now();
-		const untilMonthEnd = Math.ceil((monthAt(nowMs).endMs - nowMs) / 1000);
-		const { id, plan } = key;
-		const tokens = this.#rate.remaining(key);
-		const rest = this.#quota.remaining(id, plan);
-		return {
-			'ratelimit-policy': this.#policy(plan, nowMs),
-			ratelimit: `"rate";r=${tokens};t=${rateWindowSeconds(plan)}, "quota";r=${rest};t=${untilMonthEnd}`,
-		};
+		const rate = rateRemaining(this.#rate.remaining(key));
+		const quota = quotaRemaining(this.#quota.remaining(key.id, key.plan), monthAt(nowMs).endMs - nowMs);
+		return { 'ratelimit-policy': this.#policy(key.plan, nowMs), ratelimit: `${rate}, ${quota}` };
 	}
 
 	/** The same for every answer of a month, so it is written once. */
@@ -104,17 +100,10 @@ export class Admission {
 		const month = monthAt(nowMs);
 		const written = this.#policies.get(plan);
 		if (written?.month === month.name) return written.text;
-		const windowSeconds = rateWindowSeconds(plan);
-		const perWindow = Math.max(1, Math.floor(plan.ratePerSecond * windowSeconds));
-		const text = `"rate";q=${perWindow};w=${windowSeconds}, "quota";q=${plan.quotaPerMonth};w=${(month.endMs - month.startMs) / 1000}`;
+		const text = `${ratePolicy(plan)}, ${quotaPolicy(plan, month.endMs - month.startMs)}`;
 		this.#policies.set(plan, { month: month.name, text });
 		return text;
 	}
-}
-
-/** The headers speak of whole requests in whole seconds: a rate of 0.5 a second is 1 in 2. */
-function rateWindowSeconds(plan: UsagePlan): number {
-	return Math.max(1, Math.ceil(1 / plan.ratePerSecond));
 }
 
 /** Whole seconds, never 0: who waits that long is let in. */

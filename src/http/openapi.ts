@@ -12,9 +12,13 @@ const requestIdHeader = { type: 'string', description: 'Names the request in the
 export const describeLimits = {
 	'ratelimit-policy': {
 		type: 'string',
-		description: "The key's limits, as the IETF draft RateLimit header fields write them.",
+		description:
+			"The key's limits, as the IETF draft RateLimit header fields write them: who leaves w/q seconds of the rate between two requests is not refused.",
 	},
-	ratelimit: { type: 'string', description: 'What is left of them.' },
+	ratelimit: {
+		type: 'string',
+		description: 'What is left of them: requests that would be let in at once.',
+	},
 };
 
 const resultSchema = Type.Object({

@@ -24,7 +24,7 @@ test('the rate is exceeded', async (t) => {
 	const retryAfter = Number(answer.headers.get('retry-after'));
 	assert.ok(retryAfter > 90 && retryAfter <= 100, `retry-after: ${retryAfter}`);
 	assert.equal(answer.headers.get('ratelimit-policy'), '"rate";q=1;w=100, "quota";q=100;w=2592000');
-	assert.equal(answer.headers.get('ratelimit'), '"rate";r=0;t=100, "quota";r=99;t=828000');
+	assert.equal(answer.headers.get('ratelimit'), '"rate";r=0, "quota";r=99;t=828000');
 	assert.equal((await service.stored()).length, 1);
 });
 
@@ -45,7 +45,7 @@ test('the limits of the spec: 10 a second, burst 1; who waits as long as told is
 
 	assert.equal(refused.status, 429);
 	assert.equal(refused.headers.get('retry-after'), '1');
-	assert.match(refused.headers.get('ratelimit') ?? '', /^"rate";r=0;t=1, /);
+	assert.match(refused.headers.get('ratelimit') ?? '', /^"rate";r=0, /);
 	await new Promise((resolve) => setTimeout(resolve, Number(refused.headers.get('retry-after')) * 1000));
 	assert.equal((await upload()).status, 201);
 });
