@@ -7,6 +7,7 @@ import type { AccessDirectory } from './access/directory.ts';
 import type { QuotaCounter } from './access/quota.ts';
 import { LocalRateLimiter, SharedRateLimiter } from './access/rate-limit.ts';
 import { demo } from './api/demo.ts';
+import { docs } from './api/docs.ts';
 import { health } from './api/health.ts';
 import { segments } from './api/segments.ts';
 import { subscription, type UploadResult } from './api/subscription.ts';
@@ -22,7 +23,7 @@ import { bodyLimitBytes } from './http/body.ts';
 import { answerClientError } from './http/client-error.ts';
 import { allowAllOrigins } from './http/cors.ts';
 import { askToMoveOn } from './http/draining.ts';
-import { docs, openapi } from './http/openapi.ts';
+import { openapi } from './http/openapi.ts';
 import { createTlsServer, type Tls } from './http/tls.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
@@ -177,9 +178,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 				hit(operations, { directory, writer, readings, budget, now, onHit });
 				tag(operations);
 			}
-			if (options.demo) demo(operations);
 			health(operations, probes);
-			docs(operations);
+			await docs(operations);
+			if (options.demo) await demo(operations);
 		},
 		{ prefix },
 	);

@@ -47,7 +47,7 @@ export async function startServer(
 	onDeath: (error: Error) => void,
 	now: () => number = Date.now,
 ): Promise<RunningServer> {
-	const tls = readTls(settings);
+	const tls = await readTls(settings);
 	if (!tls) requireSafeAddress(settings);
 	const prefix = `${settings.basePath ?? ''}${settings.stage === undefined ? '' : `/${settings.stage}`}`;
 	const metrics = new Metrics();

@@ -1,5 +1,13 @@
-import { createHmac, createSecretKey, hash, type KeyObject, timingSafeEqual } from 'node:crypto';
-import { type CaskClaims, type CaskPayload, headerOf, isSubject, secretOf } from './cask.ts';
+import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import {
+	type CaskClaims,
+	type CaskPayload,
+	isSubject,
+	type ReadySigningKey,
+	readySigningKey,
+} from './cask.ts';
+import { decodeJwtPart, hasValidSignature, isJwt, jwtParts } from './jwt.ts';
 import { caskLifetimeMs, type SigningKey } from './signing-key.ts';
 
 /** Why a cask opens nothing, in words that tell nothing of it. */
@@ -35,18 +43,11 @@ const errors = Object.fromEntries(
 const clockToleranceMs = 60_000;
 /** One that was issued is under 400 long. */
 const mostCharacters = 2048;
-/** Twice as many are remembered at most; about 3 MB. */
-const mostRecent = 5000;
+/** Verified casks that are remembered; about 3 MB. */
+const maxRemembered = 10_000;
 
-/**
- * Three parts in base64url, the last of 256 bits: its last character has 2 bits to spare, and they must be 0, or there
- * would be four casks of the same signature.
- */
-const shape = /^[\w-]+\.[\w-]+\.[\w-]{42}[AEIMQUYcgkosw048]$/;
-
-interface VerifyingKey {
+interface VerifyingKey extends ReadySigningKey {
 	readonly key: SigningKey;
-	readonly secret: KeyObject;
 }
 
 interface Verified {
@@ -59,9 +60,8 @@ export class CaskVerifier {
 	#keys: readonly SigningKey[] = [];
 	/** By the first part of their casks: only what is written as the service writes it is looked at any further. */
 	#byHeader = new Map<string, VerifyingKey>();
-	/** By SHA-256, which keeps no request's URL in memory. When it is full, it becomes the older one. */
-	#recent = new Map<string, Verified>();
-	#older = new Map<string, Verified>();
+	/** By SHA-256, which keeps no request's URL in memory. */
+	readonly #verified = new LRUCache<string, Verified>({ max: maxRemembered });
 
 	/**
 	 * @param keys those that may verify; they may differ from call to call
@@ -71,11 +71,11 @@ export class CaskVerifier {
 		if (cask.length > mostCharacters) return errors.malformed;
 		this.#use(keys);
 		const sha256 = hash('sha256', cask, 'base64url');
-		let verified: Verified | CaskError | undefined = this.#recent.get(sha256) ?? this.#older.get(sha256);
+		let verified: Verified | CaskError | undefined = this.#verified.get(sha256);
 		if (!verified) {
 			verified = this.#verifySignature(cask);
 			if (verified instanceof CaskError) return verified;
-			this.#remember(sha256, verified);
+			this.#verified.set(sha256, verified);
 		}
 		const { claims, key } = verified;
 		if (key.retiresAtMs !== null && key.retiresAtMs <= nowMs) return errors.unknown_key;
@@ -88,32 +88,30 @@ export class CaskVerifier {
 		if (keys === this.#keys) return;
 		// Most changes of the control database are not of the keys.
 		if (JSON.stringify(keys) !== JSON.stringify(this.#keys)) {
-			this.#recent.clear();
-			this.#older.clear();
+			this.#verified.clear();
 			this.#byHeader = new Map(
-				keys.map((key) => [headerOf(key), { key, secret: createSecretKey(secretOf(key)) }]),
+				keys.map((key) => {
+					const ready = readySigningKey(key);
+					return [ready.header, { ...ready, key }];
+				}),
 			);
 		}
 		this.#keys = keys;
 	}
 
 	#verifySignature(cask: string): Verified | CaskError {
-		if (!shape.test(cask)) return errors.malformed;
-		const header = cask.slice(0, cask.indexOf('.'));
+		if (!isJwt(cask)) return errors.malformed;
+		const { header } = jwtParts(cask);
 		const verifying = this.#byHeader.get(header);
 		if (!verifying) return this.#troubleOf(header);
-		const { key, secret } = verifying;
-		const signatureAt = cask.lastIndexOf('.');
-		const signature = createHmac('sha256', secret).update(cask.slice(0, signatureAt)).digest('base64url');
-		if (!timingSafeEqual(Buffer.from(signature), Buffer.from(cask.slice(signatureAt + 1))))
-			return errors.forged;
+		if (!hasValidSignature(cask, verifying.secret)) return errors.forged;
 		const claims = claimsOf(claimedBy(cask));
-		return claims instanceof CaskError ? claims : { claims, key };
+		return claims instanceof CaskError ? claims : { claims, key: verifying.key };
 	}
 
 	/** Of a header that the service does not write. */
 	#troubleOf(header: string): CaskError {
-		const fields = readPart(header);
+		const fields = decodeJwtPart(header);
 		if (!fields) return errors.malformed;
 		const isKnown = this.#keys.some(({ kid }) => kid === fields.kid);
 		return isKnown ? errors.forged : errors.unknown_key;
@@ -126,30 +124,11 @@ export class CaskVerifier {
 	claimedAid(cask: string): unknown {
 		return cask.length > mostCharacters ? undefined : claimedBy(cask)?.aid;
 	}
-
-	#remember(sha256: string, verified: Verified): void {
-		if (this.#recent.size >= mostRecent) {
-			this.#older = this.#recent;
-			this.#recent = new Map();
-		}
-		this.#recent.set(sha256, verified);
-	}
 }
 
 /** What the second part says. */
 function claimedBy(cask: string): Partial<CaskPayload> | undefined {
-	const from = cask.indexOf('.') + 1;
-	return readPart(cask.slice(from, cask.indexOf('.', from)));
-}
-
-/** @returns undefined where it is no object */
-function readPart(part: string): Readonly<Record<string, unknown>> | undefined {
-	try {
-		const fields = JSON.parse(Buffer.from(part, 'base64url').toString());
-		return typeof fields === 'object' && fields !== null && !Array.isArray(fields) ? fields : undefined;
-	} catch {
-		return undefined;
-	}
+	return decodeJwtPart(jwtParts(cask).payload);
 }
 
 /** Whatever `exp` says, 24 hours after `iat` it is over. */

@@ -1,4 +1,5 @@
-import { createSigner } from 'fast-jwt';
+import type { KeyObject } from 'node:crypto';
+import { jwtHeader, jwtSecret, signJwt } from './jwt.ts';
 import { caskLifetimeMs, type SigningKey, signingKeyAt } from './signing-key.ts';
 
 /** Whose data a cask opens: all of a visitor's, or one visit's. */
@@ -27,26 +28,23 @@ export function isSubject(value: unknown): value is string {
 /** What is signed; times in seconds since 1970. */
 export type CaskPayload = Readonly<Record<'aid' | 'sub' | 'scope' | 'iat' | 'exp', string | number>>;
 
-const signers = new WeakMap<SigningKey, (payload: CaskPayload) => string>();
+/** A signing key, ready to sign and to verify. */
+export interface ReadySigningKey {
+	/** The first part of every cask that it signs. */
+	readonly header: string;
+	readonly secret: KeyObject;
+}
 
-function signerOf(key: SigningKey): (payload: CaskPayload) => string {
-	let signer = signers.get(key);
-	if (!signer) {
-		signer = createSigner<CaskPayload>({ key: secretOf(key), algorithm: 'HS256', kid: key.kid });
-		signers.set(key, signer);
+const readyKeys = new WeakMap<SigningKey, ReadySigningKey>();
+
+/** Made once for each key: issuing and verifying happen with every hit. */
+export function readySigningKey(key: SigningKey): ReadySigningKey {
+	let ready = readyKeys.get(key);
+	if (!ready) {
+		ready = { header: jwtHeader(key.kid), secret: jwtSecret(key.secret) };
+		readyKeys.set(key, ready);
 	}
-	return signer;
-}
-
-/** The first part of every cask that a key signs. */
-export function headerOf(key: SigningKey): string {
-	const cask = signerOf(key)({ aid: '', sub: '', scope: '', iat: 0, exp: 0 });
-	return cask.slice(0, cask.indexOf('.'));
-}
-
-/** As bytes. */
-export function secretOf(key: SigningKey): Buffer {
-	return Buffer.from(key.secret, 'base64url');
+	return ready;
 }
 
 /**
@@ -63,5 +61,7 @@ export function issueCask(
 	if (!key) throw new Error('there is no signing key');
 	const iat = Math.floor(nowMs / 1000);
 	const exp = iat + Math.floor(Math.min(lifetimeMs, caskLifetimeMs) / 1000);
-	return { cask: signerOf(key)({ aid, sub: subject, scope, iat, exp }), expiresAtMs: exp * 1000 };
+	const { header, secret } = readySigningKey(key);
+	const payload: CaskPayload = { aid, sub: subject, scope, iat, exp };
+	return { cask: signJwt(header, payload, secret), expiresAtMs: exp * 1000 };
 }

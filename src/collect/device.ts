@@ -1,12 +1,13 @@
 import bowser from 'bowser';
 import { isbot } from 'isbot';
+import { LRUCache } from 'lru-cache';
 
 export type Device = 'desktop' | 'mobile' | 'tablet' | 'tv' | 'other';
 
 /** What is read of a user agent string; the longest of real browsers have about 300. */
 const mostCharacters = 512;
 /** Few browsers make most of the traffic, and reading one of their strings takes longer than the rest of a hit. */
-const mostRemembered = 2000;
+const maxRemembered = 2000;
 
 /**
  * The kind of device.
@@ -31,14 +32,14 @@ const readDevice = remember((userAgent): Device => {
 
 const readBot = remember((userAgent) => isbot(userAgent));
 
-/** The oldest makes room: a browser that is still in use is soon read again. */
-function remember<Value>(read: (userAgent: string) => Value): (userAgent: string) => Value {
-	const known = new Map<string, Value>();
+function remember<Value extends string | boolean>(
+	read: (userAgent: string) => Value,
+): (userAgent: string) => Value {
+	const known = new LRUCache<string, Value>({ max: maxRemembered });
 	return (userAgent) => {
 		const before = known.get(userAgent);
 		if (before !== undefined) return before;
 		const value = read(userAgent);
-		if (known.size >= mostRemembered) known.delete(known.keys().next().value as string);
 		known.set(userAgent, value);
 		return value;
 	};

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import Type, { type TProperties, type TSchema } from 'typebox';
@@ -238,49 +237,4 @@ export async function openapi(app: FastifyInstance, prefix: string): Promise<voi
 		const document = JSON.stringify({ ...app.swagger(), servers });
 		reply.header('content-type', 'application/json; charset=utf-8').send(document);
 	});
-}
-
-const docsPage = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Caskade HTTP API</title>
-<link rel="stylesheet" href="docs/swagger-ui.css">
-<div id="reference"></div>
-<script src="docs/swagger-ui-bundle.js"></script>
-<script src="docs/start.js"></script>
-</html>
-`;
-
-/** The service refuses browsers, so the page offers no "try it out". */
-const docsScript = `SwaggerUIBundle({
-	url: 'openapi.json', dom_id: '#reference', deepLinking: true, docExpansion: 'full',
-	supportedSubmitMethods: [], validatorUrl: null,
-});
-`;
-
-/** `GET /docs`: the reference, drawn by Swagger UI from files of its package; no network but this server is used. */
-export function docs(app: FastifyInstance): void {
-	const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-	const file = (name: string) => () => readFileSync(join(folder, name));
-	const pages: [path: string, type: string, content: () => string | Buffer][] = [
-		['/docs', 'text/html; charset=utf-8', () => docsPage],
-		['/docs/start.js', 'text/javascript; charset=utf-8', () => docsScript],
-		['/docs/swagger-ui.css', 'text/css; charset=utf-8', file('swagger-ui.css')],
-		['/docs/swagger-ui-bundle.js', 'text/javascript; charset=utf-8', file('swagger-ui-bundle.js')],
-	];
-	for (const [path, type, read] of pages) {
-		let content: string | Buffer | undefined;
-		app.get(path, { schema: { hide: true } }, (_request, reply) => {
-			content ??= read();
-			reply
-				.headers({
-					'content-type': type,
-					'content-security-policy':
-						"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'",
-					'x-content-type-options': 'nosniff',
-				})
-				.send(content);
-		});
-	}
 }

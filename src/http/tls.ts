@@ -40,11 +40,11 @@ const mostStreams = 128;
  * What the settings say of TLS; `undefined` where they say nothing.
  * @throws OperatorError where a file is missing, or the two do not belong together
  */
-export function readTls({ tlsCert, tlsKey, selfSigned }: TlsSettings): Tls | undefined {
+export async function readTls({ tlsCert, tlsKey, selfSigned }: TlsSettings): Promise<Tls | undefined> {
 	if (selfSigned) {
 		if (tlsCert !== undefined || tlsKey !== undefined)
 			throw new OperatorError('--self-signed makes a certificate; leave --tls-cert and --tls-key out.');
-		return { pair: selfSignedPair() };
+		return { pair: await selfSignedPair() };
 	}
 	if (tlsCert === undefined && tlsKey === undefined) return undefined;
 	if (tlsCert === undefined || tlsKey === undefined)

@@ -1,3 +1,4 @@
+import { parse } from 'csv-parse/sync';
 import type { HistoryRecord } from './history-file.ts';
 
 interface Line {
@@ -69,23 +70,12 @@ function fieldsOf(names: readonly string[], cells: readonly string[]): Record<st
 
 /** The cells of one row; null where its quotes are not as they must be. */
 export function csvCells(row: string): string[] | null {
+	// Most rows have no quotes, and a parser for each row costs more than all the rest of an import's line.
 	if (!row.includes('"')) return row.split(',');
-	const cells: string[] = [];
-	for (let from = 0; from <= row.length; ) {
-		if (row[from] !== '"') {
-			const comma = row.indexOf(',', from);
-			const end = comma < 0 ? row.length : comma;
-			const cell = row.slice(from, end);
-			if (cell.includes('"')) return null;
-			cells.push(cell);
-			from = end + 1;
-			continue;
-		}
-		let end = row.indexOf('"', from + 1);
-		while (end >= 0 && row[end + 1] === '"') end = row.indexOf('"', end + 2);
-		if (end < 0 || (end + 1 < row.length && row[end + 1] !== ',')) return null;
-		cells.push(row.slice(from + 1, end).replaceAll('""', '"'));
-		from = end + 2;
+	try {
+		const rows: string[][] = parse(row, { relaxColumnCount: true });
+		return rows.length === 1 ? (rows[0] as string[]) : null;
+	} catch {
+		return null;
 	}
-	return cells;
 }

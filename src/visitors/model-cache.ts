@@ -1,5 +1,5 @@
+import { LRUCache } from 'lru-cache';
 import type { ModelName } from '../store/control.ts';
-import { BoundedMap } from './bounded-map.ts';
 import { type GoalModel, openModel, UnusableModelError } from './goal-model.ts';
 
 /** Where models are that score. */
@@ -19,9 +19,9 @@ interface Entry {
 }
 
 /** Of models as JSON; ready to score, each character takes about two bytes. Opening one takes a millisecond or two. */
-const mostCharacters = 64 * 1024 * 1024;
+const maxCharacters = 64 * 1024 * 1024;
 /** So that many that cannot be used are not kept for nothing either. */
-const leastCharacters = 1024;
+const minCharacters = 1024;
 const retryAfterMs = 5000;
 /** What is broken stays so; a model of a newer program waits for this one to be upgraded. */
 const retryUnusableAfterMs = 600_000;
@@ -31,7 +31,7 @@ export class ModelCache implements Models {
 	readonly #read: (accountId: number, name: ModelName) => Promise<string>;
 	readonly #onTrouble: (error: unknown) => void;
 	readonly #now: () => number;
-	readonly #entries: BoundedMap<string, Entry>;
+	readonly #entries: LRUCache<string, Entry>;
 	readonly #reading = new Map<string, Promise<GoalModel | undefined>>();
 
 	/**
@@ -43,14 +43,17 @@ export class ModelCache implements Models {
 		onTrouble: (error: unknown) => void;
 		/** Milliseconds since 1970. */
 		now: () => number;
-		mostCharacters?: number;
+		maxCharacters?: number;
 	}) {
 		this.#read = options.read;
 		this.#onTrouble = options.onTrouble;
 		this.#now = options.now;
-		this.#entries = new BoundedMap(options.mostCharacters ?? mostCharacters, ({ characters }) =>
-			Math.max(leastCharacters, characters),
-		);
+		const maxSize = options.maxCharacters ?? maxCharacters;
+		this.#entries = new LRUCache({
+			maxSize,
+			// One that is larger than all may be is kept all the same, alone: else it would be read for every score.
+			sizeCalculation: ({ characters }) => Math.min(maxSize, Math.max(minCharacters, characters)),
+		});
 	}
 
 	get(accountId: number, name: ModelName): GoalModel | undefined | Promise<GoalModel | undefined> {

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import type { CaskScope } from '../access/cask.ts';
 import type { KnownAccount, ModelName } from '../store/control.ts';
 import type { ServingReader } from '../store/store.ts';
-import { BoundedMap } from './bounded-map.ts';
 import type { GoalModel } from './goal-model.ts';
 import type { Models } from './model-cache.ts';
 import type { Profile } from './profile.ts';
@@ -25,7 +25,7 @@ const sampleSize = 2000;
 const samplePage = 100;
 const renewAfterMs = 60_000;
 /** Accounts and scopes whose standards are kept: some kilobytes each. */
-const mostStandards = 10_000;
+const maxStandards = 10_000;
 /** Old goals and models answer at most so long after a change is known. */
 const mostOutdatedMs = 1000;
 
@@ -35,7 +35,7 @@ export class VisitorScorer {
 	readonly #models: Models;
 	readonly #now: () => number;
 	readonly #onTrouble: (error: unknown) => void;
-	readonly #standards = new BoundedMap<string, Standard>(mostStandards);
+	readonly #standards = new LRUCache<string, Standard>({ max: maxStandards });
 	/** Those that are being made. */
 	readonly #making = new Map<string, Promise<Standard>>();
 

@@ -28,7 +28,7 @@ test('GET /demo/ is a shop, with every page that made-up visitors look at', asyn
 			assert.equal((await fetch(new URL(link as string, response.url))).status, 200, `${path} → ${link}`);
 	}
 	for (const [file, type] of [
-		['shop.js', 'text/javascript; charset=utf-8'],
+		['shop.js', 'application/javascript; charset=utf-8'],
 		['style.css', 'text/css; charset=utf-8'],
 	])
 		assert.equal((await fetch(`${server.url}/demo/${file}`)).headers.get('content-type'), type);

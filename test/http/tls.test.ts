@@ -32,7 +32,7 @@ async function startTls(t: TestContext, plan: Partial<UsagePlan> = {}): Promise<
 	const folder = temporaryFolder(t);
 	const address = `sqlite:${join(folder, 'data')}`;
 	const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')];
-	writePair(certFile, keyFile);
+	await writePair(certFile, keyFile);
 	const store = await openStore(address);
 	const { aid, key } = await addClient(store, { plan });
 	const logged: string[] = [];
@@ -58,8 +58,8 @@ async function startTls(t: TestContext, plan: Partial<UsagePlan> = {}): Promise<
 	};
 }
 
-function writePair(certFile: string, keyFile: string): void {
-	const { cert, key } = selfSignedPair();
+async function writePair(certFile: string, keyFile: string): Promise<void> {
+	const { cert, key } = await selfSignedPair();
 	writeFileSync(certFile, cert);
 	writeFileSync(keyFile, key);
 }
@@ -248,7 +248,7 @@ test('a new certificate is taken up while connections stay open', async (t) => {
 	const [kept, session] = [await tlsTo(t, service), await http2To(t, service)];
 	assert.equal(await getOver(kept), 'HTTP/1.1 200 OK');
 	const before = await fingerprint(t, service);
-	writePair(service.certFile, service.keyFile);
+	await writePair(service.certFile, service.keyFile);
 	await eventually('the new certificate is served', async () => (await fingerprint(t, service)) !== before);
 	assert.ok(service.logged.some((line) => line.includes('"certificate reloaded"')));
 	assert.equal(await getOver(kept), 'HTTP/1.1 200 OK');
@@ -263,7 +263,7 @@ test('a new certificate is taken up while connections stay open', async (t) => {
 test('a pair that does not fit, or is gone, is logged once, and the old one stays', async (t) => {
 	const service = await startTls(t);
 	const before = await fingerprint(t, service);
-	writeFileSync(service.keyFile, selfSignedPair().key);
+	writeFileSync(service.keyFile, (await selfSignedPair()).key);
 	const troubles = () => service.logged.filter((line) => line.includes('"certificate not reloaded'));
 	await eventually('it is logged', () => troubles().length > 0);
 	renameSync(service.keyFile, `${service.keyFile}.away`);
@@ -271,7 +271,7 @@ test('a pair that does not fit, or is gone, is logged once, and the old one stay
 	await delay(1200);
 	assert.equal(troubles().length, 2);
 	assert.equal(await fingerprint(t, service), before);
-	writePair(service.certFile, service.keyFile);
+	await writePair(service.certFile, service.keyFile);
 	await eventually('the new certificate is served', async () => (await fingerprint(t, service)) !== before);
 });
 
@@ -279,7 +279,7 @@ test('files behind links that are swapped, as mounted secrets are, are followed'
 	const folder = temporaryFolder(t);
 	for (const version of ['first', 'second']) {
 		mkdirSync(join(folder, version));
-		writePair(join(folder, version, 'tls.crt'), join(folder, version, 'tls.key'));
+		await writePair(join(folder, version, 'tls.crt'), join(folder, version, 'tls.key'));
 	}
 	symlinkSync('first', join(folder, 'now'));
 	for (const name of ['tls.crt', 'tls.key']) symlinkSync(join('now', name), join(folder, name));
@@ -329,8 +329,8 @@ test('a certificate and key that do not fit are refused at the start, in one sen
 		string,
 		string,
 	];
-	writePair(cert, key);
-	writeFileSync(other, selfSignedPair().key);
+	await writePair(cert, key);
+	writeFileSync(other, (await selfSignedPair()).key);
 	const refused = async (args: readonly string[], sentence: RegExp) =>
 		assertRefused(
 			await caskadeWithin(['serve', '--port', '0', '--database', `sqlite:${join(folder, 'data')}`, ...args]),

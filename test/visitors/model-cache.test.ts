@@ -24,7 +24,7 @@ function cacheOf(bodies: Record<string, string>, mostModels = 10) {
 		},
 		onTrouble: (error) => troubles.push((error as Error).message),
 		now: () => clock.nowMs,
-		mostCharacters: mostModels * body.length,
+		maxCharacters: mostModels * body.length,
 	});
 	return { cache, read, troubles, clock, bodies };
 }

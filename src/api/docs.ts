@@ -1,0 +1,47 @@
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
+import fastifyStatic from '@fastify/static';
+import type { FastifyInstance } from 'fastify';
+
+const docsPage = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Caskade HTTP API</title>
+<link rel="stylesheet" href="docs/swagger-ui.css">
+<div id="reference"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</html>
+`;
+
+/** The service refuses browsers, so the page offers no "try it out". */
+const docsScript = `SwaggerUIBundle({
+	url: 'openapi.json', dom_id: '#reference', deepLinking: true, docExpansion: 'full',
+	supportedSubmitMethods: [], validatorUrl: null,
+});
+`;
+
+const headers = {
+	'content-security-policy':
+		"default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'",
+	'x-content-type-options': 'nosniff',
+};
+
+/** `GET /docs`: the reference, drawn by Swagger UI from files of its package; no network but this server is used. */
+export async function docs(app: FastifyInstance): Promise<void> {
+	const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+	await app.register(fastifyStatic, { root: folder, serve: false, cacheControl: false });
+	const add = (path: string, type: string, content: string) =>
+		app.get(path, { schema: { hide: true } }, (_request, reply) =>
+			reply.headers(headers).type(type).send(content),
+		);
+	add('/docs', 'text/html; charset=utf-8', docsPage);
+	add('/docs/start.js', 'text/javascript; charset=utf-8', docsScript);
+	const addFile = (name: string, type: string) =>
+		app.get(`/docs/${name}`, { schema: { hide: true } }, (_request, reply) =>
+			reply.headers(headers).type(type).sendFile(name, { contentType: false }),
+		);
+	addFile('swagger-ui.css', 'text/css; charset=utf-8');
+	addFile('swagger-ui-bundle.js', 'text/javascript; charset=utf-8');
+}
