@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type BrowserContext, chromium } from 'playwright-core';
 
-// Takes docs/demo.png from a running server: npm start, npm run -s caskade -- demo, npm run screenshot.
+// Takes docs/demo.png from a running server: npm start, npx caskade demo, npm run screenshot.
 
 const shop = process.argv[2] ?? 'http://127.0.0.1:8080/demo/';
 const target = join(import.meta.dirname, '../docs/demo.png');

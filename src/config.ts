@@ -14,11 +14,13 @@ export class Command extends CommanderCommand {
 		return new Command(name);
 	}
 
-	/** With a text, sets the description: its paragraphs are wrapped, indented lines stay as they are. */
+	/** With a text, sets the description: the lines of a paragraph are joined, since Commander wraps line by line. */
 	override description(): string;
 	override description(text: string): this;
 	override description(text?: string): string | this {
-		return text === undefined ? super.description() : super.description(wrapParagraphs(text));
+		return text === undefined
+			? super.description()
+			: super.description(text.replaceAll(/(?<=\S)\n(?=\S)/g, ' '));
 	}
 
 	override addOption(option: Option): this {
@@ -26,27 +28,6 @@ export class Command extends CommanderCommand {
 		if ((option.isBoolean() || option.negate) && !isOn(twin)) delete process.env[twin];
 		return super.addOption(option.env(twin));
 	}
-}
-
-const helpColumns = 80;
-
-/** Commander wraps line by line, and not at all where lines are indented. */
-function wrapParagraphs(text: string): string {
-	return text
-		.replaceAll(/(?<=\S)\n(?=\S)/g, ' ')
-		.split('\n')
-		.map((line) => (line.startsWith(' ') ? line : wrapLine(line)))
-		.join('\n');
-}
-
-function wrapLine(line: string): string {
-	let column = 0;
-	return line.replaceAll(/(^|\s)(\S+)/g, (_match, _space, word: string) => {
-		const fits = column > 0 && column + 1 + word.length <= helpColumns;
-		const lead = column === 0 ? '' : fits ? ' ' : '\n';
-		column = fits ? column + 1 + word.length : word.length;
-		return lead + word;
-	});
 }
 
 /** Commander takes a flag without a value as given whenever its twin is there, even as `false`. */

@@ -102,7 +102,7 @@ async function fill(
 /** Lines to paste into a terminal. */
 function whatToTry(report: DemoReport, url: string, command: Command): string {
 	const { aid, key, visitors, hits, events, vid, cask } = report;
-	const caskade = (words: string) => `npm run -s caskade -- ${words}${place(command)}`;
+	const caskade = (words: string) => `npx caskade ${words}${place(command)}`;
 	const read = (path: string) => `curl -s${url.startsWith('https:') ? 'k' : ''} "${url}${path}?cask=$CASK"`;
 	const canTrain = command.parent?.commands.some((other) => other.name() === 'train') ?? false;
 	const paragraphs: readonly (readonly string[])[] = [

@@ -112,7 +112,7 @@ Upload an event to it from another terminal (the key is shown this once):
 
 ${uploadLine(server.url, demoAid, key)}
 
-Make up visitors to score: npm run -s caskade -- demo
+Make up visitors to score: npx caskade demo
 `);
 }
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import { caskade, caskadeProcess, type Ended } from '../process.ts';
 import { temporaryFolder } from '../support.ts';
 
@@ -48,4 +50,12 @@ test('a command in a process of its own prints and ends as it does within the te
 		const [alone, within] = [await caskadeProcess(line), await caskade(line)];
 		assert.deepEqual(comparable(alone), comparable(within), args.join(' '));
 	}
+});
+
+test('npx caskade in the repository is this program, with the Node that is pinned', async () => {
+	const { stdout } = await promisify(execFile)('npx', ['--no-install', 'caskade', '--version'], {
+		cwd: join(import.meta.dirname, '../..'),
+		env: { ...process.env, npm_config_offline: 'true' },
+	});
+	assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
 });
