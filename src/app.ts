@@ -175,7 +175,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 			}
 			if (roles.includes('collect')) {
 				const onHit = (kind: string) => metrics.hits.inc({ kind });
-				hit(operations, { directory, writer, readings, budget, now, onHit });
+				const onLeftOut = (requestId: string, error: unknown) =>
+					log.error({ requestId, cause: causeOf(error) }, 'left out of the answer to a hit');
+				hit(operations, { directory, writer, readings, budget, now, onHit, onLeftOut });
 				tag(operations);
 			}
 			health(operations, probes);
@@ -215,7 +217,7 @@ function noSuchRoute(app: FastifyInstance, { url, method }: FastifyRequest, repl
 const projectFolder = new URL('..', import.meta.url);
 
 /** For the log: what went wrong and where, without the folder that the project lies in. */
-function causeOf(error: Error): string | undefined {
+function causeOf(error: unknown): string | undefined {
 	const cause = error instanceof ApiError ? error.cause : error;
 	if (!(cause instanceof Error)) return undefined;
 	return (cause.stack ?? cause.message)

@@ -11,9 +11,9 @@ import { describeErrors, describeSuccess } from '../http/openapi.ts';
 import { compileProblems, describeProblems } from '../http/problems.ts';
 import { optional, text, textLimits, textRule } from '../http/texts.ts';
 import {
+	isOutcomeUnknown,
 	QueueFullError,
 	type ServingWriter,
-	StorageError,
 	type SubscriptionEvent,
 	type UploadOutcome,
 } from '../store/store.ts';
@@ -152,9 +152,10 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 			.storeSubscriptionEvents(accountId, { events, receivedAtMs: now(), simulate }, deadline)
 			.catch(storeFailed);
 		if (outcome === 'expired') throw new ApiError('timeout');
-		onUpload(request.id, { aid, events, simulate, outcome });
 		reply.headers(outcomeHeaders(outcome));
 		sendJson(reply, simulate ? 200 : 201, simulate ? simulatedBody : storedBody);
+		// After the answer: what is stored must be answered so, whatever becomes of the log.
+		onUpload(request.id, { aid, events, simulate, outcome });
 		return reply;
 	}
 
@@ -227,10 +228,9 @@ function outcomeHeaders({
 function storeFailed(error: unknown): never {
 	if (error instanceof ApiError) throw error;
 	if (error instanceof QueueFullError) throw new ApiError('overloaded', { headers: { 'retry-after': '1' } });
-	const detail =
-		error instanceof StorageError && error.message.startsWith('outcome unknown')
-			? error.message
-			: 'the store failed; nothing is stored, retrying is safe';
+	const detail = isOutcomeUnknown(error)
+		? 'outcome unknown; retrying is safe'
+		: 'the store failed; nothing is stored, retrying is safe';
 	throw new ApiError('internal', { detail, cause: error });
 }
 

@@ -9,9 +9,9 @@ import { allowAllOrigins, allowOrigins, isAllowedOrigin, preflight } from '../ht
 import { describeHit } from '../http/openapi.ts';
 import { describeProblems } from '../http/problems.ts';
 import type { KnownAccount } from '../store/control.ts';
-import { QueueFullError, type ServingWriter } from '../store/store.ts';
+import { isOutcomeUnknown, QueueFullError, type ServingWriter } from '../store/store.ts';
 import type { StoredHit } from '../store/visitor-log.ts';
-import type { Readings } from '../visitors/readings.ts';
+import type { Readings, Subject } from '../visitors/readings.ts';
 import { deviceOf, isBot } from './device.ts';
 import { findHitProblems, hitCheck, hitSchema } from './hit-body.ts';
 import type { HitBudget } from './hit-budget.ts';
@@ -28,6 +28,8 @@ export interface HitOptions {
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	readonly onHit: (kind: 'stored' | 'bot' | 'refused') => void;
+	/** Something is missing from the answer to a hit. */
+	readonly onLeftOut: (requestId: string, error: unknown) => void;
 }
 
 /** `POST /hit` and `GET /hit.gif`: what happens on pages, from pages. */
@@ -46,7 +48,7 @@ export function hit(app: FastifyInstance, options: HitOptions): void {
 		handler: async (request, reply) => {
 			const body = parseJson((request.body as Buffer | undefined) ?? Buffer.alloc(0));
 			const collected = await collector.collect(request, reply, body);
-			const answer = await collector.answer(collected, request.query as Record<string, unknown>);
+			const answer = await collector.answer(collected, request);
 			sendJson(reply, 200, JSON.stringify(answer));
 			return reply;
 		},
@@ -156,26 +158,36 @@ class Collector {
 		return { account, ...stored };
 	}
 
-	/** What a page gets for a hit. */
-	async answer({ account, vid, sid }: Collected, query: Record<string, unknown>): Promise<object> {
-		const { directory, readings, now } = this.#options;
+	/** What a page gets for a hit. The hit is stored, so whatever cannot be made is left out, and the rest is answered. */
+	async answer({ account, vid, sid }: Collected, request: FastifyRequest): Promise<object> {
+		const { readings, onLeftOut } = this.#options;
+		const query = request.query as Record<string, unknown>;
 		const scope: CaskScope = query.scope === 'sid' ? 'sid' : 'vid';
-		const subject = scope === 'vid' ? vid : sid;
-		const { cask, expiresAtMs } = issueCask(
-			directory.signingKeys,
-			{ aid: account.aid, scope, subject },
-			now(),
-		);
+		const whose = { account, scope, subject: scope === 'vid' ? vid : sid };
 		const included = [query.include].join().split(/[, ]+/);
-		const whose = { account, scope, subject };
+		const made = async (make: () => object | Promise<object>) => {
+			try {
+				return await make();
+			} catch (error) {
+				onLeftOut(request.id, error);
+				return {};
+			}
+		};
 		return {
 			vid,
 			sid,
-			cask,
-			caskExpiresAt: new Date(expiresAtMs).toISOString(),
-			...(included.includes('scores') && { scores: await readings.scores(whose) }),
-			...(included.includes('segments') && { segments: await readings.segments(whose) }),
+			...(await made(() => this.#cask(whose))),
+			...(included.includes('scores') &&
+				(await made(async () => ({ scores: await readings.scores(whose) })))),
+			...(included.includes('segments') &&
+				(await made(async () => ({ segments: await readings.segments(whose) })))),
 		};
+	}
+
+	#cask({ account: { aid }, scope, subject }: Subject): { cask: string; caskExpiresAt: string } {
+		const { directory, now } = this.#options;
+		const { cask, expiresAtMs } = issueCask(directory.signingKeys, { aid, scope, subject }, now());
+		return { cask, caskExpiresAt: new Date(expiresAtMs).toISOString() };
 	}
 }
 
@@ -202,5 +214,8 @@ function headerOf({ headers }: FastifyRequest, name: string): string | undefined
 
 function storeFailed(error: unknown): never {
 	if (error instanceof QueueFullError) throw new ApiError('overloaded', { headers: { 'retry-after': '1' } });
-	throw new ApiError('internal', { detail: 'the store failed; the hit is not stored', cause: error });
+	const detail = isOutcomeUnknown(error)
+		? 'outcome unknown; the hit may be stored'
+		: 'the store failed; the hit is not stored';
+	throw new ApiError('internal', { detail, cause: error });
 }

@@ -146,15 +146,15 @@ export function describeHit(body: TSchema): object {
 	const answer = Type.Object({
 		vid: Type.String({ description: 'The visitor: send it with the next hit.' }),
 		sid: Type.String({ description: 'The visit: send it with the next hit.' }),
-		cask: Type.String({ description: 'Opens scores and segments for 24 hours.' }),
-		caskExpiresAt: Type.String({ format: 'date-time' }),
+		cask: Type.Optional(Type.String({ description: 'Opens scores and segments for 24 hours.' })),
+		caskExpiresAt: Type.Optional(Type.String({ format: 'date-time' })),
 	});
 	return {
 		operationId: 'collectHit',
 		tags: ['Visitors'],
 		summary: 'Collect a hit',
 		description:
-			'Stores what happened on a page, durably, and answers who the visitor is. `text/plain` is taken, too, as beacons send it. The header `x-hit-stored` is 0 for bots, of which nothing is stored.',
+			'Stores what happened on a page, durably, and answers who the visitor is. `text/plain` is taken, too, as beacons send it. The header `x-hit-stored` is 0 for bots, of which nothing is stored. What else was asked for and cannot be made, as scores that cannot be read, is left out of the answer.',
 		querystring: Type.Object({
 			include: Type.Optional(
 				Type.String({ description: '`scores`, `segments` or both, with a comma: adds them to the answer.' }),

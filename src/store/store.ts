@@ -15,6 +15,11 @@ export class StorageError extends Error {
 	override readonly name = 'StorageError';
 }
 
+/** Whether what was asked for may be stored all the same: the connection was lost while that was decided. */
+export function isOutcomeUnknown(error: unknown): boolean {
+	return error instanceof StorageError && error.message.startsWith('outcome unknown');
+}
+
 /** The error as one of the store, whatever it was. */
 export function asStorageError(error: unknown): StorageError {
 	return error instanceof StorageError ? error : new StorageError(reasonOf(error), { cause: error });

@@ -145,3 +145,15 @@ test('a quota that cannot be asked for', async (t) => {
 	assert.equal(answer.status, 500);
 	assert.equal(answer.body, storeFailed);
 });
+
+test('what is stored is answered so, also where the log cannot be written', async (t) => {
+	const { upload, aid, logged } = await appOver(t, {
+		storeSubscriptionEvents: async () => ({ stored: 0, duplicateRows: [0], conflictingRows: [0] }),
+	});
+	logged.push = () => {
+		throw new Error('the log is full');
+	};
+	const answer = await upload({ aid, data: [event()] });
+	assert.equal(answer.status, 201, answer.body);
+	assert.equal(answer.headers.get('x-conflicting-rows'), '0');
+});

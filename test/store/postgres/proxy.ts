@@ -24,6 +24,8 @@ export class PostgresProxy implements AsyncDisposable {
 	delayMs = 0;
 	/** Meets one COMMIT, then is cleared. */
 	commitFault: CommitFault | undefined;
+	/** Cuts every connection on which a statement with this text passes. The text must not be longer than a packet. */
+	cutsStatement: string | undefined;
 	/** Whether nothing is let through any more once a COMMIT has met its fault. */
 	refusesAfterFault = false;
 	readonly #listener: Server;
@@ -91,6 +93,7 @@ export class PostgresProxy implements AsyncDisposable {
 		this.#stalled = undefined;
 		this.delayMs = 0;
 		this.commitFault = undefined;
+		this.cutsStatement = undefined;
 		this.refusesAfterFault = false;
 		for (const { client, server } of this.#links) {
 			client.resume();
@@ -138,6 +141,10 @@ export class PostgresProxy implements AsyncDisposable {
 	#fromClient(link: Link, data: Buffer): void {
 		for (const [text, count] of this.#counted)
 			this.#counted.set(text, count + data.toString('latin1').split(text).length - 1);
+		if (this.cutsStatement !== undefined && data.includes(this.cutsStatement)) {
+			this.#end(link);
+			return;
+		}
 		if (this.commitFault && data.includes('COMMIT\0')) {
 			link.fault = this.commitFault;
 			this.commitFault = undefined;

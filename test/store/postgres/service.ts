@@ -24,6 +24,8 @@ export interface ProxiedService {
 	readonly writer: ServingWriter;
 	readonly acme: ClientOfService;
 	readonly globex: ClientOfService;
+	/** Every line that was logged, as text. */
+	readonly logged: string[];
 	upload(tids: string[], client?: ClientOfService): Promise<Answer>;
 	/** Uploads one tid until it is stored, where a deadline that is short for the test's sake may strike. */
 	uploadUntilStored(tid: string): Promise<void>;
@@ -58,8 +60,9 @@ export async function startProxiedService(
 		writer = await startWriting(events);
 		return writer;
 	};
+	const logged: string[] = [];
 	const listen = { host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1' };
-	const server = await startServer(serving, listen, collectLog([]), (error) => {
+	const server = await startServer(serving, listen, collectLog(logged), (error) => {
 		throw error;
 	});
 	t.after(async () => {
@@ -72,7 +75,7 @@ export async function startProxiedService(
 	});
 	assert.ok(writer);
 	return {
-		...{ address, proxy, store, server, writer, acme, globex },
+		...{ address, proxy, store, server, writer, acme, globex, logged },
 		upload: (tids, client = acme) => uploadTids(server.url, client, tids),
 		uploadUntilStored: async (tid) => {
 			await becomes(

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { freshPostgresDatabase } from '../../store/postgres-server.ts';
+import { startProxiedService } from '../../store/postgres/service.ts';
+import { browserUserAgent, startService } from '../../support.ts';
+
+const everything = '?include=scores,segments';
+
+/** The line that tells the operator of what an answer lacks. */
+function assertLogged(logged: readonly string[], answer: Response): void {
+	const requestId = answer.headers.get('x-request-id');
+	const entry = logged
+		.map((line) => JSON.parse(line))
+		.find((line) => line.requestId === requestId && line.cause);
+	assert.equal(entry?.level, 'error');
+}
+
+async function assertStoredWithout(answer: Response, fields: readonly string[]): Promise<void> {
+	assert.equal(answer.status, 200, await answer.clone().text());
+	assert.equal(answer.headers.get('x-hit-stored'), '1');
+	assert.deepEqual(Object.keys((await answer.json()) as object), fields);
+}
+
+test('a hit is stored and what came with it cannot be read: the answer is 200, without it', async (t) => {
+	const { hit, sendHit, store, folder, aid, logged } = await startService(t);
+	const { vid } = await hit();
+	const { id } = await store.control.account(aid);
+	const file = join(folder, 'accounts', `${id}.sqlite`);
+	// The writer has it open; whoever reads has not yet.
+	renameSync(file, `${file}.away`);
+	const answer = await sendHit({ vid }, {}, everything);
+	renameSync(`${file}.away`, file);
+	await assertStoredWithout(answer, ['vid', 'sid', 'cask', 'caskExpiresAt']);
+	assertLogged(logged, answer);
+	const whole = await hit({ vid }, {}, everything);
+	assert.equal(whole.vid, vid);
+	assert.ok(whole.scores && whole.segments);
+	const [profile] = (await store.read(id, (reader) => reader.profilesOf([vid]))).values();
+	assert.equal(profile?.hits, 3);
+});
+
+test('the same on PostgreSQL, whose connection is lost by the read', async (t) => {
+	const { proxy, server, acme, logged } = await startProxiedService(t, await freshPostgresDatabase(), {});
+	const send = () =>
+		fetch(`${server.url}/hit${everything}`, {
+			method: 'POST',
+			headers: { 'content-type': 'text/plain', 'user-agent': browserUserAgent },
+			body: JSON.stringify({ aid: acme.aid }),
+		});
+	proxy.cutsStatement = 'read visitor';
+	const answer = await send();
+	await assertStoredWithout(answer, ['vid', 'sid', 'cask', 'caskExpiresAt']);
+	assertLogged(logged, answer);
+	proxy.restore();
+	await assertStoredWithout(await send(), ['vid', 'sid', 'cask', 'caskExpiresAt', 'scores', 'segments']);
+});
+
+test('a hit is stored and no cask can be signed: the page gets its vid and sid all the same', async (t) => {
+	const { sendHit, server, folder, logged } = await startService(t);
+	const control = new DatabaseSync(join(folder, 'control.sqlite'));
+	control.exec('DELETE FROM signing_key; UPDATE revision SET number = number + 1');
+	control.close();
+	await server.directory.refresh();
+	const answer = await sendHit();
+	await assertStoredWithout(answer, ['vid', 'sid']);
+	assertLogged(logged, answer);
+});
+
+test('the outcome of a hit on PostgreSQL cannot be known: that is what is said', async (t) => {
+	const { proxy, server, acme } = await startProxiedService(t, await freshPostgresDatabase(), {});
+	proxy.commitFault = 'cut after';
+	const answer = await fetch(`${server.url}/hit`, {
+		method: 'POST',
+		headers: { 'content-type': 'text/plain', 'user-agent': browserUserAgent },
+		body: JSON.stringify({ aid: acme.aid }),
+	});
+	assert.equal(answer.status, 500);
+	assert.equal(
+		await answer.text(),
+		'{"message":"Internal server error.","validationErrors":"outcome unknown; the hit may be stored"}',
+	);
+});
