@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { monotonicMs } from '../src/clock.ts';
 import { Dataset } from '../src/scoring/dataset.ts';
 import { logistic } from '../src/scoring/measure.ts';
 import { profileFeatures, profileRows, vocabularyOf } from '../src/scoring/profile-features.ts';
@@ -119,7 +120,7 @@ try {
 		const fail = (error: unknown) => {
 			throw error;
 		};
-		const cache = new ModelCache({ read: async () => body, onTrouble: fail, now: Date.now });
+		const cache = new ModelCache({ read: async () => body, onTrouble: fail, monotonicMs });
 		const scorer = new VisitorScorer({ reader, models: cache, now: () => nowMs, onTrouble: fail });
 		const readings = new Readings(reader, scorer, () => nowMs);
 		const read = (index: number, explain = false) =>

@@ -3,6 +3,7 @@
  * of a place with visitors, and `vid`s, as JSON, prints microseconds of CPU as JSON.
  */
 import { readFileSync } from 'node:fs';
+import { monotonicMs } from '../src/clock.ts';
 import { openStore } from '../src/store/open.ts';
 import { ModelCache } from '../src/visitors/model-cache.ts';
 import type { Profile } from '../src/visitors/profile.ts';
@@ -36,7 +37,7 @@ const onTrouble = (error: unknown) => {
 const models = new ModelCache({
 	read: (accountId, name) => store.control.modelBody(accountId, name),
 	onTrouble,
-	now: Date.now,
+	monotonicMs,
 });
 const scorer = new VisitorScorer({ reader, models, now: Date.now, onTrouble });
 

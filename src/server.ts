@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AccessDirectory } from './access/directory.ts';
 import { QuotaCounter } from './access/quota.ts';
 import { buildApp, defaultHitLimits } from './app.ts';
+import { monotonicMs } from './clock.ts';
 import type { ServeSettings } from './config.ts';
 import { reasonOf } from './errors.ts';
 import { readTls } from './http/tls.ts';
@@ -71,7 +72,7 @@ export async function startServer(
 		reader,
 		models: new ModelCache({
 			read: (accountId, name) => store.control.modelBody(accountId, name),
-			now,
+			monotonicMs,
 			onTrouble: onScoreTrouble,
 		}),
 		now,

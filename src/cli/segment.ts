@@ -1,4 +1,5 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
+import { monotonicMs } from '../clock.ts';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
 import { countMatches, type MatchCount } from '../segments/count.ts';
 import { compileRule, type Rule } from '../segments/rule.ts';
@@ -156,7 +157,7 @@ async function countIn(
 			reader: servingReader,
 			models: new ModelCache({
 				read: (accountId, name) => store.control.modelBody(accountId, name),
-				now: Date.now,
+				monotonicMs,
 				onTrouble: printTrouble,
 			}),
 			now: () => nowMs,

@@ -30,7 +30,7 @@ const retryUnusableAfterMs = 600_000;
 export class ModelCache implements Models {
 	readonly #read: (accountId: number, name: ModelName) => Promise<string>;
 	readonly #onTrouble: (error: unknown) => void;
-	readonly #now: () => number;
+	readonly #monotonicMs: () => number;
 	readonly #entries: LRUCache<string, Entry>;
 	readonly #reading = new Map<string, Promise<GoalModel | undefined>>();
 
@@ -41,13 +41,13 @@ export class ModelCache implements Models {
 	constructor(options: {
 		read: (accountId: number, name: ModelName) => Promise<string>;
 		onTrouble: (error: unknown) => void;
-		/** Milliseconds since 1970. */
-		now: () => number;
+		/** Of a clock that never goes back: one that does would keep a model from being tried again. */
+		monotonicMs: () => number;
 		maxCharacters?: number;
 	}) {
 		this.#read = options.read;
 		this.#onTrouble = options.onTrouble;
-		this.#now = options.now;
+		this.#monotonicMs = options.monotonicMs;
 		const maxSize = options.maxCharacters ?? maxCharacters;
 		this.#entries = new LRUCache({
 			maxSize,
@@ -59,7 +59,7 @@ export class ModelCache implements Models {
 	get(accountId: number, name: ModelName): GoalModel | undefined | Promise<GoalModel | undefined> {
 		const key = keyOf(accountId, name);
 		const entry = this.#entries.get(key);
-		if (entry && this.#now() < entry.retryAtMs) return entry.model;
+		if (entry && this.#monotonicMs() < entry.retryAtMs) return entry.model;
 		const reading = this.#reading.get(key) ?? this.#load(key, accountId, name);
 		this.#reading.set(key, reading);
 		return reading;
@@ -78,7 +78,7 @@ export class ModelCache implements Models {
 		} catch (error) {
 			const isUnusable = error instanceof UnusableModelError;
 			const waitMs = isUnusable ? retryUnusableAfterMs : retryAfterMs;
-			entry = { model: undefined, characters: 0, retryAtMs: this.#now() + waitMs };
+			entry = { model: undefined, characters: 0, retryAtMs: this.#monotonicMs() + waitMs };
 			const ofWhat = `account ${accountId}, goal ${name.goal}, ${name.scope}`;
 			this.#onTrouble(
 				isUnusable

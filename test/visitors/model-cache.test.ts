@@ -23,7 +23,7 @@ function cacheOf(bodies: Record<string, string>, mostModels = 10) {
 			return text;
 		},
 		onTrouble: (error) => troubles.push((error as Error).message),
-		now: () => clock.nowMs,
+		monotonicMs: () => clock.nowMs,
 		maxCharacters: mostModels * body.length,
 	});
 	return { cache, read, troubles, clock, bodies };

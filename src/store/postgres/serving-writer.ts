@@ -32,6 +32,9 @@ const limitsPool: PoolOptions = {
 	idleInTransactionMs: 2000,
 };
 
+/** How far ahead of the database's clock a token bucket may be. */
+const mostAheadMs = 2000;
+
 /** PostgreSQL's codes for a disk that takes no more: disk_full, io_error. */
 const diskTroubles: ReadonlySet<unknown> = new Set(['53100', '58030']);
 /** A megabyte where the database's tables are; it leaves nothing behind. */
@@ -86,7 +89,11 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		return this.#queues.get(this.#servers.addressOf(accountId));
 	}
 
-	/** Takes tokens from a key's bucket by the clock of the database, which all servers share. */
+	/**
+	 * Takes tokens from a key's bucket by the clock of the database, which all servers share. A bucket may be a little
+	 * ahead, since statements that wait for each other have read the clock before; one that is further ahead was filled
+	 * before the clock stepped back, and is taken to be of now.
+	 */
 	async takeTokens(
 		keyId: string,
 		plan: UsagePlan,
@@ -94,13 +101,14 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	): Promise<{ granted: number; tokens: number }> {
 		const { rows } = await this.#queryAgain(
 			`WITH bucket AS (
-				SELECT key_id, at.ms, least($2, tokens + greatest(at.ms - at_ms, 0) * $3 / 1000) AS tokens
+				SELECT key_id, least($2, tokens + greatest(at.ms - at_ms, 0) * $3 / 1000) AS tokens,
+					CASE WHEN at_ms > at.ms + ${mostAheadMs} THEN at.ms ELSE greatest(at_ms, at.ms) END AS at_ms
 				FROM ${this.#table('token_bucket')},
 					(SELECT extract(epoch FROM clock_timestamp())::double precision * 1000 AS ms) AS at
 				WHERE key_id = $1 FOR UPDATE OF token_bucket
 			 )
 			 UPDATE ${this.#table('token_bucket')} AS token_bucket
-			 SET tokens = bucket.tokens - least($4, floor(bucket.tokens)), at_ms = greatest(at_ms, bucket.ms)
+			 SET tokens = bucket.tokens - least($4, floor(bucket.tokens)), at_ms = bucket.at_ms
 			 FROM bucket WHERE token_bucket.key_id = bucket.key_id
 			 RETURNING least($4, floor(bucket.tokens)) AS granted, token_bucket.tokens /* take tokens */`,
 			[keyId, plan.burst, plan.ratePerSecond, wanted],
