@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
 import type { CaskScope } from '../../access/cask.ts';
 import type { Profile } from '../../visitors/profile.ts';
 import { type NumberedProfile, type ServingReader, StorageError } from '../store.ts';
 import { Connection } from './commands.ts';
 import { openDatabase } from './connection.ts';
 import type { DataFolder } from './data-folder.ts';
-import { migrateFile } from './migrate.ts';
+import { latestSchema, migrateFile, schemaVersion } from './migrate.ts';
 
 /** Accounts whose databases are kept open for reading: two file handles each, and up to 16 MiB of page cache. */
 const mostOpen = 64;
@@ -58,13 +59,26 @@ export class SqliteReader implements ServingReader {
 	#openConnection(accountId: number): Connection {
 		const path = this.#folder.accountPath(accountId);
 		if (!existsSync(path)) throw new StorageError(`the file of account ${accountId} is missing`);
-		migrateFile(path, busyTimeoutMs);
 		const [oldest] = this.#open;
 		if (this.#open.size >= mostOpen && oldest) {
 			oldest[1].database.close();
 			this.#open.delete(oldest[0]);
 		}
-		return new Connection(openDatabase(path, { busyTimeoutMs, readOnly: true, cacheKiB }));
+		return new Connection(this.#openFile(path));
+	}
+
+	#openFile(path: string): DatabaseSync {
+		const open = () => openDatabase(path, { busyTimeoutMs, readOnly: true, cacheKiB });
+		const database = open();
+		try {
+			if (schemaVersion(database) === latestSchema('client')) return database;
+			migrateFile(path, busyTimeoutMs);
+		} catch (error) {
+			database.close();
+			throw error;
+		}
+		database.close();
+		return open();
 	}
 
 	async close(): Promise<void> {

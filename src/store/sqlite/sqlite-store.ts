@@ -23,7 +23,7 @@ import { DataFolder, type FolderLock, lockFolder } from './data-folder.ts';
 import { kyselyOver } from './dialect.ts';
 import { examineFolder } from './examine.ts';
 import { SqliteImporter } from './importer.ts';
-import { latestSchema, migrate, migrateFile, schemaVersionOnDisk } from './migrate.ts';
+import { latestSchema, migrate, migrateFile, schemaVersionOf } from './migrate.ts';
 import { runSteps } from './run-steps.ts';
 import { SqliteReader } from './serving-reader.ts';
 import { startServingWriter } from './serving-writer.ts';
@@ -124,7 +124,7 @@ export class SqliteStore implements Store {
 		for (const { id, aid } of await this.control.accounts()) {
 			const path = this.#folder.accountPath(id);
 			if (!existsSync(path)) throw new StorageError(`the file of account ${aid} is missing`);
-			const [version, known] = [schemaVersionOnDisk(path), latestSchema('client')];
+			const [version, known] = [schemaVersionOf(path), latestSchema('client')];
 			if (version > known) throw new SchemaTooNewError('client', version, known);
 		}
 	}
