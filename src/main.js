@@ -15,4 +15,6 @@ if (Number.parseInt(process.versions.node, 10) < oldestMajor) {
 	enableCompileCache();
 	const { run } = await import('./cli/caskade.ts');
 	await run(process.argv);
+	// A command that has failed is over, whatever it has left open. A server that runs has no exit code yet.
+	if (process.exitCode) process.stdout.write('', () => process.stderr.write('', () => process.exit()));
 }

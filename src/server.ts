@@ -1,4 +1,3 @@
-import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AccessDirectory } from './access/directory.ts';
@@ -37,7 +36,7 @@ type ListenSettings = Omit<
 const sweepEveryMs = 50;
 
 /**
- * Starts serving a store; closes the store when it stops.
+ * Starts serving a store; closes the store when it stops, and where it cannot start.
  * @param onDeath nothing can be stored any more; the process should end
  * @throws OperatorError where the store or a port is taken, or the address needs TLS
  */
@@ -48,6 +47,9 @@ export async function startServer(
 	onDeath: (error: Error) => void,
 	now: () => number = Date.now,
 ): Promise<RunningServer> {
+	// Closed in reverse order, when the server stops, and where it cannot start.
+	await using starting = new AsyncDisposableStack();
+	starting.defer(() => store.close());
 	const tls = await readTls(settings);
 	if (!tls) requireSafeAddress(settings);
 	const prefix = `${settings.basePath ?? ''}${settings.stage === undefined ? '' : `/${settings.stage}`}`;
@@ -60,14 +62,18 @@ export async function startServer(
 		},
 		onDeath,
 	});
+	starting.defer(() => writer.stop());
 	metrics.watchQueue(() => writer.queueDepth);
 	const logTrouble = (what: string) => (error: unknown) => log.error({ reason: reasonOf(error) }, what);
 	const onControlTrouble = logTrouble('control database trouble');
 	const onScoreTrouble = logTrouble('trouble with scores');
 	await store.control.ensureSigningKeys();
 	const directory = await AccessDirectory.load(store.control, onControlTrouble);
+	starting.defer(() => directory.stop());
 	const quota = new QuotaCounter(writer, now, onControlTrouble);
+	starting.defer(() => quota.stop());
 	const reader = store.startReading();
+	starting.defer(() => reader.close());
 	const scorer = new VisitorScorer({
 		reader,
 		models: new ModelCache({
@@ -78,8 +84,16 @@ export async function startServer(
 		now,
 		onTrouble: onScoreTrouble,
 	});
+	if (settings.metricsPort !== undefined) {
+		const metricsServer = await metrics
+			.listen(settings.metricsHost, settings.metricsPort)
+			.catch(portTrouble(settings.metricsHost, settings.metricsPort, '--metrics-port'));
+		starting.defer(() => {
+			metricsServer.close();
+			metricsServer.closeAllConnections();
+		});
+	}
 	let draining = false;
-	let metricsServer: Server | undefined;
 	const app = await buildApp({
 		...{ directory, quota, writer, reader, scorer, metrics, log, now, prefix, tls },
 		...(settings.roles && { roles: settings.roles }),
@@ -92,9 +106,7 @@ export async function startServer(
 		trustProxy: settings.behindProxy ?? false,
 	});
 
-	const shutDown = async (drainDelayMs: number) => {
-		draining = true;
-		if (drainDelayMs > 0) await delay(drainDelayMs);
+	starting.defer(async () => {
 		// By then every request has its answer; what is still open are bodies that nobody waits for.
 		const cut = setTimeout(() => app.server.closeAllConnections(), directory.longestTimeoutMs + 1000);
 		// A connection that was busy when closing began is kept alive by its answer; nobody else would close it.
@@ -102,32 +114,22 @@ export async function startServer(
 		await app.close();
 		clearInterval(sweep);
 		clearTimeout(cut);
-		metricsServer?.close();
-		metricsServer?.closeAllConnections();
-		await directory.stop();
-		await quota.stop();
-		await writer.stop();
-		await reader.close();
-		await store.close();
+	});
+
+	await app
+		.listen({ host: settings.host, port: settings.port })
+		.catch(portTrouble(settings.host, settings.port, '--port'));
+	const running = starting.move();
+	const shutDown = async () => {
+		draining = true;
+		if (settings.drainDelayMs) await delay(settings.drainDelayMs);
+		await running.disposeAsync();
 	};
 	let stopped: Promise<void> | undefined;
 	const stop = () => {
-		stopped ??= shutDown(settings.drainDelayMs ?? 0);
+		stopped ??= shutDown();
 		return stopped;
 	};
-
-	try {
-		await app
-			.listen({ host: settings.host, port: settings.port })
-			.catch(portTrouble(settings.host, settings.port, '--port'));
-		if (settings.metricsPort !== undefined)
-			metricsServer = await metrics
-				.listen(settings.metricsHost, settings.metricsPort)
-				.catch(portTrouble(settings.metricsHost, settings.metricsPort, '--metrics-port'));
-	} catch (error) {
-		await shutDown(0);
-		throw error;
-	}
 	const { address, port, family } = app.server.address() as AddressInfo;
 	const origin = `${tls ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 	return { url: `${origin}${prefix}`, directory, stop };

@@ -84,7 +84,11 @@ export async function run(argv: readonly string[]): Promise<void> {
 
 function sentence(error: unknown): string {
 	const { code, path, message } = error as NodeJS.ErrnoException;
+	if (code === 'ERR_SQLITE_ERROR')
+		return `The data folder cannot be used (${message}); 'caskade doctor' looks for what is wrong.`;
+	if (code === 'ENOSPC') return 'The disk is full.';
 	if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return `No permission to use ${path}.`;
 	if (code === 'ENOTDIR' || code === 'EEXIST') return `${path} is not a folder.`;
-	return message ?? String(error);
+	const [line = ''] = (message || String(error)).split('\n');
+	return /[.!?]$/.test(line) ? line : `${line}.`;
 }

@@ -63,11 +63,7 @@ async function serveAsWorker(settings: ServeSettings, log: Log): Promise<void> {
 		if (message.type === 'stop') void onStop();
 	});
 	const { metricsPort: _, ...listenSettings } = settings;
-	const { store, server } = await start(listenSettings, log).catch((error) => {
-		// Else the channel to the primary would keep this process alive after it has said what is wrong.
-		process.channel?.unref();
-		throw error;
-	});
+	const { store, server } = await start(listenSettings, log);
 	stop = server.stop;
 	log.info({ url: server.url, pid: process.pid }, 'listening');
 	const message: FromWorker = { type: 'serving', url: server.url };
@@ -88,9 +84,6 @@ async function start(settings: ServeSettings, log: Log): Promise<{ store: Store;
 	const server = await startServer(store, settings, log, (error) => {
 		log.fatal({ reason: error.message }, 'the writer thread died');
 		process.exit(1);
-	}).catch(async (error) => {
-		await store.close();
-		throw error;
 	});
 	const { startRetention } = await import('../visitors/retention.ts');
 	const stopRetention = startRetention(settings, log);

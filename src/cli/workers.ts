@@ -144,7 +144,7 @@ class Workers {
 	#exit(): void {
 		this.#metricsServer?.close();
 		this.#metricsServer?.closeAllConnections();
-		this.#log.info({}, 'stopped');
+		if (this.#exitCode === 0) this.#log.info({}, 'stopped');
 		process.exit(this.#exitCode);
 	}
 }

@@ -32,7 +32,7 @@ export async function openStore(
 			);
 		return new SqliteStore(folder);
 	}
-	if (scheme === 'postgres' || scheme === 'postgresql') {
+	if ((scheme === 'postgres' || scheme === 'postgresql') && URL.canParse(address)) {
 		const { PostgresStore } = await import('./postgres/postgres-store.ts');
 		return PostgresStore.open(address, stage);
 	}

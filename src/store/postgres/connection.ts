@@ -174,20 +174,23 @@ export class SchemaNames {
 
 /** A connection failure in a sentence that shows no password. */
 export function connectionError(error: unknown, address: string): Error {
+	if (error instanceof OperatorError) return error;
 	const { code, message } = error as NodeJS.ErrnoException;
 	const url = URL.parse(address);
-	const server = `${url?.hostname}:${url?.port || 5432}`;
+	const host = url?.hostname || 'localhost';
+	const server = `${host}:${url?.port || 5432}`;
 	const reasons: Readonly<Record<string, string>> = {
 		ECONNREFUSED: `No PostgreSQL server listens at ${server}.`,
-		ENOTFOUND: `There is no host ${url?.hostname}.`,
+		ENOTFOUND: `There is no host ${host}.`,
 		'28P01': `The PostgreSQL server at ${server} refuses the password.`,
 		'3D000': `The PostgreSQL server at ${server} has no database of that name.`,
 	};
 	const reason =
-		reasons[code ?? ''] ?? (isTimeout(message) ? `No PostgreSQL server answers at ${server}.` : undefined);
-	return reason ? new OperatorError(reason) : new Error(message, { cause: error });
-}
-
-function isTimeout(message: string): boolean {
-	return /timeout/.test(message);
+		reasons[code ?? ''] ??
+		(error instanceof pg.DatabaseError
+			? `The PostgreSQL server at ${server} says: ${message}.`
+			: /timeout|terminated/.test(message)
+				? `No PostgreSQL server answers at ${server}.`
+				: undefined);
+	return reason ? new OperatorError(reason, { cause: error }) : new Error(message, { cause: error });
 }

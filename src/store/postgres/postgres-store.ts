@@ -27,11 +27,14 @@ import { runSteps } from './run-steps.ts';
 import { PostgresReader } from './serving-reader.ts';
 import { PostgresWriter } from './serving-writer.ts';
 
-/** For keys, plans and accounts: small statements, which a serving process repeats all the time. */
+/**
+ * For keys, plans and accounts: small statements, which a serving process repeats all the time. A start on a server that
+ * does not answer fails within five seconds.
+ */
 const controlPool: PoolOptions = {
 	size: 4,
-	connectTimeoutMs: 5000,
-	statementTimeoutMs: 5000,
+	connectTimeoutMs: 3000,
+	statementTimeoutMs: 3500,
 	idleInTransactionMs: 60_000,
 };
 /** For migrations and exports, which may take as long as they take. */
@@ -41,6 +44,8 @@ const patientPool: PoolOptions = {
 	statementTimeoutMs: 3_600_000,
 	idleInTransactionMs: 60_000,
 };
+
+const newestControl = migrationFiles('postgres', 'control').length;
 
 /**
  * One stage's databases on a PostgreSQL server: a schema for control, and one for each account; but for the accounts
@@ -54,6 +59,7 @@ export class PostgresStore implements Store {
 	/** For migrations and exports. */
 	readonly #pools: PerServer<ConnectionPool>;
 	readonly #newest: NewestSchemas;
+	readonly #controlPool: ConnectionPool;
 	readonly #controlDatabase: Kysely<ControlTables>;
 	#onTrouble: (address: string, error: Error) => void = () => {};
 
@@ -64,7 +70,8 @@ export class PostgresStore implements Store {
 			new ConnectionPool(to, options, (error) => this.#onTrouble(to, error));
 		this.#pools = new PerServer(mostServers, (to) => pool(to, patientPool));
 		this.#newest = new NewestSchemas(this.#servers, (to) => this.#pools.get(to));
-		this.#controlDatabase = kyselyOver(pool(address, controlPool), schemas.control);
+		this.#controlPool = pool(address, controlPool);
+		this.#controlDatabase = kyselyOver(this.#controlPool, schemas.control);
 		this.control = new ControlStore(this.#controlDatabase, now, (own) => this.#servers.learn(own));
 	}
 
@@ -75,13 +82,20 @@ export class PostgresStore implements Store {
 	static async open(address: string, stage?: string, now: () => number = Date.now): Promise<PostgresStore> {
 		const store = new PostgresStore(address, new SchemaNames(stage), now);
 		try {
-			await migrate(store.#home, store.#schemas.control, 'control');
+			await store.#bringControl();
 			store.#servers.learn(await store.control.ownDatabases());
 			return store;
 		} catch (error) {
 			await store.close();
 			throw connectionError(error, address);
 		}
+	}
+
+	/** Looks first, on connections that give up soon: a server that does not answer is no reason to wait for it. */
+	async #bringControl(): Promise<void> {
+		const schema = this.#schemas.control;
+		const version = await schemaVersion(this.#controlPool, schema);
+		if (version !== newestControl) await migrate(this.#home, schema, 'control');
 	}
 
 	get #home(): ConnectionPool {

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { isBusy } from './connection.ts';
+import { fileTrouble } from './file-trouble.ts';
 
 /** Where the files of one data folder are. An account's file is named by its number, never by what a client sent. */
 export class DataFolder {
@@ -48,13 +49,15 @@ export interface FolderLock {
  * system's on a file that SQLite keeps locked, so it ends with the process, however that ends.
  */
 export function lockFolder(folder: DataFolder): FolderLock | undefined {
-	const database = new DatabaseSync(folder.lockPath, { timeout: 0 });
+	let database: DatabaseSync | undefined;
 	try {
+		database = new DatabaseSync(folder.lockPath, { timeout: 0 });
 		database.exec('BEGIN EXCLUSIVE');
 	} catch (error) {
-		database.close();
+		database?.close();
 		if (isBusy(error)) return undefined;
-		throw error;
+		throw fileTrouble(folder.lockPath, error, 'delete it, it holds no data');
 	}
-	return { release: () => database.close() };
+	const held = database;
+	return { release: () => held.close() };
 }

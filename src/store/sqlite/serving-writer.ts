@@ -3,6 +3,7 @@ import { largestLease } from '../../access/quota.ts';
 import type { UsagePlan } from '../../access/usage-plan.ts';
 import { monotonicMs } from '../../clock.ts';
 import type { Deadline } from '../../deadline.ts';
+import { reasonOf } from '../../errors.ts';
 import { DiskTrouble } from '../disk-trouble.ts';
 import type {
 	QuotaLease,
@@ -12,7 +13,7 @@ import type {
 	UsageReport,
 	WriterEvents,
 } from '../store.ts';
-import { StorageError } from '../store.ts';
+import { OperatorError, StorageError } from '../store.ts';
 import type { ArrivingHit, StoredHit } from '../visitor-log.ts';
 import { type ControlCommands, fieldSeparator } from './commands.ts';
 import type { DataFolder, FolderLock } from './data-folder.ts';
@@ -40,12 +41,17 @@ export async function startServingWriter(
 	events: WriterEvents,
 ): Promise<ServingWriter> {
 	const disk = new DiskTrouble(() => takeRoom(folder));
+	let isServing = false;
 	const onTrouble = (databaseId: number, reason: string) => {
+		// Until then whatever goes wrong is thrown.
+		if (!isServing) return;
 		if (diskTroubles.has(reason)) disk.found();
 		events.onTrouble(databaseId === controlDatabaseId ? 'control' : `account ${databaseId}`, reason);
 	};
-	const start = (onCommit: WriterEvents['onCommit']) =>
-		Writer.start({
+	await using starting = new AsyncDisposableStack();
+	starting.defer(() => lock.release());
+	const start = async (onCommit: WriterEvents['onCommit']) => {
+		const writer = await Writer.start({
 			folderPath: folder.path,
 			queueLength,
 			queueCharacters,
@@ -54,10 +60,20 @@ export async function startServingWriter(
 			onTrouble,
 			onDeath: events.onDeath,
 		});
+		starting.defer(() => writer.stop());
+		return writer;
+	};
 	// Two threads, so that a lease of quota does not wait for uploads to be committed, nor they for it.
 	const [writer, controlWriter] = await Promise.all([start(events.onCommit), start(() => {})]);
 	const control = new ControlWrites(controlWriter);
-	await control.forfeitLeases();
+	await control.forfeitLeases().catch((error) => {
+		throw new OperatorError(
+			`${folder.controlPath} cannot be written (${reasonOf(error)}); 'caskade doctor' looks for damage.`,
+			{ cause: error },
+		);
+	});
+	isServing = true;
+	const running = starting.move();
 	return {
 		async storeSubscriptionEvents(
 			accountId: number,
@@ -88,10 +104,7 @@ export async function startServingWriter(
 		get queueDepth() {
 			return writer.depth;
 		},
-		async stop() {
-			await Promise.all([writer.stop(), controlWriter.stop()]);
-			lock.release();
-		},
+		stop: () => running.disposeAsync(),
 	};
 }
 

@@ -22,6 +22,7 @@ import { openDatabase } from './connection.ts';
 import { DataFolder, type FolderLock, lockFolder } from './data-folder.ts';
 import { kyselyOver } from './dialect.ts';
 import { examineFolder } from './examine.ts';
+import { fileTrouble } from './file-trouble.ts';
 import { SqliteImporter } from './importer.ts';
 import { latestSchema, migrate, migrateFile, schemaVersionOf } from './migrate.ts';
 import { runSteps } from './run-steps.ts';
@@ -135,11 +136,11 @@ export class SqliteStore implements Store {
 		);
 		try {
 			await this.#checkFiles();
-			return await startServingWriter(this.#folder, lock, events);
 		} catch (error) {
 			lock.release();
 			throw error;
 		}
+		return startServingWriter(this.#folder, lock, events);
 	}
 
 	async backup(target: string, progress: (step: { database: string; bytes: number }) => void): Promise<void> {
@@ -179,9 +180,6 @@ export class SqliteStore implements Store {
 	}
 }
 
-/** SQLite's result codes for a file that is damaged, or never was a database. */
-const damageCodes: readonly unknown[] = [11, 26];
-
 function openControl(folder: DataFolder): DatabaseSync {
 	let database: DatabaseSync | undefined;
 	try {
@@ -190,8 +188,6 @@ function openControl(folder: DataFolder): DatabaseSync {
 		return database;
 	} catch (error) {
 		database?.close();
-		if (damageCodes.includes((error as { errcode?: unknown }).errcode))
-			throw new OperatorError(`${folder.controlPath} is damaged; restore a backup of the data folder.`);
-		throw error;
+		throw fileTrouble(folder.controlPath, error);
 	}
 }

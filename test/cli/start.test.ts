@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { closeSync, mkdirSync, openSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openStore } from '../../src/store/open.ts';
+import { patience } from '../eventually.ts';
+import { assertRefused, type Ended, mainPath, TestProcess } from '../process.ts';
+import { noSmallDisk, SmallDisk } from '../small-disk.ts';
+import { sessionOn } from '../store/postgres/service.ts';
+import { freshPostgresDatabase } from '../store/postgres-server.ts';
+import { addClient, temporaryFolder } from '../support.ts';
+
+const promisedMs = 5000;
+
+/** How a command ends that cannot do its work. One that hangs instead fails its test. */
+async function ends(...args: string[]): Promise<Ended> {
+	await using command = new TestProcess(process.execPath, [mainPath, ...args]);
+	const hangs = new AbortController();
+	const late = delay(promisedMs * patience, undefined, { signal: hangs.signal }).then(() =>
+		assert.fail(`'caskade ${args.join(' ')}' hangs: ${command.stderr}`),
+	);
+	const ended = await Promise.race([command.ended, late]);
+	hangs.abort();
+	return ended;
+}
+
+function serve(address: string, ...args: string[]): Promise<Ended> {
+	return ends('serve', '--port', '0', '--database', address, ...args);
+}
+
+/** A data folder that has been served from. */
+async function usedFolder(folder: string): Promise<string> {
+	const store = await openStore(`sqlite:${folder}`);
+	await addClient(store);
+	await store.close();
+	return join(folder, 'control.sqlite');
+}
+
+/** Makes the first page of a table unreadable, where all else is sound. */
+function damageTable(path: string, table: string): void {
+	const database = new DatabaseSync(path);
+	const row = database.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').get(table);
+	database.close();
+	const file = openSync(path, 'r+');
+	writeSync(file, Buffer.alloc(4096, 0xff), 0, 4096, (Number(row?.rootpage) - 1) * 4096);
+	closeSync(file);
+}
+
+/** What may have happened to a control database, by what a server says of it. */
+const damages: readonly (readonly [what: RegExp, (path: string) => void])[] = [
+	[/control\.sqlite is damaged; restore a backup/, (path) => truncateSync(path, 5000)],
+	[/control\.sqlite is damaged; restore a backup/, (path) => writeFileSync(path, 'x'.repeat(9000))],
+	[
+		/control\.sqlite cannot be written \(.*malformed\); 'caskade doctor'/,
+		(path) => damageTable(path, 'usage'),
+	],
+	[/cannot be used \(.*malformed\); 'caskade doctor'/, (path) => damageTable(path, 'goal')],
+	[/control\.sqlite cannot be written/, (path) => mkdirSync(`${path}-shm`)],
+	[/control\.sqlite cannot be used/, (path) => mkdirSync(`${path}-wal`)],
+];
+
+test('a server whose control database is damaged ends with a sentence, wherever the damage is', async (t) => {
+	for (const [sentence, damage] of damages) {
+		const folder = temporaryFolder(t);
+		damage(await usedFolder(folder));
+		assertRefused(await serve(`sqlite:${folder}`), sentence);
+	}
+});
+
+test('neither a server nor a command begins on a full disk, and each says so', {
+	skip: noSmallDisk(),
+}, async () => {
+	using disk = new SmallDisk();
+	const folder = join(disk.path, 'data');
+	await usedFolder(folder);
+	disk.fill();
+	for (const args of [
+		['serve', '--port', '0'],
+		['serve', '--port', '0', '--demo'],
+		['key', 'list'],
+	])
+		assertRefused(await ends(...args, '--database', `sqlite:${folder}`), /The disk .*is full/);
+	assertRefused(await serve(`sqlite:${join(disk.path, 'new')}`), /The disk .*is full/);
+});
+
+/** A server that takes connections and says nothing, as one that is frozen does. */
+async function silentServer(t: TestContext): Promise<string> {
+	const server = createServer(() => {}).listen(0, '127.0.0.1');
+	await new Promise((resolve) => server.once('listening', resolve));
+	t.after(() => server.close());
+	return `postgres://caskade:secret@127.0.0.1:${(server.address() as { port: number }).port}/caskade`;
+}
+
+test('a PostgreSQL server that never answers is given up, by servers, workers and commands', async (t) => {
+	const address = await silentServer(t);
+	const outcomes = await Promise.all([
+		serve(address),
+		serve(address, '--workers', '2'),
+		ends('key', 'list', '--database', address),
+	]);
+	for (const ended of outcomes) assertRefused(ended, /No PostgreSQL server answers at 127\.0\.0\.1:\d+/);
+});
+
+test('a PostgreSQL server that refuses is quoted in a sentence', async (t) => {
+	const address = await freshPostgresDatabase();
+	const session = await sessionOn(t, address);
+	await (await openStore(address)).close();
+	await session.query('BEGIN');
+	await session.query('LOCK TABLE caskade_control.schema_version');
+	assertRefused(await serve(address), /The PostgreSQL server at \S+ says: canceling statement/);
+	await session.query('ROLLBACK');
+	await session.query('ALTER TABLE caskade_control.probe RENAME TO lost');
+	await session.query('ALTER TABLE caskade_control.revision RENAME TO lost_too');
+	assertRefused(await serve(address, '--workers', '2'), /relation .* does not exist/);
+});
