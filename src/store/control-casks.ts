@@ -1,5 +1,5 @@
 import { caskLifetimeMs, newSigningKey, type SigningKey, spreadMs } from '../access/signing-key.ts';
-import type { ControlDatabase } from './control-tables.ts';
+import { type ControlDatabase, nextSeq } from './control-tables.ts';
 
 /** Those that may still verify a cask, the newest first. */
 export async function selectSigningKeys(database: ControlDatabase, nowMs: number): Promise<SigningKey[]> {
@@ -7,8 +7,7 @@ export async function selectSigningKeys(database: ControlDatabase, nowMs: number
 		.selectFrom('signing_key')
 		.selectAll()
 		.where(({ or, eb }) => or([eb('retires_at', 'is', null), eb('retires_at', '>', nowMs)]))
-		.orderBy('created_at', 'desc')
-		.orderBy('kid')
+		.orderBy('seq', 'desc')
 		.execute();
 	return rows.map((row) => ({
 		kid: row.kid,
@@ -29,7 +28,13 @@ export async function rotateSigningKeys(database: ControlDatabase, nowMs: number
 	const key = newSigningKey(nowMs);
 	await database
 		.insertInto('signing_key')
-		.values({ kid: key.kid, secret: key.secret, created_at: key.createdAtMs, retires_at: null })
+		.values({
+			kid: key.kid,
+			secret: key.secret,
+			created_at: key.createdAtMs,
+			retires_at: null,
+			seq: await nextSeq(database, 'signing_key'),
+		})
 		.execute();
 	return key;
 }

@@ -1,6 +1,6 @@
 import type { Goal } from '../visitors/goal.ts';
 import { deleteModels } from './control-models.ts';
-import { type ControlDatabase, type ControlTables, timeAfterAll } from './control-tables.ts';
+import { type ControlDatabase, type ControlTables, nextSeq } from './control-tables.ts';
 import { OperatorError } from './store.ts';
 
 /** A row of `goal` as the rest of the service knows it. */
@@ -20,8 +20,7 @@ export async function selectGoals(database: ControlDatabase, accountId: number):
 		.selectFrom('goal')
 		.selectAll()
 		.where('account_id', '=', accountId)
-		.orderBy('created_at')
-		.orderBy('name')
+		.orderBy('seq')
 		.execute();
 	return rows.map(toGoal);
 }
@@ -42,7 +41,8 @@ export async function insertGoal(
 			horizon_days: goal.horizonDays,
 			medium_from: goal.mediumFrom,
 			high_from: goal.highFrom,
-			created_at: await timeAfterAll(database, 'goal', accountId, nowMs),
+			created_at: nowMs,
+			seq: await nextSeq(database, 'goal'),
 		})
 		.onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
 		.executeTakeFirstOrThrow();

@@ -2,7 +2,7 @@ import { hashApiKey, newApiKey } from '../access/api-key.ts';
 import { monthAt } from '../access/usage-plan.ts';
 import { clientId } from './control-accounts.ts';
 import { selectPlan } from './control-plans.ts';
-import { type ControlDatabase, isoTime } from './control-tables.ts';
+import { type ControlDatabase, isoTime, nextSeq } from './control-tables.ts';
 import { OperatorError } from './store.ts';
 
 export interface ApiKey {
@@ -52,6 +52,7 @@ export async function insertKey(
 			plan,
 			created_at: nowMs,
 			revoked_at: null,
+			seq: await nextSeq(database, 'api_key'),
 		})
 		.execute();
 	return { id, key, client, plan };
@@ -69,8 +70,7 @@ export async function selectKeys(database: ControlDatabase, id?: string): Promis
 			'api_key.created_at',
 			'api_key.revoked_at',
 		])
-		.orderBy('api_key.created_at')
-		.orderBy('api_key.id');
+		.orderBy('api_key.seq');
 	if (id !== undefined) query = query.where('api_key.id', '=', id);
 	return (await query.execute()).map((row) => ({
 		id: row.id,
@@ -117,8 +117,7 @@ export async function selectUsage(
 			'usage.used',
 		])
 		.where(({ or, eb }) => or([eb('api_key.revoked_at', 'is', null), eb('usage.used', '>', 0)]))
-		.orderBy('api_key.created_at')
-		.orderBy('api_key.id');
+		.orderBy('api_key.seq');
 	if (client !== undefined) query = query.where('client.name', '=', client);
 	return (await query.execute()).map((row) => ({
 		key: row.id,

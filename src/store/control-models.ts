@@ -1,5 +1,5 @@
 import type { CaskScope } from '../access/cask.ts';
-import type { ControlDatabase, ControlTables } from './control-tables.ts';
+import { type ControlDatabase, type ControlTables, nextSeq } from './control-tables.ts';
 import { OperatorError } from './store.ts';
 
 /** Names a model within its account. */
@@ -29,9 +29,7 @@ export async function selectModels(database: ControlDatabase, accountId: number)
 		.select(['goal', 'scope', 'version', 'active', 'created_at'])
 		.where('account_id', '=', accountId)
 		.where('body', '<>', deleted)
-		.orderBy('created_at')
-		.orderBy('goal')
-		.orderBy('scope')
+		.orderBy('seq')
 		.execute();
 	return rows.map(({ active, created_at, ...name }) => ({
 		...name,
@@ -61,7 +59,15 @@ export async function insertModel(
 	const name = { goal, scope, version: `${day}.${number}` };
 	await database
 		.insertInto('model')
-		.values({ ...name, account_id: accountId, active: 0, body, report, created_at: nowMs })
+		.values({
+			...name,
+			account_id: accountId,
+			active: 0,
+			body,
+			report,
+			created_at: nowMs,
+			seq: await nextSeq(database, 'model'),
+		})
 		.execute();
 	return name;
 }

@@ -1,5 +1,5 @@
 import type { Segment } from '../segments/segment.ts';
-import { type ControlDatabase, type ControlTables, timeAfterAll } from './control-tables.ts';
+import { type ControlDatabase, type ControlTables, nextSeq } from './control-tables.ts';
 import { OperatorError } from './store.ts';
 
 /** A row of `segment` as the rest of the service knows it. */
@@ -13,8 +13,7 @@ export async function selectSegments(database: ControlDatabase, accountId: numbe
 		.selectFrom('segment')
 		.selectAll()
 		.where('account_id', '=', accountId)
-		.orderBy('created_at')
-		.orderBy('id')
+		.orderBy('seq')
 		.execute();
 	return rows.map(toSegment);
 }
@@ -33,7 +32,8 @@ export async function insertSegment(
 			id,
 			name,
 			rule,
-			created_at: await timeAfterAll(database, 'segment', accountId, nowMs),
+			created_at: nowMs,
+			seq: await nextSeq(database, 'segment'),
 		})
 		.onConflict((conflict) => conflict.columns(['account_id', 'id']).doNothing())
 		.executeTakeFirstOrThrow();

@@ -70,12 +70,8 @@ async function selectUsableAccounts(
 		.selectAll()
 		.where('disabled_at', 'is', null)
 		.execute();
-	const goals = byAccount(
-		await database.selectFrom('goal').selectAll().orderBy('created_at').orderBy('name').execute(),
-	);
-	const segments = byAccount(
-		await database.selectFrom('segment').selectAll().orderBy('created_at').orderBy('id').execute(),
-	);
+	const goals = byAccount(await database.selectFrom('goal').selectAll().orderBy('seq').execute());
+	const segments = byAccount(await database.selectFrom('segment').selectAll().orderBy('seq').execute());
 	const models = byAccount(
 		await database
 			.selectFrom('model')

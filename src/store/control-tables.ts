@@ -33,9 +33,10 @@ export interface ControlTables {
 		plan: string;
 		created_at: number;
 		revoked_at: number | null;
+		seq: number;
 	};
 	usage: { key_id: string; month: string; leased: number; used: number };
-	signing_key: { kid: string; secret: string; created_at: number; retires_at: number | null };
+	signing_key: { kid: string; secret: string; created_at: number; retires_at: number | null; seq: number };
 	revocation: { account_id: number; subject: string; revoked_at: number };
 	goal: {
 		account_id: number;
@@ -45,8 +46,16 @@ export interface ControlTables {
 		medium_from: number;
 		high_from: number;
 		created_at: number;
+		seq: number;
 	};
-	segment: { account_id: number; id: string; name: string; rule: string; created_at: number };
+	segment: {
+		account_id: number;
+		id: string;
+		name: string;
+		rule: string;
+		created_at: number;
+		seq: number;
+	};
 	model: {
 		account_id: number;
 		goal: string;
@@ -56,6 +65,7 @@ export interface ControlTables {
 		body: string;
 		report: string;
 		created_at: number;
+		seq: number;
 	};
 }
 
@@ -72,19 +82,16 @@ export function isoTime(ms: number | null): string | null {
 }
 
 /**
- * The time of a new row that is to come last by its time: now, or a moment after the latest there is. Several are made
- * in one millisecond, and clocks may go back.
+ * The number of a new row, which comes after all that the table has. What changes the control database does so one after
+ * the other, so no two get the same.
  */
-export async function timeAfterAll(
+export async function nextSeq(
 	database: ControlDatabase,
-	table: 'goal' | 'segment',
-	accountId: number,
-	nowMs: number,
+	table: 'signing_key' | 'api_key' | 'goal' | 'segment' | 'model',
 ): Promise<number> {
-	const { latest } = await database
+	const { last } = await database
 		.selectFrom(table)
-		.select(({ fn }) => fn.max<number | null>('created_at').as('latest'))
-		.where('account_id', '=', accountId)
+		.select(({ fn }) => fn.max<number | null>('seq').as('last'))
 		.executeTakeFirstOrThrow();
-	return latest === null ? nowMs : Math.max(nowMs, latest + 1);
+	return (last ?? 0) + 1;
 }

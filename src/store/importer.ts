@@ -40,13 +40,13 @@ export const controlColumns = {
 		'import_secret',
 	],
 	plan: ['name', 'rate_per_second', 'burst', 'quota_per_month', 'timeout_ms', 'max_events', 'created_at'],
-	api_key: ['id', 'hash', 'client_id', 'plan', 'created_at', 'revoked_at'],
+	api_key: ['id', 'hash', 'client_id', 'plan', 'created_at', 'revoked_at', 'seq'],
 	usage: ['key_id', 'month', 'leased', 'used'],
-	signing_key: ['kid', 'secret', 'created_at', 'retires_at'],
+	signing_key: ['kid', 'secret', 'created_at', 'retires_at', 'seq'],
 	revocation: ['account_id', 'subject', 'revoked_at'],
-	goal: ['account_id', 'name', 'evts', 'horizon_days', 'medium_from', 'high_from', 'created_at'],
-	segment: ['account_id', 'id', 'name', 'rule', 'created_at'],
-	model: ['account_id', 'goal', 'scope', 'version', 'active', 'body', 'report', 'created_at'],
+	goal: ['account_id', 'name', 'evts', 'horizon_days', 'medium_from', 'high_from', 'created_at', 'seq'],
+	segment: ['account_id', 'id', 'name', 'rule', 'created_at', 'seq'],
+	model: ['account_id', 'goal', 'scope', 'version', 'active', 'body', 'report', 'created_at', 'seq'],
 } as const satisfies { [Table in keyof ControlContent]: (keyof ControlContent[Table][number])[] };
 
 export const controlTables = Object.keys(controlColumns) as (keyof ControlContent)[];

@@ -10,6 +10,8 @@ export interface StageChoice {
 export interface OpenOptions extends StageChoice {
 	/** Refuse a data folder that is not there, instead of making an empty one: its name may be mistyped. */
 	readonly mustExist?: boolean;
+	/** Milliseconds since 1970, for tests; else by the store's own clock. */
+	readonly now?: () => number;
 }
 
 /**
@@ -20,7 +22,7 @@ export interface OpenOptions extends StageChoice {
  */
 export async function openStore(
 	address: string,
-	{ stage, mustExist = false }: OpenOptions = {},
+	{ stage, mustExist = false, now }: OpenOptions = {},
 ): Promise<Store> {
 	const [, scheme, rest] = /^([a-z]+):(.+)$/.exec(address) ?? [];
 	if (scheme === 'sqlite' && rest) {
@@ -30,11 +32,11 @@ export async function openStore(
 			throw new OperatorError(
 				`There is no data in ${folder}; 'caskade account create' or 'caskade serve' begins a data folder.`,
 			);
-		return new SqliteStore(folder);
+		return new SqliteStore(folder, now);
 	}
 	if ((scheme === 'postgres' || scheme === 'postgresql') && URL.canParse(address)) {
 		const { PostgresStore } = await import('./postgres/postgres-store.ts');
-		return PostgresStore.open(address, stage);
+		return PostgresStore.open(address, stage, now);
 	}
 	throw new OperatorError(
 		`'${scheme ?? address}' is no database address; write sqlite:FOLDER or postgres://….`,

@@ -28,7 +28,7 @@ export function* visitorRecord(vid: string): Steps<VisitorRecord | null> {
 	const [visitors = [], visits = [], hits = [], events = [], claims = []] = yield [
 		{ sql: 'SELECT profile FROM @visitor WHERE vid = ? /* record */', values: [vid] },
 		{
-			sql: 'SELECT sid, profile FROM @visit WHERE sid IN (SELECT sid FROM @hit WHERE vid = ?) /* record */',
+			sql: 'SELECT sid, profile FROM @visit WHERE sid IN (SELECT sid FROM @hit WHERE vid = ?) ORDER BY id /* record */',
 			values: [vid],
 		},
 		{ sql: 'SELECT sid, at, body FROM @hit WHERE vid = ? ORDER BY at, id /* record */', values: [vid] },

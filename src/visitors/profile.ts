@@ -89,11 +89,20 @@ const mostSubids = 100;
 
 /** The order in which a log is reduced: by time, and where that is the same by what does not depend on arrival. */
 export function compareEntries(a: LogEntry, b: LogEntry): number {
-	return a.atMs - b.atMs || compareText(a.type, b.type) || compareText(tieBreak(a), tieBreak(b));
+	return (
+		a.atMs - b.atMs ||
+		compareText(a.type, b.type) ||
+		compareText(tieBreak(a), tieBreak(b)) ||
+		compareText(visitOf(a), visitOf(b))
+	);
 }
 
 function tieBreak(entry: LogEntry): string {
 	return entry.type === 'hit' ? entry.tieBreak : entry.tid;
+}
+
+function visitOf(entry: LogEntry): string {
+	return entry.type === 'hit' ? entry.sid : '';
 }
 
 function compareText(a: string, b: string): number {

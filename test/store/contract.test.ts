@@ -2,6 +2,7 @@ import { careContract } from './contract/care.ts';
 import { controlContract } from './contract/control.ts';
 import { historiesContract } from './contract/histories-as-of.ts';
 import { historyContract } from './contract/history.ts';
+import { orderContract } from './contract/order.ts';
 import { asOfContract } from './contract/profiles-as-of.ts';
 import { quotaContract } from './contract/quota.ts';
 import { scoringContract } from './contract/scoring.ts';
@@ -19,9 +20,8 @@ for (const engine of engines) {
 	historiesContract(engine);
 	quotaContract(engine);
 	controlContract(engine);
+	orderContract(engine);
 	scoringContract(engine);
 	asOfContract(engine);
 	careContract(engine);
-	historyContract(engine);
-	historiesContract(engine);
 }

@@ -286,6 +286,15 @@ test('a profile stays small, however long the log', () => {
 	assert(JSON.stringify(profile).length < 100_000);
 });
 
+test('hits of the same moment and content, in two visits, lead to one profile, whichever comes first', () => {
+	const [one, other] = ['a'.repeat(32), secondSid].map((sid) => hit(startMs, { sid, tieBreak: 'same' })) as [
+		LogEntry,
+		LogEntry,
+	];
+	assert.notEqual(compareEntries(one, other), 0);
+	assert.deepEqual(profileAfter(other, one), profileAfter(one, other));
+});
+
 test('of the same moment a hit comes before a subscription event, so that its page counts before the sale', () => {
 	const log = [subscription(startMs), hit(startMs)];
 	assert.deepEqual(

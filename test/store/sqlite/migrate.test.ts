@@ -99,3 +99,22 @@ test('accounts from before goals and segments get those that a new account begin
 	assert.deepEqual(await store.control.goals(1), await store.control.goals(added.id));
 	assert.deepEqual(await store.control.segments(1), await store.control.segments(added.id));
 });
+
+test('signing keys from before sequences: the one that has not been rotated out comes first, whatever the clock said', async (t) => {
+	const folder = new DataFolder(temporaryFolder(t));
+	folder.create();
+	const control = openFor(t, folder.controlPath);
+	for (const path of migrationFiles('sqlite', 'control').slice(0, 3))
+		control.exec(readFileSync(path, 'utf8'));
+	control.exec(
+		"PRAGMA user_version = 3; INSERT INTO signing_key VALUES ('a', '', 5, NULL), ('b', '', 5, 90), ('c', '', 9, 80), ('d', '', 5, 70)",
+	);
+	const store = new SqliteStore(folder.path, () => 60);
+	t.after(() => store.close());
+	assert.deepEqual(
+		(await store.control.signingKeys()).map(({ kid }) => kid),
+		['a', 'b', 'c', 'd'],
+	);
+	await store.control.rotateSigningKeys();
+	assert.equal((await store.control.signingKeys()).at(1)?.kid, 'a');
+});
