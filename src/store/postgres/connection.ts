@@ -17,7 +17,15 @@ export interface PoolOptions {
 	readonly statementTimeoutMs: number;
 	/** After it the server ends a transaction that nobody goes on with, and gives its locks back. */
 	readonly idleInTransactionMs: number;
+	/**
+	 * Whether the server refuses whatever writes outside of a transaction that `beginWriting` has begun. For pools that
+	 * send statements behind a BEGIN that is not yet answered: where it fails alone, they would each be a transaction.
+	 */
+	readonly writesOnlyBegun?: boolean;
 }
+
+/** Begins a transaction that may write, whatever the session's default. */
+export const beginWriting = 'BEGIN READ WRITE';
 
 /** How much longer than the server's own timeout a server may be silent before its connection is cut. */
 const silenceMs = 500;
@@ -50,7 +58,7 @@ export class ConnectionPool extends pg.Pool {
 			query_timeout: options.statementTimeoutMs + silenceMs,
 			onConnect: async (client) => {
 				await client.query(
-					`SET synchronous_commit TO on; SET statement_timeout TO ${options.statementTimeoutMs}; SET idle_in_transaction_session_timeout TO ${options.idleInTransactionMs}`,
+					`SET synchronous_commit TO on; SET statement_timeout TO ${options.statementTimeoutMs}; SET idle_in_transaction_session_timeout TO ${options.idleInTransactionMs}; SET default_transaction_read_only TO ${options.writesOnlyBegun ? 'on' : 'off'}`,
 				);
 			},
 		});
@@ -71,6 +79,7 @@ export class ConnectionPool extends pg.Pool {
 		this.#open.add(client);
 		// Without a listener, a connection that breaks while it is in use would end the process.
 		client.on('error', () => {
+			broken.add(client);
 			this.#idle.delete(client);
 			this.#dropIdle();
 		});
@@ -137,6 +146,38 @@ export class ConnectionPool extends pg.Pool {
 export function isConnectionLost(error: unknown): boolean {
 	if (error instanceof pg.DatabaseError) return /^(08|57P)/.test(error.code ?? '');
 	return error instanceof Error && !(error instanceof StorageError);
+}
+
+/** PostgreSQL's codes for what passes: 25P03 and 25P04 are timeouts of a transaction, 57014 is a cancelled statement. */
+const passing: ReadonlySet<unknown> = new Set(['25P03', '25P04', '40001', '40P01', '57014']);
+
+/** Whether what has failed before its COMMIT, so that nothing of it is stored, may succeed when it is tried again. */
+export function isPassing(error: unknown): boolean {
+	return isConnectionLost(error) || passing.has((error as { code?: unknown }).code);
+}
+
+/** Connections that have broken; what is sent on them goes nowhere. */
+const broken = new WeakSet<pg.ClientBase>();
+
+/** Nothing is stored: no COMMIT was sent, or the server has answered it with ROLLBACK. */
+class NotCommittedError extends Error {}
+
+/** Ends a transaction. @throws what `isRolledBack` knows where nothing is stored for sure */
+export async function commit(client: pg.ClientBase, query_timeout?: number): Promise<void> {
+	if (broken.has(client)) throw new NotCommittedError('the connection broke before COMMIT was sent');
+	const statement = { text: 'COMMIT', query_timeout };
+	const { command } = await client.query(statement);
+	// So a server answers where a statement had failed.
+	if (command !== 'COMMIT') throw new NotCommittedError('the transaction was rolled back');
+}
+
+/**
+ * Whether an error of `commit` leaves no doubt that nothing is stored. 25P03 does: the session had been ended for its
+ * idleness when the COMMIT came. Any other may come of a transaction that is stored: a connection may be lost after it,
+ * and Citus says XX000 where a node does not answer.
+ */
+export function isRolledBack(error: unknown): boolean {
+	return error instanceof NotCommittedError || (error as { code?: unknown }).code === '25P03';
 }
 
 /**

@@ -1,12 +1,14 @@
+import { monotonicMs } from '../../clock.ts';
 import { asStorageError, QueueFullError, StorageError } from '../store.ts';
 import { type ArrivingHit, type StoredHit, storeHits } from '../visitor-log.ts';
-import { type ConnectionPool, isConnectionLost, isDeadlock } from './connection.ts';
+import { beginWriting, type ConnectionPool, commit, isPassing, isRolledBack } from './connection.ts';
 import { runSteps } from './run-steps.ts';
 
 /** Hits stored in one transaction; more would make the first of them wait for little gain. */
 const groupLimit = 64;
-/** How often a group is tried again that shares rows with another in another order, or whose connection had broken. */
+/** How often, and until when, a group is tried again whose transaction was ended by what passes. */
 const mostRetries = 3;
+const retryWithinMs = 4000;
 const acquireWithinMs = 5000;
 
 export interface HitQueueOptions {
@@ -101,6 +103,7 @@ export class HitQueue {
 	}
 
 	async #work(accountId: number, group: readonly WaitingHit[]): Promise<void> {
+		const giveUpAtMs = monotonicMs() + retryWithinMs;
 		for (let attempt = 0; ; attempt++) {
 			try {
 				const stored = await this.#attempt(accountId, group);
@@ -109,7 +112,7 @@ export class HitQueue {
 				});
 				return;
 			} catch (error) {
-				if ((isDeadlock(error) || isConnectionLost(error)) && attempt < mostRetries) continue;
+				if (isPassing(error) && attempt < mostRetries && monotonicMs() < giveUpAtMs) continue;
 				this.#options.onTrouble(error);
 				for (const { reject } of group) reject(asStorageError(error));
 				return;
@@ -123,17 +126,17 @@ export class HitQueue {
 		try {
 			const schema = this.#options.schemaOf(accountId);
 			const [, stored] = await Promise.all([
-				client.query('BEGIN'),
+				client.query(beginWriting),
 				runSteps(client, schema, storeHits(group.map(({ hit }) => hit))),
 			]);
 			committing = true;
-			await client.query('COMMIT');
+			await commit(client);
 			client.release();
 			return stored;
 		} catch (error) {
 			client.release(error as Error);
 			// It may be stored; tried again, it would count twice.
-			if (committing && isConnectionLost(error)) throw new StorageError('outcome unknown', { cause: error });
+			if (committing && !isRolledBack(error)) throw new StorageError('outcome unknown', { cause: error });
 			throw error;
 		}
 	}

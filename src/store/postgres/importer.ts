@@ -5,7 +5,7 @@ import type { ControlContent } from '../control.ts';
 import { controlColumns, controlRows, controlTables, howToBegin, type Importer } from '../importer.ts';
 import type { Value } from '../steps.ts';
 import { OperatorError } from '../store.ts';
-import type { SchemaNames } from './connection.ts';
+import { commit, type SchemaNames } from './connection.ts';
 
 /** Keeps a second copy into the same schemas away. The number is the ASCII of "copy". */
 const advisoryLock = 0x636f7079;
@@ -110,7 +110,7 @@ export class PostgresImporter implements Importer {
 			await this.#client.query(`UPDATE ${this.#table('revision')} SET number = number + 1`);
 			await this.#client.query(`DROP TABLE ${this.#table('copy_under_way')}`);
 			for (const table of ['client', 'account']) await this.#continueNumbersOf(this.#table(table));
-			await this.#client.query('COMMIT');
+			await commit(this.#client);
 		} catch (error) {
 			await this.#client.query('ROLLBACK').catch(() => {});
 			throw error;

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type pg from 'pg';
 import { type DatabaseKind, migrationFiles, SchemaTooNewError } from '../migrations.ts';
+import { commit } from './connection.ts';
 
 /** Of several processes one migrates a schema; other schemas do not wait for it. The number is the ASCII of "cask". */
 const advisoryLock = 0x6361736b;
@@ -26,7 +27,7 @@ export async function migrate(pool: pg.Pool, schema: string, kind: DatabaseKind)
 		for (const path of files.slice(version)) await client.query(readFileSync(path, 'utf8'));
 		await client.query('DELETE FROM schema_version');
 		await client.query('INSERT INTO schema_version (version) VALUES ($1)', [files.length]);
-		await client.query('COMMIT');
+		await commit(client);
 		client.release();
 		return files.length - version;
 	} catch (error) {

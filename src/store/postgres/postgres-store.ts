@@ -18,7 +18,14 @@ import {
 	type WriterEvents,
 } from '../store.ts';
 import { AccountServers, mostServers } from './account-servers.ts';
-import { ConnectionPool, connectionError, kyselyOver, type PoolOptions, SchemaNames } from './connection.ts';
+import {
+	ConnectionPool,
+	commit,
+	connectionError,
+	kyselyOver,
+	type PoolOptions,
+	SchemaNames,
+} from './connection.ts';
 import { PostgresImporter } from './importer.ts';
 import { migrate, schemaVersion } from './migrate.ts';
 import { NewestSchemas } from './newest-schemas.ts';
@@ -119,7 +126,7 @@ export class PostgresStore implements Store {
 		try {
 			await client.query('BEGIN');
 			const outcome = await runSteps(client, this.#servers.schemaOf(accountId), steps);
-			await client.query('COMMIT');
+			await commit(client);
 			client.release();
 			return outcome;
 		} catch (error) {

@@ -8,6 +8,7 @@ const uploadPool: PoolOptions = {
 	connectTimeoutMs: 1500,
 	statementTimeoutMs: 10_000,
 	idleInTransactionMs: 2000,
+	writesOnlyBegun: true,
 };
 /** For hits, beside uploads, so that neither waits for the other. */
 const hitPool: PoolOptions = {
@@ -15,6 +16,7 @@ const hitPool: PoolOptions = {
 	connectTimeoutMs: 1500,
 	statementTimeoutMs: 5000,
 	idleInTransactionMs: 2000,
+	writesOnlyBegun: true,
 };
 
 export interface ServerQueuesOptions {

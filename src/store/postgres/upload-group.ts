@@ -3,7 +3,7 @@ import { holdersOf, ownersOf } from '../claims.ts';
 import { StorageError, type SubscriptionEvent, type Upload, type UploadOutcome } from '../store.ts';
 import { duplicateRowsOf, outcomeOf } from '../upload-outcome.ts';
 import { type EventRow, joinEvents } from '../visitor-log.ts';
-import { isConnectionLost } from './connection.ts';
+import { beginWriting, commit, isRolledBack } from './connection.ts';
 import { runQuery, runSteps } from './run-steps.ts';
 
 /** An upload that waits to be stored. */
@@ -19,14 +19,14 @@ export interface WaitingUpload {
 	readonly reject: (error: Error) => void;
 }
 
-/** The connection was lost during COMMIT: whether the `outcomes` came true must be read back. */
+/** Whether a COMMIT was carried out is not known: whether the `outcomes` came true must be read back. */
 export class CommitLostError extends Error {
 	readonly outcomes: UploadOutcome[];
 	/** Of the group's events, those that are stored if the transaction was committed. */
 	readonly fresh: readonly ReceivedEvent[];
 
 	constructor(outcomes: UploadOutcome[], fresh: readonly ReceivedEvent[], cause: unknown) {
-		super('the connection was lost during COMMIT', { cause });
+		super('a COMMIT whose outcome is not known', { cause });
 		this.name = 'CommitLostError';
 		this.outcomes = outcomes;
 		this.fresh = fresh;
@@ -88,10 +88,9 @@ export async function storeGroup(
 		return outcomes;
 	}
 	try {
-		await client.query(limited('COMMIT', commitMs));
+		await commit(client, commitMs);
 	} catch (error) {
-		// A server that says why it did not commit has rolled back.
-		if (!isConnectionLost(error)) throw error;
+		if (isRolledBack(error)) throw error;
 		// Where nothing was new, nothing can have been lost.
 		if (fresh.length === 0) return outcomes;
 		throw new CommitLostError(outcomes, fresh, error);
@@ -133,7 +132,7 @@ async function insert(
 	]);
 	const leastMs = Math.max(1, Math.ceil(timeoutMs));
 	const [, , inserted] = await Promise.all([
-		client.query(limited('BEGIN', silenceMs)),
+		client.query(limited(beginWriting, silenceMs)),
 		client.query(limited(`SET LOCAL statement_timeout = ${leastMs}`, silenceMs)),
 		client.query<{ tid: string }>(limited(text, leastMs + graceMs, values)),
 	]);

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../../clock.ts';
 import type { Deadline } from '../../deadline.ts';
 import { asStorageError, QueueFullError, StorageError, type Upload, type UploadOutcome } from '../store.ts';
-import { type ConnectionPool, isConnectionLost, isDeadlock } from './connection.ts';
+import { type ConnectionPool, isDeadlock, isPassing } from './connection.ts';
 import { CommitLostError, isStored, mostRows, storeGroup, type WaitingUpload } from './upload-group.ts';
 
 /** Uploads stored in one transaction; more would make the first of them wait for little gain. */
 const groupLimit = 32;
-/** How often a group is tried again when its connection breaks before its COMMIT. */
+/** How often a group is tried again whose transaction was ended by what passes. */
 const mostRetries = 2;
 /** How long after the last deadline of a group a connection may still come; its own timers answer in time. */
 const graceMs = 250;
@@ -169,7 +169,7 @@ export class UploadQueue {
 				}
 			} catch (error) {
 				this.#options.onTrouble(error);
-				if (!isConnectionLost(error) || retries++ === mostRetries) {
+				if (!isPassing(error) || retries++ === mostRetries) {
 					this.#fail(group, error);
 					return;
 				}
@@ -178,7 +178,7 @@ export class UploadQueue {
 		}
 	}
 
-	/** @throws where nothing was stored; a lost connection where it may be tried again */
+	/** @throws where nothing was stored, or what is stored cannot be known */
 	async #attempt(accountId: number, group: readonly WaitingUpload[]): Promise<UploadOutcome[] | 'again'> {
 		const lastDeadlineMs = Math.max(...group.map(({ deadlineMs }) => deadlineMs));
 		const client = await this.#options.pool.acquire(lastDeadlineMs - monotonicMs() + graceMs);

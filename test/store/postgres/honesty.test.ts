@@ -3,12 +3,22 @@ import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Deadline } from '../../../src/deadline.ts';
-import { ConnectionPool, isConnectionLost, SchemaNames } from '../../../src/store/postgres/connection.ts';
+import { clientTableNames } from '../../../src/store/client.ts';
+import {
+	beginWriting,
+	ConnectionPool,
+	commit,
+	isConnectionLost,
+	isRolledBack,
+	SchemaNames,
+} from '../../../src/store/postgres/connection.ts';
+import { HitQueue } from '../../../src/store/postgres/hit-queue.ts';
 import { UploadQueue } from '../../../src/store/postgres/upload-queue.ts';
-import { QueueFullError, StorageError } from '../../../src/store/store.ts';
+import { QueueFullError, StorageError, type Store } from '../../../src/store/store.ts';
 import { patience } from '../../eventually.ts';
 import { outages } from '../../proof/postgres.ts';
 import { repeats } from '../../support.ts';
+import { hit } from '../contract/visitors.ts';
 import { addAccount, openFor, storedEvents, subscriptionEvent } from '../engines.ts';
 import { freshPostgresDatabase } from '../postgres-server.ts';
 import { type CommitFault, PostgresProxy } from './proxy.ts';
@@ -67,7 +77,9 @@ test('a connection that is cut before its COMMIT is sent: the upload is tried ag
 	assert.deepEqual(await service.stored(), ['a', 'b']);
 });
 
-async function waitingForLocks(session: { query: (text: string) => Promise<{ rows: unknown[] }> }) {
+type Session = { query: (text: string) => Promise<{ rows: unknown[] }> };
+
+async function waitingForLocks(session: Session): Promise<number> {
 	const { rows } = await session.query(
 		"SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
 	);
@@ -167,7 +179,7 @@ test('a vanished network keeps nobody from stopping', async () => {
 	await closed;
 });
 
-const outcomes: Record<CommitFault, { status: number; stored: string[] }> = {
+const outcomes: Record<Exclude<CommitFault, 'lost before'>, { status: number; stored: string[] }> = {
 	'cut before': { status: 500, stored: [] },
 	'half-open before': { status: 500, stored: [] },
 	'cut after': { status: 201, stored: ['a', 'b'] },
@@ -195,27 +207,66 @@ for (const [fault, { status, stored }] of Object.entries(outcomes)) {
 	});
 }
 
-/** An upload queue on a proxied database with one account, and no HTTP around it. */
-async function startQueue(t: TestContext, options: { length: number; readBackMs?: number }) {
+/** What a server refuses, in turn. */
+const refusals = ['BEGIN', 'INSERT INTO', 'COMMIT'];
+
+for (const refused of ['SET LOCAL statement_timeout =', ...refusals])
+	test(`a server that refuses ${refused} alone: 500, and nothing of the upload is stored`, async (t) => {
+		const service = await start(t, patient);
+		service.proxy.refusedStatement = refused;
+		const answer = await service.upload(['a', 'b']);
+		assert.equal(answer.status, 500, answer.body);
+		assert.match(answer.body, /nothing is stored, retrying is safe/);
+		assert.deepEqual(await service.stored(), []);
+		assert.equal((await service.upload(['a', 'b'])).status, 201);
+		assert.deepEqual(await service.stored(), ['a', 'b']);
+	});
+
+for (const refused of refusals)
+	test(`a server that refuses ${refused} alone: nothing of the hit is stored`, async (t) => {
+		const { proxy, writer, store, acme } = await start(t, patient);
+		const { id } = await store.control.account(acme.aid);
+		const shown = hit({}, { cid: 'A', events: [{ name: 'e', tid: 't' }] });
+		proxy.refusedStatement = refused;
+		await assert.rejects(writer.storeHit(id, shown));
+		assert.deepEqual(await rowCounts(store, id), noRows);
+		await writer.storeHit(id, shown);
+		assert.deepEqual(await rowCounts(store, id), { ...noRows, hit: 1, claim: 2, visit: 1, visitor: 1 });
+	});
+
+const noRows = { subscription_event: 0, hit: 0, claim: 0, visit: 0, visitor: 0 };
+
+async function rowCounts(store: Store, accountId: number): Promise<typeof noRows> {
+	return store.read(accountId, async (reader) => {
+		const counts = { ...noRows };
+		for (const table of clientTableNames) counts[table] = await reader.count(table);
+		return counts;
+	});
+}
+
+/** The queues on a proxied database with one account, and no HTTP around them. */
+async function startQueues(
+	t: TestContext,
+	{
+		idleInTransactionMs = 2000,
+		...options
+	}: { length?: number; readBackMs?: number; idleInTransactionMs?: number },
+) {
 	const address = await freshPostgresDatabase();
 	const store = await openFor(t, address);
 	const accountId = await addAccount(store, 'c-a-acme-uk');
 	const proxy = await PostgresProxy.start(address);
-	const pool = new ConnectionPool(proxy.address, { size: 2, ...poolLimits }, () => {});
+	const limits = { size: 2, ...poolLimits, idleInTransactionMs, writesOnlyBegun: true };
+	const pool = new ConnectionPool(proxy.address, limits, () => {});
 	const ignore = () => {};
 	const schemas = new SchemaNames(undefined);
 	const schemaOf = (id: number) => schemas.account(id);
-	const queue = new UploadQueue({
-		pool,
-		schemaOf,
-		connections: 2,
-		onCommit: ignore,
-		onTrouble: ignore,
-		...options,
-	});
+	const common = { pool, schemaOf, connections: 2, length: 10, onCommit: ignore, onTrouble: ignore };
+	const queue = new UploadQueue({ ...common, ...options });
+	const hits = new HitQueue(common);
 	t.after(async () => {
 		proxy.restore();
-		await queue.idle();
+		await Promise.all([queue.idle(), hits.idle()]);
 		await pool.end();
 		await proxy[Symbol.asyncDispose]();
 	});
@@ -226,11 +277,61 @@ async function startQueue(t: TestContext, options: { length: number; readBackMs?
 			.store(accountId, { events, receivedAtMs: 0, simulate: false }, deadline)
 			.finally(() => deadline.clear());
 	};
-	return { proxy, queue, upload, stored: () => storedEvents(store, accountId) };
+	const stored = () => storedEvents(store, accountId);
+	const storedHits = () => store.read(accountId, (reader) => reader.count('hit'));
+	return { address, proxy, queue, upload, stored, storeHit: () => hits.store(accountId, hit()), storedHits };
 }
 
+for (const end of ['before COMMIT is sent', 'before COMMIT arrives'] as const) {
+	test(`a session that is ended for its idleness ${end}: all is tried again, and stored once`, async (t) => {
+		const { address, proxy, upload, stored, storeHit, storedHits } = await startQueues(t, {
+			idleInTransactionMs: 100,
+		});
+		const watcher = await sessionOn(t, address);
+		for (const write of [() => upload('a'), storeHit]) {
+			await write();
+			const before = await sessions(watcher);
+			if (end === 'before COMMIT is sent') proxy.stall('answers');
+			else proxy.commitFault = 'lost before';
+			const written = write === storeHit ? write() : upload('b');
+			await becomes('the session is ended', 1000, async () => (await sessions(watcher)) < before);
+			proxy.restore();
+			await written;
+		}
+		assert.deepEqual(
+			(await stored()).map(({ tid }) => tid),
+			['a', 'b'],
+		);
+		assert.equal(await storedHits(), 2);
+	});
+}
+
+async function sessions(session: Session): Promise<number> {
+	const { rows } = await session.query(
+		'SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+	);
+	return rows.length;
+}
+
+test('a statement that an administrator cancels: all is tried again, and stored once', async (t) => {
+	const { address, upload, stored, storeHit, storedHits } = await startQueues(t, {});
+	const [other, watcher] = [await sessionOn(t, address), await sessionOn(t, address)];
+	await other.query('BEGIN; LOCK TABLE caskade_account_1.subscription_event, caskade_account_1.hit');
+	const written = [upload('a'), storeHit()];
+	for (const _ of written) {
+		await becomes('both wait for the lock', 1000, async () => (await waitingForLocks(watcher)) === 2);
+		await watcher.query(
+			"SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+		);
+	}
+	await other.query('ROLLBACK');
+	await Promise.all(written);
+	assert.equal((await stored()).length, 1);
+	assert.equal(await storedHits(), 1);
+});
+
 test('a COMMIT whose outcome cannot be known: that is what is said', async (t) => {
-	const { proxy, upload, stored } = await startQueue(t, { length: 10, readBackMs: 300 });
+	const { proxy, upload, stored } = await startQueues(t, { length: 10, readBackMs: 300 });
 	proxy.commitFault = 'cut after';
 	proxy.refusesAfterFault = true;
 	await assert.rejects(upload('a'), (error) => {
@@ -245,7 +346,7 @@ test('a COMMIT whose outcome cannot be known: that is what is said', async (t) =
 });
 
 test('more uploads than the queue holds are refused at once; the queue empties by itself', async (t) => {
-	const { proxy, queue, upload, stored } = await startQueue(t, { length: 50 });
+	const { proxy, queue, upload, stored } = await startQueues(t, { length: 50 });
 	proxy.stall();
 	const waiting = Array.from({ length: 50 }, (_, n) => upload(`waiting-${n}`, 300));
 	await assert.rejects(upload('too many'), QueueFullError);
@@ -329,6 +430,18 @@ test('limits that are locked: 504 in time; uploads whose limits are decided are 
 	assertTimedOut(await service.upload(['limited']));
 	await other.query('ROLLBACK');
 	assert.deepEqual(await storedInTheEnd(service), ['before', 'after']);
+});
+
+test('the COMMIT of a transaction that has failed is no success', async (t) => {
+	const pool = new ConnectionPool(await freshPostgresDatabase(), { size: 1, ...poolLimits }, () => {});
+	const client = await pool.acquire(30_000);
+	t.after(() => {
+		client.release(true);
+		return pool.end();
+	});
+	await client.query(beginWriting);
+	await assert.rejects(client.query('nonsense'));
+	await assert.rejects(commit(client), isRolledBack);
 });
 
 test('a server that is shut down and started again', async (t) => {

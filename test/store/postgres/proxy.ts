@@ -3,9 +3,10 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 
 /**
  * What becomes of the connection on which the next upload's COMMIT passes. Before: the server never sees it. After:
- * the server carries it out, and its answer is never seen. Cut: both ends are told. Half-open: neither is.
+ * the server carries it out, and its answer is never seen. Cut: both ends are told. Half-open: neither is. Lost: what the
+ * client sends vanishes, what the server sends arrives.
  */
-export type CommitFault = 'cut before' | 'cut after' | 'half-open before' | 'half-open after';
+export type CommitFault = 'cut before' | 'cut after' | 'half-open before' | 'half-open after' | 'lost before';
 
 interface Link {
 	readonly client: Socket;
@@ -26,6 +27,8 @@ export class PostgresProxy implements AsyncDisposable {
 	commitFault: CommitFault | undefined;
 	/** Cuts every connection on which a statement with this text passes. The text must not be longer than a packet. */
 	cutsStatement: string | undefined;
+	/** The start of a statement that the server is to refuse, once: the first letter of the next one is let out. */
+	refusedStatement: string | undefined;
 	/** Whether nothing is let through any more once a COMMIT has met its fault. */
 	refusesAfterFault = false;
 	readonly #listener: Server;
@@ -94,6 +97,7 @@ export class PostgresProxy implements AsyncDisposable {
 		this.delayMs = 0;
 		this.commitFault = undefined;
 		this.cutsStatement = undefined;
+		this.refusedStatement = undefined;
 		this.refusesAfterFault = false;
 		for (const { client, server } of this.#links) {
 			client.resume();
@@ -145,13 +149,22 @@ export class PostgresProxy implements AsyncDisposable {
 			this.#end(link);
 			return;
 		}
+		this.#spoilRefused(data);
 		if (this.commitFault && data.includes('COMMIT\0')) {
 			link.fault = this.commitFault;
 			this.commitFault = undefined;
 			if (link.fault === 'cut before') this.#end(link);
 			if (link.fault === 'cut before' || link.fault === 'half-open before') link.dead = true;
 		}
-		this.#pass(link, link.server, data);
+		if (link.fault !== 'lost before') this.#pass(link, link.server, data);
+	}
+
+	/** A space in place of its first letter: as long as it was, and no SQL. */
+	#spoilRefused(data: Buffer): void {
+		const at = this.refusedStatement === undefined ? -1 : data.indexOf(this.refusedStatement);
+		if (at === -1) return;
+		data.write(' ', at);
+		this.refusedStatement = undefined;
 	}
 
 	#fromServer(link: Link, data: Buffer): void {
