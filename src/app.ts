@@ -20,6 +20,7 @@ import type { Role } from './config.ts';
 import { ApiError } from './errors.ts';
 import { sendError, toApiError } from './http/answer.ts';
 import { bodyLimitBytes } from './http/body.ts';
+import { isProxyOf, type Proxies, type ProxyTrouble, proxyTroubles } from './http/client-address.ts';
 import { answerClientError } from './http/client-error.ts';
 import { allowAllOrigins } from './http/cors.ts';
 import { askToMoveOn } from './http/draining.ts';
@@ -49,8 +50,8 @@ export interface AppOptions {
 	readonly demo?: boolean;
 	/** All operations are under this path, as `/api/staging`. */
 	readonly prefix?: string;
-	/** Whether what a proxy says in `x-forwarded-…` is believed. */
-	readonly trustProxy?: boolean;
+	/** Whose `x-forwarded-…` is believed; nobody's, unless told otherwise. */
+	readonly proxies?: Proxies;
 	/** Without it the server speaks plain HTTP/1.1. */
 	readonly tls?: Tls | undefined;
 }
@@ -79,6 +80,7 @@ const connectionOptions = {
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	const { directory, quota, writer, reader, scorer, metrics, log, now, prefix = '', tls } = options;
 	const { roles = ['api', 'collect'], hitLimits = defaultHitLimits } = options;
+	const isProxy = options.proxies === undefined ? undefined : isProxyOf(options.proxies);
 	const app = fastify({
 		logger: false,
 		genReqId: () => randomUUID(),
@@ -86,7 +88,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		requestTimeout: requestTimeoutMs,
 		keepAliveTimeout: keepAliveTimeoutMs,
 		return503OnClosing: false,
-		trustProxy: options.trustProxy ?? false,
+		trustProxy: isProxy ?? false,
 		http: connectionOptions,
 		...(tls && {
 			serverFactory: (handler: RequestListener) => createTlsServer(tls, handler, connectionOptions, log),
@@ -177,7 +179,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 				const onHit = (kind: string) => metrics.hits.inc({ kind });
 				const onLeftOut = (requestId: string, error: unknown) =>
 					log.error({ requestId, cause: causeOf(error) }, 'left out of the answer to a hit');
-				hit(operations, { directory, writer, readings, budget, now, onHit, onLeftOut });
+				const onProxyTrouble = (trouble: ProxyTrouble) => log.warn({}, proxyTroubles[trouble]);
+				const sinks = { onHit, onLeftOut, onProxyTrouble };
+				hit(operations, { directory, writer, readings, budget, isProxy, now, ...sinks });
 				tag(operations);
 			}
 			health(operations, probes);

@@ -1,4 +1,6 @@
+import { isIP } from 'node:net';
 import { Command as CommanderCommand, InvalidArgumentError, Option } from 'commander';
+import { isProxyOf, type Proxies } from './http/client-address.ts';
 import { type LogLevel, logLevels } from './log.ts';
 import { OperatorError } from './store/store.ts';
 
@@ -65,7 +67,8 @@ export interface ServeSettings {
 	readonly basePath?: string;
 	readonly host: string;
 	readonly port: number;
-	readonly behindProxy?: boolean;
+	/** The proxies in front; 0 stands for none, too. */
+	readonly behindProxy?: Proxies;
 	readonly tlsCert?: string;
 	readonly tlsKey?: string;
 	readonly selfSigned?: boolean;
@@ -99,9 +102,11 @@ export const serveOptions = () => [
 	new Option('--tls-key <file>', "the certificate's private key (PEM); both are followed when they change"),
 	new Option('--self-signed', 'serve HTTPS with a certificate made for the occasion, to try it out'),
 	new Option(
-		'--behind-proxy',
-		'a proxy in front ends TLS: allow other addresses than loopback, believe its x-forwarded headers',
-	),
+		'--behind-proxy [proxies]',
+		'proxies in front end TLS: how many, 1 without a number, or their networks, as 10.0.0.0/8,fd00::/8',
+	)
+		.preset('1')
+		.argParser(proxies),
 	new Option(
 		'--metrics-port <number>',
 		'port of GET /metrics, for Prometheus; without it there are none',
@@ -156,6 +161,26 @@ function stageName(value: string): string {
 	if (!/^[a-z0-9][a-z0-9-]{0,29}$/.test(value))
 		throw new InvalidArgumentError('It must be 1 to 30 lower-case letters, digits and hyphens, as staging.');
 	return value;
+}
+
+const mostHops = 10;
+
+/** A number of proxies, or networks; as with every flag that may stand alone, the environment may say on or off. */
+function proxies(value: string): Proxies {
+	if (/^(|0|false|no|off)$/i.test(value)) return 0;
+	if (/^(1|true|yes|on)$/i.test(value)) return 1;
+	if (/^\d+$/.test(value) && Number(value) <= mostHops) return Number(value);
+	const networks = value.split(',').map((network) => network.trim());
+	const areAddresses = networks.every((network) => isIP(network.replace(/\/\d{1,3}$/, '')) > 0);
+	try {
+		if (!areAddresses) throw new TypeError();
+		isProxyOf(networks);
+	} catch {
+		throw new InvalidArgumentError(
+			`It must be the number of proxies, at most ${mostHops}, or their networks, as 10.0.0.0/8,fd00::/8.`,
+		);
+	}
+	return networks;
 }
 
 /** `/` stands for none, so that the flag can be given where there is nothing to say. */

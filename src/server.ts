@@ -103,7 +103,7 @@ export async function startServer(
 			perVisitor: settings.hitsPerVisitor ?? defaultHitLimits.perVisitor,
 		},
 		isDraining: () => draining,
-		trustProxy: settings.behindProxy ?? false,
+		...(settings.behindProxy && { proxies: settings.behindProxy }),
 	});
 
 	starting.defer(async () => {

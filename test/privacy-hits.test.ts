@@ -32,7 +32,7 @@ test('hits and reads: no log, metric or answer tells a cask, a cid, a key, an ad
 	const server = await startServer(
 		await openStore(`sqlite:${folder}`),
 		{
-			...{ host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1', metricsPort, behindProxy: true },
+			...{ host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1', metricsPort, behindProxy: 1 },
 			...{ hitsPerAddress: 20, hitsPerVisitor: 0.5 },
 		},
 		collectLog(logged),

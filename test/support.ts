@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { standardPlan, type UsagePlan } from '../src/access/usage-plan.ts';
+import type { Proxies } from '../src/http/client-address.ts';
 import { createLog, type Log } from '../src/log.ts';
 import { type RunningServer, startServer } from '../src/server.ts';
 import type { StoredSubscriptionEvent } from '../src/store/client.ts';
@@ -87,6 +88,7 @@ export async function startService(
 		metricsPort?: number;
 		hitsPerAddress?: number;
 		hitsPerVisitor?: number;
+		behindProxy?: Proxies;
 	} = {},
 ): Promise<TestService> {
 	const folder = temporaryFolder(t);
@@ -94,7 +96,7 @@ export async function startService(
 	const store = await openStore(address);
 	const { aid, key, keyId } = await addClient(store, { plan: options.plan ?? {} });
 	const logged: string[] = [];
-	const { hitsPerAddress, hitsPerVisitor } = options;
+	const { hitsPerAddress, hitsPerVisitor, behindProxy } = options;
 	const server = await startServer(
 		await openStore(address),
 		{
@@ -103,6 +105,7 @@ export async function startService(
 			metricsHost: '127.0.0.1',
 			...(hitsPerAddress !== undefined && { hitsPerAddress }),
 			...(hitsPerVisitor !== undefined && { hitsPerVisitor }),
+			...(behindProxy !== undefined && { behindProxy }),
 			...(options.metricsPort !== undefined && { metricsPort: options.metricsPort }),
 		},
 		collectLog(logged),

@@ -1,5 +1,5 @@
-import { isIPv6 } from 'node:net';
 import { fullBucket, type RateLimit, type TokenBucket, takeToken } from '../access/token-bucket.ts';
+import { networkOf } from '../http/client-address.ts';
 
 /** Addresses and visitors that are remembered; who comes back after being forgotten has a full bucket. */
 const mostRemembered = 100_000;
@@ -26,7 +26,7 @@ export class HitBudget {
 	}
 
 	/** Takes a hit off the address's budget. @returns 0, or how long to wait */
-	takeOfAddress(address: string): number {
+	takeOfAddress(address: string | undefined): number {
 		return this.#addresses.take(networkOf(address));
 	}
 
@@ -34,26 +34,6 @@ export class HitBudget {
 	takeOfVisitor(aid: string, vid: string): number {
 		return this.#visitors.take(`${aid} ${vid}`);
 	}
-}
-
-/** Whoever has one IPv6 address has the 2^64 of its network, which count as one. Others are as they are. */
-function networkOf(address: string): string {
-	if (!isIPv6(address)) return address;
-	const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-	if (mapped) return mapped;
-	const [before = '', after] = address.split('::');
-	const groups = before.split(':');
-	// What `::` leaves out is zeros; groups after it are of the network only where it stands for few.
-	if (after !== undefined) {
-		const last = after.split(':');
-		const written = (before ? groups.length : 0) + last.length + (after.includes('.') ? 1 : 0);
-		groups.push(...Array.from({ length: 8 - written }, () => '0'), ...last);
-		if (!before) groups.shift();
-	}
-	return groups
-		.slice(0, 4)
-		.map((group) => Number.parseInt(group || '0', 16).toString(16))
-		.join(':');
 }
 
 class Buckets {

@@ -5,6 +5,7 @@ import type { AccessDirectory } from '../access/directory.ts';
 import { ApiError } from '../errors.ts';
 import { sendJson, toApiError } from '../http/answer.ts';
 import { checkBodyHeaders, parseJson } from '../http/body.ts';
+import { clientOf, type IsProxy, type ProxyTrouble } from '../http/client-address.ts';
 import { allowAllOrigins, allowOrigins, isAllowedOrigin, preflight } from '../http/cors.ts';
 import { describeHit } from '../http/openapi.ts';
 import { describeProblems } from '../http/problems.ts';
@@ -25,11 +26,14 @@ export interface HitOptions {
 	readonly writer: ServingWriter;
 	readonly readings: Readings;
 	readonly budget: HitBudget;
+	/** Which addresses are proxies in front, where there are any. */
+	readonly isProxy: IsProxy | undefined;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	readonly onHit: (kind: 'stored' | 'bot' | 'refused') => void;
 	/** Something is missing from the answer to a hit. */
 	readonly onLeftOut: (requestId: string, error: unknown) => void;
+	readonly onProxyTrouble: (trouble: ProxyTrouble) => void;
 }
 
 /** `POST /hit` and `GET /hit.gif`: what happens on pages, from pages. */
@@ -81,7 +85,7 @@ export function hit(app: FastifyInstance, options: HitOptions): void {
 function admit(collector: Collector, request: FastifyRequest, reply: FastifyReply): void {
 	allowAllOrigins(reply);
 	reply.header('cache-control', 'no-store');
-	collector.takeOfAddress(request.ip);
+	collector.takeOfClient(request);
 }
 
 /** What a page without scripts says in the address of an image. */
@@ -104,13 +108,20 @@ interface Collected extends StoredHit {
 
 class Collector {
 	readonly #options: HitOptions;
+	/** What the operator was told, once for as long as the process runs. */
+	readonly #told = new Set<ProxyTrouble>();
 
 	constructor(options: HitOptions) {
 		this.#options = options;
 	}
 
 	/** @throws ApiError `rate_limit_exceeded` */
-	takeOfAddress(address: string): void {
+	takeOfClient({ raw }: FastifyRequest): void {
+		const { address, trouble } = clientOf(raw, this.#options.isProxy);
+		if (trouble && !this.#told.has(trouble)) {
+			this.#told.add(trouble);
+			this.#options.onProxyTrouble(trouble);
+		}
 		this.#wait(this.#options.budget.takeOfAddress(address));
 	}
 

@@ -4,10 +4,12 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { UsagePlan } from '../../src/access/usage-plan.ts';
+import { Command, serveOptions } from '../../src/config.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { UploadLoad } from '../load.ts';
 import {
+	assertMisused,
 	assertRefused,
 	caskade,
 	caskadeJson,
@@ -135,6 +137,46 @@ test('keys do not cross a network in the clear: other addresses need --behind-pr
 		await caskadeWithin(['serve', '--host', '192.0.2.1', '--behind-proxy', '--database', `sqlite:${folder}`]),
 		/192\.0\.2\.1 is no address of this machine/,
 	);
+});
+
+test('proxies in front are a number, or networks; without either, it is one', async (t) => {
+	const given = (...args: string[]) => {
+		const command = new Command('serve');
+		for (const option of serveOptions()) command.addOption(option);
+		return command.parse(args, { from: 'user' }).opts().behindProxy;
+	};
+	assert.equal(given(), undefined);
+	assert.equal(given('--behind-proxy', '--port', '0'), 1);
+	assert.equal(given('--behind-proxy', '2'), 2);
+	assert.equal(given('--behind-proxy', '0'), 0);
+	assert.deepEqual(given('--behind-proxy', '10.0.0.1, fd00::/8'), ['10.0.0.1', 'fd00::/8']);
+	for (const [value, proxies] of [
+		['', 0],
+		['false', 0],
+		['TRUE', 1],
+		['3', 3],
+		['192.168.0.0/16', ['192.168.0.0/16']],
+	] as const) {
+		process.env.CASKADE_BEHIND_PROXY = value;
+		assert.deepEqual(given(), proxies, value);
+	}
+	delete process.env.CASKADE_BEHIND_PROXY;
+	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
+	for (const value of [
+		'11',
+		'-1',
+		'all',
+		'loopback',
+		'10.0.0.0/33',
+		'10.0.0.0/0',
+		'10.0.0.0/8,',
+		'10.0.0',
+		'12ab',
+	])
+		assertMisused(
+			await caskadeWithin(['serve', `--behind-proxy=${value}`, ...at]),
+			/It must be the number of proxies, at most 10, or their networks/,
+		);
 });
 
 test('what the command line changes, a running server knows within a second', async (t) => {

@@ -46,12 +46,18 @@ test('an IPv4 address that came over an IPv6 socket has a budget of its own', ()
 	assert.notEqual(budget.takeOfAddress('203.0.113.7'), 0);
 });
 
-test('whatever a proxy calls an address has a budget', () => {
+test('whatever is no address has one budget together', () => {
 	const { budget } = start();
-	for (const name of ['', 'unknown', '_hidden', '203.0.113.7:4711', ':::', 'x'.repeat(1000)]) {
-		assert.equal(budget.takeOfAddress(name), 0, name);
+	assert.equal(budget.takeOfAddress(undefined), 0);
+	for (const name of ['', 'unknown', '_hidden', ':::', '1', '203.0.113.07', 'x'.repeat(1000)])
 		assert.notEqual(budget.takeOfAddress(name), 0, name);
-	}
+});
+
+test('IPv4 addresses that a translator has put into one IPv6 network have budgets of their own', () => {
+	const { budget } = start();
+	assert.equal(budget.takeOfAddress('64:ff9b::203.0.113.7'), 0);
+	assert.equal(budget.takeOfAddress('64:ff9b::203.0.113.8'), 0);
+	assert.notEqual(budget.takeOfAddress('64:ff9b::cb00:7107'), 0);
 });
 
 test('a visitor has a budget for each account', () => {
@@ -64,10 +70,11 @@ test('a visitor has a budget for each account', () => {
 
 test('of more than 100,000 addresses, those that were seen longest ago are forgotten', () => {
 	const { budget } = start();
-	budget.takeOfAddress('first');
-	for (let count = 0; count < 99_999; count++) budget.takeOfAddress(`other ${count}`);
-	assert.notEqual(budget.takeOfAddress('first'), 0);
-	budget.takeOfAddress('one more');
-	assert.notEqual(budget.takeOfAddress('first'), 0);
-	assert.equal(budget.takeOfAddress('other 0'), 0);
+	const numbered = (number: number) => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
+	budget.takeOfAddress('203.0.113.7');
+	for (let count = 0; count < 99_999; count++) budget.takeOfAddress(numbered(count));
+	assert.notEqual(budget.takeOfAddress('203.0.113.7'), 0);
+	budget.takeOfAddress('203.0.113.8');
+	assert.notEqual(budget.takeOfAddress('203.0.113.7'), 0);
+	assert.equal(budget.takeOfAddress(numbered(0)), 0);
 });

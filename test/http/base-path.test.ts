@@ -67,7 +67,7 @@ test('forwarded headers are believed behind a proxy only', async (t) => {
 	const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'api.example.com' };
 	const open = await startAt(t, {});
 	assert.deepEqual(await serversOf(open.url, forwarded), [{ url: open.url }]);
-	const behind = await startAt(t, { behindProxy: true, basePath: '/api' });
+	const behind = await startAt(t, { behindProxy: 1, basePath: '/api' });
 	assert.deepEqual(await serversOf(behind.url, forwarded), [{ url: 'https://api.example.com/api' }]);
 	assert.deepEqual(await serversOf(behind.url), [{ url: behind.url }]);
 });

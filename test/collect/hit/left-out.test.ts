@@ -3,8 +3,8 @@ import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { freshPostgresDatabase } from '../../store/postgres-server.ts';
 import { startProxiedService } from '../../store/postgres/service.ts';
+import { freshPostgresDatabase } from '../../store/postgres-server.ts';
 import { browserUserAgent, startService } from '../../support.ts';
 
 const everything = '?include=scores,segments';
