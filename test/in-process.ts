@@ -53,7 +53,8 @@ async function runAlone(
 ): Promise<Printed & { code: number }> {
 	const printed: Printed = { stdout: '', stderr: '' };
 	const { exitCode } = process;
-	const listeners = new Set(process.stdout.listeners('error'));
+	const streams = [process.stdout, process.stderr];
+	const listeners = new Set(streams.flatMap((stream) => stream.listeners('error')));
 	process.exitCode = undefined;
 	Object.assign(process.env, environment);
 	try {
@@ -62,7 +63,8 @@ async function runAlone(
 	} finally {
 		process.exitCode = exitCode;
 		for (const name of Object.keys(environment)) delete process.env[name];
-		for (const listener of process.stdout.listeners('error'))
-			if (!listeners.has(listener)) process.stdout.off('error', listener as () => void);
+		for (const stream of streams)
+			for (const listener of stream.listeners('error'))
+				if (!listeners.has(listener)) stream.off('error', listener as () => void);
 	}
 }

@@ -4,8 +4,9 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { openStore } from '../src/store/open.ts';
-import { eventually } from './eventually.ts';
+import { eventually, patience } from './eventually.ts';
 import { temporaryFolder } from './support.ts';
 
 const projectFolder = join(import.meta.dirname, '..');
@@ -66,6 +67,20 @@ export class TestProcess implements AsyncDisposable {
 			const ended = await Promise.race([over, once(this.child.stdout as NodeJS.ReadableStream, 'data')]);
 			if (ended === true && !pattern.test(this.stdout))
 				assert.fail(`ended without printing ${pattern}: ${this.stdout}${this.stderr}`);
+		}
+	}
+
+	/** How it ends, where it must do so by itself within so many milliseconds; one that hangs fails its test. */
+	async endsWithin(promisedMs: number): Promise<Ended> {
+		const ended = new AbortController();
+		const hangs = delay(promisedMs * patience, undefined, { signal: ended.signal }).then(() =>
+			assert.fail(`it hangs: ${this.child.spawnargs.join(' ')}\n${this.stdout}${this.stderr}`),
+		);
+		try {
+			return await Promise.race([this.ended, hangs]);
+		} finally {
+			ended.abort();
+			hangs.catch(() => {});
 		}
 	}
 

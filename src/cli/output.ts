@@ -26,6 +26,23 @@ export async function withStore<T>(
 	}
 }
 
+let endsWithItsReader = true;
+
+/** A reader that has seen enough (`caskade events … | head`) ends a command, and that of its troubles nothing. */
+export function outliveReaders(): void {
+	endsWithItsReader = true;
+	process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+		if (error.code !== 'EPIPE') throw error;
+		if (endsWithItsReader) process.exit(0);
+	});
+	process.stderr.on('error', () => {});
+}
+
+/** A server goes on, whoever reads what it prints. */
+export function serveWithoutReader(): void {
+	endsWithItsReader = false;
+}
+
 export function printLine(line: string): void {
 	process.stdout.write(`${line}\n`);
 }

@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
 import type { RunningServer } from '../server.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
-import { printLine } from './output.ts';
+import { printLine, serveWithoutReader } from './output.ts';
 import type { FromWorker, ToWorker } from './workers.ts';
 
 export function serveCommand(): Command {
@@ -27,6 +27,7 @@ One server runs on a data folder at a time; on PostgreSQL any number, and
 }
 
 async function serve(settings: ServeSettings): Promise<void> {
+	serveWithoutReader();
 	const { createLog } = await import('../log.ts');
 	const log = createLog(settings.logLevel);
 	if (cluster.isWorker) return serveAsWorker(settings, log.child({ worker: cluster.worker?.id }));

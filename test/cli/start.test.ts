@@ -1,30 +1,19 @@
-import assert from 'node:assert/strict';
 import { closeSync, mkdirSync, openSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import { setTimeout as delay } from 'node:timers/promises';
 import { openStore } from '../../src/store/open.ts';
-import { patience } from '../eventually.ts';
 import { assertRefused, type Ended, mainPath, TestProcess } from '../process.ts';
 import { noSmallDisk, SmallDisk } from '../small-disk.ts';
 import { sessionOn } from '../store/postgres/service.ts';
 import { freshPostgresDatabase } from '../store/postgres-server.ts';
 import { addClient, temporaryFolder } from '../support.ts';
 
-const promisedMs = 5000;
-
-/** How a command ends that cannot do its work. One that hangs instead fails its test. */
+/** How a command ends that cannot do its work. */
 async function ends(...args: string[]): Promise<Ended> {
 	await using command = new TestProcess(process.execPath, [mainPath, ...args]);
-	const hangs = new AbortController();
-	const late = delay(promisedMs * patience, undefined, { signal: hangs.signal }).then(() =>
-		assert.fail(`'caskade ${args.join(' ')}' hangs: ${command.stderr}`),
-	);
-	const ended = await Promise.race([command.ended, late]);
-	hangs.abort();
-	return ended;
+	return await command.endsWithin(5000);
 }
 
 function serve(address: string, ...args: string[]): Promise<Ended> {
