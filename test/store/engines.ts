@@ -33,7 +33,7 @@ export const engines: readonly Engine[] = [
 		freshAddress: async (t) => `sqlite:${join(temporaryFolder(t), 'data')}`,
 		isFolder: true,
 	},
-	{ name: 'postgres', freshAddress: freshPostgresDatabase, isFolder: false },
+	{ name: 'postgres', freshAddress: () => freshPostgresDatabase(), isFolder: false },
 ];
 
 /** Opens a store for one test. */

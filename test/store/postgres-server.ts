@@ -13,6 +13,6 @@ function postgresServer(): Promise<PostgresServer> {
 }
 
 /** The address of a new, empty database on that server. */
-export async function freshPostgresDatabase(): Promise<string> {
-	return createDatabase(await postgresServer());
+export async function freshPostgresDatabase(encoding?: string): Promise<string> {
+	return createDatabase(await postgresServer(), encoding);
 }

@@ -26,6 +26,7 @@ import {
 	type PoolOptions,
 	SchemaNames,
 } from './connection.ts';
+import { checkEncoding } from './encoding.ts';
 import { PostgresImporter } from './importer.ts';
 import { migrate, schemaVersion } from './migrate.ts';
 import { NewestSchemas } from './newest-schemas.ts';
@@ -100,6 +101,7 @@ export class PostgresStore implements Store {
 
 	/** Looks first, on connections that give up soon: a server that does not answer is no reason to wait for it. */
 	async #bringControl(): Promise<void> {
+		await checkEncoding(this.#controlPool, this.#servers.home);
 		const schema = this.#schemas.control;
 		const version = await schemaVersion(this.#controlPool, schema);
 		if (version !== newestControl) await migrate(this.#home, schema, 'control');
@@ -151,6 +153,7 @@ export class PostgresStore implements Store {
 		const unusable = (error: unknown) => {
 			throw connectionError(error, ownDatabase);
 		};
+		await checkEncoding(pool, ownDatabase).catch(unusable);
 		if ((await schemaVersion(pool, schema).catch(unusable)) > 0)
 			throw new OperatorError(
 				`There is a schema ${schema} at ${shownAddress(ownDatabase)} already, of another deployment or left behind by one; give the account a database that no other uses.`,

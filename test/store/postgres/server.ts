@@ -59,11 +59,11 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
 }
 
 /** Makes a new, empty database on a server. @returns its address */
-export async function createDatabase(server: PostgresServer): Promise<string> {
+export async function createDatabase(server: PostgresServer, encoding = 'UTF8'): Promise<string> {
 	const name = `caskade_test_${randomBytes(6).toString('hex')}`;
 	const client = new pg.Client({ connectionString: server.url });
 	await client.connect();
-	await client.query(`CREATE DATABASE ${name}`);
+	await client.query(`CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE 'C' TEMPLATE template0`);
 	await client.end();
 	const address = new URL(server.url);
 	address.pathname = `/${name}`;

@@ -1,0 +1,17 @@
+import { shownAddress } from '../own-database.ts';
+import { OperatorError } from '../store.ts';
+import type { ConnectionPool } from './connection.ts';
+
+/**
+ * Whether a database can hold what clients send. What it stores in another encoding is refused by it, or counted and
+ * compared by bytes that it does not understand.
+ * @throws OperatorError
+ */
+export async function checkEncoding(pool: ConnectionPool, address: string): Promise<void> {
+	const { rows } = await pool.query<{ server_encoding: string }>('SHOW server_encoding');
+	const encoding = rows[0]?.server_encoding;
+	if (encoding !== 'UTF8')
+		throw new OperatorError(
+			`The database at ${shownAddress(address)} has the encoding ${encoding}, and Caskade needs UTF8: make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.`,
+		);
+}
