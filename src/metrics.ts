@@ -89,6 +89,18 @@ export class Metrics {
 		});
 	}
 
+	/** @param count tells how much waits for the background */
+	watchFolding(count: () => number): void {
+		new Gauge({
+			name: 'caskade_folding_waiting',
+			help: 'Profiles and tasks that wait to be brought up to date in the background.',
+			registers: [this.#registry],
+			collect() {
+				this.set(count());
+			},
+		});
+	}
+
 	answered(operation: string, status: number, seconds: number): void {
 		const name = `${operation} ${status}`;
 		let series = this.#answered.get(name);

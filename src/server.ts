@@ -10,6 +10,7 @@ import { readTls } from './http/tls.ts';
 import type { Log } from './log.ts';
 import { Metrics } from './metrics.ts';
 import { OperatorError, type Store } from './store/store.ts';
+import type { Folding } from './visitors/folding.ts';
 import { ModelCache } from './visitors/model-cache.ts';
 import { VisitorScorer } from './visitors/visitor-scorer.ts';
 
@@ -38,6 +39,7 @@ const sweepEveryMs = 50;
 /**
  * Starts serving a store; closes the store when it stops, and where it cannot start.
  * @param onDeath nothing can be stored any more; the process should end
+ * @param folding does what waits in the background; without it, that is left to other processes
  * @throws OperatorError where the store or a port is taken, or the address needs TLS
  */
 export async function startServer(
@@ -46,6 +48,7 @@ export async function startServer(
 	log: Log,
 	onDeath: (error: Error) => void,
 	now: () => number = Date.now,
+	folding?: Pick<Folding, 'wake' | 'waiting'>,
 ): Promise<RunningServer> {
 	// Closed in reverse order, when the server stops, and where it cannot start.
 	await using starting = new AsyncDisposableStack();
@@ -60,10 +63,12 @@ export async function startServer(
 			metrics.storeFailures.inc();
 			log.error({ database, reason }, 'store trouble');
 		},
+		onWaiting: (accountId) => folding?.wake(accountId),
 		onDeath,
 	});
 	starting.defer(() => writer.stop());
 	metrics.watchQueue(() => writer.queueDepth);
+	if (folding) metrics.watchFolding(() => folding.waiting);
 	const logTrouble = (what: string) => (error: unknown) => log.error({ reason: reasonOf(error) }, what);
 	const onControlTrouble = logTrouble('control database trouble');
 	const onScoreTrouble = logTrouble('trouble with scores');

@@ -82,14 +82,20 @@ export async function startTraining(settings: ServeSettings, log: Log): Promise<
 async function start(settings: ServeSettings, log: Log): Promise<{ store: Store; server: RunningServer }> {
 	const { startServer } = await import('../server.ts');
 	const store = await openStore(settings.database, settings);
-	const server = await startServer(store, settings, log, (error) => {
+	const { startFolding } = await import('../visitors/folding.ts');
+	const folding = startFolding(settings, log);
+	const onDeath = (error: Error) => {
 		log.fatal({ reason: error.message }, 'the writer thread died');
 		process.exit(1);
+	};
+	const server = await startServer(store, settings, log, onDeath, Date.now, folding).catch(async (error) => {
+		await folding.stop();
+		throw error;
 	});
 	const { startRetention } = await import('../visitors/retention.ts');
 	const stopRetention = startRetention(settings, log);
 	const stop = async () => {
-		await Promise.all([stopRetention(), server.stop()]);
+		await Promise.all([stopRetention(), folding.stop(), server.stop()]);
 	};
 	return { store, server: { ...server, stop } };
 }

@@ -22,9 +22,16 @@ export interface ClientTables {
 		vid: string | null;
 	};
 	hit: { id: number; vid: string; sid: string; at: number; body: string };
-	claim: { key: string; at: number; vid: string };
-	visit: { id: number; sid: string; vid: string; profile: string };
-	visitor: { id: number; vid: string; profile: string };
+	claim: { key: string; at: number; vid: string; unfounded: number | null };
+	visit: { id: number; sid: string; vid: string; profile: string } & Folding;
+	visitor: { id: number; vid: string; profile: string } & Folding;
+	task: { id: number; name: string; position: number };
+}
+
+/** Of a profile that is made anew in the background: made of all entries up to `folded_to`. */
+interface Folding {
+	folded_to: number | null;
+	refolded: string | null;
 }
 
 export type ClientTable = keyof ClientTables;
@@ -42,9 +49,10 @@ export const clientTables = {
 		key: ['id'],
 	},
 	hit: { columns: ['id', 'vid', 'sid', 'at', 'body'], key: ['id'] },
-	claim: { columns: ['vid', 'key', 'at'], key: ['vid', 'key'] },
-	visit: { columns: ['id', 'sid', 'vid', 'profile'], key: ['id'] },
-	visitor: { columns: ['id', 'vid', 'profile'], key: ['id'] },
+	claim: { columns: ['vid', 'key', 'at', 'unfounded'], key: ['vid', 'key'] },
+	visit: { columns: ['id', 'sid', 'vid', 'profile', 'folded_to', 'refolded'], key: ['id'] },
+	visitor: { columns: ['id', 'vid', 'profile', 'folded_to', 'refolded'], key: ['id'] },
+	task: { columns: ['id', 'name', 'position'], key: ['id'] },
 } as const satisfies { [Table in ClientTable]: TableDescription<Table> };
 
 export const clientTableNames = Object.keys(clientTables) as ClientTable[];

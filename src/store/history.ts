@@ -10,7 +10,7 @@ import {
 	insertHits,
 	joinEvents,
 	loadVisitors,
-	replay,
+	refold,
 	saveVisitors,
 	saveVisits,
 	unique,
@@ -82,7 +82,7 @@ function* storePastHits(arriving: readonly HistoryHit[]): Steps<number> {
 	const moved = yield* makeClaims(added.flatMap(({ vid, atMs, body }) => claimsOf(vid, atMs, body)));
 	const stale = moved.union(new Set(added.map(({ vid }) => vid)).intersection(known));
 	yield saveNewVisitors(added.filter(({ vid }) => !stale.has(vid)));
-	if (stale.size > 0) yield* replay([...stale]);
+	if (stale.size > 0) yield* refold([...stale]);
 	return added.length;
 }
 

@@ -11,6 +11,8 @@ export interface Query {
 	readonly sql: string;
 	readonly values?: readonly (Value | readonly string[])[];
 	readonly rows?: readonly (readonly Value[])[];
+	/** Leaves work for the background, which is to be told once the transaction is committed. */
+	readonly wakes?: true;
 }
 
 /**
@@ -19,7 +21,7 @@ export interface Query {
  * there is nothing to wait for.
  */
 export interface Lock {
-	readonly lock: 'shared' | 'exclusive' | 'import';
+	readonly lock: 'shared' | 'exclusive' | 'import' | 'fold';
 }
 
 /**

@@ -127,6 +127,8 @@ export interface WriterEvents {
 	readonly onCommit: (group: { size: number; seconds: number }) => void;
 	/** A write failed; `reason` is for logs, not for answers. */
 	readonly onTrouble: (database: string, reason: string) => void;
+	/** Something waits for the background in an account, see `folding.ts`. */
+	readonly onWaiting: (accountId: number) => void;
 	/** Nothing can be stored any more until the process is started anew. */
 	readonly onDeath: (error: Error) => void;
 }
@@ -149,6 +151,8 @@ export interface Store {
 	read<T>(accountId: number, fn: (reader: ClientReader) => Promise<T>): Promise<T>;
 	/** Runs steps in one transaction in an account's database; beside a serving process, if one runs. */
 	transact<T>(accountId: number, steps: Steps<T>): Promise<T>;
+	/** How much waits for the background in an account, at most some thousands; does not bring it to the newest schema. */
+	waiting(accountId: number): Promise<number>;
 	/** Opens what a serving process reads. */
 	startReading(): ServingReader;
 	/**

@@ -50,13 +50,18 @@ export interface StoredHit {
 
 /** A visit ends after so long without a hit. */
 export const visitTimeoutMs = 30 * 60_000;
+/** A live hit that is so little earlier than what is known of its visitor happens just after that. */
+const mostBehindMs = 60_000;
 
 /** Visitors and visits that a transaction works on, by `vid` and `sid`. */
 interface Working {
 	readonly visitors: Map<string, Profile | null>;
 	readonly visits: Map<string, { vid: string; profile: Profile | null }>;
+	/** Of those that are being folded again, by `vid` and `sid`: up to which moment that has come. */
+	readonly foldedToMs: ReadonlyMap<string, number>;
 	/** Visitors whose log has got an entry that is not the latest, or lost one. */
 	readonly stale: Set<string>;
+	readonly staleVisits: Set<string>;
 }
 
 interface PlacedHit extends StoredHit {
@@ -79,11 +84,13 @@ export function* storeHits(hits: readonly ArrivingHit[]): Steps<StoredHit[]> {
 		yield writes.splice(0);
 		for (const vid of yield* makeClaims(claims)) working.stale.add(vid);
 	}
+	let waiting: ReadonlySet<string> = new Set();
 	if (working.stale.size > 0) {
 		if (writes.length > 0) yield writes.splice(0);
-		yield* replay([...working.stale]);
+		({ waiting } = yield* refold([...working.stale], [...working.staleVisits]));
 	}
-	const fresh = (vid: string) => !working.stale.has(vid);
+	// Of those who wait what is the latest is known at once all the same.
+	const fresh = (vid: string) => !working.stale.has(vid) || waiting.has(vid);
 	yield [
 		...writes,
 		saveVisitors([...working.visitors].filter(([vid]) => fresh(vid))),
@@ -113,7 +120,9 @@ function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 				{ vid: String(row.vid), profile: parseProfile(row) },
 			]),
 		),
+		foldedToMs: foldedToOf([...visitors, ...visits, ...others]),
 		stale: new Set(),
+		staleVisits: new Set(),
 	};
 }
 
@@ -122,16 +131,34 @@ function place(working: Working, hit: ArrivingHit): PlacedHit {
 	const vid = hit.vid !== null && working.visitors.has(hit.vid) ? hit.vid : hit.freshVid;
 	const profile = working.visitors.get(vid) ?? null;
 	const sid = sidOf(working, hit, vid, profile);
-	const placed = { vid, sid, atMs: hit.atMs, body: hit.body, text: JSON.stringify(hit.body) };
-	const entry = hitEntry(placed);
 	const visit = working.visits.get(sid)?.profile ?? null;
-	if (isLatest(profile, entry) && isLatest(visit, entry)) {
-		working.visitors.set(vid, apply(profile, entry));
-		working.visits.set(sid, { vid, profile: apply(visit, entry) });
-	} else {
+	const atMs = momentOf(hit, [
+		profile?.lastAtMs,
+		visit?.lastAtMs,
+		working.foldedToMs.get(vid),
+		working.foldedToMs.get(sid),
+	]);
+	const placed = { vid, sid, atMs, body: hit.body, text: JSON.stringify(hit.body) };
+	const entry = hitEntry(placed);
+	const isLater = (known: Profile | null, id: string) =>
+		isLatest(known, entry) && atMs > (working.foldedToMs.get(id) ?? Number.NEGATIVE_INFINITY);
+	if (isLater(profile, vid)) working.visitors.set(vid, apply(profile, entry));
+	else working.stale.add(vid);
+	if (isLater(visit, sid)) working.visits.set(sid, { vid, profile: apply(visit, entry) });
+	else {
 		working.stale.add(vid);
+		working.staleVisits.add(sid);
 	}
 	return placed;
+}
+
+/**
+ * When a live hit has happened: strictly later than what is known, where the clock says otherwise by little. So two hits
+ * in one millisecond, or a clock that is set right, cost no more than others.
+ */
+function momentOf({ atMs }: ArrivingHit, knownMs: readonly (number | undefined)[]): number {
+	const lastMs = Math.max(...knownMs.map((known) => known ?? Number.NEGATIVE_INFINITY));
+	return atMs <= lastMs && lastMs - atMs < mostBehindMs ? lastMs + 1 : atMs;
 }
 
 function sidOf(working: Working, hit: ArrivingHit, vid: string, profile: Profile | null): string {
@@ -188,32 +215,103 @@ export function subscriptionEntry(row: Omit<EventRow, 'cid'>): SubscriptionEntry
  * @param owners the `vid` of each event that has one, by `tid`
  */
 export function* joinEvents(events: readonly EventRow[], owners: ReadonlyMap<string, string>): Steps<void> {
-	const joined = events.filter(({ tid }) => owners.has(tid)).sort((a, b) => a.received_at - b.received_at);
+	const joined = events
+		.filter(({ tid }) => owners.has(tid))
+		.map((event) => ({ vid: owners.get(event.tid) as string, entry: subscriptionEntry(event) }))
+		.sort((a, b) => compareEntries(a.entry, b.entry));
 	if (joined.length === 0) return;
-	const [rows = []] = yield [loadVisitors(unique(joined.map(({ tid }) => owners.get(tid) ?? null)))];
-	const visitors = new Map(rows.map((row) => [String(row.vid), parseProfile(row)]));
+	const [rows = []] = yield [loadVisitors(unique(joined.map(({ vid }) => vid)))];
+	const known = new Map(rows.map((row) => [String(row.vid), parseProfile(row)]));
+	const foldedToMs = foldedToOf(rows);
+	const visitors = new Map(known);
 	const stale = new Set<string>();
-	for (const event of joined) {
-		const vid = owners.get(event.tid) as string;
-		const profile = visitors.get(vid) ?? null;
-		const entry = subscriptionEntry(event);
-		if (isLatest(profile, entry)) visitors.set(vid, apply(profile, entry));
+	for (const { vid, entry } of joined) {
+		// Those of one moment follow each other in their order.
+		if (isLatest(known.get(vid) ?? null, entry) && entry.atMs > (foldedToMs.get(vid) ?? nothingFolded))
+			visitors.set(vid, apply(visitors.get(vid) ?? null, entry));
 		else stale.add(vid);
 	}
 	yield [
-		setOwners(joined.map(({ tid }) => [tid, owners.get(tid) as string])),
+		setOwners(joined.map(({ vid, entry }) => [entry.tid, vid])),
 		saveVisitors([...visitors].filter(([vid]) => !stale.has(vid))),
 	];
-	if (stale.size > 0) yield* replay([...stale]);
+	if (stale.size > 0) yield* refold([...stale]);
+}
+
+/** Entries of logs that a request reads to make profiles anew, at most. */
+const mostReplayed = 500;
+
+/** What became of profiles that were to be made anew. */
+export interface Refolded {
+	/** How many profiles of visitors and visits were not as the log says. */
+	readonly changed: number;
+	/** Visitors with too long a log, who are folded in the background. */
+	readonly waiting: ReadonlySet<string>;
 }
 
 /**
- * Makes profiles anew from the log. A visitor of whom the log holds no hit any more goes away.
+ * Makes profiles anew from the log: at once where the logs are short, else in the background, see `folding.ts`.
+ * @param sids those of the visits that have to be made anew
+ * @param most entries of logs that may be read for it
+ */
+export function* refold(
+	vids: readonly string[],
+	sids: readonly string[] = [],
+	most = mostReplayed,
+): Steps<Refolded> {
+	// Locked before the log is read, so that no hit is added meanwhile.
+	const [rows = [], entries = []] = yield [
+		loadVisitors(vids),
+		countEntries([...vids].sort().slice(0, most / 5), most),
+	];
+	let left = most;
+	const short: string[] = [];
+	for (const row of entries) {
+		if (Number(row.entries) > left) continue;
+		left -= Number(row.entries);
+		short.push(String(row.vid));
+	}
+	const waiting = new Set(vids).difference(new Set(short));
+	yield waitToBeFolded([...waiting], sids);
+	const changed = short.length > 0 ? yield* replay(short, rows) : 0;
+	return { changed, waiting };
+}
+
+/** How many entries the logs of visitors have; one more than `most` stands for all beyond. */
+function countEntries(vids: readonly string[], most: number): Query {
+	const count = (table: string, at: string) =>
+		`(SELECT count(*) FROM (SELECT 1 FROM @${table} WHERE vid = list.key ORDER BY ${at} LIMIT ${most + 1}) AS first)`;
+	return {
+		sql: `SELECT key AS vid, ${count('hit', 'at')} + ${count('subscription_event', 'received_at')} AS entries FROM ?each AS list /* count entries */`,
+		values: [vids],
+	};
+}
+
+/** `folded_to` of whom nothing is folded yet. */
+export const nothingFolded = Number.MIN_SAFE_INTEGER;
+
+/** Leaves visitors, and of these visits those that are named, to the background. */
+export function waitToBeFolded(vids: readonly string[], sids: readonly string[]): Query[] {
+	const wait = `SET folded_to = ${nothingFolded}, refolded = NULL`;
+	return [
+		{ sql: `UPDATE @visitor ${wait} WHERE vid IN ?list /* wait */`, values: [vids], wakes: true },
+		{ sql: `UPDATE @visit ${wait} WHERE sid IN ?list AND vid IN ?list /* wait */`, values: [sids, vids] },
+	];
+}
+
+/** By `vid` or `sid`, of those that are being folded again. @param rows that have been loaded */
+function foldedToOf(rows: readonly Row[]): Map<string, number> {
+	const waiting = rows.filter(({ folded_to }) => folded_to !== null);
+	return new Map(waiting.map(({ sid, vid, folded_to }) => [String(sid ?? vid), Number(folded_to)]));
+}
+
+/**
+ * Makes profiles anew from logs that are short. A visitor of whom the log holds no hit any more goes away.
+ * @param vids visitors that are locked
+ * @param before as they are loaded, and maybe others
  * @returns how many profiles of visitors and visits were not as the log says
  */
-export function* replay(vids: readonly string[]): Steps<number> {
-	// Locked before the log is read, so that no hit is added meanwhile.
-	const [before = []] = yield [loadVisitors(vids)];
+function* replay(vids: readonly string[], before: readonly Row[]): Steps<number> {
 	const [hits = [], events = [], visitsBefore = []] = yield [
 		{ sql: 'SELECT vid, sid, at, body FROM @hit WHERE vid IN ?list /* replay */', values: [vids] },
 		{
@@ -221,7 +319,7 @@ export function* replay(vids: readonly string[]): Steps<number> {
 			values: [vids],
 		},
 		{
-			sql: 'SELECT sid, profile FROM @visit WHERE sid IN (SELECT sid FROM @hit WHERE vid IN ?list) /* replay */',
+			sql: 'SELECT sid, profile, folded_to FROM @visit WHERE sid IN (SELECT sid FROM @hit WHERE vid IN ?list) /* replay */',
 			values: [vids],
 		},
 	];
@@ -246,17 +344,33 @@ export function* replay(vids: readonly string[]): Steps<number> {
 		...before.map((row) => [row.vid, row.profile] as const),
 		...visitsBefore.map((row) => [row.sid, row.profile] as const),
 	]);
+	const waiting = before.filter((row) => row.folded_to !== null).map(({ vid }) => String(vid));
+	const waitingVisits = visitsBefore.filter((row) => row.folded_to !== null).map(({ sid }) => String(sid));
 	const changedVisitors = profiles.filter(([vid, profile]) => stored.get(vid) !== JSON.stringify(profile));
 	const changedVisits = visitProfiles.filter(
 		([sid, { profile }]) => stored.get(sid) !== JSON.stringify(profile),
 	);
-	const gone = before.map(({ vid }) => String(vid)).filter((vid) => !visitors.has(vid));
+	const replayed = new Set(vids);
+	const gone = before.map(({ vid }) => String(vid)).filter((vid) => replayed.has(vid) && !visitors.has(vid));
 	yield [
+		...isFolded(
+			waiting.filter((vid) => replayed.has(vid)),
+			waitingVisits,
+		),
 		saveVisitors(changedVisitors),
 		saveVisits(changedVisits),
 		{ sql: 'DELETE FROM @visitor WHERE vid IN ?list /* replay */', values: [gone] },
 	];
 	return changedVisitors.length + changedVisits.length + gone.length;
+}
+
+/** Those whose profiles are as the log says. */
+export function isFolded(vids: readonly string[], sids: readonly string[]): Query[] {
+	const done = 'SET folded_to = NULL, refolded = NULL';
+	return [
+		{ sql: `UPDATE @visitor ${done} WHERE vid IN ?list /* folded */`, values: [vids] },
+		{ sql: `UPDATE @visit ${done} WHERE sid IN ?list /* folded */`, values: [sids] },
+	];
 }
 
 function fold(entries: LogEntry[]): Profile | null {
@@ -275,7 +389,7 @@ export function* rebuild(vids: readonly string[]): Steps<number> {
 		claimsOf(String(row.vid), Number(row.at), JSON.parse(String(row.body))),
 	);
 	const moved = yield* replaceClaims(vids, claims);
-	return moved.size + (yield* replay([...new Set([...vids, ...moved])]));
+	return moved.size + (yield* refold([...new Set([...vids, ...moved])])).changed;
 }
 
 export interface Erased {
@@ -318,7 +432,7 @@ export function* erase(vids: readonly string[]): Steps<Erased> {
 	];
 	const moved = yield* replaceClaims(vids, []);
 	for (const vid of vids) moved.delete(vid);
-	if (moved.size > 0) yield* replay([...moved]);
+	if (moved.size > 0) yield* refold([...moved]);
 	return { hits: hits.length, visits: sids.length, events: events.length };
 }
 
@@ -331,7 +445,7 @@ export function* eraseCustomer(cid: string): Steps<number> {
 		},
 	];
 	const moved = yield* assignEvents(events);
-	if (moved.size > 0) yield* replay([...moved]);
+	if (moved.size > 0) yield* refold([...moved]);
 	return events.length;
 }
 
@@ -380,13 +494,16 @@ export function lockVisitors(vids: readonly string[]): Query {
 /** The profiles of visitors, who are locked likewise. */
 export function loadVisitors(vids: readonly string[]): Query {
 	return {
-		sql: 'SELECT vid, profile FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* load visitors */',
+		sql: 'SELECT vid, profile, folded_to FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* load visitors */',
 		values: [vids],
 	};
 }
 
 function loadVisits(sids: readonly string[]): Query {
-	return { sql: 'SELECT sid, vid, profile FROM @visit WHERE sid IN ?list /* load visits */', values: [sids] };
+	return {
+		sql: 'SELECT sid, vid, profile, folded_to FROM @visit WHERE sid IN ?list /* load visits */',
+		values: [sids],
+	};
 }
 
 export function insertHits(

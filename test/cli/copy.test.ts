@@ -64,6 +64,7 @@ async function recordUsage(store: Store, keyId: string): Promise<void> {
 	const writer = await store.startWriting({
 		onCommit() {},
 		onTrouble: (_, reason) => assert.fail(reason),
+		onWaiting: () => {},
 		onDeath: (error) => assert.fail(error),
 	});
 	const month = new Date().toISOString().slice(0, 7);

@@ -1,5 +1,6 @@
 import { careContract } from './contract/care.ts';
 import { controlContract } from './contract/control.ts';
+import { foldingContract } from './contract/folding.ts';
 import { historiesContract } from './contract/histories-as-of.ts';
 import { historyContract } from './contract/history.ts';
 import { orderContract } from './contract/order.ts';
@@ -16,6 +17,7 @@ for (const engine of engines) {
 	uploadContract(engine);
 	visitorContract(engine);
 	visitorCareContract(engine);
+	foldingContract(engine);
 	historyContract(engine);
 	historiesContract(engine);
 	quotaContract(engine);

@@ -46,6 +46,7 @@ export async function openFor(t: TestContext, address: string): Promise<Store> {
 const ignoreEvents: WriterEvents = {
 	onCommit: () => {},
 	onTrouble: () => {},
+	onWaiting: () => {},
 	onDeath: (error) => {
 		throw error;
 	},
@@ -119,14 +120,14 @@ export async function upload(
 	writer: ServingWriter,
 	accountId: number,
 	events: readonly SubscriptionEvent[],
-	options: { simulate?: boolean } = {},
+	options: { simulate?: boolean; atMs?: number } = {},
 ): Promise<UploadOutcome> {
 	const deadline = new Deadline(60_000, () => {});
 	try {
-		const { simulate = false } = options;
+		const { simulate = false, atMs = receivedAtMs } = options;
 		const outcome = await writer.storeSubscriptionEvents(
 			accountId,
-			{ events, receivedAtMs, simulate },
+			{ events, receivedAtMs: atMs, simulate },
 			deadline,
 		);
 		if (outcome === 'expired') throw new Error('a deadline of a minute has expired');

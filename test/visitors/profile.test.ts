@@ -271,7 +271,7 @@ describe('whatever the log', () => {
 test('a profile stays small, however long the log', () => {
 	let profile: Profile | null = null;
 	for (let index = 0; index < 2000; index++) {
-		const name = `${index}`.padEnd(255, 'x');
+		const name = `${index}`.padEnd(index % 2000 < 1000 ? 255 : 40, 'x');
 		const atMs = startMs + 2 * index * minuteMs;
 		profile = apply(profile, hit(atMs, { sid: name, page: name, channel: name, events: [name] }));
 		profile = apply(profile, subscription(atMs + minuteMs, { tid: name, subid: name, evt: name }));
@@ -283,7 +283,23 @@ test('a profile stays small, however long the log', () => {
 	assert.equal(profile.subscriptions.evts.length, 50);
 	assert.equal(profile.subscriptions.subids.length, 100);
 	assert.equal(profile.pageTimes.at(-1)?.[0].startsWith('1999'), true);
-	assert(JSON.stringify(profile).length < 100_000);
+	assert(JSON.stringify(profile).length < 20_000);
+});
+
+test('where names are long a profile remembers fewer of them, and always the last', () => {
+	let profile: Profile | null = null;
+	for (let index = 0; index < 100; index++) {
+		const name = `${index}`.padEnd(255, 'x');
+		profile = apply(profile, hit(startMs + index, { page: name, channel: name, events: [name] }));
+		profile = apply(profile, subscription(startMs + index, { tid: name, subid: name, evt: name }));
+	}
+	assert.deepEqual([profile?.pageTimes.length, profile?.subscriptions?.subids.length], [15, 15]);
+	const huge = 'y'.repeat(10_000);
+	assert.deepEqual(
+		apply(profile, hit(startMs + 100, { page: huge })).pageTimes.map(([page]) => page),
+		[huge],
+	);
+	assert(JSON.stringify(profile).length < 30_000);
 });
 
 test('hits of the same moment and content, in two visits, lead to one profile, whichever comes first', () => {

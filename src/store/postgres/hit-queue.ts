@@ -2,7 +2,7 @@ import { monotonicMs } from '../../clock.ts';
 import { asStorageError, QueueFullError, StorageError } from '../store.ts';
 import { type ArrivingHit, type StoredHit, storeHits } from '../visitor-log.ts';
 import { beginWriting, type ConnectionPool, commit, isPassing, isRolledBack } from './connection.ts';
-import { runSteps } from './run-steps.ts';
+import { hasLeftWork, runSteps } from './run-steps.ts';
 
 /** Hits stored in one transaction; more would make the first of them wait for little gain. */
 const groupLimit = 64;
@@ -22,6 +22,7 @@ export interface HitQueueOptions {
 	/** Hits that may wait, at most. */
 	readonly length: number;
 	readonly onTrouble: (error: unknown) => void;
+	readonly onWaiting: (accountId: number) => void;
 }
 
 interface WaitingHit {
@@ -131,6 +132,7 @@ export class HitQueue {
 			]);
 			committing = true;
 			await commit(client);
+			if (hasLeftWork(client)) this.#options.onWaiting(accountId);
 			client.release();
 			return stored;
 		} catch (error) {

@@ -3,6 +3,7 @@ import { reasonOf } from '../../errors.ts';
 import { ClientReader, type ClientTables } from '../client.ts';
 import { ControlStore, type ControlTables } from '../control.ts';
 import { examineKeys } from '../examine-keys.ts';
+import { countWaiting, foldingSchema } from '../folding.ts';
 import type { Importer } from '../importer.ts';
 import { migrationFiles } from '../migrations.ts';
 import { shownAddress } from '../own-database.ts';
@@ -134,6 +135,17 @@ export class PostgresStore implements Store {
 		} catch (error) {
 			client.release(true);
 			throw error;
+		}
+	}
+
+	async waiting(accountId: number): Promise<number> {
+		const [pool, schema] = [this.#poolOf(accountId), this.#servers.schemaOf(accountId)];
+		const client = await pool.connect();
+		try {
+			if ((await schemaVersion(client, schema)) < foldingSchema) return 0;
+			return await runSteps(client, schema, countWaiting());
+		} finally {
+			client.release();
 		}
 	}
 

@@ -5,6 +5,8 @@ import { isEmpty, type Lock, type Query, type Row, type Steps } from '../steps.t
 const joinLock = 0x6a6f696e;
 /** Keeps imports of an account apart. The number is the ASCII of "impo". */
 const importLock = 0x696d706f;
+/** Of several processes one at a time folds for an account. The number is the ASCII of "fold". */
+const foldLock = 0x666f6c64;
 /** PostgreSQL takes at most so many in one statement. */
 const mostParameters = 65_535;
 
@@ -20,6 +22,14 @@ export async function runSteps<Outcome>(
 	return step.value;
 }
 
+/** Connections whose transactions have left something to the background. */
+const waking = new WeakSet<pg.ClientBase>();
+
+/** Whether something has been left to the background on a connection; asked once its transaction is committed. */
+export function hasLeftWork(client: pg.ClientBase): boolean {
+	return waking.delete(client);
+}
+
 export async function runQuery(
 	client: pg.ClientBase,
 	schema: string,
@@ -28,12 +38,13 @@ export async function runQuery(
 	if ('lock' in query) {
 		const suffix = query.lock === 'shared' ? '_shared' : '';
 		await client.query(`SELECT pg_advisory_xact_lock${suffix}($1, hashtext($2)) /* lock claims */`, [
-			query.lock === 'import' ? importLock : joinLock,
+			query.lock === 'import' ? importLock : query.lock === 'fold' ? foldLock : joinLock,
 			schema,
 		]);
 		return [];
 	}
 	if (isEmpty(query)) return [];
+	if (query.wakes) waking.add(client);
 	if (!query.rows) return (await client.query(textOf(schema, query), [...(query.values ?? [])])).rows;
 	const rowsPerInsert = Math.floor(mostParameters / (query.rows[0]?.length ?? 1));
 	const results: Row[] = [];

@@ -28,6 +28,7 @@ export interface ServerQueuesOptions {
 	readonly length: number;
 	readonly onCommit: (group: { size: number; seconds: number }) => void;
 	readonly onTrouble: (error: unknown) => void;
+	readonly onWaiting: (accountId: number) => void;
 }
 
 /** What waits for one database server, and the connections to it: a server that is slow or lost holds up no other. */

@@ -73,6 +73,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 					length: address === servers.home ? queueLength : ownQueueLength,
 					onCommit: events.onCommit,
 					onTrouble: (error) => onTrouble(address, error),
+					onWaiting: events.onWaiting,
 				}),
 		);
 	}

@@ -3,6 +3,7 @@ import { monotonicMs } from '../../clock.ts';
 import type { Deadline } from '../../deadline.ts';
 import { asStorageError, QueueFullError, StorageError, type Upload, type UploadOutcome } from '../store.ts';
 import { type ConnectionPool, isDeadlock, isPassing } from './connection.ts';
+import { hasLeftWork } from './run-steps.ts';
 import { CommitLostError, isStored, mostRows, storeGroup, type WaitingUpload } from './upload-group.ts';
 
 /** Uploads stored in one transaction; more would make the first of them wait for little gain. */
@@ -30,6 +31,7 @@ export interface UploadQueueOptions {
 	readonly readBackMs?: number;
 	readonly onCommit: (group: { size: number; seconds: number }) => void;
 	readonly onTrouble: (error: unknown) => void;
+	readonly onWaiting: (accountId: number) => void;
 }
 
 /**
@@ -192,6 +194,7 @@ export class UploadQueue {
 				timeoutMs,
 				simulate,
 			);
+			if (hasLeftWork(client)) this.#options.onWaiting(accountId);
 			client.release();
 			return outcomes;
 		} catch (error) {

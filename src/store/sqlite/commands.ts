@@ -8,6 +8,8 @@ import { runSteps } from './run-steps.ts';
 /** A connection of the writer thread with its prepared statements. Exists only inside the writer thread. */
 export class Connection {
 	readonly database: DatabaseSync;
+	/** Whether something has been left to the background since this was last looked at. */
+	wakes = false;
 	readonly #statements = new Map<string, StatementSync>();
 
 	constructor(database: DatabaseSync) {

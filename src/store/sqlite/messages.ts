@@ -30,5 +30,7 @@ export type FromWriter =
 	| { type: 'ready' }
 	/** `commitSeconds` is the time from BEGIN to the end of COMMIT. */
 	| { type: 'results'; results: WorkResult[]; databaseId: number; commitSeconds: number }
+	/** Something waits for the background. */
+	| { type: 'waiting'; databaseId: number }
 	/** For the operator; fit for a log. */
 	| { type: 'trouble'; databaseId: number; reason: string };

@@ -14,6 +14,7 @@ export function runSteps<Outcome>(connection: Connection, steps: Steps<Outcome>)
 
 function run(connection: Connection, query: Query | Lock): readonly Row[] {
 	if ('lock' in query || isEmpty(query)) return [];
+	if (query.wakes) connection.wakes = true;
 	const { sql, values = [], rows } = query;
 	if (rows) return insertChunks(rows).flatMap((chunk) => runOnce(connection, sql, values, chunk));
 	return runOnce(connection, sql, values, []);

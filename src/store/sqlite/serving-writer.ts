@@ -58,6 +58,7 @@ export async function startServingWriter(
 			openAccounts,
 			onCommit,
 			onTrouble,
+			onWaiting: events.onWaiting,
 			onDeath: events.onDeath,
 		});
 		starting.defer(() => writer.stop());

@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Kysely } from 'kysely';
 import { ClientReader, type ClientTables } from '../client.ts';
 import { ControlStore, type ControlTables } from '../control.ts';
+import { countWaiting, foldingSchema } from '../folding.ts';
 import type { Importer } from '../importer.ts';
 import { SchemaTooNewError } from '../migrations.ts';
 import type { Steps } from '../steps.ts';
@@ -24,7 +25,7 @@ import { kyselyOver } from './dialect.ts';
 import { examineFolder } from './examine.ts';
 import { fileTrouble } from './file-trouble.ts';
 import { SqliteImporter } from './importer.ts';
-import { latestSchema, migrate, migrateFile, schemaVersionOf } from './migrate.ts';
+import { latestSchema, migrate, migrateFile, schemaVersion, schemaVersionOf } from './migrate.ts';
 import { runSteps } from './run-steps.ts';
 import { SqliteReader } from './serving-reader.ts';
 import { startServingWriter } from './serving-writer.ts';
@@ -87,6 +88,14 @@ export class SqliteStore implements Store {
 	#stopTransacting(): void {
 		this.#last?.connection.database.close();
 		this.#last = undefined;
+	}
+
+	async waiting(accountId: number): Promise<number> {
+		if (this.#last?.accountId === accountId) return runSteps(this.#last.connection, countWaiting());
+		const path = this.#folder.accountPath(accountId);
+		if (!existsSync(path)) throw new StorageError(`the file of account ${accountId} is missing`);
+		using database = openDatabase(path, { busyTimeoutMs, readOnly: true });
+		return schemaVersion(database) < foldingSchema ? 0 : runSteps(new Connection(database), countWaiting());
 	}
 
 	startReading(): ServingReader {

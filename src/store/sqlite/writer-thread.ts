@@ -109,7 +109,13 @@ function commit(databaseId: number, group: readonly Work[]): WorkResult[] | 'bus
 		send({ type: 'trouble', databaseId, reason: failure.reason });
 		// A connection that met trouble is not trusted any more; the next group gets a fresh one.
 		closeQuietly(databaseId);
-	} else checkpointer.afterCommit(databaseId, pool.path(databaseId), connection, monotonicMs());
+		return outcome;
+	}
+	checkpointer.afterCommit(databaseId, pool.path(databaseId), connection, monotonicMs());
+	if (connection.wakes) {
+		connection.wakes = false;
+		send({ type: 'waiting', databaseId });
+	}
 	return outcome;
 }
 

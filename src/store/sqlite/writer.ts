@@ -24,6 +24,7 @@ export interface WriterOptions {
 	readonly openAccounts: number;
 	readonly onCommit: (group: { size: number; seconds: number }) => void;
 	readonly onTrouble: (databaseId: number, reason: string) => void;
+	readonly onWaiting: (databaseId: number) => void;
 	/** The thread has died; the process cannot store anything any more. */
 	readonly onDeath: (error: Error) => void;
 }
@@ -153,6 +154,7 @@ export class Writer {
 
 	#receive(message: FromWriter): void {
 		if (message.type === 'trouble') this.#options.onTrouble(message.databaseId, message.reason);
+		if (message.type === 'waiting') this.#options.onWaiting(message.databaseId);
 		if (message.type !== 'results') return;
 		this.#options.onCommit({ size: message.results.length, seconds: message.commitSeconds });
 		for (const result of message.results) this.#settle(result);

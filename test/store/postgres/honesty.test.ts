@@ -234,7 +234,7 @@ for (const refused of refusals)
 		assert.deepEqual(await rowCounts(store, id), { ...noRows, hit: 1, claim: 2, visit: 1, visitor: 1 });
 	});
 
-const noRows = { subscription_event: 0, hit: 0, claim: 0, visit: 0, visitor: 0 };
+const noRows = { subscription_event: 0, hit: 0, claim: 0, visit: 0, visitor: 0, task: 0 };
 
 async function rowCounts(store: Store, accountId: number): Promise<typeof noRows> {
 	return store.read(accountId, async (reader) => {
@@ -261,7 +261,15 @@ async function startQueues(
 	const ignore = () => {};
 	const schemas = new SchemaNames(undefined);
 	const schemaOf = (id: number) => schemas.account(id);
-	const common = { pool, schemaOf, connections: 2, length: 10, onCommit: ignore, onTrouble: ignore };
+	const common = {
+		pool,
+		schemaOf,
+		connections: 2,
+		length: 10,
+		onCommit: ignore,
+		onTrouble: ignore,
+		onWaiting: ignore,
+	};
 	const queue = new UploadQueue({ ...common, ...options });
 	const hits = new HitQueue(common);
 	t.after(async () => {

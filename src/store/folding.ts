@@ -1,0 +1,156 @@
+import { apply, compareEntries, type LogEntry, type Profile } from '../visitors/profile.ts';
+import type { Query, Row, Steps } from './steps.ts';
+import {
+	hitEntry,
+	isFolded,
+	loadVisitors,
+	saveVisitors,
+	saveVisits,
+	subscriptionEntry,
+} from './visitor-log.ts';
+
+/** Log entries that a piece reads, at most; but those of one moment are folded together. */
+const mostEntries = 200;
+
+/**
+ * Does a piece of what waits: folds on one profile that is to be made anew. Every piece is a short transaction and its
+ * outcome is kept, so that whoever stops half-way, or is killed, goes on there.
+ *
+ * Nothing is missed: who adds an entry that is not later than `folded_to` makes the fold begin anew, and one that is later
+ * comes later in the log. Both happen under the lock of the visitor.
+ * @param after the name of what the last piece was for; so all take turns
+ * @returns the name of what it was for; undefined where nothing waits
+ */
+export function* foldPiece(after = ''): Steps<string | undefined> {
+	// Of several processes one at a time folds for an account.
+	yield [{ lock: 'fold' }];
+	const [vid] = yield* nextOf('visitor', 'vid', after);
+	if (vid) {
+		yield* foldVisitor(String(vid.vid));
+		return String(vid.vid);
+	}
+	const [visit] = yield* nextOf('visit', 'sid', after);
+	if (!visit) return undefined;
+	yield* foldVisit(String(visit.vid), String(visit.sid));
+	return String(visit.sid);
+}
+
+function* nextOf(table: 'visitor' | 'visit', key: 'vid' | 'sid', after: string): Steps<readonly Row[]> {
+	const next = (name: string): Query => ({
+		sql: `SELECT ${key}, vid FROM @${table} WHERE folded_to IS NOT NULL AND ${key} > ? ORDER BY ${key} LIMIT 1 /* what waits */`,
+		values: [name],
+	});
+	const [found = [], first = []] = yield [next(after), next('')];
+	return found.length > 0 ? found : first;
+}
+
+/** A schema that is older than this knows of nothing that waits. */
+export const foldingSchema = 3;
+
+/** How much waits, at most some thousands. */
+export function* countWaiting(): Steps<number> {
+	const count = (of: string) => `(SELECT count(*) FROM (SELECT 1 FROM ${of} LIMIT 1000) AS first)`;
+	const [rows = []] = yield [
+		{
+			sql: `SELECT ${count('@visitor WHERE folded_to IS NOT NULL')} + ${count('@visit WHERE folded_to IS NOT NULL')} + ${count('@task')} AS number /* count what waits */`,
+		},
+	];
+	return Number(rows[0]?.number);
+}
+
+function* foldVisitor(vid: string): Steps<void> {
+	const [[row] = []] = yield [loadVisitors([vid])];
+	if (!row || row.folded_to === null) return;
+	const [[state] = []] = yield [
+		{ sql: 'SELECT refolded FROM @visitor WHERE vid = ? /* fold visitor */', values: [vid] },
+	];
+	const read = yield* readOn('vid', vid, Number(row.folded_to));
+	const profile = foldOn(state?.refolded, read.entries);
+	if (!read.isEnd)
+		yield [
+			{
+				sql: 'UPDATE @visitor SET folded_to = ?, refolded = ? WHERE vid = ? /* fold visitor */',
+				values: [read.toMs, JSON.stringify(profile), vid],
+			},
+		];
+	else if (profile && profile.hits > 0) yield [saveVisitors([[vid, profile]]), ...isFolded([vid], [])];
+	else yield [{ sql: 'DELETE FROM @visitor WHERE vid = ? /* fold visitor */', values: [vid] }];
+}
+
+function* foldVisit(vid: string, sid: string): Steps<void> {
+	// The visit's lock is its visitor's.
+	yield [loadVisitors([vid])];
+	const [[row] = []] = yield [
+		{ sql: 'SELECT folded_to, refolded FROM @visit WHERE sid = ? /* fold visit */', values: [sid] },
+	];
+	if (!row || row.folded_to === null) return;
+	const read = yield* readOn('sid', sid, Number(row.folded_to));
+	const profile = foldOn(row.refolded, read.entries);
+	if (!read.isEnd)
+		yield [
+			{
+				sql: 'UPDATE @visit SET folded_to = ?, refolded = ? WHERE sid = ? /* fold visit */',
+				values: [read.toMs, JSON.stringify(profile), sid],
+			},
+		];
+	else if (profile) yield [saveVisits([[sid, { vid, profile }]]), ...isFolded([], [sid])];
+	else yield [{ sql: 'DELETE FROM @visit WHERE sid = ? /* fold visit */', values: [sid] }];
+}
+
+function foldOn(before: Row[string] | undefined, entries: readonly LogEntry[]): Profile | null {
+	return entries.reduce<Profile | null>(apply, typeof before === 'string' ? JSON.parse(before) : null);
+}
+
+interface ReadOn {
+	/** In their order; complete up to `toMs`. */
+	readonly entries: readonly LogEntry[];
+	readonly toMs: number;
+	/** Whether the log has no more. */
+	readonly isEnd: boolean;
+}
+
+/** The next entries of a visitor's or a visit's log after a moment. */
+function* readOn(key: 'vid' | 'sid', name: string, afterMs: number): Steps<ReadOn> {
+	const piece = `ORDER BY at LIMIT ${mostEntries + 1}`;
+	const [hits = [], events = []] = yield [
+		hitsOf(key, name, '>', afterMs, piece),
+		...eventsOf(key, name, '>', afterMs, piece),
+	];
+	const cuts = [hits, events]
+		.filter((rows) => rows.length > mostEntries)
+		.map((rows) => Number(rows.at(-1)?.at));
+	if (cuts.length === 0) return { entries: inOrder(hits, events), toMs: Number.NaN, isEnd: true };
+	const cutMs = Math.min(...cuts);
+	const before = (row: Row) => Number(row.at) < cutMs;
+	const entries = inOrder(hits.filter(before), events.filter(before));
+	const last = entries.at(-1);
+	if (last) return { entries, toMs: last.atMs, isEnd: false };
+	// More of one moment than fit into a piece: history with coarse times.
+	const [all = [], allEvents = []] = yield [
+		hitsOf(key, name, '=', cutMs, ''),
+		...eventsOf(key, name, '=', cutMs, ''),
+	];
+	return { entries: inOrder(all, allEvents), toMs: cutMs, isEnd: false };
+}
+
+function hitsOf(key: string, name: string, sign: string, atMs: number, piece: string): Query {
+	return {
+		sql: `SELECT sid, at, body FROM @hit WHERE ${key} = ? AND at ${sign} ? ${piece} /* fold */`,
+		values: [name, atMs],
+	};
+}
+
+/** A visit has hits alone. */
+function eventsOf(key: string, name: string, sign: string, atMs: number, piece: string): Query[] {
+	if (key === 'sid') return [];
+	const sql = `SELECT tid, subid, evt, rvn, received_at, received_at AS at FROM @subscription_event WHERE vid = ? AND received_at ${sign} ? ${piece.replace('ORDER BY at', 'ORDER BY received_at')} /* fold */`;
+	return [{ sql, values: [name, atMs] }];
+}
+
+function inOrder(hits: readonly Row[], events: readonly Row[]): LogEntry[] {
+	const entries: LogEntry[] = hits.map(({ sid, at, body }) =>
+		hitEntry({ sid: String(sid), atMs: Number(at), body: JSON.parse(String(body)), text: String(body) }),
+	);
+	for (const row of events) entries.push(subscriptionEntry(row as never));
+	return entries.sort(compareEntries);
+}

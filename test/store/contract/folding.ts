@@ -1,0 +1,240 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import fc from 'fast-check';
+import { foldPiece } from '../../../src/store/folding.ts';
+import type { Row, Steps } from '../../../src/store/steps.ts';
+import type { ServingWriter, Store } from '../../../src/store/store.ts';
+import {
+	type ArrivingHit,
+	insertHits,
+	joinEvents,
+	saveVisitors,
+	saveVisits,
+	storeHits,
+} from '../../../src/store/visitor-log.ts';
+import { foldAll } from '../../../src/visitors/folding.ts';
+import { type LogEntry, profileOf } from '../../../src/visitors/profile.ts';
+import { type Engine, receivedAtMs, startServingFor, subscriptionEvent, upload } from '../engines.ts';
+import { assertAsTheLogSays, body, derived, hit } from './visitors.ts';
+
+const minuteMs = 60_000;
+const vid = 'a'.repeat(32);
+const sid = 'b'.repeat(32);
+
+/** Entries of a long log, every second one of the visit `sid`; they end at `receivedAtMs`. */
+function longLog(hits: number) {
+	const text = JSON.stringify(body());
+	return Array.from({ length: hits }, (_, index) => ({
+		vid,
+		sid: index % 2 === 0 ? sid : 'c'.repeat(32),
+		atMs: receivedAtMs - (hits - 1 - index) * 1000,
+		text,
+	}));
+}
+
+/** A visitor with so many hits, as if they had come one by one. */
+export async function addLongLog(store: Store, accountId: number, hits: number): Promise<void> {
+	const log = longLog(hits);
+	const entries = log.map(
+		({ sid: visit, atMs, text }): LogEntry => ({
+			...{ type: 'hit', atMs, sid: visit, page: 'pricing', channel: 'direct', device: 'desktop', events: [] },
+			tieBreak: text,
+		}),
+	);
+	const of = (visit: string) =>
+		profileOf(entries.filter((entry) => entry.type === 'hit' && entry.sid === visit));
+	function* add(): Steps<void> {
+		yield [
+			insertHits(log),
+			saveVisitors([[vid, profileOf(entries)]]),
+			saveVisits([...new Set(log.map((each) => each.sid))].map((each) => [each, { vid, profile: of(each) }])),
+		];
+	}
+	await store.transact(accountId, add());
+}
+
+/** Counts what steps send and get. */
+function* counting<T>(steps: Steps<T>, cost: { statements: number; rows: number }): Steps<T> {
+	let results: readonly (readonly Row[])[] = [];
+	for (let step = steps.next(results); ; step = steps.next(results)) {
+		if (step.done) return step.value;
+		results = yield step.value;
+		cost.statements += step.value.length;
+		cost.rows += results.reduce((sum, rows) => sum + rows.length, 0);
+		for (const query of step.value) if ('rows' in query) cost.rows += query.rows?.length ?? 0;
+	}
+}
+
+/** What derives from a log, made from all of it at once. */
+async function assertFolded(store: Store, accountId: number): Promise<void> {
+	assert.equal(await store.waiting(accountId), 0);
+	const record = await store.transact(accountId, readLog());
+	const stored = (await derived(store, accountId)) as {
+		visitors: { vid: string; profile: string }[];
+		visits: { sid: string; profile: string }[];
+	};
+	for (const each of stored.visitors)
+		assert.deepEqual(
+			JSON.parse(each.profile),
+			profileOf(record.filter(({ of }) => of === each.vid).map(({ entry }) => entry)),
+		);
+	for (const each of stored.visits)
+		assert.deepEqual(
+			JSON.parse(each.profile),
+			profileOf(
+				record.map(({ entry }) => entry).filter((entry) => entry.type === 'hit' && entry.sid === each.sid),
+			),
+		);
+}
+
+function* readLog(): Steps<{ of: string; entry: LogEntry }[]> {
+	const [hits = [], events = []] = yield [
+		{ sql: 'SELECT vid, sid, at, body FROM @hit' },
+		{ sql: 'SELECT vid, tid, subid, evt, rvn, received_at FROM @subscription_event WHERE vid IS NOT NULL' },
+	];
+	return [
+		...hits.map((row) => {
+			const text = String(row.body);
+			const { page, channel, device, events: fired } = JSON.parse(text);
+			const names = fired.map(({ name }: { name: string }) => name);
+			const entry: LogEntry = {
+				...{ type: 'hit', atMs: Number(row.at), sid: String(row.sid), page, channel, device, events: names },
+				tieBreak: text,
+			};
+			return { of: String(row.vid), entry };
+		}),
+		...events.map((row) => ({
+			of: String(row.vid),
+			entry: {
+				type: 'subscription' as const,
+				atMs: Number(row.received_at),
+				tid: String(row.tid),
+				subid: String(row.subid),
+				evt: String(row.evt),
+				revenuePence: Number(row.rvn),
+			},
+		})),
+	];
+}
+
+/** What every engine must do where a request would have to read too much. */
+export function foldingContract(engine: Engine): void {
+	suite(`folding on ${engine.name}`, () => {
+		test('hits of one moment, and after the clock has stepped back a little, follow each other', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			const issued = await writer.storeHit(accountId, hit());
+			for (const atMs of [0, 0, -5000, -59_000, 1].map((ms) => receivedAtMs + ms))
+				await writer.storeHit(accountId, hit({ ...issued, atMs }));
+			const log = await store.transact(accountId, readLog());
+			assert.deepEqual(
+				log.map(({ entry }) => entry.atMs - receivedAtMs).sort((a, b) => a - b),
+				[0, 1, 2, 3, 4, 5],
+			);
+			assert.equal(await store.waiting(accountId), 0);
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		const late = (fields: Partial<ArrivingHit> = {}) =>
+			hit({ vid, sid, atMs: receivedAtMs - 10 * minuteMs, ...fields });
+		const requests: Readonly<Record<string, (store: Store, accountId: number) => Steps<unknown>>> = {
+			'a hit in the same millisecond': () => storeHits([late({ atMs: receivedAtMs })]),
+			'a hit after the clock has stepped back': () => storeHits([late()]),
+			'a hit that begins a visit in the past': () =>
+				storeHits([late({ sid: null, atMs: receivedAtMs - 100 * minuteMs })]),
+			'sixty hits of the past at once': () => storeHits(Array.from({ length: 60 }, () => late())),
+			'an upload of events from before the last hit': () => {
+				const events = Array.from({ length: 30 }, (_, index) => ({
+					...subscriptionEvent({ tid: `late-${index}` }),
+					received_at: receivedAtMs - 5000,
+				}));
+				return joinEvents(events, new Map(events.map(({ tid }) => [tid, vid])));
+			},
+		};
+		test('what a request costs does not grow with what was sent before', async (t) => {
+			for (const [what, request] of Object.entries(requests)) {
+				const costs = [];
+				for (const hits of [600, 6000]) {
+					const { store, accountId } = await startServingFor(t, engine);
+					await addLongLog(store, accountId, hits);
+					const cost = { statements: 0, rows: 0 };
+					await store.transact(accountId, counting(request(store, accountId), cost));
+					costs.push(cost);
+				}
+				assert.deepEqual(costs[0], costs[1], what);
+				assert(
+					Number(costs[0]?.rows) < 200 && Number(costs[0]?.statements) < 20,
+					`${what}: ${JSON.stringify(costs)}`,
+				);
+			}
+		});
+
+		test('what waits shows what was known last, then all, and pieces are short', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			await addLongLog(store, accountId, 1500);
+			const reader = store.startReading();
+			t.after(() => reader.close());
+			const hits = async () => (await reader.visitor(accountId, vid))?.hits;
+			await writer.storeHit(accountId, late());
+			assert.equal(await store.waiting(accountId), 2);
+			assert.equal(await hits(), 1500);
+			// What is the latest is known at once.
+			await writer.storeHit(accountId, late({ atMs: receivedAtMs + 1000 }));
+			assert.equal(await hits(), 1501);
+			let after: string | undefined = '';
+			for (let pieces = 0; ; pieces++) {
+				const cost = { statements: 0, rows: 0 };
+				after = await store.transact(accountId, counting(foldPiece(after), cost));
+				assert(cost.rows < 250, JSON.stringify(cost));
+				if (after === undefined) break;
+				assert(pieces < 20);
+			}
+			assert.equal(await hits(), 1502);
+			await assertFolded(store, accountId);
+		});
+
+		test('whatever comes while a visitor is folded, all of it is in the profile', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			await addLongLog(store, accountId, 700);
+			const cid = 'C-long';
+			await writer.storeHit(accountId, late({ atMs: receivedAtMs + 1 }));
+			await writer.storeHit(accountId, hit({ vid, sid, atMs: receivedAtMs + 2 }, { cid }));
+			const seconds = fc.integer({ min: -800, max: 20 });
+			const happening = fc.oneof(
+				fc.record({ type: fc.constant('hit' as const), seconds, visit: fc.constantFrom(sid, null) }),
+				fc.record({ type: fc.constant('upload' as const), seconds }),
+				fc.record({ type: fc.constant('fold' as const), pieces: fc.integer({ min: 1, max: 4 }) }),
+			);
+			await fc.assert(
+				fc.asyncProperty(fc.array(happening, { minLength: 1, maxLength: 10 }), async (script) => {
+					let after: string | undefined = '';
+					for (const each of script) {
+						if (each.type === 'fold')
+							for (let piece = 0; piece < each.pieces; piece++)
+								after = (await store.transact(accountId, foldPiece(after))) ?? '';
+						else if (each.type === 'hit')
+							await writer.storeHit(
+								accountId,
+								late({ sid: each.visit, atMs: receivedAtMs + each.seconds * 1000 }),
+							);
+						else await uploadAt(writer, accountId, cid, receivedAtMs + each.seconds * 1000);
+					}
+					await foldAll(store, accountId);
+					await assertFolded(store, accountId);
+				}),
+				{ numRuns: engine.isFolder ? 30 : 12 },
+			);
+		});
+
+		test('several who fold at once do it once', async (t: TestContext) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			await addLongLog(store, accountId, 1500);
+			await writer.storeHit(accountId, late());
+			await Promise.all([foldAll(store, accountId), foldAll(store, accountId)]);
+			await assertFolded(store, accountId);
+		});
+	});
+}
+
+async function uploadAt(writer: ServingWriter, accountId: number, cid: string, atMs: number): Promise<void> {
+	await upload(writer, accountId, [subscriptionEvent({ cid }), subscriptionEvent({ cid })], { atMs });
+}
