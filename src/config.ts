@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { Command as CommanderCommand, InvalidArgumentError, Option } from 'commander';
-import { isProxyOf, type Proxies } from './http/client-address.ts';
+import { isProxyOf, mostHops, type Proxies } from './http/client-address.ts';
 import { type LogLevel, logLevels } from './log.ts';
 import { OperatorError } from './store/store.ts';
 
@@ -162,8 +162,6 @@ function stageName(value: string): string {
 		throw new InvalidArgumentError('It must be 1 to 30 lower-case letters, digits and hyphens, as staging.');
 	return value;
 }
-
-const mostHops = 10;
 
 /** A number of proxies, or networks; as with every flag that may stand alone, the environment may say on or off. */
 function proxies(value: string): Proxies {

@@ -1,4 +1,4 @@
-import { webUrl } from './page.ts';
+import { type Address, queryOf, webUrl } from './page.ts';
 import { kindOfHost, kindOfSource, type SourceKind } from './sources.ts';
 
 /** An account's own rule, tried before the common ones; see `matches` for what a pattern says. */
@@ -9,8 +9,8 @@ export interface ChannelRule {
 
 /** A link as a page saw it: where it led, and the page that it was on. */
 export interface Arrival {
-	readonly url: string | null | undefined;
-	readonly referrer: string | null | undefined;
+	readonly url: Address;
+	readonly referrer: Address;
 }
 
 /** `utm_medium` as people write it; what is said of payment comes before. */
@@ -24,7 +24,9 @@ const mediums: readonly (readonly [medium: RegExp, channel: string])[] = [
 	[/^organic$/, 'organic search'],
 	[/^(referral|app|link)$/, 'referral'],
 ];
-const paidMedium = /^(.*cp[acmv].*|ppc|retargeting|paid.*)$/;
+const paidMedium = /cp[acmv]|^(ppc|retargeting)$|^paid/;
+/** Names of campaigns are shorter; what is longer is none that anybody knows. */
+const mostNameCharacters = 100;
 
 /** Parameters that advertisers and senders add by themselves. `fbclid` is on unpaid links of Facebook too. */
 const clickIds: readonly (readonly [name: string, channel: string])[] = [
@@ -78,19 +80,25 @@ export function channelOf(arrival: Arrival, rules: readonly ChannelRule[] = []):
 	return (url && channelOfCampaign(url)) ?? channelOfReferrer(referrer, url);
 }
 
-function channelOfCampaign({ search, searchParams }: URL): string | null {
-	if (search === '') return null;
-	const medium = searchParams.get('utm_medium')?.trim().toLowerCase() ?? '';
-	const source = searchParams.get('utm_source')?.trim().toLowerCase() ?? '';
+function channelOfCampaign(url: URL): string | null {
+	if (url.search === '') return null;
+	const searchParams = new URLSearchParams(queryOf(url));
+	const medium = nameIn(searchParams, 'utm_medium');
+	const source = nameIn(searchParams, 'utm_source');
 	const kind = kindOfSource(source);
 	const channel = mediums.find(([pattern]) => pattern.test(medium))?.[1];
 	if (paidMedium.test(medium)) return (kind && paid[kind]) ?? channel ?? 'paid other';
 	if (channel) return channel;
-	const clicked = clickIds.find(([name]) => searchParams.has(name))?.[1];
+	const names = new Set(searchParams.keys());
+	const clicked = clickIds.find(([name]) => names.has(name))?.[1];
 	if (clicked && !(clicked === 'social' && kind)) return clicked;
 	if (kind) return unpaid[kind];
 	// A campaign that nobody can place is still no direct visit.
 	return medium || source ? 'other' : null;
+}
+
+function nameIn(searchParams: URLSearchParams, parameter: string): string {
+	return (searchParams.get(parameter) ?? '').trim().slice(0, mostNameCharacters).toLowerCase();
 }
 
 function channelOfReferrer(referrer: URL | null, url: URL | null): string {
@@ -101,9 +109,9 @@ function channelOfReferrer(referrer: URL | null, url: URL | null): string {
 }
 
 /** Apps of Android give `android-app://com.google.android.gm/`. */
-function referrerUrl(referrer: string | null | undefined): URL | null {
-	if (!referrer?.startsWith('android-app://')) return webUrl(referrer);
-	return URL.parse(referrer);
+export function referrerUrl(referrer: Address): URL | null {
+	const parsed = typeof referrer === 'string' ? URL.parse(referrer) : (referrer ?? null);
+	return parsed?.protocol === 'android-app:' ? parsed : webUrl(parsed);
 }
 
 /** The same host, or one under the other. What else belongs together, a rule can say. */

@@ -1,16 +1,28 @@
 const mostPageCharacters = 100;
 const mostUrlCharacters = 500;
+/** Of a query so many characters are read: what follows a campaign may be thousands of parameters. */
+const mostQueryCharacters = 2000;
 /** A path that decodes to one of these stays encoded. */
 const unprintable = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
+/** An address, which may have been parsed before: for a long host that takes longer than anything else that is done with it. */
+export type Address = string | URL | null | undefined;
+
 /** The URL where it is one of a web page, else null. */
-export function webUrl(url: string | null | undefined): URL | null {
-	const parsed = url ? URL.parse(url) : null;
+export function webUrl(url: Address): URL | null {
+	const parsed = typeof url === 'string' ? URL.parse(url) : url;
 	return parsed && /^https?:$/.test(parsed.protocol) ? parsed : null;
 }
 
+/** What is read of the query, in whole parameters, without the question mark. */
+export function queryOf({ search }: URL): string {
+	if (search.length <= mostQueryCharacters) return search.slice(1);
+	const read = search.slice(1, 1 + mostQueryCharacters);
+	return read.slice(0, Math.max(0, read.lastIndexOf('&')));
+}
+
 /** The page as profiles know it: the URL's path, decoded, without slashes at its ends; `/` for the root. */
-export function pageOf(url: string | null | undefined): string | null {
+export function pageOf(url: Address): string | null {
 	const parsed = webUrl(url);
 	if (!parsed) return null;
 	const path = trimSlashes(decode(parsed.pathname));
@@ -21,12 +33,12 @@ export function pageOf(url: string | null | undefined): string | null {
  * The URL as it is stored: origin, path, and parameters that name a campaign. Other parameters and the fragment may
  * hold personal data, as may a user name in front of the host.
  */
-export function cleanUrl(url: string | null | undefined): string | null {
+export function cleanUrl(url: Address): string | null {
 	const parsed = webUrl(url);
 	if (!parsed) return null;
 	let cleaned = cut(parsed.origin + parsed.pathname, mostUrlCharacters);
 	let separator = '?';
-	for (const parameter of parsed.search.slice(1).split('&')) {
+	for (const parameter of queryOf(parsed).split('&')) {
 		const isCampaign = /^utm_[a-z_]+=/i.test(parameter);
 		if (!isCampaign || cleaned.length + 1 + parameter.length > mostUrlCharacters) continue;
 		cleaned += separator + parameter;

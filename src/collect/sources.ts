@@ -57,8 +57,12 @@ for (const [kind, added] of Object.entries(additions) as [SourceKind, string][])
 for (const [kind, added] of Object.entries(nicknames) as [SourceKind, string][])
 	for (const name of added.split(' ').filter(Boolean)) names.set(name, kind);
 
+/** Names of hosts are no longer (RFC 1035); each of their labels costs a look-up of all that follows it. */
+const mostHostCharacters = 253;
+
 /** What kind of place a link was on; null for any other website. */
 export function kindOfHost(host: string, path: string): SourceKind | null {
+	if (host.length > mostHostCharacters) return null;
 	for (let name = host; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
 		const entry = hosts.get(name)?.find((candidate) => path.startsWith(candidate.path));
 		if (!entry) continue;

@@ -1,7 +1,7 @@
 import type { HitBody } from '../store/visitor-log.ts';
-import { type ChannelRule, channelOf } from './channels.ts';
+import { type ChannelRule, channelOf, referrerUrl } from './channels.ts';
 import type { HitRequest } from './hit-body.ts';
-import { cleanUrl, pageOf } from './page.ts';
+import { cleanUrl, pageOf, webUrl } from './page.ts';
 
 const mostTitleCharacters = 200;
 
@@ -11,10 +11,12 @@ export function toHitBody(
 	channelRules: readonly ChannelRule[],
 	device: string,
 ): HitBody {
+	const landing = webUrl(url);
+	const from = referrerUrl(referrer);
 	return {
-		page: pageOf(url),
-		url: cleanUrl(url),
-		referrer: cleanUrl(referrer),
+		page: pageOf(landing),
+		url: cleanUrl(landing),
+		referrer: cleanUrl(from),
 		title: title ? title.slice(0, mostTitleCharacters) : null,
 		events: (events ?? []).map(({ name, tid, rvn, currency }) => ({
 			name,
@@ -23,7 +25,7 @@ export function toHitBody(
 			...(currency && { currency }),
 		})),
 		cid: cid || null,
-		channel: channelOf({ url, referrer }, channelRules),
+		channel: channelOf({ url: landing, referrer: from }, channelRules),
 		device,
 	};
 }

@@ -38,10 +38,13 @@ export function payloadTooLarge(mostBytes = bodyLimitBytes): ApiError {
 	return new ApiError('payload_too_large', { detail: `the body may have at most ${mostBytes} bytes` });
 }
 
+/** Longer than any that a client writes; it may hold thousands of parameters. */
+const mostTypeCharacters = 200;
+
 /** A media type, with no charset or with UTF-8; other parameters mean nothing and are ignored. */
 function isInUtf8(contentType: string | string[] | undefined, wanted: string): boolean {
 	if (contentType === wanted) return true;
-	if (typeof contentType !== 'string') return false;
+	if (typeof contentType !== 'string' || contentType.length > mostTypeCharacters) return false;
 	const [mediaType, ...parameters] = contentType.toLowerCase().split(';');
 	if (mediaType?.trim() !== wanted) return false;
 	return parameters.every((parameter) => {

@@ -6,6 +6,9 @@ import ipaddr from 'ipaddr.js';
 /** Whose word on a client's address is believed: so many proxies in a row, or all that are in these networks. */
 export type Proxies = number | readonly string[];
 
+/** Proxies in a row; a longer way is nobody's, and each of its stations would cost. */
+export const mostHops = 10;
+
 /**
  * Whether the address is one of our proxies.
  * @param hop 0 for whoever has opened the connection, 1 for whom that one names, and so on
@@ -20,6 +23,7 @@ export function isProxyOf(proxies: Proxies): IsProxy {
 	if (typeof proxies === 'number') return (_address, hop) => hop < proxies;
 	const isInside = proxyAddr.compile([...proxies]);
 	return (text, hop) => {
+		if (hop >= mostHops) return false;
 		const address = addressOf(text);
 		return address !== undefined && isInside(address, hop);
 	};

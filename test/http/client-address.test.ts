@@ -70,6 +70,11 @@ test('what is no address counts as the proxy that wrote it', () => {
 	assert.equal(clientBehind(2, '10.0.0.1', 'unknown, 10.0.0.2').address, '10.0.0.2');
 });
 
+test('a way over more than ten proxies is looked at no further', () => {
+	const ours = Array.from({ length: 1000 }, (_, index) => `fd00::${index.toString(16)}`);
+	assert.equal(clientBehind(networks, '10.0.0.1', ours.join()).address, ours.at(-10));
+});
+
 test('it is known where nobody is named, and where somebody is not believed', () => {
 	for (const [proxies, peer, forwardedFor, trouble] of [
 		[0, '203.0.113.7', undefined, undefined],

@@ -289,6 +289,18 @@ test('beyond 2,000 characters the text ends with how many more there are', async
 	assert.ok(validationErrors.length + `; data[3].evt must be ${text}`.length > 2000);
 });
 
+test('of a request with far too many objects, no more than any plan allows are looked at one by one', async (t) => {
+	const service = await startService(t);
+	const answer = await service.upload(`{"aid":"${service.aid}","data":[${'{},'.repeat(80_000)}{}]}`);
+	assert.equal(answer.status, 400);
+	const { validationErrors } = (await answer.json()) as { validationErrors: string };
+	const parts = validationErrors.split('; ');
+	assert.equal(parts[0], 'data must have at most 30 objects, it has 80001');
+	const more = /^and (\d+) more$/.exec(parts.pop() as string);
+	// `tid`, `subid` and `evt` of each.
+	assert.equal(parts.length + Number(more?.[1]), 1 + 1000 * 3);
+});
+
 test('more than 30 objects', async (t) => {
 	const service = await startService(t);
 	const data = Array.from({ length: 31 }, () => event());

@@ -31,6 +31,7 @@ test('a content-type other than JSON in UTF-8, or none', async (t) => {
 		'application/json; charset=utf-8; charset=latin1',
 		'application/json; charset=',
 		'application/json; charset',
+		`application/json; parameter=${'x'.repeat(200)}`,
 	]) {
 		const answer = await service.upload(body, { 'content-type': type });
 		assert.equal(answer.status, 415, String(type));
