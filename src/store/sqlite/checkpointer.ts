@@ -1,4 +1,5 @@
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import { checkpoint } from './checkpoint.ts';
 import type { Connection } from './commands.ts';
 
 /**
@@ -13,6 +14,19 @@ const stopAtPages = 131_072;
 
 const examineEveryMs = 20;
 
+/** What the other thread says of a log; with a reason where an I/O error kept it from being copied. */
+export interface Checkpointed {
+	readonly databaseId: number;
+	readonly reason: string | undefined;
+}
+
+interface CheckpointFailure {
+	readonly databaseId: number;
+	readonly reason: string;
+}
+
+const none: readonly CheckpointFailure[] = [];
+
 /**
  * Keeps write-ahead logs short without stalling the writer: the bulk is copied back by another thread, again and
  * again until little is left; that little the writer copies itself, because a log only starts over when all of it
@@ -21,9 +35,16 @@ const examineEveryMs = 20;
 export class Checkpointer {
 	#thread: Worker | undefined;
 	/** Polled: a writer that always has more to do never gets to its event loop. */
-	readonly #done = new MessageChannel();
+	#done = new MessageChannel();
 	readonly #busy = new Set<number>();
 	readonly #examinedAtMs = new Map<number, number>();
+	#failures: CheckpointFailure[] = [];
+
+	/** The databases whose log the other thread could not copy, since the last call. */
+	takeFailures(): readonly CheckpointFailure[] {
+		this.#takeDone();
+		return this.#failures.length > 0 ? this.#failures.splice(0) : none;
+	}
 
 	/** Called by the writer after each commit. */
 	afterCommit(databaseId: number, path: string, connection: Connection, nowMs: number): void {
@@ -36,7 +57,7 @@ export class Checkpointer {
 		const left = logged - Number(row?.checkpointed);
 		if (logged < startAtPages) return;
 		if (left <= finishAtPages || logged > stopAtPages) {
-			if (left > 0) connection.statement('PRAGMA wal_checkpoint(PASSIVE)').get();
+			if (left > 0) checkpoint(connection.database, 'PASSIVE');
 			return;
 		}
 		this.#busy.add(databaseId);
@@ -46,18 +67,27 @@ export class Checkpointer {
 
 	/** Only when there is something to do: many servers never fill a log. */
 	#startThread(): Worker {
+		this.#done = new MessageChannel();
 		const done = this.#done.port2;
-		return new Worker(new URL('./checkpointer-thread.ts', import.meta.url), {
+		const thread = new Worker(new URL('./checkpointer-thread.ts', import.meta.url), {
 			workerData: { done },
 			transferList: [done],
 		});
+		// Where there are no file handles left, say. The next commit that finds a long log tries again.
+		thread.once('error', () => {
+			this.#thread = undefined;
+			this.#busy.clear();
+		});
+		return thread;
 	}
 
 	#takeDone(): void {
-		const next = () => receiveMessageOnPort(this.#done.port1)?.message as { databaseId: number } | undefined;
+		const next = () => receiveMessageOnPort(this.#done.port1)?.message as Checkpointed | undefined;
 		for (let done = next(); done; done = next()) {
-			this.#busy.delete(done.databaseId);
-			this.#examinedAtMs.delete(done.databaseId);
+			const { databaseId, reason } = done;
+			this.#busy.delete(databaseId);
+			this.#examinedAtMs.delete(databaseId);
+			if (reason !== undefined) this.#failures.push({ databaseId, reason });
 		}
 	}
 

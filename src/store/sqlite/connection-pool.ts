@@ -1,6 +1,9 @@
 import { existsSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { monotonicMs } from '../../clock.ts';
+import { emptyLog, startLogAnew } from './checkpoint.ts';
 import { Connection } from './commands.ts';
-import { openDatabase } from './connection.ts';
+import { BusyError, isBusy, openDatabase } from './connection.ts';
 import type { DataFolder } from './data-folder.ts';
 import { controlDatabaseId } from './messages.ts';
 import { migrate } from './migrate.ts';
@@ -13,6 +16,9 @@ const cacheKiB = 2 * 1024;
 /** Pages of one transaction that stay in memory until COMMIT; those beyond may be written more than once. */
 const spillKiB = 16 * 1024;
 
+/** How soon a disk that has failed is tried again; other accounts wait meanwhile. */
+const refusedMs = 250;
+
 /**
  * The writer thread's open connections: the control database's, and those of the accounts used most recently.
  * Bounded, because each costs three file handles and memory for pages.
@@ -22,13 +28,24 @@ export class ConnectionPool {
 	readonly #most: number;
 	/** In order of use: the first was used longest ago. */
 	readonly #open = new Map<number, Connection>();
+	/** Databases whose log this process has begun anew, and which have met no I/O error since. */
+	readonly #sound = new Set<number>();
+	/**
+	 * Connections that have met an I/O error. They stay open until another has begun the log anew: as long as anybody has
+	 * a database open, what a COMMIT that failed has left in its log does not count.
+	 */
+	readonly #failed = new Map<number, Connection>();
+	readonly #refused = new Map<number, { untilMs: number; error: unknown }>();
 
 	constructor(folder: DataFolder, most: number) {
 		this.#folder = folder;
 		this.#most = most;
 	}
 
-	/** @throws where the file is missing (an empty one in its place would hide a loss) or cannot be opened */
+	/**
+	 * The database's connection. Where it has met an I/O error, not before its log was begun anew.
+	 * @throws where the file is missing (an empty one in its place would hide a loss) or cannot be opened
+	 */
 	get(databaseId: number): Connection {
 		let connection = this.#open.get(databaseId);
 		if (connection) this.#open.delete(databaseId);
@@ -46,14 +63,42 @@ export class ConnectionPool {
 			if (oldest !== controlDatabaseId) this.close(oldest);
 		}
 		// Never waits for a lock: the other accounts would wait with it.
-		const database = openDatabase(path, { busyTimeoutMs: 0, cacheKiB, spillKiB, autoCheckpoint: false });
+		const database = openDatabase(path, { busyTimeoutMs: 0, cacheKiB, spillKiB });
 		try {
+			if (!this.#sound.has(databaseId)) this.#makeSound(databaseId, database);
 			migrate(database, isControl ? 'control' : 'client');
 		} catch (error) {
 			database.close();
 			throw error;
 		}
 		return new Connection(database);
+	}
+
+	#makeSound(databaseId: number, database: DatabaseSync): void {
+		const refused = this.#refused.get(databaseId);
+		if (refused && monotonicMs() < refused.untilMs) throw refused.error;
+		const failed = this.#failed.get(databaseId);
+		try {
+			if (!(failed ? startLogAnew(database) : emptyLog(database))) throw new BusyError();
+		} catch (error) {
+			if (failed || !isBusy(error))
+				this.#refused.set(databaseId, { untilMs: monotonicMs() + refusedMs, error });
+			throw error;
+		}
+		this.#refused.delete(databaseId);
+		this.#sound.add(databaseId);
+		failed?.database.close();
+		this.#failed.delete(databaseId);
+	}
+
+	/** To be called when a database has met an I/O error. */
+	distrust(databaseId: number): void {
+		this.#sound.delete(databaseId);
+		const connection = this.#open.get(databaseId);
+		if (!connection) return;
+		this.#open.delete(databaseId);
+		if (this.#failed.has(databaseId)) connection.database.close();
+		else this.#failed.set(databaseId, connection);
 	}
 
 	path(databaseId: number): string {
@@ -67,5 +112,7 @@ export class ConnectionPool {
 
 	closeAll(): void {
 		for (const databaseId of [...this.#open.keys()]) this.close(databaseId);
+		for (const { database } of this.#failed.values()) database.close();
+		this.#failed.clear();
 	}
 }

@@ -9,8 +9,32 @@ export function isBusy(error: unknown): boolean {
 	return typeof code === 'number' && busyCodes.has(code & 0xff);
 }
 
+/** SQLITE_IOERR_FSYNC. */
+const failedSync = 1034;
+
+/** Whether a disk has failed to read, write or sync; a full one is no such failure. */
+export function isIoError(error: unknown): boolean {
+	const code = (error as { errcode?: unknown } | null)?.errcode;
+	return typeof code === 'number' && (code & 0xff) === 10;
+}
+
+export function isFailedSync(error: unknown): boolean {
+	return (error as { errcode?: unknown } | null)?.errcode === failedSync;
+}
+
+/** Somebody else uses the database; try again. */
+export class BusyError extends Error {
+	readonly errcode = 5;
+
+	constructor() {
+		super('the database is in use');
+		this.name = 'BusyError';
+	}
+}
+
 /**
  * Opens a database in WAL mode with `synchronous=FULL`: what a COMMIT has answered survives a power cut.
+ * Whoever writes much copies the write-ahead log back, see `checkpoint.ts`; but for the last one who closes a database.
  * @param options.busyTimeoutMs how long a statement waits for another connection's lock
  */
 export function openDatabase(
@@ -20,7 +44,6 @@ export function openDatabase(
 		readOnly?: boolean;
 		cacheKiB?: number;
 		spillKiB?: number;
-		autoCheckpoint?: boolean;
 	},
 ): DatabaseSync {
 	const database = new DatabaseSync(path, {
@@ -31,7 +54,7 @@ export function openDatabase(
 		if (!options.readOnly) {
 			useWriteAheadLog(database, options.busyTimeoutMs);
 			database.exec('PRAGMA synchronous = FULL');
-			if (options.autoCheckpoint === false) database.exec('PRAGMA wal_autocheckpoint = 0');
+			database.exec('PRAGMA wal_autocheckpoint = 0');
 		}
 		if (options.cacheKiB) database.exec(`PRAGMA cache_size = -${options.cacheKiB}`);
 		if (options.spillKiB) database.exec(`PRAGMA cache_spill = -${options.spillKiB}`);

@@ -1,5 +1,12 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
-import { Kysely, SqliteDialect } from 'kysely';
+import { Kysely, SqliteDialect, type SqliteStatement } from 'kysely';
+
+const nothing: SqliteStatement = {
+	reader: false,
+	all: () => [],
+	run: () => ({ changes: 0, lastInsertRowid: 0 }),
+	iterate: () => [][Symbol.iterator](),
+};
 
 /** Kysely over `node:sqlite`; Kysely knows better-sqlite3, which takes parameters as an array. */
 export function kyselyOver<Tables>(database: DatabaseSync): Kysely<Tables> {
@@ -8,6 +15,8 @@ export function kyselyOver<Tables>(database: DatabaseSync): Kysely<Tables> {
 			database: {
 				close: () => database.close(),
 				prepare(sql) {
+					// A COMMIT that fails may have ended the transaction; what Kysely then says must not hide why it failed.
+					if (sql === 'rollback' && !database.isTransaction) return nothing;
 					const statement = database.prepare(sql);
 					const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[];
 					return {

@@ -8,7 +8,7 @@ import {
 	clientCommands,
 	controlCommands,
 } from './commands.ts';
-import { isBusy } from './connection.ts';
+import { isBusy, isIoError } from './connection.ts';
 import { type CommandName, cell, type Work, type WorkResult } from './messages.ts';
 
 type AnyCommand = (connection: Connection, input: never) => CommandResult<unknown>;
@@ -38,14 +38,21 @@ export function commitGroup(
 		if (isBusy(error)) return 'busy';
 		return group.map((work) => failed(work, error));
 	}
+	let outcome: 'failed' | 'unknown' = 'failed';
 	try {
 		const results = group.map((work) => runInSavepoint(connection, work, cells));
-		connection.statement('COMMIT').run();
+		try {
+			connection.statement('COMMIT').run();
+		} catch (error) {
+			// Everything is written, the mark of the commit last of all, and then synced.
+			if (isIoError(error)) outcome = 'unknown';
+			throw error;
+		}
 		return results;
 	} catch (error) {
 		if (database.isTransaction) database.exec('ROLLBACK');
 		return group.map((work) =>
-			Atomics.load(cells, work.slot) === cell.expired ? expired(work) : failed(work, error),
+			Atomics.load(cells, work.slot) === cell.expired ? expired(work) : failed(work, error, outcome),
 		);
 	}
 }
@@ -79,12 +86,8 @@ function expired(work: Work): WorkResult {
 }
 
 /** SQLite's own texts are safe to log, but may name tables; an answer gets only the kind of the trouble. */
-function failed(work: Work, error: unknown): WorkResult {
-	return {
-		slot: work.slot,
-		outcome: 'failed',
-		reason: reasonOf(error),
-	};
+function failed(work: Work, error: unknown, outcome: 'failed' | 'unknown' = 'failed'): WorkResult {
+	return { slot: work.slot, outcome, reason: reasonOf(error), isIoError: isIoError(error) };
 }
 
 /** Whether any work of a group can still be decided; what has expired needs no lock. */

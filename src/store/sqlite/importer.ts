@@ -4,6 +4,7 @@ import { type ClientTable, clientTables } from '../client.ts';
 import type { ControlContent } from '../control.ts';
 import { controlColumns, controlRows, controlTables, howToBegin, type Importer } from '../importer.ts';
 import type { Value } from '../steps.ts';
+import { checkpointLongLog, emptyLogIfFree } from './checkpoint.ts';
 import { openDatabase } from './connection.ts';
 import type { DataFolder, FolderLock } from './data-folder.ts';
 import { migrate } from './migrate.ts';
@@ -65,6 +66,7 @@ export class SqliteImporter implements Importer {
 		if (this.#open?.accountId !== accountId) {
 			this.#open?.database.close();
 			const database = openDatabase(this.#folder.accountPath(accountId), { busyTimeoutMs, cacheKiB });
+			emptyLogIfFree(database);
 			migrate(database, 'client');
 			this.#open = { accountId, database };
 		}
@@ -77,6 +79,7 @@ export class SqliteImporter implements Importer {
 			for (let from = 0; from < rows.length; from += rowsPerInsert)
 				insert(database, table, clientTables[table].columns, rows.slice(from, from + rowsPerInsert));
 		});
+		checkpointLongLog(database);
 	}
 
 	async finish(content: ControlContent): Promise<void> {

@@ -22,7 +22,8 @@ export interface Work {
 export type WorkResult =
 	| { slot: number; outcome: 'committed'; value: unknown }
 	| { slot: number; outcome: 'expired' }
-	| { slot: number; outcome: 'failed'; reason: string };
+	/** `unknown`: its COMMIT has failed, and whether it is stored will be seen when the log is read anew. */
+	| { slot: number; outcome: 'failed' | 'unknown'; reason: string; isIoError: boolean };
 
 export type ToWriter = { type: 'work'; work: Work[] } | { type: 'stop' };
 

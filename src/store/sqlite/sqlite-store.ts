@@ -18,6 +18,7 @@ import {
 	type WriterEvents,
 } from '../store.ts';
 import { copyDatabases } from './backup.ts';
+import { checkpointLongLog, emptyLogIfFree } from './checkpoint.ts';
 import { Connection } from './commands.ts';
 import { openDatabase } from './connection.ts';
 import { DataFolder, type FolderLock, lockFolder } from './data-folder.ts';
@@ -31,8 +32,6 @@ import { SqliteReader } from './serving-reader.ts';
 import { startServingWriter } from './serving-writer.ts';
 
 const busyTimeoutMs = 5000;
-/** 128 MiB: of transactions in a row, a page that several have written is copied once. */
-const checkpointPages = 32_768;
 
 /** One stage's databases in a folder of this machine: `control.sqlite` and `accounts/<n>.sqlite`. */
 export class SqliteStore implements Store {
@@ -66,6 +65,7 @@ export class SqliteStore implements Store {
 			connection.database.exec('BEGIN IMMEDIATE');
 			const outcome = runSteps(connection, steps);
 			connection.database.exec('COMMIT');
+			checkpointLongLog(connection.database);
 			return outcome;
 		} catch (error) {
 			// What is not committed is rolled back.
@@ -79,7 +79,7 @@ export class SqliteStore implements Store {
 		if (this.#last?.accountId !== accountId) {
 			this.#stopTransacting();
 			const database = this.#openAccount(accountId);
-			database.exec(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
+			emptyLogIfFree(database);
 			this.#last = { accountId, connection: new Connection(database) };
 		}
 		return this.#last.connection;
@@ -193,6 +193,7 @@ function openControl(folder: DataFolder): DatabaseSync {
 	let database: DatabaseSync | undefined;
 	try {
 		database = openDatabase(folder.controlPath, { busyTimeoutMs });
+		emptyLogIfFree(database);
 		migrate(database, 'control');
 		return database;
 	} catch (error) {

@@ -3,7 +3,7 @@ import { monotonicMs } from '../../clock.ts';
 import { reasonOf } from '../../errors.ts';
 import { Checkpointer } from './checkpointer.ts';
 import type { Connection } from './commands.ts';
-import { isBusy } from './connection.ts';
+import { isBusy, isIoError } from './connection.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { DataFolder } from './data-folder.ts';
 import { commitGroup, dropExpired } from './group-commit.ts';
@@ -93,6 +93,7 @@ function retryLater(databaseId: number, nowMs: number): void {
 }
 
 function commit(databaseId: number, group: readonly Work[]): WorkResult[] | 'busy' {
+	for (const failure of checkpointer.takeFailures()) distrust(failure.databaseId, failure.reason);
 	let connection: Connection;
 	try {
 		connection = pool.get(databaseId);
@@ -100,23 +101,54 @@ function commit(databaseId: number, group: readonly Work[]): WorkResult[] | 'bus
 		if (isBusy(error)) return 'busy';
 		const reason = reasonOf(error);
 		send({ type: 'trouble', databaseId, reason });
-		return group.map((work) => ({ slot: work.slot, outcome: 'failed', reason }));
+		return group.map((work) => ({ slot: work.slot, outcome: 'failed', reason, isIoError: isIoError(error) }));
 	}
-	const outcome = commitGroup(connection, group, cells);
-	if (outcome === 'busy') return outcome;
-	const failure = outcome.find((result) => result.outcome === 'failed');
-	if (failure?.outcome === 'failed') {
+	const results = commitGroup(connection, group, cells);
+	if (results === 'busy') return results;
+	const failures = results.filter((result) => 'reason' in result);
+	const ioFailure = failures.find((result) => result.isIoError);
+	if (ioFailure) {
+		distrust(databaseId, ioFailure.reason);
+		return settle(databaseId, results);
+	}
+	const [failure] = failures;
+	if (failure) {
 		send({ type: 'trouble', databaseId, reason: failure.reason });
 		// A connection that met trouble is not trusted any more; the next group gets a fresh one.
 		closeQuietly(databaseId);
-		return outcome;
+		return results;
 	}
-	checkpointer.afterCommit(databaseId, pool.path(databaseId), connection, monotonicMs());
+	afterCommit(databaseId, connection);
 	if (connection.wakes) {
 		connection.wakes = false;
 		send({ type: 'waiting', databaseId });
 	}
-	return outcome;
+	return results;
+}
+
+/** What is committed is durable; where its log cannot be copied, the database is not written to any more. */
+function afterCommit(databaseId: number, connection: Connection): void {
+	try {
+		checkpointer.afterCommit(databaseId, pool.path(databaseId), connection, monotonicMs());
+	} catch (error) {
+		if (isIoError(error)) distrust(databaseId, reasonOf(error));
+		else send({ type: 'trouble', databaseId, reason: reasonOf(error) });
+	}
+}
+
+function distrust(databaseId: number, reason: string): void {
+	send({ type: 'trouble', databaseId, reason });
+	pool.distrust(databaseId);
+}
+
+/** Where the log can be begun anew at once, nothing is left of a COMMIT that failed: then that is known. */
+function settle(databaseId: number, results: readonly WorkResult[]): WorkResult[] {
+	try {
+		pool.get(databaseId);
+	} catch {
+		return [...results];
+	}
+	return results.map((result) => (result.outcome === 'unknown' ? { ...result, outcome: 'failed' } : result));
 }
 
 function closeQuietly(databaseId: number): void {

@@ -35,6 +35,8 @@ export interface WriterOptions {
  */
 const messageLength = 8;
 
+const outcomeUnknown = 'outcome unknown; retrying is safe';
+
 interface Waiting {
 	readonly resolve: (value: unknown) => void;
 	readonly reject: (error: Error) => void;
@@ -72,7 +74,7 @@ export class Writer {
 		this.#ended = new Promise((resolve) => this.#thread.once('exit', () => resolve()));
 		this.#thread.once('error', (error) => {
 			for (const waiting of this.#waiting)
-				waiting?.reject(new StorageError('outcome unknown; retrying is safe', { cause: error }));
+				waiting?.reject(new StorageError(outcomeUnknown, { cause: error }));
 			options.onDeath(error instanceof Error ? error : new Error(String(error)));
 		});
 	}
@@ -170,6 +172,7 @@ export class Writer {
 		this.#characters -= waiting.characters;
 		if (result.outcome === 'committed') waiting.resolve(result.value);
 		else if (result.outcome === 'expired') waiting.resolve('expired');
+		else if (result.outcome === 'unknown') waiting.reject(new StorageError(outcomeUnknown));
 		else waiting.reject(new StorageError(result.reason));
 	}
 

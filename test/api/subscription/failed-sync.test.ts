@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { openStore } from '../../../src/store/open.ts';
+import { type Fault, FaultyDisk, noFaultyDisk } from '../../faulty-disk.ts';
+import { assertRefused, caskadeProcess, ServeProcess, TestProcess, withinASecond } from '../../process.ts';
+import { storedEvents } from '../../store/engines.ts';
+import { addClient, browserUserAgent, event, temporaryFolder } from '../../support.ts';
+
+const skip = noFaultyDisk();
+
+const nothingStored = 'the store failed; nothing is stored, retrying is safe';
+const unknown = 'outcome unknown; retrying is safe';
+
+const logFails: Fault = { call: 'fsync', path: 'accounts/1.sqlite-wal', error: 'EIO' };
+
+/** A process that has read a database and keeps it open. */
+async function lookAt(path: string): Promise<TestProcess> {
+	const script = `
+		const { DatabaseSync } = require('node:sqlite');
+		const database = new DatabaseSync(process.argv[1]);
+		database.prepare('SELECT count(*) FROM subscription_event').get();
+		process.stdout.write('open');
+		process.stdin.resume();
+	`;
+	const looking = new TestProcess(process.execPath, ['-e', script, path]);
+	await looking.printed(/open/);
+	return looking;
+}
+
+/** A data folder with two accounts on a disk that can be made to fail. */
+async function start(t: TestContext) {
+	const folder = temporaryFolder(t);
+	const address = `sqlite:${folder}`;
+	const store = await openStore(address);
+	const client = await addClient(store);
+	const other = await addClient(store, { client: 'globex' });
+	await store.close();
+	const disk = new FaultyDisk(temporaryFolder(t));
+	disk.adopt(folder);
+	const serve = () => ServeProcess.start(['--database', address], disk.environment);
+	/** What becomes of an upload: its status, and for an error what it says. */
+	const upload = async (server: ServeProcess, tid: string, { aid, key } = client) => {
+		const answer = await server.upload(key, { aid, data: [event({ tid })] });
+		const { validationErrors } = (await answer.json()) as { validationErrors: string | null };
+		return validationErrors ?? answer.status;
+	};
+	const stored = async () => {
+		const reopened = await openStore(address);
+		try {
+			return (await storedEvents(reopened, 1)).map(({ tid }) => tid);
+		} finally {
+			await reopened.close();
+		}
+	};
+	return { folder, disk, client, other, serve, upload, stored };
+}
+
+test('where COMMIT cannot be made durable, nobody is told what is not known, and only that account is refused', {
+	skip,
+}, async (t) => {
+	const { disk, other, serve, upload, stored } = await start(t);
+	await using server = await serve();
+	assert.equal(await upload(server, 'before'), 201);
+	disk.fail(logFails);
+	assert.equal(await upload(server, 'failed'), unknown);
+	for (let again = 0; again < 3; again++)
+		assert.equal(await upload(server, `refused-${again}`), nothingStored);
+	assert.equal(await upload(server, 'other', other), 201);
+	disk.heal();
+	await withinASecond('it is stored again', async () => (await upload(server, 'after')) === 201);
+	assert.equal(await upload(server, 'failed'), 201);
+	await server.kill('SIGTERM');
+	assert.deepEqual(await stored(), ['before', 'after', 'failed']);
+});
+
+test('a failed COMMIT that can be undone at once: the answer says that nothing is stored, which stays true', {
+	skip,
+}, async (t) => {
+	const { folder, disk, serve, upload, stored } = await start(t);
+	const server = await serve();
+	assert.equal(await upload(server, 'before'), 201);
+	disk.failOnce(logFails);
+	assert.equal(await upload(server, 'failed'), nothingStored);
+	assert.equal(await upload(server, 'after'), 201);
+	await server.kill();
+	disk.cutPower(folder);
+	assert.deepEqual(await stored(), ['before', 'after']);
+});
+
+test('what is acknowledged after a failed COMMIT survives, though the server was killed and then the power failed', {
+	skip,
+}, async (t) => {
+	const { folder, disk, serve, upload, stored } = await start(t);
+	const server = await serve();
+	assert.equal(await upload(server, 'before'), 201);
+	disk.fail(logFails);
+	assert.equal(await upload(server, 'failed'), unknown);
+	await server.kill();
+	disk.heal();
+	// Reads the log anew, and with it what was not made durable; and nobody who closes the database is the last to do so.
+	await using _ = await lookAt(join(folder, 'accounts/1.sqlite'));
+	await using restarted = await serve();
+	assert.equal(await upload(restarted, 'after'), 201);
+	await restarted.kill();
+	disk.cutPower(folder);
+	const tids = await stored();
+	assert.deepEqual(
+		tids.filter((tid) => tid !== 'failed'),
+		['before', 'after'],
+	);
+});
+
+test('a hit whose COMMIT fails is not said to be lost', { skip }, async (t) => {
+	const { disk, client, serve, upload } = await start(t);
+	await using server = await serve();
+	assert.equal(await upload(server, 'before'), 201);
+	disk.fail(logFails);
+	const answer = await fetch(`${server.url}/hit`, {
+		method: 'POST',
+		headers: { 'content-type': 'application/json', 'user-agent': browserUserAgent },
+		body: JSON.stringify({ aid: client.aid, url: 'https://shop.example/' }),
+	});
+	assert.equal(answer.status, 500);
+	assert.match(await answer.text(), /outcome unknown; the hit may be stored/);
+});
+
+test('a command whose COMMIT fails says why', { skip }, async (t) => {
+	const { folder, disk } = await start(t);
+	disk.fail({ call: 'fsync', path: 'control.sqlite-wal', error: 'EIO' });
+	const args = ['key', 'issue', '--client', 'acme', '--database', `sqlite:${folder}`];
+	assertRefused(await caskadeProcess(args, disk.environment), /disk I\/O error/);
+});
