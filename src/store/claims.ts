@@ -28,12 +28,16 @@ interface Joinable {
 	readonly cid: string | null;
 }
 
+/** The keys by which events find their visitors. */
+export function eventKeys(events: readonly Joinable[]): string[] {
+	return events.flatMap(({ tid, cid }) => (cid === null ? [`t:${tid}`] : [`t:${tid}`, `c:${cid}`]));
+}
+
 /** Who holds the keys of events, where somebody does. */
 export function holdersOf(events: readonly Joinable[]): Query {
-	const keys = events.flatMap(({ tid, cid }) => (cid === null ? [`t:${tid}`] : [`t:${tid}`, `c:${cid}`]));
 	return {
 		sql: 'SELECT key, (SELECT vid FROM @claim AS claim WHERE claim.key = list.key ORDER BY at, vid LIMIT 1) AS vid FROM ?each AS list /* holders */',
-		values: [keys],
+		values: [eventKeys(events)],
 	};
 }
 
@@ -56,21 +60,20 @@ export function setOwners(owners: readonly (readonly [tid: string, vid: string |
 	};
 }
 
-/** Makes claims that are new, or earlier than known. @returns visitors who have got or lost subscription events */
-export function* makeClaims(claims: readonly Claim[]): Steps<Set<string>> {
-	const earliest = earliestClaims(claims);
-	const [rows = []] = yield [
-		{
-			sql: 'SELECT vid, key, at FROM @claim WHERE vid IN ?list AND key IN ?list /* known claims */',
-			values: [[...new Set(claims.map(({ vid }) => vid))], [...new Set(claims.map(({ key }) => key))]],
-		},
-	];
-	const known = new Map(rows.map(({ vid, key, at }) => [`${vid} ${key}`, Number(at)]));
-	const fresh = earliest.filter(({ vid, key, atMs }) => !((known.get(`${vid} ${key}`) ?? Infinity) <= atMs));
-	if (fresh.length === 0) return new Set();
-	yield [{ lock: 'exclusive' }];
-	yield [saveClaims(fresh)];
-	return yield* assignEventsOf(fresh.map(({ key }) => key));
+/** The claims that visitors have made to keys. Read under the lock of the visitors, they stay as they are. */
+export function knownClaims(claims: readonly Claim[]): Query {
+	return {
+		sql: 'SELECT vid, key, at FROM @claim AS claim WHERE vid IN ?list AND key IN ?list AND EXISTS (SELECT 1 FROM @visitor AS visitor WHERE visitor.vid = claim.vid) /* known claims */',
+		values: [[...new Set(claims.map(({ vid }) => vid))], [...new Set(claims.map(({ key }) => key))]],
+	};
+}
+
+/** Those claims that are new, or earlier than known. @param known rows of `knownClaims` */
+export function newClaims(claims: readonly Claim[], known: readonly Row[]): Claim[] {
+	const knownAt = new Map(known.map(({ vid, key, at }) => [`${vid} ${key}`, Number(at)]));
+	return earliestClaims(claims).filter(
+		({ vid, key, atMs }) => !((knownAt.get(`${vid} ${key}`) ?? Infinity) <= atMs),
+	);
 }
 
 function earliestClaims(claims: readonly Claim[]): Claim[] {
@@ -82,55 +85,62 @@ function earliestClaims(claims: readonly Claim[]): Claim[] {
 	return [...earliest.values()];
 }
 
-function saveClaims(claims: readonly Claim[]): Query {
+export function saveClaims(claims: readonly Claim[]): Query {
 	return {
 		sql: 'INSERT INTO @claim (key, at, vid) ?rows ON CONFLICT (vid, key) DO UPDATE SET at = excluded.at WHERE excluded.at < claim.at /* save claims */',
-		rows: claims.map(({ key, atMs, vid }) => [key, atMs, vid]),
+		rows: earliestClaims(claims).map(({ key, atMs, vid }) => [key, atMs, vid]),
 	};
 }
 
-/** Gives visitors these claims in place of all they have. @returns visitors who have got or lost subscription events */
-export function* replaceClaims(vids: readonly string[], claims: readonly Claim[]): Steps<Set<string>> {
-	yield [{ lock: 'exclusive' }];
-	const [deleted = []] = yield [
-		{ sql: 'DELETE FROM @claim WHERE vid IN ?list RETURNING key /* replace claims */', values: [vids] },
-	];
-	yield [saveClaims(earliestClaims(claims))];
-	const keys = new Set([...deleted.map(({ key }) => String(key)), ...claims.map(({ key }) => key)]);
-	const [events = []] = yield [
-		{
-			sql: 'SELECT tid, cid, vid FROM @subscription_event WHERE vid IN ?list /* replace claims */',
-			values: [vids],
-		},
-	];
-	return yield* assignEventsOf([...keys], events);
+/** An event that changes of claims may give to another visitor. */
+export interface ContestedEvent extends Joinable {
+	readonly vid: string | null;
 }
 
-function* assignEventsOf(keys: readonly string[], others: readonly Row[] = []): Steps<Set<string>> {
+/** What is at stake where claims to keys change. */
+export interface Contest {
+	/** Subscription events with one of the keys. Locked. */
+	readonly events: readonly ContestedEvent[];
+	/** Whom these belong to, or would belong to without new claims. */
+	readonly vids: readonly string[];
+}
+
+/** Locks keys, so that no upload with them is under way, and then the events that have them. */
+export function* contest(keys: readonly string[]): Steps<Contest> {
+	if (keys.length === 0) return { events: [], vids: [] };
+	const [, rows = []] = yield [{ lock: 'exclusive', keys }, eventsWith(keys)];
+	return yield* contestOver(rows);
+}
+
+/** The same for events that are found, and locked, already. @param rows of `eventsWith` */
+export function* contestOver(rows: readonly Row[]): Steps<Contest> {
+	const events = rows.map((row) => row as unknown as ContestedEvent);
+	const owners = events.flatMap(({ vid }) => (vid === null ? [] : [vid]));
+	return { events, vids: [...new Set([...owners, ...(yield* whoHolds(events))])] };
+}
+
+/** The visitors who hold keys of events. */
+export function* whoHolds(events: readonly Joinable[]): Steps<string[]> {
+	const [holders = []] = yield [holdersOf(events)];
+	return holders.flatMap(({ vid }) => (typeof vid === 'string' ? [vid] : []));
+}
+
+/** Subscription events with one of these keys, or of one of these visitors. */
+export function eventsWith(keys: readonly string[], vids: readonly string[] = []): Query {
 	const named = (kind: string) =>
 		keys.filter((key) => key.startsWith(kind)).map((key) => key.slice(kind.length));
-	const [byTid = [], byCid = []] = yield [
-		{
-			sql: 'SELECT tid, cid, vid FROM @subscription_event WHERE tid IN ?list /* events of claims */',
-			values: [named('t:')],
-		},
-		{
-			sql: 'SELECT tid, cid, vid FROM @subscription_event WHERE cid IN ?list /* events of claims */',
-			values: [named('c:')],
-		},
-	];
-	return yield* assignEvents([...byTid, ...byCid, ...others]);
+	const lists = { tid: named('t:'), cid: named('c:'), vid: vids };
+	const some = Object.entries(lists).filter(([, list]) => list.length > 0);
+	const conditions = some.length > 0 ? some : [['tid', []] as const];
+	return {
+		sql: `SELECT tid, cid, vid FROM @subscription_event WHERE ${conditions.map(([column]) => `${column} IN ?list`).join(' OR ')} ORDER BY tid FOR UPDATE /* events of claims */`,
+		values: conditions.map(([, list]) => list),
+	};
 }
 
-/**
- * Gives subscription events to whom they belong.
- * @param rows `tid`, `cid`, `vid`
- * @returns visitors who have got or lost some
- */
-export function* assignEvents(rows: readonly Row[]): Steps<Set<string>> {
-	const events = [
-		...new Map(rows.map((row) => [row.tid, row as unknown as Joinable & { vid: string | null }])).values(),
-	];
+/** Gives events to whom they belong. @returns visitors who have got or lost some */
+export function* assignEvents(events: readonly ContestedEvent[]): Steps<Set<string>> {
+	if (events.length === 0) return new Set();
 	const [holders = []] = yield [holdersOf(events)];
 	const owners = ownersOf(events, holders);
 	const moved = events.filter(({ tid, vid }) => (owners.get(tid) ?? null) !== vid);

@@ -1,8 +1,21 @@
 import { hash } from 'node:crypto';
 import { apply, type Profile } from '../visitors/profile.ts';
-import { claimsOf, holdersOf, makeClaims, ownersOf } from './claims.ts';
+import {
+	assignEvents,
+	type Claim,
+	type ContestedEvent,
+	claimsOf,
+	contest,
+	eventKeys,
+	holdersOf,
+	knownClaims,
+	newClaims,
+	ownersOf,
+	saveClaims,
+	whoHolds,
+} from './claims.ts';
 import type { Query, Row, Steps } from './steps.ts';
-import type { SubscriptionEvent } from './store.ts';
+import { OvertakenError, type SubscriptionEvent } from './store.ts';
 import {
 	goesOn,
 	type HitBody,
@@ -43,10 +56,36 @@ export function* storeHistory<Event extends HistoryEvent>(
 	hits: readonly HistoryHit[],
 	events: readonly Event[],
 ): Steps<StoredHistory<Event>> {
-	yield [{ lock: 'import' }];
-	const storedHits = hits.length > 0 ? yield* storePastHits(hits) : 0;
-	const stored = events.length > 0 ? yield* storePastEvents(events) : { added: 0, conflicts: [] };
-	return { hits: storedHits, events: stored.added, conflicts: stored.conflicts };
+	const claims = hits.flatMap(({ vid, atMs, body }) => claimsOf(vid, atMs, body));
+	const [, before = []] = yield [{ lock: 'import' }, knownClaims(claims)];
+	const claimed = new Set(newClaims(claims, before).map(({ key }) => key));
+	const keys = eventKeys(events);
+	yield [claimed.size > 0 ? { lock: 'exclusive', keys: [...claimed, ...keys] } : { lock: 'shared', keys }];
+	const { added, conflicts } = yield* insertPastEvents(events);
+	const contested = yield* contest([...claimed]);
+	const holders = yield* whoHolds(added);
+	const isAdded = new Set(added.map(({ tid }) => tid));
+	const [visitors = [], known = []] = yield [
+		loadVisitors(unique([...hits.map(({ vid }) => vid), ...contested.vids, ...holders])),
+		knownClaims(claims),
+	];
+	const fresh = newClaims(claims, known);
+	if (fresh.some(({ key }) => !claimed.has(key))) throw new OvertakenError('a visitor was erased');
+	const storedHits = yield* storePastHits(hits, {
+		visitors: new Set(visitors.map(({ vid }) => String(vid))),
+		claims: fresh,
+		contested: contested.events.filter(({ tid }) => !isAdded.has(tid)),
+	});
+	yield* joinPastEvents(added);
+	return { hits: storedHits, events: added.length, conflicts };
+}
+
+/** What is locked, and can be worked on. */
+interface Locked {
+	/** Those who are known already. */
+	readonly visitors: ReadonlySet<string>;
+	readonly claims: readonly Claim[];
+	readonly contested: readonly ContestedEvent[];
 }
 
 /** A hit that is in the log, or is to be. */
@@ -63,11 +102,10 @@ interface LoggedHit extends PastHit {
 /** Hits with the visits that they belong to. */
 type PlacedHit = PastHit & { readonly sid: string };
 
-function* storePastHits(arriving: readonly HistoryHit[]): Steps<number> {
+function* storePastHits(arriving: readonly HistoryHit[], locked: Locked): Steps<number> {
 	const hitsOf = Map.groupBy(arriving.map(toPastHit).sort(compareHits), ({ vid }) => vid);
 	const vids = [...hitsOf.keys()];
-	const [visitors = []] = yield [loadVisitors(vids)];
-	const known = new Set(visitors.map(({ vid }) => String(vid)));
+	const known = locked.visitors.intersection(new Set(vids));
 	const [logged = []] = yield [
 		{
 			sql: 'SELECT id, vid, sid, at, body FROM @hit WHERE vid IN ?list /* known history */',
@@ -78,8 +116,8 @@ function* storePastHits(arriving: readonly HistoryHit[]): Steps<number> {
 	const merged = vids.map((vid) => mergeLog(loggedOf.get(vid) ?? [], hitsOf.get(vid) as PastHit[]));
 	const added = merged.flatMap((one) => one.added);
 	if (added.length === 0) return 0;
-	yield [insertHits(added), ...merged.flatMap((one) => one.changes)];
-	const moved = yield* makeClaims(added.flatMap(({ vid, atMs, body }) => claimsOf(vid, atMs, body)));
+	yield [insertHits(added), ...merged.flatMap((one) => one.changes), saveClaims(locked.claims)];
+	const moved = yield* assignEvents(locked.contested);
 	const stale = moved.union(new Set(added.map(({ vid }) => vid)).intersection(known));
 	yield saveNewVisitors(added.filter(({ vid }) => !stale.has(vid)));
 	if (stale.size > 0) yield* refold([...stale]);
@@ -185,10 +223,9 @@ function isSame(a: PastHit, b: PastHit): boolean {
 	return a.text === b.text || content(a) === content(b);
 }
 
-function* storePastEvents<Event extends HistoryEvent>(
+function* insertPastEvents<Event extends HistoryEvent>(
 	events: readonly Event[],
-): Steps<{ added: number; conflicts: Event[] }> {
-	yield [{ lock: 'shared' }];
+): Steps<{ added: Event[]; conflicts: Event[] }> {
 	const [stored = []] = yield [
 		{
 			sql: 'INSERT INTO @subscription_event (tid, subid, cid, evt, rvn, received_at) ?rows ON CONFLICT (tid) DO NOTHING RETURNING tid /* store history */',
@@ -201,21 +238,24 @@ function* storePastEvents<Event extends HistoryEvent>(
 	const { added = [], repeated = [] } = Object.groupBy(events, ({ tid }) =>
 		fresh.delete(tid) ? 'added' : 'repeated',
 	);
-	const [holders = [], known = []] = yield [
-		holdersOf(added),
+	const [known = []] = yield [
 		{
 			sql: 'SELECT tid, subid, cid, evt, rvn FROM @subscription_event WHERE tid IN ?list /* conflicts */',
 			values: [unique(repeated.map(({ tid }) => tid))],
 		},
 	];
-	yield* joinEvents(
-		added.map(({ receivedAtMs, ...event }) => ({ ...event, received_at: receivedAtMs })),
-		ownersOf(added, holders),
-	);
 	const rowOf = new Map(known.map((row) => [row.tid, row]));
 	const conflicts = repeated.filter(({ tid, subid, cid, evt, rvn }) => {
 		const row = rowOf.get(tid);
 		return row?.subid !== subid || row.cid !== cid || row.evt !== evt || Number(row.rvn) !== rvn;
 	});
-	return { added: added.length, conflicts };
+	return { added, conflicts };
+}
+
+function* joinPastEvents(added: readonly HistoryEvent[]): Steps<void> {
+	const [holders = []] = yield [holdersOf(added)];
+	yield* joinEvents(
+		added.map(({ receivedAtMs, ...event }) => ({ ...event, received_at: receivedAtMs })),
+		ownersOf(added, holders),
+	);
 }

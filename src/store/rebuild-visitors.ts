@@ -1,5 +1,5 @@
 import type { Row, Steps } from './steps.ts';
-import { lockVisitors, rebuild } from './visitor-log.ts';
+import { rebuild, takeClaims } from './visitor-log.ts';
 
 /** Every name of a visitor that is anywhere; what is derived may name one that the log does not. */
 const namedAnywhere = ['hit', 'visitor', 'visit', 'claim', 'subscription_event'];
@@ -25,8 +25,8 @@ export function* visitorsAfter(vid: string, limit: number): Steps<string[]> {
  * @returns how many were not as the log says
  */
 export function* rebuildVisitors(vids: readonly string[]): Steps<number> {
-	// Locked before the log is read, so that no hit is added meanwhile.
-	yield [lockVisitors(vids)];
+	// Which locks them before the log is read, so that no hit is added meanwhile.
+	const contested = yield* takeClaims(vids);
 	const [logged = [], stored = []] = yield [
 		{ sql: 'SELECT DISTINCT sid, vid FROM @hit WHERE vid IN ?list /* rebuild */', values: [vids] },
 		{
@@ -43,5 +43,5 @@ export function* rebuildVisitors(vids: readonly string[]): Steps<number> {
 		},
 	];
 	const unfounded = wrong.filter(({ sid }) => !visitorOf.has(sid as string)).length;
-	return unfounded + (yield* rebuild(vids));
+	return unfounded + (yield* rebuild(vids, contested));
 }

@@ -16,13 +16,14 @@ export interface Query {
 }
 
 /**
- * Uploads and claims must see each other. Where writers are many, a new claim (`exclusive`) waits for uploads (`shared`)
- * that are under way, and uploads for it; and imports of history go one after the other. Where there is one writer,
- * there is nothing to wait for.
+ * Locks that are not of rows; where there is one writer, there is nothing to wait for. `docs/decisions/0028` has the order
+ * in which they, and rows, are locked. Uploads share the locks of the keys that their events have (`t:…`, `c:…`); who makes
+ * a new claim to a key has its lock alone, so that neither misses the other. Imports of history go one after the other.
  */
-export interface Lock {
-	readonly lock: 'shared' | 'exclusive' | 'import' | 'fold';
-}
+export type Lock =
+	| { readonly lock: 'import' | 'fold' }
+	| { readonly lock: 'shared'; readonly keys: readonly string[] }
+	| { readonly lock: 'exclusive'; readonly keys: readonly string[] | 'all' };
 
 /**
  * What a transaction in an account's database does, step by step: it yields statements, of which none needs the rows

@@ -20,6 +20,12 @@ export function isOutcomeUnknown(error: unknown): boolean {
 	return error instanceof StorageError && error.message.startsWith('outcome unknown');
 }
 
+/**
+ * What was read before its locks were taken is not so any more, and other locks are needed: all is to be done again. Rare,
+ * and only where there are several writers.
+ */
+export class OvertakenError extends StorageError {}
+
 /** The error as one of the store, whatever it was. */
 export function asStorageError(error: unknown): StorageError {
 	return error instanceof StorageError ? error : new StorageError(reasonOf(error), { cause: error });

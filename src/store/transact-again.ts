@@ -1,11 +1,11 @@
 import type { Steps } from './steps.ts';
-import type { Store } from './store.ts';
+import { OvertakenError, type Store } from './store.ts';
 
 const mostRetries = 5;
 
 /**
- * Runs steps in one transaction beside a serving process, again where a database server has ended them because they
- * and another transaction have waited for each other.
+ * Runs steps in one transaction beside a serving process, again where another has overtaken them, or where a database
+ * server has ended them because they and another transaction have waited for each other.
  */
 export async function transactAgain<T>(store: Store, accountId: number, begin: () => Steps<T>): Promise<T> {
 	for (let attempt = 0; ; attempt++) {
@@ -13,7 +13,7 @@ export async function transactAgain<T>(store: Store, accountId: number, begin: (
 			return await store.transact(accountId, begin());
 		} catch (error) {
 			const isDeadlock = (error as { code?: unknown }).code === '40P01';
-			if (!isDeadlock || attempt === mostRetries) throw error;
+			if (!(isDeadlock || error instanceof OvertakenError) || attempt === mostRetries) throw error;
 		}
 	}
 }

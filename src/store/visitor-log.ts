@@ -7,8 +7,21 @@ import {
 	type Profile,
 	type SubscriptionEntry,
 } from '../visitors/profile.ts';
-import { assignEvents, type Claim, claimsOf, makeClaims, replaceClaims, setOwners } from './claims.ts';
+import {
+	assignEvents,
+	type Claim,
+	type ContestedEvent,
+	claimsOf,
+	contest,
+	contestOver,
+	eventsWith,
+	knownClaims,
+	newClaims,
+	saveClaims,
+	setOwners,
+} from './claims.ts';
 import type { Query, Row, Steps } from './steps.ts';
+import { OvertakenError } from './store.ts';
 
 /** What is stored of a hit besides whose it is and when it was. */
 export interface HitBody {
@@ -53,7 +66,7 @@ export const visitTimeoutMs = 30 * 60_000;
 /** A live hit that is so little earlier than what is known of its visitor happens just after that. */
 const mostBehindMs = 60_000;
 
-/** Visitors and visits that a transaction works on, by `vid` and `sid`. */
+/** Visitors and visits that a transaction works on, by `vid` and `sid`; the visitors are locked, and their visits so, too. */
 interface Working {
 	readonly visitors: Map<string, Profile | null>;
 	readonly visits: Map<string, { vid: string; profile: Profile | null }>;
@@ -62,6 +75,11 @@ interface Working {
 	/** Visitors whose log has got an entry that is not the latest, or lost one. */
 	readonly stale: Set<string>;
 	readonly staleVisits: Set<string>;
+	/** Claims that the visitors have made to the keys of the hits. */
+	readonly known: readonly Row[];
+	/** Keys that are locked, so that new claims to them can be made, and the events that have them. */
+	readonly keys: ReadonlySet<string>;
+	readonly contested: readonly ContestedEvent[];
 }
 
 interface PlacedHit extends StoredHit {
@@ -78,11 +96,16 @@ interface PlacedHit extends StoredHit {
 export function* storeHits(hits: readonly ArrivingHit[]): Steps<StoredHit[]> {
 	const working = yield* load(hits);
 	const placed = hits.map((hit) => place(working, hit));
-	const writes: Query[] = [insertHits(placed)];
-	const claims = placed.flatMap((hit) => claimsOf(hit.vid, hit.atMs, hit.body));
-	if (claims.length > 0) {
+	const claims = newClaims(
+		placed.flatMap((hit) => claimsOf(hit.vid, hit.atMs, hit.body)),
+		working.known,
+	);
+	// Its visitor, or claim, has gone away since it was looked for without a lock.
+	if (claims.some(({ key }) => !working.keys.has(key))) throw new OvertakenError('a visitor was erased');
+	const writes: Query[] = [insertHits(placed), saveClaims(claims)];
+	if (working.contested.length > 0) {
 		yield writes.splice(0);
-		for (const vid of yield* makeClaims(claims)) working.stale.add(vid);
+		for (const vid of yield* assignEvents(working.contested)) working.stale.add(vid);
 	}
 	let waiting: ReadonlySet<string> = new Set();
 	if (working.stale.size > 0) {
@@ -90,19 +113,43 @@ export function* storeHits(hits: readonly ArrivingHit[]): Steps<StoredHit[]> {
 		({ waiting } = yield* refold([...working.stale], [...working.staleVisits]));
 	}
 	// Of those who wait what is the latest is known at once all the same.
-	const fresh = (vid: string) => !working.stale.has(vid) || waiting.has(vid);
-	yield [
-		...writes,
-		saveVisitors([...working.visitors].filter(([vid]) => fresh(vid))),
-		saveVisits([...working.visits].filter(([, { vid }]) => fresh(vid))),
-	];
+	const current = placed.filter(({ vid }) => !working.stale.has(vid) || waiting.has(vid));
+	yield [...writes, ...changesOf(working, current)];
 	return placed.map(({ vid, sid }) => ({ vid, sid }));
 }
 
+/** Writes the visitors and visits that hits were placed in, and no other that happens to be loaded. */
+function changesOf({ visitors, visits }: Working, placed: readonly PlacedHit[]): Query[] {
+	const changed = <Item>(items: ReadonlyMap<string, Item>, ids: readonly string[]) =>
+		unique(ids).map((id) => [id, items.get(id) as Item] as const);
+	return [
+		saveVisitors(
+			changed(
+				visitors,
+				placed.map(({ vid }) => vid),
+			),
+		),
+		saveVisits(
+			changed(
+				visits,
+				placed.map(({ sid }) => sid),
+			),
+		),
+	];
+}
+
+/** Locks all that the hits need, in the order of `docs/decisions/0028`, and loads it. */
 function* load(hits: readonly ArrivingHit[]): Steps<Working> {
-	const [visitors = [], visits = []] = yield [
-		loadVisitors(unique(hits.map(({ vid }) => vid))),
+	const vids = unique(hits.map(({ vid }) => vid));
+	const claims = hits.flatMap(({ vid, freshVid, atMs, body }) => claimsOf(vid ?? freshVid, atMs, body));
+	// Looked up first, since most keys that a visitor shows are known, and then need no lock.
+	const [before = []] = claims.length > 0 ? yield [knownClaims(claims)] : [];
+	const keys = unique(newClaims(claims, before).map(({ key }) => key));
+	const { events, vids: contenders } = yield* contest(keys);
+	const [visitors = [], visits = [], known = []] = yield [
+		loadVisitors(unique([...vids, ...contenders])),
 		loadVisits(unique(hits.map(({ sid }) => sid))),
+		knownClaims(claims),
 	];
 	const profiles = new Map(visitors.map((row) => [String(row.vid), parseProfile(row)]));
 	const presented = new Set(visits.map(({ sid }) => sid));
@@ -112,17 +159,19 @@ function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 		return visit && !presented.has(visit.sid) && goesOn(visit.lastHitAtMs, atMs) ? [visit.sid] : [];
 	});
 	const [others = []] = current.length > 0 ? yield [loadVisits(unique(current))] : [];
+	// Of visitors who are not locked, it may change at any time, or be erased: it counts for nothing.
+	const own = [...visits, ...others].filter(({ vid }) => profiles.has(String(vid)));
 	return {
 		visitors: profiles,
 		visits: new Map(
-			[...visits, ...others].map((row) => [
-				String(row.sid),
-				{ vid: String(row.vid), profile: parseProfile(row) },
-			]),
+			own.map((row) => [String(row.sid), { vid: String(row.vid), profile: parseProfile(row) }]),
 		),
-		foldedToMs: foldedToOf([...visitors, ...visits, ...others]),
+		foldedToMs: foldedToOf([...visitors, ...own]),
 		stale: new Set(),
 		staleVisits: new Set(),
+		known,
+		keys: new Set(keys),
+		contested: events,
 	};
 }
 
@@ -379,17 +428,42 @@ function fold(entries: LogEntry[]): Profile | null {
 
 /**
  * Makes claims, joins and profiles of these visitors anew from the log.
+ * @param contested what taking their claims has found
  * @returns how many joins and profiles were not as the log says
  */
-export function* rebuild(vids: readonly string[]): Steps<number> {
+export function* rebuild(vids: readonly string[], contested: readonly ContestedEvent[]): Steps<number> {
 	const [hits = []] = yield [
 		{ sql: 'SELECT vid, at, body FROM @hit WHERE vid IN ?list /* rebuild */', values: [vids] },
 	];
-	const claims = hits.flatMap((row): Claim[] =>
-		claimsOf(String(row.vid), Number(row.at), JSON.parse(String(row.body))),
-	);
-	const moved = yield* replaceClaims(vids, claims);
+	yield [saveClaims(hits.flatMap(claimsOfRow))];
+	const moved = yield* assignEvents(contested);
 	return moved.size + (yield* refold([...new Set([...vids, ...moved])])).changed;
+}
+
+function claimsOfRow(row: Row): Claim[] {
+	return claimsOf(String(row.vid), Number(row.at), JSON.parse(String(row.body)));
+}
+
+/**
+ * Takes all claims of visitors, and locks them and all whose subscription events this may change. The locks of all keys
+ * come first: until the end of the transaction no claim is made and no event is stored by anybody else.
+ * @returns the events that are contested
+ */
+export function* takeClaims(vids: readonly string[]): Steps<readonly ContestedEvent[]> {
+	const [, taken = [], shown = []] = yield [
+		{ lock: 'exclusive', keys: 'all' },
+		{ sql: 'DELETE FROM @claim WHERE vid IN ?list RETURNING key /* take claims */', values: [vids] },
+		// Those that should have made claims but, in a database that needs to be repaired, have not.
+		{
+			sql: `SELECT vid, at, body FROM @hit WHERE vid IN ?list AND (body LIKE '%"cid":"%' OR body LIKE '%"tid":"%') /* take claims */`,
+			values: [vids],
+		},
+	];
+	const keys = [...taken, ...shown.flatMap(claimsOfRow)].map(({ key }) => String(key));
+	const [rows = []] = yield [eventsWith(unique(keys), vids)];
+	const { events, vids: contenders } = yield* contestOver(rows);
+	yield [lockVisitors(unique([...vids, ...contenders]))];
+	return events;
 }
 
 export interface Erased {
@@ -417,7 +491,7 @@ export function* visitorsOfCustomer(cid: string): Steps<string[]> {
 
 /** Erases visitors: hits, visits, claims, profiles. Their subscription events lose visitor and customer. */
 export function* erase(vids: readonly string[]): Steps<Erased> {
-	yield [lockVisitors(vids)];
+	const contested = yield* takeClaims(vids);
 	const [hits = [], events = []] = yield [
 		{ sql: 'DELETE FROM @hit WHERE vid IN ?list RETURNING sid /* erase */', values: [vids] },
 		{
@@ -430,7 +504,10 @@ export function* erase(vids: readonly string[]): Steps<Erased> {
 		{ sql: 'DELETE FROM @visit WHERE sid IN ?list /* erase */', values: [sids] },
 		{ sql: 'DELETE FROM @visitor WHERE vid IN ?list /* erase */', values: [vids] },
 	];
-	const moved = yield* replaceClaims(vids, []);
+	const erased = new Set(events.map(({ tid }) => tid));
+	const moved = yield* assignEvents(
+		contested.map((event) => (erased.has(event.tid) ? { ...event, cid: null } : event)),
+	);
 	for (const vid of vids) moved.delete(vid);
 	if (moved.size > 0) yield* refold([...moved]);
 	return { hits: hits.length, visits: sids.length, events: events.length };
@@ -438,13 +515,13 @@ export function* erase(vids: readonly string[]): Steps<Erased> {
 
 /** Takes a customer id off the subscription events that have it; call it when its visitors are erased. */
 export function* eraseCustomer(cid: string): Steps<number> {
-	const [events = []] = yield [
-		{
-			sql: 'UPDATE @subscription_event SET cid = NULL WHERE cid = ? RETURNING tid, cid, vid /* erase */',
-			values: [cid],
-		},
+	const [, rows = []] = yield [{ lock: 'exclusive', keys: 'all' }, eventsWith([`c:${cid}`])];
+	const { events, vids } = yield* contestOver(rows);
+	yield [
+		lockVisitors(vids),
+		{ sql: 'UPDATE @subscription_event SET cid = NULL WHERE cid = ? /* erase */', values: [cid] },
 	];
-	const moved = yield* assignEvents(events);
+	const moved = yield* assignEvents(events.map((event) => ({ ...event, cid: null })));
 	if (moved.size > 0) yield* refold([...moved]);
 	return events.length;
 }
@@ -465,7 +542,7 @@ export function* prune(beforeMs: number): Steps<number> {
 	];
 	const vids = unique(oldest.map(({ vid }) => vid as string));
 	if (vids.length === 0) return 0;
-	yield [lockVisitors(vids)];
+	const contested = yield* takeClaims(vids);
 	const [deleted = []] = yield [
 		{
 			sql: 'DELETE FROM @hit WHERE vid IN ?list AND at < ? RETURNING sid /* prune */',
@@ -478,11 +555,10 @@ export function* prune(beforeMs: number): Steps<number> {
 			values: [unique(deleted.map(({ sid }) => sid as string)), vids],
 		},
 	];
-	yield* rebuild(vids);
+	yield* rebuild(vids, contested);
 	return deleted.length;
 }
 
-/** Locked, so that nobody else adds to them. */
 /** Keeps hits from being added to visitors until the end of the transaction. */
 export function lockVisitors(vids: readonly string[]): Query {
 	return {

@@ -3,6 +3,7 @@ import { controlContract } from './contract/control.ts';
 import { foldingContract } from './contract/folding.ts';
 import { historiesContract } from './contract/histories-as-of.ts';
 import { historyContract } from './contract/history.ts';
+import { joinContract } from './contract/joins.ts';
 import { orderContract } from './contract/order.ts';
 import { asOfContract } from './contract/profiles-as-of.ts';
 import { quotaContract } from './contract/quota.ts';
@@ -16,6 +17,7 @@ import { engines } from './engines.ts';
 for (const engine of engines) {
 	uploadContract(engine);
 	visitorContract(engine);
+	joinContract(engine);
 	visitorCareContract(engine);
 	foldingContract(engine);
 	historyContract(engine);

@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import { OperatorError, StorageError } from '../store.ts';
+import { OperatorError, OvertakenError, StorageError } from '../store.ts';
 
 /** Numbers of all kinds come as numbers: every integer that is stored is a safe one. */
 const types: pg.CustomTypesConfig = {
@@ -153,7 +153,11 @@ const passing: ReadonlySet<unknown> = new Set(['25P03', '25P04', '40001', '40P01
 
 /** Whether what has failed before its COMMIT, so that nothing of it is stored, may succeed when it is tried again. */
 export function isPassing(error: unknown): boolean {
-	return isConnectionLost(error) || passing.has((error as { code?: unknown }).code);
+	return (
+		error instanceof OvertakenError ||
+		isConnectionLost(error) ||
+		passing.has((error as { code?: unknown }).code)
+	);
 }
 
 /** Connections that have broken; what is sent on them goes nowhere. */
@@ -181,8 +185,9 @@ export function isRolledBack(error: unknown): boolean {
 }
 
 /**
- * Whether two transactions that lock the same rows in different orders waited for each other, until the server ended this
- * one. Rare: a retry has the order of what it repeats. Sorting rows would avoid it, and lose the order of arrival.
+ * Whether two transactions waited for each other, until the server ended this one. All lock in one order but for uploads
+ * that repeat the same new tids in another order. Rare: a retry has the order of what it repeats. Sorting rows would avoid
+ * it, and lose the order of arrival.
  */
 export function isDeadlock(error: unknown): boolean {
 	return (error as { code?: unknown }).code === '40P01';

@@ -1,8 +1,7 @@
 import type pg from 'pg';
 import { isEmpty, type Lock, type Query, type Row, type Steps } from '../steps.ts';
+import { lockKeys } from './key-locks.ts';
 
-/** Keeps claims and uploads of an account from missing each other. The number is the ASCII of "join". */
-const joinLock = 0x6a6f696e;
 /** Keeps imports of an account apart. The number is the ASCII of "impo". */
 const importLock = 0x696d706f;
 /** Of several processes one at a time folds for an account. The number is the ASCII of "fold". */
@@ -35,14 +34,7 @@ export async function runQuery(
 	schema: string,
 	query: Query | Lock,
 ): Promise<readonly Row[]> {
-	if ('lock' in query) {
-		const suffix = query.lock === 'shared' ? '_shared' : '';
-		await client.query(`SELECT pg_advisory_xact_lock${suffix}($1, hashtext($2)) /* lock claims */`, [
-			query.lock === 'import' ? importLock : query.lock === 'fold' ? foldLock : joinLock,
-			schema,
-		]);
-		return [];
-	}
+	if ('lock' in query) return lock(client, schema, query);
 	if (isEmpty(query)) return [];
 	if (query.wakes) waking.add(client);
 	if (!query.rows) return (await client.query(textOf(schema, query), [...(query.values ?? [])])).rows;
@@ -54,6 +46,16 @@ export async function runQuery(
 		results.push(...rows);
 	}
 	return results;
+}
+
+async function lock(client: pg.ClientBase, schema: string, lock: Lock): Promise<[]> {
+	if ('keys' in lock) await lockKeys(client, schema, lock);
+	else
+		await client.query('SELECT pg_advisory_xact_lock($1, hashtext($2)) /* lock account */', [
+			lock.lock === 'import' ? importLock : foldLock,
+			schema,
+		]);
+	return [];
 }
 
 function textOf(schema: string, { sql, rows = [] }: Query): string {

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { holdersOf, ownersOf } from '../claims.ts';
+import { eventKeys, holdersOf, ownersOf } from '../claims.ts';
 import { StorageError, type SubscriptionEvent, type Upload, type UploadOutcome } from '../store.ts';
 import { duplicateRowsOf, outcomeOf } from '../upload-outcome.ts';
 import { type EventRow, joinEvents } from '../visitor-log.ts';
@@ -68,13 +68,17 @@ export async function storeGroup(
 	const rows = group.flatMap(({ upload }) =>
 		upload.events.map((event) => ({ event, receivedAtMs: upload.receivedAtMs })),
 	);
-	const [inserted, owners] = await Promise.all([
-		insert(client, table, rows, timeoutMs),
-		findOwners(client, schema, rows),
+	// Asked in the round trip that stores the rows, under locks that no claim to their keys is made meanwhile.
+	const [inserted, holders] = await Promise.all([
+		insert(client, schema, rows, timeoutMs),
+		runQuery(client, schema, holdersOf(rows.map(({ event }) => event))),
 	]);
 	const stored = new Set(inserted);
 	const fresh = rows.filter(({ event }) => stored.has(event.tid));
-	if (owners.size > 0) await runSteps(client, schema, joinEvents(firstOfEach(fresh), owners));
+	const events = firstOfEach(fresh);
+	// Of the events that are stored alone: one that repeats a tid may have another cid.
+	const owners = ownersOf(events, holders);
+	if (owners.size > 0) await runSteps(client, schema, joinEvents(events, owners));
 	const outcomes = await outcomesOf(client, table, group, stored);
 	// Asked before any is decided, so that one that has expired does not undo what others were promised.
 	if (group.some((waiting) => waiting.isExpired())) {
@@ -109,19 +113,19 @@ export async function isStored(
 	fresh: readonly ReceivedEvent[],
 	timeoutMs: number,
 ): Promise<boolean> {
-	const missing = await insert(client, tableOf(schema), fresh, timeoutMs);
+	const missing = await insert(client, schema, fresh, timeoutMs);
 	await client.query('ROLLBACK');
 	return missing.length === 0;
 }
 
-/** Begins a transaction, and stores in it what is new. @returns the tids that were */
+/** Begins a transaction, locks keys, and stores what is new. @returns the tids that were */
 async function insert(
 	client: pg.PoolClient,
-	table: string,
+	schema: string,
 	rows: readonly ReceivedEvent[],
 	timeoutMs: number,
 ): Promise<string[]> {
-	const text = `INSERT INTO ${table} (tid, subid, cid, evt, rvn, received_at) VALUES ${placeholders(rows.length)} ON CONFLICT (tid) DO NOTHING RETURNING tid /* store uploads */`;
+	const text = `INSERT INTO ${tableOf(schema)} (tid, subid, cid, evt, rvn, received_at) VALUES ${placeholders(rows.length)} ON CONFLICT (tid) DO NOTHING RETURNING tid /* store uploads */`;
 	const values = rows.flatMap(({ event: { tid, subid, cid, evt, rvn }, receivedAtMs }) => [
 		tid,
 		subid,
@@ -131,9 +135,10 @@ async function insert(
 		receivedAtMs,
 	]);
 	const leastMs = Math.max(1, Math.ceil(timeoutMs));
-	const [, , inserted] = await Promise.all([
+	const [, , , inserted] = await Promise.all([
 		client.query(limited(beginWriting, silenceMs)),
 		client.query(limited(`SET LOCAL statement_timeout = ${leastMs}`, silenceMs)),
+		runQuery(client, schema, { lock: 'shared', keys: eventKeys(rows.map(({ event }) => event)) }),
 		client.query<{ tid: string }>(limited(text, leastMs + graceMs, values)),
 	]);
 	return inserted.rows.map(({ tid }) => tid);
@@ -143,23 +148,6 @@ async function insert(
 function limited(text: string, query_timeout: number, values?: unknown[]): pg.QueryConfig {
 	const statement = { text, query_timeout };
 	return values ? { ...statement, values } : statement;
-}
-
-/**
- * Who has shown the tids and cids of these events; asked in the round trip that stores them. The lock makes that round
- * trip wait for claims that are being made, so that none is missed.
- */
-async function findOwners(
-	client: pg.PoolClient,
-	schema: string,
-	rows: readonly ReceivedEvent[],
-): Promise<Map<string, string>> {
-	const events = rows.map(({ event }) => event);
-	const [, holders] = await Promise.all([
-		runQuery(client, schema, { lock: 'shared' }),
-		runQuery(client, schema, holdersOf(events)),
-	]);
-	return ownersOf(events, holders);
 }
 
 /** Events as they were stored: of several with the same tid the first. */

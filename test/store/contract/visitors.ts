@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { storeHistory } from '../../../src/store/history.ts';
+import { rebuildVisitors } from '../../../src/store/rebuild-visitors.ts';
 import type { Steps } from '../../../src/store/steps.ts';
 import type { Store } from '../../../src/store/store.ts';
 import {
@@ -10,7 +11,6 @@ import {
 	eraseCustomer,
 	type HitBody,
 	prune,
-	rebuild,
 	visitorsOfCustomer,
 } from '../../../src/store/visitor-log.ts';
 import {
@@ -90,7 +90,7 @@ function* allVisitors(): Steps<string[]> {
 export async function assertAsTheLogSays(store: Store, accountId: number): Promise<void> {
 	const before = await derived(store, accountId);
 	const vids = await store.transact(accountId, allVisitors());
-	assert.equal(await store.transact(accountId, rebuild(vids)), 0);
+	assert.equal(await store.transact(accountId, rebuildVisitors(vids)), 0);
 	assert.deepEqual(await derived(store, accountId), before);
 }
 

@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { Agent, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { storeHistory } from '../src/store/history.ts';
+import { rebuildVisitors, visitorsAfter } from '../src/store/rebuild-visitors.ts';
+import type { Row, Steps } from '../src/store/steps.ts';
+import type { Store } from '../src/store/store.ts';
+import { transactAgain } from '../src/store/transact-again.ts';
+import { eraseVisitor } from '../src/visitors/erasure.ts';
+
+/** Between two imports, and two erasures. */
+const pauseMs = 20;
+/** Of a visitor, before another begins in its place: nobody's log grows for ever. */
+const sessionsPerVisitor = 10;
+
+export interface MixedLoadOptions {
+	readonly url: string;
+	readonly aid: string;
+	readonly key: string;
+	readonly store: Store;
+	readonly accountId: number;
+	/** Visitors at a time. */
+	readonly visitors: number;
+	/** Also reads, imports, erasures, and visitors who show the `sid` of another. */
+	readonly besides?: boolean;
+}
+
+interface Seen {
+	readonly vid: string;
+	readonly sid: string;
+	readonly cask: string;
+}
+
+/**
+ * Visitors who log in, look at three pages and check out, while the upload of the sale arrives; then the same again. What
+ * was answered is kept, to be compared with what is stored.
+ */
+export class MixedLoad {
+	/** Answered with 200. */
+	hits = 0;
+	/** Answered with 201. */
+	uploads = 0;
+	reads = 0;
+	imports = 0;
+	erasures = 0;
+	/** Whatever was answered otherwise. */
+	readonly failures: string[] = [];
+	/** Milliseconds. */
+	readonly hitTimes: number[] = [];
+	readonly uploadTimes: number[] = [];
+	readonly #options: MixedLoadOptions;
+	readonly #agent = new Agent({ keepAlive: true });
+	readonly #run = randomBytes(4).toString('hex');
+	/** Who has begun each sale. */
+	readonly #ownerOf = new Map<string, string>();
+	readonly #hitsOf = new Map<string, number>();
+	readonly #erased = new Set<string>();
+	#number = 0;
+	#stopped = false;
+
+	constructor(options: MixedLoadOptions) {
+		this.#options = options;
+	}
+
+	/** Ends it after the sessions that are under way. */
+	stop(): void {
+		this.#stopped = true;
+	}
+
+	/** Resolves when every visitor has had its sessions, or after `stop`. */
+	async run(sessions = Number.POSITIVE_INFINITY): Promise<void> {
+		const visitors = Array.from({ length: this.#options.visitors }, () => this.#visitor(sessions));
+		const over = Promise.all(visitors);
+		const besides = this.#options.besides ? [this.#importing(over), this.#erasing(over)] : [];
+		await over;
+		await Promise.all(besides);
+		this.#agent.destroy();
+	}
+
+	async #visitor(sessions: number): Promise<void> {
+		let seen: Seen | undefined;
+		for (let session = 0; session < sessions && !this.#stopped; session++) {
+			if (session % sessionsPerVisitor === 0) seen = undefined;
+			seen = await this.#session(seen);
+		}
+	}
+
+	async #session(before: Seen | undefined): Promise<Seen | undefined> {
+		const name = this.#name();
+		let seen = await this.#hit({ cid: `C-${name}`, url: 'https://shop.example/login' }, before);
+		for (const page of ['news', 'sport', 'pricing'])
+			seen = await this.#hit({ url: `https://shop.example/${page}` }, seen);
+		const [last] = await Promise.all([this.#checkOut(name, seen), this.#upload(name)]);
+		if (this.#options.besides && last) await this.#read(last);
+		return last;
+	}
+
+	async #checkOut(name: string, seen: Seen | undefined): Promise<Seen | undefined> {
+		const last = await this.#hit({ events: [{ name: 'order', tid: `T-${name}` }] }, seen);
+		if (last) this.#ownerOf.set(`T-${name}`, last.vid);
+		return last;
+	}
+
+	async #hit(fields: object, seen: Partial<Seen> = {}): Promise<Seen | undefined> {
+		const { aid } = this.#options;
+		const beganMs = performance.now();
+		const answer = await this.#send('/hit', { aid, vid: seen.vid, sid: seen.sid, ...fields });
+		this.hitTimes.push(performance.now() - beganMs);
+		if (answer.status !== 200) {
+			this.failures.push(`hit: ${answer.status} ${answer.text}`);
+			return undefined;
+		}
+		this.hits++;
+		const { vid, sid, cask } = JSON.parse(answer.text) as Seen;
+		this.#hitsOf.set(vid, (this.#hitsOf.get(vid) ?? 0) + 1);
+		return { vid, sid, cask };
+	}
+
+	async #upload(name: string): Promise<void> {
+		const { aid } = this.#options;
+		const event = { tid: `T-${name}`, subid: `S-${name}`, cid: `C-${name}`, evt: 'newsletter', rvn: 499 };
+		const beganMs = performance.now();
+		const answer = await this.#send('/subscription', { aid, data: [event] });
+		this.uploadTimes.push(performance.now() - beganMs);
+		if (answer.status === 201) this.uploads++;
+		else this.failures.push(`upload: ${answer.status} ${answer.text}`);
+	}
+
+	async #read({ cask }: Seen): Promise<void> {
+		const answer = await this.#send(`/visscores?cask=${cask}`);
+		if (answer.status === 200) this.reads++;
+		else this.failures.push(`read: ${answer.status} ${answer.text}`);
+	}
+
+	/** History of customers and sales of its own, half of it before and half of it after its events. */
+	async #importing(over: Promise<unknown>): Promise<void> {
+		const { store, accountId } = this.#options;
+		for (const isOver = doneOf(over); !isOver(); ) {
+			const names = Array.from({ length: 20 }, () => this.#name());
+			const atMs = Date.UTC(2026, 0, 1);
+			const hits = names.map((name) => {
+				const vid = randomBytes(16).toString('hex');
+				this.#ownerOf.set(`T-${name}`, vid);
+				this.#hitsOf.set(vid, 1);
+				const events = [{ name: 'order', tid: `T-${name}` }];
+				const from = { page: 'shop', url: null, referrer: null, title: null };
+				const body = { ...from, events, cid: `C-${name}`, channel: 'direct', device: 'desktop' };
+				return { vid, sid: null, atMs, body };
+			});
+			const events = names.map((name) => ({
+				...{ tid: `T-${name}`, subid: name, cid: `C-${name}`, evt: 'newsletter', rvn: 1 },
+				receivedAtMs: atMs + 1000,
+			}));
+			await transactAgain(store, accountId, () => storeHistory(hits.slice(0, 10), events));
+			await transactAgain(store, accountId, () => storeHistory(hits.slice(10), []));
+			this.imports++;
+			await delay(pauseMs);
+		}
+	}
+
+	/** Erases visitors while they, and others who show their `sid`, go on. */
+	async #erasing(over: Promise<unknown>): Promise<void> {
+		const { store, accountId } = this.#options;
+		for (const isOver = doneOf(over); !isOver(); ) {
+			const name = this.#name();
+			const seen = await this.#hit({ cid: `C-${name}`, title: 'private' });
+			const other = await this.#hit({ url: 'https://shop.example/' });
+			if (!seen || !other) return;
+			await Promise.all([
+				this.#hit({ events: [{ name: 'order', tid: `T-${name}` }] }, seen),
+				this.#upload(name),
+			]);
+			const goOn = async (fields: object, shown: Partial<Seen>) => {
+				for (let n = 0; n < 5; n++) await this.#hit(fields, shown);
+			};
+			const thief = { vid: other.vid, sid: seen.sid };
+			const hits = [goOn({ title: 'private' }, seen), goOn({ cid: `C-${name}` }, seen), goOn({}, thief)];
+			await eraseVisitor(store, accountId, seen.vid);
+			await Promise.all(hits);
+			this.#erased.add(seen.vid);
+			this.erasures++;
+			await delay(pauseMs);
+		}
+	}
+
+	#name(): string {
+		return `${this.#run}-${this.#number++}`;
+	}
+
+	#send(path: string, body?: object): Promise<{ status: number; text: string }> {
+		const content = body && JSON.stringify(body);
+		const headers = content && {
+			'content-type': 'application/json',
+			'content-length': Buffer.byteLength(content),
+			'x-api-key': this.#options.key,
+			'user-agent':
+				'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/142.0.0.0 Safari/537.36',
+		};
+		return new Promise((resolve, reject) => {
+			const sent = request(
+				this.#options.url + path,
+				{ agent: this.#agent, method: content ? 'POST' : 'GET', ...(headers && { headers }) },
+				(response) => {
+					let text = '';
+					response.setEncoding('utf8').on('data', (piece) => {
+						text += piece;
+					});
+					response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+					response.on('error', reject);
+				},
+			);
+			sent.on('error', reject);
+			sent.end(content);
+		});
+	}
+
+	/** Compares what was answered with what is stored. @throws AssertionError */
+	async check(): Promise<void> {
+		const { store, accountId } = this.#options;
+		assert.deepEqual(this.failures.slice(0, 5), []);
+		const [visitors = [], events = []] = await store.transact(accountId, readOwners());
+		const ownerOf = new Map(events.map(({ tid, vid }) => [tid, vid]));
+		const strangers = [...this.#ownerOf].filter(([tid, vid]) => ownerOf.get(tid) !== vid);
+		assert.deepEqual(strangers, [], 'sales that are not with the visitors who began them');
+		const stored = new Map(visitors.map(({ vid, profile }) => [vid, JSON.parse(String(profile)).hits]));
+		const wrong = [...this.#hitsOf].filter(
+			([vid, hits]) => !this.#erased.has(vid) && stored.get(vid) !== hits,
+		);
+		assert.deepEqual(wrong, [], 'visitors whose profile has not as many hits as were answered');
+		assert.deepEqual(await store.transact(accountId, tracesOf([...this.#erased])), []);
+		for (let last = ''; ; ) {
+			const vids = await store.transact(accountId, visitorsAfter(last, 200));
+			if (vids.length === 0) break;
+			assert.equal(await transactAgain(store, accountId, () => rebuildVisitors(vids)), 0);
+			last = vids.at(-1) as string;
+		}
+	}
+}
+
+function doneOf(over: Promise<unknown>): () => boolean {
+	let isDone = false;
+	over.finally(() => {
+		isDone = true;
+	});
+	return () => isDone;
+}
+
+function* readOwners(): Steps<readonly (readonly Row[])[]> {
+	return yield [
+		{ sql: 'SELECT vid, profile FROM @visitor' },
+		{ sql: 'SELECT tid, vid FROM @subscription_event' },
+	];
+}
+
+/** Where anything is left of visitors. */
+function* tracesOf(vids: readonly string[]): Steps<string[]> {
+	const tables = ['hit', 'visit', 'visitor', 'claim', 'subscription_event'];
+	const found = yield tables.map((table) => ({
+		sql: `SELECT vid FROM @${table} WHERE vid IN ?list`,
+		values: [vids],
+	}));
+	return found.flatMap((rows, index) => rows.map(({ vid }) => `${tables[index]} ${vid}`));
+}

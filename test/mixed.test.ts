@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { deadlocksOf, mixedLoad } from './proof/mixed.ts';
+import { engines } from './store/engines.ts';
+
+for (const { name, isFolder, freshAddress } of engines)
+	suite(`logins, pages, checkouts and the uploads of their sales at once, on ${name}`, () => {
+		test('nothing fails, and all is stored as answered', async (t) => {
+			const address = await freshAddress(t);
+			await mixedLoad({ address, workers: 1, visitors: 4, sessions: 6 });
+			if (!isFolder) assert.equal(await deadlocksOf(address), 0);
+		});
+
+		test('nor with several processes, reads, imports and erasures beside', async (t) => {
+			const address = await freshAddress(t);
+			const workers = isFolder ? 1 : 2;
+			const { load } = await mixedLoad({ address, workers, visitors: 12, sessions: 2, besides: true });
+			assert.ok(load.imports > 0 && load.erasures > 0 && load.reads > 0);
+			if (!isFolder) assert.equal(await deadlocksOf(address), 0);
+		});
+	});
