@@ -75,7 +75,7 @@ export async function startServer(
 	await store.control.ensureSigningKeys();
 	const directory = await AccessDirectory.load(store.control, onControlTrouble);
 	starting.defer(() => directory.stop());
-	const quota = new QuotaCounter(writer, now, onControlTrouble);
+	const quota = new QuotaCounter(writer, { now, monotonicMs, onTrouble: onControlTrouble });
 	starting.defer(() => quota.stop());
 	const reader = store.startReading();
 	starting.defer(() => reader.close());

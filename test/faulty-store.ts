@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { AccessDirectory } from '../src/access/directory.ts';
 import { QuotaCounter } from '../src/access/quota.ts';
 import { buildApp } from '../src/app.ts';
+import { monotonicMs } from '../src/clock.ts';
 import { Metrics } from '../src/metrics.ts';
 import { openStore } from '../src/store/open.ts';
 import type { ServingWriter } from '../src/store/store.ts';
@@ -17,8 +18,8 @@ const calmWriter: ServingWriter = {
 		conflictingRows: [],
 	}),
 	storeHit: async (_accountId, { freshVid, freshSid }) => ({ vid: freshVid, sid: freshSid }),
-	leaseQuota: async () => ({ granted: 100, leased: 100 }),
-	recordUsage: async () => {},
+	settleQuotas: async (settlements) =>
+		settlements.map(({ seq, used }) => ({ seq, used, leased: used + 100, leasedByAll: used + 100 })),
 	probe: async () => {},
 	queueDepth: 0,
 	stop: async () => {},
@@ -43,7 +44,7 @@ export async function appOver(
 	const ignore = () => {};
 	const directory = await AccessDirectory.load(store.control, ignore);
 	const writer = { ...calmWriter, ...trouble };
-	const quota = new QuotaCounter(writer, Date.now, ignore);
+	const quota = new QuotaCounter(writer, { now: Date.now, monotonicMs, onTrouble: ignore });
 	const logged: string[] = [];
 	const reader = store.startReading();
 	const app = await buildApp({

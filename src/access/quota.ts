@@ -1,52 +1,67 @@
-import type { QuotaLease, UsageReport } from '../store/store.ts';
+import type { QuotaHolding, QuotaSettlement } from '../store/store.ts';
 import { type Month, monthAt, type UsagePlan } from './usage-plan.ts';
 
-/** The largest block that is leased at once. */
-export const largestLease = 75;
 /** A new block is leased when so few are left, so that nobody waits for it; with a block, the most a crash forfeits. */
 const leaseAgainBelow = 25;
-/** A used-up quota is looked at again after this: the plan may have changed, another server may have given back. */
+/** A used-up quota is looked at again after this: another server may have given back. */
 const lookAgainMs = 1000;
 const reportEveryMs = 200;
+/** While stopping; more than one is needed where an answer was lost before. */
+const mostReports = 3;
 
 /** Where quotas are kept. */
 export interface QuotaLedger {
-	leaseQuota(keyId: string, month: string, plan: UsagePlan): Promise<QuotaLease>;
-	recordUsage(reports: readonly UsageReport[]): Promise<void>;
+	settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]>;
 }
 
-interface KeyQuota {
+/** What this server holds of a key's month: it has admitted `used`, and may admit until that is `leased`. */
+interface Share {
+	readonly keyId: string;
 	readonly month: Month;
-	/** Of the leased requests, how many may still be admitted. */
-	inHand: number;
-	/** Leased of the month's quota by all servers, as of the last lease. */
 	leased: number;
-	/** Admitted and not yet reported. */
-	unreported: number;
-	usedUpUntilMs: number;
-	leasing: Promise<void> | undefined;
+	used: number;
+	/** Of `used`, what the ledger knows. */
+	reported: number;
+	/** Of the last lease or return whose answer came. */
+	seq: number;
+	leasedByAll: number;
+	/** When the last lease was answered, by the monotonic clock. */
+	askedAtMs: number;
+	/** Whether a lease or return was asked for and never answered, so that the ledger may say otherwise. */
+	isUnsure: boolean;
+	/** A lease or return is under way: one at a time. */
+	settling: Promise<void> | undefined;
 }
 
 /**
  * Counts the requests of each key against its monthly quota. A server may admit only what it has leased, in blocks,
- * from the control database, so the quota holds across servers and crashes, and most requests need no query.
+ * from the control database, and only in the month for which it was leased. So the quota holds across servers, crashes
+ * and steps of the clock, and most requests need no query.
  */
 export class QuotaCounter {
 	readonly #ledger: QuotaLedger;
 	readonly #now: () => number;
+	readonly #monotonicMs: () => number;
 	readonly #onTrouble: (error: unknown) => void;
-	readonly #keys = new Map<string, KeyQuota>();
-	/** What must still be told to the ledger of months that have ended. */
-	#endedMonths: UsageReport[] = [];
-	#reporting: Promise<void> = Promise.resolve();
+	/** By month, then by key. Of months other than the present one only those that are not settled. */
+	readonly #months = new Map<string, Map<string, Share>>();
+	#reporting: Promise<unknown> = Promise.resolve();
 	#isReporting = false;
 	readonly #timer: NodeJS.Timeout;
 
-	/** @param now milliseconds since 1970; decides the month */
-	constructor(ledger: QuotaLedger, now: () => number, onTrouble: (error: unknown) => void) {
+	constructor(
+		ledger: QuotaLedger,
+		options: {
+			/** Milliseconds since 1970; decides the month. */
+			now: () => number;
+			monotonicMs: () => number;
+			onTrouble: (error: unknown) => void;
+		},
+	) {
 		this.#ledger = ledger;
-		this.#now = now;
-		this.#onTrouble = onTrouble;
+		this.#now = options.now;
+		this.#monotonicMs = options.monotonicMs;
+		this.#onTrouble = options.onTrouble;
 		this.#timer = setInterval(() => {
 			// While the ledger is slow or away, reports must not queue up: each would take as long as the one before.
 			if (this.#isReporting) return;
@@ -63,97 +78,157 @@ export class QuotaCounter {
 	 * control database fails
 	 */
 	take(keyId: string, plan: UsagePlan): boolean | Promise<boolean> {
-		const nowMs = this.#now();
-		const quota = this.#current(keyId, nowMs);
-		if (quota.inHand > 0) {
-			quota.inHand--;
-			quota.unreported++;
-			if (quota.inHand < leaseAgainBelow && quota.usedUpUntilMs <= nowMs)
-				this.#lease(keyId, quota, plan).catch(() => {
+		const share = this.#share(keyId, monthAt(this.#now()));
+		if (share.used < share.leased) {
+			share.used++;
+			if (share.leased - share.used < leaseAgainBelow && !this.#isUsedUp(share, plan))
+				this.#lease(share, plan).catch(() => {
 					// Whoever needs the next lease meets the trouble itself.
 				});
 			return true;
 		}
-		if (quota.usedUpUntilMs > nowMs) return false;
-		return this.#lease(keyId, quota, plan).then(() => this.take(keyId, plan));
+		if (this.#isUsedUp(share, plan)) return false;
+		return this.#lease(share, plan).then(() => this.take(keyId, plan));
+	}
+
+	/** As far as this server knows; a larger quota is asked for at once. */
+	#isUsedUp({ leasedByAll, askedAtMs }: Share, { quotaPerMonth }: UsagePlan): boolean {
+		return leasedByAll >= quotaPerMonth && this.#monotonicMs() - askedAtMs < lookAgainMs;
 	}
 
 	/** What is left of the key's quota this month, as far as this server knows. */
 	remaining(keyId: string, plan: UsagePlan): number {
-		const quota = this.#keys.get(keyId);
-		return quota ? Math.max(0, plan.quotaPerMonth - quota.leased + quota.inHand) : plan.quotaPerMonth;
+		const share = this.#months.get(monthAt(this.#now()).name)?.get(keyId);
+		return Math.max(0, plan.quotaPerMonth - (share ? share.leasedByAll - share.leased + share.used : 0));
 	}
 
-	#current(keyId: string, nowMs: number): KeyQuota {
-		let quota = this.#keys.get(keyId);
-		if (quota && nowMs < quota.month.endMs) return quota;
-		if (quota) this.#endedMonths.push(reportOf(keyId, quota, true));
-		quota = {
-			month: monthAt(nowMs),
-			inHand: 0,
-			leased: 0,
-			unreported: 0,
-			usedUpUntilMs: 0,
-			leasing: undefined,
-		};
-		this.#keys.set(keyId, quota);
-		return quota;
+	#share(keyId: string, month: Month): Share {
+		let shares = this.#months.get(month.name);
+		if (!shares) {
+			shares = new Map();
+			this.#months.set(month.name, shares);
+		}
+		let share = shares.get(keyId);
+		if (!share) {
+			share = {
+				...{ keyId, month, leased: 0, used: 0, reported: 0, seq: 0, leasedByAll: 0 },
+				askedAtMs: Number.NEGATIVE_INFINITY,
+				isUnsure: false,
+				settling: undefined,
+			};
+			shares.set(keyId, share);
+		}
+		return share;
 	}
 
-	#lease(keyId: string, quota: KeyQuota, plan: UsagePlan): Promise<void> {
-		quota.leasing ??= this.#ledger
-			.leaseQuota(keyId, quota.month.name, plan)
-			.then(({ granted, leased }) => {
-				// Of a month that has ended meanwhile nothing may be admitted any more; give it back.
-				if (this.#keys.get(keyId) !== quota)
-					this.#endedMonths.push({ keyId, month: quota.month.name, used: 0, returned: granted });
-				else quota.inHand += granted;
-				quota.leased = leased;
-				if (granted === 0) quota.usedUpUntilMs = this.#now() + lookAgainMs;
+	/** Resolves when it is worth trying again. */
+	#lease(share: Share, { quotaPerMonth }: UsagePlan): Promise<void> {
+		share.settling ??= this.#settle([settlementOf(share, { kind: 'lease', quotaPerMonth })], [share])
+			.then(() => {
+				share.askedAtMs = this.#monotonicMs();
 			})
 			.finally(() => {
-				quota.leasing = undefined;
+				share.settling = undefined;
 			});
-		return quota.leasing;
+		return share.settling;
 	}
 
-	/** Tells the ledger what was admitted; with `giveBack`, returns what was leased and not used. */
-	report(giveBack = false): Promise<void> {
-		this.#reporting = this.#reporting.then(async () => {
-			const reports = this.#endedMonths;
-			this.#endedMonths = [];
-			for (const [keyId, quota] of this.#keys) {
-				if (quota.unreported > 0 || (giveBack && quota.inHand > 0))
-					reports.push(reportOf(keyId, quota, giveBack));
-			}
-			if (reports.length === 0) return;
-			try {
-				await this.#ledger.recordUsage(reports);
-			} catch (error) {
-				this.#endedMonths.push(...reports);
-				this.#onTrouble(error);
-			}
+	async #settle(settlements: readonly QuotaSettlement[], shares: readonly Share[]): Promise<void> {
+		const holdings = await this.#ledger.settleQuotas(settlements).catch((error) => {
+			for (const [index, share] of shares.entries())
+				if (settlements[index]?.ask.kind !== 'nothing') share.isUnsure = true;
+			throw error;
 		});
-		return this.#reporting;
+		for (const [index, share] of shares.entries()) {
+			const holding = holdings[index];
+			if (holding) accept(share, holding);
+			// Taken for dead, it begins anew; what it had in hand is forfeited.
+			else this.#forget(share);
+		}
+	}
+
+	#forget({ keyId, month }: Share): void {
+		const shares = this.#months.get(month.name);
+		shares?.delete(keyId);
+		if (shares?.size === 0) this.#months.delete(month.name);
+	}
+
+	/** Tells the ledger what was admitted, and gives back what is left of other months. */
+	async report(): Promise<void> {
+		await this.#report(false);
+	}
+
+	/** @returns whether there was nothing more to tell, or the ledger has failed */
+	#report(isEnd: boolean): Promise<boolean> {
+		const reporting = this.#reporting.then(() => {
+			const { shares, settlements } = this.#news(isEnd);
+			return shares.length === 0 || this.#tell(settlements, shares);
+		});
+		this.#reporting = reporting;
+		return reporting;
+	}
+
+	/** What the ledger does not know yet. What of a month that is over it knows all of is forgotten here. */
+	#news(isEnd: boolean): { shares: Share[]; settlements: QuotaSettlement[] } {
+		const { name: present } = monthAt(this.#now());
+		const shares: Share[] = [];
+		const settlements: QuotaSettlement[] = [];
+		for (const share of this.#shares()) {
+			// A lease tells what was admitted, too.
+			if (share.settling) continue;
+			const isOver = isEnd || share.month.name !== present;
+			const isReturning = isOver && (share.used < share.leased || share.isUnsure);
+			if (isReturning || share.reported < share.used) {
+				shares.push(share);
+				settlements.push(settlementOf(share, { kind: isReturning ? 'return' : 'nothing' }));
+			} else if (isOver) this.#forget(share);
+		}
+		return { shares, settlements };
+	}
+
+	/** @returns whether the ledger has failed */
+	async #tell(settlements: readonly QuotaSettlement[], shares: readonly Share[]): Promise<boolean> {
+		const returning = shares.filter((_, index) => settlements[index]?.ask.kind === 'return');
+		// Nothing of it may be admitted any more, whatever becomes of the return.
+		for (const share of returning) share.leased = share.used;
+		const settling = this.#settle(settlements, shares);
+		const settled = settling.then(
+			() => false,
+			(error) => {
+				this.#onTrouble(error);
+				return true;
+			},
+		);
+		for (const share of returning) share.settling = settled.then(() => {});
+		await settled;
+		for (const share of returning) share.settling = undefined;
+		return settled;
+	}
+
+	#shares(): Share[] {
+		return [...this.#months.values()].flatMap((shares) => [...shares.values()]);
 	}
 
 	/** To be called when nothing is admitted any more. */
 	async stop(): Promise<void> {
 		clearInterval(this.#timer);
-		await Promise.allSettled([...this.#keys.values()].map((quota) => quota.leasing));
-		await this.report(true);
+		await Promise.allSettled(this.#shares().map(({ settling }) => settling));
+		for (let reports = 0; reports < mostReports; reports++) if (await this.#report(true)) return;
 	}
 }
 
-/** Moves what is unreported (and in hand) out of the quota into a report. */
-function reportOf(keyId: string, quota: KeyQuota, giveBack: boolean): UsageReport {
-	const report = {
-		keyId,
-		month: quota.month.name,
-		used: quota.unreported,
-		returned: giveBack ? quota.inHand : 0,
-	};
-	quota.unreported = 0;
-	if (giveBack) quota.inHand = 0;
-	return report;
+function settlementOf({ keyId, month, used, seq }: Share, ask: QuotaSettlement['ask']): QuotaSettlement {
+	return { keyId, month: month.name, used, seq: seq + 1, ask };
+}
+
+function accept(share: Share, { seq, leased, used, leasedByAll }: QuotaHolding): void {
+	// The answer to what was asked before the last answer.
+	if (seq < share.seq) return;
+	// This server has held some of that month before, and forgotten it since.
+	if (share.seq === 0) share.used = Math.max(share.used, used);
+	share.seq = seq;
+	share.leased = leased;
+	share.reported = Math.max(share.reported, used);
+	share.leasedByAll = leasedByAll;
+	share.isUnsure = false;
 }

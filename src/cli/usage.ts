@@ -6,8 +6,9 @@ export function usageCommand(): Command {
 		.summary("show how much of each key's monthly quota is used")
 		.description(
 			`Show each key's use of this month's quota: the requests admitted, whatever their answer, simulated ones
-included. A running server reports what it has admitted five times a second. After a crash, up to 99 requests
-of a key count as used that were not.`,
+included. A running server tells what it has admitted five times a second. What a crashed server had leased is
+forfeited, at most 99 requests of a key: nobody may use it any more, and what was used of it is not known.
+On PostgreSQL a server counts as crashed when it has not shown itself for ten seconds.`,
 		)
 		.option('--client <name>', "only this client's keys")
 		.addOption(databaseOption())

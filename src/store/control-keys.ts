@@ -1,5 +1,5 @@
 import { hashApiKey, newApiKey } from '../access/api-key.ts';
-import { monthAt } from '../access/usage-plan.ts';
+import { type Month, monthAt } from '../access/usage-plan.ts';
 import { clientId } from './control-accounts.ts';
 import { selectPlan } from './control-plans.ts';
 import { type ControlDatabase, isoTime, nextSeq } from './control-tables.ts';
@@ -28,7 +28,10 @@ export interface KeyUsage {
 	readonly plan: string;
 	readonly month: string;
 	readonly quota: number;
+	/** Admitted, as far as servers have told. */
 	readonly used: number;
+	/** Leased by servers that have crashed since. Nobody may use it any more; some of it may have been used. */
+	readonly forfeited: number;
 	readonly remaining: number;
 	/** When the quota starts anew. */
 	readonly resetsAt: string;
@@ -94,12 +97,24 @@ export async function revokeKey(database: ControlDatabase, id: string, nowMs: nu
 	return key;
 }
 
-/** This month's usage of every key that may be used or was used. */
+interface KeyMonth {
+	readonly id: string;
+	readonly client: string;
+	readonly plan: string;
+	readonly quota: number;
+	readonly month: Month;
+	readonly leased: number;
+	readonly used: number;
+	/** What each server has leased and not told to be used. */
+	readonly inHand: readonly { readonly serverId: string; readonly requests: number }[];
+}
+
+/** This month of every key that may be used or was used; in a transaction it is of one moment. */
 export async function selectUsage(
 	database: ControlDatabase,
 	nowMs: number,
 	client?: string,
-): Promise<KeyUsage[]> {
+): Promise<KeyMonth[]> {
 	if (client !== undefined) await clientId(database, client);
 	const month = monthAt(nowMs);
 	let query = database
@@ -114,19 +129,48 @@ export async function selectUsage(
 			'client.name as client',
 			'api_key.plan',
 			'plan.quota_per_month as quota',
+			'usage.leased',
 			'usage.used',
 		])
 		.where(({ or, eb }) => or([eb('api_key.revoked_at', 'is', null), eb('usage.used', '>', 0)]))
 		.orderBy('api_key.seq');
 	if (client !== undefined) query = query.where('client.name', '=', client);
-	return (await query.execute()).map((row) => ({
-		key: row.id,
-		client: row.client,
-		plan: row.plan,
-		month: month.name,
-		quota: row.quota,
-		used: row.used ?? 0,
-		remaining: Math.max(0, row.quota - (row.used ?? 0)),
-		resetsAt: new Date(month.endMs).toISOString(),
+	const keys = await query.execute();
+	const leases = Map.groupBy(
+		await database.selectFrom('quota_lease').selectAll().where('month', '=', month.name).execute(),
+		(lease) => lease.key_id,
+	);
+	return keys.map((key) => ({
+		...key,
+		month,
+		leased: key.leased ?? 0,
+		used: key.used ?? 0,
+		inHand: (leases.get(key.id) ?? []).map(({ server_id, leased, used }) => ({
+			serverId: server_id,
+			requests: leased - used,
+		})),
 	}));
+}
+
+/** @param livingServers `all` where none that holds anything has died */
+export function toUsage(months: readonly KeyMonth[], livingServers: readonly string[] | 'all'): KeyUsage[] {
+	const isAlive = (serverId: string) => livingServers === 'all' || livingServers.includes(serverId);
+	return months.map(({ id, client, plan, month, quota, leased, used, inHand }) => {
+		const held = inHand.reduce(
+			(sum, { serverId, requests }) => (isAlive(serverId) ? sum + requests : sum),
+			0,
+		);
+		const forfeited = leased - used - held;
+		return {
+			key: id,
+			client,
+			plan,
+			month: month.name,
+			quota,
+			used,
+			forfeited,
+			remaining: Math.max(0, quota - used - forfeited),
+			resetsAt: new Date(month.endMs).toISOString(),
+		};
+	});
 }

@@ -36,6 +36,14 @@ export interface ControlTables {
 		seq: number;
 	};
 	usage: { key_id: string; month: string; leased: number; used: number };
+	quota_lease: {
+		server_id: string;
+		key_id: string;
+		month: string;
+		seq: number;
+		leased: number;
+		used: number;
+	};
 	signing_key: { kid: string; secret: string; created_at: number; retires_at: number | null; seq: number };
 	revocation: { account_id: number; subject: string; revoked_at: number };
 	goal: {
@@ -73,7 +81,9 @@ export type ControlDatabase = Kysely<ControlTables>;
 
 /** The tables that make up what an operator has set up and what was used of it; the rest a store makes by itself. */
 export type ControlContent = {
-	readonly [Table in Exclude<keyof ControlTables, 'revision'>]: readonly Selectable<ControlTables[Table]>[];
+	readonly [Table in Exclude<keyof ControlTables, 'revision' | 'quota_lease'>]: readonly Selectable<
+		ControlTables[Table]
+	>[];
 };
 
 /** A time as commands show it. */

@@ -20,6 +20,9 @@ export type { ModelName, StoredModel } from './control-models.ts';
 export type { AccessSnapshot, KnownAccount } from './control-snapshot.ts';
 export type { ControlContent, ControlTables } from './control-tables.ts';
 
+/** Which servers hold what they have leased of quotas; `all`: whoever has leased is alive. */
+export type LivingServers = () => Promise<readonly string[] | 'all'>;
+
 /**
  * What operators set up: clients, accounts, plans, keys, goals, segments, models, and what signs and voids casks. The
  * door to the control database; what goes through it, the files `control-….ts` know, one for each kind. Takes the time
@@ -28,17 +31,22 @@ export type { ControlContent, ControlTables } from './control-tables.ts';
 export class ControlStore {
 	readonly #database: ControlDatabase;
 	readonly #now: () => number;
+	readonly #livingServers: LivingServers;
 	readonly #onOwnDatabases: (addresses: ReadonlyMap<number, string>) => void;
 
-	/** @param onOwnDatabases is told which accounts have a database server of their own, whenever accounts are read */
+	/** @param options.onOwnDatabases is told which accounts have a server of their own, whenever accounts are read */
 	constructor(
 		database: ControlDatabase,
-		now: () => number = Date.now,
-		onOwnDatabases: (addresses: ReadonlyMap<number, string>) => void = () => {},
+		options: {
+			now: () => number;
+			livingServers: LivingServers;
+			onOwnDatabases?: (addresses: ReadonlyMap<number, string>) => void;
+		},
 	) {
 		this.#database = database;
-		this.#now = now;
-		this.#onOwnDatabases = onOwnDatabases;
+		this.#now = options.now;
+		this.#livingServers = options.livingServers;
+		this.#onOwnDatabases = options.onOwnDatabases ?? (() => {});
 	}
 
 	async revision(): Promise<number> {
@@ -190,8 +198,13 @@ export class ControlStore {
 	}
 
 	/** This month's usage of every key that may be used or was used. */
-	usage(client?: string): Promise<keys.KeyUsage[]> {
-		return keys.selectUsage(this.#database, this.#now(), client);
+	async usage(client?: string): Promise<keys.KeyUsage[]> {
+		const months = await this.#database
+			.transaction()
+			.setIsolationLevel('repeatable read')
+			.execute((transaction) => keys.selectUsage(transaction, this.#now(), client));
+		// Asked later, so that a server that has just begun is no dead one.
+		return keys.toUsage(months, await this.#livingServers());
 	}
 
 	/** Those that may still verify a cask, the newest first. */

@@ -1,6 +1,5 @@
 import type { CaskScope } from '../access/cask.ts';
 import type { TokenLedger } from '../access/rate-limit.ts';
-import type { UsagePlan } from '../access/usage-plan.ts';
 import type { Deadline } from '../deadline.ts';
 import { reasonOf } from '../errors.ts';
 import type { Profile } from '../visitors/profile.ts';
@@ -67,20 +66,32 @@ export interface UploadOutcome {
 	readonly conflictingRows: readonly number[];
 }
 
-/** Requests of a key's monthly quota that a server may admit. `leased` counts all leases of that month. */
-export interface QuotaLease {
-	readonly granted: number;
-	readonly leased: number;
-}
-
-export interface UsageReport {
+/** What a server says of a key's month, and what it asks for. */
+export interface QuotaSettlement {
 	readonly keyId: string;
 	/** UTC, as `2026-11`. */
 	readonly month: string;
-	/** Requests admitted since the last report. */
+	/** Requests of that month that it has admitted so far, all told. */
 	readonly used: number;
-	/** Requests leased and given back. */
-	readonly returned: number;
+	/** The number of what is asked for, from 1 on: one more than the last whose answer came. */
+	readonly seq: number;
+	readonly ask:
+		| { readonly kind: 'nothing' }
+		/** Leave to admit more. */
+		| { readonly kind: 'lease'; readonly quotaPerMonth: number }
+		/** To be rid of what it has not admitted. */
+		| { readonly kind: 'return' };
+}
+
+/** What a server holds of a key's month. */
+export interface QuotaHolding {
+	/** Of the last lease or return that counted. */
+	readonly seq: number;
+	/** Requests that it may admit, all told; of these it has said that it has admitted `used`. */
+	readonly leased: number;
+	readonly used: number;
+	/** By all servers, living and dead. */
+	readonly leasedByAll: number;
 }
 
 /** What a serving process writes. Every method answers only when its outcome is durable. */
@@ -99,8 +110,11 @@ export interface ServingWriter {
 	storeHit(accountId: number, hit: ArrivingHit): Promise<StoredHit>;
 	/** The buckets that all servers share; absent where one server has the store for itself. */
 	readonly tokens?: TokenLedger;
-	leaseQuota(keyId: string, month: string, plan: UsagePlan): Promise<QuotaLease>;
-	recordUsage(reports: readonly UsageReport[]): Promise<void>;
+	/**
+	 * Leases requests of quotas, and tells what was admitted. May be repeated until there is an answer.
+	 * @returns what this server holds of each; null where its leases are not known any more
+	 */
+	settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]>;
 	/** Resolves when a real write has succeeded. */
 	probe(): Promise<void>;
 	/** Requests that wait for the store. */

@@ -1,44 +1,75 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { QuotaCounter, type QuotaLedger } from '../../src/access/quota.ts';
-import { standardPlan, type UsagePlan } from '../../src/access/usage-plan.ts';
-import type { QuotaLease, UsageReport } from '../../src/store/store.ts';
+import { monthAt, standardPlan, type UsagePlan } from '../../src/access/usage-plan.ts';
+import { monotonicMs } from '../../src/clock.ts';
+import { migrationFiles } from '../../src/store/migrations.ts';
+import { settleQuotas } from '../../src/store/quota-leases.ts';
+import { Connection } from '../../src/store/sqlite/commands.ts';
+import { runSteps } from '../../src/store/sqlite/run-steps.ts';
+import type { QuotaHolding, QuotaSettlement } from '../../src/store/store.ts';
 
 const november = Date.UTC(2026, 10, 21, 10);
 const december = Date.UTC(2026, 11, 1);
-const largestLease = 75;
+const dayMs = 86_400_000;
 
-/** Leases as a store does, in memory. `delay` stands for the time that a database takes. */
-class MemoryLedger implements QuotaLedger {
-	readonly #rows = new Map<string, { leased: number; used: number }>();
-	readonly #delay: () => Promise<unknown>;
-	leases = 0;
+const tables = migrationFiles('sqlite', 'control').map((path) => readFileSync(path, 'utf8'));
 
-	constructor(delay: () => Promise<unknown> = setImmediate) {
-		this.#delay = delay;
+/** What all servers share, as it is stored. */
+class Stored {
+	readonly connection = new Connection(new DatabaseSync(':memory:'));
+
+	constructor() {
+		const { database } = this.connection;
+		database.exec('PRAGMA foreign_keys = OFF');
+		for (const sql of tables) database.exec(sql);
 	}
 
 	row(keyId: string, month = '2026-11'): { leased: number; used: number } {
-		return this.#rows.get(`${keyId} ${month}`) ?? { leased: 0, used: 0 };
+		const row = this.connection.database
+			.prepare('SELECT leased, used FROM usage WHERE key_id = ? AND month = ?')
+			.get(keyId, month);
+		return { leased: Number(row?.leased ?? 0), used: Number(row?.used ?? 0) };
 	}
 
-	async leaseQuota(keyId: string, month: string, { quotaPerMonth }: UsagePlan): Promise<QuotaLease> {
-		await this.#delay();
-		this.leases++;
-		const { leased, used } = this.row(keyId, month);
-		const granted = Math.min(largestLease, Math.ceil(Math.max(0, quotaPerMonth - leased) / 20));
-		this.#rows.set(`${keyId} ${month}`, { leased: leased + granted, used });
-		return { granted, leased: leased + granted };
+	months(): { month: string; leased: number; used: number }[] {
+		return this.connection.database
+			.prepare('SELECT month, sum(leased) AS leased, sum(used) AS used FROM usage GROUP BY month')
+			.all()
+			.map((row) => ({ month: String(row.month), leased: Number(row.leased), used: Number(row.used) }));
+	}
+}
+
+let serverNumber = 0;
+
+/** One server's way to what is stored. `delay` stands for the time that a database takes. */
+class MemoryLedger implements QuotaLedger {
+	readonly stored: Stored;
+	readonly #delay: () => Promise<unknown>;
+	readonly #serverId = `server-${serverNumber++}`;
+	leases = 0;
+
+	constructor(delay: () => Promise<unknown> = setImmediate, stored = new Stored()) {
+		this.#delay = delay;
+		this.stored = stored;
 	}
 
-	async recordUsage(reports: readonly UsageReport[]): Promise<void> {
+	row(keyId: string, month?: string): { leased: number; used: number } {
+		return this.stored.row(keyId, month);
+	}
+
+	async settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]> {
 		await this.#delay();
-		for (const { keyId, month, used, returned } of reports) {
-			const row = this.row(keyId, month);
-			this.#rows.set(`${keyId} ${month}`, { leased: row.leased - returned, used: row.used + used });
-		}
+		if (settlements.some(({ ask }) => ask.kind === 'lease')) this.leases++;
+		return this.settleNow(settlements);
+	}
+
+	settleNow(settlements: readonly QuotaSettlement[]): (QuotaHolding | null)[] {
+		return runSteps(this.stored.connection, settleQuotas(this.#serverId, settlements));
 	}
 }
 
@@ -46,8 +77,12 @@ function noTrouble(error: unknown): never {
 	throw error;
 }
 
+function counterOver(ledger: QuotaLedger, now = () => november): QuotaCounter {
+	return new QuotaCounter(ledger, { now, monotonicMs, onTrouble: noTrouble });
+}
+
 function counterFor(t: TestContext, ledger: QuotaLedger, now = () => november): QuotaCounter {
-	const counter = new QuotaCounter(ledger, now, noTrouble);
+	const counter = counterOver(ledger, now);
 	t.after(() => counter.stop());
 	return counter;
 }
@@ -77,23 +112,25 @@ test('several servers together never exceed a quota, in whatever order the ledge
 	});
 	await fc.assert(
 		fc.asyncProperty(fc.nat(300), requests, fc.scheduler(), async (quota, waves, scheduler) => {
-			const ledger = new MemoryLedger(() => scheduler.schedule(Promise.resolve()));
+			const stored = new Stored();
+			const newServer = () =>
+				counterOver(new MemoryLedger(() => scheduler.schedule(Promise.resolve()), stored));
 			const plan = planOf(quota);
-			const counters = Array.from({ length: 4 }, () => new QuotaCounter(ledger, () => november, noTrouble));
+			const counters = Array.from({ length: 4 }, newServer);
 			const taken = waves.map(({ server, count }) => take(counters[server] as QuotaCounter, plan, count));
 			const granted = sum(await scheduler.waitFor(Promise.all(taken)));
 			const asked = sum(waves.map(({ count }) => count));
 			assert.ok(granted <= Math.min(quota, asked), `${granted} of ${quota} for ${asked}`);
 
 			await scheduler.waitFor(Promise.all(counters.map((counter) => counter.stop())));
-			assert.deepEqual(ledger.row('k_1'), { leased: granted, used: granted });
+			assert.deepEqual(stored.row('k_1'), { leased: granted, used: granted });
 
-			const next = new QuotaCounter(ledger, () => november, noTrouble);
+			const next = newServer();
 			const rest = await scheduler.waitFor(take(next, plan, quota + 1));
 			assert.equal(granted + rest, quota);
 			await scheduler.waitFor(next.stop());
 		}),
-		{ numRuns: 60 },
+		{ numRuns: 30 },
 	);
 });
 
@@ -133,17 +170,26 @@ test('keys have quotas of their own', async (t) => {
 	assert.equal(await take(counter, planOf(7), 9, 'k_2'), 7);
 });
 
-test('a used-up quota is asked for again after a second, not before', async (t) => {
-	let nowMs = november;
+test('a used-up quota is asked for again after a second, not before, whatever the clock says', async (t) => {
+	const clock = { nowMs: november, monotonicMs: 5000 };
 	const ledger = new MemoryLedger();
-	const counter = counterFor(t, ledger, () => nowMs);
+	const counter = new QuotaCounter(ledger, {
+		now: () => clock.nowMs,
+		monotonicMs: () => clock.monotonicMs,
+		onTrouble: noTrouble,
+	});
+	t.after(() => counter.stop());
 	assert.equal(await take(counter, planOf(1), 2), 1);
 	const { leases } = ledger;
-	nowMs += 999;
-	assert.equal(counter.take('k_1', planOf(2)), false);
+	clock.monotonicMs += 999;
+	clock.nowMs += dayMs;
+	assert.equal(counter.take('k_1', planOf(1)), false);
 	assert.equal(ledger.leases, leases);
-	nowMs += 1;
-	assert.equal(await counter.take('k_1', planOf(2)), true);
+	clock.monotonicMs += 1;
+	clock.nowMs -= 2 * dayMs;
+	assert.equal(await counter.take('k_1', planOf(1)), false);
+	assert.ok(ledger.leases > leases);
+	assert.equal(await counter.take('k_1', planOf(2)), true, 'a larger quota is there at once');
 });
 
 test('a new month has its whole quota; what was leased of the old one is given back', async (t) => {
@@ -187,19 +233,23 @@ test('usage is reported once, also where the ledger fails now and then', async (
 	await fc.assert(
 		fc.asyncProperty(fc.array(fc.boolean(), { minLength: 1, maxLength: 15 }), async (works) => {
 			const ledger = new MemoryLedger();
-			const record = ledger.recordUsage.bind(ledger);
+			const settle = ledger.settleQuotas.bind(ledger);
 			let isWorking = true;
-			ledger.recordUsage = (reports) =>
-				isWorking ? record(reports) : Promise.reject(new Error('disk full'));
+			ledger.settleQuotas = (settlements) =>
+				isWorking || settlements[0]?.ask.kind === 'lease'
+					? settle(settlements)
+					: Promise.reject(new Error('disk full'));
 			const troubles: unknown[] = [];
-			const counter = new QuotaCounter(
-				ledger,
-				() => november,
-				(error) => troubles.push(error),
-			);
+			const counter = new QuotaCounter(ledger, {
+				now: () => november,
+				monotonicMs,
+				onTrouble: (error) => troubles.push(error),
+			});
 			let granted = 0;
 			for (isWorking of works) {
 				granted += await take(counter, planOf(1000), 3);
+				// For leases that are under way.
+				for (let turn = 0; turn < 5; turn++) await setImmediate();
 				await counter.report();
 				if (isWorking) assert.equal(ledger.row('k_1').used, granted);
 			}
@@ -212,15 +262,135 @@ test('usage is reported once, also where the ledger fails now and then', async (
 	);
 });
 
+/** A ledger behind a network that loses questions and answers, and lets what was sent arrive late, or twice. */
+class LossyLedger implements QuotaLedger {
+	readonly #ledger: MemoryLedger;
+	readonly #late: (readonly QuotaSettlement[])[] = [];
+	faults: readonly Fault[] = [];
+
+	constructor(stored: Stored) {
+		this.#ledger = new MemoryLedger(setImmediate, stored);
+	}
+
+	async settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]> {
+		const [fault = 'none', ...rest] = this.faults;
+		this.faults = rest;
+		await setImmediate();
+		if (fault === 'arrives late' || fault === 'arrives twice') this.#late.push(settlements);
+		if (fault === 'is lost' || fault === 'arrives late') throw new Error('the connection is lost');
+		const answer = this.#ledger.settleNow(settlements);
+		if (fault === 'answer is lost') throw new Error('the connection is lost');
+		return answer;
+	}
+
+	arrive(): void {
+		for (const settlements of this.#late.splice(0)) this.#ledger.settleNow(settlements);
+	}
+}
+
+const faults = ['none', 'is lost', 'answer is lost', 'arrives late', 'arrives twice'] as const;
+type Fault = (typeof faults)[number];
+
+test('no month has more than its quota, whatever clocks, networks and crashes do; and what is told is true', async () => {
+	const step = fc.record({
+		server: fc.nat(2),
+		/** The server's clock from then on. */
+		nowMs: fc.oneof(
+			fc.integer({ min: december - 5000, max: december + 5000 }),
+			fc.integer({ min: november - 60 * dayMs, max: november + 60 * dayMs }),
+		),
+		requests: fc.nat(30),
+		faults: fc.array(fc.constantFrom(...faults), { maxLength: 3 }),
+		event: fc.constantFrom(
+			'go on',
+			'go on',
+			'report',
+			'report',
+			'report',
+			'late ones arrive',
+			'crash',
+			'stop',
+		),
+	});
+	await fc.assert(
+		fc.asyncProperty(fc.nat(200), fc.array(step, { maxLength: 40, size: 'max' }), async (quota, steps) => {
+			const stored = new Stored();
+			const plan = planOf(quota);
+			const clocks = [november, november, november];
+			const admitted = new Map<string, number>();
+			const start = (server: number) => {
+				const ledger = new LossyLedger(stored);
+				const counter = new QuotaCounter(ledger, {
+					now: () => clocks[server] as number,
+					monotonicMs,
+					onTrouble: () => {},
+				});
+				return { ledger, counter };
+			};
+			const servers = [0, 1, 2].map(start);
+			const all = [...servers];
+			for (const { server, nowMs, requests, faults, event } of steps) {
+				clocks[server] = nowMs;
+				const { ledger, counter } = servers[server] as (typeof servers)[number];
+				ledger.faults = faults;
+				const { name } = monthAt(nowMs);
+				for (let request = 0; request < requests; request++)
+					if (await Promise.resolve(counter.take('k_1', plan)).catch(() => false))
+						admitted.set(name, (admitted.get(name) ?? 0) + 1);
+				if (event === 'report') await counter.report();
+				if (event === 'late ones arrive') for (const { ledger } of all) ledger.arrive();
+				if (event === 'stop') {
+					ledger.faults = [];
+					await counter.stop();
+				}
+				if (event === 'stop' || event === 'crash') {
+					servers[server] = start(server);
+					all.push(servers[server]);
+				}
+				for (const [month, count] of admitted) assert.ok(count <= quota, `${count} of ${quota} in ${month}`);
+				for (const { month, leased, used } of stored.months()) {
+					assert.ok(leased <= quota && used <= leased, `${used} of ${leased} of ${quota} in ${month}`);
+					assert.ok(used <= (admitted.get(month) ?? 0), `${used} told, ${admitted.get(month)} admitted`);
+				}
+			}
+			for (const { ledger, counter } of all) {
+				ledger.faults = [];
+				ledger.arrive();
+				await counter.stop();
+				ledger.arrive();
+			}
+			for (const { month, leased, used } of stored.months()) {
+				assert.equal(used, admitted.get(month) ?? 0);
+				if (!steps.some(({ faults }) => faults.some((fault) => fault.startsWith('arrives'))))
+					assert.equal(leased, used, 'all that was not used is given back');
+			}
+		}),
+		{ numRuns: 60 },
+	);
+});
+
 test('where no lease can be had, whoever waits for it is told, and the next one asks again', async (t) => {
 	const ledger = new MemoryLedger();
-	const lease = ledger.leaseQuota.bind(ledger);
-	ledger.leaseQuota = () => Promise.reject(new Error('disk full'));
+	const settle = ledger.settleQuotas.bind(ledger);
+	ledger.settleQuotas = () => Promise.reject(new Error('disk full'));
 	const counter = counterFor(t, ledger);
 	const taken = Array.from({ length: 3 }, () => counter.take('k_1', planOf(10)));
 	for (const outcome of await Promise.allSettled(taken)) assert.equal(outcome.status, 'rejected');
-	ledger.leaseQuota = lease;
+	ledger.settleQuotas = settle;
 	assert.equal(await counter.take('k_1', planOf(10)), true);
+});
+
+test('a server whose leases are not known any more begins anew, and admits no more than the rest', async (t) => {
+	const ledger = new MemoryLedger();
+	const counter = counterFor(t, ledger);
+	const plan = planOf(100);
+	assert.equal(await take(counter, plan, 3), 3);
+	ledger.stored.connection.database.exec('DELETE FROM quota_lease');
+	const granted = await take(counter, plan, 200);
+	assert.ok(granted > 50 && granted <= 97, `${granted} of 97`);
+	await counter.stop();
+	const { leased, used } = ledger.row('k_1');
+	assert.ok(leased <= 100 && used <= granted + 3);
 });
 
 test('tells what remains of the month', async (t) => {

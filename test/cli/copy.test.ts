@@ -68,8 +68,9 @@ async function recordUsage(store: Store, keyId: string): Promise<void> {
 		onDeath: (error) => assert.fail(error),
 	});
 	const month = new Date().toISOString().slice(0, 7);
-	await writer.leaseQuota(keyId, month, await store.control.plan('plan-of-acme'));
-	await writer.recordUsage([{ keyId, month, used: 17, returned: 58 }]);
+	const { quotaPerMonth } = await store.control.plan('plan-of-acme');
+	await writer.settleQuotas([{ keyId, month, used: 0, seq: 1, ask: { kind: 'lease', quotaPerMonth } }]);
+	await writer.settleQuotas([{ keyId, month, used: 17, seq: 2, ask: { kind: 'return' } }]);
 	await writer.stop();
 }
 

@@ -43,6 +43,7 @@ test('usage shows exactly what a running server has admitted, within a second', 
 		month: now.toISOString().slice(0, 7),
 		quota: 1000,
 		used: 16,
+		forfeited: 0,
 		remaining: 984,
 		resetsAt: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)).toISOString(),
 	});
@@ -56,11 +57,37 @@ test('usage shows exactly what a running server has admitted, within a second', 
 	);
 	assert.match(
 		(await caskade(['usage', ...at])).stdout,
-		/^key +client +plan +month +quota +used +remaining +resetsAt\n/,
+		/^key +client +plan +month +quota +used +forfeited +remaining +resetsAt\n/,
 	);
 
 	await server.kill('SIGTERM');
 	assert.equal(((await caskadeJson(['usage', ...at])) as KeyUsage[])[0]?.used, 16, 'and after a clean end');
+});
+
+test('what a killed server had leased is forfeited: it is neither used nor left', async (t) => {
+	const address = `sqlite:${temporaryFolder(t)}`;
+	const store = await openStore(address);
+	t.after(() => store.close());
+	const { aid, key } = await addClient(store, { plan: { quotaPerMonth: 1000 } });
+	const usage = async () => {
+		const [{ used, forfeited, remaining }] = (await caskadeJson(['usage', '--database', address])) as [
+			KeyUsage,
+		];
+		return { used, forfeited, remaining };
+	};
+	let server = await ServeProcess.start(['--database', address]);
+	for (let upload = 0; upload < 7; upload++)
+		assert.equal((await server.upload(key, { aid, data: [event()] })).status, 201);
+	await withinASecond('the usage is told', async () => (await usage()).used === 7);
+	assert.deepEqual(await usage(), { used: 7, forfeited: 0, remaining: 993 });
+	await server.kill('SIGKILL');
+	const after = await usage();
+	assert.equal(after.used, 7);
+	assert.ok(after.forfeited > 0 && after.forfeited <= 99, `${after.forfeited} forfeited`);
+	assert.equal(after.remaining, 993 - after.forfeited);
+	server = await ServeProcess.start(['--database', address]);
+	assert.deepEqual(await usage(), after, 'the next start changes nothing of it');
+	await server.kill();
 });
 
 test('usage of nobody', async (t) => {

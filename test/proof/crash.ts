@@ -13,7 +13,7 @@ import { type SentUpload, UploadLoad } from '../load.ts';
 import { ServeProcess, withinASecond } from '../process.ts';
 import { addClient, event } from '../support.ts';
 
-/** What a crash may count as used of a key's quota though it was not. */
+/** What a crash may take from a key's quota. */
 const mostForfeited = 100;
 
 export interface CrashRound {
@@ -22,7 +22,7 @@ export interface CrashRound {
 	readonly unanswered: number;
 	/** Of those, how many were stored nevertheless. */
 	readonly storedUnanswered: number;
-	/** Requests that count as used though none was sent. */
+	/** Requests of quotas that nobody may use any more. */
 	readonly forfeited: number;
 }
 
@@ -64,9 +64,9 @@ const admitted = (sent: readonly SentUpload[]) => ({
 	most: sent.filter(({ status }) => status !== 429).length,
 });
 
-async function usedBy(store: Store, client: string): Promise<number> {
+async function usageOf(store: Store, client: string): Promise<{ used: number; forfeited: number }> {
 	const [usage] = await store.control.usage(client);
-	return usage?.used ?? 0;
+	return { used: usage?.used ?? 0, forfeited: usage?.forfeited ?? 0 };
 }
 
 /** Runs the rounds in a fresh folder. @throws AssertionError where anything acknowledged is lost, torn or miscounted */
@@ -91,8 +91,8 @@ export async function crash(options: {
 				[roomy, new UploadLoad({ url, ...roomy, connections: 24 })],
 				[small, new UploadLoad({ url, ...small, connections: 2, pauseMs: 5 })],
 			]);
-			const before = new Map<Client, number>();
-			for (const client of loads.keys()) before.set(client, await usedBy(store, client.client));
+			const before = new Map<Client, Awaited<ReturnType<typeof usageOf>>>();
+			for (const client of loads.keys()) before.set(client, await usageOf(store, client.client));
 			await loads.get(roomy)?.answered(50);
 			await delay(Math.random() * 500);
 			await server.kill('SIGKILL');
@@ -115,18 +115,22 @@ export async function crash(options: {
 				unanswered += load.withStatus(undefined).length;
 
 				const { least, most } = admitted(load.sent);
-				const used = (await usedBy(store, client.client)) - (before.get(client) as number);
-				assert.ok(used >= least, `${client.client}: ${used} count as used, ${least} were acknowledged`);
-				assert.ok(used <= most + mostForfeited, `${client.client}: ${used} count as used, ${most} were sent`);
-				forfeited += Math.max(0, used - most);
+				const [now, then] = [await usageOf(store, client.client), before.get(client)];
+				const used = now.used - (then?.used ?? 0);
+				const lost = now.forfeited - (then?.forfeited ?? 0);
+				assert.ok(used <= most, `${client.client}: ${used} count as used, ${most} were sent`);
+				assert.ok(used + lost >= least, `${client.client}: ${used} and ${lost} of ${least} acknowledged`);
+				assert.ok(lost <= mostForfeited, `${client.client}: ${lost} forfeited`);
+				forfeited += lost;
 			}
 			const round = { acknowledged, unanswered, storedUnanswered, forfeited };
 			rounds.push(round);
 			onRound?.(round, number);
 		}
 		await checkQuota(server, small, sentOf.get(small) as SentUpload[], quotaPerMonth, count);
-		await withinASecond('all of the quota counts as used', async () => {
-			return (await usedBy(store, small.client)) === quotaPerMonth;
+		await withinASecond('all of the quota is used or forfeited', async () => {
+			const { used, forfeited } = await usageOf(store, small.client);
+			return used + forfeited === quotaPerMonth;
 		});
 	} finally {
 		await server.kill();

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { reasonOf } from '../../errors.ts';
 import { ClientReader, type ClientTables } from '../client.ts';
 import { ControlStore, type ControlTables } from '../control.ts';
@@ -56,6 +56,9 @@ const patientPool: PoolOptions = {
 
 const newestControl = migrationFiles('postgres', 'control').length;
 
+/** Several times as long as a server waits until it shows itself again. */
+const deadAfterMs = 10_000;
+
 /**
  * One stage's databases on a PostgreSQL server: a schema for control, and one for each account; but for the accounts
  * that have a server of their own, where they have a schema of the same name.
@@ -81,7 +84,11 @@ export class PostgresStore implements Store {
 		this.#newest = new NewestSchemas(this.#servers, (to) => this.#pools.get(to));
 		this.#controlPool = pool(address, controlPool);
 		this.#controlDatabase = kyselyOver(this.#controlPool, schemas.control);
-		this.control = new ControlStore(this.#controlDatabase, now, (own) => this.#servers.learn(own));
+		this.control = new ControlStore(this.#controlDatabase, {
+			now,
+			livingServers: () => livingServers(this.#controlDatabase, schemas.control),
+			onOwnDatabases: (own) => this.#servers.learn(own),
+		});
 	}
 
 	/**
@@ -203,10 +210,15 @@ export class PostgresStore implements Store {
 
 	async startWriting(events: WriterEvents): Promise<ServingWriter> {
 		this.#onTrouble = (address, error) => events.onTrouble(this.#servers.nameOf(address), error.message);
-		return new PostgresWriter(
+		const writer = new PostgresWriter(
 			{ servers: this.#servers, schemas: this.#schemas, newest: this.#newest },
 			events,
 		);
+		await writer.start().catch(async (error) => {
+			await writer.stop();
+			throw error;
+		});
+		return writer;
 	}
 
 	async backup(): Promise<void> {
@@ -245,6 +257,15 @@ export class PostgresStore implements Store {
 	async close(): Promise<void> {
 		await Promise.all([this.#controlDatabase.destroy(), this.#pools.close()]);
 	}
+}
+
+/** Servers that have shown themselves of late. One whose time lies ahead has not since the clock stepped back. */
+async function livingServers(database: Kysely<ControlTables>, schema: string): Promise<string[]> {
+	const { rows } = await sql<{ id: string }>`
+		SELECT id FROM ${sql.table(`${schema}.server`)}
+		WHERE abs(extract(epoch FROM clock_timestamp()) * 1000 - seen_at) < ${deadAfterMs} /* living servers */
+	`.execute(database);
+	return rows.map(({ id }) => id);
 }
 
 async function examineSchema(

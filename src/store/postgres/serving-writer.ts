@@ -1,23 +1,26 @@
+import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { largestLease } from '../../access/quota.ts';
 import type { TokenLedger } from '../../access/rate-limit.ts';
 import type { UsagePlan } from '../../access/usage-plan.ts';
 import type { Deadline } from '../../deadline.ts';
 import { reasonOf } from '../../errors.ts';
 import { DiskTrouble } from '../disk-trouble.ts';
+import { settleQuotas } from '../quota-leases.ts';
+import type { Steps } from '../steps.ts';
 import {
 	asStorageError,
-	type QuotaLease,
+	type QuotaHolding,
+	type QuotaSettlement,
 	type ServingWriter,
 	type Upload,
-	type UsageReport,
 	type WriterEvents,
 } from '../store.ts';
 import type { ArrivingHit, StoredHit } from '../visitor-log.ts';
 import { type AccountServers, mostServers } from './account-servers.ts';
-import { ConnectionPool, type PoolOptions, type SchemaNames } from './connection.ts';
+import { ConnectionPool, isConnectionLost, type PoolOptions, type SchemaNames } from './connection.ts';
 import type { NewestSchemas } from './newest-schemas.ts';
 import { PerServer } from './per-server.ts';
+import { runSteps } from './run-steps.ts';
 import { ServerQueues } from './server-queues.ts';
 
 /** Uploads, and hits, that may wait for a connection. */
@@ -35,6 +38,12 @@ const limitsPool: PoolOptions = {
 /** How far ahead of the database's clock a token bucket may be. */
 const mostAheadMs = 2000;
 
+/** The database's clock, in milliseconds since 1970. */
+const databaseMs = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
+const aliveEveryMs = 2000;
+/** A server that was stopped for less time, and goes on, still has what it had leased. */
+const forgetAfterMs = 86_400_000;
+
 /** PostgreSQL's codes for a disk that takes no more: disk_full, io_error. */
 const diskTroubles: ReadonlySet<unknown> = new Set(['53100', '58030']);
 /** A megabyte where the database's tables are; it leaves nothing behind. */
@@ -49,6 +58,8 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	readonly #servers: AccountServers;
 	readonly #queues: PerServer<ServerQueues>;
 	readonly #disk: DiskTrouble;
+	readonly #serverId = randomUUID();
+	#alive: NodeJS.Timeout | undefined;
 
 	constructor(
 		{ servers, schemas, newest }: { servers: AccountServers; schemas: SchemaNames; newest: NewestSchemas },
@@ -76,6 +87,13 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 					onWaiting: events.onWaiting,
 				}),
 		);
+	}
+
+	/** Joins the servers that are alive. */
+	async start(): Promise<void> {
+		await this.#showAlive();
+		await this.#forgetDead();
+		this.#alive = setInterval(() => this.#showAlive().catch(() => {}), aliveEveryMs).unref();
 	}
 
 	storeHit(accountId: number, hit: ArrivingHit): Promise<StoredHit> {
@@ -122,44 +140,48 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		return this.takeTokens(keyId, plan, wanted);
 	}
 
-	/**
-	 * Leases a block of the month's quota: never more than is left, so no crash and no other server can exceed it.
-	 * A block is a twentieth of what is left (so that little is forfeited in a crash of a small plan), at most 75.
-	 */
-	async leaseQuota(keyId: string, month: string, plan: UsagePlan): Promise<QuotaLease> {
-		const { rows } = await this.#queryAgain(
-			`UPDATE ${this.#table('usage')} AS usage SET leased = usage.leased + lease.granted
-			 FROM (
-				SELECT least($4, ceil(greatest($3 - leased, 0) / 20.0))::bigint AS granted
-				FROM ${this.#table('usage')} WHERE key_id = $1 AND month = $2 FOR UPDATE
-			 ) AS lease
-			 WHERE usage.key_id = $1 AND usage.month = $2
-			 RETURNING lease.granted, usage.leased /* lease quota */`,
-			[keyId, month, plan.quotaPerMonth, largestLease],
-		);
-		if (rows[0]) return rows[0];
-		await this.#queryAgain(
-			`INSERT INTO ${this.#table('usage')} (key_id, month, leased, used) VALUES ($1, $2, 0, 0) ON CONFLICT DO NOTHING /* lease quota */`,
-			[keyId, month],
-		);
-		return this.leaseQuota(keyId, month, plan);
+	async settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]> {
+		const settle = () => this.#transact(settleQuotas(this.#serverId, settlements));
+		try {
+			// Once more where a connection has broken: what is said twice counts once.
+			return await settle().catch((error) => (isConnectionLost(error) ? settle() : Promise.reject(error)));
+		} catch (error) {
+			this.#notice(error);
+			throw asStorageError(error);
+		}
 	}
 
-	async recordUsage(reports: readonly UsageReport[]): Promise<void> {
+	async #transact<T>(steps: Steps<T>): Promise<T> {
+		const client = await this.#limits.acquire(limitsPool.connectTimeoutMs);
+		try {
+			await client.query('BEGIN');
+			const outcome = await runSteps(client, this.#schemas.control, steps);
+			await client.query('COMMIT');
+			client.release();
+			return outcome;
+		} catch (error) {
+			client.release(error instanceof Error ? error : true);
+			throw error;
+		}
+	}
+
+	/** Says that this server is alive: what it has leased is not forfeited. */
+	async #showAlive(): Promise<void> {
 		await this.#query(
-			`UPDATE ${this.#table('usage')} AS usage SET used = usage.used + report.used, leased = usage.leased - report.returned
-			 FROM (
-				SELECT key_id, month, sum(used)::bigint AS used, sum(returned)::bigint AS returned
-				FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) AS report (key_id, month, used, returned)
-				GROUP BY key_id, month
-			 ) AS report
-			 WHERE usage.key_id = report.key_id AND usage.month = report.month /* record usage */`,
-			[
-				reports.map(({ keyId }) => keyId),
-				reports.map(({ month }) => month),
-				reports.map(({ used }) => used),
-				reports.map(({ returned }) => returned),
-			],
+			`INSERT INTO ${this.#table('server')} AS server (id, seen_at) VALUES ($1, ${databaseMs})
+			 ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at /* show alive */`,
+			[this.#serverId],
+		);
+	}
+
+	/** Of servers that are dead for sure nothing is kept but what they have leased and used all together. */
+	async #forgetDead(): Promise<void> {
+		await this.#query(
+			`DELETE FROM ${this.#table('server')} WHERE seen_at < ${databaseMs} - $1 /* forget dead */`,
+			[forgetAfterMs],
+		);
+		await this.#query(
+			`DELETE FROM ${this.#table('quota_lease')} WHERE server_id NOT IN (SELECT id FROM ${this.#table('server')}) /* forget dead */`,
 		);
 	}
 
@@ -172,7 +194,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		if (diskTroubles.has((error as { code?: unknown } | null)?.code)) this.#disk.found();
 	}
 
-	/** For what takes from a limit: what a lost answer granted is forfeited, so that twice never gives more. */
+	/** For what takes from a rate: what a lost answer granted is forfeited, so that twice never gives more. */
 	#queryAgain(text: string, values: unknown[]): Promise<pg.QueryResult> {
 		return this.#reporting(this.#limits.queryAgain(text, values));
 	}
@@ -201,6 +223,19 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	}
 
 	async stop(): Promise<void> {
+		clearInterval(this.#alive);
+		await this.#leave().catch(() => {
+			// Others find out that this server is not alive.
+		});
 		await Promise.all([this.#queues.close(), this.#limits.end()]);
+	}
+
+	/** What is leased still is forfeited. */
+	async #leave(): Promise<void> {
+		await this.#query(
+			`WITH lease AS (DELETE FROM ${this.#table('quota_lease')} WHERE server_id = $1)
+			 DELETE FROM ${this.#table('server')} WHERE id = $1 /* leave */`,
+			[this.#serverId],
+		);
 	}
 }

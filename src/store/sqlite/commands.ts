@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { holdersOf, ownersOf } from '../claims.ts';
-import type { QuotaLease, SubscriptionEvent, UploadOutcome, UsageReport } from '../store.ts';
+import { settleQuotas } from '../quota-leases.ts';
+import type { QuotaHolding, QuotaSettlement, SubscriptionEvent, UploadOutcome } from '../store.ts';
 import { duplicateRowsOf, outcomeOf } from '../upload-outcome.ts';
 import { type ArrivingHit, type EventRow, joinEvents, type StoredHit, storeHits } from '../visitor-log.ts';
 import { runSteps } from './run-steps.ts';
@@ -147,39 +148,16 @@ export const clientCommands = {
 
 /** What the writer thread can do in the control database. */
 export const controlCommands = {
-	/**
-	 * Leases a block of the month's quota: never more than is left, so no crash and no other server can exceed it.
-	 * A block is a twentieth of what is left (so that little is forfeited in a crash of a small plan), at most `most`.
-	 */
-	leaseQuota(
+	settleQuotas(
 		connection: Connection,
-		input: { keyId: string; month: string; quotaPerMonth: number; most: number },
-	): CommandResult<QuotaLease> {
-		const row = connection
-			.statement('SELECT leased FROM usage WHERE key_id = ? AND month = ? /* lease quota */')
-			.get(input.keyId, input.month);
-		const before = Number(row?.leased ?? 0);
-		const left = Math.max(0, input.quotaPerMonth - before);
-		const granted = Math.min(input.most, Math.ceil(left / 20));
-		if (granted > 0)
-			connection
-				.statement(
-					'INSERT INTO usage (key_id, month, leased, used) VALUES (?, ?, ?, 0) ON CONFLICT (key_id, month) DO UPDATE SET leased = leased + excluded.leased /* lease quota */',
-				)
-				.run(input.keyId, input.month, granted);
-		return { value: { granted, leased: before + granted }, keep: true };
+		input: { serverId: string; settlements: readonly QuotaSettlement[] },
+	): CommandResult<(QuotaHolding | null)[]> {
+		return { value: runSteps(connection, settleQuotas(input.serverId, input.settlements)), keep: true };
 	},
 
-	recordUsage(connection: Connection, input: { reports: readonly UsageReport[] }): CommandResult<null> {
-		const update = connection.statement(
-			'UPDATE usage SET used = used + ?, leased = leased - ? WHERE key_id = ? AND month = ? /* record usage */',
-		);
-		for (const report of input.reports) update.run(report.used, report.returned, report.keyId, report.month);
-		return { value: null, keep: true };
-	},
-
+	/** Earlier servers are dead: what they have leased and not used stays leased, and nobody may use it. */
 	forfeitLeases(connection: Connection, _input: null): CommandResult<null> {
-		connection.statement('UPDATE usage SET used = leased WHERE used <> leased /* forfeit leases */').run();
+		connection.statement('DELETE FROM quota_lease /* forfeit leases */').run();
 		return { value: null, keep: true };
 	},
 

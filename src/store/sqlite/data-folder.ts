@@ -44,6 +44,9 @@ export interface FolderLock {
 	release(): void;
 }
 
+/** Whoever only looks whether the folder is served has the lock for a moment, which must keep no server from starting. */
+const patienceMs = 100;
+
 /**
  * Takes the data folder for this process, or gives `undefined` where another holds it. The lock is the operating
  * system's on a file that SQLite keeps locked, so it ends with the process, however that ends.
@@ -51,7 +54,7 @@ export interface FolderLock {
 export function lockFolder(folder: DataFolder): FolderLock | undefined {
 	let database: DatabaseSync | undefined;
 	try {
-		database = new DatabaseSync(folder.lockPath, { timeout: 0 });
+		database = new DatabaseSync(folder.lockPath, { timeout: patienceMs });
 		database.exec('BEGIN EXCLUSIVE');
 	} catch (error) {
 		database?.close();
@@ -60,4 +63,11 @@ export function lockFolder(folder: DataFolder): FolderLock | undefined {
 	}
 	const held = database;
 	return { release: () => held.close() };
+}
+
+/** Whether a server has the data folder, or whoever keeps servers away. */
+export function isServed(folder: DataFolder): boolean {
+	const lock = lockFolder(folder);
+	lock?.release();
+	return lock === undefined;
 }

@@ -5,7 +5,7 @@ import { examineKeys } from '../examine-keys.ts';
 import type { DatabaseKind } from '../migrations.ts';
 import type { Finding } from '../store.ts';
 import { openDatabase } from './connection.ts';
-import { type DataFolder, lockFolder } from './data-folder.ts';
+import { type DataFolder, isServed } from './data-folder.ts';
 import { latestSchema, schemaVersion } from './migrate.ts';
 
 const leastFreeBytes = 1024 ** 3;
@@ -27,12 +27,10 @@ export async function* examineFolder(folder: DataFolder, control: ControlStore):
 		ok: freeBytes >= leastFreeBytes,
 		detail: `${readable(freeBytes)} free${freeBytes < leastFreeBytes ? ', less than 1 GiB: uploads fail when it is full' : ''}`,
 	};
-	const lock = lockFolder(folder);
-	lock?.release();
 	yield {
 		check: 'server',
 		ok: true,
-		detail: lock ? 'no server runs on this data folder' : 'a server runs on this data folder',
+		detail: `${isServed(folder) ? 'a' : 'no'} server runs on this data folder`,
 	};
 	yield examineDatabase('control database', folder.controlPath, 'control');
 	const accounts = await control.accounts();

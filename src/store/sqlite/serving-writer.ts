@@ -1,16 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
-import { largestLease } from '../../access/quota.ts';
-import type { UsagePlan } from '../../access/usage-plan.ts';
 import { monotonicMs } from '../../clock.ts';
 import type { Deadline } from '../../deadline.ts';
 import { reasonOf } from '../../errors.ts';
 import { DiskTrouble } from '../disk-trouble.ts';
 import type {
-	QuotaLease,
+	QuotaHolding,
+	QuotaSettlement,
 	ServingWriter,
 	Upload,
 	UploadOutcome,
-	UsageReport,
 	WriterEvents,
 } from '../store.ts';
 import { OperatorError, StorageError } from '../store.ts';
@@ -96,8 +95,7 @@ export async function startServingWriter(
 			if (stored === 'expired') throw new StorageError('the hit could not be stored in time');
 			return stored;
 		},
-		leaseQuota: (keyId, month, plan) => control.leaseQuota(keyId, month, plan),
-		recordUsage: (reports) => control.recordUsage(reports),
+		settleQuotas: (settlements) => control.settleQuotas(settlements),
 		async probe() {
 			await disk.check();
 			await control.probe();
@@ -133,6 +131,7 @@ function packEvents(upload: Upload): string {
 /** Writes to the control database. They give up when it stays locked, so that nothing waits for ever. */
 class ControlWrites {
 	readonly #writer: Writer;
+	readonly #serverId = randomUUID();
 
 	constructor(writer: Writer) {
 		this.#writer = writer;
@@ -149,16 +148,10 @@ class ControlWrites {
 		return value as ReturnType<ControlCommands[Name]>['value'];
 	}
 
-	leaseQuota(keyId: string, month: string, plan: UsagePlan): Promise<QuotaLease> {
-		const input = { keyId, month, quotaPerMonth: plan.quotaPerMonth, most: largestLease };
-		return this.#submit('leaseQuota', input);
+	settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]> {
+		return this.#submit('settleQuotas', { serverId: this.#serverId, settlements });
 	}
 
-	async recordUsage(reports: readonly UsageReport[]): Promise<void> {
-		await this.#submit('recordUsage', { reports });
-	}
-
-	/** What an earlier server had leased and not given back counts as used: nobody knows that it was not. */
 	async forfeitLeases(): Promise<void> {
 		await this.#submit('forfeitLeases', null);
 	}

@@ -21,7 +21,7 @@ import { copyDatabases } from './backup.ts';
 import { checkpointLongLog, emptyLogIfFree } from './checkpoint.ts';
 import { Connection } from './commands.ts';
 import { openDatabase } from './connection.ts';
-import { DataFolder, type FolderLock, lockFolder } from './data-folder.ts';
+import { DataFolder, type FolderLock, isServed, lockFolder } from './data-folder.ts';
 import { kyselyOver } from './dialect.ts';
 import { examineFolder } from './examine.ts';
 import { fileTrouble } from './file-trouble.ts';
@@ -47,7 +47,10 @@ export class SqliteStore implements Store {
 		this.#folder.create();
 		const database = openControl(this.#folder);
 		this.#controlDatabase = kyselyOver<ControlTables>(database);
-		this.control = new ControlStore(this.#controlDatabase, now);
+		this.control = new ControlStore(this.#controlDatabase, {
+			now,
+			livingServers: async () => (isServed(this.#folder) ? 'all' : []),
+		});
 	}
 
 	async read<T>(accountId: number, fn: (reader: ClientReader) => Promise<T>): Promise<T> {

@@ -170,15 +170,13 @@ test('rate and quota are decided before size, media type and body, and before th
 });
 
 test('a quota that the operator raises lets requests in again', async (t) => {
-	let nowMs = Date.UTC(2026, 10, 21, 10);
-	const service = await startService(t, { plan: { quotaPerMonth: 1 }, now: () => nowMs });
+	const service = await startService(t, { plan: { quotaPerMonth: 1 } });
 	const upload = () => service.upload({ aid: service.aid, data: [event()] });
 	assert.equal((await upload()).status, 201);
 	assert.equal((await upload()).status, 429);
 	const plan = await service.store.control.plan('plan-of-acme');
 	await service.store.control.updatePlan({ ...plan, quotaPerMonth: 2 });
 	await service.server.directory.refresh();
-	nowMs += 1001;
 	assert.equal((await upload()).status, 201);
 	assert.equal((await upload()).status, 429);
 });

@@ -139,7 +139,7 @@ test('an outcome that is unknown is said to be so', async (t) => {
 
 test('a quota that cannot be asked for', async (t) => {
 	const { upload, aid } = await appOver(t, {
-		leaseQuota: () => Promise.reject(new StorageError('disk I/O error')),
+		settleQuotas: () => Promise.reject(new StorageError('disk I/O error')),
 	});
 	const answer = await upload({ aid, data: [event()] });
 	assert.equal(answer.status, 500);

@@ -48,7 +48,7 @@ test('more uploads wait for the store than the queue holds; those that wait are 
 });
 
 test('more requests wait for their quota than the queue holds', async (t) => {
-	const { upload, aid } = await appOver(t, { leaseQuota: () => Promise.reject(new QueueFullError()) });
+	const { upload, aid } = await appOver(t, { settleQuotas: () => Promise.reject(new QueueFullError()) });
 	const answer = await upload({ aid, data: [event()] });
 	assert.equal(answer.status, 503);
 	assert.equal(answer.body, overloaded);

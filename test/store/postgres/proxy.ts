@@ -13,6 +13,8 @@ interface Link {
 	readonly server: Socket;
 	/** What either side sends vanishes, and nobody is told that it does. */
 	dead: boolean;
+	/** Uploads or hits have passed, so it is their COMMIT that passes next. */
+	stores: boolean;
 	/** The COMMIT has been let through, its answer must not be. */
 	fault: CommitFault | undefined;
 }
@@ -29,6 +31,8 @@ export class PostgresProxy implements AsyncDisposable {
 	cutsStatement: string | undefined;
 	/** The start of a statement that the server is to refuse, once: the first letter of the next one is let out. */
 	refusedStatement: string | undefined;
+	/** Cuts the next connection on which a statement with this text passes, when the server answers it; then is cleared. */
+	losesAnswerTo: string | undefined;
 	/** Whether nothing is let through any more once a COMMIT has met its fault. */
 	refusesAfterFault = false;
 	readonly #listener: Server;
@@ -115,6 +119,7 @@ export class PostgresProxy implements AsyncDisposable {
 			client,
 			server: connect({ ...this.#target, allowHalfOpen: true }),
 			dead: this.#vanished,
+			stores: false,
 			fault: undefined,
 		};
 		this.#links.add(link);
@@ -150,7 +155,12 @@ export class PostgresProxy implements AsyncDisposable {
 			return;
 		}
 		this.#spoilRefused(data);
-		if (this.commitFault && data.includes('COMMIT\0')) {
+		if (this.losesAnswerTo !== undefined && data.includes(this.losesAnswerTo)) {
+			this.losesAnswerTo = undefined;
+			link.fault = 'cut after';
+		}
+		link.stores ||= data.includes('/* store uploads */') || data.includes('/* store hits */');
+		if (this.commitFault && link.stores && data.includes('COMMIT\0')) {
 			link.fault = this.commitFault;
 			this.commitFault = undefined;
 			if (link.fault === 'cut before') this.#end(link);
