@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { reasonOf } from '../errors.ts';
+import { KeptThread } from '../kept-thread.ts';
 import type { Log } from '../log.ts';
 import type { TrainedGoal, TrainingProgress } from './account-training.ts';
 import type { ScheduleReport } from './scheduled-training.ts';
@@ -25,16 +26,14 @@ export type TrainingMessage =
 	| { readonly type: 'done'; readonly trained: readonly TrainedGoal[] }
 	| { readonly type: 'round'; readonly report: ScheduleReport };
 
-function startThread(order: TrainingOrder): Worker {
-	return new Worker(new URL('./training-thread.ts', import.meta.url), { workerData: order });
-}
+const threadFile = new URL('./training-thread.ts', import.meta.url);
 
 /** Trains an account once, on a thread of its own. @throws OperatorError's message where it cannot be done */
 export function trainOnThread(
 	order: TrainingOrder,
 	onProgress: (progress: TrainingProgress) => void,
 ): Promise<readonly TrainedGoal[]> {
-	const thread = startThread(order);
+	const thread = new Worker(threadFile, { workerData: order });
 	return new Promise((resolve, reject) => {
 		let trained: readonly TrainedGoal[] | undefined;
 		thread.on('message', (message: TrainingMessage) => {
@@ -58,15 +57,17 @@ export function startTraining(
 ): () => Promise<void> {
 	if (settings.trainEvery === undefined) return async () => {};
 	const { database, stage, trainEvery } = settings;
-	const thread = startThread({ database, stage, job: { type: 'schedule', everyMs: trainEvery } });
-	thread.on('message', (message: TrainingMessage) => {
-		if (message.type !== 'round') return;
-		const { type, ...fields } = message.report;
-		if (type === 'trained') log.info(fields, 'trained');
-		else log.error(fields, 'training trouble');
+	const order: TrainingOrder = { database, stage, job: { type: 'schedule', everyMs: trainEvery } };
+	const thread = new KeptThread<TrainingMessage>({
+		file: threadFile,
+		workerData: order,
+		onMessage: (message) => {
+			if (message.type !== 'round') return;
+			const { type, ...fields } = message.report;
+			if (type === 'trained') log.info(fields, 'trained');
+			else log.error(fields, 'training trouble');
+		},
+		onDeath: (error) => log.error({ reason: reasonOf(error) }, 'training trouble, starting again'),
 	});
-	thread.on('error', (error) => log.error({ reason: reasonOf(error) }, 'training trouble'));
-	return async () => {
-		await thread.terminate();
-	};
+	return () => thread.stop();
 }

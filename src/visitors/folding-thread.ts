@@ -8,7 +8,7 @@ if (!parentPort) throw new Error('this file is the folding thread');
 const port = parentPort;
 const { database, stage } = workerData as FoldingSettings;
 const stopping = new AbortController();
-const store = await openStore(database, { ...(stage !== undefined && { stage }) });
+const store = await openStore(database, { ...(stage !== undefined && { stage }), mustExist: true });
 const folder = new Folder(store, {
 	report: (report) => port.postMessage(report),
 	signal: stopping.signal,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
 import { reasonOf } from '../errors.ts';
+import { KeptThread } from '../kept-thread.ts';
 import type { Log } from '../log.ts';
 import { foldPiece } from '../store/folding.ts';
 import type { Store } from '../store/store.ts';
@@ -12,7 +12,6 @@ const shortestPauseMs = 2;
 const roundEveryMs = 600_000;
 /** An account that has failed is left alone for so long. */
 const troublePauseMs = 5000;
-const restartAfterMs = 1000;
 
 /** Does all that waits in one account. @returns in how many pieces */
 export async function foldAll(store: Store, accountId: number): Promise<number> {
@@ -145,33 +144,20 @@ export interface Folding {
 /** Starts a thread that does what waits, since a piece would hold up the answers of the serving thread. */
 export function startFolding({ database, stage }: FoldingSettings, log: Log): Folding {
 	let waiting = 0;
-	let stopping = false;
-	let thread: Worker;
-	let ended: Promise<void>;
-	const start = () => {
-		thread = new Worker(new URL('./folding-thread.ts', import.meta.url), { workerData: { database, stage } });
-		thread.on('message', (report: FoldingReport) => {
+	const thread = new KeptThread<FoldingReport>({
+		file: new URL('./folding-thread.ts', import.meta.url),
+		workerData: { database, stage },
+		onMessage: (report) => {
 			if (report.type === 'waiting') waiting = report.count;
 			else log.error({ account: report.account, reason: report.reason }, 'folding trouble');
-		});
-		thread.on('error', (error) => log.error({ reason: reasonOf(error) }, 'folding trouble'));
-		ended = new Promise((resolve) =>
-			thread.on('exit', () => {
-				resolve();
-				if (!stopping) setTimeout(() => !stopping && start(), restartAfterMs).unref();
-			}),
-		);
-	};
-	start();
+		},
+		onDeath: (error) => log.error({ reason: reasonOf(error) }, 'folding trouble, starting again'),
+	});
 	return {
-		wake: (accountId) => thread.postMessage(accountId),
+		wake: (accountId) => thread.post(accountId),
 		get waiting() {
 			return waiting;
 		},
-		stop() {
-			stopping = true;
-			thread.postMessage('stop');
-			return ended;
-		},
+		stop: () => thread.stop('stop'),
 	};
 }

@@ -10,7 +10,7 @@ const { database, stage, keepHitsDays } = workerData as Required<RetentionSettin
 const stopping = new AbortController();
 port.once('message', () => stopping.abort());
 
-const store = await openStore(database, { stage });
+const store = await openStore(database, { stage, mustExist: true });
 await keepPruned(store, {
 	keepHitsDays,
 	everyMs: everyHourMs,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Worker } from 'node:worker_threads';
 import { reasonOf } from '../errors.ts';
+import { KeptThread } from '../kept-thread.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/store.ts';
 import { transactAgain } from '../store/transact-again.ts';
@@ -90,18 +90,14 @@ export interface RetentionSettings {
 export function startRetention(settings: RetentionSettings, log: Log): () => Promise<void> {
 	if (settings.keepHitsDays === undefined) return async () => {};
 	const { database, stage, keepHitsDays } = settings;
-	const thread = new Worker(new URL('./retention-thread.ts', import.meta.url), {
+	const thread = new KeptThread<RetentionReport>({
+		file: new URL('./retention-thread.ts', import.meta.url),
 		workerData: { database, stage, keepHitsDays },
+		onMessage: ({ type, ...fields }) => {
+			if (type === 'pruned') log.info(fields, 'pruned');
+			else log.error(fields, 'retention trouble');
+		},
+		onDeath: (error) => log.error({ reason: reasonOf(error) }, 'retention trouble, starting again'),
 	});
-	thread.on('message', (report: RetentionReport) => {
-		const { type, ...fields } = report;
-		if (type === 'pruned') log.info(fields, 'pruned');
-		else log.error(fields, 'retention trouble');
-	});
-	thread.on('error', (error) => log.error({ reason: reasonOf(error) }, 'retention trouble'));
-	const ended = new Promise<void>((resolve) => thread.on('exit', () => resolve()));
-	return () => {
-		thread.postMessage('stop');
-		return ended;
-	};
+	return () => thread.stop('stop');
 }
