@@ -5,6 +5,7 @@ import { Command } from '../config.ts';
 import { accountCommand } from './account.ts';
 import { backupCommand } from './backup.ts';
 import { caskCommand } from './cask.ts';
+import { clientCommand } from './client.ts';
 import { copyCommand } from './copy.ts';
 import { demoCommand } from './demo.ts';
 import { doctorCommand } from './doctor.ts';
@@ -45,6 +46,7 @@ What a command changes, running servers know within a second. Commands may run w
 		.showHelpAfterError('(add --help to see what the command takes)')
 		.addCommand(serveCommand())
 		.addCommand(accountCommand())
+		.addCommand(clientCommand())
 		.addCommand(planCommand())
 		.addCommand(keyCommand())
 		.addCommand(usageCommand())

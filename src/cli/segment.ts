@@ -149,7 +149,7 @@ async function countIn(
 ): Promise<MatchCount> {
 	const nowMs = Date.now();
 	const account = (await store.control.accessSnapshot()).accounts.get(aid);
-	if (!account) throw new OperatorError(`The account ${aid} is disabled.`);
+	if (!account) throw new OperatorError(`The account ${aid} is disabled, or its client is.`);
 	const servingReader = store.startReading();
 	const progress = showProgress(process.stderr, 'visitors', options.json ?? false);
 	try {

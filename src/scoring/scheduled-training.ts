@@ -52,9 +52,14 @@ export async function trainDue(store: Store, options: ScheduleOptions): Promise<
 			reason: reasonOf(error),
 		});
 	try {
+		const disabled = new Set(
+			(await store.control.clients()).flatMap(({ client, disabledAt }) =>
+				disabledAt === null ? [] : [client],
+			),
+		);
 		for (const account of await store.control.accounts()) {
 			if (signal.aborted) return;
-			if (account.disabledAt !== null) continue;
+			if (account.disabledAt !== null || disabled.has(account.client)) continue;
 			try {
 				const newestMs = await newestModelMs(store, account.id);
 				// Either way: another server's clock may be ahead a little, but none keeps an account untrained for ever.

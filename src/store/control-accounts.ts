@@ -54,7 +54,7 @@ export async function insertAccount(
 	if (existing) throw new OperatorError(`Account ${account.aid} exists already.`);
 	await database
 		.insertInto('client')
-		.values({ name: account.client, created_at: nowMs })
+		.values({ name: account.client, created_at: nowMs, disabled_at: null })
 		.onConflict((conflict) => conflict.column('name').doNothing())
 		.execute();
 	const { id } = await database

@@ -28,7 +28,7 @@ export interface AccessSnapshot {
 	readonly revision: number;
 	/** Keys that may be used, by the SHA-256 of the key. */
 	readonly keys: ReadonlyMap<string, { id: string; hash: string; clientId: number; plan: UsagePlan }>;
-	/** By `aid`; those that are disabled are not there. */
+	/** By `aid`; those that are disabled, or whose client is, are not there. */
 	readonly accounts: ReadonlyMap<string, KnownAccount>;
 	/** The newest first. */
 	readonly signingKeys: readonly SigningKey[];
@@ -52,7 +52,13 @@ async function selectUsableKeys(database: ControlDatabase): Promise<AccessSnapsh
 	const plans = new Map(
 		(await database.selectFrom('plan').selectAll().execute()).map((row) => [row.name, toPlan(row)]),
 	);
-	const keys = await database.selectFrom('api_key').selectAll().where('revoked_at', 'is', null).execute();
+	const keys = await database
+		.selectFrom('api_key')
+		.innerJoin('client', 'client.id', 'api_key.client_id')
+		.selectAll('api_key')
+		.where('api_key.revoked_at', 'is', null)
+		.where('client.disabled_at', 'is', null)
+		.execute();
 	return new Map(
 		keys.map((key) => [
 			key.hash,
@@ -67,8 +73,10 @@ async function selectUsableAccounts(
 ): Promise<AccessSnapshot['accounts']> {
 	const accounts = await database
 		.selectFrom('account')
-		.selectAll()
-		.where('disabled_at', 'is', null)
+		.innerJoin('client', 'client.id', 'account.client_id')
+		.selectAll('account')
+		.where('account.disabled_at', 'is', null)
+		.where('client.disabled_at', 'is', null)
 		.execute();
 	const goals = byAccount(await database.selectFrom('goal').selectAll().orderBy('seq').execute());
 	const segments = byAccount(await database.selectFrom('segment').selectAll().orderBy('seq').execute());

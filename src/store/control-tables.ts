@@ -4,7 +4,7 @@ import type { CaskScope } from '../access/cask.ts';
 /** The tables of the control database; see `migrations/<engine>/control/`. */
 export interface ControlTables {
 	revision: { id: number; number: number };
-	client: { id: Generated<number>; name: string; created_at: number };
+	client: { id: Generated<number>; name: string; created_at: number; disabled_at: number | null };
 	account: {
 		id: Generated<number>;
 		aid: string;

@@ -6,6 +6,7 @@ import type { Segment } from '../segments/segment.ts';
 import type { Goal } from '../visitors/goal.ts';
 import * as accounts from './control-accounts.ts';
 import * as casks from './control-casks.ts';
+import * as clients from './control-clients.ts';
 import * as goals from './control-goals.ts';
 import * as keys from './control-keys.ts';
 import * as models from './control-models.ts';
@@ -15,6 +16,7 @@ import { type AccessSnapshot, selectSnapshot } from './control-snapshot.ts';
 import type { ControlContent, ControlDatabase, ControlTables } from './control-tables.ts';
 
 export type { Account, AccountSettings, NewAccount } from './control-accounts.ts';
+export type { Client } from './control-clients.ts';
 export type { ApiKey, IssuedKey, KeyUsage } from './control-keys.ts';
 export type { ModelName, StoredModel } from './control-models.ts';
 export type { AccessSnapshot, KnownAccount } from './control-snapshot.ts';
@@ -103,6 +105,15 @@ export class ControlStore {
 				segment: await transaction.selectFrom('segment').selectAll().execute(),
 				model: await transaction.selectFrom('model').selectAll().execute(),
 			}));
+	}
+
+	clients(): Promise<clients.Client[]> {
+		return clients.selectClients(this.#database);
+	}
+
+	/** Saying it twice keeps the first time. @throws OperatorError where there is none */
+	setClientDisabled(name: string, disabled: boolean): Promise<clients.Client> {
+		return this.#change((transaction) => clients.setClientDisabled(transaction, name, disabled, this.#now()));
 	}
 
 	async hasClients(): Promise<boolean> {

@@ -1,9 +1,12 @@
-import type { ApiKey } from './control.ts';
+import type { ApiKey, Client } from './control.ts';
 import type { Finding } from './store.ts';
 
 /** Whether anybody can upload. */
-export function examineKeys(keys: readonly ApiKey[]): Finding {
-	const usable = keys.filter((key) => key.revokedAt === null).length;
+export function examineKeys(keys: readonly ApiKey[], clients: readonly Client[]): Finding {
+	const enabled = new Set(
+		clients.filter(({ disabledAt }) => disabledAt === null).map(({ client }) => client),
+	);
+	const usable = keys.filter((key) => key.revokedAt === null && enabled.has(key.client)).length;
 	return {
 		check: 'keys',
 		ok: usable > 0,

@@ -26,7 +26,7 @@ export interface Importer {
 
 /** In the order in which rows may refer to each other. */
 export const controlColumns = {
-	client: ['id', 'name', 'created_at'],
+	client: ['id', 'name', 'created_at', 'disabled_at'],
 	account: [
 		'id',
 		'aid',

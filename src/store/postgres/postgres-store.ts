@@ -242,7 +242,7 @@ export class PostgresStore implements Store {
 				ok: false,
 				detail: `${this.#servers.nameOf(this.#servers.addressOf(id))} cannot be asked: ${error.message}`,
 			}));
-		yield examineKeys(await this.control.keys());
+		yield examineKeys(await this.control.keys(), await this.control.clients());
 	}
 
 	/** Servers of other machines cannot be kept away; a copy that they have outrun finds it out. */

@@ -36,7 +36,7 @@ export async function* examineFolder(folder: DataFolder, control: ControlStore):
 	const accounts = await control.accounts();
 	for (const account of accounts)
 		yield examineDatabase(`account ${account.aid}`, folder.accountPath(account.id), 'client');
-	yield examineKeys(await control.keys());
+	yield examineKeys(await control.keys(), await control.clients());
 }
 
 function examineDatabase(check: string, path: string, kind: DatabaseKind): Finding {

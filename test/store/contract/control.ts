@@ -58,6 +58,42 @@ export function controlContract(engine: Engine): void {
 			await assertRefuses(control.setAccountDisabled('c-a-none', true), /There is no account c-a-none/);
 		});
 
+		test('a client is disabled and enabled again; both may be said twice; others go on', async (t) => {
+			const { store, control } = await start(t);
+			await addAccount(store, 'c-a-acme-uk');
+			await addAccount(store, 'c-a-acme-us');
+			await addAccount(store, 'c-a-other-uk', 'other');
+			await control.issueKey('other', 'standard');
+			const revoked = await control.issueKey('acme', 'standard');
+			await control.revokeKey(revoked.id);
+			const { id } = await control.issueKey('acme', 'standard');
+			const { disabledAt } = await control.setClientDisabled('acme', true);
+			assert.notEqual(disabledAt, null);
+			await delay(2);
+			assert.equal((await control.setClientDisabled('acme', true)).disabledAt, disabledAt);
+			const usable = async () => {
+				const { keys, accounts } = await control.accessSnapshot();
+				return { keys: [...keys.values()].map((key) => key.id), accounts: [...accounts.keys()].sort() };
+			};
+			const shutOut = await usable();
+			assert.ok(!shutOut.keys.includes(id) && shutOut.keys.length === 1);
+			assert.deepEqual(shutOut.accounts, ['c-a-other-uk']);
+			assert.deepEqual(
+				(await control.clients()).map(({ createdAt: _, ...client }) => client),
+				[
+					{ client: 'acme', accounts: 2, keys: 1, disabledAt },
+					{ client: 'other', accounts: 1, keys: 1, disabledAt: null },
+				],
+			);
+			await control.setAccountDisabled('c-a-acme-us', true);
+			assert.equal((await control.setClientDisabled('acme', false)).disabledAt, null);
+			assert.equal((await control.setClientDisabled('acme', false)).disabledAt, null);
+			const back = await usable();
+			assert.ok(back.keys.includes(id) && back.keys.length === 2);
+			assert.deepEqual(back.accounts, ['c-a-acme-uk', 'c-a-other-uk']);
+			await assertRefuses(control.setClientDisabled('none', true), /There is no client none/);
+		});
+
 		test('a key needs a client and a plan; it is revoked for ever, which may be said twice', async (t) => {
 			const { store, control } = await start(t);
 			await addAccount(store, 'c-a-acme-uk');
@@ -124,6 +160,16 @@ export function controlContract(engine: Engine): void {
 			);
 			await addAccount(store, 'c-a-acme-us');
 			await eventually('a new account', () => directory.accountId('c-a-acme-us', clientId) !== undefined);
+			await control.setClientDisabled('acme', true);
+			await eventually(
+				'a disabled client',
+				() => directory.key(key) === undefined && directory.account('c-a-acme-us') === undefined,
+			);
+			await control.setClientDisabled('acme', false);
+			await eventually(
+				'an enabled client',
+				() => directory.key(key) !== undefined && directory.account('c-a-acme-us') !== undefined,
+			);
 			await control.revokeKey(id);
 			await eventually('a revoked key', () => directory.key(key) === undefined);
 		});
