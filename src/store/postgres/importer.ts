@@ -119,10 +119,14 @@ export class PostgresImporter implements Importer {
 
 	/** An identity column does not notice ids that it has not given out itself. */
 	async #continueNumbersOf(table: string): Promise<void> {
-		await this.#client.query(
-			`SELECT setval(pg_get_serial_sequence($1, 'id'), coalesce(max(id), 1), max(id) IS NOT NULL) FROM ${table}`,
-			[table],
-		);
+		// Two statements: on Citus, one that reads the table runs on its node, which has no such sequence.
+		const { rows } = await this.#client.query(`SELECT max(id) AS last FROM ${table}`);
+		const { last } = rows[0];
+		await this.#client.query("SELECT setval(pg_get_serial_sequence($1, 'id'), $2, $3)", [
+			table,
+			last ?? 1,
+			last !== null,
+		]);
 	}
 
 	#table(name: string): string {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type pg from 'pg';
 import { type DatabaseKind, migrationFiles, SchemaTooNewError } from '../migrations.ts';
 import { commit } from './connection.ts';
+import { statementsOf } from './statements.ts';
 
 /** Of several processes one migrates a schema; other schemas do not wait for it. The number is the ASCII of "cask". */
 const advisoryLock = 0x6361736b;
@@ -20,11 +21,14 @@ export async function migrate(pool: pg.Pool, schema: string, kind: DatabaseKind)
 		await client.query('BEGIN');
 		await client.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [advisoryLock, schema]);
 		const version = await checkedVersion(client, schema, kind, files.length);
+		// On Citus, accounts' schemas are distributed, and what all servers share stays on the coordinator. Plain PostgreSQL
+		// takes the setting for one that it does not know.
+		if (kind === 'control') await client.query('SET LOCAL citus.enable_schema_based_sharding TO off');
 		await client.query(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
 		await client.query(`SET LOCAL search_path TO "${schema}"`);
 		if (version === 0)
 			await client.query('CREATE TABLE schema_version (version integer NOT NULL PRIMARY KEY)');
-		for (const path of files.slice(version)) await client.query(readFileSync(path, 'utf8'));
+		for (const path of files.slice(version)) await run(client, readFileSync(path, 'utf8'));
 		await client.query('DELETE FROM schema_version');
 		await client.query('INSERT INTO schema_version (version) VALUES ($1)', [files.length]);
 		await commit(client);
@@ -34,6 +38,14 @@ export async function migrate(pool: pg.Pool, schema: string, kind: DatabaseKind)
 		// A connection in the middle of a transaction is not used again.
 		client.release(true);
 		throw error;
+	}
+}
+
+/** One statement at a time, as Citus needs it; extended, so that plain PostgreSQL refuses several, too. */
+async function run(client: pg.PoolClient, migration: string): Promise<void> {
+	for (const text of statementsOf(migration)) {
+		const statement = { text, queryMode: 'extended' };
+		await client.query(statement);
 	}
 }
 

@@ -1,8 +1,8 @@
 import { migrationFiles } from '../migrations.ts';
 import { asStorageError, StorageError } from '../store.ts';
 import type { AccountServers } from './account-servers.ts';
+import { checkOwnServer } from './check-database.ts';
 import type { ConnectionPool } from './connection.ts';
-import { checkEncoding } from './encoding.ts';
 import { migrate, schemaVersion } from './migrate.ts';
 
 /** How long a request waits for a migration. It goes on all the same, and later requests find it done. */
@@ -51,8 +51,8 @@ export class NewestSchemas {
 	async #bring(accountId: number, address: string): Promise<void> {
 		const pool = this.#poolOf(address);
 		const schema = this.#servers.schemaOf(accountId);
-		// That of the home is known since the start.
-		if (address !== this.#servers.home) await checkEncoding(pool, address);
+		// The home was checked at the start.
+		if (address !== this.#servers.home) await checkOwnServer(pool, address);
 		const version = await schemaVersion(pool, schema);
 		if (version === 0) throw new StorageError(`the schema of account ${accountId} is missing`);
 		// A newer one is used as it is: a newer server runs beside this one, and this one is about to be replaced.

@@ -19,6 +19,8 @@ import {
 	type WriterEvents,
 } from '../store.ts';
 import { AccountServers, mostServers } from './account-servers.ts';
+import { checkEncoding, checkOwnServer } from './check-database.ts';
+import { Citus } from './citus.ts';
 import {
 	ConnectionPool,
 	commit,
@@ -27,7 +29,6 @@ import {
 	type PoolOptions,
 	SchemaNames,
 } from './connection.ts';
-import { checkEncoding } from './encoding.ts';
 import { PostgresImporter } from './importer.ts';
 import { migrate, schemaVersion } from './migrate.ts';
 import { NewestSchemas } from './newest-schemas.ts';
@@ -172,7 +173,7 @@ export class PostgresStore implements Store {
 		const unusable = (error: unknown) => {
 			throw connectionError(error, ownDatabase);
 		};
-		await checkEncoding(pool, ownDatabase).catch(unusable);
+		await checkOwnServer(pool, ownDatabase).catch(unusable);
 		if ((await schemaVersion(pool, schema).catch(unusable)) > 0)
 			throw new OperatorError(
 				`There is a schema ${schema} at ${shownAddress(ownDatabase)} already, of another deployment or left behind by one; give the account a database that no other uses.`,
@@ -210,6 +211,7 @@ export class PostgresStore implements Store {
 
 	async startWriting(events: WriterEvents): Promise<ServingWriter> {
 		this.#onTrouble = (address, error) => events.onTrouble(this.#servers.nameOf(address), error.message);
+		await this.#checkDurability();
 		const writer = new PostgresWriter(
 			{ servers: this.#servers, schemas: this.#schemas, newest: this.#newest },
 			events,
@@ -221,6 +223,15 @@ export class PostgresStore implements Store {
 		return writer;
 	}
 
+	/** Of the home; a worker that cannot be asked is no reason to keep the accounts of others from being served. */
+	async #checkDurability(): Promise<void> {
+		const citus = await Citus.of(this.#controlPool);
+		await citus?.checkDurability().catch((error) => {
+			if (error instanceof OperatorError) throw error;
+			this.#onTrouble(this.#servers.home, error);
+		});
+	}
+
 	async backup(): Promise<void> {
 		throw new OperatorError(
 			"'caskade backup' copies a data folder; on PostgreSQL use pg_dump or your server's own backups.",
@@ -230,18 +241,21 @@ export class PostgresStore implements Store {
 	async *examine(): AsyncIterable<Finding> {
 		const { rows } = await this.#home.query('SHOW server_version');
 		yield { check: 'server', ok: true, detail: `PostgreSQL ${rows[0].server_version}` };
+		const citus = await Citus.of(this.#home);
+		if (citus) yield* citus.examine(this.#schemas.control);
 		yield await examineSchema('control schema', this.#home, this.#schemas.control, 'control');
-		for (const { id, aid } of await this.control.accounts())
-			yield await examineSchema(
-				`account ${aid}`,
-				this.#poolOf(id),
-				this.#servers.schemaOf(id),
-				'client',
-			).catch((error) => ({
-				check: `account ${aid}`,
+		const nodes = await citus?.nodes();
+		for (const { id, aid, ownDatabase } of await this.control.accounts()) {
+			const schema = this.#servers.schemaOf(id);
+			const check = `account ${aid}`;
+			const finding = await examineSchema(check, this.#poolOf(id), schema, 'client').catch((error) => ({
+				check,
 				ok: false,
 				detail: `${this.#servers.nameOf(this.#servers.addressOf(id))} cannot be asked: ${error.message}`,
 			}));
+			if (!finding.ok || (ownDatabase === null && !nodes)) yield finding;
+			else yield examinePlace(finding, schema, ownDatabase ?? nodes?.get(schema));
+		}
 		yield examineKeys(await this.control.keys(), await this.control.clients());
 	}
 
@@ -281,4 +295,11 @@ async function examineSchema(
 		return { check, ok: false, detail: `schema ${version} is newer than this Caskade (${known})` };
 	const pending = version < known ? `, schema ${known} waits: 'caskade migrate' brings it` : '';
 	return { check, ok: true, detail: `schema ${version}${pending}` };
+}
+
+/** @param place where the schema lies; `undefined` where Citus has not distributed it */
+function examinePlace(finding: Finding, schema: string, place: string | undefined): Finding {
+	if (place !== undefined) return { ...finding, detail: `${finding.detail}, at ${place}` };
+	const how = `SELECT citus_schema_distribute('${schema}')`;
+	return { ...finding, ok: false, detail: `${finding.detail}, on the coordinator: ${how}` };
 }

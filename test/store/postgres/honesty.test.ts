@@ -184,9 +184,11 @@ const outcomes: Record<Exclude<CommitFault, 'lost before'>, { status: number; st
 	'half-open before': { status: 500, stored: [] },
 	'cut after': { status: 201, stored: ['a', 'b'] },
 	'half-open after': { status: 201, stored: ['a', 'b'] },
+	'denied before': { status: 500, stored: [] },
+	'denied after': { status: 201, stored: ['a', 'b'] },
 };
 for (const [fault, { status, stored }] of Object.entries(outcomes)) {
-	test(`a connection lost during COMMIT (${fault}) is read back: ${status}`, async (t) => {
+	test(`a COMMIT of which nobody knows (${fault}) is read back: ${status}`, async (t) => {
 		const service = await start(t, patient);
 		service.proxy.commitFault = fault as CommitFault;
 		const answer = await service.upload(['a', 'a', 'b']);

@@ -73,7 +73,10 @@ test('an account with a server of its own has its data there, and nowhere else',
 		((await caskadeJson(['migrate', ...at])) as { database: string }[]).map(({ database }) => database),
 		[service.acme.aid, service.globex.aid, ownAid],
 	);
-	assert.match((await caskade(['doctor', ...at])).stdout, /ok +account c-a-acme-own: schema \d+\n/);
+	assert.match(
+		(await caskade(['doctor', ...at])).stdout,
+		/ok +account c-a-acme-own: schema \d+, at postgres:\S+\n/,
+	);
 });
 
 test('the address is shown without its password', async (t) => {

@@ -4,9 +4,23 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 /**
  * What becomes of the connection on which the next upload's COMMIT passes. Before: the server never sees it. After:
  * the server carries it out, and its answer is never seen. Cut: both ends are told. Half-open: neither is. Lost: what the
- * client sends vanishes, what the server sends arrives.
+ * client sends vanishes, what the server sends arrives. Denied: what arrives is what Citus says when a node is lost in
+ * between; `denied before` lets the server roll back.
  */
-export type CommitFault = 'cut before' | 'cut after' | 'half-open before' | 'half-open after' | 'lost before';
+export type CommitFault = `${'cut' | 'half-open' | 'denied'} ${'before' | 'after'}` | 'lost before';
+
+const deniedCommit = errorMessage(
+	'XX000',
+	'could not commit transaction for shard 102008 on at least one active node',
+);
+
+/** A server's ErrorResponse, and that it is ready for the next statement. */
+function errorMessage(code: string, message: string): Buffer {
+	const fields = Buffer.from(`SERROR\0VERROR\0C${code}\0M${message}\0\0`);
+	const length = Buffer.alloc(4);
+	length.writeInt32BE(4 + fields.length);
+	return Buffer.concat([Buffer.from('E'), length, fields, Buffer.from('Z\0\0\0\x05I')]);
+}
 
 interface Link {
 	readonly client: Socket;
@@ -163,6 +177,7 @@ export class PostgresProxy implements AsyncDisposable {
 		if (this.commitFault && link.stores && data.includes('COMMIT\0')) {
 			link.fault = this.commitFault;
 			this.commitFault = undefined;
+			if (link.fault === 'denied before') data.write('ABORT ', data.indexOf('COMMIT\0'));
 			if (link.fault === 'cut before') this.#end(link);
 			if (link.fault === 'cut before' || link.fault === 'half-open before') link.dead = true;
 		}
@@ -181,6 +196,11 @@ export class PostgresProxy implements AsyncDisposable {
 		if (link.fault === 'cut after') {
 			this.#end(link);
 			if (this.refusesAfterFault) this.refuse();
+		}
+		if (link.fault?.startsWith('denied')) {
+			link.fault = undefined;
+			this.#pass(link, link.client, deniedCommit);
+			return;
 		}
 		if (link.fault?.endsWith('after')) link.dead = true;
 		this.#pass(link, link.client, data);

@@ -1,5 +1,6 @@
 import { shownAddress } from '../own-database.ts';
 import { OperatorError } from '../store.ts';
+import { Citus } from './citus.ts';
 import type { ConnectionPool } from './connection.ts';
 
 /**
@@ -13,5 +14,18 @@ export async function checkEncoding(pool: ConnectionPool, address: string): Prom
 	if (encoding !== 'UTF8')
 		throw new OperatorError(
 			`The database at ${shownAddress(address)} has the encoding ${encoding}, and Caskade needs UTF8: make one with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0.`,
+		);
+}
+
+/**
+ * Whether a database can be that of one account.
+ * @throws OperatorError
+ */
+export async function checkOwnServer(pool: ConnectionPool, address: string): Promise<void> {
+	await checkEncoding(pool, address);
+	const citus = await Citus.of(pool);
+	if (await citus?.isWorker())
+		throw new OperatorError(
+			`The database at ${shownAddress(address)} is on a worker of a Citus cluster, and its coordinator alone decides what lies there: name a server outside of the cluster, or none and move the account with citus_schema_move.`,
 		);
 }

@@ -1,0 +1,111 @@
+import { type Finding, OperatorError } from '../store.ts';
+import type { ConnectionPool } from './connection.ts';
+
+/** Values of `synchronous_commit` with which a COMMIT is on disk when it answers, and on the standbys that it waits for. */
+const durable: ReadonlySet<string> = new Set(['on', 'remote_apply']);
+/** The coordinator itself waits for a worker that is gone much longer. */
+const askWorkersMs = 3000;
+
+interface Worker {
+	/** Host and port. */
+	readonly node: string;
+	/** Whether it has answered. */
+	readonly success: boolean;
+	/** Its `synchronous_commit`. */
+	readonly result: string;
+	/** The name of the database, the same on every node. */
+	readonly database: string;
+}
+
+/** The Citus of a database: it keeps each account's schema on one of several nodes. */
+export class Citus {
+	readonly #pool: ConnectionPool;
+	readonly #version: string;
+
+	private constructor(pool: ConnectionPool, version: string) {
+		this.#pool = pool;
+		this.#version = version;
+	}
+
+	/** @returns `undefined` where the database has no Citus */
+	static async of(pool: ConnectionPool): Promise<Citus | undefined> {
+		const { rows } = await pool.query("SELECT extversion FROM pg_extension WHERE extname = 'citus'");
+		return rows[0] && new Citus(pool, rows[0].extversion);
+	}
+
+	/** Whether this is a worker's database: what lies there is for the coordinator to say. */
+	async isWorker(): Promise<boolean> {
+		const { rows } = await this.#pool.query('SELECT 1 FROM pg_dist_local_group WHERE groupid <> 0');
+		return rows.length > 0;
+	}
+
+	/** On which node each schema lies that is distributed; the others are on the coordinator. */
+	async nodes(): Promise<Map<string, string>> {
+		const { rows } = await this.#pool.query<{ schema: string; nodes: string }>(
+			`SELECT nspname AS schema, string_agg(DISTINCT nodename || ':' || nodeport, ', ') AS nodes
+			 FROM pg_dist_partition
+			 JOIN pg_class ON pg_class.oid = logicalrelid
+			 JOIN pg_namespace ON pg_namespace.oid = relnamespace
+			 JOIN pg_dist_shard USING (logicalrelid)
+			 JOIN pg_dist_placement USING (shardid)
+			 JOIN pg_dist_node USING (groupid)
+			 WHERE noderole = 'primary' GROUP BY nspname /* where accounts lie */`,
+		);
+		return new Map(rows.map(({ schema, nodes }) => [schema, nodes]));
+	}
+
+	/**
+	 * Looks whether a COMMIT is on disk when a worker answers it. What a session sets does not reach the workers: there the
+	 * setting of the database counts.
+	 * @throws OperatorError where it is not
+	 */
+	async checkDurability(): Promise<void> {
+		const problem = durabilityProblem(await this.#askWorkers());
+		if (problem) throw new OperatorError(`${problem}.`);
+	}
+
+	async *examine(controlSchema: string): AsyncIterable<Finding> {
+		const check = 'Citus';
+		yield { check, ok: true, detail: this.#version };
+		const workers = await this.#askWorkers().catch((error: Error) => error);
+		const problems = [
+			await this.#shardingProblem(),
+			(await this.nodes()).has(controlSchema) &&
+				"the control schema is distributed, and must not be: take everything to a new database with 'caskade copy'",
+			...(workers instanceof Error
+				? [`the workers cannot be asked: ${workers.message}`]
+				: [
+						workers.length === 0 &&
+							'there is no worker, so every account lies on the coordinator: SELECT citus_set_coordinator_host(…), then citus_add_node(…) for each',
+						...workers.map(({ node, success }) => !success && `${node} does not answer the coordinator`),
+						durabilityProblem(workers),
+					]),
+		];
+		for (const detail of problems) if (detail) yield { check, ok: false, detail };
+	}
+
+	async #shardingProblem(): Promise<string | undefined> {
+		const { rows } = await this.#pool.query(
+			"SELECT current_setting('citus.enable_schema_based_sharding', true) AS sharding, current_database() AS database",
+		);
+		const { sharding, database } = rows[0];
+		return sharding === 'on'
+			? undefined
+			: `new accounts will lie on the coordinator: ALTER DATABASE ${database} SET citus.enable_schema_based_sharding TO on`;
+	}
+
+	async #askWorkers(): Promise<Worker[]> {
+		const statement = {
+			text: "SELECT nodename || ':' || nodeport AS node, success, result, current_database() AS database FROM run_command_on_workers('SHOW synchronous_commit')",
+			query_timeout: askWorkersMs,
+		};
+		return (await this.#pool.query<Worker>(statement)).rows;
+	}
+}
+
+function durabilityProblem(workers: readonly Worker[]): string | undefined {
+	const [first, ...others] = workers.filter(({ success, result }) => success && !durable.has(result));
+	if (!first) return undefined;
+	const nodes = [first, ...others].map(({ node }) => node).join(', ');
+	return `What is stored on ${nodes} may be lost in a crash, since synchronous_commit is ${first.result} there: run ALTER DATABASE ${first.database} SET synchronous_commit TO on on every node`;
+}

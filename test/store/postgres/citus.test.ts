@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { copyStore } from '../../../src/store/copy.ts';
+import { migrationFiles } from '../../../src/store/migrations.ts';
+import { statementsOf } from '../../../src/store/postgres/statements.ts';
+import type { Finding, Store } from '../../../src/store/store.ts';
+import { derived, hit } from '../contract/visitors.ts';
+import {
+	addAccount,
+	assertRefuses,
+	engines,
+	openFor,
+	startWritingFor,
+	storedEvents,
+	subscriptionEvent,
+	upload,
+} from '../engines.ts';
+import { freshCitusLike } from './citus-like.ts';
+import { sessionOn } from './service.ts';
+
+const workers = { 'worker-1:5432': 'on', 'worker-2:5432': 'remote_apply' };
+
+const newest = migrationFiles('postgres', 'client').length;
+
+test('accounts are distributed, and the control schema is not', async (t) => {
+	const address = await freshCitusLike({ workers });
+	const store = await openFor(t, address);
+	const id = await addAccount(store, 'c-a-x');
+	const writer = await startWritingFor(t, store);
+	await upload(writer, id, [subscriptionEvent()]);
+	await writer.storeHit(id, hit());
+	const session = await sessionOn(t, address);
+	const { rows } = await session.query('SELECT schemaid::regnamespace::text AS name FROM pg_dist_schema');
+	assert.deepEqual(rows, [{ name: `caskade_account_${id}` }]);
+});
+
+test('a copy goes on with the numbers that it has brought', async (t) => {
+	const [sqlite] = engines;
+	assert.ok(sqlite);
+	const source = await openFor(t, await sqlite.freshAddress(t));
+	const id = await addAccount(source, 'c-a-x');
+	const events = [subscriptionEvent(), subscriptionEvent(), subscriptionEvent()];
+	const sourceWriter = await startWritingFor(t, source);
+	await upload(sourceWriter, id, events.slice(0, 2));
+	await sourceWriter.stop();
+	const target = await openFor(t, await freshCitusLike({ workers }));
+	await copyStore(source, target, () => {});
+	const writer = await startWritingFor(t, target);
+	await upload(writer, id, events.slice(2));
+	await writer.storeHit(id, hit());
+	assert.deepEqual(
+		(await storedEvents(target, id)).map(({ tid }) => tid),
+		events.map(({ tid }) => tid),
+	);
+	assert.equal((await addAccount(target, 'c-a-y')) > id, true);
+	assert.ok(await derived(target, id));
+});
+
+/** The findings of `doctor` of these names, with what it says. */
+async function findings(store: Store, ...checks: string[]): Promise<string[]> {
+	const all: Finding[] = await Array.fromAsync(store.examine());
+	return all
+		.filter(({ check }) => checks.some((name) => check.startsWith(name)))
+		.map(({ check, ok, detail }) => `${ok ? 'ok' : 'CARE'} ${check}: ${detail}`);
+}
+
+test('doctor says where accounts lie', async (t) => {
+	const address = await freshCitusLike({ workers });
+	const store = await openFor(t, address);
+	await addAccount(store, 'c-a-x');
+	const session = await sessionOn(t, address);
+	await session.query('SET citus.enable_schema_based_sharding TO off');
+	await session.query(`ALTER DATABASE ${nameOf(address)} SET citus.enable_schema_based_sharding TO off`);
+	const later = await openFor(t, address);
+	await addAccount(later, 'c-a-y');
+	assert.deepEqual(await findings(later, 'Citus', 'account'), [
+		'ok Citus: 13.2-1',
+		`CARE Citus: new accounts will lie on the coordinator: ALTER DATABASE ${nameOf(address)} SET citus.enable_schema_based_sharding TO on`,
+		`ok account c-a-x: schema ${newest}, at worker-1:5432`,
+		`CARE account c-a-y: schema ${newest}, on the coordinator: SELECT citus_schema_distribute('caskade_account_2')`,
+	]);
+});
+
+const nameOf = (address: string) => new URL(address).pathname.slice(1);
+
+test('doctor finds a cluster of one, and a control schema that is distributed', async (t) => {
+	const address = await freshCitusLike({ workers: {} });
+	const store = await openFor(t, address);
+	const session = await sessionOn(t, address);
+	await session.query(
+		`INSERT INTO pg_dist_partition VALUES ('caskade_control.plan');
+		 INSERT INTO pg_dist_shard (logicalrelid) VALUES ('caskade_control.plan');
+		 INSERT INTO pg_dist_placement VALUES (1, 0);
+		 INSERT INTO pg_dist_node (groupid, nodename, nodeport, noderole) VALUES (0, 'coordinator', 5432, 'primary')`,
+	);
+	assert.deepEqual(await findings(store, 'Citus'), [
+		'ok Citus: 13.2-1',
+		"CARE Citus: the control schema is distributed, and must not be: take everything to a new database with 'caskade copy'",
+		'CARE Citus: there is no worker, so every account lies on the coordinator: SELECT citus_set_coordinator_host(…), then citus_add_node(…) for each',
+	]);
+});
+
+test('workers that would answer 201 before it is durable: no server starts, doctor says why', async (t) => {
+	const address = await freshCitusLike({
+		workers: { ...workers, 'worker-3:5432': 'off', 'worker-4:5432': null },
+	});
+	const sentence =
+		/What is stored on worker-3:5432 may be lost in a crash, since synchronous_commit is off there: run ALTER DATABASE \w+ SET synchronous_commit TO on on every node/;
+	const store = await openFor(t, address);
+	await assertRefuses(startWritingFor(t, store), sentence);
+	const [, silent, undurable] = await findings(store, 'Citus');
+	assert.equal(silent, 'CARE Citus: worker-4:5432 does not answer the coordinator');
+	assert.match(undurable as string, sentence);
+});
+
+test('a worker that does not answer keeps no server from starting', async (t) => {
+	const store = await openFor(t, await freshCitusLike({ workers: { ...workers, 'worker-3:5432': null } }));
+	await startWritingFor(t, store);
+	const broken = await freshCitusLike({ workers });
+	const session = await sessionOn(t, broken);
+	await session.query('DROP FUNCTION run_command_on_workers');
+	const troubles: string[] = [];
+	const onTrouble = (_: string, reason: string) => troubles.push(reason);
+	await startWritingFor(t, await openFor(t, broken), { onTrouble });
+	assert.match(troubles.join(), /run_command_on_workers/);
+});
+
+test("an account's own database on a worker of the cluster is refused in a sentence", async (t) => {
+	const worker = await freshCitusLike({ workers, localGroup: 1 });
+	const store = await openFor(t, await freshCitusLike({ workers }));
+	const create = (ownDatabase: string) =>
+		store.control.createAccount({ aid: 'c-a-x', client: 'x', origins: [], ownDatabase }, (id) =>
+			store.createAccountDatabase(id, ownDatabase),
+		);
+	await assertRefuses(create(worker), /is on a worker of a Citus cluster/);
+	assert.deepEqual(await store.control.accounts(), []);
+	await create(await freshCitusLike({ workers }));
+});
+
+test('statements are found, whatever semicolons do not end one', () => {
+	const statements = [
+		'-- of a comment;\nSELECT 1',
+		"/* of a\n longer; one */ SELECT 'of a text;', 'with ''its'' quotes;'",
+		'SELECT "of a name;"',
+		"CREATE FUNCTION f() RETURNS void LANGUAGE sql AS $$ SELECT 1; SELECT '$' $$",
+		'DO $body$ BEGIN PERFORM $$;$$; END $body$ -- at its end;',
+		'SELECT 2 - 1, 4 / 2',
+	];
+	assert.deepEqual(statementsOf(`${statements.join('\n;\n')}\n;\n\n`), statements);
+});
