@@ -160,6 +160,18 @@ export function isPassing(error: unknown): boolean {
 	);
 }
 
+/**
+ * The answers to statements of one transaction that were sent together, in this order.
+ * @throws the error of the first that failed: what the others say, or who hears first, follows from it
+ */
+export async function together<Sent extends readonly unknown[] | []>(
+	sent: Sent,
+): Promise<{ -readonly [Place in keyof Sent]: Awaited<Sent[Place]> }> {
+	const failed = (await Promise.allSettled(sent)).find(({ status }) => status === 'rejected');
+	if (failed) throw (failed as PromiseRejectedResult).reason;
+	return Promise.all(sent);
+}
+
 /** Connections that have broken; what is sent on them goes nowhere. */
 const broken = new WeakSet<pg.ClientBase>();
 

@@ -1,7 +1,14 @@
 import { monotonicMs } from '../../clock.ts';
 import { asStorageError, QueueFullError, StorageError } from '../store.ts';
 import { type ArrivingHit, type StoredHit, storeHits } from '../visitor-log.ts';
-import { beginWriting, type ConnectionPool, commit, isPassing, isRolledBack } from './connection.ts';
+import {
+	beginWriting,
+	type ConnectionPool,
+	commit,
+	isPassing,
+	isRolledBack,
+	together,
+} from './connection.ts';
 import { hasLeftWork, runSteps } from './run-steps.ts';
 
 /** Hits stored in one transaction; more would make the first of them wait for little gain. */
@@ -126,7 +133,7 @@ export class HitQueue {
 		let committing = false;
 		try {
 			const schema = this.#options.schemaOf(accountId);
-			const [, stored] = await Promise.all([
+			const [, stored] = await together([
 				client.query(beginWriting),
 				runSteps(client, schema, storeHits(group.map(({ hit }) => hit))),
 			]);

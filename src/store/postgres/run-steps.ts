@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { isEmpty, type Lock, type Query, type Row, type Steps } from '../steps.ts';
+import { together } from './connection.ts';
 import { lockKeys } from './key-locks.ts';
 
 /** Keeps imports of an account apart. The number is the ASCII of "impo". */
@@ -17,7 +18,7 @@ export async function runSteps<Outcome>(
 ): Promise<Outcome> {
 	let step = steps.next();
 	while (!step.done)
-		step = steps.next(await Promise.all(step.value.map((query) => runQuery(client, schema, query))));
+		step = steps.next(await together(step.value.map((query) => runQuery(client, schema, query))));
 	return step.value;
 }
 

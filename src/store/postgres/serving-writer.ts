@@ -17,7 +17,13 @@ import {
 } from '../store.ts';
 import type { ArrivingHit, StoredHit } from '../visitor-log.ts';
 import { type AccountServers, mostServers } from './account-servers.ts';
-import { ConnectionPool, isConnectionLost, type PoolOptions, type SchemaNames } from './connection.ts';
+import {
+	ConnectionPool,
+	commit,
+	isConnectionLost,
+	type PoolOptions,
+	type SchemaNames,
+} from './connection.ts';
 import type { NewestSchemas } from './newest-schemas.ts';
 import { PerServer } from './per-server.ts';
 import { runSteps } from './run-steps.ts';
@@ -156,7 +162,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		try {
 			await client.query('BEGIN');
 			const outcome = await runSteps(client, this.#schemas.control, steps);
-			await client.query('COMMIT');
+			await commit(client);
 			client.release();
 			return outcome;
 		} catch (error) {

@@ -3,7 +3,7 @@ import { eventKeys, holdersOf, ownersOf } from '../claims.ts';
 import { StorageError, type SubscriptionEvent, type Upload, type UploadOutcome } from '../store.ts';
 import { duplicateRowsOf, outcomeOf } from '../upload-outcome.ts';
 import { type EventRow, joinEvents } from '../visitor-log.ts';
-import { beginWriting, commit, isRolledBack } from './connection.ts';
+import { beginWriting, commit, isRolledBack, together } from './connection.ts';
 import { runQuery, runSteps } from './run-steps.ts';
 
 /** An upload that waits to be stored. */
@@ -69,7 +69,7 @@ export async function storeGroup(
 		upload.events.map((event) => ({ event, receivedAtMs: upload.receivedAtMs })),
 	);
 	// Asked in the round trip that stores the rows, under locks that no claim to their keys is made meanwhile.
-	const [inserted, holders] = await Promise.all([
+	const [inserted, holders] = await together([
 		insert(client, schema, rows, timeoutMs),
 		runQuery(client, schema, holdersOf(rows.map(({ event }) => event))),
 	]);
@@ -135,7 +135,7 @@ async function insert(
 		receivedAtMs,
 	]);
 	const leastMs = Math.max(1, Math.ceil(timeoutMs));
-	const [, , , inserted] = await Promise.all([
+	const [, , , inserted] = await together([
 		client.query(limited(beginWriting, silenceMs)),
 		client.query(limited(`SET LOCAL statement_timeout = ${leastMs}`, silenceMs)),
 		runQuery(client, schema, { lock: 'shared', keys: eventKeys(rows.map(({ event }) => event)) }),
