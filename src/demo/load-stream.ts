@@ -5,10 +5,12 @@ import type { Account } from '../store/control.ts';
 import { type HistoryHit, storeHistory } from '../store/history.ts';
 import type { Store } from '../store/store.ts';
 import { transactAgain } from '../store/transact-again.ts';
+import { foldAll } from '../visitors/folding.ts';
+import { Pace } from '../visitors/pace.ts';
 import type { DemoEntry, DemoHit } from './stream.ts';
 
-/** Of one transaction: a tenth of a second, for which a server's own writes to the account wait. */
-const entriesPerBatch = 500;
+/** Of one transaction, at first and at most. */
+const entriesPerTransaction = { first: 100, most: 500 };
 
 /**
  * Stores a history by the rules that live traffic has, beside a running server.
@@ -28,14 +30,17 @@ export async function loadStream(
 		atMs,
 		body: toHitBody({ ...fields, events: [...fields.events] }, channelRules, deviceOf(userAgent)),
 	});
-	for (let from = 0; from < entries.length; from += entriesPerBatch) {
-		const batch = entries.slice(from, from + entriesPerBatch);
+	const pace = new Pace(entriesPerTransaction);
+	for (let from = 0; from < entries.length; ) {
+		const batch = entries.slice(from, from + pace.size);
 		const hits = batch.filter((entry) => entry.type === 'hit').map(pastHit);
 		const sales = batch.filter((entry) => entry.type === 'subscription');
 		const events = sales.map(({ event, atMs }) => ({ ...event, receivedAtMs: atMs }));
-		await transactAgain(store, id, () => storeHistory(hits, events));
-		onProgress(from + batch.length);
+		await pace.run(() => transactAgain(store, id, () => storeHistory(hits, events)));
+		from += batch.length;
+		onProgress(from);
 	}
+	await foldAll(store, id);
 	return vids;
 }
 

@@ -36,10 +36,14 @@ export function eventKeys(events: readonly Joinable[]): string[] {
 /** Who holds the keys of events, where somebody does. */
 export function holdersOf(events: readonly Joinable[]): Query {
 	return {
-		sql: 'SELECT key, (SELECT vid FROM @claim AS claim WHERE claim.key = list.key ORDER BY at, vid LIMIT 1) AS vid FROM ?each AS list /* holders */',
+		sql: holdersSql,
 		values: [eventKeys(events)],
 	};
 }
+
+/** Who is being erased holds nothing any more. */
+const holdersSql =
+	"SELECT key, (SELECT vid FROM @claim AS claim WHERE claim.key = list.key AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) ORDER BY at, vid LIMIT 1) AS vid FROM ?each AS list /* holders */";
 
 /** The `vid` of each event that belongs to a visitor, by `tid`. */
 export function ownersOf(events: readonly Joinable[], holders: readonly Row[]): Map<string, string> {
@@ -97,23 +101,65 @@ export interface ContestedEvent extends Joinable {
 	readonly vid: string | null;
 }
 
+/** Events that a transaction may give to other visitors because of new claims. */
+const mostContested = 50;
+
 /** What is at stake where claims to keys change. */
 export interface Contest {
 	/** Subscription events with one of the keys. Locked. */
 	readonly events: readonly ContestedEvent[];
 	/** Whom these belong to, or would belong to without new claims. */
 	readonly vids: readonly string[];
+	/** Keys that too many events have; these are left to the background, see `assignLater`. */
+	readonly popular: readonly string[];
 }
 
 /** Locks keys, so that no upload with them is under way, and then the events that have them. */
 export function* contest(keys: readonly string[]): Steps<Contest> {
-	if (keys.length === 0) return { events: [], vids: [] };
-	const [, rows = []] = yield [{ lock: 'exclusive', keys }, eventsWith(keys)];
-	return yield* contestOver(rows);
+	if (keys.length === 0) return { events: [], vids: [], popular: [] };
+	const [, counts = []] = yield [{ lock: 'exclusive', keys }, countEvents(keys)];
+	let left = mostContested;
+	const popular = new Set<string>();
+	for (const { cid, events } of counts) {
+		if (Number(events) > left) popular.add(`c:${cid}`);
+		else left -= Number(events);
+	}
+	const [rows = []] = yield [eventsWith(keys.filter((key) => !popular.has(key)))];
+	return { ...(yield* contestOver(rows)), popular: [...popular] };
+}
+
+/** How many events have each customer id; one more than may be contested stands for all beyond. A `tid` has one. */
+function countEvents(keys: readonly string[]): Query {
+	return {
+		sql: `SELECT key AS cid, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE cid = list.key ORDER BY id LIMIT ${mostContested + 1}) AS first) AS events FROM ?each AS list /* count events */`,
+		values: [keys.filter((key) => key.startsWith('c:')).map((key) => key.slice(2))],
+	};
+}
+
+/**
+ * Leaves the events of popular keys to the background, where these claims have changed who holds the key.
+ * @param claims that have been made
+ */
+export function* assignLater(popular: readonly string[], claims: readonly Claim[]): Steps<void> {
+	if (popular.length === 0) return;
+	const [holders = []] = yield [{ sql: holdersSql, values: [popular] }];
+	const won = holders.filter(({ key, vid }) =>
+		claims.some((claim) => claim.key === key && claim.vid === vid),
+	);
+	yield [addTasks(won.map(({ key }) => String(key)))];
+}
+
+/** @param names `c:…` or `e:…` */
+export function addTasks(names: readonly string[]): Query {
+	return {
+		sql: 'INSERT INTO @task (name, position) ?rows /* add tasks */',
+		rows: names.map((name) => [name, 0]),
+		wakes: true,
+	};
 }
 
 /** The same for events that are found, and locked, already. @param rows of `eventsWith` */
-export function* contestOver(rows: readonly Row[]): Steps<Contest> {
+export function* contestOver(rows: readonly Row[]): Steps<Omit<Contest, 'popular'>> {
 	const events = rows.map((row) => row as unknown as ContestedEvent);
 	const owners = events.flatMap(({ vid }) => (vid === null ? [] : [vid]));
 	return { events, vids: [...new Set([...owners, ...(yield* whoHolds(events))])] };

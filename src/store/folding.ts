@@ -1,16 +1,23 @@
 import { apply, compareEntries, type LogEntry, type Profile } from '../visitors/profile.ts';
+import { assignEvents, contest } from './claims.ts';
 import type { Query, Row, Steps } from './steps.ts';
 import {
 	hitEntry,
 	isFolded,
 	loadVisitors,
+	lockVisitors,
+	refold,
+	replay,
 	saveVisitors,
 	saveVisits,
 	subscriptionEntry,
+	withShortLogs,
 } from './visitor-log.ts';
 
 /** Log entries that a piece reads, at most; but those of one moment are folded together. */
 const mostEntries = 200;
+/** Visitors that a piece makes anew, at most. */
+const mostVisitors = 40;
 
 /**
  * Does a piece of what waits: folds on one profile that is to be made anew. Every piece is a short transaction and its
@@ -23,25 +30,50 @@ const mostEntries = 200;
  */
 export function* foldPiece(after = ''): Steps<string | undefined> {
 	// Of several processes one at a time folds for an account.
-	yield [{ lock: 'fold' }];
-	const [vid] = yield* nextOf('visitor', 'vid', after);
-	if (vid) {
-		yield* foldVisitor(String(vid.vid));
-		return String(vid.vid);
+	const [, [task] = []] = yield [
+		{ lock: 'fold' },
+		{ sql: 'SELECT id, name, position FROM @task ORDER BY id LIMIT 1 /* next task */' },
+	];
+	if (task?.name?.toString().startsWith('c:')) {
+		yield* assignOn(Number(task.id), String(task.name).slice(2), Number(task.position));
+		return after;
 	}
-	const [visit] = yield* nextOf('visit', 'sid', after);
+	const visitors = yield* nextOf('visitor', 'vid', after, mostVisitors);
+	if (visitors.length > 0) return yield* foldVisitors(visitors.map(({ vid }) => String(vid)));
+	const [visit] = yield* nextOf('visit', 'sid', after, 1);
 	if (!visit) return undefined;
 	yield* foldVisit(String(visit.vid), String(visit.sid));
 	return String(visit.sid);
 }
 
-function* nextOf(table: 'visitor' | 'visit', key: 'vid' | 'sid', after: string): Steps<readonly Row[]> {
+function* nextOf(
+	table: 'visitor' | 'visit',
+	key: 'vid' | 'sid',
+	after: string,
+	most: number,
+): Steps<readonly Row[]> {
 	const next = (name: string): Query => ({
-		sql: `SELECT ${key}, vid FROM @${table} WHERE folded_to IS NOT NULL AND ${key} > ? ORDER BY ${key} LIMIT 1 /* what waits */`,
+		sql: `SELECT ${key}, vid FROM @${table} WHERE folded_to IS NOT NULL AND ${key} > ? ORDER BY ${key} LIMIT ${most} /* what waits */`,
 		values: [name],
 	});
 	const [found = [], first = []] = yield [next(after), next('')];
 	return found.length > 0 ? found : first;
+}
+
+/**
+ * Makes the profiles anew of those whose logs are short, or goes on with the first whose log is long.
+ * @returns the last that it was for
+ */
+function* foldVisitors(vids: readonly string[]): Steps<string> {
+	const [first = ''] = vids;
+	const short = (yield* withShortLogs(vids, mostEntries)).filter((vid, index) => vid === vids[index]);
+	if (short.length === 0) {
+		yield* foldVisitor(first);
+		return first;
+	}
+	const [rows = []] = yield [loadVisitors(short)];
+	yield* replay(short, rows);
+	return short.at(-1) as string;
 }
 
 /** A schema that is older than this knows of nothing that waits. */
@@ -95,6 +127,29 @@ function* foldVisit(vid: string, sid: string): Steps<void> {
 		];
 	else if (profile) yield [saveVisits([[sid, { vid, profile }]]), ...isFolded([], [sid])];
 	else yield [{ sql: 'DELETE FROM @visit WHERE sid = ? /* fold visit */', values: [sid] }];
+}
+
+/** Events of a customer id that a piece gives to whom they belong, at most. */
+const mostAssigned = 50;
+
+/** Who claims a customer id after many events have come with it gets these by and by. */
+function* assignOn(taskId: number, cid: string, position: number): Steps<void> {
+	const [page = []] = yield [
+		{
+			sql: `SELECT id, tid FROM @subscription_event WHERE cid = ? AND id > ? ORDER BY id LIMIT ${mostAssigned} /* assign */`,
+			values: [cid, position],
+		},
+	];
+	const { events, vids } = yield* contest([`c:${cid}`, ...page.map(({ tid }) => `t:${tid}`)]);
+	yield [lockVisitors(vids)];
+	yield* refold([...(yield* assignEvents(events))]);
+	const last = page.at(-1);
+	// What is later has been given to the right one from the beginning; a claim that has come since is a task of its own.
+	yield [
+		page.length === mostAssigned && last
+			? { sql: 'UPDATE @task SET position = ? WHERE id = ? /* assign */', values: [Number(last.id), taskId] }
+			: { sql: 'DELETE FROM @task WHERE id = ? /* assign */', values: [taskId] },
+	];
 }
 
 function foldOn(before: Row[string] | undefined, entries: readonly LogEntry[]): Profile | null {

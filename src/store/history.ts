@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { apply, type Profile } from '../visitors/profile.ts';
 import {
 	assignEvents,
+	assignLater,
 	type Claim,
 	type ContestedEvent,
 	claimsOf,
@@ -75,6 +76,7 @@ export function* storeHistory<Event extends HistoryEvent>(
 		visitors: new Set(visitors.map(({ vid }) => String(vid))),
 		claims: fresh,
 		contested: contested.events.filter(({ tid }) => !isAdded.has(tid)),
+		popular: contested.popular,
 	});
 	yield* joinPastEvents(added);
 	return { hits: storedHits, events: added.length, conflicts };
@@ -86,7 +88,11 @@ interface Locked {
 	readonly visitors: ReadonlySet<string>;
 	readonly claims: readonly Claim[];
 	readonly contested: readonly ContestedEvent[];
+	readonly popular: readonly string[];
 }
+
+/** Entries of logs that an import reads in one transaction to make profiles anew, at most. */
+const mostReplayed = 5000;
 
 /** A hit that is in the log, or is to be. */
 interface PastHit extends HistoryHit {
@@ -117,10 +123,11 @@ function* storePastHits(arriving: readonly HistoryHit[], locked: Locked): Steps<
 	const added = merged.flatMap((one) => one.added);
 	if (added.length === 0) return 0;
 	yield [insertHits(added), ...merged.flatMap((one) => one.changes), saveClaims(locked.claims)];
+	yield* assignLater(locked.popular, locked.claims);
 	const moved = yield* assignEvents(locked.contested);
 	const stale = moved.union(new Set(added.map(({ vid }) => vid)).intersection(known));
 	yield saveNewVisitors(added.filter(({ vid }) => !stale.has(vid)));
-	if (stale.size > 0) yield* refold([...stale]);
+	if (stale.size > 0) yield* refold([...stale], unique(added.map(({ sid }) => sid)), mostReplayed);
 	return added.length;
 }
 

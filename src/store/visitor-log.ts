@@ -9,6 +9,7 @@ import {
 } from '../visitors/profile.ts';
 import {
 	assignEvents,
+	assignLater,
 	type Claim,
 	type ContestedEvent,
 	claimsOf,
@@ -80,6 +81,7 @@ interface Working {
 	/** Keys that are locked, so that new claims to them can be made, and the events that have them. */
 	readonly keys: ReadonlySet<string>;
 	readonly contested: readonly ContestedEvent[];
+	readonly popular: readonly string[];
 }
 
 interface PlacedHit extends StoredHit {
@@ -103,8 +105,9 @@ export function* storeHits(hits: readonly ArrivingHit[]): Steps<StoredHit[]> {
 	// Its visitor, or claim, has gone away since it was looked for without a lock.
 	if (claims.some(({ key }) => !working.keys.has(key))) throw new OvertakenError('a visitor was erased');
 	const writes: Query[] = [insertHits(placed), saveClaims(claims)];
-	if (working.contested.length > 0) {
+	if (working.contested.length + working.popular.length > 0) {
 		yield writes.splice(0);
+		yield* assignLater(working.popular, claims);
 		for (const vid of yield* assignEvents(working.contested)) working.stale.add(vid);
 	}
 	let waiting: ReadonlySet<string> = new Set();
@@ -145,7 +148,7 @@ function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 	// Looked up first, since most keys that a visitor shows are known, and then need no lock.
 	const [before = []] = claims.length > 0 ? yield [knownClaims(claims)] : [];
 	const keys = unique(newClaims(claims, before).map(({ key }) => key));
-	const { events, vids: contenders } = yield* contest(keys);
+	const { events, vids: contenders, popular } = yield* contest(keys);
 	const [visitors = [], visits = [], known = []] = yield [
 		loadVisitors(unique([...vids, ...contenders])),
 		loadVisits(unique(hits.map(({ sid }) => sid))),
@@ -172,6 +175,7 @@ function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 		known,
 		keys: new Set(keys),
 		contested: events,
+		popular,
 	};
 }
 
@@ -309,10 +313,17 @@ export function* refold(
 	most = mostReplayed,
 ): Steps<Refolded> {
 	// Locked before the log is read, so that no hit is added meanwhile.
-	const [rows = [], entries = []] = yield [
-		loadVisitors(vids),
-		countEntries([...vids].sort().slice(0, most / 5), most),
-	];
+	const [rows = []] = yield [loadVisitors(vids)];
+	const short = yield* withShortLogs(vids, most);
+	const waiting = new Set(vids).difference(new Set(short));
+	yield waitToBeFolded([...waiting], sids);
+	const changed = short.length > 0 ? yield* replay(short, rows) : 0;
+	return { changed, waiting };
+}
+
+/** Visitors whose logs have at most so many entries together. */
+export function* withShortLogs(vids: readonly string[], most: number): Steps<string[]> {
+	const [entries = []] = yield [countEntries([...vids].sort().slice(0, most / 5), most)];
 	let left = most;
 	const short: string[] = [];
 	for (const row of entries) {
@@ -320,10 +331,7 @@ export function* refold(
 		left -= Number(row.entries);
 		short.push(String(row.vid));
 	}
-	const waiting = new Set(vids).difference(new Set(short));
-	yield waitToBeFolded([...waiting], sids);
-	const changed = short.length > 0 ? yield* replay(short, rows) : 0;
-	return { changed, waiting };
+	return short;
 }
 
 /** How many entries the logs of visitors have; one more than `most` stands for all beyond. */
@@ -360,7 +368,7 @@ function foldedToOf(rows: readonly Row[]): Map<string, number> {
  * @param before as they are loaded, and maybe others
  * @returns how many profiles of visitors and visits were not as the log says
  */
-function* replay(vids: readonly string[], before: readonly Row[]): Steps<number> {
+export function* replay(vids: readonly string[], before: readonly Row[]): Steps<number> {
 	const [hits = [], events = [], visitsBefore = []] = yield [
 		{ sql: 'SELECT vid, sid, at, body FROM @hit WHERE vid IN ?list /* replay */', values: [vids] },
 		{

@@ -5,20 +5,19 @@ import type { Log } from '../log.ts';
 import { foldPiece } from '../store/folding.ts';
 import type { Store } from '../store/store.ts';
 import { transactAgain } from '../store/transact-again.ts';
+import { pauseMs } from './pace.ts';
 
-/** At least so long, and as long as the piece before took, the database is left to those who serve. */
-const shortestPauseMs = 2;
 /** How often all accounts are looked at: what a process that has been killed has left behind is done by another. */
 const roundEveryMs = 600_000;
 /** An account that has failed is left alone for so long. */
 const troublePauseMs = 5000;
 
-/** Does all that waits in one account. @returns in how many pieces */
-export async function foldAll(store: Store, accountId: number): Promise<number> {
-	let pieces = 0;
-	for (let after: string | undefined = ''; ; pieces++) {
+/** Does all that waits in one account, and leaves its database to those who serve in between. */
+export async function foldAll(store: Store, accountId: number): Promise<void> {
+	for (let after: string | undefined = ''; ; ) {
 		after = await foldOnce(store, accountId, after);
-		if (after === undefined) return pieces;
+		if (after === undefined) return;
+		await delay(pauseMs);
 	}
 }
 
@@ -113,7 +112,7 @@ export class Folder {
 			this.wake(accountId);
 			return;
 		}
-		await this.#pause(Math.max(shortestPauseMs, performance.now() - beganMs));
+		await this.#pause(Math.max(pauseMs, performance.now() - beganMs));
 	}
 
 	async #sleep(ms: number): Promise<void> {

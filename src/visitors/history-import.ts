@@ -2,12 +2,14 @@ import { createHmac } from 'node:crypto';
 import { type HistoryEvent, type HistoryHit, storeHistory } from '../store/history.ts';
 import type { Store } from '../store/store.ts';
 import { transactAgain } from '../store/transact-again.ts';
+import { foldAll } from './folding.ts';
 import { HistoryFile, type HistoryRecord } from './history-file.ts';
 import { type LineContext, readHistoryLine } from './history-line.ts';
+import { Pace } from './pace.ts';
 import { PartsOnDisk } from './parts-on-disk.ts';
 
-/** Lines of one transaction: a few tenths of a second, for which uploads and hits of the account wait. */
-const linesPerTransaction = 2500;
+/** Lines of one transaction, at first and at most. */
+const linesPerTransaction = { first: 100, most: 1000 };
 /** Bounds memory: a part has more lines where the files have more than ten million. */
 const mostHitsInMemory = 40_000;
 
@@ -127,8 +129,9 @@ export class HistoryImport implements Disposable {
 		const { store, accountId, onProblem } = this.#options;
 		const report = { hits: 0, events: 0, repeated: 0, conflicts: 0 };
 		let lines = 0;
+		const pace = new Pace(linesPerTransaction);
 		const add = async (hits: readonly HistoryHit[], events: readonly WaitingEvent[]) => {
-			const stored = await transactAgain(store, accountId, () => storeHistory(hits, events));
+			const stored = await pace.run(() => transactAgain(store, accountId, () => storeHistory(hits, events)));
 			report.hits += stored.hits;
 			report.events += stored.events;
 			report.repeated += hits.length + events.length - stored.hits - stored.events;
@@ -139,17 +142,18 @@ export class HistoryImport implements Disposable {
 			onLines(lines);
 		};
 		// Events first: then a visitor who has shown a tid is written once, with the event.
-		for (const events of batches(this.#events.read('all'), linesPerTransaction)) await add([], events);
-		for (const hits of batches(this.#hitsByVisitor(onVisitor), linesPerTransaction)) await add(hits, []);
+		for (const events of batches(this.#events.read('all'), () => pace.size)) await add([], events);
+		for (const hits of batches(this.#hitsByVisitor(onVisitor), () => pace.size)) await add(hits, []);
+		await foldAll(store, accountId);
 		return report;
 	}
 
-	/** In the order of their `vid`, so that a transaction writes few pages of the database, and none again later. */
+	/** In the order of their `vid` and of time, so that a transaction writes few pages of the database, and none again later. */
 	*#hitsByVisitor(onVisitor: (visitor: string, vid: string) => void): Generator<WaitingHit> {
 		for (const part of this.#hits.names) {
 			const known = new Set<string>();
-			for (const hits of batches(this.#hits.read(part), mostHitsInMemory)) {
-				hits.sort((a, b) => (a.vid < b.vid ? -1 : 1));
+			for (const hits of batches(this.#hits.read(part), () => mostHitsInMemory)) {
+				hits.sort((a, b) => (a.vid === b.vid ? a.atMs - b.atMs : a.vid < b.vid ? -1 : 1));
 				yield* hits;
 				for (const { visitor, vid } of hits) {
 					if (!known.has(vid)) onVisitor(visitor, vid);
@@ -165,11 +169,11 @@ export class HistoryImport implements Disposable {
 	}
 }
 
-function* batches<Item>(items: Iterable<Item>, most: number): Generator<Item[]> {
+function* batches<Item>(items: Iterable<Item>, most: () => number): Generator<Item[]> {
 	let batch: Item[] = [];
 	for (const item of items) {
 		batch.push(item);
-		if (batch.length < most) continue;
+		if (batch.length < most()) continue;
 		yield batch;
 		batch = [];
 	}

@@ -14,7 +14,7 @@ import type { FromWriter, ToWriter, Work, WorkResult } from './messages.ts';
 /** Requests committed together; more would make the first of them wait for little gain. */
 const groupLimit = 256;
 /** How soon a database that another process had locked is tried again. */
-const busyRetryMs = 5;
+const busyRetryMs = 1;
 const tellBusyAfterMs = 1000;
 
 const { folderPath, cellsBuffer, openAccounts } = workerData as {

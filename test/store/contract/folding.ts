@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { foldPiece } from '../../../src/store/folding.ts';
+import { storeHistory } from '../../../src/store/history.ts';
 import type { Row, Steps } from '../../../src/store/steps.ts';
 import type { ServingWriter, Store } from '../../../src/store/store.ts';
 import {
@@ -18,23 +19,29 @@ import { type Engine, receivedAtMs, startServingFor, subscriptionEvent, upload }
 import { assertAsTheLogSays, body, derived, hit } from './visitors.ts';
 
 const minuteMs = 60_000;
-const vid = 'a'.repeat(32);
+export const longLogVid = 'a'.repeat(32);
+const vid = longLogVid;
 const sid = 'b'.repeat(32);
 
-/** Entries of a long log, every second one of the visit `sid`; they end at `receivedAtMs`. */
-function longLog(hits: number) {
+/** Entries of a long log, every second one of the visit `sid`; the last one is at `endMs`. */
+function longLog(hits: number, endMs: number) {
 	const text = JSON.stringify(body());
 	return Array.from({ length: hits }, (_, index) => ({
 		vid,
 		sid: index % 2 === 0 ? sid : 'c'.repeat(32),
-		atMs: receivedAtMs - (hits - 1 - index) * 1000,
+		atMs: endMs - (hits - 1 - index) * 1000,
 		text,
 	}));
 }
 
 /** A visitor with so many hits, as if they had come one by one. */
-export async function addLongLog(store: Store, accountId: number, hits: number): Promise<void> {
-	const log = longLog(hits);
+export async function addLongLog(
+	store: Store,
+	accountId: number,
+	hits: number,
+	endMs = receivedAtMs,
+): Promise<void> {
+	const log = longLog(hits, endMs);
 	const entries = log.map(
 		({ sid: visit, atMs, text }): LogEntry => ({
 			...{ type: 'hit', atMs, sid: visit, page: 'pricing', channel: 'direct', device: 'desktop', events: [] },
@@ -66,7 +73,7 @@ function* counting<T>(steps: Steps<T>, cost: { statements: number; rows: number 
 }
 
 /** What derives from a log, made from all of it at once. */
-async function assertFolded(store: Store, accountId: number): Promise<void> {
+export async function assertFolded(store: Store, accountId: number): Promise<void> {
 	assert.equal(await store.waiting(accountId), 0);
 	const record = await store.transact(accountId, readLog());
 	const stored = (await derived(store, accountId)) as {
@@ -166,6 +173,39 @@ export function foldingContract(engine: Engine): void {
 					`${what}: ${JSON.stringify(costs)}`,
 				);
 			}
+		});
+
+		test('who claims a customer id that many events have gets all of them by and by', async (t) => {
+			const costs = [];
+			for (const count of [300, 1500]) {
+				const { store, writer, accountId } = await startServingFor(t, engine);
+				const events = Array.from({ length: count }, () => subscriptionEvent({ cid: 'C-popular' }));
+				await store.transact(
+					accountId,
+					storeHistory(
+						[],
+						events.map((event, index) => ({ ...event, receivedAtMs: receivedAtMs - index })),
+					),
+				);
+				const cost = { statements: 0, rows: 0 };
+				const first = hit({ atMs: receivedAtMs + 1 }, { cid: 'C-popular' });
+				await store.transact(accountId, counting(storeHits([first]), cost));
+				costs.push(cost);
+				assert.equal(await store.waiting(accountId), 1);
+				await writer.storeHit(accountId, hit({ atMs: receivedAtMs + 2 }, { cid: 'C-popular' }));
+				assert.equal(await store.waiting(accountId), 1, 'who comes second gets nothing');
+				let after: string | undefined = '';
+				while (after !== undefined) {
+					const piece = { statements: 0, rows: 0 };
+					after = await store.transact(accountId, counting(foldPiece(after), piece));
+					assert(piece.rows < 1600, JSON.stringify(piece));
+				}
+				await assertFolded(store, accountId);
+				const { events: joined } = (await derived(store, accountId)) as { events: { vid: string }[] };
+				assert(joined.every((event) => event.vid === first.freshVid));
+			}
+			assert.deepEqual(costs[0], costs[1]);
+			assert(Number(costs[0]?.rows) < 100, JSON.stringify(costs));
 		});
 
 		test('what waits shows what was known last, then all, and pieces are short', async (t) => {

@@ -13,6 +13,7 @@ import {
 	prune,
 	visitorsOfCustomer,
 } from '../../../src/store/visitor-log.ts';
+import { foldAll } from '../../../src/visitors/folding.ts';
 import {
 	addAccount,
 	type Engine,
@@ -88,9 +89,11 @@ function* allVisitors(): Steps<string[]> {
 
 /** Rebuilds all visitors, and expects that nothing changes. */
 export async function assertAsTheLogSays(store: Store, accountId: number): Promise<void> {
+	await foldAll(store, accountId);
 	const before = await derived(store, accountId);
 	const vids = await store.transact(accountId, allVisitors());
 	assert.equal(await store.transact(accountId, rebuildVisitors(vids)), 0);
+	await foldAll(store, accountId);
 	assert.deepEqual(await derived(store, accountId), before);
 }
 
