@@ -171,6 +171,12 @@ export interface Store {
 	read<T>(accountId: number, fn: (reader: ClientReader) => Promise<T>): Promise<T>;
 	/** Runs steps in one transaction in an account's database; beside a serving process, if one runs. */
 	transact<T>(accountId: number, steps: Steps<T>): Promise<T>;
+	/**
+	 * Takes what has been deleted in an account's database off the disk too, as far as the engine can.
+	 * @param options.rewrite of a small database nothing is left at all; nobody can write to it meanwhile
+	 * @throws OperatorError where others keep it from that
+	 */
+	purge(accountId: number, options: { rewrite: boolean }): Promise<void>;
 	/** How much waits for the background in an account, at most some thousands; does not bring it to the newest schema. */
 	waiting(accountId: number): Promise<number>;
 	/** Opens what a serving process reads. */

@@ -15,6 +15,7 @@ export interface Erasure extends Erased {
  */
 export async function eraseVisitor(store: Store, accountId: number, vid: string): Promise<Erasure> {
 	const erasure = await eraseAll(store, accountId, [vid]);
+	await store.purge(accountId, { rewrite: true });
 	if (erasure.hits + erasure.events === 0)
 		throw new OperatorError('Nothing is stored of that visitor; its casks are void all the same.');
 	return erasure;
@@ -28,6 +29,7 @@ export async function eraseCustomerVisitors(store: Store, accountId: number, cid
 	const vids = await store.transact(accountId, visitorsOfCustomer(cid));
 	const erasure = await eraseAll(store, accountId, vids);
 	const others = await transactAgain(store, accountId, () => eraseCustomer(cid));
+	await store.purge(accountId, { rewrite: true });
 	if (vids.length + others === 0) throw new OperatorError('Nothing is stored of that customer.');
 	return { ...erasure, events: erasure.events + others };
 }

@@ -46,6 +46,8 @@ export async function pruneAll(store: Store, options: RetentionOptions): Promise
 			try {
 				const hits = await pruneAccount(store, id, beforeMs, signal);
 				if (hits > 0) report({ type: 'pruned', aid, hits });
+				// Always, for the round before may have been kept from it.
+				await store.purge(id, { rewrite: false });
 			} catch (error) {
 				report({ type: 'trouble', aid, reason: reasonOf(error) });
 			}

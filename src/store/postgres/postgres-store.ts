@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { reasonOf } from '../../errors.ts';
-import { ClientReader, type ClientTables } from '../client.ts';
+import { ClientReader, type ClientTables, clientTableNames } from '../client.ts';
 import { ControlStore, type ControlTables } from '../control.ts';
 import { examineKeys } from '../examine-keys.ts';
 import { countWaiting, foldingSchema } from '../folding.ts';
@@ -144,6 +144,15 @@ export class PostgresStore implements Store {
 			client.release(true);
 			throw error;
 		}
+	}
+
+	/** Frees the space of deleted rows, so that others take it; what is in it stays until then. */
+	async purge(accountId: number, { rewrite }: { rewrite: boolean }): Promise<void> {
+		// What retention deletes, PostgreSQL's own vacuum finds.
+		if (!rewrite) return;
+		const schema = this.#servers.schemaOf(accountId);
+		const tables = clientTableNames.map((table) => `"${schema}".${table}`);
+		await this.#poolOf(accountId).query(`VACUUM ${tables.join(', ')}`);
 	}
 
 	async waiting(accountId: number): Promise<number> {

@@ -55,6 +55,8 @@ export function openDatabase(
 			useWriteAheadLog(database, options.busyTimeoutMs);
 			database.exec('PRAGMA synchronous = FULL');
 			database.exec('PRAGMA wal_autocheckpoint = 0');
+			// What is deleted or moved is overwritten, so that an erasure leaves nothing in pages that stay.
+			database.exec('PRAGMA secure_delete = ON');
 		}
 		if (options.cacheKiB) database.exec(`PRAGMA cache_size = -${options.cacheKiB}`);
 		if (options.spillKiB) database.exec(`PRAGMA cache_spill = -${options.spillKiB}`);

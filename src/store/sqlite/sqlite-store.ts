@@ -1,6 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
+import { monotonicMs } from '../../clock.ts';
 import { ClientReader, type ClientTables } from '../client.ts';
 import { ControlStore, type ControlTables } from '../control.ts';
 import { countWaiting, foldingSchema } from '../folding.ts';
@@ -18,7 +20,7 @@ import {
 	type WriterEvents,
 } from '../store.ts';
 import { copyDatabases } from './backup.ts';
-import { checkpointLongLog, emptyLogIfFree } from './checkpoint.ts';
+import { checkpointLongLog, emptyLog, emptyLogIfFree } from './checkpoint.ts';
 import { Connection } from './commands.ts';
 import { openDatabase } from './connection.ts';
 import { DataFolder, type FolderLock, isServed, lockFolder } from './data-folder.ts';
@@ -32,6 +34,10 @@ import { SqliteReader } from './serving-reader.ts';
 import { startServingWriter } from './serving-writer.ts';
 
 const busyTimeoutMs = 5000;
+const purgeTimeoutMs = 10_000;
+const purgeAgainMs = 20;
+/** 64 MiB, which takes less than half a second. */
+const mostRewrittenBytes = 64 * 1024 ** 2;
 
 /** One stage's databases in a folder of this machine: `control.sqlite` and `accounts/<n>.sqlite`. */
 export class SqliteStore implements Store {
@@ -74,6 +80,25 @@ export class SqliteStore implements Store {
 			// What is not committed is rolled back.
 			this.#stopTransacting();
 			throw error;
+		}
+	}
+
+	/**
+	 * Deleted rows are overwritten where they lay, but the write-ahead log still has them; and here and there a page has
+	 * the remains of rows that were moved to another, which only writing it anew removes.
+	 */
+	async purge(accountId: number, { rewrite }: { rewrite: boolean }): Promise<void> {
+		const { database } = this.#transacting(accountId);
+		const isSmall = statSync(this.#folder.accountPath(accountId)).size <= mostRewrittenBytes;
+		const giveUpAtMs = monotonicMs() + purgeTimeoutMs;
+		// In memory, because it would lie in a temporary file otherwise.
+		if (rewrite && isSmall) database.exec('PRAGMA temp_store = MEMORY; VACUUM');
+		while (!emptyLog(database)) {
+			if (monotonicMs() > giveUpAtMs)
+				throw new OperatorError(
+					'It is deleted, but still in the write-ahead log, because others read or write the database all the time; run the command again.',
+				);
+			await delay(purgeAgainMs);
 		}
 	}
 
