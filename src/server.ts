@@ -47,7 +47,7 @@ export async function startServer(
 	settings: ListenSettings,
 	log: Log,
 	onDeath: (error: Error) => void,
-	now: () => number = Date.now,
+	now: () => number = store.now,
 	folding?: Pick<Folding, 'wake' | 'waiting'>,
 ): Promise<RunningServer> {
 	// Closed in reverse order, when the server stops, and where it cannot start.

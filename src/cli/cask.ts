@@ -61,9 +61,12 @@ notice nothing. To void a visitor's casks at once, erase the visitor; to void an
 	return command;
 }
 
+/** For the end of a second, and a little more. */
+const longestWaitMs = 2000;
+
 /** Issues a cask by hand. */
 export async function issue(
-	{ control }: Store,
+	{ control, now }: Store,
 	aid: string,
 	{ vid, sid, ttl }: Pick<IssueOptions, 'vid' | 'sid' | 'ttl'>,
 ): Promise<{ cask: string; expiresAt: string }> {
@@ -76,16 +79,21 @@ export async function issue(
 	if (!of) throw new OperatorError('Give --vid or --sid: what the cask is to open.');
 	const { id } = await control.account(aid);
 	const keys = await control.ensureSigningKeys();
-	await outliveRevocation(await control.casksRevokedAtMs(id, of.subject));
-	const { cask, expiresAtMs } = issueCask(keys, { aid, ...of }, Date.now(), ttl);
+	await outliveRevocation(await control.casksRevokedAtMs(id, of.subject), now);
+	const { cask, expiresAtMs } = issueCask(keys, { aid, ...of }, now(), ttl);
 	return { cask, expiresAt: new Date(expiresAtMs).toISOString() };
 }
 
 /** A cask knows its second only; one from the second of a revocation would be void with those from before it. */
-async function outliveRevocation(revokedAtMs: number | undefined): Promise<void> {
-	const nowMs = Date.now();
-	const secondMs = nowMs - (nowMs % 1000);
-	if (revokedAtMs !== undefined && secondMs <= revokedAtMs) await delay(secondMs + 1000 - nowMs);
+async function outliveRevocation(revokedAtMs: number | undefined, now: () => number): Promise<void> {
+	if (revokedAtMs === undefined) return;
+	const fromMs = (Math.floor(revokedAtMs / 1000) + 1) * 1000;
+	const waitMs = fromMs - now();
+	if (waitMs > longestWaitMs)
+		throw new OperatorError(
+			`Casks for it are void until ${new Date(fromMs).toISOString()}: it was erased, and a clock was ahead then.`,
+		);
+	if (waitMs > 0) await delay(waitMs);
 }
 
 function subject(value: string): string {

@@ -40,7 +40,7 @@ docs/import.md says more.`,
 				const mapping = options.mapping === undefined ? null : createFile(options.mapping);
 				const progress = showProgress(process.stderr, '', options.json ?? false);
 				using history = await HistoryImport.begin({
-					...{ store, accountId, channelRules, nowMs: Date.now() },
+					...{ store, accountId, channelRules, nowMs: store.now() },
 					onProblem: tellProblems(),
 				});
 				const reports: FileReport[] = [];

@@ -66,7 +66,7 @@ async function score(store: Store, aid: string, options: ScoreOptions): Promise<
 	try {
 		await store.read(id, async (reader) => {
 			const pages = batchScores(reader, {
-				...{ goals, models, nowMs: options.asOf ?? Date.now(), fromLog: options.asOf !== undefined },
+				...{ goals, models, nowMs: options.asOf ?? store.now(), fromLog: options.asOf !== undefined },
 				...(options.visitors !== undefined && { wanted: wantedIn(options.visitors, counts) }),
 				onProgress: (label, done, total) => progress?.update(`${label} ${aid}`, done, total),
 			});

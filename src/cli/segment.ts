@@ -147,7 +147,7 @@ async function countIn(
 	rule: Rule,
 	options: CommonOptions,
 ): Promise<MatchCount> {
-	const nowMs = Date.now();
+	const nowMs = store.now();
 	const account = (await store.control.accessSnapshot()).accounts.get(aid);
 	if (!account) throw new OperatorError(`The account ${aid} is disabled, or its client is.`);
 	const servingReader = store.startReading();

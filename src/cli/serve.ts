@@ -88,7 +88,7 @@ async function start(settings: ServeSettings, log: Log): Promise<{ store: Store;
 		log.fatal({ reason: error.message }, 'the writer thread died');
 		process.exit(1);
 	};
-	const server = await startServer(store, settings, log, onDeath, Date.now, folding).catch(async (error) => {
+	const server = await startServer(store, settings, log, onDeath, store.now, folding).catch(async (error) => {
 		await folding.stop();
 		throw error;
 	});

@@ -103,6 +103,7 @@ function sendImage(reply: FastifyReply, status: number): void {
 }
 
 interface Collected extends StoredHit {
+	readonly atMs: number;
 	readonly account: KnownAccount;
 }
 
@@ -143,11 +144,12 @@ class Collector {
 		if (!account) throw new ApiError('invalid_account', { detail: `There is no account ${body.aid}.` });
 		if (!isAllowedOrigin(request, account.origins)) throw new ApiError('forbidden');
 		const [freshVid, freshSid] = newIds();
+		const atMs = now();
 		const userAgent = request.headers['user-agent'];
 		if (isBot(userAgent)) {
 			onHit('bot');
 			reply.header('x-hit-stored', '0');
-			return { account, vid: freshVid, sid: freshSid };
+			return { account, vid: freshVid, sid: freshSid, atMs };
 		}
 		const vid = isSubject(body.vid) ? body.vid : null;
 		if (vid !== null) this.#wait(budget.takeOfVisitor(account.aid, vid));
@@ -156,7 +158,7 @@ class Collector {
 			sid: isSubject(body.sid) ? body.sid : null,
 			freshVid,
 			freshSid,
-			atMs: now(),
+			atMs,
 			body: toHitBody(
 				body,
 				account.channelRules,
@@ -166,11 +168,11 @@ class Collector {
 		const stored = await writer.storeHit(account.id, hit).catch(storeFailed);
 		onHit('stored');
 		reply.header('x-hit-stored', '1');
-		return { account, ...stored };
+		return { account, ...stored, atMs };
 	}
 
 	/** What a page gets for a hit. The hit is stored, so whatever cannot be made is left out, and the rest is answered. */
-	async answer({ account, vid, sid }: Collected, request: FastifyRequest): Promise<object> {
+	async answer({ account, vid, sid, atMs }: Collected, request: FastifyRequest): Promise<object> {
 		const { readings, onLeftOut } = this.#options;
 		const query = request.query as Record<string, unknown>;
 		const scope: CaskScope = query.scope === 'sid' ? 'sid' : 'vid';
@@ -187,7 +189,7 @@ class Collector {
 		return {
 			vid,
 			sid,
-			...(await made(() => this.#cask(whose))),
+			...(await made(() => this.#cask(whose, atMs))),
 			...(included.includes('scores') &&
 				(await made(async () => ({ scores: await readings.scores(whose) })))),
 			...(included.includes('segments') &&
@@ -195,9 +197,13 @@ class Collector {
 		};
 	}
 
-	#cask({ account: { aid }, scope, subject }: Subject): { cask: string; caskExpiresAt: string } {
-		const { directory, now } = this.#options;
-		const { cask, expiresAtMs } = issueCask(directory.signingKeys, { aid, scope, subject }, now());
+	/** Of the moment of the hit: an erasure, which sees the hit, knows how late a cask it must void. */
+	#cask(
+		{ account: { aid }, scope, subject }: Subject,
+		atMs: number,
+	): { cask: string; caskExpiresAt: string } {
+		const { signingKeys } = this.#options.directory;
+		const { cask, expiresAtMs } = issueCask(signingKeys, { aid, scope, subject }, atMs);
 		return { cask, caskExpiresAt: new Date(expiresAtMs).toISOString() };
 	}
 }

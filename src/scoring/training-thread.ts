@@ -44,7 +44,7 @@ try {
 	else {
 		yieldToServing();
 		await keepTrained(store, {
-			...{ everyMs: job.everyMs, seed: scheduledSeed, now: Date.now },
+			...{ everyMs: job.everyMs, seed: scheduledSeed, now: store.now },
 			report: (report) => send({ type: 'round', report }),
 			signal: new AbortController().signal,
 		});

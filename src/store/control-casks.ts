@@ -39,11 +39,12 @@ export async function rotateSigningKeys(database: ControlDatabase, nowMs: number
 	return key;
 }
 
-/** Makes void what was issued up to now to these visitors and visits. */
+/** Makes void what was issued up to a moment to these visitors and visits. What is void stays so. */
 export async function insertRevocations(
 	database: ControlDatabase,
 	accountId: number,
 	subjects: readonly string[],
+	upToMs: number,
 	nowMs: number,
 ): Promise<void> {
 	await database
@@ -53,9 +54,12 @@ export async function insertRevocations(
 	for (const subject of subjects)
 		await database
 			.insertInto('revocation')
-			.values({ account_id: accountId, subject, revoked_at: nowMs })
+			.values({ account_id: accountId, subject, revoked_at: upToMs })
 			.onConflict((conflict) =>
-				conflict.columns(['account_id', 'subject']).doUpdateSet({ revoked_at: nowMs }),
+				conflict
+					.columns(['account_id', 'subject'])
+					.doUpdateSet({ revoked_at: upToMs })
+					.where('revocation.revoked_at', '<', upToMs),
 			)
 			.execute();
 }

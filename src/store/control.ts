@@ -33,6 +33,7 @@ export type LivingServers = () => Promise<readonly string[] | 'all'>;
 export class ControlStore {
 	readonly #database: ControlDatabase;
 	readonly #now: () => number;
+	readonly #readClock: () => Promise<void>;
 	readonly #livingServers: LivingServers;
 	readonly #onOwnDatabases: (addresses: ReadonlyMap<number, string>) => void;
 
@@ -41,23 +42,28 @@ export class ControlStore {
 		database: ControlDatabase,
 		options: {
 			now: () => number;
+			/** Brings `now` up to date, where that takes asking. */
+			readClock?: () => Promise<void>;
 			livingServers: LivingServers;
 			onOwnDatabases?: (addresses: ReadonlyMap<number, string>) => void;
 		},
 	) {
 		this.#database = database;
 		this.#now = options.now;
+		this.#readClock = options.readClock ?? (async () => {});
 		this.#livingServers = options.livingServers;
 		this.#onOwnDatabases = options.onOwnDatabases ?? (() => {});
 	}
 
 	async revision(): Promise<number> {
+		await this.#readClock();
 		const row = await this.#database.selectFrom('revision').select('number').executeTakeFirstOrThrow();
 		return row.number;
 	}
 
 	/** The one way to change what running servers know: they notice the new revision. */
 	async #change<T>(fn: (transaction: Transaction<ControlTables>) => Promise<T>): Promise<T> {
+		await this.#readClock();
 		return this.#database.transaction().execute(async (transaction) => {
 			// First, so that the write lock is taken before anything is read.
 			await transaction
@@ -136,6 +142,7 @@ export class ControlStore {
 	}
 
 	async accounts(): Promise<accounts.Account[]> {
+		await this.#readClock();
 		const all = await accounts.selectAccounts(this.#database);
 		this.#onOwnDatabases(await this.ownDatabases());
 		return all;
@@ -238,10 +245,20 @@ export class ControlStore {
 		return this.#change((transaction) => casks.rotateSigningKeys(transaction, this.#now()));
 	}
 
-	/** Makes void what was issued up to now to these visitors and visits. @param subjects each a `vid` or `sid` */
-	revokeCasks(accountId: number, subjects: readonly string[]): Promise<void> {
+	/**
+	 * Makes void what was issued up to now to these visitors and visits.
+	 * @param subjects each a `vid` or `sid`
+	 * @param issuedUpToMs when their last cask was issued, by the clock of whoever issued it
+	 */
+	revokeCasks(accountId: number, subjects: readonly string[], issuedUpToMs = 0): Promise<void> {
 		return this.#change((transaction) =>
-			casks.insertRevocations(transaction, accountId, subjects, this.#now()),
+			casks.insertRevocations(
+				transaction,
+				accountId,
+				subjects,
+				Math.max(this.#now(), issuedUpToMs),
+				this.#now(),
+			),
 		);
 	}
 

@@ -165,6 +165,8 @@ export interface MigrationProgress {
 /** One stage's databases. */
 export interface Store {
 	readonly control: ControlStore;
+	/** Milliseconds since 1970, by the one clock of all who use the store. */
+	readonly now: () => number;
 	/** Whether several processes may serve it at once; a data folder has one writer. */
 	readonly takesManyServers: boolean;
 	/** Reads one account's database; the only way to it. */

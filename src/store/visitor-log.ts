@@ -481,12 +481,28 @@ export interface Erased {
 	readonly events: number;
 }
 
-/** The visits of visitors; their casks are void when the visitors are erased. */
-export function* visitsOf(vids: readonly string[]): Steps<string[]> {
+/** The visits of visitors. Each hit has got a cask of its moment, which is void when the visitor is erased. */
+export interface HitVisits {
+	readonly sids: readonly string[];
+	/** Of the last hit. */
+	readonly lastHitAtMs: number;
+}
+
+export function* visitsOf(vids: readonly string[]): Steps<HitVisits> {
 	const [rows = []] = yield [
-		{ sql: 'SELECT DISTINCT sid FROM @hit WHERE vid IN ?list /* visits */', values: [vids] },
+		{
+			sql: 'SELECT sid, max(at) AS at FROM @hit WHERE vid IN ?list GROUP BY sid /* visits */',
+			values: [vids],
+		},
 	];
-	return rows.map(({ sid }) => String(sid));
+	return hitVisits(rows);
+}
+
+function hitVisits(rows: readonly Row[]): HitVisits {
+	return {
+		sids: unique(rows.map(({ sid }) => String(sid))),
+		lastHitAtMs: rows.reduce((last, { at }) => Math.max(last, Number(at)), 0),
+	};
 }
 
 /** The visitors who have shown a customer id. */
@@ -498,18 +514,18 @@ export function* visitorsOfCustomer(cid: string): Steps<string[]> {
 }
 
 /** Erases visitors: hits, visits, claims, profiles. Their subscription events lose visitor and customer. */
-export function* erase(vids: readonly string[]): Steps<Erased> {
+export function* erase(vids: readonly string[]): Steps<{ erased: Erased; visits: HitVisits }> {
 	const contested = yield* takeClaims(vids);
 	const [hits = [], events = []] = yield [
-		{ sql: 'DELETE FROM @hit WHERE vid IN ?list RETURNING sid /* erase */', values: [vids] },
+		{ sql: 'DELETE FROM @hit WHERE vid IN ?list RETURNING sid, at /* erase */', values: [vids] },
 		{
 			sql: 'UPDATE @subscription_event SET cid = NULL WHERE vid IN ?list RETURNING tid /* erase */',
 			values: [vids],
 		},
 	];
-	const sids = unique(hits.map(({ sid }) => sid as string));
+	const visits = hitVisits(hits);
 	yield [
-		{ sql: 'DELETE FROM @visit WHERE sid IN ?list /* erase */', values: [sids] },
+		{ sql: 'DELETE FROM @visit WHERE sid IN ?list /* erase */', values: [visits.sids] },
 		{ sql: 'DELETE FROM @visitor WHERE vid IN ?list /* erase */', values: [vids] },
 	];
 	const erased = new Set(events.map(({ tid }) => tid));
@@ -518,7 +534,7 @@ export function* erase(vids: readonly string[]): Steps<Erased> {
 	);
 	for (const vid of vids) moved.delete(vid);
 	if (moved.size > 0) yield* refold([...moved]);
-	return { hits: hits.length, visits: sids.length, events: events.length };
+	return { erased: { hits: hits.length, visits: visits.sids.length, events: events.length }, visits };
 }
 
 /** Takes a customer id off the subscription events that have it; call it when its visitors are erased. */

@@ -10,7 +10,8 @@ export interface Erasure extends Erased {
 
 /**
  * Erases one visitor. Casks are revoked first: an erasure that is interrupted leaves data, which the next one finds,
- * never a cask without data to revoke it by.
+ * never a cask without data to revoke it by. A cask is of the moment of its hit, so none is later than the visitor's last
+ * hit, whoever's clock is wrong.
  * @throws OperatorError where nothing is stored
  */
 export async function eraseVisitor(store: Store, accountId: number, vid: string): Promise<Erasure> {
@@ -35,9 +36,11 @@ export async function eraseCustomerVisitors(store: Store, accountId: number, cid
 }
 
 async function eraseAll(store: Store, accountId: number, vids: readonly string[]): Promise<Erasure> {
-	const sids = await store.transact(accountId, visitsOf(vids));
-	const subjects = [...vids, ...sids];
-	await store.control.revokeCasks(accountId, subjects);
-	const erased = await transactAgain(store, accountId, () => erase(vids));
+	const known = await store.transact(accountId, visitsOf(vids));
+	await store.control.revokeCasks(accountId, [...vids, ...known.sids], known.lastHitAtMs);
+	const { erased, visits } = await transactAgain(store, accountId, () => erase(vids));
+	// Those of hits that have arrived meanwhile, too.
+	const subjects = [...new Set([...vids, ...known.sids, ...visits.sids])];
+	await store.control.revokeCasks(accountId, subjects, visits.lastHitAtMs);
 	return { vids, revoked: subjects.length, ...erased };
 }

@@ -14,7 +14,7 @@ const store = await openStore(database, { stage, mustExist: true });
 await keepPruned(store, {
 	keepHitsDays,
 	everyMs: everyHourMs,
-	now: Date.now,
+	now: store.now,
 	report: (report) => port.postMessage(report),
 	signal: stopping.signal,
 });

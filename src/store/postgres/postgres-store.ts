@@ -29,6 +29,7 @@ import {
 	type PoolOptions,
 	SchemaNames,
 } from './connection.ts';
+import { DatabaseClock } from './database-clock.ts';
 import { PostgresImporter } from './importer.ts';
 import { migrate, schemaVersion } from './migrate.ts';
 import { NewestSchemas } from './newest-schemas.ts';
@@ -66,6 +67,7 @@ const deadAfterMs = 10_000;
  */
 export class PostgresStore implements Store {
 	readonly control: ControlStore;
+	readonly now: () => number;
 	readonly takesManyServers = true;
 	readonly #schemas: SchemaNames;
 	readonly #servers: AccountServers;
@@ -76,7 +78,7 @@ export class PostgresStore implements Store {
 	readonly #controlDatabase: Kysely<ControlTables>;
 	#onTrouble: (address: string, error: Error) => void = () => {};
 
-	private constructor(address: string, schemas: SchemaNames, now: () => number) {
+	private constructor(address: string, schemas: SchemaNames, now?: () => number) {
 		this.#schemas = schemas;
 		this.#servers = new AccountServers(address, schemas);
 		const pool = (to: string, options: PoolOptions) =>
@@ -85,8 +87,11 @@ export class PostgresStore implements Store {
 		this.#newest = new NewestSchemas(this.#servers, (to) => this.#pools.get(to));
 		this.#controlPool = pool(address, controlPool);
 		this.#controlDatabase = kyselyOver(this.#controlPool, schemas.control);
+		const clock = new DatabaseClock();
+		this.now = now ?? (() => clock.now());
 		this.control = new ControlStore(this.#controlDatabase, {
-			now,
+			now: this.now,
+			readClock: () => clock.read(() => readClock(this.#controlPool)),
 			livingServers: () => livingServers(this.#controlDatabase, schemas.control),
 			onOwnDatabases: (own) => this.#servers.learn(own),
 		});
@@ -96,10 +101,12 @@ export class PostgresStore implements Store {
 	 * Connects, and brings the control schema to the newest version.
 	 * @throws OperatorError where there is no such server
 	 */
-	static async open(address: string, stage?: string, now: () => number = Date.now): Promise<PostgresStore> {
+	static async open(address: string, stage?: string, now?: () => number): Promise<PostgresStore> {
 		const store = new PostgresStore(address, new SchemaNames(stage), now);
 		try {
 			await store.#bringControl();
+			// Reads the clock, too.
+			await store.control.revision();
 			store.#servers.learn(await store.control.ownDatabases());
 			return store;
 		} catch (error) {
@@ -280,6 +287,14 @@ export class PostgresStore implements Store {
 	async close(): Promise<void> {
 		await Promise.all([this.#controlDatabase.destroy(), this.#pools.close()]);
 	}
+}
+
+/** Milliseconds since 1970 by the database's clock. */
+async function readClock(pool: ConnectionPool): Promise<number> {
+	const { rows } = await pool.query<{ ms: number }>(
+		'SELECT extract(epoch FROM clock_timestamp())::double precision * 1000 AS ms /* read clock */',
+	);
+	return rows[0]?.ms as number;
 }
 
 /** Servers that have shown themselves of late. One whose time lies ahead has not since the clock stepped back. */

@@ -17,13 +17,7 @@ import {
 } from '../store.ts';
 import type { ArrivingHit, StoredHit } from '../visitor-log.ts';
 import { type AccountServers, mostServers } from './account-servers.ts';
-import {
-	ConnectionPool,
-	commit,
-	isConnectionLost,
-	type PoolOptions,
-	type SchemaNames,
-} from './connection.ts';
+import { ConnectionPool, commit, isPassing, type PoolOptions, type SchemaNames } from './connection.ts';
 import type { NewestSchemas } from './newest-schemas.ts';
 import { PerServer } from './per-server.ts';
 import { runSteps } from './run-steps.ts';
@@ -149,8 +143,8 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	async settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]> {
 		const settle = () => this.#transact(settleQuotas(this.#serverId, settlements));
 		try {
-			// Once more where a connection has broken: what is said twice counts once.
-			return await settle().catch((error) => (isConnectionLost(error) ? settle() : Promise.reject(error)));
+			// Once more where it may have been for a moment: what is said twice counts once.
+			return await settle().catch((error) => (isPassing(error) ? settle() : Promise.reject(error)));
 		} catch (error) {
 			this.#notice(error);
 			throw asStorageError(error);

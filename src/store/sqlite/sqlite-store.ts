@@ -42,6 +42,7 @@ const mostRewrittenBytes = 64 * 1024 ** 2;
 /** One stage's databases in a folder of this machine: `control.sqlite` and `accounts/<n>.sqlite`. */
 export class SqliteStore implements Store {
 	readonly control: ControlStore;
+	readonly now: () => number;
 	readonly takesManyServers = false;
 	readonly #folder: DataFolder;
 	readonly #controlDatabase: Kysely<ControlTables>;
@@ -49,6 +50,7 @@ export class SqliteStore implements Store {
 
 	/** Opens the folder, makes it where it is missing, and brings the control database to the newest schema. */
 	constructor(path: string, now: () => number = Date.now) {
+		this.now = now;
 		this.#folder = new DataFolder(path);
 		this.#folder.create();
 		const database = openControl(this.#folder);

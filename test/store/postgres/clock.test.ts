@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { roomyPlan } from '../../support.ts';
+import { pathToFileURL } from 'node:url';
+import { ServeProcess } from '../../process.ts';
+import { addClient, browserUserAgent, type HitAnswer, roomyPlan } from '../../support.ts';
 import { openFor, startWritingFor } from '../engines.ts';
 import { freshPostgresDatabase } from '../postgres-server.ts';
-import { becomes, sessionOn, startProxiedService } from './service.ts';
+import { becomes, sessionOn, startProxiedService, uploadTids } from './service.ts';
 
 test('a database clock that has stepped back an hour: uploads go on', async (t) => {
 	const plan = { ratePerSecond: 10, burst: 1 };
@@ -26,4 +29,41 @@ test('the bucket fills from the moment of the step on, whatever its tokens were'
 	assert.equal((await tokens?.takeTokens('k_1', plan, 100))?.granted, 0);
 	await session.query('SELECT pg_sleep(0.12)');
 	assert.equal((await tokens?.takeTokens('k_1', plan, 100))?.granted, 100);
+});
+
+const dayMs = 86_400_000;
+const movedClock = pathToFileURL(join(import.meta.dirname, '../../moved-clock.js')).href;
+
+test("servers whose clocks are wrong go by the database's: months of quotas, and casks", async (t) => {
+	const address = await freshPostgresDatabase();
+	const store = await openFor(t, address);
+	const client = await addClient(store, { plan: { quotaPerMonth: 30 } });
+	const start = (aheadMs: number) =>
+		ServeProcess.start(['--database', address], {
+			NODE_OPTIONS: `--import ${movedClock}`,
+			MOVED_CLOCK_MS: String(aheadMs),
+		});
+	await using ahead = await start(40 * dayMs);
+	await using behind = await start(-40 * dayMs);
+	await using right = await start(0);
+	let admitted = 0;
+	for (let number = 0; number < 20; number++)
+		for (const [name, server] of Object.entries({ ahead, behind, right }))
+			if ((await uploadTids(server.url, client, [`${name}-${number}`])).status === 201) admitted++;
+	assert.ok(admitted > 0 && admitted <= 30, `${admitted} admitted of 30`);
+	const answers: HitAnswer[] = [];
+	for (const { url } of [ahead, behind, right]) {
+		const answer = await fetch(`${url}/hit`, {
+			method: 'POST',
+			headers: { 'content-type': 'application/json', 'user-agent': browserUserAgent },
+			body: JSON.stringify({ aid: client.aid, url: 'https://www.acme.example/' }),
+		});
+		answers.push((await answer.json()) as HitAnswer);
+	}
+	for (const { cask, caskExpiresAt } of answers) {
+		const lifetimeMs = Date.parse(caskExpiresAt) - Date.now();
+		assert.ok(Math.abs(lifetimeMs - dayMs) < 60_000, caskExpiresAt);
+		for (const { url } of [ahead, behind, right])
+			assert.equal((await fetch(`${url}/visscores?cask=${cask}`)).status, 200);
+	}
 });

@@ -67,7 +67,7 @@ test('an account with a server of its own has its data there, and nowhere else',
 	assert.equal((await reader.visitor(id, vid))?.hits, 1);
 	assert.equal((await reader.visit(id, sid))?.hits, 1);
 	await reader.close();
-	assert.equal((await store.transact(id, erase([vid]))).hits, 1);
+	assert.equal((await store.transact(id, erase([vid]))).erased.hits, 1);
 
 	assert.deepEqual(
 		((await caskadeJson(['migrate', ...at])) as { database: string }[]).map(({ database }) => database),
