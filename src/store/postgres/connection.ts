@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { OperatorError, OvertakenError, StorageError } from '../store.ts';
@@ -27,8 +28,15 @@ export interface PoolOptions {
 /** Begins a transaction that may write, whatever the session's default. */
 export const beginWriting = 'BEGIN READ WRITE';
 
+/** Whatever takes statements: a connection, or a pool of them. */
+export interface Queryable {
+	query(text: string, values?: unknown[]): Promise<pg.QueryResult>;
+}
+
 /** How much longer than the server's own timeout a server may be silent before its connection is cut. */
 const silenceMs = 500;
+/** How often a busy server looks whether somebody still waits for its answer. */
+const checkEveryMs = 500;
 /** How long closing may take; a server that is gone never says goodbye. */
 const closeMs = 1000;
 
@@ -57,6 +65,8 @@ export class ConnectionPool extends pg.Pool {
 			types,
 			query_timeout: options.statementTimeoutMs + silenceMs,
 			onConnect: async (client) => {
+				// So that a server soon ends what waits for a connection that was cut; some do not know this setting.
+				client.query(`SET client_connection_check_interval TO ${checkEveryMs}`).catch(() => {});
 				await client.query(
 					`SET synchronous_commit TO on; SET statement_timeout TO ${options.statementTimeoutMs}; SET idle_in_transaction_session_timeout TO ${options.idleInTransactionMs}; SET default_transaction_read_only TO ${options.writesOnlyBegun ? 'on' : 'off'}`,
 				);
@@ -93,6 +103,14 @@ export class ConnectionPool extends pg.Pool {
 			// What the end of the stream will say a moment later; said now, nobody is handed the connection meanwhile.
 			client.emit('error', new Error('the connection is given up: another has broken'));
 		}
+	}
+
+	/** Ends what a connection is busy with; the server rolls it back as soon as it notices. The others are sound. */
+	cut(client: pg.PoolClient): void {
+		broken.add(client);
+		// Said first, so that its end surprises nobody.
+		void client.end();
+		client.connection.stream.destroy();
 	}
 
 	/** A connection, if there is one in time; one that comes later goes back unused. @throws StorageError */
@@ -164,12 +182,21 @@ export function isPassing(error: unknown): boolean {
  * The answers to statements of one transaction that were sent together, in this order.
  * @throws the error of the first that failed: what the others say, or who hears first, follows from it
  */
-export async function together<Sent extends readonly unknown[] | []>(
+export async function together<Sent extends readonly Promise<unknown>[] | []>(
 	sent: Sent,
 ): Promise<{ -readonly [Place in keyof Sent]: Awaited<Sent[Place]> }> {
-	const failed = (await Promise.allSettled(sent)).find(({ status }) => status === 'rejected');
-	if (failed) throw (failed as PromiseRejectedResult).reason;
-	return Promise.all(sent);
+	const errors: unknown[] = [];
+	for (const [place, one] of sent.entries())
+		one.catch((error) => {
+			errors[place] = error;
+		});
+	try {
+		return await Promise.all(sent);
+	} catch {
+		// What came in the same moment is known now; the rest is not waited for, since a silent server takes long.
+		await nextTurn();
+		throw errors.find((error) => error !== undefined);
+	}
 }
 
 /** Connections that have broken; what is sent on them goes nowhere. */

@@ -1,5 +1,6 @@
 import { monotonicMs } from '../../clock.ts';
-import { asStorageError, QueueFullError, StorageError } from '../store.ts';
+import { reasonOf } from '../../errors.ts';
+import { asStorageError, StorageError } from '../store.ts';
 import { type ArrivingHit, type StoredHit, storeHits } from '../visitor-log.ts';
 import {
 	beginWriting,
@@ -10,6 +11,7 @@ import {
 	together,
 } from './connection.ts';
 import { hasLeftWork, runSteps } from './run-steps.ts';
+import { type Turn, Turns } from './turns.ts';
 
 /** Hits stored in one transaction; more would make the first of them wait for little gain. */
 const groupLimit = 64;
@@ -17,6 +19,8 @@ const groupLimit = 64;
 const mostRetries = 3;
 const retryWithinMs = 4000;
 const acquireWithinMs = 5000;
+/** A page is not there any more for what comes later. */
+const waitAtMostMs = 10_000;
 
 export interface HitQueueOptions {
 	readonly pool: ConnectionPool;
@@ -34,6 +38,8 @@ export interface HitQueueOptions {
 
 interface WaitingHit {
 	readonly hit: ArrivingHit;
+	/** When it began to wait, by `monotonicMs()`. */
+	readonly sinceMs: number;
 	readonly resolve: (stored: StoredHit) => void;
 	readonly reject: (error: Error) => void;
 }
@@ -44,82 +50,67 @@ interface WaitingHit {
  */
 export class HitQueue {
 	readonly #options: HitQueueOptions;
-	/** In the order in which accounts take turns. */
-	readonly #waiting = new Map<number, WaitingHit[]>();
-	readonly #activeOf = new Map<number, number>();
-	#active = 0;
-	#depth = 0;
-	#whenIdle: (() => void)[] = [];
+	readonly #turns: Turns<WaitingHit>;
 
 	constructor(options: HitQueueOptions) {
 		this.#options = options;
+		const { connections: places, length } = options;
+		this.#turns = new Turns({ places, length, work: (turn) => this.#work(turn) });
 	}
 
 	get depth(): number {
-		return this.#depth;
+		return this.#turns.depth;
 	}
 
 	/** @throws QueueFullError, StorageError */
 	store(accountId: number, hit: ArrivingHit): Promise<StoredHit> {
-		if (this.#depth >= this.#options.length) return Promise.reject(new QueueFullError());
-		this.#depth++;
-		const stored = new Promise<StoredHit>((resolve, reject) => {
-			const before = this.#options.beforeUse?.(accountId);
-			if (!before) this.#enqueue(accountId, { hit, resolve, reject });
-			else
-				before.then(
-					() => this.#enqueue(accountId, { hit, resolve, reject }),
-					(error: Error) => {
-						this.#options.onTrouble(error.message);
-						reject(error);
-					},
-				);
-		});
-		return stored.finally(() => {
-			this.#depth--;
+		return this.#turns.enter(accountId, async () => {
+			await this.#beforeUse(accountId);
+			return new Promise((resolve, reject) => {
+				this.#turns.add(accountId, { hit, sinceMs: monotonicMs(), resolve, reject });
+				// A moment later, so that hits that arrive together go together.
+				setImmediate(() => this.#turns.pump());
+			});
 		});
 	}
 
-	#enqueue(accountId: number, waiting: WaitingHit): void {
-		const queue = this.#waiting.get(accountId);
-		if (queue) queue.push(waiting);
-		else this.#waiting.set(accountId, [waiting]);
-		// In the next turn, so that hits that arrive together go together.
-		setImmediate(() => this.#pump());
-	}
-
-	#pump(): void {
-		const mostOfOne = Math.max(1, Math.floor(this.#options.connections / 2));
-		while (this.#active < this.#options.connections) {
-			const accountId = this.#waiting.keys().find((id) => (this.#activeOf.get(id) ?? 0) < mostOfOne);
-			if (accountId === undefined) return;
-			const all = this.#waiting.get(accountId) ?? [];
-			this.#waiting.delete(accountId);
-			if (all.length > groupLimit) this.#waiting.set(accountId, all.slice(groupLimit));
-			this.#active++;
-			this.#activeOf.set(accountId, (this.#activeOf.get(accountId) ?? 0) + 1);
-			void this.#work(accountId, all.slice(0, groupLimit)).then(() => this.#done(accountId));
+	async #beforeUse(accountId: number): Promise<void> {
+		try {
+			await this.#options.beforeUse?.(accountId);
+		} catch (error) {
+			this.#options.onTrouble(reasonOf(error));
+			throw error;
 		}
 	}
 
-	#done(accountId: number): void {
-		this.#active--;
-		this.#activeOf.set(accountId, (this.#activeOf.get(accountId) ?? 1) - 1);
-		if (this.#activeOf.get(accountId) === 0) this.#activeOf.delete(accountId);
-		this.#pump();
-		if (this.#active === 0) for (const done of this.#whenIdle.splice(0)) done();
+	/** The account's next hits; those that have waited too long get no more than their answer. */
+	#nextGroup(accountId: number): WaitingHit[] {
+		const longAgoMs = monotonicMs() - waitAtMostMs;
+		const all = this.#turns.take(accountId);
+		for (const { sinceMs, reject } of all)
+			if (sinceMs < longAgoMs) reject(new StorageError("the account's database is too slow"));
+		const live = all.filter(({ sinceMs }) => sinceMs >= longAgoMs);
+		this.#turns.putBack(accountId, live.slice(groupLimit));
+		return live.slice(0, groupLimit);
 	}
 
-	async #work(accountId: number, group: readonly WaitingHit[]): Promise<void> {
+	async #work(turn: Turn): Promise<void> {
+		const group = this.#nextGroup(turn.accountId);
+		if (group.length === 0) return;
 		const giveUpAtMs = monotonicMs() + retryWithinMs;
 		for (let attempt = 0; ; attempt++) {
 			try {
-				const stored = await this.#attempt(accountId, group);
+				const stored = await this.#attempt(turn, group);
 				group.forEach(({ resolve }, index) => {
 					resolve(stored[index] as StoredHit);
 				});
 				return;
 			} catch (error) {
+				if (isPassing(error) && turn.isEnded) {
+					this.#options.onTrouble(turn.trouble());
+					this.#turns.putBack(turn.accountId, group);
+					return;
+				}
 				if (isPassing(error) && attempt < mostRetries && monotonicMs() < giveUpAtMs) continue;
 				this.#options.onTrouble(error);
 				for (const { reject } of group) reject(asStorageError(error));
@@ -128,9 +119,13 @@ export class HitQueue {
 		}
 	}
 
-	async #attempt(accountId: number, group: readonly WaitingHit[]): Promise<StoredHit[]> {
+	async #attempt(turn: Turn, group: readonly WaitingHit[]): Promise<StoredHit[]> {
+		const { accountId } = turn;
 		const client = await this.#options.pool.acquire(acquireWithinMs);
 		let committing = false;
+		turn.endBy(() => {
+			if (!committing) this.#options.pool.cut(client);
+		});
 		try {
 			const schema = this.#options.schemaOf(accountId);
 			const [, stored] = await together([
@@ -143,7 +138,7 @@ export class HitQueue {
 			client.release();
 			return stored;
 		} catch (error) {
-			client.release(error as Error);
+			client.release(turn.isEnded || (error as Error));
 			// It may be stored; tried again, it would count twice.
 			if (committing && !isRolledBack(error)) throw new StorageError('outcome unknown', { cause: error });
 			throw error;
@@ -151,10 +146,7 @@ export class HitQueue {
 	}
 
 	/** Resolves when nothing waits and nothing runs. */
-	async idle(): Promise<void> {
-		if (this.#active > 0 || this.#waiting.size > 0)
-			await new Promise<void>((resolve) => {
-				this.#whenIdle.push(resolve);
-			});
+	idle(): Promise<void> {
+		return this.#turns.idle();
 	}
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type pg from 'pg';
 import { type DatabaseKind, migrationFiles, SchemaTooNewError } from '../migrations.ts';
-import { commit } from './connection.ts';
+import { commit, type Queryable } from './connection.ts';
 import { statementsOf } from './statements.ts';
 
 /** Of several processes one migrates a schema; other schemas do not wait for it. The number is the ASCII of "cask". */
@@ -50,7 +50,7 @@ async function run(client: pg.PoolClient, migration: string): Promise<void> {
 }
 
 async function checkedVersion(
-	client: pg.PoolClient | pg.Pool,
+	client: Queryable,
 	schema: string,
 	kind: DatabaseKind,
 	known: number,
@@ -61,7 +61,7 @@ async function checkedVersion(
 }
 
 /** The version of a schema; 0 where there is none. */
-export async function schemaVersion(client: pg.PoolClient | pg.Pool, schema: string): Promise<number> {
+export async function schemaVersion(client: Queryable, schema: string): Promise<number> {
 	// A query of the catalog sees what another process has just committed; to_regclass may answer from a cache.
 	const { rowCount } = await client.query(
 		"SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = 'schema_version'",

@@ -4,6 +4,8 @@ import type { AccountServers } from './account-servers.ts';
 import { checkOwnServer } from './check-database.ts';
 import type { ConnectionPool } from './connection.ts';
 import { migrate, schemaVersion } from './migrate.ts';
+import type { PerServer } from './per-server.ts';
+import type { ReadQueue } from './read-queue.ts';
 
 /** How long a request waits for a migration. It goes on all the same, and later requests find it done. */
 const patienceMs = 5000;
@@ -20,9 +22,17 @@ export class NewestSchemas {
 	readonly #known = new Map<number, string>();
 	readonly #underWay = new Map<string, Promise<void>>();
 
+	/** For what is asked of every account; one that is slow holds up no others. */
+	readonly #reads: PerServer<ReadQueue>;
+
 	/** @param poolOf connections that may take their time */
-	constructor(servers: AccountServers, poolOf: (address: string) => ConnectionPool) {
+	constructor(
+		servers: AccountServers,
+		reads: PerServer<ReadQueue>,
+		poolOf: (address: string) => ConnectionPool,
+	) {
 		this.#servers = servers;
+		this.#reads = reads;
 		this.#poolOf = poolOf;
 	}
 
@@ -49,14 +59,15 @@ export class NewestSchemas {
 	}
 
 	async #bring(accountId: number, address: string): Promise<void> {
-		const pool = this.#poolOf(address);
+		const queue = this.#reads.get(address);
 		const schema = this.#servers.schemaOf(accountId);
+		const asked = { query: (text: string, values?: unknown[]) => queue.query(accountId, text, values) };
 		// The home was checked at the start.
-		if (address !== this.#servers.home) await checkOwnServer(pool, address);
-		const version = await schemaVersion(pool, schema);
+		if (address !== this.#servers.home) await checkOwnServer(this.#poolOf(address), address);
+		const version = await schemaVersion(asked, schema);
 		if (version === 0) throw new StorageError(`the schema of account ${accountId} is missing`);
 		// A newer one is used as it is: a newer server runs beside this one, and this one is about to be replaced.
-		if (version < this.#newest) await migrate(pool, schema, 'client');
+		if (version < this.#newest) await migrate(this.#poolOf(address), schema, 'client');
 		this.#known.set(accountId, address);
 	}
 }

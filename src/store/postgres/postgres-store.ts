@@ -34,6 +34,7 @@ import { PostgresImporter } from './importer.ts';
 import { migrate, schemaVersion } from './migrate.ts';
 import { NewestSchemas } from './newest-schemas.ts';
 import { PerServer } from './per-server.ts';
+import { ReadQueue } from './read-queue.ts';
 import { runSteps } from './run-steps.ts';
 import { PostgresReader } from './serving-reader.ts';
 import { PostgresWriter } from './serving-writer.ts';
@@ -73,6 +74,8 @@ export class PostgresStore implements Store {
 	readonly #servers: AccountServers;
 	/** For migrations and exports. */
 	readonly #pools: PerServer<ConnectionPool>;
+	/** For pages, and for what is asked of every account. */
+	readonly #reads: PerServer<ReadQueue>;
 	readonly #newest: NewestSchemas;
 	readonly #controlPool: ConnectionPool;
 	readonly #controlDatabase: Kysely<ControlTables>;
@@ -84,7 +87,11 @@ export class PostgresStore implements Store {
 		const pool = (to: string, options: PoolOptions) =>
 			new ConnectionPool(to, options, (error) => this.#onTrouble(to, error));
 		this.#pools = new PerServer(mostServers, (to) => pool(to, patientPool));
-		this.#newest = new NewestSchemas(this.#servers, (to) => this.#pools.get(to));
+		this.#reads = new PerServer(
+			mostServers,
+			(to) => new ReadQueue(to, (error) => this.#onTrouble(to, error)),
+		);
+		this.#newest = new NewestSchemas(this.#servers, this.#reads, (to) => this.#pools.get(to));
 		this.#controlPool = pool(address, controlPool);
 		this.#controlDatabase = kyselyOver(this.#controlPool, schemas.control);
 		const clock = new DatabaseClock();
@@ -174,9 +181,7 @@ export class PostgresStore implements Store {
 	}
 
 	startReading(): ServingReader {
-		return new PostgresReader({ servers: this.#servers, newest: this.#newest }, (address, error) =>
-			this.#onTrouble(address, error),
-		);
+		return new PostgresReader({ servers: this.#servers, newest: this.#newest, reads: this.#reads });
 	}
 
 	async createAccountDatabase(accountId: number, ownDatabase?: string): Promise<void> {
@@ -285,7 +290,7 @@ export class PostgresStore implements Store {
 	}
 
 	async close(): Promise<void> {
-		await Promise.all([this.#controlDatabase.destroy(), this.#pools.close()]);
+		await Promise.all([this.#controlDatabase.destroy(), this.#pools.close(), this.#reads.close()]);
 	}
 }
 

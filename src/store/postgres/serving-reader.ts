@@ -1,35 +1,21 @@
 import type { CaskScope } from '../../access/cask.ts';
 import type { Profile } from '../../visitors/profile.ts';
 import { asStorageError, type NumberedProfile, type ServingReader } from '../store.ts';
-import { type AccountServers, mostServers } from './account-servers.ts';
-import { ConnectionPool, type PoolOptions } from './connection.ts';
+import type { AccountServers } from './account-servers.ts';
 import type { NewestSchemas } from './newest-schemas.ts';
-import { PerServer } from './per-server.ts';
-
-const readingPool: PoolOptions = {
-	size: 4,
-	connectTimeoutMs: 1500,
-	statementTimeoutMs: 5000,
-	idleInTransactionMs: 2000,
-};
+import type { PerServer } from './per-server.ts';
+import type { ReadQueue } from './read-queue.ts';
 
 /** Reads for pages, a round trip each. */
 export class PostgresReader implements ServingReader {
 	readonly #servers: AccountServers;
 	readonly #newest: NewestSchemas;
-	readonly #pools: PerServer<ConnectionPool>;
+	readonly #reads: PerServer<ReadQueue>;
 
-	/** @param onTrouble a connection broke while nobody used it */
-	constructor(
-		{ servers, newest }: { servers: AccountServers; newest: NewestSchemas },
-		onTrouble: (address: string, error: Error) => void,
-	) {
-		this.#servers = servers;
-		this.#newest = newest;
-		this.#pools = new PerServer(
-			mostServers,
-			(address) => new ConnectionPool(address, readingPool, (error) => onTrouble(address, error)),
-		);
+	constructor(options: { servers: AccountServers; newest: NewestSchemas; reads: PerServer<ReadQueue> }) {
+		this.#servers = options.servers;
+		this.#newest = options.newest;
+		this.#reads = options.reads;
 	}
 
 	visitor(accountId: number, vid: string): Promise<Profile | null> {
@@ -65,8 +51,8 @@ export class PostgresReader implements ServingReader {
 	async #query(accountId: number, text: string, values: (string | number)[]): Promise<NumberedProfile[]> {
 		try {
 			await this.#newest.beforeUse(accountId);
-			const pool = this.#pools.get(this.#servers.addressOf(accountId));
-			const { rows } = await pool.queryAgain<{ id: number; profile: string }>(text, values);
+			const queue = this.#reads.get(this.#servers.addressOf(accountId));
+			const { rows } = await queue.query<{ id: number; profile: string }>(accountId, text, values);
 			return rows.map(({ id, profile }) => ({ id, profile: JSON.parse(profile) }));
 		} catch (error) {
 			throw asStorageError(error);
@@ -77,7 +63,6 @@ export class PostgresReader implements ServingReader {
 		return `"${this.#servers.schemaOf(accountId)}".${name}`;
 	}
 
-	async close(): Promise<void> {
-		await this.#pools.close();
-	}
+	/** Its connections are the store's. */
+	async close(): Promise<void> {}
 }

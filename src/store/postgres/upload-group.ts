@@ -13,6 +13,7 @@ export interface WaitingUpload {
 	readonly deadlineMs: number;
 	/** Tries to win the request's one decision for the commit; false where the deadline has won it. */
 	readonly tryCommit: () => boolean;
+	readonly isCommitting: () => boolean;
 	/** Whether the deadline has won. */
 	readonly isExpired: () => boolean;
 	readonly resolve: (outcome: UploadOutcome | 'expired') => void;

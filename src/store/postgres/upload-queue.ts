@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../../clock.ts';
 import type { Deadline } from '../../deadline.ts';
-import { asStorageError, QueueFullError, StorageError, type Upload, type UploadOutcome } from '../store.ts';
+import { asStorageError, StorageError, type Upload, type UploadOutcome } from '../store.ts';
 import { type ConnectionPool, isDeadlock, isPassing } from './connection.ts';
 import { hasLeftWork } from './run-steps.ts';
+import { type Turn, Turns } from './turns.ts';
 import { CommitLostError, isStored, mostRows, storeGroup, type WaitingUpload } from './upload-group.ts';
 
 /** Uploads stored in one transaction; more would make the first of them wait for little gain. */
@@ -40,36 +41,35 @@ export interface UploadQueueOptions {
  */
 export class UploadQueue {
 	readonly #options: UploadQueueOptions;
-	/** In the order in which accounts take turns. */
-	readonly #waiting = new Map<number, WaitingUpload[]>();
-	#depth = 0;
-	#active = 0;
-	/** How many connections work for each account. */
-	readonly #activeOf = new Map<number, number>();
-	#whenIdle: (() => void)[] = [];
+	readonly #turns: Turns<WaitingUpload>;
 
 	constructor(options: UploadQueueOptions) {
 		this.#options = options;
+		const { connections: places, length } = options;
+		this.#turns = new Turns({ places, length, work: (turn) => this.#work(turn) });
 	}
 
 	get depth(): number {
-		return this.#depth;
+		return this.#turns.depth;
 	}
 
 	/** @throws QueueFullError, StorageError */
 	store(accountId: number, upload: Upload, deadline: Deadline): Promise<UploadOutcome | 'expired'> {
-		if (this.#depth >= this.#options.length) return Promise.reject(new QueueFullError());
-		this.#depth++;
+		return this.#turns.enter(accountId, () => this.#store(accountId, upload, deadline));
+	}
+
+	#store(accountId: number, upload: Upload, deadline: Deadline): Promise<UploadOutcome | 'expired'> {
 		let decision: 'commit' | 'expired' | undefined;
 		const decide = (wish: 'commit' | 'expired') => {
 			decision ??= wish;
 			return decision === wish;
 		};
-		const stored = new Promise<UploadOutcome | 'expired'>((resolve, reject) => {
+		return new Promise((resolve, reject) => {
 			const waiting: WaitingUpload = {
 				upload,
 				deadlineMs: deadline.atMs,
 				tryCommit: () => decide('commit'),
+				isCommitting: () => decision === 'commit',
 				isExpired: () => decision === 'expired' || (monotonicMs() >= deadline.atMs && decide('expired')),
 				resolve,
 				reject,
@@ -90,52 +90,20 @@ export class UploadQueue {
 					},
 				);
 		});
-		return stored.finally(() => {
-			this.#depth--;
-		});
 	}
 
 	#enqueue(accountId: number, waiting: WaitingUpload): void {
-		const queue = this.#waiting.get(accountId);
-		if (queue) queue.push(waiting);
-		else this.#waiting.set(accountId, [waiting]);
-		this.#pump();
+		this.#turns.add(accountId, waiting);
+		this.#turns.pump();
 	}
 
 	#fail(group: readonly WaitingUpload[], error: unknown): void {
 		for (const waiting of group) if (!this.#settleExpired(waiting)) waiting.reject(asStorageError(error));
 	}
 
-	#pump(): void {
-		while (this.#active < this.#options.connections) {
-			const accountId = this.#nextAccount();
-			if (accountId === undefined) break;
-			this.#active++;
-			this.#activeOf.set(accountId, (this.#activeOf.get(accountId) ?? 0) + 1);
-			this.#work(accountId, this.#nextGroup(accountId)).finally(() => this.#done(accountId));
-		}
-	}
-
-	#done(accountId: number): void {
-		this.#active--;
-		const active = (this.#activeOf.get(accountId) ?? 0) - 1;
-		if (active > 0) this.#activeOf.set(accountId, active);
-		else this.#activeOf.delete(accountId);
-		this.#pump();
-		if (this.#active === 0) for (const done of this.#whenIdle.splice(0)) done();
-	}
-
-	/** The first that waits and has not half of the connections already: one that is locked leaves some to others. */
-	#nextAccount(): number | undefined {
-		const most = Math.max(1, Math.floor(this.#options.connections / 2));
-		return this.#waiting.keys().find((accountId) => (this.#activeOf.get(accountId) ?? 0) < most);
-	}
-
 	/** An account's next uploads that can go together; simulated ones go alone, since they are undone. */
 	#nextGroup(accountId: number): WaitingUpload[] {
-		const all = this.#waiting.get(accountId) ?? [];
-		this.#waiting.delete(accountId);
-		const live = all.filter((waiting) => !this.#settleExpired(waiting));
+		const live = this.#turns.take(accountId).filter((waiting) => !this.#settleExpired(waiting));
 		let rows = 0;
 		let size = 0;
 		for (const { upload } of live) {
@@ -145,7 +113,7 @@ export class UploadQueue {
 			size++;
 			if (upload.simulate) break;
 		}
-		if (live.length > size) this.#waiting.set(accountId, live.slice(size));
+		this.#turns.putBack(accountId, live.slice(size));
 		return live.slice(0, size);
 	}
 
@@ -155,13 +123,13 @@ export class UploadQueue {
 		return expired;
 	}
 
-	async #work(accountId: number, whole: WaitingUpload[]): Promise<void> {
-		let group = whole;
+	async #work(turn: Turn): Promise<void> {
+		let group = this.#nextGroup(turn.accountId);
 		let retries = 0;
 		while (group.length > 0) {
 			const startedAtMs = monotonicMs();
 			try {
-				const outcomes = await this.#attempt(accountId, group);
+				const outcomes = await this.#attempt(turn, group);
 				if (outcomes !== 'again') {
 					this.#options.onCommit({ size: group.length, seconds: (monotonicMs() - startedAtMs) / 1000 });
 					group.forEach((waiting, index) => {
@@ -170,6 +138,11 @@ export class UploadQueue {
 					return;
 				}
 			} catch (error) {
+				if (isPassing(error) && turn.isEnded) {
+					this.#options.onTrouble(turn.trouble());
+					this.#turns.putBack(turn.accountId, group);
+					return;
+				}
 				this.#options.onTrouble(error);
 				if (!isPassing(error) || retries++ === mostRetries) {
 					this.#fail(group, error);
@@ -181,9 +154,13 @@ export class UploadQueue {
 	}
 
 	/** @throws where nothing was stored, or what is stored cannot be known */
-	async #attempt(accountId: number, group: readonly WaitingUpload[]): Promise<UploadOutcome[] | 'again'> {
+	async #attempt(turn: Turn, group: readonly WaitingUpload[]): Promise<UploadOutcome[] | 'again'> {
+		const { accountId } = turn;
 		const lastDeadlineMs = Math.max(...group.map(({ deadlineMs }) => deadlineMs));
 		const client = await this.#options.pool.acquire(lastDeadlineMs - monotonicMs() + graceMs);
+		turn.endBy(() => {
+			if (!group.some((waiting) => waiting.isCommitting())) this.#options.pool.cut(client);
+		});
 		try {
 			const simulate = group.some(({ upload }) => upload.simulate);
 			const timeoutMs = lastDeadlineMs - monotonicMs();
@@ -198,7 +175,7 @@ export class UploadQueue {
 			client.release();
 			return outcomes;
 		} catch (error) {
-			client.release(error as Error);
+			client.release(turn.isEnded || (error as Error));
 			if (isDeadlock(error)) return 'again';
 			if (error instanceof CommitLostError) return this.#readBack(accountId, error);
 			throw error;
@@ -233,10 +210,7 @@ export class UploadQueue {
 	}
 
 	/** Resolves when nothing waits and nothing runs. */
-	async idle(): Promise<void> {
-		if (this.#active > 0 || this.#waiting.size > 0)
-			await new Promise<void>((resolve) => {
-				this.#whenIdle.push(resolve);
-			});
+	idle(): Promise<void> {
+		return this.#turns.idle();
 	}
 }

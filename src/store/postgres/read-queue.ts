@@ -1,0 +1,103 @@
+import type pg from 'pg';
+import { StorageError } from '../store.ts';
+import { ConnectionPool, isConnectionLost, type PoolOptions } from './connection.ts';
+import { type Turn, Turns } from './turns.ts';
+
+const readingPool: PoolOptions = {
+	size: 4,
+	connectTimeoutMs: 1500,
+	statementTimeoutMs: 5000,
+	idleInTransactionMs: 2000,
+};
+/** Reads that may wait, at most, and how long. */
+const length = 8192;
+const waitAtMostMs = 1500;
+/** Reads of one account that share a connection. */
+const groupLimit = 32;
+
+interface WaitingRead {
+	readonly text: string;
+	readonly values: readonly unknown[];
+	readonly timer: NodeJS.Timeout;
+	isLate: boolean;
+	readonly resolve: (result: pg.QueryResult) => void;
+	readonly reject: (error: Error) => void;
+}
+
+/** Reads that wait for a connection to one database server. */
+export class ReadQueue {
+	readonly #pool: ConnectionPool;
+	readonly #turns: Turns<WaitingRead>;
+	readonly #onTrouble: (error: Error) => void;
+
+	/** @param onTrouble a connection broke while nobody used it, or an account is slow */
+	constructor(address: string, onTrouble: (error: Error) => void) {
+		this.#pool = new ConnectionPool(address, readingPool, onTrouble);
+		this.#turns = new Turns({ places: readingPool.size, length, work: (turn) => this.#work(turn) });
+		this.#onTrouble = onTrouble;
+	}
+
+	/** @throws QueueFullError, or whatever the server says */
+	query<Row extends pg.QueryResultRow>(
+		accountId: number,
+		text: string,
+		values: readonly unknown[] = [],
+	): Promise<pg.QueryResult<Row>> {
+		return this.#turns.enter(accountId, () => {
+			const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>();
+			const timer = setTimeout(() => {
+				read.isLate = true;
+				reject(new StorageError('no connection to the database in time'));
+			}, waitAtMostMs);
+			const read: WaitingRead = { text, values, timer, isLate: false, resolve, reject };
+			this.#turns.add(accountId, read);
+			this.#turns.pump();
+			return promise;
+		});
+	}
+
+	async #work(turn: Turn): Promise<void> {
+		const live = this.#turns.take(turn.accountId).filter(({ isLate }) => !isLate);
+		this.#turns.putBack(turn.accountId, live.slice(groupLimit));
+		const group = live.slice(0, groupLimit);
+		for (const { timer } of group) clearTimeout(timer);
+		// A connection that broke while idle may not be known to have broken before it is used: then once more.
+		const again = await this.#attempt(turn, group, !turn.isEnded);
+		if (again.length > 0) await this.#attempt(turn, again, false);
+		if (turn.isEnded) this.#onTrouble(turn.trouble());
+	}
+
+	/** @returns those that may be read again, since their connection was lost */
+	async #attempt(turn: Turn, group: readonly WaitingRead[], mayFail: boolean): Promise<WaitingRead[]> {
+		if (group.length === 0) return [];
+		const results = await this.#readAll(turn, group);
+		return group.filter((read, index) => {
+			const result = results[index] as PromiseSettledResult<pg.QueryResult>;
+			if (result.status === 'fulfilled') read.resolve(result.value);
+			else if (turn.isEnded) read.reject(turn.trouble());
+			else if (mayFail && isConnectionLost(result.reason)) return true;
+			else read.reject(result.reason);
+			return false;
+		});
+	}
+
+	async #readAll(turn: Turn, group: readonly WaitingRead[]): Promise<PromiseSettledResult<pg.QueryResult>[]> {
+		try {
+			const client = await this.#pool.acquire(waitAtMostMs);
+			turn.endBy(() => this.#pool.cut(client));
+			const results = await Promise.allSettled(
+				group.map(({ text, values }) => client.query(text, [...values])),
+			);
+			const lost = results.find((result) => result.status === 'rejected' && isConnectionLost(result.reason));
+			client.release(turn.isEnded || (lost as PromiseRejectedResult | undefined)?.reason);
+			return results;
+		} catch (reason) {
+			return group.map(() => ({ status: 'rejected', reason }));
+		}
+	}
+
+	async close(): Promise<void> {
+		await this.#turns.idle();
+		await this.#pool.end();
+	}
+}
