@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { RequestListener } from 'node:http';
+import { createServer } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { Admission } from './access/admission.ts';
 import { Authorizer } from './access/authorizer.ts';
@@ -24,7 +24,10 @@ import { isProxyOf, type Proxies, type ProxyTrouble, proxyTroubles } from './htt
 import { answerClientError } from './http/client-error.ts';
 import { allowAllOrigins } from './http/cors.ts';
 import { askToMoveOn } from './http/draining.ts';
+import { openEntrance } from './http/entrance.ts';
+import { refuseLateBody } from './http/late-body.ts';
 import { openapi } from './http/openapi.ts';
+import { Routes } from './http/routes.ts';
 import { createTlsServer, type Tls } from './http/tls.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
@@ -61,7 +64,6 @@ const headersTimeoutMs = 10_000;
 /** Longer than any plan's timeout: closes connections whose request was refused and whose body never comes. */
 const requestTimeoutMs = 120_000;
 const keepAliveTimeoutMs = 72_000;
-const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** Generous for an office behind one address, and for a page that fires often. */
 export const defaultHitLimits: BudgetLimits = { perAddress: 50, perVisitor: 5 };
@@ -89,33 +91,41 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		keepAliveTimeout: keepAliveTimeoutMs,
 		return503OnClosing: false,
 		trustProxy: isProxy ?? false,
-		http: connectionOptions,
-		...(tls && {
-			serverFactory: (handler: RequestListener) => createTlsServer(tls, handler, connectionOptions, log),
-		}),
+		// It takes no requests yet: `openEntrance` hands them over.
+		serverFactory: () =>
+			tls ? createTlsServer(tls, connectionOptions, log) : createServer(connectionOptions),
 		clientErrorHandler(error, socket) {
 			const status = answerClientError(error.code, socket, randomUUID());
-			if (status !== undefined) metrics.answered('none', status, 0);
+			if (status !== undefined) onAnswered(status);
 		},
 		frameworkErrors(error, request, reply) {
-			reply.header('x-request-id', request.id);
-			sendError(request, reply, toApiError(error));
+			begin(request, reply);
+			const refusal = toApiError(error);
+			sendError(request, reply, refusal);
+			onAnswered(refusal.status);
 		},
 	});
+	const onAnswered = (status: number) => metrics.answered('none', status, 0);
+	const routes = new Routes(app);
+	openEntrance(app.server, {
+		...{ handler: app.routing, routes, isDraining: options.isDraining, onAnswered },
+	});
+	const begin = (request: FastifyRequest, reply: FastifyReply) => {
+		reply.header('x-request-id', request.id);
+		if (options.isDraining()) askToMoveOn(request.raw, reply.raw);
+	};
 
 	// Operations check what they are sent themselves, with the same schemas, to answer as the contract says.
 	app.setValidatorCompiler(() => () => true);
 	app.setSerializerCompiler(() => (data) => JSON.stringify(data));
 	app.removeAllContentTypeParsers();
 	app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
-	// Otherwise Node would ask for the body before anybody has looked at the key, or answer 417 by itself.
-	app.server.on('checkContinue', (request, response) => app.routing(request, response));
-	app.server.on('checkExpectation', (request, response) => app.routing(request, response));
 
 	app.addHook('onRequest', (request, reply, done) => {
-		reply.header('x-request-id', request.id);
-		if (options.isDraining()) askToMoveOn(request, reply);
-		done(requestTrouble(app, request, reply));
+		begin(request, reply);
+		const trouble = requestTrouble(routes, request, reply);
+		if (!trouble) refuseLateBody(request, reply, requestTimeoutMs);
+		done(trouble);
 	});
 	const logsRequests = log.isLevelEnabled('debug');
 	app.addHook('onResponse', (request, reply, done) => {
@@ -137,7 +147,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	});
 	app.setErrorHandler((error, request, reply) => {
 		// The framework asks to close the connection at once, which may lose the answer; `sendError` knows better.
-		reply.removeHeader('connection');
+		if (!options.isDraining()) reply.removeHeader('connection');
 		sendError(request, reply, toApiError(error, request.routeOptions.bodyLimit));
 	});
 
@@ -197,25 +207,13 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 }
 
 /** What is wrong with a request before any operation looks at it. */
-function requestTrouble(
-	app: FastifyInstance,
-	request: FastifyRequest,
-	reply: FastifyReply,
-): ApiError | undefined {
+function requestTrouble(routes: Routes, request: FastifyRequest, reply: FastifyReply): ApiError | undefined {
 	if (request.raw.httpVersion === '1.1' && request.headers.host === undefined)
 		return new ApiError('bad_request', { detail: 'the host header is required' });
-	return request.is404 ? noSuchRoute(app, request, reply) : undefined;
-}
-
-/** `OPTIONS` is what a browser asks before a request from another origin; the answer is no, as it is to the request. */
-function noSuchRoute(app: FastifyInstance, { url, method }: FastifyRequest, reply: FastifyReply): ApiError {
-	const path = url.split('?', 1)[0] as string;
+	if (!request.is404) return undefined;
 	// What answers a preflight is for pages, which may read this, too.
-	if (app.hasRoute({ url: path, method: 'OPTIONS' })) allowAllOrigins(reply);
-	const allowed = methods.filter((candidate) => app.hasRoute({ url: path, method: candidate }));
-	if (allowed.length === 0) return new ApiError('not_found');
-	if (method === 'OPTIONS') return new ApiError('forbidden');
-	return new ApiError('method_not_allowed', { headers: { allow: allowed.join(', ') } });
+	if (routes.has(request.url, 'OPTIONS')) allowAllOrigins(reply);
+	return routes.missing(request.url, request.method);
 }
 
 const projectFolder = new URL('..', import.meta.url);

@@ -76,7 +76,7 @@ export const errorTable = {
 		status: 408,
 		message: 'Request timeout.',
 		validationErrors: null,
-		when: 'The request line and headers did not arrive in time.',
+		when: 'The request did not arrive in time: its line and headers within 10 s, its body within 120 s.',
 	},
 	payload_too_large: {
 		status: 413,

@@ -4,6 +4,7 @@ import { AccessDirectory } from '../src/access/directory.ts';
 import { QuotaCounter } from '../src/access/quota.ts';
 import { buildApp } from '../src/app.ts';
 import { monotonicMs } from '../src/clock.ts';
+import type { Tls } from '../src/http/tls.ts';
 import { Metrics } from '../src/metrics.ts';
 import { openStore } from '../src/store/open.ts';
 import type { ServingWriter } from '../src/store/store.ts';
@@ -37,7 +38,7 @@ export interface TestApp {
 export async function appOver(
 	t: TestContext,
 	trouble: Partial<ServingWriter>,
-	options: { isDraining?: () => boolean } = {},
+	options: { isDraining?: () => boolean; tls?: Tls } = {},
 ): Promise<TestApp> {
 	const store = await openStore(`sqlite:${temporaryFolder(t)}`);
 	const { aid, key } = await addClient(store);
@@ -62,6 +63,7 @@ export async function appOver(
 		log: collectLog(logged),
 		now: Date.now,
 		isDraining: options.isDraining ?? (() => false),
+		tls: options.tls,
 	});
 	t.after(async () => {
 		await app.close();

@@ -89,6 +89,8 @@ export async function startService(
 		hitsPerAddress?: number;
 		hitsPerVisitor?: number;
 		behindProxy?: Proxies;
+		/** Serve HTTPS, HTTP/2 too, with a certificate that nobody vouches for. */
+		selfSigned?: boolean;
 	} = {},
 ): Promise<TestService> {
 	const folder = temporaryFolder(t);
@@ -103,6 +105,7 @@ export async function startService(
 			host: '127.0.0.1',
 			port: 0,
 			metricsHost: '127.0.0.1',
+			...(options.selfSigned && { selfSigned: true }),
 			...(hitsPerAddress !== undefined && { hitsPerAddress }),
 			...(hitsPerVisitor !== undefined && { hitsPerVisitor }),
 			...(behindProxy !== undefined && { behindProxy }),

@@ -6,7 +6,7 @@ import type { AccessDirectory, KnownKey } from '../access/directory.ts';
 import { Deadline } from '../deadline.ts';
 import { ApiError } from '../errors.ts';
 import { sendError, sendJson } from '../http/answer.ts';
-import { checkBodyHeaders, parseJson } from '../http/body.ts';
+import { askForBody, checkBodyHeaders, parseJson } from '../http/body.ts';
 import { describeErrors, describeSuccess } from '../http/openapi.ts';
 import { compileProblems, describeProblems } from '../http/problems.ts';
 import { optional, text, textLimits, textRule } from '../http/texts.ts';
@@ -142,7 +142,7 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 
 	function admitBody(request: FastifyRequest, reply: FastifyReply): void {
 		checkBodyHeaders(request.headers);
-		if (request.headers.expect?.toLowerCase() === '100-continue' && !reply.sent) reply.raw.writeContinue();
+		askForBody(request, reply);
 	}
 
 	async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {

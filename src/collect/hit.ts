@@ -4,7 +4,7 @@ import { type CaskScope, isSubject, issueCask } from '../access/cask.ts';
 import type { AccessDirectory } from '../access/directory.ts';
 import { ApiError } from '../errors.ts';
 import { sendJson, toApiError } from '../http/answer.ts';
-import { checkBodyHeaders, parseJson } from '../http/body.ts';
+import { askForBody, checkBodyHeaders, parseJson } from '../http/body.ts';
 import { clientOf, type IsProxy, type ProxyTrouble } from '../http/client-address.ts';
 import { allowAllOrigins, allowOrigins, isAllowedOrigin, preflight } from '../http/cors.ts';
 import { describeHit } from '../http/openapi.ts';
@@ -47,6 +47,7 @@ export function hit(app: FastifyInstance, options: HitOptions): void {
 		onRequest: (request, reply, done) => {
 			admit(collector, request, reply);
 			checkBodyHeaders(request.headers, { mostBytes: hitLimitBytes, plainText: true });
+			askForBody(request, reply);
 			done();
 		},
 		handler: async (request, reply) => {

@@ -39,7 +39,19 @@ export function toApiError(error: unknown, mostBytes?: number): ApiError {
 	if (error instanceof ApiError) return error;
 	const code = (error as { code?: unknown } | null)?.code;
 	const known = typeof code === 'string' ? frameworkErrors[code] : undefined;
-	return known?.(mostBytes) ?? new ApiError('internal', { detail: 'unexpected error', cause: error });
+	if (known) return known(mostBytes);
+	if (isRefusalOfFramework(error)) return new ApiError('bad_request');
+	return new ApiError('internal', { detail: 'unexpected error', cause: error });
+}
+
+function isRefusalOfFramework(error: unknown): boolean {
+	const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
+	return (
+		typeof code === 'string' &&
+		code.startsWith('FST_') &&
+		Number(statusCode) >= 400 &&
+		Number(statusCode) < 500
+	);
 }
 
 /**
@@ -52,7 +64,12 @@ function mayHaveMuchToCome({ raw }: FastifyRequest, error: ApiError): boolean {
 	// In HTTP/1 a request that speaks of no body has none.
 	if (raw.httpVersionMajor === 1 && length === undefined && raw.headers['transfer-encoding'] === undefined)
 		return false;
-	return error.code === 'timeout' || length === undefined || Number(length) > bodyLimitBytes;
+	return (
+		error.code === 'timeout' ||
+		error.code === 'request_timeout' ||
+		length === undefined ||
+		Number(length) > bodyLimitBytes
+	);
 }
 
 const lingerBytes = 1024 * 1024;

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
 
 /** Largest body of a request, in bytes. */
@@ -32,6 +33,12 @@ export function checkBodyHeaders(
 			detail: 'the body must not be compressed: leave content-encoding out',
 			headers: { 'accept-encoding': 'identity' },
 		});
+}
+
+/** Tells a client that waits for it to send its body now. HTTP/1.0 knows no interim answers. */
+export function askForBody({ headers, raw }: FastifyRequest, reply: FastifyReply): void {
+	if (headers.expect?.toLowerCase() === '100-continue' && raw.httpVersion !== '1.0' && !reply.sent)
+		reply.raw.writeContinue();
 }
 
 export function payloadTooLarge(mostBytes = bodyLimitBytes): ApiError {

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ErrorCode, errorBody, errorTable } from '../errors.ts';
 import { jsonType } from './answer.ts';
@@ -8,40 +8,38 @@ const errors: Readonly<Record<string, ErrorCode>> = {
 	ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
 
-const statusTexts: Readonly<Record<number, string>> = {
-	400: 'Bad Request',
-	408: 'Request Timeout',
-	431: 'Request Header Fields Too Large',
-};
-
 /** How long a client may take to read the answer and close. */
 const lingerMs = 1000;
 
 /**
- * Answers what Node could not parse: there is no request and no reply, only a socket, which closes.
+ * Answers what Node could not parse.
  * @returns the status that was sent, if one was
  */
 export function answerClientError(
 	code: string | undefined,
-	socket: Socket & { _httpMessage?: ServerResponse | null },
+	socket: Socket,
 	requestId: string,
 ): number | undefined {
-	const before = socket._httpMessage;
-	if (before?.req.complete && !before.writableFinished) {
-		// The trouble is behind a request that is whole: that one gets its own answer first, and nothing comes after it.
-		before.once('finish', () => closeAfter(socket));
-		return undefined;
-	}
-	if (!socket.writable || code === 'ECONNRESET') {
+	if (code !== 'ECONNRESET') return answerSocket(errors[code ?? ''] ?? 'bad_request', socket, requestId);
+	if (!letFinish(socket)) socket.destroy();
+	return undefined;
+}
+
+/**
+ * Answers where there is no request and no reply, only a socket, which closes.
+ * @returns the status that was sent, if one was
+ */
+export function answerSocket(error: ErrorCode, socket: Socket, requestId: string): number | undefined {
+	if (letFinish(socket)) return undefined;
+	if (!socket.writable) {
 		socket.destroy();
 		return undefined;
 	}
-	const error = errors[code ?? ''] ?? 'bad_request';
 	const { status } = errorTable[error];
 	const body = errorBody(error);
 	socket.write(
 		[
-			`HTTP/1.1 ${status} ${statusTexts[status]}`,
+			`HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
 			`content-type: ${jsonType}`,
 			`content-length: ${Buffer.byteLength(body)}`,
 			`x-request-id: ${requestId}`,
@@ -52,6 +50,14 @@ export function answerClientError(
 	);
 	closeAfter(socket);
 	return status;
+}
+
+/** Whether the trouble is behind a request that is whole: that one gets its own answer first, and nothing comes after it. */
+function letFinish(socket: Socket & { _httpMessage?: ServerResponse | null }): boolean {
+	const before = socket._httpMessage;
+	if (!before?.req.complete || before.writableFinished) return false;
+	before.once('finish', () => closeAfter(socket));
+	return true;
 }
 
 function closeAfter(socket: Socket): void {

@@ -30,7 +30,7 @@ export function allowOrigins(request: FastifyRequest, reply: FastifyReply, origi
 
 /** Answers what a browser asks before a request that is not simple. */
 export function preflight(app: FastifyInstance, url: string, methods: string): void {
-	app.options(url, { schema: { hide: true } }, (_request, reply) => {
+	const answer = (_request: FastifyRequest, reply: FastifyReply) => {
 		allowAllOrigins(reply);
 		reply
 			.code(204)
@@ -41,5 +41,7 @@ export function preflight(app: FastifyInstance, url: string, methods: string): v
 				'access-control-max-age': preflightSeconds,
 			})
 			.send();
-	});
+	};
+	// Before the framework looks at a body, or at its type: whatever else it has, the question is answered.
+	app.options(url, { schema: { hide: true }, onRequest: answer }, answer);
 }

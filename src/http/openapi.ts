@@ -189,6 +189,7 @@ export function describeHit(body: TSchema): object {
 					invalid_hit: ['events[0].name is required'],
 					invalid_account: ['There is no account c-a-x.'],
 					forbidden: [],
+					request_timeout: [],
 					payload_too_large: ['the body may have at most 16384 bytes'],
 					unsupported_media_type: ['content-type must be application/json or text/plain, in UTF-8'],
 					rate_limit_exceeded: [],

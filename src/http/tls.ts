@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { RequestListener, Server } from 'node:http';
+import type { Server } from 'node:http';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
 import { createSecureContext, type SecureVersion } from 'node:tls';
@@ -95,12 +95,7 @@ export interface ConnectionOptions {
  * A server that speaks HTTP/2 and HTTP/1.1 on one port, as the client chooses, and to its owner looks like a
  * `node:http` server.
  */
-export function createTlsServer(
-	tls: Tls,
-	handler: RequestListener,
-	options: ConnectionOptions,
-	log: Log,
-): Server {
+export function createTlsServer(tls: Tls, options: ConnectionOptions, log: Log): Server {
 	const server = createSecureServer({
 		...options,
 		...tls.pair,
@@ -109,12 +104,20 @@ export function createTlsServer(
 		handshakeTimeout: options.headersTimeout,
 		settings: { maxConcurrentStreams: mostStreams },
 	});
-	server.on('request', handler as never);
 	// What fails before there is TLS cannot be answered: what we would say, nobody could read.
 	server.removeAllListeners('tlsClientError');
 	server.on('tlsClientError', (_error, socket) => socket.destroy());
+	server.on('secureConnection', (socket) => {
+		// Who closes its half after its request still waits for the answer. Before the handshake nobody does, and
+		// HTTP/2 says goodbye otherwise.
+		if (socket.alpnProtocol !== 'h2') socket.allowHalfOpen = true;
+	});
 	server.on('session', (session) => {
-		session.setTimeout(options.keepAliveTimeout, () => session.close());
+		session.setTimeout(options.keepAliveTimeout, () => {
+			session.close();
+			// Who does not read its answers would keep it open for ever.
+			setTimeout(() => session.destroy(), options.requestTimeout).unref();
+		});
 		// Its handshake ended after the server had begun to stop.
 		if (!server.listening) session.close();
 	});

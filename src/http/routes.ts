@@ -1,0 +1,48 @@
+import type { FastifyInstance } from 'fastify';
+import { ApiError } from '../errors.ts';
+
+/** Those that a 405 names, in this order. */
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/**
+ * The paths that there are, and their methods. All are plain. The framework can be asked only by patterns, which a client's
+ * path must never be taken for.
+ */
+export class Routes {
+	readonly #methodsAt = new Map<string, Set<string>>();
+
+	/** Learns the routes that are added from now on. */
+	constructor(app: FastifyInstance) {
+		app.addHook('onRoute', ({ url, method }) => {
+			const known = this.#methodsAt.get(url) ?? new Set();
+			for (const name of [method].flat()) known.add(name);
+			this.#methodsAt.set(url, known);
+		});
+	}
+
+	/** @param target as the client sent it */
+	has(target: string, method: string): boolean {
+		return this.#methodsAt.get(pathOf(target))?.has(method) === true;
+	}
+
+	/**
+	 * The answer to a request that no route takes. `OPTIONS` is what a browser asks before a request from another origin;
+	 * the answer is no, as it is to the request.
+	 */
+	missing(target: string, method: string): ApiError {
+		const allowed = methods.filter((candidate) => this.has(target, candidate));
+		if (allowed.length === 0) return new ApiError('not_found');
+		if (method === 'OPTIONS') return new ApiError('forbidden');
+		return new ApiError('method_not_allowed', { headers: { allow: allowed.join(', ') } });
+	}
+}
+
+/** The path of a request's target, as the framework's router sees it. */
+function pathOf(target: string): string {
+	const [path = ''] = target.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1);
+	try {
+		return decodeURI(path);
+	} catch {
+		return path;
+	}
+}

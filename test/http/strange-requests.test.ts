@@ -1,0 +1,291 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
+import { type TestContext, test } from 'node:test';
+import fc from 'fast-check';
+import { connectTo, type RawAnswer } from '../raw-http.ts';
+import { startService } from '../support.ts';
+
+const requestId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const notFound = '{"message":"Not found.","validationErrors":null}';
+const methodNotAllowed = '{"message":"Method not allowed.","validationErrors":null}';
+
+/** Sends a request's head, and that nothing comes after it. */
+async function ask(t: TestContext, url: string, head: string): Promise<RawAnswer> {
+	const connection = await connectTo(t, url);
+	connection.send(`${head}\r\n\r\n`);
+	connection.end();
+	const answer = await connection.answer();
+	connection.destroy();
+	return answer;
+}
+
+async function http2To(t: TestContext, url: string): Promise<ClientHttp2Session> {
+	const session = connectHttp2(url, { rejectUnauthorized: false });
+	session.on('error', () => {});
+	t.after(() => session.destroy());
+	await once(session, 'connect');
+	return session;
+}
+
+/** @returns undefined where HTTP/2 itself does not allow the request, and only its stream is reset */
+async function askHttp2(
+	session: ClientHttp2Session,
+	headers: Record<string, string>,
+): Promise<RawAnswer | undefined> {
+	const stream = session.request(headers, { endStream: true });
+	let answer: RawAnswer | undefined;
+	let body = '';
+	stream.on('response', ({ ':status': status, ...fields }) => {
+		const texts = Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]);
+		answer = { status: Number(status), headers: new Headers(texts), body: '' };
+	});
+	stream.setEncoding('utf8').on('data', (text) => {
+		body += text;
+	});
+	stream.on('error', () => {});
+	await new Promise((resolve) => stream.once('close', resolve));
+	return answer && { ...answer, body };
+}
+
+const targets: Record<string, number> = {
+	'/:a(': 404,
+	'/*x': 404,
+	'/:a': 404,
+	'/hit/:b(': 404,
+	'/%2F..': 404,
+	'//': 404,
+	'//hit': 404,
+	'/a?b[': 404,
+	'/__proto__': 404,
+	'/constructor': 404,
+	'*': 404,
+	'/%ZZ': 400,
+	'/hit%': 400,
+	'/hit': 405,
+	'/hit?a[=(': 405,
+	'/%68it': 405,
+	'/hit#a': 405,
+	[`/${'a('.repeat(3000)}`]: 404,
+};
+
+test('a target that is no path of ours: 404, or 400 where it is no path at all', async (t) => {
+	const { url } = await startService(t);
+	for (const [target, status] of Object.entries(targets)) {
+		const answer = await ask(t, url, `GET ${target} HTTP/1.1\r\nhost: a`);
+		assert.equal(answer.status, status, target);
+		assert.match(answer.headers.get('x-request-id') ?? '', requestId);
+		if (status === 404) assert.equal(answer.body, notFound);
+		if (status === 405) assert.equal(answer.headers.get('allow'), 'POST');
+	}
+});
+
+test('the same over HTTP/2', async (t) => {
+	const { url } = await startService(t, { selfSigned: true });
+	const session = await http2To(t, url);
+	for (const [target, status] of Object.entries(targets)) {
+		const answer = await askHttp2(session, { ':path': target });
+		// Where there is no method it stands for, HTTP/2 knows no asterisk.
+		if (target === '*') continue;
+		assert.equal(answer?.status, status, target);
+		assert.match(answer?.headers.get('x-request-id') ?? '', requestId);
+	}
+});
+
+test('absolute-form targets are those of the path', async (t) => {
+	const { url } = await startService(t);
+	for (const [target, status] of [
+		['http://caskade.test/healthz', 200],
+		['http://caskade.test/hit', 405],
+		['http://caskade.test/:a(', 404],
+		['http://caskade.test', 404],
+		['http://', 400],
+	] as const)
+		assert.equal((await ask(t, url, `GET ${target} HTTP/1.1\r\nhost: a`)).status, status, target);
+});
+
+test('a content-type that is none does not keep a preflight from its answer', async (t) => {
+	const { url } = await startService(t);
+	for (const path of ['/hit', '/visscores', '/segments'])
+		for (const type of ['', 'foo', ';', 'application/json'])
+			for (const rest of ['', '\r\ncontent-length: 3', '\r\ncontent-length: 3\r\nexpect: 100-continue']) {
+				const answer = await ask(
+					t,
+					url,
+					`OPTIONS ${path} HTTP/1.1\r\nhost: a\r\ncontent-type: ${type}${rest}`,
+				);
+				assert.equal(answer.status, 204, `${path} ${type} ${rest}`);
+				assert.match(answer.headers.get('x-request-id') ?? '', requestId);
+			}
+});
+
+test('methods that nobody knows over HTTP/2: 405 where there is something, else 404', async (t) => {
+	const { url } = await startService(t, { selfSigned: true });
+	const session = await http2To(t, url);
+	for (const method of ['PROPFIND', 'BREW', 'get', 'toString', '__proto__', 'TRACE'])
+		for (const [path, status, allow] of [
+			['/hit', 405, 'POST'],
+			['/visscores?cask=x', 405, 'GET, HEAD'],
+			['/nothing', 404, null],
+			['/%ZZ', method === 'PROPFIND' || method === 'TRACE' ? 400 : 404, null],
+		] as const) {
+			const answer = await askHttp2(session, { ':method': method, ':path': path });
+			assert.equal(answer?.status, status, `${method} ${path}`);
+			assert.equal(answer.headers.get('allow'), allow);
+			if (status === 405) assert.equal(answer.body, methodNotAllowed);
+			assert.match(answer.headers.get('x-request-id') ?? '', requestId);
+			assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+		}
+	const expecting = { ':method': 'BREW', ':path': '/hit', expect: '100-continue' };
+	assert.equal((await askHttp2(session, expecting))?.status, 405);
+});
+
+test('CONNECT: this is no proxy', async (t) => {
+	const plain = await startService(t);
+	for (const target of ['a:1', '/hit']) {
+		const answer = await ask(t, plain.url, `CONNECT ${target} HTTP/1.1\r\nhost: a`);
+		assert.equal(answer.status, 404);
+		assert.equal(answer.body, notFound);
+		assert.equal(answer.headers.get('connection'), 'close');
+		assert.match(answer.headers.get('x-request-id') ?? '', requestId);
+	}
+	const secure = await startService(t, { selfSigned: true });
+	const answer = await askHttp2(await http2To(t, secure.url), { ':method': 'CONNECT', ':authority': 'a:1' });
+	assert.equal(answer?.status, 404);
+	assert.equal(answer.body, notFound);
+	assert.match(answer.headers.get('x-request-id') ?? '', requestId);
+});
+
+const method = fc.oneof(
+	fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'OPTIONS', 'TRACE', 'PROPFIND', 'CONNECT', 'QUERY', 'BREW'),
+	fc.stringMatching(/^[A-Za-z!#$%&'*+.^_`|~-]{1,8}$/),
+);
+const piece = fc.oneof(
+	fc.constantFrom(
+		'/',
+		'/hit',
+		'/hit.gif',
+		'/subscription',
+		'/visscores',
+		'/segments',
+		'/tag.js',
+		'/docs/swagger-ui.css',
+		'/docs',
+		'/demo',
+	),
+	fc.constantFrom(
+		'/healthz',
+		'/openapi.json',
+		'..',
+		'%2F',
+		'%',
+		'%ZZ',
+		'%00',
+		'%C3%A9',
+		':',
+		'*',
+		'(',
+		')',
+		'[',
+		'?',
+	),
+	fc.constantFrom(
+		'cask=',
+		'aid=',
+		'vid=',
+		'&',
+		'=',
+		'#',
+		';',
+		'__proto__',
+		'include=scores',
+		'http://a',
+		'{',
+		'\\',
+	),
+	fc.stringMatching(/^[!-~]{1,5}$/),
+);
+const target = fc.array(piece, { maxLength: 8 }).map((pieces) => `/${pieces.join('')}`);
+const header = fc.constantFrom(
+	...[
+		'content-type: ',
+		'content-type: ;',
+		'content-type: application/json',
+		'content-type: text/plain;charset=x',
+	],
+	...['content-length: 0', 'content-length: 7', 'transfer-encoding: chunked', 'content-encoding: gzip'],
+	...[
+		'expect: 100-continue',
+		'expect: tea',
+		'connection: close',
+		'connection: upgrade\r\nupgrade: websocket',
+	],
+	...[
+		'origin: https://a',
+		'origin: ',
+		'x-api-key: a',
+		'x-api-key: ',
+		'accept-version: 1',
+		'if-none-match: *',
+	],
+	...[
+		'accept-version: ((',
+		'range: bytes=0-1',
+		'range: bytes=9999999-',
+		'if-match: a',
+		'user-agent: ',
+		'access-control-request-method: POST',
+		'te: trailers',
+	],
+	...['__proto__: a', 'x-forwarded-for: (', 'cookie: =;', 'http2-settings: A', 'host: a', 'host: '],
+);
+const headers = fc.uniqueArray(header, { maxLength: 5, selector: (line) => line.split(':', 1)[0] });
+
+test('whatever a request looks like, it never is a defect of ours, and its answer has an id', async (t) => {
+	const { url, logged } = await startService(t);
+	await fc.assert(
+		fc.asyncProperty(method, target, headers, async (name, path, lines) => {
+			// Its answer has the length of a body that does not come.
+			fc.pre(name !== 'HEAD');
+			const answer = await ask(t, url, [`${name} ${path} HTTP/1.1`, 'host: a', ...lines].join('\r\n'));
+			assert.ok(answer.status < 500, `${answer.status} ${answer.body}`);
+			if (answer.status !== 100) assert.match(answer.headers.get('x-request-id') ?? '', requestId);
+		}),
+		{ numRuns: 600 },
+	);
+	assert.deepEqual(
+		logged.filter((line) => line.includes('"level":"error"')),
+		[],
+	);
+});
+
+test('the same over HTTP/2', async (t) => {
+	const { url, logged } = await startService(t, { selfSigned: true });
+	let session = await http2To(t, url);
+	let answered = 0;
+	await fc.assert(
+		fc.asyncProperty(method, target, headers, async (name, path, lines) => {
+			if (session.destroyed || session.closed) session = await http2To(t, url);
+			const fields = lines
+				.map((line): [string, string] => [line.split(':', 1)[0] as string, line.split(': ')[1] as string])
+				.filter(
+					([field]) => !/^(connection|transfer-encoding|http2-settings|host|__proto__|te)$/.test(field),
+				);
+			const answer = await askHttp2(session, {
+				':method': name,
+				...(name === 'CONNECT' ? { ':authority': 'a:1' } : { ':path': path }),
+				...Object.fromEntries(fields),
+			});
+			if (!answer) return;
+			answered++;
+			assert.ok(answer.status < 500, `${answer.status} ${answer.body}`);
+			assert.match(answer.headers.get('x-request-id') ?? '', requestId);
+		}),
+		{ numRuns: 600 },
+	);
+	assert.ok(answered > 300, `${answered} answers`);
+	assert.deepEqual(
+		logged.filter((line) => line.includes('"level":"error"')),
+		[],
+	);
+});
