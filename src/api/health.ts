@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
+import { handlesOfDatabase, hasFileHandles } from '../file-handles.ts';
 import { sendJson } from '../http/answer.ts';
 
 /** An answer to `GET /readyz` is good for this long, so that asking often does not write often. */
@@ -7,9 +8,14 @@ const probeAgainMs = 1000;
 /** A store that takes longer than this for one small write is not ready. */
 const probeTimeoutMs = 1000;
 
+/** A connection, and an account's database that is not open yet. */
+const leastHandles = 1 + handlesOfDatabase;
+const storeFailing = '{"status":"store failing"}';
+const noHandles = '{"status":"no file handles left"}';
+
 /**
- * `GET /healthz`: the process answers. `GET /readyz`: requests may be sent here: the server is not stopping, and a
- * real write into the store has just succeeded.
+ * `GET /healthz`: the process answers. `GET /readyz`: requests may be sent here: the server is not stopping, can take
+ * connections and open databases, and a real write into the store has just succeeded.
  */
 export function health(
 	app: FastifyInstance,
@@ -19,24 +25,31 @@ export function health(
 		sendJson(reply, 200, '{"status":"ok"}'),
 	);
 
-	let lastProbe: { atMs: number; works: Promise<boolean> } | undefined;
-	const storeWorks = () => {
+	let lastProbe: { atMs: number; trouble: Promise<string | null> } | undefined;
+	const findTrouble = () => {
 		const nowMs = options.monotonicMs();
 		if (!lastProbe || nowMs - lastProbe.atMs > probeAgainMs) {
 			const probed = options.probe().then(
-				() => true,
-				() => false,
+				() => null,
+				() => storeFailing,
 			);
-			const late = setTimeout(probeTimeoutMs, false, { ref: false });
-			lastProbe = { atMs: nowMs, works: Promise.race([probed, late]) };
+			const late = setTimeout(probeTimeoutMs, storeFailing, { ref: false });
+			// The probe needs none that is not open already.
+			const trouble = hasFileHandles(leastHandles)
+				? Promise.race([probed, late])
+				: Promise.resolve(noHandles);
+			lastProbe = { atMs: nowMs, trouble };
 		}
-		return lastProbe.works;
+		return lastProbe.trouble;
 	};
 
 	app.get('/readyz', { schema: { hide: true } }, async (_request, reply) => {
 		if (options.isDraining()) sendJson(reply, 503, '{"status":"draining"}');
-		else if (await storeWorks()) sendJson(reply, 200, '{"status":"ready"}');
-		else sendJson(reply, 503, '{"status":"store failing"}');
+		else {
+			const trouble = await findTrouble();
+			if (trouble === null) sendJson(reply, 200, '{"status":"ready"}');
+			else sendJson(reply, 503, trouble);
+		}
 		return reply;
 	});
 }

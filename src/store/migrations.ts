@@ -16,8 +16,18 @@ export class SchemaTooNewError extends Error {
 	}
 }
 
+/** Read once: databases are opened also when there is no file handle left to read a folder with. */
+const known = new Map<string, readonly string[]>();
+
 /** The paths of the numbered files of `migrations/<engine>/<kind>/`, in order; the n-th leads to schema version n. */
-export function migrationFiles(engine: Engine, kind: DatabaseKind): string[] {
+export function migrationFiles(engine: Engine, kind: DatabaseKind): readonly string[] {
+	const name = `${engine}/${kind}`;
+	const files = known.get(name) ?? listFiles(engine, kind);
+	known.set(name, files);
+	return files;
+}
+
+function listFiles(engine: Engine, kind: DatabaseKind): string[] {
 	const folder = join(migrationsFolder, engine, kind);
 	const files = readdirSync(folder)
 		.filter((name) => /^\d{3}-.*\.sql$/.test(name))

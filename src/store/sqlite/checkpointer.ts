@@ -60,8 +60,8 @@ export class Checkpointer {
 			if (left > 0) checkpoint(connection.database, 'PASSIVE');
 			return;
 		}
-		this.#busy.add(databaseId);
 		this.#thread ??= this.#startThread();
+		this.#busy.add(databaseId);
 		this.#thread.postMessage({ databaseId, path });
 	}
 

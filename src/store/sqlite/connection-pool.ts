@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { monotonicMs } from '../../clock.ts';
+import { openClosing } from '../../file-handles.ts';
 import { emptyLog, startLogAnew } from './checkpoint.ts';
 import { Connection } from './commands.ts';
 import { BusyError, isBusy, openDatabase } from './connection.ts';
@@ -21,7 +22,7 @@ const refusedMs = 250;
 
 /**
  * The writer thread's open connections: the control database's, and those of the accounts used most recently.
- * Bounded, because each costs three file handles and memory for pages.
+ * Bounded, because each costs three file handles and memory for pages; and fewer where the process has no handles left.
  */
 export class ConnectionPool {
 	readonly #folder: DataFolder;
@@ -49,19 +50,29 @@ export class ConnectionPool {
 	get(databaseId: number): Connection {
 		let connection = this.#open.get(databaseId);
 		if (connection) this.#open.delete(databaseId);
-		else connection = this.#openConnection(databaseId);
+		else {
+			if (this.#open.size >= this.#most) this.#closeOldest();
+			connection = openClosing(
+				() => this.#openConnection(databaseId),
+				() => this.#closeOldest(),
+			);
+		}
 		this.#open.set(databaseId, connection);
 		return connection;
+	}
+
+	/** @returns false where there is none that may be closed */
+	#closeOldest(): boolean {
+		const oldest = this.#open.keys().find((databaseId) => databaseId !== controlDatabaseId);
+		if (oldest === undefined) return false;
+		this.close(oldest);
+		return true;
 	}
 
 	#openConnection(databaseId: number): Connection {
 		const isControl = databaseId === controlDatabaseId;
 		const path = this.path(databaseId);
 		if (!existsSync(path)) throw new Error(`the file of database ${databaseId} is missing`);
-		for (const oldest of this.#open.keys()) {
-			if (this.#open.size < this.#most) break;
-			if (oldest !== controlDatabaseId) this.close(oldest);
-		}
 		// Never waits for a lock: the other accounts would wait with it.
 		const database = openDatabase(path, { busyTimeoutMs: 0, cacheKiB, spillKiB });
 		try {

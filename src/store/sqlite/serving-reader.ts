@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { CaskScope } from '../../access/cask.ts';
+import { openClosing } from '../../file-handles.ts';
 import type { Profile } from '../../visitors/profile.ts';
 import { type NumberedProfile, type ServingReader, StorageError } from '../store.ts';
 import { Connection } from './commands.ts';
@@ -59,12 +60,21 @@ export class SqliteReader implements ServingReader {
 	#openConnection(accountId: number): Connection {
 		const path = this.#folder.accountPath(accountId);
 		if (!existsSync(path)) throw new StorageError(`the file of account ${accountId} is missing`);
+		if (this.#open.size >= mostOpen) this.#closeOldest();
+		return new Connection(
+			openClosing(
+				() => this.#openFile(path),
+				() => this.#closeOldest(),
+			),
+		);
+	}
+
+	#closeOldest(): boolean {
 		const [oldest] = this.#open;
-		if (this.#open.size >= mostOpen && oldest) {
-			oldest[1].database.close();
-			this.#open.delete(oldest[0]);
-		}
-		return new Connection(this.#openFile(path));
+		if (!oldest) return false;
+		const [accountId, { database }] = oldest;
+		database.close();
+		return this.#open.delete(accountId);
 	}
 
 	#openFile(path: string): DatabaseSync {

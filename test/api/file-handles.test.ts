@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { test } from 'node:test';
+import { openStore } from '../../src/store/open.ts';
+import { eventually } from '../eventually.ts';
+import { mainPath, TestProcess } from '../process.ts';
+import { addClient, event, temporaryFolder } from '../support.ts';
+
+const handles = 96;
+const accounts = 12;
+
+/** Over one connection, which stays open. */
+async function ask(agent: Agent, url: string, body?: object, key = ''): Promise<string> {
+	const headers = { 'content-type': 'application/json', 'x-api-key': key };
+	const sent = request(url, { agent, method: body ? 'POST' : 'GET', headers: body ? headers : {} });
+	sent.end(body && JSON.stringify(body));
+	const [answer] = await once(sent, 'response');
+	const text = (await answer.setEncoding('utf8').toArray()).join('');
+	return `${answer.statusCode} ${text}`;
+}
+
+test('a flood of connections that takes all file handles: accounts are served on, /readyz says so, and all is well after it', {
+	skip: existsSync('/bin/sh') ? false : 'the limit is set by a shell',
+}, async (t) => {
+	const address = `sqlite:${temporaryFolder(t)}`;
+	const store = await openStore(address);
+	const clients = [];
+	for (let number = 0; number < accounts; number++)
+		clients.push(await addClient(store, { client: `client-${number}` }));
+	await store.close();
+	const serve = ['serve', '--port', '0', '--database', address];
+	const limited = ['-c', `ulimit -n ${handles}; exec "$0" "$@"`, process.execPath, mainPath, ...serve];
+	await using server = new TestProcess('/bin/sh', limited);
+	const url = (await server.printed(/serves at (http:\S+) /))[1] as string;
+	using kept = new KeptAgent();
+	const upload = ({ aid, key }: { aid: string; key: string }) =>
+		ask(kept, `${url}/subscription`, { aid, data: [event()] }, key);
+	const [first, second, ...others] = clients;
+	assert.ok(first && second);
+	assert.match(await upload(first), /^201/);
+	assert.equal(await ask(kept, `${url}/readyz`), '200 {"status":"ready"}');
+
+	const flood: Socket[] = [];
+	await eventually('not ready', async () => {
+		for (let number = 0; number < 20; number++)
+			flood.push(connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {}));
+		return (await ask(kept, `${url}/readyz`)) === '503 {"status":"no file handles left"}';
+	});
+	assert.match(await upload(first), /^201/);
+	assert.match(await upload(second), /^201/, 'an account that was not open takes the place of another');
+	assert.match(await ask(kept, `${url}/healthz`), /^200/);
+
+	for (const socket of flood) socket.destroy();
+	await eventually('ready', async () => (await fetch(`${url}/readyz`)).status === 200);
+	for (const client of [first, second, ...others]) assert.match(await upload(client), /^201/);
+});
+
+class KeptAgent extends Agent implements Disposable {
+	constructor() {
+		super({ keepAlive: true, maxSockets: 1 });
+	}
+
+	[Symbol.dispose](): void {
+		this.destroy();
+	}
+}
