@@ -13,6 +13,7 @@ export async function demo(app: FastifyInstance): Promise<void> {
 		globIgnore: ['**/*.ts', '**/*.png'],
 		redirect: true,
 		decorateReply: false,
+		acceptRanges: false,
 		cacheControl: false,
 		setHeaders: (reply) => {
 			reply.setHeader('cache-control', 'no-cache');

@@ -31,7 +31,7 @@ const headers = {
 /** `GET /docs`: the reference, drawn by Swagger UI from files of its package; no network but this server is used. */
 export async function docs(app: FastifyInstance): Promise<void> {
 	const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-	await app.register(fastifyStatic, { root: folder, serve: false, cacheControl: false });
+	await app.register(fastifyStatic, { root: folder, serve: false, cacheControl: false, acceptRanges: false });
 	const add = (path: string, type: string, content: string) =>
 		app.get(path, { schema: { hide: true } }, (_request, reply) =>
 			reply.headers(headers).type(type).send(content),

@@ -40,18 +40,14 @@ export function toApiError(error: unknown, mostBytes?: number): ApiError {
 	const code = (error as { code?: unknown } | null)?.code;
 	const known = typeof code === 'string' ? frameworkErrors[code] : undefined;
 	if (known) return known(mostBytes);
-	if (isRefusalOfFramework(error)) return new ApiError('bad_request');
+	if (isRefusal(error)) return new ApiError('bad_request');
 	return new ApiError('internal', { detail: 'unexpected error', cause: error });
 }
 
-function isRefusalOfFramework(error: unknown): boolean {
-	const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
-	return (
-		typeof code === 'string' &&
-		code.startsWith('FST_') &&
-		Number(statusCode) >= 400 &&
-		Number(statusCode) < 500
-	);
+/** The framework, and what serves files, put a status on what they refuse. */
+function isRefusal(error: unknown): boolean {
+	const { statusCode } = (error ?? {}) as { statusCode?: unknown };
+	return typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500;
 }
 
 /**

@@ -119,6 +119,17 @@ test('a content-type that is none does not keep a preflight from its answer', as
 			}
 });
 
+test('files are sent whole, and a condition that one does not meet is no defect', async (t) => {
+	const { url } = await startService(t);
+	const ask = (path: string, headers: Record<string, string>) => fetch(url + path, { headers });
+	for (const path of ['/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js', '/docs', '/tag.js'])
+		for (const range of ['bytes=0-1', 'bytes=99999999-', 'bytes=a-'])
+			assert.equal((await ask(path, { range })).status, 200, `${path} ${range}`);
+	const answer = await ask('/docs/swagger-ui.css', { 'if-match': '"a"' });
+	assert.equal(answer.status, 400);
+	assert.match(answer.headers.get('x-request-id') ?? '', requestId);
+});
+
 test('methods that nobody knows over HTTP/2: 405 where there is something, else 404', async (t) => {
 	const { url } = await startService(t, { selfSigned: true });
 	const session = await http2To(t, url);
