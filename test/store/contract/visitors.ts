@@ -270,7 +270,7 @@ export function visitorContract(engine: Engine): void {
 			await writer.storeHit(accountId, gone);
 			await writer.storeHit(accountId, kept);
 			await upload(writer, accountId, [subscriptionEvent({ tid: 'T-gone', cid: 'C-gone' })]);
-			assert.deepEqual(await store.transact(accountId, erase([gone.freshVid])), {
+			assert.deepEqual((await store.transact(accountId, erase([gone.freshVid]))).erased, {
 				hits: 1,
 				visits: 1,
 				events: 1,
