@@ -31,6 +31,7 @@ import { Routes } from './http/routes.ts';
 import { createTlsServer, type Tls } from './http/tls.ts';
 import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
+import { Repeats } from './repeats.ts';
 import type { ServingReader, ServingWriter } from './store/store.ts';
 import { Readings } from './visitors/readings.ts';
 import type { VisitorScorer } from './visitors/visitor-scorer.ts';
@@ -136,13 +137,18 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		if (logsRequests) log.debug({ requestId: request.id, operation, status, seconds }, 'answered');
 		done();
 	});
+	const repeats = new Repeats(monotonicMs);
 	app.addHook('onError', (request, _reply, error, done) => {
 		const { status, code, detail } = toApiError(error);
 		const entry = { requestId: request.id, code, detail };
 		if (code === 'overloaded') metrics.refusals.inc({ kind: 'queue' });
 		else if (code === 'timeout') onTimeout(request.id);
-		else if (status >= 500) log.error({ ...entry, cause: causeOf(error) }, 'failed');
-		else if (status === 400) log.info(entry, 'refused');
+		else if (status >= 500) {
+			const failure = { ...(error instanceof ApiError && { aid: error.aid }), cause: causeOf(error) };
+			repeats.say(`failed ${failure.aid} ${failure.cause}`, (fields) =>
+				log.error({ ...entry, ...failure, ...fields }, 'failed'),
+			);
+		} else if (status === 400) log.info(entry, 'refused');
 		done();
 	});
 	app.setErrorHandler((error, request, reply) => {
@@ -187,8 +193,12 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 			}
 			if (roles.includes('collect')) {
 				const onHit = (kind: string) => metrics.hits.inc({ kind });
-				const onLeftOut = (requestId: string, error: unknown) =>
-					log.error({ requestId, cause: causeOf(error) }, 'left out of the answer to a hit');
+				const onLeftOut = (requestId: string, error: unknown) => {
+					const cause = causeOf(error);
+					repeats.say(`left out ${cause}`, (fields) =>
+						log.error({ requestId, cause, ...fields }, 'left out of the answer to a hit'),
+					);
+				};
 				const onProxyTrouble = (trouble: ProxyTrouble) => log.warn({}, proxyTroubles[trouble]);
 				const sinks = { onHit, onLeftOut, onProxyTrouble };
 				hit(operations, { directory, writer, readings, budget, isProxy, now, ...sinks });

@@ -154,10 +154,12 @@ export class ApiError extends Error {
 	readonly code: ErrorCode;
 	readonly detail: string | undefined;
 	readonly headers: Readonly<Record<string, string>>;
+	/** The account whose database has failed; for the log. */
+	readonly aid: string | undefined;
 
 	constructor(
 		code: ErrorCode,
-		options: { detail?: string; headers?: Record<string, string>; cause?: unknown } = {},
+		options: { detail?: string; headers?: Record<string, string>; aid?: string; cause?: unknown } = {},
 	) {
 		// A refusal is no defect, and a stack trace costs more than the rest of its answer.
 		const { stackTraceLimit } = Error;
@@ -168,6 +170,7 @@ export class ApiError extends Error {
 		this.code = code;
 		this.detail = options.detail;
 		this.headers = options.headers ?? {};
+		this.aid = options.aid;
 	}
 
 	get status(): number {

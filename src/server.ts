@@ -9,6 +9,7 @@ import { reasonOf } from './errors.ts';
 import { readTls } from './http/tls.ts';
 import type { Log } from './log.ts';
 import { Metrics } from './metrics.ts';
+import { Repeats } from './repeats.ts';
 import { OperatorError, type Store } from './store/store.ts';
 import type { Folding } from './visitors/folding.ts';
 import { ModelCache } from './visitors/model-cache.ts';
@@ -57,11 +58,14 @@ export async function startServer(
 	if (!tls) requireSafeAddress(settings);
 	const prefix = `${settings.basePath ?? ''}${settings.stage === undefined ? '' : `/${settings.stage}`}`;
 	const metrics = new Metrics();
+	const repeats = new Repeats(monotonicMs);
 	const writer = await store.startWriting({
 		onCommit: (group) => metrics.committed(group),
 		onTrouble: (database, reason) => {
 			metrics.storeFailures.inc();
-			log.error({ database, reason }, 'store trouble');
+			repeats.say(`${database} ${reason}`, (fields) =>
+				log.error({ database, reason, ...fields }, 'store trouble'),
+			);
 		},
 		onWaiting: (accountId) => folding?.wake(accountId),
 		onDeath,
@@ -69,7 +73,10 @@ export async function startServer(
 	starting.defer(() => writer.stop());
 	metrics.watchQueue(() => writer.queueDepth);
 	if (folding) metrics.watchFolding(() => folding.waiting);
-	const logTrouble = (what: string) => (error: unknown) => log.error({ reason: reasonOf(error) }, what);
+	const logTrouble = (what: string) => (error: unknown) => {
+		const reason = reasonOf(error);
+		repeats.say(`${what} ${reason}`, (fields) => log.error({ reason, ...fields }, what));
+	};
 	const onControlTrouble = logTrouble('control database trouble');
 	const onScoreTrouble = logTrouble('trouble with scores');
 	await store.control.ensureSigningKeys();

@@ -26,10 +26,18 @@ export function read(
 	function handle(request: FastifyRequest, reply: FastifyReply): void {
 		const query = request.query as Query;
 		const failed = (error: unknown) => {
-			allowOrigins(request, reply, authorizer.claimedAccount(query)?.origins ?? []);
+			const account = authorizer.claimedAccount(query);
+			allowOrigins(request, reply, account?.origins ?? []);
 			// Straight to the answer: the framework's way with errors costs more than the rest of a denial.
 			if (error instanceof ApiError) sendError(request, reply, error);
-			else reply.send(new ApiError('internal', { detail: 'the store failed', cause: error }));
+			else
+				reply.send(
+					new ApiError('internal', {
+						detail: 'the store failed',
+						...(account && { aid: account.aid }),
+						cause: error,
+					}),
+				);
 		};
 		try {
 			const authorization = authorizer.authorize(query);

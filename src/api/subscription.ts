@@ -127,7 +127,7 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 						// Whoever has gone meanwhile gets no answer, and nothing else would end the deadline.
 						if (request.raw.destroyed) deadline.clear();
 						admitBody(request, reply);
-					}, storeFailed)
+					}, storeFailed())
 					.then(() => done(), done);
 				return;
 			}
@@ -150,7 +150,7 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 		const { aid, simulate, events, accountId } = readUpload(request.body as Buffer, key, directory);
 		const outcome = await writer
 			.storeSubscriptionEvents(accountId, { events, receivedAtMs: now(), simulate }, deadline)
-			.catch(storeFailed);
+			.catch(storeFailed(aid));
 		if (outcome === 'expired') throw new ApiError('timeout');
 		reply.headers(outcomeHeaders(outcome));
 		sendJson(reply, simulate ? 200 : 201, simulate ? simulatedBody : storedBody);
@@ -224,14 +224,17 @@ function outcomeHeaders({
 	};
 }
 
-/** @throws ApiError for whatever the store threw */
-function storeFailed(error: unknown): never {
-	if (error instanceof ApiError) throw error;
-	if (error instanceof QueueFullError) throw new ApiError('overloaded', { headers: { 'retry-after': '1' } });
-	const detail = isOutcomeUnknown(error)
-		? 'outcome unknown; retrying is safe'
-		: 'the store failed; nothing is stored, retrying is safe';
-	throw new ApiError('internal', { detail, cause: error });
+/** @returns what throws an ApiError for whatever the store threw */
+function storeFailed(aid?: string): (error: unknown) => never {
+	return (error) => {
+		if (error instanceof ApiError) throw error;
+		if (error instanceof QueueFullError)
+			throw new ApiError('overloaded', { headers: { 'retry-after': '1' } });
+		const detail = isOutcomeUnknown(error)
+			? 'outcome unknown; retrying is safe'
+			: 'the store failed; nothing is stored, retrying is safe';
+		throw new ApiError('internal', { detail, ...(aid !== undefined && { aid }), cause: error });
+	};
 }
 
 /**

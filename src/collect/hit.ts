@@ -166,7 +166,7 @@ class Collector {
 				deviceOf(userAgent, { mobile: headerOf(request, 'sec-ch-ua-mobile') }),
 			),
 		};
-		const stored = await writer.storeHit(account.id, hit).catch(storeFailed);
+		const stored = await writer.storeHit(account.id, hit).catch((error) => storeFailed(error, account.aid));
 		onHit('stored');
 		reply.header('x-hit-stored', '1');
 		return { account, ...stored, atMs };
@@ -230,10 +230,10 @@ function headerOf({ headers }: FastifyRequest, name: string): string | undefined
 	return typeof value === 'string' ? value : undefined;
 }
 
-function storeFailed(error: unknown): never {
+function storeFailed(error: unknown, aid: string): never {
 	if (error instanceof QueueFullError) throw new ApiError('overloaded', { headers: { 'retry-after': '1' } });
 	const detail = isOutcomeUnknown(error)
 		? 'outcome unknown; the hit may be stored'
 		: 'the store failed; the hit is not stored';
-	throw new ApiError('internal', { detail, cause: error });
+	throw new ApiError('internal', { detail, aid, cause: error });
 }

@@ -57,7 +57,7 @@ test('a backup never writes over anything, and one that fails leaves nothing', a
 
 	rmSync(join(folder, 'data', 'accounts', '1.sqlite'));
 	const missing = await caskade(['backup', join(folder, 'second'), ...at]);
-	assert.match(missing.stderr, /^caskade: the file of account c-a-x is missing\n$/);
+	assert.match(missing.stderr, /^caskade: the file of account c-a-x is missing\.\n$/);
 	assert.equal(existsSync(join(folder, 'second')), false);
 	assert.equal(
 		existsSync(join(folder, 'data', 'accounts', '1.sqlite')),

@@ -31,17 +31,18 @@ for (const engine of engines)
 	test(`${engine.name}: demo fills a new account beside a running server, which then serves what it prints`, async (t) => {
 		const address = await engine.freshAddress(t);
 		await using server = await ServeProcess.start(['--database', address]);
-		const demo = ['demo', ...few, '--url', server.url, '--database', address];
+		// So many that at every hour of the day somebody looks at the plans again and again.
+		const demo = ['demo', '--visitors', '2000', '--url', server.url, '--database', address];
 		const report = (await caskadeJson(demo)) as Report;
 		assert.equal(report.aid, 'c-a-demo-local');
-		assert.equal(report.visitors, 300);
+		assert.equal(report.visitors, 2000);
 
 		const store = await openFor(t, address);
 		const { id } = await store.control.account(report.aid);
 		const [visitors, hits, events] = await store.read(id, (reader) =>
 			Promise.all([reader.countVisitors(), reader.count('hit'), reader.countSubscriptionEvents()]),
 		);
-		assert.deepEqual([visitors, hits, events], [300, report.hits, report.events]);
+		assert.deepEqual([visitors, hits, events], [2000, report.hits, report.events]);
 		assert.ok(events > 5);
 
 		const ask = (path: string) => fetch(`${server.url}${path}?cask=${report.cask}`);

@@ -56,7 +56,7 @@ test('doctor finds a missing file, and goes on', async (t) => {
 	const { at, account } = await soundFolder(t);
 	rmSync(account(1));
 	assert.deepEqual(careOf(await caskade(['doctor', '--json', ...at])), {
-		'account c-a-x': 'its file is missing: restore a backup',
+		'account c-a-x': 'the file of account 1 is missing: restore a backup',
 	});
 });
 
@@ -96,7 +96,7 @@ test('doctor finds a schema that is newer or older than its own', async (t) => {
 		careOf(await caskade(['doctor', '--json', ...at]))['account c-a-x'] as string,
 		/schema 99 is newer than this Caskade/,
 	);
-	setVersion(0);
+	setVersion(1);
 	const ended = await caskade(['doctor', ...at]);
 	assert.match(ended.stdout, /ok +account c-a-x: .* waits: 'caskade migrate'/);
 	assert.equal(ended.code, 0);

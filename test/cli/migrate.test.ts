@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -12,10 +12,12 @@ const newest = {
 	client: migrationFiles('sqlite', 'client').length,
 };
 
-/** What a release before the first migration would have left: the account's file has no schema yet. */
-function forgetSchema(path: string): void {
+/** As the first release has left an account's file. */
+function makeEarliest(path: string): void {
 	rmSync(path);
-	new DatabaseSync(path).close();
+	using database = new DatabaseSync(path);
+	database.exec(readFileSync(migrationFiles('sqlite', 'client')[0] as string, 'utf8'));
+	database.exec('PRAGMA user_version = 1');
 }
 
 test('migrate brings every database to the newest schema, once', async (t) => {
@@ -23,10 +25,10 @@ test('migrate brings every database to the newest schema, once', async (t) => {
 	const at = ['--database', `sqlite:${folder}`];
 	await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
 	await caskade(['account', 'create', 'c-a-y', '--client', 'x', ...at]);
-	forgetSchema(join(folder, 'accounts', '2.sqlite'));
+	makeEarliest(join(folder, 'accounts', '2.sqlite'));
 	assert.deepEqual(await caskadeJson(['migrate', ...at]), [
 		{ database: 'c-a-x', migrations: 0 },
-		{ database: 'c-a-y', migrations: newest.client },
+		{ database: 'c-a-y', migrations: newest.client - 1 },
 	]);
 	assert.deepEqual(await caskadeJson(['migrate', ...at]), [
 		{ database: 'c-a-x', migrations: 0 },

@@ -251,6 +251,11 @@ export class SchemaNames {
 		return `${this.#prefix}_control`;
 	}
 
+	/** A regular expression for those of accounts. */
+	get accounts(): string {
+		return `^${this.#prefix}_account_[0-9]+$`;
+	}
+
 	account(accountId: number): string {
 		if (!Number.isSafeInteger(accountId) || accountId < 1) throw new Error('an account id is a whole number');
 		return `${this.#prefix}_account_${accountId}`;

@@ -127,7 +127,20 @@ export class PostgresStore implements Store {
 		await checkEncoding(this.#controlPool, this.#servers.home);
 		const schema = this.#schemas.control;
 		const version = await schemaVersion(this.#controlPool, schema);
+		if (version === 0) await this.#requireNoAccounts();
 		if (version !== newestControl) await migrate(this.#home, schema, 'control');
+	}
+
+	/** A new installation has no accounts' schemas: one that has some has lost its control schema. */
+	async #requireNoAccounts(): Promise<void> {
+		const { rows } = await this.#controlPool.query(
+			'SELECT nspname FROM pg_catalog.pg_namespace WHERE nspname ~ $1 LIMIT 1',
+			[this.#schemas.accounts],
+		);
+		if (rows[0])
+			throw new OperatorError(
+				`The database has accounts' schemas, as ${rows[0].nspname}, but the schema ${this.#schemas.control} is missing; restore that from a backup, or name another database.`,
+			);
 	}
 
 	get #home(): ConnectionPool {
@@ -187,7 +200,12 @@ export class PostgresStore implements Store {
 	async createAccountDatabase(accountId: number, ownDatabase?: string): Promise<void> {
 		const schema = this.#servers.schemaOf(accountId);
 		if (ownDatabase === undefined) {
-			await migrate(this.#poolOf(accountId), schema, 'client');
+			const pool = this.#poolOf(accountId);
+			if (await hasRows(pool, schema))
+				throw new OperatorError(
+					`The schema ${schema} is there already, with data of an account that ${this.#schemas.control} does not know; restore the control schema that knows it, or rename this one.`,
+				);
+			await migrate(pool, schema, 'client');
 			return;
 		}
 		const pool = this.#pools.get(ownDatabase);
@@ -212,8 +230,8 @@ export class PostgresStore implements Store {
 				migrations = await this.#migrateAccount(id);
 			} catch (error) {
 				// One lost server must not keep the others from being served by the new version.
-				if (ownDatabase === null) throw error;
-				failed.push(`${aid} at ${ownDatabase} (${reasonOf(error)})`);
+				if (ownDatabase === null && !(error instanceof StorageError)) throw error;
+				failed.push(`${aid}${ownDatabase === null ? '' : ` at ${ownDatabase}`} (${reasonOf(error)})`);
 			}
 			progress({ database: aid, migrations, done: index + 1, total: accounts.length });
 		}
@@ -309,6 +327,19 @@ async function livingServers(database: Kysely<ControlTables>, schema: string): P
 		WHERE abs(extract(epoch FROM clock_timestamp()) * 1000 - seen_at) < ${deadAfterMs} /* living servers */
 	`.execute(database);
 	return rows.map(({ id }) => id);
+}
+
+/** Whether anything in a schema holds data but what tells its version. */
+async function hasRows(pool: ConnectionPool, schema: string): Promise<boolean> {
+	const { rows: tables } = await pool.query(
+		"SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename <> 'schema_version'",
+		[schema],
+	);
+	for (const { name } of tables) {
+		const { rowCount } = await pool.query(`SELECT 1 FROM ${name} LIMIT 1`);
+		if (rowCount !== 0) return true;
+	}
+	return false;
 }
 
 async function examineSchema(

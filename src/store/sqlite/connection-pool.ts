@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { monotonicMs } from '../../clock.ts';
 import { openClosing } from '../../file-handles.ts';
+import { bringAccountFile, fileAt, openAccountFile } from './account-file.ts';
 import { emptyLog, startLogAnew } from './checkpoint.ts';
 import { Connection } from './commands.ts';
 import { BusyError, isBusy, openDatabase } from './connection.ts';
@@ -29,6 +29,8 @@ export class ConnectionPool {
 	readonly #most: number;
 	/** In order of use: the first was used longest ago. */
 	readonly #open = new Map<number, Connection>();
+	/** Which file each database was, just before it was opened. */
+	readonly #files = new Map<number, string | undefined>();
 	/** Databases whose log this process has begun anew, and which have met no I/O error since. */
 	readonly #sound = new Set<number>();
 	/**
@@ -48,6 +50,9 @@ export class ConnectionPool {
 	 * @throws where the file is missing (an empty one in its place would hide a loss) or cannot be opened
 	 */
 	get(databaseId: number): Connection {
+		// What is written to a file that has lost its name is lost with the process.
+		if (this.#open.has(databaseId) && fileAt(this.path(databaseId)) !== this.#files.get(databaseId))
+			this.#forget(databaseId);
 		let connection = this.#open.get(databaseId);
 		if (connection) this.#open.delete(databaseId);
 		else {
@@ -71,13 +76,16 @@ export class ConnectionPool {
 
 	#openConnection(databaseId: number): Connection {
 		const isControl = databaseId === controlDatabaseId;
-		const path = this.path(databaseId);
-		if (!existsSync(path)) throw new Error(`the file of database ${databaseId} is missing`);
 		// Never waits for a lock: the other accounts would wait with it.
-		const database = openDatabase(path, { busyTimeoutMs: 0, cacheKiB, spillKiB });
+		const options = { busyTimeoutMs: 0, cacheKiB, spillKiB };
+		this.#files.set(databaseId, fileAt(this.path(databaseId)));
+		const database = isControl
+			? openDatabase(this.#folder.controlPath, options)
+			: openAccountFile(this.#folder, databaseId, options);
 		try {
 			if (!this.#sound.has(databaseId)) this.#makeSound(databaseId, database);
-			migrate(database, isControl ? 'control' : 'client');
+			if (isControl) migrate(database, 'control');
+			else bringAccountFile(database, databaseId);
 		} catch (error) {
 			database.close();
 			throw error;
@@ -100,6 +108,15 @@ export class ConnectionPool {
 		this.#sound.add(databaseId);
 		failed?.database.close();
 		this.#failed.delete(databaseId);
+	}
+
+	/** Begins anew with a database whose file is another now, or gone. */
+	#forget(databaseId: number): void {
+		this.close(databaseId);
+		this.#failed.get(databaseId)?.database.close();
+		this.#failed.delete(databaseId);
+		this.#sound.delete(databaseId);
+		this.#refused.delete(databaseId);
 	}
 
 	/** To be called when a database has met an I/O error. */

@@ -1,4 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 
 /** SQLite's result codes that mean "somebody else holds the lock; try again". */
 const busyCodes = new Set([5, 6]);
@@ -36,17 +37,20 @@ export class BusyError extends Error {
  * Opens a database in WAL mode with `synchronous=FULL`: what a COMMIT has answered survives a power cut.
  * Whoever writes much copies the write-ahead log back, see `checkpoint.ts`; but for the last one who closes a database.
  * @param options.busyTimeoutMs how long a statement waits for another connection's lock
+ * @param options.create makes the file where it is missing; else that is an error, as an empty one would hide a loss
  */
 export function openDatabase(
 	path: string,
 	options: {
 		busyTimeoutMs: number;
 		readOnly?: boolean;
+		create?: boolean;
 		cacheKiB?: number;
 		spillKiB?: number;
 	},
 ): DatabaseSync {
-	const database = new DatabaseSync(path, {
+	const mode = options.readOnly ? 'ro' : options.create ? 'rwc' : 'rw';
+	const database = new DatabaseSync(new URL(`?mode=${mode}`, pathToFileURL(path)), {
 		timeout: options.busyTimeoutMs,
 		readOnly: options.readOnly ?? false,
 	});

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { isBusy } from './connection.ts';
@@ -27,6 +27,14 @@ export class DataFolder {
 	accountPath(accountId: number): string {
 		if (!Number.isSafeInteger(accountId) || accountId < 1) throw new Error('an account id is a whole number');
 		return join(this.accountsPath, `${accountId}.sqlite`);
+	}
+
+	/** The numbers of which there are files, whether or not an account has them. */
+	accountIds(): number[] {
+		return readdirSync(this.accountsPath).flatMap((name) => {
+			const [, id] = /^(\d+)\.sqlite$/.exec(name) ?? [];
+			return id === undefined ? [] : [Number(id)];
+		});
 	}
 
 	/** There for a moment, after the disk was full, to find out whether it still is. */

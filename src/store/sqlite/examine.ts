@@ -1,9 +1,11 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
 import { reasonOf } from '../../errors.ts';
-import type { ControlStore } from '../control.ts';
+import type { Account, ControlStore } from '../control.ts';
 import { examineKeys } from '../examine-keys.ts';
 import type { DatabaseKind } from '../migrations.ts';
-import type { Finding } from '../store.ts';
+import { type Finding, StorageError } from '../store.ts';
+import { openAccountFile } from './account-file.ts';
 import { openDatabase } from './connection.ts';
 import { type DataFolder, isServed } from './data-folder.ts';
 import { latestSchema, schemaVersion } from './migrate.ts';
@@ -32,18 +34,40 @@ export async function* examineFolder(folder: DataFolder, control: ControlStore):
 		ok: true,
 		detail: `${isServed(folder) ? 'a' : 'no'} server runs on this data folder`,
 	};
-	yield examineDatabase('control database', folder.controlPath, 'control');
-	const accounts = await control.accounts();
-	for (const account of accounts)
-		yield examineDatabase(`account ${account.aid}`, folder.accountPath(account.id), 'client');
-	yield examineKeys(await control.keys(), await control.clients());
+	const options = { busyTimeoutMs: 5000, readOnly: true };
+	const { controlPath } = folder;
+	yield examineDatabase('control database', controlPath, 'control', () => openDatabase(controlPath, options));
+	try {
+		yield* examineAccounts(folder, await control.accounts(), options);
+		yield examineKeys(await control.keys(), await control.clients());
+	} catch (error) {
+		yield { check: 'accounts and keys', ok: false, detail: `cannot be read (${reasonOf(error)})` };
+	}
 }
 
-function examineDatabase(check: string, path: string, kind: DatabaseKind): Finding {
-	if (!existsSync(path)) return { check, ok: false, detail: 'its file is missing: restore a backup' };
+function* examineAccounts(
+	folder: DataFolder,
+	accounts: readonly Account[],
+	options: Parameters<typeof openDatabase>[1],
+): Iterable<Finding> {
+	for (const { id, aid } of accounts)
+		yield examineDatabase(`account ${aid}`, folder.accountPath(id), 'client', () =>
+			openAccountFile(folder, id, options),
+		);
+	const known = new Set(accounts.map(({ id }) => id));
+	for (const id of folder.accountIds().filter((one) => !known.has(one)))
+		yield {
+			check: `file ${id}.sqlite`,
+			ok: false,
+			detail: 'of no account: restore the control.sqlite that knows it, or move the file away',
+		};
+}
+
+function examineDatabase(check: string, path: string, kind: DatabaseKind, open: () => DatabaseSync): Finding {
 	const damaged = (how: string) => `damaged (${how}): restore a backup`;
-	const database = openDatabase(path, { busyTimeoutMs: 5000, readOnly: true });
+	let database: DatabaseSync | undefined;
 	try {
+		database = open();
 		const version = schemaVersion(database);
 		const known = latestSchema(kind);
 		const integrity = String(database.prepare('PRAGMA quick_check(1)').get()?.quick_check);
@@ -62,8 +86,12 @@ function examineDatabase(check: string, path: string, kind: DatabaseKind): Findi
 			detail: problems.join('; ') || `sound, schema ${version}${pending}, ${readable(statSync(path).size)}`,
 		};
 	} catch (error) {
-		return { check, ok: false, detail: damaged(reasonOf(error)) };
+		const reason = reasonOf(error);
+		return {
+			...{ check, ok: false },
+			detail: error instanceof StorageError ? `${reason}: restore a backup` : damaged(reason),
+		};
 	} finally {
-		database.close();
+		database?.close();
 	}
 }

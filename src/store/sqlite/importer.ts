@@ -4,10 +4,10 @@ import { type ClientTable, clientTables } from '../client.ts';
 import type { ControlContent } from '../control.ts';
 import { controlColumns, controlRows, controlTables, howToBegin, type Importer } from '../importer.ts';
 import type { Value } from '../steps.ts';
+import { bringAccountFile } from './account-file.ts';
 import { checkpointLongLog, emptyLogIfFree } from './checkpoint.ts';
 import { openDatabase } from './connection.ts';
 import type { DataFolder, FolderLock } from './data-folder.ts';
-import { migrate } from './migrate.ts';
 
 const busyTimeoutMs = 5000;
 /** Much of the index of tids, which is written at random places. */
@@ -65,9 +65,10 @@ export class SqliteImporter implements Importer {
 	#account(accountId: number): DatabaseSync {
 		if (this.#open?.accountId !== accountId) {
 			this.#open?.database.close();
-			const database = openDatabase(this.#folder.accountPath(accountId), { busyTimeoutMs, cacheKiB });
+			const path = this.#folder.accountPath(accountId);
+			const database = openDatabase(path, { busyTimeoutMs, cacheKiB, create: true });
 			emptyLogIfFree(database);
-			migrate(database, 'client');
+			bringAccountFile(database, accountId);
 			this.#open = { accountId, database };
 		}
 		return this.#open.database;

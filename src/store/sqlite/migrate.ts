@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import { type DatabaseKind, migrationFiles, SchemaTooNewError } from '../migrations.ts';
-import { openDatabase } from './connection.ts';
 
 export function latestSchema(kind: DatabaseKind): number {
 	return migrationFiles('sqlite', kind).length;
@@ -36,24 +35,4 @@ export function migrate(database: DatabaseSync, kind: DatabaseKind): number {
 		if (database.isTransaction) database.exec('ROLLBACK');
 		throw error;
 	}
-}
-
-/**
- * Brings an account's file to the newest schema.
- * @param busyTimeoutMs how long it waits for another connection's lock
- */
-export function migrateFile(path: string, busyTimeoutMs = 5000): number {
-	using database = openDatabase(path, { busyTimeoutMs });
-	return migrate(database, 'client');
-}
-
-/**
- * The schema version of an account's file, which stays as it is; a quarter of a millisecond. Read through SQLite: whoever
- * opens a database file and closes it again loses every lock that its process holds on it, those of SQLite among them, and
- * another process then takes the write-ahead log for one that nobody uses.
- * Source: https://www.sqlite.org/howtocorrupt.html, section 2.2.
- */
-export function schemaVersionOf(path: string): number {
-	using database = new DatabaseSync(path);
-	return schemaVersion(database);
 }

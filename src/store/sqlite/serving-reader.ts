@@ -1,13 +1,12 @@
-import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { CaskScope } from '../../access/cask.ts';
 import { openClosing } from '../../file-handles.ts';
 import type { Profile } from '../../visitors/profile.ts';
-import { type NumberedProfile, type ServingReader, StorageError } from '../store.ts';
+import type { NumberedProfile, ServingReader } from '../store.ts';
+import { bringAccountFile, fileAt, openAccountFile } from './account-file.ts';
 import { Connection } from './commands.ts';
-import { openDatabase } from './connection.ts';
 import type { DataFolder } from './data-folder.ts';
-import { latestSchema, migrateFile, schemaVersion } from './migrate.ts';
+import { latestSchema, schemaVersion } from './migrate.ts';
 
 /** Accounts whose databases are kept open for reading: two file handles each, and up to 16 MiB of page cache. */
 const mostOpen = 64;
@@ -19,7 +18,7 @@ const busyTimeoutMs = 1000;
 export class SqliteReader implements ServingReader {
 	readonly #folder: DataFolder;
 	/** In order of use: the first was used longest ago. */
-	readonly #open = new Map<number, Connection>();
+	readonly #open = new Map<number, { connection: Connection; file: string | undefined }>();
 
 	constructor(folder: DataFolder) {
 		this.#folder = folder;
@@ -34,7 +33,7 @@ export class SqliteReader implements ServingReader {
 	}
 
 	#profile(accountId: number, sql: string, name: string): Profile | null {
-		const row = this.#connection(accountId).statement(sql).get(name);
+		const [row] = this.#rows(accountId, sql, [name]);
 		return row ? JSON.parse(String(row.profile)) : null;
 	}
 
@@ -45,25 +44,42 @@ export class SqliteReader implements ServingReader {
 	): NumberedProfile[] {
 		const table = scope === 'vid' ? 'visitor' : 'visit';
 		const sql = `SELECT id, profile FROM ${table} WHERE id < ? ORDER BY id DESC LIMIT ? /* latest */`;
-		const rows = this.#connection(accountId).statement(sql).all(beforeId, limit);
-		return rows.map(({ id, profile }) => ({ id: Number(id), profile: JSON.parse(String(profile)) }));
+		return this.#rows(accountId, sql, [beforeId, limit]).map(({ id, profile }) => ({
+			id: Number(id),
+			profile: JSON.parse(String(profile)),
+		}));
+	}
+
+	#rows(accountId: number, sql: string, values: readonly (string | number)[]) {
+		const connection = this.#connection(accountId);
+		try {
+			return connection.statement(sql).all(...values);
+		} catch (error) {
+			// What has failed is not trusted any more: the file may be mended meanwhile.
+			connection.database.close();
+			this.#open.delete(accountId);
+			throw error;
+		}
 	}
 
 	#connection(accountId: number): Connection {
-		let connection = this.#open.get(accountId);
-		if (connection) this.#open.delete(accountId);
-		else connection = this.#openConnection(accountId);
-		this.#open.set(accountId, connection);
-		return connection;
+		const file = fileAt(this.#folder.accountPath(accountId));
+		let open = this.#open.get(accountId);
+		this.#open.delete(accountId);
+		if (open && open.file !== file) {
+			open.connection.database.close();
+			open = undefined;
+		}
+		open ??= { connection: this.#openConnection(accountId), file };
+		this.#open.set(accountId, open);
+		return open.connection;
 	}
 
 	#openConnection(accountId: number): Connection {
-		const path = this.#folder.accountPath(accountId);
-		if (!existsSync(path)) throw new StorageError(`the file of account ${accountId} is missing`);
 		if (this.#open.size >= mostOpen) this.#closeOldest();
 		return new Connection(
 			openClosing(
-				() => this.#openFile(path),
+				() => this.#openFile(accountId),
 				() => this.#closeOldest(),
 			),
 		);
@@ -72,27 +88,23 @@ export class SqliteReader implements ServingReader {
 	#closeOldest(): boolean {
 		const [oldest] = this.#open;
 		if (!oldest) return false;
-		const [accountId, { database }] = oldest;
-		database.close();
+		const [accountId, { connection }] = oldest;
+		connection.database.close();
 		return this.#open.delete(accountId);
 	}
 
-	#openFile(path: string): DatabaseSync {
-		const open = () => openDatabase(path, { busyTimeoutMs, readOnly: true, cacheKiB });
+	#openFile(accountId: number): DatabaseSync {
+		const open = () => openAccountFile(this.#folder, accountId, { busyTimeoutMs, readOnly: true, cacheKiB });
 		const database = open();
-		try {
-			if (schemaVersion(database) === latestSchema('client')) return database;
-			migrateFile(path, busyTimeoutMs);
-		} catch (error) {
-			database.close();
-			throw error;
-		}
+		if (schemaVersion(database) === latestSchema('client')) return database;
 		database.close();
+		using older = openAccountFile(this.#folder, accountId, { busyTimeoutMs });
+		bringAccountFile(older, accountId);
 		return open();
 	}
 
 	async close(): Promise<void> {
-		for (const connection of this.#open.values()) connection.database.close();
+		for (const { connection } of this.#open.values()) connection.database.close();
 		this.#open.clear();
 	}
 }

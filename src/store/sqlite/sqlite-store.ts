@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { monotonicMs } from '../../clock.ts';
+import { reasonOf } from '../../errors.ts';
 import { ClientReader, type ClientTables } from '../client.ts';
 import { ControlStore, type ControlTables } from '../control.ts';
 import { countWaiting, foldingSchema } from '../folding.ts';
@@ -15,10 +16,10 @@ import {
 	OperatorError,
 	type ServingReader,
 	type ServingWriter,
-	StorageError,
 	type Store,
 	type WriterEvents,
 } from '../store.ts';
+import { bringAccountFile, createAccountFile, openAccountFile } from './account-file.ts';
 import { copyDatabases } from './backup.ts';
 import { checkpointLongLog, emptyLog, emptyLogIfFree } from './checkpoint.ts';
 import { Connection } from './commands.ts';
@@ -28,7 +29,7 @@ import { kyselyOver } from './dialect.ts';
 import { examineFolder } from './examine.ts';
 import { fileTrouble } from './file-trouble.ts';
 import { SqliteImporter } from './importer.ts';
-import { latestSchema, migrate, migrateFile, schemaVersion, schemaVersionOf } from './migrate.ts';
+import { latestSchema, migrate, schemaVersion } from './migrate.ts';
 import { runSteps } from './run-steps.ts';
 import { SqliteReader } from './serving-reader.ts';
 import { startServingWriter } from './serving-writer.ts';
@@ -122,9 +123,7 @@ export class SqliteStore implements Store {
 
 	async waiting(accountId: number): Promise<number> {
 		if (this.#last?.accountId === accountId) return runSteps(this.#last.connection, countWaiting());
-		const path = this.#folder.accountPath(accountId);
-		if (!existsSync(path)) throw new StorageError(`the file of account ${accountId} is missing`);
-		using database = openDatabase(path, { busyTimeoutMs, readOnly: true });
+		using database = openAccountFile(this.#folder, accountId, { busyTimeoutMs, readOnly: true });
 		return schemaVersion(database) < foldingSchema ? 0 : runSteps(new Connection(database), countWaiting());
 	}
 
@@ -133,10 +132,8 @@ export class SqliteStore implements Store {
 	}
 
 	#openAccount(accountId: number): DatabaseSync {
-		const path = this.#folder.accountPath(accountId);
-		if (!existsSync(path)) throw new StorageError(`the file of account ${accountId} is missing`);
-		const database = openDatabase(path, { busyTimeoutMs });
-		migrate(database, 'client');
+		const database = openAccountFile(this.#folder, accountId, { busyTimeoutMs });
+		bringAccountFile(database, accountId);
 		return database;
 	}
 
@@ -145,26 +142,43 @@ export class SqliteStore implements Store {
 			throw new OperatorError(
 				"--own-database needs PostgreSQL: a data folder has a file of its own for every account already; move with 'caskade copy'.",
 			);
-		const database = openDatabase(this.#folder.accountPath(accountId), { busyTimeoutMs });
-		migrate(database, 'client');
-		database.close();
+		createAccountFile(this.#folder, accountId);
 	}
 
 	async migrate(progress: (step: MigrationProgress) => void): Promise<void> {
 		const accounts = await this.control.accounts();
+		const failed: string[] = [];
 		for (const [index, { id, aid }] of accounts.entries()) {
-			const path = this.#folder.accountPath(id);
-			if (!existsSync(path)) throw new StorageError(`the file of account ${aid} is missing`);
-			progress({ database: aid, migrations: migrateFile(path), done: index + 1, total: accounts.length });
+			let migrations = 0;
+			try {
+				using database = openAccountFile(this.#folder, id, { busyTimeoutMs });
+				migrations = bringAccountFile(database, id);
+			} catch (error) {
+				if (error instanceof SchemaTooNewError) throw error;
+				failed.push(`${aid} (${reasonOf(error)})`);
+			}
+			progress({ database: aid, migrations, done: index + 1, total: accounts.length });
 		}
+		if (failed.length > 0)
+			throw new OperatorError(
+				`All others have the newest schema, but not ${failed.join(', ')}; restore a backup of these, and run 'caskade migrate' again.`,
+			);
 	}
 
-	/** Whoever opens an account's file brings it to the newest schema, so a look at thousands of them is enough here. */
-	async #checkFiles(): Promise<void> {
+	/**
+	 * Whoever opens an account's file brings it to the newest schema, so a look at thousands of them is enough here. One
+	 * that cannot be used keeps no other from being served.
+	 */
+	async #checkFiles(onTrouble: WriterEvents['onTrouble']): Promise<void> {
+		const known = latestSchema('client');
 		for (const { id, aid } of await this.control.accounts()) {
-			const path = this.#folder.accountPath(id);
-			if (!existsSync(path)) throw new StorageError(`the file of account ${aid} is missing`);
-			const [version, known] = [schemaVersionOf(path), latestSchema('client')];
+			let version = 0;
+			try {
+				using database = openAccountFile(this.#folder, id, { busyTimeoutMs });
+				version = schemaVersion(database);
+			} catch (error) {
+				onTrouble(`account ${aid}`, `${reasonOf(error)}; restore a backup of it`);
+			}
 			if (version > known) throw new SchemaTooNewError('client', version, known);
 		}
 	}
@@ -174,7 +188,7 @@ export class SqliteStore implements Store {
 			`Another 'caskade serve' runs on the data folder ${this.#folder.path}; stop it first, or give this one a folder of its own with --database.`,
 		);
 		try {
-			await this.#checkFiles();
+			await this.#checkFiles(events.onTrouble);
 		} catch (error) {
 			lock.release();
 			throw error;
@@ -222,7 +236,9 @@ export class SqliteStore implements Store {
 function openControl(folder: DataFolder): DatabaseSync {
 	let database: DatabaseSync | undefined;
 	try {
-		database = openDatabase(folder.controlPath, { busyTimeoutMs });
+		if (!existsSync(folder.controlPath)) requireNoAccounts(folder);
+		database = openDatabase(folder.controlPath, { busyTimeoutMs, create: true });
+		if (schemaVersion(database) === 0) requireNoAccounts(folder);
 		emptyLogIfFree(database);
 		migrate(database, 'control');
 		return database;
@@ -230,4 +246,12 @@ function openControl(folder: DataFolder): DatabaseSync {
 		database?.close();
 		throw fileTrouble(folder.controlPath, error);
 	}
+}
+
+/** A new installation has no accounts' files: one that has some has lost its control database. */
+function requireNoAccounts(folder: DataFolder): void {
+	if (folder.accountIds().length > 0)
+		throw new OperatorError(
+			`${folder.path} has accounts' databases, but its control.sqlite is missing or empty; restore that from a backup, or name another folder.`,
+		);
 }

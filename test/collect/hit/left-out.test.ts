@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
@@ -28,11 +27,16 @@ test('a hit is stored and what came with it cannot be read: the answer is 200, w
 	const { hit, sendHit, store, folder, aid, logged } = await startService(t);
 	const { vid } = await hit();
 	const { id } = await store.control.account(aid);
-	const file = join(folder, 'accounts', `${id}.sqlite`);
-	// The writer has it open; whoever reads has not yet.
-	renameSync(file, `${file}.away`);
+	const setSchema = (version: number) => {
+		using database = new DatabaseSync(join(folder, 'accounts', `${id}.sqlite`), { timeout: 5000 });
+		const before = Number(database.prepare('PRAGMA user_version').get()?.user_version);
+		database.exec(`PRAGMA user_version = ${version}`);
+		return before;
+	};
+	// The writer has it open; whoever reads has not yet, and looks.
+	const version = setSchema(99);
 	const answer = await sendHit({ vid }, {}, everything);
-	renameSync(`${file}.away`, file);
+	setSchema(version);
 	await assertStoredWithout(answer, ['vid', 'sid', 'cask', 'caskExpiresAt']);
 	assertLogged(logged, answer);
 	const whole = await hit({ vid }, {}, everything);

@@ -7,7 +7,7 @@ import { openDatabase } from '../../../src/store/sqlite/connection.ts';
 const eventsEach = 100;
 
 const path = process.argv[2] as string;
-const database = openDatabase(path, { busyTimeoutMs: 0 });
+const database = openDatabase(path, { busyTimeoutMs: 0, create: true });
 emptyLog(database);
 const reader = new DatabaseSync(path);
 

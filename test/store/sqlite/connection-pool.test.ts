@@ -65,7 +65,7 @@ test('a missing file is an error, and stays missing', (t) => {
 	rmSync(folder.accountPath(1));
 	const pool = new ConnectionPool(folder, 4);
 	t.after(() => pool.closeAll());
-	assert.throws(() => pool.get(1), /the file of database 1 is missing/);
+	assert.throws(() => pool.get(1), /the file of account 1 is missing/);
 	assert.equal(existsSync(folder.accountPath(1)), false);
 });
 

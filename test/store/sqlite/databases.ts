@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../support.ts';
 
 /** Opens a database file for one test. */
 export function openFor(t: TestContext, path: string): DatabaseSync {
-	const database = openDatabase(path, { busyTimeoutMs: 0 });
+	const database = openDatabase(path, { busyTimeoutMs: 0, create: true });
 	t.after(() => {
 		if (database.isOpen) database.close();
 	});
@@ -29,7 +29,7 @@ export function dataFolder(t: TestContext, accounts: number): DataFolder {
 	const folder = new DataFolder(temporaryFolder(t));
 	mkdirSync(folder.accountsPath);
 	const make = (path: string, kind: 'control' | 'client') => {
-		const database = openDatabase(path, { busyTimeoutMs: 0 });
+		const database = openDatabase(path, { busyTimeoutMs: 0, create: true });
 		migrate(database, kind);
 		database.close();
 	};

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict';
+import {
+	copyFileSync,
+	existsSync,
+	mkdirSync,
+	renameSync,
+	rmSync,
+	truncateSync,
+	writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type TestContext, test } from 'node:test';
+import { trainDue } from '../src/scoring/scheduled-training.ts';
+import { startServer } from '../src/server.ts';
+import { openStore } from '../src/store/open.ts';
+import { pruneAll } from '../src/visitors/retention.ts';
+import { caskade, caskadeWithin } from './process.ts';
+import {
+	addAccount,
+	engines,
+	openFor,
+	startWritingFor,
+	upload as storeUpload,
+	subscriptionEvent,
+} from './store/engines.ts';
+import { sessionOn } from './store/postgres/service.ts';
+import { addClient, browserUserAgent, collectLog, event } from './support.ts';
+
+/** What may have become of an account's file, and what the log then says of it. */
+const damages: Readonly<Record<string, readonly [damage: (file: string) => void, reason: RegExp]>> = {
+	missing: [(file) => rmSync(file), /is missing/],
+	empty: [(file) => truncateSync(file), /is empty/],
+	'without a schema': [
+		(file) => {
+			rmSync(file);
+			using database = new DatabaseSync(file);
+			database.exec('PRAGMA journal_mode = WAL');
+		},
+		/is empty/,
+	],
+	'cut off': [(file) => truncateSync(file, 6000), /malformed/],
+	garbage: [(file) => writeFileSync(file, 'x'.repeat(9000)), /not a database/],
+	'a folder': [
+		(file) => {
+			rmSync(file);
+			mkdirSync(file);
+		},
+		/unable to open/,
+	],
+	"another account's": [
+		(file) => copyFileSync(file.replace(/1\.sqlite$/, '2.sqlite'), file),
+		/that of account 2/,
+	],
+};
+
+/** A server with the accounts of two clients; the file of the first is damaged before it starts, or while it serves. */
+async function startDamaged(t: TestContext, damage: (file: string) => void, when: 'before' | 'while') {
+	const address = (await engines[0]?.freshAddress(t)) as string;
+	const store = await openFor(t, address);
+	const [lost, sound] = [await addClient(store), await addClient(store, { client: 'globex' })];
+	const file = join(address.slice('sqlite:'.length), 'accounts/1.sqlite');
+	const ruin = () => {
+		copyFileSync(file, `${file}.backup`);
+		for (const suffix of ['-wal', '-shm']) rmSync(file + suffix, { force: true });
+		damage(file);
+	};
+	if (when === 'before') ruin();
+	const logged: string[] = [];
+	const settings = {
+		host: '127.0.0.1',
+		port: 0,
+		metricsHost: '127.0.0.1',
+		hitsPerAddress: 1e6,
+		hitsPerVisitor: 1e6,
+	};
+	const server = await startServer(await openStore(address), settings, collectLog(logged), (error) => {
+		throw error;
+	});
+	t.after(() => server.stop());
+	const post = async (path: string, body: object, headers: Record<string, string>) => {
+		const answer = await fetch(server.url + path, {
+			method: 'POST',
+			headers: { 'content-type': 'application/json', ...headers },
+			body: JSON.stringify(body),
+		});
+		await answer.arrayBuffer();
+		return answer.status;
+	};
+	const uploadTo = ({ aid, key }: typeof lost, fields = {}) =>
+		post('/subscription', { aid, data: [event(fields)] }, { 'x-api-key': key });
+	const hitOf = ({ aid }: typeof lost) => post('/hit', { aid }, { 'user-agent': browserUserAgent });
+	return { address, store, lost, sound, file, ruin, logged, uploadTo, hitOf };
+}
+
+for (const [name, [damage, reason]] of Object.entries(damages))
+	test(`an account's file is ${name}: its requests get 500, all else goes on, and once a backup is there it does too`, async (t) => {
+		const { address, store, lost, sound, file, logged, uploadTo, hitOf } = await startDamaged(
+			t,
+			damage,
+			'before',
+		);
+		assert.match(
+			logged.join('\n'),
+			new RegExp(`"database":"account ${lost.aid}","reason":"[^"]*(${reason.source})`),
+		);
+		assert.deepEqual([await uploadTo(lost), await hitOf(lost)], [500, 500]);
+		assert.deepEqual([await uploadTo(sound), await hitOf(sound)], [201, 200]);
+		const failed = logged.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'failed');
+		assert.deepEqual(
+			failed.map(({ aid }) => aid),
+			[lost.aid, lost.aid],
+		);
+		assert.match(failed[0].cause, reason);
+
+		const doctor = await caskade(['doctor', '--database', address]);
+		assert.match(doctor.stdout, new RegExp(`CARE  account ${lost.aid}: .*restore a backup`));
+		assert.match(doctor.stdout, new RegExp(`ok    account ${sound.aid}:`));
+		const migrate = await caskade(['migrate', '--database', address]);
+		assert.match(migrate.stderr, new RegExp(`All others have the newest schema, but not ${lost.aid} `));
+		const reports: { type: string; aid?: string }[] = [];
+		const round = {
+			now: Date.now,
+			signal: new AbortController().signal,
+			report: (one: object) => reports.push(one as never),
+		};
+		await pruneAll(store, { ...round, keepHitsDays: 1, everyMs: 1000 });
+		await trainDue(store, { ...round, everyMs: 1000, seed: 1 });
+		assert.deepEqual(
+			reports.filter(({ type }) => type === 'trouble').map(({ aid }) => aid),
+			[lost.aid, lost.aid],
+		);
+
+		rmSync(file, { recursive: true, force: true });
+		for (const suffix of ['-wal', '-shm']) rmSync(file + suffix, { force: true });
+		renameSync(`${file}.backup`, file);
+		assert.deepEqual([await uploadTo(lost), await hitOf(lost)], [201, 200]);
+	});
+
+test('a file that goes away while it is served takes nothing any more, and another in its place is used', async (t) => {
+	const { store, lost, file, ruin, uploadTo, hitOf } = await startDamaged(t, (path) => rmSync(path), 'while');
+	assert.deepEqual([await uploadTo(lost, { tid: 'kept' }), await hitOf(lost)], [201, 200]);
+	// As a backup is made: of one moment, without the log beside it.
+	const database = new DatabaseSync(file);
+	database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+	database.close();
+	ruin();
+	assert.deepEqual([await uploadTo(lost), await hitOf(lost)], [500, 500]);
+	assert.equal(existsSync(file), false);
+	renameSync(`${file}.backup`, file);
+	assert.deepEqual([await uploadTo(lost, { tid: 'later' }), await hitOf(lost)], [201, 200]);
+	const events = await store.read(1, (reader) => Array.fromAsync(reader.subscriptionEvents()));
+	assert.deepEqual(
+		events.map(({ tid }) => tid),
+		['kept', 'later'],
+	);
+});
+
+test('a flood of requests to a damaged account is no flood of lines', async (t) => {
+	const { lost, logged, hitOf } = await startDamaged(t, (file) => rmSync(file), 'before');
+	const statuses = await Promise.all(Array.from({ length: 500 }, () => hitOf(lost)));
+	assert.deepEqual(new Set(statuses), new Set([500]));
+	const lines = logged.filter((line) => /"level":"error"/.test(line));
+	// Ten of the request and ten of the store, in ten seconds.
+	assert.ok(lines.length <= 60, `${lines.length} lines`);
+});
+
+for (const engine of engines) {
+	test(`an installation that has lost its control data is no new one: ${engine.name}`, async (t) => {
+		const address = await engine.freshAddress(t);
+		const store = await openStore(address);
+		await addClient(store);
+		await store.close();
+		if (engine.isFolder) {
+			const control = join(address.slice('sqlite:'.length), 'control.sqlite');
+			truncateSync(control);
+			await refusesToBegin(
+				address,
+				/has accounts' databases, but its control\.sqlite is missing or empty; restore/,
+			);
+			rmSync(control);
+			await refusesToBegin(
+				address,
+				/has accounts' databases, but its control\.sqlite is missing or empty; restore/,
+			);
+			assert.equal(existsSync(control), false);
+		} else {
+			const session = await sessionOn(t, address);
+			await session.query('DROP SCHEMA caskade_control CASCADE');
+			await refusesToBegin(
+				address,
+				/accounts' schemas, as caskade_account_1, but the schema caskade_control is missing/,
+			);
+		}
+		// Another stage's accounts are none of this one's.
+		await (await openStore(address, { stage: 'staging' })).close();
+	});
+
+	test(`a new account takes over nothing that has rows in it: ${engine.name}`, async (t) => {
+		const address = await engine.freshAddress(t);
+		const store = await openFor(t, address);
+		const id = await addAccount(store, 'c-a-old');
+		const writer = await startWritingFor(t, store);
+		const stored = subscriptionEvent();
+		await storeUpload(writer, id, [stored]);
+		await writer.stop();
+		await forgetAccount(t, address, id);
+		const created = await caskade(['account', 'create', 'c-a-new', '--client', 'x', '--database', address]);
+		assert.match(
+			created.stderr,
+			/is there already, (of|with data of) an account that \S+ does not know.*; restore[^\n]+\.\n$/,
+		);
+		assert.equal(created.code, 1);
+		assert.deepEqual(await store.control.accounts(), []);
+	});
+
+	test(`what a creation has left behind that did not end is used: ${engine.name}`, async (t) => {
+		const address = await engine.freshAddress(t);
+		const store = await openFor(t, address);
+		await store.createAccountDatabase(1);
+		assert.equal(await addAccount(store, 'c-a-new'), 1);
+		const writer = await startWritingFor(t, store);
+		assert.equal((await storeUpload(writer, 1, [subscriptionEvent()])).stored, 1);
+	});
+}
+
+async function refusesToBegin(address: string, sentence: RegExp): Promise<void> {
+	for (const args of [
+		['serve', '--port', '0'],
+		['account', 'create', 'c-a-new', '--client', 'x'],
+	]) {
+		const ended = await caskadeWithin([...args, '--database', address]);
+		assert.match(ended.stderr, sentence);
+		assert.equal(ended.code, 1);
+	}
+}
+
+/** As an older control database would: the account is not there, and its number is the next one to be given. */
+async function forgetAccount(t: TestContext, address: string, id: number): Promise<void> {
+	if (address.startsWith('sqlite:')) {
+		using control = new DatabaseSync(join(address.slice('sqlite:'.length), 'control.sqlite'), {
+			timeout: 5000,
+		});
+		control.exec(
+			`DELETE FROM goal; DELETE FROM segment; DELETE FROM account; UPDATE sqlite_sequence SET seq = ${id - 1} WHERE name = 'account'`,
+		);
+		return;
+	}
+	const session = await sessionOn(t, address);
+	await session.query('TRUNCATE caskade_control.account RESTART IDENTITY CASCADE');
+}
