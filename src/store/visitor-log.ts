@@ -145,14 +145,16 @@ function changesOf({ visitors, visits }: Working, placed: readonly PlacedHit[]):
 function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 	const vids = unique(hits.map(({ vid }) => vid));
 	const claims = hits.flatMap(({ vid, freshVid, atMs, body }) => claimsOf(vid ?? freshVid, atMs, body));
-	// Looked up first, since most keys that a visitor shows are known, and then need no lock.
-	const [before = []] = claims.length > 0 ? yield [knownClaims(claims)] : [];
-	const keys = unique(newClaims(claims, before).map(({ key }) => key));
-	const { events, vids: contenders, popular } = yield* contest(keys);
+	// Most cids that a visitor shows are known, and then need no lock; tids are new, and so is all of a new visitor.
+	const maybeKnown = claims.filter(({ vid, key }) => key.startsWith('c:') && vids.includes(vid));
+	const [before = []] = maybeKnown.length > 0 ? yield [knownClaims(maybeKnown)] : [];
+	const keys = new Set(newClaims(claims, before).map(({ key }) => key));
+	const { events, vids: contenders, popular } = yield* contest([...keys]);
 	const [visitors = [], visits = [], known = []] = yield [
 		loadVisitors(unique([...vids, ...contenders])),
 		loadVisits(unique(hits.map(({ sid }) => sid))),
-		knownClaims(claims),
+		// Looked up again, now that they cannot go away.
+		knownClaims(maybeKnown.filter(({ key }) => !keys.has(key))),
 	];
 	const profiles = new Map(visitors.map((row) => [String(row.vid), parseProfile(row)]));
 	const presented = new Set(visits.map(({ sid }) => sid));
@@ -173,7 +175,7 @@ function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 		stale: new Set(),
 		staleVisits: new Set(),
 		known,
-		keys: new Set(keys),
+		keys,
 		contested: events,
 		popular,
 	};
