@@ -5,7 +5,7 @@ import type { Account } from '../store/control.ts';
 import { type HistoryHit, storeHistory } from '../store/history.ts';
 import type { Store } from '../store/store.ts';
 import { transactAgain } from '../store/transact-again.ts';
-import { foldAll } from '../visitors/folding.ts';
+import { foldAll } from '../visitors/fold-all.ts';
 import { Pace } from '../visitors/pace.ts';
 import type { DemoEntry, DemoHit } from './stream.ts';
 

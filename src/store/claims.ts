@@ -67,8 +67,8 @@ export function setOwners(owners: readonly (readonly [tid: string, vid: string |
 /** The claims that visitors have made to keys. Read under the lock of the visitors, they stay as they are. */
 export function knownClaims(claims: readonly Claim[]): Query {
 	return {
-		sql: 'SELECT vid, key, at FROM @claim AS claim WHERE vid IN ?list AND key IN ?list AND EXISTS (SELECT 1 FROM @visitor AS visitor WHERE visitor.vid = claim.vid) /* known claims */',
-		values: [[...new Set(claims.map(({ vid }) => vid))], [...new Set(claims.map(({ key }) => key))]],
+		sql: 'SELECT vid, key, at FROM (?rows) AS shown JOIN @claim AS claim ON claim.vid = shown.column1 AND claim.key = shown.column2 WHERE EXISTS (SELECT 1 FROM @visitor AS visitor WHERE visitor.vid = claim.vid) /* known claims */',
+		rows: earliestClaims(claims).map(({ vid, key }) => [vid, key]),
 	};
 }
 
@@ -91,7 +91,7 @@ function earliestClaims(claims: readonly Claim[]): Claim[] {
 
 export function saveClaims(claims: readonly Claim[]): Query {
 	return {
-		sql: 'INSERT INTO @claim (key, at, vid) ?rows ON CONFLICT (vid, key) DO UPDATE SET at = excluded.at WHERE excluded.at < claim.at /* save claims */',
+		sql: 'INSERT INTO @claim (key, at, vid) ?rows ON CONFLICT (vid, key) DO UPDATE SET at = excluded.at, unfounded = NULL WHERE excluded.at < claim.at OR claim.unfounded IS NOT NULL /* save claims */',
 		rows: earliestClaims(claims).map(({ key, atMs, vid }) => [key, atMs, vid]),
 	};
 }
@@ -114,8 +114,11 @@ export interface Contest {
 	readonly popular: readonly string[];
 }
 
-/** Locks keys, so that no upload with them is under way, and then the events that have them. */
-export function* contest(keys: readonly string[]): Steps<Contest> {
+/**
+ * Locks keys, so that no upload with them is under way, and then the events that have them.
+ * @param erasing whether events of visitors who are being erased are meant, too; else they stay until they are freed
+ */
+export function* contest(keys: readonly string[], erasing = false): Steps<Contest> {
 	if (keys.length === 0) return { events: [], vids: [], popular: [] };
 	const [, counts = []] = yield [{ lock: 'exclusive', keys }, countEvents(keys)];
 	let left = mostContested;
@@ -124,7 +127,13 @@ export function* contest(keys: readonly string[]): Steps<Contest> {
 		if (Number(events) > left) popular.add(`c:${cid}`);
 		else left -= Number(events);
 	}
-	const [rows = []] = yield [eventsWith(keys.filter((key) => !popular.has(key)))];
+	const [rows = []] = yield [
+		eventsWith(
+			keys.filter((key) => !popular.has(key)),
+			[],
+			erasing,
+		),
+	];
 	return { ...(yield* contestOver(rows)), popular: [...popular] };
 }
 
@@ -171,15 +180,17 @@ export function* whoHolds(events: readonly Joinable[]): Steps<string[]> {
 	return holders.flatMap(({ vid }) => (typeof vid === 'string' ? [vid] : []));
 }
 
+const notErasing = " AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || vid)";
+
 /** Subscription events with one of these keys, or of one of these visitors. */
-export function eventsWith(keys: readonly string[], vids: readonly string[] = []): Query {
+export function eventsWith(keys: readonly string[], vids: readonly string[] = [], erasing = true): Query {
 	const named = (kind: string) =>
 		keys.filter((key) => key.startsWith(kind)).map((key) => key.slice(kind.length));
 	const lists = { tid: named('t:'), cid: named('c:'), vid: vids };
 	const some = Object.entries(lists).filter(([, list]) => list.length > 0);
 	const conditions = some.length > 0 ? some : [['tid', []] as const];
 	return {
-		sql: `SELECT tid, cid, vid FROM @subscription_event WHERE ${conditions.map(([column]) => `${column} IN ?list`).join(' OR ')} ORDER BY tid FOR UPDATE /* events of claims */`,
+		sql: `SELECT tid, cid, vid FROM @subscription_event WHERE (${conditions.map(([column]) => `${column} IN ?list`).join(' OR ')})${erasing ? '' : notErasing} ORDER BY tid FOR UPDATE /* events of claims */`,
 		values: conditions.map(([, list]) => list),
 	};
 }

@@ -1,7 +1,8 @@
 import { apply, compareEntries, type LogEntry, type Profile } from '../visitors/profile.ts';
-import { assignEvents, contest } from './claims.ts';
+import { addTasks, assignEvents, type Claim, type Contest, contest, saveClaims } from './claims.ts';
 import type { Query, Row, Steps } from './steps.ts';
 import {
+	claimsOfRow,
 	hitEntry,
 	isFolded,
 	loadVisitors,
@@ -11,6 +12,7 @@ import {
 	saveVisitors,
 	saveVisits,
 	subscriptionEntry,
+	unique,
 	withShortLogs,
 } from './visitor-log.ts';
 
@@ -32,9 +34,11 @@ export function* foldPiece(after = ''): Steps<string | undefined> {
 	// Of several processes one at a time folds for an account.
 	const [, [task] = []] = yield [
 		{ lock: 'fold' },
-		{ sql: 'SELECT id, name, position FROM @task ORDER BY id LIMIT 1 /* next task */' },
+		{
+			sql: "SELECT id, name, position FROM @task WHERE name >= 'c:' AND name < 'd' ORDER BY id LIMIT 1 /* next task */",
+		},
 	];
-	if (task?.name?.toString().startsWith('c:')) {
+	if (task) {
 		yield* assignOn(Number(task.id), String(task.name).slice(2), Number(task.position));
 		return after;
 	}
@@ -91,12 +95,15 @@ export function* countWaiting(): Steps<number> {
 }
 
 function* foldVisitor(vid: string): Steps<void> {
-	const [[row] = []] = yield [loadVisitors([vid])];
+	const claims = yield* contestUnfounded(vid);
+	const [rows = []] = yield [loadVisitors(unique([vid, ...(claims?.vids ?? [])]))];
+	const row = rows.find((each) => each.vid === vid);
 	if (!row || row.folded_to === null) return;
 	const [[state] = []] = yield [
 		{ sql: 'SELECT refolded FROM @visitor WHERE vid = ? /* fold visitor */', values: [vid] },
 	];
 	const read = yield* readOn('vid', vid, Number(row.folded_to));
+	if (claims && !(yield* foundClaims(vid, claims, read))) return;
 	const profile = foldOn(state?.refolded, read.entries);
 	if (!read.isEnd)
 		yield [
@@ -107,6 +114,50 @@ function* foldVisitor(vid: string): Steps<void> {
 		];
 	else if (profile && profile.hits > 0) yield [saveVisitors([[vid, profile]]), ...isFolded([vid], [])];
 	else yield [{ sql: 'DELETE FROM @visitor WHERE vid = ? /* fold visitor */', values: [vid] }];
+}
+
+/** Claims of a visitor that a piece may find anew, or take away. */
+interface Unfounded extends Contest {
+	/** Keys of the piece's hits, and some that no hit may have any more; locked. */
+	readonly keys: ReadonlySet<string>;
+	/** Those of the latter; all of them, unless there are as many as a piece may have. */
+	readonly last: readonly string[];
+}
+
+/** Locks what a piece needs where claims have lost their hits; undefined where none has. */
+function* contestUnfounded(vid: string): Steps<Unfounded | undefined> {
+	const [unfounded = [], [row] = []] = yield [
+		{
+			sql: `SELECT key FROM @claim WHERE vid = ? AND unfounded IS NOT NULL ORDER BY key LIMIT ${mostAssigned} /* unfounded */`,
+			values: [vid],
+		},
+		{ sql: 'SELECT folded_to FROM @visitor WHERE vid = ? /* unfounded */', values: [vid] },
+	];
+	if (unfounded.length === 0 || !row || row.folded_to === null) return undefined;
+	const { claims, isEnd } = yield* readOn('vid', vid, Number(row.folded_to));
+	const last = isEnd ? unfounded.map(({ key }) => String(key)) : [];
+	const keys = unique([...claims.map(({ key }) => key), ...last]);
+	return { ...(yield* contest(keys)), keys: new Set(keys), last };
+}
+
+/**
+ * Claims become those of the first hits that have shown the keys; what no hit has shown goes away at the end of the log.
+ * @returns whether the profile can be folded on; not where the log, or its events, have changed meanwhile
+ */
+function* foundClaims(vid: string, found: Unfounded, read: ReadOn): Steps<boolean> {
+	if (read.claims.some(({ key }) => !found.keys.has(key))) return false;
+	const gone = read.isEnd ? found.last : [];
+	yield [
+		saveClaims(read.claims),
+		{
+			sql: 'DELETE FROM @claim WHERE vid = ? AND key IN ?list AND unfounded IS NOT NULL /* unfounded */',
+			values: [vid, gone],
+		},
+		addTasks(found.popular),
+	];
+	const moved = yield* assignEvents(found.events);
+	yield* refold([...moved]);
+	return !moved.has(vid) && gone.length < mostAssigned;
 }
 
 function* foldVisit(vid: string, sid: string): Steps<void> {
@@ -159,6 +210,8 @@ function foldOn(before: Row[string] | undefined, entries: readonly LogEntry[]): 
 interface ReadOn {
 	/** In their order; complete up to `toMs`. */
 	readonly entries: readonly LogEntry[];
+	/** Of the hits. */
+	readonly claims: readonly Claim[];
 	readonly toMs: number;
 	/** Whether the log has no more. */
 	readonly isEnd: boolean;
@@ -174,23 +227,27 @@ function* readOn(key: 'vid' | 'sid', name: string, afterMs: number): Steps<ReadO
 	const cuts = [hits, events]
 		.filter((rows) => rows.length > mostEntries)
 		.map((rows) => Number(rows.at(-1)?.at));
-	if (cuts.length === 0) return { entries: inOrder(hits, events), toMs: Number.NaN, isEnd: true };
+	const until = (toMs: number) => (row: Row) => Number(row.at) <= toMs;
+	const of = (some: readonly Row[], others: readonly Row[]) => ({
+		entries: inOrder(some, others),
+		claims: some.flatMap(claimsOfRow),
+	});
+	if (cuts.length === 0) return { ...of(hits, events), toMs: Number.NaN, isEnd: true };
 	const cutMs = Math.min(...cuts);
-	const before = (row: Row) => Number(row.at) < cutMs;
-	const entries = inOrder(hits.filter(before), events.filter(before));
-	const last = entries.at(-1);
-	if (last) return { entries, toMs: last.atMs, isEnd: false };
+	const toMs = Math.max(...[...hits, ...events].map((row) => Number(row.at)).filter((atMs) => atMs < cutMs));
+	if (Number.isFinite(toMs))
+		return { ...of(hits.filter(until(toMs)), events.filter(until(toMs))), toMs, isEnd: false };
 	// More of one moment than fit into a piece: history with coarse times.
 	const [all = [], allEvents = []] = yield [
 		hitsOf(key, name, '=', cutMs, ''),
 		...eventsOf(key, name, '=', cutMs, ''),
 	];
-	return { entries: inOrder(all, allEvents), toMs: cutMs, isEnd: false };
+	return { ...of(all, allEvents), toMs: cutMs, isEnd: false };
 }
 
 function hitsOf(key: string, name: string, sign: string, atMs: number, piece: string): Query {
 	return {
-		sql: `SELECT sid, at, body FROM @hit WHERE ${key} = ? AND at ${sign} ? ${piece} /* fold */`,
+		sql: `SELECT vid, sid, at, body FROM @hit WHERE ${key} = ? AND at ${sign} ? ${piece} /* fold */`,
 		values: [name, atMs],
 	};
 }

@@ -314,6 +314,7 @@ export function* refold(
 	sids: readonly string[] = [],
 	most = mostReplayed,
 ): Steps<Refolded> {
+	if (vids.length === 0) return { changed: 0, waiting: new Set() };
 	// Locked before the log is read, so that no hit is added meanwhile.
 	const [rows = []] = yield [loadVisitors(vids)];
 	const short = yield* withShortLogs(vids, most);
@@ -340,8 +341,10 @@ export function* withShortLogs(vids: readonly string[], most: number): Steps<str
 function countEntries(vids: readonly string[], most: number): Query {
 	const count = (table: string, at: string) =>
 		`(SELECT count(*) FROM (SELECT 1 FROM @${table} WHERE vid = list.key ORDER BY ${at} LIMIT ${most + 1}) AS first)`;
+	// Claims that have lost their hit are dealt with in the order of the log; who is being erased is not made anew.
+	const never = `CASE WHEN EXISTS (SELECT 1 FROM @claim AS claim WHERE claim.vid = list.key AND unfounded IS NOT NULL) OR EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || list.key) THEN ${most + 1} ELSE 0 END`;
 	return {
-		sql: `SELECT key AS vid, ${count('hit', 'at')} + ${count('subscription_event', 'received_at')} AS entries FROM ?each AS list /* count entries */`,
+		sql: `SELECT key AS vid, ${count('hit', 'at')} + ${count('subscription_event', 'received_at')} + ${never} AS entries FROM ?each AS list /* count entries */`,
 		values: [vids],
 	};
 }
@@ -450,7 +453,8 @@ export function* rebuild(vids: readonly string[], contested: readonly ContestedE
 	return moved.size + (yield* refold([...new Set([...vids, ...moved])])).changed;
 }
 
-function claimsOfRow(row: Row): Claim[] {
+/** The claims that a hit of the log makes. @param row `vid`, `at`, `body` */
+export function claimsOfRow(row: Row): Claim[] {
 	return claimsOf(String(row.vid), Number(row.at), JSON.parse(String(row.body)));
 }
 
@@ -474,115 +478,6 @@ export function* takeClaims(vids: readonly string[]): Steps<readonly ContestedEv
 	const { events, vids: contenders } = yield* contestOver(rows);
 	yield [lockVisitors(unique([...vids, ...contenders]))];
 	return events;
-}
-
-export interface Erased {
-	readonly hits: number;
-	readonly visits: number;
-	/** Subscription events that are kept without visitor and customer. */
-	readonly events: number;
-}
-
-/** The visits of visitors. Each hit has got a cask of its moment, which is void when the visitor is erased. */
-export interface HitVisits {
-	readonly sids: readonly string[];
-	/** Of the last hit. */
-	readonly lastHitAtMs: number;
-}
-
-export function* visitsOf(vids: readonly string[]): Steps<HitVisits> {
-	const [rows = []] = yield [
-		{
-			sql: 'SELECT sid, max(at) AS at FROM @hit WHERE vid IN ?list GROUP BY sid /* visits */',
-			values: [vids],
-		},
-	];
-	return hitVisits(rows);
-}
-
-function hitVisits(rows: readonly Row[]): HitVisits {
-	return {
-		sids: unique(rows.map(({ sid }) => String(sid))),
-		lastHitAtMs: rows.reduce((last, { at }) => Math.max(last, Number(at)), 0),
-	};
-}
-
-/** The visitors who have shown a customer id. */
-export function* visitorsOfCustomer(cid: string): Steps<string[]> {
-	const [rows = []] = yield [
-		{ sql: 'SELECT vid FROM @claim WHERE key = ? /* visitors of customer */', values: [`c:${cid}`] },
-	];
-	return rows.map(({ vid }) => String(vid));
-}
-
-/** Erases visitors: hits, visits, claims, profiles. Their subscription events lose visitor and customer. */
-export function* erase(vids: readonly string[]): Steps<{ erased: Erased; visits: HitVisits }> {
-	const contested = yield* takeClaims(vids);
-	const [hits = [], events = []] = yield [
-		{ sql: 'DELETE FROM @hit WHERE vid IN ?list RETURNING sid, at /* erase */', values: [vids] },
-		{
-			sql: 'UPDATE @subscription_event SET cid = NULL WHERE vid IN ?list RETURNING tid /* erase */',
-			values: [vids],
-		},
-	];
-	const visits = hitVisits(hits);
-	yield [
-		{ sql: 'DELETE FROM @visit WHERE sid IN ?list /* erase */', values: [visits.sids] },
-		{ sql: 'DELETE FROM @visitor WHERE vid IN ?list /* erase */', values: [vids] },
-	];
-	const erased = new Set(events.map(({ tid }) => tid));
-	const moved = yield* assignEvents(
-		contested.map((event) => (erased.has(event.tid) ? { ...event, cid: null } : event)),
-	);
-	for (const vid of vids) moved.delete(vid);
-	if (moved.size > 0) yield* refold([...moved]);
-	return { erased: { hits: hits.length, visits: visits.sids.length, events: events.length }, visits };
-}
-
-/** Takes a customer id off the subscription events that have it; call it when its visitors are erased. */
-export function* eraseCustomer(cid: string): Steps<number> {
-	const [, rows = []] = yield [{ lock: 'exclusive', keys: 'all' }, eventsWith([`c:${cid}`])];
-	const { events, vids } = yield* contestOver(rows);
-	yield [
-		lockVisitors(vids),
-		{ sql: 'UPDATE @subscription_event SET cid = NULL WHERE cid = ? /* erase */', values: [cid] },
-	];
-	const moved = yield* assignEvents(events.map((event) => ({ ...event, cid: null })));
-	if (moved.size > 0) yield* refold([...moved]);
-	return events.length;
-}
-
-/** Visitors dealt with in one transaction, at most. */
-const hitsPerPrune = 500;
-
-/**
- * Deletes some of the hits from before a moment, and makes what follows from them anew: what is deleted stops counting.
- * @returns how many hits went; 0 when there are no more
- */
-export function* prune(beforeMs: number): Steps<number> {
-	const [oldest = []] = yield [
-		{
-			sql: `SELECT vid FROM @hit WHERE at < ? ORDER BY at LIMIT ${hitsPerPrune} /* prune */`,
-			values: [beforeMs],
-		},
-	];
-	const vids = unique(oldest.map(({ vid }) => vid as string));
-	if (vids.length === 0) return 0;
-	const contested = yield* takeClaims(vids);
-	const [deleted = []] = yield [
-		{
-			sql: 'DELETE FROM @hit WHERE vid IN ?list AND at < ? RETURNING sid /* prune */',
-			values: [vids, beforeMs],
-		},
-	];
-	yield [
-		{
-			sql: 'DELETE FROM @visit WHERE sid IN ?list AND sid NOT IN (SELECT sid FROM @hit WHERE vid IN ?list) /* prune */',
-			values: [unique(deleted.map(({ sid }) => sid as string)), vids],
-		},
-	];
-	yield* rebuild(vids, contested);
-	return deleted.length;
 }
 
 /** Keeps hits from being added to visitors until the end of the transaction. */

@@ -25,6 +25,10 @@ export interface ShownKey {
 
 /** Reads all of a visitor; null where nothing is stored. */
 export function* visitorRecord(vid: string): Steps<VisitorRecord | null> {
+	const [erasing = []] = yield [
+		{ sql: 'SELECT 1 AS one FROM @task WHERE name = ? /* record */', values: [`e:${vid}`] },
+	];
+	if (erasing.length > 0) return null;
 	const [visitors = [], visits = [], hits = [], events = [], claims = []] = yield [
 		{ sql: 'SELECT profile FROM @visitor WHERE vid = ? /* record */', values: [vid] },
 		{

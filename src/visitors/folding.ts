@@ -2,28 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { reasonOf } from '../errors.ts';
 import { KeptThread } from '../kept-thread.ts';
 import type { Log } from '../log.ts';
-import { foldPiece } from '../store/folding.ts';
+import { abandonedErasing } from '../store/erasing.ts';
 import type { Store } from '../store/store.ts';
-import { transactAgain } from '../store/transact-again.ts';
+import { eraseOne } from './erasure.ts';
+import { foldOnce } from './fold-all.ts';
 import { pauseMs } from './pace.ts';
 
 /** How often all accounts are looked at: what a process that has been killed has left behind is done by another. */
 const roundEveryMs = 600_000;
+/** Who erases a visitor shows a sign of life more often. */
+const abandonedAfterMs = 60_000;
 /** An account that has failed is left alone for so long. */
 const troublePauseMs = 5000;
-
-/** Does all that waits in one account, and leaves its database to those who serve in between. */
-export async function foldAll(store: Store, accountId: number): Promise<void> {
-	for (let after: string | undefined = ''; ; ) {
-		after = await foldOnce(store, accountId, after);
-		if (after === undefined) return;
-		await delay(pauseMs);
-	}
-}
-
-function foldOnce(store: Store, accountId: number, after: string): Promise<string | undefined> {
-	return transactAgain(store, accountId, () => foldPiece(after));
-}
 
 export type FoldingReport =
 	/** Profiles and tasks that wait, in all accounts that the process knows to have some. */
@@ -40,8 +30,8 @@ export interface FoldingOptions {
 export class Folder {
 	readonly #store: Store;
 	readonly #options: FoldingOptions;
-	/** Accounts where something waits, and what the last piece was for. */
-	readonly #places = new Map<number, string>();
+	/** Accounts where something waits, what the last piece was for, and when there may be another. */
+	readonly #places = new Map<number, { after: string; notBeforeMs: number }>();
 	readonly #counts = new Map<number, number>();
 	#wake = Promise.withResolvers<void>();
 
@@ -52,7 +42,7 @@ export class Folder {
 
 	/** Something waits in an account. */
 	wake(accountId: number): void {
-		if (!this.#places.has(accountId)) this.#places.set(accountId, '');
+		if (!this.#places.has(accountId)) this.#places.set(accountId, { after: '', notBeforeMs: 0 });
 		this.#wake.resolve();
 	}
 
@@ -66,9 +56,10 @@ export class Folder {
 				nextRoundAtMs = performance.now() + roundEveryMs;
 				await this.#lookAtAll();
 			}
-			for (const [accountId, after] of [...this.#places])
-				if (!signal.aborted) await this.#piece(accountId, after);
-			if (this.#places.size === 0) await this.#sleep(nextRoundAtMs - performance.now());
+			for (const [accountId, { after, notBeforeMs }] of [...this.#places])
+				if (!signal.aborted && notBeforeMs <= performance.now()) await this.#piece(accountId, after);
+			const nextMs = [...this.#places.values()].map(({ notBeforeMs }) => notBeforeMs);
+			await this.#sleep(Math.min(nextRoundAtMs, ...nextMs) - performance.now());
 		}
 	}
 
@@ -76,26 +67,33 @@ export class Folder {
 		try {
 			for (const { id } of await this.#store.control.accounts()) {
 				if (this.#options.signal.aborted) return;
-				await this.#count(id);
+				await this.#lookAt(id);
 			}
 		} catch (error) {
-			this.#options.report({ type: 'trouble', reason: reasonOf(error) });
+			this.#trouble(error);
 		}
 	}
 
-	/** Counts what waits in an account, and notes it where there is some. */
-	async #count(accountId: number): Promise<void> {
+	async #lookAt(accountId: number): Promise<void> {
 		try {
-			const count = await this.#store.waiting(accountId);
-			if (count > 0) this.wake(accountId);
-			if (count === (this.#counts.get(accountId) ?? 0)) return;
-			if (count > 0) this.#counts.set(accountId, count);
-			else this.#counts.delete(accountId);
-			const all = this.#counts.values().reduce((sum, one) => sum + one, 0);
-			this.#options.report({ type: 'waiting', count: all });
+			if ((await this.#count(accountId)) === 0) return;
+			this.wake(accountId);
+			const abandonedMs = Date.now() - abandonedAfterMs;
+			const vid = await this.#store.transact(accountId, abandonedErasing(abandonedMs));
+			if (vid !== undefined) await eraseOne(this.#store, accountId, vid);
 		} catch (error) {
-			this.#options.report({ type: 'trouble', account: accountId, reason: reasonOf(error) });
+			this.#trouble(error, accountId);
 		}
+	}
+
+	async #count(accountId: number): Promise<number> {
+		const count = await this.#store.waiting(accountId);
+		if (count === (this.#counts.get(accountId) ?? 0)) return count;
+		if (count > 0) this.#counts.set(accountId, count);
+		else this.#counts.delete(accountId);
+		const all = this.#counts.values().reduce((sum, one) => sum + one, 0);
+		this.#options.report({ type: 'waiting', count: all });
+		return count;
 	}
 
 	async #piece(accountId: number, after: string): Promise<void> {
@@ -104,24 +102,32 @@ export class Folder {
 		this.#places.delete(accountId);
 		try {
 			const name = await foldOnce(this.#store, accountId, after);
-			if (name !== undefined) this.#places.set(accountId, name);
+			if (name !== undefined) this.#goOn(accountId, name, Math.max(pauseMs, performance.now() - beganMs));
 			await this.#count(accountId);
 		} catch (error) {
-			this.#options.report({ type: 'trouble', account: accountId, reason: reasonOf(error) });
-			await this.#pause(troublePauseMs);
-			this.wake(accountId);
-			return;
+			this.#trouble(error, accountId);
+			this.#goOn(accountId, '', troublePauseMs);
 		}
-		await this.#pause(Math.max(pauseMs, performance.now() - beganMs));
+	}
+
+	#goOn(accountId: number, after: string, inMs: number): void {
+		this.#places.set(accountId, { after, notBeforeMs: performance.now() + inMs });
+	}
+
+	#trouble(error: unknown, account?: number): void {
+		const reason = reasonOf(error);
+		this.#options.report({ type: 'trouble', ...(account !== undefined && { account }), reason });
 	}
 
 	async #sleep(ms: number): Promise<void> {
-		await Promise.race([this.#wake.promise, this.#pause(ms)]);
+		const waked = new AbortController();
+		await Promise.race([
+			this.#wake.promise,
+			delay(Math.max(1, ms), undefined, { signal: waked.signal }).catch(() => {}),
+		]);
+		waked.abort();
 		this.#wake = Promise.withResolvers();
-	}
-
-	#pause(ms: number): Promise<void> {
-		return delay(ms, undefined, { signal: this.#options.signal }).catch(() => {});
+		if (this.#options.signal.aborted) this.#wake.resolve();
 	}
 }
 

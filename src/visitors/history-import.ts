@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { type HistoryEvent, type HistoryHit, storeHistory } from '../store/history.ts';
 import type { Store } from '../store/store.ts';
 import { transactAgain } from '../store/transact-again.ts';
-import { foldAll } from './folding.ts';
+import { foldAll } from './fold-all.ts';
 import { HistoryFile, type HistoryRecord } from './history-file.ts';
 import { type LineContext, readHistoryLine } from './history-line.ts';
 import { Pace } from './pace.ts';

@@ -2,14 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { reasonOf } from '../errors.ts';
 import { KeptThread } from '../kept-thread.ts';
 import type { Log } from '../log.ts';
+import { prune } from '../store/pruning.ts';
 import type { Store } from '../store/store.ts';
 import { transactAgain } from '../store/transact-again.ts';
-import { prune } from '../store/visitor-log.ts';
+import { pauseMs } from './pace.ts';
 
 const dayMs = 86_400_000;
 export const everyHourMs = 3_600_000;
-/** At least so long, and as long as the batch before took, the database is left to those who serve. */
-const shortestPauseMs = 20;
 
 /** What became of one account in a round, where something did. */
 export type RetentionReport =
@@ -69,7 +68,7 @@ async function pruneAccount(
 		const hits = await transactAgain(store, accountId, () => prune(beforeMs));
 		if (hits === 0) break;
 		total += hits;
-		await pause(Math.max(shortestPauseMs, performance.now() - beganMs), signal);
+		await pause(Math.max(pauseMs, performance.now() - beganMs), signal);
 	}
 	return total;
 }

@@ -5,8 +5,10 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { copyStore } from '../../src/store/copy.ts';
 import { openStore } from '../../src/store/open.ts';
+import { prune } from '../../src/store/pruning.ts';
 import type { Store } from '../../src/store/store.ts';
-import { erase, prune, storeHits } from '../../src/store/visitor-log.ts';
+import { storeHits } from '../../src/store/visitor-log.ts';
+import { eraseVisitor } from '../../src/visitors/erasure.ts';
 import { assertRefused, caskade, caskadeJson, mainPath, ServeProcess, TestProcess } from '../process.ts';
 import { assertAsTheLogSays, derived, hit } from '../store/contract/visitors.ts';
 import { engines, openFor, receivedAtMs, storedEvents } from '../store/engines.ts';
@@ -100,7 +102,7 @@ async function addVisitors(store: Store, accountId: number): Promise<void> {
 	const stored = await store.transact(accountId, storeHits(hits));
 	const again = stored.map(({ vid, sid }, n) => hit({ vid, sid, atMs: receivedAtMs + 60_000 + n }));
 	await store.transact(accountId, storeHits(again));
-	await store.transact(accountId, erase(stored.slice(10, 13).map(({ vid }) => vid)));
+	for (const { vid } of stored.slice(10, 13)) await eraseVisitor(store, accountId, vid);
 	await store.transact(accountId, prune(receivedAtMs + 5));
 	await assertAsTheLogSays(store, accountId);
 }

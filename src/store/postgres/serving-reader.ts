@@ -19,19 +19,22 @@ export class PostgresReader implements ServingReader {
 	}
 
 	visitor(accountId: number, vid: string): Promise<Profile | null> {
-		return this.#profile(accountId, 'visitor', 'vid', vid);
-	}
-
-	visit(accountId: number, sid: string): Promise<Profile | null> {
-		return this.#profile(accountId, 'visit', 'sid', sid);
-	}
-
-	async #profile(accountId: number, table: string, key: string, value: string): Promise<Profile | null> {
-		const [row] = await this.#query(
+		return this.#profile(
 			accountId,
-			`SELECT 0 AS id, profile FROM ${this.#table(accountId, table)} WHERE ${key} = $1 /* read ${table} */`,
-			[value],
+			`${this.#table(accountId, 'visitor')} WHERE vid = $1 /* read visitor */`,
+			vid,
 		);
+	}
+
+	/** None of a visitor who is being erased. */
+	visit(accountId: number, sid: string): Promise<Profile | null> {
+		const [visits, visitors] = [this.#table(accountId, 'visit'), this.#table(accountId, 'visitor')];
+		const from = `${visits} AS visit WHERE sid = $1 AND EXISTS (SELECT 1 FROM ${visitors} AS visitor WHERE visitor.vid = visit.vid) /* read visit */`;
+		return this.#profile(accountId, from, sid);
+	}
+
+	async #profile(accountId: number, from: string, value: string): Promise<Profile | null> {
+		const [row] = await this.#query(accountId, `SELECT 0 AS id, profile FROM ${from}`, [value]);
 		return row?.profile ?? null;
 	}
 

@@ -28,8 +28,13 @@ export class SqliteReader implements ServingReader {
 		return this.#profile(accountId, 'SELECT profile FROM visitor WHERE vid = ? /* read visitor */', vid);
 	}
 
+	/** None of a visitor who is being erased. */
 	visit(accountId: number, sid: string): Profile | null {
-		return this.#profile(accountId, 'SELECT profile FROM visit WHERE sid = ? /* read visit */', sid);
+		return this.#profile(
+			accountId,
+			'SELECT profile FROM visit WHERE sid = ? AND EXISTS (SELECT 1 FROM visitor WHERE visitor.vid = visit.vid) /* read visit */',
+			sid,
+		);
 	}
 
 	#profile(accountId: number, sql: string, name: string): Profile | null {

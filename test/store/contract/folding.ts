@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
+import { abandonedErasing, beginErasing, erasePiece } from '../../../src/store/erasing.ts';
 import { foldPiece } from '../../../src/store/folding.ts';
 import { storeHistory } from '../../../src/store/history.ts';
+import { prune } from '../../../src/store/pruning.ts';
 import type { Row, Steps } from '../../../src/store/steps.ts';
 import type { ServingWriter, Store } from '../../../src/store/store.ts';
 import {
@@ -13,7 +15,9 @@ import {
 	saveVisits,
 	storeHits,
 } from '../../../src/store/visitor-log.ts';
-import { foldAll } from '../../../src/visitors/folding.ts';
+import { visitorRecord } from '../../../src/store/visitor-record.ts';
+import { eraseOne } from '../../../src/visitors/erasure.ts';
+import { foldAll } from '../../../src/visitors/fold-all.ts';
 import { type LogEntry, profileOf } from '../../../src/visitors/profile.ts';
 import { type Engine, receivedAtMs, startServingFor, subscriptionEvent, upload } from '../engines.ts';
 import { assertAsTheLogSays, body, derived, hit } from './visitors.ts';
@@ -265,6 +269,85 @@ export function foldingContract(engine: Engine): void {
 			);
 		});
 
+		const prunings = [...Array(3).keys()].map((third) => receivedAtMs - third * 400_000);
+		test('what is pruned of long logs stops counting, claims and sales too, and pieces are short', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			await addLongLog(store, accountId, 1200);
+			const other = await writer.storeHit(accountId, hit({ atMs: receivedAtMs - 300_000 }));
+			// Shown by the long visitor early and late, and by the other in between.
+			for (const [tid, ago] of [
+				['T-again', 1_000_000],
+				['T-once', 1_000_000],
+				['T-again', 100_000],
+			] as const)
+				await writer.storeHit(
+					accountId,
+					hit({ vid, sid, atMs: receivedAtMs - ago }, { events: [{ name: 'order', tid }], cid: 'C-long' }),
+				);
+			const between = { ...other, atMs: receivedAtMs - 200_000 };
+			await writer.storeHit(accountId, hit(between, { events: [{ name: 'order', tid: 'T-again' }] }));
+			await upload(writer, accountId, [
+				subscriptionEvent({ tid: 'T-again' }),
+				subscriptionEvent({ tid: 'T-once' }),
+				subscriptionEvent({ tid: 'T-customer', cid: 'C-long' }),
+			]);
+			await foldAll(store, accountId);
+			assert.deepEqual(await owners(store, accountId), [vid, vid, vid]);
+			for (const beforeMs of prunings.reverse()) {
+				for (let pruned = 1; pruned > 0; ) {
+					const cost = { statements: 0, rows: 0 };
+					pruned = await store.transact(accountId, counting(prune(beforeMs), cost));
+					assert(cost.rows < 1500, JSON.stringify(cost));
+				}
+				await foldAll(store, accountId);
+				await assertFolded(store, accountId);
+				await assertAsTheLogSays(store, accountId);
+				if (beforeMs === receivedAtMs - 400_000)
+					assert.deepEqual(await owners(store, accountId), [other.vid, null, vid]);
+			}
+		});
+
+		test('a visitor with a long log is unknown as soon as it is being erased, and gone in short pieces', async (t) => {
+			const { store, writer, accountId } = await startServingFor(t, engine);
+			await addLongLog(store, accountId, 700);
+			for (let number = 0; number < 3; number++)
+				await writer.storeHit(accountId, hit({ vid, sid, atMs: receivedAtMs + 1 }, { cid: `C-${number}` }));
+			await upload(writer, accountId, [subscriptionEvent({ tid: 'T-mine', cid: 'C-1' })]);
+			const next = await writer.storeHit(accountId, hit({ atMs: receivedAtMs + 9 }, { cid: 'C-2' }));
+			const reader = store.startReading();
+			t.after(() => reader.close());
+			assert.equal((await reader.visit(accountId, sid))?.hits, 353);
+			await store.transact(accountId, beginErasing(vid, 1));
+			assert.deepEqual(
+				[await reader.visitor(accountId, vid), await reader.visit(accountId, sid)],
+				[null, null],
+			);
+			assert.equal(await store.transact(accountId, visitorRecord(vid)), null);
+			// Whoever goes on to show what is erased is somebody else, and what comes is of the next who has claimed it.
+			const again = hit({ vid, sid, atMs: receivedAtMs + 10 }, { cid: 'C-1' });
+			assert.deepEqual(await writer.storeHit(accountId, again), { vid: again.freshVid, sid: again.freshSid });
+			await upload(writer, accountId, [subscriptionEvent({ tid: 'T-next', cid: 'C-2' })]);
+			const cost = { statements: 0, rows: 0 };
+			await store.transact(accountId, counting(erasePiece(vid, 2), cost));
+			assert(cost.rows < 500, JSON.stringify(cost));
+			// As a server goes on with what has been interrupted.
+			assert.equal(await store.transact(accountId, abandonedErasing(2)), undefined);
+			assert.equal(await store.transact(accountId, abandonedErasing(3)), vid);
+			await eraseOne(store, accountId, vid);
+			await foldAll(store, accountId);
+			const left = (await derived(store, accountId)) as Record<string, { vid: string; tid?: string }[]>;
+			for (const rows of Object.values(left)) assert(rows.every((row) => row.vid !== vid));
+			assert.deepEqual(
+				left.events?.map((event) => [event.tid, event.vid]),
+				[
+					['T-mine', null],
+					['T-next', next.vid],
+				],
+			);
+			assert.equal(await store.waiting(accountId), 0);
+			await assertFolded(store, accountId);
+		});
+
 		test('several who fold at once do it once', async (t: TestContext) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			await addLongLog(store, accountId, 1500);
@@ -273,6 +356,13 @@ export function foldingContract(engine: Engine): void {
 			await assertFolded(store, accountId);
 		});
 	});
+}
+
+async function owners(store: Store, accountId: number): Promise<(string | null)[]> {
+	const { events } = (await derived(store, accountId)) as { events: { tid: string; vid: string | null }[] };
+	return ['T-again', 'T-once', 'T-customer'].map(
+		(tid) => events.find((each) => each.tid === tid)?.vid ?? null,
+	);
 }
 
 async function uploadAt(writer: ServingWriter, accountId: number, cid: string, atMs: number): Promise<void> {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import type { ServingWriter } from '../../../src/store/store.ts';
-import { transactAgain } from '../../../src/store/transact-again.ts';
-import { type ArrivingHit, erase } from '../../../src/store/visitor-log.ts';
+import type { ArrivingHit } from '../../../src/store/visitor-log.ts';
+import { eraseVisitor } from '../../../src/visitors/erasure.ts';
 import type { Profile } from '../../../src/visitors/profile.ts';
 import {
 	type Engine,
@@ -120,7 +120,7 @@ export function joinContract(engine: Engine): void {
 					goOn(other, owner, { cid, events: [{ name: 'order', tid }] }),
 				];
 				await other.storeHit(accountId, hit({ ...owner, atMs: receivedAtMs + 1 }));
-				await transactAgain(store, accountId, () => erase([owner.vid]));
+				await eraseVisitor(store, accountId, owner.vid);
 				isOver = true;
 				await Promise.all(hits);
 				const { visitors, visits, events } = await derivedFrom(serving);

@@ -2,18 +2,13 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { storeHistory } from '../../../src/store/history.ts';
+import { prune } from '../../../src/store/pruning.ts';
 import { rebuildVisitors } from '../../../src/store/rebuild-visitors.ts';
 import type { Steps } from '../../../src/store/steps.ts';
 import type { Store } from '../../../src/store/store.ts';
-import {
-	type ArrivingHit,
-	erase,
-	eraseCustomer,
-	type HitBody,
-	prune,
-	visitorsOfCustomer,
-} from '../../../src/store/visitor-log.ts';
-import { foldAll } from '../../../src/visitors/folding.ts';
+import type { ArrivingHit, HitBody } from '../../../src/store/visitor-log.ts';
+import { eraseCustomerVisitors, eraseVisitor } from '../../../src/visitors/erasure.ts';
+import { foldAll } from '../../../src/visitors/fold-all.ts';
 import {
 	addAccount,
 	type Engine,
@@ -270,7 +265,9 @@ export function visitorContract(engine: Engine): void {
 			await writer.storeHit(accountId, gone);
 			await writer.storeHit(accountId, kept);
 			await upload(writer, accountId, [subscriptionEvent({ tid: 'T-gone', cid: 'C-gone' })]);
-			assert.deepEqual((await store.transact(accountId, erase([gone.freshVid]))).erased, {
+			assert.deepEqual(await eraseVisitor(store, accountId, gone.freshVid), {
+				vids: [gone.freshVid],
+				revoked: 2,
 				hits: 1,
 				visits: 1,
 				events: 1,
@@ -296,10 +293,8 @@ export function visitorContract(engine: Engine): void {
 			await writer.storeHit(accountId, phone);
 			const event = subscriptionEvent({ cid: 'C-two' });
 			await upload(writer, accountId, [event]);
-			const vids = await store.transact(accountId, visitorsOfCustomer('C-two'));
-			assert.deepEqual(vids.sort(), [laptop.freshVid, phone.freshVid].sort());
-			await store.transact(accountId, erase(vids));
-			await store.transact(accountId, eraseCustomer('C-two'));
+			const { vids } = await eraseCustomerVisitors(store, accountId, 'C-two');
+			assert.deepEqual(vids, [laptop.freshVid, phone.freshVid].sort());
 			assert.deepEqual(await derived(store, accountId), {
 				visitors: [],
 				visits: [],

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { copyStore } from '../../../src/store/copy.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { erase, storeHits } from '../../../src/store/visitor-log.ts';
+import { storeHits } from '../../../src/store/visitor-log.ts';
+import { eraseVisitor } from '../../../src/visitors/erasure.ts';
 import { assertRefused, caskade, caskadeJson, freePort, withinASecond } from '../../process.ts';
 import { temporaryFolder } from '../../support.ts';
 import { derived, hit } from '../contract/visitors.ts';
@@ -67,7 +68,7 @@ test('an account with a server of its own has its data there, and nowhere else',
 	assert.equal((await reader.visitor(id, vid))?.hits, 1);
 	assert.equal((await reader.visit(id, sid))?.hits, 1);
 	await reader.close();
-	assert.equal((await store.transact(id, erase([vid]))).erased.hits, 1);
+	assert.equal((await eraseVisitor(store, id, vid)).hits, 1);
 
 	assert.deepEqual(
 		((await caskadeJson(['migrate', ...at])) as { database: string }[]).map(({ database }) => database),
