@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CommanderError } from 'commander';
 import { Command } from '../config.ts';
+import { RuleError } from '../segments/rule-error.ts';
 import { accountCommand } from './account.ts';
 import { backupCommand } from './backup.ts';
 import { caskCommand } from './cask.ts';
@@ -88,6 +89,8 @@ function sentence(error: unknown): string {
 	if (code === 'ENOSPC') return 'The disk is full.';
 	if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return `No permission to use ${path}.`;
 	if (code === 'ENOTDIR' || code === 'EEXIST') return `${path} is not a folder.`;
+	// It shows the place under its sentence.
+	if (error instanceof RuleError) return message;
 	const [line = ''] = (message || String(error)).split('\n');
 	return /[.!?]$/.test(line) ? line : `${line}.`;
 }
