@@ -42,11 +42,8 @@ function damageTable(path: string, table: string): void {
 const damages: readonly (readonly [what: RegExp, (path: string) => void])[] = [
 	[/control\.sqlite is damaged; restore a backup/, (path) => truncateSync(path, 5000)],
 	[/control\.sqlite is damaged; restore a backup/, (path) => writeFileSync(path, 'x'.repeat(9000))],
-	[
-		/control\.sqlite cannot be written \(.*malformed\); 'caskade doctor'/,
-		(path) => damageTable(path, 'usage'),
-	],
-	[/cannot be used \(.*malformed\); 'caskade doctor'/, (path) => damageTable(path, 'goal')],
+	[/control\.sqlite is damaged, in its table usage; restore/, (path) => damageTable(path, 'usage')],
+	[/control\.sqlite is damaged, in its table goal; restore/, (path) => damageTable(path, 'goal')],
 	[/control\.sqlite cannot be written/, (path) => mkdirSync(`${path}-shm`)],
 	[/control\.sqlite cannot be used/, (path) => mkdirSync(`${path}-wal`)],
 ];

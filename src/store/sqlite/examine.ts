@@ -70,7 +70,8 @@ function examineDatabase(check: string, path: string, kind: DatabaseKind, open: 
 		database = open();
 		const version = schemaVersion(database);
 		const known = latestSchema(kind);
-		const integrity = String(database.prepare('PRAGMA quick_check(1)').get()?.quick_check);
+		const found = database.prepare('PRAGMA quick_check(1)').get()?.quick_check;
+		const integrity = String(found).replaceAll('\n', ' ');
 		const logBytes = existsSync(`${path}-wal`) ? statSync(`${path}-wal`).size : 0;
 		const problems = [
 			integrity !== 'ok' && damaged(integrity),

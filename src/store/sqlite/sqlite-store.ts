@@ -188,6 +188,7 @@ export class SqliteStore implements Store {
 			`Another 'caskade serve' runs on the data folder ${this.#folder.path}; stop it first, or give this one a folder of its own with --database.`,
 		);
 		try {
+			requireSoundControl(this.#folder);
 			await this.#checkFiles(events.onTrouble);
 		} catch (error) {
 			lock.release();
@@ -245,6 +246,26 @@ function openControl(folder: DataFolder): DatabaseSync {
 	} catch (error) {
 		database?.close();
 		throw fileTrouble(folder.controlPath, error);
+	}
+}
+
+/** Of models, which may be many, only what is read is looked at: theirs is the one table that a server can do without. */
+function requireSoundControl({ controlPath }: DataFolder): void {
+	try {
+		using database = openDatabase(controlPath, { busyTimeoutMs, readOnly: true });
+		const tables = database
+			.prepare(
+				"SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'model' /* tables to check */",
+			)
+			.all();
+		for (const { name } of tables) {
+			if (database.prepare(`PRAGMA quick_check("${name}")`).get()?.quick_check !== 'ok')
+				throw new OperatorError(
+					`${controlPath} is damaged, in its table ${name}; restore a backup of the data folder.`,
+				);
+		}
+	} catch (error) {
+		throw fileTrouble(controlPath, error);
 	}
 }
 
