@@ -36,7 +36,9 @@ export async function loadStream(
 		const hits = batch.filter((entry) => entry.type === 'hit').map(pastHit);
 		const sales = batch.filter((entry) => entry.type === 'subscription');
 		const events = sales.map(({ event, atMs }) => ({ ...event, receivedAtMs: atMs }));
-		await pace.run(() => transactAgain(store, id, () => storeHistory(hits, events)));
+		let { left } = await pace.run(() => transactAgain(store, id, () => storeHistory(hits, events)));
+		while (left.length > 0)
+			({ left } = await pace.run(() => transactAgain(store, id, () => storeHistory(left, []))));
 		from += batch.length;
 		onProgress(from);
 	}

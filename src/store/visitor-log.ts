@@ -362,7 +362,7 @@ export function waitToBeFolded(vids: readonly string[], sids: readonly string[])
 }
 
 /** By `vid` or `sid`, of those that are being folded again. @param rows that have been loaded */
-function foldedToOf(rows: readonly Row[]): Map<string, number> {
+export function foldedToOf(rows: readonly Row[]): Map<string, number> {
 	const waiting = rows.filter(({ folded_to }) => folded_to !== null);
 	return new Map(waiting.map(({ sid, vid, folded_to }) => [String(sid ?? vid), Number(folded_to)]));
 }
@@ -496,7 +496,7 @@ export function loadVisitors(vids: readonly string[]): Query {
 	};
 }
 
-function loadVisits(sids: readonly string[]): Query {
+export function loadVisits(sids: readonly string[]): Query {
 	return {
 		sql: 'SELECT sid, vid, profile, folded_to FROM @visit WHERE sid IN ?list /* load visits */',
 		values: [sids],
@@ -533,7 +533,7 @@ export function saveVisits(
 	};
 }
 
-function parseProfile(row: Row): Profile | null {
+export function parseProfile(row: Row): Profile | null {
 	return JSON.parse(String(row.profile));
 }
 

@@ -132,18 +132,21 @@ export class HistoryImport implements Disposable {
 		const pace = new Pace(linesPerTransaction);
 		const add = async (hits: readonly HistoryHit[], events: readonly WaitingEvent[]) => {
 			const stored = await pace.run(() => transactAgain(store, accountId, () => storeHistory(hits, events)));
+			const taken = hits.length - stored.left.length + events.length;
 			report.hits += stored.hits;
 			report.events += stored.events;
-			report.repeated += hits.length + events.length - stored.hits - stored.events;
+			report.repeated += taken - stored.hits - stored.events;
 			report.conflicts += stored.conflicts.length;
 			for (const { file, line } of stored.conflicts)
 				onProblem(file, line, 'conflict: its tid is stored with other content');
-			lines += hits.length + events.length;
+			lines += taken;
 			onLines(lines);
+			return stored.left;
 		};
 		// Events first: then a visitor who has shown a tid is written once, with the event.
 		for (const events of batches(this.#events.read('all'), () => pace.size)) await add([], events);
-		for (const hits of batches(this.#hitsByVisitor(onVisitor), () => pace.size)) await add(hits, []);
+		for (const hits of batches(this.#hitsByVisitor(onVisitor), () => pace.size))
+			for (let left: readonly HistoryHit[] = hits; left.length > 0; ) left = await add(left, []);
 		await foldAll(store, accountId);
 		return report;
 	}

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
+import { seededRandom } from '../../../src/scoring/random.ts';
 import { abandonedErasing, beginErasing, erasePiece } from '../../../src/store/erasing.ts';
 import { foldPiece } from '../../../src/store/folding.ts';
-import { storeHistory } from '../../../src/store/history.ts';
+import { type HistoryHit, storeHistory } from '../../../src/store/history.ts';
 import { prune } from '../../../src/store/pruning.ts';
 import type { Row, Steps } from '../../../src/store/steps.ts';
 import type { ServingWriter, Store } from '../../../src/store/store.ts';
@@ -19,7 +20,14 @@ import { visitorRecord } from '../../../src/store/visitor-record.ts';
 import { eraseOne } from '../../../src/visitors/erasure.ts';
 import { foldAll } from '../../../src/visitors/fold-all.ts';
 import { type LogEntry, profileOf } from '../../../src/visitors/profile.ts';
-import { type Engine, receivedAtMs, startServingFor, subscriptionEvent, upload } from '../engines.ts';
+import {
+	addAccount,
+	type Engine,
+	receivedAtMs,
+	startServingFor,
+	subscriptionEvent,
+	upload,
+} from '../engines.ts';
 import { assertAsTheLogSays, body, derived, hit } from './visitors.ts';
 
 const minuteMs = 60_000;
@@ -267,6 +275,39 @@ export function foldingContract(engine: Engine): void {
 				}),
 				{ numRuns: engine.isFolder ? 30 : 12 },
 			);
+		});
+
+		test('history of a visitor with a long log leads to the same, however it comes, in short pieces', async (t) => {
+			const { store, accountId: whole } = await startServingFor(t, engine);
+			const pieces = await addAccount(store, 'c-a-pieces');
+			const random = seededRandom(3);
+			let atMs = receivedAtMs;
+			const all = Array.from({ length: 7000 }, (_, index): HistoryHit => {
+				// Now and then there is half an hour between two, or a visit has a name.
+				atMs += random() < 0.002 ? 31 * minuteMs : 500 + Math.floor(random() * 1000);
+				const url = `https://shop.example/${index}`;
+				return { vid, sid: random() < 0.02 ? sid : null, atMs, body: body({ url, cid: 'C-1' }) };
+			});
+			await store.transact(whole, storeHistory(all, []));
+			await foldAll(store, whole);
+			const later = all.slice(3000);
+			const few = all.filter((_, index) => index % 7 === 0);
+			const orders = [later, few, all.slice(0, 100), all];
+			const most = { rows: 0, given: 0 };
+			for (const hits of orders)
+				for (let from = 0; from < hits.length; from += 700)
+					for (let left: readonly HistoryHit[] = hits.slice(from, from + 700); left.length > 0; ) {
+						const cost = { statements: 0, rows: 0 };
+						const given = left.length;
+						({ left } = await store.transact(pieces, counting(storeHistory(left, []), cost)));
+						assert(left.length < given);
+						if (given === 700) most.rows = Math.max(most.rows, cost.rows);
+					}
+			// Above all the hits themselves and the 1,000 among which they come.
+			assert(most.rows < 6000, JSON.stringify(most));
+			await foldAll(store, pieces);
+			await assertFolded(store, pieces);
+			assert.deepEqual(await derived(store, pieces), await derived(store, whole));
 		});
 
 		const prunings = [...Array(3).keys()].map((third) => receivedAtMs - third * 400_000);

@@ -43,8 +43,11 @@ function pastEvent(fields: Partial<HistoryEvent> = {}): HistoryEvent {
 async function openWithAccount(t: Parameters<typeof openFor>[0], engine: Engine) {
 	const store = await openFor(t, await engine.freshAddress(t));
 	const accountId = await addAccount(store, 'c-a-acme-uk');
-	const add = (hits: readonly HistoryHit[], events: readonly HistoryEvent[] = []) =>
-		store.transact(accountId, storeHistory(hits, events));
+	const add = async (hits: readonly HistoryHit[], events: readonly HistoryEvent[] = []) => {
+		const { left, ...stored } = await store.transact(accountId, storeHistory(hits, events));
+		assert.deepEqual(left, []);
+		return stored;
+	};
 	return { store, accountId, add };
 }
 
@@ -203,7 +206,7 @@ export function historyContract(engine: Engine): void {
 			const other = { ...first, rvn: 2 };
 			const earlier = { ...uploaded, receivedAtMs: receivedAtMs - minuteMs };
 			const outcome = await store.transact(accountId, storeHistory([], [earlier, first, other, first]));
-			assert.deepEqual(outcome, { hits: 0, events: 1, conflicts: [other] });
+			assert.deepEqual(outcome, { hits: 0, events: 1, conflicts: [other], left: [] });
 			assert.deepEqual(
 				(await storedEvents(store, accountId)).map(({ tid, rvn }) => [tid, rvn]),
 				[
