@@ -152,8 +152,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		done();
 	});
 	app.setErrorHandler((error, request, reply) => {
-		// The framework asks to close the connection at once, which may lose the answer; `sendError` knows better.
-		if (!options.isDraining()) reply.removeHeader('connection');
+		// The framework asks to close the connection of a body that it refuses; `sendError` may do without.
+		if (!options.isDraining() && reply.hasHeader('connection')) reply.removeHeader('connection');
 		sendError(request, reply, toApiError(error, request.routeOptions.bodyLimit));
 	});
 

@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServerHttp2Stream } from 'node:http2';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError, errorBody } from '../errors.ts';
@@ -13,7 +14,7 @@ export function sendJson(reply: FastifyReply, status: number, body: string): voi
 /** Sends an entry of the error table, and keeps whatever is left of the request's body from costing much. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: ApiError): void {
 	if (reply.sent) return;
-	if (mayHaveMuchToCome(request, error)) discardBody(request);
+	if (leavesBody(request, reply, error)) discardBody(request, reply);
 	reply.headers(error.headers);
 	sendJson(reply, error.status, errorBody(error.code, error.detail));
 }
@@ -51,21 +52,24 @@ function isRefusal(error: unknown): boolean {
 }
 
 /**
- * Whether the rest of the body may be large or slow. Of a small one Node throws the rest away itself, and the
- * connection serves the next request.
+ * Whether the rest of the body would have Node close the connection at once, or may be large or slow. Of a small one Node
+ * throws the rest away itself, and the connection serves the next request.
  */
-function mayHaveMuchToCome({ raw }: FastifyRequest, error: ApiError): boolean {
+function leavesBody({ raw }: FastifyRequest, reply: FastifyReply, error: ApiError): boolean {
 	if (raw.complete) return false;
 	const length = raw.headers['content-length'];
-	// In HTTP/1 a request that speaks of no body has none.
-	if (raw.httpVersionMajor === 1 && length === undefined && raw.headers['transfer-encoding'] === undefined)
-		return false;
-	return (
-		error.code === 'timeout' ||
-		error.code === 'request_timeout' ||
-		length === undefined ||
-		Number(length) > bodyLimitBytes
-	);
+	if (raw.httpVersionMajor === 1) {
+		// A request that speaks of no body has none.
+		if (length === undefined && raw.headers['transfer-encoding'] === undefined) return false;
+		if (isLast(raw, reply.raw)) return true;
+	}
+	const isLate = error.code === 'timeout' || error.code === 'request_timeout';
+	return isLate || length === undefined || Number(length) > bodyLimitBytes;
+}
+
+/** Whether the connection closes with this answer. */
+function isLast({ httpVersion, headers }: IncomingMessage, response: ServerResponse): boolean {
+	return httpVersion === '1.0' || /close/i.test(headers.connection ?? '') || response.hasHeader('connection');
 }
 
 const lingerBytes = 1024 * 1024;
@@ -75,12 +79,13 @@ const lingerMs = 1000;
  * The answer goes out before the body is in. Closing at once would reset the connection, and the client might never
  * read the answer; so the body is thrown away for a while, and then the connection is closed.
  */
-function discardBody(request: FastifyRequest): void {
+function discardBody(request: FastifyRequest, reply: FastifyReply): void {
 	const { raw } = request;
 	let bytes = 0;
 	const { stream } = raw as typeof raw & { stream?: ServerHttp2Stream };
 	// Of HTTP/2 only the one stream: the connection goes on with the others.
 	const close = () => (stream ? stream.close() : raw.socket.destroy());
+	if (!stream && isLast(raw, reply.raw)) closeLater(raw);
 	const timer = setTimeout(close, lingerMs);
 	raw.on('data', (chunk: Buffer) => {
 		bytes += chunk.length;
@@ -88,4 +93,18 @@ function discardBody(request: FastifyRequest): void {
 	});
 	raw.once('close', () => clearTimeout(timer));
 	raw.once('end', () => clearTimeout(timer));
+}
+
+/** Keeps Node from closing the connection with the answer, until the body has ended. */
+function closeLater(request: IncomingMessage): void {
+	const { socket } = request;
+	const closeSoon = socket.destroySoon;
+	let isDue = false;
+	socket.destroySoon = () => {
+		isDue = true;
+	};
+	request.once('end', () => {
+		socket.destroySoon = closeSoon;
+		if (isDue) socket.destroySoon();
+	});
 }

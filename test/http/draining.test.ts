@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
-import { test } from 'node:test';
+import { connect } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { selfSignedPair } from '../../src/http/self-signed.ts';
 import { appOver, type TestApp } from '../faulty-store.ts';
 import { connectTo, uploadHead } from '../raw-http.ts';
@@ -50,6 +52,44 @@ test('every answer of a server that drains closes its connection, and says so', 
 		assert.equal(answer.status, status, request.slice(0, 200));
 		assert.equal(answer.headers.get('connection'), 'close', request.slice(0, 200));
 		await connection.closed;
+	}
+});
+
+/** Sends a body slowly, and reads nothing before all of it is sent, as simple clients do. */
+async function sendSlowly(t: TestContext, url: string, head: string, bytes: number): Promise<string> {
+	const socket = connect(Number(new URL(url).port), '127.0.0.1');
+	t.after(() => socket.destroy());
+	socket.on('error', () => {});
+	const closed = new Promise((resolve) => socket.once('close', resolve));
+	socket.pause();
+	socket.write(head);
+	for (let sent = 0; sent < bytes && !socket.destroyed; sent += bytes / 20) {
+		socket.write('x'.repeat(bytes / 20));
+		await delay(2);
+	}
+	let answer = '';
+	socket.setEncoding('latin1').on('data', (text) => {
+		answer += text;
+	});
+	socket.resume();
+	await closed;
+	return answer;
+}
+
+test('who is refused while its body is under way gets the answer, though the connection closes', async (t) => {
+	for (const isDraining of [true, false]) {
+		const { app, key } = await appOver(t, {}, { isDraining: () => isDraining });
+		const url = await app.listen({ host: '127.0.0.1', port: 0 });
+		for (const [status, bytes, headers] of [
+			[403, 200_000, { 'x-api-key': 'wrong', 'content-length': 200_000 }],
+			[403, 600_000, { 'x-api-key': 'wrong', 'content-length': 600_000 }],
+			[413, 600_000, { 'x-api-key': key, 'content-length': 600_000 }],
+			[415, 200_000, { 'x-api-key': key, 'content-length': 200_000, 'content-type': 'image/png' }],
+		] as const) {
+			const answer = await sendSlowly(t, url, uploadHead({ ...headers, connection: 'close' }), bytes);
+			assert.match(answer, new RegExp(`^HTTP/1.1 ${status} `), `${status} of ${bytes}`);
+			assert.match(answer, /^connection: close\r$/im);
+		}
 	}
 });
 
