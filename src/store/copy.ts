@@ -125,12 +125,18 @@ class Copy {
 		};
 	}
 
+	/** Whether an earlier run, which was interrupted, has copied rows of the account. */
+	async #hasBegun(accountId: number): Promise<boolean> {
+		for (const table of clientTableNames) if (await this.#importer.lastKey(accountId, table)) return true;
+		return false;
+	}
+
 	/** @returns how many rows of each account this run has copied */
 	async #copyAccounts(): Promise<Map<number, number>> {
 		const copied = new Map<number, number>();
 		let done = 0;
 		for (const { id, aid } of this.#content.account) {
-			await this.#target.createAccountDatabase(id);
+			if (!(await this.#hasBegun(id))) await this.#target.createAccountDatabase(id);
 			const there = await countRows(this.#target, id);
 			const progress = (rows: number) =>
 				this.#onProgress({ step: 'copy', aid, rows: done + rows, totalRows: this.#totalRows });

@@ -179,6 +179,6 @@ test('on postgres a schema that is missing is not made anew: that would hide a l
 	await assert.rejects(writer.storeHit(1, hit()), missing);
 	await assert.rejects(
 		store.migrate(() => {}),
-		missing,
+		/not c-a-acme-uk \(the schema of account 1 is missing\)/,
 	);
 });
