@@ -12,10 +12,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { issueCask } from '../src/access/cask.ts';
+import { profileOf } from '../src/domain/profile.ts';
+import { hitEntry } from '../src/store/account/visitor-log.ts';
 import { openStore } from '../src/store/open.ts';
 import type { Store } from '../src/store/store.ts';
-import { hitEntry } from '../src/store/visitor-log.ts';
-import { profileOf } from '../src/visitors/profile.ts';
 import { madeUpVisitor } from '../test/scoring/made-up-log.ts';
 import { cpuDuring } from './cpu.ts';
 

@@ -17,9 +17,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
+import { HistoryImport } from '../src/import/history-import.ts';
 import { seededRandom } from '../src/scoring/random.ts';
 import { openStore } from '../src/store/open.ts';
-import { HistoryImport } from '../src/visitors/history-import.ts';
 
 async function measure(lines: number, order: string, parent: string): Promise<void> {
 	const folder = mkdtempSync(join(parent, 'caskade-import-'));

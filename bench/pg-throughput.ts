@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { hashApiKey } from '../src/access/api-key.ts';
+import { hashApiKey } from '../src/domain/api-key.ts';
 import { cpuDuring } from './cpu.ts';
 import type { Bench, Line, LineResult } from './line.ts';
 import type { LineName } from './options.ts';

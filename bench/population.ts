@@ -1,6 +1,6 @@
+import type { HitRecord } from '../src/domain/hit.ts';
+import { type HitEntry, type LogEntry, profileOf } from '../src/domain/profile.ts';
 import { seededRandom } from '../src/scoring/random.ts';
-import type { HitBody } from '../src/store/visitor-log.ts';
-import { type HitEntry, type LogEntry, profileOf } from '../src/visitors/profile.ts';
 
 /**
  * Made-up visitors, to be multiplied: a place copies each template many times over, with a `vid` of its own in place
@@ -44,7 +44,7 @@ function pick<Item>(random: () => number, items: readonly Item[]): Item {
 
 /** 1.8 visits on average, days apart, 3 hits each; every fifth hit fires an event, one visitor of twenty has subscribed. */
 function makeTemplate(random: () => number, nowMs: number): Template {
-	const hits: { entry: HitEntry; body: HitBody }[] = [];
+	const hits: { entry: HitEntry; body: HitRecord }[] = [];
 	const device = pick(random, devices);
 	let atMs = Math.floor(nowMs - hourMs - random() * 30 * dayMs);
 	const visitCount = Math.min(40, geometric(random, 1.8));
@@ -91,7 +91,7 @@ function makeTemplate(random: () => number, nowMs: number): Template {
 function makeBody(
 	random: () => number,
 	{ channel, device, isFirst }: { channel: string; device: string; isFirst: boolean },
-): HitBody {
+): HitRecord {
 	// Of 200 pages, a few get most of the hits.
 	const page = `articles/page-${Math.floor(random() ** 3 * 200)}`;
 	return {

@@ -4,10 +4,10 @@
  */
 import { readFileSync } from 'node:fs';
 import { monotonicMs } from '../src/clock.ts';
+import type { Profile } from '../src/domain/profile.ts';
+import { ModelCache } from '../src/scoring/model-cache.ts';
+import { VisitorScorer } from '../src/scoring/visitor-scorer.ts';
 import { openStore } from '../src/store/open.ts';
-import { ModelCache } from '../src/visitors/model-cache.ts';
-import type { Profile } from '../src/visitors/profile.ts';
-import { VisitorScorer } from '../src/visitors/visitor-scorer.ts';
 import { aidOf } from './rows.ts';
 
 export interface ScoringCostInput {

@@ -1,8 +1,9 @@
 import { isIP } from 'node:net';
 import { Command as CommanderCommand, InvalidArgumentError, Option } from 'commander';
-import { isProxyOf, mostHops, type Proxies } from './http/client-address.ts';
+import { isProxyOf, mostHops, type Proxies } from './domain/client-address.ts';
+import { allRoles, type Role } from './domain/role.ts';
+import { OperatorError } from './errors.ts';
 import { type LogLevel, logLevels } from './log.ts';
-import { OperatorError } from './store/store.ts';
 
 /** A command whose every flag has a twin in the environment: `--metrics-port` is `CASKADE_METRICS_PORT`. */
 export class Command extends CommanderCommand {
@@ -55,10 +56,6 @@ export const stageOption = () =>
 
 /** Machine-readable output; every command that answers takes it. */
 export const jsonOption = () => new Option('--json', 'print one JSON document on standard output');
-
-/** What a server does: `api` takes uploads and serves reads, `collect` takes hits. */
-export const allRoles = ['api', 'collect'] as const;
-export type Role = (typeof allRoles)[number];
 
 export interface ServeSettings {
 	readonly database: string;

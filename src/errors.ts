@@ -182,3 +182,34 @@ export class ApiError extends Error {
 export function reasonOf(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
 }
+
+/** The store could not do what it was asked to; nothing of it was stored, unless the message says otherwise. */
+export class StorageError extends Error {
+	override readonly name = 'StorageError';
+}
+
+/** Whether what was asked for may be stored all the same: the connection was lost while that was decided. */
+export function isOutcomeUnknown(error: unknown): boolean {
+	return error instanceof StorageError && error.message.startsWith('outcome unknown');
+}
+
+/**
+ * What was read before its locks were taken is not so any more, and other locks are needed: all is to be done again. Rare,
+ * and only where there are several writers.
+ */
+export class OvertakenError extends StorageError {}
+
+/** The error as one of the store, whatever it was. */
+export function asStorageError(error: unknown): StorageError {
+	return error instanceof StorageError ? error : new StorageError(reasonOf(error), { cause: error });
+}
+
+/** More work waits for the store than it may hold. */
+export class QueueFullError extends Error {
+	override readonly name = 'QueueFullError';
+}
+
+/** What an operator asked for cannot be done; the message says why and what would be right. */
+export class OperatorError extends Error {
+	override readonly name = 'OperatorError';
+}

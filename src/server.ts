@@ -5,15 +5,14 @@ import { QuotaCounter } from './access/quota.ts';
 import { buildApp, defaultHitLimits } from './app.ts';
 import { monotonicMs } from './clock.ts';
 import type { ServeSettings } from './config.ts';
-import { reasonOf } from './errors.ts';
+import { OperatorError, reasonOf } from './errors.ts';
 import { readTls } from './http/tls.ts';
 import type { Log } from './log.ts';
 import { Metrics } from './metrics.ts';
 import { Repeats } from './repeats.ts';
-import { OperatorError, type Store } from './store/store.ts';
-import type { Folding } from './visitors/folding.ts';
-import { ModelCache } from './visitors/model-cache.ts';
-import { VisitorScorer } from './visitors/visitor-scorer.ts';
+import { ModelCache } from './scoring/model-cache.ts';
+import { VisitorScorer } from './scoring/visitor-scorer.ts';
+import type { Store } from './store/store.ts';
 
 export interface RunningServer {
 	/** As `http://127.0.0.1:8080` or `https://127.0.0.1:8443/api/staging`. */
@@ -34,6 +33,14 @@ type ListenSettings = Omit<
 	readonly drainDelayMs?: number;
 };
 
+/** What folds profiles in the background, as far as serving knows it. */
+export interface BackgroundFolding {
+	/** Something waits in an account. */
+	wake(accountId: number): void;
+	/** How much waits. */
+	readonly waiting: number;
+}
+
 /** While stopping. */
 const sweepEveryMs = 50;
 
@@ -49,7 +56,7 @@ export async function startServer(
 	log: Log,
 	onDeath: (error: Error) => void,
 	now: () => number = store.now,
-	folding?: Pick<Folding, 'wake' | 'waiting'>,
+	folding?: BackgroundFolding,
 ): Promise<RunningServer> {
 	// Closed in reverse order, when the server stops, and where it cannot start.
 	await using starting = new AsyncDisposableStack();

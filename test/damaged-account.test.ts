@@ -11,10 +11,10 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import { trainDue } from '../src/scoring/scheduled-training.ts';
+import { pruneAll } from '../src/jobs/retention.ts';
+import { trainDue } from '../src/jobs/scheduled-training.ts';
 import { startServer } from '../src/server.ts';
 import { openStore } from '../src/store/open.ts';
-import { pruneAll } from '../src/visitors/retention.ts';
 import { caskade, caskadeWithin } from './process.ts';
 import {
 	addAccount,

@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { standardPlan } from '../src/access/usage-plan.ts';
 import { serveOptions } from '../src/config.ts';
+import { standardPlan } from '../src/domain/usage-plan.ts';
 import { freePort, ServeProcess, TestProcess } from './process.ts';
 import { temporaryFolder } from './support.ts';
 

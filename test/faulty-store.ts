@@ -6,9 +6,9 @@ import { buildApp } from '../src/app.ts';
 import { monotonicMs } from '../src/clock.ts';
 import type { Tls } from '../src/http/tls.ts';
 import { Metrics } from '../src/metrics.ts';
+import { VisitorScorer } from '../src/scoring/visitor-scorer.ts';
 import { openStore } from '../src/store/open.ts';
 import type { ServingWriter } from '../src/store/store.ts';
-import { VisitorScorer } from '../src/visitors/visitor-scorer.ts';
 import { addClient, collectLog, temporaryFolder } from './support.ts';
 
 /** Answers like a store where nothing is ever the matter and nothing is ever stored. */

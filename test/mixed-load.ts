@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { storeHistory } from '../src/store/history.ts';
-import { rebuildVisitors, visitorsAfter } from '../src/store/rebuild-visitors.ts';
+import { storeHistory } from '../src/store/account/past-history.ts';
+import { rebuildVisitors, visitorsAfter } from '../src/store/account/rebuild-visitors.ts';
+import { eraseVisitor } from '../src/store/erasure.ts';
 import type { Row, Steps } from '../src/store/steps.ts';
 import type { Store } from '../src/store/store.ts';
 import { transactAgain } from '../src/store/transact-again.ts';
-import { eraseVisitor } from '../src/visitors/erasure.ts';
 
 /** Between two imports, and two erasures. */
 const pauseMs = 20;

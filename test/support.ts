@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { standardPlan, type UsagePlan } from '../src/access/usage-plan.ts';
-import type { Proxies } from '../src/http/client-address.ts';
+import type { Proxies } from '../src/domain/client-address.ts';
+import { standardPlan, type UsagePlan } from '../src/domain/usage-plan.ts';
 import { createLog, type Log } from '../src/log.ts';
 import { type RunningServer, startServer } from '../src/server.ts';
-import type { StoredSubscriptionEvent } from '../src/store/client.ts';
+import type { StoredSubscriptionEvent } from '../src/store/account/account-reader.ts';
 import { openStore } from '../src/store/open.ts';
 import type { Store } from '../src/store/store.ts';
 

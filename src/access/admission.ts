@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { monthAt, type UsagePlan } from '../domain/usage-plan.ts';
 import { ApiError } from '../errors.ts';
 import type { AccessDirectory, KnownKey } from './directory.ts';
 import { quotaPolicy, quotaRemaining, ratePolicy, rateRemaining } from './limit-headers.ts';
 import type { QuotaCounter } from './quota.ts';
 import type { RateDecision, RateLimiter } from './rate-limit.ts';
-import { monthAt, type UsagePlan } from './usage-plan.ts';
 
 /** Why a request was refused before its body was looked at. */
 export type Refusal = 'browser' | 'key' | 'rate' | 'quota';

@@ -1,6 +1,7 @@
+import type { CaskScope } from '../domain/cask-scope.ts';
 import { ApiError } from '../errors.ts';
-import type { KnownAccount } from '../store/control.ts';
-import type { CaskClaims, CaskScope } from './cask.ts';
+import type { KnownAccount } from '../store/control/control-store.ts';
+import type { CaskClaims } from './cask.ts';
 import { CaskError, type CaskTrouble, CaskVerifier, caskTroubles } from './cask-verifier.ts';
 import type { AccessDirectory } from './directory.ts';
 

@@ -1,14 +1,9 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import {
-	type CaskClaims,
-	type CaskPayload,
-	isSubject,
-	type ReadySigningKey,
-	readySigningKey,
-} from './cask.ts';
+import { isSubject } from '../domain/cask-scope.ts';
+import { caskLifetimeMs, type SigningKey } from '../domain/signing-key.ts';
+import { type CaskClaims, type CaskPayload, type ReadySigningKey, readySigningKey } from './cask.ts';
 import { decodeJwtPart, hasValidSignature, isJwt, jwtParts } from './jwt.ts';
-import { caskLifetimeMs, type SigningKey } from './signing-key.ts';
 
 /** Why a cask opens nothing, in words that tell nothing of it. */
 export const caskTroubles = {

@@ -1,9 +1,7 @@
 import type { KeyObject } from 'node:crypto';
+import type { CaskScope } from '../domain/cask-scope.ts';
+import { caskLifetimeMs, type SigningKey, signingKeyAt } from '../domain/signing-key.ts';
 import { jwtHeader, jwtSecret, signJwt } from './jwt.ts';
-import { caskLifetimeMs, type SigningKey, signingKeyAt } from './signing-key.ts';
-
-/** Whose data a cask opens: all of a visitor's, or one visit's. */
-export type CaskScope = 'vid' | 'sid';
 
 export interface CaskSubject {
 	readonly aid: string;
@@ -16,13 +14,6 @@ export interface CaskClaims extends CaskSubject {
 	readonly issuedAtMs: number;
 	/** From then on it opens nothing. */
 	readonly expiresAtMs: number;
-}
-
-const subjectShape = /^[0-9a-f]{32}$/;
-
-/** 32 lower-case hex digits, as a `vid` and a `sid` are. */
-export function isSubject(value: unknown): value is string {
-	return typeof value === 'string' && subjectShape.test(value);
 }
 
 /** What is signed; times in seconds since 1970. */

@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { AccessSnapshot, ControlStore, KnownAccount } from '../store/control.ts';
-import { hashApiKey } from './api-key.ts';
-import type { SigningKey } from './signing-key.ts';
-import type { UsagePlan } from './usage-plan.ts';
+import { hashApiKey } from '../domain/api-key.ts';
+import type { SigningKey } from '../domain/signing-key.ts';
+import type { UsagePlan } from '../domain/usage-plan.ts';
+import type { AccessSnapshot, ControlStore, KnownAccount } from '../store/control/control-store.ts';
 
 /** Half of the second within which a change by the command line must be seen, less the time to read it. */
 const refreshEveryMs = 250;

@@ -1,4 +1,4 @@
-import type { UsagePlan } from './usage-plan.ts';
+import type { UsagePlan } from '../domain/usage-plan.ts';
 
 // The items of the IETF draft "RateLimit header fields for HTTP", which has whole requests and whole seconds only.
 

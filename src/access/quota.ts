@@ -1,5 +1,5 @@
-import type { QuotaHolding, QuotaSettlement } from '../store/store.ts';
-import { type Month, monthAt, type UsagePlan } from './usage-plan.ts';
+import type { QuotaHolding, QuotaSettlement } from '../domain/quota-lease.ts';
+import { type Month, monthAt, type UsagePlan } from '../domain/usage-plan.ts';
 
 /** A new block is leased when so few are left, so that nobody waits for it; with a block, the most a crash forfeits. */
 const leaseAgainBelow = 25;

@@ -1,7 +1,7 @@
-import { QueueFullError } from '../store/store.ts';
+import { fullBucket, type TokenBucket, takeToken } from '../domain/token-bucket.ts';
+import { QueueFullError } from '../errors.ts';
+import type { TokenLedger } from '../store/store.ts';
 import type { KnownKey } from './directory.ts';
-import { fullBucket, type TokenBucket, takeToken } from './token-bucket.ts';
-import type { UsagePlan } from './usage-plan.ts';
 
 export interface RateDecision {
 	readonly granted: boolean;
@@ -40,12 +40,6 @@ export class LocalRateLimiter implements RateLimiter {
 	remaining({ id, plan }: KnownKey): number {
 		return Math.floor(this.#buckets.get(id)?.tokens ?? plan.burst);
 	}
-}
-
-/** Where the buckets of all servers are. */
-export interface TokenLedger {
-	/** Takes up to `wanted` tokens at once. `tokens` is what is left, and may be a fraction. */
-	takeTokens(keyId: string, plan: UsagePlan, wanted: number): Promise<{ granted: number; tokens: number }>;
 }
 
 /** Requests that may wait for the ledger, of all keys together. */

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
-import { handlesOfDatabase, hasFileHandles } from '../file-handles.ts';
 import { sendJson } from '../http/answer.ts';
+import { handlesOfDatabase, hasFileHandles } from '../store/file-handles.ts';
 
 /** An answer to `GET /readyz` is good for this long, so that asking often does not write often. */
 const probeAgainMs = 1000;

@@ -3,7 +3,7 @@ import type { Authorization, Authorizer, Query } from '../access/authorizer.ts';
 import { ApiError } from '../errors.ts';
 import { sendError, sendJson } from '../http/answer.ts';
 import { allowAllOrigins, allowOrigins, preflight } from '../http/cors.ts';
-import type { Readings } from '../visitors/readings.ts';
+import type { Readings } from '../segments/visitor-reads.ts';
 
 export interface ReadOptions {
 	readonly authorizer: Authorizer;

@@ -4,19 +4,14 @@ import { Compile } from 'typebox/compile';
 import type { Admission } from '../access/admission.ts';
 import type { AccessDirectory, KnownKey } from '../access/directory.ts';
 import { Deadline } from '../deadline.ts';
-import { ApiError } from '../errors.ts';
+import type { SubscriptionEvent } from '../domain/subscription-event.ts';
+import { ApiError, isOutcomeUnknown, QueueFullError } from '../errors.ts';
 import { sendError, sendJson } from '../http/answer.ts';
 import { askForBody, checkBodyHeaders, parseJson } from '../http/body.ts';
 import { describeErrors, describeSuccess } from '../http/openapi.ts';
-import { compileProblems, describeProblems } from '../http/problems.ts';
-import { optional, text, textLimits, textRule } from '../http/texts.ts';
-import {
-	isOutcomeUnknown,
-	QueueFullError,
-	type ServingWriter,
-	type SubscriptionEvent,
-	type UploadOutcome,
-} from '../store/store.ts';
+import { compileProblems, describeProblems } from '../schema/problems.ts';
+import { optional, text, textLimits, textRule } from '../schema/texts.ts';
+import type { ServingWriter, UploadOutcome } from '../store/store.ts';
 
 export const eventSchema = Type.Object(
 	{

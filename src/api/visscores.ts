@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { describeRead } from '../http/openapi.ts';
-import { after } from '../visitors/readings.ts';
+import { after } from '../segments/visitor-reads.ts';
 import { about, type ReadOptions, read } from './reads.ts';
 
 const scoreSchema = Type.Object({

@@ -1,9 +1,9 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
-import type { ChannelRule } from '../collect/channels.ts';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
-import type { Account, AccountSettings } from '../store/control.ts';
+import type { ChannelRule } from '../domain/channel-rule.ts';
+import { OperatorError } from '../errors.ts';
+import type { Account, AccountSettings } from '../store/control/control-store.ts';
 import { checkOwnDatabase } from '../store/own-database.ts';
-import { OperatorError } from '../store/store.ts';
 import { type CommonOptions, printJson, printRecord, printTable, withStore } from './output.ts';
 
 /** An account's token, as an operator gives it. */

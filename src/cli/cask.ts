@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Argument, InvalidArgumentError, Option } from 'commander';
-import { type CaskSubject, isSubject, issueCask } from '../access/cask.ts';
-import { caskLifetimeMs, spreadMs } from '../access/signing-key.ts';
+import { type CaskSubject, issueCask } from '../access/cask.ts';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
-import { OperatorError, type Store } from '../store/store.ts';
+import { isSubject } from '../domain/cask-scope.ts';
+import { caskLifetimeMs, spreadMs } from '../domain/signing-key.ts';
+import { OperatorError } from '../errors.ts';
+import type { Store } from '../store/store.ts';
 import { type CommonOptions, printJson, printLine, printRecord, withStore } from './output.ts';
 
 interface IssueOptions extends CommonOptions {

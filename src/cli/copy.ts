@@ -1,7 +1,7 @@
 import { Command, jsonOption, stageOption } from '../config.ts';
+import { OperatorError } from '../errors.ts';
 import { type CopyReport, copyStore } from '../store/copy.ts';
 import { openStore } from '../store/open.ts';
-import { OperatorError } from '../store/store.ts';
 import { printJson, printLine, printTable } from './output.ts';
 import { showProgress } from './progress.ts';
 

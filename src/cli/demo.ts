@@ -1,10 +1,10 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
-import { caskLifetimeMs } from '../access/signing-key.ts';
 import { Command, databaseOption, jsonOption, stageOption, wholeNumber } from '../config.ts';
 import { demoAid, openDemoAccount, uploadLine } from '../demo/demo-account.ts';
 import { loadStream } from '../demo/load-stream.ts';
 import { demoStream } from '../demo/stream.ts';
 import { undecidedVisitor } from '../demo/undecided-visitor.ts';
+import { caskLifetimeMs } from '../domain/signing-key.ts';
 import type { Store } from '../store/store.ts';
 import { accountToken } from './account.ts';
 import { issue } from './cask.ts';

@@ -1,6 +1,6 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
 import { Command, databaseOption, jsonOption, positiveNumber, stageOption } from '../config.ts';
-import { type Goal, goalDefaults } from '../visitors/goal.ts';
+import { type Goal, goalDefaults } from '../domain/goal.ts';
 import { plainName } from './account.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 

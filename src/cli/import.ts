@@ -1,7 +1,7 @@
 import { createReadStream, openSync, statSync, writeFileSync } from 'node:fs';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
-import { OperatorError } from '../store/store.ts';
-import { type FileReport, HistoryImport } from '../visitors/history-import.ts';
+import { OperatorError } from '../errors.ts';
+import { type FileReport, HistoryImport } from '../import/history-import.ts';
 import { type CommonOptions, printJson, printLine, printTable, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
 

@@ -1,5 +1,5 @@
-import { standardPlan } from '../access/usage-plan.ts';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import { standardPlan } from '../domain/usage-plan.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 
 export function keyCommand(): Command {

@@ -1,10 +1,11 @@
 import { Argument, Option } from 'commander';
-import type { CaskScope } from '../access/cask.ts';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import type { CaskScope } from '../domain/cask-scope.ts';
+import { OperatorError } from '../errors.ts';
+import { type GoalModel, openModel, UnusableModelError } from '../scoring/goal-model.ts';
 import type { TrainingReport } from '../scoring/report.ts';
-import type { ModelName, StoredModel } from '../store/control.ts';
-import { OperatorError, type Store } from '../store/store.ts';
-import { type GoalModel, openModel, UnusableModelError } from '../visitors/goal-model.ts';
+import type { ModelName, StoredModel } from '../store/control/control-store.ts';
+import type { Store } from '../store/store.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 import { printMeasures } from './training-text.ts';
 

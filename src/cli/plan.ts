@@ -1,6 +1,6 @@
 import { Option } from 'commander';
-import { standardPlan, type UsagePlan } from '../access/usage-plan.ts';
 import { Command, databaseOption, jsonOption, positiveNumber, stageOption, wholeNumber } from '../config.ts';
+import { standardPlan, type UsagePlan } from '../domain/usage-plan.ts';
 import { plainName } from './account.ts';
 import { type CommonOptions, printJson, printRecord, printTable, withStore } from './output.ts';
 

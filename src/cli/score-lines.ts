@@ -1,5 +1,5 @@
-import type { Wanted } from '../visitors/batch-scores.ts';
-import type { GoalScore } from '../visitors/standard.ts';
+import type { Wanted } from '../scoring/batch-scores.ts';
+import type { GoalScore } from '../scoring/score-reference.ts';
 
 /** A visitor's score of one goal. */
 export type Line = Wanted & GoalScore;

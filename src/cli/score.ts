@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { InvalidArgumentError, Option } from 'commander';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import type { Goal } from '../domain/goal.ts';
+import { OperatorError } from '../errors.ts';
 import type { GoalReport } from '../scoring/account-training.ts';
-import type { StoredModel } from '../store/control.ts';
-import { OperatorError, type Store } from '../store/store.ts';
-import { batchScores } from '../visitors/batch-scores.ts';
-import type { Goal } from '../visitors/goal.ts';
-import type { GoalModel } from '../visitors/goal-model.ts';
+import { batchScores } from '../scoring/batch-scores.ts';
+import type { GoalModel } from '../scoring/goal-model.ts';
+import type { StoredModel } from '../store/control/control-store.ts';
+import type { Store } from '../store/store.ts';
 import { requireGoal, usableModel } from './model.ts';
 import { type CommonOptions, withStore } from './output.ts';
 import { showProgress } from './progress.ts';

@@ -1,12 +1,13 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
 import { monotonicMs } from '../clock.ts';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import { OperatorError } from '../errors.ts';
+import { ModelCache } from '../scoring/model-cache.ts';
+import { VisitorScorer } from '../scoring/visitor-scorer.ts';
 import { countMatches, type MatchCount } from '../segments/count.ts';
 import { compileRule, type Rule } from '../segments/rule.ts';
-import type { Account } from '../store/control.ts';
-import { OperatorError, type Store } from '../store/store.ts';
-import { ModelCache } from '../visitors/model-cache.ts';
-import { VisitorScorer } from '../visitors/visitor-scorer.ts';
+import type { Account } from '../store/control/control-store.ts';
+import type { Store } from '../store/store.ts';
 import { plainName } from './account.ts';
 import {
 	type CommonOptions,

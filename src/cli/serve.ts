@@ -5,7 +5,8 @@ import type { RunningServer } from '../server.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { printLine, serveWithoutReader } from './output.ts';
-import type { FromWorker, ToWorker } from './workers.ts';
+import { startTraining } from './start-training.ts';
+import type { FromWorker, ToWorker } from './worker-messages.ts';
 
 export function serveCommand(): Command {
 	const command = new Command('serve')
@@ -72,17 +73,10 @@ async function serveAsWorker(settings: ServeSettings, log: Log): Promise<void> {
 	if (settings.demo && cluster.worker?.id === 1) await offerDemo(store, server);
 }
 
-/** Once on this machine, however many workers there are. */
-export async function startTraining(settings: ServeSettings, log: Log): Promise<() => Promise<void>> {
-	if (settings.trainEvery === undefined) return async () => {};
-	const training = await import('../scoring/training-worker.ts');
-	return training.startTraining(settings, log);
-}
-
 async function start(settings: ServeSettings, log: Log): Promise<{ store: Store; server: RunningServer }> {
 	const { startServer } = await import('../server.ts');
 	const store = await openStore(settings.database, settings);
-	const { startFolding } = await import('../visitors/folding.ts');
+	const { startFolding } = await import('../jobs/start-folding.ts');
 	const folding = startFolding(settings, log);
 	const onDeath = (error: Error) => {
 		log.fatal({ reason: error.message }, 'the writer thread died');
@@ -92,7 +86,7 @@ async function start(settings: ServeSettings, log: Log): Promise<{ store: Store;
 		await folding.stop();
 		throw error;
 	});
-	const { startRetention } = await import('../visitors/retention.ts');
+	const { startRetention } = await import('../jobs/start-retention.ts');
 	const stopRetention = startRetention(settings, log);
 	const stop = async () => {
 		await Promise.all([stopRetention(), folding.stop(), server.stop()]);

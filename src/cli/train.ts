@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { Argument, Option } from 'commander';
 import { Command, databaseOption, jsonOption, moment, stageOption, wholeNumber } from '../config.ts';
+import { OperatorError } from '../errors.ts';
 import type { TrainedGoal } from '../scoring/account-training.ts';
-import { OperatorError } from '../store/store.ts';
 import { type CommonOptions, printJson } from './output.ts';
 import { type Progress, showProgress } from './progress.ts';
 
@@ -57,7 +57,7 @@ async function trainWithProgress(
 	asOfMs: number,
 	{ database, stage, goal, seed, json }: TrainOptions,
 ): Promise<readonly TrainedGoal[]> {
-	const { trainOnThread } = await import('../scoring/training-worker.ts');
+	const { trainOnThread } = await import('../jobs/training-worker.ts');
 	const bar = (unit: string) => showProgress(process.stderr, unit, json ?? false);
 	const bars: Readonly<Record<'read' | 'train', Progress>> = { read: bar('visitors'), train: bar('models') };
 	let step: 'read' | 'train' = 'read';

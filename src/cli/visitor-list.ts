@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { OperatorError } from '../store/store.ts';
-import { pageVisitors, type Wanted } from '../visitors/batch-scores.ts';
+import { OperatorError } from '../errors.ts';
+import { pageVisitors, type Wanted } from '../scoring/batch-scores.ts';
 
 /**
  * Reads a list of visitors a page at a time.

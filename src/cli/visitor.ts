@@ -1,11 +1,12 @@
 import { InvalidArgumentError } from 'commander';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
-import { countVisitors, rebuildVisitors, visitorsAfter } from '../store/rebuild-visitors.ts';
-import { OperatorError, type Store } from '../store/store.ts';
+import type { Profile } from '../domain/profile.ts';
+import { OperatorError } from '../errors.ts';
+import { countVisitors, rebuildVisitors, visitorsAfter } from '../store/account/rebuild-visitors.ts';
+import { type VisitorRecord, visitorRecord } from '../store/account/visitor-record.ts';
+import { eraseCustomerVisitors, eraseVisitor } from '../store/erasure.ts';
+import type { Store } from '../store/store.ts';
 import { transactAgain } from '../store/transact-again.ts';
-import { type VisitorRecord, visitorRecord } from '../store/visitor-record.ts';
-import { eraseCustomerVisitors, eraseVisitor } from '../visitors/erasure.ts';
-import type { Profile } from '../visitors/profile.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
 

@@ -2,15 +2,12 @@ import cluster, { type Worker } from 'node:cluster';
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ServeSettings } from '../config.ts';
+import { OperatorError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { openStore } from '../store/open.ts';
-import { OperatorError } from '../store/store.ts';
 import { printLine } from './output.ts';
-import { startTraining } from './serve.ts';
-
-/** What processes that share a port tell each other. Not by signals: a terminal sends those to all of them. */
-export type FromWorker = { readonly type: 'serving'; readonly url: string };
-export type ToWorker = { readonly type: 'stop' };
+import { startTraining } from './start-training.ts';
+import type { FromWorker, ToWorker } from './worker-messages.ts';
 
 /** Before a process that has ended is replaced, so that one which cannot start is not started in a loop. */
 const replaceAfterMs = 500;

@@ -1,11 +1,6 @@
+import type { ChannelRule } from '../domain/channel-rule.ts';
 import { type Address, queryOf, webUrl } from './page.ts';
 import { kindOfHost, kindOfSource, type SourceKind } from './sources.ts';
-
-/** An account's own rule, tried before the common ones; see `matches` for what a pattern says. */
-export interface ChannelRule {
-	readonly channel: string;
-	readonly pattern: string;
-}
 
 /** A link as a page saw it: where it led, and the page that it was on. */
 export interface Arrival {

@@ -1,5 +1,5 @@
-import { fullBucket, type RateLimit, type TokenBucket, takeToken } from '../access/token-bucket.ts';
-import { networkOf } from '../http/client-address.ts';
+import { networkOf } from '../domain/client-address.ts';
+import { fullBucket, type RateLimit, type TokenBucket, takeToken } from '../domain/token-bucket.ts';
 
 /** Addresses and visitors that are remembered; who comes back after being forgotten has a full bucket. */
 const mostRemembered = 100_000;

@@ -1,5 +1,6 @@
-import type { Account } from '../store/control.ts';
-import { OperatorError, type Store } from '../store/store.ts';
+import { OperatorError } from '../errors.ts';
+import type { Account } from '../store/control/control-store.ts';
+import type { Store } from '../store/store.ts';
 import { consideringSegment } from './shop.ts';
 
 export const demoClient = 'demo';

@@ -1,13 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { deviceOf } from '../collect/device.ts';
-import { toHitBody } from '../collect/to-hit-body.ts';
-import type { Account } from '../store/control.ts';
-import { type HistoryHit, storeHistory } from '../store/history.ts';
+import { toHitRecord } from '../collect/hit-record.ts';
+import type { HistoryHit } from '../domain/hit.ts';
+import { storeHistory } from '../store/account/past-history.ts';
+import type { Account } from '../store/control/control-store.ts';
+import { foldAll } from '../store/fold-all.ts';
+import { Pace } from '../store/pace.ts';
 import type { Store } from '../store/store.ts';
 import { transactAgain } from '../store/transact-again.ts';
-import { foldAll } from '../visitors/fold-all.ts';
-import { Pace } from '../visitors/pace.ts';
-import type { DemoEntry, DemoHit } from './stream.ts';
+import type { DemoEntry, DemoHit } from './entry.ts';
 
 /** Of one transaction, at first and at most. */
 const entriesPerTransaction = { first: 100, most: 500 };
@@ -28,7 +29,7 @@ export async function loadStream(
 		vid: issued(vids, visitor),
 		sid: issued(sids, `${visitor} ${visit}`),
 		atMs,
-		body: toHitBody({ ...fields, events: [...fields.events] }, channelRules, deviceOf(userAgent)),
+		body: toHitRecord({ ...fields, events: [...fields.events] }, channelRules, deviceOf(userAgent)),
 	});
 	const pace = new Pace(entriesPerTransaction);
 	for (let from = 0; from < entries.length; ) {

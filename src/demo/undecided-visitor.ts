@@ -1,4 +1,4 @@
-import type { DemoEntry } from './stream.ts';
+import type { DemoEntry } from './entry.ts';
 
 const recentMs = 3 * 86_400_000;
 

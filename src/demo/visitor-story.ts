@@ -1,8 +1,8 @@
 import { computers, direct, email, phones, type Source, sources } from './audience.ts';
 import type { Chance } from './chance.ts';
+import type { DemoEntry, DemoHit } from './entry.ts';
 import { awakeFrom } from './rhythm.ts';
 import { monthPence, type ShopPage, shopPages, yearPence } from './shop.ts';
-import type { DemoEntry, DemoHit } from './stream.ts';
 
 const secondMs = 1000;
 const minuteMs = 60 * secondMs;

@@ -1,5 +1,10 @@
 import { generate } from 'selfsigned';
-import type { CertificatePair } from './tls.ts';
+
+/** A certificate, followed by those that vouch for it, and its private key; both PEM. */
+export interface CertificatePair {
+	readonly cert: string;
+	readonly key: string;
+}
 
 const dayMs = 86_400_000;
 

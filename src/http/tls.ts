@@ -4,15 +4,9 @@ import type { Server } from 'node:http';
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
 import type { Socket } from 'node:net';
 import { createSecureContext, type SecureVersion } from 'node:tls';
+import { OperatorError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { OperatorError } from '../store/store.ts';
-import { selfSignedPair } from './self-signed.ts';
-
-/** A certificate, followed by those that vouch for it, and its private key; both PEM. */
-export interface CertificatePair {
-	readonly cert: string;
-	readonly key: string;
-}
+import { type CertificatePair, selfSignedPair } from './self-signed.ts';
 
 interface TlsSettings {
 	readonly tlsCert?: string;

@@ -1,6 +1,6 @@
-import type { HistoryExtent, VisitorHistory } from '../store/visitor-history.ts';
-import type { Goal } from '../visitors/goal.ts';
-import type { Profile } from '../visitors/profile.ts';
+import type { Goal } from '../domain/goal.ts';
+import type { Profile } from '../domain/profile.ts';
+import type { HistoryExtent, VisitorHistory } from '../store/account/visitor-history.ts';
 import { Dataset } from './dataset.ts';
 import type { FeatureSet, Row } from './features.ts';
 import { profileFeatures, profileRows, vocabularyOf } from './profile-features.ts';

@@ -1,7 +1,7 @@
-import type { CaskScope } from '../access/cask.ts';
-import type { ModelName } from '../store/control.ts';
+import type { CaskScope } from '../domain/cask-scope.ts';
+import type { Goal } from '../domain/goal.ts';
+import type { ModelName } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
-import type { Goal } from '../visitors/goal.ts';
 import { accountRows } from './account-rows.ts';
 import type { Interval } from './measure.ts';
 import type { TrainingReport } from './report.ts';

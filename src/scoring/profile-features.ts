@@ -1,5 +1,5 @@
-import { type VisitorNumbers, visitorNumbers } from '../visitors/facts.ts';
-import type { Profile } from '../visitors/profile.ts';
+import { type VisitorNumbers, visitorNumbers } from '../domain/facts.ts';
+import type { Profile } from '../domain/profile.ts';
 import type { FeatureSet, NumericFeature, Row } from './features.ts';
 
 /** Names that are frequent enough among an account's visitors to be features of their own. */

@@ -1,6 +1,6 @@
-import type { VisitorHistory } from '../store/visitor-history.ts';
-import { type Goal, reaches } from '../visitors/goal.ts';
-import { apply, compareEntries, type HitEntry, type LogEntry, type Profile } from '../visitors/profile.ts';
+import { type Goal, reaches } from '../domain/goal.ts';
+import { apply, compareEntries, type HitEntry, type LogEntry, type Profile } from '../domain/profile.ts';
+import type { VisitorHistory } from '../store/account/visitor-history.ts';
 
 /** What was known of a visitor, or of one visit, at one moment, and what came of it. */
 export interface Snapshot {

@@ -1,6 +1,6 @@
-import type { ClientReader } from '../store/client.ts';
-import type { Profile } from '../visitors/profile.ts';
-import type { GoalScore } from '../visitors/visitor-scorer.ts';
+import type { Profile } from '../domain/profile.ts';
+import type { GoalScore } from '../scoring/visitor-scorer.ts';
+import type { ClientReader } from '../store/account/account-reader.ts';
 import type { Rule } from './rule.ts';
 import { ruleFacts } from './rule-facts.ts';
 

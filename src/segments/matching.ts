@@ -1,6 +1,6 @@
+import type { Segment } from '../domain/segment.ts';
 import { compileRule, type Rule } from './rule.ts';
 import type { RuleFacts } from './rule-environment.ts';
-import type { Segment } from './segment.ts';
 
 /** By the list that an account's snapshot holds: rules are compiled once, and forgotten with the snapshot. */
 const compiled = new WeakMap<readonly Segment[], CompiledSegments>();

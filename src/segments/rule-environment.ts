@@ -1,5 +1,5 @@
 import { Environment } from '@marcbachmann/cel-js';
-import type { VisitFacts, VisitorFacts } from '../visitors/facts.ts';
+import type { VisitFacts, VisitorFacts } from '../domain/facts.ts';
 
 /** What a rule is asked about. Maps are by the goals' names; `bands` holds low, medium or high. */
 export interface RuleFacts {

@@ -1,6 +1,6 @@
-import { visitFacts, visitorFacts } from '../visitors/facts.ts';
-import type { Profile } from '../visitors/profile.ts';
-import type { GoalScore } from '../visitors/visitor-scorer.ts';
+import { visitFacts, visitorFacts } from '../domain/facts.ts';
+import type { Profile } from '../domain/profile.ts';
+import type { GoalScore } from '../scoring/visitor-scorer.ts';
 import type { RuleFacts } from './rule-environment.ts';
 
 /** What rules are asked about: a profile as of `nowMs`, and its scores. */

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
-import { type ClientTable, clientTableNames, clientTables } from './client.ts';
-import type { ControlContent } from './control.ts';
-import { controlRows, controlTables, type Importer } from './importer.ts';
+import { OperatorError } from '../errors.ts';
+import { type ClientTable, clientTableNames, clientTables } from './account/tables.ts';
+import type { ControlContent } from './control/control-store.ts';
+import { controlRows, controlTables, type Importer } from './copy-target.ts';
 import type { Value } from './steps.ts';
-import { OperatorError, type Store } from './store.ts';
+import type { Store } from './store.ts';
 
 /** Bounds memory, and what is done again after an interruption. */
 const pageRows = 5000;
@@ -125,8 +126,8 @@ class Copy {
 		};
 	}
 
-	/** Whether an earlier run, which was interrupted, has copied rows of the account. */
-	async #hasBegun(accountId: number): Promise<boolean> {
+	/** Whether an account has rows in the place that is copied to. */
+	async #hasRows(accountId: number): Promise<boolean> {
 		for (const table of clientTableNames) if (await this.#importer.lastKey(accountId, table)) return true;
 		return false;
 	}
@@ -136,7 +137,8 @@ class Copy {
 		const copied = new Map<number, number>();
 		let done = 0;
 		for (const { id, aid } of this.#content.account) {
-			if (!(await this.#hasBegun(id))) await this.#target.createAccountDatabase(id);
+			// One with rows has them from an earlier attempt: else the copy would not have begun.
+			if (!(await this.#hasRows(id))) await this.#target.createAccountDatabase(id);
 			const there = await countRows(this.#target, id);
 			const progress = (rows: number) =>
 				this.#onProgress({ step: 'copy', aid, rows: done + rows, totalRows: this.#totalRows });

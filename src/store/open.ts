@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { OperatorError, type Store } from './store.ts';
+import { OperatorError } from '../errors.ts';
+import type { Store } from './store.ts';
 
 export interface StageChoice {
 	/** As `--stage` has checked it; without it, the deployment whose paths have no prefix. */

@@ -1,4 +1,4 @@
-import { OperatorError } from './store.ts';
+import { OperatorError } from '../errors.ts';
 
 /**
  * Checks the address of a database server that one account has for itself.

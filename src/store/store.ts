@@ -1,53 +1,14 @@
-import type { CaskScope } from '../access/cask.ts';
-import type { TokenLedger } from '../access/rate-limit.ts';
 import type { Deadline } from '../deadline.ts';
-import { reasonOf } from '../errors.ts';
-import type { Profile } from '../visitors/profile.ts';
-import type { ClientReader } from './client.ts';
-import type { ControlStore } from './control.ts';
-import type { Importer } from './importer.ts';
+import type { CaskScope } from '../domain/cask-scope.ts';
+import type { ArrivingHit, StoredHit } from '../domain/hit.ts';
+import type { Profile } from '../domain/profile.ts';
+import type { QuotaHolding, QuotaSettlement } from '../domain/quota-lease.ts';
+import type { SubscriptionEvent } from '../domain/subscription-event.ts';
+import type { UsagePlan } from '../domain/usage-plan.ts';
+import type { ClientReader } from './account/account-reader.ts';
+import type { ControlStore } from './control/control-store.ts';
+import type { Importer } from './copy-target.ts';
 import type { Steps } from './steps.ts';
-import type { ArrivingHit, StoredHit } from './visitor-log.ts';
-
-/** The store could not do what it was asked to; nothing of it was stored, unless the message says otherwise. */
-export class StorageError extends Error {
-	override readonly name = 'StorageError';
-}
-
-/** Whether what was asked for may be stored all the same: the connection was lost while that was decided. */
-export function isOutcomeUnknown(error: unknown): boolean {
-	return error instanceof StorageError && error.message.startsWith('outcome unknown');
-}
-
-/**
- * What was read before its locks were taken is not so any more, and other locks are needed: all is to be done again. Rare,
- * and only where there are several writers.
- */
-export class OvertakenError extends StorageError {}
-
-/** The error as one of the store, whatever it was. */
-export function asStorageError(error: unknown): StorageError {
-	return error instanceof StorageError ? error : new StorageError(reasonOf(error), { cause: error });
-}
-
-/** More work waits for the store than it may hold. */
-export class QueueFullError extends Error {
-	override readonly name = 'QueueFullError';
-}
-
-/** What an operator asked for cannot be done; the message says why and what would be right. */
-export class OperatorError extends Error {
-	override readonly name = 'OperatorError';
-}
-
-/** A subscription event as it is stored; `rvn` in British pence. */
-export interface SubscriptionEvent {
-	readonly tid: string;
-	readonly subid: string;
-	readonly cid: string | null;
-	readonly evt: string;
-	readonly rvn: number;
-}
 
 export interface Upload {
 	readonly events: readonly SubscriptionEvent[];
@@ -66,32 +27,10 @@ export interface UploadOutcome {
 	readonly conflictingRows: readonly number[];
 }
 
-/** What a server says of a key's month, and what it asks for. */
-export interface QuotaSettlement {
-	readonly keyId: string;
-	/** UTC, as `2026-11`. */
-	readonly month: string;
-	/** Requests of that month that it has admitted so far, all told. */
-	readonly used: number;
-	/** The number of what is asked for, from 1 on: one more than the last whose answer came. */
-	readonly seq: number;
-	readonly ask:
-		| { readonly kind: 'nothing' }
-		/** Leave to admit more. */
-		| { readonly kind: 'lease'; readonly quotaPerMonth: number }
-		/** To be rid of what it has not admitted. */
-		| { readonly kind: 'return' };
-}
-
-/** What a server holds of a key's month. */
-export interface QuotaHolding {
-	/** Of the last lease or return that counted. */
-	readonly seq: number;
-	/** Requests that it may admit, all told; of these it has said that it has admitted `used`. */
-	readonly leased: number;
-	readonly used: number;
-	/** By all servers, living and dead. */
-	readonly leasedByAll: number;
+/** Where the buckets of all servers are. */
+export interface TokenLedger {
+	/** Takes up to `wanted` tokens at once. `tokens` is what is left, and may be a fraction. */
+	takeTokens(keyId: string, plan: UsagePlan, wanted: number): Promise<{ granted: number; tokens: number }>;
 }
 
 /** What a serving process writes. Every method answers only when its outcome is durable. */

@@ -1,5 +1,6 @@
+import { OvertakenError } from '../errors.ts';
 import type { Steps } from './steps.ts';
-import { OvertakenError, type Store } from './store.ts';
+import type { Store } from './store.ts';
 
 const mostRetries = 5;
 

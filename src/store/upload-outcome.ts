@@ -1,4 +1,5 @@
-import type { SubscriptionEvent, UploadOutcome } from './store.ts';
+import { type SubscriptionEvent, sameContent } from '../domain/subscription-event.ts';
+import type { UploadOutcome } from './store.ts';
 
 /**
  * The rows of an upload whose `tid` was stored before it, or comes earlier in it.
@@ -19,16 +20,7 @@ export function outcomeOf(
 		duplicateRows,
 		conflictingRows: duplicateRows.filter((row) => {
 			const event = events[row] as SubscriptionEvent;
-			return !isSame(event, storedOf(event.tid));
+			return !sameContent(event, storedOf(event.tid));
 		}),
 	};
-}
-
-function isSame(event: SubscriptionEvent, stored: SubscriptionEvent | undefined): boolean {
-	return (
-		stored?.subid === event.subid &&
-		stored.cid === event.cid &&
-		stored.evt === event.evt &&
-		stored.rvn === event.rvn
-	);
 }

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { isSubject, issueCask } from '../../src/access/cask.ts';
+import { issueCask } from '../../src/access/cask.ts';
 import { CaskError, CaskVerifier } from '../../src/access/cask-verifier.ts';
-import { newSigningKey, type SigningKey } from '../../src/access/signing-key.ts';
+import { isSubject } from '../../src/domain/cask-scope.ts';
+import { newSigningKey, type SigningKey } from '../../src/domain/signing-key.ts';
 
 const dayMs = 86_400_000;
 const nowMs = Date.UTC(2026, 10, 21, 12);

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { KnownKey } from '../../src/access/directory.ts';
 import { ratePolicy, rateRemaining } from '../../src/access/limit-headers.ts';
 import { LocalRateLimiter } from '../../src/access/rate-limit.ts';
-import { standardPlan } from '../../src/access/usage-plan.ts';
+import { standardPlan } from '../../src/domain/usage-plan.ts';
 
 const keyOf = (limit: { ratePerSecond: number; burst: number }): KnownKey => ({
 	id: 'key',

@@ -5,13 +5,13 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { QuotaCounter, type QuotaLedger } from '../../src/access/quota.ts';
-import { monthAt, standardPlan, type UsagePlan } from '../../src/access/usage-plan.ts';
 import { monotonicMs } from '../../src/clock.ts';
+import type { QuotaHolding, QuotaSettlement } from '../../src/domain/quota-lease.ts';
+import { monthAt, standardPlan, type UsagePlan } from '../../src/domain/usage-plan.ts';
+import { settleQuotas } from '../../src/store/control/quota-leases.ts';
 import { migrationFiles } from '../../src/store/migrations.ts';
-import { settleQuotas } from '../../src/store/quota-leases.ts';
-import { Connection } from '../../src/store/sqlite/commands.ts';
+import { Connection } from '../../src/store/sqlite/connection.ts';
 import { runSteps } from '../../src/store/sqlite/run-steps.ts';
-import type { QuotaHolding, QuotaSettlement } from '../../src/store/store.ts';
 
 const november = Date.UTC(2026, 10, 21, 10);
 const december = Date.UTC(2026, 11, 1);

@@ -3,10 +3,11 @@ import { describe, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { KnownKey } from '../../src/access/directory.ts';
-import { LocalRateLimiter, SharedRateLimiter, type TokenLedger } from '../../src/access/rate-limit.ts';
-import { fullBucket, type RateLimit, type TokenBucket, takeToken } from '../../src/access/token-bucket.ts';
-import { standardPlan, type UsagePlan } from '../../src/access/usage-plan.ts';
-import { QueueFullError } from '../../src/store/store.ts';
+import { LocalRateLimiter, SharedRateLimiter } from '../../src/access/rate-limit.ts';
+import { fullBucket, type RateLimit, type TokenBucket, takeToken } from '../../src/domain/token-bucket.ts';
+import { standardPlan, type UsagePlan } from '../../src/domain/usage-plan.ts';
+import { QueueFullError } from '../../src/errors.ts';
+import type { TokenLedger } from '../../src/store/store.ts';
 
 const keyWith = (limit: RateLimit, id = 'key'): KnownKey => ({
 	id,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { standardPlan } from '../../src/access/usage-plan.ts';
+import { standardPlan } from '../../src/domain/usage-plan.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson, emptyInstallation } from '../process.ts';
 import { temporaryFolder } from '../support.ts';
 

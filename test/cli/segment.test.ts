@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { defaultSegments } from '../../src/segments/segment.ts';
-import { type Profile, profileOf } from '../../src/visitors/profile.ts';
+import { type Profile, profileOf } from '../../src/domain/profile.ts';
+import { defaultSegments } from '../../src/domain/segment.ts';
+import { dayMs, hit } from '../domain/log.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
 import { storeVisitors } from '../segments/stored-visitors.ts';
 import { temporaryFolder } from '../support.ts';
-import { dayMs, hit } from '../visitors/log.ts';
 
 const aid = 'c-a-acme-uk';
 

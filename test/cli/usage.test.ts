@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { KeyUsage } from '../../src/store/control.ts';
+import type { KeyUsage } from '../../src/store/control/control-store.ts';
 import { openStore } from '../../src/store/open.ts';
 import {
 	assertRefused,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { UsagePlan } from '../../src/access/usage-plan.ts';
+import type { UsagePlan } from '../../src/domain/usage-plan.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { eventually } from '../eventually.ts';

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { deviceOf, isBot } from '../../src/collect/device.ts';
-import { toHitBody } from '../../src/collect/to-hit-body.ts';
+import { toHitRecord } from '../../src/collect/hit-record.ts';
+import { clientOf, isProxyOf } from '../../src/domain/client-address.ts';
 import { checkBodyHeaders } from '../../src/http/body.ts';
-import { clientOf, isProxyOf } from '../../src/http/client-address.ts';
 
 /** So much may a page say of its address. */
 const length = 8192;
@@ -12,7 +12,7 @@ const site = 'https://shop.example/';
 const rules = [{ channel: 'partner', pattern: '*.partner.example/*a*b*ref=*' }];
 
 const store = (url: string, referrer: string) =>
-	toHitBody({ url, referrer, title: url.slice(0, 2000), cid: null, events: [] }, rules, 'desktop');
+	toHitRecord({ url, referrer, title: url.slice(0, 2000), cid: null, events: [] }, rules, 'desktop');
 
 /** CPU time of this thread, so that what else runs on the machine does not count; the least of some tries. */
 function cpuMicroseconds(work: () => unknown): number {

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { channelOf } from '../../src/collect/channels.ts';
 import { pageOf } from '../../src/collect/page.ts';
-import { type DemoEntry, demoStream } from '../../src/demo/stream.ts';
+import type { DemoEntry } from '../../src/demo/entry.ts';
+import { demoStream } from '../../src/demo/stream.ts';
+import { visitorFacts } from '../../src/domain/facts.ts';
+import { apply, type LogEntry, type Profile } from '../../src/domain/profile.ts';
 import { Dataset } from '../../src/scoring/dataset.ts';
 import { featureSet } from '../../src/scoring/features.ts';
 import { train } from '../../src/scoring/train.ts';
-import { visitorFacts } from '../../src/visitors/facts.ts';
-import { apply, type LogEntry, type Profile } from '../../src/visitors/profile.ts';
 
 const horizonMs = 7 * 86_400_000;
 const untilMs = Date.UTC(2026, 10, 21);

@@ -4,11 +4,12 @@ import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
 import { eventSchema } from '../../src/api/subscription.ts';
 import { isBot } from '../../src/collect/device.ts';
-import { hitCheck } from '../../src/collect/hit-body.ts';
 import { pageOf } from '../../src/collect/page.ts';
+import type { DemoHit } from '../../src/demo/entry.ts';
 import { shopPages } from '../../src/demo/shop.ts';
-import { type DemoHit, type DemoOptions, demoStream } from '../../src/demo/stream.ts';
-import { visitTimeoutMs } from '../../src/store/visitor-log.ts';
+import { type DemoOptions, demoStream } from '../../src/demo/stream.ts';
+import { hitCheck } from '../../src/schema/hit-request.ts';
+import { visitTimeoutMs } from '../../src/store/account/visitor-log.ts';
 
 const dayMs = 86_400_000;
 const shop = 'http://127.0.0.1:8080/demo/';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
-import type { UsagePlan } from '../../src/access/usage-plan.ts';
+import type { UsagePlan } from '../../src/domain/usage-plan.ts';
 import { selfSignedPair } from '../../src/http/self-signed.ts';
 import { type RunningServer, startServer } from '../../src/server.ts';
 import { openStore } from '../../src/store/open.ts';

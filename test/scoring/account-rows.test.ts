@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { defaultGoals, goalDefaults } from '../../src/domain/goal.ts';
 import { type AccountRows, accountRows, type HistoryReader } from '../../src/scoring/account-rows.ts';
-import { hitEntry } from '../../src/store/visitor-log.ts';
-import { defaultGoals, goalDefaults } from '../../src/visitors/goal.ts';
+import { hitEntry } from '../../src/store/account/visitor-log.ts';
 import { logEndMs, type MadeUpVisitor, madeUpVisitors } from './made-up-log.ts';
 
 const dayMs = 86_400_000;

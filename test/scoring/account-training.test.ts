@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import type { Goal } from '../../src/domain/goal.ts';
+import { goalDefaults } from '../../src/domain/goal.ts';
+import { keepTrained, type ScheduleReport, trainDue } from '../../src/jobs/scheduled-training.ts';
 import { trainAccount } from '../../src/scoring/account-training.ts';
-import { keepTrained, type ScheduleReport, trainDue } from '../../src/scoring/scheduled-training.ts';
 import type { Store } from '../../src/store/store.ts';
-import type { Goal } from '../../src/visitors/goal.ts';
-import { goalDefaults } from '../../src/visitors/goal.ts';
 import { addAccount, type Engine, engines, openFor } from '../store/engines.ts';
 import { logEndMs, madeUpVisitors, storeVisitors } from './made-up-log.ts';
 

@@ -1,11 +1,12 @@
+import type { HitRecord } from '../../src/domain/hit.ts';
+import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
 import { seededRandom } from '../../src/scoring/random.ts';
-import { storeHistory } from '../../src/store/history.ts';
-import type { Store, SubscriptionEvent } from '../../src/store/store.ts';
-import type { HitBody } from '../../src/store/visitor-log.ts';
+import { storeHistory } from '../../src/store/account/past-history.ts';
+import type { Store } from '../../src/store/store.ts';
 
 export interface MadeUpVisitor {
 	readonly vid: string;
-	readonly hits: readonly { readonly sid: string; readonly atMs: number; readonly body: HitBody }[];
+	readonly hits: readonly { readonly sid: string; readonly atMs: number; readonly body: HitRecord }[];
 	readonly events: readonly (SubscriptionEvent & { readonly receivedAtMs: number })[];
 }
 
@@ -35,7 +36,7 @@ export function madeUpVisitor(seed: number, number: number): MadeUpVisitor {
 			const page = random() < (keen ? 0.4 : 0.05) ? 'pricing' : pick(pages);
 			const buys = page === 'pricing' && random() < 0.15;
 			const tid = `T-${vid.slice(0, 12)}-${hits.length}`;
-			const body: HitBody = {
+			const body: HitRecord = {
 				...{ page, url: `https://shop.example/${page}`, referrer: null, title: page, device, channel },
 				events: buys ? [{ name: 'begin', tid }] : random() < 0.1 ? [{ name: 'video' }] : [],
 				cid: null,

@@ -1,3 +1,4 @@
+import { type LogEntry, type Profile, profileOf } from '../../src/domain/profile.ts';
 import { Dataset } from '../../src/scoring/dataset.ts';
 import type { FeatureSet } from '../../src/scoring/features.ts';
 import { logistic } from '../../src/scoring/measure.ts';
@@ -6,8 +7,7 @@ import { profileFeatures, profileRows } from '../../src/scoring/profile-features
 import { seededRandom } from '../../src/scoring/random.ts';
 import type { TrainingReport } from '../../src/scoring/report.ts';
 import { train } from '../../src/scoring/train.ts';
-import { type LogEntry, type Profile, profileOf } from '../../src/visitors/profile.ts';
-import { dayMs, hit, minuteMs, startMs, subscription } from '../visitors/log.ts';
+import { dayMs, hit, minuteMs, startMs, subscription } from '../domain/log.ts';
 
 const names = { pages: ['pricing', '/'], channels: ['email', 'direct'], events: ['play'], evts: ['trial'] };
 const all = profileFeatures(names);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { type LogEntry, type Profile, profileOf } from '../../src/domain/profile.ts';
 import type { Row } from '../../src/scoring/features.ts';
 import { featureSet } from '../../src/scoring/features.ts';
 import { profileFeatures, profileRows, vocabularyOf } from '../../src/scoring/profile-features.ts';
-import { type LogEntry, type Profile, profileOf } from '../../src/visitors/profile.ts';
-import { anyLog, dayMs, hit, minuteMs, startMs, subscription } from '../visitors/log.ts';
+import { anyLog, dayMs, hit, minuteMs, startMs, subscription } from '../domain/log.ts';
 
 function profileAfter(...log: LogEntry[]): Profile {
 	const profile = profileOf(log);

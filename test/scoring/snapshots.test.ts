@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { compareEntries, type HitEntry, profileOf } from '../../src/domain/profile.ts';
 import { seededRandom } from '../../src/scoring/random.ts';
 import {
 	cutsOf,
@@ -9,9 +10,8 @@ import {
 	visitorSnapshots,
 	visitSnapshots,
 } from '../../src/scoring/snapshots.ts';
-import type { JoinedEvent, VisitorHistory } from '../../src/store/visitor-history.ts';
-import { compareEntries, type HitEntry, profileOf } from '../../src/visitors/profile.ts';
-import { anyLog, dayMs, hit, startMs, subscription } from '../visitors/log.ts';
+import type { JoinedEvent, VisitorHistory } from '../../src/store/account/visitor-history.ts';
+import { anyLog, dayMs, hit, startMs, subscription } from '../domain/log.ts';
 
 const horizonMs = 2 * dayMs;
 const goals = [{ evts: ['*'] }, { evts: ['visit'] }, { evts: ['pricing-seen', 'membership'] }];

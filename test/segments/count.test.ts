@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { type Profile, profileOf } from '../../src/domain/profile.ts';
 import { countMatches, type MatchCount, type ScoresOf } from '../../src/segments/count.ts';
 import { compileRule } from '../../src/segments/rule.ts';
-import { type Profile, profileOf } from '../../src/visitors/profile.ts';
+import { dayMs, hit, startMs } from '../domain/log.ts';
 import { addAccount, openFor } from '../store/engines.ts';
 import { temporaryFolder } from '../support.ts';
-import { dayMs, hit, startMs } from '../visitors/log.ts';
 import { storeVisitors } from './stored-visitors.ts';
 
 function profileOfVisits(visits: number): Profile | null {

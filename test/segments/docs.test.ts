@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { visitFacts, visitorFacts } from '../../src/domain/facts.ts';
 import { compileRule } from '../../src/segments/rule.ts';
-import { visitFacts, visitorFacts } from '../../src/visitors/facts.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/segments.md'), 'utf8');
 const goals = ['subscription', 'return'];

@@ -1,6 +1,6 @@
+import { type LogEntry, profileOf } from '../../src/domain/profile.ts';
 import type { RuleFacts } from '../../src/segments/rule-environment.ts';
 import { ruleFacts } from '../../src/segments/rule-facts.ts';
-import { type LogEntry, profileOf } from '../../src/visitors/profile.ts';
 
 /** Facts of whoever has left the log, with a high score for `subscription` and a low one for `return`. */
 export function factsOf(log: readonly LogEntry[], nowMs: number): RuleFacts {

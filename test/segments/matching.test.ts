@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { defaultSegments } from '../../src/domain/segment.ts';
 import { matchingSegments, readScores } from '../../src/segments/matching.ts';
-import { defaultSegments } from '../../src/segments/segment.ts';
-import { dayMs, hit, startMs, subscription } from '../visitors/log.ts';
+import { dayMs, hit, startMs, subscription } from '../domain/log.ts';
 import { factsOf } from './facts.ts';
 
 /** Of this process, so that what else runs on the machine does not count. */

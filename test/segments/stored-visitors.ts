@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { Profile } from '../../src/visitors/profile.ts';
+import type { Profile } from '../../src/domain/profile.ts';
 
 /** Puts visitors into the first account of a data folder. */
 export function storeVisitors(folder: string, profiles: readonly (Profile | null)[]): void {

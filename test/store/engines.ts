@@ -2,16 +2,11 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { Deadline } from '../../src/deadline.ts';
-import type { StoredSubscriptionEvent } from '../../src/store/client.ts';
+import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
+import { OperatorError } from '../../src/errors.ts';
+import type { StoredSubscriptionEvent } from '../../src/store/account/account-reader.ts';
 import { openStore } from '../../src/store/open.ts';
-import {
-	OperatorError,
-	type ServingWriter,
-	type Store,
-	type SubscriptionEvent,
-	type UploadOutcome,
-	type WriterEvents,
-} from '../../src/store/store.ts';
+import type { ServingWriter, Store, UploadOutcome, WriterEvents } from '../../src/store/store.ts';
 import { temporaryFolder } from '../support.ts';
 import { freshPostgresDatabase } from './postgres-server.ts';
 

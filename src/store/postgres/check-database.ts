@@ -1,5 +1,5 @@
+import { OperatorError } from '../../errors.ts';
 import { shownAddress } from '../own-database.ts';
-import { OperatorError } from '../store.ts';
 import { Citus } from './citus.ts';
 import type { ConnectionPool } from './connection.ts';
 

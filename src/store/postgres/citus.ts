@@ -1,4 +1,5 @@
-import { type Finding, OperatorError } from '../store.ts';
+import { OperatorError } from '../../errors.ts';
+import type { Finding } from '../store.ts';
 import type { ConnectionPool } from './connection.ts';
 
 /** Values of `synchronous_commit` with which a COMMIT is on disk when it answers, and on the standbys that it waits for. */

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import { OperatorError, OvertakenError, StorageError } from '../store.ts';
+import { OperatorError, OvertakenError, StorageError } from '../../errors.ts';
 
 /** Numbers of all kinds come as numbers: every integer that is stored is a safe one. */
 const types: pg.CustomTypesConfig = {

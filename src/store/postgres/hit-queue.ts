@@ -1,7 +1,7 @@
 import { monotonicMs } from '../../clock.ts';
-import { reasonOf } from '../../errors.ts';
-import { asStorageError, StorageError } from '../store.ts';
-import { type ArrivingHit, type StoredHit, storeHits } from '../visitor-log.ts';
+import type { ArrivingHit, StoredHit } from '../../domain/hit.ts';
+import { asStorageError, reasonOf, StorageError } from '../../errors.ts';
+import { storeHits } from '../account/visitor-log.ts';
 import {
 	beginWriting,
 	type ConnectionPool,

@@ -1,11 +1,11 @@
+import { asStorageError, StorageError } from '../../errors.ts';
 import { migrationFiles } from '../migrations.ts';
-import { asStorageError, StorageError } from '../store.ts';
 import type { AccountServers } from './account-servers.ts';
 import { checkOwnServer } from './check-database.ts';
 import type { ConnectionPool } from './connection.ts';
 import { migrate, schemaVersion } from './migrate.ts';
-import type { PerServer } from './per-server.ts';
 import type { ReadQueue } from './read-queue.ts';
+import type { PerServer } from './server-pool.ts';
 
 /** How long a request waits for a migration. It goes on all the same, and later requests find it done. */
 const patienceMs = 5000;

@@ -1,22 +1,21 @@
 import { type Kysely, sql } from 'kysely';
-import { reasonOf } from '../../errors.ts';
-import { ClientReader, type ClientTables, clientTableNames } from '../client.ts';
-import { ControlStore, type ControlTables } from '../control.ts';
-import { examineKeys } from '../examine-keys.ts';
-import { countWaiting, foldingSchema } from '../folding.ts';
-import type { Importer } from '../importer.ts';
+import { OperatorError, reasonOf, StorageError } from '../../errors.ts';
+import { ClientReader } from '../account/account-reader.ts';
+import { countWaiting, foldingSchema } from '../account/folding.ts';
+import { type ClientTables, clientTableNames } from '../account/tables.ts';
+import { examineKeys } from '../check-keys.ts';
+import { ControlStore, type ControlTables } from '../control/control-store.ts';
+import type { Importer } from '../copy-target.ts';
 import { migrationFiles } from '../migrations.ts';
 import { shownAddress } from '../own-database.ts';
 import type { Steps } from '../steps.ts';
-import {
-	type Finding,
-	type MigrationProgress,
-	OperatorError,
-	type ServingReader,
-	type ServingWriter,
-	StorageError,
-	type Store,
-	type WriterEvents,
+import type {
+	Finding,
+	MigrationProgress,
+	ServingReader,
+	ServingWriter,
+	Store,
+	WriterEvents,
 } from '../store.ts';
 import { AccountServers, mostServers } from './account-servers.ts';
 import { checkEncoding, checkOwnServer } from './check-database.ts';
@@ -29,13 +28,13 @@ import {
 	type PoolOptions,
 	SchemaNames,
 } from './connection.ts';
+import { PostgresImporter } from './copy-target.ts';
 import { DatabaseClock } from './database-clock.ts';
-import { PostgresImporter } from './importer.ts';
 import { migrate, schemaVersion } from './migrate.ts';
 import { NewestSchemas } from './newest-schemas.ts';
-import { PerServer } from './per-server.ts';
 import { ReadQueue } from './read-queue.ts';
 import { runSteps } from './run-steps.ts';
+import { PerServer } from './server-pool.ts';
 import { PostgresReader } from './serving-reader.ts';
 import { PostgresWriter } from './serving-writer.ts';
 

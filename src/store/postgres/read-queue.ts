@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { StorageError } from '../store.ts';
+import { StorageError } from '../../errors.ts';
 import { ConnectionPool, isConnectionLost, type PoolOptions } from './connection.ts';
 import { type Turn, Turns } from './turns.ts';
 

@@ -1,10 +1,11 @@
-import type { CaskScope } from '../../access/cask.ts';
-import type { Profile } from '../../visitors/profile.ts';
-import { asStorageError, type NumberedProfile, type ServingReader } from '../store.ts';
+import type { CaskScope } from '../../domain/cask-scope.ts';
+import type { Profile } from '../../domain/profile.ts';
+import { asStorageError } from '../../errors.ts';
+import type { NumberedProfile, ServingReader } from '../store.ts';
 import type { AccountServers } from './account-servers.ts';
 import type { NewestSchemas } from './newest-schemas.ts';
-import type { PerServer } from './per-server.ts';
 import type { ReadQueue } from './read-queue.ts';
+import type { PerServer } from './server-pool.ts';
 
 /** Reads for pages, a round trip each. */
 export class PostgresReader implements ServingReader {

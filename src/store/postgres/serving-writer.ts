@@ -1,26 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import type { TokenLedger } from '../../access/rate-limit.ts';
-import type { UsagePlan } from '../../access/usage-plan.ts';
 import type { Deadline } from '../../deadline.ts';
-import { reasonOf } from '../../errors.ts';
+import type { ArrivingHit, StoredHit } from '../../domain/hit.ts';
+import type { QuotaHolding, QuotaSettlement } from '../../domain/quota-lease.ts';
+import type { UsagePlan } from '../../domain/usage-plan.ts';
+import { asStorageError, reasonOf } from '../../errors.ts';
+import { settleQuotas } from '../control/quota-leases.ts';
 import { DiskTrouble } from '../disk-trouble.ts';
-import { settleQuotas } from '../quota-leases.ts';
 import type { Steps } from '../steps.ts';
-import {
-	asStorageError,
-	type QuotaHolding,
-	type QuotaSettlement,
-	type ServingWriter,
-	type Upload,
-	type WriterEvents,
-} from '../store.ts';
-import type { ArrivingHit, StoredHit } from '../visitor-log.ts';
+import type { ServingWriter, TokenLedger, Upload, WriterEvents } from '../store.ts';
 import { type AccountServers, mostServers } from './account-servers.ts';
 import { ConnectionPool, commit, isPassing, type PoolOptions, type SchemaNames } from './connection.ts';
 import type { NewestSchemas } from './newest-schemas.ts';
-import { PerServer } from './per-server.ts';
 import { runSteps } from './run-steps.ts';
+import { PerServer } from './server-pool.ts';
 import { ServerQueues } from './server-queues.ts';
 
 /** Uploads, and hits, that may wait for a connection. */

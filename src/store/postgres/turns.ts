@@ -1,5 +1,5 @@
 import { monotonicMs } from '../../clock.ts';
-import { QueueFullError, StorageError } from '../store.ts';
+import { QueueFullError, StorageError } from '../../errors.ts';
 
 /** A transaction that takes so long waits for a lock, or for a server that does not answer. */
 const slowAfterMs = 400;

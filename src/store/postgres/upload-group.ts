@@ -1,8 +1,10 @@
 import type pg from 'pg';
-import { eventKeys, holdersOf, ownersOf } from '../claims.ts';
-import { StorageError, type SubscriptionEvent, type Upload, type UploadOutcome } from '../store.ts';
+import type { StoredEvent, SubscriptionEvent } from '../../domain/subscription-event.ts';
+import { StorageError } from '../../errors.ts';
+import { eventKeys, holdersOf, ownersOf } from '../account/identity-links.ts';
+import { joinEvents } from '../account/visitor-log.ts';
+import type { Upload, UploadOutcome } from '../store.ts';
 import { duplicateRowsOf, outcomeOf } from '../upload-outcome.ts';
-import { type EventRow, joinEvents } from '../visitor-log.ts';
 import { beginWriting, commit, isRolledBack, together } from './connection.ts';
 import { runQuery, runSteps } from './run-steps.ts';
 
@@ -152,8 +154,8 @@ function limited(text: string, query_timeout: number, values?: unknown[]): pg.Qu
 }
 
 /** Events as they were stored: of several with the same tid the first. */
-function firstOfEach(fresh: readonly ReceivedEvent[]): EventRow[] {
-	const rows = new Map<string, EventRow>();
+function firstOfEach(fresh: readonly ReceivedEvent[]): StoredEvent[] {
+	const rows = new Map<string, StoredEvent>();
 	for (const { event, receivedAtMs } of fresh)
 		if (!rows.has(event.tid)) rows.set(event.tid, { ...event, received_at: receivedAtMs });
 	return [...rows.values()];

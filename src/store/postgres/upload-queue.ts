@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '../../clock.ts';
 import type { Deadline } from '../../deadline.ts';
-import { asStorageError, StorageError, type Upload, type UploadOutcome } from '../store.ts';
+import { asStorageError, StorageError } from '../../errors.ts';
+import type { Upload, UploadOutcome } from '../store.ts';
 import { type ConnectionPool, isDeadlock, isPassing } from './connection.ts';
 import { hasLeftWork } from './run-steps.ts';
 import { type Turn, Turns } from './turns.ts';

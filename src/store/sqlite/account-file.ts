@@ -1,7 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { reasonOf } from '../../errors.ts';
-import { OperatorError, StorageError } from '../store.ts';
+import { OperatorError, reasonOf, StorageError } from '../../errors.ts';
 import { openDatabase } from './connection.ts';
 import type { DataFolder } from './data-folder.ts';
 import { migrate, schemaVersion } from './migrate.ts';

@@ -9,7 +9,7 @@ import {
 	rmSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { OperatorError, StorageError } from '../store.ts';
+import { OperatorError, StorageError } from '../../errors.ts';
 import { openDatabase } from './connection.ts';
 import { DataFolder } from './data-folder.ts';
 

@@ -81,3 +81,9 @@ export function startLogAnew(database: DatabaseSync): boolean {
 	database.exec('COMMIT');
 	return emptyLog(database);
 }
+
+/** What the checkpointing thread says of a log; with a reason where an I/O error kept it from being copied. */
+export interface Checkpointed {
+	readonly databaseId: number;
+	readonly reason: string | undefined;
+}

@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { reasonOf } from '../../errors.ts';
+import type { Checkpointed } from './checkpoint.ts';
 import { checkpoint } from './checkpoint.ts';
-import type { Checkpointed } from './checkpointer.ts';
 import { isIoError, openDatabase } from './connection.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
-import { checkpoint } from './checkpoint.ts';
-import type { Connection } from './commands.ts';
+import { type Checkpointed, checkpoint } from './checkpoint.ts';
+import type { Connection } from './connection.ts';
 
 /**
  * Pages of 4 KiB in a write-ahead log beyond which it is copied back: 16 MiB, which takes some 6 ms. Commits wait for
@@ -13,12 +13,6 @@ const finishAtPages = 512;
 const stopAtPages = 131_072;
 
 const examineEveryMs = 20;
-
-/** What the other thread says of a log; with a reason where an I/O error kept it from being copied. */
-export interface Checkpointed {
-	readonly databaseId: number;
-	readonly reason: string | undefined;
-}
 
 interface CheckpointFailure {
 	readonly databaseId: number;

@@ -1,32 +1,13 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { holdersOf, ownersOf } from '../claims.ts';
-import { settleQuotas } from '../quota-leases.ts';
-import type { QuotaHolding, QuotaSettlement, SubscriptionEvent, UploadOutcome } from '../store.ts';
+import type { ArrivingHit, StoredHit } from '../../domain/hit.ts';
+import type { QuotaHolding, QuotaSettlement } from '../../domain/quota-lease.ts';
+import type { StoredEvent, SubscriptionEvent } from '../../domain/subscription-event.ts';
+import { holdersOf, ownersOf } from '../account/identity-links.ts';
+import { joinEvents, storeHits } from '../account/visitor-log.ts';
+import { settleQuotas } from '../control/quota-leases.ts';
+import type { UploadOutcome } from '../store.ts';
 import { duplicateRowsOf, outcomeOf } from '../upload-outcome.ts';
-import { type ArrivingHit, type EventRow, joinEvents, type StoredHit, storeHits } from '../visitor-log.ts';
+import type { Connection } from './connection.ts';
 import { runSteps } from './run-steps.ts';
-
-/** A connection of the writer thread with its prepared statements. Exists only inside the writer thread. */
-export class Connection {
-	readonly database: DatabaseSync;
-	/** Whether something has been left to the background since this was last looked at. */
-	wakes = false;
-	readonly #statements = new Map<string, StatementSync>();
-
-	constructor(database: DatabaseSync) {
-		this.database = database;
-	}
-
-	/** The statement for this text, prepared once. The texts must be few. */
-	statement(sql: string): StatementSync {
-		let statement = this.#statements.get(sql);
-		if (!statement) {
-			statement = this.database.prepare(sql);
-			this.#statements.set(sql, statement);
-		}
-		return statement;
-	}
-}
 
 /** What a command gives back; `keep: false` undoes what it wrote (the answer stands). */
 export interface CommandResult<Value> {
@@ -100,11 +81,11 @@ function joinEventsAfter(connection: Connection, lastId: number): void {
 		.statement(
 			'SELECT tid, subid, cid, evt, rvn, received_at FROM subscription_event WHERE id > ? /* new events */',
 		)
-		.all(lastId) as unknown as EventRow[];
+		.all(lastId) as unknown as StoredEvent[];
 	runSteps(connection, joinOwned(events));
 }
 
-function* joinOwned(events: readonly EventRow[]): ReturnType<typeof joinEvents> {
+function* joinOwned(events: readonly StoredEvent[]): ReturnType<typeof joinEvents> {
 	const [holders = []] = yield [holdersOf(events)];
 	yield* joinEvents(events, ownersOf(events, holders));
 }

@@ -1,10 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { monotonicMs } from '../../clock.ts';
-import { openClosing } from '../../file-handles.ts';
+import { openClosing } from '../file-handles.ts';
 import { bringAccountFile, fileAt, openAccountFile } from './account-file.ts';
 import { emptyLog, startLogAnew } from './checkpoint.ts';
-import { Connection } from './commands.ts';
-import { BusyError, isBusy, openDatabase } from './connection.ts';
+import { BusyError, Connection, isBusy, openDatabase } from './connection.ts';
 import type { DataFolder } from './data-folder.ts';
 import { controlDatabaseId } from './messages.ts';
 import { migrate } from './migrate.ts';

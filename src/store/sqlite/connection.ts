@@ -1,4 +1,4 @@
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 
 /** SQLite's result codes that mean "somebody else holds the lock; try again". */
@@ -82,5 +82,27 @@ function useWriteAheadLog(database: DatabaseSync, busyTimeoutMs: number): void {
 			if (!isBusy(error) || performance.now() >= giveUpAt) throw error;
 			Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
 		}
+	}
+}
+
+/** A connection of the writer thread with its prepared statements. Exists only inside the writer thread. */
+export class Connection {
+	readonly database: DatabaseSync;
+	/** Whether something has been left to the background since this was last looked at. */
+	wakes = false;
+	readonly #statements = new Map<string, StatementSync>();
+
+	constructor(database: DatabaseSync) {
+		this.database = database;
+	}
+
+	/** The statement for this text, prepared once. The texts must be few. */
+	statement(sql: string): StatementSync {
+		let statement = this.#statements.get(sql);
+		if (!statement) {
+			statement = this.database.prepare(sql);
+			this.#statements.set(sql, statement);
+		}
+		return statement;
 	}
 }

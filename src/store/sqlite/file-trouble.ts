@@ -1,7 +1,6 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { reasonOf } from '../../errors.ts';
-import { OperatorError } from '../store.ts';
+import { OperatorError, reasonOf } from '../../errors.ts';
 
 /** SQLite's result codes for a file that is damaged, or never was a database. */
 const damageCodes: readonly unknown[] = [11, 26];

@@ -3,12 +3,11 @@ import { reasonOf } from '../../errors.ts';
 import {
 	type ClientCommands,
 	type CommandResult,
-	type Connection,
 	type ControlCommands,
 	clientCommands,
 	controlCommands,
 } from './commands.ts';
-import { isBusy, isIoError } from './connection.ts';
+import { type Connection, isBusy, isIoError } from './connection.ts';
 import { type CommandName, cell, type Work, type WorkResult } from './messages.ts';
 
 type AnyCommand = (connection: Connection, input: never) => CommandResult<unknown>;

@@ -1,6 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { isEmpty, type Lock, type Query, type Row, type Steps } from '../steps.ts';
-import type { Connection } from './commands.ts';
+import type { Connection } from './connection.ts';
 
 /** Statements as SQLite takes them, by their text and number of rows. */
 const texts = new Map<string, string>();

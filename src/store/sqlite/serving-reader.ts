@@ -1,10 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { CaskScope } from '../../access/cask.ts';
-import { openClosing } from '../../file-handles.ts';
-import type { Profile } from '../../visitors/profile.ts';
+import type { CaskScope } from '../../domain/cask-scope.ts';
+import type { Profile } from '../../domain/profile.ts';
+import { openClosing } from '../file-handles.ts';
 import type { NumberedProfile, ServingReader } from '../store.ts';
 import { bringAccountFile, fileAt, openAccountFile } from './account-file.ts';
-import { Connection } from './commands.ts';
+import { Connection } from './connection.ts';
 import type { DataFolder } from './data-folder.ts';
 import { latestSchema, schemaVersion } from './migrate.ts';
 

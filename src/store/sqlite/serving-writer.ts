@@ -2,18 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import { monotonicMs } from '../../clock.ts';
 import type { Deadline } from '../../deadline.ts';
-import { reasonOf } from '../../errors.ts';
+import type { ArrivingHit, StoredHit } from '../../domain/hit.ts';
+import type { QuotaHolding, QuotaSettlement } from '../../domain/quota-lease.ts';
+import { OperatorError, reasonOf, StorageError } from '../../errors.ts';
 import { DiskTrouble } from '../disk-trouble.ts';
-import type {
-	QuotaHolding,
-	QuotaSettlement,
-	ServingWriter,
-	Upload,
-	UploadOutcome,
-	WriterEvents,
-} from '../store.ts';
-import { OperatorError, StorageError } from '../store.ts';
-import type { ArrivingHit, StoredHit } from '../visitor-log.ts';
+import type { ServingWriter, Upload, UploadOutcome, WriterEvents } from '../store.ts';
 import { type ControlCommands, fieldSeparator } from './commands.ts';
 import type { DataFolder, FolderLock } from './data-folder.ts';
 import { controlDatabaseId } from './messages.ts';

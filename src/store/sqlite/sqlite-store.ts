@@ -3,32 +3,31 @@ import type { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { monotonicMs } from '../../clock.ts';
-import { reasonOf } from '../../errors.ts';
-import { ClientReader, type ClientTables } from '../client.ts';
-import { ControlStore, type ControlTables } from '../control.ts';
-import { countWaiting, foldingSchema } from '../folding.ts';
-import type { Importer } from '../importer.ts';
+import { OperatorError, reasonOf } from '../../errors.ts';
+import { ClientReader } from '../account/account-reader.ts';
+import { countWaiting, foldingSchema } from '../account/folding.ts';
+import type { ClientTables } from '../account/tables.ts';
+import { ControlStore, type ControlTables } from '../control/control-store.ts';
+import type { Importer } from '../copy-target.ts';
 import { SchemaTooNewError } from '../migrations.ts';
 import type { Steps } from '../steps.ts';
-import {
-	type Finding,
-	type MigrationProgress,
-	OperatorError,
-	type ServingReader,
-	type ServingWriter,
-	type Store,
-	type WriterEvents,
+import type {
+	Finding,
+	MigrationProgress,
+	ServingReader,
+	ServingWriter,
+	Store,
+	WriterEvents,
 } from '../store.ts';
 import { bringAccountFile, createAccountFile, openAccountFile } from './account-file.ts';
 import { copyDatabases } from './backup.ts';
+import { examineFolder } from './check-folder.ts';
 import { checkpointLongLog, emptyLog, emptyLogIfFree } from './checkpoint.ts';
-import { Connection } from './commands.ts';
-import { openDatabase } from './connection.ts';
+import { Connection, openDatabase } from './connection.ts';
+import { SqliteImporter } from './copy-target.ts';
 import { DataFolder, type FolderLock, isServed, lockFolder } from './data-folder.ts';
 import { kyselyOver } from './dialect.ts';
-import { examineFolder } from './examine.ts';
 import { fileTrouble } from './file-trouble.ts';
-import { SqliteImporter } from './importer.ts';
 import { latestSchema, migrate, schemaVersion } from './migrate.ts';
 import { runSteps } from './run-steps.ts';
 import { SqliteReader } from './serving-reader.ts';

@@ -2,7 +2,7 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { monotonicMs } from '../../clock.ts';
 import { reasonOf } from '../../errors.ts';
 import { Checkpointer } from './checkpointer.ts';
-import type { Connection } from './commands.ts';
+import type { Connection } from './connection.ts';
 import { isBusy, isIoError } from './connection.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { DataFolder } from './data-folder.ts';

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { Deadline } from '../../deadline.ts';
-import { QueueFullError, StorageError } from '../store.ts';
+import { QueueFullError, StorageError } from '../../errors.ts';
 import type { ClientCommands, CommandResult, ControlCommands } from './commands.ts';
 import {
 	type CommandName,

@@ -3,7 +3,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { StorageError } from '../../../src/store/store.ts';
+import { StorageError } from '../../../src/errors.ts';
 import { appOver } from '../../faulty-store.ts';
 import { addClient, event, startService, type TestService } from '../../support.ts';
 

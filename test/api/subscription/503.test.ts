@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { QueueFullError } from '../../../src/store/store.ts';
+import { QueueFullError } from '../../../src/errors.ts';
 import { appOver } from '../../faulty-store.ts';
 import { lockDatabase } from '../../lock.ts';
 import { event, startService } from '../../support.ts';

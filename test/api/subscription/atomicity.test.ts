@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { SubscriptionEvent } from '../../../src/store/store.ts';
+import type { SubscriptionEvent } from '../../../src/domain/subscription-event.ts';
 import { addClient, startService, type TestService } from '../../support.ts';
 
 /** An event as it is uploaded. Few tids, so that batches have many in common. */

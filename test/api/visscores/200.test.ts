@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { issueCask } from '../../../src/access/cask.ts';
-import { eraseVisitor } from '../../../src/visitors/erasure.ts';
+import { eraseVisitor } from '../../../src/store/erasure.ts';
 import { startService } from '../../support.ts';
 
 const noonMs = Date.UTC(2026, 10, 21, 12);

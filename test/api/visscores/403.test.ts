@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eraseVisitor } from '../../../src/visitors/erasure.ts';
+import { eraseVisitor } from '../../../src/store/erasure.ts';
 import { addClient, startService } from '../../support.ts';
 
 async function assertForbidden(answer: Response, what: string): Promise<void> {

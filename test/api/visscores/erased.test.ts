@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { startServer } from '../../../src/server.ts';
+import { eraseVisitor } from '../../../src/store/erasure.ts';
 import { openStore } from '../../../src/store/open.ts';
-import { eraseVisitor } from '../../../src/visitors/erasure.ts';
 import { eventually } from '../../eventually.ts';
 import { type Engine, engines, openFor } from '../../store/engines.ts';
 import { addClient, browserUserAgent, collectLog, type HitAnswer } from '../../support.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { AccessDirectory } from '../../../src/access/directory.ts';
-import type { SubscriptionEvent } from '../../../src/store/store.ts';
+import type { SubscriptionEvent } from '../../../src/domain/subscription-event.ts';
 import { temporaryFolder } from '../../support.ts';
 import {
 	addAccount,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AccessDirectory } from '../../../src/access/directory.ts';
-import { standardPlan } from '../../../src/access/usage-plan.ts';
+import { standardPlan } from '../../../src/domain/usage-plan.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { eventually } from '../../eventually.ts';
 import { addAccount, assertRefuses, type Engine, openFor } from '../engines.ts';

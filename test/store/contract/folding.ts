@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
+import type { ArrivingHit, HistoryHit } from '../../../src/domain/hit.ts';
+import { type LogEntry, profileOf } from '../../../src/domain/profile.ts';
 import { seededRandom } from '../../../src/scoring/random.ts';
-import { abandonedErasing, beginErasing, erasePiece } from '../../../src/store/erasing.ts';
-import { foldPiece } from '../../../src/store/folding.ts';
-import { type HistoryHit, storeHistory } from '../../../src/store/history.ts';
-import { prune } from '../../../src/store/pruning.ts';
-import type { Row, Steps } from '../../../src/store/steps.ts';
-import type { ServingWriter, Store } from '../../../src/store/store.ts';
+import { abandonedErasing, beginErasing, erasePiece } from '../../../src/store/account/erasing.ts';
+import { foldPiece } from '../../../src/store/account/folding.ts';
+import { storeHistory } from '../../../src/store/account/past-history.ts';
+import { prune } from '../../../src/store/account/pruning.ts';
 import {
-	type ArrivingHit,
 	insertHits,
 	joinEvents,
 	saveVisitors,
 	saveVisits,
 	storeHits,
-} from '../../../src/store/visitor-log.ts';
-import { visitorRecord } from '../../../src/store/visitor-record.ts';
-import { eraseOne } from '../../../src/visitors/erasure.ts';
-import { foldAll } from '../../../src/visitors/fold-all.ts';
-import { type LogEntry, profileOf } from '../../../src/visitors/profile.ts';
+} from '../../../src/store/account/visitor-log.ts';
+import { visitorRecord } from '../../../src/store/account/visitor-record.ts';
+import { eraseOne } from '../../../src/store/erasure.ts';
+import { foldAll } from '../../../src/store/fold-all.ts';
+import type { Row, Steps } from '../../../src/store/steps.ts';
+import type { ServingWriter, Store } from '../../../src/store/store.ts';
 import {
 	addAccount,
 	type Engine,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
-import { storeHistory } from '../../../src/store/history.ts';
+import { storeHistory } from '../../../src/store/account/past-history.ts';
+import type { VisitorHistory } from '../../../src/store/account/visitor-history.ts';
+import { storeHits } from '../../../src/store/account/visitor-log.ts';
 import type { Store } from '../../../src/store/store.ts';
-import type { VisitorHistory } from '../../../src/store/visitor-history.ts';
-import { storeHits } from '../../../src/store/visitor-log.ts';
 import { addAccount, type Engine, openFor, receivedAtMs as startMs, subscriptionEvent } from '../engines.ts';
 import { hit } from './visitors.ts';
 

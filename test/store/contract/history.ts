@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { type HistoryEvent, type HistoryHit, storeHistory } from '../../../src/store/history.ts';
+import type { HistoryHit, HitRecord } from '../../../src/domain/hit.ts';
+import { type HistoryEvent, storeHistory } from '../../../src/store/account/past-history.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { transactAgain } from '../../../src/store/transact-again.ts';
-import type { HitBody } from '../../../src/store/visitor-log.ts';
 import {
 	addAccount,
 	type Engine,
@@ -24,7 +24,7 @@ const vid = 'a'.repeat(32);
 function past(
 	minutes: number,
 	fields: Partial<HistoryHit> = {},
-	bodyFields: Partial<HitBody> = {},
+	bodyFields: Partial<HitRecord> = {},
 ): HistoryHit {
 	const url = `https://shop.example/page-${minutes}`;
 	return {
@@ -190,7 +190,7 @@ export function historyContract(engine: Engine): void {
 		test('a hit that differs in anything but its channel and device is another', async (t) => {
 			const { add } = await openWithAccount(t, engine);
 			await add([past(0)]);
-			const isStored = async (bodyFields: Partial<HitBody>, fields: Partial<HistoryHit> = {}) =>
+			const isStored = async (bodyFields: Partial<HitRecord>, fields: Partial<HistoryHit> = {}) =>
 				(await add([past(0, fields, bodyFields)])).hits === 1;
 			assert.equal(await isStored({ channel: 'email', device: 'tv', page: 'renamed' }), false);
 			assert.equal(await isStored({ events: [{ name: 'checkout' }] }), true);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
+import type { ArrivingHit } from '../../../src/domain/hit.ts';
+import type { Profile } from '../../../src/domain/profile.ts';
+import { eraseVisitor } from '../../../src/store/erasure.ts';
 import type { ServingWriter } from '../../../src/store/store.ts';
-import type { ArrivingHit } from '../../../src/store/visitor-log.ts';
-import { eraseVisitor } from '../../../src/visitors/erasure.ts';
-import type { Profile } from '../../../src/visitors/profile.ts';
 import {
 	type Engine,
 	openFor,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { signingKeyAt } from '../../../src/access/signing-key.ts';
+import { signingKeyAt } from '../../../src/domain/signing-key.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { addAccount, type Engine } from '../engines.ts';
 

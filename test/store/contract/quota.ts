@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { standardPlan } from '../../../src/access/usage-plan.ts';
-import type { QuotaSettlement } from '../../../src/store/store.ts';
+import type { QuotaSettlement } from '../../../src/domain/quota-lease.ts';
+import { standardPlan } from '../../../src/domain/usage-plan.ts';
 import { type Engine, openFor, startServingFor, startWritingFor } from '../engines.ts';
 
 /** What every engine must do with quotas and usage. */

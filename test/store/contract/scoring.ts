@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
-import { defaultSegments, type Segment } from '../../../src/segments/segment.ts';
-import { defaultGoals, type Goal, goalDefaults } from '../../../src/visitors/goal.ts';
+import { defaultGoals, type Goal, goalDefaults } from '../../../src/domain/goal.ts';
+import { defaultSegments, type Segment } from '../../../src/domain/segment.ts';
 import { addAccount, assertRefuses, type Engine, openFor } from '../engines.ts';
 
 /** What every engine must do with goals, segments, models, and with what signs and voids casks. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { Deadline } from '../../../src/deadline.ts';
-import type { SubscriptionEvent } from '../../../src/store/store.ts';
+import type { SubscriptionEvent } from '../../../src/domain/subscription-event.ts';
 import {
 	addAccount,
 	type Engine,

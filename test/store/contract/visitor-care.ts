@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { countVisitors, rebuildVisitors, visitorsAfter } from '../../../src/store/rebuild-visitors.ts';
+import {
+	countVisitors,
+	rebuildVisitors,
+	visitorsAfter,
+} from '../../../src/store/account/rebuild-visitors.ts';
+import { visitorRecord } from '../../../src/store/account/visitor-record.ts';
+import { eraseCustomerVisitors, eraseVisitor } from '../../../src/store/erasure.ts';
 import type { Query, Steps } from '../../../src/store/steps.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { visitorRecord } from '../../../src/store/visitor-record.ts';
-import { eraseCustomerVisitors, eraseVisitor } from '../../../src/visitors/erasure.ts';
 import {
 	assertRefuses,
 	type Engine,

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { storeHistory } from '../../../src/store/history.ts';
-import { prune } from '../../../src/store/pruning.ts';
-import { rebuildVisitors } from '../../../src/store/rebuild-visitors.ts';
+import type { ArrivingHit, HitRecord } from '../../../src/domain/hit.ts';
+import { storeHistory } from '../../../src/store/account/past-history.ts';
+import { prune } from '../../../src/store/account/pruning.ts';
+import { rebuildVisitors } from '../../../src/store/account/rebuild-visitors.ts';
+import { eraseCustomerVisitors, eraseVisitor } from '../../../src/store/erasure.ts';
+import { foldAll } from '../../../src/store/fold-all.ts';
 import type { Steps } from '../../../src/store/steps.ts';
 import type { Store } from '../../../src/store/store.ts';
-import type { ArrivingHit, HitBody } from '../../../src/store/visitor-log.ts';
-import { eraseCustomerVisitors, eraseVisitor } from '../../../src/visitors/erasure.ts';
-import { foldAll } from '../../../src/visitors/fold-all.ts';
 import {
 	addAccount,
 	type Engine,
@@ -30,7 +30,7 @@ function newId(): string {
 	return number.toString(16).padStart(32, '0');
 }
 
-export function body(fields: Partial<HitBody> = {}): HitBody {
+export function body(fields: Partial<HitRecord> = {}): HitRecord {
 	return {
 		page: 'pricing',
 		url: 'https://shop.example/pricing',
@@ -44,7 +44,7 @@ export function body(fields: Partial<HitBody> = {}): HitBody {
 	};
 }
 
-export function hit(fields: Partial<ArrivingHit> = {}, bodyFields: Partial<HitBody> = {}): ArrivingHit {
+export function hit(fields: Partial<ArrivingHit> = {}, bodyFields: Partial<HitRecord> = {}): ArrivingHit {
 	return {
 		vid: null,
 		sid: null,

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { startServer } from '../../../src/server.ts';
-import { clientTableNames } from '../../../src/store/client.ts';
+import { clientTableNames } from '../../../src/store/account/tables.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { addClient, browserUserAgent, collectLog, type HitAnswer } from '../../support.ts';
 import { freshPostgresDatabase } from '../postgres-server.ts';

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Deadline } from '../../../src/deadline.ts';
-import { clientTableNames } from '../../../src/store/client.ts';
+import { QueueFullError, StorageError } from '../../../src/errors.ts';
+import { clientTableNames } from '../../../src/store/account/tables.ts';
 import {
 	beginWriting,
 	ConnectionPool,
@@ -14,7 +15,7 @@ import {
 } from '../../../src/store/postgres/connection.ts';
 import { HitQueue } from '../../../src/store/postgres/hit-queue.ts';
 import { UploadQueue } from '../../../src/store/postgres/upload-queue.ts';
-import { QueueFullError, StorageError, type Store } from '../../../src/store/store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { patience } from '../../eventually.ts';
 import { outages } from '../../proof/postgres.ts';
 import { repeats } from '../../support.ts';

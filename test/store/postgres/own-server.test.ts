@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { storeHits } from '../../../src/store/account/visitor-log.ts';
 import { copyStore } from '../../../src/store/copy.ts';
+import { eraseVisitor } from '../../../src/store/erasure.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { storeHits } from '../../../src/store/visitor-log.ts';
-import { eraseVisitor } from '../../../src/visitors/erasure.ts';
 import { assertRefused, caskade, caskadeJson, freePort, withinASecond } from '../../process.ts';
 import { temporaryFolder } from '../../support.ts';
 import { derived, hit } from '../contract/visitors.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PerServer } from '../../../src/store/postgres/per-server.ts';
+import { PerServer } from '../../../src/store/postgres/server-pool.ts';
 
 function things(most: number) {
 	const log: string[] = [];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { UsagePlan } from '../../../src/access/usage-plan.ts';
+import type { UsagePlan } from '../../../src/domain/usage-plan.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { ServeProcess } from '../../process.ts';
 import { addClient } from '../../support.ts';

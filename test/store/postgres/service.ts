@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import pg from 'pg';
-import type { UsagePlan } from '../../../src/access/usage-plan.ts';
+import type { UsagePlan } from '../../../src/domain/usage-plan.ts';
 import { type RunningServer, startServer } from '../../../src/server.ts';
 import { openStore } from '../../../src/store/open.ts';
 import type { ServingWriter, Store } from '../../../src/store/store.ts';

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { test } from 'node:test';
 import { monotonicMs } from '../../../src/clock.ts';
 import { Checkpointer } from '../../../src/store/sqlite/checkpointer.ts';
-import { Connection } from '../../../src/store/sqlite/commands.ts';
+import { Connection } from '../../../src/store/sqlite/connection.ts';
 import { accountDatabase } from './databases.ts';
 
 const mebibyte = 1024 ** 2;

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { StorageError } from '../../../src/errors.ts';
 import { ConnectionPool } from '../../../src/store/sqlite/connection-pool.ts';
 import type { DataFolder } from '../../../src/store/sqlite/data-folder.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { StorageError } from '../../../src/store/store.ts';
 import { startWritingFor, storedContent, subscriptionEvent, upload } from '../engines.ts';
 import { dataFolder } from './databases.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { pruneAll } from '../../../src/visitors/retention.ts';
+import { pruneAll } from '../../../src/jobs/retention.ts';
 import { caskade, TestProcess } from '../../process.ts';
 import { hit } from '../contract/visitors.ts';
 import {

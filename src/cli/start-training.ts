@@ -1,0 +1,9 @@
+import type { ServeSettings } from '../config.ts';
+import type { Log } from '../log.ts';
+
+/** Once on this machine, however many workers there are. */
+export async function startTraining(settings: ServeSettings, log: Log): Promise<() => Promise<void>> {
+	if (settings.trainEvery === undefined) return async () => {};
+	const training = await import('../jobs/training-worker.ts');
+	return training.startTraining(settings, log);
+}

@@ -1,0 +1,32 @@
+import type { ChannelRule } from '../domain/channel-rule.ts';
+import type { HitRecord } from '../domain/hit.ts';
+import type { HitRequest } from '../schema/hit-request.ts';
+import { channelOf, referrerUrl } from './channels.ts';
+import { cleanUrl, pageOf, webUrl } from './page.ts';
+
+const mostTitleCharacters = 200;
+
+/** What is stored of a hit, whether it has just happened or is history. */
+export function toHitRecord(
+	{ url, referrer, title, cid, events }: Pick<HitRequest, 'url' | 'referrer' | 'title' | 'cid' | 'events'>,
+	channelRules: readonly ChannelRule[],
+	device: string,
+): HitRecord {
+	const landing = webUrl(url);
+	const from = referrerUrl(referrer);
+	return {
+		page: pageOf(landing),
+		url: cleanUrl(landing),
+		referrer: cleanUrl(from),
+		title: title ? title.slice(0, mostTitleCharacters) : null,
+		events: (events ?? []).map(({ name, tid, rvn, currency }) => ({
+			name,
+			...(tid && { tid }),
+			...(typeof rvn === 'number' && { rvn }),
+			...(currency && { currency }),
+		})),
+		cid: cid || null,
+		channel: channelOf({ url: landing, referrer: from }, channelRules),
+		device,
+	};
+}

@@ -1,0 +1,81 @@
+import { parse } from 'csv-parse/sync';
+import type { HistoryRecord } from './history-record.ts';
+
+interface Line {
+	readonly line: number;
+	readonly text: string;
+}
+
+/** A quote that nothing closes would swallow the rest of the file. */
+const mostLinesOfRow = 100;
+const badQuotes = 'its quotes are not as CSV has them';
+
+/** Rows of CSV (RFC 4180) as records; the first row names the columns. */
+export class CsvRows {
+	#names: readonly string[] | undefined;
+	/** Lines of a row whose quotes are not closed yet. */
+	#open: Line[] = [];
+	#quotes = 0;
+
+	get isInside(): boolean {
+		return this.#open.length > 0;
+	}
+
+	push(line: Line, records: HistoryRecord[]): void {
+		this.#open.push(line);
+		this.#quotes += line.text.split('"').length - 1;
+		if (this.#quotes % 2 === 0) this.#close(records);
+		else if (this.#open.length > mostLinesOfRow) this.#giveUp(records);
+	}
+
+	end(records: HistoryRecord[]): void {
+		while (this.isInside) this.#giveUp(records);
+	}
+
+	#takeOpen(): Line[] {
+		const open = this.#open;
+		this.#open = [];
+		this.#quotes = 0;
+		return open;
+	}
+
+	#close(records: HistoryRecord[]): void {
+		const lines = this.#takeOpen();
+		const line = (lines[0] as Line).line;
+		const cells = csvCells(lines.map(({ text }) => text).join('\n'));
+		if (!this.#names) this.#names = cells?.map((name) => name.trim()) ?? [];
+		else if (!cells) records.push({ line, problem: badQuotes });
+		else if (cells.length === this.#names.length)
+			records.push({ line, fields: fieldsOf(this.#names, cells) });
+		else records.push({ line, problem: `it has ${cells.length} cells, its heading ${this.#names.length}` });
+	}
+
+	/** The first of the open lines is bad; the others may not be. */
+	#giveUp(records: HistoryRecord[]): void {
+		const [first, ...others] = this.#takeOpen();
+		records.push({ line: (first as Line).line, problem: badQuotes });
+		for (const line of others) this.push(line, records);
+	}
+}
+
+/** An empty cell is a field that is not there. */
+function fieldsOf(names: readonly string[], cells: readonly string[]): Record<string, unknown> {
+	const fields: Record<string, unknown> = {};
+	for (const [index, name] of names.entries()) {
+		const cell = cells[index] as string;
+		if (cell !== '') fields[name] = name === 'rvn' && /^[+-]?\d+$/.test(cell) ? Number(cell) : cell;
+	}
+	return fields;
+}
+
+/** The cells of one row; null where its quotes are not as they must be. */
+export function csvCells(row: string): string[] | null {
+	// Most rows have no quotes, and a parser for each row costs more than all the rest of an import's line.
+	if (!row.includes('"')) return row.split(',');
+	try {
+		const rows: string[][] = parse(row, { relaxColumnCount: true });
+		return rows.length === 1 ? (rows[0] as string[]) : null;
+	} catch {
+		return null;
+	}
+}

@@ -1,0 +1,118 @@
+import Type, { type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { eventProblems, eventSchema, toEvent } from '../api/subscription.ts';
+import { deviceOf, isBot } from '../collect/device.ts';
+import { toHitRecord } from '../collect/hit-record.ts';
+import type { ChannelRule } from '../domain/channel-rule.ts';
+import type { HitRecord } from '../domain/hit.ts';
+import { findHitProblems, hitSchema } from '../schema/hit-request.ts';
+import { compileProblems, describeProblems } from '../schema/problems.ts';
+import { optional, text, textLimits, textRule } from '../schema/texts.ts';
+import type { HistoryEvent } from '../store/account/past-history.ts';
+
+/** What a line of history says. */
+export type HistoryEntry =
+	| PastHit
+	| { readonly type: 'subscription'; readonly event: HistoryEvent }
+	/** A hit of a program, by its user agent. */
+	| { readonly type: 'bot' };
+
+/** A hit that happened at some time; visitor and visit have the names that the history gives them. */
+export interface PastHit {
+	readonly type: 'hit';
+	readonly atMs: number;
+	readonly visitor: string;
+	readonly visit: string | null;
+	readonly body: HitRecord;
+}
+
+export interface LineContext {
+	/** History is of the past. */
+	readonly nowMs: number;
+	readonly channelRules: readonly ChannelRule[];
+}
+
+const words = (mostCharacters: number) => Type.String({ maxLength: mostCharacters });
+const timeRule = 'a time that has been, with its zone, as 2026-01-31T10:00:00Z';
+
+/** What lines have besides what hits and uploads have. */
+const own = {
+	visitor: text('The visitor; any name.', ['user-4711']),
+	visit: optional(Type.String(textLimits), textRule, { description: 'The visit.', examples: [] }),
+	channel: optional(Type.String(textLimits), textRule, { description: 'Else told by url.', examples: [] }),
+	device: optional(Type.String(textLimits), textRule, { description: 'Else by userAgent.', examples: [] }),
+	userAgent: optional(words(2000), 'a string of at most 2000 characters', { description: '', examples: [] }),
+};
+const { aid: _, vid: __, sid: ___, ...shared } = hitSchema.properties;
+const hitLine = Type.Object({ ...own, ...shared });
+const hitCheck = Compile(hitLine);
+const ownProblems = compileProblems(Type.Object(own));
+const eventCheck = Compile(eventSchema);
+
+/**
+ * Reads one line's fields.
+ * @returns where something is wrong a text that names all of it, without the values, which may be personal
+ */
+export function readHistoryLine(fields: unknown, context: LineContext): HistoryEntry | string {
+	if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
+		return 'the line must be an object';
+	const { type, at, events } = fields as Record<string, unknown>;
+	if (type !== 'hit' && type !== 'subscription') return 'type must be hit or subscription';
+	const atMs = typeof at === 'string' ? timeOf(at) : null;
+	const isPast = atMs !== null && atMs <= context.nowMs;
+	if (type === 'hit') {
+		const hit = events === undefined ? fields : { ...fields, events: eventsOf(events) };
+		return isPast && hitCheck.Check(hit) ? readHit(hit, atMs, context) : describe(isPast, hitProblems(hit));
+	}
+	if (!isPast || !eventCheck.Check(fields)) return describe(isPast, eventProblems(fields, ''));
+	return { type, event: { ...toEvent(fields), receivedAtMs: atMs } };
+}
+
+function readHit(fields: Static<typeof hitLine>, atMs: number, { channelRules }: LineContext): HistoryEntry {
+	const { visitor, visit, channel, device, userAgent } = fields;
+	if (userAgent && isBot(userAgent)) return { type: 'bot' };
+	const body = toHitRecord(fields, channelRules, device || deviceOf(userAgent || undefined));
+	return {
+		...{ type: 'hit', atMs, visitor },
+		visit: visit || null,
+		body: channel ? { ...body, channel } : body,
+	};
+}
+
+/** Events may be names alone, and in CSV a text: JSON, or names with `;` between them. */
+function eventsOf(events: unknown): unknown {
+	if (typeof events === 'string')
+		return events.startsWith('[') ? eventsOf(parseJson(events)) : events.split(';').map((name) => ({ name }));
+	if (events === null) return [];
+	if (!Array.isArray(events)) return events;
+	return events.map((event) => (typeof event === 'string' ? { name: event } : event));
+}
+
+function parseJson(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return false;
+	}
+}
+
+function hitProblems(fields: object): string[] {
+	// The account is the command's; the names of visitor and visit are checked as the line's own.
+	const hit = { ...fields, aid: 'account', vid: null, sid: null };
+	return [...ownProblems(fields, ''), ...findHitProblems(hit)];
+}
+
+function describe(isPast: boolean, others: readonly string[]): string {
+	return describeProblems(isPast ? others : [`at must be ${timeRule}`, ...others]);
+}
+
+const isoTime = /^\d{4}-\d\d-(\d\d)T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
+
+/** Milliseconds since 1970; null for what is no time, has no zone, or names a day that its month does not have. */
+function timeOf(value: string): number | null {
+	const [, day] = isoTime.exec(value) ?? [];
+	const atMs = Date.parse(value);
+	if (day === undefined || Number.isNaN(atMs) || atMs < 0) return null;
+	if (day > '28' && new Date(`${value.slice(0, 10)}T00:00Z`).toISOString().slice(8, 10) !== day) return null;
+	return atMs;
+}

@@ -1,0 +1,135 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { reasonOf } from '../errors.ts';
+import { abandonedErasing } from '../store/account/erasing.ts';
+import { eraseOne } from '../store/erasure.ts';
+import { foldOnce } from '../store/fold-all.ts';
+import { pauseMs } from '../store/pace.ts';
+import type { Store } from '../store/store.ts';
+
+/** How often all accounts are looked at: what a process that has been killed has left behind is done by another. */
+const roundEveryMs = 600_000;
+/** Who erases a visitor shows a sign of life more often. */
+const abandonedAfterMs = 60_000;
+/** An account that has failed is left alone for so long. */
+const troublePauseMs = 5000;
+
+export type FoldingReport =
+	/** Profiles and tasks that wait, in all accounts that the process knows to have some. */
+	| { readonly type: 'waiting'; readonly count: number }
+	| { readonly type: 'trouble'; readonly account?: number; readonly reason: string };
+
+export interface FoldingOptions {
+	readonly report: (report: FoldingReport) => void;
+	/** Ends it after the piece that is under way. */
+	readonly signal: AbortSignal;
+}
+
+/** Does what waits in the accounts that it is told of, a piece of each in turn, and looks at all accounts now and then. */
+export class Folder {
+	readonly #store: Store;
+	readonly #options: FoldingOptions;
+	/** Accounts where something waits, what the last piece was for, and when there may be another. */
+	readonly #places = new Map<number, { after: string; notBeforeMs: number }>();
+	readonly #counts = new Map<number, number>();
+	#wake = Promise.withResolvers<void>();
+
+	constructor(store: Store, options: FoldingOptions) {
+		this.#store = store;
+		this.#options = options;
+	}
+
+	/** Something waits in an account. */
+	wake(accountId: number): void {
+		if (!this.#places.has(accountId)) this.#places.set(accountId, { after: '', notBeforeMs: 0 });
+		this.#wake.resolve();
+	}
+
+	/** Goes on until the signal. */
+	async run(): Promise<void> {
+		const { signal } = this.#options;
+		signal.addEventListener('abort', () => this.#wake.resolve());
+		let nextRoundAtMs = performance.now();
+		while (!signal.aborted) {
+			if (performance.now() >= nextRoundAtMs) {
+				nextRoundAtMs = performance.now() + roundEveryMs;
+				await this.#lookAtAll();
+			}
+			for (const [accountId, { after, notBeforeMs }] of [...this.#places])
+				if (!signal.aborted && notBeforeMs <= performance.now()) await this.#piece(accountId, after);
+			const nextMs = [...this.#places.values()].map(({ notBeforeMs }) => notBeforeMs);
+			await this.#sleep(Math.min(nextRoundAtMs, ...nextMs) - performance.now());
+		}
+	}
+
+	async #lookAtAll(): Promise<void> {
+		try {
+			for (const { id } of await this.#store.control.accounts()) {
+				if (this.#options.signal.aborted) return;
+				await this.#lookAt(id);
+			}
+		} catch (error) {
+			this.#trouble(error);
+		}
+	}
+
+	async #lookAt(accountId: number): Promise<void> {
+		try {
+			if ((await this.#count(accountId)) === 0) return;
+			this.wake(accountId);
+			const abandonedMs = Date.now() - abandonedAfterMs;
+			const vid = await this.#store.transact(accountId, abandonedErasing(abandonedMs));
+			if (vid !== undefined) await eraseOne(this.#store, accountId, vid);
+		} catch (error) {
+			this.#trouble(error, accountId);
+		}
+	}
+
+	async #count(accountId: number): Promise<number> {
+		const count = await this.#store.waiting(accountId);
+		if (count === (this.#counts.get(accountId) ?? 0)) return count;
+		if (count > 0) this.#counts.set(accountId, count);
+		else this.#counts.delete(accountId);
+		const all = this.#counts.values().reduce((sum, one) => sum + one, 0);
+		this.#options.report({ type: 'waiting', count: all });
+		return count;
+	}
+
+	async #piece(accountId: number, after: string): Promise<void> {
+		const beganMs = performance.now();
+		// Whoever wakes it from now on may have seen more than this piece does.
+		this.#places.delete(accountId);
+		try {
+			const name = await foldOnce(this.#store, accountId, after);
+			if (name !== undefined) this.#goOn(accountId, name, Math.max(pauseMs, performance.now() - beganMs));
+			await this.#count(accountId);
+		} catch (error) {
+			this.#trouble(error, accountId);
+			this.#goOn(accountId, '', troublePauseMs);
+		}
+	}
+
+	#goOn(accountId: number, after: string, inMs: number): void {
+		this.#places.set(accountId, { after, notBeforeMs: performance.now() + inMs });
+	}
+
+	#trouble(error: unknown, account?: number): void {
+		const reason = reasonOf(error);
+		this.#options.report({ type: 'trouble', ...(account !== undefined && { account }), reason });
+	}
+
+	async #sleep(ms: number): Promise<void> {
+		const waked = new AbortController();
+		await Promise.race([
+			this.#wake.promise,
+			delay(Math.max(1, ms), undefined, { signal: waked.signal }).catch(() => {}),
+		]);
+		waked.abort();
+		this.#wake = Promise.withResolvers();
+		if (this.#options.signal.aborted) this.#wake.resolve();
+	}
+}
+
+export interface FoldingSettings {
+	readonly database: string;
+	readonly stage?: string;
+}

@@ -1,0 +1,92 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { reasonOf } from '../errors.ts';
+import { type TrainedGoal, trainAccount } from '../scoring/account-training.ts';
+import type { Store } from '../store/store.ts';
+
+/** What became of one account in a round, where something did. */
+export type ScheduleReport =
+	| ({ readonly type: 'trained'; readonly aid: string } & TrainedSummary)
+	| { readonly type: 'trouble'; readonly aid?: string; readonly reason: string };
+
+export interface TrainedSummary {
+	readonly goal: string;
+	readonly scope: 'vid' | 'sid';
+	readonly version: string;
+	readonly kind: string;
+	readonly active: boolean;
+	readonly auc: number | null;
+}
+
+export interface ScheduleOptions {
+	readonly everyMs: number;
+	readonly seed: number;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	readonly report: (report: ScheduleReport) => void;
+	readonly signal: AbortSignal;
+}
+
+/** How often it is looked whether an account's turn has come, at least. */
+const longestPauseMs = 600_000;
+
+/**
+ * Trains every account that is in use, again and again, until the signal. When, its newest model says; so several servers
+ * on one database do not train it twice, and a server that starts anew does not begin at once.
+ */
+export async function keepTrained(store: Store, options: ScheduleOptions): Promise<void> {
+	while (!options.signal.aborted) {
+		await trainDue(store, options);
+		await delay(Math.min(options.everyMs / 10, longestPauseMs), undefined, { signal: options.signal }).catch(
+			() => {},
+		);
+	}
+}
+
+/** One round through all accounts. What fails is reported, and tried again in the next round. */
+export async function trainDue(store: Store, options: ScheduleOptions): Promise<void> {
+	const { everyMs, seed, now, report, signal } = options;
+	const trouble = (error: unknown, aid?: string) =>
+		report({
+			type: 'trouble',
+			...(aid !== undefined && { aid }),
+			reason: reasonOf(error),
+		});
+	try {
+		const disabled = new Set(
+			(await store.control.clients()).flatMap(({ client, disabledAt }) =>
+				disabledAt === null ? [] : [client],
+			),
+		);
+		for (const account of await store.control.accounts()) {
+			if (signal.aborted) return;
+			if (account.disabledAt !== null || disabled.has(account.client)) continue;
+			try {
+				const newestMs = await newestModelMs(store, account.id);
+				// Either way: another server's clock may be ahead a little, but none keeps an account untrained for ever.
+				if (Math.abs(now() - newestMs) < everyMs) continue;
+				const trained = await trainAccount(store, {
+					...{ account, seed, keepsChoice: true, onProgress: () => {} },
+					goals: await store.control.goals(account.id),
+					asOfMs: now(),
+				});
+				for (const summary of summaries(trained)) report({ type: 'trained', aid: account.aid, ...summary });
+			} catch (error) {
+				trouble(error, account.aid);
+			}
+		}
+	} catch (error) {
+		trouble(error);
+	}
+}
+
+async function newestModelMs(store: Store, accountId: number): Promise<number> {
+	const newest = (await store.control.models(accountId)).at(-1);
+	return newest ? Date.parse(newest.createdAt) : Number.NEGATIVE_INFINITY;
+}
+
+/** Nothing is said of goals of which nothing was stored. */
+function summaries(trained: readonly TrainedGoal[]): TrainedSummary[] {
+	return trained.flatMap(({ version, active, report: { goal, scope, kind, later } }) =>
+		version === null ? [] : [{ goal, scope, version, kind, active, auc: later?.auc.value ?? null }],
+	);
+}

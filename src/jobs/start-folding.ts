@@ -1,0 +1,35 @@
+import { reasonOf } from '../errors.ts';
+import type { Log } from '../log.ts';
+import type { FoldingReport, FoldingSettings } from './folding.ts';
+import { KeptThread } from './kept-thread.ts';
+
+/** What a serving process has of the thread. */
+export interface Folding {
+	/** Something waits in an account. */
+	wake(accountId: number): void;
+	/** Profiles and tasks that wait. */
+	readonly waiting: number;
+	/** Stops after the piece that is under way. */
+	stop(): Promise<void>;
+}
+
+/** Starts a thread that does what waits, since a piece would hold up the answers of the serving thread. */
+export function startFolding({ database, stage }: FoldingSettings, log: Log): Folding {
+	let waiting = 0;
+	const thread = new KeptThread<FoldingReport>({
+		file: new URL('./folding-thread.ts', import.meta.url),
+		workerData: { database, stage },
+		onMessage: (report) => {
+			if (report.type === 'waiting') waiting = report.count;
+			else log.error({ account: report.account, reason: report.reason }, 'folding trouble');
+		},
+		onDeath: (error) => log.error({ reason: reasonOf(error) }, 'folding trouble, starting again'),
+	});
+	return {
+		wake: (accountId) => thread.post(accountId),
+		get waiting() {
+			return waiting;
+		},
+		stop: () => thread.stop('stop'),
+	};
+}

@@ -1,0 +1,24 @@
+import { reasonOf } from '../errors.ts';
+import type { Log } from '../log.ts';
+import { KeptThread } from './kept-thread.ts';
+import type { RetentionReport, RetentionSettings } from './retention.ts';
+
+/**
+ * Keeps the hits of all accounts pruned on a thread of its own, since a batch would hold up the answers of the serving
+ * thread. Does nothing where hits are kept for ever.
+ * @returns a function that stops it after the batch that is under way
+ */
+export function startRetention(settings: RetentionSettings, log: Log): () => Promise<void> {
+	if (settings.keepHitsDays === undefined) return async () => {};
+	const { database, stage, keepHitsDays } = settings;
+	const thread = new KeptThread<RetentionReport>({
+		file: new URL('./retention-thread.ts', import.meta.url),
+		workerData: { database, stage, keepHitsDays },
+		onMessage: ({ type, ...fields }) => {
+			if (type === 'pruned') log.info(fields, 'pruned');
+			else log.error(fields, 'retention trouble');
+		},
+		onDeath: (error) => log.error({ reason: reasonOf(error) }, 'retention trouble, starting again'),
+	});
+	return () => thread.stop('stop');
+}

@@ -1,0 +1,82 @@
+import Type, { type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { compileProblems } from './problems.ts';
+import { optional, text, textLimits, textRule } from './texts.ts';
+
+/** Events of one hit, at most. */
+export const mostEvents = 20;
+
+const longText = (most: number) => Type.String({ maxLength: most });
+
+const eventSchema = Type.Object(
+	{
+		name: text('What happened; goals are reached by it.', ['checkout']),
+		tid: optional(Type.String(textLimits), textRule, {
+			description: 'Transaction id of a sale that begins here; an upload with the same tid completes it.',
+			examples: ['order-1001'],
+		}),
+		rvn: optional(
+			Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }),
+			'an integer',
+			{ description: 'Revenue, in the smallest unit of the currency.', examples: [499] },
+		),
+		currency: optional(Type.String({ pattern: '^[A-Z]{3}$' }), 'three capital letters, as GBP', {
+			description: 'ISO 4217.',
+			examples: ['GBP'],
+		}),
+	},
+	{ description: 'Something that happened on the page.' },
+);
+
+const eventsOptions = { maxItems: mostEvents, 'x-must-be': `an array of at most ${mostEvents} events` };
+
+const hitFields = {
+	aid: text('Account token of the client.', ['c-a-acme-uk']),
+	vid: optional(Type.String(textLimits), textRule, {
+		description: 'The visitor, as an earlier answer named it. Unknown ones get a fresh one.',
+		examples: ['0f6f3b2c9a1d4e5f8a7b6c5d4e3f2a1b'],
+	}),
+	sid: optional(Type.String(textLimits), textRule, {
+		description: 'The visit, as an earlier answer named it.',
+		examples: ['5d1c6a7e8f9048b1a2c3d4e5f6a7b8c9'],
+	}),
+	url: optional(longText(8192), 'a string of at most 8192 characters', {
+		description: 'Address of the page. Of its query only utm parameters are kept.',
+		examples: ['https://shop.example/pricing?utm_source=news'],
+	}),
+	referrer: optional(longText(8192), 'a string of at most 8192 characters', {
+		description: 'Where the visitor came from.',
+		examples: ['https://www.google.com/'],
+	}),
+	title: optional(longText(2000), 'a string of at most 2000 characters', {
+		description: "The page's title.",
+		examples: ['Pricing'],
+	}),
+	cid: optional(Type.String(textLimits), textRule, {
+		description: 'Customer id, where the page knows it.',
+		examples: ['customer-42'],
+	}),
+	events: Type.Optional(Type.Array(eventSchema, eventsOptions)),
+};
+
+export const hitSchema = Type.Object(hitFields, {
+	description: 'A page that was seen, or something that happened on it. Unknown properties are ignored.',
+});
+
+export type HitRequest = Static<typeof hitSchema>;
+
+export const hitCheck = Compile(hitSchema);
+
+/** Of the hit as a whole; those of its events are found one by one. */
+const hitProblems = compileProblems(
+	Type.Object({ ...hitFields, events: Type.Optional(Type.Array(Type.Unknown(), eventsOptions)) }),
+);
+const eventProblems = compileProblems(eventSchema);
+
+export function* findHitProblems(body: unknown): Iterable<string> {
+	yield* hitProblems(body, '');
+	const events = (body as { events?: unknown } | null)?.events;
+	if (!Array.isArray(events)) return;
+	for (const [index, event] of events.slice(0, mostEvents).entries())
+		yield* eventProblems(event, `events[${index}]`);
+}

@@ -1,0 +1,68 @@
+import { emptyProfile, type Profile } from '../domain/profile.ts';
+import { reasonOf } from '../errors.ts';
+import { type Model, modelFormat } from './model.ts';
+import { profileRows } from './profile-features.ts';
+import { strongestFacts } from './reasons.ts';
+import { Scorer } from './scorer.ts';
+
+/** A trained model, ready to score. */
+export interface GoalModel {
+	readonly version: string;
+	probability(profile: Profile, nowMs: number): number;
+	/** In plain language, the largest contribution first; at most three. */
+	reasons(profile: Profile, nowMs: number): string[];
+}
+
+/** A stored model that this program cannot apply; the message says why. */
+export class UnusableModelError extends Error {
+	override readonly name = 'UnusableModelError';
+}
+
+const mostReasons = 3;
+
+/**
+ * Makes a stored model ready to score.
+ * @param body the model as JSON
+ * @throws UnusableModelError where it is of another program, or broken
+ */
+export function openModel(version: string, body: string): GoalModel {
+	const { model, scorer, rowOf } = opened(version, body);
+	return {
+		version,
+		probability: (profile, nowMs) => scorer.score(rowOf(profile, nowMs)),
+		reasons: (profile, nowMs) =>
+			model.kind === 'prior'
+				? []
+				: strongestFacts(scorer, rowOf(profile, nowMs), profile, nowMs, mostReasons),
+	};
+}
+
+function opened(version: string, body: string) {
+	try {
+		const model = JSON.parse(body) as Model;
+		if (model.format !== modelFormat) throw new Error(`its format is ${model.format}, not ${modelFormat}`);
+		if (model.kind !== 'prior' && model.kind !== 'logistic' && model.kind !== 'boosting')
+			throw new Error(`its kind ${(model as { kind: unknown }).kind} is unknown`);
+		if (model.kind !== 'prior') checkColumns(model);
+		const rowOf = profileRows(model.features);
+		const scorer = new Scorer(model);
+		// One that is broken inside shows it here, not to a visitor.
+		const probability = scorer.score(rowOf(emptyProfile(0), 0));
+		if (!(probability >= 0 && probability <= 1)) throw new Error(`it gives a probability of ${probability}`);
+		return { model, scorer, rowOf };
+	} catch (error) {
+		const reason = reasonOf(error);
+		throw new UnusableModelError(`model ${version} cannot be applied: ${reason}`, { cause: error });
+	}
+}
+
+/** Rows follow the features, models their encoding: the two must be of the same columns. */
+function checkColumns({ features, encoding }: Exclude<Model, { kind: 'prior' }>): void {
+	const names = (columns: readonly { readonly name: string }[]) =>
+		JSON.stringify(columns.map(({ name }) => name));
+	if (
+		names(features.numeric) !== names(encoding.numeric) ||
+		names(features.categorical) !== names(encoding.categorical)
+	)
+		throw new Error('its columns are not those of its features');
+}

@@ -1,0 +1,200 @@
+import type { Profile } from '../domain/profile.ts';
+import type { FeatureSet, Row } from './features.ts';
+import type { Scorer } from './scorer.ts';
+
+interface Known {
+	readonly profile: Profile;
+	readonly nowMs: number;
+}
+
+/** Says a fact in plain language; undefined where there is nothing to say. */
+type Phrase = (known: Known, name: string) => string | undefined;
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+/** Names come from pages, which anybody may write. */
+const mostNameCharacters = 60;
+
+/** The fact that a number tells of. Numbers of one fact go together, so that no two reasons say the same thing. */
+const factOfNumber: Readonly<Record<string, string>> = {
+	hits: 'hits',
+	pages: 'hits',
+	hitsPerVisit: 'hits',
+	recentHits1d: 'hits',
+	recentHits7d: 'hits',
+	recentHits30d: 'hits',
+	visitHits: 'hits',
+	differentPages30d: 'differentPages',
+	visits: 'visits',
+	activeDays: 'visits',
+	recentVisits7d: 'visits',
+	recentVisits30d: 'visits',
+	dwellMinutes: 'dwell',
+	visitDwellMinutes: 'dwell',
+	daysSinceFirst: 'first',
+	daysSinceLast: 'last',
+	idleShare: 'last',
+	recentEvents7d: 'events',
+	recentEvents30d: 'events',
+	subscriptions: 'subscriptions',
+	renewals: 'subscriptions',
+	recentSubscriptions7d: 'subscriptions',
+	recentSubscriptions30d: 'subscriptions',
+	daysSinceSubscription: 'subscriptions',
+	daysPerSubscription: 'subscriptions',
+	revenuePence: 'revenue',
+};
+
+/** The kind of fact that a text tells of; its value is the fact's name. */
+const kindOfText: Readonly<Record<string, string>> = {
+	device: 'device',
+	firstChannel: 'channel',
+	lastChannel: 'channel',
+	landingPage: 'page',
+	lastPage: 'page',
+	lastEvt: 'evt',
+};
+
+const phrases: Readonly<Record<string, Phrase>> = {
+	hits: ({ profile }) => count(profile.hits, 'hit'),
+	differentPages: ({ profile, nowMs }) => {
+		const pages = profile.pageTimes.filter(([, atMs]) => atMs >= nowMs - 30 * dayMs).length;
+		return pages > 0 ? `${count(pages, 'different page')} in 30 days` : undefined;
+	},
+	visits: ({ profile, nowMs }) => {
+		const visits = count(profile.visits, 'visit');
+		const days = [7, 30].find((limit) => profile.firstAtMs >= nowMs - limit * dayMs);
+		return visits && days && profile.visits > 1 ? `${visits} in ${days} days` : visits;
+	},
+	dwell: ({ profile }) =>
+		profile.dwellMs < minuteMs
+			? undefined
+			: `${count(Math.floor(profile.dwellMs / minuteMs), 'minute')} on the site`,
+	first: ({ profile, nowMs }) => `first seen ${ago(nowMs - profile.firstAtMs)}`,
+	last: ({ profile, nowMs }) => `last seen ${ago(nowMs - (profile.visit?.lastHitAtMs ?? profile.lastAtMs))}`,
+	events: ({ profile }) =>
+		count(
+			profile.events.reduce((sum, [, times]) => sum + times, 0),
+			'event',
+		),
+	subscriptions: ({ profile: { subscriptions }, nowMs }) => {
+		if (!subscriptions) return undefined;
+		const latest = ago(nowMs - subscriptions.lastAtMs);
+		return subscriptions.count === 1
+			? `subscribed ${latest}`
+			: `${subscriptions.count} subscription events, the latest ${latest}`;
+	},
+	revenue: ({ profile: { subscriptions } }) =>
+		subscriptions && subscriptions.revenuePence > 0
+			? `spent £${(subscriptions.revenuePence / 100).toFixed(2)}`
+			: undefined,
+	page: ({ profile, nowMs }, name) => {
+		const page = name === '/' ? 'the home page' : plain(name);
+		const atMs = profile.pageTimes.find(([known]) => known === name)?.[1];
+		return atMs === undefined ? `began at ${page}` : `viewed ${page} ${ago(nowMs - atMs)}`;
+	},
+	channel: (_, name) => (name === 'direct' ? 'came directly' : `came by ${plain(name)}`),
+	device: (_, name) => devices.get(name) ?? `on ${plain(name)}`,
+	event: ({ profile }, name) =>
+		`event ${plain(name)}${times(profile.events.find(([known]) => known === name)?.[1])}`,
+	evt: ({ profile: { subscriptions } }, name) =>
+		`subscribed to ${plain(name)}${times(subscriptions?.evts.find(([known]) => known === name)?.[1])}`,
+};
+
+const devices = new Map([
+	['desktop', 'on a desktop computer'],
+	['mobile', 'on a phone'],
+	['tablet', 'on a tablet'],
+	['tv', 'on a television'],
+	['other', 'on another device'],
+]);
+
+/** Something that holds of a visitor, and the columns of a row that tell of it: numbers first, then texts. */
+export interface Fact {
+	readonly phrase: string;
+	readonly columns: readonly number[];
+}
+
+/** What holds of a visitor, in no order. */
+export function factsOf(features: FeatureSet, row: Row, profile: Profile, nowMs: number): Fact[] {
+	const columnsOf = new Map<string, number[]>();
+	const add = (fact: string, column: number) => {
+		const name = sameFact(fact, profile);
+		const columns = columnsOf.get(name);
+		if (columns) columns.push(column);
+		else columnsOf.set(name, [column]);
+	};
+	// `Object.is`: a number that is missing is NaN.
+	for (const [column, { name, absent }] of features.numeric.entries())
+		if (!Object.is(row.numeric[column], absent ?? Number.NaN)) add(factOfNumber[name] ?? name, column);
+	for (const [index, { name, absent }] of features.categorical.entries()) {
+		const value = row.categorical[index] as string;
+		if (value !== absent) add(`${kindOfText[name]}:${value}`, features.numeric.length + index);
+	}
+	return [...columnsOf].flatMap(([fact, columns]) => {
+		const [, kind = '', name = ''] = /^(\w+):?(.*)$/su.exec(fact) ?? [];
+		const phrase = phrases[kind]?.({ profile, nowMs }, name);
+		return phrase === undefined ? [] : [{ phrase, columns }];
+	});
+}
+
+/** What would be said twice of who has hardly any history counts as one fact. */
+function sameFact(fact: string, { visits, pageTimes, events, subscriptions }: Profile): string {
+	if (fact === 'first' && visits <= 1) return 'last';
+	if (fact === 'differentPages' && pageTimes.length <= 1) return 'hits';
+	if (fact === 'events' && events.length === 1) return `event:${events[0]?.[0]}`;
+	if (fact.startsWith('evt:') && subscriptions?.count === 1) return 'subscriptions';
+	return fact;
+}
+
+/** The facts that raise a score most, in plain language, the strongest first. Without each of them the score is lower. */
+export function strongestFacts(
+	scorer: Scorer,
+	row: Row,
+	profile: Profile,
+	nowMs: number,
+	most: number,
+): string[] {
+	const facts = factsOf(scorer.model.features, row, profile, nowMs);
+	const contributions = scorer.groupContributions(
+		row,
+		facts.map(({ columns }) => columns),
+	);
+	const raising = facts
+		.map(({ phrase }, index) => ({ phrase, logOdds: contributions[index] as number }))
+		.filter(({ logOdds }) => logOdds > 0)
+		.sort((a, b) => b.logOdds - a.logOdds);
+	// Long names may have become the same by being cut.
+	return [...new Set(raising.map(({ phrase }) => phrase))].slice(0, most);
+}
+
+function count(number: number, unit: string): string | undefined {
+	return number > 0 ? `${number} ${unit}${number === 1 ? '' : 's'}` : undefined;
+}
+
+function times(number = 1): string {
+	return number === 1 ? '' : ` ${number} times`;
+}
+
+function ago(passedMs: number): string {
+	for (const [unitMs, unit] of [
+		[dayMs, 'day'],
+		[hourMs, 'hour'],
+		[minuteMs, 'minute'],
+	] as const)
+		if (passedMs >= unitMs) return `${count(Math.floor(passedMs / unitMs), unit)} ago`;
+	return 'just now';
+}
+
+/** A name as plain text on one line. */
+function plain(name: string): string {
+	const characters = [
+		...name
+			.toWellFormed()
+			.replace(/[\p{C}\p{Z}]+/gu, ' ')
+			.trim(),
+	];
+	if (characters.length <= mostNameCharacters) return characters.join('');
+	return `${characters.slice(0, mostNameCharacters - 1).join('')}…`;
+}

@@ -1,0 +1,71 @@
+import type { CaskScope } from '../domain/cask-scope.ts';
+import type { Profile } from '../domain/profile.ts';
+import type { GoalScore, VisitorScorer } from '../scoring/visitor-scorer.ts';
+import type { KnownAccount } from '../store/control/control-store.ts';
+import type { ServingReader } from '../store/store.ts';
+import { matchingSegments, readScores } from './matching.ts';
+import { ruleFacts } from './rule-facts.ts';
+
+/** Whose data is read: all of a visitor's, or one visit's. */
+export interface Subject {
+	readonly account: KnownAccount;
+	readonly scope: CaskScope;
+	/** A `vid` or a `sid`, as the scope says. */
+	readonly subject: string;
+}
+
+export interface SegmentName {
+	readonly id: string;
+	readonly name: string;
+}
+
+/** Reads scores and segments of visitors and visits; empty lists where nothing is known of one. */
+export class Readings {
+	readonly #reader: ServingReader;
+	readonly #scorer: VisitorScorer;
+	readonly #now: () => number;
+
+	/** @param now milliseconds since 1970 */
+	constructor(reader: ServingReader, scorer: VisitorScorer, now: () => number) {
+		this.#reader = reader;
+		this.#scorer = scorer;
+		this.#now = now;
+	}
+
+	/** At once, where the store answers at once. @throws StorageError */
+	scores(subject: Subject, explain = false): GoalScore[] | Promise<GoalScore[]> {
+		return after(this.#profile(subject), (profile) =>
+			profile ? this.#scorer.scores(subject.account, subject.scope, profile, explain) : [],
+		);
+	}
+
+	/** At once, where the store answers at once. @throws StorageError */
+	segments(subject: Subject): SegmentName[] | Promise<SegmentName[]> {
+		const { account, scope } = subject;
+		const scoresOf = (profile: Profile) =>
+			readScores(account.segments) ? this.#scorer.scores(account, scope, profile, false) : [];
+		return after(this.#profile(subject), (profile) =>
+			profile
+				? after(scoresOf(profile), (scores) =>
+						matchingSegments(account.segments, ruleFacts(profile, scores, this.#now())).map(
+							({ id, name }) => ({ id, name }),
+						),
+					)
+				: [],
+		);
+	}
+
+	#profile({ account, scope, subject }: Subject): Profile | null | Promise<Profile | null> {
+		return scope === 'vid'
+			? this.#reader.visitor(account.id, subject)
+			: this.#reader.visit(account.id, subject);
+	}
+}
+
+/** What follows from a value that may be there already: a promise costs a turn of the queue, and is not needed then. */
+export function after<Value, Next>(
+	value: Value | Promise<Value>,
+	fn: (value: Value) => Next | Promise<Next>,
+): Next | Promise<Next> {
+	return value instanceof Promise ? value.then(fn) : fn(value);
+}

@@ -1,0 +1,133 @@
+import { type Kysely, sql } from 'kysely';
+import type { Profile } from '../../domain/profile.ts';
+import type { SubscriptionEvent } from '../../domain/subscription-event.ts';
+import type { Value } from '../steps.ts';
+import { type ClientTable, type ClientTables, clientTables } from './tables.ts';
+import {
+	type HistoryExtent,
+	historyExtent,
+	type VisitorHistory,
+	visitorHistories,
+} from './visitor-history.ts';
+
+export interface StoredSubscriptionEvent extends SubscriptionEvent {
+	/** ISO 8601, UTC. */
+	readonly receivedAt: string;
+}
+
+const pageRows = 1000;
+
+/** Reads of one account's database. */
+export class ClientReader {
+	readonly #database: Kysely<ClientTables>;
+
+	constructor(database: Kysely<ClientTables>) {
+		this.#database = database;
+	}
+
+	/** Stored events in order of arrival, a page at a time. */
+	async *subscriptionEvents(
+		filter: { tid?: string | undefined } = {},
+	): AsyncIterable<StoredSubscriptionEvent> {
+		let after = 0;
+		for (;;) {
+			let query = this.#database
+				.selectFrom('subscription_event')
+				.select(['id', 'tid', 'subid', 'cid', 'evt', 'rvn', 'received_at'])
+				.where('id', '>', after)
+				.orderBy('id')
+				.limit(pageRows);
+			if (filter.tid !== undefined) query = query.where('tid', '=', filter.tid);
+			const rows = await query.execute();
+			for (const { id, received_at, ...event } of rows) {
+				after = id;
+				yield { ...event, receivedAt: new Date(received_at).toISOString() };
+			}
+			if (rows.length < pageRows) return;
+		}
+	}
+
+	/**
+	 * A page of a table in the order of its key, each row as an array in the order of its columns.
+	 * @param after the key of the last row of the page before
+	 */
+	async rows(table: ClientTable, after: readonly Value[] | undefined, limit: number): Promise<Value[][]> {
+		const { columns, key } = clientTables[table];
+		const keyList = sql.join(key.map((column) => sql.ref(column)));
+		let query = this.#database
+			.selectFrom(table)
+			.select(columns.map((column) => sql.ref<Value>(column).as(column)))
+			.orderBy(keyList)
+			.limit(limit);
+		if (after) query = query.where(sql<boolean>`(${keyList}) > (${sql.join(after)})`);
+		const rows: Readonly<Record<string, Value>>[] = await query.execute();
+		return rows.map((row) => columns.map((column) => row[column] as Value));
+	}
+
+	countSubscriptionEvents(): Promise<number> {
+		return this.count('subscription_event');
+	}
+
+	async count(table: ClientTable): Promise<number> {
+		const row = await this.#database
+			.selectFrom(table)
+			.select(({ fn }) => fn.countAll<number>().as('count'))
+			.executeTakeFirstOrThrow();
+		return Number(row.count);
+	}
+
+	/**
+	 * Visitors in order of arrival, by id; for whoever goes over all of them.
+	 * @param every only those whose id it divides
+	 */
+	async visitorProfiles(
+		afterId: number,
+		limit: number,
+		every = 1,
+	): Promise<{ id: number; vid: string; profile: Profile }[]> {
+		let query = this.#database
+			.selectFrom('visitor')
+			.select(['id', 'vid', 'profile'])
+			.where('id', '>', afterId)
+			.orderBy('id')
+			.limit(limit);
+		if (every > 1) query = query.where(sql<boolean>`id % ${every} = 0`);
+		return (await query.execute()).map(({ profile, ...row }) => ({ ...row, profile: JSON.parse(profile) }));
+	}
+
+	/** The profiles of some visitors, by `vid`. */
+	async profilesOf(vids: readonly string[]): Promise<Map<string, Profile>> {
+		const rows = await this.#database
+			.selectFrom('visitor')
+			.select(['vid', 'profile'])
+			.where('vid', 'in', vids)
+			.execute();
+		return new Map(rows.map(({ vid, profile }) => [vid, JSON.parse(profile)]));
+	}
+
+	countVisitors(): Promise<number> {
+		return this.count('visitor');
+	}
+
+	/** The next visitors in the order of their `vid`. */
+	async vidsAfter(vid: string, limit: number): Promise<string[]> {
+		const rows = await this.#database
+			.selectFrom('visitor')
+			.select('vid')
+			.where('vid', '>', vid)
+			.orderBy('vid')
+			.limit(limit)
+			.execute();
+		return rows.map((row) => row.vid);
+	}
+
+	/** How much of a history there is up to a moment. */
+	historyExtent(asOfMs: number): Promise<HistoryExtent> {
+		return historyExtent(this.#database, asOfMs);
+	}
+
+	/** What some visitors had done up to a moment, in the order of `vids`; those who had done nothing are left out. */
+	visitorHistories(vids: readonly string[], asOfMs: number): Promise<VisitorHistory[]> {
+		return visitorHistories(this.#database, vids, asOfMs);
+	}
+}

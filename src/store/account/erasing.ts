@@ -1,0 +1,191 @@
+import type { Row, Steps } from '../steps.ts';
+import { addTasks, assignEvents, contest } from './identity-links.ts';
+import { lockVisitors, refold, unique } from './visitor-log.ts';
+
+/** Hits and claims, and half as many events, that go in one transaction. */
+const mostErased = 100;
+/** Rows of a page that is only read. */
+const pageRows = 500;
+
+export interface Erased {
+	readonly hits: number;
+	readonly visits: number;
+	/** Subscription events that are kept without visitor and customer. */
+	readonly events: number;
+}
+
+/** The name of the task of erasing a visitor, see `holdersOf`. */
+const taskOf = (vid: string) => `e:${vid}`;
+
+/** A place among a visitor's hits. */
+export interface HitPlace {
+	readonly atMs: number;
+	readonly id: number;
+}
+
+/** Some of a visitor's visits, which are named by hits after a place; their casks are void when the visitor is erased. */
+export function* visitsAfter(
+	vid: string,
+	{ atMs, id }: HitPlace,
+): Steps<{ sids: string[]; last: HitPlace | undefined }> {
+	const [rows = []] = yield [
+		{
+			sql: `SELECT id, sid, at FROM @hit WHERE vid = ? AND (at > ? OR (at = ? AND id > ?)) ORDER BY at, id LIMIT ${pageRows} /* visits */`,
+			values: [vid, atMs, atMs, id],
+		},
+	];
+	const last = rows.length === pageRows ? rows.at(-1) : undefined;
+	return {
+		sids: unique(rows.map(({ sid }) => String(sid))),
+		last: last && { atMs: Number(last.at), id: Number(last.id) },
+	};
+}
+
+/** When the visitor's last hit was; 0 where there is none. */
+export function* lastHitOf(vid: string): Steps<number> {
+	const [[row] = []] = yield [
+		{ sql: 'SELECT at FROM @hit WHERE vid = ? ORDER BY at DESC LIMIT 1 /* last hit */', values: [vid] },
+	];
+	return Number(row?.at ?? 0);
+}
+
+/** Some of the visitors who have shown a customer id, in the order of their `vid`. */
+export function* visitorsOfCustomer(cid: string, after: string): Steps<string[]> {
+	const [rows = []] = yield [
+		{
+			sql: `SELECT DISTINCT vid FROM @claim WHERE key = ? AND vid > ? ORDER BY vid LIMIT ${pageRows} /* visitors of customer */`,
+			values: [`c:${cid}`, after],
+		},
+	];
+	return rows.map(({ vid }) => String(vid));
+}
+
+/**
+ * Makes a visitor unknown, at once and for good: no hit is added any more, no event is given to it, no read finds it. What
+ * is stored of it goes by and by, see `erasePiece`.
+ * @param nowMs tells others that somebody is at it
+ */
+export function* beginErasing(vid: string, nowMs: number): Steps<void> {
+	// No claim is being made and no event stored meanwhile.
+	const [, [task] = []] = yield [{ lock: 'exclusive', keys: 'all' }, findTask(vid)];
+	yield [
+		...(task ? [] : [addTasks([taskOf(vid)])]),
+		lockVisitors([vid]),
+		{ sql: 'DELETE FROM @visitor WHERE vid = ? /* erase */', values: [vid] },
+		touch(vid, nowMs),
+	];
+}
+
+function findTask(vid: string) {
+	return { sql: 'SELECT id FROM @task WHERE name = ? LIMIT 1 /* erase */', values: [taskOf(vid)] };
+}
+
+function touch(vid: string, nowMs: number) {
+	return {
+		sql: 'UPDATE @task SET position = ? WHERE name = ? /* erase */',
+		values: [nowMs, taskOf(vid)],
+	};
+}
+
+/** A visitor whose erasing nobody has gone on with since a moment. */
+export function* abandonedErasing(sinceMs: number): Steps<string | undefined> {
+	const [[task] = []] = yield [
+		{
+			sql: "SELECT name FROM @task WHERE name >= 'e:' AND name < 'f' AND position < ? ORDER BY name LIMIT 1 /* abandoned */",
+			values: [sinceMs],
+		},
+	];
+	return task && String(task.name).slice(2);
+}
+
+/**
+ * Erases a piece of what is stored of a visitor whose erasing has begun: hits, visits and claims; subscription events lose
+ * visitor and customer.
+ * @returns undefined when there was nothing left
+ */
+export function* erasePiece(vid: string, nowMs: number): Steps<Erased | undefined> {
+	const [events = [], claims = [], hits = []] = yield [
+		{
+			sql: `SELECT tid FROM @subscription_event WHERE vid = ? ORDER BY received_at LIMIT ${mostErased / 2} /* erase */`,
+			values: [vid],
+		},
+		{
+			sql: `SELECT key FROM @claim WHERE vid = ? ORDER BY key LIMIT ${mostErased} /* erase */`,
+			values: [vid],
+		},
+		{
+			sql: `SELECT id, at FROM @hit WHERE vid = ? ORDER BY at, id LIMIT ${mostErased} /* erase */`,
+			values: [vid],
+		},
+	];
+	if (events.length + claims.length + hits.length === 0) {
+		yield [
+			lockVisitors([vid]),
+			// An import may have brought it back, and what that has added is erased, too.
+			{ sql: 'DELETE FROM @visitor WHERE vid = ? /* erase */', values: [vid] },
+			{ sql: 'DELETE FROM @task WHERE name = ? /* erase */', values: [taskOf(vid)] },
+		];
+		return undefined;
+	}
+	const freed = yield* freeEvents(events, (event) => event.vid === vid);
+	yield [
+		touch(vid, nowMs),
+		{
+			sql: 'DELETE FROM @claim WHERE vid = ? AND key IN ?list /* erase */',
+			values: [vid, claims.map(({ key }) => String(key))],
+		},
+	];
+	return { ...(yield* eraseHits(vid, hits)), events: freed };
+}
+
+/** @param hits the first of the visitor's */
+function* eraseHits(vid: string, hits: readonly Row[]): Steps<{ hits: number; visits: number }> {
+	const last = hits.at(-1);
+	if (!last) return { hits: 0, visits: 0 };
+	const [deleted = []] = yield [
+		{
+			sql: 'DELETE FROM @hit WHERE vid = ? AND (at < ? OR (at = ? AND id <= ?)) RETURNING sid /* erase */',
+			values: [vid, Number(last.at), Number(last.at), Number(last.id)],
+		},
+	];
+	const [visits = []] = yield [
+		{
+			sql: 'DELETE FROM @visit WHERE sid IN ?list RETURNING sid /* erase */',
+			values: [unique(deleted.map(({ sid }) => String(sid)))],
+		},
+	];
+	return { hits: deleted.length, visits: visits.length };
+}
+
+/** Takes a customer id off some of the subscription events that have it. @returns how many; 0 when there are no more */
+export function* freeCustomer(cid: string): Steps<number> {
+	const [events = []] = yield [
+		{
+			sql: `SELECT tid FROM @subscription_event WHERE cid = ? ORDER BY id LIMIT ${mostErased / 2} /* erase */`,
+			values: [cid],
+		},
+	];
+	return yield* freeEvents(events, (event) => event.cid === cid);
+}
+
+/** Takes the customer ids off events, and gives them to whom they belong then. */
+function* freeEvents(
+	rows: readonly Row[],
+	isMeant: (event: { vid: string | null; cid: string | null }) => boolean,
+): Steps<number> {
+	const { events, vids } = yield* contest(
+		rows.map(({ tid }) => `t:${tid}`),
+		true,
+	);
+	const free = events.filter(isMeant);
+	yield [
+		lockVisitors(vids),
+		{
+			sql: 'UPDATE @subscription_event SET cid = NULL WHERE tid IN ?list /* erase */',
+			values: [free.map(({ tid }) => tid)],
+		},
+	];
+	const moved = yield* assignEvents(free.map((event) => ({ ...event, cid: null })));
+	yield* refold([...moved]);
+	return free.length;
+}

@@ -1,0 +1,268 @@
+import { apply, compareEntries, type LogEntry, type Profile } from '../../domain/profile.ts';
+import { subscriptionEntry } from '../../domain/subscription-event.ts';
+import type { Query, Row, Steps } from '../steps.ts';
+import { addTasks, assignEvents, type Claim, type Contest, contest, saveClaims } from './identity-links.ts';
+import {
+	claimsOfRow,
+	hitEntry,
+	isFolded,
+	loadVisitors,
+	lockVisitors,
+	refold,
+	replay,
+	saveVisitors,
+	saveVisits,
+	unique,
+	withShortLogs,
+} from './visitor-log.ts';
+
+/** Log entries that a piece reads, at most; but those of one moment are folded together. */
+const mostEntries = 200;
+/** Visitors that a piece makes anew, at most. */
+const mostVisitors = 40;
+
+/**
+ * Does a piece of what waits: folds on one profile that is to be made anew. Every piece is a short transaction and its
+ * outcome is kept, so that whoever stops half-way, or is killed, goes on there.
+ *
+ * Nothing is missed: who adds an entry that is not later than `folded_to` makes the fold begin anew, and one that is later
+ * comes later in the log. Both happen under the lock of the visitor.
+ * @param after the name of what the last piece was for; so all take turns
+ * @returns the name of what it was for; undefined where nothing waits
+ */
+export function* foldPiece(after = ''): Steps<string | undefined> {
+	// Of several processes one at a time folds for an account.
+	const [, [task] = []] = yield [
+		{ lock: 'fold' },
+		{
+			sql: "SELECT id, name, position FROM @task WHERE name >= 'c:' AND name < 'd' ORDER BY id LIMIT 1 /* next task */",
+		},
+	];
+	if (task) {
+		yield* assignOn(Number(task.id), String(task.name).slice(2), Number(task.position));
+		return after;
+	}
+	const visitors = yield* nextOf('visitor', 'vid', after, mostVisitors);
+	if (visitors.length > 0) return yield* foldVisitors(visitors.map(({ vid }) => String(vid)));
+	const [visit] = yield* nextOf('visit', 'sid', after, 1);
+	if (!visit) return undefined;
+	yield* foldVisit(String(visit.vid), String(visit.sid));
+	return String(visit.sid);
+}
+
+function* nextOf(
+	table: 'visitor' | 'visit',
+	key: 'vid' | 'sid',
+	after: string,
+	most: number,
+): Steps<readonly Row[]> {
+	const next = (name: string): Query => ({
+		sql: `SELECT ${key}, vid FROM @${table} WHERE folded_to IS NOT NULL AND ${key} > ? ORDER BY ${key} LIMIT ${most} /* what waits */`,
+		values: [name],
+	});
+	const [found = [], first = []] = yield [next(after), next('')];
+	return found.length > 0 ? found : first;
+}
+
+/**
+ * Makes the profiles anew of those whose logs are short, or goes on with the first whose log is long.
+ * @returns the last that it was for
+ */
+function* foldVisitors(vids: readonly string[]): Steps<string> {
+	const [first = ''] = vids;
+	const short = (yield* withShortLogs(vids, mostEntries)).filter((vid, index) => vid === vids[index]);
+	if (short.length === 0) {
+		yield* foldVisitor(first);
+		return first;
+	}
+	const [rows = []] = yield [loadVisitors(short)];
+	yield* replay(short, rows);
+	return short.at(-1) as string;
+}
+
+/** A schema that is older than this knows of nothing that waits. */
+export const foldingSchema = 3;
+
+/** How much waits, at most some thousands. */
+export function* countWaiting(): Steps<number> {
+	const count = (of: string) => `(SELECT count(*) FROM (SELECT 1 FROM ${of} LIMIT 1000) AS first)`;
+	const [rows = []] = yield [
+		{
+			sql: `SELECT ${count('@visitor WHERE folded_to IS NOT NULL')} + ${count('@visit WHERE folded_to IS NOT NULL')} + ${count('@task')} AS number /* count what waits */`,
+		},
+	];
+	return Number(rows[0]?.number);
+}
+
+function* foldVisitor(vid: string): Steps<void> {
+	const claims = yield* contestUnfounded(vid);
+	const [rows = []] = yield [loadVisitors(unique([vid, ...(claims?.vids ?? [])]))];
+	const row = rows.find((each) => each.vid === vid);
+	if (!row || row.folded_to === null) return;
+	const [[state] = []] = yield [
+		{ sql: 'SELECT refolded FROM @visitor WHERE vid = ? /* fold visitor */', values: [vid] },
+	];
+	const read = yield* readOn('vid', vid, Number(row.folded_to));
+	if (claims && !(yield* foundClaims(vid, claims, read))) return;
+	const profile = foldOn(state?.refolded, read.entries);
+	if (!read.isEnd)
+		yield [
+			{
+				sql: 'UPDATE @visitor SET folded_to = ?, refolded = ? WHERE vid = ? /* fold visitor */',
+				values: [read.toMs, JSON.stringify(profile), vid],
+			},
+		];
+	else if (profile && profile.hits > 0) yield [saveVisitors([[vid, profile]]), ...isFolded([vid], [])];
+	else yield [{ sql: 'DELETE FROM @visitor WHERE vid = ? /* fold visitor */', values: [vid] }];
+}
+
+/** Claims of a visitor that a piece may find anew, or take away. */
+interface Unfounded extends Contest {
+	/** Keys of the piece's hits, and some that no hit may have any more; locked. */
+	readonly keys: ReadonlySet<string>;
+	/** Those of the latter; all of them, unless there are as many as a piece may have. */
+	readonly last: readonly string[];
+}
+
+/** Locks what a piece needs where claims have lost their hits; undefined where none has. */
+function* contestUnfounded(vid: string): Steps<Unfounded | undefined> {
+	const [unfounded = [], [row] = []] = yield [
+		{
+			sql: `SELECT key FROM @claim WHERE vid = ? AND unfounded IS NOT NULL ORDER BY key LIMIT ${mostAssigned} /* unfounded */`,
+			values: [vid],
+		},
+		{ sql: 'SELECT folded_to FROM @visitor WHERE vid = ? /* unfounded */', values: [vid] },
+	];
+	if (unfounded.length === 0 || !row || row.folded_to === null) return undefined;
+	const { claims, isEnd } = yield* readOn('vid', vid, Number(row.folded_to));
+	const last = isEnd ? unfounded.map(({ key }) => String(key)) : [];
+	const keys = unique([...claims.map(({ key }) => key), ...last]);
+	return { ...(yield* contest(keys)), keys: new Set(keys), last };
+}
+
+/**
+ * Claims become those of the first hits that have shown the keys; what no hit has shown goes away at the end of the log.
+ * @returns whether the profile can be folded on; not where the log, or its events, have changed meanwhile
+ */
+function* foundClaims(vid: string, found: Unfounded, read: ReadOn): Steps<boolean> {
+	if (read.claims.some(({ key }) => !found.keys.has(key))) return false;
+	const gone = read.isEnd ? found.last : [];
+	yield [
+		saveClaims(read.claims),
+		{
+			sql: 'DELETE FROM @claim WHERE vid = ? AND key IN ?list AND unfounded IS NOT NULL /* unfounded */',
+			values: [vid, gone],
+		},
+		addTasks(found.popular),
+	];
+	const moved = yield* assignEvents(found.events);
+	yield* refold([...moved]);
+	return !moved.has(vid) && gone.length < mostAssigned;
+}
+
+function* foldVisit(vid: string, sid: string): Steps<void> {
+	// The visit's lock is its visitor's.
+	yield [loadVisitors([vid])];
+	const [[row] = []] = yield [
+		{ sql: 'SELECT folded_to, refolded FROM @visit WHERE sid = ? /* fold visit */', values: [sid] },
+	];
+	if (!row || row.folded_to === null) return;
+	const read = yield* readOn('sid', sid, Number(row.folded_to));
+	const profile = foldOn(row.refolded, read.entries);
+	if (!read.isEnd)
+		yield [
+			{
+				sql: 'UPDATE @visit SET folded_to = ?, refolded = ? WHERE sid = ? /* fold visit */',
+				values: [read.toMs, JSON.stringify(profile), sid],
+			},
+		];
+	else if (profile) yield [saveVisits([[sid, { vid, profile }]]), ...isFolded([], [sid])];
+	else yield [{ sql: 'DELETE FROM @visit WHERE sid = ? /* fold visit */', values: [sid] }];
+}
+
+/** Events of a customer id that a piece gives to whom they belong, at most. */
+const mostAssigned = 50;
+
+/** Who claims a customer id after many events have come with it gets these by and by. */
+function* assignOn(taskId: number, cid: string, position: number): Steps<void> {
+	const [page = []] = yield [
+		{
+			sql: `SELECT id, tid FROM @subscription_event WHERE cid = ? AND id > ? ORDER BY id LIMIT ${mostAssigned} /* assign */`,
+			values: [cid, position],
+		},
+	];
+	const { events, vids } = yield* contest([`c:${cid}`, ...page.map(({ tid }) => `t:${tid}`)]);
+	yield [lockVisitors(vids)];
+	yield* refold([...(yield* assignEvents(events))]);
+	const last = page.at(-1);
+	// What is later has been given to the right one from the beginning; a claim that has come since is a task of its own.
+	yield [
+		page.length === mostAssigned && last
+			? { sql: 'UPDATE @task SET position = ? WHERE id = ? /* assign */', values: [Number(last.id), taskId] }
+			: { sql: 'DELETE FROM @task WHERE id = ? /* assign */', values: [taskId] },
+	];
+}
+
+function foldOn(before: Row[string] | undefined, entries: readonly LogEntry[]): Profile | null {
+	return entries.reduce<Profile | null>(apply, typeof before === 'string' ? JSON.parse(before) : null);
+}
+
+interface ReadOn {
+	/** In their order; complete up to `toMs`. */
+	readonly entries: readonly LogEntry[];
+	/** Of the hits. */
+	readonly claims: readonly Claim[];
+	readonly toMs: number;
+	/** Whether the log has no more. */
+	readonly isEnd: boolean;
+}
+
+/** The next entries of a visitor's or a visit's log after a moment. */
+function* readOn(key: 'vid' | 'sid', name: string, afterMs: number): Steps<ReadOn> {
+	const piece = `ORDER BY at LIMIT ${mostEntries + 1}`;
+	const [hits = [], events = []] = yield [
+		hitsOf(key, name, '>', afterMs, piece),
+		...eventsOf(key, name, '>', afterMs, piece),
+	];
+	const cuts = [hits, events]
+		.filter((rows) => rows.length > mostEntries)
+		.map((rows) => Number(rows.at(-1)?.at));
+	const until = (toMs: number) => (row: Row) => Number(row.at) <= toMs;
+	const of = (some: readonly Row[], others: readonly Row[]) => ({
+		entries: inOrder(some, others),
+		claims: some.flatMap(claimsOfRow),
+	});
+	if (cuts.length === 0) return { ...of(hits, events), toMs: Number.NaN, isEnd: true };
+	const cutMs = Math.min(...cuts);
+	const toMs = Math.max(...[...hits, ...events].map((row) => Number(row.at)).filter((atMs) => atMs < cutMs));
+	if (Number.isFinite(toMs))
+		return { ...of(hits.filter(until(toMs)), events.filter(until(toMs))), toMs, isEnd: false };
+	// More of one moment than fit into a piece: history with coarse times.
+	const [all = [], allEvents = []] = yield [
+		hitsOf(key, name, '=', cutMs, ''),
+		...eventsOf(key, name, '=', cutMs, ''),
+	];
+	return { ...of(all, allEvents), toMs: cutMs, isEnd: false };
+}
+
+function hitsOf(key: string, name: string, sign: string, atMs: number, piece: string): Query {
+	return {
+		sql: `SELECT vid, sid, at, body FROM @hit WHERE ${key} = ? AND at ${sign} ? ${piece} /* fold */`,
+		values: [name, atMs],
+	};
+}
+
+/** A visit has hits alone. */
+function eventsOf(key: string, name: string, sign: string, atMs: number, piece: string): Query[] {
+	if (key === 'sid') return [];
+	const sql = `SELECT tid, subid, evt, rvn, received_at, received_at AS at FROM @subscription_event WHERE vid = ? AND received_at ${sign} ? ${piece.replace('ORDER BY at', 'ORDER BY received_at')} /* fold */`;
+	return [{ sql, values: [name, atMs] }];
+}
+
+function inOrder(hits: readonly Row[], events: readonly Row[]): LogEntry[] {
+	const entries: LogEntry[] = hits.map(({ sid, at, body }) =>
+		hitEntry({ sid: String(sid), atMs: Number(at), body: JSON.parse(String(body)), text: String(body) }),
+	);
+	for (const row of events) entries.push(subscriptionEntry(row as never));
+	return entries.sort(compareEntries);
+}

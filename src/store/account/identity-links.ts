@@ -1,0 +1,208 @@
+import type { Query, Row, Steps } from '../steps.ts';
+
+/**
+ * A visitor's claim to a `tid` (key `t:…`) or a `cid` (`c:…`) that a hit of theirs has shown. A key is held by whoever
+ * showed it first: the earliest claim, and of several at the same moment the one of the smallest `vid`. A subscription
+ * event belongs to the holder of its `tid`, else to the holder of its `cid`, whichever of hit and upload came first.
+ */
+export interface Claim {
+	readonly key: string;
+	readonly atMs: number;
+	readonly vid: string;
+}
+
+interface Shown {
+	readonly events: readonly { readonly tid?: string }[];
+	readonly cid: string | null;
+}
+
+/** The claims that a hit makes. */
+export function claimsOf(vid: string, atMs: number, { events, cid }: Shown): Claim[] {
+	const keys = events.flatMap(({ tid }) => (tid === undefined ? [] : [`t:${tid}`]));
+	if (cid !== null) keys.push(`c:${cid}`);
+	return keys.map((key) => ({ key, atMs, vid }));
+}
+
+interface Joinable {
+	readonly tid: string;
+	readonly cid: string | null;
+}
+
+/** The keys by which events find their visitors. */
+export function eventKeys(events: readonly Joinable[]): string[] {
+	return events.flatMap(({ tid, cid }) => (cid === null ? [`t:${tid}`] : [`t:${tid}`, `c:${cid}`]));
+}
+
+/** Who holds the keys of events, where somebody does. */
+export function holdersOf(events: readonly Joinable[]): Query {
+	return {
+		sql: holdersSql,
+		values: [eventKeys(events)],
+	};
+}
+
+/** Who is being erased holds nothing any more. */
+const holdersSql =
+	"SELECT key, (SELECT vid FROM @claim AS claim WHERE claim.key = list.key AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) ORDER BY at, vid LIMIT 1) AS vid FROM ?each AS list /* holders */";
+
+/** The `vid` of each event that belongs to a visitor, by `tid`. */
+export function ownersOf(events: readonly Joinable[], holders: readonly Row[]): Map<string, string> {
+	const holderOf = new Map(holders.map(({ key, vid }) => [key, vid]));
+	const owners = new Map<string, string>();
+	for (const { tid, cid } of events) {
+		const vid = holderOf.get(`t:${tid}`) ?? holderOf.get(`c:${cid}`);
+		if (typeof vid === 'string') owners.set(tid, vid);
+	}
+	return owners;
+}
+
+/** Writes down to whom events belong. Both engines name the columns of `VALUES` so. */
+export function setOwners(owners: readonly (readonly [tid: string, vid: string | null])[]): Query {
+	return {
+		sql: 'UPDATE @subscription_event SET vid = owner.column2 FROM (?rows) AS owner WHERE tid = owner.column1 /* join */',
+		rows: owners,
+	};
+}
+
+/** The claims that visitors have made to keys. Read under the lock of the visitors, they stay as they are. */
+export function knownClaims(claims: readonly Claim[]): Query {
+	return {
+		sql: 'SELECT vid, key, at FROM (?rows) AS shown JOIN @claim AS claim ON claim.vid = shown.column1 AND claim.key = shown.column2 WHERE EXISTS (SELECT 1 FROM @visitor AS visitor WHERE visitor.vid = claim.vid) /* known claims */',
+		rows: earliestClaims(claims).map(({ vid, key }) => [vid, key]),
+	};
+}
+
+/** Those claims that are new, or earlier than known. @param known rows of `knownClaims` */
+export function newClaims(claims: readonly Claim[], known: readonly Row[]): Claim[] {
+	const knownAt = new Map(known.map(({ vid, key, at }) => [`${vid} ${key}`, Number(at)]));
+	return earliestClaims(claims).filter(
+		({ vid, key, atMs }) => !((knownAt.get(`${vid} ${key}`) ?? Infinity) <= atMs),
+	);
+}
+
+function earliestClaims(claims: readonly Claim[]): Claim[] {
+	const earliest = new Map<string, Claim>();
+	for (const claim of claims) {
+		const name = `${claim.vid} ${claim.key}`;
+		if (claim.atMs < (earliest.get(name)?.atMs ?? Infinity)) earliest.set(name, claim);
+	}
+	return [...earliest.values()];
+}
+
+export function saveClaims(claims: readonly Claim[]): Query {
+	return {
+		sql: 'INSERT INTO @claim (key, at, vid) ?rows ON CONFLICT (vid, key) DO UPDATE SET at = excluded.at, unfounded = NULL WHERE excluded.at < claim.at OR claim.unfounded IS NOT NULL /* save claims */',
+		rows: earliestClaims(claims).map(({ key, atMs, vid }) => [key, atMs, vid]),
+	};
+}
+
+/** An event that changes of claims may give to another visitor. */
+export interface ContestedEvent extends Joinable {
+	readonly vid: string | null;
+}
+
+/** Events that a transaction may give to other visitors because of new claims. */
+const mostContested = 50;
+
+/** What is at stake where claims to keys change. */
+export interface Contest {
+	/** Subscription events with one of the keys. Locked. */
+	readonly events: readonly ContestedEvent[];
+	/** Whom these belong to, or would belong to without new claims. */
+	readonly vids: readonly string[];
+	/** Keys that too many events have; these are left to the background, see `assignLater`. */
+	readonly popular: readonly string[];
+}
+
+/**
+ * Locks keys, so that no upload with them is under way, and then the events that have them.
+ * @param erasing whether events of visitors who are being erased are meant, too; else they stay until they are freed
+ */
+export function* contest(keys: readonly string[], erasing = false): Steps<Contest> {
+	if (keys.length === 0) return { events: [], vids: [], popular: [] };
+	const [, counts = []] = yield [{ lock: 'exclusive', keys }, countEvents(keys)];
+	let left = mostContested;
+	const popular = new Set<string>();
+	for (const { cid, events } of counts) {
+		if (Number(events) > left) popular.add(`c:${cid}`);
+		else left -= Number(events);
+	}
+	const [rows = []] = yield [
+		eventsWith(
+			keys.filter((key) => !popular.has(key)),
+			[],
+			erasing,
+		),
+	];
+	return { ...(yield* contestOver(rows)), popular: [...popular] };
+}
+
+/** How many events have each customer id; one more than may be contested stands for all beyond. A `tid` has one. */
+function countEvents(keys: readonly string[]): Query {
+	return {
+		sql: `SELECT key AS cid, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE cid = list.key ORDER BY id LIMIT ${mostContested + 1}) AS first) AS events FROM ?each AS list /* count events */`,
+		values: [keys.filter((key) => key.startsWith('c:')).map((key) => key.slice(2))],
+	};
+}
+
+/**
+ * Leaves the events of popular keys to the background, where these claims have changed who holds the key.
+ * @param claims that have been made
+ */
+export function* assignLater(popular: readonly string[], claims: readonly Claim[]): Steps<void> {
+	if (popular.length === 0) return;
+	const [holders = []] = yield [{ sql: holdersSql, values: [popular] }];
+	const won = holders.filter(({ key, vid }) =>
+		claims.some((claim) => claim.key === key && claim.vid === vid),
+	);
+	yield [addTasks(won.map(({ key }) => String(key)))];
+}
+
+/** @param names `c:…` or `e:…` */
+export function addTasks(names: readonly string[]): Query {
+	return {
+		sql: 'INSERT INTO @task (name, position) ?rows /* add tasks */',
+		rows: names.map((name) => [name, 0]),
+		wakes: true,
+	};
+}
+
+/** The same for events that are found, and locked, already. @param rows of `eventsWith` */
+export function* contestOver(rows: readonly Row[]): Steps<Omit<Contest, 'popular'>> {
+	const events = rows.map((row) => row as unknown as ContestedEvent);
+	const owners = events.flatMap(({ vid }) => (vid === null ? [] : [vid]));
+	return { events, vids: [...new Set([...owners, ...(yield* whoHolds(events))])] };
+}
+
+/** The visitors who hold keys of events. */
+export function* whoHolds(events: readonly Joinable[]): Steps<string[]> {
+	const [holders = []] = yield [holdersOf(events)];
+	return holders.flatMap(({ vid }) => (typeof vid === 'string' ? [vid] : []));
+}
+
+const notErasing = " AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || vid)";
+
+/** Subscription events with one of these keys, or of one of these visitors. */
+export function eventsWith(keys: readonly string[], vids: readonly string[] = [], erasing = true): Query {
+	const named = (kind: string) =>
+		keys.filter((key) => key.startsWith(kind)).map((key) => key.slice(kind.length));
+	const lists = { tid: named('t:'), cid: named('c:'), vid: vids };
+	const some = Object.entries(lists).filter(([, list]) => list.length > 0);
+	const conditions = some.length > 0 ? some : [['tid', []] as const];
+	return {
+		sql: `SELECT tid, cid, vid FROM @subscription_event WHERE (${conditions.map(([column]) => `${column} IN ?list`).join(' OR ')})${erasing ? '' : notErasing} ORDER BY tid FOR UPDATE /* events of claims */`,
+		values: conditions.map(([, list]) => list),
+	};
+}
+
+/** Gives events to whom they belong. @returns visitors who have got or lost some */
+export function* assignEvents(events: readonly ContestedEvent[]): Steps<Set<string>> {
+	if (events.length === 0) return new Set();
+	const [holders = []] = yield [holdersOf(events)];
+	const owners = ownersOf(events, holders);
+	const moved = events.filter(({ tid, vid }) => (owners.get(tid) ?? null) !== vid);
+	if (moved.length > 0) yield [setOwners(moved.map(({ tid }) => [tid, owners.get(tid) ?? null]))];
+	return new Set(
+		moved.flatMap(({ tid, vid }) => [owners.get(tid), vid].filter((name) => typeof name === 'string')),
+	);
+}

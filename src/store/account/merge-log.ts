@@ -1,0 +1,177 @@
+import { hash } from 'node:crypto';
+import type { HistoryHit } from '../../domain/hit.ts';
+import type { Query, Row, Steps } from '../steps.ts';
+import { goesOn, unique, visitTimeoutMs } from './visitor-log.ts';
+
+/** A hit that is in the log, or is to be. */
+export interface PastHit extends HistoryHit {
+	/** `body` as JSON text; orders hits of the same moment. */
+	readonly text: string;
+}
+
+/** Hits with the visits that they belong to. */
+export type PlacedHit = PastHit & { readonly sid: string };
+
+/** What becomes of a visitor's log where hits arrive. */
+export interface Merged {
+	readonly added: readonly PlacedHit[];
+	/** Visits that get another name, since their first hit is another now, or that become one. */
+	readonly renamed: ReadonlyMap<string, string>;
+}
+
+/** Rows of a long log that are read in one transaction, at most, but those of one moment. */
+const mostRead = 1000;
+/** Hits around those that arrive, among which the visit is looked for that they may go on with. */
+const mostAround = 200;
+
+/**
+ * The arriving hits of visitors with long logs that one transaction can deal with: there are not too many hits between
+ * them. The others are for the next.
+ */
+export function* fitting<Hit extends HistoryHit>(hitsOf: ReadonlyMap<string, readonly Hit[]>): Steps<Hit[]> {
+	const long = [...hitsOf.entries()].map(([vid, hits]) => {
+		const times = hits.map(({ atMs }) => atMs);
+		return { vid, hits, fromMs: Math.min(...times), toMs: Math.max(...times) };
+	});
+	const ends = yield long.map(({ vid, fromMs, toMs }) => ({
+		sql: `SELECT at FROM @hit WHERE vid = ? AND at >= ? AND at <= ? ORDER BY at LIMIT 1 OFFSET ${mostRead} /* fitting history */`,
+		values: [vid, fromMs, toMs],
+	}));
+	return long.flatMap(({ hits, fromMs }, index) => {
+		const endMs = Number(ends[index]?.[0]?.at ?? Number.POSITIVE_INFINITY);
+		return hits.filter(({ atMs }) => atMs < endMs || atMs === fromMs);
+	});
+}
+
+/** Where arriving hits of visitors belong. @param long those with too long a log to be read whole */
+export function* mergeLogs(
+	arriving: ReadonlyMap<string, readonly PastHit[]>,
+	known: ReadonlySet<string>,
+	long: ReadonlySet<string>,
+): Steps<Merged[]> {
+	const logged = new Map<string, PlacedHit[]>();
+	const whole = [...known].filter((vid) => !long.has(vid));
+	const [rows = [], ...windows] = yield [
+		{
+			sql: 'SELECT vid, sid, at, body FROM @hit WHERE vid IN ?list /* known history */',
+			values: [whole],
+		},
+		...[...known.intersection(long)].flatMap((vid) => around(vid, arriving.get(vid) ?? [])),
+	];
+	for (const row of [...rows, ...windows.flat()]) {
+		const hit = toLoggedHit(row);
+		const hits = logged.get(hit.vid);
+		if (hits) hits.push(hit);
+		else logged.set(hit.vid, [hit]);
+	}
+	const startOf = yield* startsOf(windows.flat());
+	for (const { sid, atMs } of [...logged.values()].flat())
+		if (!startOf.has(sid) || atMs < (startOf.get(sid) as number)) startOf.set(sid, atMs);
+	return [...arriving].map(([vid, hits]) => mergeLog(logged.get(vid) ?? [], hits, startOf));
+}
+
+/** The part of a long log where hits arrive. */
+function around(vid: string, hits: readonly PastHit[]): Query[] {
+	const times = hits.map(({ atMs }) => atMs);
+	const [fromMs, toMs] = [Math.min(...times), Math.max(...times)];
+	const select = (condition: string, values: readonly number[]): Query => ({
+		sql: `SELECT vid, sid, at, body FROM @hit WHERE vid = ? AND ${condition} /* known history */`,
+		values: [vid, ...values],
+	});
+	return [
+		select(`at < ? AND at > ? ORDER BY at DESC LIMIT ${mostAround}`, [fromMs, fromMs - visitTimeoutMs]),
+		select('at >= ? AND at <= ? ORDER BY at', [fromMs, toMs]),
+		select(`at > ? AND at < ? ORDER BY at LIMIT ${mostAround}`, [toMs, toMs + visitTimeoutMs]),
+	];
+}
+
+/** When visits began of which only a part is read. */
+function* startsOf(rows: readonly Row[]): Steps<Map<string, number>> {
+	const [starts = []] = yield [
+		{
+			sql: 'SELECT key AS sid, (SELECT at FROM @hit WHERE sid = list.key ORDER BY at LIMIT 1) AS at FROM ?each AS list /* starts of visits */',
+			values: [unique(rows.map(({ sid }) => String(sid)))],
+		},
+	];
+	return new Map(starts.map(({ sid, at }) => [String(sid), Number(at)]));
+}
+
+export function toPastHit(hit: HistoryHit): PastHit {
+	const { vid, sid, atMs, body } = hit;
+	return { vid, sid, atMs, body, text: JSON.stringify(body) };
+}
+
+function toLoggedHit(row: Row): PlacedHit {
+	const text = String(row.body);
+	return {
+		vid: String(row.vid),
+		sid: String(row.sid),
+		atMs: Number(row.at),
+		// Taken apart only where it is compared.
+		get body() {
+			return JSON.parse(text);
+		},
+		text,
+	};
+}
+
+export function compareHits(a: PastHit, b: PastHit): number {
+	return a.atMs - b.atMs || (a.text < b.text ? -1 : a.text > b.text ? 1 : 0);
+}
+
+/**
+ * Places hits among those that a visitor's log holds already, which may change visits that nothing named: of such ones less
+ * than half an hour is between two hits.
+ */
+function mergeLog(
+	logged: readonly PlacedHit[],
+	arriving: readonly PastHit[],
+	startOf: ReadonlyMap<string, number>,
+): Merged {
+	const fresh = new Set<PastHit>(withoutRepeats(logged, arriving));
+	if (fresh.size === 0) return { added: [], renamed: new Map() };
+	const isCut = ({ vid, sid }: PlacedHit) => sid === cutSid(vid, startOf.get(sid) as number);
+	const added: PlacedHit[] = [];
+	const renamed = new Map<string, string>();
+	let cut: { readonly sid: string; readonly lastAtMs: number } | undefined;
+	for (const hit of [...logged, ...fresh].sort(compareHits)) {
+		const isNew = fresh.has(hit);
+		if (hit.sid !== null && (isNew || !isCut(hit as PlacedHit))) {
+			if (isNew) added.push(hit as PlacedHit);
+			continue;
+		}
+		const goesOnWith = cut && goesOn(cut.lastAtMs, hit.atMs) ? cut.sid : undefined;
+		const sid: string = goesOnWith ?? hit.sid ?? cutSid(hit.vid, hit.atMs);
+		if (isNew) added.push({ ...hit, sid });
+		else if (hit.sid !== null && hit.sid !== sid) renamed.set(hit.sid, sid);
+		cut = { sid, lastAtMs: hit.atMs };
+	}
+	return { added, renamed };
+}
+
+/**
+ * Visits that nothing names are called after their visitor and their first hit, so that they are known again. They begin
+ * as the vid does: an index is written at one place where visitors are stored in its order.
+ */
+function cutSid(vid: string, startedAtMs: number): string {
+	return vid.slice(0, 4) + hash('sha256', `${vid} ${startedAtMs}`).slice(4, 32);
+}
+
+/** The arriving hits that are neither in the log nor come twice. */
+function withoutRepeats(logged: readonly PastHit[], arriving: readonly PastHit[]): PastHit[] {
+	const knownAt = Map.groupBy(logged, ({ atMs }) => atMs);
+	return arriving.filter((hit) => {
+		const known = knownAt.get(hit.atMs);
+		if (!known) knownAt.set(hit.atMs, [hit]);
+		else if (known.some((one) => isSame(one, hit))) return false;
+		else known.push(hit);
+		return true;
+	});
+}
+
+/** Without what rules of channels and later versions of Caskade may see otherwise. */
+function isSame(a: PastHit, b: PastHit): boolean {
+	const content = ({ body: { url, referrer, title, events, cid } }: PastHit) =>
+		JSON.stringify([url, referrer, title, events, cid]);
+	return a.text === b.text || content(a) === content(b);
+}

@@ -1,0 +1,185 @@
+import type { HistoryHit } from '../../domain/hit.ts';
+import { emptyProfile } from '../../domain/profile.ts';
+import type { SubscriptionEvent } from '../../domain/subscription-event.ts';
+import { OvertakenError } from '../../errors.ts';
+import type { Query, Row, Steps } from '../steps.ts';
+import { addLatest } from './add-latest.ts';
+import {
+	assignEvents,
+	assignLater,
+	type Claim,
+	type ContestedEvent,
+	claimsOf,
+	contest,
+	eventKeys,
+	holdersOf,
+	knownClaims,
+	newClaims,
+	ownersOf,
+	saveClaims,
+	whoHolds,
+} from './identity-links.ts';
+import { compareHits, fitting, mergeLogs, type PlacedHit, toPastHit } from './merge-log.ts';
+import {
+	insertHits,
+	joinEvents,
+	loadVisitors,
+	loadVisits,
+	refold,
+	saveVisitors,
+	saveVisits,
+	unique,
+	withShortLogs,
+} from './visitor-log.ts';
+
+export type HistoryEvent = SubscriptionEvent & { readonly receivedAtMs: number };
+
+/** What of a piece of history was not stored before. */
+export interface StoredHistory<Hit, Event> {
+	readonly hits: number;
+	readonly events: number;
+	/** Events whose `tid` is stored with other content. */
+	readonly conflicts: readonly Event[];
+	/** Hits that are for the next transaction, since too much lies between them. */
+	readonly left: readonly Hit[];
+}
+
+/**
+ * Stores hits and subscription events of an account with their times. It may be in any order and may come again: the
+ * same visits, joins and profiles follow, and what is stored is not stored twice.
+ */
+export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent>(
+	all: readonly Hit[],
+	events: readonly Event[],
+): Steps<StoredHistory<Hit, Event>> {
+	yield [{ lock: 'import' }];
+	const ofVisitors = Map.groupBy(all, ({ vid }) => vid);
+	const short = new Set(yield* withShortLogs([...ofVisitors.keys()], mostReplayed));
+	const longLogs = new Map([...ofVisitors].filter(([vid]) => !short.has(vid)));
+	const fits = new Set(longLogs.size > 0 ? yield* fitting(longLogs) : []);
+	const { hits = [], left = [] } = Object.groupBy(all, (hit) =>
+		short.has(hit.vid) || fits.has(hit) ? 'hits' : 'left',
+	);
+	const claims = hits.flatMap(({ vid, atMs, body }) => claimsOf(vid, atMs, body));
+	const [before = []] = yield [knownClaims(claims)];
+	const claimed = new Set(newClaims(claims, before).map(({ key }) => key));
+	const keys = eventKeys(events);
+	yield [claimed.size > 0 ? { lock: 'exclusive', keys: [...claimed, ...keys] } : { lock: 'shared', keys }];
+	const { added, conflicts } = yield* insertPastEvents(events);
+	const contested = yield* contest([...claimed]);
+	const holders = yield* whoHolds(added);
+	const isAdded = new Set(added.map(({ tid }) => tid));
+	const [visitors = [], known = []] = yield [
+		loadVisitors(unique([...hits.map(({ vid }) => vid), ...contested.vids, ...holders])),
+		knownClaims(claims),
+	];
+	const fresh = newClaims(claims, known);
+	if (fresh.some(({ key }) => !claimed.has(key))) throw new OvertakenError('a visitor was erased');
+	const storedHits = yield* storePastHits(hits, {
+		visitors: new Set(visitors.map(({ vid }) => String(vid))),
+		rows: visitors,
+		long: new Set(longLogs.keys()),
+		claims: fresh,
+		contested: contested.events.filter(({ tid }) => !isAdded.has(tid)),
+		popular: contested.popular,
+	});
+	yield* joinPastEvents(added);
+	return { hits: storedHits, events: added.length, conflicts, left };
+}
+
+/** What is locked, and can be worked on. */
+interface Locked {
+	/** Those who are known already. */
+	readonly visitors: ReadonlySet<string>;
+	readonly rows: readonly Row[];
+	/** Those with too long a log to be read whole. */
+	readonly long: ReadonlySet<string>;
+	readonly claims: readonly Claim[];
+	readonly contested: readonly ContestedEvent[];
+	readonly popular: readonly string[];
+}
+
+/** Entries of logs that an import reads in one transaction to make profiles anew, at most. */
+const mostReplayed = 1500;
+
+function* storePastHits(arriving: readonly HistoryHit[], locked: Locked): Steps<number> {
+	const hitsOf = Map.groupBy(arriving.map(toPastHit).sort(compareHits), ({ vid }) => vid);
+	const merged = yield* mergeLogs(hitsOf, locked.visitors.intersection(new Set(hitsOf.keys())), locked.long);
+	const added = merged.flatMap((one) => one.added);
+	if (added.length === 0) return 0;
+	const renamed = merged.flatMap((one) => [...one.renamed]);
+	const sids = unique([...added.map(({ sid }) => sid), ...renamed.map(([, sid]) => sid)]);
+	yield [insertHits(added), ...renamed.flatMap(([before, after]) => rename(before, after))];
+	const [visits = []] = yield [loadVisits(sids), saveClaims(locked.claims)];
+	yield* assignLater(locked.popular, locked.claims);
+	const moved = yield* assignEvents(locked.contested);
+	const renamedTo = new Set(renamed.map(([, sid]) => sid));
+	const latest = addLatest(
+		added,
+		{ visitors: locked.rows, visits },
+		(vid, sid) => !moved.has(vid) && !renamedTo.has(sid),
+	);
+	yield [
+		saveVisitors([...latest.visitors]),
+		...addVisits(added, latest.stale),
+		saveVisits([...latest.visits]),
+	];
+	const stale = moved.union(latest.stale);
+	if (stale.size > 0) yield* refold([...stale], sids, mostReplayed);
+	return added.length;
+}
+
+function rename(before: string, after: string): Query[] {
+	return [
+		{ sql: 'UPDATE @hit SET sid = ? WHERE sid = ? /* rename visit */', values: [after, before] },
+		{ sql: 'DELETE FROM @visit WHERE sid = ? /* rename visit */', values: [before] },
+	];
+}
+
+/** Visits that are to be made anew must be there. */
+function addVisits(hits: readonly PlacedHit[], stale: ReadonlySet<string>): Query[] {
+	const visits = new Map(hits.filter(({ vid }) => stale.has(vid)).map((hit) => [hit.sid, hit]));
+	return [
+		{
+			sql: 'INSERT INTO @visit (sid, vid, profile) ?rows ON CONFLICT (sid) DO NOTHING /* add visits */',
+			rows: [...visits].map(([sid, { vid, atMs }]) => [sid, vid, JSON.stringify(emptyProfile(atMs))]),
+		},
+	];
+}
+
+function* insertPastEvents<Event extends HistoryEvent>(
+	events: readonly Event[],
+): Steps<{ added: Event[]; conflicts: Event[] }> {
+	const [stored = []] = yield [
+		{
+			sql: 'INSERT INTO @subscription_event (tid, subid, cid, evt, rvn, received_at) ?rows ON CONFLICT (tid) DO NOTHING RETURNING tid /* store history */',
+			rows: events.map(({ tid, subid, cid, evt, rvn, receivedAtMs }) => [
+				...[tid, subid, cid, evt, rvn, receivedAtMs],
+			]),
+		},
+	];
+	const fresh = new Set(stored.map(({ tid }) => tid));
+	const { added = [], repeated = [] } = Object.groupBy(events, ({ tid }) =>
+		fresh.delete(tid) ? 'added' : 'repeated',
+	);
+	const [known = []] = yield [
+		{
+			sql: 'SELECT tid, subid, cid, evt, rvn FROM @subscription_event WHERE tid IN ?list /* conflicts */',
+			values: [unique(repeated.map(({ tid }) => tid))],
+		},
+	];
+	const rowOf = new Map(known.map((row) => [row.tid, row]));
+	const conflicts = repeated.filter(({ tid, subid, cid, evt, rvn }) => {
+		const row = rowOf.get(tid);
+		return row?.subid !== subid || row.cid !== cid || row.evt !== evt || Number(row.rvn) !== rvn;
+	});
+	return { added, conflicts };
+}
+
+function* joinPastEvents(added: readonly HistoryEvent[]): Steps<void> {
+	const [holders = []] = yield [holdersOf(added)];
+	yield* joinEvents(
+		added.map(({ receivedAtMs, ...event }) => ({ ...event, received_at: receivedAtMs })),
+		ownersOf(added, holders),
+	);
+}

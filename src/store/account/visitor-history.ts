@@ -1,0 +1,214 @@
+import { type Kysely, sql } from 'kysely';
+import {
+	compareEntries,
+	type HitEntry,
+	type Profile,
+	profileOf,
+	type SubscriptionEntry,
+} from '../../domain/profile.ts';
+import { subscriptionEntry } from '../../domain/subscription-event.ts';
+import type { ClientTables } from './tables.ts';
+import { hitEntry } from './visitor-log.ts';
+
+/** A subscription event that was, or is, a visitor's, and since when that was known. */
+export interface JoinedEvent {
+	readonly entry: SubscriptionEntry;
+	/** When both the upload and the visitor's claim on it were there; profiles did not hold it before. */
+	readonly knownFromMs: number;
+	/** When it went to the visitor who had begun the sale; Infinity where it stayed. */
+	readonly knownUntilMs: number;
+}
+
+/** What a visitor had done up to a moment. */
+export interface VisitorHistory {
+	readonly vid: string;
+	/** In the order in which profiles are made of them. */
+	readonly hits: readonly HitEntry[];
+	readonly events: readonly JoinedEvent[];
+}
+
+export interface HistoryExtent {
+	readonly hits: number;
+	/** Of the first hit; Infinity where there is none. */
+	readonly fromMs: number;
+}
+
+type Database = Kysely<ClientTables>;
+
+interface ClaimRow {
+	readonly key: string;
+	readonly at: number;
+	readonly vid: string;
+}
+
+/** Values in one statement; engines take at most 32,766. */
+const mostValues = 5000;
+
+/** How much of a history there is up to a moment. */
+export async function historyExtent(database: Database, asOfMs: number): Promise<HistoryExtent> {
+	const { hits, from } = await database
+		.selectFrom('hit')
+		.select(({ fn }) => [fn.countAll<number>().as('hits'), fn.min('at').as('from')])
+		.where('at', '<=', asOfMs)
+		.executeTakeFirstOrThrow();
+	return { hits: Number(hits), fromMs: from === null ? Number.POSITIVE_INFINITY : Number(from) };
+}
+
+/**
+ * What some visitors had done up to a moment, as it was known then: later hits, uploads and claims are not seen, not even
+ * by way of the visitor whom an upload belongs to today. Short reads; nobody waits for them.
+ */
+export async function visitorHistories(
+	database: Database,
+	vids: readonly string[],
+	asOfMs: number,
+): Promise<VisitorHistory[]> {
+	if (vids.length === 0) return [];
+	const [hits, events] = await Promise.all([
+		hitsOf(database, vids, asOfMs),
+		joinedEvents(database, vids, asOfMs),
+	]);
+	return vids.flatMap((vid) => {
+		const ofVisitor = hits.get(vid);
+		return ofVisitor ? [{ vid, hits: ofVisitor.sort(compareEntries), events: events.get(vid) ?? [] }] : [];
+	});
+}
+
+/** The profile that the store held of the visitor at the moment up to which the history goes. */
+export function profileThen({ hits, events }: VisitorHistory): Profile {
+	const held = events.filter(({ knownUntilMs }) => knownUntilMs === Number.POSITIVE_INFINITY);
+	return profileOf([...hits, ...held.map(({ entry }) => entry)]) as Profile;
+}
+
+async function hitsOf(
+	database: Database,
+	vids: readonly string[],
+	asOfMs: number,
+): Promise<Map<string, HitEntry[]>> {
+	const rows = await database
+		.selectFrom('hit')
+		.select(['vid', 'sid', 'at', 'body'])
+		.where('vid', 'in', vids)
+		.where('at', '<=', asOfMs)
+		.execute();
+	const entries = new Map<string, HitEntry[]>();
+	for (const { vid, sid, at, body: text } of rows)
+		append(entries, vid, hitEntry({ sid, atMs: Number(at), body: JSON.parse(text), text }));
+	return entries;
+}
+
+async function joinedEvents(
+	database: Database,
+	vids: readonly string[],
+	asOfMs: number,
+): Promise<Map<string, JoinedEvent[]>> {
+	const joined = new Map<string, JoinedEvent[]>();
+	const claimed = await database
+		.selectFrom('claim')
+		.select('key')
+		.distinct()
+		.where('vid', 'in', vids)
+		.where('at', '<=', asOfMs)
+		.execute();
+	const keys = claimed.map(({ key }) => key);
+	const named = (kind: string) =>
+		keys.filter((key) => key.startsWith(kind)).map((key) => key.slice(kind.length));
+	const rows = new Map(
+		[
+			...(await eventsOf(database, 'tid', named('t:'), asOfMs)),
+			...(await eventsOf(database, 'cid', named('c:'), asOfMs)),
+		].map((row) => [row.tid, row]),
+	);
+	if (rows.size === 0) return joined;
+	const holders = await holdersOf(
+		database,
+		[...rows.values()].flatMap(({ tid, cid }) => (cid === null ? [`t:${tid}`] : [`t:${tid}`, `c:${cid}`])),
+		asOfMs,
+	);
+	for (const { cid, ...row } of rows.values()) {
+		const entry = subscriptionEntry(row);
+		for (const { vid, ...known } of heldBy(
+			entry.atMs,
+			holders.get(`t:${row.tid}`),
+			cid === null ? undefined : holders.get(`c:${cid}`),
+		))
+			append(joined, vid, { entry, ...known });
+	}
+	for (const events of joined.values()) events.sort((a, b) => compareEntries(a.entry, b.entry));
+	return joined;
+}
+
+async function eventsOf(
+	database: Database,
+	column: 'tid' | 'cid',
+	names: readonly string[],
+	asOfMs: number,
+): Promise<Omit<ClientTables['subscription_event'], 'id' | 'vid'>[]> {
+	const pages = [];
+	for (let from = 0; from < names.length; from += mostValues)
+		pages.push(
+			await database
+				.selectFrom('subscription_event')
+				.select(['tid', 'subid', 'cid', 'evt', 'rvn', 'received_at'])
+				.where(column, 'in', names.slice(from, from + mostValues))
+				.where('received_at', '<=', asOfMs)
+				.execute(),
+		);
+	return pages.flat().map((row) => ({ ...row, rvn: Number(row.rvn), received_at: Number(row.received_at) }));
+}
+
+/** The earliest claim to each key, of those that had been made by then. */
+async function holdersOf(
+	database: Database,
+	keys: readonly string[],
+	asOfMs: number,
+): Promise<Map<string, ClaimRow>> {
+	const holders = new Map<string, ClaimRow>();
+	for (let from = 0; from < keys.length; from += mostValues) {
+		const rows = await database
+			.selectFrom('claim')
+			.select(['key', 'at', 'vid'])
+			.where('key', 'in', keys.slice(from, from + mostValues))
+			.where('at', '<=', asOfMs)
+			.where(({ not, exists, selectFrom }) =>
+				not(
+					exists(
+						selectFrom('claim as earlier')
+							.select('earlier.vid')
+							.whereRef('earlier.key', '=', 'claim.key')
+							.where(sql<boolean>`(earlier.at, earlier.vid) < (claim.at, claim.vid)`),
+					),
+				),
+			)
+			.execute();
+		for (const { key, at, vid } of rows) holders.set(key, { key, at: Number(at), vid });
+	}
+	return holders;
+}
+
+/** Whose an event has been, and when: of who holds its `tid`, and before that showed itself, of who holds its `cid`. */
+export function heldBy(
+	receivedAtMs: number,
+	byTid: Pick<ClaimRow, 'at' | 'vid'> | undefined,
+	byCid: Pick<ClaimRow, 'at' | 'vid'> | undefined,
+): { vid: string; knownFromMs: number; knownUntilMs: number }[] {
+	const since = (claim: { at: number }) => Math.max(receivedAtMs, claim.at);
+	if (!byTid)
+		return byCid
+			? [{ vid: byCid.vid, knownFromMs: since(byCid), knownUntilMs: Number.POSITIVE_INFINITY }]
+			: [];
+	const fromMs = since(byTid);
+	const stays = { vid: byTid.vid, knownUntilMs: Number.POSITIVE_INFINITY };
+	if (!byCid || since(byCid) >= fromMs) return [{ ...stays, knownFromMs: fromMs }];
+	if (byCid.vid === byTid.vid) return [{ ...stays, knownFromMs: since(byCid) }];
+	return [
+		{ vid: byCid.vid, knownFromMs: since(byCid), knownUntilMs: fromMs },
+		{ ...stays, knownFromMs: fromMs },
+	];
+}
+
+function append<Item>(lists: Map<string, Item[]>, name: string, item: Item): void {
+	const list = lists.get(name);
+	if (list) list.push(item);
+	else lists.set(name, [item]);
+}

@@ -1,0 +1,486 @@
+import type { ArrivingHit, HitRecord, StoredHit } from '../../domain/hit.ts';
+import {
+	apply,
+	compareEntries,
+	type HitEntry,
+	isLatest,
+	type LogEntry,
+	type Profile,
+} from '../../domain/profile.ts';
+import { type StoredEvent, subscriptionEntry } from '../../domain/subscription-event.ts';
+import { OvertakenError } from '../../errors.ts';
+import type { Query, Row, Steps } from '../steps.ts';
+import {
+	assignEvents,
+	assignLater,
+	type Claim,
+	type ContestedEvent,
+	claimsOf,
+	contest,
+	contestOver,
+	eventsWith,
+	knownClaims,
+	newClaims,
+	saveClaims,
+	setOwners,
+} from './identity-links.ts';
+
+/** A visit ends after so long without a hit. */
+export const visitTimeoutMs = 30 * 60_000;
+/** A live hit that is so little earlier than what is known of its visitor happens just after that. */
+const mostBehindMs = 60_000;
+
+/** Visitors and visits that a transaction works on, by `vid` and `sid`; the visitors are locked, and their visits so, too. */
+interface Working {
+	readonly visitors: Map<string, Profile | null>;
+	readonly visits: Map<string, { vid: string; profile: Profile | null }>;
+	/** Of those that are being folded again, by `vid` and `sid`: up to which moment that has come. */
+	readonly foldedToMs: ReadonlyMap<string, number>;
+	/** Visitors whose log has got an entry that is not the latest, or lost one. */
+	readonly stale: Set<string>;
+	readonly staleVisits: Set<string>;
+	/** Claims that the visitors have made to the keys of the hits. */
+	readonly known: readonly Row[];
+	/** Keys that are locked, so that new claims to them can be made, and the events that have them. */
+	readonly keys: ReadonlySet<string>;
+	readonly contested: readonly ContestedEvent[];
+	readonly popular: readonly string[];
+}
+
+interface PlacedHit extends StoredHit {
+	readonly atMs: number;
+	readonly body: HitRecord;
+	/** The same as JSON text. */
+	readonly text: string;
+}
+
+/**
+ * Stores hits of one account, in order of arrival, and brings the profiles of their visitors and visits up to date.
+ * @returns for each hit the visitor and the visit that it belongs to
+ */
+export function* storeHits(hits: readonly ArrivingHit[]): Steps<StoredHit[]> {
+	const working = yield* load(hits);
+	const placed = hits.map((hit) => place(working, hit));
+	const claims = newClaims(
+		placed.flatMap((hit) => claimsOf(hit.vid, hit.atMs, hit.body)),
+		working.known,
+	);
+	// Its visitor, or claim, has gone away since it was looked for without a lock.
+	if (claims.some(({ key }) => !working.keys.has(key))) throw new OvertakenError('a visitor was erased');
+	const writes: Query[] = [insertHits(placed), saveClaims(claims)];
+	if (working.contested.length + working.popular.length > 0) {
+		yield writes.splice(0);
+		yield* assignLater(working.popular, claims);
+		for (const vid of yield* assignEvents(working.contested)) working.stale.add(vid);
+	}
+	let waiting: ReadonlySet<string> = new Set();
+	if (working.stale.size > 0) {
+		if (writes.length > 0) yield writes.splice(0);
+		({ waiting } = yield* refold([...working.stale], [...working.staleVisits]));
+	}
+	// Of those who wait what is the latest is known at once all the same.
+	const current = placed.filter(({ vid }) => !working.stale.has(vid) || waiting.has(vid));
+	yield [...writes, ...changesOf(working, current)];
+	return placed.map(({ vid, sid }) => ({ vid, sid }));
+}
+
+/** Writes the visitors and visits that hits were placed in, and no other that happens to be loaded. */
+function changesOf({ visitors, visits }: Working, placed: readonly PlacedHit[]): Query[] {
+	const changed = <Item>(items: ReadonlyMap<string, Item>, ids: readonly string[]) =>
+		unique(ids).map((id) => [id, items.get(id) as Item] as const);
+	return [
+		saveVisitors(
+			changed(
+				visitors,
+				placed.map(({ vid }) => vid),
+			),
+		),
+		saveVisits(
+			changed(
+				visits,
+				placed.map(({ sid }) => sid),
+			),
+		),
+	];
+}
+
+/** Locks all that the hits need, in the order of `docs/decisions/0028`, and loads it. */
+function* load(hits: readonly ArrivingHit[]): Steps<Working> {
+	const vids = unique(hits.map(({ vid }) => vid));
+	const claims = hits.flatMap(({ vid, freshVid, atMs, body }) => claimsOf(vid ?? freshVid, atMs, body));
+	// Most cids that a visitor shows are known, and then need no lock; tids are new, and so is all of a new visitor.
+	const maybeKnown = claims.filter(({ vid, key }) => key.startsWith('c:') && vids.includes(vid));
+	const [before = []] = maybeKnown.length > 0 ? yield [knownClaims(maybeKnown)] : [];
+	const keys = new Set(newClaims(claims, before).map(({ key }) => key));
+	const { events, vids: contenders, popular } = yield* contest([...keys]);
+	const [visitors = [], visits = [], known = []] = yield [
+		loadVisitors(unique([...vids, ...contenders])),
+		loadVisits(unique(hits.map(({ sid }) => sid))),
+		// Looked up again, now that they cannot go away.
+		knownClaims(maybeKnown.filter(({ key }) => !keys.has(key))),
+	];
+	const profiles = new Map(visitors.map((row) => [String(row.vid), parseProfile(row)]));
+	const presented = new Set(visits.map(({ sid }) => sid));
+	// Visits that go on though the page does not know them any more.
+	const current = hits.flatMap(({ vid, atMs }) => {
+		const visit = vid === null ? null : profiles.get(vid)?.visit;
+		return visit && !presented.has(visit.sid) && goesOn(visit.lastHitAtMs, atMs) ? [visit.sid] : [];
+	});
+	const [others = []] = current.length > 0 ? yield [loadVisits(unique(current))] : [];
+	// Of visitors who are not locked, it may change at any time, or be erased: it counts for nothing.
+	const own = [...visits, ...others].filter(({ vid }) => profiles.has(String(vid)));
+	return {
+		visitors: profiles,
+		visits: new Map(
+			own.map((row) => [String(row.sid), { vid: String(row.vid), profile: parseProfile(row) }]),
+		),
+		foldedToMs: foldedToOf([...visitors, ...own]),
+		stale: new Set(),
+		staleVisits: new Set(),
+		known,
+		keys,
+		contested: events,
+		popular,
+	};
+}
+
+/** Finds the visitor and the visit of a hit, and adds it to both where it is their latest. */
+function place(working: Working, hit: ArrivingHit): PlacedHit {
+	const vid = hit.vid !== null && working.visitors.has(hit.vid) ? hit.vid : hit.freshVid;
+	const profile = working.visitors.get(vid) ?? null;
+	const sid = sidOf(working, hit, vid, profile);
+	const visit = working.visits.get(sid)?.profile ?? null;
+	const atMs = momentOf(hit, [
+		profile?.lastAtMs,
+		visit?.lastAtMs,
+		working.foldedToMs.get(vid),
+		working.foldedToMs.get(sid),
+	]);
+	const placed = { vid, sid, atMs, body: hit.body, text: JSON.stringify(hit.body) };
+	const entry = hitEntry(placed);
+	const isLater = (known: Profile | null, id: string) =>
+		isLatest(known, entry) && atMs > (working.foldedToMs.get(id) ?? Number.NEGATIVE_INFINITY);
+	if (isLater(profile, vid)) working.visitors.set(vid, apply(profile, entry));
+	else working.stale.add(vid);
+	if (isLater(visit, sid)) working.visits.set(sid, { vid, profile: apply(visit, entry) });
+	else {
+		working.stale.add(vid);
+		working.staleVisits.add(sid);
+	}
+	return placed;
+}
+
+/**
+ * When a live hit has happened: strictly later than what is known, where the clock says otherwise by little. So two hits
+ * in one millisecond, or a clock that is set right, cost no more than others.
+ */
+function momentOf({ atMs }: ArrivingHit, knownMs: readonly (number | undefined)[]): number {
+	const lastMs = Math.max(...knownMs.map((known) => known ?? Number.NEGATIVE_INFINITY));
+	return atMs <= lastMs && lastMs - atMs < mostBehindMs ? lastMs + 1 : atMs;
+}
+
+function sidOf(working: Working, hit: ArrivingHit, vid: string, profile: Profile | null): string {
+	const presented = hit.sid === null ? undefined : working.visits.get(hit.sid);
+	if (hit.sid !== null && presented?.vid === vid)
+		if (goesOn(presented.profile?.lastAtMs ?? 0, hit.atMs)) return hit.sid;
+	if (profile?.visit && goesOn(profile.visit.lastHitAtMs, hit.atMs)) return profile.visit.sid;
+	return hit.freshSid;
+}
+
+/** Whether a visit with this hit takes in one at that moment. */
+export function goesOn(lastHitAtMs: number, atMs: number): boolean {
+	return Math.abs(atMs - lastHitAtMs) < visitTimeoutMs;
+}
+
+/** A hit as profiles know it. @param hit.text the body as JSON, as it is stored */
+export function hitEntry({ sid, atMs, body, text }: Omit<PlacedHit, 'vid'>): HitEntry {
+	return {
+		type: 'hit',
+		atMs,
+		sid,
+		page: body.page,
+		channel: body.channel,
+		device: body.device,
+		events: body.events.map(({ name }) => name),
+		tieBreak: text,
+	};
+}
+
+/**
+ * Joins subscription events that have just been stored to the visitors who hold their `tid` or `cid`.
+ * @param owners the `vid` of each event that has one, by `tid`
+ */
+export function* joinEvents(
+	events: readonly StoredEvent[],
+	owners: ReadonlyMap<string, string>,
+): Steps<void> {
+	const joined = events
+		.filter(({ tid }) => owners.has(tid))
+		.map((event) => ({ vid: owners.get(event.tid) as string, entry: subscriptionEntry(event) }))
+		.sort((a, b) => compareEntries(a.entry, b.entry));
+	if (joined.length === 0) return;
+	const [rows = []] = yield [loadVisitors(unique(joined.map(({ vid }) => vid)))];
+	const known = new Map(rows.map((row) => [String(row.vid), parseProfile(row)]));
+	const foldedToMs = foldedToOf(rows);
+	const visitors = new Map(known);
+	const stale = new Set<string>();
+	for (const { vid, entry } of joined) {
+		// Those of one moment follow each other in their order.
+		if (isLatest(known.get(vid) ?? null, entry) && entry.atMs > (foldedToMs.get(vid) ?? nothingFolded))
+			visitors.set(vid, apply(visitors.get(vid) ?? null, entry));
+		else stale.add(vid);
+	}
+	yield [
+		setOwners(joined.map(({ vid, entry }) => [entry.tid, vid])),
+		saveVisitors([...visitors].filter(([vid]) => !stale.has(vid))),
+	];
+	if (stale.size > 0) yield* refold([...stale]);
+}
+
+/** Entries of logs that a request reads to make profiles anew, at most. */
+const mostReplayed = 500;
+
+/** What became of profiles that were to be made anew. */
+export interface Refolded {
+	/** How many profiles of visitors and visits were not as the log says. */
+	readonly changed: number;
+	/** Visitors with too long a log, who are folded in the background. */
+	readonly waiting: ReadonlySet<string>;
+}
+
+/**
+ * Makes profiles anew from the log: at once where the logs are short, else in the background, see `folding.ts`.
+ * @param sids those of the visits that have to be made anew
+ * @param most entries of logs that may be read for it
+ */
+export function* refold(
+	vids: readonly string[],
+	sids: readonly string[] = [],
+	most = mostReplayed,
+): Steps<Refolded> {
+	if (vids.length === 0) return { changed: 0, waiting: new Set() };
+	// Locked before the log is read, so that no hit is added meanwhile.
+	const [rows = []] = yield [loadVisitors(vids)];
+	const short = yield* withShortLogs(vids, most);
+	const waiting = new Set(vids).difference(new Set(short));
+	yield waitToBeFolded([...waiting], sids);
+	const changed = short.length > 0 ? yield* replay(short, rows) : 0;
+	return { changed, waiting };
+}
+
+/** Visitors whose logs have at most so many entries together. */
+export function* withShortLogs(vids: readonly string[], most: number): Steps<string[]> {
+	const [entries = []] = yield [countEntries([...vids].sort().slice(0, most / 5), most)];
+	let left = most;
+	const short: string[] = [];
+	for (const row of entries) {
+		if (Number(row.entries) > left) continue;
+		left -= Number(row.entries);
+		short.push(String(row.vid));
+	}
+	return short;
+}
+
+/** How many entries the logs of visitors have; one more than `most` stands for all beyond. */
+function countEntries(vids: readonly string[], most: number): Query {
+	const count = (table: string, at: string) =>
+		`(SELECT count(*) FROM (SELECT 1 FROM @${table} WHERE vid = list.key ORDER BY ${at} LIMIT ${most + 1}) AS first)`;
+	// Claims that have lost their hit are dealt with in the order of the log; who is being erased is not made anew.
+	const never = `CASE WHEN EXISTS (SELECT 1 FROM @claim AS claim WHERE claim.vid = list.key AND unfounded IS NOT NULL) OR EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || list.key) THEN ${most + 1} ELSE 0 END`;
+	return {
+		sql: `SELECT key AS vid, ${count('hit', 'at')} + ${count('subscription_event', 'received_at')} + ${never} AS entries FROM ?each AS list /* count entries */`,
+		values: [vids],
+	};
+}
+
+/** `folded_to` of whom nothing is folded yet. */
+export const nothingFolded = Number.MIN_SAFE_INTEGER;
+
+/** Leaves visitors, and of these visits those that are named, to the background. */
+export function waitToBeFolded(vids: readonly string[], sids: readonly string[]): Query[] {
+	const wait = `SET folded_to = ${nothingFolded}, refolded = NULL`;
+	return [
+		{ sql: `UPDATE @visitor ${wait} WHERE vid IN ?list /* wait */`, values: [vids], wakes: true },
+		{ sql: `UPDATE @visit ${wait} WHERE sid IN ?list AND vid IN ?list /* wait */`, values: [sids, vids] },
+	];
+}
+
+/** By `vid` or `sid`, of those that are being folded again. @param rows that have been loaded */
+export function foldedToOf(rows: readonly Row[]): Map<string, number> {
+	const waiting = rows.filter(({ folded_to }) => folded_to !== null);
+	return new Map(waiting.map(({ sid, vid, folded_to }) => [String(sid ?? vid), Number(folded_to)]));
+}
+
+/**
+ * Makes profiles anew from logs that are short. A visitor of whom the log holds no hit any more goes away.
+ * @param vids visitors that are locked
+ * @param before as they are loaded, and maybe others
+ * @returns how many profiles of visitors and visits were not as the log says
+ */
+export function* replay(vids: readonly string[], before: readonly Row[]): Steps<number> {
+	const [hits = [], events = [], visitsBefore = []] = yield [
+		{ sql: 'SELECT vid, sid, at, body FROM @hit WHERE vid IN ?list /* replay */', values: [vids] },
+		{
+			sql: 'SELECT vid, tid, subid, evt, rvn, received_at FROM @subscription_event WHERE vid IN ?list /* replay */',
+			values: [vids],
+		},
+		{
+			sql: 'SELECT sid, profile, folded_to FROM @visit WHERE sid IN (SELECT sid FROM @hit WHERE vid IN ?list) /* replay */',
+			values: [vids],
+		},
+	];
+	const visitors = new Map<string, LogEntry[]>();
+	const visits = new Map<string, { vid: string; entries: LogEntry[] }>();
+	for (const row of hits) {
+		const [vid, sid, text] = [String(row.vid), String(row.sid), String(row.body)];
+		const entry = hitEntry({ sid, atMs: Number(row.at), body: JSON.parse(text), text });
+		const entries = visitors.get(vid);
+		if (entries) entries.push(entry);
+		else visitors.set(vid, [entry]);
+		const visit = visits.get(sid);
+		if (visit) visit.entries.push(entry);
+		else visits.set(sid, { vid, entries: [entry] });
+	}
+	for (const row of events) visitors.get(String(row.vid))?.push(subscriptionEntry(row as never));
+	const profiles = [...visitors].map(([vid, entries]) => [vid, fold(entries)] as const);
+	const visitProfiles = [...visits].map(
+		([sid, { vid, entries }]) => [sid, { vid, profile: fold(entries) }] as const,
+	);
+	const stored = new Map([
+		...before.map((row) => [row.vid, row.profile] as const),
+		...visitsBefore.map((row) => [row.sid, row.profile] as const),
+	]);
+	const waiting = before.filter((row) => row.folded_to !== null).map(({ vid }) => String(vid));
+	const waitingVisits = visitsBefore.filter((row) => row.folded_to !== null).map(({ sid }) => String(sid));
+	const changedVisitors = profiles.filter(([vid, profile]) => stored.get(vid) !== JSON.stringify(profile));
+	const changedVisits = visitProfiles.filter(
+		([sid, { profile }]) => stored.get(sid) !== JSON.stringify(profile),
+	);
+	const replayed = new Set(vids);
+	const gone = before.map(({ vid }) => String(vid)).filter((vid) => replayed.has(vid) && !visitors.has(vid));
+	yield [
+		...isFolded(
+			waiting.filter((vid) => replayed.has(vid)),
+			waitingVisits,
+		),
+		saveVisitors(changedVisitors),
+		saveVisits(changedVisits),
+		{ sql: 'DELETE FROM @visitor WHERE vid IN ?list /* replay */', values: [gone] },
+	];
+	return changedVisitors.length + changedVisits.length + gone.length;
+}
+
+/** Those whose profiles are as the log says. */
+export function isFolded(vids: readonly string[], sids: readonly string[]): Query[] {
+	const done = 'SET folded_to = NULL, refolded = NULL';
+	return [
+		{ sql: `UPDATE @visitor ${done} WHERE vid IN ?list /* folded */`, values: [vids] },
+		{ sql: `UPDATE @visit ${done} WHERE sid IN ?list /* folded */`, values: [sids] },
+	];
+}
+
+function fold(entries: LogEntry[]): Profile | null {
+	return entries.sort(compareEntries).reduce<Profile | null>(apply, null);
+}
+
+/**
+ * Makes claims, joins and profiles of these visitors anew from the log.
+ * @param contested what taking their claims has found
+ * @returns how many joins and profiles were not as the log says
+ */
+export function* rebuild(vids: readonly string[], contested: readonly ContestedEvent[]): Steps<number> {
+	const [hits = []] = yield [
+		{ sql: 'SELECT vid, at, body FROM @hit WHERE vid IN ?list /* rebuild */', values: [vids] },
+	];
+	yield [saveClaims(hits.flatMap(claimsOfRow))];
+	const moved = yield* assignEvents(contested);
+	return moved.size + (yield* refold([...new Set([...vids, ...moved])])).changed;
+}
+
+/** The claims that a hit of the log makes. @param row `vid`, `at`, `body` */
+export function claimsOfRow(row: Row): Claim[] {
+	return claimsOf(String(row.vid), Number(row.at), JSON.parse(String(row.body)));
+}
+
+/**
+ * Takes all claims of visitors, and locks them and all whose subscription events this may change. The locks of all keys
+ * come first: until the end of the transaction no claim is made and no event is stored by anybody else.
+ * @returns the events that are contested
+ */
+export function* takeClaims(vids: readonly string[]): Steps<readonly ContestedEvent[]> {
+	const [, taken = [], shown = []] = yield [
+		{ lock: 'exclusive', keys: 'all' },
+		{ sql: 'DELETE FROM @claim WHERE vid IN ?list RETURNING key /* take claims */', values: [vids] },
+		// Those that should have made claims but, in a database that needs to be repaired, have not.
+		{
+			sql: `SELECT vid, at, body FROM @hit WHERE vid IN ?list AND (body LIKE '%"cid":"%' OR body LIKE '%"tid":"%') /* take claims */`,
+			values: [vids],
+		},
+	];
+	const keys = [...taken, ...shown.flatMap(claimsOfRow)].map(({ key }) => String(key));
+	const [rows = []] = yield [eventsWith(unique(keys), vids)];
+	const { events, vids: contenders } = yield* contestOver(rows);
+	yield [lockVisitors(unique([...vids, ...contenders]))];
+	return events;
+}
+
+/** Keeps hits from being added to visitors until the end of the transaction. */
+export function lockVisitors(vids: readonly string[]): Query {
+	return {
+		sql: 'SELECT vid FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* lock visitors */',
+		values: [vids],
+	};
+}
+
+/** The profiles of visitors, who are locked likewise. */
+export function loadVisitors(vids: readonly string[]): Query {
+	return {
+		sql: 'SELECT vid, profile, folded_to FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* load visitors */',
+		values: [vids],
+	};
+}
+
+export function loadVisits(sids: readonly string[]): Query {
+	return {
+		sql: 'SELECT sid, vid, profile, folded_to FROM @visit WHERE sid IN ?list /* load visits */',
+		values: [sids],
+	};
+}
+
+export function insertHits(
+	hits: readonly {
+		readonly vid: string;
+		readonly sid: string;
+		readonly atMs: number;
+		readonly text: string;
+	}[],
+): Query {
+	return {
+		sql: 'INSERT INTO @hit (vid, sid, at, body) ?rows /* store hits */',
+		rows: hits.map(({ vid, sid, atMs, text }) => [vid, sid, atMs, text]),
+	};
+}
+
+export function saveVisitors(visitors: readonly (readonly [vid: string, profile: Profile | null])[]): Query {
+	return {
+		sql: 'INSERT INTO @visitor (vid, profile) ?rows ON CONFLICT (vid) DO UPDATE SET profile = excluded.profile /* save visitors */',
+		rows: visitors.map(([vid, profile]) => [vid, JSON.stringify(profile)]),
+	};
+}
+
+export function saveVisits(
+	visits: readonly (readonly [sid: string, visit: { vid: string; profile: Profile | null }])[],
+): Query {
+	return {
+		sql: 'INSERT INTO @visit (sid, vid, profile) ?rows ON CONFLICT (sid) DO UPDATE SET profile = excluded.profile /* save visits */',
+		rows: visits.map(([sid, { vid, profile }]) => [sid, vid, JSON.stringify(profile)]),
+	};
+}
+
+export function parseProfile(row: Row): Profile | null {
+	return JSON.parse(String(row.profile));
+}
+
+export function unique(values: readonly (string | null)[]): string[] {
+	return [...new Set(values.filter((value) => value !== null))];
+}

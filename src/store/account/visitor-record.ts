@@ -1,0 +1,79 @@
+import type { HitRecord } from '../../domain/hit.ts';
+import type { Profile } from '../../domain/profile.ts';
+import type { SubscriptionEvent } from '../../domain/subscription-event.ts';
+import type { Steps } from '../steps.ts';
+
+/** Everything that is stored of a visitor. Times are ISO 8601, UTC. */
+export interface VisitorRecord {
+	readonly vid: string;
+	/** Null where the visitor has no hit any more. */
+	readonly profile: Profile | null;
+	readonly visits: readonly { readonly sid: string; readonly profile: Profile }[];
+	readonly hits: readonly (HitRecord & { readonly at: string; readonly sid: string })[];
+	readonly subscriptionEvents: readonly (SubscriptionEvent & { readonly receivedAt: string })[];
+	readonly claims: readonly ShownKey[];
+}
+
+/** A `tid` or `cid` that the visitor's hits have shown, and when first. */
+export interface ShownKey {
+	readonly kind: 'tid' | 'cid';
+	readonly value: string;
+	readonly at: string;
+	/** Whether nobody has shown it before: then subscription events with it belong to this visitor. */
+	readonly holds: boolean;
+}
+
+/** Reads all of a visitor; null where nothing is stored. */
+export function* visitorRecord(vid: string): Steps<VisitorRecord | null> {
+	const [erasing = []] = yield [
+		{ sql: 'SELECT 1 AS one FROM @task WHERE name = ? /* record */', values: [`e:${vid}`] },
+	];
+	if (erasing.length > 0) return null;
+	const [visitors = [], visits = [], hits = [], events = [], claims = []] = yield [
+		{ sql: 'SELECT profile FROM @visitor WHERE vid = ? /* record */', values: [vid] },
+		{
+			sql: 'SELECT sid, profile FROM @visit WHERE sid IN (SELECT sid FROM @hit WHERE vid = ?) ORDER BY id /* record */',
+			values: [vid],
+		},
+		{ sql: 'SELECT sid, at, body FROM @hit WHERE vid = ? ORDER BY at, id /* record */', values: [vid] },
+		{
+			sql: 'SELECT tid, subid, cid, evt, rvn, received_at FROM @subscription_event WHERE vid = ? ORDER BY received_at, id /* record */',
+			values: [vid],
+		},
+		{
+			sql: 'SELECT key, at, (SELECT first.vid FROM @claim AS first WHERE first.key = claim.key ORDER BY first.at, first.vid LIMIT 1) AS holder FROM @claim AS claim WHERE vid = ? ORDER BY at, key /* record */',
+			values: [vid],
+		},
+	];
+	if (visitors.length + hits.length + events.length + claims.length === 0) return null;
+	return {
+		vid,
+		profile: visitors[0] ? JSON.parse(String(visitors[0].profile)) : null,
+		visits: visits
+			.map((row) => ({ sid: String(row.sid), profile: JSON.parse(String(row.profile)) as Profile }))
+			.sort((a, b) => a.profile.firstAtMs - b.profile.firstAtMs),
+		hits: hits.map((row) => ({
+			at: isoTime(row.at),
+			sid: String(row.sid),
+			...(JSON.parse(String(row.body)) as HitRecord),
+		})),
+		subscriptionEvents: events.map((row) => ({
+			tid: String(row.tid),
+			subid: String(row.subid),
+			cid: row.cid === null ? null : String(row.cid),
+			evt: String(row.evt),
+			rvn: Number(row.rvn),
+			receivedAt: isoTime(row.received_at),
+		})),
+		claims: claims.map((row) => ({
+			kind: String(row.key).startsWith('t:') ? 'tid' : 'cid',
+			value: String(row.key).slice(2),
+			at: isoTime(row.at),
+			holds: row.holder === vid,
+		})),
+	};
+}
+
+function isoTime(ms: unknown): string {
+	return new Date(Number(ms)).toISOString();
+}

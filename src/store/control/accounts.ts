@@ -1,0 +1,187 @@
+import { randomBytes } from 'node:crypto';
+import type { ChannelRule } from '../../domain/channel-rule.ts';
+import { defaultGoals } from '../../domain/goal.ts';
+import { defaultSegments } from '../../domain/segment.ts';
+import { OperatorError } from '../../errors.ts';
+import { shownAddress } from '../own-database.ts';
+import { insertGoal } from './goals.ts';
+import { insertSegment } from './segments.ts';
+import { type ControlDatabase, isoTime } from './tables.ts';
+
+/** What an operator may change of an account at any time. */
+export interface AccountSettings {
+	/** Web origins whose pages may read scores; empty: all. */
+	readonly origins: readonly string[];
+	/** Whether pages may ask for the reasons of a score. */
+	readonly explains: boolean;
+	readonly channelRules: readonly ChannelRule[];
+}
+
+export interface Account extends AccountSettings {
+	readonly id: number;
+	readonly aid: string;
+	readonly client: string;
+	readonly createdAt: string;
+	readonly disabledAt: string | null;
+	/** Where the server of its own is, without password; `null` where its data is beside the control database. */
+	readonly ownDatabase: string | null;
+}
+
+/** An account as it is to be made. */
+export interface NewAccount {
+	readonly aid: string;
+	readonly client: string;
+	readonly origins: readonly string[];
+	/** The address of a database server of its own. */
+	readonly ownDatabase?: string | undefined;
+}
+
+/**
+ * Adds an account with the goals and segments that every account begins with, and its client where there is none of
+ * that name.
+ * @throws OperatorError where the account exists
+ */
+export async function insertAccount(
+	database: ControlDatabase,
+	account: NewAccount,
+	nowMs: number,
+): Promise<number> {
+	const existing = await database
+		.selectFrom('account')
+		.select('id')
+		.where('aid', '=', account.aid)
+		.executeTakeFirst();
+	if (existing) throw new OperatorError(`Account ${account.aid} exists already.`);
+	await database
+		.insertInto('client')
+		.values({ name: account.client, created_at: nowMs, disabled_at: null })
+		.onConflict((conflict) => conflict.column('name').doNothing())
+		.execute();
+	const { id } = await database
+		.insertInto('account')
+		.values({
+			aid: account.aid,
+			client_id: await clientId(database, account.client),
+			origins: JSON.stringify(account.origins),
+			created_at: nowMs,
+			disabled_at: null,
+			database: account.ownDatabase ?? null,
+			explains: 0,
+			channel_rules: '[]',
+			import_secret: null,
+		})
+		.returning('id')
+		.executeTakeFirstOrThrow();
+	for (const goal of defaultGoals) await insertGoal(database, id, goal, nowMs);
+	for (const segment of defaultSegments) await insertSegment(database, id, segment, nowMs);
+	return id;
+}
+
+/** All accounts, or the one that is named. */
+export async function selectAccounts(database: ControlDatabase, aid?: string): Promise<Account[]> {
+	let query = database
+		.selectFrom('account')
+		.innerJoin('client', 'client.id', 'account.client_id')
+		.selectAll('account')
+		.select('client.name as client')
+		.orderBy('account.id');
+	if (aid !== undefined) query = query.where('account.aid', '=', aid);
+	return (await query.execute()).map((row) => ({
+		id: row.id,
+		aid: row.aid,
+		client: row.client,
+		...accountSettings(row),
+		createdAt: new Date(row.created_at).toISOString(),
+		disabledAt: isoTime(row.disabled_at),
+		ownDatabase: row.database === null ? null : shownAddress(row.database),
+	}));
+}
+
+/** The addresses of accounts that have a database server of their own, passwords and all; by the account's number. */
+export async function selectOwnDatabases(database: ControlDatabase): Promise<Map<number, string>> {
+	const rows = await database
+		.selectFrom('account')
+		.select(['id', 'database'])
+		.where('database', 'is not', null)
+		.execute();
+	return new Map(rows.map((row) => [row.id, row.database as string]));
+}
+
+/** The settings as a row of `account` has them. */
+export function accountSettings(row: {
+	readonly origins: string;
+	readonly explains: number;
+	readonly channel_rules: string;
+}): AccountSettings {
+	return {
+		origins: JSON.parse(row.origins),
+		explains: row.explains === 1,
+		channelRules: JSON.parse(row.channel_rules),
+	};
+}
+
+/** @throws OperatorError where there is none */
+export async function selectAccount(database: ControlDatabase, aid: string): Promise<Account> {
+	const [account] = await selectAccounts(database, aid);
+	if (!account) throw new OperatorError(`There is no account ${aid}; 'caskade account list' shows all.`);
+	return account;
+}
+
+/** Saying it twice keeps the first time. */
+export async function setAccountDisabled(
+	database: ControlDatabase,
+	aid: string,
+	disabled: boolean,
+	nowMs: number,
+): Promise<void> {
+	await database
+		.updateTable('account')
+		.set({ disabled_at: disabled ? nowMs : null })
+		.where('aid', '=', aid)
+		.where('disabled_at', disabled ? 'is' : 'is not', null)
+		.execute();
+}
+
+/** What is left out stays. */
+export async function updateAccount(
+	database: ControlDatabase,
+	aid: string,
+	changes: Partial<AccountSettings>,
+): Promise<void> {
+	const { origins, explains, channelRules } = { ...(await selectAccount(database, aid)), ...changes };
+	await database
+		.updateTable('account')
+		.set({
+			origins: JSON.stringify(origins),
+			explains: explains ? 1 : 0,
+			channel_rules: JSON.stringify(channelRules),
+		})
+		.where('aid', '=', aid)
+		.execute();
+}
+
+/** What visitors' names are hashed with when history is imported; made once for each account. */
+export async function importSecret(database: ControlDatabase, id: number): Promise<string> {
+	await database
+		.updateTable('account')
+		.set({ import_secret: randomBytes(32).toString('base64url') })
+		.where('id', '=', id)
+		.where('import_secret', 'is', null)
+		.execute();
+	const row = await database
+		.selectFrom('account')
+		.select('import_secret')
+		.where('id', '=', id)
+		.executeTakeFirstOrThrow();
+	return row.import_secret as string;
+}
+
+/** @throws OperatorError where there is no such client */
+export async function clientId(database: ControlDatabase, name: string): Promise<number> {
+	const client = await database.selectFrom('client').select('id').where('name', '=', name).executeTakeFirst();
+	if (!client)
+		throw new OperatorError(
+			`There is no client ${name}; 'caskade account create AID --client ${name}' makes it.`,
+		);
+	return client.id;
+}

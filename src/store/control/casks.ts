@@ -1,0 +1,80 @@
+import { caskLifetimeMs, newSigningKey, type SigningKey, spreadMs } from '../../domain/signing-key.ts';
+import { type ControlDatabase, nextSeq } from './tables.ts';
+
+/** Those that may still verify a cask, the newest first. */
+export async function selectSigningKeys(database: ControlDatabase, nowMs: number): Promise<SigningKey[]> {
+	const rows = await database
+		.selectFrom('signing_key')
+		.selectAll()
+		.where(({ or, eb }) => or([eb('retires_at', 'is', null), eb('retires_at', '>', nowMs)]))
+		.orderBy('seq', 'desc')
+		.execute();
+	return rows.map((row) => ({
+		kid: row.kid,
+		secret: row.secret,
+		createdAtMs: row.created_at,
+		retiresAtMs: row.retires_at,
+	}));
+}
+
+/** Adds a key, which is to sign from now on; earlier ones retire when what they have signed has expired. */
+export async function rotateSigningKeys(database: ControlDatabase, nowMs: number): Promise<SigningKey> {
+	await database.deleteFrom('signing_key').where('retires_at', '<=', nowMs).execute();
+	await database
+		.updateTable('signing_key')
+		.set({ retires_at: nowMs + caskLifetimeMs + spreadMs })
+		.where('retires_at', 'is', null)
+		.execute();
+	const key = newSigningKey(nowMs);
+	await database
+		.insertInto('signing_key')
+		.values({
+			kid: key.kid,
+			secret: key.secret,
+			created_at: key.createdAtMs,
+			retires_at: null,
+			seq: await nextSeq(database, 'signing_key'),
+		})
+		.execute();
+	return key;
+}
+
+/** Makes void what was issued up to a moment to these visitors and visits. What is void stays so. */
+export async function insertRevocations(
+	database: ControlDatabase,
+	accountId: number,
+	subjects: readonly string[],
+	upToMs: number,
+	nowMs: number,
+): Promise<void> {
+	await database
+		.deleteFrom('revocation')
+		.where('revoked_at', '<=', nowMs - caskLifetimeMs)
+		.execute();
+	for (const subject of subjects)
+		await database
+			.insertInto('revocation')
+			.values({ account_id: accountId, subject, revoked_at: upToMs })
+			.onConflict((conflict) =>
+				conflict
+					.columns(['account_id', 'subject'])
+					.doUpdateSet({ revoked_at: upToMs })
+					.where('revocation.revoked_at', '<', upToMs),
+			)
+			.execute();
+}
+
+/** When the casks of a visitor or visit were last revoked. */
+export async function selectRevokedAtMs(
+	database: ControlDatabase,
+	accountId: number,
+	subject: string,
+): Promise<number | undefined> {
+	const row = await database
+		.selectFrom('revocation')
+		.select('revoked_at')
+		.where('account_id', '=', accountId)
+		.where('subject', '=', subject)
+		.executeTakeFirst();
+	return row?.revoked_at;
+}

@@ -1,0 +1,58 @@
+import { OperatorError } from '../../errors.ts';
+import { type ControlDatabase, isoTime } from './tables.ts';
+
+export interface Client {
+	readonly client: string;
+	readonly accounts: number;
+	/** That are not revoked. */
+	readonly keys: number;
+	readonly createdAt: string;
+	readonly disabledAt: string | null;
+}
+
+/** All clients in the order in which they were made, or the one of that name. */
+export async function selectClients(database: ControlDatabase, name?: string): Promise<Client[]> {
+	let query = database
+		.selectFrom('client')
+		.select(({ selectFrom, fn }) => [
+			'client.name',
+			'client.created_at',
+			'client.disabled_at',
+			selectFrom('account')
+				.select(fn.countAll<number>().as('count'))
+				.whereRef('account.client_id', '=', 'client.id')
+				.as('accounts'),
+			selectFrom('api_key')
+				.select(fn.countAll<number>().as('count'))
+				.whereRef('api_key.client_id', '=', 'client.id')
+				.where('api_key.revoked_at', 'is', null)
+				.as('keys'),
+		])
+		.orderBy('client.id');
+	if (name !== undefined) query = query.where('client.name', '=', name);
+	return (await query.execute()).map((row) => ({
+		client: row.name,
+		accounts: Number(row.accounts),
+		keys: Number(row.keys),
+		createdAt: new Date(row.created_at).toISOString(),
+		disabledAt: isoTime(row.disabled_at),
+	}));
+}
+
+/** Saying it twice keeps the first time. @throws OperatorError where there is no such client */
+export async function setClientDisabled(
+	database: ControlDatabase,
+	name: string,
+	disabled: boolean,
+	nowMs: number,
+): Promise<Client> {
+	await database
+		.updateTable('client')
+		.set({ disabled_at: disabled ? nowMs : null })
+		.where('name', '=', name)
+		.where('disabled_at', disabled ? 'is' : 'is not', null)
+		.execute();
+	const [client] = await selectClients(database, name);
+	if (!client) throw new OperatorError(`There is no client ${name}; 'caskade client list' shows all.`);
+	return client;
+}

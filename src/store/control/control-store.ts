@@ -1,0 +1,350 @@
+import type { Transaction } from 'kysely';
+import type { CaskScope } from '../../domain/cask-scope.ts';
+import type { Goal } from '../../domain/goal.ts';
+import type { Segment } from '../../domain/segment.ts';
+import type { SigningKey } from '../../domain/signing-key.ts';
+import type { UsagePlan } from '../../domain/usage-plan.ts';
+import * as accounts from './accounts.ts';
+import * as casks from './casks.ts';
+import * as clients from './clients.ts';
+import * as goals from './goals.ts';
+import * as keys from './keys.ts';
+import * as models from './models.ts';
+import * as plans from './plans.ts';
+import * as segments from './segments.ts';
+import { type AccessSnapshot, selectSnapshot } from './snapshot.ts';
+import type { ControlContent, ControlDatabase, ControlTables } from './tables.ts';
+
+export type { Account, AccountSettings, NewAccount } from './accounts.ts';
+export type { Client } from './clients.ts';
+export type { ApiKey, IssuedKey, KeyUsage } from './keys.ts';
+export type { ModelName, StoredModel } from './models.ts';
+export type { AccessSnapshot, KnownAccount } from './snapshot.ts';
+export type { ControlContent, ControlTables } from './tables.ts';
+
+/** Which servers hold what they have leased of quotas; `all`: whoever has leased is alive. */
+export type LivingServers = () => Promise<readonly string[] | 'all'>;
+
+/**
+ * What operators set up: clients, accounts, plans, keys, goals, segments, models, and what signs and voids casks. The
+ * door to the control database; what goes through it, the files `control-….ts` know, one for each kind. Takes the time
+ * as a value, so that tests can choose it.
+ */
+export class ControlStore {
+	readonly #database: ControlDatabase;
+	readonly #now: () => number;
+	readonly #readClock: () => Promise<void>;
+	readonly #livingServers: LivingServers;
+	readonly #onOwnDatabases: (addresses: ReadonlyMap<number, string>) => void;
+
+	/** @param options.onOwnDatabases is told which accounts have a server of their own, whenever accounts are read */
+	constructor(
+		database: ControlDatabase,
+		options: {
+			now: () => number;
+			/** Brings `now` up to date, where that takes asking. */
+			readClock?: () => Promise<void>;
+			livingServers: LivingServers;
+			onOwnDatabases?: (addresses: ReadonlyMap<number, string>) => void;
+		},
+	) {
+		this.#database = database;
+		this.#now = options.now;
+		this.#readClock = options.readClock ?? (async () => {});
+		this.#livingServers = options.livingServers;
+		this.#onOwnDatabases = options.onOwnDatabases ?? (() => {});
+	}
+
+	async revision(): Promise<number> {
+		await this.#readClock();
+		const row = await this.#database.selectFrom('revision').select('number').executeTakeFirstOrThrow();
+		return row.number;
+	}
+
+	/** The one way to change what running servers know: they notice the new revision. */
+	async #change<T>(fn: (transaction: Transaction<ControlTables>) => Promise<T>): Promise<T> {
+		await this.#readClock();
+		return this.#database.transaction().execute(async (transaction) => {
+			// First, so that the write lock is taken before anything is read.
+			await transaction
+				.updateTable('revision')
+				.set(({ eb }) => ({ number: eb('number', '+', 1) }))
+				.execute();
+			return fn(transaction);
+		});
+	}
+
+	async accessSnapshot(): Promise<AccessSnapshot> {
+		const [snapshot, ownDatabases] = await this.#database
+			.transaction()
+			.setIsolationLevel('repeatable read')
+			.execute(
+				async (transaction) =>
+					[
+						await selectSnapshot(transaction, this.#now()),
+						await accounts.selectOwnDatabases(transaction),
+					] as const,
+			);
+		this.#onOwnDatabases(ownDatabases);
+		return snapshot;
+	}
+
+	/** The addresses of accounts' own database servers, passwords and all; by the account's number. */
+	ownDatabases(): Promise<Map<number, string>> {
+		return accounts.selectOwnDatabases(this.#database);
+	}
+
+	/** Everything, as of one moment; for whoever copies or compares it. */
+	async content(): Promise<ControlContent> {
+		return this.#database
+			.transaction()
+			.setIsolationLevel('repeatable read')
+			.execute(async (transaction) => ({
+				client: await transaction.selectFrom('client').selectAll().orderBy('id').execute(),
+				account: await transaction.selectFrom('account').selectAll().orderBy('id').execute(),
+				plan: await transaction.selectFrom('plan').selectAll().execute(),
+				api_key: await transaction.selectFrom('api_key').selectAll().execute(),
+				usage: await transaction.selectFrom('usage').selectAll().execute(),
+				signing_key: await transaction.selectFrom('signing_key').selectAll().execute(),
+				revocation: await transaction.selectFrom('revocation').selectAll().execute(),
+				goal: await transaction.selectFrom('goal').selectAll().execute(),
+				segment: await transaction.selectFrom('segment').selectAll().execute(),
+				model: await transaction.selectFrom('model').selectAll().execute(),
+			}));
+	}
+
+	clients(): Promise<clients.Client[]> {
+		return clients.selectClients(this.#database);
+	}
+
+	/** Saying it twice keeps the first time. @throws OperatorError where there is none */
+	setClientDisabled(name: string, disabled: boolean): Promise<clients.Client> {
+		return this.#change((transaction) => clients.setClientDisabled(transaction, name, disabled, this.#now()));
+	}
+
+	async hasClients(): Promise<boolean> {
+		return (await this.#database.selectFrom('client').select('id').limit(1).execute()).length > 0;
+	}
+
+	/**
+	 * Adds an account, and its client where there is none of that name. The account can be used once `makeDatabase` has
+	 * made its database.
+	 * @throws OperatorError where the account exists
+	 */
+	createAccount(
+		account: accounts.NewAccount,
+		makeDatabase: (accountId: number) => Promise<void>,
+	): Promise<accounts.Account> {
+		return this.#change(async (transaction) => {
+			await makeDatabase(await accounts.insertAccount(transaction, account, this.#now()));
+			return accounts.selectAccount(transaction, account.aid);
+		});
+	}
+
+	async accounts(): Promise<accounts.Account[]> {
+		await this.#readClock();
+		const all = await accounts.selectAccounts(this.#database);
+		this.#onOwnDatabases(await this.ownDatabases());
+		return all;
+	}
+
+	/** @throws OperatorError where there is none */
+	async account(aid: string): Promise<accounts.Account> {
+		const account = await accounts.selectAccount(this.#database, aid);
+		this.#onOwnDatabases(await this.ownDatabases());
+		return account;
+	}
+
+	/** Saying it twice keeps the first time. @throws OperatorError where there is none */
+	setAccountDisabled(aid: string, disabled: boolean): Promise<accounts.Account> {
+		return this.#change(async (transaction) => {
+			await accounts.setAccountDisabled(transaction, aid, disabled, this.#now());
+			return accounts.selectAccount(transaction, aid);
+		});
+	}
+
+	/** What visitors' names are hashed with when history is imported; made once for each account. */
+	importSecret(accountId: number): Promise<string> {
+		return this.#change((transaction) => accounts.importSecret(transaction, accountId));
+	}
+
+	/** What is left out stays. @throws OperatorError where there is none */
+	updateAccount(aid: string, changes: Partial<accounts.AccountSettings>): Promise<accounts.Account> {
+		return this.#change(async (transaction) => {
+			await accounts.updateAccount(transaction, aid, changes);
+			return accounts.selectAccount(transaction, aid);
+		});
+	}
+
+	plans(): Promise<UsagePlan[]> {
+		return plans.selectPlans(this.#database);
+	}
+
+	/** @throws OperatorError where there is none */
+	plan(name: string): Promise<UsagePlan> {
+		return plans.selectPlan(this.#database, name);
+	}
+
+	/** @throws OperatorError where there is one of that name */
+	createPlan(plan: UsagePlan): Promise<UsagePlan> {
+		return this.#change(async (transaction) => {
+			await plans.insertPlan(transaction, plan, this.#now());
+			return plans.selectPlan(transaction, plan.name);
+		});
+	}
+
+	/** Changes a plan for all keys that are tied to it. */
+	updatePlan(plan: UsagePlan): Promise<UsagePlan> {
+		return this.#change(async (transaction) => {
+			await plans.updatePlan(transaction, plan);
+			return plans.selectPlan(transaction, plan.name);
+		});
+	}
+
+	/** Issues a key. This is the only time that the key itself is seen. */
+	issueKey(client: string, plan: string): Promise<keys.IssuedKey> {
+		return this.#change((transaction) => keys.insertKey(transaction, client, plan, this.#now()));
+	}
+
+	keys(): Promise<keys.ApiKey[]> {
+		return keys.selectKeys(this.#database);
+	}
+
+	/** @throws OperatorError where there is no such key. Revoking twice is no error. */
+	revokeKey(id: string): Promise<keys.ApiKey> {
+		return this.#change((transaction) => keys.revokeKey(transaction, id, this.#now()));
+	}
+
+	/** This month's usage of every key that may be used or was used. */
+	async usage(client?: string): Promise<keys.KeyUsage[]> {
+		const months = await this.#database
+			.transaction()
+			.setIsolationLevel('repeatable read')
+			.execute((transaction) => keys.selectUsage(transaction, this.#now(), client));
+		// Asked later, so that a server that has just begun is no dead one.
+		return keys.toUsage(months, await this.#livingServers());
+	}
+
+	/** Those that may still verify a cask, the newest first. */
+	signingKeys(): Promise<SigningKey[]> {
+		return casks.selectSigningKeys(this.#database, this.#now());
+	}
+
+	/** The signing keys, and the first one of all where there was none. Of several processes at once, one makes it. */
+	async ensureSigningKeys(): Promise<SigningKey[]> {
+		const known = await this.signingKeys();
+		if (known.length > 0) return known;
+		return this.#change(async (transaction) => {
+			const made = await casks.selectSigningKeys(transaction, this.#now());
+			return made.length > 0 ? made : [await casks.rotateSigningKeys(transaction, this.#now())];
+		});
+	}
+
+	/** Adds a key, which is to sign from now on; earlier ones retire when what they have signed has expired. */
+	rotateSigningKeys(): Promise<SigningKey> {
+		return this.#change((transaction) => casks.rotateSigningKeys(transaction, this.#now()));
+	}
+
+	/**
+	 * Makes void what was issued up to now to these visitors and visits.
+	 * @param subjects each a `vid` or `sid`
+	 * @param issuedUpToMs when their last cask was issued, by the clock of whoever issued it
+	 */
+	revokeCasks(accountId: number, subjects: readonly string[], issuedUpToMs = 0): Promise<void> {
+		return this.#change((transaction) =>
+			casks.insertRevocations(
+				transaction,
+				accountId,
+				subjects,
+				Math.max(this.#now(), issuedUpToMs),
+				this.#now(),
+			),
+		);
+	}
+
+	/** When the casks of a visitor or visit were last revoked. */
+	casksRevokedAtMs(accountId: number, subject: string): Promise<number | undefined> {
+		return casks.selectRevokedAtMs(this.#database, accountId, subject);
+	}
+
+	goals(accountId: number): Promise<Goal[]> {
+		return goals.selectGoals(this.#database, accountId);
+	}
+
+	/** @throws OperatorError where the account has a goal of that name */
+	createGoal(accountId: number, goal: Goal): Promise<void> {
+		return this.#change((transaction) => goals.insertGoal(transaction, accountId, goal, this.#now()));
+	}
+
+	/** Changes where the bands of a goal begin. @throws OperatorError where there is none */
+	updateGoal(accountId: number, name: string, bands: Pick<Goal, 'mediumFrom' | 'highFrom'>): Promise<Goal> {
+		return this.#change((transaction) => goals.updateGoal(transaction, accountId, name, bands));
+	}
+
+	/** Deletes a goal and its models. @throws OperatorError where there is none */
+	deleteGoal(accountId: number, name: string): Promise<void> {
+		return this.#change((transaction) => goals.deleteGoal(transaction, accountId, name));
+	}
+
+	segments(accountId: number): Promise<Segment[]> {
+		return segments.selectSegments(this.#database, accountId);
+	}
+
+	/** @throws OperatorError where the account has a segment of that id */
+	createSegment(accountId: number, segment: Segment): Promise<void> {
+		return this.#change((transaction) =>
+			segments.insertSegment(transaction, accountId, segment, this.#now()),
+		);
+	}
+
+	/** @throws OperatorError where there is none */
+	deleteSegment(accountId: number, id: string): Promise<void> {
+		return this.#change((transaction) => segments.deleteSegment(transaction, accountId, id));
+	}
+
+	/** In the order in which they were made, without their bodies. */
+	models(accountId: number): Promise<models.StoredModel[]> {
+		return models.selectModels(this.#database, accountId);
+	}
+
+	/**
+	 * Adds a model and gives it the next version of the day. `body` and `report` are JSON.
+	 * @param then what scores from then on: it, none (the base rate), or what has scored so far
+	 */
+	insertModel(
+		accountId: number,
+		model: { goal: string; scope: CaskScope; body: string; report: string },
+		then: 'activate it' | 'activate none' | 'activate nothing' = 'activate nothing',
+	): Promise<models.ModelName> {
+		return this.#change(async (transaction) => {
+			const name = await models.insertModel(transaction, accountId, model, this.#now());
+			if (then === 'activate it') await models.activateModel(transaction, accountId, name);
+			if (then === 'activate none')
+				await models.activateModel(transaction, accountId, { ...name, version: null });
+			return name;
+		});
+	}
+
+	/** Makes one version the one that scores; with `null` none, then the base rate is served. */
+	activateModel(
+		accountId: number,
+		name: { goal: string; scope: CaskScope; version: string | null },
+	): Promise<void> {
+		return this.#change((transaction) => models.activateModel(transaction, accountId, name));
+	}
+
+	/** @throws OperatorError where there is none, or it is active */
+	deleteModel(accountId: number, name: models.ModelName): Promise<void> {
+		return this.#change((transaction) => models.deleteModel(transaction, accountId, name));
+	}
+
+	/** JSON, as it was inserted. @throws OperatorError where there is none */
+	async modelBody(accountId: number, name: models.ModelName): Promise<string> {
+		return (await models.selectModel(this.#database, accountId, name)).body;
+	}
+
+	/** JSON, as it was inserted. @throws OperatorError where there is none */
+	async modelReport(accountId: number, name: models.ModelName): Promise<string> {
+		return (await models.selectModel(this.#database, accountId, name)).report;
+	}
+}

@@ -1,0 +1,86 @@
+import type { Goal } from '../../domain/goal.ts';
+import { OperatorError } from '../../errors.ts';
+import { deleteModels } from './models.ts';
+import { type ControlDatabase, type ControlTables, nextSeq } from './tables.ts';
+
+/** A row of `goal` as the rest of the service knows it. */
+export function toGoal(row: ControlTables['goal']): Goal {
+	return {
+		name: row.name,
+		evts: JSON.parse(row.evts),
+		horizonDays: row.horizon_days,
+		mediumFrom: row.medium_from,
+		highFrom: row.high_from,
+	};
+}
+
+/** In the order in which they were made. */
+export async function selectGoals(database: ControlDatabase, accountId: number): Promise<Goal[]> {
+	const rows = await database
+		.selectFrom('goal')
+		.selectAll()
+		.where('account_id', '=', accountId)
+		.orderBy('seq')
+		.execute();
+	return rows.map(toGoal);
+}
+
+/** @throws OperatorError where the account has a goal of that name */
+export async function insertGoal(
+	database: ControlDatabase,
+	accountId: number,
+	goal: Goal,
+	nowMs: number,
+): Promise<void> {
+	const { numInsertedOrUpdatedRows } = await database
+		.insertInto('goal')
+		.values({
+			account_id: accountId,
+			name: goal.name,
+			evts: JSON.stringify(goal.evts),
+			horizon_days: goal.horizonDays,
+			medium_from: goal.mediumFrom,
+			high_from: goal.highFrom,
+			created_at: nowMs,
+			seq: await nextSeq(database, 'goal'),
+		})
+		.onConflict((conflict) => conflict.columns(['account_id', 'name']).doNothing())
+		.executeTakeFirstOrThrow();
+	if (numInsertedOrUpdatedRows !== 1n)
+		throw new OperatorError(
+			`The account has a goal ${goal.name} already; delete it first to change it, or update its bands.`,
+		);
+}
+
+/** Changes where the bands of a goal begin. @throws OperatorError where there is none */
+export async function updateGoal(
+	database: ControlDatabase,
+	accountId: number,
+	name: string,
+	{ mediumFrom, highFrom }: Pick<Goal, 'mediumFrom' | 'highFrom'>,
+): Promise<Goal> {
+	const row = await database
+		.updateTable('goal')
+		.set({ medium_from: mediumFrom, high_from: highFrom })
+		.where('account_id', '=', accountId)
+		.where('name', '=', name)
+		.returningAll()
+		.executeTakeFirst();
+	if (!row) throw noSuchGoal(name);
+	return toGoal(row);
+}
+
+function noSuchGoal(name: string): OperatorError {
+	return new OperatorError(`The account has no goal ${name}; 'caskade goal list AID' shows all.`);
+}
+
+/** Deletes a goal and its models. @throws OperatorError where there is none */
+export async function deleteGoal(database: ControlDatabase, accountId: number, name: string): Promise<void> {
+	await deleteModels(database, accountId, name);
+	const { numDeletedRows } = await database
+		.deleteFrom('goal')
+		.where('account_id', '=', accountId)
+		.where('name', '=', name)
+		.executeTakeFirstOrThrow();
+	if (numDeletedRows !== 1n) throw noSuchGoal(name);
+}

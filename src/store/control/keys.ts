@@ -1,0 +1,176 @@
+import { hashApiKey, newApiKey } from '../../domain/api-key.ts';
+import { type Month, monthAt } from '../../domain/usage-plan.ts';
+import { OperatorError } from '../../errors.ts';
+import { clientId } from './accounts.ts';
+import { selectPlan } from './plans.ts';
+import { type ControlDatabase, isoTime, nextSeq } from './tables.ts';
+
+export interface ApiKey {
+	readonly id: string;
+	readonly client: string;
+	readonly plan: string;
+	readonly createdAt: string;
+	readonly revokedAt: string | null;
+}
+
+/** A key as it is shown this once. */
+export interface IssuedKey {
+	readonly id: string;
+	readonly key: string;
+	readonly client: string;
+	readonly plan: string;
+}
+
+/** An API key's use of the current month's quota. */
+export interface KeyUsage {
+	readonly key: string;
+	readonly client: string;
+	readonly plan: string;
+	readonly month: string;
+	readonly quota: number;
+	/** Admitted, as far as servers have told. */
+	readonly used: number;
+	/** Leased by servers that have crashed since. Nobody may use it any more; some of it may have been used. */
+	readonly forfeited: number;
+	readonly remaining: number;
+	/** When the quota starts anew. */
+	readonly resetsAt: string;
+}
+
+/** Issues a key. This is the only time that the key itself is seen. */
+export async function insertKey(
+	database: ControlDatabase,
+	client: string,
+	plan: string,
+	nowMs: number,
+): Promise<IssuedKey> {
+	await selectPlan(database, plan);
+	const { id, key } = newApiKey();
+	await database
+		.insertInto('api_key')
+		.values({
+			id,
+			hash: hashApiKey(key),
+			client_id: await clientId(database, client),
+			plan,
+			created_at: nowMs,
+			revoked_at: null,
+			seq: await nextSeq(database, 'api_key'),
+		})
+		.execute();
+	return { id, key, client, plan };
+}
+
+/** All keys, or the one of that id. */
+export async function selectKeys(database: ControlDatabase, id?: string): Promise<ApiKey[]> {
+	let query = database
+		.selectFrom('api_key')
+		.innerJoin('client', 'client.id', 'api_key.client_id')
+		.select([
+			'api_key.id',
+			'client.name as client',
+			'api_key.plan',
+			'api_key.created_at',
+			'api_key.revoked_at',
+		])
+		.orderBy('api_key.seq');
+	if (id !== undefined) query = query.where('api_key.id', '=', id);
+	return (await query.execute()).map((row) => ({
+		id: row.id,
+		client: row.client,
+		plan: row.plan,
+		createdAt: new Date(row.created_at).toISOString(),
+		revokedAt: isoTime(row.revoked_at),
+	}));
+}
+
+/** @throws OperatorError where there is no such key. Revoking twice is no error. */
+export async function revokeKey(database: ControlDatabase, id: string, nowMs: number): Promise<ApiKey> {
+	await database
+		.updateTable('api_key')
+		.set({ revoked_at: nowMs })
+		.where('id', '=', id)
+		.where('revoked_at', 'is', null)
+		.execute();
+	const [key] = await selectKeys(database, id);
+	if (!key) throw new OperatorError(`There is no key ${id}; 'caskade key list' shows all.`);
+	return key;
+}
+
+interface KeyMonth {
+	readonly id: string;
+	readonly client: string;
+	readonly plan: string;
+	readonly quota: number;
+	readonly month: Month;
+	readonly leased: number;
+	readonly used: number;
+	/** What each server has leased and not told to be used. */
+	readonly inHand: readonly { readonly serverId: string; readonly requests: number }[];
+}
+
+/** This month of every key that may be used or was used; in a transaction it is of one moment. */
+export async function selectUsage(
+	database: ControlDatabase,
+	nowMs: number,
+	client?: string,
+): Promise<KeyMonth[]> {
+	if (client !== undefined) await clientId(database, client);
+	const month = monthAt(nowMs);
+	let query = database
+		.selectFrom('api_key')
+		.innerJoin('client', 'client.id', 'api_key.client_id')
+		.innerJoin('plan', 'plan.name', 'api_key.plan')
+		.leftJoin('usage', (join) =>
+			join.onRef('usage.key_id', '=', 'api_key.id').on('usage.month', '=', month.name),
+		)
+		.select([
+			'api_key.id',
+			'client.name as client',
+			'api_key.plan',
+			'plan.quota_per_month as quota',
+			'usage.leased',
+			'usage.used',
+		])
+		.where(({ or, eb }) => or([eb('api_key.revoked_at', 'is', null), eb('usage.used', '>', 0)]))
+		.orderBy('api_key.seq');
+	if (client !== undefined) query = query.where('client.name', '=', client);
+	const keys = await query.execute();
+	const leases = Map.groupBy(
+		await database.selectFrom('quota_lease').selectAll().where('month', '=', month.name).execute(),
+		(lease) => lease.key_id,
+	);
+	return keys.map((key) => ({
+		...key,
+		month,
+		leased: key.leased ?? 0,
+		used: key.used ?? 0,
+		inHand: (leases.get(key.id) ?? []).map(({ server_id, leased, used }) => ({
+			serverId: server_id,
+			requests: leased - used,
+		})),
+	}));
+}
+
+/** @param livingServers `all` where none that holds anything has died */
+export function toUsage(months: readonly KeyMonth[], livingServers: readonly string[] | 'all'): KeyUsage[] {
+	const isAlive = (serverId: string) => livingServers === 'all' || livingServers.includes(serverId);
+	return months.map(({ id, client, plan, month, quota, leased, used, inHand }) => {
+		const held = inHand.reduce(
+			(sum, { serverId, requests }) => (isAlive(serverId) ? sum + requests : sum),
+			0,
+		);
+		const forfeited = leased - used - held;
+		return {
+			key: id,
+			client,
+			plan,
+			month: month.name,
+			quota,
+			used,
+			forfeited,
+			remaining: Math.max(0, quota - used - forfeited),
+			resetsAt: new Date(month.endMs).toISOString(),
+		};
+	});
+}

@@ -1,0 +1,53 @@
+import type { Segment } from '../../domain/segment.ts';
+import { OperatorError } from '../../errors.ts';
+import { type ControlDatabase, type ControlTables, nextSeq } from './tables.ts';
+
+/** A row of `segment` as the rest of the service knows it. */
+export function toSegment({ id, name, rule }: ControlTables['segment']): Segment {
+	return { id, name, rule };
+}
+
+/** In the order in which they were made. */
+export async function selectSegments(database: ControlDatabase, accountId: number): Promise<Segment[]> {
+	const rows = await database
+		.selectFrom('segment')
+		.selectAll()
+		.where('account_id', '=', accountId)
+		.orderBy('seq')
+		.execute();
+	return rows.map(toSegment);
+}
+
+/** @throws OperatorError where the account has a segment of that id */
+export async function insertSegment(
+	database: ControlDatabase,
+	accountId: number,
+	{ id, name, rule }: Segment,
+	nowMs: number,
+): Promise<void> {
+	const { numInsertedOrUpdatedRows } = await database
+		.insertInto('segment')
+		.values({
+			account_id: accountId,
+			id,
+			name,
+			rule,
+			created_at: nowMs,
+			seq: await nextSeq(database, 'segment'),
+		})
+		.onConflict((conflict) => conflict.columns(['account_id', 'id']).doNothing())
+		.executeTakeFirstOrThrow();
+	if (numInsertedOrUpdatedRows !== 1n)
+		throw new OperatorError(`The account has a segment ${id} already; delete it first to change it.`);
+}
+
+/** @throws OperatorError where there is none */
+export async function deleteSegment(database: ControlDatabase, accountId: number, id: string): Promise<void> {
+	const { numDeletedRows } = await database
+		.deleteFrom('segment')
+		.where('account_id', '=', accountId)
+		.where('id', '=', id)
+		.executeTakeFirstOrThrow();
+	if (numDeletedRows !== 1n)
+		throw new OperatorError(`The account has no segment ${id}; 'caskade segment list AID' shows all.`);
+}

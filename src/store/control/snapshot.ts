@@ -1,0 +1,122 @@
+import type { Goal } from '../../domain/goal.ts';
+import type { Segment } from '../../domain/segment.ts';
+import { caskLifetimeMs, type SigningKey } from '../../domain/signing-key.ts';
+import type { UsagePlan } from '../../domain/usage-plan.ts';
+import { type AccountSettings, accountSettings } from './accounts.ts';
+import { selectSigningKeys } from './casks.ts';
+import { toGoal } from './goals.ts';
+import type { ModelName } from './models.ts';
+import { toPlan } from './plans.ts';
+import { toSegment } from './segments.ts';
+import type { ControlDatabase } from './tables.ts';
+
+/** An account that may be used. */
+export interface KnownAccount extends AccountSettings {
+	readonly id: number;
+	readonly clientId: number;
+	readonly aid: string;
+	readonly goals: readonly Goal[];
+	readonly segments: readonly Segment[];
+	/** Those that are active. */
+	readonly models: readonly ModelName[];
+	/** When casks of a visitor or visit were revoked, by `vid` or `sid`; those of which a cask could still be alive. */
+	readonly revocations: ReadonlyMap<string, number>;
+}
+
+/** Everything a server must know to admit a request, as of one revision. */
+export interface AccessSnapshot {
+	readonly revision: number;
+	/** Keys that may be used, by the SHA-256 of the key. */
+	readonly keys: ReadonlyMap<string, { id: string; hash: string; clientId: number; plan: UsagePlan }>;
+	/** By `aid`; those that are disabled, or whose client is, are not there. */
+	readonly accounts: ReadonlyMap<string, KnownAccount>;
+	/** The newest first. */
+	readonly signingKeys: readonly SigningKey[];
+}
+
+/** Reads it; in a transaction it is of one moment. */
+export async function selectSnapshot(database: ControlDatabase, nowMs: number): Promise<AccessSnapshot> {
+	const { number: revision } = await database
+		.selectFrom('revision')
+		.select('number')
+		.executeTakeFirstOrThrow();
+	return {
+		revision,
+		keys: await selectUsableKeys(database),
+		accounts: await selectUsableAccounts(database, nowMs),
+		signingKeys: await selectSigningKeys(database, nowMs),
+	};
+}
+
+async function selectUsableKeys(database: ControlDatabase): Promise<AccessSnapshot['keys']> {
+	const plans = new Map(
+		(await database.selectFrom('plan').selectAll().execute()).map((row) => [row.name, toPlan(row)]),
+	);
+	const keys = await database
+		.selectFrom('api_key')
+		.innerJoin('client', 'client.id', 'api_key.client_id')
+		.selectAll('api_key')
+		.where('api_key.revoked_at', 'is', null)
+		.where('client.disabled_at', 'is', null)
+		.execute();
+	return new Map(
+		keys.map((key) => [
+			key.hash,
+			{ id: key.id, hash: key.hash, clientId: key.client_id, plan: plans.get(key.plan) as UsagePlan },
+		]),
+	);
+}
+
+async function selectUsableAccounts(
+	database: ControlDatabase,
+	nowMs: number,
+): Promise<AccessSnapshot['accounts']> {
+	const accounts = await database
+		.selectFrom('account')
+		.innerJoin('client', 'client.id', 'account.client_id')
+		.selectAll('account')
+		.where('account.disabled_at', 'is', null)
+		.where('client.disabled_at', 'is', null)
+		.execute();
+	const goals = byAccount(await database.selectFrom('goal').selectAll().orderBy('seq').execute());
+	const segments = byAccount(await database.selectFrom('segment').selectAll().orderBy('seq').execute());
+	const models = byAccount(
+		await database
+			.selectFrom('model')
+			.select(['account_id', 'goal', 'scope', 'version'])
+			.where('active', '=', 1)
+			.orderBy('goal')
+			.orderBy('scope')
+			.execute(),
+	);
+	const revocations = byAccount(
+		await database
+			.selectFrom('revocation')
+			.selectAll()
+			.where('revoked_at', '>', nowMs - caskLifetimeMs)
+			.execute(),
+	);
+	return new Map(
+		accounts.map((account) => [
+			account.aid,
+			{
+				id: account.id,
+				clientId: account.client_id,
+				aid: account.aid,
+				...accountSettings(account),
+				goals: goals(account.id).map(toGoal),
+				segments: segments(account.id).map(toSegment),
+				models: models(account.id).map(({ goal, scope, version }) => ({ goal, scope, version })),
+				revocations: new Map(revocations(account.id).map((row) => [row.subject, row.revoked_at])),
+			},
+		]),
+	);
+}
+
+/** @returns a function that gives one account's rows */
+function byAccount<Row extends { readonly account_id: number }>(
+	rows: readonly Row[],
+): (accountId: number) => readonly Row[] {
+	const groups = Map.groupBy(rows, (row) => row.account_id);
+	return (accountId) => groups.get(accountId) ?? [];
+}

@@ -1,0 +1,107 @@
+import type { Generated, Kysely, Selectable } from 'kysely';
+import type { CaskScope } from '../../domain/cask-scope.ts';
+
+/** The tables of the control database; see `migrations/<engine>/control/`. */
+export interface ControlTables {
+	revision: { id: number; number: number };
+	client: { id: Generated<number>; name: string; created_at: number; disabled_at: number | null };
+	account: {
+		id: Generated<number>;
+		aid: string;
+		client_id: number;
+		origins: string;
+		created_at: number;
+		disabled_at: number | null;
+		database: string | null;
+		explains: number;
+		channel_rules: string;
+		import_secret: string | null;
+	};
+	plan: {
+		name: string;
+		rate_per_second: number;
+		burst: number;
+		quota_per_month: number;
+		timeout_ms: number;
+		max_events: number;
+		created_at: number;
+	};
+	api_key: {
+		id: string;
+		hash: string;
+		client_id: number;
+		plan: string;
+		created_at: number;
+		revoked_at: number | null;
+		seq: number;
+	};
+	usage: { key_id: string; month: string; leased: number; used: number };
+	quota_lease: {
+		server_id: string;
+		key_id: string;
+		month: string;
+		seq: number;
+		leased: number;
+		used: number;
+	};
+	signing_key: { kid: string; secret: string; created_at: number; retires_at: number | null; seq: number };
+	revocation: { account_id: number; subject: string; revoked_at: number };
+	goal: {
+		account_id: number;
+		name: string;
+		evts: string;
+		horizon_days: number;
+		medium_from: number;
+		high_from: number;
+		created_at: number;
+		seq: number;
+	};
+	segment: {
+		account_id: number;
+		id: string;
+		name: string;
+		rule: string;
+		created_at: number;
+		seq: number;
+	};
+	model: {
+		account_id: number;
+		goal: string;
+		scope: CaskScope;
+		version: string;
+		active: number;
+		body: string;
+		report: string;
+		created_at: number;
+		seq: number;
+	};
+}
+
+export type ControlDatabase = Kysely<ControlTables>;
+
+/** The tables that make up what an operator has set up and what was used of it; the rest a store makes by itself. */
+export type ControlContent = {
+	readonly [Table in Exclude<keyof ControlTables, 'revision' | 'quota_lease'>]: readonly Selectable<
+		ControlTables[Table]
+	>[];
+};
+
+/** A time as commands show it. */
+export function isoTime(ms: number | null): string | null {
+	return ms === null ? null : new Date(ms).toISOString();
+}
+
+/**
+ * The number of a new row, which comes after all that the table has. What changes the control database does so one after
+ * the other, so no two get the same.
+ */
+export async function nextSeq(
+	database: ControlDatabase,
+	table: 'signing_key' | 'api_key' | 'goal' | 'segment' | 'model',
+): Promise<number> {
+	const { last } = await database
+		.selectFrom(table)
+		.select(({ fn }) => fn.max<number | null>('seq').as('last'))
+		.executeTakeFirstOrThrow();
+	return (last ?? 0) + 1;
+}

@@ -1,0 +1,80 @@
+import { OperatorError } from '../errors.ts';
+import { type ClientTable, clientTableNames } from './account/tables.ts';
+import type { ControlContent } from './control/control-store.ts';
+import type { Value } from './steps.ts';
+
+/**
+ * Takes over another store's content. Accounts come first and the control tables last, in one transaction: until then
+ * the store has no key, so that a server started on half a copy would let nobody in.
+ */
+export interface Importer {
+	/**
+	 * @param source names the store that is copied, the same in every attempt
+	 * @param accountIds its accounts; a new copy needs their places empty
+	 * @returns whether an earlier attempt goes on
+	 * @throws OperatorError where the store holds anything but an unfinished copy of that source
+	 */
+	begin(source: string, accountIds: readonly number[]): Promise<'new' | 'resumed'>;
+	/** The key of the last row that an earlier attempt has copied; `undefined` where there is none. */
+	lastKey(accountId: number, table: ClientTable): Promise<Value[] | undefined>;
+	/** Adds rows, arrays in the order of the table's columns, in the order of its key. */
+	addRows(accountId: number, table: ClientTable, rows: readonly Value[][]): Promise<void>;
+	/** Adds the control tables, and with that ends the copy. */
+	finish(content: ControlContent): Promise<void>;
+	close(): Promise<void>;
+}
+
+/** In the order in which rows may refer to each other. */
+export const controlColumns = {
+	client: ['id', 'name', 'created_at', 'disabled_at'],
+	account: [
+		'id',
+		'aid',
+		'client_id',
+		'origins',
+		'created_at',
+		'disabled_at',
+		'database',
+		'explains',
+		'channel_rules',
+		'import_secret',
+	],
+	plan: ['name', 'rate_per_second', 'burst', 'quota_per_month', 'timeout_ms', 'max_events', 'created_at'],
+	api_key: ['id', 'hash', 'client_id', 'plan', 'created_at', 'revoked_at', 'seq'],
+	usage: ['key_id', 'month', 'leased', 'used'],
+	signing_key: ['kid', 'secret', 'created_at', 'retires_at', 'seq'],
+	revocation: ['account_id', 'subject', 'revoked_at'],
+	goal: ['account_id', 'name', 'evts', 'horizon_days', 'medium_from', 'high_from', 'created_at', 'seq'],
+	segment: ['account_id', 'id', 'name', 'rule', 'created_at', 'seq'],
+	model: ['account_id', 'goal', 'scope', 'version', 'active', 'body', 'report', 'created_at', 'seq'],
+} as const satisfies { [Table in keyof ControlContent]: (keyof ControlContent[Table][number])[] };
+
+export const controlTables = Object.keys(controlColumns) as (keyof ControlContent)[];
+
+/** A control table's rows as arrays, in the order of `controlColumns`. */
+export function controlRows(content: ControlContent, table: keyof ControlContent): Value[][] {
+	return content[table].map((row) =>
+		controlColumns[table].map((column) => (row as unknown as Record<string, Value>)[column] as Value),
+	);
+}
+
+/**
+ * What an importer looks at before it begins. Rows that no account names count, too: a deleted control database
+ * leaves them behind.
+ */
+export async function howToBegin(
+	importer: Pick<Importer, 'lastKey'>,
+	attempt: { source: string; accountIds: readonly number[] },
+	found: { source: string | undefined; isEmpty: boolean },
+): Promise<'new' | 'resumed'> {
+	if (found.source !== undefined && found.source !== attempt.source)
+		throw new OperatorError('A copy of another source is under way there; copy into an empty place.');
+	if (!found.isEmpty)
+		throw new OperatorError('The place to copy to is not empty: it has clients or plans of its own.');
+	if (found.source !== undefined) return 'resumed';
+	for (const accountId of attempt.accountIds)
+		for (const table of clientTableNames)
+			if (await importer.lastKey(accountId, table))
+				throw new OperatorError('The place to copy to is not empty: it has data of accounts.');
+	return 'new';
+}

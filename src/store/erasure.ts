@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { OperatorError } from '../errors.ts';
+import {
+	beginErasing,
+	type Erased,
+	erasePiece,
+	freeCustomer,
+	type HitPlace,
+	lastHitOf,
+	visitorsOfCustomer,
+	visitsAfter,
+} from './account/erasing.ts';
+import { foldAll } from './fold-all.ts';
+import { pauseMs } from './pace.ts';
+import type { Store } from './store.ts';
+import { transactAgain } from './transact-again.ts';
+
+export interface Erasure extends Erased {
+	readonly vids: readonly string[];
+	/** Visitors and visits whose casks are void. */
+	readonly revoked: number;
+}
+
+/**
+ * Erases one visitor, who is unknown from the beginning of it. Where it is interrupted, a server ends it, or whoever asks
+ * for it again.
+ * @throws OperatorError where nothing is stored
+ */
+export async function eraseVisitor(store: Store, accountId: number, vid: string): Promise<Erasure> {
+	const erasure = await eraseAll(store, accountId, [vid]);
+	await store.purge(accountId, { rewrite: true });
+	if (erasure.hits + erasure.events === 0)
+		throw new OperatorError('Nothing is stored of that visitor; its casks are void all the same.');
+	return erasure;
+}
+
+/**
+ * Erases every visitor who has shown a customer id, and takes it off all subscription events.
+ * @throws OperatorError where nothing is stored
+ */
+export async function eraseCustomerVisitors(store: Store, accountId: number, cid: string): Promise<Erasure> {
+	const vids: string[] = [];
+	for (let page: readonly string[] = ['']; page.length > 0; vids.push(...page))
+		page = await store.transact(accountId, visitorsOfCustomer(cid, vids.at(-1) ?? ''));
+	const erasure = await eraseAll(store, accountId, vids);
+	let others = 0;
+	for (let freed = 1; freed > 0; others += freed) {
+		freed = await transactAgain(store, accountId, () => freeCustomer(cid));
+		await delay(pauseMs);
+	}
+	await foldAll(store, accountId);
+	await store.purge(accountId, { rewrite: true });
+	if (vids.length + others === 0) throw new OperatorError('Nothing is stored of that customer.');
+	return { ...erasure, events: erasure.events + others };
+}
+
+async function eraseAll(store: Store, accountId: number, vids: readonly string[]): Promise<Erasure> {
+	const all = { vids, revoked: 0, hits: 0, visits: 0, events: 0 };
+	for (const vid of vids) {
+		const one = await eraseOne(store, accountId, vid);
+		all.revoked += one.revoked;
+		all.hits += one.hits;
+		all.visits += one.visits;
+		all.events += one.events;
+	}
+	await foldAll(store, accountId);
+	return all;
+}
+
+/** Erases a visitor, or goes on where that has been interrupted. */
+export async function eraseOne(store: Store, accountId: number, vid: string): Promise<Omit<Erasure, 'vids'>> {
+	const revoked = new Set<string>();
+	// First, so that no cask outlives the data that tells which there are; then of what has been added meanwhile.
+	await revokeCasks(store, accountId, vid, revoked);
+	await transactAgain(store, accountId, () => beginErasing(vid, Date.now()));
+	await revokeCasks(store, accountId, vid, revoked);
+	const all = { revoked: revoked.size, hits: 0, visits: 0, events: 0 };
+	for (;;) {
+		const piece = await transactAgain(store, accountId, () => erasePiece(vid, Date.now()));
+		if (!piece) return all;
+		all.hits += piece.hits;
+		all.visits += piece.visits;
+		all.events += piece.events;
+		await delay(pauseMs);
+	}
+}
+
+/**
+ * Revokes the casks of a visitor and of its visits, and notes whose. A cask is of the moment of its hit, so none is later
+ * than the visitor's last hit, whoever's clock is wrong.
+ */
+async function revokeCasks(
+	store: Store,
+	accountId: number,
+	vid: string,
+	revoked: Set<string>,
+): Promise<void> {
+	let place: HitPlace | undefined = { atMs: Number.MIN_SAFE_INTEGER, id: 0 };
+	let subjects = [vid];
+	const lastHitAtMs = await store.transact(accountId, lastHitOf(vid));
+	while (place) {
+		const page: { sids: string[]; last: HitPlace | undefined } = await store.transact(
+			accountId,
+			visitsAfter(vid, place),
+		);
+		subjects.push(...page.sids);
+		await store.control.revokeCasks(accountId, subjects, lastHitAtMs);
+		for (const subject of subjects) revoked.add(subject);
+		subjects = [];
+		place = page.last;
+	}
+}

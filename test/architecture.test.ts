@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { test } from 'node:test';
+
+const root = join(import.meta.dirname, '../src');
+
+/** Folders and single files of `src/`, from the top down: each may import only what comes after it. */
+const order = [
+	...['main', 'cli', 'jobs', 'demo', 'import', 'server', 'app', 'console', 'api', 'webhooks', 'reports'],
+	...['segments', 'scoring', 'collect', 'access', 'store', 'schema', 'domain'],
+];
+/** At the very bottom: they import no folder. */
+const bottom = ['metrics', 'log', 'repeats', 'deadline', 'clock', 'errors'];
+/** Beside the order: who may import them, and what they may import. */
+const beside: Readonly<Record<string, { importedBy: readonly string[]; imports: readonly string[] }>> = {
+	http: { importedBy: ['api', 'console', 'app', 'server'], imports: ['schema', ...bottom] },
+	config: { importedBy: ['cli', 'server', 'jobs'], imports: ['domain', ...bottom] },
+};
+/** Pure values, rules and checks: of the bottom they know errors only. */
+const pure = ['schema', 'domain'];
+
+interface Arrow {
+	readonly from: string;
+	readonly to: string;
+}
+
+/** Every import between files of `src/`, types, threads and lazy ones included. */
+function arrows(): Arrow[] {
+	const pattern =
+		/^(?:import|export)\s[^;]*?from '(\.[^']+)'|^import '(\.[^']+)'|\bimport\('(\.[^']+)'\)|new URL\('(\.[^']+\.ts)'/gms;
+	return globSync('**/*.{ts,js}', { cwd: root, exclude: ['collect/tag/**'] }).flatMap((from) =>
+		[...readFileSync(join(root, from), 'utf8').matchAll(pattern)].map((match) => ({
+			from,
+			to: relative(root, join(root, dirname(from), match.slice(1).find(Boolean) as string)),
+		})),
+	);
+}
+
+/** The folder of a file, or the file itself where it lies at the root. */
+function partOf(file: string): string {
+	return (file.split('/')[0] as string).replace(/\.(ts|js)$/, '');
+}
+
+function isAllowed(from: string, to: string): boolean {
+	if (from === to) return true;
+	if (bottom.includes(from)) return bottom.indexOf(to) > bottom.indexOf(from);
+	if (bottom.includes(to)) return !pure.includes(from) || to === 'errors';
+	if (beside[from]) return beside[from].imports.includes(to);
+	if (beside[to]) return beside[to].importedBy.includes(from);
+	return order.indexOf(from) < order.indexOf(to);
+}
+
+test('every file of src/ has its place in the order', () => {
+	const places = new Set([...order, ...bottom, ...Object.keys(beside)]);
+	const parts = new Set(globSync('**/*.{ts,js}', { cwd: root }).map(partOf));
+	assert.deepEqual([...parts.difference(places)], []);
+});
+
+test('arrows between folders go one way', () => {
+	const against = arrows().filter(({ from, to }) => !isAllowed(partOf(from), partOf(to)));
+	assert.deepEqual(
+		against.map(({ from, to }) => `${from} → ${to}`),
+		[],
+	);
+});
+
+test('no file imports itself by way of others', () => {
+	const imports = Map.groupBy(arrows(), ({ from }) => from);
+	const done = new Set<string>();
+	const circles: string[] = [];
+	const visit = (file: string, path: readonly string[]): void => {
+		if (path.includes(file)) {
+			circles.push([...path.slice(path.indexOf(file)), file].join(' → '));
+			return;
+		}
+		if (done.has(file)) return;
+		for (const { to } of imports.get(file) ?? []) visit(to, [...path, file]);
+		done.add(file);
+	};
+	for (const file of imports.keys()) visit(file, []);
+	assert.deepEqual(circles, []);
+});
+
+test('an arrow against the order is found, types and threads too', () => {
+	assert.equal(isAllowed('store', 'access'), false);
+	assert.equal(isAllowed('domain', 'log'), false);
+	assert.equal(isAllowed('http', 'api'), false);
+	assert.equal(isAllowed('app', 'config'), false);
+	assert.ok(
+		arrows().some(
+			({ from, to }) => from === 'store/sqlite/writer.ts' && to === 'store/sqlite/writer-thread.ts',
+		),
+	);
+	assert.ok(arrows().some(({ from, to }) => from === 'main.js' && to === 'cli/caskade.ts'));
+});

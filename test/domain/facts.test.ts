@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import { visitFacts, visitorFacts } from '../../src/domain/facts.ts';
+import { type LogEntry, profileOf } from '../../src/domain/profile.ts';
+import { anyLog, dayMs, hit, minuteMs, startMs, subscription } from './log.ts';
+
+function visitorAsOf(nowMs: number, ...log: LogEntry[]) {
+	return visitorFacts(profileOf(log), nowMs);
+}
+
+describe('a visitor', () => {
+	test('of whom nothing is known has zeros and empties, and has never subscribed', () => {
+		const { daysSinceSubscription, ...others } = visitorFacts(null, startMs);
+		assert.equal(daysSinceSubscription, Number.POSITIVE_INFINITY);
+		for (const [name, value] of Object.entries(others)) {
+			const isNothing = value instanceof Map ? value.size === 0 : String(value || '') === '';
+			assert(isNothing, name);
+		}
+	});
+
+	test('has the counts of the profile', () => {
+		const facts = visitorAsOf(
+			startMs + dayMs,
+			hit(startMs, { page: 'offer', channel: 'email', events: ['play'] }),
+			hit(startMs + 90_000, { page: null, device: 'mobile', events: ['play', 'stop'] }),
+			hit(startMs + dayMs, { sid: 'b'.repeat(32), channel: 'direct' }),
+		);
+		const { hits, pages, visits, activeDays, dwellMinutes, device, firstChannel, lastChannel, landingPage } =
+			facts;
+		assert.deepEqual(
+			{ hits, pages, visits, activeDays, dwellMinutes, device, firstChannel, lastChannel, landingPage },
+			{
+				hits: 3,
+				pages: 2,
+				visits: 2,
+				activeDays: 2,
+				dwellMinutes: 1.5,
+				device: 'desktop',
+				firstChannel: 'email',
+				lastChannel: 'direct',
+				landingPage: 'offer',
+			},
+		);
+		assert.deepEqual(facts.channels, ['email', 'direct']);
+		assert.deepEqual(
+			[...facts.events],
+			[
+				['play', 2],
+				['stop', 1],
+			],
+		);
+	});
+
+	test('has subscription events by evt, and the days since the latest', () => {
+		const { subscriptions, renewals, revenuePence, daysSinceSubscription, evts } = visitorAsOf(
+			startMs + 3 * dayMs,
+			subscription(startMs, { tid: '1', evt: 'trial' }),
+			subscription(startMs + dayMs, { tid: '2', revenuePence: 499 }),
+		);
+		assert.deepEqual(
+			{ subscriptions, renewals, revenuePence, daysSinceSubscription },
+			{ subscriptions: 2, renewals: 1, revenuePence: 499, daysSinceSubscription: 2 },
+		);
+		assert.deepEqual(
+			[...evts],
+			[
+				['trial', 1],
+				['membership', 1],
+			],
+		);
+	});
+
+	test('is as of now: between hits time passes and recent counts decay', () => {
+		const log = [hit(startMs), hit(startMs + dayMs)];
+		const then = visitorAsOf(startMs + dayMs, ...log);
+		const later = visitorAsOf(startMs + 8 * dayMs, ...log);
+		assert.deepEqual([then.daysSinceFirst, later.daysSinceFirst], [1, 8]);
+		assert.deepEqual([then.daysSinceLast, later.daysSinceLast], [0, 7]);
+		assert.equal(later.minutesSinceLast, 7 * 24 * 60);
+		assert.equal(then.recentHits1d, 1.5);
+		assert(Math.abs(later.recentHits7d - then.recentHits7d / 2) < 1e-4);
+	});
+
+	test('was last here with the latest hit: an uploaded event is no visit', () => {
+		const facts = visitorAsOf(startMs + 2 * dayMs, hit(startMs), subscription(startMs + dayMs));
+		assert.equal(facts.daysSinceLast, 2);
+		assert.equal(facts.daysSinceSubscription, 1);
+	});
+
+	test('has seen pages within the days that the list names', () => {
+		const facts = visitorAsOf(
+			startMs + 40 * dayMs,
+			hit(startMs, { page: 'old' }),
+			hit(startMs + 10 * dayMs, { page: 'month' }),
+			hit(startMs + 33 * dayMs, { page: 'week' }),
+		);
+		assert.deepEqual(facts.pages30d, ['month', 'week']);
+		assert.deepEqual(facts.pages7d, ['week']);
+	});
+
+	test('whose last entry is ahead of the clock has no negative times', () => {
+		const { daysSinceLast, daysSinceFirst } = visitorAsOf(startMs - minuteMs, hit(startMs));
+		assert.deepEqual({ daysSinceLast, daysSinceFirst }, { daysSinceLast: 0, daysSinceFirst: 0 });
+	});
+
+	test('has numbers of no less than zero but for revenue, whatever the log', () => {
+		fc.assert(
+			fc.property(anyLog, fc.integer({ min: -5, max: 400 }), (log, days) => {
+				const { revenuePence: _, ...facts } = visitorAsOf(startMs + days * dayMs, ...log);
+				for (const [name, value] of Object.entries(facts))
+					if (typeof value === 'number') assert(value >= 0, `${name} ${value}`);
+			}),
+		);
+	});
+});
+
+describe('a visit', () => {
+	test('that there is not has zeros and empties', () => {
+		const nothing = {
+			hits: 0,
+			dwellMinutes: 0,
+			channel: '',
+			landingPage: '',
+			pagesSeen: [],
+			eventsFired: [],
+		};
+		assert.deepEqual(visitFacts(null), nothing);
+		assert.deepEqual(visitFacts(profileOf([subscription(startMs)])), nothing);
+	});
+
+	test('is the latest alone', () => {
+		const sid = 'b'.repeat(32);
+		const profile = profileOf([
+			hit(startMs, { page: 'offer', events: ['play', 'stop'] }),
+			hit(startMs + dayMs, { sid, page: 'pricing', channel: 'email' }),
+			hit(startMs + dayMs + 2 * minuteMs, { sid, page: 'basket', channel: 'direct', events: ['play'] }),
+		]);
+		assert.deepEqual(visitFacts(profile), {
+			hits: 2,
+			dwellMinutes: 2,
+			channel: 'email',
+			landingPage: 'pricing',
+			pagesSeen: ['pricing', 'basket'],
+			eventsFired: ['play'],
+		});
+	});
+});

@@ -1,0 +1,70 @@
+import fc from 'fast-check';
+import type { HitEntry, LogEntry, SubscriptionEntry } from '../../src/domain/profile.ts';
+
+export const minuteMs = 60_000;
+export const dayMs = 86_400_000;
+/** Midnight (UTC), from which the tests count. */
+export const startMs = Date.UTC(2026, 10, 2);
+
+let hits = 0;
+
+/** A hit of a page, with what differs. */
+export function hit(atMs: number, differences: Partial<HitEntry> = {}): HitEntry {
+	return {
+		type: 'hit',
+		atMs,
+		sid: 'a'.repeat(32),
+		page: 'pricing',
+		channel: 'direct',
+		device: 'desktop',
+		events: [],
+		tieBreak: String(++hits),
+		...differences,
+	};
+}
+
+/** A subscription event, with what differs. */
+export function subscription(atMs: number, differences: Partial<SubscriptionEntry> = {}): SubscriptionEntry {
+	return {
+		type: 'subscription',
+		atMs,
+		tid: 'order-1',
+		subid: 'sub-1',
+		evt: 'membership',
+		revenuePence: 0,
+		...differences,
+	};
+}
+
+const name = fc.oneof(
+	fc.constantFrom('/', 'pricing', '0', '1', 'constructor', '__proto__', 'toString'),
+	fc.string({ unit: 'binary', maxLength: 12 }),
+);
+/** Few moments, so that many entries share one. */
+const moment = fc.integer({ min: 0, max: 40 }).map((step) => startMs + step * 7 * 3_600_000);
+
+const anyHit: fc.Arbitrary<HitEntry> = fc.record({
+	type: fc.constant('hit'),
+	atMs: moment,
+	sid: fc.constantFrom('1', '2', '3').map((digit) => digit.repeat(32)),
+	page: fc.option(name),
+	channel: name,
+	device: fc.constantFrom('desktop', 'mobile', 'tablet'),
+	events: fc.array(name, { maxLength: 4 }),
+	tieBreak: fc.uuid(),
+});
+
+const anySubscription: fc.Arbitrary<SubscriptionEntry> = fc.record({
+	type: fc.constant('subscription'),
+	atMs: moment,
+	tid: fc.uuid(),
+	subid: name,
+	evt: name,
+	revenuePence: fc.integer({ min: -5000, max: 100_000 }),
+});
+
+/** Logs in any order; hits and transactions are unique, as in a database. */
+export const anyLog: fc.Arbitrary<LogEntry[]> = fc.uniqueArray(
+	fc.oneof({ weight: 3, arbitrary: anyHit }, { weight: 1, arbitrary: anySubscription }),
+	{ maxLength: 60, selector: (entry) => (entry.type === 'hit' ? entry.tieBreak : entry.tid) },
+);

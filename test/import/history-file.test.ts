@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { csvCells } from '../../src/import/csv-rows.ts';
+import { HistoryFile } from '../../src/import/history-file.ts';
+import type { HistoryRecord } from '../../src/import/history-record.ts';
+
+/** Reads a file that comes in chunks of so many bytes. */
+function read(content: string | Buffer, chunkBytes = 1_000_000): HistoryRecord[] {
+	const file = new HistoryFile();
+	const bytes = Buffer.from(content);
+	const records: HistoryRecord[] = [];
+	for (let from = 0; from < bytes.length; from += chunkBytes)
+		records.push(...file.push(bytes.subarray(from, from + chunkBytes)));
+	return [...records, ...file.end()];
+}
+
+const quote = (cell: string) => `"${cell.replaceAll('"', '""')}"`;
+const cell = fc.string({ unit: fc.constantFrom('a', 'é', '🚀', ',', '"', '\n', ';', ' ', "'") });
+
+test('JSON lines are records by their number; blank lines, a mark and a missing end do not matter', () => {
+	assert.deepEqual(read('\ufeff{"a":1}\r\n\n  \n{"a":"ü"}'), [
+		{ line: 1, fields: { a: 1 } },
+		{ line: 4, fields: { a: 'ü' } },
+	]);
+	assert.deepEqual(read(''), []);
+});
+
+test('a line that is no JSON, or not UTF-8, spoils itself alone', () => {
+	const content = Buffer.concat([
+		Buffer.from('{"a":1}\n{"secret\n'),
+		Buffer.from([0x7b, 0xff, 0x0a]),
+		Buffer.from('{"a":2}\n'),
+	]);
+	assert.deepEqual(read(content), [
+		{ line: 1, fields: { a: 1 } },
+		{ line: 2, problem: 'the line must be JSON' },
+		{ line: 3, problem: 'the line must be UTF-8' },
+		{ line: 4, fields: { a: 2 } },
+	]);
+});
+
+test('a line that is longer than memory should hold spoils itself alone', () => {
+	const long = `{"a":"${'x'.repeat(3_000_000)}"}`;
+	for (const chunkBytes of [70_000, 10_000_000])
+		assert.deepEqual(read(`{"a":1}\n${long}\n{"a":2}\n${long}`, chunkBytes), [
+			{ line: 1, fields: { a: 1 } },
+			{ line: 2, problem: 'the line must have at most 1 MiB' },
+			{ line: 3, fields: { a: 2 } },
+			{ line: 4, problem: 'the line must have at most 1 MiB' },
+		]);
+});
+
+test('whatever the chunks, the records are the same', () => {
+	fc.assert(
+		fc.property(
+			fc.array(fc.array(cell, { minLength: 3, maxLength: 3 })),
+			fc.integer({ min: 1, max: 20 }),
+			(rows, chunkBytes) => {
+				const content = `type,a,b\n${rows.map((row) => row.map(quote).join(',')).join('\n')}`;
+				assert.deepEqual(read(content, chunkBytes), read(content));
+			},
+		),
+	);
+});
+
+test('cells that CSV has quoted are read as they were', () => {
+	fc.assert(
+		fc.property(
+			fc.array(cell, { minLength: 1 }),
+			fc.array(fc.boolean(), { minLength: 1 }),
+			(cells, mustQuote) => {
+				const row = cells.map((one, index) =>
+					/[",\n]/.test(one) || mustQuote[index % mustQuote.length] ? quote(one) : one,
+				);
+				assert.deepEqual(csvCells(row.join(',')), cells);
+			},
+		),
+	);
+	for (const row of ['"a', 'a"b', '"a"b', '"a" ,b', 'a,"']) assert.equal(csvCells(row), null, row);
+});
+
+test('a row of CSV may go over several lines; its number is the first; empty cells are not there', () => {
+	assert.deepEqual(read('type,title,rvn,cid\nhit,"two\n\nlines",,\n\nhit,,-5,"007"\nhit,,x,\n'), [
+		{ line: 2, fields: { type: 'hit', title: 'two\n\nlines' } },
+		{ line: 6, fields: { type: 'hit', rvn: -5, cid: '007' } },
+		{ line: 7, fields: { type: 'hit', rvn: 'x' } },
+	]);
+});
+
+test('a quote that nothing closes spoils its own row, and no other', () => {
+	const rows = Array.from({ length: 150 }, (_, index) => `hit,${index}`);
+	rows[3] = 'hit,"3';
+	const records = read(`type,n\n${rows.join('\n')}\n`);
+	assert.equal(records.length, 150);
+	assert.deepEqual(
+		records.filter(({ problem }) => problem),
+		[{ line: 5, problem: 'its quotes are not as CSV has them' }],
+	);
+	assert.deepEqual(read('type,n\nhit,1\nhit,"2\nhit,3'), [
+		{ line: 2, fields: { type: 'hit', n: '1' } },
+		{ line: 3, problem: 'its quotes are not as CSV has them' },
+		{ line: 4, fields: { type: 'hit', n: '3' } },
+	]);
+});
+
+test('a row that is longer or shorter than the heading is bad', () => {
+	assert.deepEqual(read('type,a\nhit\nhit,1,2\n'), [
+		{ line: 2, problem: 'it has 1 cells, its heading 2' },
+		{ line: 3, problem: 'it has 3 cells, its heading 2' },
+	]);
+});

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { waitToBeFolded } from '../../src/store/account/visitor-log.ts';
+import type { Steps } from '../../src/store/steps.ts';
+import type { Store } from '../../src/store/store.ts';
+import { eventually } from '../eventually.ts';
+import { ServeProcess } from '../process.ts';
+import { addLongLog, assertFolded, longLogVid } from '../store/contract/folding.ts';
+import { engines, openFor } from '../store/engines.ts';
+import { addClient, browserUserAgent, event } from '../support.ts';
+
+function* run(queries: ReturnType<typeof waitToBeFolded>): Steps<void> {
+	yield queries;
+}
+
+/** How far the visitor has been folded again; undefined where nothing waits. */
+function foldedTo(store: Store, accountId: number): Promise<number | undefined> {
+	return store.transact(accountId, readFoldedTo());
+}
+
+function* readFoldedTo(): Steps<number | undefined> {
+	const [rows = []] = yield [{ sql: 'SELECT folded_to FROM @visitor WHERE folded_to IS NOT NULL' }];
+	return rows[0] && Number(rows[0].folded_to);
+}
+
+for (const engine of engines) {
+	test(`forty hits at once of a visitor with 20,000 keep nobody waiting, on ${engine.name}`, async (t) => {
+		const address = await engine.freshAddress(t);
+		const store = await openFor(t, address);
+		const { aid } = await addClient(store);
+		const other = await addClient(store, { client: 'globex' });
+		const { id } = await store.control.account(aid);
+		// The clock has been set back: every hit lies before the last.
+		await addLongLog(store, id, 20_000, Date.now() + 600_000);
+		await using server = await ServeProcess.start(['--database', address]);
+		const fire = async () => {
+			const answer = await fetch(`${server.url}/hit`, {
+				method: 'POST',
+				headers: { 'content-type': 'application/json', 'user-agent': browserUserAgent },
+				body: JSON.stringify({ aid, vid: longLogVid, events: [{ name: 'look' }], cid: 'C-1' }),
+			});
+			return answer.status;
+		};
+		const upload = async () =>
+			(await server.upload(other.key, { aid: other.aid, data: [event({ cid: 'C-1' })] })).status;
+		const answers = await Promise.all(Array.from({ length: 40 }, () => [fire(), upload()]).flat());
+		assert.deepEqual(
+			Object.entries(Object.groupBy(answers, String)).map(([status, all]) => [status, all?.length]),
+			[
+				['200', 40],
+				['201', 40],
+			],
+		);
+		const reader = store.startReading();
+		t.after(() => reader.close());
+		await eventually('all hits are in the profile', async () => {
+			return (await reader.visitor(id, longLogVid))?.hits === 20_040;
+		});
+	});
+
+	test(`a server that is killed while it folds leaves the rest to the next, on ${engine.name}`, async (t) => {
+		const address = await engine.freshAddress(t);
+		const store = await openFor(t, address);
+		const { aid } = await addClient(store);
+		const { id } = await store.control.account(aid);
+		await addLongLog(store, id, 5000);
+		await store.transact(id, run([...waitToBeFolded([longLogVid], [])]));
+		const before = await foldedTo(store, id);
+		await using first = await ServeProcess.start(['--database', address]);
+		await eventually('it has begun', async () => (await foldedTo(store, id)) !== before);
+		await first.kill('SIGKILL');
+		await using _second = await ServeProcess.start(['--database', address]);
+		await eventually('it is done', async () => (await store.waiting(id)) === 0);
+		await assertFolded(store, id);
+	});
+}

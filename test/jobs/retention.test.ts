@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { keepPruned, pruneAll, type RetentionReport } from '../../src/jobs/retention.ts';
+import { visitorRecord } from '../../src/store/account/visitor-record.ts';
+import type { Store } from '../../src/store/store.ts';
+import { ServeProcess, withinASecond } from '../process.ts';
+import { hit } from '../store/contract/visitors.ts';
+import {
+	addAccount,
+	engines,
+	openFor,
+	receivedAtMs,
+	startServingFor,
+	startWritingFor,
+} from '../store/engines.ts';
+
+const dayMs = 86_400_000;
+
+function optionsAt(nowMs: number) {
+	const reports: RetentionReport[] = [];
+	const stopping = new AbortController();
+	const report = (one: RetentionReport) => reports.push(one);
+	return {
+		...{ reports, stopping },
+		options: { keepHitsDays: 30, everyMs: 10, now: () => nowMs, report, signal: stopping.signal },
+	};
+}
+
+async function hitsOf(store: Store, accountId: number, vid: string): Promise<number> {
+	return (await store.transact(accountId, visitorRecord(vid)))?.hits.length ?? 0;
+}
+
+for (const engine of engines)
+	test(`hits are kept so many days on ${engine.name}, in every account, to the millisecond`, async (t) => {
+		const { store, writer, accountId } = await startServingFor(t, engine);
+		const otherId = await addAccount(store, 'c-a-other-us', 'other');
+		await store.control.setAccountDisabled('c-a-other-us', true);
+		const old = await writer.storeHit(accountId, hit());
+		const younger = await writer.storeHit(accountId, hit({ atMs: receivedAtMs + 1 }));
+		const other = await writer.storeHit(otherId, hit());
+		const { reports, options } = optionsAt(receivedAtMs + 30 * dayMs);
+		await pruneAll(store, options);
+		assert.deepEqual(reports, [], 'what is exactly as old as it may be stays');
+		await pruneAll(store, { ...options, now: () => receivedAtMs + 30 * dayMs + 1 });
+		assert.deepEqual(reports, [
+			{ type: 'pruned', aid: 'c-a-acme-uk', hits: 1 },
+			{ type: 'pruned', aid: 'c-a-other-us', hits: 1 },
+		]);
+		assert.equal(await hitsOf(store, accountId, old.vid), 0);
+		assert.equal(await hitsOf(store, otherId, other.vid), 0);
+		assert.equal(await hitsOf(store, accountId, younger.vid), 1);
+	});
+
+test('two at once on one database prune everything, once', async (t) => {
+	const { store, address, accountId } = await startServingFor(t, engines[1] as (typeof engines)[number]);
+	await storeOldHits(store, accountId, 1200);
+	const second = await openFor(t, address);
+	const { reports, options } = optionsAt(receivedAtMs + 40 * dayMs);
+	await Promise.all([pruneAll(store, options), pruneAll(second, options)]);
+	await pruneAll(store, options);
+	const pruned = reports.map((report) =>
+		report.type === 'pruned' ? report.hits : assert.fail(report.reason),
+	);
+	assert.equal(
+		pruned.reduce((sum, hits) => sum + hits, 0),
+		1200,
+	);
+});
+
+async function storeOldHits(store: Store, accountId: number, count: number): Promise<void> {
+	const { storeHits } = await import('../../src/store/account/visitor-log.ts');
+	await store.transact(accountId, storeHits(Array.from({ length: count }, () => hit())));
+}
+
+test('an account that fails is reported, and keeps no other from being pruned', async (t) => {
+	const { store, writer } = await startServingFor(t, engines[0] as (typeof engines)[number]);
+	await store.control.createAccount({ aid: 'c-a-broken', client: 'acme', origins: [] }, async () => {});
+	const otherId = await addAccount(store, 'c-a-other-us');
+	await writer.storeHit(otherId, hit());
+	const { reports, options } = optionsAt(receivedAtMs + 40 * dayMs);
+	await pruneAll(store, options);
+	assert.deepEqual(reports, [
+		{ type: 'trouble', aid: 'c-a-broken', reason: 'the file of account 2 is missing' },
+		{ type: 'pruned', aid: 'c-a-other-us', hits: 1 },
+	]);
+});
+
+test('it prunes again and again, until it is stopped', async (t) => {
+	const { store, writer, accountId } = await startServingFor(t, engines[0] as (typeof engines)[number]);
+	const issued = await writer.storeHit(accountId, hit());
+	let nowMs = receivedAtMs + 30 * dayMs;
+	const { reports, stopping, options } = optionsAt(0);
+	const done = keepPruned(store, { ...options, everyMs: 10, now: () => nowMs });
+	await delay(50);
+	assert.equal(await hitsOf(store, accountId, issued.vid), 1);
+	nowMs += 1;
+	await withinASecond('pruned', () => reports.length > 0);
+	stopping.abort();
+	await done;
+	assert.deepEqual(reports, [{ type: 'pruned', aid: 'c-a-acme-uk', hits: 1 }]);
+});
+
+test('serve --keep-hits-days prunes at its start, goes on serving, and stops cleanly', async (t) => {
+	const [sqlite] = engines;
+	assert.ok(sqlite);
+	const address = await sqlite.freshAddress(t);
+	const store = await openFor(t, address);
+	const accountId = await addAccount(store, 'c-a-acme-uk');
+	const writer = await startWritingFor(t, store);
+	const old = await writer.storeHit(accountId, hit({ atMs: Date.now() - 8 * dayMs }));
+	const fresh = await writer.storeHit(accountId, hit({ atMs: Date.now() }));
+	await writer.stop();
+	await using server = await ServeProcess.start(['--database', address, '--keep-hits-days', '7']);
+	await withinASecond('pruned', () => server.stderr.includes('"msg":"pruned"'));
+	assert.match(server.stderr, /"aid":"c-a-acme-uk","hits":1,"msg":"pruned"/);
+	assert.equal(await hitsOf(store, accountId, old.vid), 0);
+	assert.equal(await hitsOf(store, accountId, fresh.vid), 1);
+	assert.equal((await fetch(`${server.url}/healthz`)).status, 200);
+	assert.equal((await server.kill('SIGTERM')).code, 0);
+});

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { type Profile, profileOf } from '../../src/domain/profile.ts';
+import { absentRow } from '../../src/scoring/features.ts';
+import { openModel, UnusableModelError } from '../../src/scoring/goal-model.ts';
+import { type Model, modelFormat } from '../../src/scoring/model.ts';
+import { profileRows } from '../../src/scoring/profile-features.ts';
+import { seededRandom } from '../../src/scoring/random.ts';
+import { factsOf } from '../../src/scoring/reasons.ts';
+import { Scorer } from '../../src/scoring/scorer.ts';
+import { anyLog, dayMs, hit, startMs, subscription } from '../domain/log.ts';
+import { madeUpFeatures, madeUpVisitor, trainedOnVisitors } from './made-up-profiles.ts';
+
+for (const kind of ['logistic', 'boosting'] as const) {
+	const { model } = trainedOnVisitors(kind);
+	const goalModel = openModel('2026-11-21.1', JSON.stringify(model));
+	const scorer = new Scorer(model);
+	const rowOf = profileRows(model.features);
+
+	test(`${kind}: that is its kind, and it scores as it was trained to`, () => {
+		assert.equal(model.kind, kind);
+		const random = seededRandom(11);
+		for (let visitor = 0; visitor < 100; visitor++) {
+			const { log, nowMs } = madeUpVisitor(random);
+			const profile = profileOf(log) as Profile;
+			assert.equal(goalModel.probability(profile, nowMs), scorer.score(rowOf(profile, nowMs)));
+		}
+	});
+
+	/** The score without what a reason says. */
+	function scoreWithout(reason: string, profile: Profile, nowMs: number): number {
+		const row = rowOf(profile, nowMs);
+		const fact = factsOf(model.features, row, profile, nowMs).find(({ phrase }) => phrase === reason);
+		assert(fact, reason);
+		const absent = absentRow(model.features);
+		const without = { numeric: Array.from(row.numeric), categorical: [...row.categorical] };
+		const numbers = without.numeric.length;
+		for (const column of fact.columns)
+			if (column < numbers) without.numeric[column] = absent.numeric[column] as number;
+			else without.categorical[column - numbers] = absent.categorical[column - numbers] as string;
+		return scorer.score(without);
+	}
+
+	test(`${kind}: without the fact of any reason the score is lower; the first reason lowers it most`, () => {
+		fc.assert(
+			fc.property(fc.integer({ min: 1 }), (seed) => {
+				const { log, nowMs } = madeUpVisitor(seededRandom(seed));
+				const profile = profileOf(log) as Profile;
+				const score = goalModel.probability(profile, nowMs);
+				const reasons = goalModel.reasons(profile, nowMs);
+				assert.ok(reasons.length <= 3);
+				assert.equal(new Set(reasons).size, reasons.length);
+				let last = -1;
+				for (const reason of reasons) {
+					const without = scoreWithout(reason, profile, nowMs);
+					assert.ok(without < score && without >= last, reason);
+					last = without;
+				}
+			}),
+			{ numRuns: 300 },
+		);
+	});
+
+	test(`${kind}: of any visitor there is a probability, and there are reasons`, () => {
+		fc.assert(
+			fc.property(anyLog, fc.nat(400 * dayMs), (log, laterMs) => {
+				const profile = profileOf(log);
+				fc.pre(profile !== null);
+				const probability = goalModel.probability(profile, profile.lastAtMs + laterMs);
+				assert.ok(probability > 0 && probability < 1);
+				for (const reason of goalModel.reasons(profile, profile.lastAtMs + laterMs))
+					assert.match(reason, /^\S.*\S$/u);
+			}),
+		);
+	});
+}
+
+test('a visitor who has not viewed pricing has a lower score than one who has, who is told so', () => {
+	const goalModel = openModel('1', JSON.stringify(trainedOnVisitors('logistic').model));
+	const visit = (page: string) =>
+		profileOf([
+			hit(startMs, { page: 'blog', channel: 'email' }),
+			hit(startMs + 1000, { page, channel: 'email' }),
+			hit(startMs + 2000, { page: 'blog', channel: 'email' }),
+		]) as Profile;
+	const nowMs = startMs + dayMs;
+	assert.ok(goalModel.probability(visit('docs'), nowMs) < goalModel.probability(visit('pricing'), nowMs));
+	assert.ok(goalModel.reasons(visit('pricing'), nowMs).includes('viewed pricing 23 hours ago'));
+});
+
+test('the score is as of the moment: recency decays between hits', () => {
+	const goalModel = openModel('1', JSON.stringify(trainedOnVisitors('logistic').model));
+	const profile = profileOf([hit(startMs)]) as Profile;
+	assert.ok(
+		goalModel.probability(profile, startMs + 4 * dayMs) < goalModel.probability(profile, startMs + 60_000),
+	);
+});
+
+test('a profile that an earlier program wrote, without counts that fade, has a score', () => {
+	const goalModel = openModel('1', JSON.stringify(trainedOnVisitors('logistic').model));
+	const profile = profileOf([hit(startMs), subscription(startMs + 1)]) as Profile;
+	const { recent: _, ...subscriptions } = profile.subscriptions as NonNullable<Profile['subscriptions']>;
+	const earlier = { ...profile, subscriptions } as Profile;
+	assert.ok(goalModel.probability(earlier, startMs + dayMs) > 0);
+	assert.ok(goalModel.reasons(earlier, startMs + dayMs).length > 0);
+});
+
+test('a stored base rate gives it to all, with no reasons', () => {
+	const prior: Model = { format: modelFormat, kind: 'prior', features: madeUpFeatures, baseRate: 0.125 };
+	const goalModel = openModel('2026-11-21.2', JSON.stringify(prior));
+	const profile = profileOf([hit(startMs)]) as Profile;
+	assert.equal(goalModel.probability(profile, startMs), 0.125);
+	assert.deepEqual(goalModel.reasons(profile, startMs), []);
+	assert.equal(goalModel.version, '2026-11-21.2');
+});
+
+test('a model of another program, or a broken one, is refused with a reason', () => {
+	const { model } = trainedOnVisitors('logistic');
+	assert(model.kind === 'logistic');
+	const shoeSize = { numeric: [{ name: 'shoeSize', absent: 0 }], categorical: [] };
+	const [first, ...others] = model.encoding.numeric;
+	for (const [body, reason] of [
+		['', /JSON/],
+		['null', /null/],
+		['{}', /format is undefined, not 1/],
+		[JSON.stringify({ ...model, format: 2 }), /format is 2, not 1/],
+		[JSON.stringify({ ...model, kind: 'forest' }), /kind forest is unknown/],
+		[JSON.stringify({ ...model, kind: 'prior', features: shoeSize }), /unknown feature shoeSize/],
+		[JSON.stringify({ ...model, features: shoeSize }), /columns are not those of its features/],
+		[
+			JSON.stringify({ ...model, encoding: { ...model.encoding, numeric: [...others, first] } }),
+			/columns are not those/,
+		],
+		[JSON.stringify({ ...model, weights: { ...model.weights, intercept: null, linear: [] } }), /NaN/],
+		[JSON.stringify({ ...model, kind: 'prior', baseRate: 2 }), /a probability of 2/],
+		[JSON.stringify({ ...model, calibration: undefined }), /./],
+	] as const)
+		assert.throws(
+			() => openModel('7', body),
+			(error) => {
+				assert.ok(error instanceof UnusableModelError);
+				assert.match(error.message, /^model 7 cannot be applied: /);
+				assert.match(error.message, reason);
+				return true;
+			},
+			body.slice(0, 80),
+		);
+});

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { modelFormat } from '../../src/scoring/model.ts';
+import { ModelCache } from '../../src/scoring/model-cache.ts';
+import type { ModelName } from '../../src/store/control/control-store.ts';
+import { madeUpFeatures } from './made-up-profiles.ts';
+
+const body = JSON.stringify({ format: modelFormat, kind: 'prior', features: madeUpFeatures, baseRate: 0.1 });
+
+function named(version: string): ModelName {
+	return { goal: 'subscription', scope: 'vid', version };
+}
+
+function cacheOf(bodies: Record<string, string>, mostModels = 10) {
+	const read: string[] = [];
+	const troubles: string[] = [];
+	const clock = { nowMs: 0 };
+	const cache = new ModelCache({
+		read: async (accountId, { version }) => {
+			read.push(`${accountId} ${version}`);
+			const text = bodies[version];
+			if (text === undefined) throw new Error('the control database is away');
+			return text;
+		},
+		onTrouble: (error) => troubles.push((error as Error).message),
+		monotonicMs: () => clock.nowMs,
+		maxCharacters: mostModels * body.length,
+	});
+	return { cache, read, troubles, clock, bodies };
+}
+
+test('a model is read once, even where many ask at once, and is there at once from then on', async () => {
+	const { cache, read } = cacheOf({ 1: body });
+	const asked = await Promise.all([cache.get(1, named('1')), cache.get(1, named('1'))]);
+	assert.equal(asked[0]?.version, '1');
+	assert.equal(asked[1], asked[0]);
+	assert.equal(cache.get(1, named('1')), asked[0]);
+	await cache.get(2, named('1'));
+	assert.deepEqual(read, ['1 1', '2 1']);
+});
+
+test('models that are used longest ago, or no more, make room', async () => {
+	const { cache, read } = cacheOf({ 1: body, 2: body, 3: body }, 2);
+	for (const version of ['1', '2', '3']) await cache.get(1, named(version));
+	assert.ok(cache.get(1, named('1')) instanceof Promise);
+	assert.ok(!(cache.get(1, named('3')) instanceof Promise));
+	cache.forget(1, named('3'));
+	assert.ok(cache.get(1, named('3')) instanceof Promise);
+	assert.equal(read.length, 5);
+});
+
+test('where a model cannot be read there is none for 5 s, and one trouble', async () => {
+	const { cache, read, troubles, clock, bodies } = cacheOf({});
+	assert.equal(await cache.get(1, named('1')), undefined);
+	clock.nowMs = 4999;
+	assert.equal(cache.get(1, named('1')), undefined);
+	assert.equal(read.length, 1);
+	assert.deepEqual(troubles, ['the control database is away']);
+	bodies[1] = body;
+	clock.nowMs = 5000;
+	assert.equal((await cache.get(1, named('1')))?.version, '1');
+});
+
+test('a model that cannot be applied is told with its name, and there is none', async () => {
+	const { cache, troubles, read } = cacheOf({ 1: body.replace('"format":1', '"format":2') });
+	assert.equal(await cache.get(7, named('1')), undefined);
+	assert.equal(cache.get(7, named('1')), undefined);
+	assert.equal(read.length, 1);
+	assert.deepEqual(troubles, [
+		'account 7, goal subscription, vid: model 1 cannot be applied: its format is 2, not 1; the base rate is served',
+	]);
+});

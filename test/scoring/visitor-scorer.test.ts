@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { defaultGoals } from '../../src/domain/goal.ts';
+import { type Profile, profileOf } from '../../src/domain/profile.ts';
+import { type GoalScore, VisitorScorer } from '../../src/scoring/visitor-scorer.ts';
+import type { KnownAccount, ModelName } from '../../src/store/control/control-store.ts';
+import type { NumberedProfile, ServingReader } from '../../src/store/store.ts';
+import { dayMs, hit, startMs } from '../domain/log.ts';
+
+const profile = profileOf([hit(startMs)]) as Profile;
+
+function accountWith(models: ModelName[], highFrom = 90): KnownAccount {
+	const goals = defaultGoals.slice(0, 1).map((goal) => ({ ...goal, highFrom }));
+	return { id: 1, clientId: 1, aid: 'c-a-acme-uk', goals, models } as unknown as KnownAccount;
+}
+
+function version(text: string): ModelName {
+	return { goal: 'subscription', scope: 'vid', version: text };
+}
+
+/** A scorer of visitors of whom the one with `hits` hits converts with a probability of `hits` %. */
+function scorerOf(visitors: readonly Profile[]) {
+	const clock = { nowMs: startMs };
+	const forgotten: string[] = [];
+	const troubles: unknown[] = [];
+	const store = { fails: false };
+	const latest: ServingReader['latest'] = (_accountId, _scope, { beforeId, limit }) => {
+		if (store.fails) throw new Error('the store failed');
+		const numbered: NumberedProfile[] = visitors.map((each, index) => ({ id: index + 1, profile: each }));
+		return numbered
+			.reverse()
+			.filter(({ id }) => id < beforeId)
+			.slice(0, limit);
+	};
+	const scorer = new VisitorScorer({
+		reader: { latest } as ServingReader,
+		models: {
+			get: (_accountId, { version: text }) => ({
+				version: text,
+				probability: ({ hits }) => hits / 100,
+				reasons: ({ hits }) => [`${hits} hits`],
+			}),
+			forget: (_accountId, name) => forgotten.push(name.version),
+		},
+		now: () => clock.nowMs,
+		onTrouble: (error) => troubles.push(error),
+	});
+	const ask = (account: KnownAccount, explain = false) => scorer.scores(account, 'vid', profile, explain);
+	return { ask, clock, forgotten, troubles, store, scorer };
+}
+
+const visitors = Array.from({ length: 99 }, (_, index) => ({ ...profile, hits: index + 1 }));
+
+function modelOf(scores: readonly GoalScore[]): string | undefined {
+	return scores[0]?.model;
+}
+
+/** A standard is made in some turns of the event loop. */
+async function aMoment(): Promise<void> {
+	for (let turn = 0; turn < 30; turn++) await nextTurn();
+}
+
+test('a score of a model has its percentile among recent visitors, its band and its reasons', async () => {
+	const { ask, scorer, clock } = scorerOf(visitors);
+	const account = accountWith([version('7')]);
+	const some = await scorer.scores(account, 'vid', { ...profile, hits: 95 }, true);
+	assert.deepEqual(some, [
+		{ goal: 'subscription', score: 0.95, percentile: 96, band: 'high', model: '7', reasons: ['95 hits'] },
+	]);
+	clock.nowMs += 1;
+	assert.deepEqual(ask(account), [
+		{ goal: 'subscription', score: 0.01, percentile: 0, band: 'low', model: '7' },
+	]);
+});
+
+test('other models and bands hold at once, without a wait where somebody has just asked', async () => {
+	const { ask, clock, forgotten } = scorerOf(visitors);
+	assert.equal(modelOf(await ask(accountWith([version('1')]))), '1');
+	clock.nowMs += 500;
+	const meanwhile = ask(accountWith([version('2')]));
+	assert.ok(!(meanwhile instanceof Promise));
+	assert.equal(modelOf(meanwhile), '1');
+	await aMoment();
+	const then = ask(accountWith([version('2')]));
+	assert.ok(!(then instanceof Promise));
+	assert.equal(modelOf(then), '2');
+	assert.deepEqual(forgotten, ['1']);
+	assert.equal(modelOf(ask(accountWith([])) as GoalScore[]), '2');
+	await aMoment();
+	assert.equal(modelOf(ask(accountWith([])) as GoalScore[]), 'prior');
+	assert.equal((ask(accountWith([], 40)) as GoalScore[])[0]?.band, 'medium');
+	await aMoment();
+	assert.equal((ask(accountWith([], 40)) as GoalScore[])[0]?.band, 'high');
+});
+
+test('who has not been asked for long never gets an answer of a model that was replaced', async () => {
+	const { ask, clock } = scorerOf(visitors);
+	await ask(accountWith([version('1')]));
+	clock.nowMs += 1001;
+	const answer = ask(accountWith([version('2')]));
+	assert.ok(answer instanceof Promise);
+	assert.equal(modelOf(await answer), '2');
+});
+
+test('where the new standard cannot be made, the old one goes on', async () => {
+	const { ask, clock, store, troubles } = scorerOf(visitors);
+	await ask(accountWith([version('1')]));
+	store.fails = true;
+	clock.nowMs += dayMs;
+	assert.equal(modelOf(await ask(accountWith([version('2')]))), '1');
+	assert.equal(troubles.length, 1);
+	store.fails = false;
+	clock.nowMs += dayMs;
+	assert.equal(modelOf(await ask(accountWith([version('2')]))), '2');
+});
+
+test('a model of another scope does not count', async () => {
+	const { ask } = scorerOf(visitors);
+	assert.equal(modelOf(await ask(accountWith([{ ...version('1'), scope: 'sid' }]))), 'prior');
+});

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Pace } from '../../src/store/pace.ts';
+
+/** Runs transactions that take so long for each piece of their size. @returns how long they took */
+async function run(pace: Pace, clock: { ms: number }, msEach: number, times: number): Promise<number[]> {
+	const took: number[] = [];
+	for (let time = 0; time < times; time++) {
+		const ms = pace.size * msEach;
+		took.push(ms);
+		await pace.run(async () => {
+			clock.ms += ms;
+		});
+	}
+	return took;
+}
+
+test('transactions come to take some 15 ms, however long each piece takes', async () => {
+	for (const msEach of [0.02, 0.1, 1, 4]) {
+		const clock = { ms: 0 };
+		const pace = new Pace({ first: 50, most: 2500 }, () => clock.ms);
+		const took = (await run(pace, clock, msEach, 12)).slice(1);
+		assert(Math.max(...took) <= 20, `${msEach}: ${took}`);
+		assert(Math.min(...took.slice(8)) > 10, `${msEach}: ${took}`);
+	}
+});
+
+test('one that takes long makes the next one small at once; a size is never under one', async () => {
+	const clock = { ms: 0 };
+	const pace = new Pace({ first: 1000, most: 2500 }, () => clock.ms);
+	await run(pace, clock, 0.5, 1);
+	assert.equal(pace.size, 30);
+	await run(pace, clock, 1000, 2);
+	assert.equal(pace.size, 1);
+});
