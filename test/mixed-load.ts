@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { storeHistory } from '../src/store/account/past-history.ts';
-import { rebuildVisitors, visitorsAfter } from '../src/store/account/rebuild-visitors.ts';
 import { eraseVisitor } from '../src/store/erasure.ts';
+import { rebuildAll } from '../src/store/rebuilding.ts';
 import type { Row, Steps } from '../src/store/steps.ts';
 import type { Store } from '../src/store/store.ts';
 import { transactAgain } from '../src/store/transact-again.ts';
@@ -229,12 +229,7 @@ export class MixedLoad {
 		);
 		assert.deepEqual(wrong, [], 'visitors whose profile has not as many hits as were answered');
 		assert.deepEqual(await store.transact(accountId, tracesOf([...this.#erased])), []);
-		for (let last = ''; ; ) {
-			const vids = await store.transact(accountId, visitorsAfter(last, 200));
-			if (vids.length === 0) break;
-			assert.equal(await transactAgain(store, accountId, () => rebuildVisitors(vids)), 0);
-			last = vids.at(-1) as string;
-		}
+		assert.equal((await rebuildAll(store, accountId)).changed, 0);
 	}
 }
 

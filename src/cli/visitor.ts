@@ -2,16 +2,12 @@ import { InvalidArgumentError } from 'commander';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
 import type { Profile } from '../domain/profile.ts';
 import { OperatorError } from '../errors.ts';
-import { countVisitors, rebuildVisitors, visitorsAfter } from '../store/account/rebuild-visitors.ts';
 import { type VisitorRecord, visitorRecord } from '../store/account/visitor-record.ts';
 import { eraseCustomerVisitors, eraseVisitor } from '../store/erasure.ts';
+import { rebuildAll } from '../store/rebuilding.ts';
 import type { Store } from '../store/store.ts';
-import { transactAgain } from '../store/transact-again.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
-
-/** Visitors of one transaction: some ten milliseconds, for which uploads and hits wait. */
-const visitorsPerRebuild = 200;
 
 export function visitorCommand(): Command {
 	const command = new Command('visitor').summary('show, export, erase visitors').description(
@@ -95,7 +91,7 @@ function withRecord(
 ): Promise<void> {
 	return withStore(options, async (store) => {
 		const { id } = await store.control.account(aid);
-		const record = await store.transact(id, visitorRecord(vid));
+		const record = await store.look(id, visitorRecord(vid));
 		if (!record) throw new OperatorError(`Nothing is stored of visitor ${vid} in account ${aid}.`);
 		fn(record);
 	});
@@ -174,30 +170,19 @@ async function erase(
 async function rebuild(aid: string, options: CommonOptions): Promise<void> {
 	await withStore(options, async (store) => {
 		const { id } = await store.control.account(aid);
-		const report = await rebuildAll(store, id, aid, options.json ?? false);
+		const report = await rebuildWithProgress(store, id, aid, options.json ?? false);
 		if (options.json) printJson({ aid, ...report });
 		else printRecord({ aid, ...report });
 	});
 }
 
-async function rebuildAll(store: Store, accountId: number, aid: string, quiet: boolean) {
+async function rebuildWithProgress(store: Store, accountId: number, aid: string, quiet: boolean) {
 	const progress = showProgress(process.stderr, 'visitors', quiet);
-	const total = await store.transact(accountId, countVisitors());
-	let visitors = 0;
-	let changed = 0;
-	let last = '';
 	try {
-		for (;;) {
-			const vids = await store.transact(accountId, visitorsAfter(last, visitorsPerRebuild));
-			const page = vids.at(-1);
-			if (page === undefined) break;
-			changed += await transactAgain(store, accountId, () => rebuildVisitors(vids));
-			visitors += vids.length;
-			last = page;
-			progress.update(`rebuild ${aid}`, visitors, Math.max(total, visitors));
-		}
+		return await rebuildAll(store, accountId, (visitors, total) =>
+			progress.update(`rebuild ${aid}`, visitors, total),
+		);
 	} finally {
 		progress.end();
 	}
-	return { visitors, changed };
 }

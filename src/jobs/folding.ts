@@ -77,7 +77,7 @@ export class Folder {
 			if ((await this.#count(accountId)) === 0) return;
 			this.wake(accountId);
 			const abandonedMs = Date.now() - abandonedAfterMs;
-			const vid = await this.#store.transact(accountId, abandonedErasing(abandonedMs));
+			const vid = await this.#store.look(accountId, abandonedErasing(abandonedMs));
 			if (vid !== undefined) await eraseOne(this.#store, accountId, vid);
 		} catch (error) {
 			this.#trouble(error, accountId);

@@ -21,8 +21,8 @@ interface Standard {
 
 /** Recent visitors that scores are compared with. */
 const sampleSize = 2000;
-/** Profiles read in one turn of the event loop: about a millisecond. */
-const samplePage = 100;
+/** Profiles read in one turn of the event loop: less than a millisecond, and some where somebody has made them large. */
+const samplePage = 25;
 const renewAfterMs = 60_000;
 /** Accounts and scopes whose standards are kept: some kilobytes each. */
 const maxStandards = 10_000;

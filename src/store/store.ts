@@ -118,6 +118,8 @@ export interface Store {
 	 * @throws OperatorError where others keep it from that
 	 */
 	purge(accountId: number, options: { rewrite: boolean }): Promise<void>;
+	/** Runs steps that only read, as of one moment; nobody waits for them. */
+	look<T>(accountId: number, steps: Steps<T>): Promise<T>;
 	/** How much waits for the background in an account, at most some thousands; does not bring it to the newest schema. */
 	waiting(accountId: number): Promise<number>;
 	/** Opens what a serving process reads. */

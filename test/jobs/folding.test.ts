@@ -5,8 +5,9 @@ import type { Steps } from '../../src/store/steps.ts';
 import type { Store } from '../../src/store/store.ts';
 import { eventually } from '../eventually.ts';
 import { ServeProcess } from '../process.ts';
-import { addLongLog, assertFolded, longLogVid } from '../store/contract/folding.ts';
+import { assertFolded } from '../store/contract/folding.ts';
 import { engines, openFor } from '../store/engines.ts';
+import { addLongLog, longLogVid } from '../store/long-log.ts';
 import { addClient, browserUserAgent, event } from '../support.ts';
 
 function* run(queries: ReturnType<typeof waitToBeFolded>): Steps<void> {
@@ -63,7 +64,7 @@ for (const engine of engines) {
 		const store = await openFor(t, address);
 		const { aid } = await addClient(store);
 		const { id } = await store.control.account(aid);
-		await addLongLog(store, id, 5000);
+		await addLongLog(store, id, 5000, Date.now());
 		await store.transact(id, run([...waitToBeFolded([longLogVid], [])]));
 		const before = await foldedTo(store, id);
 		await using first = await ServeProcess.start(['--database', address]);

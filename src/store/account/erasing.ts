@@ -30,8 +30,8 @@ export function* visitsAfter(
 ): Steps<{ sids: string[]; last: HitPlace | undefined }> {
 	const [rows = []] = yield [
 		{
-			sql: `SELECT id, sid, at FROM @hit WHERE vid = ? AND (at > ? OR (at = ? AND id > ?)) ORDER BY at, id LIMIT ${pageRows} /* visits */`,
-			values: [vid, atMs, atMs, id],
+			sql: `SELECT id, sid, at FROM @hit WHERE vid = ? AND (at, id) > (?, ?) ORDER BY at, id LIMIT ${pageRows} /* visits */`,
+			values: [vid, atMs, id],
 		},
 	];
 	const last = rows.length === pageRows ? rows.at(-1) : undefined;
@@ -144,8 +144,8 @@ function* eraseHits(vid: string, hits: readonly Row[]): Steps<{ hits: number; vi
 	if (!last) return { hits: 0, visits: 0 };
 	const [deleted = []] = yield [
 		{
-			sql: 'DELETE FROM @hit WHERE vid = ? AND (at < ? OR (at = ? AND id <= ?)) RETURNING sid /* erase */',
-			values: [vid, Number(last.at), Number(last.at), Number(last.id)],
+			sql: 'DELETE FROM @hit WHERE vid = ? AND (at, id) <= (?, ?) RETURNING sid /* erase */',
+			values: [vid, Number(last.at), Number(last.id)],
 		},
 	];
 	const [visits = []] = yield [

@@ -127,13 +127,16 @@ export function* contest(keys: readonly string[], erasing = false): Steps<Contes
 		if (Number(events) > left) popular.add(`c:${cid}`);
 		else left -= Number(events);
 	}
-	const [rows = []] = yield [
-		eventsWith(
-			keys.filter((key) => !popular.has(key)),
-			[],
-			erasing,
-		),
+	const named = (kind: string) =>
+		keys.filter((key) => key.startsWith(kind) && !popular.has(key)).map((key) => key.slice(kind.length));
+	const [found = []] = yield [
+		{
+			sql: 'SELECT tid FROM @subscription_event WHERE cid IN ?list /* events of claims */',
+			values: [named('c:')],
+		},
 	];
+	const tids = new Set([...named('t:'), ...found.map(({ tid }) => String(tid))]);
+	const [rows = []] = yield [lockEvents([...tids], erasing)];
 	return { ...(yield* contestOver(rows)), popular: [...popular] };
 }
 
@@ -167,7 +170,7 @@ export function addTasks(names: readonly string[]): Query {
 	};
 }
 
-/** The same for events that are found, and locked, already. @param rows of `eventsWith` */
+/** The same for events that are found, and locked, already. @param rows of `lockEvents` */
 export function* contestOver(rows: readonly Row[]): Steps<Omit<Contest, 'popular'>> {
 	const events = rows.map((row) => row as unknown as ContestedEvent);
 	const owners = events.flatMap(({ vid }) => (vid === null ? [] : [vid]));
@@ -182,16 +185,14 @@ export function* whoHolds(events: readonly Joinable[]): Steps<string[]> {
 
 const notErasing = " AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || vid)";
 
-/** Subscription events with one of these keys, or of one of these visitors. */
-export function eventsWith(keys: readonly string[], vids: readonly string[] = [], erasing = true): Query {
-	const named = (kind: string) =>
-		keys.filter((key) => key.startsWith(kind)).map((key) => key.slice(kind.length));
-	const lists = { tid: named('t:'), cid: named('c:'), vid: vids };
-	const some = Object.entries(lists).filter(([, list]) => list.length > 0);
-	const conditions = some.length > 0 ? some : [['tid', []] as const];
+/**
+ * Subscription events, locked in the order of their `tid`: they are found first and then locked all at once.
+ * @param erasing whether those of visitors who are being erased are meant, too
+ */
+export function lockEvents(tids: readonly string[], erasing = true): Query {
 	return {
-		sql: `SELECT tid, cid, vid FROM @subscription_event WHERE (${conditions.map(([column]) => `${column} IN ?list`).join(' OR ')})${erasing ? '' : notErasing} ORDER BY tid FOR UPDATE /* events of claims */`,
-		values: conditions.map(([, list]) => list),
+		sql: `SELECT tid, cid, vid FROM @subscription_event WHERE tid IN ?list${erasing ? '' : notErasing} ORDER BY tid FOR UPDATE /* lock events */`,
+		values: [tids],
 	};
 }
 

@@ -26,8 +26,8 @@ export function* prune(beforeMs: number): Steps<number> {
 	yield [lockVisitors(unique([...vids, ...contested.vids]))];
 	const [deleted = []] = yield [
 		{
-			sql: 'DELETE FROM @hit WHERE vid IN ?list AND (at < ? OR (at = ? AND id <= ?)) RETURNING sid /* prune */',
-			values: [vids, Number(last.at), Number(last.at), Number(last.id)],
+			sql: 'DELETE FROM @hit WHERE vid IN ?list AND (at, id) <= (?, ?) RETURNING sid /* prune */',
+			values: [vids, Number(last.at), Number(last.id)],
 		},
 	];
 	const sids = unique(deleted.map(({ sid }) => String(sid)));

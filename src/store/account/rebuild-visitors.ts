@@ -1,8 +1,24 @@
-import type { Row, Steps } from '../steps.ts';
-import { rebuild, takeClaims } from './visitor-log.ts';
+import { emptyProfile } from '../../domain/profile.ts';
+import type { Query, Row, Steps } from '../steps.ts';
+import type { HitPlace } from './erasing.ts';
+import {
+	addTasks,
+	assignEvents,
+	type ContestedEvent,
+	contest,
+	contestOver,
+	lockEvents,
+	saveClaims,
+} from './identity-links.ts';
+import { claimsOfRow, lockVisitors, refold, unique, waitToBeFolded, withShortLogs } from './visitor-log.ts';
+
+/** Entries of logs that a transaction reads, at most. */
+const mostReplayed = 1500;
+/** Rows of a page of what is repaired piece by piece. */
+const pageRows = 200;
 
 /** Every name of a visitor that is anywhere; what is derived may name one that the log does not. */
-const namedAnywhere = ['hit', 'visitor', 'visit', 'claim', 'subscription_event'];
+const namedAnywhere = ['hit', 'visitor', 'claim', 'subscription_event'];
 
 /** How many visitors there are to rebuild; as good as a count for showing progress. */
 export function* countVisitors(): Steps<number> {
@@ -21,27 +37,152 @@ export function* visitorsAfter(vid: string, limit: number): Steps<string[]> {
 }
 
 /**
- * Makes claims, joins, visits and profiles of some visitors anew from the log.
- * @returns how many were not as the log says
+ * Repairs a page of visits, in the order of their ids, that belong to no hit or to another visitor than their hits.
+ * @returns how many, and the last of the page; undefined where there was none
  */
-export function* rebuildVisitors(vids: readonly string[]): Steps<number> {
-	// Which locks them before the log is read, so that no hit is added meanwhile.
-	const contested = yield* takeClaims(vids);
-	const [logged = [], stored = []] = yield [
-		{ sql: 'SELECT DISTINCT sid, vid FROM @hit WHERE vid IN ?list /* rebuild */', values: [vids] },
+export function* repairVisits(afterId: number): Steps<{ changed: number; lastId: number } | undefined> {
+	const [visits = []] = yield [
 		{
-			sql: 'SELECT sid, vid FROM @visit WHERE vid IN ?list OR sid IN (SELECT sid FROM @hit WHERE vid IN ?list) /* rebuild */',
-			values: [vids, vids],
+			sql: `SELECT id, sid, vid, (SELECT vid FROM @hit AS hit WHERE hit.sid = visit.sid ORDER BY at LIMIT 1) AS owner FROM @visit AS visit WHERE id > ? ORDER BY id LIMIT ${pageRows} /* repair visits */`,
+			values: [afterId],
 		},
 	];
-	const visitorOf = new Map(logged.map((row: Row) => [row.sid, row.vid]));
-	const wrong = stored.filter(({ sid, vid }) => visitorOf.get(sid as string) !== vid);
+	const last = visits.at(-1);
+	if (!last) return undefined;
+	const wrong = visits.filter(({ vid, owner }) => vid !== owner);
+	if (wrong.length > 0) {
+		yield [lockVisitors(unique(wrong.flatMap(({ vid, owner }) => [String(vid), owner as string | null])))];
+		yield wrong.map(({ sid, owner }) =>
+			owner === null
+				? {
+						sql: 'DELETE FROM @visit WHERE sid = ? AND NOT EXISTS (SELECT 1 FROM @hit AS hit WHERE hit.sid = visit.sid) /* repair visits */',
+						values: [String(sid)],
+					}
+				: {
+						sql: 'UPDATE @visit SET vid = ? WHERE sid = ? /* repair visits */',
+						values: [owner as string, String(sid)],
+					},
+		);
+	}
+	return { changed: wrong.length, lastId: Number(last.id) };
+}
+
+/**
+ * Makes claims, joins, visits and profiles of visitors anew from the log, of so many as one transaction can deal with.
+ * @returns how many were not as the log says, and who is left
+ */
+export function* rebuildVisitors(vids: readonly string[]): Steps<{ changed: number; left: string[] }> {
+	const short = yield* withShortLogs(vids, mostReplayed);
+	const left = vids.filter((vid) => !short.includes(vid));
+	if (short.length === 0) return { changed: 0, left };
+	const contested = yield* takeClaims(short);
+	const [hits = []] = yield [
+		{ sql: 'SELECT vid, sid, at, body FROM @hit WHERE vid IN ?list /* rebuild */', values: [short] },
+	];
+	yield [saveClaims(hits.flatMap(claimsOfRow))];
+	const moved = yield* assignEvents(contested);
+	const { changed } = yield* refold([...new Set([...short, ...moved])], [], 2 * mostReplayed);
+	return { changed: moved.size + changed, left };
+}
+
+/**
+ * Takes all claims of visitors, and locks them and all whose subscription events this may change. The locks of all keys
+ * come first: until the end of the transaction no claim is made and no event is stored by anybody else.
+ * @returns the events that are contested
+ */
+function* takeClaims(vids: readonly string[]): Steps<readonly ContestedEvent[]> {
+	const [, taken = [], shown = []] = yield [
+		{ lock: 'exclusive', keys: 'all' },
+		{ sql: 'DELETE FROM @claim WHERE vid IN ?list RETURNING key /* take claims */', values: [vids] },
+		// Those that should have made claims but, in a database that needs to be repaired, have not.
+		{
+			sql: `SELECT vid, at, body FROM @hit WHERE vid IN ?list AND (body LIKE '%"cid":"%' OR body LIKE '%"tid":"%') /* take claims */`,
+			values: [vids],
+		},
+	];
+	const keys = [...taken, ...shown.flatMap(claimsOfRow)].map(({ key }) => String(key));
+	const { events, popular } = yield* contest(unique(keys));
+	const [found = []] = yield [
+		{
+			sql: 'SELECT tid FROM @subscription_event WHERE vid IN ?list /* take claims */',
+			values: [vids],
+		},
+		addTasks(popular),
+	];
+	const [own = []] = yield [lockEvents(found.map(({ tid }) => String(tid)))];
+	const rows = [...events, ...own] as readonly Row[];
+	const over = yield* contestOver([...new Map(rows.map((row) => [row.tid, row])).values()]);
+	yield [lockVisitors(unique([...vids, ...over.vids]))];
+	return over.events;
+}
+
+/** Has a visitor with a long log made anew in the background, claims too; the pages of its log and events come first. */
+export function* waitToBeRebuilt(vid: string, nowMs: number): Steps<void> {
 	yield [
 		{
-			sql: 'DELETE FROM @visit WHERE sid IN ?list /* rebuild */',
-			values: [wrong.map(({ sid }) => String(sid))],
+			sql: 'INSERT INTO @visitor (vid, profile) ?rows ON CONFLICT (vid) DO NOTHING /* rebuild */',
+			rows: [[vid, JSON.stringify(emptyProfile(nowMs))]],
+		},
+		lockVisitors([vid]),
+		// A key that no hit shows: with it, the fold looks at the claims of all hits.
+		{
+			sql: 'INSERT INTO @claim (key, at, vid, unfounded) ?rows ON CONFLICT (vid, key) DO UPDATE SET unfounded = 1 /* rebuild */',
+			rows: [['r:', 0, vid, 1]],
+		},
+		...waitToBeFolded([vid], []),
+	];
+}
+
+/** Doubts a page of a visitor's claims, so that the fold finds their hits or takes them away. @returns the last key */
+export function* doubtClaims(vid: string, after: string): Steps<string | undefined> {
+	const [claims = []] = yield [
+		{
+			sql: `SELECT key FROM @claim WHERE vid = ? AND key > ? ORDER BY key LIMIT ${pageRows} /* rebuild */`,
+			values: [vid, after],
 		},
 	];
-	const unfounded = wrong.filter(({ sid }) => !visitorOf.has(sid as string)).length;
-	return unfounded + (yield* rebuild(vids, contested));
+	const keys = claims.map(({ key }) => String(key));
+	yield [
+		lockVisitors([vid]),
+		{
+			sql: 'UPDATE @claim SET unfounded = 1 WHERE vid = ? AND key IN ?list /* rebuild */',
+			values: [vid, keys],
+		},
+	];
+	return keys.at(-1);
+}
+
+/** Makes sure that a page of a visitor's visits is there, and has it made anew. @returns the place of the last hit */
+export function* rebuildVisits(vid: string, { atMs, id }: HitPlace): Steps<HitPlace | undefined> {
+	const [hits = []] = yield [
+		{
+			sql: `SELECT id, sid, at FROM @hit WHERE vid = ? AND (at, id) > (?, ?) ORDER BY at, id LIMIT ${pageRows} /* rebuild */`,
+			values: [vid, atMs, id],
+		},
+	];
+	const firsts = new Map(hits.toReversed().map((hit) => [String(hit.sid), Number(hit.at)]));
+	yield [lockVisitors([vid])];
+	yield [
+		{
+			sql: 'INSERT INTO @visit (sid, vid, profile) ?rows ON CONFLICT (sid) DO NOTHING /* rebuild */',
+			rows: [...firsts].map(([sid, firstMs]) => [sid, vid, JSON.stringify(emptyProfile(firstMs))]),
+		},
+	];
+	yield waitToBeFolded([vid], [...firsts.keys()]);
+	const last = hits.at(-1);
+	return last && { atMs: Number(last.at), id: Number(last.id) };
+}
+
+/** Gives a page of a visitor's events to whom they belong. @returns the id of the last; undefined where there is none */
+export function* reassignEvents(vid: string, afterId: number): Steps<number | undefined> {
+	const page: Query = {
+		sql: 'SELECT id, tid FROM @subscription_event WHERE vid = ? AND id > ? ORDER BY id LIMIT 50 /* rebuild */',
+		values: [vid, afterId],
+	};
+	const [rows = []] = yield [page];
+	const { events, vids } = yield* contest(rows.map(({ tid }) => `t:${tid}`));
+	yield [lockVisitors(vids)];
+	yield* refold([...(yield* assignEvents(events))]);
+	const last = rows.at(-1);
+	return last && Number(last.id);
 }

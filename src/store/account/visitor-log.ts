@@ -17,8 +17,6 @@ import {
 	type ContestedEvent,
 	claimsOf,
 	contest,
-	contestOver,
-	eventsWith,
 	knownClaims,
 	newClaims,
 	saveClaims,
@@ -383,45 +381,9 @@ function fold(entries: LogEntry[]): Profile | null {
 	return entries.sort(compareEntries).reduce<Profile | null>(apply, null);
 }
 
-/**
- * Makes claims, joins and profiles of these visitors anew from the log.
- * @param contested what taking their claims has found
- * @returns how many joins and profiles were not as the log says
- */
-export function* rebuild(vids: readonly string[], contested: readonly ContestedEvent[]): Steps<number> {
-	const [hits = []] = yield [
-		{ sql: 'SELECT vid, at, body FROM @hit WHERE vid IN ?list /* rebuild */', values: [vids] },
-	];
-	yield [saveClaims(hits.flatMap(claimsOfRow))];
-	const moved = yield* assignEvents(contested);
-	return moved.size + (yield* refold([...new Set([...vids, ...moved])])).changed;
-}
-
 /** The claims that a hit of the log makes. @param row `vid`, `at`, `body` */
 export function claimsOfRow(row: Row): Claim[] {
 	return claimsOf(String(row.vid), Number(row.at), JSON.parse(String(row.body)));
-}
-
-/**
- * Takes all claims of visitors, and locks them and all whose subscription events this may change. The locks of all keys
- * come first: until the end of the transaction no claim is made and no event is stored by anybody else.
- * @returns the events that are contested
- */
-export function* takeClaims(vids: readonly string[]): Steps<readonly ContestedEvent[]> {
-	const [, taken = [], shown = []] = yield [
-		{ lock: 'exclusive', keys: 'all' },
-		{ sql: 'DELETE FROM @claim WHERE vid IN ?list RETURNING key /* take claims */', values: [vids] },
-		// Those that should have made claims but, in a database that needs to be repaired, have not.
-		{
-			sql: `SELECT vid, at, body FROM @hit WHERE vid IN ?list AND (body LIKE '%"cid":"%' OR body LIKE '%"tid":"%') /* take claims */`,
-			values: [vids],
-		},
-	];
-	const keys = [...taken, ...shown.flatMap(claimsOfRow)].map(({ key }) => String(key));
-	const [rows = []] = yield [eventsWith(unique(keys), vids)];
-	const { events, vids: contenders } = yield* contestOver(rows);
-	yield [lockVisitors(unique([...vids, ...contenders]))];
-	return events;
 }
 
 /** Keeps hits from being added to visitors until the end of the transaction. */

@@ -41,7 +41,7 @@ export function* visitorRecord(vid: string): Steps<VisitorRecord | null> {
 			values: [vid],
 		},
 		{
-			sql: 'SELECT key, at, (SELECT first.vid FROM @claim AS first WHERE first.key = claim.key ORDER BY first.at, first.vid LIMIT 1) AS holder FROM @claim AS claim WHERE vid = ? ORDER BY at, key /* record */',
+			sql: "SELECT key, at, (SELECT first.vid FROM @claim AS first WHERE first.key = claim.key ORDER BY first.at, first.vid LIMIT 1) AS holder FROM @claim AS claim WHERE vid = ? AND key <> 'r:' ORDER BY at, key /* record */",
 			values: [vid],
 		},
 	];

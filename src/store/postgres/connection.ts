@@ -44,6 +44,9 @@ const closeMs = 1000;
  * Connections to one PostgreSQL server. Statements may be sent before earlier ones are answered (pipelining), and a
  * COMMIT answers only when it is on disk, whatever the server's own setting.
  *
+ * Bitmap scans are off: where a log is long, and PostgreSQL takes it for short, it would read all of it and sort, instead of
+ * the next 200 entries by an index that is in their order.
+ *
  * A connection whose other end has vanished looks as one whose server is busy. So every statement has a time limit
  * on either side: the server's, which ends what is slow, and our own, which cuts a connection that stays silent. When
  * one connection breaks, those that are idle have probably broken with it, and are cut before anyone is handed them.
@@ -68,7 +71,7 @@ export class ConnectionPool extends pg.Pool {
 				// So that a server soon ends what waits for a connection that was cut; some do not know this setting.
 				client.query(`SET client_connection_check_interval TO ${checkEveryMs}`).catch(() => {});
 				await client.query(
-					`SET synchronous_commit TO on; SET statement_timeout TO ${options.statementTimeoutMs}; SET idle_in_transaction_session_timeout TO ${options.idleInTransactionMs}; SET default_transaction_read_only TO ${options.writesOnlyBegun ? 'on' : 'off'}`,
+					`SET synchronous_commit TO on; SET enable_bitmapscan TO off; SET statement_timeout TO ${options.statementTimeoutMs}; SET idle_in_transaction_session_timeout TO ${options.idleInTransactionMs}; SET default_transaction_read_only TO ${options.writesOnlyBegun ? 'on' : 'off'}`,
 				);
 			},
 		});

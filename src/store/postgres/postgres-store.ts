@@ -157,11 +157,19 @@ export class PostgresStore implements Store {
 		);
 	}
 
-	async transact<T>(accountId: number, steps: Steps<T>): Promise<T> {
+	transact<T>(accountId: number, steps: Steps<T>): Promise<T> {
+		return this.#run(accountId, 'BEGIN', steps);
+	}
+
+	look<T>(accountId: number, steps: Steps<T>): Promise<T> {
+		return this.#run(accountId, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', steps);
+	}
+
+	async #run<T>(accountId: number, begin: string, steps: Steps<T>): Promise<T> {
 		await this.#newest.bring(accountId);
 		const client = await this.#poolOf(accountId).connect();
 		try {
-			await client.query('BEGIN');
+			await client.query(begin);
 			const outcome = await runSteps(client, this.#servers.schemaOf(accountId), steps);
 			await commit(client);
 			client.release();

@@ -36,8 +36,8 @@ import { startServingWriter } from './serving-writer.ts';
 const busyTimeoutMs = 5000;
 const purgeTimeoutMs = 10_000;
 const purgeAgainMs = 20;
-/** 64 MiB, which takes less than half a second. */
-const mostRewrittenBytes = 64 * 1024 ** 2;
+/** 4 MiB, which takes some hundredths of a second, for which uploads of the account wait. */
+const mostRewrittenBytes = 4 * 1024 ** 2;
 
 /** One stage's databases in a folder of this machine: `control.sqlite` and `accounts/<n>.sqlite`. */
 export class SqliteStore implements Store {
@@ -71,12 +71,21 @@ export class SqliteStore implements Store {
 	}
 
 	async transact<T>(accountId: number, steps: Steps<T>): Promise<T> {
+		const outcome = this.#run(accountId, 'BEGIN IMMEDIATE', steps);
+		if (this.#last) checkpointLongLog(this.#last.connection.database);
+		return outcome;
+	}
+
+	async look<T>(accountId: number, steps: Steps<T>): Promise<T> {
+		return this.#run(accountId, 'BEGIN', steps);
+	}
+
+	#run<T>(accountId: number, begin: 'BEGIN' | 'BEGIN IMMEDIATE', steps: Steps<T>): T {
 		const connection = this.#transacting(accountId);
 		try {
-			connection.database.exec('BEGIN IMMEDIATE');
+			connection.database.exec(begin);
 			const outcome = runSteps(connection, steps);
 			connection.database.exec('COMMIT');
-			checkpointLongLog(connection.database);
 			return outcome;
 		} catch (error) {
 			// What is not committed is rolled back.

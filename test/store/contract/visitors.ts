@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import type { ArrivingHit, HitRecord } from '../../../src/domain/hit.ts';
 import { storeHistory } from '../../../src/store/account/past-history.ts';
 import { prune } from '../../../src/store/account/pruning.ts';
-import { rebuildVisitors } from '../../../src/store/account/rebuild-visitors.ts';
 import { eraseCustomerVisitors, eraseVisitor } from '../../../src/store/erasure.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
+import { rebuildAll } from '../../../src/store/rebuilding.ts';
 import type { Steps } from '../../../src/store/steps.ts';
 import type { Store } from '../../../src/store/store.ts';
 import {
@@ -87,8 +87,7 @@ export async function assertAsTheLogSays(store: Store, accountId: number): Promi
 	await foldAll(store, accountId);
 	const before = await derived(store, accountId);
 	const vids = await store.transact(accountId, allVisitors());
-	assert.equal(await store.transact(accountId, rebuildVisitors(vids)), 0);
-	await foldAll(store, accountId);
+	assert.deepEqual(await rebuildAll(store, accountId), { visitors: vids.length, changed: 0 });
 	assert.deepEqual(await derived(store, accountId), before);
 }
 

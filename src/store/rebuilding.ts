@@ -1,0 +1,120 @@
+import {
+	countVisitors,
+	doubtClaims,
+	reassignEvents,
+	rebuildVisitors,
+	rebuildVisits,
+	repairVisits,
+	visitorsAfter,
+	waitToBeRebuilt,
+} from './account/rebuild-visitors.ts';
+import { foldAll } from './fold-all.ts';
+import { Pace } from './pace.ts';
+import type { Steps } from './steps.ts';
+import type { Store } from './store.ts';
+import { transactAgain } from './transact-again.ts';
+
+/** Visitors that are looked for at once. */
+const pageVisitors = 200;
+/** Visitors of one transaction, at first and at most. */
+const visitorsPerTransaction = { first: 20, most: pageVisitors };
+
+export interface RebuildReport {
+	readonly visitors: number;
+	/** Profiles and joins that were not as the log says; one for each visitor with a long log of whom that is so. */
+	readonly changed: number;
+}
+
+/**
+ * Makes every visitor's visits, joins and profile anew from the log, in short transactions.
+ * @param onProgress is told how many visitors are done with, and about how many there are
+ */
+export async function rebuildAll(
+	store: Store,
+	accountId: number,
+	onProgress: (visitors: number, total: number) => void = () => {},
+): Promise<RebuildReport> {
+	const rebuilding = new Rebuilding(store, accountId);
+	const total = await store.look(accountId, countVisitors());
+	await rebuilding.repairVisits();
+	let visitors = 0;
+	for (let last: string | undefined = ''; last !== undefined; ) {
+		const vids: string[] = await store.look(accountId, visitorsAfter(last, pageVisitors));
+		await rebuilding.rebuild(vids);
+		visitors += vids.length;
+		last = vids.at(-1);
+		if (last !== undefined) onProgress(visitors, Math.max(total, visitors));
+	}
+	return { visitors, changed: await rebuilding.end() };
+}
+
+class Rebuilding {
+	readonly #store: Store;
+	readonly #accountId: number;
+	readonly #pace = new Pace(visitorsPerTransaction);
+	/** Profiles, as they were, of those with long logs. */
+	readonly #before = new Map<string, string>();
+	#changed = 0;
+
+	constructor(store: Store, accountId: number) {
+		this.#store = store;
+		this.#accountId = accountId;
+	}
+
+	#transact<T>(begin: () => Steps<T>): Promise<T> {
+		return this.#pace.run(() => transactAgain(this.#store, this.#accountId, begin));
+	}
+
+	async repairVisits(): Promise<void> {
+		for (let lastId = 0; ; ) {
+			const page = await transactAgain(this.#store, this.#accountId, () => repairVisits(lastId));
+			if (!page) return;
+			this.#changed += page.changed;
+			lastId = page.lastId;
+		}
+	}
+
+	async rebuild(vids: readonly string[]): Promise<void> {
+		for (let waiting = vids; waiting.length > 0; ) {
+			const some = waiting.slice(0, this.#pace.size);
+			const { changed, left } = await this.#transact(() => rebuildVisitors(some));
+			this.#changed += changed;
+			waiting = [...left, ...waiting.slice(some.length)];
+			const [long] = left;
+			if (left.length < some.length || long === undefined) continue;
+			await this.#rebuildLong(long);
+			waiting = waiting.filter((vid) => vid !== long);
+		}
+	}
+
+	/** What the fold does not do comes first, a page at a time. */
+	async #rebuildLong(vid: string): Promise<void> {
+		this.#before.set(vid, await this.#profile(vid));
+		for (let key: string | undefined = ''; key !== undefined; ) {
+			const after: string = key;
+			key = await this.#transact(() => doubtClaims(vid, after));
+		}
+		for (let id: number | undefined = 0; id !== undefined; ) {
+			const after: number = id;
+			id = await this.#transact(() => reassignEvents(vid, after));
+		}
+		await this.#transact(() => waitToBeRebuilt(vid, Date.now()));
+		const first = { atMs: Number.MIN_SAFE_INTEGER, id: 0 };
+		for (let place: typeof first | undefined = first; place; ) {
+			const after: typeof first = place;
+			place = await this.#transact(() => rebuildVisits(vid, after));
+		}
+	}
+
+	async #profile(vid: string): Promise<string> {
+		const profiles = await this.#store.read(this.#accountId, (reader) => reader.profilesOf([vid]));
+		return JSON.stringify(profiles.get(vid) ?? null);
+	}
+
+	/** @returns how many were not as the log says */
+	async end(): Promise<number> {
+		await foldAll(this.#store, this.#accountId);
+		for (const [vid, before] of this.#before) if ((await this.#profile(vid)) !== before) this.#changed++;
+		return this.#changed;
+	}
+}

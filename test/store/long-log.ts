@@ -1,0 +1,60 @@
+import type { HitRecord } from '../../src/domain/hit.ts';
+import { type LogEntry, profileOf } from '../../src/domain/profile.ts';
+import { insertHits, saveVisitors, saveVisits } from '../../src/store/account/visitor-log.ts';
+import type { Steps } from '../../src/store/steps.ts';
+import type { Store } from '../../src/store/store.ts';
+
+const longLogBody: HitRecord = {
+	page: 'pricing',
+	url: 'https://shop.example/pricing',
+	referrer: null,
+	title: null,
+	events: [],
+	cid: null,
+	channel: 'direct',
+	device: 'desktop',
+};
+export const longLogVid = 'a'.repeat(32);
+export const longLogSid = 'b'.repeat(32);
+
+/** Entries of a long log, every second one of the visit `sid`; the last one is at `endMs`. */
+function longLog(hits: number, endMs: number) {
+	const text = JSON.stringify(longLogBody);
+	return Array.from({ length: hits }, (_, index) => ({
+		vid: longLogVid,
+		sid: index % 2 === 0 ? longLogSid : 'c'.repeat(32),
+		atMs: endMs - (hits - 1 - index) * 1000,
+		text,
+	}));
+}
+
+/** A visitor with so many hits, as if they had come one by one. */
+export async function addLongLog(
+	store: Store,
+	accountId: number,
+	hits: number,
+	endMs: number,
+): Promise<void> {
+	const log = longLog(hits, endMs);
+	const entries = log.map(
+		({ sid: visit, atMs, text }): LogEntry => ({
+			...{ type: 'hit', atMs, sid: visit, page: 'pricing', channel: 'direct', device: 'desktop', events: [] },
+			tieBreak: text,
+		}),
+	);
+	const of = (visit: string) =>
+		profileOf(entries.filter((entry) => entry.type === 'hit' && entry.sid === visit));
+	function* add(): Steps<void> {
+		yield [
+			insertHits(log),
+			saveVisitors([[longLogVid, profileOf(entries)]]),
+			saveVisits(
+				[...new Set(log.map((each) => each.sid))].map((each) => [
+					each,
+					{ vid: longLogVid, profile: of(each) },
+				]),
+			),
+		];
+	}
+	await store.transact(accountId, add());
+}
