@@ -41,7 +41,7 @@ test('a flood of connections that takes all file handles: accounts are served on
 	const [first, second, ...others] = clients;
 	assert.ok(first && second);
 	assert.match(await upload(first), /^201/);
-	assert.equal(await ask(kept, `${url}/readyz`), '200 {"status":"ready"}');
+	await eventually('ready', async () => (await ask(kept, `${url}/readyz`)) === '200 {"status":"ready"}');
 
 	const flood: Socket[] = [];
 	await eventually('not ready', async () => {
