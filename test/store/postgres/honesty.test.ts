@@ -322,7 +322,7 @@ async function sessions(session: Session): Promise<Set<unknown>> {
 	const { rows } = await session.query(
 		'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
 	);
-	return new Set(rows.map(({ pid }) => pid));
+	return new Set(rows.map((row) => (row as { pid: number }).pid));
 }
 
 test('a statement that an administrator cancels: all is tried again, and stored once', async (t) => {
