@@ -1,25 +1,15 @@
-import type { HitRecord } from '../../src/domain/hit.ts';
 import { type LogEntry, profileOf } from '../../src/domain/profile.ts';
 import { insertHits, saveVisitors, saveVisits } from '../../src/store/account/visitor-log.ts';
 import type { Steps } from '../../src/store/steps.ts';
 import type { Store } from '../../src/store/store.ts';
+import { body } from './contract/visitors.ts';
 
-const longLogBody: HitRecord = {
-	page: 'pricing',
-	url: 'https://shop.example/pricing',
-	referrer: null,
-	title: null,
-	events: [],
-	cid: null,
-	channel: 'direct',
-	device: 'desktop',
-};
 export const longLogVid = 'a'.repeat(32);
 export const longLogSid = 'b'.repeat(32);
 
 /** Entries of a long log, every second one of the visit `sid`; the last one is at `endMs`. */
 function longLog(hits: number, endMs: number) {
-	const text = JSON.stringify(longLogBody);
+	const text = JSON.stringify(body());
 	return Array.from({ length: hits }, (_, index) => ({
 		vid: longLogVid,
 		sid: index % 2 === 0 ? longLogSid : 'c'.repeat(32),

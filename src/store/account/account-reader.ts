@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Profile } from '../../domain/profile.ts';
-import type { SubscriptionEvent } from '../../domain/subscription-event.ts';
+import { type SubscriptionEvent, subscriptionEventFields } from '../../domain/subscription-event.ts';
 import type { Value } from '../steps.ts';
 import { type ClientTable, type ClientTables, clientTables } from './tables.ts';
 import {
@@ -33,7 +33,7 @@ export class ClientReader {
 		for (;;) {
 			let query = this.#database
 				.selectFrom('subscription_event')
-				.select(['id', 'tid', 'subid', 'cid', 'evt', 'rvn', 'received_at'])
+				.select(['id', ...subscriptionEventFields, 'received_at'])
 				.where('id', '>', after)
 				.orderBy('id')
 				.limit(pageRows);
