@@ -2,7 +2,7 @@ import type { Line } from './line.ts';
 import { MetricsSample } from './metrics.ts';
 import type { LineName } from './options.ts';
 import { overBare } from './over-bare.ts';
-import { mostLogged } from './place.ts';
+import { maxLogged } from './place.ts';
 import { manyRows } from './rows.ts';
 import { upload } from './servers.ts';
 import { whole } from './table.ts';
@@ -15,7 +15,7 @@ const joined = (name: LineName, engine: 'SQLite' | 'PostgreSQL'): Line =>
 		counts: engine === 'SQLite' ? bench.options.visitorCounts : [bench.options.pgVisitors],
 		async prepare(server, { place, visitors }) {
 			const { key } = engine === 'SQLite' ? bench.caskade : (await bench.onPostgres()).caskade;
-			const customers = Math.min(visitors, mostLogged);
+			const customers = Math.min(visitors, maxLogged);
 			const load: Load = { rows: manyRows, key, tids: 'rising', customers };
 			const eventsBefore = await place.countEvents();
 			const sample = await upload(server.url, key, manyRows);

@@ -7,7 +7,7 @@ import { whole } from './table.ts';
 import { wrk } from './wrk.ts';
 
 /** A slow machine stops storing after so long and says how far it came. */
-const mostSeconds = 150;
+const maxSeconds = 150;
 
 /** What the server's memory grows to when much has been stored. */
 export const memory: Line = { name: 'memory', measure };
@@ -23,7 +23,7 @@ async function measure({ options, caskade, progress }: Bench): Promise<LineResul
 		events = (await quietMetrics(server.metricsUrl)).eventsStored;
 		const elapsed = (performance.now() - startedAtMs) / 1000;
 		progress(`memory: ${whole(events)} events, ${whole(memoryMiB(server.pid, 'VmRSS'))} MiB`);
-		const secondsLeft = Math.min((options.events - events) / (events / elapsed), mostSeconds - elapsed);
+		const secondsLeft = Math.min((options.events - events) / (events / elapsed), maxSeconds - elapsed);
 		seconds = Math.min(10, Math.ceil(secondsLeft));
 	}
 	const resident = memoryMiB(server.pid, 'VmRSS');

@@ -14,7 +14,7 @@ export interface Place {
 	/** Gives the first account so many events, with `tid`s as random as UUIDs; it must have none. */
 	prefill(events: number): Promise<void>;
 	/**
-	 * Gives the first account so many visitors; it must have none, and nobody may use it. The first `mostLogged` of them
+	 * Gives the first account so many visitors; it must have none, and nobody may use it. The first `maxLogged` of them
 	 * have their visits and hits stored too, and have shown a `cid`: `cust-0000001` and so on.
 	 */
 	addVisitors(visitors: number): Promise<VisitorBytes>;
@@ -28,7 +28,7 @@ export interface Place {
 }
 
 /** Reads never touch the log: so many visitors' of it are enough for what writes, and keep the making of it short. */
-export const mostLogged = 200_000;
+export const maxLogged = 200_000;
 
 /** What the engine needs for one of each, indexes included. */
 export interface VisitorBytes {

@@ -1,4 +1,4 @@
-import { mostLogged, type Place, type VisitorBytes } from './place.ts';
+import { maxLogged, type Place, type VisitorBytes } from './place.ts';
 import type { PostgresServer } from './postgres-server.ts';
 import { seedVisitors } from './postgres-visitors.ts';
 import { runCaskade } from './servers.ts';
@@ -81,7 +81,7 @@ export class PostgresPlace implements Place {
 
 	async sampleVids(number: number, logged?: 'logged'): Promise<string[]> {
 		const count = await this.#number('SELECT max(id) AS number FROM caskade_account_1.visitor');
-		const most = logged ? Math.min(mostLogged, count) : count;
+		const most = logged ? Math.min(maxLogged, count) : count;
 		const rows = await this.query(
 			`SELECT vid FROM (SELECT 1 + floor(random() * ${most})::bigint AS id FROM generate_series(1, ${number})) AS chosen
 			JOIN caskade_account_1.visitor USING (id)`,

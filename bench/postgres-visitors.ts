@@ -1,5 +1,5 @@
 import type { QueryResultRow } from 'pg';
-import { mostLogged, type VisitorBytes } from './place.ts';
+import { maxLogged, type VisitorBytes } from './place.ts';
 import { customer, makeTemplates, stem } from './population.ts';
 
 const schema = 'caskade_account_1';
@@ -10,7 +10,7 @@ export async function seedVisitors(
 	visitors: number,
 ): Promise<VisitorBytes> {
 	const templates = makeTemplates(Date.now());
-	const logged = Math.min(mostLogged, visitors);
+	const logged = Math.min(maxLogged, visitors);
 	const own = (text: string) => `replace(${text}, '${stem}', left(visitor.vid, 30))`;
 	const cid = "'cust-' || lpad(visitor.id::text, 7, '0')";
 	const of = (table: string) =>

@@ -17,7 +17,7 @@ import { seededRandom } from '../src/scoring/random.ts';
 import { Scorer } from '../src/scoring/scorer.ts';
 import { train } from '../src/scoring/train.ts';
 import { VisitorScorer } from '../src/scoring/visitor-scorer.ts';
-import { Readings } from '../src/segments/visitor-reads.ts';
+import { VisitorReads } from '../src/segments/visitor-reads.ts';
 import { storeHistory } from '../src/store/account/past-history.ts';
 import type { KnownAccount } from '../src/store/control/control-store.ts';
 import { openStore } from '../src/store/open.ts';
@@ -120,9 +120,9 @@ try {
 		const fail = (error: unknown) => {
 			throw error;
 		};
-		const cache = new ModelCache({ read: async () => body, onTrouble: fail, monotonicMs });
-		const scorer = new VisitorScorer({ reader, models: cache, now: () => nowMs, onTrouble: fail });
-		const readings = new Readings(reader, scorer, () => nowMs);
+		const cache = new ModelCache({ read: async () => body, onError: fail, monotonicMs });
+		const scorer = new VisitorScorer({ reader, models: cache, now: () => nowMs, onError: fail });
+		const readings = new VisitorReads(reader, scorer, () => nowMs);
 		const read = (index: number, explain = false) =>
 			readings.scores({ account, scope: 'vid', subject: profiles[at(index)]?.vid ?? '' }, explain);
 		await read(0);

@@ -4,7 +4,7 @@ import { type Mix, overBare, type Prepared } from './over-bare.ts';
 import type { Place } from './place.ts';
 import { aidOf } from './rows.ts';
 import { ask, type Population, type RunningCaskade, runCaskade } from './servers.ts';
-import { fewCasks, mostCasks, writeCasks } from './subjects.ts';
+import { fewCasks, maxCasks, writeCasks } from './subjects.ts';
 import { whole } from './table.ts';
 import type { Script } from './wrk.ts';
 
@@ -27,7 +27,7 @@ const denials =
 		const { forged, expired, sample } = await writeCasks(place, folder);
 		const denied = async (title: string, casks: string, cask: string): Promise<Mix> => ({
 			title: `GET /visscores, ${title} cask`,
-			script: reading('/visscores', casks, mostCasks),
+			script: reading('/visscores', casks, maxCasks),
 			sample: await sampleOf(server, '/visscores', cask, 401),
 			aim: 0.8,
 		});
@@ -51,8 +51,8 @@ async function reads(
 	return {
 		mixes: [
 			{
-				title: `GET ${target}, ${whole(mostCasks)} casks`,
-				script: reading(target, valid, mostCasks),
+				title: `GET ${target}, ${whole(maxCasks)} casks`,
+				script: reading(target, valid, maxCasks),
 				...{ sample, aim },
 			},
 			{

@@ -31,15 +31,15 @@ const store = await openStore(address, { mustExist: true });
 const account = (await store.control.accessSnapshot()).accounts.get(aidOf(1));
 if (!account) throw new Error('The place has no account.');
 const reader = store.startReading();
-const onTrouble = (error: unknown) => {
+const onError = (error: unknown) => {
 	throw error;
 };
 const models = new ModelCache({
 	read: (accountId, name) => store.control.modelBody(accountId, name),
-	onTrouble,
+	onError,
 	monotonicMs,
 });
-const scorer = new VisitorScorer({ reader, models, now: Date.now, onTrouble });
+const scorer = new VisitorScorer({ reader, models, now: Date.now, onError });
 
 async function cpuUs(work: () => Promise<void>): Promise<number> {
 	const before = process.cpuUsage();

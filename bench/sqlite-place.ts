@@ -1,7 +1,7 @@
 import { copyFileSync, cpSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { mostLogged, type Place, type VisitorBytes } from './place.ts';
+import { maxLogged, type Place, type VisitorBytes } from './place.ts';
 import { seedVisitors } from './sqlite-visitors.ts';
 
 let copies = 0;
@@ -66,7 +66,7 @@ export class SqlitePlace implements Place {
 	async sampleVids(number: number, logged?: 'logged'): Promise<string[]> {
 		const database = new DatabaseSync(this.#account(1), { readOnly: true });
 		const row = database.prepare('SELECT max(id) AS count FROM visitor').get();
-		const most = logged ? Math.min(mostLogged, Number(row?.count)) : Number(row?.count);
+		const most = logged ? Math.min(maxLogged, Number(row?.count)) : Number(row?.count);
 		const select = database.prepare('SELECT vid FROM visitor WHERE id = ?');
 		const vids = Array.from({ length: number }, () =>
 			String(select.get(1 + Math.floor(Math.random() * most))?.vid),

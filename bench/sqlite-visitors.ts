@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { mostLogged, type VisitorBytes } from './place.ts';
+import { maxLogged, type VisitorBytes } from './place.ts';
 import { customer, makeTemplates, stem } from './population.ts';
 
 /**
@@ -18,7 +18,7 @@ export function seedVisitors(path: string, visitors: number): VisitorBytes {
 	};
 	const own = (text: string) => `replace(${text}, '${stem}', substr(visitor.vid, 1, 30))`;
 	const cid = "'cust-' || printf('%07d', visitor.id)";
-	const logged = Math.min(mostLogged, visitors);
+	const logged = Math.min(maxLogged, visitors);
 	const of = (table: string) =>
 		`visitor JOIN ${table} ON ${table}.template = visitor.id % ${templates} WHERE visitor.id <= ${logged}`;
 

@@ -18,7 +18,7 @@ export interface CaskFiles {
 }
 
 /** Ten times what the service remembers, so that most are verified anew. */
-export const mostCasks = 50_000;
+export const maxCasks = 50_000;
 /** So few that the service remembers all of them. */
 export const fewCasks = 4000;
 
@@ -31,7 +31,7 @@ export async function writeCasks(place: Place, folder: string): Promise<CaskFile
 	const { signingKeys } = await store.control.accessSnapshot();
 	await store.close();
 	const nowMs = Date.now();
-	const vids = await place.sampleVids(mostCasks);
+	const vids = await place.sampleVids(maxCasks);
 	const casks = (atMs: number) =>
 		vids.map((vid) => issueCask(signingKeys, { aid: aidOf(1), scope: 'vid', subject: vid }, atMs).cask);
 	const [valid, expired] = [casks(nowMs), casks(nowMs - 25 * hourMs)];

@@ -4,7 +4,7 @@
  * find, and has the logistic model fitted.
  */
 import { Dataset } from '../src/scoring/dataset.ts';
-import { featureSet, type Row } from '../src/scoring/features.ts';
+import { type FeatureRow, featureSet } from '../src/scoring/features.ts';
 import { logistic } from '../src/scoring/measure.ts';
 import { seededRandom } from '../src/scoring/random.ts';
 import { Scorer } from '../src/scoring/scorer.ts';
@@ -30,7 +30,7 @@ function nextRow(): { numeric: number[]; categorical: string[] } {
 	};
 }
 
-function outcome({ numeric, categorical }: Row): 0 | 1 {
+function outcome({ numeric, categorical }: FeatureRow): 0 | 1 {
 	const [visits = 0, days = 0] = [numeric[0], numeric[1]];
 	const interaction = (numeric[2] as number) > 2 && days < 5 ? interactionLogOdds : 0;
 	const logOdds =
@@ -68,7 +68,7 @@ const sample = Array.from({ length: 1000 }, nextRow);
 const reads = 200_000;
 for (const row of sample) scorer.score(row);
 startedAtMs = performance.now();
-for (let read = 0; read < reads; read++) scorer.score(sample[read % sample.length] as Row);
+for (let read = 0; read < reads; read++) scorer.score(sample[read % sample.length] as FeatureRow);
 print(`a score costs ${(((performance.now() - startedAtMs) * 1000) / reads).toFixed(2)} µs`);
 startedAtMs = performance.now();
 for (const row of sample) scorer.contributions(row);

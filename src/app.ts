@@ -16,14 +16,14 @@ import { tag } from './api/tag.ts';
 import { visscores } from './api/visscores.ts';
 import { monotonicMs } from './clock.ts';
 import { type BudgetLimits, HitBudget } from './collect/hit-budget.ts';
-import { isProxyOf, type Proxies, type ProxyTrouble, proxyTroubles } from './domain/client-address.ts';
+import { isProxyOf, type Proxies, type ProxyProblem, proxyProblems } from './domain/client-address.ts';
 import type { Role } from './domain/role.ts';
 import { ApiError } from './errors.ts';
 import { sendError, toApiError } from './http/answer.ts';
 import { bodyLimitBytes } from './http/body.ts';
 import { answerClientError } from './http/client-error.ts';
 import { allowAllOrigins } from './http/cors.ts';
-import { askToMoveOn } from './http/draining.ts';
+import { drainConnection } from './http/draining.ts';
 import { openEntrance } from './http/entrance.ts';
 import { refuseLateBody } from './http/late-body.ts';
 import { openapi } from './http/openapi.ts';
@@ -33,7 +33,7 @@ import type { Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { Repeats } from './repeats.ts';
 import type { VisitorScorer } from './scoring/visitor-scorer.ts';
-import { Readings } from './segments/visitor-reads.ts';
+import { VisitorReads } from './segments/visitor-reads.ts';
 import type { ServingReader, ServingWriter } from './store/store.ts';
 
 export interface AppOptions {
@@ -75,7 +75,7 @@ const connectionOptions = {
 	requestTimeout: requestTimeoutMs,
 	keepAliveTimeout: keepAliveTimeoutMs,
 	connectionsCheckingInterval: 1000,
-	// Checked by `requestTrouble`, so that the answer is ours.
+	// Checked by `requestError`, so that the answer is ours.
 	requireHostHeader: false,
 };
 
@@ -113,7 +113,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	});
 	const begin = (request: FastifyRequest, reply: FastifyReply) => {
 		reply.header('x-request-id', request.id);
-		if (options.isDraining()) askToMoveOn(request.raw, reply.raw);
+		if (options.isDraining()) drainConnection(request.raw, reply.raw);
 	};
 
 	// Operations check what they are sent themselves, with the same schemas, to answer as the contract says.
@@ -124,9 +124,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 
 	app.addHook('onRequest', (request, reply, done) => {
 		begin(request, reply);
-		const trouble = requestTrouble(routes, request, reply);
-		if (!trouble) refuseLateBody(request, reply, requestTimeoutMs);
-		done(trouble);
+		const error = requestError(routes, request, reply);
+		if (!error) refuseLateBody(request, reply, requestTimeoutMs);
+		done(error);
 	});
 	const logsRequests = log.isLevelEnabled('debug');
 	app.addHook('onResponse', (request, reply, done) => {
@@ -180,7 +180,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	};
 
 	const authorizer = new Authorizer(directory, now);
-	const readings = new Readings(reader, scorer, now);
+	const readings = new VisitorReads(reader, scorer, now);
 	const budget = new HitBudget(hitLimits, monotonicMs);
 	const probes = { isDraining: options.isDraining, probe: () => writer.probe(), monotonicMs };
 	await openapi(app, prefix);
@@ -199,8 +199,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 						log.error({ requestId, cause, ...fields }, 'left out of the answer to a hit'),
 					);
 				};
-				const onProxyTrouble = (trouble: ProxyTrouble) => log.warn({}, proxyTroubles[trouble]);
-				const sinks = { onHit, onLeftOut, onProxyTrouble };
+				const onProxyProblem = (problem: ProxyProblem) => log.warn({}, proxyProblems[problem]);
+				const sinks = { onHit, onLeftOut, onProxyProblem };
 				hit(operations, { directory, writer, readings, budget, isProxy, now, ...sinks });
 				tag(operations);
 			}
@@ -217,7 +217,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 }
 
 /** What is wrong with a request before any operation looks at it. */
-function requestTrouble(routes: Routes, request: FastifyRequest, reply: FastifyReply): ApiError | undefined {
+function requestError(routes: Routes, request: FastifyRequest, reply: FastifyReply): ApiError | undefined {
 	if (request.raw.httpVersion === '1.1' && request.headers.host === undefined)
 		return new ApiError('bad_request', { detail: 'the host header is required' });
 	if (!request.is404) return undefined;

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { Command as CommanderCommand, InvalidArgumentError, Option } from 'commander';
-import { isProxyOf, mostHops, type Proxies } from './domain/client-address.ts';
+import { isProxyOf, maxHops, type Proxies } from './domain/client-address.ts';
 import { allRoles, type Role } from './domain/role.ts';
 import { OperatorError } from './errors.ts';
 import { type LogLevel, logLevels } from './log.ts';
@@ -164,7 +164,7 @@ function stageName(value: string): string {
 function proxies(value: string): Proxies {
 	if (/^(|0|false|no|off)$/i.test(value)) return 0;
 	if (/^(1|true|yes|on)$/i.test(value)) return 1;
-	if (/^\d+$/.test(value) && Number(value) <= mostHops) return Number(value);
+	if (/^\d+$/.test(value) && Number(value) <= maxHops) return Number(value);
 	const networks = value.split(',').map((network) => network.trim());
 	const areAddresses = networks.every((network) => isIP(network.replace(/\/\d{1,3}$/, '')) > 0);
 	try {
@@ -172,7 +172,7 @@ function proxies(value: string): Proxies {
 		isProxyOf(networks);
 	} catch {
 		throw new InvalidArgumentError(
-			`It must be the number of proxies, at most ${mostHops}, or their networks, as 10.0.0.0/8,fd00::/8.`,
+			`It must be the number of proxies, at most ${maxHops}, or their networks, as 10.0.0.0/8,fd00::/8.`,
 		);
 	}
 	return networks;

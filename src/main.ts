@@ -1,1 +1,20 @@
-main.js
+#!/usr/bin/env node
+// Plain JavaScript on purpose: a Node too old to run TypeScript must still be able to say so.
+// (`main.ts` is a link to this file, so that `node src/main.ts` says it too.)
+import process from 'node:process';
+
+const oldestMajor = 26;
+
+if (Number.parseInt(process.versions.node, 10) < oldestMajor) {
+	process.stderr.write(
+		`caskade: Node ${process.versions.node} is too old, Caskade needs Node ${oldestMajor} or newer: use 'npm start' or 'npx caskade …' after 'npm ci', they bring their own.\n`,
+	);
+	process.exitCode = 1;
+} else {
+	const { enableCompileCache } = await import('node:module');
+	enableCompileCache();
+	const { run } = await import('./cli/caskade.ts');
+	await run(process.argv);
+	// A command that has failed is over, whatever it has left open. A server that runs has no exit code yet.
+	if (process.exitCode) process.stdout.write('', () => process.stderr.write('', () => process.exit()));
+}

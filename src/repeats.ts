@@ -1,8 +1,8 @@
 /** In so long the same is said so often at most. */
 const windowMs = 10_000;
-const mostTimes = 10;
+const maxTimes = 10;
 /** Different things that are remembered. */
-const mostNames = 1000;
+const maxNames = 1000;
 
 /** Keeps what happens with every request out of the log, where a flood of requests would be a flood of lines. */
 export class Repeats {
@@ -22,13 +22,13 @@ export class Repeats {
 		const nowMs = this.#monotonicMs();
 		const last = this.#said.get(name);
 		if (last && nowMs - last.fromMs < windowMs) {
-			if (++last.times <= mostTimes) say({});
+			if (++last.times <= maxTimes) say({});
 			return;
 		}
 		this.#said.delete(name);
 		const [oldest] = this.#said.keys();
-		if (oldest !== undefined && this.#said.size >= mostNames) this.#said.delete(oldest);
+		if (oldest !== undefined && this.#said.size >= maxNames) this.#said.delete(oldest);
 		this.#said.set(name, { fromMs: nowMs, times: 1 });
-		say(last && last.times > mostTimes ? { unsaid: last.times - mostTimes } : {});
+		say(last && last.times > maxTimes ? { unsaid: last.times - maxTimes } : {});
 	}
 }

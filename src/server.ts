@@ -68,10 +68,10 @@ export async function startServer(
 	const repeats = new Repeats(monotonicMs);
 	const writer = await store.startWriting({
 		onCommit: (group) => metrics.committed(group),
-		onTrouble: (database, reason) => {
+		onError: (database, reason) => {
 			metrics.storeFailures.inc();
 			repeats.say(`${database} ${reason}`, (fields) =>
-				log.error({ database, reason, ...fields }, 'store trouble'),
+				log.error({ database, reason, ...fields }, 'store error'),
 			);
 		},
 		onWaiting: (accountId) => folding?.wake(accountId),
@@ -80,16 +80,16 @@ export async function startServer(
 	starting.defer(() => writer.stop());
 	metrics.watchQueue(() => writer.queueDepth);
 	if (folding) metrics.watchFolding(() => folding.waiting);
-	const logTrouble = (what: string) => (error: unknown) => {
+	const logError = (what: string) => (error: unknown) => {
 		const reason = reasonOf(error);
 		repeats.say(`${what} ${reason}`, (fields) => log.error({ reason, ...fields }, what));
 	};
-	const onControlTrouble = logTrouble('control database trouble');
-	const onScoreTrouble = logTrouble('trouble with scores');
+	const onControlError = logError('control database error');
+	const onScoreError = logError('scores failed');
 	await store.control.ensureSigningKeys();
-	const directory = await AccessDirectory.load(store.control, onControlTrouble);
+	const directory = await AccessDirectory.load(store.control, onControlError);
 	starting.defer(() => directory.stop());
-	const quota = new QuotaCounter(writer, { now, monotonicMs, onTrouble: onControlTrouble });
+	const quota = new QuotaCounter(writer, { now, monotonicMs, onError: onControlError });
 	starting.defer(() => quota.stop());
 	const reader = store.startReading();
 	starting.defer(() => reader.close());
@@ -98,15 +98,15 @@ export async function startServer(
 		models: new ModelCache({
 			read: (accountId, name) => store.control.modelBody(accountId, name),
 			monotonicMs,
-			onTrouble: onScoreTrouble,
+			onError: onScoreError,
 		}),
 		now,
-		onTrouble: onScoreTrouble,
+		onError: onScoreError,
 	});
 	if (settings.metricsPort !== undefined) {
 		const metricsServer = await metrics
 			.listen(settings.metricsHost, settings.metricsPort)
-			.catch(portTrouble(settings.metricsHost, settings.metricsPort, '--metrics-port'));
+			.catch(portError(settings.metricsHost, settings.metricsPort, '--metrics-port'));
 		starting.defer(() => {
 			metricsServer.close();
 			metricsServer.closeAllConnections();
@@ -137,7 +137,7 @@ export async function startServer(
 
 	await app
 		.listen({ host: settings.host, port: settings.port })
-		.catch(portTrouble(settings.host, settings.port, '--port'));
+		.catch(portError(settings.host, settings.port, '--port'));
 	const running = starting.move();
 	const shutDown = async () => {
 		draining = true;
@@ -164,11 +164,7 @@ function requireSafeAddress({ host, behindProxy }: ListenSettings): void {
 }
 
 /** A sentence for what keeps a port from being listened on. */
-export function portTrouble(
-	host: string,
-	port: number,
-	flag: string,
-): (error: NodeJS.ErrnoException) => never {
+export function portError(host: string, port: number, flag: string): (error: NodeJS.ErrnoException) => never {
 	return (error) => {
 		const reasons: Readonly<Record<string, string>> = {
 			EADDRINUSE: `Port ${port} on ${host} is in use; choose another with ${flag}.`,

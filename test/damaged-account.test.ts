@@ -127,7 +127,7 @@ for (const [name, [damage, reason]] of Object.entries(damages))
 		await pruneAll(store, { ...round, keepHitsDays: 1, everyMs: 1000 });
 		await trainDue(store, { ...round, everyMs: 1000, seed: 1 });
 		assert.deepEqual(
-			reports.filter(({ type }) => type === 'trouble').map(({ aid }) => aid),
+			reports.filter(({ type }) => type === 'error').map(({ aid }) => aid),
 			[lost.aid, lost.aid],
 		);
 

@@ -34,18 +34,18 @@ export interface TestApp {
 	upload(body: unknown): Promise<{ status: number; headers: Headers; body: string }>;
 }
 
-/** The HTTP service, not listening, over a store whose trouble is made by the test. */
+/** The HTTP service, not listening, over a store whose errors are made by the test. */
 export async function appOver(
 	t: TestContext,
-	trouble: Partial<ServingWriter>,
+	failing: Partial<ServingWriter>,
 	options: { isDraining?: () => boolean; tls?: Tls } = {},
 ): Promise<TestApp> {
 	const store = await openStore(`sqlite:${temporaryFolder(t)}`);
 	const { aid, key } = await addClient(store);
 	const ignore = () => {};
 	const directory = await AccessDirectory.load(store.control, ignore);
-	const writer = { ...calmWriter, ...trouble };
-	const quota = new QuotaCounter(writer, { now: Date.now, monotonicMs, onTrouble: ignore });
+	const writer = { ...calmWriter, ...failing };
+	const quota = new QuotaCounter(writer, { now: Date.now, monotonicMs, onError: ignore });
 	const logged: string[] = [];
 	const reader = store.startReading();
 	const app = await buildApp({
@@ -54,7 +54,7 @@ export async function appOver(
 			reader,
 			models: { get: () => undefined, forget: () => {} },
 			now: Date.now,
-			onTrouble: () => {},
+			onError: () => {},
 		}),
 		directory,
 		quota,

@@ -109,7 +109,7 @@ test('no log at any level, no metric and no answer has an API key, a cid or the 
 	assert.match(metrics, /caskade_http_requests_total\{operation="uploadSubscription",status="500"\} 2/);
 	await service.server.stop();
 	const logs = service.logged.join('');
-	for (const message of ['answered', 'refused', 'failed', 'conflict', 'store trouble'])
+	for (const message of ['answered', 'refused', 'failed', 'conflict', 'store error'])
 		assert.ok(logs.includes(`"msg":"${message}`), `nothing logged of '${message}'`);
 
 	for (const [where, content] of [

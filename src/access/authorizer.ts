@@ -2,7 +2,7 @@ import type { CaskScope } from '../domain/cask-scope.ts';
 import { ApiError } from '../errors.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { CaskClaims } from './cask.ts';
-import { CaskError, type CaskTrouble, CaskVerifier, caskTroubles } from './cask-verifier.ts';
+import { CaskError, type CaskProblem, CaskVerifier, caskProblems } from './cask-verifier.ts';
 import type { AccessDirectory } from './directory.ts';
 
 /** What a request may read. */
@@ -17,19 +17,19 @@ export interface Authorization {
 }
 
 /** The parameters of a request that the authorizer looks at, as they were parsed; there may be others. */
-export type Query = { readonly [Name in 'cask' | 'aid' | 'vid' | 'sid']?: string | string[] | undefined };
+export type ReadQuery = { readonly [Name in 'cask' | 'aid' | 'vid' | 'sid']?: string | string[] | undefined };
 
 /** One for each reason, which holds nothing of a request: making and throwing them cost more than the rest of a denial. */
 const forbidden = new ApiError('forbidden');
 /** The form is RFC 6750's, section 3. */
 const unauthorized = Object.fromEntries(
-	Object.entries(caskTroubles).map(([trouble, reason]) => [
-		trouble,
+	Object.entries(caskProblems).map(([problem, reason]) => [
+		problem,
 		new ApiError('unauthorized', {
 			headers: { 'www-authenticate': `Bearer error="invalid_token", error_description="${reason}"` },
 		}),
 	]),
-) as Record<CaskTrouble, ApiError>;
+) as Record<CaskProblem, ApiError>;
 
 /** Decides by its cask what a request may read. Knows nothing of what is read. */
 export class Authorizer {
@@ -47,7 +47,7 @@ export class Authorizer {
 	 * @returns the error to answer with where nothing may be read: `unauthorized` where there is no valid cask, `forbidden`
 	 * where it is valid, but not for what the query names, or void
 	 */
-	authorize(query: Query): Authorization | ApiError {
+	authorize(query: ReadQuery): Authorization | ApiError {
 		const claims = this.#claims(query.cask);
 		if (claims instanceof ApiError) return claims;
 		const { aid, scope, subject, issuedAtMs, expiresAtMs } = claims;
@@ -62,7 +62,7 @@ export class Authorizer {
 	}
 
 	/** The account that a request is about by its own word, which proves nothing: for who may read a denial. */
-	claimedAccount({ cask, aid }: Query): KnownAccount | undefined {
+	claimedAccount({ cask, aid }: ReadQuery): KnownAccount | undefined {
 		const claimed = typeof cask === 'string' ? this.#verifier.claimedAid(cask) : undefined;
 		return this.#account(claimed) ?? this.#account(aid);
 	}
@@ -75,7 +75,7 @@ export class Authorizer {
 		if (cask === undefined || cask === '') return unauthorized.missing;
 		if (typeof cask !== 'string') return unauthorized.repeated;
 		const found = this.#verifier.verify(cask, this.#directory.signingKeys, this.#now());
-		return found instanceof CaskError ? unauthorized[found.trouble] : found;
+		return found instanceof CaskError ? unauthorized[found.problem] : found;
 	}
 }
 

@@ -6,7 +6,7 @@ import { type CaskClaims, type CaskPayload, type ReadySigningKey, readySigningKe
 import { decodeJwtPart, hasValidSignature, isJwt, jwtParts } from './jwt.ts';
 
 /** Why a cask opens nothing, in words that tell nothing of it. */
-export const caskTroubles = {
+export const caskProblems = {
 	missing: 'the cask is missing',
 	repeated: 'the cask is there more than once',
 	malformed: 'the cask is malformed',
@@ -17,27 +17,27 @@ export const caskTroubles = {
 	expired: 'the cask has expired',
 } as const;
 
-export type CaskTrouble = keyof typeof caskTroubles;
+export type CaskProblem = keyof typeof caskProblems;
 
 export class CaskError extends Error {
 	override readonly name = 'CaskError';
-	readonly trouble: CaskTrouble;
+	readonly problem: CaskProblem;
 
-	constructor(trouble: CaskTrouble) {
-		super(caskTroubles[trouble]);
-		this.trouble = trouble;
+	constructor(problem: CaskProblem) {
+		super(caskProblems[problem]);
+		this.problem = problem;
 	}
 }
 
 /** One of each for all: it holds nothing of a cask. */
 const errors = Object.fromEntries(
-	Object.keys(caskTroubles).map((trouble) => [trouble, new CaskError(trouble as CaskTrouble)]),
-) as Record<CaskTrouble, CaskError>;
+	Object.keys(caskProblems).map((problem) => [problem, new CaskError(problem as CaskProblem)]),
+) as Record<CaskProblem, CaskError>;
 
 /** Clocks of servers that share signing keys may differ by so much. */
 const clockToleranceMs = 60_000;
 /** One that was issued is under 400 long. */
-const mostCharacters = 2048;
+const maxCharacters = 2048;
 /** Verified casks that are remembered; about 3 MB. */
 const maxRemembered = 10_000;
 
@@ -63,7 +63,7 @@ export class CaskVerifier {
 	 * @returns why it opens nothing, where it does not: that is nothing rare, and throwing costs more than verifying
 	 */
 	verify(cask: string, keys: readonly SigningKey[], nowMs: number): CaskClaims | CaskError {
-		if (cask.length > mostCharacters) return errors.malformed;
+		if (cask.length > maxCharacters) return errors.malformed;
 		this.#use(keys);
 		const sha256 = hash('sha256', cask, 'base64url');
 		let verified: Verified | CaskError | undefined = this.#verified.get(sha256);
@@ -98,14 +98,14 @@ export class CaskVerifier {
 		if (!isJwt(cask)) return errors.malformed;
 		const { header } = jwtParts(cask);
 		const verifying = this.#byHeader.get(header);
-		if (!verifying) return this.#troubleOf(header);
+		if (!verifying) return this.#problemOf(header);
 		if (!hasValidSignature(cask, verifying.secret)) return errors.forged;
 		const claims = claimsOf(claimedBy(cask));
 		return claims instanceof CaskError ? claims : { claims, key: verifying.key };
 	}
 
 	/** Of a header that the service does not write. */
-	#troubleOf(header: string): CaskError {
+	#problemOf(header: string): CaskError {
 		const fields = decodeJwtPart(header);
 		if (!fields) return errors.malformed;
 		const isKnown = this.#keys.some(({ kid }) => kid === fields.kid);
@@ -117,7 +117,7 @@ export class CaskVerifier {
 	 * @returns whatever is there in its place
 	 */
 	claimedAid(cask: string): unknown {
-		return cask.length > mostCharacters ? undefined : claimedBy(cask)?.aid;
+		return cask.length > maxCharacters ? undefined : claimedBy(cask)?.aid;
 	}
 }
 

@@ -20,20 +20,20 @@ export interface KnownKey {
  */
 export class AccessDirectory {
 	readonly #control: ControlStore;
-	readonly #onTrouble: (error: unknown) => void;
+	readonly #onError: (error: unknown) => void;
 	#snapshot: AccessSnapshot;
 	#timer: NodeJS.Timeout | undefined;
 	#refreshing: Promise<void> = Promise.resolve();
 
-	private constructor(control: ControlStore, snapshot: AccessSnapshot, onTrouble: (error: unknown) => void) {
+	private constructor(control: ControlStore, snapshot: AccessSnapshot, onError: (error: unknown) => void) {
 		this.#control = control;
 		this.#snapshot = snapshot;
-		this.#onTrouble = onTrouble;
+		this.#onError = onError;
 		this.#refreshLater();
 	}
 
-	static async load(control: ControlStore, onTrouble: (error: unknown) => void): Promise<AccessDirectory> {
-		return new AccessDirectory(control, await control.accessSnapshot(), onTrouble);
+	static async load(control: ControlStore, onError: (error: unknown) => void): Promise<AccessDirectory> {
+		return new AccessDirectory(control, await control.accessSnapshot(), onError);
 	}
 
 	/** The key that a request presents, if it is known and not revoked. */
@@ -75,7 +75,7 @@ export class AccessDirectory {
 	#refreshLater(): void {
 		this.#timer = setTimeout(() => {
 			this.#refreshing = this.refresh()
-				.catch(this.#onTrouble)
+				.catch(this.#onError)
 				.then(() => {
 					if (this.#timer) this.#refreshLater();
 				});

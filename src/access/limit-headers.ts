@@ -3,7 +3,7 @@ import type { UsagePlan } from '../domain/usage-plan.ts';
 // The items of the IETF draft "RateLimit header fields for HTTP", which has whole requests and whole seconds only.
 
 /** The largest integer that a header of this kind may hold (RFC 9651, section 3.3.1). */
-const mostInteger = 999_999_999_999_999;
+const maxInteger = 999_999_999_999_999;
 /** How much of the rate the policy may lose to whole numbers. */
 const tolerance = 0.01;
 /** So that 0.7 a second is 7 in 10, although 7 / 0.7 is a little more than 10. */
@@ -17,7 +17,7 @@ export function ratePolicy({ ratePerSecond }: UsagePlan): string {
 	for (let count = 1; ; count++) {
 		const requests = ratePerSecond < 1 ? count : Math.floor(ratePerSecond * count * (1 + binaryFraction));
 		const seconds = ratePerSecond < 1 ? Math.ceil((count / ratePerSecond) * (1 - binaryFraction)) : count;
-		if (seconds > mostInteger) return `"rate";q=1;w=${mostInteger}`;
+		if (seconds > maxInteger) return `"rate";q=1;w=${maxInteger}`;
 		// At the latest where the larger number has passed 100.
 		if (requests >= ratePerSecond * seconds * (1 - tolerance)) return `"rate";q=${requests};w=${seconds}`;
 	}

@@ -7,7 +7,7 @@ const leaseAgainBelow = 25;
 const lookAgainMs = 1000;
 const reportEveryMs = 200;
 /** While stopping; more than one is needed where an answer was lost before. */
-const mostReports = 3;
+const maxReports = 3;
 
 /** Where quotas are kept. */
 export interface QuotaLedger {
@@ -42,7 +42,7 @@ export class QuotaCounter {
 	readonly #ledger: QuotaLedger;
 	readonly #now: () => number;
 	readonly #monotonicMs: () => number;
-	readonly #onTrouble: (error: unknown) => void;
+	readonly #onError: (error: unknown) => void;
 	/** By month, then by key. Of months other than the present one only those that are not settled. */
 	readonly #months = new Map<string, Map<string, Share>>();
 	#reporting: Promise<unknown> = Promise.resolve();
@@ -55,13 +55,13 @@ export class QuotaCounter {
 			/** Milliseconds since 1970; decides the month. */
 			now: () => number;
 			monotonicMs: () => number;
-			onTrouble: (error: unknown) => void;
+			onError: (error: unknown) => void;
 		},
 	) {
 		this.#ledger = ledger;
 		this.#now = options.now;
 		this.#monotonicMs = options.monotonicMs;
-		this.#onTrouble = options.onTrouble;
+		this.#onError = options.onError;
 		this.#timer = setInterval(() => {
 			// While the ledger is slow or away, reports must not queue up: each would take as long as the one before.
 			if (this.#isReporting) return;
@@ -83,7 +83,7 @@ export class QuotaCounter {
 			share.used++;
 			if (share.leased - share.used < leaseAgainBelow && !this.#isUsedUp(share, plan))
 				this.#lease(share, plan).catch(() => {
-					// Whoever needs the next lease meets the trouble itself.
+					// Whoever needs the next lease meets the problem itself.
 				});
 			return true;
 		}
@@ -195,7 +195,7 @@ export class QuotaCounter {
 		const settled = settling.then(
 			() => false,
 			(error) => {
-				this.#onTrouble(error);
+				this.#onError(error);
 				return true;
 			},
 		);
@@ -213,7 +213,7 @@ export class QuotaCounter {
 	async stop(): Promise<void> {
 		clearInterval(this.#timer);
 		await Promise.allSettled(this.#shares().map(({ settling }) => settling));
-		for (let reports = 0; reports < mostReports; reports++) if (await this.#report(true)) return;
+		for (let reports = 0; reports < maxReports; reports++) if (await this.#report(true)) return;
 	}
 }
 

@@ -43,7 +43,7 @@ export class LocalRateLimiter implements RateLimiter {
 }
 
 /** Requests that may wait for the ledger, of all keys together. */
-const mostWaiting = 8192;
+const maxWaiting = 8192;
 
 interface SharedBucket {
 	/** Requests that wait for a token, in order of arrival. */
@@ -79,7 +79,7 @@ export class SharedRateLimiter implements RateLimiter {
 		}
 		const leftMs = bucket.emptyUntilMs - this.#monotonicMs();
 		if (leftMs > 0) return { granted: false, retryAfterMs: leftMs };
-		if (this.#waiting >= mostWaiting) return Promise.reject(new QueueFullError());
+		if (this.#waiting >= maxWaiting) return Promise.reject(new QueueFullError());
 		this.#waiting++;
 		const { waiting } = bucket;
 		const decision = new Promise<RateDecision>((resolve, reject) => {

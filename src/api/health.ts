@@ -9,7 +9,7 @@ const probeAgainMs = 1000;
 const probeTimeoutMs = 1000;
 
 /** A connection, and an account's database that is not open yet. */
-const leastHandles = 1 + handlesOfDatabase;
+const minHandles = 1 + handlesOfDatabase;
 const storeFailing = '{"status":"store failing"}';
 const noHandles = '{"status":"no file handles left"}';
 
@@ -25,8 +25,8 @@ export function health(
 		sendJson(reply, 200, '{"status":"ok"}'),
 	);
 
-	let lastProbe: { atMs: number; trouble: Promise<string | null> } | undefined;
-	const findTrouble = () => {
+	let lastProbe: { atMs: number; problem: Promise<string | null> } | undefined;
+	const findProblem = () => {
 		const nowMs = options.monotonicMs();
 		if (!lastProbe || nowMs - lastProbe.atMs > probeAgainMs) {
 			const probed = options.probe().then(
@@ -35,20 +35,18 @@ export function health(
 			);
 			const late = setTimeout(probeTimeoutMs, storeFailing, { ref: false });
 			// The probe needs none that is not open already.
-			const trouble = hasFileHandles(leastHandles)
-				? Promise.race([probed, late])
-				: Promise.resolve(noHandles);
-			lastProbe = { atMs: nowMs, trouble };
+			const problem = hasFileHandles(minHandles) ? Promise.race([probed, late]) : Promise.resolve(noHandles);
+			lastProbe = { atMs: nowMs, problem };
 		}
-		return lastProbe.trouble;
+		return lastProbe.problem;
 	};
 
 	app.get('/readyz', { schema: { hide: true } }, async (_request, reply) => {
 		if (options.isDraining()) sendJson(reply, 503, '{"status":"draining"}');
 		else {
-			const trouble = await findTrouble();
-			if (trouble === null) sendJson(reply, 200, '{"status":"ready"}');
-			else sendJson(reply, 503, trouble);
+			const problem = await findProblem();
+			if (problem === null) sendJson(reply, 200, '{"status":"ready"}');
+			else sendJson(reply, 503, problem);
 		}
 		return reply;
 	});

@@ -6,7 +6,7 @@ import { deviceOf, isBot } from '../collect/device.ts';
 import type { HitBudget } from '../collect/hit-budget.ts';
 import { toHitRecord } from '../collect/hit-record.ts';
 import { type CaskScope, isSubject } from '../domain/cask-scope.ts';
-import { clientOf, type IsProxy, type ProxyTrouble } from '../domain/client-address.ts';
+import { clientOf, type IsProxy, type ProxyProblem } from '../domain/client-address.ts';
 import type { StoredHit } from '../domain/hit.ts';
 import { ApiError, isOutcomeUnknown, QueueFullError } from '../errors.ts';
 import { sendJson, toApiError } from '../http/answer.ts';
@@ -15,7 +15,7 @@ import { allowAllOrigins, allowOrigins, isAllowedOrigin, preflight } from '../ht
 import { describeHit } from '../http/openapi.ts';
 import { findHitProblems, hitCheck, hitSchema } from '../schema/hit-request.ts';
 import { describeProblems } from '../schema/problems.ts';
-import type { Readings, Subject } from '../segments/visitor-reads.ts';
+import type { Subject, VisitorReads } from '../segments/visitor-reads.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { ServingWriter } from '../store/store.ts';
 
@@ -25,7 +25,7 @@ const hitLimitBytes = 16 * 1024;
 export interface HitOptions {
 	readonly directory: AccessDirectory;
 	readonly writer: ServingWriter;
-	readonly readings: Readings;
+	readonly readings: VisitorReads;
 	readonly budget: HitBudget;
 	/** Which addresses are proxies in front, where there are any. */
 	readonly isProxy: IsProxy | undefined;
@@ -34,12 +34,12 @@ export interface HitOptions {
 	readonly onHit: (kind: 'stored' | 'bot' | 'refused') => void;
 	/** Something is missing from the answer to a hit. */
 	readonly onLeftOut: (requestId: string, error: unknown) => void;
-	readonly onProxyTrouble: (trouble: ProxyTrouble) => void;
+	readonly onProxyProblem: (problem: ProxyProblem) => void;
 }
 
 /** `POST /hit` and `GET /hit.gif`: what happens on pages, from pages. */
 export function hit(app: FastifyInstance, options: HitOptions): void {
-	const collector = new Collector(options);
+	const collector = new HitHandler(options);
 
 	app.post('/hit', {
 		config: { operation: 'collectHit' },
@@ -47,7 +47,7 @@ export function hit(app: FastifyInstance, options: HitOptions): void {
 		schema: describeHit(hitSchema),
 		onRequest: (request, reply, done) => {
 			admit(collector, request, reply);
-			checkBodyHeaders(request.headers, { mostBytes: hitLimitBytes, plainText: true });
+			checkBodyHeaders(request.headers, { maxBytes: hitLimitBytes, plainText: true });
 			askForBody(request, reply);
 			done();
 		},
@@ -84,7 +84,7 @@ export function hit(app: FastifyInstance, options: HitOptions): void {
 	});
 }
 
-function admit(collector: Collector, request: FastifyRequest, reply: FastifyReply): void {
+function admit(collector: HitHandler, request: FastifyRequest, reply: FastifyReply): void {
 	allowAllOrigins(reply);
 	reply.header('cache-control', 'no-store');
 	collector.takeOfClient(request);
@@ -109,10 +109,10 @@ interface Collected extends StoredHit {
 	readonly account: KnownAccount;
 }
 
-class Collector {
+class HitHandler {
 	readonly #options: HitOptions;
 	/** What the operator was told, once for as long as the process runs. */
-	readonly #told = new Set<ProxyTrouble>();
+	readonly #told = new Set<ProxyProblem>();
 
 	constructor(options: HitOptions) {
 		this.#options = options;
@@ -120,10 +120,10 @@ class Collector {
 
 	/** @throws ApiError `rate_limit_exceeded` */
 	takeOfClient({ raw }: FastifyRequest): void {
-		const { address, trouble } = clientOf(raw, this.#options.isProxy);
-		if (trouble && !this.#told.has(trouble)) {
-			this.#told.add(trouble);
-			this.#options.onProxyTrouble(trouble);
+		const { address, problem } = clientOf(raw, this.#options.isProxy);
+		if (problem && !this.#told.has(problem)) {
+			this.#told.add(problem);
+			this.#options.onProxyProblem(problem);
 		}
 		this.#wait(this.#options.budget.takeOfAddress(address));
 	}

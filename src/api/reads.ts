@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Authorization, Authorizer, Query } from '../access/authorizer.ts';
+import type { Authorization, Authorizer, ReadQuery } from '../access/authorizer.ts';
 import { ApiError } from '../errors.ts';
 import { sendError, sendJson } from '../http/answer.ts';
 import { allowAllOrigins, allowOrigins, preflight } from '../http/cors.ts';
-import type { Readings } from '../segments/visitor-reads.ts';
+import type { VisitorReads } from '../segments/visitor-reads.ts';
 
 export interface ReadOptions {
 	readonly authorizer: Authorizer;
-	readonly readings: Readings;
+	readonly readings: VisitorReads;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 }
@@ -20,11 +20,11 @@ export function read(
 		readonly name: string;
 		readonly paths: readonly string[];
 		readonly schema: object;
-		readonly body: (authorization: Authorization, query: Query) => object | Promise<object>;
+		readonly body: (authorization: Authorization, query: ReadQuery) => object | Promise<object>;
 	},
 ): void {
 	function handle(request: FastifyRequest, reply: FastifyReply): void {
-		const query = request.query as Query;
+		const query = request.query as ReadQuery;
 		const failed = (error: unknown) => {
 			const account = authorizer.claimedAccount(query);
 			allowOrigins(request, reply, account?.origins ?? []);

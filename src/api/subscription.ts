@@ -202,14 +202,14 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
  * Repeats that are named, of either kind: proxies refuse an answer whose headers have some thousand bytes, and it must not
  * be the answer to what is stored.
  */
-const mostNamedRows = 100;
+const maxNamedRows = 100;
 
 function outcomeHeaders({
 	stored,
 	duplicateRows,
 	conflictingRows,
 }: UploadOutcome): Record<string, string | number> {
-	const named = (rows: readonly number[]) => rows.slice(0, mostNamedRows).join();
+	const named = (rows: readonly number[]) => rows.slice(0, maxNamedRows).join();
 	return {
 		'x-events-stored': stored,
 		'x-events-duplicate': duplicateRows.length,
@@ -264,13 +264,13 @@ export function toEvent({ tid, subid, cid, evt, rvn }: Static<typeof eventSchema
 }
 
 /** No plan allows more; of a request with more, those after them are not looked at one by one. */
-const mostNamedEvents = 1000;
+const maxNamedEvents = 1000;
 
 function* findProblems(body: unknown, maxEvents: number): Iterable<string> {
 	yield* uploadProblems(body, '');
 	const data = (body as { data?: unknown } | null)?.data;
 	if (!Array.isArray(data)) return;
 	if (data.length > maxEvents) yield `data must have at most ${maxEvents} objects, it has ${data.length}`;
-	for (const [index, event] of data.slice(0, mostNamedEvents).entries())
+	for (const [index, event] of data.slice(0, maxNamedEvents).entries())
 		yield* eventProblems(event, `data[${index}]`);
 }

@@ -70,13 +70,13 @@ function changesOf({ origin, explain, channel }: UpdateOptions): Partial<Account
 	return changes;
 }
 
-interface CreateOptions extends CommonOptions {
+interface AccountCreateOptions extends CommonOptions {
 	readonly client: string;
 	readonly origin?: string[];
 	readonly ownDatabase?: string;
 }
 
-async function createAccount(aid: string, options: CreateOptions): Promise<void> {
+async function createAccount(aid: string, options: AccountCreateOptions): Promise<void> {
 	const { client, origin: origins = [] } = options;
 	const ownDatabase = options.ownDatabase && checkOwnDatabase(options.ownDatabase);
 	await withStore(
@@ -112,7 +112,7 @@ export function accountCommand(): Command {
 		.addOption(databaseOption())
 		.addOption(stageOption())
 		.addOption(jsonOption())
-		.action((aid: string, options: CreateOptions) => createAccount(aid, options));
+		.action((aid: string, options: AccountCreateOptions) => createAccount(aid, options));
 	command
 		.command('update')
 		.summary('change who may read, what a score tells, what a channel is')

@@ -1,5 +1,5 @@
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
-import type { Finding } from '../store/store.ts';
+import type { Check } from '../store/store.ts';
 import { type CommonOptions, printJson, printLine, withStore } from './output.ts';
 
 export function doctorCommand(): Command {
@@ -14,14 +14,13 @@ The exit code is 1 where something needs care.`,
 		.addOption(jsonOption())
 		.action((options: CommonOptions) =>
 			withStore(options, async (store) => {
-				const findings: Finding[] = [];
-				for await (const finding of store.examine()) {
-					findings.push(finding);
-					if (!options.json)
-						printLine(`${finding.ok ? 'ok  ' : 'CARE'}  ${finding.check}: ${finding.detail}`);
+				const checks: Check[] = [];
+				for await (const check of store.runChecks()) {
+					checks.push(check);
+					if (!options.json) printLine(`${check.ok ? 'ok  ' : 'CARE'}  ${check.check}: ${check.detail}`);
 				}
-				if (options.json) printJson(findings);
-				if (findings.some((finding) => !finding.ok)) process.exitCode = 1;
+				if (options.json) printJson(checks);
+				if (checks.some((check) => !check.ok)) process.exitCode = 1;
 			}),
 		);
 }

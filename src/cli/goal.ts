@@ -6,7 +6,7 @@ import { type CommonOptions, printJson, printLine, printRecord, printTable, with
 
 type Bands = Pick<Goal, 'mediumFrom' | 'highFrom'>;
 
-interface CreateOptions extends CommonOptions {
+interface GoalCreateOptions extends CommonOptions {
 	readonly evt: readonly string[];
 	readonly horizonDays: number;
 	readonly bands: Bands;
@@ -53,7 +53,7 @@ export function goalCommand(): Command {
 		.addOption(databaseOption())
 		.addOption(stageOption())
 		.addOption(jsonOption())
-		.action((aid: string, name: string, options: CreateOptions) =>
+		.action((aid: string, name: string, options: GoalCreateOptions) =>
 			withStore(options, async (store) => {
 				const { id } = await store.control.account(aid);
 				const { evt, horizonDays } = options;

@@ -6,7 +6,7 @@ import { type CommonOptions, printJson, printLine, printTable, withStore } from 
 import { showProgress } from './progress.ts';
 
 /** Problems that are told one by one. */
-const mostToldProblems = 100;
+const maxToldProblems = 100;
 const chunkBytes = 1024 * 1024;
 
 interface ImportCommandOptions extends CommonOptions {
@@ -89,8 +89,8 @@ function tellProblems(): (file: string, line: number, problem: string) => void {
 	let told = 0;
 	return (file, line, problem) => {
 		told++;
-		if (told <= mostToldProblems) process.stderr.write(`${file}:${line}: ${problem}\n`);
-		if (told === mostToldProblems + 1) process.stderr.write('The report counts what else is wrong.\n');
+		if (told <= maxToldProblems) process.stderr.write(`${file}:${line}: ${problem}\n`);
+		if (told === maxToldProblems + 1) process.stderr.write('The report counts what else is wrong.\n');
 	};
 }
 

@@ -28,7 +28,7 @@ export async function withStore<T>(
 
 let endsWithItsReader = true;
 
-/** A reader that has seen enough (`caskade events … | head`) ends a command, and that of its troubles nothing. */
+/** A reader that has seen enough (`caskade events … | head`) ends a command, which is no error. */
 export function outliveReaders(): void {
 	endsWithItsReader = true;
 	process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -48,7 +48,7 @@ export function printLine(line: string): void {
 }
 
 /** What goes on all the same, said on standard error. */
-export function printTrouble(error: unknown): void {
+export function printError(error: unknown): void {
 	process.stderr.write(`caskade: ${reasonOf(error)}\n`);
 }
 

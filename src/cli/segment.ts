@@ -11,11 +11,11 @@ import type { Store } from '../store/store.ts';
 import { plainName } from './account.ts';
 import {
 	type CommonOptions,
+	printError,
 	printJson,
 	printLine,
 	printRecord,
 	printTable,
-	printTrouble,
 	withStore,
 } from './output.ts';
 import { showProgress } from './progress.ts';
@@ -159,10 +159,10 @@ async function countIn(
 			models: new ModelCache({
 				read: (accountId, name) => store.control.modelBody(accountId, name),
 				monotonicMs,
-				onTrouble: printTrouble,
+				onError: printError,
 			}),
 			now: () => nowMs,
-			onTrouble: printTrouble,
+			onError: printError,
 		});
 		return await store.read(id, (reader) =>
 			countMatches(

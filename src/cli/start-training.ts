@@ -5,5 +5,5 @@ import type { Log } from '../log.ts';
 export async function startTraining(settings: ServeSettings, log: Log): Promise<() => Promise<void>> {
 	if (settings.trainEvery === undefined) return async () => {};
 	const training = await import('../jobs/training-worker.ts');
-	return training.startTraining(settings, log);
+	return training.startTrainingThread(settings, log);
 }

@@ -98,9 +98,9 @@ function withRecord(
 }
 
 /** What there is to read; the hits themselves are for the export. */
-function shown(aid: string, { vid, profile, visits, subscriptionEvents, claims }: VisitorRecord) {
+function shown(aid: string, { vid, profile, visits, subscriptionEvents, identityLinks }: VisitorRecord) {
 	return {
-		...{ aid, vid, profile, subscriptionEvents, claims },
+		...{ aid, vid, profile, subscriptionEvents, identityLinks },
 		visits: visits.map(({ sid, profile: visit }) => ({
 			sid,
 			startedAt: isoTime(visit.firstAtMs),
@@ -113,14 +113,14 @@ function shown(aid: string, { vid, profile, visits, subscriptionEvents, claims }
 }
 
 function show(aid: string, record: VisitorRecord): void {
-	const { vid, profile, subscriptionEvents, visits, claims } = shown(aid, record);
+	const { vid, profile, subscriptionEvents, visits, identityLinks } = shown(aid, record);
 	printRecord({ aid, vid, ...(profile && readable(profile)) });
 	printLine('');
 	printTable(visits, 'No visits.');
 	printLine('');
 	printTable(subscriptionEvents, 'No subscription events.');
 	printLine('');
-	printTable(claims, 'No tids or cids shown.');
+	printTable(identityLinks, 'No tids or cids shown.');
 }
 
 function readable(profile: Profile): Record<string, unknown> {

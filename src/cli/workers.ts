@@ -44,12 +44,12 @@ async function requireManyServers(settings: ServeSettings): Promise<void> {
 
 async function listenForMetrics({ metricsHost, metricsPort }: ServeSettings): Promise<Server | undefined> {
 	if (metricsPort === undefined) return undefined;
-	const [{ serveSharedMetrics }, { portTrouble }] = await Promise.all([
+	const [{ serveSharedMetrics }, { portError }] = await Promise.all([
 		import('../metrics.ts'),
 		import('../server.ts'),
 	]);
 	return serveSharedMetrics(metricsHost, metricsPort).catch(
-		portTrouble(metricsHost, metricsPort, '--metrics-port'),
+		portError(metricsHost, metricsPort, '--metrics-port'),
 	);
 }
 

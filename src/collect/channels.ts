@@ -21,7 +21,7 @@ const mediums: readonly (readonly [medium: RegExp, channel: string])[] = [
 ];
 const paidMedium = /cp[acmv]|^(ppc|retargeting)$|^paid/;
 /** Names of campaigns are shorter; what is longer is none that anybody knows. */
-const mostNameCharacters = 100;
+const maxNameCharacters = 100;
 
 /** Parameters that advertisers and senders add by themselves. `fbclid` is on unpaid links of Facebook too. */
 const clickIds: readonly (readonly [name: string, channel: string])[] = [
@@ -93,7 +93,7 @@ function channelOfCampaign(url: URL): string | null {
 }
 
 function nameIn(searchParams: URLSearchParams, parameter: string): string {
-	return (searchParams.get(parameter) ?? '').trim().slice(0, mostNameCharacters).toLowerCase();
+	return (searchParams.get(parameter) ?? '').trim().slice(0, maxNameCharacters).toLowerCase();
 }
 
 function channelOfReferrer(referrer: URL | null, url: URL | null): string {

@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 export type Device = 'desktop' | 'mobile' | 'tablet' | 'tv' | 'other';
 
 /** What is read of a user agent string; the longest of real browsers have about 300. */
-const mostCharacters = 512;
+const maxCharacters = 512;
 /** Few browsers make most of the traffic, and reading one of their strings takes longer than the rest of a hit. */
 const maxRemembered = 2000;
 
@@ -14,14 +14,14 @@ const maxRemembered = 2000;
  * @param hints `mobile` is the header `sec-ch-ua-mobile`, as `?1`
  */
 export function deviceOf(userAgent: string | undefined, hints: { mobile?: string | undefined } = {}): Device {
-	const device = readDevice(userAgent?.slice(0, mostCharacters) ?? '');
+	const device = readDevice(userAgent?.slice(0, maxCharacters) ?? '');
 	const saysMobile = hints.mobile === '?1' && (device === 'desktop' || device === 'other');
 	return saysMobile ? 'mobile' : device;
 }
 
 /** Whether it says that it is a program; every browser sends a user agent. */
 export function isBot(userAgent: string | undefined): boolean {
-	return !userAgent || readBot(userAgent.slice(0, mostCharacters));
+	return !userAgent || readBot(userAgent.slice(0, maxCharacters));
 }
 
 const readDevice = remember((userAgent): Device => {

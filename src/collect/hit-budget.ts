@@ -2,7 +2,7 @@ import { networkOf } from '../domain/client-address.ts';
 import { fullBucket, type RateLimit, type TokenBucket, takeToken } from '../domain/token-bucket.ts';
 
 /** Addresses and visitors that are remembered; who comes back after being forgotten has a full bucket. */
-const mostRemembered = 100_000;
+const maxRemembered = 100_000;
 
 export interface BudgetLimits {
 	/** Hits a second from one address, where many visitors may share one. */
@@ -51,7 +51,7 @@ class Buckets {
 		const nowMs = this.#nowMs();
 		const before = this.#buckets.get(name);
 		if (before) this.#buckets.delete(name);
-		else if (this.#buckets.size >= mostRemembered)
+		else if (this.#buckets.size >= maxRemembered)
 			this.#buckets.delete(this.#buckets.keys().next().value as string);
 		const { bucket, retryAfterMs } = takeToken(before ?? fullBucket(this.#limit, nowMs), this.#limit, nowMs);
 		this.#buckets.set(name, bucket);

@@ -4,7 +4,7 @@ import type { HitRequest } from '../schema/hit-request.ts';
 import { channelOf, referrerUrl } from './channels.ts';
 import { cleanUrl, pageOf, webUrl } from './page.ts';
 
-const mostTitleCharacters = 200;
+const maxTitleCharacters = 200;
 
 /** What is stored of a hit, whether it has just happened or is history. */
 export function toHitRecord(
@@ -18,7 +18,7 @@ export function toHitRecord(
 		page: pageOf(landing),
 		url: cleanUrl(landing),
 		referrer: cleanUrl(from),
-		title: title ? title.slice(0, mostTitleCharacters) : null,
+		title: title ? title.slice(0, maxTitleCharacters) : null,
 		events: (events ?? []).map(({ name, tid, rvn, currency }) => ({
 			name,
 			...(tid && { tid }),

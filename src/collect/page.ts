@@ -1,7 +1,7 @@
-const mostPageCharacters = 100;
-const mostUrlCharacters = 500;
+const maxPageCharacters = 100;
+const maxUrlCharacters = 500;
 /** Of a query so many characters are read: what follows a campaign may be thousands of parameters. */
-const mostQueryCharacters = 2000;
+const maxQueryCharacters = 2000;
 /** A path that decodes to one of these stays encoded. */
 const unprintable = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
@@ -16,8 +16,8 @@ export function webUrl(url: Address): URL | null {
 
 /** What is read of the query, in whole parameters, without the question mark. */
 export function queryOf({ search }: URL): string {
-	if (search.length <= mostQueryCharacters) return search.slice(1);
-	const read = search.slice(1, 1 + mostQueryCharacters);
+	if (search.length <= maxQueryCharacters) return search.slice(1);
+	const read = search.slice(1, 1 + maxQueryCharacters);
 	return read.slice(0, Math.max(0, read.lastIndexOf('&')));
 }
 
@@ -26,7 +26,7 @@ export function pageOf(url: Address): string | null {
 	const parsed = webUrl(url);
 	if (!parsed) return null;
 	const path = trimSlashes(decode(parsed.pathname));
-	return path === '' ? '/' : cut(path, mostPageCharacters);
+	return path === '' ? '/' : cut(path, maxPageCharacters);
 }
 
 /**
@@ -36,11 +36,11 @@ export function pageOf(url: Address): string | null {
 export function cleanUrl(url: Address): string | null {
 	const parsed = webUrl(url);
 	if (!parsed) return null;
-	let cleaned = cut(parsed.origin + parsed.pathname, mostUrlCharacters);
+	let cleaned = cut(parsed.origin + parsed.pathname, maxUrlCharacters);
 	let separator = '?';
 	for (const parameter of queryOf(parsed).split('&')) {
 		const isCampaign = /^utm_[a-z_]+=/i.test(parameter);
-		if (!isCampaign || cleaned.length + 1 + parameter.length > mostUrlCharacters) continue;
+		if (!isCampaign || cleaned.length + 1 + parameter.length > maxUrlCharacters) continue;
 		cleaned += separator + parameter;
 		separator = '&';
 	}

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 export type SourceKind = 'search' | 'social' | 'email' | 'ads' | 'assistant';
 
-interface Entry {
+interface Source {
 	readonly path: string;
 	/** Null: known, and none of the kinds. */
 	readonly kind: SourceKind | null;
@@ -39,7 +39,7 @@ const nicknames: Readonly<Record<SourceKind, string>> = {
 	assistant: 'chatgpt perplexity openai gemini copilot',
 };
 
-const hosts = new Map<string, Entry[]>();
+const hosts = new Map<string, Source[]>();
 const names = new Map<string, SourceKind>();
 
 for (const [address, { medium, source }] of Object.entries(list)) {
@@ -58,11 +58,11 @@ for (const [kind, added] of Object.entries(nicknames) as [SourceKind, string][])
 	for (const name of added.split(' ').filter(Boolean)) names.set(name, kind);
 
 /** Names of hosts are no longer (RFC 1035); each of their labels costs a look-up of all that follows it. */
-const mostHostCharacters = 253;
+const maxHostCharacters = 253;
 
 /** What kind of place a link was on; null for any other website. */
 export function kindOfHost(host: string, path: string): SourceKind | null {
-	if (host.length > mostHostCharacters) return null;
+	if (host.length > maxHostCharacters) return null;
 	for (let name = host; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
 		const entry = hosts.get(name)?.find((candidate) => path.startsWith(candidate.path));
 		if (!entry) continue;

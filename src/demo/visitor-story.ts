@@ -9,9 +9,9 @@ const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-const mostVisits = 25;
-const mostPages = 12;
-const mostReadingMs = 15 * minuteMs;
+const maxVisits = 25;
+const maxPages = 12;
+const maxReadingMs = 15 * minuteMs;
 /** So that the next visit is one. */
 const shortestBreakMs = 45 * minuteMs;
 
@@ -47,7 +47,7 @@ export class VisitorStory {
 		if (first === email && chance.random() < 0.6) this.#cid = this.#newCustomer();
 		this.#atMs = arrivalMs;
 		let source = first;
-		for (; this.#visit < mostVisits && this.#atMs <= untilMs; this.#visit++) {
+		for (; this.#visit < maxVisits && this.#atMs <= untilMs; this.#visit++) {
 			this.#tellVisit(source);
 			if (!chance.happens(this.#subscribed ? 1.2 : -0.9 + 0.75 * this.#intent)) break;
 			this.#rest();
@@ -67,7 +67,7 @@ export class VisitorStory {
 				this.#tellOrder(url);
 				return;
 			}
-			if (pages === mostPages || !chance.happens(0.1 + 0.35 * this.#intent)) break;
+			if (pages === maxPages || !chance.happens(0.1 + 0.35 * this.#intent)) break;
 			this.#atMs += this.#readingMs();
 			referrer = this.#addressOf(page);
 			page = this.#nextPage(page);
@@ -169,7 +169,7 @@ export class VisitorStory {
 	}
 
 	#readingMs(): number {
-		return Math.floor(Math.min(mostReadingMs, 2 * secondMs + this.#chance.timeMs(45 * secondMs)));
+		return Math.floor(Math.min(maxReadingMs, 2 * secondMs + this.#chance.timeMs(45 * secondMs)));
 	}
 
 	#addressOf(page: ShopPage): string {

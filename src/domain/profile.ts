@@ -84,10 +84,10 @@ export interface Profile {
 const dayMs = 86_400_000;
 export const halfLivesDays = [1, 7, 30] as const;
 /** Bound a profile, which is read and written at every hit: the oldest entries of a list make room for a new one. */
-const mostNames = 50;
-const mostSubids = 100;
+const maxNames = 50;
+const maxSubids = 100;
 /** Of all names of a list together: 50 pages of 80 characters, or 100 UUIDs. */
-const mostCharacters = 4000;
+const maxCharacters = 4000;
 
 /** The order in which a log is reduced: by time, and where that is the same by what does not depend on arrival. */
 export function compareEntries(a: LogEntry, b: LogEntry): number {
@@ -238,7 +238,7 @@ function withLatest<Entry extends readonly [name: string, ...unknown[]]>(
 	latest: Entry,
 ): readonly Entry[] {
 	const others = entries.filter(([name]) => name !== latest[0]);
-	return lastOf([...others, latest], mostNames, ([name]) => name);
+	return lastOf([...others, latest], maxNames, ([name]) => name);
 }
 
 /** So many of the last entries as there is room for, and always the last one. */
@@ -251,7 +251,7 @@ function lastOf<Entry>(
 	let from = entries.length;
 	while (from > 0 && entries.length - from < most) {
 		characters += nameOf(entries[from - 1] as Entry).length;
-		if (characters > mostCharacters && from < entries.length) break;
+		if (characters > maxCharacters && from < entries.length) break;
 		from--;
 	}
 	return entries.slice(from);
@@ -270,7 +270,7 @@ function applySubscription(profile: Profile, entry: SubscriptionEntry): Profile 
 			lastAtMs: entry.atMs,
 			lastEvt: entry.evt,
 			evts: countEvent(before?.evts ?? [], entry.evt, entry.atMs),
-			subids: isRenewal ? subids : lastOf([...subids, entry.subid], mostSubids, (subid) => subid),
+			subids: isRenewal ? subids : lastOf([...subids, entry.subid], maxSubids, (subid) => subid),
 			recent: add(before ? decay(before.recent, entry.atMs - before.lastAtMs) : [0, 0, 0], 1),
 		},
 	};

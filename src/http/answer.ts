@@ -20,7 +20,7 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: A
 }
 
 /** What the framework itself refuses, as an entry of the table. */
-const frameworkErrors: Readonly<Record<string, (mostBytes?: number) => ApiError>> = {
+const frameworkErrors: Readonly<Record<string, (maxBytes?: number) => ApiError>> = {
 	FST_ERR_CTP_BODY_TOO_LARGE: payloadTooLarge,
 	FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => badRequest('the body is not as long as content-length says'),
 	FST_ERR_BAD_URL: () => badRequest('the path is not a valid URL path'),
@@ -34,13 +34,13 @@ function badRequest(detail: string): ApiError {
 
 /**
  * The answer to whatever was thrown under a request. An error that nobody foresaw tells the client nothing.
- * @param mostBytes that the body of this request may have
+ * @param maxBytes that the body of this request may have
  */
-export function toApiError(error: unknown, mostBytes?: number): ApiError {
+export function toApiError(error: unknown, maxBytes?: number): ApiError {
 	if (error instanceof ApiError) return error;
 	const code = (error as { code?: unknown } | null)?.code;
 	const known = typeof code === 'string' ? frameworkErrors[code] : undefined;
-	if (known) return known(mostBytes);
+	if (known) return known(maxBytes);
 	if (isRefusal(error)) return new ApiError('bad_request');
 	return new ApiError('internal', { detail: 'unexpected error', cause: error });
 }

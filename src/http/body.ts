@@ -6,12 +6,12 @@ import { ApiError } from '../errors.ts';
 export const bodyLimitBytes = 256 * 1024;
 
 interface BodyRules {
-	readonly mostBytes: number;
+	readonly maxBytes: number;
 	/** Whether `text/plain` may hold JSON: what a page sends so needs no leave from the server first. */
 	readonly plainText: boolean;
 }
 
-const uploadRules: BodyRules = { mostBytes: bodyLimitBytes, plainText: false };
+const uploadRules: BodyRules = { maxBytes: bodyLimitBytes, plainText: false };
 
 /**
  * Checks what the headers say of the body, before any of it is read.
@@ -19,9 +19,9 @@ const uploadRules: BodyRules = { mostBytes: bodyLimitBytes, plainText: false };
  */
 export function checkBodyHeaders(
 	headers: Readonly<Record<string, string | string[] | undefined>>,
-	{ mostBytes, plainText }: BodyRules = uploadRules,
+	{ maxBytes, plainText }: BodyRules = uploadRules,
 ): void {
-	if (Number(headers['content-length']) > mostBytes) throw payloadTooLarge(mostBytes);
+	if (Number(headers['content-length']) > maxBytes) throw payloadTooLarge(maxBytes);
 	const contentType = headers['content-type'];
 	if (!isInUtf8(contentType, 'application/json') && !(plainText && isInUtf8(contentType, 'text/plain')))
 		throw new ApiError('unsupported_media_type', {
@@ -41,17 +41,17 @@ export function askForBody({ headers, raw }: FastifyRequest, reply: FastifyReply
 		reply.raw.writeContinue();
 }
 
-export function payloadTooLarge(mostBytes = bodyLimitBytes): ApiError {
-	return new ApiError('payload_too_large', { detail: `the body may have at most ${mostBytes} bytes` });
+export function payloadTooLarge(maxBytes = bodyLimitBytes): ApiError {
+	return new ApiError('payload_too_large', { detail: `the body may have at most ${maxBytes} bytes` });
 }
 
 /** Longer than any that a client writes; it may hold thousands of parameters. */
-const mostTypeCharacters = 200;
+const maxTypeCharacters = 200;
 
 /** A media type, with no charset or with UTF-8; other parameters mean nothing and are ignored. */
 function isInUtf8(contentType: string | string[] | undefined, wanted: string): boolean {
 	if (contentType === wanted) return true;
-	if (typeof contentType !== 'string' || contentType.length > mostTypeCharacters) return false;
+	if (typeof contentType !== 'string' || contentType.length > maxTypeCharacters) return false;
 	const [mediaType, ...parameters] = contentType.toLowerCase().split(';');
 	if (mediaType?.trim() !== wanted) return false;
 	return parameters.every((parameter) => {

@@ -52,7 +52,7 @@ export function answerSocket(error: ErrorCode, socket: Socket, requestId: string
 	return status;
 }
 
-/** Whether the trouble is behind a request that is whole: that one gets its own answer first, and nothing comes after it. */
+/** Whether what is wrong comes behind a request that is whole: that one gets its own answer first, and nothing comes after it. */
 function letFinish(socket: Socket & { _httpMessage?: ServerResponse | null }): boolean {
 	const before = socket._httpMessage;
 	if (!before?.req.complete || before.writableFinished) return false;

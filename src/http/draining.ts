@@ -5,7 +5,7 @@ import type { ServerHttp2Stream } from 'node:http2';
 const everyStream = 2 ** 31 - 1;
 
 /** Answers this request, and has whoever sent it open another connection, to another server, for the next. */
-export function askToMoveOn(
+export function drainConnection(
 	{ stream }: IncomingMessage & { stream?: ServerHttp2Stream },
 	response: ServerResponse,
 ): void {

@@ -10,11 +10,11 @@ import type { Socket } from 'node:net';
 import { ApiError, errorBody } from '../errors.ts';
 import { jsonType } from './answer.ts';
 import { answerSocket } from './client-error.ts';
-import { askToMoveOn } from './draining.ts';
+import { drainConnection } from './draining.ts';
 import type { Routes } from './routes.ts';
 
 /** Of HTTP/1.1, Node allows as many bytes of request line and headers by itself. */
-const mostHeaderBytes = 16 * 1024;
+const maxHeaderBytes = 16 * 1024;
 /** What Node's parser of HTTP/1.1 lets in; the framework knows no others. */
 const knownMethods: ReadonlySet<string> = new Set(METHODS);
 
@@ -31,7 +31,7 @@ export interface EntranceOptions {
 export function openEntrance(server: Server, options: EntranceOptions): void {
 	const { handler, routes, isDraining, onAnswered } = options;
 	const refuse = (request: IncomingMessage, response: ServerResponse, error: ApiError) => {
-		if (isDraining()) askToMoveOn(request, response);
+		if (isDraining()) drainConnection(request, response);
 		response
 			.writeHead(error.status, { 'content-type': jsonType, 'x-request-id': randomUUID(), ...error.headers })
 			.end(errorBody(error.code));
@@ -61,5 +61,5 @@ function hasTooManyHeaders({ httpVersionMajor, rawHeaders }: IncomingMessage): b
 	if (httpVersionMajor < 2) return false;
 	let bytes = 0;
 	for (const text of rawHeaders) bytes += text.length;
-	return bytes > mostHeaderBytes;
+	return bytes > maxHeaderBytes;
 }

@@ -28,7 +28,7 @@ export interface Tls {
 const oldestTls: SecureVersion = 'TLSv1.2';
 const followEveryMs = 1000;
 /** Requests at a time on one HTTP/2 connection; each may hold a body in memory. */
-const mostStreams = 128;
+const maxStreams = 128;
 
 /**
  * What the settings say of TLS; `undefined` where they say nothing.
@@ -96,7 +96,7 @@ export function createTlsServer(tls: Tls, options: ConnectionOptions, log: Log):
 		minVersion: oldestTls,
 		allowHTTP1: true,
 		handshakeTimeout: options.headersTimeout,
-		settings: { maxConcurrentStreams: mostStreams },
+		settings: { maxConcurrentStreams: maxStreams },
 	});
 	// What fails before there is TLS cannot be answered: what we would say, nobody could read.
 	server.removeAllListeners('tlsClientError');
@@ -143,7 +143,7 @@ function followFiles(
 ): void {
 	let seen = JSON.stringify(first);
 	let decided = seen;
-	let lastTrouble: string | undefined;
+	let lastReason: string | undefined;
 	const follow = () => {
 		try {
 			const pair = readPair(files);
@@ -155,12 +155,12 @@ function followFiles(
 			decided = text;
 			checkPair(pair, files);
 			server.setSecureContext({ ...pair, minVersion: oldestTls });
-			lastTrouble = undefined;
+			lastReason = undefined;
 			log.info({ validTo: new X509Certificate(pair.cert).validTo }, 'certificate reloaded');
 		} catch (error) {
 			const reason = (error as Error).message;
-			if (reason !== lastTrouble) log.error({ reason }, 'certificate not reloaded; the old one stays');
-			lastTrouble = reason;
+			if (reason !== lastReason) log.error({ reason }, 'certificate not reloaded; the old one stays');
+			lastReason = reason;
 		}
 	};
 	let timer: NodeJS.Timeout | undefined;

@@ -7,7 +7,7 @@ interface Line {
 }
 
 /** A quote that nothing closes would swallow the rest of the file. */
-const mostLinesOfRow = 100;
+const maxLinesOfRow = 100;
 const badQuotes = 'its quotes are not as CSV has them';
 
 /** Rows of CSV (RFC 4180) as records; the first row names the columns. */
@@ -25,7 +25,7 @@ export class CsvRows {
 		this.#open.push(line);
 		this.#quotes += line.text.split('"').length - 1;
 		if (this.#quotes % 2 === 0) this.#close(records);
-		else if (this.#open.length > mostLinesOfRow) this.#giveUp(records);
+		else if (this.#open.length > maxLinesOfRow) this.#giveUp(records);
 	}
 
 	end(records: HistoryRecord[]): void {

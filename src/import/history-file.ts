@@ -4,7 +4,7 @@ import type { HistoryRecord } from './history-record.ts';
 
 const newLine = 0x0a;
 /** Bounds memory. */
-const mostLineBytes = 1024 * 1024;
+const maxLineBytes = 1024 * 1024;
 
 /**
  * Reads records out of a file's chunks: one JSON object a line, or CSV with a heading, whichever the first line is.
@@ -26,7 +26,7 @@ export class HistoryFile {
 			from = end + 1;
 		}
 		this.#rest = bytes.subarray(from);
-		if (this.#rest.length > mostLineBytes) {
+		if (this.#rest.length > maxLineBytes) {
 			this.#isTooLong = true;
 			this.#rest = this.#rest.subarray(0, 1);
 		}
@@ -62,7 +62,7 @@ export class HistoryFile {
 	}
 
 	#problemOf(bytes: Buffer): string | null {
-		if (this.#isTooLong || bytes.length > mostLineBytes) return 'the line must have at most 1 MiB';
+		if (this.#isTooLong || bytes.length > maxLineBytes) return 'the line must have at most 1 MiB';
 		return isUtf8(bytes) ? null : 'the line must be UTF-8';
 	}
 }

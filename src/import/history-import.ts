@@ -13,7 +13,7 @@ import { PartsOnDisk } from './parts-on-disk.ts';
 /** Lines of one transaction, at first and at most. */
 const linesPerTransaction = { first: 100, most: 1000 };
 /** Bounds memory: a part has more lines where the files have more than ten million. */
-const mostHitsInMemory = 40_000;
+const maxHitsInMemory = 40_000;
 
 /** What a file has. */
 export interface FileReport {
@@ -107,7 +107,7 @@ export class HistoryImport implements Disposable {
 		}
 		const { visitor, visit, atMs, body } = entry;
 		const vid = this.#nameOf(visitor);
-		// Begins as the vid does; see cutSid.
+		// Begins as the vid does; see derivedSid.
 		const sid = visit === null ? null : vid.slice(0, 4) + this.#nameOf(visitor, visit).slice(4);
 		this.#hits.add(vid.slice(0, 2), { vid, sid, atMs, body, visitor });
 		return 'hits';
@@ -157,7 +157,7 @@ export class HistoryImport implements Disposable {
 	*#hitsByVisitor(onVisitor: (visitor: string, vid: string) => void): Generator<WaitingHit> {
 		for (const part of this.#hits.names) {
 			const known = new Set<string>();
-			for (const hits of batches(this.#hits.read(part), () => mostHitsInMemory)) {
+			for (const hits of batches(this.#hits.read(part), () => maxHitsInMemory)) {
 				hits.sort((a, b) => (a.vid === b.vid ? a.atMs - b.atMs : a.vid < b.vid ? -1 : 1));
 				yield* hits;
 				for (const { visitor, vid } of hits) {

@@ -12,13 +12,13 @@ import type { HistoryEvent } from '../store/account/past-history.ts';
 
 /** What a line of history says. */
 export type HistoryEntry =
-	| PastHit
+	| HitLine
 	| { readonly type: 'subscription'; readonly event: HistoryEvent }
 	/** A hit of a program, by its user agent. */
 	| { readonly type: 'bot' };
 
 /** A hit that happened at some time; visitor and visit have the names that the history gives them. */
-export interface PastHit {
+export interface HitLine {
 	readonly type: 'hit';
 	readonly atMs: number;
 	readonly visitor: string;
@@ -32,7 +32,7 @@ export interface LineContext {
 	readonly channelRules: readonly ChannelRule[];
 }
 
-const words = (mostCharacters: number) => Type.String({ maxLength: mostCharacters });
+const words = (maxCharacters: number) => Type.String({ maxLength: maxCharacters });
 const timeRule = 'a time that has been, with its zone, as 2026-01-31T10:00:00Z';
 
 /** What lines have besides what hits and uploads have. */

@@ -11,12 +11,12 @@ const roundEveryMs = 600_000;
 /** Who erases a visitor shows a sign of life more often. */
 const abandonedAfterMs = 60_000;
 /** An account that has failed is left alone for so long. */
-const troublePauseMs = 5000;
+const retryAfterErrorMs = 5000;
 
 export type FoldingReport =
 	/** Profiles and tasks that wait, in all accounts that the process knows to have some. */
 	| { readonly type: 'waiting'; readonly count: number }
-	| { readonly type: 'trouble'; readonly account?: number; readonly reason: string };
+	| { readonly type: 'error'; readonly account?: number; readonly reason: string };
 
 export interface FoldingOptions {
 	readonly report: (report: FoldingReport) => void;
@@ -68,7 +68,7 @@ export class Folder {
 				await this.#lookAt(id);
 			}
 		} catch (error) {
-			this.#trouble(error);
+			this.#fail(error);
 		}
 	}
 
@@ -80,7 +80,7 @@ export class Folder {
 			const vid = await this.#store.look(accountId, abandonedErasing(abandonedMs));
 			if (vid !== undefined) await eraseOne(this.#store, accountId, vid);
 		} catch (error) {
-			this.#trouble(error, accountId);
+			this.#fail(error, accountId);
 		}
 	}
 
@@ -103,8 +103,8 @@ export class Folder {
 			if (name !== undefined) this.#goOn(accountId, name, Math.max(pauseMs, performance.now() - beganMs));
 			await this.#count(accountId);
 		} catch (error) {
-			this.#trouble(error, accountId);
-			this.#goOn(accountId, '', troublePauseMs);
+			this.#fail(error, accountId);
+			this.#goOn(accountId, '', retryAfterErrorMs);
 		}
 	}
 
@@ -112,9 +112,9 @@ export class Folder {
 		this.#places.set(accountId, { after, notBeforeMs: performance.now() + inMs });
 	}
 
-	#trouble(error: unknown, account?: number): void {
+	#fail(error: unknown, account?: number): void {
 		const reason = reasonOf(error);
-		this.#options.report({ type: 'trouble', ...(account !== undefined && { account }), reason });
+		this.#options.report({ type: 'error', ...(account !== undefined && { account }), reason });
 	}
 
 	async #sleep(ms: number): Promise<void> {

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { openStore } from '../store/open.ts';
-import { everyHourMs, keepPruned, type RetentionSettings } from './retention.ts';
+import { everyHourMs, type RetentionSettings, runRetention } from './retention.ts';
 
 /** The thread that deletes old hits; it opens the databases anew, as a command beside the server does. */
 
@@ -11,7 +11,7 @@ const stopping = new AbortController();
 port.once('message', () => stopping.abort());
 
 const store = await openStore(database, { stage, mustExist: true });
-await keepPruned(store, {
+await runRetention(store, {
 	keepHitsDays,
 	everyMs: everyHourMs,
 	now: store.now,
@@ -19,5 +19,5 @@ await keepPruned(store, {
 	signal: stopping.signal,
 });
 await store.close();
-// The listener has gone with its message; where trouble came first, the port would keep the thread alive.
+// The listener has gone with its message; where an error came first, the port would keep the thread alive.
 port.close();

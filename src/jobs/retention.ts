@@ -11,7 +11,7 @@ export const everyHourMs = 3_600_000;
 /** What became of one account in a round, where something did. */
 export type RetentionReport =
 	| { readonly type: 'pruned'; readonly aid: string; readonly hits: number }
-	| { readonly type: 'trouble'; readonly aid?: string; readonly reason: string };
+	| { readonly type: 'error'; readonly aid?: string; readonly reason: string };
 
 export interface RetentionOptions {
 	readonly keepHitsDays: number;
@@ -26,7 +26,7 @@ export interface RetentionOptions {
  * Deletes hits that are older than they may be kept, at once and then again and again, until the signal. Several processes
  * may do so on one database: they take turns at its rows, and whoever finds nothing left to do has done its part.
  */
-export async function keepPruned(store: Store, options: RetentionOptions): Promise<void> {
+export async function runRetention(store: Store, options: RetentionOptions): Promise<void> {
 	while (!options.signal.aborted) {
 		await pruneAll(store, options);
 		await pause(options.everyMs, options.signal);
@@ -46,11 +46,11 @@ export async function pruneAll(store: Store, options: RetentionOptions): Promise
 				// Always, for the round before may have been kept from it.
 				await store.purge(id, { rewrite: false });
 			} catch (error) {
-				report({ type: 'trouble', aid, reason: reasonOf(error) });
+				report({ type: 'error', aid, reason: reasonOf(error) });
 			}
 		}
 	} catch (error) {
-		report({ type: 'trouble', reason: reasonOf(error) });
+		report({ type: 'error', reason: reasonOf(error) });
 	}
 }
 

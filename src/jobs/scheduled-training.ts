@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts';
 /** What became of one account in a round, where something did. */
 export type ScheduleReport =
 	| ({ readonly type: 'trained'; readonly aid: string } & TrainedSummary)
-	| { readonly type: 'trouble'; readonly aid?: string; readonly reason: string };
+	| { readonly type: 'error'; readonly aid?: string; readonly reason: string };
 
 export interface TrainedSummary {
 	readonly goal: string;
@@ -33,7 +33,7 @@ const longestPauseMs = 600_000;
  * Trains every account that is in use, again and again, until the signal. When, its newest model says; so several servers
  * on one database do not train it twice, and a server that starts anew does not begin at once.
  */
-export async function keepTrained(store: Store, options: ScheduleOptions): Promise<void> {
+export async function runScheduledTraining(store: Store, options: ScheduleOptions): Promise<void> {
 	while (!options.signal.aborted) {
 		await trainDue(store, options);
 		await delay(Math.min(options.everyMs / 10, longestPauseMs), undefined, { signal: options.signal }).catch(
@@ -45,9 +45,9 @@ export async function keepTrained(store: Store, options: ScheduleOptions): Promi
 /** One round through all accounts. What fails is reported, and tried again in the next round. */
 export async function trainDue(store: Store, options: ScheduleOptions): Promise<void> {
 	const { everyMs, seed, now, report, signal } = options;
-	const trouble = (error: unknown, aid?: string) =>
+	const fail = (error: unknown, aid?: string) =>
 		report({
-			type: 'trouble',
+			type: 'error',
 			...(aid !== undefined && { aid }),
 			reason: reasonOf(error),
 		});
@@ -71,11 +71,11 @@ export async function trainDue(store: Store, options: ScheduleOptions): Promise<
 				});
 				for (const summary of summaries(trained)) report({ type: 'trained', aid: account.aid, ...summary });
 			} catch (error) {
-				trouble(error, account.aid);
+				fail(error, account.aid);
 			}
 		}
 	} catch (error) {
-		trouble(error);
+		fail(error);
 	}
 }
 

@@ -4,7 +4,7 @@ import type { FoldingReport, FoldingSettings } from './folding.ts';
 import { KeptThread } from './kept-thread.ts';
 
 /** What a serving process has of the thread. */
-export interface Folding {
+export interface FoldingJob {
 	/** Something waits in an account. */
 	wake(accountId: number): void;
 	/** Profiles and tasks that wait. */
@@ -14,16 +14,16 @@ export interface Folding {
 }
 
 /** Starts a thread that does what waits, since a piece would hold up the answers of the serving thread. */
-export function startFolding({ database, stage }: FoldingSettings, log: Log): Folding {
+export function startFolding({ database, stage }: FoldingSettings, log: Log): FoldingJob {
 	let waiting = 0;
 	const thread = new KeptThread<FoldingReport>({
 		file: new URL('./folding-thread.ts', import.meta.url),
 		workerData: { database, stage },
 		onMessage: (report) => {
 			if (report.type === 'waiting') waiting = report.count;
-			else log.error({ account: report.account, reason: report.reason }, 'folding trouble');
+			else log.error({ account: report.account, reason: report.reason }, 'folding failed');
 		},
-		onDeath: (error) => log.error({ reason: reasonOf(error) }, 'folding trouble, starting again'),
+		onDeath: (error) => log.error({ reason: reasonOf(error) }, 'folding failed, starting again'),
 	});
 	return {
 		wake: (accountId) => thread.post(accountId),

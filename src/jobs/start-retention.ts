@@ -16,9 +16,9 @@ export function startRetention(settings: RetentionSettings, log: Log): () => Pro
 		workerData: { database, stage, keepHitsDays },
 		onMessage: ({ type, ...fields }) => {
 			if (type === 'pruned') log.info(fields, 'pruned');
-			else log.error(fields, 'retention trouble');
+			else log.error(fields, 'retention failed');
 		},
-		onDeath: (error) => log.error({ reason: reasonOf(error) }, 'retention trouble, starting again'),
+		onDeath: (error) => log.error({ reason: reasonOf(error) }, 'retention failed, starting again'),
 	});
 	return () => thread.stop('stop');
 }

@@ -5,7 +5,7 @@ import { OperatorError } from '../errors.ts';
 import { trainAccount } from '../scoring/account-training.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
-import { keepTrained } from './scheduled-training.ts';
+import { runScheduledTraining } from './scheduled-training.ts';
 import type { TrainingMessage, TrainingOrder } from './training-order.ts';
 
 /** The thread that trains; it opens the databases anew, as a command beside the server does. */
@@ -44,7 +44,7 @@ try {
 	if (job.type === 'once') send({ type: 'done', trained: await trainOnce(store, job) });
 	else {
 		yieldToServing();
-		await keepTrained(store, {
+		await runScheduledTraining(store, {
 			...{ everyMs: job.everyMs, seed: scheduledSeed, now: store.now },
 			report: (report) => send({ type: 'round', report }),
 			signal: new AbortController().signal,

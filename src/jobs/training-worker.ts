@@ -30,7 +30,7 @@ export function trainOnThread(
  * Trains all accounts on schedule, on a thread of its own. Does nothing without `trainEvery`.
  * @returns a function that ends it at once; what is not stored yet is left to the next server
  */
-export function startTraining(
+export function startTrainingThread(
 	settings: { readonly database: string; readonly stage?: string; readonly trainEvery?: number },
 	log: Log,
 ): () => Promise<void> {
@@ -44,9 +44,9 @@ export function startTraining(
 			if (message.type !== 'round') return;
 			const { type, ...fields } = message.report;
 			if (type === 'trained') log.info(fields, 'trained');
-			else log.error(fields, 'training trouble');
+			else log.error(fields, 'training failed');
 		},
-		onDeath: (error) => log.error({ reason: reasonOf(error) }, 'training trouble, starting again'),
+		onDeath: (error) => log.error({ reason: reasonOf(error) }, 'training failed, starting again'),
 	});
 	return () => thread.stop();
 }

@@ -4,7 +4,7 @@ import { compileProblems } from './problems.ts';
 import { optional, text, textLimits, textRule } from './texts.ts';
 
 /** Events of one hit, at most. */
-export const mostEvents = 20;
+export const maxEvents = 20;
 
 const longText = (most: number) => Type.String({ maxLength: most });
 
@@ -28,7 +28,7 @@ const eventSchema = Type.Object(
 	{ description: 'Something that happened on the page.' },
 );
 
-const eventsOptions = { maxItems: mostEvents, 'x-must-be': `an array of at most ${mostEvents} events` };
+const eventsOptions = { maxItems: maxEvents, 'x-must-be': `an array of at most ${maxEvents} events` };
 
 const hitFields = {
 	aid: text('Account token of the client.', ['c-a-acme-uk']),
@@ -77,6 +77,6 @@ export function* findHitProblems(body: unknown): Iterable<string> {
 	yield* hitProblems(body, '');
 	const events = (body as { events?: unknown } | null)?.events;
 	if (!Array.isArray(events)) return;
-	for (const [index, event] of events.slice(0, mostEvents).entries())
+	for (const [index, event] of events.slice(0, maxEvents).entries())
 		yield* eventProblems(event, `events[${index}]`);
 }

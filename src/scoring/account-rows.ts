@@ -2,7 +2,7 @@ import type { Goal } from '../domain/goal.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { HistoryExtent, VisitorHistory } from '../store/account/visitor-history.ts';
 import { Dataset } from './dataset.ts';
-import type { FeatureSet, Row } from './features.ts';
+import type { FeatureRow, FeatureSet } from './features.ts';
 import { profileFeatures, profileRows, vocabularyOf } from './profile-features.ts';
 import { seededRandom } from './random.ts';
 import { cutsOf, type Snapshot, type SnapshotPlan, visitorSnapshots, visitSnapshots } from './snapshots.ts';
@@ -40,13 +40,13 @@ export interface AccountRows {
 
 const dayMs = 86_400_000;
 /** Bound the work: of more, visitors are drawn. */
-const mostVisitors = 150_000;
-const mostHits = 2_000_000;
-const mostSnapshotsOfOne = 8;
+const maxVisitors = 150_000;
+const maxHits = 2_000_000;
+const maxSnapshotsOfOne = 8;
 const cuts = 8;
 /** Whoever is read first waits in memory, and shows how many visitors there are and what they have in common. */
-const mostFirstVisitors = 5000;
-const mostFirstHits = 50_000;
+const maxFirstVisitors = 5000;
+const maxFirstHits = 50_000;
 const vidsPerPage = 5000;
 const visitorsPerRead = 250;
 
@@ -59,7 +59,7 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 	const first: VisitorHistory[] = [];
 	let firstHits = 0;
 	let all = false;
-	while (first.length < mostFirstVisitors && firstHits < mostFirstHits) {
+	while (first.length < maxFirstVisitors && firstHits < maxFirstHits) {
 		const { done, value } = await histories.next();
 		all = done ?? false;
 		if (all) break;
@@ -67,23 +67,20 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 		firstHits += (value as VisitorHistory).hits.length;
 	}
 	const visitors = all ? first.length : Math.round((extent.hits * first.length) / firstHits);
-	const share = Math.min(1, mostVisitors / visitors, mostHits / extent.hits);
+	const share = Math.min(1, maxVisitors / visitors, maxHits / extent.hits);
 	isTaken = (vid) => lots(vid, seed)() < share;
-	const mostSnapshots = Math.max(
-		1,
-		Math.min(mostSnapshotsOfOne, Math.floor(fewestRows / (visitors * share))),
-	);
+	const maxSnapshots = Math.max(1, Math.min(maxSnapshotsOfOne, Math.floor(fewestRows / (visitors * share))));
 	const collectors = [...Map.groupBy(goals, ({ horizonDays }) => horizonDays)].flatMap(
 		([horizonDays, ofHorizon]) => {
 			const horizonMs = Math.round(horizonDays * dayMs);
 			const plan: SnapshotPlan = {
-				...{ asOfMs, horizonMs, mostSnapshots },
+				...{ asOfMs, horizonMs, maxSnapshots },
 				goals: ofHorizon,
 				cutsMs: cutsOf(extent.fromMs, asOfMs - horizonMs, cuts),
 			};
 			return [
-				new Collector('vid', ofHorizon, plan, visitorSnapshots),
-				new Collector('sid', ofHorizon, plan, visitSnapshots),
+				new RowCollector('vid', ofHorizon, plan, visitorSnapshots),
+				new RowCollector('sid', ofHorizon, plan, visitSnapshots),
 			];
 		},
 	);
@@ -102,9 +99,9 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 			share < 1
 				? `Of about ${visitors} visitors, ${(share * 100).toFixed(1)} % were drawn by their vid: their number bounds the work.`
 				: `All ${all ? readFirst : `about ${visitors}`} visitors were read.`,
-			mostSnapshots === 1
+			maxSnapshots === 1
 				? 'Each visitor gives one row, so that nobody is among those learned from and those judged by.'
-				: `There are few visitors, so each gives up to ${mostSnapshots} rows; a visitor may be among those learned from and, later, among those judged by.`,
+				: `There are few visitors, so each gives up to ${maxSnapshots} rows; a visitor may be among those learned from and, later, among those judged by.`,
 		],
 	};
 }
@@ -130,7 +127,7 @@ async function* readHistories(
 }
 
 /** Gathers the rows of the goals that have one horizon. */
-class Collector {
+class RowCollector {
 	readonly #scope: 'vid' | 'sid';
 	readonly #goals: readonly Goal[];
 	readonly #plan: SnapshotPlan;
@@ -139,7 +136,7 @@ class Collector {
 	/** Until the features are fixed. */
 	#waiting: { vid: string; snapshot: Snapshot }[] = [];
 	#dataset = new Dataset({ numeric: [], categorical: [] });
-	#toRow: (profile: Profile, nowMs: number) => Row = () => ({ numeric: [], categorical: [] });
+	#toRow: (profile: Profile, nowMs: number) => FeatureRow = () => ({ numeric: [], categorical: [] });
 	#fixed = false;
 
 	constructor(
@@ -189,7 +186,7 @@ class Collector {
 	}
 }
 
-function varying({ numeric, categorical }: FeatureSet, rows: readonly Row[]): FeatureSet {
+function varying({ numeric, categorical }: FeatureSet, rows: readonly FeatureRow[]): FeatureSet {
 	const [first] = rows;
 	return {
 		numeric: numeric.filter((_, column) =>

@@ -3,7 +3,7 @@ import type { Profile } from '../domain/profile.ts';
 import type { ClientReader } from '../store/account/account-reader.ts';
 import { profileThen } from '../store/account/visitor-history.ts';
 import type { GoalModel } from './goal-model.ts';
-import { type GoalScore, StandardMaker, scoreGoal } from './score-reference.ts';
+import { type GoalScore, ScoreReferenceBuilder, scoreGoal } from './score-reference.ts';
 
 /** Whom somebody wants scores of. */
 export interface Wanted {
@@ -33,7 +33,7 @@ export interface BatchOptions {
 /** Bounds what is in memory at a time. */
 export const pageVisitors = 200;
 /** Scores are compared with those of so many visitors at most, taken evenly from all. */
-const mostCompared = 100_000;
+const maxCompared = 100_000;
 
 /**
  * Scores of visitors, a page at a time, as of a moment. Percentiles are among all visitors of the account that were known
@@ -51,7 +51,7 @@ export async function* batchScores(
 	};
 	const total = await reader.countVisitors();
 
-	async function* all(label: string, every: number): AsyncIterable<Known[]> {
+	async function* all(label: string, every: number): AsyncIterable<KnownVisitor[]> {
 		let afterId = 0;
 		for (let done = 0; ; done += pageVisitors) {
 			const stored = await reader.visitorProfiles(afterId, pageVisitors, every);
@@ -64,27 +64,29 @@ export async function* batchScores(
 		}
 	}
 
-	async function* ofWanted(pages: AsyncIterable<readonly Wanted[]>): AsyncIterable<Known[]> {
+	async function* ofWanted(pages: AsyncIterable<readonly Wanted[]>): AsyncIterable<KnownVisitor[]> {
 		for await (const page of pages) yield withProfiles(page, await profilesOf(page.map(({ vid }) => vid)));
 	}
 
-	const maker = new StandardMaker(goals, models, nowMs);
-	for await (const page of all('comparing', Math.max(1, Math.ceil(total / mostCompared))))
+	const maker = new ScoreReferenceBuilder(goals, models, nowMs);
+	for await (const page of all('comparing', Math.max(1, Math.ceil(total / maxCompared))))
 		for (const { profile } of page) maker.add(profile);
-	const standards = maker.standards();
+	const references = maker.references();
 	for await (const page of options.wanted ? ofWanted(options.wanted) : all('scoring', 1))
 		yield page.map(({ vid, visitor, profile }) => ({
 			...(visitor !== undefined && { visitor }),
 			vid,
-			scores: standards.map((standard, index) => scoreGoal(standard, models[index], profile, nowMs, false)),
+			scores: references.map((reference, index) =>
+				scoreGoal(reference, models[index], profile, nowMs, false),
+			),
 		}));
 }
 
-interface Known extends Wanted {
+interface KnownVisitor extends Wanted {
 	readonly profile: Profile;
 }
 
-function withProfiles(wanted: readonly Wanted[], profiles: ReadonlyMap<string, Profile>): Known[] {
+function withProfiles(wanted: readonly Wanted[], profiles: ReadonlyMap<string, Profile>): KnownVisitor[] {
 	return wanted.flatMap(({ vid, visitor }) => {
 		const profile = profiles.get(vid);
 		return profile ? [{ vid, ...(visitor !== undefined && { visitor }), profile }] : [];

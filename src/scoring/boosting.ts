@@ -4,7 +4,7 @@ import { growTree, type Tree, treeValues } from './tree.ts';
 
 const learningRate = 0.05;
 /** Each tree is grown from this many rows at most, drawn anew. */
-const mostRowsPerTree = 100_000;
+const maxRowsPerTree = 100_000;
 
 /** Gradient boosting of trees on the log loss, a tree at a time, from the same log-odds for every row. */
 export class Booster {
@@ -38,7 +38,7 @@ export class Booster {
 
 	#draw(): Uint32Array {
 		const { rows } = this.#rows;
-		const share = mostRowsPerTree / rows;
+		const share = maxRowsPerTree / rows;
 		const all = Uint32Array.from({ length: rows }, (_, row) => row);
 		return share >= 1 ? all : all.filter(() => this.#random() < share);
 	}

@@ -5,7 +5,7 @@ import { FoldPath, strengths } from './fold-path.ts';
 import type { Fold } from './folds.ts';
 import { logistic, logLosses, mean } from './measure.ts';
 
-const mostTrees = 400;
+const maxTrees = 400;
 /** Growing ends when so many trees in a row have not made later rows more likely. */
 const patienceTrees = 30;
 /** Weaker penalties are not tried once so many in a row have made later rows less likely. */
@@ -75,7 +75,7 @@ export function bestStrength(folds: readonly PreparedFold[]): Candidate {
 export function bestTreeCount(folds: readonly PreparedFold[]): Candidate {
 	const rows = folds.reduce((sum, { later }) => sum + later.rows, 0);
 	let [setting, logLoss] = [0, Number.POSITIVE_INFINITY];
-	for (let trees = 1; trees <= mostTrees && trees - setting <= patienceTrees; trees++) {
+	for (let trees = 1; trees <= maxTrees && trees - setting <= patienceTrees; trees++) {
 		const loss = folds.reduce((sum, { path }) => sum + path.boostingLoss(trees), 0) / rows;
 		if (loss < logLoss) [setting, logLoss] = [trees, loss];
 	}

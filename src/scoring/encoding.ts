@@ -5,11 +5,11 @@ import type { Dataset } from './dataset.ts';
 const fineBins = 64;
 const coarseBins = 10;
 /** Quantiles are taken from this many rows at most; more change no cut that matters. */
-const mostRowsForCuts = 100_000;
+const maxRowsForCuts = 100_000;
 /** Texts of a column that get a weight of their own, if they have this many rows; and texts whose rate is kept. */
-const mostFrequentTexts = 40;
+const maxFrequentTexts = 40;
 const fewestRowsOfFrequent = 30;
-const mostRates = 5000;
+const maxRates = 5000;
 /** A text's rate is mixed with this many rows of the base rate: few rows say little. */
 const rateShrinkageRows = 20;
 
@@ -66,7 +66,7 @@ export function fitEncoding(dataset: Dataset, rows: Uint32Array): Encoding {
 }
 
 function fitNumeric(name: string, values: Float32Array): NumericEncoding {
-	const stride = Math.max(1, Math.ceil(values.length / mostRowsForCuts));
+	const stride = Math.max(1, Math.ceil(values.length / maxRowsForCuts));
 	const known = values.filter((value, index) => index % stride === 0 && !Number.isNaN(value)).sort();
 	let sum = 0;
 	let squares = 0;
@@ -114,13 +114,13 @@ function fitCategorical(
 	const baseRate = baseRateOf(labels);
 	const rateOf = (code: number) => shrunkenRate(rows[code] as number, conversions[code] as number, baseRate);
 	const frequent = byRows
-		.slice(0, mostFrequentTexts)
+		.slice(0, maxFrequentTexts)
 		.filter((code) => (rows[code] as number) >= fewestRowsOfFrequent);
-	const kept = byRows.slice(0, mostRates).sort((a, b) => rateOf(a) - rateOf(b));
+	const kept = byRows.slice(0, maxRates).sort((a, b) => rateOf(a) - rateOf(b));
 	return {
 		name,
 		frequent: frequent.map((code) => texts[code] as string),
-		rates: byRows.slice(0, mostRates).map((code) => [texts[code] as string, rateOf(code)]),
+		rates: byRows.slice(0, maxRates).map((code) => [texts[code] as string, rateOf(code)]),
 		cuts: [
 			...new Set(
 				cutsBetween(

@@ -21,13 +21,13 @@ export interface FeatureSet {
 }
 
 /** What is known of one visitor at one time. NaN is a number that is missing. */
-export interface Row {
+export interface FeatureRow {
 	readonly numeric: ArrayLike<number>;
 	readonly categorical: readonly string[];
 }
 
 /** A row whose outcome is known. */
-export interface Example extends Row {
+export interface Example extends FeatureRow {
 	/** 1 where the goal was reached within its horizon after `atMs`. */
 	readonly label: 0 | 1;
 	/** As of when the row is what was known. */

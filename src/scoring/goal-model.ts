@@ -18,7 +18,7 @@ export class UnusableModelError extends Error {
 	override readonly name = 'UnusableModelError';
 }
 
-const mostReasons = 3;
+const maxReasons = 3;
 
 /**
  * Makes a stored model ready to score.
@@ -31,9 +31,7 @@ export function openModel(version: string, body: string): GoalModel {
 		version,
 		probability: (profile, nowMs) => scorer.score(rowOf(profile, nowMs)),
 		reasons: (profile, nowMs) =>
-			model.kind === 'prior'
-				? []
-				: strongestFacts(scorer, rowOf(profile, nowMs), profile, nowMs, mostReasons),
+			model.kind === 'prior' ? [] : strongestFacts(scorer, rowOf(profile, nowMs), profile, nowMs, maxReasons),
 	};
 }
 

@@ -2,8 +2,8 @@ import { factorise, solveFactorised } from './cholesky.ts';
 import type { EncodedRows } from './encoded-rows.ts';
 
 /** The Hessian is taken from this many rows at most; the gradient, which decides where the optimum is, from all. */
-const mostRowsForHessian = 20_000;
-const mostSteps = 100;
+const maxRowsForHessian = 20_000;
+const maxSteps = 100;
 /** Converged: no part of the gradient of the mean loss is larger. */
 const gradientTolerance = 1e-7;
 /** As long as a step makes the gradient so much smaller, the Hessian of an earlier step is good enough. */
@@ -85,7 +85,7 @@ export function fitLogistic(
 	let gradient = gradientOf(rows, layout, logOdds, parameters, strength);
 	let factor: Float64Array | undefined;
 	let steps = 0;
-	for (; largest(gradient) > tolerance && steps < mostSteps; steps++) {
+	for (; largest(gradient) > tolerance && steps < maxSteps; steps++) {
 		const isFresh = factor === undefined;
 		factor ??= factorAt(rows, layout, logOdds, strength);
 		if (!factor) break;
@@ -188,7 +188,7 @@ function gradientOf(
 /** The lower triangle of the Hessian of the mean loss, column against column so that the sums stay in the cache. */
 function hessianOf(rows: EncodedRows, layout: Layout, logOdds: Float64Array, strength: number): Float64Array {
 	const { size, starts } = layout;
-	const stride = Math.max(1, Math.ceil(rows.rows / mostRowsForHessian));
+	const stride = Math.max(1, Math.ceil(rows.rows / maxRowsForHessian));
 	const taken = Math.ceil(rows.rows / stride);
 	const curvature = Float64Array.from({ length: taken }, (_, index) => {
 		const rate = 1 / (1 + Math.exp(-(logOdds[index * stride] as number)));

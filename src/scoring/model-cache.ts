@@ -10,7 +10,7 @@ export interface Models {
 	forget(accountId: number, name: ModelName): void;
 }
 
-interface Entry {
+interface CachedModel {
 	readonly model: GoalModel | undefined;
 	/** Of the model as JSON. */
 	readonly characters: number;
@@ -29,24 +29,24 @@ const retryUnusableAfterMs = 600_000;
 /** Keeps models ready to score; those used longest ago make room. */
 export class ModelCache implements Models {
 	readonly #read: (accountId: number, name: ModelName) => Promise<string>;
-	readonly #onTrouble: (error: unknown) => void;
+	readonly #onError: (error: unknown) => void;
 	readonly #monotonicMs: () => number;
-	readonly #entries: LRUCache<string, Entry>;
+	readonly #entries: LRUCache<string, CachedModel>;
 	readonly #reading = new Map<string, Promise<GoalModel | undefined>>();
 
 	/**
 	 * @param options.read gives a model as JSON
-	 * @param options.onTrouble a model could not be read, or cannot be used; its base rate is served
+	 * @param options.onError a model could not be read, or cannot be used; its base rate is served
 	 */
 	constructor(options: {
 		read: (accountId: number, name: ModelName) => Promise<string>;
-		onTrouble: (error: unknown) => void;
+		onError: (error: unknown) => void;
 		/** Of a clock that never goes back: one that does would keep a model from being tried again. */
 		monotonicMs: () => number;
 		maxCharacters?: number;
 	}) {
 		this.#read = options.read;
-		this.#onTrouble = options.onTrouble;
+		this.#onError = options.onError;
 		this.#monotonicMs = options.monotonicMs;
 		const maxSize = options.maxCharacters ?? maxCharacters;
 		this.#entries = new LRUCache({
@@ -70,7 +70,7 @@ export class ModelCache implements Models {
 	}
 
 	async #load(key: string, accountId: number, name: ModelName): Promise<GoalModel | undefined> {
-		let entry: Entry;
+		let entry: CachedModel;
 		try {
 			const body = await this.#read(accountId, name);
 			const model = openModel(name.version, body);
@@ -80,7 +80,7 @@ export class ModelCache implements Models {
 			const waitMs = isUnusable ? retryUnusableAfterMs : retryAfterMs;
 			entry = { model: undefined, characters: 0, retryAtMs: this.#monotonicMs() + waitMs };
 			const ofWhat = `account ${accountId}, goal ${name.goal}, ${name.scope}`;
-			this.#onTrouble(
+			this.#onError(
 				isUnusable
 					? new UnusableModelError(`${ofWhat}: ${error.message}; the base rate is served`, { cause: error })
 					: error,

@@ -1,6 +1,6 @@
 import { type VisitorNumbers, visitorNumbers } from '../domain/facts.ts';
 import type { Profile } from '../domain/profile.ts';
-import type { FeatureSet, NumericFeature, Row } from './features.ts';
+import type { FeatureRow, FeatureSet, NumericFeature } from './features.ts';
 
 /** Names that are frequent enough among an account's visitors to be features of their own. */
 export interface Vocabulary {
@@ -136,7 +136,7 @@ export function profileFeatures({ pages, channels, events, evts }: Vocabulary): 
  * Makes rows of profiles, as of a moment that is not before their last entry.
  * @throws Error where a feature is unknown: the model is another program's
  */
-export function profileRows(features: FeatureSet): (profile: Profile, nowMs: number) => Row {
+export function profileRows(features: FeatureSet): (profile: Profile, nowMs: number) => FeatureRow {
 	const numbers = features.numeric.map(({ name }) => numberReader(name));
 	const texts = features.categorical.map(({ name }) => {
 		const reader = textReaders[name];
@@ -158,12 +158,12 @@ function numberReader(feature: string): NumberReader {
 	return named(name);
 }
 
-const mostPages = 8;
-const mostChannels = 5;
-const mostEvents = 6;
-const mostEvts = 4;
+const maxPages = 8;
+const maxChannels = 5;
+const maxEvents = 6;
+const maxEvts = 4;
 /** Rarer names say too little of too few. */
-const leastShare = 0.01;
+const minShare = 0.01;
 
 /** The names that most of these visitors have in common. */
 export function vocabularyOf(profiles: readonly Profile[]): Vocabulary {
@@ -175,15 +175,15 @@ export function vocabularyOf(profiles: readonly Profile[]): Vocabulary {
 		for (const profile of profiles)
 			for (const [name] of namesOf(profile)) counts.set(name, (counts.get(name) ?? 0) + 1);
 		return [...counts]
-			.filter(([, count]) => count >= leastShare * profiles.length)
+			.filter(([, count]) => count >= minShare * profiles.length)
 			.sort(([a, countA], [b, countB]) => countB - countA || (a < b ? -1 : 1))
 			.slice(0, most)
 			.map(([name]) => name);
 	};
 	return {
-		pages: frequent(mostPages, ({ pageTimes }) => pageTimes),
-		channels: frequent(mostChannels, ({ channels }) => channels),
-		events: frequent(mostEvents, ({ events }) => events),
-		evts: frequent(mostEvts, ({ subscriptions }) => subscriptions?.evts ?? []),
+		pages: frequent(maxPages, ({ pageTimes }) => pageTimes),
+		channels: frequent(maxChannels, ({ channels }) => channels),
+		events: frequent(maxEvents, ({ events }) => events),
+		evts: frequent(maxEvts, ({ subscriptions }) => subscriptions?.evts ?? []),
 	};
 }

@@ -1,20 +1,20 @@
 import type { Profile } from '../domain/profile.ts';
-import type { FeatureSet, Row } from './features.ts';
+import type { FeatureRow, FeatureSet } from './features.ts';
 import type { Scorer } from './scorer.ts';
 
-interface Known {
+interface ProfileAt {
 	readonly profile: Profile;
 	readonly nowMs: number;
 }
 
 /** Says a fact in plain language; undefined where there is nothing to say. */
-type Phrase = (known: Known, name: string) => string | undefined;
+type Phrase = (known: ProfileAt, name: string) => string | undefined;
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 /** Names come from pages, which anybody may write. */
-const mostNameCharacters = 60;
+const maxNameCharacters = 60;
 
 /** The fact that a number tells of. Numbers of one fact go together, so that no two reasons say the same thing. */
 const factOfNumber: Readonly<Record<string, string>> = {
@@ -117,7 +117,7 @@ export interface Fact {
 }
 
 /** What holds of a visitor, in no order. */
-export function factsOf(features: FeatureSet, row: Row, profile: Profile, nowMs: number): Fact[] {
+export function factsOf(features: FeatureSet, row: FeatureRow, profile: Profile, nowMs: number): Fact[] {
 	const columnsOf = new Map<string, number[]>();
 	const add = (fact: string, column: number) => {
 		const name = sameFact(fact, profile);
@@ -151,7 +151,7 @@ function sameFact(fact: string, { visits, pageTimes, events, subscriptions }: Pr
 /** The facts that raise a score most, in plain language, the strongest first. Without each of them the score is lower. */
 export function strongestFacts(
 	scorer: Scorer,
-	row: Row,
+	row: FeatureRow,
 	profile: Profile,
 	nowMs: number,
 	most: number,
@@ -195,6 +195,6 @@ function plain(name: string): string {
 			.replace(/[\p{C}\p{Z}]+/gu, ' ')
 			.trim(),
 	];
-	if (characters.length <= mostNameCharacters) return characters.join('');
-	return `${characters.slice(0, mostNameCharacters - 1).join('')}…`;
+	if (characters.length <= maxNameCharacters) return characters.join('');
+	return `${characters.slice(0, maxNameCharacters - 1).join('')}…`;
 }

@@ -19,7 +19,7 @@ export interface GoalScore {
 }
 
 /** What scores of a goal are measured against. */
-export interface GoalStandard {
+export interface ScoreReference {
 	readonly goal: Goal;
 	/** Served where there is no model. */
 	readonly baseRate: number;
@@ -31,8 +31,8 @@ export interface GoalStandard {
 const priorRate = 0.02;
 const priorWeight = 50;
 
-/** Makes standards of the visitors that it is shown. */
-export class StandardMaker {
+/** Makes references of the visitors that it is shown. */
+export class ScoreReferenceBuilder {
 	readonly #goals: readonly { goal: Goal; model: GoalModel | undefined; scores: number[] }[];
 	readonly #reached: number[];
 	readonly #nowMs: number;
@@ -54,7 +54,7 @@ export class StandardMaker {
 	}
 
 	/** One for each goal. */
-	standards(): GoalStandard[] {
+	references(): ScoreReference[] {
 		return this.#goals.map(({ goal, scores }, index) => ({
 			goal,
 			baseRate: ((this.#reached[index] ?? 0) + priorRate * priorWeight) / (this.#visitors + priorWeight),
@@ -65,7 +65,7 @@ export class StandardMaker {
 
 /** The score of a profile by a model, or without one the base rate. */
 export function scoreGoal(
-	{ goal, baseRate, grid }: GoalStandard,
+	{ goal, baseRate, grid }: ScoreReference,
 	model: GoalModel | undefined,
 	profile: Profile,
 	nowMs: number,

@@ -1,7 +1,7 @@
 import { calibrate } from './calibrate.ts';
 import { binOf } from './cuts.ts';
 import { type Encoding, standardised } from './encoding.ts';
-import { absentRow, type Row } from './features.ts';
+import { absentRow, type FeatureRow } from './features.ts';
 import { logistic, logOddsOfProbability } from './measure.ts';
 import { type BoostingModel, type LogisticModel, type Model, modelFormat } from './model.ts';
 
@@ -14,7 +14,7 @@ export interface Contribution {
 /** Applies a model. Making one costs some milliseconds; `score` costs microseconds and keeps nothing. */
 export class Scorer {
 	readonly model: Model;
-	readonly #logOdds: (row: Row) => number;
+	readonly #logOdds: (row: FeatureRow) => number;
 
 	constructor(model: Model) {
 		if (model.format !== modelFormat) throw new Error(`unknown model format ${model.format}`);
@@ -28,7 +28,7 @@ export class Scorer {
 	}
 
 	/** The calibrated probability. */
-	score(row: Row): number {
+	score(row: FeatureRow): number {
 		if (this.model.kind === 'prior') return this.model.baseRate;
 		return logistic(calibrate(this.model.calibration, this.#logOdds(row)));
 	}
@@ -37,7 +37,7 @@ export class Scorer {
 	 * What each feature adds, in the features' order: the log-odds of the row less those of the same row without the fact,
 	 * before calibration. Calibration is increasing, so a feature adds if and only if the score falls without its fact.
 	 */
-	contributions(row: Row): Contribution[] {
+	contributions(row: FeatureRow): Contribution[] {
 		const { features } = this.model;
 		const whole = this.#logOdds(row);
 		const absent = absentRow(features);
@@ -62,12 +62,12 @@ export class Scorer {
 	 * What groups of columns add, each group together: the log-odds of the row less those of the row without their facts.
 	 * @param groups of columns: numbers first, then texts, in the features' order
 	 */
-	groupContributions(row: Row, groups: readonly (readonly number[])[]): number[] {
+	groupContributions(row: FeatureRow, groups: readonly (readonly number[])[]): number[] {
 		const absent = absentRow(this.model.features);
 		const numbers = absent.numeric.length;
 		const whole = this.#logOdds(row);
 		const without = { numeric: Array.from(row.numeric), categorical: [...row.categorical] };
-		const copy = (from: Row, columns: readonly number[]) => {
+		const copy = (from: FeatureRow, columns: readonly number[]) => {
 			for (const column of columns)
 				if (column < numbers) without.numeric[column] = from.numeric[column] as number;
 				else without.categorical[column - numbers] = from.categorical[column - numbers] as string;
@@ -81,7 +81,7 @@ export class Scorer {
 	}
 }
 
-function logisticEvaluator({ encoding, weights }: LogisticModel): (row: Row) => number {
+function logisticEvaluator({ encoding, weights }: LogisticModel): (row: FeatureRow) => number {
 	const numeric = encoding.numeric.map((column, index) => {
 		const slotWeights = weights.slots[index] as readonly number[];
 		return {
@@ -117,7 +117,7 @@ function logisticEvaluator({ encoding, weights }: LogisticModel): (row: Row) => 
 }
 
 /** Gives the fine bins of rows, always in the same array. */
-function binner(encoding: Encoding): (row: Row) => Uint8Array {
+function binner(encoding: Encoding): (row: FeatureRow) => Uint8Array {
 	const numericCuts = encoding.numeric.map(({ cuts }) => Float64Array.from(cuts));
 	const categorical = encoding.categorical.map(({ cuts, rates }) => ({
 		bins: new Map(rates.map(([text, rate]) => [text, binOf(cuts, Math.fround(rate))])),
@@ -135,7 +135,7 @@ function binner(encoding: Encoding): (row: Row) => Uint8Array {
 	};
 }
 
-function boostingEvaluator({ encoding, startLogOdds, trees }: BoostingModel): (row: Row) => number {
+function boostingEvaluator({ encoding, startLogOdds, trees }: BoostingModel): (row: FeatureRow) => number {
 	const toBins = binner(encoding);
 	const starts: number[] = [];
 	let nodes = 0;

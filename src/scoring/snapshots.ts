@@ -20,7 +20,7 @@ export interface SnapshotPlan {
 	/** Moments that do not depend on what a visitor does, as a batch picks them; earliest first. */
 	readonly cutsMs: readonly number[];
 	/** Of one visitor. */
-	readonly mostSnapshots: number;
+	readonly maxSnapshots: number;
 }
 
 /** Evenly spread moments whose outcome is known, the last one just so. */
@@ -44,10 +44,10 @@ export function visitorSnapshots(
 	const firstHitMs = history.hits[0]?.atMs ?? Number.POSITIVE_INFINITY;
 	const hitTimesMs = history.hits.map(({ atMs }) => atMs).filter((atMs) => atMs <= lastMs);
 	const cutsMs = plan.cutsMs.filter((atMs) => atMs >= firstHitMs && atMs <= lastMs);
-	const fromCuts = shareOf(plan.mostSnapshots, cutsMs.length, hitTimesMs.length, random);
+	const fromCuts = shareOf(plan.maxSnapshots, cutsMs.length, hitTimesMs.length, random);
 	const moments = new Set([
 		...draw(cutsMs, fromCuts, random),
-		...draw(hitTimesMs, plan.mostSnapshots - fromCuts, random),
+		...draw(hitTimesMs, plan.maxSnapshots - fromCuts, random),
 	]);
 	return [...moments]
 		.sort((a, b) => a - b)
@@ -70,7 +70,7 @@ export function visitSnapshots(
 		history.hits.filter(({ atMs }) => atMs <= lastMs),
 		({ sid }) => sid,
 	);
-	return draw([...visits.values()], plan.mostSnapshots, random).map((hits) => {
+	return draw([...visits.values()], plan.maxSnapshots, random).map((hits) => {
 		const [last] = draw(hits, 1, random) as [HitEntry];
 		const entries = hits.filter((hit) => hit.atMs <= last.atMs);
 		return { atMs: last.atMs, profile: fold(entries), labels: labelsOf(history, last.atMs, plan, last.sid) };

@@ -5,7 +5,7 @@ import type { TopFeature } from './report.ts';
 import { Scorer } from './scorer.ts';
 
 const sampledRows = 1000;
-const mostFeatures = 10;
+const maxFeatures = 10;
 
 /** The features that move scores most, with their direction, over rows taken evenly from all times. */
 export function topFeatures(model: Model, dataset: Dataset, order: Uint32Array): TopFeature[] {
@@ -35,7 +35,7 @@ export function topFeatures(model: Model, dataset: Dataset, order: Uint32Array):
 		})
 		.filter(({ meanLogOdds }) => meanLogOdds > 0)
 		.sort((a, b) => b.meanLogOdds - a.meanLogOdds)
-		.slice(0, mostFeatures);
+		.slice(0, maxFeatures);
 }
 
 /** By the rank correlation of value and contribution; a missing value has no rank. */

@@ -28,7 +28,7 @@ import type { Tree } from './tree.ts';
 /** Goals with fewer conversions are given the base rate: nothing finer could be checked. */
 export const fewestConversions = 30;
 /** Choosing and judging use this many rows at most, evenly taken; the model that is served learns from all. */
-const mostRowsForChoice = 60_000;
+const maxRowsForChoice = 60_000;
 
 export interface TrainingOptions {
 	readonly seed: number;
@@ -71,7 +71,7 @@ export function train(
 			`There are ${rarer} rows ${rarer === conversions ? 'with' : 'without'} a conversion; a model needs ${fewestConversions}.`,
 		);
 	const order = dataset.inTimeOrder(seededRandom(seed));
-	const timeFoldsFound = timeFolds(dataset, thin(order, mostRowsForChoice), horizonMs);
+	const timeFoldsFound = timeFolds(dataset, thin(order, maxRowsForChoice), horizonMs);
 	const folds = timeFoldsFound.map((fold) => prepareFold(dataset, fold, seededRandom(seed)));
 	const judging = folds[folds.length - 1];
 	if (!judging || folds.length < 2)

@@ -1,10 +1,10 @@
 import type { EncodedRows } from './encoded-rows.ts';
 
-const mostLeaves = 15;
+const maxLeaves = 15;
 const fewestRowsInLeaf = 20;
 /** Holds the values of small leaves back. */
 const leafPenalty = 1;
-const mostBins = 65;
+const maxBins = 65;
 
 /**
  * A tree as arrays with an entry for each node; node 0 is the root. A row goes left where its fine bin of `column` is at
@@ -56,7 +56,7 @@ export function growTree(
 		return { node, rows: leafRows, sums, split: bestSplit(sums, encoded.bins.length) };
 	};
 	let leaves = [addLeaf(rows, sumsOf(encoded, rows, gradients, curvatures))];
-	for (let count = 1; count < mostLeaves; count++) {
+	for (let count = 1; count < maxLeaves; count++) {
 		const open = leaves.filter(({ split }) => split !== undefined);
 		if (open.length === 0) break;
 		const leaf = open.reduce((best, other) =>
@@ -99,7 +99,7 @@ function sumsOf(
 	gradients: Float64Array,
 	curvatures: Float64Array,
 ): Float64Array {
-	const sums = new Float64Array(encoded.bins.length * mostBins * 3);
+	const sums = new Float64Array(encoded.bins.length * maxBins * 3);
 	// Gathered once: every column reads them in this order.
 	const g = new Float64Array(rows.length);
 	const h = new Float64Array(rows.length);
@@ -108,7 +108,7 @@ function sumsOf(
 		h[index] = curvatures[rows[index] as number] as number;
 	}
 	for (const [column, bins] of encoded.bins.entries()) {
-		const start = column * mostBins * 3;
+		const start = column * maxBins * 3;
 		for (let index = 0; index < rows.length; index++) {
 			const at = start + 3 * (bins[rows[index] as number] as number);
 			(sums[at] as number) += g[index] as number;
@@ -122,7 +122,7 @@ function sumsOf(
 function bestSplit(sums: Float64Array, columns: number): Split | undefined {
 	let best: Split | undefined;
 	for (let column = 0; column < columns; column++) {
-		const bins = sums.subarray(column * mostBins * 3, (column + 1) * mostBins * 3);
+		const bins = sums.subarray(column * maxBins * 3, (column + 1) * maxBins * 3);
 		let [gradient, curvature, rows] = [0, 0, 0];
 		for (let at = 0; at < bins.length; at += 3) {
 			gradient += bins[at] as number;
@@ -131,7 +131,7 @@ function bestSplit(sums: Float64Array, columns: number): Split | undefined {
 		}
 		const whole = gradient ** 2 / (curvature + leafPenalty);
 		let [leftGradient, leftCurvature, leftRows] = [0, 0, 0];
-		for (let bin = 0; bin + 1 < mostBins; bin++) {
+		for (let bin = 0; bin + 1 < maxBins; bin++) {
 			const inBin = bins[3 * bin + 2] as number;
 			if (inBin === 0) continue;
 			leftGradient += bins[3 * bin] as number;

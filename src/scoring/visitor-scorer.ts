@@ -6,16 +6,16 @@ import type { KnownAccount, ModelName } from '../store/control/control-store.ts'
 import type { ServingReader } from '../store/store.ts';
 import type { GoalModel } from './goal-model.ts';
 import type { Models } from './model-cache.ts';
-import { type GoalScore, type GoalStandard, StandardMaker, scoreGoal } from './score-reference.ts';
+import { type GoalScore, type ScoreReference, ScoreReferenceBuilder, scoreGoal } from './score-reference.ts';
 
 export type { Band, GoalScore } from './score-reference.ts';
 
 /** What an account's scores are measured against. */
-interface Standard {
+interface AccountReferences {
 	/** Goals and versions of models that it was made for. */
 	readonly madeFor: string;
 	readonly madeAtMs: number;
-	readonly goals: readonly (GoalStandard & { readonly modelName: ModelName | undefined })[];
+	readonly goals: readonly (ScoreReference & { readonly modelName: ModelName | undefined })[];
 	lastUsedAtMs: number;
 }
 
@@ -24,33 +24,33 @@ const sampleSize = 2000;
 /** Profiles read in one turn of the event loop: less than a millisecond, and some where somebody has made them large. */
 const samplePage = 25;
 const renewAfterMs = 60_000;
-/** Accounts and scopes whose standards are kept: some kilobytes each. */
-const maxStandards = 10_000;
+/** Accounts and scopes whose references are kept: some kilobytes each. */
+const maxReferences = 10_000;
 /** Old goals and models answer at most so long after a change is known. */
-const mostOutdatedMs = 1000;
+const maxOutdatedMs = 1000;
 
 /** Scores profiles of all accounts, by their models or base rates. */
 export class VisitorScorer {
 	readonly #reader: ServingReader;
 	readonly #models: Models;
 	readonly #now: () => number;
-	readonly #onTrouble: (error: unknown) => void;
-	readonly #standards = new LRUCache<string, Standard>({ max: maxStandards });
+	readonly #onError: (error: unknown) => void;
+	readonly #references = new LRUCache<string, AccountReferences>({ max: maxReferences });
 	/** Those that are being made. */
-	readonly #making = new Map<string, Promise<Standard>>();
+	readonly #making = new Map<string, Promise<AccountReferences>>();
 
-	/** @param options.onTrouble a standard could not be renewed; the last one goes on */
+	/** @param options.onError references could not be renewed; the last ones go on */
 	constructor(options: {
 		reader: ServingReader;
 		models: Models;
 		/** Milliseconds since 1970. */
 		now: () => number;
-		onTrouble: (error: unknown) => void;
+		onError: (error: unknown) => void;
 	}) {
 		this.#reader = options.reader;
 		this.#models = options.models;
 		this.#now = options.now;
-		this.#onTrouble = options.onTrouble;
+		this.#onError = options.onError;
 	}
 
 	/**
@@ -64,15 +64,15 @@ export class VisitorScorer {
 		explain: boolean,
 	): GoalScore[] | Promise<GoalScore[]> {
 		const nowMs = this.#now();
-		const standard = this.#standard(account, scope, nowMs);
-		if (standard instanceof Promise)
-			return standard.then((made) => this.#scores(account.id, made, profile, nowMs, explain));
-		return this.#scores(account.id, standard, profile, nowMs, explain);
+		const references = this.#referencesOf(account, scope, nowMs);
+		if (references instanceof Promise)
+			return references.then((made) => this.#scores(account.id, made, profile, nowMs, explain));
+		return this.#scores(account.id, references, profile, nowMs, explain);
 	}
 
 	#scores(
 		accountId: number,
-		{ goals }: Standard,
+		{ goals }: AccountReferences,
 		profile: Profile,
 		nowMs: number,
 		explain: boolean,
@@ -83,49 +83,53 @@ export class VisitorScorer {
 		return areKnown(models) ? scoresBy(models) : Promise.all(models).then(scoresBy);
 	}
 
-	#standard(account: KnownAccount, scope: CaskScope, nowMs: number): Standard | Promise<Standard> {
+	#referencesOf(
+		account: KnownAccount,
+		scope: CaskScope,
+		nowMs: number,
+	): AccountReferences | Promise<AccountReferences> {
 		const name = `${account.id} ${scope}`;
-		const standard = this.#standards.get(name);
-		if (!standard) return this.#making.get(name) ?? this.#make(name, account, scope, nowMs);
-		const unusedMs = Math.abs(nowMs - standard.lastUsedAtMs);
-		standard.lastUsedAtMs = nowMs;
-		const isOutdated = standard.madeFor !== madeFor(account, scope);
-		if (!isOutdated && Math.abs(nowMs - standard.madeAtMs) < renewAfterMs) return standard;
+		const references = this.#references.get(name);
+		if (!references) return this.#making.get(name) ?? this.#make(name, account, scope, nowMs);
+		const unusedMs = Math.abs(nowMs - references.lastUsedAtMs);
+		references.lastUsedAtMs = nowMs;
+		const isOutdated = references.madeFor !== madeFor(account, scope);
+		if (!isOutdated && Math.abs(nowMs - references.madeAtMs) < renewAfterMs) return references;
 		const making = this.#making.get(name) ?? this.#make(name, account, scope, nowMs);
 		const renewed = making.catch((error) => {
-			this.#onTrouble(error);
-			return standard;
+			this.#onError(error);
+			return references;
 		});
 		// What is a moment out of date answers meanwhile, but not where nobody has asked for long.
-		return isOutdated && unusedMs > mostOutdatedMs ? renewed : standard;
+		return isOutdated && unusedMs > maxOutdatedMs ? renewed : references;
 	}
 
-	#make(name: string, account: KnownAccount, scope: CaskScope, nowMs: number): Promise<Standard> {
-		const before = this.#standards.get(name);
+	#make(name: string, account: KnownAccount, scope: CaskScope, nowMs: number): Promise<AccountReferences> {
+		const before = this.#references.get(name);
 		const making = this.#measure(account, scope, nowMs)
-			.then((standard) => {
-				this.#standards.set(name, standard);
-				const used = new Set(standard.goals.map(({ modelName }) => JSON.stringify(modelName)));
+			.then((references) => {
+				this.#references.set(name, references);
+				const used = new Set(references.goals.map(({ modelName }) => JSON.stringify(modelName)));
 				for (const { modelName } of before?.goals ?? [])
 					if (modelName && !used.has(JSON.stringify(modelName))) this.#models.forget(account.id, modelName);
-				return standard;
+				return references;
 			})
 			.finally(() => this.#making.delete(name));
 		this.#making.set(name, making);
 		return making;
 	}
 
-	async #measure(account: KnownAccount, scope: CaskScope, nowMs: number): Promise<Standard> {
+	async #measure(account: KnownAccount, scope: CaskScope, nowMs: number): Promise<AccountReferences> {
 		const modelNames = account.goals.map((goal) =>
 			account.models.find((model) => model.goal === goal.name && model.scope === scope),
 		);
 		const models = await Promise.all(modelNames.map((name) => name && this.#models.get(account.id, name)));
-		const maker = new StandardMaker(account.goals, models, nowMs);
+		const maker = new ScoreReferenceBuilder(account.goals, models, nowMs);
 		for await (const profile of this.#sample(account.id, scope)) maker.add(profile);
 		return {
 			madeFor: madeFor(account, scope),
 			madeAtMs: nowMs,
-			goals: maker.standards().map((goal, index) => ({ ...goal, modelName: modelNames[index] })),
+			goals: maker.references().map((goal, index) => ({ ...goal, modelName: modelNames[index] })),
 			lastUsedAtMs: nowMs,
 		};
 	}

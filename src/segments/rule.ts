@@ -11,7 +11,7 @@ export interface Rule {
 	matches(facts: RuleFacts): boolean;
 }
 
-const mostCharacters = 2000;
+const maxCharacters = 2000;
 
 /**
  * Takes a rule: CEL that is checked before it is ever asked.
@@ -20,8 +20,8 @@ const mostCharacters = 2000;
  * @throws RuleError with the place
  */
 export function compileRule(text: string, goals?: readonly string[]): Rule {
-	if (text.length > mostCharacters)
-		throw new RuleError(`A rule has at most ${mostCharacters} characters`, text.slice(0, 40), 0);
+	if (text.length > maxCharacters)
+		throw new RuleError(`A rule has at most ${maxCharacters} characters`, text.slice(0, 40), 0);
 	try {
 		const evaluate = ruleEnvironment.parse(text);
 		const { type, error } = evaluate.check();

@@ -20,7 +20,7 @@ export interface SegmentName {
 }
 
 /** Reads scores and segments of visitors and visits; empty lists where nothing is known of one. */
-export class Readings {
+export class VisitorReads {
 	readonly #reader: ServingReader;
 	readonly #scorer: VisitorScorer;
 	readonly #now: () => number;

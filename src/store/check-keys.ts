@@ -1,8 +1,8 @@
 import type { ApiKey, Client } from './control/control-store.ts';
-import type { Finding } from './store.ts';
+import type { Check } from './store.ts';
 
 /** Whether anybody can upload. */
-export function examineKeys(keys: readonly ApiKey[], clients: readonly Client[]): Finding {
+export function checkKeys(keys: readonly ApiKey[], clients: readonly Client[]): Check {
 	const enabled = new Set(
 		clients.filter(({ disabledAt }) => disabledAt === null).map(({ client }) => client),
 	);

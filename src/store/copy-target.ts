@@ -7,7 +7,7 @@ import type { Value } from './steps.ts';
  * Takes over another store's content. Accounts come first and the control tables last, in one transaction: until then
  * the store has no key, so that a server started on half a copy would let nobody in.
  */
-export interface Importer {
+export interface CopyTarget {
 	/**
 	 * @param source names the store that is copied, the same in every attempt
 	 * @param accountIds its accounts; a new copy needs their places empty
@@ -59,11 +59,11 @@ export function controlRows(content: ControlContent, table: keyof ControlContent
 }
 
 /**
- * What an importer looks at before it begins. Rows that no account names count, too: a deleted control database
+ * What an copyTarget looks at before it begins. Rows that no account names count, too: a deleted control database
  * leaves them behind.
  */
 export async function howToBegin(
-	importer: Pick<Importer, 'lastKey'>,
+	copyTarget: Pick<CopyTarget, 'lastKey'>,
 	attempt: { source: string; accountIds: readonly number[] },
 	found: { source: string | undefined; isEmpty: boolean },
 ): Promise<'new' | 'resumed'> {
@@ -74,7 +74,7 @@ export async function howToBegin(
 	if (found.source !== undefined) return 'resumed';
 	for (const accountId of attempt.accountIds)
 		for (const table of clientTableNames)
-			if (await importer.lastKey(accountId, table))
+			if (await copyTarget.lastKey(accountId, table))
 				throw new OperatorError('The place to copy to is not empty: it has data of accounts.');
 	return 'new';
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { OperatorError } from '../errors.ts';
 import { type ClientTable, clientTableNames, clientTables } from './account/tables.ts';
 import type { ControlContent } from './control/control-store.ts';
-import { controlRows, controlTables, type Importer } from './copy-target.ts';
+import { type CopyTarget, controlRows, controlTables } from './copy-target.ts';
 import type { Value } from './steps.ts';
 import type { Store } from './store.ts';
 
@@ -53,11 +53,11 @@ export async function copyStore(source: Store, target: Store, onProgress: OnProg
 	try {
 		const content = await source.control.content();
 		if (content.client.length === 0) throw new OperatorError('There is nothing to copy: no client is there.');
-		const importer = await target.importer();
+		const copyTarget = await target.copyTarget();
 		try {
-			return await new Copy(source, target, importer, content, onProgress).run();
+			return await new Copy(source, target, copyTarget, content, onProgress).run();
 		} finally {
-			await importer.close();
+			await copyTarget.close();
 		}
 	} finally {
 		letServersIn();
@@ -67,7 +67,7 @@ export async function copyStore(source: Store, target: Store, onProgress: OnProg
 class Copy {
 	readonly #source: Store;
 	readonly #target: Store;
-	readonly #importer: Importer;
+	readonly #copyTarget: CopyTarget;
 	readonly #content: ControlContent;
 	readonly #onProgress: OnProgress;
 	#totalRows = 0;
@@ -75,20 +75,20 @@ class Copy {
 	constructor(
 		source: Store,
 		target: Store,
-		importer: Importer,
+		copyTarget: CopyTarget,
 		content: ControlContent,
 		onProgress: OnProgress,
 	) {
 		this.#source = source;
 		this.#target = target;
-		this.#importer = importer;
+		this.#copyTarget = copyTarget;
 		this.#content = content;
 		this.#onProgress = onProgress;
 	}
 
 	async run(): Promise<CopyReport> {
 		const { client, account, plan, api_key } = this.#content;
-		const begun = await this.#importer.begin(
+		const begun = await this.#copyTarget.begin(
 			identityOf(this.#content),
 			account.map(({ id }) => id),
 		);
@@ -100,7 +100,7 @@ class Copy {
 				'The source has changed while it was copied; stop what writes to it and run the same command again.',
 			);
 		const together = inOnePlace(this.#content);
-		await this.#importer.finish(together);
+		await this.#copyTarget.finish(together);
 		if (checksumOf(await this.#target.control.content()) !== checksumOf(together))
 			throw differs('the control database');
 		return {
@@ -128,7 +128,7 @@ class Copy {
 
 	/** Whether an account has rows in the place that is copied to. */
 	async #hasRows(accountId: number): Promise<boolean> {
-		for (const table of clientTableNames) if (await this.#importer.lastKey(accountId, table)) return true;
+		for (const table of clientTableNames) if (await this.#copyTarget.lastKey(accountId, table)) return true;
 		return false;
 	}
 
@@ -145,9 +145,9 @@ class Copy {
 			progress(there);
 			let count = 0;
 			for (const table of clientTableNames) {
-				const after = await this.#importer.lastKey(id, table);
+				const after = await this.#copyTarget.lastKey(id, table);
 				await forEachPage(this.#source, id, table, after, async (rows) => {
-					await this.#importer.addRows(id, table, rows);
+					await this.#copyTarget.addRows(id, table, rows);
 					count += rows.length;
 					progress(there + count);
 				});

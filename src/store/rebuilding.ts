@@ -1,6 +1,6 @@
 import {
 	countVisitors,
-	doubtClaims,
+	doubtLinks,
 	reassignEvents,
 	rebuildVisitors,
 	rebuildVisits,
@@ -92,7 +92,7 @@ class Rebuilding {
 		this.#before.set(vid, await this.#profile(vid));
 		for (let key: string | undefined = ''; key !== undefined; ) {
 			const after: string = key;
-			key = await this.#transact(() => doubtClaims(vid, after));
+			key = await this.#transact(() => doubtLinks(vid, after));
 		}
 		for (let id: number | undefined = 0; id !== undefined; ) {
 			const after: number = id;

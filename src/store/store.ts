@@ -7,7 +7,7 @@ import type { SubscriptionEvent } from '../domain/subscription-event.ts';
 import type { UsagePlan } from '../domain/usage-plan.ts';
 import type { ClientReader } from './account/account-reader.ts';
 import type { ControlStore } from './control/control-store.ts';
-import type { Importer } from './copy-target.ts';
+import type { CopyTarget } from './copy-target.ts';
 import type { Steps } from './steps.ts';
 
 export interface Upload {
@@ -85,7 +85,7 @@ export interface ServingReader {
 export interface WriterEvents {
 	readonly onCommit: (group: { size: number; seconds: number }) => void;
 	/** A write failed; `reason` is for logs, not for answers. */
-	readonly onTrouble: (database: string, reason: string) => void;
+	readonly onError: (database: string, reason: string) => void;
 	/** Something waits for the background in an account, see `folding.ts`. */
 	readonly onWaiting: (accountId: number) => void;
 	/** Nothing can be stored any more until the process is started anew. */
@@ -137,7 +137,7 @@ export interface Store {
 	/** Writes a consistent copy of every database into a new folder, while servers go on. */
 	backup(folder: string, progress: (step: { database: string; bytes: number }) => void): Promise<void>;
 	/** Looks at everything that can be wrong. */
-	examine(): AsyncIterable<Finding>;
+	runChecks(): AsyncIterable<Check>;
 	/**
 	 * Keeps servers away while its content is copied; on engines that cannot, the copy finds out at its end.
 	 * @returns a function that lets them in again
@@ -145,11 +145,11 @@ export interface Store {
 	 */
 	keepServersAway(): () => void;
 	/** Prepares to take over another store's content. @throws OperatorError where something else uses the store */
-	importer(): Promise<Importer>;
+	copyTarget(): Promise<CopyTarget>;
 	close(): Promise<void>;
 }
 
-export interface Finding {
+export interface Check {
 	readonly check: string;
 	readonly ok: boolean;
 	readonly detail: string;

@@ -2,7 +2,7 @@ import { OvertakenError } from '../errors.ts';
 import type { Steps } from './steps.ts';
 import type { Store } from './store.ts';
 
-const mostRetries = 5;
+const maxRetries = 5;
 
 /**
  * Runs steps in one transaction beside a serving process, again where another has overtaken them, or where a database
@@ -14,7 +14,7 @@ export async function transactAgain<T>(store: Store, accountId: number, begin: (
 			return await store.transact(accountId, begin());
 		} catch (error) {
 			const isDeadlock = (error as { code?: unknown }).code === '40P01';
-			if (!(isDeadlock || error instanceof OvertakenError) || attempt === mostRetries) throw error;
+			if (!(isDeadlock || error instanceof OvertakenError) || attempt === maxRetries) throw error;
 		}
 	}
 }

@@ -48,11 +48,11 @@ function open(verifier: CaskVerifier, cask: string, keys: readonly SigningKey[],
 
 function assertDenied(
 	cask: string,
-	trouble: string,
+	problem: string,
 	atMs = nowMs,
 	keys: readonly SigningKey[] = [key],
 ): void {
-	assert.throws(() => verify(cask, atMs, keys), { name: 'CaskError', trouble });
+	assert.throws(() => verify(cask, atMs, keys), { name: 'CaskError', problem });
 }
 
 test('a cask is a JWT, to the byte', () => {
@@ -176,7 +176,7 @@ test('a rotated key goes on to verify until it retires, also what is remembered'
 	const keys = [newSigningKey(nowMs), retiring];
 	assert.equal(open(verifier, cask, keys, nowMs).subject, vid);
 	assert.equal(open(verifier, cask, keys, nowMs + 4999).subject, vid);
-	assert.throws(() => open(verifier, cask, keys, nowMs + 5000), { trouble: 'unknown_key' });
+	assert.throws(() => open(verifier, cask, keys, nowMs + 5000), { problem: 'unknown_key' });
 });
 
 test('a new key signs when every server knows it; a first one at once', () => {
@@ -195,11 +195,11 @@ test('what is remembered expires all the same, and is forgotten with its key', (
 	const { cask, expiresAtMs } = issueCask([key], subject, nowMs);
 	for (const atMs of [nowMs, nowMs, expiresAtMs - 1])
 		assert.deepEqual(open(verifier, cask, [key], atMs), { ...subject, issuedAtMs: nowMs, expiresAtMs });
-	assert.throws(() => open(verifier, cask, [key], expiresAtMs), { trouble: 'expired' });
+	assert.throws(() => open(verifier, cask, [key], expiresAtMs), { problem: 'expired' });
 	assert.equal(open(verifier, cask, [{ ...key }], nowMs).subject, vid);
 	const other = { ...key, secret: Buffer.alloc(32, 9).toString('base64url') };
-	assert.throws(() => open(verifier, cask, [other], nowMs), { trouble: 'forged' });
-	assert.throws(() => open(verifier, cask, [], nowMs), { trouble: 'unknown_key' });
+	assert.throws(() => open(verifier, cask, [other], nowMs), { problem: 'forged' });
+	assert.throws(() => open(verifier, cask, [], nowMs), { problem: 'unknown_key' });
 });
 
 test('of more casks than are remembered every one is still verified', () => {
@@ -226,7 +226,7 @@ test('property: what is issued is verified as it was issued, within its time', (
 			const opened = () => open(verifier, cask, [key], nowMs + passedMs);
 			if (nowMs + passedMs < expiresAtMs)
 				assert.deepEqual(opened(), { ...of, issuedAtMs: nowMs, expiresAtMs });
-			else assert.throws(opened, { trouble: 'expired' });
+			else assert.throws(opened, { problem: 'expired' });
 		}),
 	);
 });

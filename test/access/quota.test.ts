@@ -73,12 +73,12 @@ class MemoryLedger implements QuotaLedger {
 	}
 }
 
-function noTrouble(error: unknown): never {
+function noError(error: unknown): never {
 	throw error;
 }
 
 function counterOver(ledger: QuotaLedger, now = () => november): QuotaCounter {
-	return new QuotaCounter(ledger, { now, monotonicMs, onTrouble: noTrouble });
+	return new QuotaCounter(ledger, { now, monotonicMs, onError: noError });
 }
 
 function counterFor(t: TestContext, ledger: QuotaLedger, now = () => november): QuotaCounter {
@@ -176,7 +176,7 @@ test('a used-up quota is asked for again after a second, not before, whatever th
 	const counter = new QuotaCounter(ledger, {
 		now: () => clock.nowMs,
 		monotonicMs: () => clock.monotonicMs,
-		onTrouble: noTrouble,
+		onError: noError,
 	});
 	t.after(() => counter.stop());
 	assert.equal(await take(counter, planOf(1), 2), 1);
@@ -239,11 +239,11 @@ test('usage is reported once, also where the ledger fails now and then', async (
 				isWorking || settlements[0]?.ask.kind === 'lease'
 					? settle(settlements)
 					: Promise.reject(new Error('disk full'));
-			const troubles: unknown[] = [];
+			const errors: unknown[] = [];
 			const counter = new QuotaCounter(ledger, {
 				now: () => november,
 				monotonicMs,
-				onTrouble: (error) => troubles.push(error),
+				onError: (error) => errors.push(error),
 			});
 			let granted = 0;
 			for (isWorking of works) {
@@ -253,7 +253,7 @@ test('usage is reported once, also where the ledger fails now and then', async (
 				await counter.report();
 				if (isWorking) assert.equal(ledger.row('k_1').used, granted);
 			}
-			assert.equal(troubles.length, works.filter((working) => !working).length);
+			assert.equal(errors.length, works.filter((working) => !working).length);
 			isWorking = true;
 			await counter.stop();
 			assert.deepEqual(ledger.row('k_1'), { leased: granted, used: granted });
@@ -323,7 +323,7 @@ test('no month has more than its quota, whatever clocks, networks and crashes do
 				const counter = new QuotaCounter(ledger, {
 					now: () => clocks[server] as number,
 					monotonicMs,
-					onTrouble: () => {},
+					onError: () => {},
 				});
 				return { ledger, counter };
 			};

@@ -65,7 +65,7 @@ async function setUpScoring({ control }: Store, aid: string): Promise<void> {
 async function recordUsage(store: Store, keyId: string): Promise<void> {
 	const writer = await store.startWriting({
 		onCommit() {},
-		onTrouble: (_, reason) => assert.fail(reason),
+		onError: (_, reason) => assert.fail(reason),
 		onWaiting: () => {},
 		onDeath: (error) => assert.fail(error),
 	});
@@ -78,7 +78,7 @@ async function recordUsage(store: Store, keyId: string): Promise<void> {
 
 /** With gaps in their numbers, as duplicates leave on PostgreSQL. */
 async function addEvents(store: Store, accountId: number, count: number): Promise<void> {
-	const importer = await store.importer();
+	const copyTarget = await store.copyTarget();
 	for (let from = 0; from < count; from += 5000) {
 		const rows = Array.from({ length: Math.min(5000, count - from) }, (_, index) => {
 			const n = from + index + 1;
@@ -86,9 +86,9 @@ async function addEvents(store: Store, accountId: number, count: number): Promis
 			const rvn = n % 10 === 0 ? -n : n === 1 ? Number.MAX_SAFE_INTEGER : n;
 			return [n * 3, `T-${n}`, `S-${n % 7}`, cid, 'newsletter', rvn, receivedAtMs + n, null];
 		});
-		await importer.addRows(accountId, 'subscription_event', rows);
+		await copyTarget.addRows(accountId, 'subscription_event', rows);
 	}
-	await importer.close();
+	await copyTarget.close();
 }
 
 /**
@@ -256,9 +256,9 @@ test('a copy goes to an empty place only, and from a place that has something', 
 	await addClient(await openFor(t, target), { client: 'somebody' });
 	assertRefused(await caskade(['copy', '--from', source, '--to', target]), /not empty/);
 	const under = `sqlite:${temporaryFolder(t)}`;
-	const importer = await (await openFor(t, under)).importer();
-	await importer.begin('another source', []);
-	await importer.close();
+	const copyTarget = await (await openFor(t, under)).copyTarget();
+	await copyTarget.begin('another source', []);
+	await copyTarget.close();
 	assertRefused(
 		await caskade(['copy', '--from', source, '--to', under]),
 		/copy of another source is under way/,
@@ -302,11 +302,11 @@ test('what differs after a copy is found', async (t) => {
 		if (rows > 0) throw new Error('interrupted');
 	});
 	await assert.rejects(interrupted, /interrupted/);
-	const importer = await copy.importer();
+	const copyTarget = await copy.copyTarget();
 	// As if an earlier attempt had left a gap behind it.
 	const row = [18_000, 'T-6000', 'S', null, 'newsletter', 1, 1, null];
-	await importer.addRows(1, 'subscription_event', [row]);
-	await importer.close();
+	await copyTarget.addRows(1, 'subscription_event', [row]);
+	await copyTarget.close();
 	const { code, stderr } = await caskade(['copy', '--from', source, '--to', target]);
 	assert.match(stderr, /The copy of account c-a-acme-uk .* differs from the source; .*copy again\.\n$/);
 	assert.equal(code, 1);

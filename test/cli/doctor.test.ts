@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, rmSync, truncateSync, writeSync } from
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
-import type { Finding } from '../../src/store/store.ts';
+import type { Check } from '../../src/store/store.ts';
 import { assertRefused, caskade, type Ended, emptyInstallation, ServeProcess } from '../process.ts';
 import { temporaryFolder } from '../support.ts';
 
@@ -19,9 +19,9 @@ async function soundFolder(t: TestContext) {
 /** What needs care, by the name of its check. */
 function careOf(ended: Ended): Record<string, string> {
 	assert.equal(ended.stderr, '');
-	const findings = JSON.parse(ended.stdout) as Finding[];
-	assert.equal(ended.code, findings.every(({ ok }) => ok) ? 0 : 1);
-	return Object.fromEntries(findings.filter(({ ok }) => !ok).map(({ check, detail }) => [check, detail]));
+	const checks = JSON.parse(ended.stdout) as Check[];
+	assert.equal(ended.code, checks.every(({ ok }) => ok) ? 0 : 1);
+	return Object.fromEntries(checks.filter(({ ok }) => !ok).map(({ check, detail }) => [check, detail]));
 }
 
 test('doctor finds a sound folder sound, and says what it looked at', async (t) => {

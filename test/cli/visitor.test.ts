@@ -46,7 +46,7 @@ test('visitor export is one JSON document with every hit', async (t) => {
 	const { buyer, command } = await startWithBuyer(t);
 	const exported = (await caskadeJson(command('export', buyer.freshVid))) as Record<string, unknown>;
 	assert.deepEqual(Object.keys(exported).sort(), [
-		...['aid', 'claims', 'exportedAt', 'hits', 'profile', 'subscriptionEvents', 'vid', 'visits'],
+		...['aid', 'exportedAt', 'hits', 'identityLinks', 'profile', 'subscriptionEvents', 'vid', 'visits'],
 	]);
 	assert.deepEqual(exported.hits, [{ at, sid: buyer.freshSid, ...buyer.body }]);
 	const plain = await caskade(command('export', buyer.freshVid));

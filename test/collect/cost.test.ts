@@ -36,14 +36,14 @@ const ordinary = () => {
 	return cpuMicroseconds(() => store(url, url));
 };
 /** Quadratic time over 8,192 characters is a hundred times as much. */
-const mostTimes = 12;
+const maxTimes = 12;
 
 const usual = ordinary();
 
 function assertCheap(what: string, work: () => unknown): void {
-	if (cpuMicroseconds(work) <= mostTimes * usual) return;
+	if (cpuMicroseconds(work) <= maxTimes * usual) return;
 	// Code that is not compiled yet, a page of memory, a collection: what is dear by itself is so every time.
-	const isDear = () => cpuMicroseconds(work) > mostTimes * Math.max(usual, ordinary());
+	const isDear = () => cpuMicroseconds(work) > maxTimes * Math.max(usual, ordinary());
 	assert.ok(!Array.from({ length: 20 }, isDear).every(Boolean), what);
 }
 

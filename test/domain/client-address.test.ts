@@ -65,7 +65,7 @@ test('what is no address counts as the proxy that wrote it', () => {
 	])
 		for (const proxies of [1, networks]) {
 			const client = clientBehind(proxies, '10.0.0.1', entry);
-			assert.deepEqual(client, { address: '10.0.0.1', trouble: 'unnamed' }, entry);
+			assert.deepEqual(client, { address: '10.0.0.1', problem: 'unnamed' }, entry);
 		}
 	assert.equal(clientBehind(2, '10.0.0.1', 'unknown, 10.0.0.2').address, '10.0.0.2');
 });
@@ -76,7 +76,7 @@ test('a way over more than ten proxies is looked at no further', () => {
 });
 
 test('it is known where nobody is named, and where somebody is not believed', () => {
-	for (const [proxies, peer, forwardedFor, trouble] of [
+	for (const [proxies, peer, forwardedFor, problem] of [
 		[0, '203.0.113.7', undefined, undefined],
 		[0, '127.0.0.1', '198.51.100.1', 'unbelieved'],
 		[1, '10.0.0.1', undefined, 'unnamed'],
@@ -87,7 +87,7 @@ test('it is known where nobody is named, and where somebody is not believed', ()
 		[networks, '203.0.113.7', undefined, undefined],
 		[networks, '203.0.113.7', '198.51.100.1', 'unbelieved'],
 	] as const)
-		assert.equal(clientBehind(proxies, peer, forwardedFor).trouble, trouble, `${peer} ${forwardedFor}`);
+		assert.equal(clientBehind(proxies, peer, forwardedFor).problem, problem, `${peer} ${forwardedFor}`);
 });
 
 test('whatever a client writes, what our proxies add decides', () => {

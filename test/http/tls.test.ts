@@ -176,7 +176,7 @@ test('HTTP/2: a body that does not arrive in time is answered with 504, and its 
 	assert.deepEqual(await service.stored(), ['next']);
 });
 
-test('HTTP/2: an upload that is broken off stores nothing and troubles nobody', async (t) => {
+test('HTTP/2: an upload that is broken off stores nothing and disturbs nobody', async (t) => {
 	const service = await startTls(t);
 	const session = await http2To(t, service);
 	const body = JSON.stringify({ aid: service.aid, data: [event()] });
@@ -264,12 +264,12 @@ test('a pair that does not fit, or is gone, is logged once, and the old one stay
 	const service = await startTls(t);
 	const before = await fingerprint(t, service);
 	writeFileSync(service.keyFile, (await selfSignedPair()).key);
-	const troubles = () => service.logged.filter((line) => line.includes('"certificate not reloaded'));
-	await eventually('it is logged', () => troubles().length > 0);
+	const errors = () => service.logged.filter((line) => line.includes('"certificate not reloaded'));
+	await eventually('it is logged', () => errors().length > 0);
 	renameSync(service.keyFile, `${service.keyFile}.away`);
-	await eventually('it is logged', () => troubles().some((line) => line.includes('ENOENT')));
+	await eventually('it is logged', () => errors().some((line) => line.includes('ENOENT')));
 	await delay(1200);
-	assert.equal(troubles().length, 2);
+	assert.equal(errors().length, 2);
 	assert.equal(await fingerprint(t, service), before);
 	await writePair(service.certFile, service.keyFile);
 	await eventually('the new certificate is served', async () => (await fingerprint(t, service)) !== before);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type PastHit, readHistoryLine } from '../../src/import/history-line.ts';
+import { type HitLine, readHistoryLine } from '../../src/import/history-line.ts';
 
 const nowMs = Date.UTC(2026, 10, 21);
 const context = { nowMs, channelRules: [] };
@@ -20,7 +20,7 @@ function problemsOf(fields: unknown): string {
 	return typeof entry === 'string' ? entry : assert.fail(`${entry.type} instead of a problem`);
 }
 
-function readHit(fields: object): PastHit {
+function readHit(fields: object): HitLine {
 	const entry = read({ ...hit, ...fields });
 	return typeof entry !== 'string' && entry.type === 'hit' ? entry : assert.fail(JSON.stringify(entry));
 }

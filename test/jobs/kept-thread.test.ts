@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { startFolding } from '../../src/jobs/start-folding.ts';
 import { startRetention } from '../../src/jobs/start-retention.ts';
-import { startTraining } from '../../src/jobs/training-worker.ts';
+import { startTrainingThread } from '../../src/jobs/training-worker.ts';
 import { openStore } from '../../src/store/open.ts';
 import { eventually } from '../eventually.ts';
 import { engines } from '../store/engines.ts';
@@ -38,15 +38,15 @@ for (const engine of engines)
 		const log = collectLog(logged);
 		const stops = [
 			startRetention({ database: address, keepHitsDays: 1 }, log),
-			startTraining({ database: address, trainEvery: 60_000 }, log),
+			startTrainingThread({ database: address, trainEvery: 60_000 }, log),
 			startFolding({ database: address }, log).stop,
 		];
 		t.after(() => Promise.all(stops.map((stop) => stop())));
 		const said = (text: string) => logged.some((line) => line.includes(text));
 		const names = ['retention', 'training', 'folding'];
 		for (const name of names)
-			await eventually(`${name} has died`, () => said(`"msg":"${name} trouble, starting again"`));
+			await eventually(`${name} has died`, () => said(`"msg":"${name} failed, starting again"`));
 		await giveBack();
 		for (const name of ['retention', 'training'])
-			await eventually(`${name} goes on`, () => said(`"msg":"${name} trouble"`), 4000);
+			await eventually(`${name} goes on`, () => said(`"msg":"${name} failed"`), 4000);
 	});

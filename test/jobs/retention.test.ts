@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { keepPruned, pruneAll, type RetentionReport } from '../../src/jobs/retention.ts';
+import { pruneAll, type RetentionReport, runRetention } from '../../src/jobs/retention.ts';
 import { visitorRecord } from '../../src/store/account/visitor-record.ts';
 import type { Store } from '../../src/store/store.ts';
 import { ServeProcess, withinASecond } from '../process.ts';
@@ -81,7 +81,7 @@ test('an account that fails is reported, and keeps no other from being pruned', 
 	const { reports, options } = optionsAt(receivedAtMs + 40 * dayMs);
 	await pruneAll(store, options);
 	assert.deepEqual(reports, [
-		{ type: 'trouble', aid: 'c-a-broken', reason: 'the file of account 2 is missing' },
+		{ type: 'error', aid: 'c-a-broken', reason: 'the file of account 2 is missing' },
 		{ type: 'pruned', aid: 'c-a-other-us', hits: 1 },
 	]);
 });
@@ -91,7 +91,7 @@ test('it prunes again and again, until it is stopped', async (t) => {
 	const issued = await writer.storeHit(accountId, hit());
 	let nowMs = receivedAtMs + 30 * dayMs;
 	const { reports, stopping, options } = optionsAt(0);
-	const done = keepPruned(store, { ...options, everyMs: 10, now: () => nowMs });
+	const done = runRetention(store, { ...options, everyMs: 10, now: () => nowMs });
 	await delay(50);
 	assert.equal(await hitsOf(store, accountId, issued.vid), 1);
 	nowMs += 1;

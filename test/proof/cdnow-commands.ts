@@ -15,7 +15,7 @@ const horizonDays = 13 * 7;
 /** The first moment of which nothing is known: the end of 1997-09-30. */
 const asOfMs = dateMs('19971001');
 const aid = 'c-a-cdnow-us';
-const mostOutputBytes = 64 * 1024 * 1024;
+const maxOutputBytes = 64 * 1024 * 1024;
 
 interface ScoredVisitor {
 	readonly visitor: string;
@@ -61,7 +61,7 @@ export async function aheadByCommands(masterFile: string): Promise<Outcome> {
 function caskadeOn(database: string): (...args: readonly string[]) => Promise<string> {
 	return async (...args) => {
 		const run = promisify(execFile)(process.execPath, [mainPath, ...args, '--database', database], {
-			maxBuffer: mostOutputBytes,
+			maxBuffer: maxOutputBytes,
 		});
 		return (await run).stdout;
 	};

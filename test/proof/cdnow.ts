@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Dataset } from '../../src/scoring/dataset.ts';
-import { type Example, featureSet, type Row } from '../../src/scoring/features.ts';
+import { type Example, type FeatureRow, featureSet } from '../../src/scoring/features.ts';
 import type { Split } from './split.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -48,7 +48,7 @@ export function dateMs(date: string): number {
 }
 
 /** What is known of a customer at the end of a day; `undefined` before the first purchase. */
-function rowAsOf(history: readonly Purchase[], asOfMs: number): Row | undefined {
+function rowAsOf(history: readonly Purchase[], asOfMs: number): FeatureRow | undefined {
 	const known = history.filter(({ atMs }) => atMs <= asOfMs);
 	const [first, last] = [known[0], known[known.length - 1]];
 	if (!first || !last) return undefined;

@@ -14,7 +14,7 @@ import { ServeProcess, withinASecond } from '../process.ts';
 import { addClient, event } from '../support.ts';
 
 /** What a crash may take from a key's quota. */
-const mostForfeited = 100;
+const maxForfeited = 100;
 
 export interface CrashRound {
 	readonly acknowledged: number;
@@ -100,7 +100,7 @@ export async function crash(options: {
 
 			// Nothing is repaired: the next start is all there is.
 			server = await ServeProcess.start(['--database', address]);
-			const care = (await Array.fromAsync(store.examine())).filter(({ ok }) => !ok);
+			const care = (await Array.fromAsync(store.runChecks())).filter(({ ok }) => !ok);
 			assert.deepEqual(care, []);
 			let [acknowledged, unanswered, storedUnanswered, forfeited] = [0, 0, 0, 0];
 			for (const [client, load] of loads) {
@@ -120,7 +120,7 @@ export async function crash(options: {
 				const lost = now.forfeited - (then?.forfeited ?? 0);
 				assert.ok(used <= most, `${client.client}: ${used} count as used, ${most} were sent`);
 				assert.ok(used + lost >= least, `${client.client}: ${used} and ${lost} of ${least} acknowledged`);
-				assert.ok(lost <= mostForfeited, `${client.client}: ${lost} forfeited`);
+				assert.ok(lost <= maxForfeited, `${client.client}: ${lost} forfeited`);
 				forfeited += lost;
 			}
 			const round = { acknowledged, unanswered, storedUnanswered, forfeited };
@@ -160,7 +160,7 @@ async function checkQuota(
 		least++;
 	}
 	assert.ok(least <= quota, `${least} were admitted of ${quota}`);
-	assert.ok(least + unknown + mostForfeited * crashes >= quota, `only ${least} were admitted of ${quota}`);
+	assert.ok(least + unknown + maxForfeited * crashes >= quota, `only ${least} were admitted of ${quota}`);
 }
 
 if (import.meta.main) {

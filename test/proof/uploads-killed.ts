@@ -77,7 +77,7 @@ export async function uploadsKilled(options: { folder: string; uploads: number }
 		assert.equal((await server.upload(key, { aid, data: [last] })).status, 201);
 		const { code, stderr } = await server.kill('SIGTERM');
 		assert.equal(code, 0);
-		assert.doesNotMatch(stderr, /"level":"(error|fatal)"/, 'a client that dies is no trouble of the server');
+		assert.doesNotMatch(stderr, /"level":"(error|fatal)"/, 'a client that dies is no error of the server');
 
 		const { id } = await store.control.account(aid);
 		const events = await store.read(id, (reader) => Array.fromAsync(reader.subscriptionEvents()));

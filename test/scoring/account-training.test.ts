@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Goal } from '../../src/domain/goal.ts';
 import { goalDefaults } from '../../src/domain/goal.ts';
-import { keepTrained, type ScheduleReport, trainDue } from '../../src/jobs/scheduled-training.ts';
+import { runScheduledTraining, type ScheduleReport, trainDue } from '../../src/jobs/scheduled-training.ts';
 import { trainAccount } from '../../src/scoring/account-training.ts';
 import type { Store } from '../../src/store/store.ts';
 import { addAccount, type Engine, engines, openFor } from '../store/engines.ts';
@@ -179,9 +179,9 @@ test('an account that fails is reported, and keeps no other from being trained',
 		reports.push(one);
 		if (reports.length === 5) stopping.abort();
 	};
-	await keepTrained(store, { ...options, report });
+	await runScheduledTraining(store, { ...options, report });
 	assert.deepEqual(reports.map(({ type, aid }) => `${type} ${aid}`).sort(), [
 		...Array(4).fill(`trained ${account.aid}`),
-		'trouble c-a-broken',
+		'error c-a-broken',
 	]);
 });

@@ -1,12 +1,12 @@
 import { Dataset } from '../../src/scoring/dataset.ts';
-import { type Example, featureSet, type Row } from '../../src/scoring/features.ts';
+import { type Example, type FeatureRow, featureSet } from '../../src/scoring/features.ts';
 import { logistic } from '../../src/scoring/measure.ts';
 import { seededRandom } from '../../src/scoring/random.ts';
 
 export const features = featureSet(['visits', 'noise'], ['channel']);
 
 /** Visitors of whom `logOdds` says how likely they convert: many visits, noise, and five channels. */
-export function visitors(count: number, seed: number, logOdds: (row: Row) => number): Example[] {
+export function visitors(count: number, seed: number, logOdds: (row: FeatureRow) => number): Example[] {
 	const random = seededRandom(seed);
 	return Array.from({ length: count }, (_, index) => {
 		const row = {
@@ -18,12 +18,12 @@ export function visitors(count: number, seed: number, logOdds: (row: Row) => num
 }
 
 /** More visits and email help. */
-export function byVisitsAndEmail({ numeric, categorical }: Row): number {
+export function byVisitsAndEmail({ numeric, categorical }: FeatureRow): number {
 	return -3 + Math.log1p(numeric[0] as number) + (categorical[0] === 'email' ? 1 : 0);
 }
 
 /** What no straight line can tell: many visits help by email and hurt elsewhere. */
-export function byInteraction({ numeric, categorical }: Row): number {
+export function byInteraction({ numeric, categorical }: FeatureRow): number {
 	const many = (numeric[0] as number) > 3 ? 1 : -1;
 	return -1.5 + (categorical[0] === 'email' || categorical[0] === 'paid' ? many : -many) * 1.5;
 }

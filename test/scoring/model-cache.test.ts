@@ -11,9 +11,9 @@ function named(version: string): ModelName {
 	return { goal: 'subscription', scope: 'vid', version };
 }
 
-function cacheOf(bodies: Record<string, string>, mostModels = 10) {
+function cacheOf(bodies: Record<string, string>, maxModels = 10) {
 	const read: string[] = [];
-	const troubles: string[] = [];
+	const errors: string[] = [];
 	const clock = { nowMs: 0 };
 	const cache = new ModelCache({
 		read: async (accountId, { version }) => {
@@ -22,11 +22,11 @@ function cacheOf(bodies: Record<string, string>, mostModels = 10) {
 			if (text === undefined) throw new Error('the control database is away');
 			return text;
 		},
-		onTrouble: (error) => troubles.push((error as Error).message),
+		onError: (error) => errors.push((error as Error).message),
 		monotonicMs: () => clock.nowMs,
-		maxCharacters: mostModels * body.length,
+		maxCharacters: maxModels * body.length,
 	});
-	return { cache, read, troubles, clock, bodies };
+	return { cache, read, errors, clock, bodies };
 }
 
 test('a model is read once, even where many ask at once, and is there at once from then on', async () => {
@@ -49,24 +49,24 @@ test('models that are used longest ago, or no more, make room', async () => {
 	assert.equal(read.length, 5);
 });
 
-test('where a model cannot be read there is none for 5 s, and one trouble', async () => {
-	const { cache, read, troubles, clock, bodies } = cacheOf({});
+test('where a model cannot be read there is none for 5 s, and one error', async () => {
+	const { cache, read, errors, clock, bodies } = cacheOf({});
 	assert.equal(await cache.get(1, named('1')), undefined);
 	clock.nowMs = 4999;
 	assert.equal(cache.get(1, named('1')), undefined);
 	assert.equal(read.length, 1);
-	assert.deepEqual(troubles, ['the control database is away']);
+	assert.deepEqual(errors, ['the control database is away']);
 	bodies[1] = body;
 	clock.nowMs = 5000;
 	assert.equal((await cache.get(1, named('1')))?.version, '1');
 });
 
 test('a model that cannot be applied is told with its name, and there is none', async () => {
-	const { cache, troubles, read } = cacheOf({ 1: body.replace('"format":1', '"format":2') });
+	const { cache, errors, read } = cacheOf({ 1: body.replace('"format":1', '"format":2') });
 	assert.equal(await cache.get(7, named('1')), undefined);
 	assert.equal(cache.get(7, named('1')), undefined);
 	assert.equal(read.length, 1);
-	assert.deepEqual(troubles, [
+	assert.deepEqual(errors, [
 		'account 7, goal subscription, vid: model 1 cannot be applied: its format is 2, not 1; the base rate is served',
 	]);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { type LogEntry, type Profile, profileOf } from '../../src/domain/profile.ts';
-import type { Row } from '../../src/scoring/features.ts';
+import type { FeatureRow } from '../../src/scoring/features.ts';
 import { featureSet } from '../../src/scoring/features.ts';
 import { profileFeatures, profileRows, vocabularyOf } from '../../src/scoring/profile-features.ts';
 import { anyLog, dayMs, hit, minuteMs, startMs, subscription } from '../domain/log.ts';
@@ -15,7 +15,7 @@ function profileAfter(...log: LogEntry[]): Profile {
 
 function named(profile: Profile, nowMs: number): Record<string, number | string> {
 	const features = profileFeatures(vocabularyOf([profile]));
-	const row: Row = profileRows(features)(profile, nowMs);
+	const row: FeatureRow = profileRows(features)(profile, nowMs);
 	return Object.fromEntries([
 		...features.numeric.map(({ name }, column) => [name, row.numeric[column]]),
 		...features.categorical.map(({ name }, column) => [name, row.categorical[column]]),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { absentRow, type Row } from '../../src/scoring/features.ts';
+import { absentRow, type FeatureRow } from '../../src/scoring/features.ts';
 import type { Model } from '../../src/scoring/model.ts';
 import { Scorer } from '../../src/scoring/scorer.ts';
 import { train } from '../../src/scoring/train.ts';
@@ -40,7 +40,7 @@ for (const [kind, model] of Object.entries(models)) {
 	});
 }
 
-function without(row: Row, feature: number): Row {
+function without(row: FeatureRow, feature: number): FeatureRow {
 	const absent = absentRow(features);
 	return {
 		numeric: Array.from(row.numeric, (value, index) =>
@@ -54,7 +54,7 @@ function without(row: Row, feature: number): Row {
 
 test("the logistic model's contributions add up to what the whole row adds", () => {
 	const scorer = new Scorer(models.logistic as Model);
-	const logOdds = (row: Row) => {
+	const logOdds = (row: FeatureRow) => {
 		const score = scorer.score(row);
 		return Math.log(score / (1 - score));
 	};

@@ -16,9 +16,9 @@ import { anyLog, dayMs, hit, startMs, subscription } from '../domain/log.ts';
 const horizonMs = 2 * dayMs;
 const goals = [{ evts: ['*'] }, { evts: ['visit'] }, { evts: ['pricing-seen', 'membership'] }];
 
-function planAt(asOfMs: number, mostSnapshots = 8): SnapshotPlan {
+function planAt(asOfMs: number, maxSnapshots = 8): SnapshotPlan {
 	return {
-		...{ asOfMs, horizonMs, goals, mostSnapshots },
+		...{ asOfMs, horizonMs, goals, maxSnapshots },
 		cutsMs: cutsOf(startMs, asOfMs - horizonMs, 8),
 	};
 }

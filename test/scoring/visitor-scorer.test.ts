@@ -23,7 +23,7 @@ function version(text: string): ModelName {
 function scorerOf(visitors: readonly Profile[]) {
 	const clock = { nowMs: startMs };
 	const forgotten: string[] = [];
-	const troubles: unknown[] = [];
+	const errors: unknown[] = [];
 	const store = { fails: false };
 	const latest: ServingReader['latest'] = (_accountId, _scope, { beforeId, limit }) => {
 		if (store.fails) throw new Error('the store failed');
@@ -44,10 +44,10 @@ function scorerOf(visitors: readonly Profile[]) {
 			forget: (_accountId, name) => forgotten.push(name.version),
 		},
 		now: () => clock.nowMs,
-		onTrouble: (error) => troubles.push(error),
+		onError: (error) => errors.push(error),
 	});
 	const ask = (account: KnownAccount, explain = false) => scorer.scores(account, 'vid', profile, explain);
-	return { ask, clock, forgotten, troubles, store, scorer };
+	return { ask, clock, forgotten, errors, store, scorer };
 }
 
 const visitors = Array.from({ length: 99 }, (_, index) => ({ ...profile, hits: index + 1 }));
@@ -56,7 +56,7 @@ function modelOf(scores: readonly GoalScore[]): string | undefined {
 	return scores[0]?.model;
 }
 
-/** A standard is made in some turns of the event loop. */
+/** References are made in some turns of the event loop. */
 async function aMoment(): Promise<void> {
 	for (let turn = 0; turn < 30; turn++) await nextTurn();
 }
@@ -103,13 +103,13 @@ test('who has not been asked for long never gets an answer of a model that was r
 	assert.equal(modelOf(await answer), '2');
 });
 
-test('where the new standard cannot be made, the old one goes on', async () => {
-	const { ask, clock, store, troubles } = scorerOf(visitors);
+test('where new references cannot be made, the old ones go on', async () => {
+	const { ask, clock, store, errors } = scorerOf(visitors);
 	await ask(accountWith([version('1')]));
 	store.fails = true;
 	clock.nowMs += dayMs;
 	assert.equal(modelOf(await ask(accountWith([version('2')]))), '1');
-	assert.equal(troubles.length, 1);
+	assert.equal(errors.length, 1);
 	store.fails = false;
 	clock.nowMs += dayMs;
 	assert.equal(modelOf(await ask(accountWith([version('2')]))), '2');

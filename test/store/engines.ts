@@ -40,7 +40,7 @@ export async function openFor(t: TestContext, address: string): Promise<Store> {
 
 const ignoreEvents: WriterEvents = {
 	onCommit: () => {},
-	onTrouble: () => {},
+	onError: () => {},
 	onWaiting: () => {},
 	onDeath: (error) => {
 		throw error;

@@ -1,7 +1,7 @@
 import { cookie, deleteCookies, keepCookies } from './cookies.ts';
 import type { HitAnswer, HitEvent, Score, Segment, Vscr } from './vscr.ts';
 
-const mostEvents = 20;
+const maxEvents = 20;
 
 // A page that has the tag twice has one.
 if (!window.vscr?.scores) start(window.vscr?.q ?? []);
@@ -46,7 +46,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 		const page = sentPath === pathname ? {} : { url, referrer, title: document.title.slice(0, 500) };
 		sentPath = pathname;
 		previousUrl = url;
-		return { ...page, events: events.splice(0, mostEvents), cid };
+		return { ...page, events: events.splice(0, maxEvents), cid };
 	}
 
 	function withVisitor(taken: object): string {

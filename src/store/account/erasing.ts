@@ -2,8 +2,8 @@ import type { Row, Steps } from '../steps.ts';
 import { addTasks, assignEvents, contest } from './identity-links.ts';
 import { lockVisitors, refold, unique } from './visitor-log.ts';
 
-/** Hits and claims, and half as many events, that go in one transaction. */
-const mostErased = 100;
+/** Hits and links, and half as many events, that go in one transaction. */
+const maxErased = 100;
 /** Rows of a page that is only read. */
 const pageRows = 500;
 
@@ -66,7 +66,7 @@ export function* visitorsOfCustomer(cid: string, after: string): Steps<string[]>
  * @param nowMs tells others that somebody is at it
  */
 export function* beginErasing(vid: string, nowMs: number): Steps<void> {
-	// No claim is being made and no event stored meanwhile.
+	// No link is being made and no event stored meanwhile.
 	const [, [task] = []] = yield [{ lock: 'exclusive', keys: 'all' }, findTask(vid)];
 	yield [
 		...(task ? [] : [addTasks([taskOf(vid)])]),
@@ -99,26 +99,26 @@ export function* abandonedErasing(sinceMs: number): Steps<string | undefined> {
 }
 
 /**
- * Erases a piece of what is stored of a visitor whose erasing has begun: hits, visits and claims; subscription events lose
+ * Erases a piece of what is stored of a visitor whose erasing has begun: hits, visits and links; subscription events lose
  * visitor and customer.
  * @returns undefined when there was nothing left
  */
 export function* erasePiece(vid: string, nowMs: number): Steps<Erased | undefined> {
-	const [events = [], claims = [], hits = []] = yield [
+	const [events = [], links = [], hits = []] = yield [
 		{
-			sql: `SELECT tid FROM @subscription_event WHERE vid = ? ORDER BY received_at LIMIT ${mostErased / 2} /* erase */`,
+			sql: `SELECT tid FROM @subscription_event WHERE vid = ? ORDER BY received_at LIMIT ${maxErased / 2} /* erase */`,
 			values: [vid],
 		},
 		{
-			sql: `SELECT key FROM @claim WHERE vid = ? ORDER BY key LIMIT ${mostErased} /* erase */`,
+			sql: `SELECT key FROM @claim WHERE vid = ? ORDER BY key LIMIT ${maxErased} /* erase */`,
 			values: [vid],
 		},
 		{
-			sql: `SELECT id, at FROM @hit WHERE vid = ? ORDER BY at, id LIMIT ${mostErased} /* erase */`,
+			sql: `SELECT id, at FROM @hit WHERE vid = ? ORDER BY at, id LIMIT ${maxErased} /* erase */`,
 			values: [vid],
 		},
 	];
-	if (events.length + claims.length + hits.length === 0) {
+	if (events.length + links.length + hits.length === 0) {
 		yield [
 			lockVisitors([vid]),
 			// An import may have brought it back, and what that has added is erased, too.
@@ -132,7 +132,7 @@ export function* erasePiece(vid: string, nowMs: number): Steps<Erased | undefine
 		touch(vid, nowMs),
 		{
 			sql: 'DELETE FROM @claim WHERE vid = ? AND key IN ?list /* erase */',
-			values: [vid, claims.map(({ key }) => String(key))],
+			values: [vid, links.map(({ key }) => String(key))],
 		},
 	];
 	return { ...(yield* eraseHits(vid, hits)), events: freed };
@@ -161,7 +161,7 @@ function* eraseHits(vid: string, hits: readonly Row[]): Steps<{ hits: number; vi
 export function* freeCustomer(cid: string): Steps<number> {
 	const [events = []] = yield [
 		{
-			sql: `SELECT tid FROM @subscription_event WHERE cid = ? ORDER BY id LIMIT ${mostErased / 2} /* erase */`,
+			sql: `SELECT tid FROM @subscription_event WHERE cid = ? ORDER BY id LIMIT ${maxErased / 2} /* erase */`,
 			values: [cid],
 		},
 	];

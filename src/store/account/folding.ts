@@ -1,11 +1,18 @@
 import { apply, compareEntries, type LogEntry, type Profile } from '../../domain/profile.ts';
 import { subscriptionEntry } from '../../domain/subscription-event.ts';
 import type { Query, Row, Steps } from '../steps.ts';
-import { addTasks, assignEvents, type Claim, type Contest, contest, saveClaims } from './identity-links.ts';
 import {
-	claimsOfRow,
+	addTasks,
+	assignEvents,
+	type Contest,
+	contest,
+	type IdentityLink,
+	saveLinks,
+} from './identity-links.ts';
+import {
 	hitEntry,
 	isFolded,
+	linksOfRow,
 	loadVisitors,
 	lockVisitors,
 	refold,
@@ -17,9 +24,9 @@ import {
 } from './visitor-log.ts';
 
 /** Log entries that a piece reads, at most; but those of one moment are folded together. */
-const mostEntries = 200;
+const maxEntries = 200;
 /** Visitors that a piece makes anew, at most. */
-const mostVisitors = 40;
+const maxVisitors = 40;
 
 /**
  * Does a piece of what waits: folds on one profile that is to be made anew. Every piece is a short transaction and its
@@ -42,7 +49,7 @@ export function* foldPiece(after = ''): Steps<string | undefined> {
 		yield* assignOn(Number(task.id), String(task.name).slice(2), Number(task.position));
 		return after;
 	}
-	const visitors = yield* nextOf('visitor', 'vid', after, mostVisitors);
+	const visitors = yield* nextOf('visitor', 'vid', after, maxVisitors);
 	if (visitors.length > 0) return yield* foldVisitors(visitors.map(({ vid }) => String(vid)));
 	const [visit] = yield* nextOf('visit', 'sid', after, 1);
 	if (!visit) return undefined;
@@ -70,7 +77,7 @@ function* nextOf(
  */
 function* foldVisitors(vids: readonly string[]): Steps<string> {
 	const [first = ''] = vids;
-	const short = (yield* withShortLogs(vids, mostEntries)).filter((vid, index) => vid === vids[index]);
+	const short = (yield* withShortLogs(vids, maxEntries)).filter((vid, index) => vid === vids[index]);
 	if (short.length === 0) {
 		yield* foldVisitor(first);
 		return first;
@@ -95,15 +102,15 @@ export function* countWaiting(): Steps<number> {
 }
 
 function* foldVisitor(vid: string): Steps<void> {
-	const claims = yield* contestUnfounded(vid);
-	const [rows = []] = yield [loadVisitors(unique([vid, ...(claims?.vids ?? [])]))];
+	const links = yield* contestUnfounded(vid);
+	const [rows = []] = yield [loadVisitors(unique([vid, ...(links?.vids ?? [])]))];
 	const row = rows.find((each) => each.vid === vid);
 	if (!row || row.folded_to === null) return;
 	const [[state] = []] = yield [
 		{ sql: 'SELECT refolded FROM @visitor WHERE vid = ? /* fold visitor */', values: [vid] },
 	];
 	const read = yield* readOn('vid', vid, Number(row.folded_to));
-	if (claims && !(yield* foundClaims(vid, claims, read))) return;
+	if (links && !(yield* foundLinks(vid, links, read))) return;
 	const profile = foldOn(state?.refolded, read.entries);
 	if (!read.isEnd)
 		yield [
@@ -116,7 +123,7 @@ function* foldVisitor(vid: string): Steps<void> {
 	else yield [{ sql: 'DELETE FROM @visitor WHERE vid = ? /* fold visitor */', values: [vid] }];
 }
 
-/** Claims of a visitor that a piece may find anew, or take away. */
+/** Links of a visitor that a piece may find anew, or take away. */
 interface Unfounded extends Contest {
 	/** Keys of the piece's hits, and some that no hit may have any more; locked. */
 	readonly keys: ReadonlySet<string>;
@@ -124,31 +131,31 @@ interface Unfounded extends Contest {
 	readonly last: readonly string[];
 }
 
-/** Locks what a piece needs where claims have lost their hits; undefined where none has. */
+/** Locks what a piece needs where links have lost their hits; undefined where none has. */
 function* contestUnfounded(vid: string): Steps<Unfounded | undefined> {
 	const [unfounded = [], [row] = []] = yield [
 		{
-			sql: `SELECT key FROM @claim WHERE vid = ? AND unfounded IS NOT NULL ORDER BY key LIMIT ${mostAssigned} /* unfounded */`,
+			sql: `SELECT key FROM @claim WHERE vid = ? AND unfounded IS NOT NULL ORDER BY key LIMIT ${maxAssigned} /* unfounded */`,
 			values: [vid],
 		},
 		{ sql: 'SELECT folded_to FROM @visitor WHERE vid = ? /* unfounded */', values: [vid] },
 	];
 	if (unfounded.length === 0 || !row || row.folded_to === null) return undefined;
-	const { claims, isEnd } = yield* readOn('vid', vid, Number(row.folded_to));
+	const { links, isEnd } = yield* readOn('vid', vid, Number(row.folded_to));
 	const last = isEnd ? unfounded.map(({ key }) => String(key)) : [];
-	const keys = unique([...claims.map(({ key }) => key), ...last]);
+	const keys = unique([...links.map(({ key }) => key), ...last]);
 	return { ...(yield* contest(keys)), keys: new Set(keys), last };
 }
 
 /**
- * Claims become those of the first hits that have shown the keys; what no hit has shown goes away at the end of the log.
+ * Links become those of the first hits that have shown the keys; what no hit has shown goes away at the end of the log.
  * @returns whether the profile can be folded on; not where the log, or its events, have changed meanwhile
  */
-function* foundClaims(vid: string, found: Unfounded, read: ReadOn): Steps<boolean> {
-	if (read.claims.some(({ key }) => !found.keys.has(key))) return false;
+function* foundLinks(vid: string, found: Unfounded, read: ReadOn): Steps<boolean> {
+	if (read.links.some(({ key }) => !found.keys.has(key))) return false;
 	const gone = read.isEnd ? found.last : [];
 	yield [
-		saveClaims(read.claims),
+		saveLinks(read.links),
 		{
 			sql: 'DELETE FROM @claim WHERE vid = ? AND key IN ?list AND unfounded IS NOT NULL /* unfounded */',
 			values: [vid, gone],
@@ -157,7 +164,7 @@ function* foundClaims(vid: string, found: Unfounded, read: ReadOn): Steps<boolea
 	];
 	const moved = yield* assignEvents(found.events);
 	yield* refold([...moved]);
-	return !moved.has(vid) && gone.length < mostAssigned;
+	return !moved.has(vid) && gone.length < maxAssigned;
 }
 
 function* foldVisit(vid: string, sid: string): Steps<void> {
@@ -181,13 +188,13 @@ function* foldVisit(vid: string, sid: string): Steps<void> {
 }
 
 /** Events of a customer id that a piece gives to whom they belong, at most. */
-const mostAssigned = 50;
+const maxAssigned = 50;
 
-/** Who claims a customer id after many events have come with it gets these by and by. */
+/** Who shows a customer id after many events have come with it gets these by and by. */
 function* assignOn(taskId: number, cid: string, position: number): Steps<void> {
 	const [page = []] = yield [
 		{
-			sql: `SELECT id, tid FROM @subscription_event WHERE cid = ? AND id > ? ORDER BY id LIMIT ${mostAssigned} /* assign */`,
+			sql: `SELECT id, tid FROM @subscription_event WHERE cid = ? AND id > ? ORDER BY id LIMIT ${maxAssigned} /* assign */`,
 			values: [cid, position],
 		},
 	];
@@ -195,9 +202,9 @@ function* assignOn(taskId: number, cid: string, position: number): Steps<void> {
 	yield [lockVisitors(vids)];
 	yield* refold([...(yield* assignEvents(events))]);
 	const last = page.at(-1);
-	// What is later has been given to the right one from the beginning; a claim that has come since is a task of its own.
+	// What is later has been given to the right one from the beginning; a link that has come since is a task of its own.
 	yield [
-		page.length === mostAssigned && last
+		page.length === maxAssigned && last
 			? { sql: 'UPDATE @task SET position = ? WHERE id = ? /* assign */', values: [Number(last.id), taskId] }
 			: { sql: 'DELETE FROM @task WHERE id = ? /* assign */', values: [taskId] },
 	];
@@ -211,7 +218,7 @@ interface ReadOn {
 	/** In their order; complete up to `toMs`. */
 	readonly entries: readonly LogEntry[];
 	/** Of the hits. */
-	readonly claims: readonly Claim[];
+	readonly links: readonly IdentityLink[];
 	readonly toMs: number;
 	/** Whether the log has no more. */
 	readonly isEnd: boolean;
@@ -219,18 +226,18 @@ interface ReadOn {
 
 /** The next entries of a visitor's or a visit's log after a moment. */
 function* readOn(key: 'vid' | 'sid', name: string, afterMs: number): Steps<ReadOn> {
-	const piece = `ORDER BY at LIMIT ${mostEntries + 1}`;
+	const piece = `ORDER BY at LIMIT ${maxEntries + 1}`;
 	const [hits = [], events = []] = yield [
 		hitsOf(key, name, '>', afterMs, piece),
 		...eventsOf(key, name, '>', afterMs, piece),
 	];
 	const cuts = [hits, events]
-		.filter((rows) => rows.length > mostEntries)
+		.filter((rows) => rows.length > maxEntries)
 		.map((rows) => Number(rows.at(-1)?.at));
 	const until = (toMs: number) => (row: Row) => Number(row.at) <= toMs;
 	const of = (some: readonly Row[], others: readonly Row[]) => ({
 		entries: inOrder(some, others),
-		claims: some.flatMap(claimsOfRow),
+		links: some.flatMap(linksOfRow),
 	});
 	if (cuts.length === 0) return { ...of(hits, events), toMs: Number.NaN, isEnd: true };
 	const cutMs = Math.min(...cuts);

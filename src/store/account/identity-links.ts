@@ -1,11 +1,11 @@
 import type { Query, Row, Steps } from '../steps.ts';
 
 /**
- * A visitor's claim to a `tid` (key `t:…`) or a `cid` (`c:…`) that a hit of theirs has shown. A key is held by whoever
- * showed it first: the earliest claim, and of several at the same moment the one of the smallest `vid`. A subscription
+ * A visitor's link to a `tid` (key `t:…`) or a `cid` (`c:…`) that a hit of theirs has shown. A key is held by whoever
+ * showed it first: the earliest link, and of several at the same moment the one of the smallest `vid`. A subscription
  * event belongs to the holder of its `tid`, else to the holder of its `cid`, whichever of hit and upload came first.
  */
-export interface Claim {
+export interface IdentityLink {
 	readonly key: string;
 	readonly atMs: number;
 	readonly vid: string;
@@ -16,8 +16,8 @@ interface Shown {
 	readonly cid: string | null;
 }
 
-/** The claims that a hit makes. */
-export function claimsOf(vid: string, atMs: number, { events, cid }: Shown): Claim[] {
+/** The links that a hit makes. */
+export function linksOfHit(vid: string, atMs: number, { events, cid }: Shown): IdentityLink[] {
 	const keys = events.flatMap(({ tid }) => (tid === undefined ? [] : [`t:${tid}`]));
 	if (cid !== null) keys.push(`c:${cid}`);
 	return keys.map((key) => ({ key, atMs, vid }));
@@ -64,51 +64,51 @@ export function setOwners(owners: readonly (readonly [tid: string, vid: string |
 	};
 }
 
-/** The claims that visitors have made to keys. Read under the lock of the visitors, they stay as they are. */
-export function knownClaims(claims: readonly Claim[]): Query {
+/** The links that visitors have made to keys. Read under the lock of the visitors, they stay as they are. */
+export function knownLinks(links: readonly IdentityLink[]): Query {
 	return {
-		sql: 'SELECT vid, key, at FROM (?rows) AS shown JOIN @claim AS claim ON claim.vid = shown.column1 AND claim.key = shown.column2 WHERE EXISTS (SELECT 1 FROM @visitor AS visitor WHERE visitor.vid = claim.vid) /* known claims */',
-		rows: earliestClaims(claims).map(({ vid, key }) => [vid, key]),
+		sql: 'SELECT vid, key, at FROM (?rows) AS shown JOIN @claim AS claim ON claim.vid = shown.column1 AND claim.key = shown.column2 WHERE EXISTS (SELECT 1 FROM @visitor AS visitor WHERE visitor.vid = claim.vid) /* known links */',
+		rows: earliestLinks(links).map(({ vid, key }) => [vid, key]),
 	};
 }
 
-/** Those claims that are new, or earlier than known. @param known rows of `knownClaims` */
-export function newClaims(claims: readonly Claim[], known: readonly Row[]): Claim[] {
+/** Those links that are new, or earlier than known. @param known rows of `knownLinks` */
+export function newLinks(links: readonly IdentityLink[], known: readonly Row[]): IdentityLink[] {
 	const knownAt = new Map(known.map(({ vid, key, at }) => [`${vid} ${key}`, Number(at)]));
-	return earliestClaims(claims).filter(
+	return earliestLinks(links).filter(
 		({ vid, key, atMs }) => !((knownAt.get(`${vid} ${key}`) ?? Infinity) <= atMs),
 	);
 }
 
-function earliestClaims(claims: readonly Claim[]): Claim[] {
-	const earliest = new Map<string, Claim>();
-	for (const claim of claims) {
-		const name = `${claim.vid} ${claim.key}`;
-		if (claim.atMs < (earliest.get(name)?.atMs ?? Infinity)) earliest.set(name, claim);
+function earliestLinks(links: readonly IdentityLink[]): IdentityLink[] {
+	const earliest = new Map<string, IdentityLink>();
+	for (const link of links) {
+		const name = `${link.vid} ${link.key}`;
+		if (link.atMs < (earliest.get(name)?.atMs ?? Infinity)) earliest.set(name, link);
 	}
 	return [...earliest.values()];
 }
 
-export function saveClaims(claims: readonly Claim[]): Query {
+export function saveLinks(links: readonly IdentityLink[]): Query {
 	return {
-		sql: 'INSERT INTO @claim (key, at, vid) ?rows ON CONFLICT (vid, key) DO UPDATE SET at = excluded.at, unfounded = NULL WHERE excluded.at < claim.at OR claim.unfounded IS NOT NULL /* save claims */',
-		rows: earliestClaims(claims).map(({ key, atMs, vid }) => [key, atMs, vid]),
+		sql: 'INSERT INTO @claim (key, at, vid) ?rows ON CONFLICT (vid, key) DO UPDATE SET at = excluded.at, unfounded = NULL WHERE excluded.at < claim.at OR claim.unfounded IS NOT NULL /* save links */',
+		rows: earliestLinks(links).map(({ key, atMs, vid }) => [key, atMs, vid]),
 	};
 }
 
-/** An event that changes of claims may give to another visitor. */
+/** An event that changes of links may give to another visitor. */
 export interface ContestedEvent extends Joinable {
 	readonly vid: string | null;
 }
 
-/** Events that a transaction may give to other visitors because of new claims. */
-const mostContested = 50;
+/** Events that a transaction may give to other visitors because of new links. */
+const maxContested = 50;
 
-/** What is at stake where claims to keys change. */
+/** What is at stake where links to keys change. */
 export interface Contest {
 	/** Subscription events with one of the keys. Locked. */
 	readonly events: readonly ContestedEvent[];
-	/** Whom these belong to, or would belong to without new claims. */
+	/** Whom these belong to, or would belong to without new links. */
 	readonly vids: readonly string[];
 	/** Keys that too many events have; these are left to the background, see `assignLater`. */
 	readonly popular: readonly string[];
@@ -121,7 +121,7 @@ export interface Contest {
 export function* contest(keys: readonly string[], erasing = false): Steps<Contest> {
 	if (keys.length === 0) return { events: [], vids: [], popular: [] };
 	const [, counts = []] = yield [{ lock: 'exclusive', keys }, countEvents(keys)];
-	let left = mostContested;
+	let left = maxContested;
 	const popular = new Set<string>();
 	for (const { cid, events } of counts) {
 		if (Number(events) > left) popular.add(`c:${cid}`);
@@ -131,7 +131,7 @@ export function* contest(keys: readonly string[], erasing = false): Steps<Contes
 		keys.filter((key) => key.startsWith(kind) && !popular.has(key)).map((key) => key.slice(kind.length));
 	const [found = []] = yield [
 		{
-			sql: 'SELECT tid FROM @subscription_event WHERE cid IN ?list /* events of claims */',
+			sql: 'SELECT tid FROM @subscription_event WHERE cid IN ?list /* events of links */',
 			values: [named('c:')],
 		},
 	];
@@ -143,21 +143,19 @@ export function* contest(keys: readonly string[], erasing = false): Steps<Contes
 /** How many events have each customer id; one more than may be contested stands for all beyond. A `tid` has one. */
 function countEvents(keys: readonly string[]): Query {
 	return {
-		sql: `SELECT key AS cid, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE cid = list.key ORDER BY id LIMIT ${mostContested + 1}) AS first) AS events FROM ?each AS list /* count events */`,
+		sql: `SELECT key AS cid, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE cid = list.key ORDER BY id LIMIT ${maxContested + 1}) AS first) AS events FROM ?each AS list /* count events */`,
 		values: [keys.filter((key) => key.startsWith('c:')).map((key) => key.slice(2))],
 	};
 }
 
 /**
- * Leaves the events of popular keys to the background, where these claims have changed who holds the key.
- * @param claims that have been made
+ * Leaves the events of popular keys to the background, where these links have changed who holds the key.
+ * @param links that have been made
  */
-export function* assignLater(popular: readonly string[], claims: readonly Claim[]): Steps<void> {
+export function* assignLater(popular: readonly string[], links: readonly IdentityLink[]): Steps<void> {
 	if (popular.length === 0) return;
 	const [holders = []] = yield [{ sql: holdersSql, values: [popular] }];
-	const won = holders.filter(({ key, vid }) =>
-		claims.some((claim) => claim.key === key && claim.vid === vid),
-	);
+	const won = holders.filter(({ key, vid }) => links.some((link) => link.key === key && link.vid === vid));
 	yield [addTasks(won.map(({ key }) => String(key)))];
 }
 

@@ -20,9 +20,9 @@ export interface Merged {
 }
 
 /** Rows of a long log that are read in one transaction, at most, but those of one moment. */
-const mostRead = 1000;
+const maxRead = 1000;
 /** Hits around those that arrive, among which the visit is looked for that they may go on with. */
-const mostAround = 200;
+const maxAround = 200;
 
 /**
  * The arriving hits of visitors with long logs that one transaction can deal with: there are not too many hits between
@@ -34,7 +34,7 @@ export function* fitting<Hit extends HistoryHit>(hitsOf: ReadonlyMap<string, rea
 		return { vid, hits, fromMs: Math.min(...times), toMs: Math.max(...times) };
 	});
 	const ends = yield long.map(({ vid, fromMs, toMs }) => ({
-		sql: `SELECT at FROM @hit WHERE vid = ? AND at >= ? AND at <= ? ORDER BY at LIMIT 1 OFFSET ${mostRead} /* fitting history */`,
+		sql: `SELECT at FROM @hit WHERE vid = ? AND at >= ? AND at <= ? ORDER BY at LIMIT 1 OFFSET ${maxRead} /* fitting history */`,
 		values: [vid, fromMs, toMs],
 	}));
 	return long.flatMap(({ hits, fromMs }, index) => {
@@ -79,9 +79,9 @@ function around(vid: string, hits: readonly PastHit[]): Query[] {
 		values: [vid, ...values],
 	});
 	return [
-		select(`at < ? AND at > ? ORDER BY at DESC LIMIT ${mostAround}`, [fromMs, fromMs - visitTimeoutMs]),
+		select(`at < ? AND at > ? ORDER BY at DESC LIMIT ${maxAround}`, [fromMs, fromMs - visitTimeoutMs]),
 		select('at >= ? AND at <= ? ORDER BY at', [fromMs, toMs]),
-		select(`at > ? AND at < ? ORDER BY at LIMIT ${mostAround}`, [toMs, toMs + visitTimeoutMs]),
+		select(`at > ? AND at < ? ORDER BY at LIMIT ${maxAround}`, [toMs, toMs + visitTimeoutMs]),
 	];
 }
 
@@ -130,7 +130,7 @@ function mergeLog(
 ): Merged {
 	const fresh = new Set<PastHit>(withoutRepeats(logged, arriving));
 	if (fresh.size === 0) return { added: [], renamed: new Map() };
-	const isCut = ({ vid, sid }: PlacedHit) => sid === cutSid(vid, startOf.get(sid) as number);
+	const isCut = ({ vid, sid }: PlacedHit) => sid === derivedSid(vid, startOf.get(sid) as number);
 	const added: PlacedHit[] = [];
 	const renamed = new Map<string, string>();
 	let cut: { readonly sid: string; readonly lastAtMs: number } | undefined;
@@ -141,7 +141,7 @@ function mergeLog(
 			continue;
 		}
 		const goesOnWith = cut && goesOn(cut.lastAtMs, hit.atMs) ? cut.sid : undefined;
-		const sid: string = goesOnWith ?? hit.sid ?? cutSid(hit.vid, hit.atMs);
+		const sid: string = goesOnWith ?? hit.sid ?? derivedSid(hit.vid, hit.atMs);
 		if (isNew) added.push({ ...hit, sid });
 		else if (hit.sid !== null && hit.sid !== sid) renamed.set(hit.sid, sid);
 		cut = { sid, lastAtMs: hit.atMs };
@@ -153,7 +153,7 @@ function mergeLog(
  * Visits that nothing names are called after their visitor and their first hit, so that they are known again. They begin
  * as the vid does: an index is written at one place where visitors are stored in its order.
  */
-function cutSid(vid: string, startedAtMs: number): string {
+function derivedSid(vid: string, startedAtMs: number): string {
 	return vid.slice(0, 4) + hash('sha256', `${vid} ${startedAtMs}`).slice(4, 32);
 }
 

@@ -7,16 +7,16 @@ import { addLatest } from './add-latest.ts';
 import {
 	assignEvents,
 	assignLater,
-	type Claim,
 	type ContestedEvent,
-	claimsOf,
 	contest,
 	eventKeys,
 	holdersOf,
-	knownClaims,
-	newClaims,
+	type IdentityLink,
+	knownLinks,
+	linksOfHit,
+	newLinks,
 	ownersOf,
-	saveClaims,
+	saveLinks,
 	whoHolds,
 } from './identity-links.ts';
 import { compareHits, fitting, mergeLogs, type PlacedHit, toPastHit } from './merge-log.ts';
@@ -54,32 +54,32 @@ export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent
 ): Steps<StoredHistory<Hit, Event>> {
 	yield [{ lock: 'import' }];
 	const ofVisitors = Map.groupBy(all, ({ vid }) => vid);
-	const short = new Set(yield* withShortLogs([...ofVisitors.keys()], mostReplayed));
+	const short = new Set(yield* withShortLogs([...ofVisitors.keys()], maxReplayed));
 	const longLogs = new Map([...ofVisitors].filter(([vid]) => !short.has(vid)));
 	const fits = new Set(longLogs.size > 0 ? yield* fitting(longLogs) : []);
 	const { hits = [], left = [] } = Object.groupBy(all, (hit) =>
 		short.has(hit.vid) || fits.has(hit) ? 'hits' : 'left',
 	);
-	const claims = hits.flatMap(({ vid, atMs, body }) => claimsOf(vid, atMs, body));
-	const [before = []] = yield [knownClaims(claims)];
-	const claimed = new Set(newClaims(claims, before).map(({ key }) => key));
+	const links = hits.flatMap(({ vid, atMs, body }) => linksOfHit(vid, atMs, body));
+	const [before = []] = yield [knownLinks(links)];
+	const linked = new Set(newLinks(links, before).map(({ key }) => key));
 	const keys = eventKeys(events);
-	yield [claimed.size > 0 ? { lock: 'exclusive', keys: [...claimed, ...keys] } : { lock: 'shared', keys }];
+	yield [linked.size > 0 ? { lock: 'exclusive', keys: [...linked, ...keys] } : { lock: 'shared', keys }];
 	const { added, conflicts } = yield* insertPastEvents(events);
-	const contested = yield* contest([...claimed]);
+	const contested = yield* contest([...linked]);
 	const holders = yield* whoHolds(added);
 	const isAdded = new Set(added.map(({ tid }) => tid));
 	const [visitors = [], known = []] = yield [
 		loadVisitors(unique([...hits.map(({ vid }) => vid), ...contested.vids, ...holders])),
-		knownClaims(claims),
+		knownLinks(links),
 	];
-	const fresh = newClaims(claims, known);
-	if (fresh.some(({ key }) => !claimed.has(key))) throw new OvertakenError('a visitor was erased');
+	const fresh = newLinks(links, known);
+	if (fresh.some(({ key }) => !linked.has(key))) throw new OvertakenError('a visitor was erased');
 	const storedHits = yield* storePastHits(hits, {
 		visitors: new Set(visitors.map(({ vid }) => String(vid))),
 		rows: visitors,
 		long: new Set(longLogs.keys()),
-		claims: fresh,
+		links: fresh,
 		contested: contested.events.filter(({ tid }) => !isAdded.has(tid)),
 		popular: contested.popular,
 	});
@@ -94,13 +94,13 @@ interface Locked {
 	readonly rows: readonly Row[];
 	/** Those with too long a log to be read whole. */
 	readonly long: ReadonlySet<string>;
-	readonly claims: readonly Claim[];
+	readonly links: readonly IdentityLink[];
 	readonly contested: readonly ContestedEvent[];
 	readonly popular: readonly string[];
 }
 
 /** Entries of logs that an import reads in one transaction to make profiles anew, at most. */
-const mostReplayed = 1500;
+const maxReplayed = 1500;
 
 function* storePastHits(arriving: readonly HistoryHit[], locked: Locked): Steps<number> {
 	const hitsOf = Map.groupBy(arriving.map(toPastHit).sort(compareHits), ({ vid }) => vid);
@@ -110,8 +110,8 @@ function* storePastHits(arriving: readonly HistoryHit[], locked: Locked): Steps<
 	const renamed = merged.flatMap((one) => [...one.renamed]);
 	const sids = unique([...added.map(({ sid }) => sid), ...renamed.map(([, sid]) => sid)]);
 	yield [insertHits(added), ...renamed.flatMap(([before, after]) => rename(before, after))];
-	const [visits = []] = yield [loadVisits(sids), saveClaims(locked.claims)];
-	yield* assignLater(locked.popular, locked.claims);
+	const [visits = []] = yield [loadVisits(sids), saveLinks(locked.links)];
+	yield* assignLater(locked.popular, locked.links);
 	const moved = yield* assignEvents(locked.contested);
 	const renamedTo = new Set(renamed.map(([, sid]) => sid));
 	const latest = addLatest(
@@ -125,7 +125,7 @@ function* storePastHits(arriving: readonly HistoryHit[], locked: Locked): Steps<
 		saveVisits([...latest.visits]),
 	];
 	const stale = moved.union(latest.stale);
-	if (stale.size > 0) yield* refold([...stale], sids, mostReplayed);
+	if (stale.size > 0) yield* refold([...stale], sids, maxReplayed);
 	return added.length;
 }
 

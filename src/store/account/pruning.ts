@@ -1,11 +1,11 @@
 import type { Query, Steps } from '../steps.ts';
-import { addTasks, assignEvents, type Claim, contest, saveClaims } from './identity-links.ts';
-import { claimsOfRow, lockVisitors, refold, unique, withShortLogs } from './visitor-log.ts';
+import { addTasks, assignEvents, contest, type IdentityLink, saveLinks } from './identity-links.ts';
+import { linksOfRow, lockVisitors, refold, unique, withShortLogs } from './visitor-log.ts';
 
 /** Hits that go in one transaction. */
-const mostPruned = 100;
+const maxPruned = 100;
 /** Entries of logs that are read for it, at most. */
-const mostReplayed = 1000;
+const maxReplayed = 1000;
 
 /**
  * Deletes some of the hits from before a moment, and makes what follows from them anew: what is deleted stops counting.
@@ -14,15 +14,15 @@ const mostReplayed = 1000;
 export function* prune(beforeMs: number): Steps<number> {
 	const [oldest = []] = yield [
 		{
-			sql: `SELECT id, vid, at, body FROM @hit WHERE at < ? ORDER BY at, id LIMIT ${mostPruned} /* prune */`,
+			sql: `SELECT id, vid, at, body FROM @hit WHERE at < ? ORDER BY at, id LIMIT ${maxPruned} /* prune */`,
 			values: [beforeMs],
 		},
 	];
 	const last = oldest.at(-1);
 	if (!last) return 0;
 	const vids = unique(oldest.map(({ vid }) => String(vid)));
-	const claims = oldest.flatMap(claimsOfRow);
-	const contested = yield* contest(unique(claims.map(({ key }) => key)));
+	const links = oldest.flatMap(linksOfRow);
+	const contested = yield* contest(unique(links.map(({ key }) => key)));
 	yield [lockVisitors(unique([...vids, ...contested.vids]))];
 	const [deleted = []] = yield [
 		{
@@ -31,7 +31,7 @@ export function* prune(beforeMs: number): Steps<number> {
 		},
 	];
 	const sids = unique(deleted.map(({ sid }) => String(sid)));
-	yield* moveClaims(yield* withShortLogs(vids, mostReplayed), claims, beforeMs);
+	yield* moveLinks(yield* withShortLogs(vids, maxReplayed), links, beforeMs);
 	yield [
 		addTasks(contested.popular),
 		{
@@ -40,13 +40,13 @@ export function* prune(beforeMs: number): Steps<number> {
 		},
 	];
 	const moved = yield* assignEvents(contested.events);
-	yield* refold([...moved.union(new Set(vids))], sids, mostReplayed);
+	yield* refold([...moved.union(new Set(vids))], sids, maxReplayed);
 	return deleted.length;
 }
 
-/** Claims become those of the next hits that have shown the keys: at once where logs are short, else in the background. */
-function* moveClaims(short: readonly string[], claims: readonly Claim[], beforeMs: number): Steps<void> {
-	yield [withoutHit(claims, beforeMs)];
+/** Links become those of the next hits that have shown the keys: at once where logs are short, else in the background. */
+function* moveLinks(short: readonly string[], links: readonly IdentityLink[], beforeMs: number): Steps<void> {
+	yield [withoutHit(links, beforeMs)];
 	const [, shown = []] = yield [
 		{ sql: 'DELETE FROM @claim WHERE vid IN ?list AND unfounded IS NOT NULL /* prune */', values: [short] },
 		{
@@ -54,11 +54,11 @@ function* moveClaims(short: readonly string[], claims: readonly Claim[], beforeM
 			values: [short],
 		},
 	];
-	yield [saveClaims(shown.flatMap(claimsOfRow))];
+	yield [saveLinks(shown.flatMap(linksOfRow))];
 }
 
-function withoutHit(claims: readonly Claim[], beforeMs: number): Query {
-	const pairs = new Map(claims.map(({ vid, key }) => [`${vid} ${key}`, [vid, key]]));
+function withoutHit(links: readonly IdentityLink[], beforeMs: number): Query {
+	const pairs = new Map(links.map(({ vid, key }) => [`${vid} ${key}`, [vid, key]]));
 	return {
 		sql: `UPDATE @claim SET unfounded = 1 FROM (?rows) AS shown WHERE vid = shown.column1 AND key = shown.column2 AND at < ${beforeMs} /* prune */`,
 		rows: [...pairs.values()],

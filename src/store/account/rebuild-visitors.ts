@@ -8,12 +8,12 @@ import {
 	contest,
 	contestOver,
 	lockEvents,
-	saveClaims,
+	saveLinks,
 } from './identity-links.ts';
-import { claimsOfRow, lockVisitors, refold, unique, waitToBeFolded, withShortLogs } from './visitor-log.ts';
+import { linksOfRow, lockVisitors, refold, unique, waitToBeFolded, withShortLogs } from './visitor-log.ts';
 
 /** Entries of logs that a transaction reads, at most. */
-const mostReplayed = 1500;
+const maxReplayed = 1500;
 /** Rows of a page of what is repaired piece by piece. */
 const pageRows = 200;
 
@@ -68,43 +68,43 @@ export function* repairVisits(afterId: number): Steps<{ changed: number; lastId:
 }
 
 /**
- * Makes claims, joins, visits and profiles of visitors anew from the log, of so many as one transaction can deal with.
+ * Makes links, joins, visits and profiles of visitors anew from the log, of so many as one transaction can deal with.
  * @returns how many were not as the log says, and who is left
  */
 export function* rebuildVisitors(vids: readonly string[]): Steps<{ changed: number; left: string[] }> {
-	const short = yield* withShortLogs(vids, mostReplayed);
+	const short = yield* withShortLogs(vids, maxReplayed);
 	const left = vids.filter((vid) => !short.includes(vid));
 	if (short.length === 0) return { changed: 0, left };
-	const contested = yield* takeClaims(short);
+	const contested = yield* takeLinks(short);
 	const [hits = []] = yield [
 		{ sql: 'SELECT vid, sid, at, body FROM @hit WHERE vid IN ?list /* rebuild */', values: [short] },
 	];
-	yield [saveClaims(hits.flatMap(claimsOfRow))];
+	yield [saveLinks(hits.flatMap(linksOfRow))];
 	const moved = yield* assignEvents(contested);
-	const { changed } = yield* refold([...new Set([...short, ...moved])], [], 2 * mostReplayed);
+	const { changed } = yield* refold([...new Set([...short, ...moved])], [], 2 * maxReplayed);
 	return { changed: moved.size + changed, left };
 }
 
 /**
- * Takes all claims of visitors, and locks them and all whose subscription events this may change. The locks of all keys
- * come first: until the end of the transaction no claim is made and no event is stored by anybody else.
+ * Takes all links of visitors, and locks them and all whose subscription events this may change. The locks of all keys
+ * come first: until the end of the transaction no link is made and no event is stored by anybody else.
  * @returns the events that are contested
  */
-function* takeClaims(vids: readonly string[]): Steps<readonly ContestedEvent[]> {
+function* takeLinks(vids: readonly string[]): Steps<readonly ContestedEvent[]> {
 	const [, taken = [], shown = []] = yield [
 		{ lock: 'exclusive', keys: 'all' },
-		{ sql: 'DELETE FROM @claim WHERE vid IN ?list RETURNING key /* take claims */', values: [vids] },
-		// Those that should have made claims but, in a database that needs to be repaired, have not.
+		{ sql: 'DELETE FROM @claim WHERE vid IN ?list RETURNING key /* take links */', values: [vids] },
+		// Those that should have made links but, in a database that needs to be repaired, have not.
 		{
-			sql: `SELECT vid, at, body FROM @hit WHERE vid IN ?list AND (body LIKE '%"cid":"%' OR body LIKE '%"tid":"%') /* take claims */`,
+			sql: `SELECT vid, at, body FROM @hit WHERE vid IN ?list AND (body LIKE '%"cid":"%' OR body LIKE '%"tid":"%') /* take links */`,
 			values: [vids],
 		},
 	];
-	const keys = [...taken, ...shown.flatMap(claimsOfRow)].map(({ key }) => String(key));
+	const keys = [...taken, ...shown.flatMap(linksOfRow)].map(({ key }) => String(key));
 	const { events, popular } = yield* contest(unique(keys));
 	const [found = []] = yield [
 		{
-			sql: 'SELECT tid FROM @subscription_event WHERE vid IN ?list /* take claims */',
+			sql: 'SELECT tid FROM @subscription_event WHERE vid IN ?list /* take links */',
 			values: [vids],
 		},
 		addTasks(popular),
@@ -116,7 +116,7 @@ function* takeClaims(vids: readonly string[]): Steps<readonly ContestedEvent[]> 
 	return over.events;
 }
 
-/** Has a visitor with a long log made anew in the background, claims too; the pages of its log and events come first. */
+/** Has a visitor with a long log made anew in the background, links too; the pages of its log and events come first. */
 export function* waitToBeRebuilt(vid: string, nowMs: number): Steps<void> {
 	yield [
 		{
@@ -124,7 +124,7 @@ export function* waitToBeRebuilt(vid: string, nowMs: number): Steps<void> {
 			rows: [[vid, JSON.stringify(emptyProfile(nowMs))]],
 		},
 		lockVisitors([vid]),
-		// A key that no hit shows: with it, the fold looks at the claims of all hits.
+		// A key that no hit shows: with it, the fold looks at the links of all hits.
 		{
 			sql: 'INSERT INTO @claim (key, at, vid, unfounded) ?rows ON CONFLICT (vid, key) DO UPDATE SET unfounded = 1 /* rebuild */',
 			rows: [['r:', 0, vid, 1]],
@@ -133,15 +133,15 @@ export function* waitToBeRebuilt(vid: string, nowMs: number): Steps<void> {
 	];
 }
 
-/** Doubts a page of a visitor's claims, so that the fold finds their hits or takes them away. @returns the last key */
-export function* doubtClaims(vid: string, after: string): Steps<string | undefined> {
-	const [claims = []] = yield [
+/** Doubts a page of a visitor's links, so that the fold finds their hits or takes them away. @returns the last key */
+export function* doubtLinks(vid: string, after: string): Steps<string | undefined> {
+	const [links = []] = yield [
 		{
 			sql: `SELECT key FROM @claim WHERE vid = ? AND key > ? ORDER BY key LIMIT ${pageRows} /* rebuild */`,
 			values: [vid, after],
 		},
 	];
-	const keys = claims.map(({ key }) => String(key));
+	const keys = links.map(({ key }) => String(key));
 	yield [
 		lockVisitors([vid]),
 		{

@@ -4,9 +4,10 @@ import { type StoredEvent, subscriptionEventFields } from '../../domain/subscrip
 export interface ClientTables {
 	subscription_event: { id: number } & Writable<StoredEvent> & { vid: string | null };
 	hit: { id: number; vid: string; sid: string; at: number; body: string };
+	/** Identity links: who has shown a `tid` or a `cid`. */
 	claim: { key: string; at: number; vid: string; unfounded: number | null };
-	visit: { id: number; sid: string; vid: string; profile: string } & Folding;
-	visitor: { id: number; vid: string; profile: string } & Folding;
+	visit: { id: number; sid: string; vid: string; profile: string } & FoldingColumns;
+	visitor: { id: number; vid: string; profile: string } & FoldingColumns;
 	task: { id: number; name: string; position: number };
 }
 
@@ -14,7 +15,7 @@ export interface ClientTables {
 type Writable<Row> = { -readonly [Column in keyof Row]: Row[Column] };
 
 /** Of a profile that is made anew in the background: made of all entries up to `folded_to`. */
-interface Folding {
+interface FoldingColumns {
 	folded_to: number | null;
 	refolded: string | null;
 }

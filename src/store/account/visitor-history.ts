@@ -13,7 +13,7 @@ import { hitEntry } from './visitor-log.ts';
 /** A subscription event that was, or is, a visitor's, and since when that was known. */
 export interface JoinedEvent {
 	readonly entry: SubscriptionEntry;
-	/** When both the upload and the visitor's claim on it were there; profiles did not hold it before. */
+	/** When both the upload and the visitor's link on it were there; profiles did not hold it before. */
 	readonly knownFromMs: number;
 	/** When it went to the visitor who had begun the sale; Infinity where it stayed. */
 	readonly knownUntilMs: number;
@@ -35,14 +35,14 @@ export interface HistoryExtent {
 
 type Database = Kysely<ClientTables>;
 
-interface ClaimRow {
+interface LinkRow {
 	readonly key: string;
 	readonly at: number;
 	readonly vid: string;
 }
 
 /** Values in one statement; engines take at most 32,766. */
-const mostValues = 5000;
+const maxValues = 5000;
 
 /** How much of a history there is up to a moment. */
 export async function historyExtent(database: Database, asOfMs: number): Promise<HistoryExtent> {
@@ -55,7 +55,7 @@ export async function historyExtent(database: Database, asOfMs: number): Promise
 }
 
 /**
- * What some visitors had done up to a moment, as it was known then: later hits, uploads and claims are not seen, not even
+ * What some visitors had done up to a moment, as it was known then: later hits, uploads and links are not seen, not even
  * by way of the visitor whom an upload belongs to today. Short reads; nobody waits for them.
  */
 export async function visitorHistories(
@@ -103,14 +103,14 @@ async function joinedEvents(
 	asOfMs: number,
 ): Promise<Map<string, JoinedEvent[]>> {
 	const joined = new Map<string, JoinedEvent[]>();
-	const claimed = await database
+	const linked = await database
 		.selectFrom('claim')
 		.select('key')
 		.distinct()
 		.where('vid', 'in', vids)
 		.where('at', '<=', asOfMs)
 		.execute();
-	const keys = claimed.map(({ key }) => key);
+	const keys = linked.map(({ key }) => key);
 	const named = (kind: string) =>
 		keys.filter((key) => key.startsWith(kind)).map((key) => key.slice(kind.length));
 	const rows = new Map(
@@ -145,30 +145,30 @@ async function eventsOf(
 	asOfMs: number,
 ): Promise<Omit<ClientTables['subscription_event'], 'id' | 'vid'>[]> {
 	const pages = [];
-	for (let from = 0; from < names.length; from += mostValues)
+	for (let from = 0; from < names.length; from += maxValues)
 		pages.push(
 			await database
 				.selectFrom('subscription_event')
 				.select(['tid', 'subid', 'cid', 'evt', 'rvn', 'received_at'])
-				.where(column, 'in', names.slice(from, from + mostValues))
+				.where(column, 'in', names.slice(from, from + maxValues))
 				.where('received_at', '<=', asOfMs)
 				.execute(),
 		);
 	return pages.flat().map((row) => ({ ...row, rvn: Number(row.rvn), received_at: Number(row.received_at) }));
 }
 
-/** The earliest claim to each key, of those that had been made by then. */
+/** The earliest link to each key, of those that had been made by then. */
 async function holdersOf(
 	database: Database,
 	keys: readonly string[],
 	asOfMs: number,
-): Promise<Map<string, ClaimRow>> {
-	const holders = new Map<string, ClaimRow>();
-	for (let from = 0; from < keys.length; from += mostValues) {
+): Promise<Map<string, LinkRow>> {
+	const holders = new Map<string, LinkRow>();
+	for (let from = 0; from < keys.length; from += maxValues) {
 		const rows = await database
 			.selectFrom('claim')
 			.select(['key', 'at', 'vid'])
-			.where('key', 'in', keys.slice(from, from + mostValues))
+			.where('key', 'in', keys.slice(from, from + maxValues))
 			.where('at', '<=', asOfMs)
 			.where(({ not, exists, selectFrom }) =>
 				not(
@@ -189,10 +189,10 @@ async function holdersOf(
 /** Whose an event has been, and when: of who holds its `tid`, and before that showed itself, of who holds its `cid`. */
 export function heldBy(
 	receivedAtMs: number,
-	byTid: Pick<ClaimRow, 'at' | 'vid'> | undefined,
-	byCid: Pick<ClaimRow, 'at' | 'vid'> | undefined,
+	byTid: Pick<LinkRow, 'at' | 'vid'> | undefined,
+	byCid: Pick<LinkRow, 'at' | 'vid'> | undefined,
 ): { vid: string; knownFromMs: number; knownUntilMs: number }[] {
-	const since = (claim: { at: number }) => Math.max(receivedAtMs, claim.at);
+	const since = (link: { at: number }) => Math.max(receivedAtMs, link.at);
 	if (!byTid)
 		return byCid
 			? [{ vid: byCid.vid, knownFromMs: since(byCid), knownUntilMs: Number.POSITIVE_INFINITY }]

@@ -13,20 +13,20 @@ import type { Query, Row, Steps } from '../steps.ts';
 import {
 	assignEvents,
 	assignLater,
-	type Claim,
 	type ContestedEvent,
-	claimsOf,
 	contest,
-	knownClaims,
-	newClaims,
-	saveClaims,
+	type IdentityLink,
+	knownLinks,
+	linksOfHit,
+	newLinks,
+	saveLinks,
 	setOwners,
 } from './identity-links.ts';
 
 /** A visit ends after so long without a hit. */
 export const visitTimeoutMs = 30 * 60_000;
 /** A live hit that is so little earlier than what is known of its visitor happens just after that. */
-const mostBehindMs = 60_000;
+const maxBehindMs = 60_000;
 
 /** Visitors and visits that a transaction works on, by `vid` and `sid`; the visitors are locked, and their visits so, too. */
 interface Working {
@@ -37,15 +37,15 @@ interface Working {
 	/** Visitors whose log has got an entry that is not the latest, or lost one. */
 	readonly stale: Set<string>;
 	readonly staleVisits: Set<string>;
-	/** Claims that the visitors have made to the keys of the hits. */
+	/** Links that the visitors have made to the keys of the hits. */
 	readonly known: readonly Row[];
-	/** Keys that are locked, so that new claims to them can be made, and the events that have them. */
+	/** Keys that are locked, so that new links to them can be made, and the events that have them. */
 	readonly keys: ReadonlySet<string>;
 	readonly contested: readonly ContestedEvent[];
 	readonly popular: readonly string[];
 }
 
-interface PlacedHit extends StoredHit {
+interface VisitHit extends StoredHit {
 	readonly atMs: number;
 	readonly body: HitRecord;
 	/** The same as JSON text. */
@@ -59,16 +59,16 @@ interface PlacedHit extends StoredHit {
 export function* storeHits(hits: readonly ArrivingHit[]): Steps<StoredHit[]> {
 	const working = yield* load(hits);
 	const placed = hits.map((hit) => place(working, hit));
-	const claims = newClaims(
-		placed.flatMap((hit) => claimsOf(hit.vid, hit.atMs, hit.body)),
+	const links = newLinks(
+		placed.flatMap((hit) => linksOfHit(hit.vid, hit.atMs, hit.body)),
 		working.known,
 	);
-	// Its visitor, or claim, has gone away since it was looked for without a lock.
-	if (claims.some(({ key }) => !working.keys.has(key))) throw new OvertakenError('a visitor was erased');
-	const writes: Query[] = [insertHits(placed), saveClaims(claims)];
+	// Its visitor, or link, has gone away since it was looked for without a lock.
+	if (links.some(({ key }) => !working.keys.has(key))) throw new OvertakenError('a visitor was erased');
+	const writes: Query[] = [insertHits(placed), saveLinks(links)];
 	if (working.contested.length + working.popular.length > 0) {
 		yield writes.splice(0);
-		yield* assignLater(working.popular, claims);
+		yield* assignLater(working.popular, links);
 		for (const vid of yield* assignEvents(working.contested)) working.stale.add(vid);
 	}
 	let waiting: ReadonlySet<string> = new Set();
@@ -83,7 +83,7 @@ export function* storeHits(hits: readonly ArrivingHit[]): Steps<StoredHit[]> {
 }
 
 /** Writes the visitors and visits that hits were placed in, and no other that happens to be loaded. */
-function changesOf({ visitors, visits }: Working, placed: readonly PlacedHit[]): Query[] {
+function changesOf({ visitors, visits }: Working, placed: readonly VisitHit[]): Query[] {
 	const changed = <Item>(items: ReadonlyMap<string, Item>, ids: readonly string[]) =>
 		unique(ids).map((id) => [id, items.get(id) as Item] as const);
 	return [
@@ -105,17 +105,17 @@ function changesOf({ visitors, visits }: Working, placed: readonly PlacedHit[]):
 /** Locks all that the hits need, in the order of `docs/decisions/0028`, and loads it. */
 function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 	const vids = unique(hits.map(({ vid }) => vid));
-	const claims = hits.flatMap(({ vid, freshVid, atMs, body }) => claimsOf(vid ?? freshVid, atMs, body));
+	const links = hits.flatMap(({ vid, freshVid, atMs, body }) => linksOfHit(vid ?? freshVid, atMs, body));
 	// Most cids that a visitor shows are known, and then need no lock; tids are new, and so is all of a new visitor.
-	const maybeKnown = claims.filter(({ vid, key }) => key.startsWith('c:') && vids.includes(vid));
-	const [before = []] = maybeKnown.length > 0 ? yield [knownClaims(maybeKnown)] : [];
-	const keys = new Set(newClaims(claims, before).map(({ key }) => key));
+	const maybeKnown = links.filter(({ vid, key }) => key.startsWith('c:') && vids.includes(vid));
+	const [before = []] = maybeKnown.length > 0 ? yield [knownLinks(maybeKnown)] : [];
+	const keys = new Set(newLinks(links, before).map(({ key }) => key));
 	const { events, vids: contenders, popular } = yield* contest([...keys]);
 	const [visitors = [], visits = [], known = []] = yield [
 		loadVisitors(unique([...vids, ...contenders])),
 		loadVisits(unique(hits.map(({ sid }) => sid))),
 		// Looked up again, now that they cannot go away.
-		knownClaims(maybeKnown.filter(({ key }) => !keys.has(key))),
+		knownLinks(maybeKnown.filter(({ key }) => !keys.has(key))),
 	];
 	const profiles = new Map(visitors.map((row) => [String(row.vid), parseProfile(row)]));
 	const presented = new Set(visits.map(({ sid }) => sid));
@@ -143,7 +143,7 @@ function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 }
 
 /** Finds the visitor and the visit of a hit, and adds it to both where it is their latest. */
-function place(working: Working, hit: ArrivingHit): PlacedHit {
+function place(working: Working, hit: ArrivingHit): VisitHit {
 	const vid = hit.vid !== null && working.visitors.has(hit.vid) ? hit.vid : hit.freshVid;
 	const profile = working.visitors.get(vid) ?? null;
 	const sid = sidOf(working, hit, vid, profile);
@@ -174,7 +174,7 @@ function place(working: Working, hit: ArrivingHit): PlacedHit {
  */
 function momentOf({ atMs }: ArrivingHit, knownMs: readonly (number | undefined)[]): number {
 	const lastMs = Math.max(...knownMs.map((known) => known ?? Number.NEGATIVE_INFINITY));
-	return atMs <= lastMs && lastMs - atMs < mostBehindMs ? lastMs + 1 : atMs;
+	return atMs <= lastMs && lastMs - atMs < maxBehindMs ? lastMs + 1 : atMs;
 }
 
 function sidOf(working: Working, hit: ArrivingHit, vid: string, profile: Profile | null): string {
@@ -191,7 +191,7 @@ export function goesOn(lastHitAtMs: number, atMs: number): boolean {
 }
 
 /** A hit as profiles know it. @param hit.text the body as JSON, as it is stored */
-export function hitEntry({ sid, atMs, body, text }: Omit<PlacedHit, 'vid'>): HitEntry {
+export function hitEntry({ sid, atMs, body, text }: Omit<VisitHit, 'vid'>): HitEntry {
 	return {
 		type: 'hit',
 		atMs,
@@ -236,7 +236,7 @@ export function* joinEvents(
 }
 
 /** Entries of logs that a request reads to make profiles anew, at most. */
-const mostReplayed = 500;
+const maxReplayed = 500;
 
 /** What became of profiles that were to be made anew. */
 export interface Refolded {
@@ -254,7 +254,7 @@ export interface Refolded {
 export function* refold(
 	vids: readonly string[],
 	sids: readonly string[] = [],
-	most = mostReplayed,
+	most = maxReplayed,
 ): Steps<Refolded> {
 	if (vids.length === 0) return { changed: 0, waiting: new Set() };
 	// Locked before the log is read, so that no hit is added meanwhile.
@@ -283,7 +283,7 @@ export function* withShortLogs(vids: readonly string[], most: number): Steps<str
 function countEntries(vids: readonly string[], most: number): Query {
 	const count = (table: string, at: string) =>
 		`(SELECT count(*) FROM (SELECT 1 FROM @${table} WHERE vid = list.key ORDER BY ${at} LIMIT ${most + 1}) AS first)`;
-	// Claims that have lost their hit are dealt with in the order of the log; who is being erased is not made anew.
+	// Links that have lost their hit are dealt with in the order of the log; who is being erased is not made anew.
 	const never = `CASE WHEN EXISTS (SELECT 1 FROM @claim AS claim WHERE claim.vid = list.key AND unfounded IS NOT NULL) OR EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || list.key) THEN ${most + 1} ELSE 0 END`;
 	return {
 		sql: `SELECT key AS vid, ${count('hit', 'at')} + ${count('subscription_event', 'received_at')} + ${never} AS entries FROM ?each AS list /* count entries */`,
@@ -381,9 +381,9 @@ function fold(entries: LogEntry[]): Profile | null {
 	return entries.sort(compareEntries).reduce<Profile | null>(apply, null);
 }
 
-/** The claims that a hit of the log makes. @param row `vid`, `at`, `body` */
-export function claimsOfRow(row: Row): Claim[] {
-	return claimsOf(String(row.vid), Number(row.at), JSON.parse(String(row.body)));
+/** The links that a hit of the log makes. @param row `vid`, `at`, `body` */
+export function linksOfRow(row: Row): IdentityLink[] {
+	return linksOfHit(String(row.vid), Number(row.at), JSON.parse(String(row.body)));
 }
 
 /** Keeps hits from being added to visitors until the end of the transaction. */

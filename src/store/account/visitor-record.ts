@@ -11,7 +11,7 @@ export interface VisitorRecord {
 	readonly visits: readonly { readonly sid: string; readonly profile: Profile }[];
 	readonly hits: readonly (HitRecord & { readonly at: string; readonly sid: string })[];
 	readonly subscriptionEvents: readonly (SubscriptionEvent & { readonly receivedAt: string })[];
-	readonly claims: readonly ShownKey[];
+	readonly identityLinks: readonly ShownKey[];
 }
 
 /** A `tid` or `cid` that the visitor's hits have shown, and when first. */
@@ -29,7 +29,7 @@ export function* visitorRecord(vid: string): Steps<VisitorRecord | null> {
 		{ sql: 'SELECT 1 AS one FROM @task WHERE name = ? /* record */', values: [`e:${vid}`] },
 	];
 	if (erasing.length > 0) return null;
-	const [visitors = [], visits = [], hits = [], events = [], claims = []] = yield [
+	const [visitors = [], visits = [], hits = [], events = [], links = []] = yield [
 		{ sql: 'SELECT profile FROM @visitor WHERE vid = ? /* record */', values: [vid] },
 		{
 			sql: 'SELECT sid, profile FROM @visit WHERE sid IN (SELECT sid FROM @hit WHERE vid = ?) ORDER BY id /* record */',
@@ -45,7 +45,7 @@ export function* visitorRecord(vid: string): Steps<VisitorRecord | null> {
 			values: [vid],
 		},
 	];
-	if (visitors.length + hits.length + events.length + claims.length === 0) return null;
+	if (visitors.length + hits.length + events.length + links.length === 0) return null;
 	return {
 		vid,
 		profile: visitors[0] ? JSON.parse(String(visitors[0].profile)) : null,
@@ -65,7 +65,7 @@ export function* visitorRecord(vid: string): Steps<VisitorRecord | null> {
 			rvn: Number(row.rvn),
 			receivedAt: isoTime(row.received_at),
 		})),
-		claims: claims.map((row) => ({
+		identityLinks: links.map((row) => ({
 			kind: String(row.key).startsWith('t:') ? 'tid' : 'cid',
 			value: String(row.key).slice(2),
 			at: isoTime(row.at),

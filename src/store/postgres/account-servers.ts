@@ -2,7 +2,7 @@ import { shownAddress } from '../own-database.ts';
 import type { SchemaNames } from './connection.ts';
 
 /** Servers to which a process keeps connections open, besides those of the control schema. */
-export const mostServers = 64;
+export const maxServers = 64;
 
 /**
  * Which database server has an account's schema: the one of the control schema, its home, unless the account has one of

@@ -1,14 +1,14 @@
 import { OperatorError } from '../../errors.ts';
 import { shownAddress } from '../own-database.ts';
 import { Citus } from './citus.ts';
-import type { ConnectionPool } from './connection.ts';
+import type { PostgresPool } from './connection.ts';
 
 /**
  * Whether a database can hold what clients send. What it stores in another encoding is refused by it, or counted and
  * compared by bytes that it does not understand.
  * @throws OperatorError
  */
-export async function checkEncoding(pool: ConnectionPool, address: string): Promise<void> {
+export async function checkEncoding(pool: PostgresPool, address: string): Promise<void> {
 	const { rows } = await pool.query<{ server_encoding: string }>('SHOW server_encoding');
 	const encoding = rows[0]?.server_encoding;
 	if (encoding !== 'UTF8')
@@ -21,7 +21,7 @@ export async function checkEncoding(pool: ConnectionPool, address: string): Prom
  * Whether a database can be that of one account.
  * @throws OperatorError
  */
-export async function checkOwnServer(pool: ConnectionPool, address: string): Promise<void> {
+export async function checkOwnServer(pool: PostgresPool, address: string): Promise<void> {
 	await checkEncoding(pool, address);
 	const citus = await Citus.of(pool);
 	if (await citus?.isWorker())

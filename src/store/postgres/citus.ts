@@ -1,6 +1,6 @@
 import { OperatorError } from '../../errors.ts';
-import type { Finding } from '../store.ts';
-import type { ConnectionPool } from './connection.ts';
+import type { Check } from '../store.ts';
+import type { PostgresPool } from './connection.ts';
 
 /** Values of `synchronous_commit` with which a COMMIT is on disk when it answers, and on the standbys that it waits for. */
 const durable: ReadonlySet<string> = new Set(['on', 'remote_apply']);
@@ -20,16 +20,16 @@ interface Worker {
 
 /** The Citus of a database: it keeps each account's schema on one of several nodes. */
 export class Citus {
-	readonly #pool: ConnectionPool;
+	readonly #pool: PostgresPool;
 	readonly #version: string;
 
-	private constructor(pool: ConnectionPool, version: string) {
+	private constructor(pool: PostgresPool, version: string) {
 		this.#pool = pool;
 		this.#version = version;
 	}
 
 	/** @returns `undefined` where the database has no Citus */
-	static async of(pool: ConnectionPool): Promise<Citus | undefined> {
+	static async of(pool: PostgresPool): Promise<Citus | undefined> {
 		const { rows } = await pool.query("SELECT extversion FROM pg_extension WHERE extname = 'citus'");
 		return rows[0] && new Citus(pool, rows[0].extversion);
 	}
@@ -65,7 +65,7 @@ export class Citus {
 		if (problem) throw new OperatorError(`${problem}.`);
 	}
 
-	async *examine(controlSchema: string): AsyncIterable<Finding> {
+	async *runChecks(controlSchema: string): AsyncIterable<Check> {
 		const check = 'Citus';
 		yield { check, ok: true, detail: this.#version };
 		const workers = await this.#askWorkers().catch((error: Error) => error);

@@ -51,12 +51,12 @@ const closeMs = 1000;
  * on either side: the server's, which ends what is slow, and our own, which cuts a connection that stays silent. When
  * one connection breaks, those that are idle have probably broken with it, and are cut before anyone is handed them.
  */
-export class ConnectionPool extends pg.Pool {
+export class PostgresPool extends pg.Pool {
 	readonly #idle = new Set<pg.PoolClient>();
 	readonly #open = new Set<pg.PoolClient>();
 
-	/** @param onTrouble a connection broke while nobody used it */
-	constructor(address: string, options: PoolOptions, onTrouble: (error: Error) => void) {
+	/** @param onError a connection broke while nobody used it */
+	constructor(address: string, options: PoolOptions, onError: (error: Error) => void) {
 		super({
 			connectionString: address,
 			max: options.size,
@@ -75,7 +75,7 @@ export class ConnectionPool extends pg.Pool {
 				);
 			},
 		});
-		this.on('error', onTrouble);
+		this.on('error', onError);
 		this.on('connect', (client) => this.#watch(client));
 		this.on('acquire', (client) => this.#idle.delete(client));
 		this.on('release', (error, client) => {

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { OperatorError } from '../../errors.ts';
 import { type ClientTable, clientTableNames, clientTables, isNumbered } from '../account/tables.ts';
 import type { ControlContent } from '../control/control-store.ts';
-import { controlColumns, controlRows, controlTables, howToBegin, type Importer } from '../copy-target.ts';
+import { type CopyTarget, controlColumns, controlRows, controlTables, howToBegin } from '../copy-target.ts';
 import type { Value } from '../steps.ts';
 import { commit, type SchemaNames } from './connection.ts';
 
@@ -11,10 +11,10 @@ import { commit, type SchemaNames } from './connection.ts';
 const advisoryLock = 0x636f7079;
 const lockPatienceMs = 2000;
 /** PostgreSQL takes at most 65,535 parameters in one statement. */
-const mostParameters = 65_535;
+const maxParameters = 65_535;
 
 /** Takes over another store's content into the schemas of one stage. */
-export class PostgresImporter implements Importer {
+export class PostgresCopyTarget implements CopyTarget {
 	readonly #client: pg.PoolClient;
 	readonly #schemas: SchemaNames;
 
@@ -24,7 +24,7 @@ export class PostgresImporter implements Importer {
 	}
 
 	/** @throws OperatorError where another copy into the same place runs */
-	static async open(pool: pg.Pool, schemas: SchemaNames): Promise<PostgresImporter> {
+	static async open(pool: pg.Pool, schemas: SchemaNames): Promise<PostgresCopyTarget> {
 		const client = await pool.connect();
 		// Of the session, so that it ends with the process; the server notices that end a moment later.
 		const giveUpAtMs = performance.now() + lockPatienceMs;
@@ -33,7 +33,7 @@ export class PostgresImporter implements Importer {
 				advisoryLock,
 				schemas.control,
 			]);
-			if (rows[0].locked) return new PostgresImporter(client, schemas);
+			if (rows[0].locked) return new PostgresCopyTarget(client, schemas);
 			await sleep(50);
 		} while (performance.now() < giveUpAtMs);
 		client.release();
@@ -82,7 +82,7 @@ export class PostgresImporter implements Importer {
 
 	/** One statement for each so many rows as it takes; callers that need all or none open a transaction. */
 	async #insert(table: string, columns: readonly string[], rows: readonly Value[][]): Promise<void> {
-		const rowsPerInsert = Math.floor(mostParameters / columns.length);
+		const rowsPerInsert = Math.floor(maxParameters / columns.length);
 		for (let from = 0; from < rows.length; from += rowsPerInsert) {
 			const some = rows.slice(from, from + rowsPerInsert);
 			const values = some.map((row, index) => {

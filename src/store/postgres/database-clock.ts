@@ -18,8 +18,8 @@ export class DatabaseClock {
 		const askedMs = monotonicMs();
 		const databaseMs = await ask();
 		// It was read at some moment in between; what is known so far holds where that can be so.
-		const [leastMs, mostMs] = [databaseMs - monotonicMs(), databaseMs - askedMs];
-		const isRight = this.#aheadMs !== undefined && leastMs <= this.#aheadMs && this.#aheadMs <= mostMs;
-		if (!isRight) this.#aheadMs = leastMs;
+		const [minMs, maxMs] = [databaseMs - monotonicMs(), databaseMs - askedMs];
+		const isRight = this.#aheadMs !== undefined && minMs <= this.#aheadMs && this.#aheadMs <= maxMs;
+		if (!isRight) this.#aheadMs = minMs;
 	}
 }

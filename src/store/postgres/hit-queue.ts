@@ -2,28 +2,21 @@ import { monotonicMs } from '../../clock.ts';
 import type { ArrivingHit, StoredHit } from '../../domain/hit.ts';
 import { asStorageError, reasonOf, StorageError } from '../../errors.ts';
 import { storeHits } from '../account/visitor-log.ts';
-import {
-	beginWriting,
-	type ConnectionPool,
-	commit,
-	isPassing,
-	isRolledBack,
-	together,
-} from './connection.ts';
+import { beginWriting, commit, isPassing, isRolledBack, type PostgresPool, together } from './connection.ts';
 import { hasLeftWork, runSteps } from './run-steps.ts';
 import { type Turn, Turns } from './turns.ts';
 
 /** Hits stored in one transaction; more would make the first of them wait for little gain. */
 const groupLimit = 64;
 /** How often, and until when, a group is tried again whose transaction was ended by what passes. */
-const mostRetries = 3;
+const maxRetries = 3;
 const retryWithinMs = 4000;
 const acquireWithinMs = 5000;
 /** A page is not there any more for what comes later. */
 const waitAtMostMs = 10_000;
 
 export interface HitQueueOptions {
-	readonly pool: ConnectionPool;
+	readonly pool: PostgresPool;
 	/** The schema that an account's hits are in. */
 	readonly schemaOf: (accountId: number) => string;
 	/** What must be over before the schema is used; absent where there is nothing to wait for. */
@@ -32,11 +25,11 @@ export interface HitQueueOptions {
 	readonly connections: number;
 	/** Hits that may wait, at most. */
 	readonly length: number;
-	readonly onTrouble: (error: unknown) => void;
+	readonly onError: (error: unknown) => void;
 	readonly onWaiting: (accountId: number) => void;
 }
 
-interface WaitingHit {
+interface QueuedHit {
 	readonly hit: ArrivingHit;
 	/** When it began to wait, by `monotonicMs()`. */
 	readonly sinceMs: number;
@@ -50,7 +43,7 @@ interface WaitingHit {
  */
 export class HitQueue {
 	readonly #options: HitQueueOptions;
-	readonly #turns: Turns<WaitingHit>;
+	readonly #turns: Turns<QueuedHit>;
 
 	constructor(options: HitQueueOptions) {
 		this.#options = options;
@@ -78,13 +71,13 @@ export class HitQueue {
 		try {
 			await this.#options.beforeUse?.(accountId);
 		} catch (error) {
-			this.#options.onTrouble(reasonOf(error));
+			this.#options.onError(reasonOf(error));
 			throw error;
 		}
 	}
 
 	/** The account's next hits; those that have waited too long get no more than their answer. */
-	#nextGroup(accountId: number): WaitingHit[] {
+	#nextGroup(accountId: number): QueuedHit[] {
 		const longAgoMs = monotonicMs() - waitAtMostMs;
 		const all = this.#turns.take(accountId);
 		for (const { sinceMs, reject } of all)
@@ -107,19 +100,19 @@ export class HitQueue {
 				return;
 			} catch (error) {
 				if (isPassing(error) && turn.isEnded) {
-					this.#options.onTrouble(turn.trouble());
+					this.#options.onError(turn.endError());
 					this.#turns.putBack(turn.accountId, group);
 					return;
 				}
-				if (isPassing(error) && attempt < mostRetries && monotonicMs() < giveUpAtMs) continue;
-				this.#options.onTrouble(error);
+				if (isPassing(error) && attempt < maxRetries && monotonicMs() < giveUpAtMs) continue;
+				this.#options.onError(error);
 				for (const { reject } of group) reject(asStorageError(error));
 				return;
 			}
 		}
 	}
 
-	async #attempt(turn: Turn, group: readonly WaitingHit[]): Promise<StoredHit[]> {
+	async #attempt(turn: Turn, group: readonly QueuedHit[]): Promise<StoredHit[]> {
 		const { accountId } = turn;
 		const client = await this.#options.pool.acquire(acquireWithinMs);
 		let committing = false;

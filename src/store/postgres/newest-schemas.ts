@@ -2,10 +2,10 @@ import { asStorageError, StorageError } from '../../errors.ts';
 import { migrationFiles } from '../migrations.ts';
 import type { AccountServers } from './account-servers.ts';
 import { checkOwnServer } from './check-database.ts';
-import type { ConnectionPool } from './connection.ts';
+import type { PostgresPool } from './connection.ts';
 import { migrate, schemaVersion } from './migrate.ts';
 import type { ReadQueue } from './read-queue.ts';
-import type { PerServer } from './server-pool.ts';
+import type { ServerPool } from './server-pool.ts';
 
 /** How long a request waits for a migration. It goes on all the same, and later requests find it done. */
 const patienceMs = 5000;
@@ -16,20 +16,20 @@ const patienceMs = 5000;
  */
 export class NewestSchemas {
 	readonly #servers: AccountServers;
-	readonly #poolOf: (address: string) => ConnectionPool;
+	readonly #poolOf: (address: string) => PostgresPool;
 	readonly #newest = migrationFiles('postgres', 'client').length;
 	/** Accounts whose schema is the newest, with the server on which it is. */
 	readonly #known = new Map<number, string>();
 	readonly #underWay = new Map<string, Promise<void>>();
 
 	/** For what is asked of every account; one that is slow holds up no others. */
-	readonly #reads: PerServer<ReadQueue>;
+	readonly #reads: ServerPool<ReadQueue>;
 
 	/** @param poolOf connections that may take their time */
 	constructor(
 		servers: AccountServers,
-		reads: PerServer<ReadQueue>,
-		poolOf: (address: string) => ConnectionPool,
+		reads: ServerPool<ReadQueue>,
+		poolOf: (address: string) => PostgresPool,
 	) {
 		this.#servers = servers;
 		this.#reads = reads;

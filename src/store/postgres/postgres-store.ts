@@ -3,38 +3,38 @@ import { OperatorError, reasonOf, StorageError } from '../../errors.ts';
 import { ClientReader } from '../account/account-reader.ts';
 import { countWaiting, foldingSchema } from '../account/folding.ts';
 import { type ClientTables, clientTableNames } from '../account/tables.ts';
-import { examineKeys } from '../check-keys.ts';
+import { checkKeys } from '../check-keys.ts';
 import { ControlStore, type ControlTables } from '../control/control-store.ts';
-import type { Importer } from '../copy-target.ts';
+import type { CopyTarget } from '../copy-target.ts';
 import { migrationFiles } from '../migrations.ts';
 import { shownAddress } from '../own-database.ts';
 import type { Steps } from '../steps.ts';
 import type {
-	Finding,
+	Check,
 	MigrationProgress,
 	ServingReader,
 	ServingWriter,
 	Store,
 	WriterEvents,
 } from '../store.ts';
-import { AccountServers, mostServers } from './account-servers.ts';
+import { AccountServers, maxServers } from './account-servers.ts';
 import { checkEncoding, checkOwnServer } from './check-database.ts';
 import { Citus } from './citus.ts';
 import {
-	ConnectionPool,
 	commit,
 	connectionError,
 	kyselyOver,
 	type PoolOptions,
+	PostgresPool,
 	SchemaNames,
 } from './connection.ts';
-import { PostgresImporter } from './copy-target.ts';
+import { PostgresCopyTarget } from './copy-target.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { migrate, schemaVersion } from './migrate.ts';
 import { NewestSchemas } from './newest-schemas.ts';
 import { ReadQueue } from './read-queue.ts';
 import { runSteps } from './run-steps.ts';
-import { PerServer } from './server-pool.ts';
+import { ServerPool } from './server-pool.ts';
 import { PostgresReader } from './serving-reader.ts';
 import { PostgresWriter } from './serving-writer.ts';
 
@@ -72,24 +72,21 @@ export class PostgresStore implements Store {
 	readonly #schemas: SchemaNames;
 	readonly #servers: AccountServers;
 	/** For migrations and exports. */
-	readonly #pools: PerServer<ConnectionPool>;
+	readonly #pools: ServerPool<PostgresPool>;
 	/** For pages, and for what is asked of every account. */
-	readonly #reads: PerServer<ReadQueue>;
+	readonly #reads: ServerPool<ReadQueue>;
 	readonly #newest: NewestSchemas;
-	readonly #controlPool: ConnectionPool;
+	readonly #controlPool: PostgresPool;
 	readonly #controlDatabase: Kysely<ControlTables>;
-	#onTrouble: (address: string, error: Error) => void = () => {};
+	#onError: (address: string, error: Error) => void = () => {};
 
 	private constructor(address: string, schemas: SchemaNames, now?: () => number) {
 		this.#schemas = schemas;
 		this.#servers = new AccountServers(address, schemas);
 		const pool = (to: string, options: PoolOptions) =>
-			new ConnectionPool(to, options, (error) => this.#onTrouble(to, error));
-		this.#pools = new PerServer(mostServers, (to) => pool(to, patientPool));
-		this.#reads = new PerServer(
-			mostServers,
-			(to) => new ReadQueue(to, (error) => this.#onTrouble(to, error)),
-		);
+			new PostgresPool(to, options, (error) => this.#onError(to, error));
+		this.#pools = new ServerPool(maxServers, (to) => pool(to, patientPool));
+		this.#reads = new ServerPool(maxServers, (to) => new ReadQueue(to, (error) => this.#onError(to, error)));
 		this.#newest = new NewestSchemas(this.#servers, this.#reads, (to) => this.#pools.get(to));
 		this.#controlPool = pool(address, controlPool);
 		this.#controlDatabase = kyselyOver(this.#controlPool, schemas.control);
@@ -142,11 +139,11 @@ export class PostgresStore implements Store {
 			);
 	}
 
-	get #home(): ConnectionPool {
+	get #home(): PostgresPool {
 		return this.#pools.get(this.#servers.home);
 	}
 
-	#poolOf(accountId: number): ConnectionPool {
+	#poolOf(accountId: number): PostgresPool {
 		return this.#pools.get(this.#servers.addressOf(accountId));
 	}
 
@@ -256,7 +253,7 @@ export class PostgresStore implements Store {
 	}
 
 	async startWriting(events: WriterEvents): Promise<ServingWriter> {
-		this.#onTrouble = (address, error) => events.onTrouble(this.#servers.nameOf(address), error.message);
+		this.#onError = (address, error) => events.onError(this.#servers.nameOf(address), error.message);
 		await this.#checkDurability();
 		const writer = new PostgresWriter(
 			{ servers: this.#servers, schemas: this.#schemas, newest: this.#newest },
@@ -274,7 +271,7 @@ export class PostgresStore implements Store {
 		const citus = await Citus.of(this.#controlPool);
 		await citus?.checkDurability().catch((error) => {
 			if (error instanceof OperatorError) throw error;
-			this.#onTrouble(this.#servers.home, error);
+			this.#onError(this.#servers.home, error);
 		});
 	}
 
@@ -284,25 +281,25 @@ export class PostgresStore implements Store {
 		);
 	}
 
-	async *examine(): AsyncIterable<Finding> {
+	async *runChecks(): AsyncIterable<Check> {
 		const { rows } = await this.#home.query('SHOW server_version');
 		yield { check: 'server', ok: true, detail: `PostgreSQL ${rows[0].server_version}` };
 		const citus = await Citus.of(this.#home);
-		if (citus) yield* citus.examine(this.#schemas.control);
-		yield await examineSchema('control schema', this.#home, this.#schemas.control, 'control');
+		if (citus) yield* citus.runChecks(this.#schemas.control);
+		yield await checkSchema('control schema', this.#home, this.#schemas.control, 'control');
 		const nodes = await citus?.nodes();
 		for (const { id, aid, ownDatabase } of await this.control.accounts()) {
 			const schema = this.#servers.schemaOf(id);
 			const check = `account ${aid}`;
-			const finding = await examineSchema(check, this.#poolOf(id), schema, 'client').catch((error) => ({
+			const result = await checkSchema(check, this.#poolOf(id), schema, 'client').catch((error) => ({
 				check,
 				ok: false,
 				detail: `${this.#servers.nameOf(this.#servers.addressOf(id))} cannot be asked: ${error.message}`,
 			}));
-			if (!finding.ok || (ownDatabase === null && !nodes)) yield finding;
-			else yield examinePlace(finding, schema, ownDatabase ?? nodes?.get(schema));
+			if (!result.ok || (ownDatabase === null && !nodes)) yield result;
+			else yield checkPlace(result, schema, ownDatabase ?? nodes?.get(schema));
 		}
-		yield examineKeys(await this.control.keys(), await this.control.clients());
+		yield checkKeys(await this.control.keys(), await this.control.clients());
 	}
 
 	/** Servers of other machines cannot be kept away; a copy that they have outrun finds it out. */
@@ -310,8 +307,8 @@ export class PostgresStore implements Store {
 		return () => {};
 	}
 
-	importer(): Promise<Importer> {
-		return PostgresImporter.open(this.#home, this.#schemas);
+	copyTarget(): Promise<CopyTarget> {
+		return PostgresCopyTarget.open(this.#home, this.#schemas);
 	}
 
 	async close(): Promise<void> {
@@ -320,7 +317,7 @@ export class PostgresStore implements Store {
 }
 
 /** Milliseconds since 1970 by the database's clock. */
-async function readClock(pool: ConnectionPool): Promise<number> {
+async function readClock(pool: PostgresPool): Promise<number> {
 	const { rows } = await pool.query<{ ms: number }>(
 		'SELECT extract(epoch FROM clock_timestamp())::double precision * 1000 AS ms /* read clock */',
 	);
@@ -337,7 +334,7 @@ async function livingServers(database: Kysely<ControlTables>, schema: string): P
 }
 
 /** Whether anything in a schema holds data but what tells its version. */
-async function hasRows(pool: ConnectionPool, schema: string): Promise<boolean> {
+async function hasRows(pool: PostgresPool, schema: string): Promise<boolean> {
 	const { rows: tables } = await pool.query(
 		"SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename <> 'schema_version'",
 		[schema],
@@ -349,12 +346,12 @@ async function hasRows(pool: ConnectionPool, schema: string): Promise<boolean> {
 	return false;
 }
 
-async function examineSchema(
+async function checkSchema(
 	check: string,
-	pool: ConnectionPool,
+	pool: PostgresPool,
 	schema: string,
 	kind: 'control' | 'client',
-): Promise<Finding> {
+): Promise<Check> {
 	const version = await schemaVersion(pool, schema);
 	const known = migrationFiles('postgres', kind).length;
 	if (version === 0) return { check, ok: false, detail: 'its schema is missing: restore a backup' };
@@ -365,8 +362,8 @@ async function examineSchema(
 }
 
 /** @param place where the schema lies; `undefined` where Citus has not distributed it */
-function examinePlace(finding: Finding, schema: string, place: string | undefined): Finding {
-	if (place !== undefined) return { ...finding, detail: `${finding.detail}, at ${place}` };
+function checkPlace(result: Check, schema: string, place: string | undefined): Check {
+	if (place !== undefined) return { ...result, detail: `${result.detail}, at ${place}` };
 	const how = `SELECT citus_schema_distribute('${schema}')`;
-	return { ...finding, ok: false, detail: `${finding.detail}, on the coordinator: ${how}` };
+	return { ...result, ok: false, detail: `${result.detail}, on the coordinator: ${how}` };
 }

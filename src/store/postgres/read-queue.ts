@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { StorageError } from '../../errors.ts';
-import { ConnectionPool, isConnectionLost, type PoolOptions } from './connection.ts';
+import { isConnectionLost, type PoolOptions, PostgresPool } from './connection.ts';
 import { type Turn, Turns } from './turns.ts';
 
 const readingPool: PoolOptions = {
@@ -26,15 +26,15 @@ interface WaitingRead {
 
 /** Reads that wait for a connection to one database server. */
 export class ReadQueue {
-	readonly #pool: ConnectionPool;
+	readonly #pool: PostgresPool;
 	readonly #turns: Turns<WaitingRead>;
-	readonly #onTrouble: (error: Error) => void;
+	readonly #onError: (error: Error) => void;
 
-	/** @param onTrouble a connection broke while nobody used it, or an account is slow */
-	constructor(address: string, onTrouble: (error: Error) => void) {
-		this.#pool = new ConnectionPool(address, readingPool, onTrouble);
+	/** @param onError a connection broke while nobody used it, or an account is slow */
+	constructor(address: string, onError: (error: Error) => void) {
+		this.#pool = new PostgresPool(address, readingPool, onError);
 		this.#turns = new Turns({ places: readingPool.size, length, work: (turn) => this.#work(turn) });
-		this.#onTrouble = onTrouble;
+		this.#onError = onError;
 	}
 
 	/** @throws QueueFullError, or whatever the server says */
@@ -64,7 +64,7 @@ export class ReadQueue {
 		// A connection that broke while idle may not be known to have broken before it is used: then once more.
 		const again = await this.#attempt(turn, group, !turn.isEnded);
 		if (again.length > 0) await this.#attempt(turn, again, false);
-		if (turn.isEnded) this.#onTrouble(turn.trouble());
+		if (turn.isEnded) this.#onError(turn.endError());
 	}
 
 	/** @returns those that may be read again, since their connection was lost */
@@ -74,7 +74,7 @@ export class ReadQueue {
 		return group.filter((read, index) => {
 			const result = results[index] as PromiseSettledResult<pg.QueryResult>;
 			if (result.status === 'fulfilled') read.resolve(result.value);
-			else if (turn.isEnded) read.reject(turn.trouble());
+			else if (turn.isEnded) read.reject(turn.endError());
 			else if (mayFail && isConnectionLost(result.reason)) return true;
 			else read.reject(result.reason);
 			return false;

@@ -8,7 +8,7 @@ const importLock = 0x696d706f;
 /** Of several processes one at a time folds for an account. The number is the ASCII of "fold". */
 const foldLock = 0x666f6c64;
 /** PostgreSQL takes at most so many in one statement. */
-const mostParameters = 65_535;
+const maxParameters = 65_535;
 
 /** Runs a transaction's steps on a connection that has begun it; the statements of a step share a round trip. */
 export async function runSteps<Outcome>(
@@ -39,7 +39,7 @@ export async function runQuery(
 	if (isEmpty(query)) return [];
 	if (query.wakes) waking.add(client);
 	if (!query.rows) return (await client.query(textOf(schema, query), [...(query.values ?? [])])).rows;
-	const rowsPerInsert = Math.floor(mostParameters / (query.rows[0]?.length ?? 1));
+	const rowsPerInsert = Math.floor(maxParameters / (query.rows[0]?.length ?? 1));
 	const results: Row[] = [];
 	for (let from = 0; from < query.rows.length; from += rowsPerInsert) {
 		const some = query.rows.slice(from, from + rowsPerInsert);

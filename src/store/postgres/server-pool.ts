@@ -6,7 +6,7 @@ interface Closable {
  * Something for each of several database servers, made when it is first needed. Of more than `most` the one that was
  * used longest ago is closed; it finishes what it has begun, and is made anew when it is needed again.
  */
-export class PerServer<Thing extends Closable> {
+export class ServerPool<Thing extends Closable> {
 	readonly #make: (address: string) => Thing;
 	readonly #most: number;
 	/** In order of use: the first was used longest ago. */

@@ -1,4 +1,4 @@
-import { ConnectionPool, type PoolOptions } from './connection.ts';
+import { type PoolOptions, PostgresPool } from './connection.ts';
 import { HitQueue } from './hit-queue.ts';
 import { UploadQueue } from './upload-queue.ts';
 
@@ -27,7 +27,7 @@ export interface ServerQueuesOptions {
 	/** Uploads, and hits, that may wait for a connection. */
 	readonly length: number;
 	readonly onCommit: (group: { size: number; seconds: number }) => void;
-	readonly onTrouble: (error: unknown) => void;
+	readonly onError: (error: unknown) => void;
 	readonly onWaiting: (accountId: number) => void;
 }
 
@@ -35,12 +35,12 @@ export interface ServerQueuesOptions {
 export class ServerQueues {
 	readonly uploads: UploadQueue;
 	readonly hits: HitQueue;
-	readonly #pools: readonly ConnectionPool[];
+	readonly #pools: readonly PostgresPool[];
 
 	constructor({ address, ...options }: ServerQueuesOptions) {
 		const [forUploads, forHits] = [
-			new ConnectionPool(address, uploadPool, options.onTrouble),
-			new ConnectionPool(address, hitPool, options.onTrouble),
+			new PostgresPool(address, uploadPool, options.onError),
+			new PostgresPool(address, hitPool, options.onError),
 		];
 		this.#pools = [forUploads, forHits];
 		this.uploads = new UploadQueue({ ...options, pool: forUploads, connections: uploadPool.size });

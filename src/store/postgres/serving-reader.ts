@@ -5,15 +5,15 @@ import type { NumberedProfile, ServingReader } from '../store.ts';
 import type { AccountServers } from './account-servers.ts';
 import type { NewestSchemas } from './newest-schemas.ts';
 import type { ReadQueue } from './read-queue.ts';
-import type { PerServer } from './server-pool.ts';
+import type { ServerPool } from './server-pool.ts';
 
 /** Reads for pages, a round trip each. */
 export class PostgresReader implements ServingReader {
 	readonly #servers: AccountServers;
 	readonly #newest: NewestSchemas;
-	readonly #reads: PerServer<ReadQueue>;
+	readonly #reads: ServerPool<ReadQueue>;
 
-	constructor(options: { servers: AccountServers; newest: NewestSchemas; reads: PerServer<ReadQueue> }) {
+	constructor(options: { servers: AccountServers; newest: NewestSchemas; reads: ServerPool<ReadQueue> }) {
 		this.#servers = options.servers;
 		this.#newest = options.newest;
 		this.#reads = options.reads;

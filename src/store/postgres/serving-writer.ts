@@ -6,14 +6,14 @@ import type { QuotaHolding, QuotaSettlement } from '../../domain/quota-lease.ts'
 import type { UsagePlan } from '../../domain/usage-plan.ts';
 import { asStorageError, reasonOf } from '../../errors.ts';
 import { settleQuotas } from '../control/quota-leases.ts';
-import { DiskTrouble } from '../disk-trouble.ts';
+import { FullDisk } from '../full-disk.ts';
 import type { Steps } from '../steps.ts';
 import type { ServingWriter, TokenLedger, Upload, WriterEvents } from '../store.ts';
-import { type AccountServers, mostServers } from './account-servers.ts';
-import { ConnectionPool, commit, isPassing, type PoolOptions, type SchemaNames } from './connection.ts';
+import { type AccountServers, maxServers } from './account-servers.ts';
+import { commit, isPassing, type PoolOptions, PostgresPool, type SchemaNames } from './connection.ts';
 import type { NewestSchemas } from './newest-schemas.ts';
 import { runSteps } from './run-steps.ts';
-import { PerServer } from './server-pool.ts';
+import { ServerPool } from './server-pool.ts';
 import { ServerQueues } from './server-queues.ts';
 
 /** Uploads, and hits, that may wait for a connection. */
@@ -29,7 +29,7 @@ const limitsPool: PoolOptions = {
 };
 
 /** How far ahead of the database's clock a token bucket may be. */
-const mostAheadMs = 2000;
+const maxAheadMs = 2000;
 
 /** The database's clock, in milliseconds since 1970. */
 const databaseMs = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
@@ -38,7 +38,7 @@ const aliveEveryMs = 2000;
 const forgetAfterMs = 86_400_000;
 
 /** PostgreSQL's codes for a disk that takes no more: disk_full, io_error. */
-const diskTroubles: ReadonlySet<unknown> = new Set(['53100', '58030']);
+const diskErrorCodes: ReadonlySet<unknown> = new Set(['53100', '58030']);
 /** A megabyte where the database's tables are; it leaves nothing behind. */
 const takeRoom = `SET LOCAL temp_tablespaces TO '';
 	CREATE TEMP TABLE caskade_room ON COMMIT DROP AS SELECT repeat('x', 1000) FROM generate_series(1, 1000) /* take room */`;
@@ -47,10 +47,10 @@ const takeRoom = `SET LOCAL temp_tablespaces TO '';
 export class PostgresWriter implements ServingWriter, TokenLedger {
 	readonly tokens: TokenLedger = this;
 	readonly #schemas: SchemaNames;
-	readonly #limits: ConnectionPool;
+	readonly #limits: PostgresPool;
 	readonly #servers: AccountServers;
-	readonly #queues: PerServer<ServerQueues>;
-	readonly #disk: DiskTrouble;
+	readonly #queues: ServerPool<ServerQueues>;
+	readonly #disk: FullDisk;
 	readonly #serverId = randomUUID();
 	#alive: NodeJS.Timeout | undefined;
 
@@ -60,15 +60,15 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	) {
 		this.#servers = servers;
 		this.#schemas = schemas;
-		const onTrouble = (address: string, error: unknown) => {
+		const onError = (address: string, error: unknown) => {
 			// Another server's disk is no reason to send requests elsewhere.
 			if (address === servers.home) this.#notice(error);
-			events.onTrouble(servers.nameOf(address), reasonOf(error));
+			events.onError(servers.nameOf(address), reasonOf(error));
 		};
-		this.#limits = new ConnectionPool(servers.home, limitsPool, (error) => onTrouble(servers.home, error));
-		this.#disk = new DiskTrouble(() => this.#query(takeRoom).then(() => {}));
-		this.#queues = new PerServer(
-			mostServers,
+		this.#limits = new PostgresPool(servers.home, limitsPool, (error) => onError(servers.home, error));
+		this.#disk = new FullDisk(() => this.#query(takeRoom).then(() => {}));
+		this.#queues = new ServerPool(
+			maxServers,
 			(address) =>
 				new ServerQueues({
 					address,
@@ -76,7 +76,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 					beforeUse: (accountId) => newest.beforeUse(accountId),
 					length: address === servers.home ? queueLength : ownQueueLength,
 					onCommit: events.onCommit,
-					onTrouble: (error) => onTrouble(address, error),
+					onError: (error) => onError(address, error),
 					onWaiting: events.onWaiting,
 				}),
 		);
@@ -114,7 +114,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		const { rows } = await this.#queryAgain(
 			`WITH bucket AS (
 				SELECT key_id, least($2, tokens + greatest(at.ms - at_ms, 0) * $3 / 1000) AS tokens,
-					CASE WHEN at_ms > at.ms + ${mostAheadMs} THEN at.ms ELSE greatest(at_ms, at.ms) END AS at_ms
+					CASE WHEN at_ms > at.ms + ${maxAheadMs} THEN at.ms ELSE greatest(at_ms, at.ms) END AS at_ms
 				FROM ${this.#table('token_bucket')},
 					(SELECT extract(epoch FROM clock_timestamp())::double precision * 1000 AS ms) AS at
 				WHERE key_id = $1 FOR UPDATE OF token_bucket
@@ -184,7 +184,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	}
 
 	#notice(error: unknown): void {
-		if (diskTroubles.has((error as { code?: unknown } | null)?.code)) this.#disk.found();
+		if (diskErrorCodes.has((error as { code?: unknown } | null)?.code)) this.#disk.found();
 	}
 
 	/** For what takes from a rate: what a lost answer granted is forfeited, so that twice never gives more. */

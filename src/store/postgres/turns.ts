@@ -31,7 +31,7 @@ export class Turn {
 	}
 
 	/** What operators read. */
-	trouble(): StorageError {
+	endError(): StorageError {
 		return new StorageError(`account ${this.accountId} is slow and waits, so that others can go on`);
 	}
 }

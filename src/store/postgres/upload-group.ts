@@ -51,7 +51,7 @@ const commitMs = 2000;
 const columns = 6;
 
 /** PostgreSQL takes at most 65,535 parameters in one statement. */
-export const mostRows = Math.floor(65_535 / columns);
+export const maxRows = Math.floor(65_535 / columns);
 
 /**
  * Stores the uploads of one account in one transaction, in two round trips: BEGIN, the timeout and the rows; then,
@@ -137,12 +137,12 @@ async function insert(
 		rvn,
 		receivedAtMs,
 	]);
-	const leastMs = Math.max(1, Math.ceil(timeoutMs));
+	const minMs = Math.max(1, Math.ceil(timeoutMs));
 	const [, , , inserted] = await together([
 		client.query(limited(beginWriting, silenceMs)),
-		client.query(limited(`SET LOCAL statement_timeout = ${leastMs}`, silenceMs)),
+		client.query(limited(`SET LOCAL statement_timeout = ${minMs}`, silenceMs)),
 		runQuery(client, schema, { lock: 'shared', keys: eventKeys(rows.map(({ event }) => event)) }),
-		client.query<{ tid: string }>(limited(text, leastMs + graceMs, values)),
+		client.query<{ tid: string }>(limited(text, minMs + graceMs, values)),
 	]);
 	return inserted.rows.map(({ tid }) => tid);
 }

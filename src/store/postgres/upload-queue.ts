@@ -3,15 +3,15 @@ import { monotonicMs } from '../../clock.ts';
 import type { Deadline } from '../../deadline.ts';
 import { asStorageError, StorageError } from '../../errors.ts';
 import type { Upload, UploadOutcome } from '../store.ts';
-import { type ConnectionPool, isDeadlock, isPassing } from './connection.ts';
+import { isDeadlock, isPassing, type PostgresPool } from './connection.ts';
 import { hasLeftWork } from './run-steps.ts';
 import { type Turn, Turns } from './turns.ts';
-import { CommitLostError, isStored, mostRows, storeGroup, type WaitingUpload } from './upload-group.ts';
+import { CommitLostError, isStored, maxRows, storeGroup, type WaitingUpload } from './upload-group.ts';
 
 /** Uploads stored in one transaction; more would make the first of them wait for little gain. */
 const groupLimit = 32;
 /** How often a group is tried again whose transaction was ended by what passes. */
-const mostRetries = 2;
+const maxRetries = 2;
 /** How long after the last deadline of a group a connection may still come; its own timers answer in time. */
 const graceMs = 250;
 /** How long the outcome of a lost COMMIT is looked for, in all and at a time. */
@@ -20,7 +20,7 @@ const readBackOnceMs = 4000;
 const readBackEveryMs = 100;
 
 export interface UploadQueueOptions {
-	readonly pool: ConnectionPool;
+	readonly pool: PostgresPool;
 	/** The schema that an account's events are in. */
 	readonly schemaOf: (accountId: number) => string;
 	/** What must be over before the schema is used; absent where there is nothing to wait for. */
@@ -32,7 +32,7 @@ export interface UploadQueueOptions {
 	/** How long the outcome of a lost COMMIT is looked for. */
 	readonly readBackMs?: number;
 	readonly onCommit: (group: { size: number; seconds: number }) => void;
-	readonly onTrouble: (error: unknown) => void;
+	readonly onError: (error: unknown) => void;
 	readonly onWaiting: (accountId: number) => void;
 }
 
@@ -86,7 +86,7 @@ export class UploadQueue {
 				before.then(
 					() => this.#enqueue(accountId, waiting),
 					(error) => {
-						this.#options.onTrouble(error);
+						this.#options.onError(error);
 						this.#fail([waiting], error);
 					},
 				);
@@ -108,7 +108,7 @@ export class UploadQueue {
 		let rows = 0;
 		let size = 0;
 		for (const { upload } of live) {
-			if (size === groupLimit || (size > 0 && (upload.simulate || rows + upload.events.length > mostRows)))
+			if (size === groupLimit || (size > 0 && (upload.simulate || rows + upload.events.length > maxRows)))
 				break;
 			rows += upload.events.length;
 			size++;
@@ -140,12 +140,12 @@ export class UploadQueue {
 				}
 			} catch (error) {
 				if (isPassing(error) && turn.isEnded) {
-					this.#options.onTrouble(turn.trouble());
+					this.#options.onError(turn.endError());
 					this.#turns.putBack(turn.accountId, group);
 					return;
 				}
-				this.#options.onTrouble(error);
-				if (!isPassing(error) || retries++ === mostRetries) {
+				this.#options.onError(error);
+				if (!isPassing(error) || retries++ === maxRetries) {
 					this.#fail(group, error);
 					return;
 				}

@@ -1,16 +1,16 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { reasonOf, StorageError } from '../../errors.ts';
-import { examineKeys } from '../check-keys.ts';
+import { checkKeys } from '../check-keys.ts';
 import type { Account, ControlStore } from '../control/control-store.ts';
 import type { DatabaseKind } from '../migrations.ts';
-import type { Finding } from '../store.ts';
+import type { Check } from '../store.ts';
 import { openAccountFile } from './account-file.ts';
 import { openDatabase } from './connection.ts';
 import { type DataFolder, isServed } from './data-folder.ts';
 import { latestSchema, schemaVersion } from './migrate.ts';
 
-const leastFreeBytes = 1024 ** 3;
+const minFreeBytes = 1024 ** 3;
 const longLogBytes = 1024 ** 3;
 /** As `372 KiB` or `76.9 GiB`. */
 function readable(bytes: number): string {
@@ -21,13 +21,13 @@ function readable(bytes: number): string {
 }
 
 /** Looks at everything in a data folder that can be wrong; changes nothing. */
-export async function* examineFolder(folder: DataFolder, control: ControlStore): AsyncIterable<Finding> {
+export async function* checkFolder(folder: DataFolder, control: ControlStore): AsyncIterable<Check> {
 	const disk = statfsSync(folder.path);
 	const freeBytes = disk.bavail * disk.bsize;
 	yield {
 		check: 'disk space',
-		ok: freeBytes >= leastFreeBytes,
-		detail: `${readable(freeBytes)} free${freeBytes < leastFreeBytes ? ', less than 1 GiB: uploads fail when it is full' : ''}`,
+		ok: freeBytes >= minFreeBytes,
+		detail: `${readable(freeBytes)} free${freeBytes < minFreeBytes ? ', less than 1 GiB: uploads fail when it is full' : ''}`,
 	};
 	yield {
 		check: 'server',
@@ -36,22 +36,22 @@ export async function* examineFolder(folder: DataFolder, control: ControlStore):
 	};
 	const options = { busyTimeoutMs: 5000, readOnly: true };
 	const { controlPath } = folder;
-	yield examineDatabase('control database', controlPath, 'control', () => openDatabase(controlPath, options));
+	yield checkDatabase('control database', controlPath, 'control', () => openDatabase(controlPath, options));
 	try {
-		yield* examineAccounts(folder, await control.accounts(), options);
-		yield examineKeys(await control.keys(), await control.clients());
+		yield* checkAccounts(folder, await control.accounts(), options);
+		yield checkKeys(await control.keys(), await control.clients());
 	} catch (error) {
 		yield { check: 'accounts and keys', ok: false, detail: `cannot be read (${reasonOf(error)})` };
 	}
 }
 
-function* examineAccounts(
+function* checkAccounts(
 	folder: DataFolder,
 	accounts: readonly Account[],
 	options: Parameters<typeof openDatabase>[1],
-): Iterable<Finding> {
+): Iterable<Check> {
 	for (const { id, aid } of accounts)
-		yield examineDatabase(`account ${aid}`, folder.accountPath(id), 'client', () =>
+		yield checkDatabase(`account ${aid}`, folder.accountPath(id), 'client', () =>
 			openAccountFile(folder, id, options),
 		);
 	const known = new Set(accounts.map(({ id }) => id));
@@ -63,7 +63,7 @@ function* examineAccounts(
 		};
 }
 
-function examineDatabase(check: string, path: string, kind: DatabaseKind, open: () => DatabaseSync): Finding {
+function checkDatabase(check: string, path: string, kind: DatabaseKind, open: () => DatabaseSync): Check {
 	const damaged = (how: string) => `damaged (${how}): restore a backup`;
 	let database: DatabaseSync | undefined;
 	try {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { type ClientTable, clientTables } from '../account/tables.ts';
 import type { ControlContent } from '../control/control-store.ts';
-import { controlColumns, controlRows, controlTables, howToBegin, type Importer } from '../copy-target.ts';
+import { type CopyTarget, controlColumns, controlRows, controlTables, howToBegin } from '../copy-target.ts';
 import type { Value } from '../steps.ts';
 import { bringAccountFile } from './account-file.ts';
 import { checkpointLongLog, emptyLogIfFree } from './checkpoint.ts';
@@ -16,7 +16,7 @@ const cacheKiB = 64 * 1024;
 const rowsPerInsert = 250;
 
 /** Takes over another store's content into a data folder that this process has locked. */
-export class SqliteImporter implements Importer {
+export class SqliteCopyTarget implements CopyTarget {
 	readonly #folder: DataFolder;
 	readonly #lock: FolderLock;
 	readonly #control: DatabaseSync;

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { isBusy } from './connection.ts';
-import { fileTrouble } from './file-trouble.ts';
+import { fileError } from './file-error.ts';
 
 /** Where the files of one data folder are. An account's file is named by its number, never by what a client sent. */
 export class DataFolder {
@@ -67,7 +67,7 @@ export function lockFolder(folder: DataFolder): FolderLock | undefined {
 	} catch (error) {
 		database?.close();
 		if (isBusy(error)) return undefined;
-		throw fileTrouble(folder.lockPath, error, 'delete it, it holds no data');
+		throw fileError(folder.lockPath, error, 'delete it, it holds no data');
 	}
 	const held = database;
 	return { release: () => held.close() };

@@ -84,7 +84,7 @@ function expired(work: Work): WorkResult {
 	return { slot: work.slot, outcome: 'expired' };
 }
 
-/** SQLite's own texts are safe to log, but may name tables; an answer gets only the kind of the trouble. */
+/** SQLite's own texts are safe to log, but may name tables; an answer gets only the kind of the error. */
 function failed(work: Work, error: unknown, outcome: 'failed' | 'unknown' = 'failed'): WorkResult {
 	return { slot: work.slot, outcome, reason: reasonOf(error), isIoError: isIoError(error) };
 }

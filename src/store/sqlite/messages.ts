@@ -34,4 +34,4 @@ export type FromWriter =
 	/** Something waits for the background. */
 	| { type: 'waiting'; databaseId: number }
 	/** For the operator; fit for a log. */
-	| { type: 'trouble'; databaseId: number; reason: string };
+	| { type: 'error'; databaseId: number; reason: string };

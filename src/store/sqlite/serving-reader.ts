@@ -9,7 +9,7 @@ import type { DataFolder } from './data-folder.ts';
 import { latestSchema, schemaVersion } from './migrate.ts';
 
 /** Accounts whose databases are kept open for reading: two file handles each, and up to 16 MiB of page cache. */
-const mostOpen = 64;
+const maxOpen = 64;
 const cacheKiB = 16 * 1024;
 /** In the write-ahead log's mode a reader waits for nobody, but for a database that is just being made. */
 const busyTimeoutMs = 1000;
@@ -81,7 +81,7 @@ export class SqliteReader implements ServingReader {
 	}
 
 	#openConnection(accountId: number): Connection {
-		if (this.#open.size >= mostOpen) this.#closeOldest();
+		if (this.#open.size >= maxOpen) this.#closeOldest();
 		return new Connection(
 			openClosing(
 				() => this.#openFile(accountId),

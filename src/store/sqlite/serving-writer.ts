@@ -5,7 +5,7 @@ import type { Deadline } from '../../deadline.ts';
 import type { ArrivingHit, StoredHit } from '../../domain/hit.ts';
 import type { QuotaHolding, QuotaSettlement } from '../../domain/quota-lease.ts';
 import { OperatorError, reasonOf, StorageError } from '../../errors.ts';
-import { DiskTrouble } from '../disk-trouble.ts';
+import { FullDisk } from '../full-disk.ts';
 import type { ServingWriter, Upload, UploadOutcome, WriterEvents } from '../store.ts';
 import { type ControlCommands, fieldSeparator } from './commands.ts';
 import type { DataFolder, FolderLock } from './data-folder.ts';
@@ -22,7 +22,7 @@ const probeTimeoutMs = 1000;
 const controlTimeoutMs = 10_000;
 const hitTimeoutMs = 5000;
 /** SQLite's own texts for a disk that takes no more. */
-const diskTroubles: ReadonlySet<string> = new Set(['database or disk is full', 'disk I/O error']);
+const diskErrorCodes: ReadonlySet<string> = new Set(['database or disk is full', 'disk I/O error']);
 /** More than one group of uploads needs. */
 const roomBytes = 1024 * 1024;
 
@@ -32,13 +32,13 @@ export async function startServingWriter(
 	lock: FolderLock,
 	events: WriterEvents,
 ): Promise<ServingWriter> {
-	const disk = new DiskTrouble(() => takeRoom(folder));
+	const disk = new FullDisk(() => takeRoom(folder));
 	let isServing = false;
-	const onTrouble = (databaseId: number, reason: string) => {
+	const onError = (databaseId: number, reason: string) => {
 		// Until then whatever goes wrong is thrown.
 		if (!isServing) return;
-		if (diskTroubles.has(reason)) disk.found();
-		events.onTrouble(databaseId === controlDatabaseId ? 'control' : `account ${databaseId}`, reason);
+		if (diskErrorCodes.has(reason)) disk.found();
+		events.onError(databaseId === controlDatabaseId ? 'control' : `account ${databaseId}`, reason);
 	};
 	await using starting = new AsyncDisposableStack();
 	starting.defer(() => lock.release());
@@ -49,7 +49,7 @@ export async function startServingWriter(
 			queueCharacters,
 			openAccounts,
 			onCommit,
-			onTrouble,
+			onError,
 			onWaiting: events.onWaiting,
 			onDeath: events.onDeath,
 		});

@@ -8,11 +8,11 @@ import { ClientReader } from '../account/account-reader.ts';
 import { countWaiting, foldingSchema } from '../account/folding.ts';
 import type { ClientTables } from '../account/tables.ts';
 import { ControlStore, type ControlTables } from '../control/control-store.ts';
-import type { Importer } from '../copy-target.ts';
+import type { CopyTarget } from '../copy-target.ts';
 import { SchemaTooNewError } from '../migrations.ts';
 import type { Steps } from '../steps.ts';
 import type {
-	Finding,
+	Check,
 	MigrationProgress,
 	ServingReader,
 	ServingWriter,
@@ -21,13 +21,13 @@ import type {
 } from '../store.ts';
 import { bringAccountFile, createAccountFile, openAccountFile } from './account-file.ts';
 import { copyDatabases } from './backup.ts';
-import { examineFolder } from './check-folder.ts';
+import { checkFolder } from './check-folder.ts';
 import { checkpointLongLog, emptyLog, emptyLogIfFree } from './checkpoint.ts';
 import { Connection, openDatabase } from './connection.ts';
-import { SqliteImporter } from './copy-target.ts';
+import { SqliteCopyTarget } from './copy-target.ts';
 import { DataFolder, type FolderLock, isServed, lockFolder } from './data-folder.ts';
 import { kyselyOver } from './dialect.ts';
-import { fileTrouble } from './file-trouble.ts';
+import { fileError } from './file-error.ts';
 import { latestSchema, migrate, schemaVersion } from './migrate.ts';
 import { runSteps } from './run-steps.ts';
 import { SqliteReader } from './serving-reader.ts';
@@ -37,7 +37,7 @@ const busyTimeoutMs = 5000;
 const purgeTimeoutMs = 10_000;
 const purgeAgainMs = 20;
 /** 4 MiB, which takes some hundredths of a second, for which uploads of the account wait. */
-const mostRewrittenBytes = 4 * 1024 ** 2;
+const maxRewrittenBytes = 4 * 1024 ** 2;
 
 /** One stage's databases in a folder of this machine: `control.sqlite` and `accounts/<n>.sqlite`. */
 export class SqliteStore implements Store {
@@ -100,7 +100,7 @@ export class SqliteStore implements Store {
 	 */
 	async purge(accountId: number, { rewrite }: { rewrite: boolean }): Promise<void> {
 		const { database } = this.#transacting(accountId);
-		const isSmall = statSync(this.#folder.accountPath(accountId)).size <= mostRewrittenBytes;
+		const isSmall = statSync(this.#folder.accountPath(accountId)).size <= maxRewrittenBytes;
 		const giveUpAtMs = monotonicMs() + purgeTimeoutMs;
 		// In memory, because it would lie in a temporary file otherwise.
 		if (rewrite && isSmall) database.exec('PRAGMA temp_store = MEMORY; VACUUM');
@@ -177,7 +177,7 @@ export class SqliteStore implements Store {
 	 * Whoever opens an account's file brings it to the newest schema, so a look at thousands of them is enough here. One
 	 * that cannot be used keeps no other from being served.
 	 */
-	async #checkFiles(onTrouble: WriterEvents['onTrouble']): Promise<void> {
+	async #checkFiles(onError: WriterEvents['onError']): Promise<void> {
 		const known = latestSchema('client');
 		for (const { id, aid } of await this.control.accounts()) {
 			let version = 0;
@@ -185,7 +185,7 @@ export class SqliteStore implements Store {
 				using database = openAccountFile(this.#folder, id, { busyTimeoutMs });
 				version = schemaVersion(database);
 			} catch (error) {
-				onTrouble(`account ${aid}`, `${reasonOf(error)}; restore a backup of it`);
+				onError(`account ${aid}`, `${reasonOf(error)}; restore a backup of it`);
 			}
 			if (version > known) throw new SchemaTooNewError('client', version, known);
 		}
@@ -197,7 +197,7 @@ export class SqliteStore implements Store {
 		);
 		try {
 			requireSoundControl(this.#folder);
-			await this.#checkFiles(events.onTrouble);
+			await this.#checkFiles(events.onError);
 		} catch (error) {
 			lock.release();
 			throw error;
@@ -211,8 +211,8 @@ export class SqliteStore implements Store {
 		);
 	}
 
-	examine(): AsyncIterable<Finding> {
-		return examineFolder(this.#folder, this.control);
+	runChecks(): AsyncIterable<Check> {
+		return checkFolder(this.#folder, this.control);
 	}
 
 	keepServersAway(): () => void {
@@ -222,11 +222,11 @@ export class SqliteStore implements Store {
 		return () => lock.release();
 	}
 
-	async importer(): Promise<Importer> {
+	async copyTarget(): Promise<CopyTarget> {
 		const lock = this.#lock(
 			`A server, or a copy from or to it, runs on the data folder ${this.#folder.path}; stop it first.`,
 		);
-		return new SqliteImporter(this.#folder, lock);
+		return new SqliteCopyTarget(this.#folder, lock);
 	}
 
 	/** @throws OperatorError with this sentence where another process has the folder */
@@ -253,7 +253,7 @@ function openControl(folder: DataFolder): DatabaseSync {
 		return database;
 	} catch (error) {
 		database?.close();
-		throw fileTrouble(folder.controlPath, error);
+		throw fileError(folder.controlPath, error);
 	}
 }
 
@@ -273,7 +273,7 @@ function requireSoundControl({ controlPath }: DataFolder): void {
 				);
 		}
 	} catch (error) {
-		throw fileTrouble(controlPath, error);
+		throw fileError(controlPath, error);
 	}
 }
 

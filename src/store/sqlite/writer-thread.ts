@@ -88,7 +88,7 @@ function retryLater(databaseId: number, nowMs: number): void {
 	if (nowMs - sinceMs < tellBusyAfterMs) busySinceMs.set(databaseId, sinceMs);
 	else if (sinceMs !== Number.POSITIVE_INFINITY) {
 		busySinceMs.set(databaseId, Number.POSITIVE_INFINITY);
-		send({ type: 'trouble', databaseId, reason: 'another process keeps the database locked' });
+		send({ type: 'error', databaseId, reason: 'another process keeps the database locked' });
 	}
 }
 
@@ -100,7 +100,7 @@ function commit(databaseId: number, group: readonly Work[]): WorkResult[] | 'bus
 	} catch (error) {
 		if (isBusy(error)) return 'busy';
 		const reason = reasonOf(error);
-		send({ type: 'trouble', databaseId, reason });
+		send({ type: 'error', databaseId, reason });
 		return group.map((work) => ({ slot: work.slot, outcome: 'failed', reason, isIoError: isIoError(error) }));
 	}
 	const results = commitGroup(connection, group, cells);
@@ -113,8 +113,8 @@ function commit(databaseId: number, group: readonly Work[]): WorkResult[] | 'bus
 	}
 	const [failure] = failures;
 	if (failure) {
-		send({ type: 'trouble', databaseId, reason: failure.reason });
-		// A connection that met trouble is not trusted any more; the next group gets a fresh one.
+		send({ type: 'error', databaseId, reason: failure.reason });
+		// A connection that met an error is not trusted any more; the next group gets a fresh one.
 		closeQuietly(databaseId);
 		return results;
 	}
@@ -132,12 +132,12 @@ function afterCommit(databaseId: number, connection: Connection): void {
 		checkpointer.afterCommit(databaseId, pool.path(databaseId), connection, monotonicMs());
 	} catch (error) {
 		if (isIoError(error)) distrust(databaseId, reasonOf(error));
-		else send({ type: 'trouble', databaseId, reason: reasonOf(error) });
+		else send({ type: 'error', databaseId, reason: reasonOf(error) });
 	}
 }
 
 function distrust(databaseId: number, reason: string): void {
-	send({ type: 'trouble', databaseId, reason });
+	send({ type: 'error', databaseId, reason });
 	pool.distrust(databaseId);
 }
 
@@ -155,7 +155,7 @@ function closeQuietly(databaseId: number): void {
 	try {
 		pool.close(databaseId);
 	} catch (error) {
-		send({ type: 'trouble', databaseId, reason: reasonOf(error) });
+		send({ type: 'error', databaseId, reason: reasonOf(error) });
 	}
 }
 

@@ -13,7 +13,8 @@ import {
 
 type Commands = ClientCommands & ControlCommands;
 type Input<Name extends CommandName> = Parameters<Commands[Name]>[1];
-type Value<Name extends CommandName> = ReturnType<Commands[Name]> extends CommandResult<infer V> ? V : never;
+type CommandValue<Name extends CommandName> =
+	ReturnType<Commands[Name]> extends CommandResult<infer V> ? V : never;
 
 export interface WriterOptions {
 	readonly folderPath: string;
@@ -23,7 +24,7 @@ export interface WriterOptions {
 	readonly queueCharacters: number;
 	readonly openAccounts: number;
 	readonly onCommit: (group: { size: number; seconds: number }) => void;
-	readonly onTrouble: (databaseId: number, reason: string) => void;
+	readonly onError: (databaseId: number, reason: string) => void;
 	readonly onWaiting: (databaseId: number) => void;
 	/** The thread has died; the process cannot store anything any more. */
 	readonly onDeath: (error: Error) => void;
@@ -106,7 +107,7 @@ export class Writer {
 		command: Name,
 		input: Input<Name>,
 		options: { deadlineMs: number; deadline?: Deadline; characters?: number },
-	): Promise<Value<Name> | 'expired'> {
+	): Promise<CommandValue<Name> | 'expired'> {
 		const characters = options.characters ?? 0;
 		const slot =
 			this.#characters + characters > this.#options.queueCharacters ? undefined : this.#freeSlots.pop();
@@ -155,7 +156,7 @@ export class Writer {
 	}
 
 	#receive(message: FromWriter): void {
-		if (message.type === 'trouble') this.#options.onTrouble(message.databaseId, message.reason);
+		if (message.type === 'error') this.#options.onError(message.databaseId, message.reason);
 		if (message.type === 'waiting') this.#options.onWaiting(message.databaseId);
 		if (message.type !== 'results') return;
 		this.#options.onCommit({ size: message.results.length, seconds: message.commitSeconds });

@@ -119,5 +119,5 @@ for (const [name, findPlace] of Object.entries(places))
 		await becomes('ready', 2000, isReady);
 		assert.equal(await upload(), 201);
 		assert.deepEqual(await stored(), acknowledged);
-		assert.match(logged.join('\n'), /"msg":"store trouble"/);
+		assert.match(logged.join('\n'), /"msg":"store error"/);
 	});

@@ -107,7 +107,7 @@ export function careContract(engine: Engine): void {
 		test('an examination finds a sound store sound', async (t) => {
 			const { store } = await startServingFor(t, engine);
 			const careOf = async () =>
-				(await Array.fromAsync(store.examine())).filter(({ ok }) => !ok).map(({ check }) => check);
+				(await Array.fromAsync(store.runChecks())).filter(({ ok }) => !ok).map(({ check }) => check);
 			assert.deepEqual(await careOf(), ['keys'], 'nobody can upload yet');
 			await store.control.issueKey('acme', 'standard');
 			assert.deepEqual(await careOf(), []);

@@ -162,7 +162,7 @@ export function foldingContract(engine: Engine): void {
 			}
 		});
 
-		test('who claims a customer id that many events have gets all of them by and by', async (t) => {
+		test('who shows a customer id that many events have gets all of them by and by', async (t) => {
 			const costs = [];
 			for (const count of [300, 1500]) {
 				const { store, writer, accountId } = await startServingFor(t, engine);
@@ -306,8 +306,8 @@ export function foldingContract(engine: Engine): void {
 				const scans = new Map<string, number>();
 				for (const [what, request] of Object.entries(requests))
 					scans.set(what, await most(() => request(store, accountId)));
-				const claim = hit({ atMs: receivedAtMs - 1 }, { cid: 'C-2' });
-				scans.set('a claim', await most(() => storeHits([claim])));
+				const link = hit({ atMs: receivedAtMs - 1 }, { cid: 'C-2' });
+				scans.set('a link', await most(() => storeHits([link])));
 				scans.set('to fold', await most(() => foldPiece(), 40));
 				scans.set('to prune', await most(() => prune(receivedAtMs - 1_000_000), 5));
 				await store.transact(accountId, beginErasing(vid, 1));
@@ -320,7 +320,7 @@ export function foldingContract(engine: Engine): void {
 			});
 
 		const prunings = [...Array(3).keys()].map((third) => receivedAtMs - third * 400_000);
-		test('what is pruned of long logs stops counting, claims and sales too, and pieces are short', async (t) => {
+		test('what is pruned of long logs stops counting, links and sales too, and pieces are short', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			await addLongLog(store, accountId, 1200, receivedAtMs);
 			const other = await writer.storeHit(accountId, hit({ atMs: receivedAtMs - 300_000 }));

@@ -94,7 +94,7 @@ export function asOfContract(engine: Engine): void {
 			);
 		});
 
-		test('a later claim to a tid does not take back what the holder of the cid had then', async (t) => {
+		test('a later link to a tid does not take back what the holder of the cid had then', async (t) => {
 			const store = await start(t);
 			const accountId = await addAccount(store, 'c-a-acme-uk');
 			await happen(store, accountId, [

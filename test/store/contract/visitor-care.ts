@@ -50,7 +50,7 @@ export function visitorCareContract(engine: Engine): void {
 				[[buyer.freshSid, 1]],
 			);
 			assert.deepEqual(record?.subscriptionEvents, [{ ...sales[0], receivedAt: at }]);
-			assert.deepEqual(record?.claims, [
+			assert.deepEqual(record?.identityLinks, [
 				{ kind: 'cid', value: 'C-care', at, holds: true },
 				{ kind: 'tid', value: 'T-care', at, holds: true },
 			]);
@@ -104,12 +104,12 @@ export function visitorCareContract(engine: Engine): void {
 			'a visit of the wrong visitor': 'UPDATE @visit SET vid = (SELECT max(vid) FROM @visitor)',
 			'all visits gone': 'DELETE FROM @visit',
 			'all visitors gone': 'DELETE FROM @visitor',
-			'all claims gone': 'DELETE FROM @claim',
+			'all links gone': 'DELETE FROM @claim',
 			'no event joined': 'UPDATE @subscription_event SET vid = NULL',
 			'events of a visitor whom nobody knows': `UPDATE @subscription_event SET vid = '${'f'.repeat(32)}'`,
 			'what no hit has led to': `INSERT INTO @visitor (vid, profile) VALUES ('${'f'.repeat(32)}', '{}')`,
 			'a visit that no hit has led to': `INSERT INTO @visit (sid, vid, profile) VALUES ('s', '${'f'.repeat(32)}', '{}')`,
-			'a claim that no hit has made': `INSERT INTO @claim (key, at, vid) VALUES ('t:T-care', 1, '${'f'.repeat(32)}')`,
+			'a link that no hit has made': `INSERT INTO @claim (key, at, vid) VALUES ('t:T-care', 1, '${'f'.repeat(32)}')`,
 		};
 		test('rebuilding repairs whatever is wrong', async (t) => {
 			const serving = await startServingFor(t, engine);
@@ -119,7 +119,7 @@ export function visitorCareContract(engine: Engine): void {
 			for (const [what, sql] of Object.entries(damages)) {
 				await store.transact(accountId, run([{ sql }]));
 				const { changed } = await rebuildAll(store, accountId);
-				assert(changed > 0 || what.includes('claim'), what);
+				assert(changed > 0 || what.includes('link'), what);
 				assert.deepEqual(await derived(store, accountId), before, what);
 			}
 		});

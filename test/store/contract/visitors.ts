@@ -62,7 +62,7 @@ export function derived(store: Store, accountId: number): Promise<unknown> {
 }
 
 function* readDerived(): Steps<unknown> {
-	const [visitors = [], visits = [], claims = [], events = []] = yield [
+	const [visitors = [], visits = [], links = [], events = []] = yield [
 		{ sql: 'SELECT vid, profile FROM @visitor ORDER BY vid' },
 		{ sql: 'SELECT sid, vid, profile FROM @visit ORDER BY sid' },
 		{ sql: 'SELECT key, vid, at FROM @claim ORDER BY vid, at, key' },
@@ -72,7 +72,7 @@ function* readDerived(): Steps<unknown> {
 	return {
 		visitors: copies(visitors),
 		visits: copies(visits),
-		claims: copies(claims),
+		links: copies(links),
 		events: copies(events),
 	};
 }
@@ -271,13 +271,13 @@ export function visitorContract(engine: Engine): void {
 				visits: 1,
 				events: 1,
 			});
-			const { visitors, visits, claims, events } = (await derived(store, accountId)) as Record<
+			const { visitors, visits, links, events } = (await derived(store, accountId)) as Record<
 				string,
 				object[]
 			>;
 			assert.equal(visitors?.length, 1);
 			assert.equal(visits?.length, 1);
-			assert.deepEqual(claims, []);
+			assert.deepEqual(links, []);
 			assert.deepEqual(events, [{ tid: 'T-gone', cid: null, vid: null }]);
 			// The page still has its cookie.
 			const again = hit({ vid: gone.freshVid, sid: gone.freshSid });
@@ -297,7 +297,7 @@ export function visitorContract(engine: Engine): void {
 			assert.deepEqual(await derived(store, accountId), {
 				visitors: [],
 				visits: [],
-				claims: [],
+				links: [],
 				events: [{ tid: event.tid, cid: null, vid: null }],
 			});
 		});
@@ -329,7 +329,7 @@ export function visitorContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('any order of arrival leads to the same claims, joins and profiles', async (t) => {
+		test('any order of arrival leads to the same links, joins and profiles', async (t) => {
 			const store = await openFor(t, await engine.freshAddress(t));
 			let account = 0;
 			await fc.assert(

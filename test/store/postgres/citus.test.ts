@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { copyStore } from '../../../src/store/copy.ts';
 import { migrationFiles } from '../../../src/store/migrations.ts';
 import { statementsOf } from '../../../src/store/postgres/statements.ts';
-import type { Finding, Store } from '../../../src/store/store.ts';
+import type { Check, Store } from '../../../src/store/store.ts';
 import { derived, hit } from '../contract/visitors.ts';
 import {
 	addAccount,
@@ -56,9 +56,9 @@ test('a copy goes on with the numbers that it has brought', async (t) => {
 	assert.ok(await derived(target, id));
 });
 
-/** The findings of `doctor` of these names, with what it says. */
-async function findings(store: Store, ...checks: string[]): Promise<string[]> {
-	const all: Finding[] = await Array.fromAsync(store.examine());
+/** What `doctor` says checks of these names. */
+async function checksOf(store: Store, ...checks: string[]): Promise<string[]> {
+	const all: Check[] = await Array.fromAsync(store.runChecks());
 	return all
 		.filter(({ check }) => checks.some((name) => check.startsWith(name)))
 		.map(({ check, ok, detail }) => `${ok ? 'ok' : 'CARE'} ${check}: ${detail}`);
@@ -73,7 +73,7 @@ test('doctor says where accounts lie', async (t) => {
 	await session.query(`ALTER DATABASE ${nameOf(address)} SET citus.enable_schema_based_sharding TO off`);
 	const later = await openFor(t, address);
 	await addAccount(later, 'c-a-y');
-	assert.deepEqual(await findings(later, 'Citus', 'account'), [
+	assert.deepEqual(await checksOf(later, 'Citus', 'account'), [
 		'ok Citus: 13.2-1',
 		`CARE Citus: new accounts will lie on the coordinator: ALTER DATABASE ${nameOf(address)} SET citus.enable_schema_based_sharding TO on`,
 		`ok account c-a-x: schema ${newest}, at worker-1:5432`,
@@ -93,7 +93,7 @@ test('doctor finds a cluster of one, and a control schema that is distributed', 
 		 INSERT INTO pg_dist_placement VALUES (1, 0);
 		 INSERT INTO pg_dist_node (groupid, nodename, nodeport, noderole) VALUES (0, 'coordinator', 5432, 'primary')`,
 	);
-	assert.deepEqual(await findings(store, 'Citus'), [
+	assert.deepEqual(await checksOf(store, 'Citus'), [
 		'ok Citus: 13.2-1',
 		"CARE Citus: the control schema is distributed, and must not be: take everything to a new database with 'caskade copy'",
 		'CARE Citus: there is no worker, so every account lies on the coordinator: SELECT citus_set_coordinator_host(…), then citus_add_node(…) for each',
@@ -108,7 +108,7 @@ test('workers that would answer 201 before it is durable: no server starts, doct
 		/What is stored on worker-3:5432 may be lost in a crash, since synchronous_commit is off there: run ALTER DATABASE \w+ SET synchronous_commit TO on on every node/;
 	const store = await openFor(t, address);
 	await assertRefuses(startWritingFor(t, store), sentence);
-	const [, silent, undurable] = await findings(store, 'Citus');
+	const [, silent, undurable] = await checksOf(store, 'Citus');
 	assert.equal(silent, 'CARE Citus: worker-4:5432 does not answer the coordinator');
 	assert.match(undurable as string, sentence);
 });
@@ -119,10 +119,10 @@ test('a worker that does not answer keeps no server from starting', async (t) =>
 	const broken = await freshCitusLike({ workers });
 	const session = await sessionOn(t, broken);
 	await session.query('DROP FUNCTION run_command_on_workers');
-	const troubles: string[] = [];
-	const onTrouble = (_: string, reason: string) => troubles.push(reason);
-	await startWritingFor(t, await openFor(t, broken), { onTrouble });
-	assert.match(troubles.join(), /run_command_on_workers/);
+	const errors: string[] = [];
+	const onError = (_: string, reason: string) => errors.push(reason);
+	await startWritingFor(t, await openFor(t, broken), { onError });
+	assert.match(errors.join(), /run_command_on_workers/);
 });
 
 test("an account's own database on a worker of the cluster is refused in a sentence", async (t) => {

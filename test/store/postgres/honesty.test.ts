@@ -7,10 +7,10 @@ import { QueueFullError, StorageError } from '../../../src/errors.ts';
 import { clientTableNames } from '../../../src/store/account/tables.ts';
 import {
 	beginWriting,
-	ConnectionPool,
 	commit,
 	isConnectionLost,
 	isRolledBack,
+	PostgresPool,
 	SchemaNames,
 } from '../../../src/store/postgres/connection.ts';
 import { HitQueue } from '../../../src/store/postgres/hit-queue.ts';
@@ -152,11 +152,7 @@ test('connections whose other end has vanished are not handed out for ever', asy
 
 test('a statement on a vanished connection is given up in time, and the other idle connections with it', async (t) => {
 	await using proxy = await PostgresProxy.start(await freshPostgresDatabase());
-	const pool = new ConnectionPool(
-		proxy.address,
-		{ size: 3, ...poolLimits, statementTimeoutMs: 200 },
-		() => {},
-	);
+	const pool = new PostgresPool(proxy.address, { size: 3, ...poolLimits, statementTimeoutMs: 200 }, () => {});
 	t.after(() => pool.end());
 	const clients = await Promise.all([1, 2, 3].map(() => pool.acquire(30_000)));
 	for (const client of clients) client.release();
@@ -170,7 +166,7 @@ test('a statement on a vanished connection is given up in time, and the other id
 
 test('a vanished network keeps nobody from stopping', async () => {
 	await using proxy = await PostgresProxy.start(await freshPostgresDatabase());
-	const pool = new ConnectionPool(proxy.address, { size: 2, ...poolLimits }, () => {});
+	const pool = new PostgresPool(proxy.address, { size: 2, ...poolLimits }, () => {});
 	const clients = await Promise.all([pool.acquire(30_000), pool.acquire(30_000)]);
 	const closed = Promise.all(clients.map((client) => once(client, 'end')));
 	for (const client of clients) client.release();
@@ -260,7 +256,7 @@ async function startQueues(
 	const accountId = await addAccount(store, 'c-a-acme-uk');
 	const proxy = await PostgresProxy.start(address);
 	const limits = { size: 2, ...poolLimits, idleInTransactionMs, writesOnlyBegun: true };
-	const pool = new ConnectionPool(proxy.address, limits, () => {});
+	const pool = new PostgresPool(proxy.address, limits, () => {});
 	const ignore = () => {};
 	const schemas = new SchemaNames(undefined);
 	const schemaOf = (id: number) => schemas.account(id);
@@ -270,7 +266,7 @@ async function startQueues(
 		connections: 2,
 		length: 10,
 		onCommit: ignore,
-		onTrouble: ignore,
+		onError: ignore,
 		onWaiting: ignore,
 	};
 	const queue = new UploadQueue({ ...common, ...options });
@@ -445,7 +441,7 @@ test('limits that are locked: 504 in time; uploads whose limits are decided are 
 });
 
 test('the COMMIT of a transaction that has failed is no success', async (t) => {
-	const pool = new ConnectionPool(await freshPostgresDatabase(), { size: 1, ...poolLimits }, () => {});
+	const pool = new PostgresPool(await freshPostgresDatabase(), { size: 1, ...poolLimits }, () => {});
 	const client = await pool.acquire(30_000);
 	t.after(() => {
 		client.release(true);

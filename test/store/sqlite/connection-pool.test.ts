@@ -108,9 +108,9 @@ test('the operator is told of an account whose file is missing', {}, async (t) =
 	const folder = dataFolder(t, 1);
 	const store = new SqliteStore(folder.path);
 	t.after(() => store.close());
-	const troubles: string[] = [];
-	const writer = await startWritingFor(t, store, { onTrouble: (database) => troubles.push(database) });
+	const errors: string[] = [];
+	const writer = await startWritingFor(t, store, { onError: (database) => errors.push(database) });
 	rmSync(folder.accountPath(1));
 	await assert.rejects(upload(writer, 1, [subscriptionEvent()]), StorageError);
-	assert.deepEqual(troubles, ['account 1']);
+	assert.deepEqual(errors, ['account 1']);
 });

@@ -2,7 +2,7 @@
  * Remembers that a write found no room, until one that needs room has succeeded. A probe alone would not notice: it
  * writes little, to where there was room before, and so succeeds on a disk on which uploads fail.
  */
-export class DiskTrouble {
+export class FullDisk {
 	readonly #takeRoom: () => Promise<void>;
 	#isKnown = false;
 

@@ -7,10 +7,10 @@ const damageCodes: readonly unknown[] = [11, 26];
 /** Those that it also gives where a disk has no room left: I/O error, full, cannot open. */
 const roomCodes: readonly unknown[] = [10, 13, 14];
 /** More than a database needs to be opened: its write-ahead log and the index of that. */
-const leastFreeBytes = 64 * 1024;
+const minFreeBytes = 64 * 1024;
 
 /** A sentence for what keeps a database file from being used; errors that are no database's stay as they are. */
-export function fileTrouble(
+export function fileError(
 	path: string,
 	error: unknown,
 	remedy = 'restore a backup of the data folder',
@@ -20,7 +20,7 @@ export function fileTrouble(
 	const code = errcode & 0xff;
 	const sentence = damageCodes.includes(code)
 		? `${path} is damaged; ${remedy}.`
-		: roomCodes.includes(code) && freeBytes(dirname(path)) < leastFreeBytes
+		: roomCodes.includes(code) && freeBytes(dirname(path)) < minFreeBytes
 			? `The disk that has ${path} is full.`
 			: `${path} cannot be used (${reasonOf(error)}); it must be a file that this process may read and write.`;
 	return new OperatorError(sentence, { cause: error });

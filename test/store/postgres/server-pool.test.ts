@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PerServer } from '../../../src/store/postgres/server-pool.ts';
+import { ServerPool } from '../../../src/store/postgres/server-pool.ts';
 
 function things(most: number) {
 	const log: string[] = [];
-	const perServer = new PerServer(most, (address) => {
+	const serverPool = new ServerPool(most, (address) => {
 		log.push(`made ${address}`);
 		return {
 			address,
@@ -13,32 +13,32 @@ function things(most: number) {
 			},
 		};
 	});
-	return { log, perServer };
+	return { log, serverPool };
 }
 
 test('each server has one thing, made when it is first needed', () => {
-	const { log, perServer } = things(2);
-	assert.equal(perServer.get('a'), perServer.get('a'));
+	const { log, serverPool } = things(2);
+	assert.equal(serverPool.get('a'), serverPool.get('a'));
 	assert.deepEqual(log, ['made a']);
 });
 
 test('of too many the one that was used longest ago is closed, and made anew when needed', async () => {
-	const { log, perServer } = things(2);
-	for (const address of ['a', 'b', 'a', 'c', 'b']) perServer.get(address);
+	const { log, serverPool } = things(2);
+	for (const address of ['a', 'b', 'a', 'c', 'b']) serverPool.get(address);
 	assert.deepEqual(log, ['made a', 'made b', 'closed b', 'made c', 'closed a', 'made b']);
-	await perServer.close();
+	await serverPool.close();
 	assert.deepEqual(log.slice(6).sort(), ['closed b', 'closed c']);
 });
 
 test('closing waits for what was closed before', async () => {
 	const { promise, resolve } = Promise.withResolvers<void>();
-	const perServer = new PerServer(1, (address) => ({
+	const serverPool = new ServerPool(1, (address) => ({
 		close: () => (address === 'slow' ? promise : Promise.resolve()),
 	}));
-	perServer.get('slow');
-	perServer.get('next');
+	serverPool.get('slow');
+	serverPool.get('next');
 	let closed = false;
-	const closing = perServer.close().then(() => {
+	const closing = serverPool.close().then(() => {
 		closed = true;
 	});
 	await new Promise(setImmediate);

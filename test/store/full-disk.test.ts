@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DiskTrouble } from '../../src/store/disk-trouble.ts';
+import { FullDisk } from '../../src/store/full-disk.ts';
 
 const noRoom = new Error('no room');
 
-test('nothing is written as long as no trouble was found, nor once there is room again', async () => {
+test('nothing is written as long as no error was found, nor once there is room again', async () => {
 	let looks = 0;
-	const disk = new DiskTrouble(async () => {
+	const disk = new FullDisk(async () => {
 		looks++;
 	});
 	await disk.check();
@@ -19,7 +19,7 @@ test('nothing is written as long as no trouble was found, nor once there is room
 
 test('it fails until there is room', async () => {
 	let hasRoom = false;
-	const disk = new DiskTrouble(async () => {
+	const disk = new FullDisk(async () => {
 		if (!hasRoom) throw noRoom;
 	});
 	disk.found();
@@ -29,9 +29,9 @@ test('it fails until there is room', async () => {
 	await disk.check();
 });
 
-test('trouble that is found during a look is not forgotten', async () => {
+test('an error that is found during a look is not forgotten', async () => {
 	let looks = 0;
-	const disk: DiskTrouble = new DiskTrouble(async () => {
+	const disk: FullDisk = new FullDisk(async () => {
 		if (++looks === 1) disk.found();
 	});
 	disk.found();
