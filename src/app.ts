@@ -10,6 +10,8 @@ import { demo } from './api/demo.ts';
 import { docs } from './api/docs.ts';
 import { health } from './api/health.ts';
 import { hit } from './api/hit.ts';
+import { hitGif } from './api/hit-gif.ts';
+import { HitHandler } from './api/hit-handler.ts';
 import { segments } from './api/segments.ts';
 import { subscription, type UploadResult } from './api/subscription.ts';
 import { tag } from './api/tag.ts';
@@ -180,7 +182,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	};
 
 	const authorizer = new Authorizer(directory, now);
-	const readings = new VisitorReads(reader, scorer, now);
+	const reads = new VisitorReads(reader, scorer, now);
 	const budget = new HitBudget(hitLimits, monotonicMs);
 	const probes = { isDraining: options.isDraining, probe: () => writer.probe(), monotonicMs };
 	await openapi(app, prefix);
@@ -188,8 +190,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		async (operations) => {
 			if (roles.includes('api')) {
 				subscription(operations, { admission, directory, writer, now, onUpload, onTimeout });
-				visscores(operations, { authorizer, readings, now });
-				segments(operations, { authorizer, readings, now });
+				visscores(operations, { authorizer, reads, now });
+				segments(operations, { authorizer, reads, now });
 			}
 			if (roles.includes('collect')) {
 				const onHit = (kind: string) => metrics.hits.inc({ kind });
@@ -201,7 +203,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 				};
 				const onProxyProblem = (problem: ProxyProblem) => log.warn({}, proxyProblems[problem]);
 				const sinks = { onHit, onLeftOut, onProxyProblem };
-				hit(operations, { directory, writer, readings, budget, isProxy, now, ...sinks });
+				const handler = new HitHandler({ directory, writer, reads, budget, isProxy, now, ...sinks });
+				hit(operations, handler);
+				hitGif(operations, handler);
 				tag(operations);
 			}
 			health(operations, probes);

@@ -1,240 +1,92 @@
-import { randomBytes } from 'node:crypto';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { issueCask } from '../access/cask.ts';
-import type { AccessDirectory } from '../access/directory.ts';
-import { deviceOf, isBot } from '../collect/device.ts';
-import type { HitBudget } from '../collect/hit-budget.ts';
-import { toHitRecord } from '../collect/hit-record.ts';
-import { type CaskScope, isSubject } from '../domain/cask-scope.ts';
-import { clientOf, type IsProxy, type ProxyProblem } from '../domain/client-address.ts';
-import type { StoredHit } from '../domain/hit.ts';
-import { ApiError, isOutcomeUnknown, QueueFullError } from '../errors.ts';
-import { sendJson, toApiError } from '../http/answer.ts';
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { sendJson } from '../http/answer.ts';
 import { askForBody, checkBodyHeaders, parseJson } from '../http/body.ts';
-import { allowAllOrigins, allowOrigins, isAllowedOrigin, preflight } from '../http/cors.ts';
-import { describeHit } from '../http/openapi.ts';
-import { findHitProblems, hitCheck, hitSchema } from '../schema/hit-request.ts';
-import { describeProblems } from '../schema/problems.ts';
-import type { Subject, VisitorReads } from '../segments/visitor-reads.ts';
-import type { KnownAccount } from '../store/control/control-store.ts';
-import type { ServingWriter } from '../store/store.ts';
+import { preflight } from '../http/cors.ts';
+import { describeErrors, requestIdHeader, withoutLimits } from '../http/openapi.ts';
+import { hitSchema } from '../schema/hit-request.ts';
+import type { HitHandler } from './hit-handler.ts';
 
 /** Largest body of a hit, in bytes. */
 const hitLimitBytes = 16 * 1024;
 
-export interface HitOptions {
-	readonly directory: AccessDirectory;
-	readonly writer: ServingWriter;
-	readonly readings: VisitorReads;
-	readonly budget: HitBudget;
-	/** Which addresses are proxies in front, where there are any. */
-	readonly isProxy: IsProxy | undefined;
-	/** Milliseconds since 1970. */
-	readonly now: () => number;
-	readonly onHit: (kind: 'stored' | 'bot' | 'refused') => void;
-	/** Something is missing from the answer to a hit. */
-	readonly onLeftOut: (requestId: string, error: unknown) => void;
-	readonly onProxyProblem: (problem: ProxyProblem) => void;
-}
+const answerSchema = Type.Object({
+	vid: Type.String({ description: 'The visitor: send it with the next hit.' }),
+	sid: Type.String({ description: 'The visit: send it with the next hit.' }),
+	cask: Type.Optional(Type.String({ description: 'Opens scores and segments for 24 hours.' })),
+	caskExpiresAt: Type.Optional(Type.String({ format: 'date-time' })),
+});
 
-/** `POST /hit` and `GET /hit.gif`: what happens on pages, from pages. */
-export function hit(app: FastifyInstance, options: HitOptions): void {
-	const collector = new HitHandler(options);
+const description = {
+	operationId: 'collectHit',
+	tags: ['Visitors'],
+	summary: 'Collect a hit',
+	description:
+		'Stores what happened on a page, durably, and answers who the visitor is. `text/plain` is taken, too, as beacons send it. The header `x-hit-stored` is 0 for bots, of which nothing is stored. What else was asked for and cannot be made, as scores that cannot be read, is left out of the answer.',
+	querystring: Type.Object({
+		include: Type.Optional(
+			Type.String({ description: '`scores`, `segments` or both, with a comma: adds them to the answer.' }),
+		),
+		scope: Type.Optional(
+			Type.Union([Type.Literal('vid'), Type.Literal('sid')], {
+				description: 'What the cask opens: the visitor, or the visit alone.',
+				default: 'vid',
+			}),
+		),
+	}),
+	body: hitSchema,
+	response: {
+		200: {
+			description: 'Stored.',
+			headers: { 'x-request-id': requestIdHeader },
+			content: {
+				'application/json': {
+					schema: answerSchema,
+					example: {
+						vid: '0f6f3b2c9a1d4e5f8a7b6c5d4e3f2a1b',
+						sid: '5d1c6a7e8f9048b1a2c3d4e5f6a7b8c9',
+						cask: 'eyJ…',
+						caskExpiresAt: '2026-11-22T09:58:12.000Z',
+					},
+				},
+			},
+		},
+		...withoutLimits(
+			describeErrors({
+				malformed_json: ['the body is empty'],
+				invalid_hit: ['events[0].name is required'],
+				invalid_account: ['There is no account c-a-x.'],
+				forbidden: [],
+				request_timeout: [],
+				payload_too_large: ['the body may have at most 16384 bytes'],
+				unsupported_media_type: ['content-type must be application/json or text/plain, in UTF-8'],
+				rate_limit_exceeded: [],
+				internal: ['the store failed; the hit is not stored'],
+				overloaded: [],
+			}),
+		),
+	},
+};
 
+/** `POST /hit`: what happens on pages, from pages. */
+export function hit(app: FastifyInstance, handler: HitHandler): void {
 	app.post('/hit', {
 		config: { operation: 'collectHit' },
 		bodyLimit: hitLimitBytes,
-		schema: describeHit(hitSchema),
+		schema: description,
 		onRequest: (request, reply, done) => {
-			admit(collector, request, reply);
+			handler.admit(request, reply);
 			checkBodyHeaders(request.headers, { maxBytes: hitLimitBytes, plainText: true });
 			askForBody(request, reply);
 			done();
 		},
 		handler: async (request, reply) => {
 			const body = parseJson((request.body as Buffer | undefined) ?? Buffer.alloc(0));
-			const collected = await collector.collect(request, reply, body);
-			const answer = await collector.answer(collected, request);
+			const collected = await handler.collect(request, reply, body);
+			const answer = await handler.answer(collected, request);
 			sendJson(reply, 200, JSON.stringify(answer));
 			return reply;
 		},
 	});
 	preflight(app, '/hit', 'POST');
-
-	app.get('/hit.gif', {
-		config: { operation: 'collectHitImage' },
-		// To ask about the image is no hit.
-		exposeHeadRoute: false,
-		schema: { hide: true },
-		onRequest: (_request, reply, done) => {
-			reply.header('cache-control', 'no-store');
-			done();
-		},
-		// An image all the same, so that a page without scripts never shows a broken one.
-		errorHandler: (error, _request, reply) => {
-			const { status, headers } = toApiError(error);
-			sendImage(reply.headers(headers), status);
-		},
-		handler: async (request, reply) => {
-			admit(collector, request, reply);
-			await collector.collect(request, reply, hitOfQuery(request));
-			sendImage(reply, 200);
-			return reply;
-		},
-	});
-}
-
-function admit(collector: HitHandler, request: FastifyRequest, reply: FastifyReply): void {
-	allowAllOrigins(reply);
-	reply.header('cache-control', 'no-store');
-	collector.takeOfClient(request);
-}
-
-/** What a page without scripts says in the address of an image. */
-function hitOfQuery({ query, headers }: FastifyRequest): unknown {
-	const { event, tid, ...fields } = query as Record<string, string | string[] | undefined>;
-	const events = [event ?? []].flat().map((name, index) => (index === 0 && tid ? { name, tid } : { name }));
-	return { url: headers.referer, ...fields, events };
-}
-
-/** A transparent pixel. */
-const pixel = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64');
-
-function sendImage(reply: FastifyReply, status: number): void {
-	reply.code(status).header('content-type', 'image/gif').send(pixel);
-}
-
-interface Collected extends StoredHit {
-	readonly atMs: number;
-	readonly account: KnownAccount;
-}
-
-class HitHandler {
-	readonly #options: HitOptions;
-	/** What the operator was told, once for as long as the process runs. */
-	readonly #told = new Set<ProxyProblem>();
-
-	constructor(options: HitOptions) {
-		this.#options = options;
-	}
-
-	/** @throws ApiError `rate_limit_exceeded` */
-	takeOfClient({ raw }: FastifyRequest): void {
-		const { address, problem } = clientOf(raw, this.#options.isProxy);
-		if (problem && !this.#told.has(problem)) {
-			this.#told.add(problem);
-			this.#options.onProxyProblem(problem);
-		}
-		this.#wait(this.#options.budget.takeOfAddress(address));
-	}
-
-	#wait(retryAfterMs: number): void {
-		if (retryAfterMs === 0) return;
-		this.#options.onHit('refused');
-		const headers = { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) };
-		throw new ApiError('rate_limit_exceeded', { headers });
-	}
-
-	/** Stores a hit, where it is not a bot's. @throws ApiError */
-	async collect(request: FastifyRequest, reply: FastifyReply, body: unknown): Promise<Collected> {
-		const { directory, writer, budget, now, onHit } = this.#options;
-		const { aid } = (body ?? {}) as { aid?: unknown };
-		const account = typeof aid === 'string' ? directory.account(aid) : undefined;
-		if (account) allowOrigins(request, reply, account.origins);
-		if (!hitCheck.Check(body))
-			throw new ApiError('invalid_hit', { detail: describeProblems(findHitProblems(body)) });
-		if (!account) throw new ApiError('invalid_account', { detail: `There is no account ${body.aid}.` });
-		if (!isAllowedOrigin(request, account.origins)) throw new ApiError('forbidden');
-		const [freshVid, freshSid] = newIds();
-		const atMs = now();
-		const userAgent = request.headers['user-agent'];
-		if (isBot(userAgent)) {
-			onHit('bot');
-			reply.header('x-hit-stored', '0');
-			return { account, vid: freshVid, sid: freshSid, atMs };
-		}
-		const vid = isSubject(body.vid) ? body.vid : null;
-		if (vid !== null) this.#wait(budget.takeOfVisitor(account.aid, vid));
-		const hit = {
-			vid,
-			sid: isSubject(body.sid) ? body.sid : null,
-			freshVid,
-			freshSid,
-			atMs,
-			body: toHitRecord(
-				body,
-				account.channelRules,
-				deviceOf(userAgent, { mobile: headerOf(request, 'sec-ch-ua-mobile') }),
-			),
-		};
-		const stored = await writer.storeHit(account.id, hit).catch((error) => storeFailed(error, account.aid));
-		onHit('stored');
-		reply.header('x-hit-stored', '1');
-		return { account, ...stored, atMs };
-	}
-
-	/** What a page gets for a hit. The hit is stored, so whatever cannot be made is left out, and the rest is answered. */
-	async answer({ account, vid, sid, atMs }: Collected, request: FastifyRequest): Promise<object> {
-		const { readings, onLeftOut } = this.#options;
-		const query = request.query as Record<string, unknown>;
-		const scope: CaskScope = query.scope === 'sid' ? 'sid' : 'vid';
-		const whose = { account, scope, subject: scope === 'vid' ? vid : sid };
-		const included = [query.include].join().split(/[, ]+/);
-		const made = async (make: () => object | Promise<object>) => {
-			try {
-				return await make();
-			} catch (error) {
-				onLeftOut(request.id, error);
-				return {};
-			}
-		};
-		return {
-			vid,
-			sid,
-			...(await made(() => this.#cask(whose, atMs))),
-			...(included.includes('scores') &&
-				(await made(async () => ({ scores: await readings.scores(whose) })))),
-			...(included.includes('segments') &&
-				(await made(async () => ({ segments: await readings.segments(whose) })))),
-		};
-	}
-
-	/** Of the moment of the hit: an erasure, which sees the hit, knows how late a cask it must void. */
-	#cask(
-		{ account: { aid }, scope, subject }: Subject,
-		atMs: number,
-	): { cask: string; caskExpiresAt: string } {
-		const { signingKeys } = this.#options.directory;
-		const { cask, expiresAtMs } = issueCask(signingKeys, { aid, scope, subject }, atMs);
-		return { cask, caskExpiresAt: new Date(expiresAtMs).toISOString() };
-	}
-}
-
-const idBytes = 32;
-/** Drawn for many hits at once: each draw is a system call, which costs more than what is drawn. */
-let drawn = Buffer.alloc(0);
-let used = 0;
-
-/** A visitor's and a visit's: 128 random bits each. */
-function newIds(): [vid: string, sid: string] {
-	if (used === drawn.length) {
-		drawn = randomBytes(128 * idBytes);
-		used = 0;
-	}
-	const hex = drawn.toString('hex', used, used + idBytes);
-	used += idBytes;
-	return [hex.slice(0, 32), hex.slice(32)];
-}
-
-function headerOf({ headers }: FastifyRequest, name: string): string | undefined {
-	const value = headers[name];
-	return typeof value === 'string' ? value : undefined;
-}
-
-function storeFailed(error: unknown, aid: string): never {
-	if (error instanceof QueueFullError) throw new ApiError('overloaded', { headers: { 'retry-after': '1' } });
-	const detail = isOutcomeUnknown(error)
-		? 'outcome unknown; the hit may be stored'
-		: 'the store failed; the hit is not stored';
-	throw new ApiError('internal', { detail, aid, cause: error });
 }

@@ -1,13 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Type, { type TProperties } from 'typebox';
 import type { Authorization, Authorizer, ReadQuery } from '../access/authorizer.ts';
 import { ApiError } from '../errors.ts';
 import { sendError, sendJson } from '../http/answer.ts';
 import { allowAllOrigins, allowOrigins, preflight } from '../http/cors.ts';
+import { describeErrors, requestIdHeader, withoutLimits } from '../http/openapi.ts';
 import type { VisitorReads } from '../segments/visitor-reads.ts';
 
 export interface ReadOptions {
 	readonly authorizer: Authorizer;
-	readonly readings: VisitorReads;
+	readonly reads: VisitorReads;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 }
@@ -73,4 +75,46 @@ export function read(
 /** Whom an answer is about, as it begins. */
 export function about({ aid, scope, subject }: Authorization): Record<string, string> {
 	return { aid, [scope]: subject };
+}
+
+/** The documentation of an operation that a page reads with its cask. */
+export function describeRead(operation: {
+	readonly operationId: string;
+	readonly summary: string;
+	readonly description: string;
+	/** Of the answer, between whom it is about and when it expires. */
+	readonly fields: TProperties;
+	/** Of the query, besides those that every read has. */
+	readonly parameters: TProperties;
+	readonly example: object;
+}): object {
+	const id = (description: string) => Type.Optional(Type.String({ description }));
+	const answer = Type.Object({
+		aid: Type.String({ description: 'Account token of the client.' }),
+		vid: id('The visitor; with a cask of the scope `vid`.'),
+		sid: id('The visit, in place of the visitor; with a cask of the scope `sid`.'),
+		...operation.fields,
+		expiresAt: Type.String({ format: 'date-time', description: 'When the cask expires.' }),
+	});
+	return {
+		operationId: operation.operationId,
+		tags: ['Visitors'],
+		summary: operation.summary,
+		description: operation.description,
+		querystring: Type.Object({
+			cask: Type.String({ description: 'Attribution signing key, as the answer to a hit holds it.' }),
+			aid: id("Must be the cask's, where given."),
+			vid: id("Must be the cask's, where given."),
+			sid: id("Must be the cask's, where given."),
+			...operation.parameters,
+		}),
+		response: {
+			200: {
+				description: 'What the cask opens.',
+				headers: { 'x-request-id': requestIdHeader },
+				content: { 'application/json': { schema: answer, example: operation.example } },
+			},
+			...withoutLimits(describeErrors({ unauthorized: [], forbidden: [], internal: ['the store failed'] })),
+		},
+	};
 }

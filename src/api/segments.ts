@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { describeRead } from '../http/openapi.ts';
 import { after } from '../segments/visitor-reads.ts';
-import { about, type ReadOptions, read } from './reads.ts';
+import { about, describeRead, type ReadOptions, read } from './reads.ts';
 
 const segmentSchema = Type.Object({
 	id: Type.String({ description: 'Stays when the name changes.' }),
@@ -18,7 +17,7 @@ const example = {
 };
 
 /** `GET /visscores/segments`, and `/segments`: the segments that a visitor, or a visit, is in (spec section 4.3). */
-export function segments(app: FastifyInstance, { authorizer, readings, now }: ReadOptions): void {
+export function segments(app: FastifyInstance, { authorizer, reads, now }: ReadOptions): void {
 	read(app, authorizer, {
 		name: 'getSegments',
 		paths: ['/visscores/segments', '/segments'],
@@ -32,7 +31,7 @@ export function segments(app: FastifyInstance, { authorizer, readings, now }: Re
 			example,
 		}),
 		body: (authorization) =>
-			after(readings.segments(authorization), (found) => ({
+			after(reads.segments(authorization), (found) => ({
 				...about(authorization),
 				segments: found,
 				evaluatedAt: new Date(now()).toISOString(),

@@ -1,94 +1,34 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import Type, { type Static } from 'typebox';
-import { Compile } from 'typebox/compile';
-import type { Admission } from '../access/admission.ts';
 import type { AccessDirectory, KnownKey } from '../access/directory.ts';
-import { Deadline } from '../deadline.ts';
 import type { SubscriptionEvent } from '../domain/subscription-event.ts';
-import { ApiError, isOutcomeUnknown, QueueFullError } from '../errors.ts';
-import { sendError, sendJson } from '../http/answer.ts';
-import { askForBody, checkBodyHeaders, parseJson } from '../http/body.ts';
-import { describeErrors, describeSuccess } from '../http/openapi.ts';
-import { compileProblems, describeProblems } from '../schema/problems.ts';
-import { optional, text, textLimits, textRule } from '../schema/texts.ts';
+import { ApiError } from '../errors.ts';
+import { sendJson } from '../http/answer.ts';
+import { parseJson } from '../http/body.ts';
+import {
+	describeErrors,
+	describeLimits,
+	type ResponseDescription,
+	requestIdHeader,
+	resultSchema,
+} from '../http/openapi.ts';
+import { describeProblems } from '../schema/problems.ts';
+import {
+	accountCheck,
+	findUploadProblems,
+	toEvent,
+	uploadCheck,
+	uploadSchema,
+} from '../schema/subscription-request.ts';
 import type { ServingWriter, UploadOutcome } from '../store/store.ts';
-
-export const eventSchema = Type.Object(
-	{
-		tid: text('Transaction id. Keeps sales unique: of events with the same tid, the first is stored.', [
-			'order-1001',
-		]),
-		subid: text("Id of the subscription in the client's own system. May equal tid.", ['sub-77']),
-		cid: optional(Type.String(textLimits), textRule, {
-			description: 'Customer id. Links external and internal data. Null or empty: none.',
-			examples: ['customer-42'],
-		}),
-		evt: text('Type of the subscription event.', ['newsletter']),
-		rvn: optional(
-			Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }),
-			'an integer',
-			{ description: 'Revenue in British pence; negative for a refund. Null or empty: 0.', examples: [499] },
-		),
-	},
-	{ description: 'A subscription event.' },
-);
-
-const dataOptions = {
-	minItems: 1,
-	description: 'At most 30 subscription events, where the usage plan of the key does not say otherwise.',
-	'x-must-be': 'an array of at least one subscription event',
-};
-
-const uploadFields = {
-	aid: text('Account token of the client.', ['c-a-acme-uk']),
-	data: Type.Array(eventSchema, dataOptions),
-	simulate: Type.Optional(
-		Type.Boolean({
-			default: false,
-			description: 'Do everything but store. Counts toward the quota.',
-			'x-must-be': 'a boolean',
-		}),
-	),
-};
-
-const uploadSchema = Type.Object(uploadFields, {
-	description: 'Subscription events of one account. Unknown properties are ignored.',
-});
-
-const uploadCheck = Compile(uploadSchema);
-const accountCheck = Compile(uploadFields.aid);
-/** Of the request as a whole; those of its events are found one by one. */
-const uploadProblems = compileProblems(
-	Type.Object({ ...uploadFields, data: Type.Array(Type.Unknown(), dataOptions) }),
-);
-export const eventProblems = compileProblems(eventSchema);
+import { type Admitted, type KeyOperationOptions, keyOperation, storeFailed } from './key-operation.ts';
 
 const storedBody = '{"message":"Subscription created successfully.","validationErrors":null}';
 const simulatedBody = '{"message":"Subscription simulated successfully.","validationErrors":null}';
 
-/** What a request of this operation carries from its admission to its answer. */
-interface AdmittedUpload {
-	readonly key: KnownKey;
-	/** Null until the request is admitted. */
-	deadline: Deadline | null;
-}
-
-declare module 'fastify' {
-	interface FastifyRequest {
-		upload: AdmittedUpload | null;
-	}
-	interface FastifyContextConfig {
-		/** The operation's name in metrics and logs. */
-		operation?: string;
-	}
-}
-
-export interface SubscriptionOptions {
-	readonly admission: Admission;
+export interface SubscriptionOptions extends KeyOperationOptions {
 	readonly directory: AccessDirectory;
 	readonly writer: ServingWriter;
 	readonly now: () => number;
-	readonly onTimeout: (requestId: string) => void;
 	readonly onUpload: (requestId: string, result: UploadResult) => void;
 }
 
@@ -102,46 +42,12 @@ export interface UploadResult {
 
 /** `POST /subscription`: uploads subscription events of one account (spec section 4.1). */
 export function subscription(app: FastifyInstance, options: SubscriptionOptions): void {
-	const { admission, directory, writer, now, onUpload, onTimeout } = options;
-	app.decorateRequest('upload', null);
-
-	/** Key, rate, quota, size and media type: decided before the body is read. */
-	function admit(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
-		try {
-			const key = admission.identify(request.headers);
-			request.upload = { key, deadline: null };
-			const waiting = admission.take(key);
-			const deadline = new Deadline(key.plan.timeoutMs, () => {
-				onTimeout(request.id);
-				sendError(request, reply, new ApiError('timeout'));
-			});
-			request.upload.deadline = deadline;
-			if (waiting) {
-				waiting
-					.then(() => {
-						// Whoever has gone meanwhile gets no answer, and nothing else would end the deadline.
-						if (request.raw.destroyed) deadline.clear();
-						admitBody(request, reply);
-					}, storeFailed())
-					.then(() => done(), done);
-				return;
-			}
-			admitBody(request, reply);
-			done();
-		} catch (error) {
-			// Straight to the answer: the framework's way with errors costs a third of a refusal.
-			if (error instanceof ApiError) sendError(request, reply, error);
-			else done(error as Error);
-		}
-	}
-
-	function admitBody(request: FastifyRequest, reply: FastifyReply): void {
-		checkBodyHeaders(request.headers);
-		askForBody(request, reply);
-	}
-
-	async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-		const { key, deadline } = request.upload as AdmittedUpload & { deadline: Deadline };
+	const { directory, writer, now, onUpload } = options;
+	async function handle(
+		request: FastifyRequest,
+		reply: FastifyReply,
+		{ key, deadline }: Admitted,
+	): Promise<FastifyReply> {
 		const { aid, simulate, events, accountId } = readUpload(request.body as Buffer, key, directory);
 		const outcome = await writer
 			.storeSubscriptionEvents(accountId, { events, receivedAtMs: now(), simulate }, deadline)
@@ -154,17 +60,15 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 		return reply;
 	}
 
-	app.route({
+	keyOperation(app, options, {
 		method: 'POST',
 		url: '/subscription',
-		config: { operation: 'uploadSubscription' },
-		schema: {
-			operationId: 'uploadSubscription',
+		name: 'uploadSubscription',
+		description: {
 			tags: ['Subscription events'],
 			summary: 'Upload subscription events',
 			description:
 				'Stores subscription events of one account, all of a request or none. For servers, not for browsers. Any retry is safe.',
-			security: [{ apiKey: [] }],
 			body: uploadSchema,
 			response: {
 				201: describeSuccess('Stored, durably.', storedBody),
@@ -185,17 +89,41 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 				}),
 			},
 		},
-		onRequest: admit,
-		onSend: (request, reply, payload, done) => {
-			const { upload } = request;
-			if (upload) {
-				upload.deadline?.clear();
-				reply.headers(admission.limitHeaders(upload.key));
-			}
-			done(null, payload);
-		},
-		handler: handle,
+		handle,
 	});
+}
+
+/** The documentation of a success, from the body that is sent. */
+function describeSuccess(description: string, body: string): ResponseDescription {
+	return {
+		description,
+		headers: {
+			'x-request-id': requestIdHeader,
+			'x-events-stored': { type: 'integer', description: 'Events that were new.' },
+			'x-events-duplicate': {
+				type: 'integer',
+				description:
+					'Events whose tid was stored before, or comes earlier in the request; they are not stored again.',
+			},
+			'x-events-conflicting': {
+				type: 'integer',
+				description: 'Duplicates with other content than what is stored, which stays as it is.',
+			},
+			'x-duplicate-rows': {
+				type: 'string',
+				description:
+					'Places in `data` of the duplicates, from 0; the first 100. Absent where there are none.',
+				example: '3,7',
+			},
+			'x-conflicting-rows': {
+				type: 'string',
+				description: 'Those of them that conflict; the first 100. Absent where there are none.',
+				example: '7',
+			},
+			...describeLimits,
+		},
+		content: { 'application/json': { schema: resultSchema, example: JSON.parse(body) } },
+	};
 }
 
 /**
@@ -219,19 +147,6 @@ function outcomeHeaders({
 	};
 }
 
-/** @returns what throws an ApiError for whatever the store threw */
-function storeFailed(aid?: string): (error: unknown) => never {
-	return (error) => {
-		if (error instanceof ApiError) throw error;
-		if (error instanceof QueueFullError)
-			throw new ApiError('overloaded', { headers: { 'retry-after': '1' } });
-		const detail = isOutcomeUnknown(error)
-			? 'outcome unknown; retrying is safe'
-			: 'the store failed; nothing is stored, retrying is safe';
-		throw new ApiError('internal', { detail, ...(aid !== undefined && { aid }), cause: error });
-	};
-}
-
 /**
  * A body's upload: the JSON, then the account, then all rows.
  * @throws ApiError `malformed_json`, `invalid_account`, `invalid_request`
@@ -248,7 +163,7 @@ function readUpload(
 		throw new ApiError('invalid_account', { detail: `No account ${aid} is available to this API key.` });
 	if (accountId === undefined || !uploadCheck.Check(body) || body.data.length > key.plan.maxEvents)
 		throw new ApiError('invalid_request', {
-			detail: describeProblems(findProblems(body, key.plan.maxEvents)),
+			detail: describeProblems(findUploadProblems(body, key.plan.maxEvents)),
 		});
 	return {
 		aid: body.aid,
@@ -256,21 +171,4 @@ function readUpload(
 		simulate: body.simulate ?? false,
 		events: body.data.map(toEvent),
 	};
-}
-
-/** What is stored of an event that the schema has let in. */
-export function toEvent({ tid, subid, cid, evt, rvn }: Static<typeof eventSchema>): SubscriptionEvent {
-	return { tid, subid, cid: cid || null, evt, rvn: rvn || 0 };
-}
-
-/** No plan allows more; of a request with more, those after them are not looked at one by one. */
-const maxNamedEvents = 1000;
-
-function* findProblems(body: unknown, maxEvents: number): Iterable<string> {
-	yield* uploadProblems(body, '');
-	const data = (body as { data?: unknown } | null)?.data;
-	if (!Array.isArray(data)) return;
-	if (data.length > maxEvents) yield `data must have at most ${maxEvents} objects, it has ${data.length}`;
-	for (const [index, event] of data.slice(0, maxNamedEvents).entries())
-		yield* eventProblems(event, `data[${index}]`);
 }

@@ -1,8 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { describeRead } from '../http/openapi.ts';
 import { after } from '../segments/visitor-reads.ts';
-import { about, type ReadOptions, read } from './reads.ts';
+import { about, describeRead, type ReadOptions, read } from './reads.ts';
 
 const scoreSchema = Type.Object({
 	goal: Type.String({ description: "One of the account's goals." }),
@@ -29,7 +28,7 @@ const example = {
 };
 
 /** `GET /visscores`: the scores of a visitor, or of a visit (spec section 4.2). */
-export function visscores(app: FastifyInstance, { authorizer, readings, now }: ReadOptions): void {
+export function visscores(app: FastifyInstance, { authorizer, reads, now }: ReadOptions): void {
 	read(app, authorizer, {
 		name: 'getVisitorScores',
 		paths: ['/visscores'],
@@ -47,7 +46,7 @@ export function visscores(app: FastifyInstance, { authorizer, readings, now }: R
 		}),
 		body: (authorization, query) => {
 			const explain = (query as { explain?: unknown }).explain === '1' && authorization.account.explains;
-			return after(readings.scores(authorization, explain), (scores) => ({
+			return after(reads.scores(authorization, explain), (scores) => ({
 				...about(authorization),
 				scores,
 				scoredAt: new Date(now()).toISOString(),

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
-import Type, { type TProperties, type TSchema } from 'typebox';
+import Type from 'typebox';
 import { type ErrorCode, errorBody, errorTable } from '../errors.ts';
 
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
 
-const requestIdHeader = { type: 'string', description: 'Names the request in the logs.' };
+export const requestIdHeader = { type: 'string', description: 'Names the request in the logs.' };
 export const describeLimits = {
 	'ratelimit-policy': {
 		type: 'string',
@@ -20,50 +20,18 @@ export const describeLimits = {
 	},
 };
 
-const resultSchema = Type.Object({
+/** The body of an upload's answer, and of every error. */
+export const resultSchema = Type.Object({
 	message: Type.String({ description: 'Outcome.' }),
 	validationErrors: Type.Optional(
 		Type.Union([Type.String(), Type.Null()], { description: 'Null on success.' }),
 	),
 });
 
-interface ResponseDescription {
+export interface ResponseDescription {
 	description: string;
 	headers: Record<string, unknown>;
 	content: Record<string, unknown>;
-}
-
-/** The documentation of a success, from the body that the operation sends. */
-export function describeSuccess(description: string, body: string): ResponseDescription {
-	return {
-		description,
-		headers: {
-			'x-request-id': requestIdHeader,
-			'x-events-stored': { type: 'integer', description: 'Events that were new.' },
-			'x-events-duplicate': {
-				type: 'integer',
-				description:
-					'Events whose tid was stored before, or comes earlier in the request; they are not stored again.',
-			},
-			'x-events-conflicting': {
-				type: 'integer',
-				description: 'Duplicates with other content than what is stored, which stays as it is.',
-			},
-			'x-duplicate-rows': {
-				type: 'string',
-				description:
-					'Places in `data` of the duplicates, from 0; the first 100. Absent where there are none.',
-				example: '3,7',
-			},
-			'x-conflicting-rows': {
-				type: 'string',
-				description: 'Those of them that conflict; the first 100. Absent where there are none.',
-				example: '7',
-			},
-			...describeLimits,
-		},
-		content: { 'application/json': { schema: resultSchema, example: JSON.parse(body) } },
-	};
 }
 
 const keyErrors: readonly ErrorCode[] = ['forbidden'];
@@ -99,110 +67,10 @@ export function describeErrors(
 	return responses;
 }
 
-/** The documentation of an operation that a page reads with its cask. */
-export function describeRead(operation: {
-	readonly operationId: string;
-	readonly summary: string;
-	readonly description: string;
-	/** Of the answer, between whom it is about and when it expires. */
-	readonly fields: TProperties;
-	/** Of the query, besides those that every read has. */
-	readonly parameters: TProperties;
-	readonly example: object;
-}): object {
-	const id = (description: string) => Type.Optional(Type.String({ description }));
-	const answer = Type.Object({
-		aid: Type.String({ description: 'Account token of the client.' }),
-		vid: id('The visitor; with a cask of the scope `vid`.'),
-		sid: id('The visit, in place of the visitor; with a cask of the scope `sid`.'),
-		...operation.fields,
-		expiresAt: Type.String({ format: 'date-time', description: 'When the cask expires.' }),
-	});
-	return {
-		operationId: operation.operationId,
-		tags: ['Visitors'],
-		summary: operation.summary,
-		description: operation.description,
-		querystring: Type.Object({
-			cask: Type.String({ description: 'Attribution signing key, as the answer to a hit holds it.' }),
-			aid: id("Must be the cask's, where given."),
-			vid: id("Must be the cask's, where given."),
-			sid: id("Must be the cask's, where given."),
-			...operation.parameters,
-		}),
-		response: {
-			200: {
-				description: 'What the cask opens.',
-				headers: { 'x-request-id': requestIdHeader },
-				content: { 'application/json': { schema: answer, example: operation.example } },
-			},
-			...withoutLimits(describeErrors({ unauthorized: [], forbidden: [], internal: ['the store failed'] })),
-		},
-	};
-}
-
-/** The documentation of `POST /hit`. */
-export function describeHit(body: TSchema): object {
-	const answer = Type.Object({
-		vid: Type.String({ description: 'The visitor: send it with the next hit.' }),
-		sid: Type.String({ description: 'The visit: send it with the next hit.' }),
-		cask: Type.Optional(Type.String({ description: 'Opens scores and segments for 24 hours.' })),
-		caskExpiresAt: Type.Optional(Type.String({ format: 'date-time' })),
-	});
-	return {
-		operationId: 'collectHit',
-		tags: ['Visitors'],
-		summary: 'Collect a hit',
-		description:
-			'Stores what happened on a page, durably, and answers who the visitor is. `text/plain` is taken, too, as beacons send it. The header `x-hit-stored` is 0 for bots, of which nothing is stored. What else was asked for and cannot be made, as scores that cannot be read, is left out of the answer.',
-		querystring: Type.Object({
-			include: Type.Optional(
-				Type.String({ description: '`scores`, `segments` or both, with a comma: adds them to the answer.' }),
-			),
-			scope: Type.Optional(
-				Type.Union([Type.Literal('vid'), Type.Literal('sid')], {
-					description: 'What the cask opens: the visitor, or the visit alone.',
-					default: 'vid',
-				}),
-			),
-		}),
-		body,
-		response: {
-			200: {
-				description: 'Stored.',
-				headers: { 'x-request-id': requestIdHeader },
-				content: {
-					'application/json': {
-						schema: answer,
-						example: {
-							vid: '0f6f3b2c9a1d4e5f8a7b6c5d4e3f2a1b',
-							sid: '5d1c6a7e8f9048b1a2c3d4e5f6a7b8c9',
-							cask: 'eyJ…',
-							caskExpiresAt: '2026-11-22T09:58:12.000Z',
-						},
-					},
-				},
-			},
-			...withoutLimits(
-				describeErrors({
-					malformed_json: ['the body is empty'],
-					invalid_hit: ['events[0].name is required'],
-					invalid_account: ['There is no account c-a-x.'],
-					forbidden: [],
-					request_timeout: [],
-					payload_too_large: ['the body may have at most 16384 bytes'],
-					unsupported_media_type: ['content-type must be application/json or text/plain, in UTF-8'],
-					rate_limit_exceeded: [],
-					internal: ['the store failed; the hit is not stored'],
-					overloaded: [],
-				}),
-			),
-		},
-	};
-}
-
 /** Of operations that have no key, answers tell of no limits. */
-function withoutLimits(responses: Record<number, ResponseDescription>): Record<number, ResponseDescription> {
+export function withoutLimits(
+	responses: Record<number, ResponseDescription>,
+): Record<number, ResponseDescription> {
 	for (const { headers } of Object.values(responses))
 		for (const name of Object.keys(describeLimits)) delete headers[name];
 	return responses;

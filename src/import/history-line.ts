@@ -1,12 +1,12 @@
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
-import { eventProblems, eventSchema, toEvent } from '../api/subscription.ts';
 import { deviceOf, isBot } from '../collect/device.ts';
 import { toHitRecord } from '../collect/hit-record.ts';
 import type { ChannelRule } from '../domain/channel-rule.ts';
 import type { HitRecord } from '../domain/hit.ts';
 import { findHitProblems, hitSchema } from '../schema/hit-request.ts';
 import { compileProblems, describeProblems } from '../schema/problems.ts';
+import { eventProblems, eventSchema, toEvent } from '../schema/subscription-request.ts';
 import { optional, text, textLimits, textRule } from '../schema/texts.ts';
 import type { HistoryEvent } from '../store/account/past-history.ts';
 

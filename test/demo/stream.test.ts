@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
-import { eventSchema } from '../../src/api/subscription.ts';
 import { isBot } from '../../src/collect/device.ts';
 import { pageOf } from '../../src/collect/page.ts';
 import type { DemoHit } from '../../src/demo/entry.ts';
 import { shopPages } from '../../src/demo/shop.ts';
 import { type DemoOptions, demoStream } from '../../src/demo/stream.ts';
 import { hitCheck } from '../../src/schema/hit-request.ts';
+import { eventSchema } from '../../src/schema/subscription-request.ts';
 import { visitTimeoutMs } from '../../src/store/account/visitor-log.ts';
 
 const dayMs = 86_400_000;

@@ -1,0 +1,173 @@
+import { randomBytes } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { issueCask } from '../access/cask.ts';
+import type { AccessDirectory } from '../access/directory.ts';
+import { deviceOf, isBot } from '../collect/device.ts';
+import type { HitBudget } from '../collect/hit-budget.ts';
+import { toHitRecord } from '../collect/hit-record.ts';
+import { type CaskScope, isSubject } from '../domain/cask-scope.ts';
+import { clientOf, type IsProxy, type ProxyProblem } from '../domain/client-address.ts';
+import type { StoredHit } from '../domain/hit.ts';
+import { ApiError, isOutcomeUnknown, QueueFullError } from '../errors.ts';
+import { allowAllOrigins, allowOrigins, isAllowedOrigin } from '../http/cors.ts';
+import { findHitProblems, hitCheck } from '../schema/hit-request.ts';
+import { describeProblems } from '../schema/problems.ts';
+import type { Subject, VisitorReads } from '../segments/visitor-reads.ts';
+import type { KnownAccount } from '../store/control/control-store.ts';
+import type { ServingWriter } from '../store/store.ts';
+
+export interface HitOptions {
+	readonly directory: AccessDirectory;
+	readonly writer: ServingWriter;
+	readonly reads: VisitorReads;
+	readonly budget: HitBudget;
+	/** Which addresses are proxies in front, where there are any. */
+	readonly isProxy: IsProxy | undefined;
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	readonly onHit: (kind: 'stored' | 'bot' | 'refused') => void;
+	/** Something is missing from the answer to a hit. */
+	readonly onLeftOut: (requestId: string, error: unknown) => void;
+	readonly onProxyProblem: (problem: ProxyProblem) => void;
+}
+
+export interface Collected extends StoredHit {
+	readonly atMs: number;
+	readonly account: KnownAccount;
+}
+
+/** What `POST /hit` and `GET /hit.gif` do alike: budgets, checks, storing, the answer. */
+export class HitHandler {
+	readonly #options: HitOptions;
+	/** What the operator was told, once for as long as the process runs. */
+	readonly #told = new Set<ProxyProblem>();
+
+	constructor(options: HitOptions) {
+		this.#options = options;
+	}
+
+	/** Decides by the client's address, before the body is read. @throws ApiError `rate_limit_exceeded` */
+	admit(request: FastifyRequest, reply: FastifyReply): void {
+		allowAllOrigins(reply);
+		reply.header('cache-control', 'no-store');
+		this.#takeOfClient(request);
+	}
+
+	#takeOfClient({ raw }: FastifyRequest): void {
+		const { address, problem } = clientOf(raw, this.#options.isProxy);
+		if (problem && !this.#told.has(problem)) {
+			this.#told.add(problem);
+			this.#options.onProxyProblem(problem);
+		}
+		this.#wait(this.#options.budget.takeOfAddress(address));
+	}
+
+	#wait(retryAfterMs: number): void {
+		if (retryAfterMs === 0) return;
+		this.#options.onHit('refused');
+		const headers = { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) };
+		throw new ApiError('rate_limit_exceeded', { headers });
+	}
+
+	/** Stores a hit, where it is not a bot's. @throws ApiError */
+	async collect(request: FastifyRequest, reply: FastifyReply, body: unknown): Promise<Collected> {
+		const { directory, writer, budget, now, onHit } = this.#options;
+		const { aid } = (body ?? {}) as { aid?: unknown };
+		const account = typeof aid === 'string' ? directory.account(aid) : undefined;
+		if (account) allowOrigins(request, reply, account.origins);
+		if (!hitCheck.Check(body))
+			throw new ApiError('invalid_hit', { detail: describeProblems(findHitProblems(body)) });
+		if (!account) throw new ApiError('invalid_account', { detail: `There is no account ${body.aid}.` });
+		if (!isAllowedOrigin(request, account.origins)) throw new ApiError('forbidden');
+		const [freshVid, freshSid] = newIds();
+		const atMs = now();
+		const userAgent = request.headers['user-agent'];
+		if (isBot(userAgent)) {
+			onHit('bot');
+			reply.header('x-hit-stored', '0');
+			return { account, vid: freshVid, sid: freshSid, atMs };
+		}
+		const vid = isSubject(body.vid) ? body.vid : null;
+		if (vid !== null) this.#wait(budget.takeOfVisitor(account.aid, vid));
+		const hit = {
+			vid,
+			sid: isSubject(body.sid) ? body.sid : null,
+			freshVid,
+			freshSid,
+			atMs,
+			body: toHitRecord(
+				body,
+				account.channelRules,
+				deviceOf(userAgent, { mobile: headerOf(request, 'sec-ch-ua-mobile') }),
+			),
+		};
+		const stored = await writer.storeHit(account.id, hit).catch((error) => storeFailed(error, account.aid));
+		onHit('stored');
+		reply.header('x-hit-stored', '1');
+		return { account, ...stored, atMs };
+	}
+
+	/** What a page gets for a hit. The hit is stored, so whatever cannot be made is left out, and the rest is answered. */
+	async answer({ account, vid, sid, atMs }: Collected, request: FastifyRequest): Promise<object> {
+		const { reads, onLeftOut } = this.#options;
+		const query = request.query as Record<string, unknown>;
+		const scope: CaskScope = query.scope === 'sid' ? 'sid' : 'vid';
+		const whose = { account, scope, subject: scope === 'vid' ? vid : sid };
+		const included = [query.include].join().split(/[, ]+/);
+		const made = async (make: () => object | Promise<object>) => {
+			try {
+				return await make();
+			} catch (error) {
+				onLeftOut(request.id, error);
+				return {};
+			}
+		};
+		return {
+			vid,
+			sid,
+			...(await made(() => this.#cask(whose, atMs))),
+			...(included.includes('scores') && (await made(async () => ({ scores: await reads.scores(whose) })))),
+			...(included.includes('segments') &&
+				(await made(async () => ({ segments: await reads.segments(whose) })))),
+		};
+	}
+
+	/** Of the moment of the hit: an erasure, which sees the hit, knows how late a cask it must void. */
+	#cask(
+		{ account: { aid }, scope, subject }: Subject,
+		atMs: number,
+	): { cask: string; caskExpiresAt: string } {
+		const { signingKeys } = this.#options.directory;
+		const { cask, expiresAtMs } = issueCask(signingKeys, { aid, scope, subject }, atMs);
+		return { cask, caskExpiresAt: new Date(expiresAtMs).toISOString() };
+	}
+}
+
+const idBytes = 32;
+/** Drawn for many hits at once: each draw is a system call, which costs more than what is drawn. */
+let drawn = Buffer.alloc(0);
+let used = 0;
+
+/** A visitor's and a visit's: 128 random bits each. */
+function newIds(): [vid: string, sid: string] {
+	if (used === drawn.length) {
+		drawn = randomBytes(128 * idBytes);
+		used = 0;
+	}
+	const hex = drawn.toString('hex', used, used + idBytes);
+	used += idBytes;
+	return [hex.slice(0, 32), hex.slice(32)];
+}
+
+function headerOf({ headers }: FastifyRequest, name: string): string | undefined {
+	const value = headers[name];
+	return typeof value === 'string' ? value : undefined;
+}
+
+function storeFailed(error: unknown, aid: string): never {
+	if (error instanceof QueueFullError) throw new ApiError('overloaded', { headers: { 'retry-after': '1' } });
+	const detail = isOutcomeUnknown(error)
+		? 'outcome unknown; the hit may be stored'
+		: 'the store failed; the hit is not stored';
+	throw new ApiError('internal', { detail, aid, cause: error });
+}

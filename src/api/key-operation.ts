@@ -1,0 +1,122 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Admission } from '../access/admission.ts';
+import type { KnownKey } from '../access/directory.ts';
+import { Deadline } from '../deadline.ts';
+import { ApiError, isOutcomeUnknown, QueueFullError } from '../errors.ts';
+import { sendError } from '../http/answer.ts';
+import { askForBody, checkBodyHeaders } from '../http/body.ts';
+
+export interface KeyOperationOptions {
+	readonly admission: Admission;
+	readonly onTimeout: (requestId: string) => void;
+}
+
+/** What a request with an API key carries from its admission to its answer. */
+export interface Admitted {
+	readonly key: KnownKey;
+	/** Of the key's usage plan; begins once rate and quota have been asked for. */
+	readonly deadline: Deadline;
+}
+
+interface KeyOperation {
+	readonly method: 'GET' | 'POST';
+	readonly url: string;
+	/** Its name in metrics, logs and the OpenAPI document. */
+	readonly name: string;
+	/** Its entry in the OpenAPI document, but for what all operations with a key have in common. */
+	readonly description: object;
+	/** Sends the answer, or throws an ApiError. */
+	readonly handle: (
+		request: FastifyRequest,
+		reply: FastifyReply,
+		admitted: Admitted,
+	) => Promise<FastifyReply>;
+}
+
+declare module 'fastify' {
+	interface FastifyRequest {
+		/** The deadline is null until rate and quota are decided. */
+		admitted: { key: KnownKey; deadline: Deadline | null } | null;
+	}
+	interface FastifyContextConfig {
+		/** The operation's name in metrics and logs. */
+		operation?: string;
+	}
+}
+
+/**
+ * Adds an operation for clients' back ends. Key, rate, quota, size and media type are decided in this order, before the body
+ * is read. Every answer to a known key tells its limits; the deadline of its plan holds until the answer.
+ */
+export function keyOperation(
+	app: FastifyInstance,
+	{ admission, onTimeout }: KeyOperationOptions,
+	operation: KeyOperation,
+): void {
+	if (!app.hasRequestDecorator('admitted')) app.decorateRequest('admitted', null);
+
+	function admit(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
+		try {
+			const key = admission.identify(request.headers);
+			request.admitted = { key, deadline: null };
+			const waiting = admission.take(key);
+			const deadline = new Deadline(key.plan.timeoutMs, () => {
+				onTimeout(request.id);
+				sendError(request, reply, new ApiError('timeout'));
+			});
+			request.admitted.deadline = deadline;
+			if (waiting) {
+				waiting
+					.then(() => {
+						// Whoever has gone meanwhile gets no answer, and nothing else would end the deadline.
+						if (request.raw.destroyed) deadline.clear();
+						admitBody(request, reply);
+					}, storeFailed())
+					.then(() => done(), done);
+				return;
+			}
+			admitBody(request, reply);
+			done();
+		} catch (error) {
+			// Straight to the answer: the framework's way with errors costs a third of a refusal.
+			if (error instanceof ApiError) sendError(request, reply, error);
+			else done(error as Error);
+		}
+	}
+
+	function admitBody(request: FastifyRequest, reply: FastifyReply): void {
+		if (operation.method === 'GET') return;
+		checkBodyHeaders(request.headers);
+		askForBody(request, reply);
+	}
+
+	app.route({
+		method: operation.method,
+		url: operation.url,
+		config: { operation: operation.name },
+		schema: { operationId: operation.name, security: [{ apiKey: [] }], ...operation.description },
+		onRequest: admit,
+		onSend: (request, reply, payload, done) => {
+			const { admitted } = request;
+			if (admitted) {
+				admitted.deadline?.clear();
+				reply.headers(admission.limitHeaders(admitted.key));
+			}
+			done(null, payload);
+		},
+		handler: (request, reply) => operation.handle(request, reply, request.admitted as Admitted),
+	});
+}
+
+/** @returns what throws an ApiError for whatever the store threw */
+export function storeFailed(aid?: string): (error: unknown) => never {
+	return (error) => {
+		if (error instanceof ApiError) throw error;
+		if (error instanceof QueueFullError)
+			throw new ApiError('overloaded', { headers: { 'retry-after': '1' } });
+		const detail = isOutcomeUnknown(error)
+			? 'outcome unknown; retrying is safe'
+			: 'the store failed; nothing is stored, retrying is safe';
+		throw new ApiError('internal', { detail, ...(aid !== undefined && { aid }), cause: error });
+	};
+}

@@ -1,0 +1,74 @@
+import Type, { type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+import type { SubscriptionEvent } from '../domain/subscription-event.ts';
+import { compileProblems } from './problems.ts';
+import { optional, text, textLimits, textRule } from './texts.ts';
+
+export const eventSchema = Type.Object(
+	{
+		tid: text('Transaction id. Keeps sales unique: of events with the same tid, the first is stored.', [
+			'order-1001',
+		]),
+		subid: text("Id of the subscription in the client's own system. May equal tid.", ['sub-77']),
+		cid: optional(Type.String(textLimits), textRule, {
+			description: 'Customer id. Links external and internal data. Null or empty: none.',
+			examples: ['customer-42'],
+		}),
+		evt: text('Type of the subscription event.', ['newsletter']),
+		rvn: optional(
+			Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }),
+			'an integer',
+			{ description: 'Revenue in British pence; negative for a refund. Null or empty: 0.', examples: [499] },
+		),
+	},
+	{ description: 'A subscription event.' },
+);
+
+const dataOptions = {
+	minItems: 1,
+	description: 'At most 30 subscription events, where the usage plan of the key does not say otherwise.',
+	'x-must-be': 'an array of at least one subscription event',
+};
+
+const uploadFields = {
+	aid: text('Account token of the client.', ['c-a-acme-uk']),
+	data: Type.Array(eventSchema, dataOptions),
+	simulate: Type.Optional(
+		Type.Boolean({
+			default: false,
+			description: 'Do everything but store. Counts toward the quota.',
+			'x-must-be': 'a boolean',
+		}),
+	),
+};
+
+/** The body of `POST /subscription`. */
+export const uploadSchema = Type.Object(uploadFields, {
+	description: 'Subscription events of one account. Unknown properties are ignored.',
+});
+
+export const uploadCheck = Compile(uploadSchema);
+export const accountCheck = Compile(uploadFields.aid);
+/** Of the request as a whole; those of its events are found one by one. */
+const uploadProblems = compileProblems(
+	Type.Object({ ...uploadFields, data: Type.Array(Type.Unknown(), dataOptions) }),
+);
+export const eventProblems = compileProblems(eventSchema);
+
+/** What is stored of an event that the schema has let in. */
+export function toEvent({ tid, subid, cid, evt, rvn }: Static<typeof eventSchema>): SubscriptionEvent {
+	return { tid, subid, cid: cid || null, evt, rvn: rvn || 0 };
+}
+
+/** No plan allows more; of a request with more, those after them are not looked at one by one. */
+const maxNamedEvents = 1000;
+
+/** All that is wrong with a request, a sentence each. @param maxEvents that the key's usage plan allows */
+export function* findUploadProblems(body: unknown, maxEvents: number): Iterable<string> {
+	yield* uploadProblems(body, '');
+	const data = (body as { data?: unknown } | null)?.data;
+	if (!Array.isArray(data)) return;
+	if (data.length > maxEvents) yield `data must have at most ${maxEvents} objects, it has ${data.length}`;
+	for (const [index, event] of data.slice(0, maxNamedEvents).entries())
+		yield* eventProblems(event, `data[${index}]`);
+}
