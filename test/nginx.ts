@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, TestProcess } from './process.ts';
 
-const documented = join(import.meta.dirname, '../docs/operating.md');
+const documented = join(import.meta.dirname, '../docs/install.md');
 
-/** A real nginx as docs/operating.md sets it up; only the addresses are others, and there is no TLS. */
+/** A real nginx as docs/install.md sets it up; only the addresses are others, and there is no TLS. */
 export class Nginx implements AsyncDisposable {
 	readonly url: string;
 	readonly #process: TestProcess;
