@@ -48,13 +48,17 @@ export interface Options {
 	readonly lines: readonly LineName[];
 	/** Where data folders are made. */
 	readonly folder: string | undefined;
+	/** Whether the figures replace those of `bench/README.md`. */
+	readonly writes: boolean;
 }
 
-export const usage = `npm run bench -- [--quick] [--only NAME]… [--events N] [--runs N] [--seconds N] [--folder DIR]
+export const usage = `npm run bench -- [--quick | --smoke] [--write] [--only NAME]… [--events N] [--runs N] [--seconds N] [--folder DIR]
 
 Measures the service, each figure beside its ceiling in the same run. About half an hour and 10 GB; nothing else should run.
 
   --quick      shorter runs, 1 million events, shorter curves: some 8 minutes, and less exact
+  --smoke      each line for a second, on little data: shows that it works, not how fast
+  --write      puts the figures into bench/README.md in place of those that are there
   --only NAME  one line (again for more)
   --events N   stored before the memory is read (10,000,000)
   --runs N     of each measurement, 3 or more (3)
@@ -88,6 +92,8 @@ export function readOptions(args: readonly string[]): Options | 'help' {
 		options: {
 			help: { type: 'boolean', short: 'h' },
 			quick: { type: 'boolean' },
+			smoke: { type: 'boolean' },
+			write: { type: 'boolean' },
 			only: { type: 'string', multiple: true },
 			events: { type: 'string' },
 			runs: { type: 'string' },
@@ -96,21 +102,47 @@ export function readOptions(args: readonly string[]): Options | 'help' {
 		},
 	});
 	if (values.help) return 'help';
-	const quick = values.quick ?? false;
+	if (values.smoke && values.write)
+		throw new Error('--smoke measures nothing that is worth writing: leave --write out.');
+	const size = sizes[values.smoke ? 'smoke' : values.quick ? 'quick' : 'full'];
 	return {
-		runs: wholeNumber('--runs', values.runs, 3, 3),
-		seconds: wholeNumber('--seconds', values.seconds, 1, quick ? 1 : 4),
-		warmUpSeconds: quick ? 1 : 2,
-		events: wholeNumber('--events', values.events, 1, quick ? 1_000_000 : 10_000_000),
-		startUps: 5,
-		accountCounts: quick ? [1, 100] : [1, 100, 5000],
-		storedEvents: quick ? [10_000, 1_000_000] : [10_000, 1_000_000, 10_000_000],
-		visitorCounts: quick ? [10_000, 100_000] : [10_000, 1_000_000, 5_000_000],
-		pgVisitors: quick ? 100_000 : 1_000_000,
+		...size,
+		runs: values.runs === undefined ? size.runs : wholeNumber('--runs', values.runs, 3),
+		seconds: values.seconds === undefined ? size.seconds : wholeNumber('--seconds', values.seconds, 1),
+		events: values.events === undefined ? size.events : wholeNumber('--events', values.events, 1),
 		lines: values.only ? values.only.map(lineName) : lineNames,
 		folder: values.folder,
+		writes: values.write ?? false,
 	};
 }
+
+/** How long and on how much data a run measures. */
+const sizes = {
+	full: {
+		...{ runs: 3, seconds: 4, warmUpSeconds: 2, startUps: 5 },
+		events: 10_000_000,
+		accountCounts: [1, 100, 5000],
+		storedEvents: [10_000, 1_000_000, 10_000_000],
+		visitorCounts: [10_000, 1_000_000, 5_000_000],
+		pgVisitors: 1_000_000,
+	},
+	quick: {
+		...{ runs: 3, seconds: 1, warmUpSeconds: 1, startUps: 5 },
+		events: 1_000_000,
+		accountCounts: [1, 100],
+		storedEvents: [10_000, 1_000_000],
+		visitorCounts: [10_000, 100_000],
+		pgVisitors: 100_000,
+	},
+	smoke: {
+		...{ runs: 1, seconds: 1, warmUpSeconds: 1, startUps: 1 },
+		events: 30_000,
+		accountCounts: [1, 3],
+		storedEvents: [1000, 10_000],
+		visitorCounts: [10_000],
+		pgVisitors: 10_000,
+	},
+} as const;
 
 function lineName(name: string): LineName {
 	const found = lineNames.find((candidate) => candidate === name);
@@ -118,10 +150,9 @@ function lineName(name: string): LineName {
 	return found;
 }
 
-function wholeNumber(flag: string, value: string | undefined, least: number, otherwise: number): number {
-	if (value === undefined) return otherwise;
+function wholeNumber(flag: string, value: string, min: number): number {
 	const number = Number(value.replaceAll(/[,_]/g, ''));
-	if (!Number.isSafeInteger(number) || number < least)
-		throw new Error(`${flag} ${value}: it must be a whole number of at least ${least}.`);
+	if (!Number.isSafeInteger(number) || number < min)
+		throw new Error(`${flag} ${value}: it must be a whole number of at least ${min}.`);
 	return number;
 }

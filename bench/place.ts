@@ -20,7 +20,7 @@ export interface Place {
 	addVisitors(visitors: number): Promise<VisitorBytes>;
 	/** So many of the account's visitors, at random; with `logged`, of those whose visits are stored. */
 	sampleVids(number: number, logged?: 'logged'): Promise<string[]>;
-	/** Adds accounts until there are so many; on PostgreSQL `caskade migrate` must make their schemas. */
+	/** Adds accounts until there are so many. */
 	addAccounts(accounts: number): Promise<void>;
 	/** Makes another with the same content, while nobody uses this one. */
 	copy(): Promise<Place>;

@@ -1,3 +1,4 @@
+import { openStore } from '../src/store/open.ts';
 import { maxLogged, type Place, type VisitorBytes } from './place.ts';
 import type { PostgresServer } from './postgres-server.ts';
 import { seedVisitors } from './postgres-visitors.ts';
@@ -90,6 +91,9 @@ export class PostgresPlace implements Place {
 	}
 
 	async addAccounts(accounts: number): Promise<void> {
+		const store = await openStore(this.address);
+		for (let account = 2; account <= accounts; account++) await store.createAccountDatabase(account);
+		await store.close();
 		await this.query(
 			`INSERT INTO caskade_control.account (aid, client_id, origins, created_at)
 			SELECT 'c-a-bench-' || n, 1, '[]', 0 FROM generate_series(2, ${accounts}) AS n`,

@@ -15,6 +15,9 @@ export async function seedVisitors(
 	const cid = "'cust-' || lpad(visitor.id::text, 7, '0')";
 	const of = (table: string) =>
 		`${schema}.visitor JOIN ${table} ON ${table}.template = visitor.id % ${templates.length} WHERE visitor.id <= ${logged}`;
+	const indexes = await query([
+		`SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = '${schema}' AND tablename = 'hit' AND indexname <> 'hit_pkey'`,
+	]);
 	await query([
 		"SET maintenance_work_mem = '1GB'",
 		`CREATE TEMP TABLE template AS SELECT (value ->> 'id')::int AS id, value ->> 'profile' AS profile,
@@ -33,11 +36,10 @@ export async function seedVisitors(
 		`INSERT INTO ${schema}.visit (sid, vid, profile)
 			SELECT ${own('sid')}, visitor.vid, ${own('template_visit.profile')} FROM ${of('template_visit')} ORDER BY visitor.id`,
 		// Indexes over what is there already are made in a fraction of the time.
-		`DROP INDEX ${schema}.hit_vid; DROP INDEX ${schema}.hit_at`,
+		...indexes.map(({ indexname }) => `DROP INDEX ${schema}.${indexname}`),
 		`INSERT INTO ${schema}.hit (vid, sid, at, body)
 			SELECT visitor.vid, ${own('sid')}, at, replace(body, '${customer}', ${cid}) FROM ${of('template_hit')} ORDER BY at`,
-		`CREATE INDEX hit_vid ON ${schema}.hit (vid)`,
-		`CREATE INDEX hit_at ON ${schema}.hit (at)`,
+		...indexes.map(({ indexdef }) => String(indexdef)),
 		`INSERT INTO ${schema}.claim (key, at, vid)
 			SELECT 'c:' || ${cid}, (profile::json ->> 'firstAtMs')::bigint, vid FROM ${schema}.visitor WHERE id <= ${logged}`,
 		...['visitor', 'visit', 'hit', 'claim'].map((table) => `VACUUM ANALYZE ${schema}.${table}`),

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { accounts, pgAccounts } from './accounts.ts';
 import { events, pgEvents } from './events.ts';
+import { writeFigures } from './figures.ts';
 import { hitLine, pgHitLine } from './hits.ts';
 import { joinedLine, pgJoinedLine } from './joined.ts';
 import { latency } from './latency.ts';
@@ -49,7 +50,8 @@ async function main(options: Options): Promise<void> {
 	if (options.lines.some((name) => needPgbench.includes(name))) await requirePgbench();
 	const startedAtMs = performance.now();
 	const folder = temporaryFolder(options.folder);
-	print(`${describeMachine(folder)}\n`);
+	const machine = describeMachine(folder);
+	print(`${machine}\n`);
 	let postgres: Promise<OnPostgres> | undefined;
 	const bench: Bench = {
 		options,
@@ -69,12 +71,18 @@ async function main(options: Options): Promise<void> {
 	}
 	await (await postgres)?.server.stop();
 	print(`\n${formatTable(rows)}\n`);
-	print(
-		`Medians of ${options.runs} alternating runs of ${options.seconds} s after a warm-up; wrk, 1 thread, 64 connections.`,
-	);
+	const method = `Medians of ${options.runs} alternating runs of ${options.seconds} s after a warm-up; wrk, 1 thread, 64 connections.`;
+	print(method);
 	if (postgres) print((await postgres).server.description);
 	for (const note of notes) print(note);
 	print(`${((performance.now() - startedAtMs) / 1000).toFixed(0)} s in all.`);
+	if (options.writes)
+		writeFigures(rows, [
+			`Taken on ${new Date().toISOString().slice(0, 10)}.`,
+			...machine.split('\n'),
+			method,
+			...notes,
+		]);
 }
 
 async function startPostgres(folder: string): Promise<OnPostgres> {

@@ -86,8 +86,13 @@ export class SqlitePlace implements Place {
 			)
 			.run(accounts, accounts);
 		control.close();
-		for (let account = 2; account <= accounts; account++)
+		for (let account = 2; account <= accounts; account++) {
 			copyFileSync(this.#account(1), this.#account(account));
+			const database = new DatabaseSync(this.#account(account));
+			// A file that says it is another account's is refused.
+			database.exec(`PRAGMA synchronous = OFF; PRAGMA application_id = ${account}`);
+			database.close();
+		}
 	}
 
 	#account(id: number): string {

@@ -38,11 +38,16 @@ export function seedVisitors(path: string, visitors: number): VisitorBytes {
 		SELECT ${own('sid')}, visitor.vid, ${own('template_visit.profile')} FROM ${of('template_visit')}`,
 	);
 	// Indexes over what is there already are made in a fraction of the time.
+	const indexes = database
+		.prepare(
+			"SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = 'hit' AND sql IS NOT NULL",
+		)
+		.all();
 	const hitBytes = bytesDuring(
-		`DROP INDEX hit_vid; DROP INDEX hit_at;
+		`${indexes.map(({ name }) => `DROP INDEX ${name};`).join('')}
 		INSERT INTO hit (vid, sid, at, body)
 		SELECT visitor.vid, ${own('sid')}, at, replace(body, '${customer}', ${cid}) FROM ${of('template_hit')} ORDER BY at;
-		CREATE INDEX hit_vid ON hit (vid); CREATE INDEX hit_at ON hit (at)`,
+		${indexes.map(({ sql }) => sql).join(';')}`,
 	);
 	database.exec(
 		`INSERT INTO claim (key, at, vid)
