@@ -10,19 +10,52 @@ export interface SubscriptionEvent {
 	readonly rvn: number;
 }
 
-/** The fields, in the order of the columns of `subscription_event`; whatever stores, reads or copies events goes by it. */
-export const subscriptionEventFields = [
-	'tid',
-	'subid',
-	'cid',
-	'evt',
-	'rvn',
-] as const satisfies readonly (keyof SubscriptionEvent)[];
+/** How an event came: the same for all events of one upload. */
+export interface Arrival {
+	readonly receivedAtMs: number;
+}
 
 /** An event as an account's database gives it. */
 export interface StoredEvent extends SubscriptionEvent {
 	/** Milliseconds since 1970. */
 	readonly received_at: number;
+}
+
+/** What the fields hold, in the order of the columns of `subscription_event`. */
+export const subscriptionEventTypes = {
+	tid: 'text',
+	subid: 'text',
+	cid: 'text',
+	evt: 'text',
+	rvn: 'integer',
+} as const satisfies Record<keyof SubscriptionEvent, 'text' | 'integer'>;
+
+/** The fields, in the order of the columns; whatever stores, reads or copies events goes by it. */
+export const subscriptionEventFields = Object.keys(subscriptionEventTypes) as (keyof SubscriptionEvent)[];
+
+/** The columns: the fields, and how the event came. `id`, its place in the order of arrival, and `vid` are the store's. */
+export const storedEventColumns: readonly (keyof StoredEvent)[] = [
+	...subscriptionEventFields,
+	...['received_at' as const],
+];
+
+/** What `storedEventColumns` hold of the arrival, after the fields. */
+export function arrivalValues({ receivedAtMs }: Arrival): [number] {
+	return [receivedAtMs];
+}
+
+/** The row of an event that has just come. */
+export function storedEvent(event: SubscriptionEvent, arrival: Arrival): StoredEvent {
+	const [received_at] = arrivalValues(arrival);
+	return { ...eventOf(event), received_at };
+}
+
+/** The event that a row holds, without what else is in the row. */
+export function eventOf(row: Readonly<Record<string, unknown>> | SubscriptionEvent): SubscriptionEvent {
+	const event: Record<string, unknown> = {};
+	for (const field of subscriptionEventFields)
+		event[field] = subscriptionEventTypes[field] === 'integer' ? Number(row[field]) : row[field];
+	return event as unknown as SubscriptionEvent;
 }
 
 /** Whether two events with one `tid` say the same. */
@@ -31,7 +64,9 @@ export function sameContent(event: SubscriptionEvent, stored: SubscriptionEvent 
 }
 
 /** A stored event as profiles know it. */
-export function subscriptionEntry(event: Omit<StoredEvent, 'cid'>): SubscriptionEntry {
+export function subscriptionEntry(
+	event: Pick<StoredEvent, 'tid' | 'subid' | 'evt' | 'rvn' | 'received_at'>,
+): SubscriptionEntry {
 	return {
 		type: 'subscription',
 		atMs: event.received_at,

@@ -3,16 +3,15 @@ import type { CaskScope } from '../domain/cask-scope.ts';
 import type { ArrivingHit, StoredHit } from '../domain/hit.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { QuotaHolding, QuotaSettlement } from '../domain/quota-lease.ts';
-import type { SubscriptionEvent } from '../domain/subscription-event.ts';
+import type { Arrival, SubscriptionEvent } from '../domain/subscription-event.ts';
 import type { UsagePlan } from '../domain/usage-plan.ts';
 import type { ClientReader } from './account/account-reader.ts';
 import type { ControlStore } from './control/control-store.ts';
 import type { CopyTarget } from './copy-target.ts';
 import type { Steps } from './steps.ts';
 
-export interface Upload {
+export interface Upload extends Arrival {
 	readonly events: readonly SubscriptionEvent[];
-	readonly receivedAtMs: number;
 	/** Do all of it, then undo it. */
 	readonly simulate: boolean;
 }

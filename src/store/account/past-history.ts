@@ -1,6 +1,14 @@
 import type { HistoryHit } from '../../domain/hit.ts';
 import { emptyProfile } from '../../domain/profile.ts';
-import type { SubscriptionEvent } from '../../domain/subscription-event.ts';
+import {
+	type Arrival,
+	eventOf,
+	type SubscriptionEvent,
+	sameContent,
+	storedEvent,
+	storedEventColumns,
+	subscriptionEventFields,
+} from '../../domain/subscription-event.ts';
 import { OvertakenError } from '../../errors.ts';
 import type { Query, Row, Steps } from '../steps.ts';
 import { addLatest } from './add-latest.ts';
@@ -32,7 +40,7 @@ import {
 	withShortLogs,
 } from './visitor-log.ts';
 
-export type HistoryEvent = SubscriptionEvent & { readonly receivedAtMs: number };
+export type HistoryEvent = SubscriptionEvent & Arrival;
 
 /** What of a piece of history was not stored before. */
 export interface StoredHistory<Hit, Event> {
@@ -152,10 +160,11 @@ function* insertPastEvents<Event extends HistoryEvent>(
 ): Steps<{ added: Event[]; conflicts: Event[] }> {
 	const [stored = []] = yield [
 		{
-			sql: 'INSERT INTO @subscription_event (tid, subid, cid, evt, rvn, received_at) ?rows ON CONFLICT (tid) DO NOTHING RETURNING tid /* store history */',
-			rows: events.map(({ tid, subid, cid, evt, rvn, receivedAtMs }) => [
-				...[tid, subid, cid, evt, rvn, receivedAtMs],
-			]),
+			sql: `INSERT INTO @subscription_event (${storedEventColumns.join(', ')}) ?rows ON CONFLICT (tid) DO NOTHING RETURNING tid /* store history */`,
+			rows: events.map((event) => {
+				const row = storedEvent(event, event);
+				return storedEventColumns.map((column) => row[column]);
+			}),
 		},
 	];
 	const fresh = new Set(stored.map(({ tid }) => tid));
@@ -164,22 +173,19 @@ function* insertPastEvents<Event extends HistoryEvent>(
 	);
 	const [known = []] = yield [
 		{
-			sql: 'SELECT tid, subid, cid, evt, rvn FROM @subscription_event WHERE tid IN ?list /* conflicts */',
+			sql: `SELECT ${subscriptionEventFields.join(', ')} FROM @subscription_event WHERE tid IN ?list /* conflicts */`,
 			values: [unique(repeated.map(({ tid }) => tid))],
 		},
 	];
-	const rowOf = new Map(known.map((row) => [row.tid, row]));
-	const conflicts = repeated.filter(({ tid, subid, cid, evt, rvn }) => {
-		const row = rowOf.get(tid);
-		return row?.subid !== subid || row.cid !== cid || row.evt !== evt || Number(row.rvn) !== rvn;
-	});
+	const rowOf = new Map(known.map((row) => [row.tid, eventOf(row)]));
+	const conflicts = repeated.filter((event) => !sameContent(event, rowOf.get(event.tid)));
 	return { added, conflicts };
 }
 
 function* joinPastEvents(added: readonly HistoryEvent[]): Steps<void> {
 	const [holders = []] = yield [holdersOf(added)];
 	yield* joinEvents(
-		added.map(({ receivedAtMs, ...event }) => ({ ...event, received_at: receivedAtMs })),
+		added.map((event) => storedEvent(event, event)),
 		ownersOf(added, holders),
 	);
 }

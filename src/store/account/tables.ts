@@ -1,4 +1,4 @@
-import { type StoredEvent, subscriptionEventFields } from '../../domain/subscription-event.ts';
+import { type StoredEvent, storedEventColumns } from '../../domain/subscription-event.ts';
 
 /** The tables of an account's database; see `migrations/<engine>/client/`. */
 export interface ClientTables {
@@ -31,7 +31,7 @@ interface TableDescription<Table extends ClientTable> {
 /** All of an account's tables, for whoever copies or compares them. */
 export const clientTables = {
 	subscription_event: {
-		columns: ['id', ...subscriptionEventFields, 'received_at', 'vid'],
+		columns: ['id', ...storedEventColumns, 'vid'],
 		key: ['id'],
 	},
 	hit: { columns: ['id', 'vid', 'sid', 'at', 'body'], key: ['id'] },

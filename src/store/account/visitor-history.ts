@@ -6,7 +6,7 @@ import {
 	profileOf,
 	type SubscriptionEntry,
 } from '../../domain/profile.ts';
-import { subscriptionEntry } from '../../domain/subscription-event.ts';
+import { storedEventColumns, subscriptionEntry } from '../../domain/subscription-event.ts';
 import type { ClientTables } from './tables.ts';
 import { hitEntry } from './visitor-log.ts';
 
@@ -149,7 +149,7 @@ async function eventsOf(
 		pages.push(
 			await database
 				.selectFrom('subscription_event')
-				.select(['tid', 'subid', 'cid', 'evt', 'rvn', 'received_at'])
+				.select(storedEventColumns)
 				.where(column, 'in', names.slice(from, from + maxValues))
 				.where('received_at', '<=', asOfMs)
 				.execute(),

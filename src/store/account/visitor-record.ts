@@ -1,6 +1,6 @@
 import type { HitRecord } from '../../domain/hit.ts';
 import type { Profile } from '../../domain/profile.ts';
-import type { SubscriptionEvent } from '../../domain/subscription-event.ts';
+import { eventOf, type SubscriptionEvent, storedEventColumns } from '../../domain/subscription-event.ts';
 import type { Steps } from '../steps.ts';
 
 /** Everything that is stored of a visitor. Times are ISO 8601, UTC. */
@@ -37,7 +37,7 @@ export function* visitorRecord(vid: string): Steps<VisitorRecord | null> {
 		},
 		{ sql: 'SELECT sid, at, body FROM @hit WHERE vid = ? ORDER BY at, id /* record */', values: [vid] },
 		{
-			sql: 'SELECT tid, subid, cid, evt, rvn, received_at FROM @subscription_event WHERE vid = ? ORDER BY received_at, id /* record */',
+			sql: `SELECT ${storedEventColumns.join(', ')} FROM @subscription_event WHERE vid = ? ORDER BY received_at, id /* record */`,
 			values: [vid],
 		},
 		{
@@ -58,11 +58,7 @@ export function* visitorRecord(vid: string): Steps<VisitorRecord | null> {
 			...(JSON.parse(String(row.body)) as HitRecord),
 		})),
 		subscriptionEvents: events.map((row) => ({
-			tid: String(row.tid),
-			subid: String(row.subid),
-			cid: row.cid === null ? null : String(row.cid),
-			evt: String(row.evt),
-			rvn: Number(row.rvn),
+			...eventOf(row),
 			receivedAt: isoTime(row.received_at),
 		})),
 		identityLinks: links.map((row) => ({

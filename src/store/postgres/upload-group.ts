@@ -1,5 +1,11 @@
 import type pg from 'pg';
-import type { StoredEvent, SubscriptionEvent } from '../../domain/subscription-event.ts';
+import {
+	type StoredEvent,
+	type SubscriptionEvent,
+	storedEvent,
+	storedEventColumns,
+	subscriptionEventFields,
+} from '../../domain/subscription-event.ts';
 import { StorageError } from '../../errors.ts';
 import { eventKeys, holdersOf, ownersOf } from '../account/identity-links.ts';
 import { joinEvents } from '../account/visitor-log.ts';
@@ -26,19 +32,14 @@ export interface WaitingUpload {
 export class CommitLostError extends Error {
 	readonly outcomes: UploadOutcome[];
 	/** Of the group's events, those that are stored if the transaction was committed. */
-	readonly fresh: readonly ReceivedEvent[];
+	readonly fresh: readonly StoredEvent[];
 
-	constructor(outcomes: UploadOutcome[], fresh: readonly ReceivedEvent[], cause: unknown) {
+	constructor(outcomes: UploadOutcome[], fresh: readonly StoredEvent[], cause: unknown) {
 		super('a COMMIT whose outcome is not known', { cause });
 		this.name = 'CommitLostError';
 		this.outcomes = outcomes;
 		this.fresh = fresh;
 	}
-}
-
-interface ReceivedEvent {
-	readonly event: SubscriptionEvent;
-	readonly receivedAtMs: number;
 }
 
 /** A server answers BEGIN at once, whatever its tables are locked by; one that is silent for so long is gone. */
@@ -48,7 +49,7 @@ const graceMs = 250;
 /** How long a COMMIT may take before its connection is cut and its outcome read back. */
 const commitMs = 2000;
 
-const columns = 6;
+const columns = storedEventColumns.length;
 
 /** PostgreSQL takes at most 65,535 parameters in one statement. */
 export const maxRows = Math.floor(65_535 / columns);
@@ -68,16 +69,14 @@ export async function storeGroup(
 	simulate: boolean,
 ): Promise<UploadOutcome[] | 'again'> {
 	const table = tableOf(schema);
-	const rows = group.flatMap(({ upload }) =>
-		upload.events.map((event) => ({ event, receivedAtMs: upload.receivedAtMs })),
-	);
+	const rows = group.flatMap(({ upload }) => upload.events.map((event) => storedEvent(event, upload)));
 	// Asked in the round trip that stores the rows, under locks that no claim to their keys is made meanwhile.
 	const [inserted, holders] = await together([
 		insert(client, schema, rows, timeoutMs),
-		runQuery(client, schema, holdersOf(rows.map(({ event }) => event))),
+		runQuery(client, schema, holdersOf(rows)),
 	]);
 	const stored = new Set(inserted);
-	const fresh = rows.filter(({ event }) => stored.has(event.tid));
+	const fresh = rows.filter(({ tid }) => stored.has(tid));
 	const events = firstOfEach(fresh);
 	// Of the events that are stored alone: one that repeats a tid may have another cid.
 	const owners = ownersOf(events, holders);
@@ -113,7 +112,7 @@ export async function storeGroup(
 export async function isStored(
 	client: pg.PoolClient,
 	schema: string,
-	fresh: readonly ReceivedEvent[],
+	fresh: readonly StoredEvent[],
 	timeoutMs: number,
 ): Promise<boolean> {
 	const missing = await insert(client, schema, fresh, timeoutMs);
@@ -125,23 +124,16 @@ export async function isStored(
 async function insert(
 	client: pg.PoolClient,
 	schema: string,
-	rows: readonly ReceivedEvent[],
+	rows: readonly StoredEvent[],
 	timeoutMs: number,
 ): Promise<string[]> {
-	const text = `INSERT INTO ${tableOf(schema)} (tid, subid, cid, evt, rvn, received_at) VALUES ${placeholders(rows.length)} ON CONFLICT (tid) DO NOTHING RETURNING tid /* store uploads */`;
-	const values = rows.flatMap(({ event: { tid, subid, cid, evt, rvn }, receivedAtMs }) => [
-		tid,
-		subid,
-		cid,
-		evt,
-		rvn,
-		receivedAtMs,
-	]);
+	const text = `INSERT INTO ${tableOf(schema)} (${storedEventColumns.join(', ')}) VALUES ${placeholders(rows.length)} ON CONFLICT (tid) DO NOTHING RETURNING tid /* store uploads */`;
+	const values = rows.flatMap((row) => storedEventColumns.map((column) => row[column]));
 	const minMs = Math.max(1, Math.ceil(timeoutMs));
 	const [, , , inserted] = await together([
 		client.query(limited(beginWriting, silenceMs)),
 		client.query(limited(`SET LOCAL statement_timeout = ${minMs}`, silenceMs)),
-		runQuery(client, schema, { lock: 'shared', keys: eventKeys(rows.map(({ event }) => event)) }),
+		runQuery(client, schema, { lock: 'shared', keys: eventKeys(rows) }),
 		client.query<{ tid: string }>(limited(text, minMs + graceMs, values)),
 	]);
 	return inserted.rows.map(({ tid }) => tid);
@@ -154,10 +146,9 @@ function limited(text: string, query_timeout: number, values?: unknown[]): pg.Qu
 }
 
 /** Events as they were stored: of several with the same tid the first. */
-function firstOfEach(fresh: readonly ReceivedEvent[]): StoredEvent[] {
+function firstOfEach(fresh: readonly StoredEvent[]): StoredEvent[] {
 	const rows = new Map<string, StoredEvent>();
-	for (const { event, receivedAtMs } of fresh)
-		if (!rows.has(event.tid)) rows.set(event.tid, { ...event, received_at: receivedAtMs });
+	for (const row of fresh) if (!rows.has(row.tid)) rows.set(row.tid, row);
 	return [...rows.values()];
 }
 
@@ -197,7 +188,7 @@ async function outcomesOf(
 	const stored = new Map<string, SubscriptionEvent>();
 	if (repeated.length > 0) {
 		const found = await client.query<SubscriptionEvent>(
-			`SELECT tid, subid, cid, evt, rvn FROM ${table} WHERE tid = ANY($1) /* find conflicts */`,
+			`SELECT ${subscriptionEventFields.join(', ')} FROM ${table} WHERE tid = ANY($1) /* find conflicts */`,
 			[repeated],
 		);
 		for (const row of found.rows) stored.set(row.tid, row);

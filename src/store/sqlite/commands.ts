@@ -1,12 +1,18 @@
 import type { ArrivingHit, StoredHit } from '../../domain/hit.ts';
 import type { QuotaHolding, QuotaSettlement } from '../../domain/quota-lease.ts';
-import type { StoredEvent, SubscriptionEvent } from '../../domain/subscription-event.ts';
+import {
+	type StoredEvent,
+	type SubscriptionEvent,
+	storedEventColumns,
+	subscriptionEventFields,
+} from '../../domain/subscription-event.ts';
 import { holdersOf, ownersOf } from '../account/identity-links.ts';
 import { joinEvents, storeHits } from '../account/visitor-log.ts';
 import { settleQuotas } from '../control/quota-leases.ts';
 import type { UploadOutcome } from '../store.ts';
 import { duplicateRowsOf, outcomeOf } from '../upload-outcome.ts';
 import type { Connection } from './connection.ts';
+import { type PackedUpload, UnpackedUpload } from './packed-events.ts';
 import { runSteps } from './run-steps.ts';
 
 /** What a command gives back; `keep: false` undoes what it wrote (the answer stands). */
@@ -15,58 +21,42 @@ export interface CommandResult<Value> {
 	readonly keep: boolean;
 }
 
-/** Subscription events as they cross to the writer thread: one string is copied faster than 150. */
-export interface PackedEvents {
-	/** tid, subid, cid (empty: none), evt, rvn of each event in turn, separated by U+001F, which no field may contain. */
-	readonly fields: string;
-	readonly receivedAtMs: number;
-	readonly simulate: boolean;
-}
-
-export const fieldSeparator = '\u001f';
-
-const fieldsPerEvent = 5;
 /** Rows of one INSERT; keeps the number of different statements small where a plan allows large requests. */
 const rowsPerInsert = 100;
 
 const insertStatements = new Map<number, string>();
+const columns = storedEventColumns.join(', ');
+const row = `(${storedEventColumns.map(() => '?').join(', ')})`;
 
 /** `INSERT … VALUES` for so many rows. Nameless parameters: SQLite binds numbered ones (?1) at twice the cost. */
 function insertStatement(rows: number): string {
 	let sql = insertStatements.get(rows);
 	if (!sql) {
-		const values = Array.from({ length: rows }, () => '(?, ?, ?, ?, ?, ?)').join(', ');
-		sql = `INSERT INTO subscription_event (tid, subid, cid, evt, rvn, received_at) VALUES ${values} ON CONFLICT (tid) DO NOTHING`;
+		const values = Array.from({ length: rows }, () => row).join(', ');
+		sql = `INSERT INTO subscription_event (${columns}) VALUES ${values} ON CONFLICT (tid) DO NOTHING`;
 		insertStatements.set(rows, sql);
 	}
 	return sql;
 }
 
 /** The outcome of an upload that holds repeats. */
-function findRepeats(connection: Connection, fields: readonly string[], lastId: number): UploadOutcome {
-	const events = unpackEvents(fields);
+function findRepeats(
+	connection: Connection,
+	events: readonly SubscriptionEvent[],
+	lastId: number,
+): UploadOutcome {
 	const fresh = connection
 		.statement('SELECT tid FROM subscription_event WHERE id > ? /* new tids */')
 		.all(lastId)
 		.map(({ tid }) => String(tid));
 	const select = connection.statement(
-		'SELECT tid, subid, cid, evt, rvn FROM subscription_event WHERE tid = ? /* find conflicts */',
+		`SELECT ${subscriptionEventFields.join(', ')} FROM subscription_event WHERE tid = ? /* find conflicts */`,
 	);
 	return outcomeOf(
 		events,
 		duplicateRowsOf(events, new Set(fresh)),
 		(tid) => select.get(tid) as SubscriptionEvent | undefined,
 	);
-}
-
-type Fields = [tid: string, subid: string, cid: string, evt: string, rvn: string];
-
-function unpackEvents(fields: readonly string[]): SubscriptionEvent[] {
-	return Array.from({ length: fields.length / fieldsPerEvent }, (_, row) => {
-		const at = row * fieldsPerEvent;
-		const [tid, subid, cid, evt, rvn] = fields.slice(at, at + fieldsPerEvent) as Fields;
-		return { tid, subid, cid: cid || null, evt, rvn: Number(rvn) };
-	});
 }
 
 function lastEventId(connection: Connection): number {
@@ -78,9 +68,7 @@ function lastEventId(connection: Connection): number {
 function joinEventsAfter(connection: Connection, lastId: number): void {
 	if (!connection.statement('SELECT 1 FROM claim LIMIT 1 /* any claims */').get()) return;
 	const events = connection
-		.statement(
-			'SELECT tid, subid, cid, evt, rvn, received_at FROM subscription_event WHERE id > ? /* new events */',
-		)
+		.statement(`SELECT ${columns} FROM subscription_event WHERE id > ? /* new events */`)
 		.all(lastId) as unknown as StoredEvent[];
 	runSteps(connection, joinOwned(events));
 }
@@ -93,30 +81,20 @@ function* joinOwned(events: readonly StoredEvent[]): ReturnType<typeof joinEvent
 /** What the writer thread can do in an account's database. */
 export const clientCommands = {
 	/** Stores what is not stored yet. The unique index on tid decides which that is. */
-	storeSubscriptionEvents(connection: Connection, input: PackedEvents): CommandResult<UploadOutcome> {
-		const fields = input.fields.split(fieldSeparator);
-		const total = fields.length / fieldsPerEvent;
+	storeSubscriptionEvents(connection: Connection, input: PackedUpload): CommandResult<UploadOutcome> {
+		const upload = new UnpackedUpload(input);
+		const { total } = upload;
 		const lastId = lastEventId(connection);
 		let stored = 0;
 		for (let from = 0; from < total; from += rowsPerInsert) {
 			const rows = Math.min(rowsPerInsert, total - from);
-			const parameters: (string | number | null)[] = [];
-			for (let at = from * fieldsPerEvent; at < (from + rows) * fieldsPerEvent; at += fieldsPerEvent) {
-				parameters.push(
-					fields[at] as string,
-					fields[at + 1] as string,
-					fields[at + 2] || null,
-					fields[at + 3] as string,
-					Number(fields[at + 4]),
-					input.receivedAtMs,
-				);
-			}
+			const parameters = upload.parameters(from, rows);
 			stored += Number(connection.statement(insertStatement(rows)).run(...parameters).changes);
 		}
 		if (stored > 0) joinEventsAfter(connection, lastId);
 		const value =
 			stored < total
-				? findRepeats(connection, fields, lastId)
+				? findRepeats(connection, upload.events(), lastId)
 				: { stored, duplicateRows: [], conflictingRows: [] };
 		return { value, keep: !input.simulate };
 	},

@@ -7,9 +7,10 @@ import type { QuotaHolding, QuotaSettlement } from '../../domain/quota-lease.ts'
 import { OperatorError, reasonOf, StorageError } from '../../errors.ts';
 import { FullDisk } from '../full-disk.ts';
 import type { ServingWriter, Upload, UploadOutcome, WriterEvents } from '../store.ts';
-import { type ControlCommands, fieldSeparator } from './commands.ts';
+import type { ControlCommands } from './commands.ts';
 import type { DataFolder, FolderLock } from './data-folder.ts';
 import { controlDatabaseId } from './messages.ts';
+import { packUpload } from './packed-events.ts';
 import { Writer } from './writer.ts';
 
 /** Requests that may wait for the writer thread. */
@@ -73,13 +74,14 @@ export async function startServingWriter(
 			upload: Upload,
 			deadline: Deadline,
 		): Promise<UploadOutcome | 'expired'> {
-			const fields = packEvents(upload);
-			return writer.submit(
-				accountId,
-				'storeSubscriptionEvents',
-				{ fields, receivedAtMs: upload.receivedAtMs, simulate: upload.simulate },
-				{ deadlineMs: deadline.atMs, deadline, characters: fields.length },
-			);
+			const packed = packUpload(upload);
+			const characters = packed.fields.length;
+			const { atMs: deadlineMs } = deadline;
+			return writer.submit(accountId, 'storeSubscriptionEvents', packed, {
+				deadlineMs,
+				deadline,
+				characters,
+			});
 		},
 		async storeHit(accountId: number, hit: ArrivingHit): Promise<StoredHit> {
 			const characters = 1000 + JSON.stringify(hit.body).length;
@@ -110,15 +112,6 @@ async function takeRoom(folder: DataFolder): Promise<void> {
 		await file.close();
 		await rm(folder.roomPath, { force: true });
 	}
-}
-
-function packEvents(upload: Upload): string {
-	let fields = '';
-	for (const { tid, subid, cid, evt, rvn } of upload.events) {
-		if (fields) fields += fieldSeparator;
-		fields += `${tid}${fieldSeparator}${subid}${fieldSeparator}${cid ?? ''}${fieldSeparator}${evt}${fieldSeparator}${rvn}`;
-	}
-	return fields;
 }
 
 /** Writes to the control database. They give up when it stays locked, so that nothing waits for ever. */

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import type { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { monotonicMs } from '../../../src/clock.ts';
-import { fieldSeparator, type PackedEvents } from '../../../src/store/sqlite/commands.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
 import { commitGroup } from '../../../src/store/sqlite/group-commit.ts';
 import { cell, type Work } from '../../../src/store/sqlite/messages.ts';
+import { fieldSeparator, type PackedUpload } from '../../../src/store/sqlite/packed-events.ts';
 import { accountDatabase, openFor, rows } from './databases.ts';
 
-const pack = (events: readonly (readonly [tid: string, rvn: string])[]): PackedEvents => ({
+const pack = (events: readonly (readonly [tid: string, rvn: string])[]): PackedUpload => ({
 	fields: events
 		.map(([tid, rvn]) => [tid, `S-${tid}`, '', 'newsletter', rvn].join(fieldSeparator))
 		.join(fieldSeparator),

@@ -1,0 +1,68 @@
+import {
+	type Arrival,
+	arrivalValues,
+	type SubscriptionEvent,
+	subscriptionEventFields,
+	subscriptionEventTypes,
+} from '../../domain/subscription-event.ts';
+import type { Upload } from '../store.ts';
+
+/** An upload as it crosses to the writer thread: one string is copied faster than 150. */
+export interface PackedUpload extends Arrival {
+	/** The fields of each event in turn (empty: none), separated by U+001F, which no field may contain. */
+	readonly fields: string;
+	readonly simulate: boolean;
+}
+
+export const fieldSeparator = '\u001f';
+
+const fieldsPerEvent = subscriptionEventFields.length;
+const areIntegers = subscriptionEventFields.map((field) => subscriptionEventTypes[field] === 'integer');
+
+type EventValue = string | number | null;
+
+export function packUpload({ events, ...upload }: Upload): PackedUpload {
+	let fields = '';
+	for (const event of events)
+		for (const field of subscriptionEventFields) fields += `${event[field] ?? ''}${fieldSeparator}`;
+	return { ...upload, fields: fields.slice(0, -1) };
+}
+
+/** An upload's events as values in the order of the columns, for as little as it can cost. */
+export class UnpackedUpload {
+	/** How many events there are. */
+	readonly total: number;
+	readonly #texts: readonly string[];
+	readonly #arrival: readonly EventValue[];
+
+	constructor(upload: PackedUpload) {
+		this.#texts = upload.fields.split(fieldSeparator);
+		this.#arrival = arrivalValues(upload);
+		this.total = this.#texts.length / fieldsPerEvent;
+	}
+
+	#value(row: number, field: number): EventValue {
+		const text = this.#texts[row * fieldsPerEvent + field] as string;
+		return areIntegers[field] ? Number(text) : text || null;
+	}
+
+	/** The rows to insert for some of the events, one after the other. */
+	parameters(from: number, rows: number): EventValue[] {
+		const parameters: EventValue[] = [];
+		for (let row = from; row < from + rows; row++) {
+			for (let field = 0; field < fieldsPerEvent; field++) parameters.push(this.#value(row, field));
+			parameters.push(...this.#arrival);
+		}
+		return parameters;
+	}
+
+	events(): SubscriptionEvent[] {
+		return Array.from(
+			{ length: this.total },
+			(_, row) =>
+				Object.fromEntries(
+					subscriptionEventFields.map((name, field) => [name, this.#value(row, field)]),
+				) as unknown as SubscriptionEvent,
+		);
+	}
+}
