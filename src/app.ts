@@ -12,9 +12,12 @@ import { health } from './api/health.ts';
 import { hit } from './api/hit.ts';
 import { hitGif } from './api/hit-gif.ts';
 import { HitHandler } from './api/hit-handler.ts';
+import { receipt } from './api/receipt.ts';
+import { receipts } from './api/receipts.ts';
 import { segments } from './api/segments.ts';
 import { subscription, type UploadResult } from './api/subscription.ts';
 import { tag } from './api/tag.ts';
+import { usage } from './api/usage.ts';
 import { visscores } from './api/visscores.ts';
 import { monotonicMs } from './clock.ts';
 import { type BudgetLimits, HitBudget } from './collect/hit-budget.ts';
@@ -36,6 +39,7 @@ import type { Metrics } from './metrics.ts';
 import { Repeats } from './repeats.ts';
 import type { VisitorScorer } from './scoring/visitor-scorer.ts';
 import { VisitorReads } from './segments/visitor-reads.ts';
+import type { KeyUsage } from './store/control/control-store.ts';
 import type { ServingReader, ServingWriter } from './store/store.ts';
 
 export interface AppOptions {
@@ -43,6 +47,8 @@ export interface AppOptions {
 	readonly quota: QuotaCounter;
 	readonly writer: ServingWriter;
 	readonly reader: ServingReader;
+	/** What all servers together know of a key's month. */
+	readonly usageOf: (keyId: string) => Promise<KeyUsage | undefined>;
 	readonly scorer: VisitorScorer;
 	/** What this server does; all, unless told otherwise. */
 	readonly roles?: readonly Role[];
@@ -68,6 +74,9 @@ const headersTimeoutMs = 10_000;
 const requestTimeoutMs = 120_000;
 const keepAliveTimeoutMs = 72_000;
 
+/** Longer than any `tid` in a path: 255 characters, each of up to four bytes, each written as three. */
+const maxParamLength = 255 * 4 * 3;
+
 /** Generous for an office behind one address, and for a page that fires often. */
 export const defaultHitLimits: BudgetLimits = { perAddress: 50, perVisitor: 5 };
 
@@ -92,6 +101,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		bodyLimit: bodyLimitBytes,
 		requestTimeout: requestTimeoutMs,
 		keepAliveTimeout: keepAliveTimeoutMs,
+		routerOptions: { maxParamLength },
 		return503OnClosing: false,
 		trustProxy: isProxy ?? false,
 		// It takes no requests yet: `openEntrance` hands them over.
@@ -164,6 +174,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		rate: writer.tokens
 			? new SharedRateLimiter(writer.tokens, monotonicMs)
 			: new LocalRateLimiter(monotonicMs),
+		own: new LocalRateLimiter(monotonicMs),
 		quota,
 		now,
 		onRefusal: (kind) => metrics.refusals.inc({ kind }),
@@ -189,7 +200,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	await app.register(
 		async (operations) => {
 			if (roles.includes('api')) {
-				subscription(operations, { admission, directory, writer, now, onUpload, onTimeout });
+				const guard = { admission, onTimeout };
+				subscription(operations, { ...guard, directory, writer, now, onUpload });
+				receipts(operations, { ...guard, directory, reader });
+				receipt(operations, { ...guard, directory, reader });
+				usage(operations, { ...guard, quota, usageOf: options.usageOf });
 				visscores(operations, { authorizer, reads, now });
 				segments(operations, { authorizer, reads, now });
 			}

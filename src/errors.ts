@@ -34,6 +34,13 @@ export const errorTable = {
 		detail: 'validationErrors',
 		when: 'A field is missing, empty, too long or of the wrong type; the text names every one.',
 	},
+	invalid_receipt_request: {
+		status: 400,
+		message: 'Error reading receipts.',
+		validationErrors: null,
+		detail: 'validationErrors',
+		when: 'What receipts are asked for is missing or of the wrong type; the text names every field that is.',
+	},
 	invalid_hit: {
 		status: 400,
 		message: 'Error storing hit.',
@@ -46,7 +53,7 @@ export const errorTable = {
 		message: 'Invalid account',
 		validationErrors: 'Invalid account',
 		detail: 'message',
-		when: 'The account is unknown or disabled; for uploads also: of another client.',
+		when: 'The account is unknown or disabled; for uploads and receipts also: of another client.',
 	},
 	unauthorized: {
 		status: 401,
@@ -58,13 +65,19 @@ export const errorTable = {
 		status: 403,
 		message: 'Forbidden',
 		validationErrors: null,
-		when: 'An upload: the API key is missing, unknown or revoked, or the request comes from a browser. A hit: the page is of an origin that the account does not allow. A read: the cask is valid, but not for the `aid`, `vid` or `sid` of the request, or revoked.',
+		when: 'An upload, a receipt, the usage: the API key is missing, unknown or revoked, or the request comes from a browser. A hit: the page is of an origin that the account does not allow. A read: the cask is valid, but not for the `aid`, `vid` or `sid` of the request, or revoked.',
 	},
 	not_found: {
 		status: 404,
 		message: 'Not found.',
 		validationErrors: null,
 		when: 'There is nothing at this path.',
+	},
+	not_stored: {
+		status: 404,
+		message: 'No subscription event with this tid is stored.',
+		validationErrors: null,
+		when: 'A receipt is asked for of what is not stored.',
 	},
 	method_not_allowed: {
 		status: 405,

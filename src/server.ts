@@ -115,6 +115,7 @@ export async function startServer(
 	let draining = false;
 	const app = await buildApp({
 		...{ directory, quota, writer, reader, scorer, metrics, log, now, prefix, tls },
+		usageOf: (keyId) => store.control.usageOf(keyId),
 		...(settings.roles && { roles: settings.roles }),
 		...(settings.demo && { demo: true }),
 		hitLimits: {

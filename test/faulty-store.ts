@@ -57,6 +57,7 @@ export async function appOver(
 			onError: () => {},
 		}),
 		directory,
+		usageOf: (keyId) => store.control.usageOf(keyId),
 		quota,
 		writer,
 		metrics: new Metrics(),

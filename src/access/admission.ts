@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { RateLimit } from '../domain/token-bucket.ts';
 import { monthAt, type UsagePlan } from '../domain/usage-plan.ts';
 import { ApiError } from '../errors.ts';
 import type { AccessDirectory, KnownKey } from './directory.ts';
 import { quotaPolicy, quotaRemaining, ratePolicy, rateRemaining } from './limit-headers.ts';
 import type { QuotaCounter } from './quota.ts';
-import type { RateDecision, RateLimiter } from './rate-limit.ts';
+import type { LocalRateLimiter, RateDecision, RateLimiter } from './rate-limit.ts';
 
 /** Why a request was refused before its body was looked at. */
 export type Refusal = 'browser' | 'key' | 'rate' | 'quota';
@@ -20,6 +21,12 @@ export function isFromBrowser(headers: IncomingHttpHeaders): boolean {
 	return headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
 }
 
+/** A limit that an operation has for itself: each key may ask so often, of each server. */
+export interface OwnLimit extends RateLimit {
+	/** Of the operation. */
+	readonly name: string;
+}
+
 /** The same for all: nothing in it tells one refusal from another, or one request. */
 const forbidden = new ApiError('forbidden');
 
@@ -27,6 +34,7 @@ const forbidden = new ApiError('forbidden');
 export class Admission {
 	readonly #directory: AccessDirectory;
 	readonly #rate: RateLimiter;
+	readonly #own: LocalRateLimiter;
 	readonly #quota: QuotaCounter;
 	readonly #now: () => number;
 	readonly #onRefusal: (refusal: Refusal) => void;
@@ -35,6 +43,8 @@ export class Admission {
 	constructor(options: {
 		directory: AccessDirectory;
 		rate: RateLimiter;
+		/** For operations that cost neither rate nor quota. */
+		own: LocalRateLimiter;
 		quota: QuotaCounter;
 		/** Milliseconds since 1970; decides the month. */
 		now: () => number;
@@ -44,6 +54,7 @@ export class Admission {
 		this.#quota = options.quota;
 		this.#now = options.now;
 		this.#rate = options.rate;
+		this.#own = options.own;
 		this.#onRefusal = options.onRefusal;
 	}
 
@@ -64,6 +75,16 @@ export class Admission {
 		const decision = this.#rate.take(key);
 		if (decision instanceof Promise) return decision.then((decided) => this.#rateTaken(key, decided));
 		return this.#rateTaken(key, decision);
+	}
+
+	/**
+	 * Takes one request off an operation's own limit, and nothing off rate and quota.
+	 * @throws ApiError `rate_limit_exceeded`
+	 */
+	takeOwn(key: KnownKey, limit: OwnLimit): void {
+		const { granted, retryAfterMs } = this.#own.take({ id: `${limit.name} ${key.id}`, plan: limit });
+		if (!granted)
+			throw this.#refuse('rate', new ApiError('rate_limit_exceeded', { headers: retryAfter(retryAfterMs) }));
 	}
 
 	#rateTaken(key: KnownKey, { granted, retryAfterMs }: RateDecision): undefined | Promise<void> {

@@ -1,4 +1,4 @@
-import { fullBucket, type TokenBucket, takeToken } from '../domain/token-bucket.ts';
+import { fullBucket, type RateLimit, type TokenBucket, takeToken } from '../domain/token-bucket.ts';
 import { QueueFullError } from '../errors.ts';
 import type { TokenLedger } from '../store/store.ts';
 import type { KnownKey } from './directory.ts';
@@ -26,7 +26,7 @@ export class LocalRateLimiter implements RateLimiter {
 		this.#monotonicMs = monotonicMs;
 	}
 
-	take({ id, plan }: KnownKey): RateDecision {
+	take({ id, plan }: { readonly id: string; readonly plan: RateLimit }): RateDecision {
 		const nowMs = this.#monotonicMs();
 		const { bucket, granted, retryAfterMs } = takeToken(
 			this.#buckets.get(id) ?? fullBucket(plan, nowMs),

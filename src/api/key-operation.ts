@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Admission } from '../access/admission.ts';
+import type { Admission, OwnLimit } from '../access/admission.ts';
 import type { KnownKey } from '../access/directory.ts';
 import { Deadline } from '../deadline.ts';
 import { ApiError, isOutcomeUnknown, QueueFullError } from '../errors.ts';
@@ -14,7 +14,7 @@ export interface KeyOperationOptions {
 /** What a request with an API key carries from its admission to its answer. */
 export interface Admitted {
 	readonly key: KnownKey;
-	/** Of the key's usage plan; begins once rate and quota have been asked for. */
+	/** Of the key's usage plan; begins once the limits have been asked for. */
 	readonly deadline: Deadline;
 }
 
@@ -23,6 +23,8 @@ interface KeyOperation {
 	readonly url: string;
 	/** Its name in metrics, logs and the OpenAPI document. */
 	readonly name: string;
+	/** A request off rate and quota of the key, unless it has a limit of its own. */
+	readonly takes: 'rate and quota' | OwnLimit;
 	/** Its entry in the OpenAPI document, but for what all operations with a key have in common. */
 	readonly description: object;
 	/** Sends the answer, or throws an ApiError. */
@@ -35,7 +37,7 @@ interface KeyOperation {
 
 declare module 'fastify' {
 	interface FastifyRequest {
-		/** The deadline is null until rate and quota are decided. */
+		/** The deadline is null until the limits are decided. */
 		admitted: { key: KnownKey; deadline: Deadline | null } | null;
 	}
 	interface FastifyContextConfig {
@@ -45,7 +47,7 @@ declare module 'fastify' {
 }
 
 /**
- * Adds an operation for clients' back ends. Key, rate, quota, size and media type are decided in this order, before the body
+ * Adds an operation for clients' back ends. Key, limits, size and media type are decided in this order, before the body
  * is read. Every answer to a known key tells its limits; the deadline of its plan holds until the answer.
  */
 export function keyOperation(
@@ -59,7 +61,7 @@ export function keyOperation(
 		try {
 			const key = admission.identify(request.headers);
 			request.admitted = { key, deadline: null };
-			const waiting = admission.take(key);
+			const waiting = take(key);
 			const deadline = new Deadline(key.plan.timeoutMs, () => {
 				onTimeout(request.id);
 				sendError(request, reply, new ApiError('timeout'));
@@ -82,6 +84,12 @@ export function keyOperation(
 			if (error instanceof ApiError) sendError(request, reply, error);
 			else done(error as Error);
 		}
+	}
+
+	function take(key: KnownKey): undefined | Promise<void> {
+		if (operation.takes === 'rate and quota') return admission.take(key);
+		admission.takeOwn(key, operation.takes);
+		return undefined;
 	}
 
 	function admitBody(request: FastifyRequest, reply: FastifyReply): void {
@@ -108,15 +116,19 @@ export function keyOperation(
 	});
 }
 
-/** @returns what throws an ApiError for whatever the store threw */
-export function storeFailed(aid?: string): (error: unknown) => never {
+/**
+ * @param consequence what an answer says of it
+ * @returns what throws an ApiError for whatever the store threw
+ */
+export function storeFailed(
+	aid?: string,
+	consequence = 'the store failed; nothing is stored, retrying is safe',
+): (error: unknown) => never {
 	return (error) => {
 		if (error instanceof ApiError) throw error;
 		if (error instanceof QueueFullError)
 			throw new ApiError('overloaded', { headers: { 'retry-after': '1' } });
-		const detail = isOutcomeUnknown(error)
-			? 'outcome unknown; retrying is safe'
-			: 'the store failed; nothing is stored, retrying is safe';
+		const detail = isOutcomeUnknown(error) ? 'outcome unknown; retrying is safe' : consequence;
 		throw new ApiError('internal', { detail, ...(aid !== undefined && { aid }), cause: error });
 	};
 }

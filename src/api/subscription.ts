@@ -50,7 +50,11 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 	): Promise<FastifyReply> {
 		const { aid, simulate, events, accountId } = readUpload(request.body as Buffer, key, directory);
 		const outcome = await writer
-			.storeSubscriptionEvents(accountId, { events, receivedAtMs: now(), simulate }, deadline)
+			.storeSubscriptionEvents(
+				accountId,
+				{ events, receivedAtMs: now(), requestId: request.id, simulate },
+				deadline,
+			)
 			.catch(storeFailed(aid));
 		if (outcome === 'expired') throw new ApiError('timeout');
 		reply.headers(outcomeHeaders(outcome));
@@ -64,6 +68,7 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 		method: 'POST',
 		url: '/subscription',
 		name: 'uploadSubscription',
+		takes: 'rate and quota',
 		description: {
 			tags: ['Subscription events'],
 			summary: 'Upload subscription events',

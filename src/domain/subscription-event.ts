@@ -13,12 +13,16 @@ export interface SubscriptionEvent {
 /** How an event came: the same for all events of one upload. */
 export interface Arrival {
 	readonly receivedAtMs: number;
+	/** Of the request that has brought it; absent where it was imported. */
+	readonly requestId?: string;
 }
 
 /** An event as an account's database gives it. */
 export interface StoredEvent extends SubscriptionEvent {
 	/** Milliseconds since 1970. */
 	readonly received_at: number;
+	/** Null: imported, or stored by a version that did not keep it. */
+	readonly request_id: string | null;
 }
 
 /** What the fields hold, in the order of the columns of `subscription_event`. */
@@ -36,18 +40,18 @@ export const subscriptionEventFields = Object.keys(subscriptionEventTypes) as (k
 /** The columns: the fields, and how the event came. `id`, its place in the order of arrival, and `vid` are the store's. */
 export const storedEventColumns: readonly (keyof StoredEvent)[] = [
 	...subscriptionEventFields,
-	...['received_at' as const],
+	...(['received_at', 'request_id'] as const),
 ];
 
 /** What `storedEventColumns` hold of the arrival, after the fields. */
-export function arrivalValues({ receivedAtMs }: Arrival): [number] {
-	return [receivedAtMs];
+export function arrivalValues({ receivedAtMs, requestId }: Arrival): [number, string | null] {
+	return [receivedAtMs, requestId ?? null];
 }
 
 /** The row of an event that has just come. */
 export function storedEvent(event: SubscriptionEvent, arrival: Arrival): StoredEvent {
-	const [received_at] = arrivalValues(arrival);
-	return { ...eventOf(event), received_at };
+	const [received_at, request_id] = arrivalValues(arrival);
+	return { ...eventOf(event), received_at, request_id };
 }
 
 /** The event that a row holds, without what else is in the row. */

@@ -5,24 +5,31 @@ import { ApiError } from '../errors.ts';
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /**
- * The paths that there are, and their methods. All are plain. The framework can be asked only by patterns, which a client's
- * path must never be taken for.
+ * The paths that there are, and their methods. Nearly all are plain. The framework can be asked only by patterns, which a
+ * client's path must never be taken for.
  */
 export class Routes {
 	readonly #methodsAt = new Map<string, Set<string>>();
+	/** Of paths that end in a name of the client's, as `/subscription/:tid`, by what is before it. */
+	readonly #methodsUnder = new Map<string, Set<string>>();
 
 	/** Learns the routes that are added from now on. */
 	constructor(app: FastifyInstance) {
 		app.addHook('onRoute', ({ url, method }) => {
-			const known = this.#methodsAt.get(url) ?? new Set();
+			const [path = '', parameter] = url.split(':');
+			const routes = parameter === undefined ? this.#methodsAt : this.#methodsUnder;
+			const known = routes.get(path) ?? new Set();
 			for (const name of [method].flat()) known.add(name);
-			this.#methodsAt.set(url, known);
+			routes.set(path, known);
 		});
 	}
 
 	/** @param target as the client sent it */
 	has(target: string, method: string): boolean {
-		return this.#methodsAt.get(pathOf(target))?.has(method) === true;
+		const path = pathOf(target);
+		if (this.#methodsAt.get(path)?.has(method)) return true;
+		const end = path.lastIndexOf('/') + 1;
+		return end < path.length && this.#methodsUnder.get(path.slice(0, end))?.has(method) === true;
 	}
 
 	/**

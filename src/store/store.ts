@@ -6,6 +6,7 @@ import type { QuotaHolding, QuotaSettlement } from '../domain/quota-lease.ts';
 import type { Arrival, SubscriptionEvent } from '../domain/subscription-event.ts';
 import type { UsagePlan } from '../domain/usage-plan.ts';
 import type { ClientReader } from './account/account-reader.ts';
+import type { Receipt } from './account/receipts.ts';
 import type { ControlStore } from './control/control-store.ts';
 import type { CopyTarget } from './copy-target.ts';
 import type { Steps } from './steps.ts';
@@ -67,7 +68,7 @@ export interface NumberedProfile {
 	readonly profile: Profile;
 }
 
-/** What a serving process reads for pages: a look-up by primary key each. */
+/** What a serving process reads: look-ups by an index. */
 export interface ServingReader {
 	/** As of its last hit or event; null where there is no such visitor. */
 	visitor(accountId: number, vid: string): Profile | null | Promise<Profile | null>;
@@ -78,6 +79,8 @@ export interface ServingReader {
 		scope: CaskScope,
 		page: { beforeId: number; limit: number },
 	): NumberedProfile[] | Promise<NumberedProfile[]>;
+	/** What is stored with some `tid`s, in no order. */
+	receipts(accountId: number, tids: readonly string[]): Receipt[] | Promise<Receipt[]>;
 	close(): Promise<void>;
 }
 

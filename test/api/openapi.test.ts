@@ -40,7 +40,8 @@ test('/openapi.json is a valid OpenAPI 3.1 document', async (t) => {
 test('the document has the operations of the contract, and what only operators and browsers ask for is not in it', async (t) => {
 	const document = await documentOf(await startService(t));
 	assert.deepEqual(Object.keys(document.paths), [
-		...['/subscription', '/visscores', '/visscores/segments', '/hit'],
+		...['/subscription', '/subscription/receipts', '/subscription/{tid}', '/usage'],
+		...['/visscores', '/visscores/segments', '/hit'],
 	]);
 	assert.deepEqual(Object.keys(document.paths['/subscription']), ['post']);
 	const { security } = document.paths['/subscription'].post;

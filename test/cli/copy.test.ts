@@ -84,7 +84,17 @@ async function addEvents(store: Store, accountId: number, count: number): Promis
 			const n = from + index + 1;
 			const cid = n % 3 === 0 ? null : (oddTexts[n % 5] as string);
 			const rvn = n % 10 === 0 ? -n : n === 1 ? Number.MAX_SAFE_INTEGER : n;
-			return [n * 3, `T-${n}`, `S-${n % 7}`, cid, 'newsletter', rvn, receivedAtMs + n, null];
+			return [
+				n * 3,
+				`T-${n}`,
+				`S-${n % 7}`,
+				cid,
+				'newsletter',
+				rvn,
+				receivedAtMs + n,
+				n % 2 ? null : `R-${n}`,
+				null,
+			];
 		});
 		await copyTarget.addRows(accountId, 'subscription_event', rows);
 	}
@@ -304,7 +314,7 @@ test('what differs after a copy is found', async (t) => {
 	await assert.rejects(interrupted, /interrupted/);
 	const copyTarget = await copy.copyTarget();
 	// As if an earlier attempt had left a gap behind it.
-	const row = [18_000, 'T-6000', 'S', null, 'newsletter', 1, 1, null];
+	const row = [18_000, 'T-6000', 'S', null, 'newsletter', 1, 1, null, null];
 	await copyTarget.addRows(1, 'subscription_event', [row]);
 	await copyTarget.close();
 	const { code, stderr } = await caskade(['copy', '--from', source, '--to', target]);

@@ -7,6 +7,7 @@ import { joinContract } from './contract/joins.ts';
 import { orderContract } from './contract/order.ts';
 import { asOfContract } from './contract/profiles-as-of.ts';
 import { quotaContract } from './contract/quota.ts';
+import { receiptContract } from './contract/receipts.ts';
 import { scoringContract } from './contract/scoring.ts';
 import { uploadContract } from './contract/uploads.ts';
 import { visitorCareContract } from './contract/visitor-care.ts';
@@ -16,6 +17,7 @@ import { engines } from './engines.ts';
 /** One contract, run over every engine. */
 for (const engine of engines) {
 	uploadContract(engine);
+	receiptContract(engine);
 	visitorContract(engine);
 	joinContract(engine);
 	visitorCareContract(engine);

@@ -115,14 +115,14 @@ export async function upload(
 	writer: ServingWriter,
 	accountId: number,
 	events: readonly SubscriptionEvent[],
-	options: { simulate?: boolean; atMs?: number } = {},
+	options: { simulate?: boolean; atMs?: number; requestId?: string } = {},
 ): Promise<UploadOutcome> {
 	const deadline = new Deadline(60_000, () => {});
 	try {
-		const { simulate = false, atMs = receivedAtMs } = options;
+		const { simulate = false, atMs = receivedAtMs, requestId } = options;
 		const outcome = await writer.storeSubscriptionEvents(
 			accountId,
-			{ events, receivedAtMs: atMs, simulate },
+			{ events, receivedAtMs: atMs, simulate, ...(requestId !== undefined && { requestId }) },
 			deadline,
 		);
 		if (outcome === 'expired') throw new Error('a deadline of a minute has expired');

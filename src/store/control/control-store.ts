@@ -216,11 +216,21 @@ export class ControlStore {
 	}
 
 	/** This month's usage of every key that may be used or was used. */
-	async usage(client?: string): Promise<keys.KeyUsage[]> {
+	usage(client?: string): Promise<keys.KeyUsage[]> {
+		return this.#usage({ client });
+	}
+
+	/** This month's usage of one key; undefined where there is none. */
+	async usageOf(keyId: string): Promise<keys.KeyUsage | undefined> {
+		const [usage] = await this.#usage({ keyId });
+		return usage;
+	}
+
+	async #usage(filter: keys.UsageFilter): Promise<keys.KeyUsage[]> {
 		const months = await this.#database
 			.transaction()
 			.setIsolationLevel('repeatable read')
-			.execute((transaction) => keys.selectUsage(transaction, this.#now(), client));
+			.execute((transaction) => keys.selectUsage(transaction, this.#now(), filter));
 		// Asked later, so that a server that has just begun is no dead one.
 		return keys.toUsage(months, await this.#livingServers());
 	}

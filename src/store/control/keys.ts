@@ -109,11 +109,17 @@ interface KeyMonth {
 	readonly inHand: readonly { readonly serverId: string; readonly requests: number }[];
 }
 
+/** Of which keys; of all, where it says nothing. */
+export interface UsageFilter {
+	readonly client?: string | undefined;
+	readonly keyId?: string;
+}
+
 /** This month of every key that may be used or was used; in a transaction it is of one moment. */
 export async function selectUsage(
 	database: ControlDatabase,
 	nowMs: number,
-	client?: string,
+	{ client, keyId }: UsageFilter,
 ): Promise<KeyMonth[]> {
 	if (client !== undefined) await clientId(database, client);
 	const month = monthAt(nowMs);
@@ -135,11 +141,11 @@ export async function selectUsage(
 		.where(({ or, eb }) => or([eb('api_key.revoked_at', 'is', null), eb('usage.used', '>', 0)]))
 		.orderBy('api_key.seq');
 	if (client !== undefined) query = query.where('client.name', '=', client);
+	if (keyId !== undefined) query = query.where('api_key.id', '=', keyId);
 	const keys = await query.execute();
-	const leases = Map.groupBy(
-		await database.selectFrom('quota_lease').selectAll().where('month', '=', month.name).execute(),
-		(lease) => lease.key_id,
-	);
+	let leasesQuery = database.selectFrom('quota_lease').selectAll().where('month', '=', month.name);
+	if (keyId !== undefined) leasesQuery = leasesQuery.where('key_id', '=', keyId);
+	const leases = Map.groupBy(await leasesQuery.execute(), (lease) => lease.key_id);
 	return keys.map((key) => ({
 		...key,
 		month,

@@ -1,6 +1,8 @@
+import type pg from 'pg';
 import type { CaskScope } from '../../domain/cask-scope.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { asStorageError } from '../../errors.ts';
+import { type Receipt, receiptColumns, toReceipt } from '../account/receipts.ts';
 import type { NumberedProfile, ServingReader } from '../store.ts';
 import type { AccountServers } from './account-servers.ts';
 import type { NewestSchemas } from './newest-schemas.ts';
@@ -35,29 +37,39 @@ export class PostgresReader implements ServingReader {
 	}
 
 	async #profile(accountId: number, from: string, value: string): Promise<Profile | null> {
-		const [row] = await this.#query(accountId, `SELECT 0 AS id, profile FROM ${from}`, [value]);
-		return row?.profile ?? null;
+		const [row] = await this.#query<{ profile: string }>(accountId, `SELECT profile FROM ${from}`, [value]);
+		return row ? JSON.parse(row.profile) : null;
 	}
 
-	latest(
+	async latest(
 		accountId: number,
 		scope: CaskScope,
 		{ beforeId, limit }: { beforeId: number; limit: number },
 	): Promise<NumberedProfile[]> {
 		const table = this.#table(accountId, scope === 'vid' ? 'visitor' : 'visit');
-		return this.#query(
+		const rows = await this.#query<{ id: number; profile: string }>(
 			accountId,
 			`SELECT id, profile FROM ${table} WHERE id < $1 ORDER BY id DESC LIMIT $2 /* latest */`,
 			[beforeId, limit],
 		);
+		return rows.map(({ id, profile }) => ({ id, profile: JSON.parse(profile) }));
 	}
 
-	async #query(accountId: number, text: string, values: (string | number)[]): Promise<NumberedProfile[]> {
+	async receipts(accountId: number, tids: readonly string[]): Promise<Receipt[]> {
+		const table = this.#table(accountId, 'subscription_event');
+		const text = `SELECT ${receiptColumns} FROM ${table} AS event WHERE event.tid = ANY($1) /* receipts */`;
+		return (await this.#query(accountId, text, [tids])).map(toReceipt);
+	}
+
+	async #query<Row extends pg.QueryResultRow>(
+		accountId: number,
+		text: string,
+		values: readonly unknown[],
+	): Promise<Row[]> {
 		try {
 			await this.#newest.beforeUse(accountId);
 			const queue = this.#reads.get(this.#servers.addressOf(accountId));
-			const { rows } = await queue.query<{ id: number; profile: string }>(accountId, text, values);
-			return rows.map(({ id, profile }) => ({ id, profile: JSON.parse(profile) }));
+			return (await queue.query<Row>(accountId, text, values)).rows;
 		} catch (error) {
 			throw asStorageError(error);
 		}

@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { CaskScope } from '../../domain/cask-scope.ts';
 import type { Profile } from '../../domain/profile.ts';
+import { type Receipt, receiptColumns, toReceipt } from '../account/receipts.ts';
 import { openClosing } from '../file-handles.ts';
 import type { NumberedProfile, ServingReader } from '../store.ts';
 import { bringAccountFile, fileAt, openAccountFile } from './account-file.ts';
@@ -53,6 +54,11 @@ export class SqliteReader implements ServingReader {
 			id: Number(id),
 			profile: JSON.parse(String(profile)),
 		}));
+	}
+
+	receipts(accountId: number, tids: readonly string[]): Receipt[] {
+		const sql = `SELECT ${receiptColumns} FROM json_each(?) AS asked CROSS JOIN subscription_event AS event ON event.tid = asked.value /* receipts */`;
+		return this.#rows(accountId, sql, [JSON.stringify(tids)]).map(toReceipt);
 	}
 
 	#rows(accountId: number, sql: string, values: readonly (string | number)[]) {

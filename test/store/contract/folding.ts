@@ -3,6 +3,7 @@ import { suite, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import type { ArrivingHit, HistoryHit } from '../../../src/domain/hit.ts';
 import { type LogEntry, profileOf } from '../../../src/domain/profile.ts';
+import { storedEvent } from '../../../src/domain/subscription-event.ts';
 import { seededRandom } from '../../../src/scoring/random.ts';
 import { abandonedErasing, beginErasing, erasePiece } from '../../../src/store/account/erasing.ts';
 import { foldPiece } from '../../../src/store/account/folding.ts';
@@ -137,10 +138,9 @@ export function foldingContract(engine: Engine): void {
 				storeHits([late({ sid: null, atMs: receivedAtMs - 100 * minuteMs })]),
 			'sixty hits of the past at once': () => storeHits(Array.from({ length: 60 }, () => late())),
 			'an upload of events from before the last hit': () => {
-				const events = Array.from({ length: 30 }, (_, index) => ({
-					...subscriptionEvent({ tid: `late-${index}` }),
-					received_at: receivedAtMs - 5000,
-				}));
+				const events = Array.from({ length: 30 }, (_, index) =>
+					storedEvent(subscriptionEvent({ tid: `late-${index}` }), { receivedAtMs: receivedAtMs - 5000 }),
+				);
 				return joinEvents(events, new Map(events.map(({ tid }) => [tid, vid])));
 			},
 		};

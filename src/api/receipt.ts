@@ -1,0 +1,79 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import { ApiError } from '../errors.ts';
+import { sendJson } from '../http/answer.ts';
+import { describeErrors } from '../http/openapi.ts';
+import { describeProblems } from '../schema/problems.ts';
+import {
+	oneReceiptCheck,
+	oneReceiptProblems,
+	receiptPathSchema,
+	receiptQuerySchema,
+} from '../schema/receipt-request.ts';
+import { type Admitted, keyOperation } from './key-operation.ts';
+import {
+	accountOf,
+	describeReceipt,
+	describeReceipts,
+	exampleReceipt,
+	type ReceiptOptions,
+	readReceipts,
+	receiptErrors,
+	storedSchema,
+} from './receipts.ts';
+
+/** `GET /subscription/{tid}`: the receipt of one event. */
+export function receipt(app: FastifyInstance, options: ReceiptOptions): void {
+	const { directory, reader } = options;
+	async function handle(
+		request: FastifyRequest,
+		reply: FastifyReply,
+		{ key }: Admitted,
+	): Promise<FastifyReply> {
+		const asked = { ...(request.query as object), ...(request.params as object) };
+		const accountId = accountOf((asked as { aid?: unknown }).aid, key, directory);
+		if (accountId === undefined || !oneReceiptCheck.Check(asked))
+			throw new ApiError('invalid_receipt_request', {
+				detail: describeProblems(oneReceiptProblems(asked, '')),
+			});
+		const { aid, tid } = asked;
+		const found = await readReceipts(reader, { aid, accountId }, [tid]);
+		// The deadline has answered meanwhile.
+		if (reply.sent) return reply;
+		if (!found.has(tid)) throw new ApiError('not_stored');
+		sendJson(reply, 200, JSON.stringify({ aid, ...describeReceipt(tid, found.get(tid)) }));
+		return reply;
+	}
+
+	keyOperation(app, options, {
+		method: 'GET',
+		url: '/subscription/:tid',
+		name: 'readReceipt',
+		takes: 'rate and quota',
+		description: {
+			tags: ['Subscription events'],
+			summary: 'Ask what is stored with a tid',
+			description:
+				'Takes one request off rate and quota. A `tid` that is `.` or `..` cannot be in a path; `POST /subscription/receipts` takes any. For servers, not for browsers.',
+			params: receiptPathSchema,
+			querystring: receiptQuerySchema,
+			response: {
+				200: describeReceipts(
+					'Stored.',
+					Type.Object({
+						aid: Type.String({ description: 'The account.' }),
+						...storedSchema.properties,
+					}),
+					{ aid: 'c-a-acme-uk', ...exampleReceipt },
+				),
+				...describeErrors({
+					invalid_receipt_request: ['aid is required'],
+					invalid_account: ['No account c-a-x is available to this API key.'],
+					not_stored: [],
+					...receiptErrors,
+				}),
+			},
+		},
+		handle,
+	});
+}

@@ -1,0 +1,179 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import type { AccessDirectory, KnownKey } from '../access/directory.ts';
+import { ApiError } from '../errors.ts';
+import { sendJson } from '../http/answer.ts';
+import { parseJson } from '../http/body.ts';
+import { describeErrors, describeLimits, requestIdHeader } from '../http/openapi.ts';
+import { describeProblems } from '../schema/problems.ts';
+import { maxReceipts, receiptsCheck, receiptsProblems, receiptsSchema } from '../schema/receipt-request.ts';
+import { accountCheck } from '../schema/subscription-request.ts';
+import type { Receipt } from '../store/account/receipts.ts';
+import type { ServingReader } from '../store/store.ts';
+import { type Admitted, type KeyOperationOptions, keyOperation, storeFailed } from './key-operation.ts';
+
+export interface ReceiptOptions extends KeyOperationOptions {
+	readonly directory: AccessDirectory;
+	readonly reader: ServingReader;
+}
+
+/** `POST /subscription/receipts`: what is stored with each of some `tid`s. */
+export function receipts(app: FastifyInstance, options: ReceiptOptions): void {
+	const { directory, reader } = options;
+	async function handle(
+		request: FastifyRequest,
+		reply: FastifyReply,
+		{ key }: Admitted,
+	): Promise<FastifyReply> {
+		const body = parseJson((request.body as Buffer | undefined) ?? Buffer.alloc(0));
+		const { aid } = (body ?? {}) as { aid?: unknown };
+		const accountId = accountOf(aid, key, directory);
+		if (accountId === undefined || !receiptsCheck.Check(body))
+			throw new ApiError('invalid_receipt_request', {
+				detail: describeProblems(receiptsProblems(body, '')),
+			});
+		const found = await readReceipts(reader, { aid: body.aid, accountId }, body.tids);
+		// The deadline has answered meanwhile.
+		if (reply.sent) return reply;
+		const answers = body.tids.map((tid) => describeReceipt(tid, found.get(tid)));
+		sendJson(reply, 200, JSON.stringify({ aid: body.aid, receipts: answers }));
+		return reply;
+	}
+
+	keyOperation(app, options, {
+		method: 'POST',
+		url: '/subscription/receipts',
+		name: 'readReceipts',
+		takes: 'rate and quota',
+		description: {
+			tags: ['Subscription events'],
+			summary: 'Ask what is stored with some tids',
+			description: `Up to ${maxReceipts} transaction ids of one account. Takes one request off rate and quota. For servers, not for browsers.`,
+			body: receiptsSchema,
+			response: {
+				200: describeReceipts(
+					'A receipt for each `tid`, in the order in which they were sent.',
+					Type.Object({
+						aid: Type.String({ description: 'The account.' }),
+						receipts: Type.Array(Type.Union([storedSchema, missingSchema])),
+					}),
+					{
+						aid: 'c-a-acme-uk',
+						receipts: [exampleReceipt, { tid: 'order-1002', stored: false }],
+					},
+				),
+				...describeErrors({
+					malformed_json: ['the body is empty'],
+					invalid_receipt_request: ['aid is required'],
+					invalid_account: ['No account c-a-x is available to this API key.'],
+					bad_request: ['the body is not as long as content-length says'],
+					payload_too_large: ['the body may have at most 262144 bytes'],
+					unsupported_media_type: ['content-type must be application/json, in UTF-8'],
+					...receiptErrors,
+				}),
+			},
+		},
+		handle,
+	});
+}
+
+/** What both ways to ask for receipts may answer. */
+export const receiptErrors = {
+	forbidden: [],
+	rate_limit_exceeded: [],
+	quota_exceeded: [],
+	internal: ['the store failed'],
+	overloaded: [],
+	timeout: [],
+};
+
+const fieldSchemas = {
+	tid: Type.String({ description: 'Transaction id, as it was asked for.' }),
+	receivedAt: Type.String({ format: 'date-time', description: 'When the event came.' }),
+	requestId: Type.Union([Type.String(), Type.Null()], {
+		description:
+			'`x-request-id` of the answer that said it was stored. Null where it was imported, or stored by a version that did not keep it.',
+	}),
+	joined: Type.Boolean({ description: 'Whether the event is of a visitor who is known.' }),
+};
+
+export const storedSchema = Type.Object(
+	{
+		tid: fieldSchemas.tid,
+		stored: Type.Literal(true),
+		receivedAt: fieldSchemas.receivedAt,
+		requestId: fieldSchemas.requestId,
+		joined: fieldSchemas.joined,
+		event: Type.Object(
+			{
+				tid: Type.String(),
+				subid: Type.String(),
+				cid: Type.Union([Type.String(), Type.Null()]),
+				evt: Type.String(),
+				rvn: Type.Integer(),
+			},
+			{ description: 'As it is stored. `cid` is null after an erasure, too.' },
+		),
+	},
+	{ description: 'Stored.' },
+);
+
+const missingSchema = Type.Object(
+	{ tid: fieldSchemas.tid, stored: Type.Literal(false) },
+	{ description: 'Not stored.' },
+);
+
+export const exampleReceipt = {
+	tid: 'order-1001',
+	stored: true,
+	receivedAt: '2026-11-22T10:04:05.006Z',
+	requestId: 'f1104c7d-62c8-4197-8130-76f6fb683b9a',
+	joined: true,
+	event: { tid: 'order-1001', subid: 'sub-77', cid: 'customer-42', evt: 'newsletter', rvn: 499 },
+};
+
+/** The documentation of a success. */
+export function describeReceipts(description: string, schema: object, example: object): object {
+	return {
+		description,
+		headers: { 'x-request-id': requestIdHeader, ...describeLimits },
+		content: { 'application/json': { schema, example } },
+	};
+}
+
+/**
+ * @returns the account's number; undefined where `aid` is no text
+ * @throws ApiError `invalid_account`
+ */
+export function accountOf(aid: unknown, key: KnownKey, directory: AccessDirectory): number | undefined {
+	if (!accountCheck.Check(aid)) return undefined;
+	const accountId = directory.accountId(aid, key.clientId);
+	if (accountId !== undefined) return accountId;
+	throw new ApiError('invalid_account', { detail: `No account ${aid} is available to this API key.` });
+}
+
+/** What is stored of an account with some `tid`s, by `tid`. */
+export async function readReceipts(
+	reader: ServingReader,
+	{ aid, accountId }: { aid: string; accountId: number },
+	tids: readonly string[],
+): Promise<Map<string, Receipt>> {
+	const found = await Promise.try(() => reader.receipts(accountId, tids)).catch(
+		storeFailed(aid, 'the store failed'),
+	);
+	return new Map(found.map((receipt) => [receipt.event.tid, receipt]));
+}
+
+/** A receipt as it is sent. */
+export function describeReceipt(tid: string, receipt: Receipt | undefined): object {
+	if (!receipt) return { tid, stored: false };
+	const { event, receivedAtMs, requestId, joined } = receipt;
+	return {
+		tid,
+		stored: true,
+		receivedAt: new Date(receivedAtMs).toISOString(),
+		requestId,
+		joined,
+		event,
+	};
+}

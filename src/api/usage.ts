@@ -1,0 +1,101 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import type { QuotaCounter } from '../access/quota.ts';
+import { sendJson } from '../http/answer.ts';
+import { describeErrors, describeLimits, requestIdHeader } from '../http/openapi.ts';
+import type { KeyUsage } from '../store/control/control-store.ts';
+import { type Admitted, type KeyOperationOptions, keyOperation, storeFailed } from './key-operation.ts';
+
+export interface UsageOptions extends KeyOperationOptions {
+	readonly quota: QuotaCounter;
+	/** What is known of a key's month by all servers. */
+	readonly usageOf: (keyId: string) => Promise<KeyUsage | undefined>;
+}
+
+/** Costs a look at the control database. */
+const limit = { name: 'usage', ratePerSecond: 1, burst: 10 };
+
+/** `GET /usage`: the limits of the key, and what is left of its quota. */
+export function usage(app: FastifyInstance, options: UsageOptions): void {
+	const { quota, usageOf } = options;
+	async function handle(
+		_request: FastifyRequest,
+		reply: FastifyReply,
+		{ key: { id, plan } }: Admitted,
+	): Promise<FastifyReply> {
+		// So that it holds what this server has admitted up to now.
+		await quota.report();
+		const known = await usageOf(id).catch(storeFailed(undefined, 'the store failed'));
+		// The deadline has answered meanwhile.
+		if (reply.sent) return reply;
+		const { used = 0, remaining = plan.quotaPerMonth, resetsAt } = known ?? {};
+		const body = {
+			plan: plan.name,
+			ratePerSecond: plan.ratePerSecond,
+			burst: plan.burst,
+			quotaPerMonth: plan.quotaPerMonth,
+			used,
+			remaining,
+			resetsAt,
+			maxEvents: plan.maxEvents,
+			timeoutMs: plan.timeoutMs,
+		};
+		sendJson(reply, 200, JSON.stringify(body));
+		return reply;
+	}
+
+	keyOperation(app, options, {
+		method: 'GET',
+		url: '/usage',
+		name: 'readUsage',
+		takes: limit,
+		description: {
+			tags: ['Subscription events'],
+			summary: 'Ask for the limits of the key, and what is left of its quota',
+			description: `Costs neither rate nor quota; a key may ask ${limit.ratePerSecond} time a second, ${limit.burst} times at once. For servers, not for browsers.`,
+			response: {
+				200: {
+					description: 'The plan of the key, and its use this month.',
+					headers: { 'x-request-id': requestIdHeader, ...describeLimits },
+					content: { 'application/json': { schema: usageSchema, example: exampleUsage } },
+				},
+				...describeErrors({
+					forbidden: [],
+					rate_limit_exceeded: [],
+					internal: ['the store failed'],
+					timeout: [],
+				}),
+			},
+		},
+		handle,
+	});
+}
+
+const usageSchema = Type.Object({
+	plan: Type.String({ description: 'Name of the usage plan.' }),
+	ratePerSecond: Type.Number({ description: 'Requests a second.' }),
+	burst: Type.Integer({ description: 'Requests that may be saved up.' }),
+	quotaPerMonth: Type.Integer({ description: 'Requests in a calendar month, UTC.' }),
+	used: Type.Integer({
+		description:
+			'Requests of this month that were let in. What other servers have let in is told within a fifth of a second.',
+	}),
+	remaining: Type.Integer({
+		description: 'What is left of the quota. A crashed server may have taken up to 99 requests with it.',
+	}),
+	resetsAt: Type.String({ format: 'date-time', description: 'When the quota begins anew.' }),
+	maxEvents: Type.Integer({ description: 'Events that one request may have.' }),
+	timeoutMs: Type.Integer({ description: 'Time that a request may take.' }),
+});
+
+const exampleUsage = {
+	plan: 'standard',
+	ratePerSecond: 10,
+	burst: 1,
+	quotaPerMonth: 1_000_000,
+	used: 1204,
+	remaining: 998_796,
+	resetsAt: '2026-12-01T00:00:00.000Z',
+	maxEvents: 30,
+	timeoutMs: 5000,
+};

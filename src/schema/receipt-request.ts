@@ -1,0 +1,36 @@
+import Type from 'typebox';
+import { Compile } from 'typebox/compile';
+import { compileProblems } from './problems.ts';
+import { text, textLimits, textRule } from './texts.ts';
+
+/** `tid`s that one request may ask for. */
+export const maxReceipts = 100;
+
+const aid = text('Account token of the client.', ['c-a-acme-uk']);
+
+/** The query of `GET /subscription/{tid}`. */
+export const receiptQuerySchema = Type.Object({ aid });
+/** Its path. */
+export const receiptPathSchema = Type.Object({ tid: text('Transaction id.', ['order-1001']) });
+
+/** The body of `POST /subscription/receipts`. */
+export const receiptsSchema = Type.Object(
+	{
+		aid,
+		tids: Type.Array(Type.String(textLimits), {
+			minItems: 1,
+			maxItems: maxReceipts,
+			description: `Transaction ids, at most ${maxReceipts}.`,
+			examples: [['order-1001', 'order-1002']],
+			'x-must-be': `an array of 1 to ${maxReceipts} elements, each ${textRule}`,
+		}),
+	},
+	{ description: 'Unknown properties are ignored.' },
+);
+
+const oneSchema = Type.Object({ ...receiptPathSchema.properties, ...receiptQuerySchema.properties });
+
+export const receiptsCheck = Compile(receiptsSchema);
+export const oneReceiptCheck = Compile(oneSchema);
+export const receiptsProblems = compileProblems(receiptsSchema);
+export const oneReceiptProblems = compileProblems(oneSchema);

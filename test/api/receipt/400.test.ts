@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { addClient, startService } from '../../support.ts';
+import { askReceipt } from './ask.ts';
+
+test('an account that is unknown or of another client: one and the same answer', async (t) => {
+	const service = await startService(t);
+	const other = await addClient(service.store, { client: 'globex' });
+	await service.server.directory.refresh();
+	for (const aid of [other.aid, 'c-a-nobody']) {
+		const answer = await askReceipt(service, 'T', { aid });
+		assert.equal(answer.status, 400);
+		assert.deepEqual(await answer.json(), {
+			message: `No account ${aid} is available to this API key.`,
+			validationErrors: 'Invalid account',
+		});
+	}
+});
+
+test('what is missing or wrong is named', async (t) => {
+	const service = await startService(t);
+	const ask = async (path: string) => {
+		const answer = await fetch(`${service.url}/subscription/${path}`, {
+			headers: { 'x-api-key': service.key },
+		});
+		assert.equal(answer.status, 400, path);
+		const { message, validationErrors } = (await answer.json()) as Record<string, string>;
+		assert.equal(message, 'Error reading receipts.');
+		return validationErrors;
+	};
+	const text = 'a string of 1 to 255 characters, without control characters or lone surrogates';
+	assert.equal(await ask('T'), 'aid is required');
+	assert.equal(await ask('T?aid='), `aid must be ${text}`);
+	assert.equal(await ask('T?aid=a&aid=b'), `aid must be ${text}`);
+	assert.equal(await ask(`%00?aid=${service.aid}`), `tid must be ${text}`);
+	assert.equal(await ask(`${'x'.repeat(256)}?aid=${service.aid}`), `tid must be ${text}`);
+});

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startService } from '../../support.ts';
+import { askReceipt } from './ask.ts';
+
+test('takes one request off the rate', async (t) => {
+	const service = await startService(t, { plan: { ratePerSecond: 0.001, burst: 1 } });
+	assert.equal((await askReceipt(service, 'T')).status, 404);
+	const answer = await askReceipt(service, 'T');
+	assert.equal(answer.status, 429);
+	assert.equal(await answer.text(), '{"message":"Rate limit exceeded.","validationErrors":null}');
+	assert.ok(Number(answer.headers.get('retry-after')) > 900);
+});
+
+test('takes one request off the quota', async (t) => {
+	const service = await startService(t, { plan: { quotaPerMonth: 1 } });
+	assert.equal((await askReceipt(service, 'T')).status, 404);
+	const answer = await askReceipt(service, 'T');
+	assert.equal(answer.status, 429);
+	assert.equal(await answer.text(), '{"message":"Too Many Requests"}');
+});

@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { DatabaseSync } from 'node:sqlite';
+import { test } from 'node:test';
+import { startService } from '../../support.ts';
+import { askReceipt } from './ask.ts';
+
+test('the store fails: nothing of it is told', async (t) => {
+	const service = await startService(t);
+	const { id } = await service.store.control.account(service.aid);
+	const database = new DatabaseSync(`${service.folder}/accounts/${id}.sqlite`);
+	database.exec('ALTER TABLE subscription_event RENAME TO gone');
+	database.close();
+	const answer = await askReceipt(service, 'T');
+	assert.equal(answer.status, 500);
+	assert.deepEqual(await answer.json(), {
+		message: 'Internal server error.',
+		validationErrors: 'the store failed',
+	});
+	assert.ok(service.logged.some((line) => line.includes('no such table')));
+});

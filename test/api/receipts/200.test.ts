@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { event, startService } from '../../support.ts';
+import { askReceipts } from './ask.ts';
+
+interface Receipts {
+	readonly aid: string;
+	readonly receipts: readonly {
+		readonly tid: string;
+		readonly stored: boolean;
+		readonly requestId?: string;
+	}[];
+}
+
+test('a receipt for each of a hundred tids, in the order in which they were asked for', async (t) => {
+	const service = await startService(t);
+	const tids = Array.from({ length: 100 }, (_, index) => `order-${99 - index}`);
+	const sent = tids.filter((_, index) => index % 4 === 0).map((tid) => event({ tid }));
+	const uploaded = await service.upload({ aid: service.aid, data: sent });
+	const requestId = uploaded.headers.get('x-request-id');
+	const answer = await askReceipts(service, { aid: service.aid, tids });
+	assert.equal(answer.status, 200);
+	const { aid, receipts } = (await answer.json()) as Receipts;
+	assert.equal(aid, service.aid);
+	assert.deepEqual(
+		receipts.map(({ tid, stored }) => [tid, stored]),
+		tids.map((tid, index) => [tid, index % 4 === 0]),
+	);
+	for (const receipt of receipts)
+		if (receipt.stored) assert.equal(receipt.requestId, requestId);
+		else assert.deepEqual(Object.keys(receipt), ['tid', 'stored']);
+});
+
+test('a tid that is asked for twice is told twice, and . and .. can be asked for', async (t) => {
+	const service = await startService(t);
+	await service.upload({ aid: service.aid, data: [event({ tid: '..' })] });
+	const answer = await askReceipts(service, { aid: service.aid, tids: ['..', '.', '..'], unknown: 1 });
+	const { receipts } = (await answer.json()) as Receipts;
+	assert.deepEqual(
+		receipts.map(({ stored }) => stored),
+		[true, false, true],
+	);
+});

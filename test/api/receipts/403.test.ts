@@ -1,0 +1,14 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startService } from '../../support.ts';
+import { askReceipts } from './ask.ts';
+
+test('without a key, and from a browser', async (t) => {
+	const service = await startService(t);
+	const body = { aid: service.aid, tids: ['a'] };
+	for (const headers of [{ 'x-api-key': 'unknown' }, { origin: 'https://shop.example' }]) {
+		const answer = await askReceipts(service, body, headers as Record<string, string>);
+		assert.equal(answer.status, 403);
+		assert.equal(await answer.text(), '{"message":"Forbidden","validationErrors":null}');
+	}
+});

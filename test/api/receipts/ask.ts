@@ -1,0 +1,14 @@
+import type { TestService } from '../../support.ts';
+
+/** Asks for receipts as a client does. */
+export function askReceipts(
+	service: TestService,
+	body: unknown,
+	headers: Record<string, string> = {},
+): Promise<Response> {
+	return fetch(`${service.url}/subscription/receipts`, {
+		method: 'POST',
+		headers: { 'content-type': 'application/json', 'x-api-key': service.key, ...headers },
+		body: typeof body === 'string' ? body : JSON.stringify(body),
+	});
+}

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { addClient, event, startService } from '../../support.ts';
+import { askUsage } from './ask.ts';
+
+test('the plan, and what is used of it, as of now', async (t) => {
+	const plan = { ratePerSecond: 5, burst: 20, quotaPerMonth: 1000, timeoutMs: 4000, maxEvents: 40 };
+	const service = await startService(t, { plan, now: () => Date.UTC(2026, 10, 22) });
+	const expected = { plan: 'plan-of-acme', ...plan, resetsAt: '2026-12-01T00:00:00.000Z' };
+	const first = await askUsage(service);
+	assert.equal(first.status, 200);
+	assert.equal(first.headers.get('content-type'), 'application/json; charset=utf-8');
+	assert.deepEqual(await first.json(), { ...expected, used: 0, remaining: 1000 });
+	for (let count = 0; count < 7; count++) await service.upload({ aid: service.aid, data: [event()] });
+	await service.upload('{');
+	assert.deepEqual(await (await askUsage(service)).json(), { ...expected, used: 8, remaining: 992 });
+});
+
+test('costs neither rate nor quota', async (t) => {
+	const service = await startService(t, { plan: { ratePerSecond: 0.001, burst: 1, quotaPerMonth: 1 } });
+	for (let count = 0; count < 5; count++) {
+		const answer = await askUsage(service);
+		assert.equal(answer.status, 200);
+		assert.match(answer.headers.get('ratelimit') ?? '', /^"rate";r=1, "quota";r=1;/);
+	}
+	assert.equal((await service.upload({ aid: service.aid, data: [event()] })).status, 201);
+	assert.equal((await service.upload({ aid: service.aid, data: [event()] })).status, 429);
+	const { used, remaining } = (await (await askUsage(service)).json()) as Record<string, number>;
+	assert.deepEqual([used, remaining], [1, 0]);
+});
+
+test('of one key alone', async (t) => {
+	const service = await startService(t);
+	const other = await addClient(service.store, { client: 'globex' });
+	await service.server.directory.refresh();
+	await service.upload({ aid: service.aid, data: [event()] });
+	const { plan, used } = (await (await askUsage(service, { 'x-api-key': other.key })).json()) as {
+		plan: string;
+		used: number;
+	};
+	assert.deepEqual([plan, used], ['plan-of-globex', 0]);
+});
