@@ -1,0 +1,76 @@
+import type { HitRecord } from './hit.ts';
+
+/** How a visitor arrived, where the arrival may take credit for a subscription. */
+export interface Touch {
+	/** Milliseconds since 1970. */
+	readonly atMs: number;
+	readonly channel: string;
+	/** `utm_source`, else the host that the link was on, without `www.`; null where neither is known. */
+	readonly source: string | null;
+	/** `utm_medium`. */
+	readonly medium: string | null;
+	/** `utm_campaign`. */
+	readonly campaign: string | null;
+	/** The page that it led to. */
+	readonly landing: string | null;
+}
+
+/** By what touches can be told apart in reports. */
+export const touchDimensions = ['channel', 'source', 'medium', 'campaign', 'landing'] as const;
+export type TouchDimension = (typeof touchDimensions)[number];
+
+/**
+ * The touch that a hit is: where it is the first of its visit, or arrives by a campaign or from another site. What comes
+ * from the site itself never is one.
+ */
+export function touchOf(
+	{ atMs, body }: { readonly atMs: number; readonly body: HitRecord },
+	isFirstOfVisit: boolean,
+): Touch | null {
+	const { channel, page } = body;
+	if (channel === 'internal' || (channel === 'direct' && !isFirstOfVisit)) return null;
+	const campaign = body.url?.includes('utm_') ? URL.parse(body.url)?.searchParams : undefined;
+	const named = (parameter: string) => campaign?.get(parameter)?.trim().toLowerCase() || null;
+	return {
+		atMs,
+		channel,
+		source: named('utm_source') ?? hostOf(body.referrer),
+		medium: named('utm_medium'),
+		campaign: named('utm_campaign'),
+		landing: page,
+	};
+}
+
+function hostOf(url: string | null): string | null {
+	const host = url === null ? undefined : URL.parse(url)?.hostname;
+	return host ? host.replace(/^www\./, '') : null;
+}
+
+/** Sites on which sales are paid for: who comes back from one has not arrived by it. Their subdomains too. */
+export const paymentProviders: readonly string[] = [
+	...[
+		'2checkout.com',
+		'3dsecure.io',
+		'adyen.com',
+		'affirm.com',
+		'afterpay.com',
+		'arcot.com',
+		'authorize.net',
+	],
+	...['barclaycard.co.uk', 'braintreegateway.com', 'cardinalcommerce.com', 'checkout.com', 'clearpay.co.uk'],
+	...['elavon.com', 'global-e.com', 'gocardless.com', 'klarna.com', 'mollie.com', 'multisafepay.com'],
+	...['netaxept.no', 'opayo.co.uk', 'pay.amazon.co.uk', 'pay.amazon.com', 'pay.apple.com', 'pay.google.com'],
+	...['payments-amazon.com', 'paypal.com', 'paysafe.com', 'payu.com', 'rsa3dsauth.com', 'sagepay.com'],
+	...['securetrading.net', 'sofort.com', 'squareup.com', 'stripe.com', 'truelayer.com', 'worldpay.com'],
+];
+
+/** Whether a touch comes from a payment provider, or from a site under it. A campaign never does. */
+export function isFromPayment(
+	{ source, medium, campaign }: Pick<Touch, 'source' | 'medium' | 'campaign'>,
+	providers: ReadonlySet<string>,
+): boolean {
+	if (source === null || medium !== null || campaign !== null) return false;
+	for (let host = source; host !== ''; host = host.slice(host.indexOf('.') + 1 || host.length))
+		if (providers.has(host)) return true;
+	return false;
+}

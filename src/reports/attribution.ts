@@ -1,0 +1,230 @@
+import { apportion } from './apportion.ts';
+import { type CreditedPath, creditOf, type LostLabels } from './credit.ts';
+import {
+	type Amounts,
+	addAmounts,
+	amountNames,
+	amountsOf,
+	type Basis,
+	countedSteps,
+	type Journey,
+	type LostPath,
+	netPence,
+	noAmounts,
+	type Period,
+	ratio,
+	rounded,
+} from './journey.ts';
+import { type Grouping, Labels, labelledPath, labelOf, labelValues, none } from './label.ts';
+import { type AlikeVisitors, type ShareInterval, shareIntervals } from './markov-interval.ts';
+import type { AttributionModel, LabelledPath } from './model.ts';
+
+export interface AttributionOptions {
+	readonly by: Grouping;
+	readonly models: readonly AttributionModel[];
+	readonly period: Period;
+	readonly basis: Basis;
+	readonly halfLifeDays: number;
+	/** Whether shares of the Markov model get their intervals, which takes most of the time. */
+	readonly intervals: boolean;
+	readonly random: () => number;
+}
+
+/** What a model credits a row with. */
+export interface CreditedAmounts extends Amounts {
+	readonly netPence: number;
+	/** Of all subscriptions; null where there are none. */
+	readonly share: number | null;
+	/** Of `subscriptions`, 95 %; of the Markov model. */
+	readonly low?: number;
+	readonly high?: number;
+}
+
+export interface AttributionRow {
+	/** The values of the dimensions that it is of. */
+	readonly values: readonly string[];
+	/** Paths that it is in but not the last of, for each that it is the last of; null where it is the last of none. */
+	readonly assistRatio: number | null;
+	readonly models: Readonly<Partial<Record<AttributionModel, CreditedAmounts>>>;
+}
+
+export interface Attribution {
+	readonly totals: Amounts & { readonly netPence: number };
+	readonly rows: readonly AttributionRow[];
+	readonly warnings: readonly string[];
+}
+
+/** With fewer conversions, what the Markov model says is mostly chance. */
+const fewConversions = 300;
+/** Parts of a subscription that are told apart. */
+const partsOfOne = 10_000;
+
+/**
+ * Credits touches with the subscriptions and pence that followed them. Every column adds up to what is stored.
+ * @param journeys in the order of `subid`
+ */
+export function attribute(
+	journeys: readonly Journey[],
+	lost: readonly LostPath[],
+	options: AttributionOptions,
+): Attribution {
+	const { by, models, period, basis } = options;
+	const counted = journeys.flatMap((journey) => {
+		const steps = countedSteps(journey.subscription, period, basis);
+		return steps.length > 0 ? [{ journey, amounts: amountsOf(steps) }] : [];
+	});
+	const labels = labelsOf(
+		counted.map(({ journey }) => journey),
+		lost,
+		by,
+	);
+	const numberOf = (label: string) => labels.numberOf(label);
+	const paths = counted.map(({ journey: { subscription, path }, amounts }) => ({
+		path:
+			by.length === 0
+				? wholePath
+				: labelledPath(path, subscription.convertedAtMs, (touch) => numberOf(labelOf(touch, by))),
+		conversions: 1,
+		amounts,
+		owner: subscription.owner,
+	}));
+	const lostLabels = lost.map((path) => ({ labels: path.labels.map(numberOf), visitors: path.visitors }));
+	const totals = paths.reduce((sum, { amounts }) => addAmounts(sum, amounts), noAmounts);
+	const isMarkov = models.includes('markov');
+	const intervals =
+		isMarkov && options.intervals
+			? shareIntervals(alikeVisitors(paths, lostLabels), labels.names.length, options.random)
+			: [];
+	const columns = models.map((model) => ({
+		model,
+		amounts: wholeAmounts(paths, lostLabels, totals, labels.names.length, model, options),
+	}));
+	const known = paths.reduce(
+		(sum, { path, amounts }) => (path.labels.length > 0 ? sum + amounts.subscriptions : sum),
+		0,
+	);
+	const assists = assistRatios(paths, labels.names.length);
+	const rows = [...labels.names, none].flatMap((name, label) => {
+		const isEmpty = name === none && !paths.some(({ path }) => path.labels.length === 0);
+		if (isEmpty) return [];
+		const credited = columns.map(({ model, amounts }) => {
+			const amount = amounts[label] as Amounts;
+			const share = ratio(amount.subscriptions, totals.subscriptions);
+			const interval = model === 'markov' ? intervals[label] : undefined;
+			return [model, { ...amount, netPence: netPence(amount), share, ...withinOf(interval, known) }] as const;
+		});
+		return [
+			{
+				values: labelValues(name, by),
+				assistRatio: assists[label] ?? null,
+				models: Object.fromEntries(credited),
+			},
+		];
+	});
+	const conversions = paths.filter(({ path }) => path.labels.length > 0).length;
+	return {
+		totals: { ...totals, netPence: netPence(totals) },
+		rows: rows.sort((a, b) => compareRows(a, b, models[0] as AttributionModel)),
+		warnings:
+			isMarkov && conversions < fewConversions
+				? [`The Markov model rests on ${conversions} subscriptions; below ${fewConversions} it says little.`]
+				: [],
+	};
+}
+
+/** With no dimension, all is one row: what nobody knows the touches of, too. */
+const wholePath: LabelledPath = { labels: [0], agesMs: [0], isDirect: [false] };
+
+function labelsOf(journeys: readonly Journey[], lost: readonly LostPath[], by: Grouping): Labels {
+	const counts = new Map<string, number>(by.length === 0 ? [['', 1]] : []);
+	const count = (label: string, times: number) => counts.set(label, (counts.get(label) ?? 0) + times);
+	for (const { path } of journeys) for (const touch of path) count(labelOf(touch, by), 1);
+	for (const { labels, visitors } of lost) for (const label of labels) count(label, visitors);
+	return new Labels(counts);
+}
+
+function withinOf(
+	interval: ShareInterval | undefined,
+	subscriptions: number,
+): { low?: number; high?: number } {
+	if (!interval) return {};
+	return {
+		low: rounded(interval.low * subscriptions, 2),
+		high: rounded(interval.high * subscriptions, 2),
+	};
+}
+
+function wholeAmounts(
+	paths: readonly CreditedPath[],
+	lost: readonly LostLabels[],
+	totals: Amounts,
+	labels: number,
+	model: AttributionModel,
+	{ halfLifeDays }: AttributionOptions,
+): Amounts[] {
+	const credit = creditOf(model, paths, lost, { labels, halfLifeDays });
+	const whole = (name: (typeof amountNames)[number], parts: number) => {
+		const total = totals[name];
+		const shares = credit[name].map((part) => (total === 0 ? 0 : part / total));
+		return apportion(total * parts, shares).map((part) => part / parts);
+	};
+	const [subscriptions = [], acquisition = [], renewal = [], refund = []] = amountNames.map((name) =>
+		whole(name, name === 'subscriptions' ? partsOfOne : 1),
+	);
+	return Array.from({ length: labels + 1 }, (_, label) => ({
+		subscriptions: subscriptions[label] as number,
+		acquisitionPence: acquisition[label] as number,
+		renewalPence: renewal[label] as number,
+		refundPence: refund[label] as number,
+	}));
+}
+
+/** Subscriptions of one visitor stay together; visitors who have done the same count together. */
+function alikeVisitors(
+	paths: readonly (CreditedPath & { readonly owner: string | null })[],
+	lost: readonly LostLabels[],
+): AlikeVisitors[] {
+	const known = paths.filter(({ path }) => path.labels.length > 0);
+	const ofOwner = Map.groupBy(known, ({ owner }) => owner);
+	const alike = new Map<
+		string,
+		{ visitors: number; converted: (readonly number[])[]; lost: readonly number[] | null }
+	>();
+	for (const own of ofOwner.values()) {
+		const converted = own.map(({ path }) => path.labels);
+		const name = converted
+			.map((path) => path.join())
+			.sort()
+			.join(' ');
+		const same = alike.get(name);
+		if (same) same.visitors++;
+		else alike.set(name, { visitors: 1, converted, lost: null });
+	}
+	for (const { labels, visitors } of lost) {
+		const name = `lost ${labels.join()}`;
+		const same = alike.get(name);
+		if (same) same.visitors += visitors;
+		else alike.set(name, { visitors, converted: [], lost: labels });
+	}
+	return [...alike].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, visitors]) => visitors);
+}
+
+function assistRatios(paths: readonly CreditedPath[], labels: number): (number | null)[] {
+	const [last, assisted] = [new Float64Array(labels + 1), new Float64Array(labels + 1)];
+	for (const { path, amounts } of paths) {
+		const end = path.labels.at(-1);
+		(last[end ?? labels] as number) += amounts.subscriptions;
+		for (const label of new Set(path.labels))
+			if (label !== end) (assisted[label] as number) += amounts.subscriptions;
+	}
+	return Array.from(last, (lasts, label) => ratio(assisted[label] as number, lasts));
+}
+
+function compareRows(a: AttributionRow, b: AttributionRow, model: AttributionModel): number {
+	const [one, other] = [a.models[model] as CreditedAmounts, b.models[model] as CreditedAmounts];
+	return (
+		other.subscriptions - one.subscriptions ||
+		other.netPence - one.netPence ||
+		(a.values.join('\u001f') < b.values.join('\u001f') ? -1 : 1)
+	);
+}

@@ -1,0 +1,49 @@
+import type { Calendar } from './calendar.ts';
+import { isIn, type Period } from './journey.ts';
+
+/** By what an event has found its visitor. */
+export type JoinedBy = 'tid' | 'cid' | 'subid' | 'unjoined';
+
+export interface CoveredEvent {
+	readonly atMs: number;
+	readonly evt: string;
+	readonly revenuePence: number;
+	readonly joinedBy: JoinedBy;
+}
+
+/** Events of a month and `evt`: how many found their visitor, and by what. */
+export interface CoverageRow {
+	readonly month: string;
+	readonly evt: string;
+	readonly events: number;
+	readonly tid: number;
+	readonly cid: number;
+	readonly subid: number;
+	readonly unjoined: number;
+	readonly tidPence: number;
+	readonly cidPence: number;
+	readonly subidPence: number;
+	readonly unjoinedPence: number;
+}
+
+/** Why `(none)` is as large as it is. */
+export function describeCoverage(
+	events: Iterable<CoveredEvent>,
+	{ period, calendar }: { readonly period: Period; readonly calendar: Calendar },
+): CoverageRow[] {
+	const rows = new Map<string, { -readonly [Column in keyof CoverageRow]: CoverageRow[Column] }>();
+	for (const { atMs, evt, revenuePence, joinedBy } of events) {
+		if (!isIn(period, atMs)) continue;
+		const month = calendar.monthOf(atMs);
+		let row = rows.get(`${month} ${evt}`);
+		if (!row) {
+			const pence = { tidPence: 0, cidPence: 0, subidPence: 0, unjoinedPence: 0 };
+			row = { month, evt, events: 0, tid: 0, cid: 0, subid: 0, unjoined: 0, ...pence };
+			rows.set(`${month} ${evt}`, row);
+		}
+		row.events++;
+		row[joinedBy]++;
+		row[`${joinedBy}Pence`] += revenuePence;
+	}
+	return [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+}

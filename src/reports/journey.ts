@@ -1,0 +1,98 @@
+import type { Touch } from '../domain/touch.ts';
+import type { Subscription, SubscriptionStep } from './subscription.ts';
+
+/** A subscription with the touches that led to it. */
+export interface Journey {
+	readonly subscription: Subscription;
+	/** Empty: nobody knows what led to it. */
+	readonly path: readonly Touch[];
+}
+
+/** How visitors went away who have not subscribed. */
+export interface LostPath {
+	/** Of their touches, see `labelOf`. */
+	readonly labels: readonly string[];
+	readonly visitors: number;
+}
+
+/** From a moment, included, to a moment, excluded. */
+export interface Period {
+	readonly fromMs: number;
+	readonly toMs: number;
+}
+
+/** `event`: what happened in the period counts. `cohort`: all of the subscriptions that were acquired in it. */
+export type Basis = 'event' | 'cohort';
+
+export function isIn({ fromMs, toMs }: Period, ms: number): boolean {
+	return ms >= fromMs && ms < toMs;
+}
+
+/** When a subscription was acquired: its place among cohorts. One with refunds alone has the first of them. */
+export function acquiredAtMs({ acquisition, steps }: Subscription): number {
+	return (acquisition ?? (steps[0] as SubscriptionStep)).atMs;
+}
+
+/** The events of a subscription that a report counts. */
+export function countedSteps(
+	subscription: Subscription,
+	period: Period,
+	basis: Basis,
+): readonly SubscriptionStep[] {
+	if (basis === 'cohort') return isIn(period, acquiredAtMs(subscription)) ? subscription.steps : [];
+	return subscription.steps.filter(({ atMs }) => isIn(period, atMs));
+}
+
+/** What subscriptions come to. */
+export interface Amounts {
+	/** Acquisitions. */
+	readonly subscriptions: number;
+	readonly acquisitionPence: number;
+	readonly renewalPence: number;
+	readonly refundPence: number;
+}
+
+export const amountNames = ['subscriptions', 'acquisitionPence', 'renewalPence', 'refundPence'] as const;
+
+export function amountsOf(steps: readonly SubscriptionStep[]): Amounts {
+	const pence = { acquisition: 0, renewal: 0, refund: 0 };
+	let subscriptions = 0;
+	for (const { kind, revenuePence } of steps) {
+		pence[kind] += revenuePence;
+		if (kind === 'acquisition') subscriptions++;
+	}
+	return {
+		subscriptions,
+		acquisitionPence: pence.acquisition,
+		renewalPence: pence.renewal,
+		refundPence: pence.refund,
+	};
+}
+
+export function addAmounts(a: Amounts, b: Amounts): Amounts {
+	return {
+		subscriptions: a.subscriptions + b.subscriptions,
+		acquisitionPence: a.acquisitionPence + b.acquisitionPence,
+		renewalPence: a.renewalPence + b.renewalPence,
+		refundPence: a.refundPence + b.refundPence,
+	};
+}
+
+export const noAmounts: Amounts = { subscriptions: 0, acquisitionPence: 0, renewalPence: 0, refundPence: 0 };
+
+export function netPence({
+	acquisitionPence,
+	renewalPence,
+	refundPence,
+}: Omit<Amounts, 'subscriptions'>): number {
+	return acquisitionPence + renewalPence + refundPence;
+}
+
+/** A ratio as reports show it; null where there is nothing to divide by. */
+export function ratio(part: number, whole: number, digits = 4): number | null {
+	return whole === 0 ? null : rounded(part / whole, digits);
+}
+
+export function rounded(value: number, digits: number): number {
+	return Math.round(value * 10 ** digits) / 10 ** digits;
+}

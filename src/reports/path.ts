@@ -1,0 +1,37 @@
+import type { Touch } from '../domain/touch.ts';
+import { dayMs } from './model.ts';
+
+export const defaultLookbackDays = 90;
+/** Touches that are alike and so close together are one: a page that fires several hits, or is loaded again. */
+const samePageMs = 30 * 60_000;
+
+/** The owner's touches that take credit for what was decided at a moment: those of so many days up to it. */
+export function pathOf(
+	touches: readonly Touch[],
+	convertedAtMs: number,
+	lookbackDays: number,
+): readonly Touch[] {
+	const fromMs = convertedAtMs - lookbackDays * dayMs;
+	return touches.filter(({ atMs }) => atMs > fromMs && atMs <= convertedAtMs);
+}
+
+/** Touches without those that repeat the one before them. @param touches of one visitor, by time */
+export function withoutRepeats(touches: readonly Touch[]): Touch[] {
+	const kept: Touch[] = [];
+	let last: Touch | undefined;
+	for (const touch of touches) {
+		if (!(last && touch.atMs - last.atMs < samePageMs && isAlike(touch, last))) kept.push(touch);
+		last = touch;
+	}
+	return kept;
+}
+
+function isAlike(a: Touch, b: Touch): boolean {
+	return (
+		a.channel === b.channel &&
+		a.source === b.source &&
+		a.medium === b.medium &&
+		a.campaign === b.campaign &&
+		a.landing === b.landing
+	);
+}

@@ -1,0 +1,146 @@
+import {
+	type Amounts,
+	addAmounts,
+	amountsOf,
+	type Basis,
+	countedSteps,
+	type Journey,
+	netPence,
+	noAmounts,
+	type Period,
+	ratio,
+} from './journey.ts';
+import { type Grouping, labelOf, labelValues, none } from './label.ts';
+import { dayMs } from './model.ts';
+import { type Percentiles, percentilesOf } from './percentile.ts';
+
+export interface PathsOptions {
+	readonly by: Grouping;
+	readonly period: Period;
+	readonly basis: Basis;
+	/** Paths that are shown, of those with the most subscriptions. */
+	readonly top: number;
+	/** Pages that owners have seen before they converted, see `PageSeen`. */
+	readonly pages: readonly PageSeen[];
+}
+
+/** A page, and how many subscriptions' owners have seen it before. */
+export interface PageSeen {
+	readonly page: string;
+	readonly subscriptions: number;
+}
+
+export interface PathRow {
+	/** Labels in the order of time; those that follow each other are one. */
+	readonly path: readonly string[];
+	/** How often each of them came in a row. */
+	readonly repeats: readonly number[];
+	readonly subscriptions: number;
+	readonly netPence: number;
+	readonly share: number | null;
+}
+
+/** Of all paths: how often one label, or the start, was followed by another, or by the conversion. */
+export interface Transition {
+	readonly from: string;
+	readonly to: string;
+	readonly subscriptions: number;
+}
+
+export interface Paths {
+	readonly totals: Amounts & { readonly netPence: number };
+	readonly rows: readonly PathRow[];
+	readonly lengths: readonly { readonly touches: number; readonly subscriptions: number }[];
+	/** From the first touch of the path. */
+	readonly daysToConvert: Percentiles;
+	/** From when its `tid` was shown on a page to when the sale was received. */
+	readonly approvalDays: Percentiles;
+	readonly transitions: readonly Transition[];
+	readonly pages: readonly PageSeen[];
+}
+
+export const start = '(start)';
+export const conversion = '(conversion)';
+const maxTransitions = 500;
+
+/** What paths subscriptions were reached by. @param journeys in the order of `subid` */
+export function describePaths(journeys: readonly Journey[], options: PathsOptions): Paths {
+	const { by, period, basis, top, pages } = options;
+	const counted = journeys.flatMap((journey) => {
+		const steps = countedSteps(journey.subscription, period, basis);
+		return steps.length > 0 ? [{ ...journey, amounts: amountsOf(steps) }] : [];
+	});
+	const totals = counted.reduce((sum, { amounts }) => addAmounts(sum, amounts), noAmounts);
+	const rows = new Map<string, Omit<PathRow, 'share'>>();
+	const transitions = new Map<string, Transition>();
+	const lengths = new Map<number, number>();
+	const acquired = counted.filter(({ amounts }) => amounts.subscriptions > 0);
+	for (const { path, amounts } of counted) {
+		const runs = runsOf(path.map((touch) => labelValues(labelOf(touch, by), by).join(' / ')));
+		const name = runs.map(({ label, times }) => `${label}\u001f${times}`).join('\u001e');
+		const row = rows.get(name);
+		rows.set(name, {
+			path: runs.map(({ label }) => label),
+			repeats: runs.map(({ times }) => times),
+			subscriptions: (row?.subscriptions ?? 0) + amounts.subscriptions,
+			netPence: (row?.netPence ?? 0) + netPence(amounts),
+		});
+		if (amounts.subscriptions === 0) continue;
+		lengths.set(path.length, (lengths.get(path.length) ?? 0) + 1);
+		const states = [start, ...(runs.length > 0 ? runs.map(({ label }) => label) : [none]), conversion];
+		for (const [place, to] of states.slice(1).entries()) {
+			const from = states[place] as string;
+			const known = transitions.get(`${from}\u001f${to}`)?.subscriptions ?? 0;
+			transitions.set(`${from}\u001f${to}`, { from, to, subscriptions: known + 1 });
+		}
+	}
+	return {
+		totals: { ...totals, netPence: netPence(totals) },
+		rows: [...rows.values()]
+			.sort((a, b) => b.subscriptions - a.subscriptions || b.netPence - a.netPence || comparePaths(a, b))
+			.slice(0, top)
+			.map((row) => ({ ...row, share: ratio(row.subscriptions, totals.subscriptions) })),
+		lengths: [...lengths]
+			.sort(([a], [b]) => a - b)
+			.map(([touches, subscriptions]) => ({ touches, subscriptions })),
+		daysToConvert: percentilesOf(
+			acquired.flatMap(({ path: [first], subscription }) =>
+				first ? [(subscription.convertedAtMs - first.atMs) / dayMs] : [],
+			),
+		),
+		approvalDays: percentilesOf(
+			acquired.flatMap(({ subscription: { shownAtMs, acquisition } }) =>
+				shownAtMs !== null && acquisition ? [(acquisition.atMs - shownAtMs) / dayMs] : [],
+			),
+		),
+		transitions: [...transitions.values()]
+			.sort(
+				(a, b) =>
+					b.subscriptions - a.subscriptions || (`${a.from}\u001f${a.to}` < `${b.from}\u001f${b.to}` ? -1 : 1),
+			)
+			.slice(0, maxTransitions),
+		pages,
+	};
+}
+
+/** A path in one line, as `email ×3 > direct`. */
+export function pathText({ path, repeats }: Pick<PathRow, 'path' | 'repeats'>): string {
+	if (path.length === 0) return none;
+	return path
+		.map((label, place) => ((repeats[place] ?? 1) > 1 ? `${label} ×${repeats[place]}` : label))
+		.join(' > ');
+}
+
+function runsOf(labels: readonly string[]): { label: string; times: number }[] {
+	const runs: { label: string; times: number }[] = [];
+	for (const label of labels) {
+		const last = runs.at(-1);
+		if (last?.label === label) last.times++;
+		else runs.push({ label, times: 1 });
+	}
+	return runs;
+}
+
+function comparePaths(a: Pick<PathRow, 'path' | 'repeats'>, b: Pick<PathRow, 'path' | 'repeats'>): number {
+	return pathText(a) < pathText(b) ? -1 : 1;
+}

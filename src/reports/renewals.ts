@@ -1,0 +1,123 @@
+import { acquiredAtMs, isIn, type Journey, type Period, ratio, rounded } from './journey.ts';
+import { type Grouping, labelOf, labelValues, none } from './label.ts';
+import { dayMs } from './model.ts';
+
+export interface RenewalsOptions {
+	/** Of the first touch of the path. */
+	readonly by: Grouping;
+	/** Of acquisitions. */
+	readonly period: Period;
+	readonly asOfMs: number;
+	/** Days from one renewal to the next, by `evt`; of others it is the median of the gaps that were. */
+	readonly periodDays: ReadonlyMap<string, number>;
+}
+
+export interface RenewalsRow {
+	readonly values: readonly string[];
+	/** Of the acquisition. */
+	readonly evt: string;
+	/** Null where nobody has renewed and no period is set. */
+	readonly periodDays: number | null;
+	readonly subscriptions: number;
+	/** How many could have renewed once, twice, and so on. */
+	readonly eligible: readonly number[];
+	/** How many of them did. */
+	readonly renewed: readonly number[];
+	/** The share of subscriptions with a refund. */
+	readonly refundRate: number | null;
+	/** Who is left at each age, of all who began (Kaplan–Meier). */
+	readonly survivors: readonly Survivors[];
+}
+
+export interface Survivors {
+	/** In periods. */
+	readonly age: number;
+	/** Who had renewed each time before, and could have renewed this time. */
+	readonly atRisk: number;
+	readonly renewed: number;
+	/** The part of all who began that is left. */
+	readonly share: number | null;
+}
+
+/** A renewal may be so late. */
+const graceMs = 7 * dayMs;
+const maxAges = 60;
+
+/** Who renews. */
+export function describeRenewals(
+	journeys: readonly Journey[],
+	{ by, period, asOfMs, periodDays }: RenewalsOptions,
+): RenewalsRow[] {
+	const counted = journeys.filter(
+		({ subscription }) => subscription.acquisition && isIn(period, acquiredAtMs(subscription)),
+	);
+	const periods = periodsOf(counted, periodDays);
+	const groups = Map.groupBy(counted, ({ subscription: { evt }, path: [first] }) => {
+		const label = by.length === 0 ? '' : first ? labelOf(first, by) : none;
+		return `${evt}\u001d${label}`;
+	});
+	return [...groups]
+		.sort(([a, m], [b, n]) => n.length - m.length || (a < b ? -1 : 1))
+		.map(([name, own]) => {
+			const [evt = '', label = ''] = name.split('\u001d');
+			const days = periods.get(evt) ?? null;
+			const ages = days === null ? [] : agesOf(own, days * dayMs, asOfMs);
+			let left = 1;
+			return {
+				values: labelValues(label, by),
+				evt,
+				periodDays: days === null ? null : rounded(days, 2),
+				subscriptions: own.length,
+				eligible: ages.map(({ eligible }) => eligible),
+				renewed: ages.map(({ renewed }) => renewed),
+				refundRate: ratio(
+					own.filter(({ subscription }) => subscription.steps.some(({ kind }) => kind === 'refund')).length,
+					own.length,
+				),
+				survivors: ages.map(({ atRisk, renewed }, index) => {
+					left = atRisk === 0 ? Number.NaN : (left * renewed) / atRisk;
+					return { age: index + 1, atRisk, renewed, share: Number.isNaN(left) ? null : rounded(left, 4) };
+				}),
+			};
+		});
+}
+
+/** Of each `evt` the period that is set, else the median of the gaps between what was paid. */
+function periodsOf(journeys: readonly Journey[], set: ReadonlyMap<string, number>): Map<string, number> {
+	const gaps = new Map<string, number[]>();
+	for (const { subscription } of journeys) {
+		const paid = subscription.steps.filter(({ kind }) => kind !== 'refund');
+		const own = gaps.get(subscription.evt) ?? [];
+		for (const [index, step] of paid.slice(1).entries())
+			own.push((step.atMs - (paid[index] as typeof step).atMs) / dayMs);
+		gaps.set(subscription.evt, own);
+	}
+	const periods = new Map<string, number>();
+	for (const [evt, own] of gaps) {
+		const sorted = Float64Array.from(own).sort();
+		const middle = (sorted.length - 1) / 2;
+		const median = ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle)] ?? 0)) / 2;
+		const days = set.get(evt) ?? median;
+		// Renewals of one moment say nothing of a period.
+		if (days > 0) periods.set(evt, days);
+	}
+	return periods;
+}
+
+/** By how many times one could have renewed; who had not renewed before is not at risk of not renewing again. */
+function agesOf(journeys: readonly Journey[], periodMs: number, asOfMs: number) {
+	const ages: { eligible: number; renewed: number; atRisk: number }[] = [];
+	for (const { subscription } of journeys) {
+		const renewals = subscription.steps.filter(({ kind }) => kind === 'renewal').length;
+		const sinceMs = asOfMs - graceMs - acquiredAtMs(subscription);
+		const chances = Math.min(maxAges, Math.floor(sinceMs / periodMs));
+		for (let age = 1; age <= chances; age++) {
+			const at = ages[age - 1] ?? { eligible: 0, renewed: 0, atRisk: 0 };
+			ages[age - 1] = at;
+			at.eligible++;
+			if (renewals >= age) at.renewed++;
+			if (renewals >= age - 1) at.atRisk++;
+		}
+	}
+	return ages;
+}

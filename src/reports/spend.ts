@@ -1,0 +1,144 @@
+import { type Calendar, monthsBetween } from './calendar.ts';
+import { creditOf } from './credit.ts';
+import { acquiredAtMs, amountsOf, isIn, type Journey, type LostPath, type Period, ratio } from './journey.ts';
+import { Labels, labelledPath, labelOf, labelValues } from './label.ts';
+import type { AttributionModel } from './model.ts';
+
+/** What was spent on a channel, or on a campaign of it, on one day. */
+export interface Spending {
+	/** In the account's time zone, as 2026-01-31. */
+	readonly day: string;
+	readonly channel: string;
+	/** Empty: on the channel as a whole. */
+	readonly campaign: string;
+	readonly pence: number;
+}
+
+export interface SpendOptions {
+	readonly by: readonly ['channel'] | readonly ['channel', 'campaign'];
+	readonly model: AttributionModel;
+	readonly halfLifeDays: number;
+	/** Of days of spending, and of acquisitions. */
+	readonly period: Period;
+	readonly calendar: Calendar;
+}
+
+export interface SpendRow {
+	readonly values: readonly string[];
+	readonly spentPence: number;
+	/** Credited by the model, as are the pence. */
+	readonly subscriptions: number;
+	/** All that these have brought since. */
+	readonly netPence: number;
+	readonly costPerSubscriptionPence: number | null;
+	/** What came back of each pound. */
+	readonly returnRatio: number | null;
+	/** How many calendar months after that of their acquisition they had paid for it; null: not yet. */
+	readonly paybackMonth: number | null;
+}
+
+const partsOfOne = 10_000;
+
+/** What subscriptions have cost, where spending is known. @param journeys in the order of `subid` */
+export function describeSpending(
+	spending: readonly Spending[],
+	journeys: readonly Journey[],
+	lost: readonly LostPath[],
+	{ by, model, halfLifeDays, period, calendar }: SpendOptions,
+): SpendRow[] {
+	const spent = new Map<string, number>();
+	for (const { day, channel, campaign, pence } of spending) {
+		if (!isIn(period, calendar.startOfDay(day))) continue;
+		const label = labelOf(
+			{
+				atMs: 0,
+				channel,
+				campaign: campaign.toLowerCase() || null,
+				source: null,
+				medium: null,
+				landing: null,
+			},
+			by,
+		);
+		spent.set(label, (spent.get(label) ?? 0) + pence);
+	}
+	const acquired = journeys.filter(
+		({ subscription }) => subscription.acquisition && isIn(period, acquiredAtMs(subscription)),
+	);
+	const labels = labelsOf(acquired, lost, [...spent.keys()], by);
+	const numberOf = (label: string) => labels.numberOf(label);
+	const lostLabels = lost.map((path) => ({ labels: path.labels.map(numberOf), visitors: path.visitors }));
+	const paths = acquired.map(({ subscription, path }) => ({
+		subscription,
+		conversions: 1,
+		path: labelledPath(path, subscription.convertedAtMs, (touch) => numberOf(labelOf(touch, by))),
+	}));
+	const ages = agesOf(acquired, calendar);
+	// Up to the end of each month since the acquisition.
+	const byAge = Array.from({ length: ages }, (_, age) =>
+		creditOf(
+			model,
+			paths.map((path) => ({
+				...path,
+				amounts: amountsOf(
+					path.subscription.steps.filter((step) => ageOf(path.subscription, step.atMs, calendar) <= age),
+				),
+			})),
+			lostLabels,
+			{ labels: labels.names.length, halfLifeDays },
+		),
+	);
+	const netAt = (age: number, label: number) => {
+		const credit = byAge[age];
+		if (!credit) return 0;
+		return (
+			(credit.acquisitionPence[label] as number) +
+			(credit.renewalPence[label] as number) +
+			(credit.refundPence[label] as number)
+		);
+	};
+	return [...spent]
+		.sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
+		.map(([name, spentPence]) => {
+			const label = numberOf(name);
+			const subscriptions =
+				Math.round(partsOfOne * (byAge[ages - 1]?.subscriptions[label] ?? 0)) / partsOfOne;
+			const netPence = Math.round(netAt(ages - 1, label));
+			const payback = byAge.findIndex((_, age) => netAt(age, label) >= spentPence);
+			return {
+				values: labelValues(name, by),
+				spentPence,
+				subscriptions,
+				netPence,
+				costPerSubscriptionPence: ratio(spentPence, subscriptions, 2),
+				returnRatio: ratio(netPence, spentPence),
+				paybackMonth: payback < 0 ? null : payback,
+			};
+		});
+}
+
+function labelsOf(
+	journeys: readonly Journey[],
+	lost: readonly LostPath[],
+	spent: readonly string[],
+	by: SpendOptions['by'],
+): Labels {
+	// Labels with spending are told apart, however few touches they have.
+	const counts = new Map<string, number>();
+	const count = (label: string, times: number) => counts.set(label, (counts.get(label) ?? 0) + times);
+	for (const { path } of journeys) for (const touch of path) count(labelOf(touch, by), 1);
+	for (const { labels, visitors } of lost) for (const label of labels) count(label, visitors);
+	for (const label of spent) counts.set(label, Number.MAX_SAFE_INTEGER);
+	return new Labels(counts);
+}
+
+function ageOf(subscription: Journey['subscription'], ms: number, calendar: Calendar): number {
+	return Math.max(0, monthsBetween(calendar.monthOf(acquiredAtMs(subscription)), calendar.monthOf(ms)));
+}
+
+function agesOf(journeys: readonly Journey[], calendar: Calendar): number {
+	let most = 0;
+	for (const { subscription } of journeys)
+		for (const { atMs } of subscription.steps) most = Math.max(most, 1 + ageOf(subscription, atMs, calendar));
+	return most;
+}

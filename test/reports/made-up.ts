@@ -1,0 +1,65 @@
+import fc from 'fast-check';
+import type { Touch } from '../../src/domain/touch.ts';
+import type { Journey } from '../../src/reports/journey.ts';
+import { dayMs } from '../../src/reports/model.ts';
+import { subscriptionOf } from '../../src/reports/subscription.ts';
+
+export const day0Ms = Date.UTC(2026, 0, 1);
+export const allTime = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY };
+
+/** A touch of a channel, some days after the first of January 2026. */
+export function touch(channel: string, day: number): Touch {
+	return {
+		...{ atMs: day0Ms + day * dayMs, channel, source: null, medium: null },
+		...{ campaign: null, landing: null },
+	};
+}
+
+/** A subscription by its payments: days and pence; the touches are its path. */
+export function journey(
+	subid: string,
+	payments: readonly (readonly [day: number, pence: number])[],
+	path: readonly Touch[] = [],
+	fields: { owner?: string; evt?: string; shownDay?: number } = {},
+): Journey {
+	const { owner = subid, evt = 'newsletter', shownDay } = fields;
+	const events = payments.map(([day, revenuePence], number) => ({
+		...{ tid: `${subid}-${number}`, subid, evt, revenuePence },
+		atMs: day0Ms + day * dayMs,
+	}));
+	const shownAtMs = () => (shownDay === undefined ? null : day0Ms + shownDay * dayMs);
+	return { subscription: subscriptionOf(events, owner, shownAtMs), path };
+}
+
+const channels = ['affiliates', 'direct', 'email', 'organic search', 'paid search', 'social'];
+
+const madeUpPath = fc
+	.array(fc.tuple(fc.constantFrom(...channels), fc.integer({ min: 0, max: 80 })), { maxLength: 6 })
+	.map((touches) => touches.sort(([, a], [, b]) => a - b).map(([channel, day]) => touch(channel, day)));
+
+/** Random subscriptions, with renewals and refunds, in the order of `subid`. */
+export const madeUpJourneys: fc.Arbitrary<Journey[]> = fc
+	.array(
+		fc.record({
+			path: madeUpPath,
+			payments: fc.array(
+				fc.tuple(fc.integer({ min: 80, max: 400 }), fc.integer({ min: -10_000, max: 100_000 })),
+				{ minLength: 1, maxLength: 5 },
+			),
+			owner: fc.integer({ min: 0, max: 9 }),
+		}),
+		{ maxLength: 40 },
+	)
+	.map((all) =>
+		all.map(({ path, payments, owner }, number) =>
+			journey(`S-${String(number).padStart(3, '0')}`, payments, path, { owner: `V-${owner}` }),
+		),
+	);
+
+export const madeUpLost = fc.array(
+	fc.record({
+		labels: fc.array(fc.constantFrom(...channels), { minLength: 1, maxLength: 5 }),
+		visitors: fc.integer({ min: 1, max: 50 }),
+	}),
+	{ maxLength: 10 },
+);

@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { Calendar } from '../../src/reports/calendar.ts';
+import { describeCoverage } from '../../src/reports/coverage.ts';
+import { lifetimeValues } from '../../src/reports/lifetime-value.ts';
+import { dayMs } from '../../src/reports/model.ts';
+import { pathOf, withoutRepeats } from '../../src/reports/path.ts';
+import { describePaths, pathText } from '../../src/reports/paths.ts';
+import { percentilesOf } from '../../src/reports/percentile.ts';
+import { describeRenewals } from '../../src/reports/renewals.ts';
+import { describeSpending } from '../../src/reports/spend.ts';
+import { subscriptionOf } from '../../src/reports/subscription.ts';
+import { allTime, day0Ms, journey, madeUpJourneys, touch } from './made-up.ts';
+
+const utc = new Calendar('UTC');
+const total = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
+
+test('what is negative is a refund, the first other event the acquisition, later ones are renewals', () => {
+	const event = (tid: string, day: number, revenuePence: number) => ({
+		...{ tid, subid: 'S', evt: `of ${tid}`, revenuePence },
+		atMs: day0Ms + day * dayMs,
+	});
+	const shown = (tid: string) => (tid === 'B' ? day0Ms : null);
+	const all = [event('D', 9, 500), event('C', 5, 0), event('B', 5, 500), event('A', 1, -100)];
+	const { steps, acquisition, evt, convertedAtMs, shownAtMs } = subscriptionOf(all, 'V', shown);
+	assert.deepEqual(
+		steps.map(({ kind, evt: of }) => `${kind} ${of}`),
+		[...['refund of A', 'acquisition of B', 'renewal of C', 'renewal of D']],
+	);
+	assert.equal(acquisition, steps[1]);
+	assert.deepEqual(
+		{ evt, convertedAtMs, shownAtMs },
+		{ evt: 'of B', convertedAtMs: day0Ms, shownAtMs: day0Ms },
+	);
+	const refunds = subscriptionOf([event('B', 3, -1), event('A', 4, -1)], null, shown);
+	assert.deepEqual(
+		[refunds.acquisition, refunds.shownAtMs, refunds.convertedAtMs],
+		[null, null, day0Ms + 3 * dayMs],
+	);
+});
+
+test('a path has the touches of so many days up to the conversion', () => {
+	const touches = [0, 10, 50, 100, 101].map((day) => touch('email', day));
+	const path = pathOf(touches, day0Ms + 100 * dayMs, 90);
+	assert.deepEqual(
+		path,
+		touches.slice(2, 4),
+		'the moment 90 days before is out, that of the conversion is in',
+	);
+});
+
+test('hits that arrive alike within half an hour are one touch', () => {
+	const minute = 1 / 1440;
+	const touches = [touch('email', 1), touch('email', 1 + 29 * minute), touch('email', 1 + 58 * minute)];
+	const later = [touch('social', 1 + 59 * minute), touch('email', 1 + 60 * minute), touch('email', 1.5)];
+	assert.deepEqual(withoutRepeats([...touches, ...later]), [touches[0], ...later]);
+});
+
+test('months begin and end by the zone, and an hour more or less is no matter', () => {
+	const london = new Calendar('Europe/London');
+	assert.equal(london.startOfDay('2026-03-30') - london.startOfDay('2026-03-29'), 23 * 3_600_000);
+	assert.equal(london.monthOf(Date.UTC(2026, 5, 30, 23, 30)), '2026-07');
+	assert.equal(utc.monthOf(Date.UTC(2026, 5, 30, 23, 30)), '2026-06');
+	assert.equal(new Calendar('America/New_York').monthOf(Date.UTC(2026, 6, 1, 3)), '2026-06');
+	assert.equal(new Calendar('Asia/Kathmandu').dayOf(Date.UTC(2026, 6, 1, 18, 15)), '2026-07-02');
+	assert.throws(() => new Calendar('Europe/Lundon'), RangeError);
+});
+
+const paid = [
+	journey(
+		'A',
+		[
+			[0, 500],
+			[30, 500],
+			[61, 500],
+			[70, -500],
+		],
+		[touch('email', 0)],
+	),
+	journey('B', [[14, 1000]], [touch('social', 1), touch('email', 2)]),
+	journey('C', [
+		[40, 700],
+		[71, 700],
+	]),
+];
+
+test('lifetime value is what was paid up to the end of each month, for each subscription', () => {
+	const asOfMs = Date.UTC(2026, 3, 15);
+	const rows = lifetimeValues(paid, { by: [], period: allTime, asOfMs, calendar: utc });
+	assert.deepEqual(rows, [
+		{
+			...{ month: '2026-01', values: [], subscriptions: 2 },
+			...{ cumulativePence: [2000, 2000, 2000, null], ltvPence: [1000, 1000, 1000, null] },
+		},
+		{
+			...{ month: '2026-02', values: [], subscriptions: 1 },
+			...{ cumulativePence: [700, 1400, null, null], ltvPence: [700, 1400, null, null] },
+		},
+	]);
+	const byChannel = lifetimeValues(paid, { by: ['channel'], period: allTime, asOfMs, calendar: utc });
+	assert.deepEqual(
+		byChannel.map(({ month, values }) => `${month} ${values}`),
+		[...['2026-01 email', '2026-01 social', '2026-02 (none)']],
+	);
+});
+
+test('another time zone moves subscriptions between months and loses none', () => {
+	const zone = fc.constantFrom('Europe/London', 'America/Los_Angeles', 'Pacific/Kiritimati', 'Asia/Kolkata');
+	fc.assert(
+		fc.property(madeUpJourneys, zone, (journeys, timezone) => {
+			const asOfMs = Date.UTC(2030, 0, 1, 12);
+			const sums = [utc, new Calendar(timezone)].map((calendar) => {
+				const rows = lifetimeValues(journeys, { by: ['channel'], period: allTime, asOfMs, calendar });
+				const last = rows.map(({ cumulativePence }) => cumulativePence.findLast((sum) => sum !== null) ?? 0);
+				return [total(rows.map(({ subscriptions }) => subscriptions)), total(last)];
+			});
+			assert.deepEqual(sums[0], sums[1]);
+			const acquired = journeys.filter(({ subscription }) => subscription.acquisition);
+			assert.deepEqual(sums[0], [
+				acquired.length,
+				acquired
+					.flatMap(({ subscription }) => subscription.steps)
+					.reduce((sum, { revenuePence }) => sum + revenuePence, 0),
+			]);
+		}),
+		{ numRuns: 50 },
+	);
+});
+
+test('paths are counted, the longest runs as one', () => {
+	const journeys = [
+		journey(
+			'A',
+			[[20, 500]],
+			['email', 'email', 'email', 'direct'].map((name, n) => touch(name, n)),
+			{ shownDay: 10 },
+		),
+		journey(
+			'B',
+			[[20, 500]],
+			['email', 'email', 'email', 'direct'].map((name, n) => touch(name, n + 10)),
+		),
+		journey('C', [[20, 900]]),
+	];
+	const report = describePaths(journeys, {
+		by: ['channel'],
+		period: allTime,
+		basis: 'event',
+		top: 10,
+		pages: [],
+	});
+	assert.deepEqual(report.rows, [
+		{ path: ['email', 'direct'], repeats: [3, 1], subscriptions: 2, netPence: 1000, share: 0.6667 },
+		{ path: [], repeats: [], subscriptions: 1, netPence: 900, share: 0.3333 },
+	]);
+	assert.deepEqual(report.rows.map(pathText), ['email ×3 > direct', '(none)']);
+	assert.deepEqual(report.lengths, [
+		{ touches: 0, subscriptions: 1 },
+		{ touches: 4, subscriptions: 2 },
+	]);
+	assert.deepEqual(report.daysToConvert, { p50: 10, p75: 10, p90: 10 });
+	assert.deepEqual(report.approvalDays, { p50: 10, p75: 10, p90: 10 });
+	assert.deepEqual(
+		report.transitions.map(({ from, to, subscriptions }) => `${from} ${to} ${subscriptions}`),
+		[
+			...[
+				'(start) email 2',
+				'direct (conversion) 2',
+				'email direct 2',
+				'(none) (conversion) 1',
+				'(start) (none) 1',
+			],
+		],
+	);
+});
+
+test('percentiles are values of the list', () => {
+	assert.deepEqual(percentilesOf([]), { p50: null, p75: null, p90: null });
+	assert.deepEqual(percentilesOf([10, 1, 2, 3, 4, 5, 6, 7, 8, 9]), { p50: 5, p75: 8, p90: 9 });
+});
+
+test('renewals are of those who could have renewed', () => {
+	const asOfMs = day0Ms + 70 * dayMs;
+	const options = { by: [], period: allTime, asOfMs, periodDays: new Map() };
+	const [row] = describeRenewals(paid, options);
+	assert.deepEqual(row, {
+		...{ values: [], evt: 'newsletter', periodDays: 31, subscriptions: 3 },
+		// A and B could have renewed twice by then but for the seven days; C not once.
+		...{ eligible: [2, 1], renewed: [1, 1], refundRate: 0.3333 },
+		survivors: [
+			{ age: 1, atRisk: 2, renewed: 1, share: 0.5 },
+			{ age: 2, atRisk: 1, renewed: 1, share: 0.5 },
+		],
+	});
+	const [yearly] = describeRenewals(paid, { ...options, periodDays: new Map([['newsletter', 365]]) });
+	assert.deepEqual([yearly?.periodDays, yearly?.eligible], [365, []]);
+});
+
+test('coverage counts events by what has joined them', () => {
+	const event = (joinedBy: 'tid' | 'subid' | 'unjoined', revenuePence: number) => ({
+		...{ atMs: day0Ms, evt: 'newsletter', joinedBy, revenuePence },
+	});
+	assert.deepEqual(
+		describeCoverage([event('tid', 5), event('subid', 7), event('unjoined', 9), event('unjoined', -1)], {
+			...{ period: allTime, calendar: utc },
+		}),
+		[
+			{
+				...{ month: '2026-01', evt: 'newsletter', events: 4, tid: 1, cid: 0, subid: 1, unjoined: 2 },
+				...{ tidPence: 5, cidPence: 0, subidPence: 7, unjoinedPence: 8 },
+			},
+		],
+	);
+});
+
+test('spending is set against what it brought', () => {
+	const spend = (day: string, channel: string, pence: number) => ({ day, channel, campaign: '', pence });
+	const rows = describeSpending(
+		[
+			spend('2026-01-01', 'email', 1000),
+			spend('2026-01-31', 'email', 500),
+			spend('2026-02-01', 'display', 900),
+		],
+		paid,
+		[],
+		{ by: ['channel'], model: 'last-non-direct', halfLifeDays: 7, period: allTime, calendar: utc },
+	);
+	assert.deepEqual(rows, [
+		{
+			...{ values: ['email'], spentPence: 1500, subscriptions: 2, netPence: 2000 },
+			...{ costPerSubscriptionPence: 750, returnRatio: 1.3333, paybackMonth: 0 },
+		},
+		{
+			...{ values: ['display'], spentPence: 900, subscriptions: 0, netPence: 0 },
+			...{ costPerSubscriptionPence: null, returnRatio: 0, paybackMonth: null },
+		},
+	]);
+});
