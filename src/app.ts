@@ -26,17 +26,17 @@ import type { Role } from './domain/role.ts';
 import { ApiError } from './errors.ts';
 import { sendError, toApiError } from './http/answer.ts';
 import { bodyLimitBytes } from './http/body.ts';
+import { enforceBodyTimeout } from './http/body-timeout.ts';
 import { answerClientError } from './http/client-error.ts';
 import { allowAllOrigins } from './http/cors.ts';
 import { drainConnection } from './http/draining.ts';
-import { openEntrance } from './http/entrance.ts';
-import { refuseLateBody } from './http/late-body.ts';
 import { openapi } from './http/openapi.ts';
+import { filterRequests } from './http/request-filter.ts';
 import { Routes } from './http/routes.ts';
 import { createTlsServer, type Tls } from './http/tls.ts';
 import type { Log } from './log.ts';
+import { LogThrottle } from './log-throttle.ts';
 import type { Metrics } from './metrics.ts';
-import { Repeats } from './repeats.ts';
 import type { VisitorScorer } from './scoring/visitor-scorer.ts';
 import { VisitorReads } from './segments/visitor-reads.ts';
 import type { KeyUsage } from './store/control/control-store.ts';
@@ -104,7 +104,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		routerOptions: { maxParamLength },
 		return503OnClosing: false,
 		trustProxy: isProxy ?? false,
-		// It takes no requests yet: `openEntrance` hands them over.
+		// It takes no requests yet: `filterRequests` hands them over.
 		serverFactory: () =>
 			tls ? createTlsServer(tls, connectionOptions, log) : createServer(connectionOptions),
 		clientErrorHandler(error, socket) {
@@ -120,7 +120,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	});
 	const onAnswered = (status: number) => metrics.answered('none', status, 0);
 	const routes = new Routes(app);
-	openEntrance(app.server, {
+	filterRequests(app.server, {
 		...{ handler: app.routing, routes, isDraining: options.isDraining, onAnswered },
 	});
 	const begin = (request: FastifyRequest, reply: FastifyReply) => {
@@ -137,7 +137,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	app.addHook('onRequest', (request, reply, done) => {
 		begin(request, reply);
 		const error = requestError(routes, request, reply);
-		if (!error) refuseLateBody(request, reply, requestTimeoutMs);
+		if (!error) enforceBodyTimeout(request, reply, requestTimeoutMs);
 		done(error);
 	});
 	const logsRequests = log.isLevelEnabled('debug');
@@ -149,7 +149,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		if (logsRequests) log.debug({ requestId: request.id, operation, status, seconds }, 'answered');
 		done();
 	});
-	const repeats = new Repeats(monotonicMs);
+	const logThrottle = new LogThrottle(monotonicMs);
 	app.addHook('onError', (request, _reply, error, done) => {
 		const { status, code, detail } = toApiError(error);
 		const entry = { requestId: request.id, code, detail };
@@ -157,7 +157,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		else if (code === 'timeout') onTimeout(request.id);
 		else if (status >= 500) {
 			const failure = { ...(error instanceof ApiError && { aid: error.aid }), cause: causeOf(error) };
-			repeats.say(`failed ${failure.aid} ${failure.cause}`, (fields) =>
+			logThrottle.log(`failed ${failure.aid} ${failure.cause}`, (fields) =>
 				log.error({ ...entry, ...failure, ...fields }, 'failed'),
 			);
 		} else if (status === 400) log.info(entry, 'refused');
@@ -212,7 +212,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 				const onHit = (kind: string) => metrics.hits.inc({ kind });
 				const onLeftOut = (requestId: string, error: unknown) => {
 					const cause = causeOf(error);
-					repeats.say(`left out ${cause}`, (fields) =>
+					logThrottle.log(`left out ${cause}`, (fields) =>
 						log.error({ requestId, cause, ...fields }, 'left out of the answer to a hit'),
 					);
 				};

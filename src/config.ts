@@ -188,12 +188,12 @@ function basePath(value: string): string {
 	return value;
 }
 
-/** A whole number from `least` to `most`, for a flag. */
-export function wholeNumber(least: number, most: number): (value: string) => number {
+/** A whole number from `min` to `max`, for a flag. */
+export function wholeNumber(min: number, max: number): (value: string) => number {
 	return (value) => {
 		const number = Number(value);
-		if (!/^\d+$/.test(value) || number < least || number > most)
-			throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+		if (!/^\d+$/.test(value) || number < min || number > max)
+			throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
 		return number;
 	};
 }
@@ -220,11 +220,11 @@ export function moment(value: string): number {
 }
 
 /** A number over 0, for a flag. */
-export function positiveNumber(most: number): (value: string) => number {
+export function positiveNumber(max: number): (value: string) => number {
 	return (value) => {
 		const number = Number(value);
-		if (value.trim() === '' || !(number > 0 && number <= most))
-			throw new InvalidArgumentError(`It must be a number over 0, at most ${most}.`);
+		if (value.trim() === '' || !(number > 0 && number <= max))
+			throw new InvalidArgumentError(`It must be a number over 0, at most ${max}.`);
 		return number;
 	};
 }

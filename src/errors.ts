@@ -210,7 +210,7 @@ export function isOutcomeUnknown(error: unknown): boolean {
  * What was read before its locks were taken is not so any more, and other locks are needed: all is to be done again. Rare,
  * and only where there are several writers.
  */
-export class OvertakenError extends StorageError {}
+export class ConcurrentChangeError extends StorageError {}
 
 /** The error as one of the store, whatever it was. */
 export function asStorageError(error: unknown): StorageError {

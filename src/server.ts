@@ -8,8 +8,8 @@ import type { ServeSettings } from './config.ts';
 import { OperatorError, reasonOf } from './errors.ts';
 import { readTls } from './http/tls.ts';
 import type { Log } from './log.ts';
+import { LogThrottle } from './log-throttle.ts';
 import { Metrics } from './metrics.ts';
-import { Repeats } from './repeats.ts';
 import { ModelCache } from './scoring/model-cache.ts';
 import { VisitorScorer } from './scoring/visitor-scorer.ts';
 import type { Store } from './store/store.ts';
@@ -65,12 +65,12 @@ export async function startServer(
 	if (!tls) requireSafeAddress(settings);
 	const prefix = `${settings.basePath ?? ''}${settings.stage === undefined ? '' : `/${settings.stage}`}`;
 	const metrics = new Metrics();
-	const repeats = new Repeats(monotonicMs);
+	const logThrottle = new LogThrottle(monotonicMs);
 	const writer = await store.startWriting({
 		onCommit: (group) => metrics.committed(group),
 		onError: (database, reason) => {
 			metrics.storeFailures.inc();
-			repeats.say(`${database} ${reason}`, (fields) =>
+			logThrottle.log(`${database} ${reason}`, (fields) =>
 				log.error({ database, reason, ...fields }, 'store error'),
 			);
 		},
@@ -82,7 +82,7 @@ export async function startServer(
 	if (folding) metrics.watchFolding(() => folding.waiting);
 	const logError = (what: string) => (error: unknown) => {
 		const reason = reasonOf(error);
-		repeats.say(`${what} ${reason}`, (fields) => log.error({ reason, ...fields }, what));
+		logThrottle.log(`${what} ${reason}`, (fields) => log.error({ reason, ...fields }, what));
 	};
 	const onControlError = logError('control database error');
 	const onScoreError = logError('scores failed');

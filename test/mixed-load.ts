@@ -7,7 +7,7 @@ import { eraseVisitor } from '../src/store/erasure.ts';
 import { rebuildAll } from '../src/store/rebuilding.ts';
 import type { Row, Steps } from '../src/store/steps.ts';
 import type { Store } from '../src/store/store.ts';
-import { transactAgain } from '../src/store/transact-again.ts';
+import { transactWithRetry } from '../src/store/transact-with-retry.ts';
 
 /** Between two imports, and two erasures. */
 const pauseMs = 20;
@@ -152,8 +152,8 @@ export class MixedLoad {
 				...{ tid: `T-${name}`, subid: name, cid: `C-${name}`, evt: 'newsletter', rvn: 1 },
 				receivedAtMs: atMs + 1000,
 			}));
-			await transactAgain(store, accountId, () => storeHistory(hits.slice(0, 10), events));
-			await transactAgain(store, accountId, () => storeHistory(hits.slice(10), []));
+			await transactWithRetry(store, accountId, () => storeHistory(hits.slice(0, 10), events));
+			await transactWithRetry(store, accountId, () => storeHistory(hits.slice(10), []));
 			this.imports++;
 			await delay(pauseMs);
 		}

@@ -168,7 +168,7 @@ export function event(fields: Record<string, unknown> = {}): Record<string, unkn
 }
 
 /** What the answer to an upload says of repeats. */
-export function repeats({ headers }: Pick<Response, 'headers'>): Record<string, string | null> {
+export function duplicateHeaders({ headers }: Pick<Response, 'headers'>): Record<string, string | null> {
 	return {
 		duplicate: headers.get('x-events-duplicate'),
 		conflicting: headers.get('x-events-conflicting'),

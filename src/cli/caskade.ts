@@ -16,7 +16,7 @@ import { importCommand } from './import.ts';
 import { keyCommand } from './key.ts';
 import { migrateCommand } from './migrate.ts';
 import { modelCommand } from './model.ts';
-import { outliveReaders } from './output.ts';
+import { handleBrokenPipe } from './output.ts';
 import { planCommand } from './plan.ts';
 import { scoreCommand } from './score.ts';
 import { segmentCommand } from './segment.ts';
@@ -69,7 +69,7 @@ What a command changes, running servers know within a second. Commands may run w
 
 /** Runs a command line. Errors go to standard error in one sentence, and the exit code is 1. */
 export async function run(argv: readonly string[]): Promise<void> {
-	outliveReaders();
+	handleBrokenPipe();
 	try {
 		await program().parseAsync([...argv]);
 	} catch (error) {

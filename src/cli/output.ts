@@ -26,21 +26,21 @@ export async function withStore<T>(
 	}
 }
 
-let endsWithItsReader = true;
+let exitsOnBrokenPipe = true;
 
 /** A reader that has seen enough (`caskade events … | head`) ends a command, which is no error. */
-export function outliveReaders(): void {
-	endsWithItsReader = true;
+export function handleBrokenPipe(): void {
+	exitsOnBrokenPipe = true;
 	process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 		if (error.code !== 'EPIPE') throw error;
-		if (endsWithItsReader) process.exit(0);
+		if (exitsOnBrokenPipe) process.exit(0);
 	});
 	process.stderr.on('error', () => {});
 }
 
 /** A server goes on, whoever reads what it prints. */
-export function serveWithoutReader(): void {
-	endsWithItsReader = false;
+export function ignoreBrokenPipe(): void {
+	exitsOnBrokenPipe = false;
 }
 
 export function printLine(line: string): void {

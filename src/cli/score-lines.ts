@@ -1,8 +1,8 @@
-import type { Wanted } from '../scoring/batch-scores.ts';
+import type { VisitorRef } from '../scoring/batch-scores.ts';
 import type { GoalScore } from '../scoring/score-reference.ts';
 
 /** A visitor's score of one goal. */
-export type Line = Wanted & GoalScore;
+export type Line = VisitorRef & GoalScore;
 
 /** Writes scores, one after another. */
 export interface Printer {

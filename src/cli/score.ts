@@ -12,7 +12,7 @@ import { requireGoal, usableModel } from './model.ts';
 import { type CommonOptions, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
 import { csvPrinter, jsonPrinter, ndjsonPrinter } from './score-lines.ts';
-import { wantedIn } from './visitor-list.ts';
+import { readVisitorList } from './visitor-list.ts';
 
 interface ScoreOptions extends CommonOptions {
 	readonly goal?: string;
@@ -68,7 +68,7 @@ async function score(store: Store, aid: string, options: ScoreOptions): Promise<
 		await store.read(id, async (reader) => {
 			const pages = batchScores(reader, {
 				...{ goals, models, nowMs: options.asOf ?? store.now(), fromLog: options.asOf !== undefined },
-				...(options.visitors !== undefined && { wanted: wantedIn(options.visitors, counts) }),
+				...(options.visitors !== undefined && { wanted: readVisitorList(options.visitors, counts) }),
 				onProgress: (label, done, total) => progress?.update(`${label} ${aid}`, done, total),
 			});
 			for await (const page of pages) {

@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
 import type { RunningServer } from '../server.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
-import { printLine, serveWithoutReader } from './output.ts';
+import { ignoreBrokenPipe, printLine } from './output.ts';
 import { startTraining } from './start-training.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
@@ -28,7 +28,7 @@ One server runs on a data folder at a time; on PostgreSQL any number, and
 }
 
 async function serve(settings: ServeSettings): Promise<void> {
-	serveWithoutReader();
+	ignoreBrokenPipe();
 	const { createLog } = await import('../log.ts');
 	const log = createLog(settings.logLevel);
 	if (cluster.isWorker) return serveAsWorker(settings, log.child({ worker: cluster.worker?.id }));

@@ -2,25 +2,28 @@ import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { OperatorError } from '../errors.ts';
-import { pageVisitors, type Wanted } from '../scoring/batch-scores.ts';
+import { pageVisitors, type VisitorRef } from '../scoring/batch-scores.ts';
 
 /**
  * Reads a list of visitors a page at a time.
  * @param counts.wanted counts them
  * @throws OperatorError where it cannot be read, or a line is none of a list
  */
-export async function* wantedIn(path: string, counts: { wanted: number }): AsyncIterable<Wanted[]> {
+export async function* readVisitorList(
+	path: string,
+	counts: { wanted: number },
+): AsyncIterable<VisitorRef[]> {
 	const file = createReadStream(path);
 	// What goes wrong at opening must be thrown here, not at whoever reads lines later.
 	await once(file, 'open').catch((error: NodeJS.ErrnoException) => {
 		throw new OperatorError(`${path} cannot be read: ${error.code}.`, { cause: error });
 	});
-	let page: Wanted[] = [];
+	let page: VisitorRef[] = [];
 	let lineNumber = 0;
 	for await (const line of createInterface({ input: file, crlfDelay: Number.POSITIVE_INFINITY })) {
 		lineNumber++;
 		if (line.trim() === '') continue;
-		const wanted = wantedOf(line.trim());
+		const wanted = parseVisitor(line.trim());
 		if (!wanted)
 			throw new OperatorError(
 				`${path}, line ${lineNumber}: it must be a vid of 32 lower-case hexadecimal digits, or {"visitor":"…","vid":"…"}.`,
@@ -34,7 +37,7 @@ export async function* wantedIn(path: string, counts: { wanted: number }): Async
 	if (page.length > 0) yield page;
 }
 
-function wantedOf(line: string): Wanted | undefined {
+function parseVisitor(line: string): VisitorRef | undefined {
 	const isVid = (value: unknown) => typeof value === 'string' && /^[0-9a-f]{32}$/.test(value);
 	if (isVid(line)) return { vid: line };
 	try {

@@ -26,7 +26,7 @@ export function pageOf(url: Address): string | null {
 	const parsed = webUrl(url);
 	if (!parsed) return null;
 	const path = trimSlashes(decode(parsed.pathname));
-	return path === '' ? '/' : cut(path, maxPageCharacters);
+	return path === '' ? '/' : truncate(path, maxPageCharacters);
 }
 
 /**
@@ -36,7 +36,7 @@ export function pageOf(url: Address): string | null {
 export function cleanUrl(url: Address): string | null {
 	const parsed = webUrl(url);
 	if (!parsed) return null;
-	let cleaned = cut(parsed.origin + parsed.pathname, maxUrlCharacters);
+	let cleaned = truncate(parsed.origin + parsed.pathname, maxUrlCharacters);
 	let separator = '?';
 	for (const parameter of queryOf(parsed).split('&')) {
 		const isCampaign = /^utm_[a-z_]+=/i.test(parameter);
@@ -66,8 +66,8 @@ function trimSlashes(path: string): string {
 }
 
 /** Never between the halves of a character. */
-function cut(text: string, most: number): string {
-	if (text.length <= most) return text;
-	const last = text.charCodeAt(most - 1);
-	return text.slice(0, last >= 0xd800 && last <= 0xdbff ? most - 1 : most);
+function truncate(text: string, maxCharacters: number): string {
+	if (text.length <= maxCharacters) return text;
+	const last = text.charCodeAt(maxCharacters - 1);
+	return text.slice(0, last >= 0xd800 && last <= 0xdbff ? maxCharacters - 1 : maxCharacters);
 }

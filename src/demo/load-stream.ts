@@ -3,15 +3,15 @@ import { deviceOf } from '../collect/device.ts';
 import { toHitRecord } from '../collect/hit-record.ts';
 import type { HistoryHit } from '../domain/hit.ts';
 import { storeHistory } from '../store/account/past-history.ts';
+import { BatchSizer } from '../store/batch-sizer.ts';
 import type { Account } from '../store/control/control-store.ts';
 import { foldAll } from '../store/fold-all.ts';
-import { Pace } from '../store/pace.ts';
 import type { Store } from '../store/store.ts';
-import { transactAgain } from '../store/transact-again.ts';
+import { transactWithRetry } from '../store/transact-with-retry.ts';
 import type { DemoEntry, DemoHit } from './entry.ts';
 
 /** Of one transaction, at first and at most. */
-const entriesPerTransaction = { first: 100, most: 500 };
+const entriesPerTransaction = { initial: 100, max: 500 };
 
 /**
  * Stores a history by the rules that live traffic has, beside a running server.
@@ -31,15 +31,15 @@ export async function loadStream(
 		atMs,
 		body: toHitRecord({ ...fields, events: [...fields.events] }, channelRules, deviceOf(userAgent)),
 	});
-	const pace = new Pace(entriesPerTransaction);
+	const pace = new BatchSizer(entriesPerTransaction);
 	for (let from = 0; from < entries.length; ) {
 		const batch = entries.slice(from, from + pace.size);
 		const hits = batch.filter((entry) => entry.type === 'hit').map(pastHit);
 		const sales = batch.filter((entry) => entry.type === 'subscription');
 		const events = sales.map(({ event, atMs }) => ({ ...event, receivedAtMs: atMs }));
-		let { left } = await pace.run(() => transactAgain(store, id, () => storeHistory(hits, events)));
+		let { left } = await pace.run(() => transactWithRetry(store, id, () => storeHistory(hits, events)));
 		while (left.length > 0)
-			({ left } = await pace.run(() => transactAgain(store, id, () => storeHistory(left, []))));
+			({ left } = await pace.run(() => transactWithRetry(store, id, () => storeHistory(left, []))));
 		from += batch.length;
 		onProgress(from);
 	}

@@ -24,7 +24,7 @@ export function arrivalBetween(random: () => number, fromMs: number, untilMs: nu
 }
 
 /** The first moment from `atMs` on at which somebody is about. */
-export function awakeFrom(random: () => number, atMs: number): number {
+export function nextActiveMs(random: () => number, atMs: number): number {
 	let at = atMs;
 	while (random() >= busyness(at)) at += Math.floor((0.3 + random()) * hourMs);
 	return Math.floor(at);

@@ -1,7 +1,7 @@
 import { computers, direct, email, phones, type Source, sources } from './audience.ts';
 import type { Chance } from './chance.ts';
 import type { DemoEntry, DemoHit } from './entry.ts';
-import { awakeFrom } from './rhythm.ts';
+import { nextActiveMs } from './rhythm.ts';
 import { monthPence, type ShopPage, shopPages, yearPence } from './shop.ts';
 
 const secondMs = 1000;
@@ -148,7 +148,7 @@ export class VisitorStory {
 			this.#chance.timeMs(2 * dayMs * Math.exp(-0.35 * this.#intent)),
 		);
 		this.#intent += 0.35 - 0.12 * Math.min(10, breakMs / dayMs);
-		this.#atMs = awakeFrom(this.#chance.random, this.#atMs + breakMs);
+		this.#atMs = nextActiveMs(this.#chance.random, this.#atMs + breakMs);
 	}
 
 	#sourceOfReturn(first: Source): Source {

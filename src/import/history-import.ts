@@ -1,17 +1,17 @@
 import { createHmac } from 'node:crypto';
 import type { HistoryHit } from '../domain/hit.ts';
 import { type HistoryEvent, storeHistory } from '../store/account/past-history.ts';
+import { BatchSizer } from '../store/batch-sizer.ts';
 import { foldAll } from '../store/fold-all.ts';
-import { Pace } from '../store/pace.ts';
 import type { Store } from '../store/store.ts';
-import { transactAgain } from '../store/transact-again.ts';
+import { transactWithRetry } from '../store/transact-with-retry.ts';
 import { HistoryFile } from './history-file.ts';
 import { type LineContext, readHistoryLine } from './history-line.ts';
 import type { HistoryRecord } from './history-record.ts';
-import { PartsOnDisk } from './parts-on-disk.ts';
+import { SpillFiles } from './spill-files.ts';
 
 /** Lines of one transaction, at first and at most. */
-const linesPerTransaction = { first: 100, most: 1000 };
+const linesPerTransaction = { initial: 100, max: 1000 };
 /** Bounds memory: a part has more lines where the files have more than ten million. */
 const maxHitsInMemory = 40_000;
 
@@ -59,8 +59,8 @@ interface WaitingEvent extends HistoryEvent {
 export class HistoryImport implements Disposable {
 	readonly #options: ImportOptions;
 	readonly #secret: string;
-	readonly #hits = new PartsOnDisk<WaitingHit>();
-	readonly #events = new PartsOnDisk<WaitingEvent>();
+	readonly #hits = new SpillFiles<WaitingHit>();
+	readonly #events = new SpillFiles<WaitingEvent>();
 
 	private constructor(options: ImportOptions, secret: string) {
 		this.#options = options;
@@ -131,9 +131,11 @@ export class HistoryImport implements Disposable {
 		const { store, accountId, onProblem } = this.#options;
 		const report = { hits: 0, events: 0, repeated: 0, conflicts: 0 };
 		let lines = 0;
-		const pace = new Pace(linesPerTransaction);
+		const pace = new BatchSizer(linesPerTransaction);
 		const add = async (hits: readonly HistoryHit[], events: readonly WaitingEvent[]) => {
-			const stored = await pace.run(() => transactAgain(store, accountId, () => storeHistory(hits, events)));
+			const stored = await pace.run(() =>
+				transactWithRetry(store, accountId, () => storeHistory(hits, events)),
+			);
 			const taken = hits.length - stored.left.length + events.length;
 			report.hits += stored.hits;
 			report.events += stored.events;

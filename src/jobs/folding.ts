@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { reasonOf } from '../errors.ts';
-import { abandonedErasing } from '../store/account/erasing.ts';
+import { findAbandonedErasure } from '../store/account/erasing.ts';
+import { pauseMs } from '../store/batch-sizer.ts';
 import { eraseOne } from '../store/erasure.ts';
 import { foldOnce } from '../store/fold-all.ts';
-import { pauseMs } from '../store/pace.ts';
 import type { Store } from '../store/store.ts';
 
 /** How often all accounts are looked at: what a process that has been killed has left behind is done by another. */
@@ -77,7 +77,7 @@ export class Folder {
 			if ((await this.#count(accountId)) === 0) return;
 			this.wake(accountId);
 			const abandonedMs = Date.now() - abandonedAfterMs;
-			const vid = await this.#store.look(accountId, abandonedErasing(abandonedMs));
+			const vid = await this.#store.look(accountId, findAbandonedErasure(abandonedMs));
 			if (vid !== undefined) await eraseOne(this.#store, accountId, vid);
 		} catch (error) {
 			this.#fail(error, accountId);

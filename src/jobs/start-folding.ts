@@ -1,7 +1,7 @@
 import { reasonOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { FoldingReport, FoldingSettings } from './folding.ts';
-import { KeptThread } from './kept-thread.ts';
+import { SupervisedThread } from './supervised-thread.ts';
 
 /** What a serving process has of the thread. */
 export interface FoldingJob {
@@ -16,7 +16,7 @@ export interface FoldingJob {
 /** Starts a thread that does what waits, since a piece would hold up the answers of the serving thread. */
 export function startFolding({ database, stage }: FoldingSettings, log: Log): FoldingJob {
 	let waiting = 0;
-	const thread = new KeptThread<FoldingReport>({
+	const thread = new SupervisedThread<FoldingReport>({
 		file: new URL('./folding-thread.ts', import.meta.url),
 		workerData: { database, stage },
 		onMessage: (report) => {

@@ -1,7 +1,7 @@
 import { reasonOf } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { KeptThread } from './kept-thread.ts';
 import type { RetentionReport, RetentionSettings } from './retention.ts';
+import { SupervisedThread } from './supervised-thread.ts';
 
 /**
  * Keeps the hits of all accounts pruned on a thread of its own, since a batch would hold up the answers of the serving
@@ -11,7 +11,7 @@ import type { RetentionReport, RetentionSettings } from './retention.ts';
 export function startRetention(settings: RetentionSettings, log: Log): () => Promise<void> {
 	if (settings.keepHitsDays === undefined) return async () => {};
 	const { database, stage, keepHitsDays } = settings;
-	const thread = new KeptThread<RetentionReport>({
+	const thread = new SupervisedThread<RetentionReport>({
 		file: new URL('./retention-thread.ts', import.meta.url),
 		workerData: { database, stage, keepHitsDays },
 		onMessage: ({ type, ...fields }) => {

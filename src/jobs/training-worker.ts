@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { reasonOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { TrainedGoal, TrainingProgress } from '../scoring/account-training.ts';
-import { KeptThread } from './kept-thread.ts';
+import { SupervisedThread } from './supervised-thread.ts';
 import type { TrainingMessage, TrainingOrder } from './training-order.ts';
 
 const threadFile = new URL('./training-thread.ts', import.meta.url);
@@ -37,7 +37,7 @@ export function startTrainingThread(
 	if (settings.trainEvery === undefined) return async () => {};
 	const { database, stage, trainEvery } = settings;
 	const order: TrainingOrder = { database, stage, job: { type: 'schedule', everyMs: trainEvery } };
-	const thread = new KeptThread<TrainingMessage>({
+	const thread = new SupervisedThread<TrainingMessage>({
 		file: threadFile,
 		workerData: order,
 		onMessage: (message) => {

@@ -6,7 +6,7 @@ import { optional, text, textLimits, textRule } from './texts.ts';
 /** Events of one hit, at most. */
 export const maxEvents = 20;
 
-const longText = (most: number) => Type.String({ maxLength: most });
+const longText = (max: number) => Type.String({ maxLength: max });
 
 const eventSchema = Type.Object(
 	{

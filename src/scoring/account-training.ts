@@ -20,7 +20,7 @@ export interface GoalReport extends TrainingReport {
 }
 
 /** A model that was active before, as its own training had judged it. */
-export interface FormerModel {
+export interface PreviousModel {
 	readonly version: string;
 	/** What came later it has not learned from. ISO 8601, UTC. */
 	readonly asOf: string | null;
@@ -35,7 +35,7 @@ export interface TrainedGoal {
 	/** Whether it scores from now on; where it does not, `why` says what does. */
 	readonly active: boolean;
 	readonly why: string;
-	readonly former: FormerModel | null;
+	readonly former: PreviousModel | null;
 	readonly report: GoalReport;
 }
 
@@ -167,7 +167,7 @@ async function formerModel(
 	control: Store['control'],
 	accountId: number,
 	name: ModelName,
-): Promise<FormerModel> {
+): Promise<PreviousModel> {
 	const { later, asOf }: Partial<GoalReport> = JSON.parse(await control.modelReport(accountId, name));
 	return {
 		version: name.version,

@@ -6,13 +6,13 @@ import type { GoalModel } from './goal-model.ts';
 import { type GoalScore, ScoreReferenceBuilder, scoreGoal } from './score-reference.ts';
 
 /** Whom somebody wants scores of. */
-export interface Wanted {
+export interface VisitorRef {
 	readonly vid: string;
 	/** What they are called elsewhere. */
 	readonly visitor?: string;
 }
 
-export interface VisitorScores extends Wanted {
+export interface VisitorScores extends VisitorRef {
 	/** One for each goal. */
 	readonly scores: readonly GoalScore[];
 }
@@ -26,7 +26,7 @@ export interface BatchOptions {
 	/** The moment has passed: profiles are made from the log, and nothing later is seen. */
 	readonly fromLog: boolean;
 	/** Pages of those whom it is about; all visitors where there are none. */
-	readonly wanted?: AsyncIterable<readonly Wanted[]>;
+	readonly wanted?: AsyncIterable<readonly VisitorRef[]>;
 	readonly onProgress: (label: string, done: number, total: number) => void;
 }
 
@@ -64,7 +64,7 @@ export async function* batchScores(
 		}
 	}
 
-	async function* ofWanted(pages: AsyncIterable<readonly Wanted[]>): AsyncIterable<KnownVisitor[]> {
+	async function* ofWanted(pages: AsyncIterable<readonly VisitorRef[]>): AsyncIterable<KnownVisitor[]> {
 		for await (const page of pages) yield withProfiles(page, await profilesOf(page.map(({ vid }) => vid)));
 	}
 
@@ -82,11 +82,11 @@ export async function* batchScores(
 		}));
 }
 
-interface KnownVisitor extends Wanted {
+interface KnownVisitor extends VisitorRef {
 	readonly profile: Profile;
 }
 
-function withProfiles(wanted: readonly Wanted[], profiles: ReadonlyMap<string, Profile>): KnownVisitor[] {
+function withProfiles(wanted: readonly VisitorRef[], profiles: ReadonlyMap<string, Profile>): KnownVisitor[] {
 	return wanted.flatMap(({ vid, visitor }) => {
 		const profile = profiles.get(vid);
 		return profile ? [{ vid, ...(visitor !== undefined && { visitor }), profile }] : [];

@@ -62,7 +62,7 @@ export function controlRows(content: ControlContent, table: keyof ControlContent
  * What an copyTarget looks at before it begins. Rows that no account names count, too: a deleted control database
  * leaves them behind.
  */
-export async function howToBegin(
+export async function checkCopyTarget(
 	copyTarget: Pick<CopyTarget, 'lastKey'>,
 	attempt: { source: string; accountIds: readonly number[] },
 	found: { source: string | undefined; isEmpty: boolean },

@@ -10,10 +10,10 @@ import {
 	visitorsOfCustomer,
 	visitsAfter,
 } from './account/erasing.ts';
+import { pauseMs } from './batch-sizer.ts';
 import { foldAll } from './fold-all.ts';
-import { pauseMs } from './pace.ts';
 import type { Store } from './store.ts';
-import { transactAgain } from './transact-again.ts';
+import { transactWithRetry } from './transact-with-retry.ts';
 
 export interface Erasure extends Erased {
 	readonly vids: readonly string[];
@@ -45,7 +45,7 @@ export async function eraseCustomerVisitors(store: Store, accountId: number, cid
 	const erasure = await eraseAll(store, accountId, vids);
 	let others = 0;
 	for (let freed = 1; freed > 0; others += freed) {
-		freed = await transactAgain(store, accountId, () => freeCustomer(cid));
+		freed = await transactWithRetry(store, accountId, () => freeCustomer(cid));
 		await delay(pauseMs);
 	}
 	await foldAll(store, accountId);
@@ -72,11 +72,11 @@ export async function eraseOne(store: Store, accountId: number, vid: string): Pr
 	const revoked = new Set<string>();
 	// First, so that no cask outlives the data that tells which there are; then of what has been added meanwhile.
 	await revokeCasks(store, accountId, vid, revoked);
-	await transactAgain(store, accountId, () => beginErasing(vid, Date.now()));
+	await transactWithRetry(store, accountId, () => beginErasing(vid, Date.now()));
 	await revokeCasks(store, accountId, vid, revoked);
 	const all = { revoked: revoked.size, hits: 0, visits: 0, events: 0 };
 	for (;;) {
-		const piece = await transactAgain(store, accountId, () => erasePiece(vid, Date.now()));
+		const piece = await transactWithRetry(store, accountId, () => erasePiece(vid, Date.now()));
 		if (!piece) return all;
 		all.hits += piece.hits;
 		all.visits += piece.visits;

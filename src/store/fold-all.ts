@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { foldPiece } from './account/folding.ts';
-import { pauseMs } from './pace.ts';
+import { pauseMs } from './batch-sizer.ts';
 import type { Store } from './store.ts';
-import { transactAgain } from './transact-again.ts';
+import { transactWithRetry } from './transact-with-retry.ts';
 
 /** Does all that waits in one account, and leaves its database to those who serve in between. */
 export async function foldAll(store: Store, accountId: number): Promise<void> {
@@ -15,5 +15,5 @@ export async function foldAll(store: Store, accountId: number): Promise<void> {
 
 /** Does a piece. @param after what the last piece was for; undefined is given where nothing waits */
 export function foldOnce(store: Store, accountId: number, after: string): Promise<string | undefined> {
-	return transactAgain(store, accountId, () => foldPiece(after));
+	return transactWithRetry(store, accountId, () => foldPiece(after));
 }

@@ -1,23 +1,23 @@
 import {
 	countVisitors,
-	doubtLinks,
 	reassignEvents,
 	rebuildVisitors,
 	rebuildVisits,
 	repairVisits,
+	unverifyLinks,
 	visitorsAfter,
 	waitToBeRebuilt,
 } from './account/rebuild-visitors.ts';
+import { BatchSizer } from './batch-sizer.ts';
 import { foldAll } from './fold-all.ts';
-import { Pace } from './pace.ts';
 import type { Steps } from './steps.ts';
 import type { Store } from './store.ts';
-import { transactAgain } from './transact-again.ts';
+import { transactWithRetry } from './transact-with-retry.ts';
 
 /** Visitors that are looked for at once. */
 const pageVisitors = 200;
 /** Visitors of one transaction, at first and at most. */
-const visitorsPerTransaction = { first: 20, most: pageVisitors };
+const visitorsPerTransaction = { initial: 20, max: pageVisitors };
 
 export interface RebuildReport {
 	readonly visitors: number;
@@ -51,7 +51,7 @@ export async function rebuildAll(
 class Rebuilding {
 	readonly #store: Store;
 	readonly #accountId: number;
-	readonly #pace = new Pace(visitorsPerTransaction);
+	readonly #pace = new BatchSizer(visitorsPerTransaction);
 	/** Profiles, as they were, of those with long logs. */
 	readonly #before = new Map<string, string>();
 	#changed = 0;
@@ -62,12 +62,12 @@ class Rebuilding {
 	}
 
 	#transact<T>(begin: () => Steps<T>): Promise<T> {
-		return this.#pace.run(() => transactAgain(this.#store, this.#accountId, begin));
+		return this.#pace.run(() => transactWithRetry(this.#store, this.#accountId, begin));
 	}
 
 	async repairVisits(): Promise<void> {
 		for (let lastId = 0; ; ) {
-			const page = await transactAgain(this.#store, this.#accountId, () => repairVisits(lastId));
+			const page = await transactWithRetry(this.#store, this.#accountId, () => repairVisits(lastId));
 			if (!page) return;
 			this.#changed += page.changed;
 			lastId = page.lastId;
@@ -92,7 +92,7 @@ class Rebuilding {
 		this.#before.set(vid, await this.#profile(vid));
 		for (let key: string | undefined = ''; key !== undefined; ) {
 			const after: string = key;
-			key = await this.#transact(() => doubtLinks(vid, after));
+			key = await this.#transact(() => unverifyLinks(vid, after));
 		}
 		for (let id: number | undefined = 0; id !== undefined; ) {
 			const after: number = id;

@@ -16,7 +16,7 @@ import { addClient } from '../support.ts';
 const nothingStored = 'the store failed; nothing is stored, retrying is safe';
 const unknown = 'outcome unknown; retrying is safe';
 
-export interface Told {
+export interface ClientOutcomes {
 	/** Uploads by what their clients were told; `nothing` got no answer, because the process ended. */
 	readonly counts: Record<'stored' | 'not stored' | 'unknown' | 'nothing', number>;
 	/** Of the last two, how many turned out to be stored. */
@@ -31,8 +31,8 @@ export async function failingDisk(options: {
 	/** At once, in each step. */
 	uploads: number;
 	seed?: number;
-	progress?: (round: number, told: Told) => void;
-}): Promise<Told> {
+	progress?: (round: number, told: ClientOutcomes) => void;
+}): Promise<ClientOutcomes> {
 	const random = seededRandom(options.seed ?? 1);
 	const draw = <Choice>(choices: readonly Choice[]) =>
 		choices[Math.floor(random() * choices.length)] as Choice;
@@ -45,12 +45,12 @@ export async function failingDisk(options: {
 	const disk = new FaultyDisk(join(options.folder, 'disk'));
 	disk.adopt(folder);
 
-	const told: Told = {
+	const told: ClientOutcomes = {
 		counts: { stored: 0, 'not stored': 0, unknown: 0, nothing: 0 },
 		storedUnsaid: 0,
 		ended: 0,
 	};
-	const outcomes = new Map<string, keyof Told['counts']>();
+	const outcomes = new Map<string, keyof ClientOutcomes['counts']>();
 	let sent = 0;
 	const upload = async (server: ServeProcess) => {
 		const name = `${sent++}-`;

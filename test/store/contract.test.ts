@@ -1,16 +1,16 @@
-import { careContract } from './contract/care.ts';
 import { controlContract } from './contract/control.ts';
 import { foldingContract } from './contract/folding.ts';
 import { historiesContract } from './contract/histories-as-of.ts';
 import { historyContract } from './contract/history.ts';
 import { joinContract } from './contract/joins.ts';
+import { maintenanceContract } from './contract/maintenance.ts';
 import { orderContract } from './contract/order.ts';
 import { asOfContract } from './contract/profiles-as-of.ts';
 import { quotaContract } from './contract/quota.ts';
 import { receiptContract } from './contract/receipts.ts';
 import { scoringContract } from './contract/scoring.ts';
 import { uploadContract } from './contract/uploads.ts';
-import { visitorCareContract } from './contract/visitor-care.ts';
+import { visitorMaintenanceContract } from './contract/visitor-maintenance.ts';
 import { visitorContract } from './contract/visitors.ts';
 import { engines } from './engines.ts';
 
@@ -20,7 +20,7 @@ for (const engine of engines) {
 	receiptContract(engine);
 	visitorContract(engine);
 	joinContract(engine);
-	visitorCareContract(engine);
+	visitorMaintenanceContract(engine);
 	foldingContract(engine);
 	historyContract(engine);
 	historiesContract(engine);
@@ -29,5 +29,5 @@ for (const engine of engines) {
 	orderContract(engine);
 	scoringContract(engine);
 	asOfContract(engine);
-	careContract(engine);
+	maintenanceContract(engine);
 }

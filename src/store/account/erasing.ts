@@ -88,7 +88,7 @@ function touch(vid: string, nowMs: number) {
 }
 
 /** A visitor whose erasing nobody has gone on with since a moment. */
-export function* abandonedErasing(sinceMs: number): Steps<string | undefined> {
+export function* findAbandonedErasure(sinceMs: number): Steps<string | undefined> {
 	const [[task] = []] = yield [
 		{
 			sql: "SELECT name FROM @task WHERE name >= 'e:' AND name < 'f' AND position < ? ORDER BY name LIMIT 1 /* abandoned */",

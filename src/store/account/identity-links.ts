@@ -172,11 +172,11 @@ export function addTasks(names: readonly string[]): Query {
 export function* contestOver(rows: readonly Row[]): Steps<Omit<Contest, 'popular'>> {
 	const events = rows.map((row) => row as unknown as ContestedEvent);
 	const owners = events.flatMap(({ vid }) => (vid === null ? [] : [vid]));
-	return { events, vids: [...new Set([...owners, ...(yield* whoHolds(events))])] };
+	return { events, vids: [...new Set([...owners, ...(yield* keyHolders(events))])] };
 }
 
 /** The visitors who hold keys of events. */
-export function* whoHolds(events: readonly Joinable[]): Steps<string[]> {
+export function* keyHolders(events: readonly Joinable[]): Steps<string[]> {
 	const [holders = []] = yield [holdersOf(events)];
 	return holders.flatMap(({ vid }) => (typeof vid === 'string' ? [vid] : []));
 }

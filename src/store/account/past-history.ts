@@ -9,7 +9,7 @@ import {
 	storedEventColumns,
 	subscriptionEventFields,
 } from '../../domain/subscription-event.ts';
-import { OvertakenError } from '../../errors.ts';
+import { ConcurrentChangeError } from '../../errors.ts';
 import type { Query, Row, Steps } from '../steps.ts';
 import { addLatest } from './add-latest.ts';
 import {
@@ -20,12 +20,12 @@ import {
 	eventKeys,
 	holdersOf,
 	type IdentityLink,
+	keyHolders,
 	knownLinks,
 	linksOfHit,
 	newLinks,
 	ownersOf,
 	saveLinks,
-	whoHolds,
 } from './identity-links.ts';
 import { compareHits, fitting, mergeLogs, type PlacedHit, toPastHit } from './merge-log.ts';
 import {
@@ -75,14 +75,14 @@ export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent
 	yield [linked.size > 0 ? { lock: 'exclusive', keys: [...linked, ...keys] } : { lock: 'shared', keys }];
 	const { added, conflicts } = yield* insertPastEvents(events);
 	const contested = yield* contest([...linked]);
-	const holders = yield* whoHolds(added);
+	const holders = yield* keyHolders(added);
 	const isAdded = new Set(added.map(({ tid }) => tid));
 	const [visitors = [], known = []] = yield [
 		loadVisitors(unique([...hits.map(({ vid }) => vid), ...contested.vids, ...holders])),
 		knownLinks(links),
 	];
 	const fresh = newLinks(links, known);
-	if (fresh.some(({ key }) => !linked.has(key))) throw new OvertakenError('a visitor was erased');
+	if (fresh.some(({ key }) => !linked.has(key))) throw new ConcurrentChangeError('a visitor was erased');
 	const storedHits = yield* storePastHits(hits, {
 		visitors: new Set(visitors.map(({ vid }) => String(vid))),
 		rows: visitors,

@@ -134,7 +134,7 @@ export function* waitToBeRebuilt(vid: string, nowMs: number): Steps<void> {
 }
 
 /** Doubts a page of a visitor's links, so that the fold finds their hits or takes them away. @returns the last key */
-export function* doubtLinks(vid: string, after: string): Steps<string | undefined> {
+export function* unverifyLinks(vid: string, after: string): Steps<string | undefined> {
 	const [links = []] = yield [
 		{
 			sql: `SELECT key FROM @claim WHERE vid = ? AND key > ? ORDER BY key LIMIT ${pageRows} /* rebuild */`,

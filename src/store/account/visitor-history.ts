@@ -127,7 +127,7 @@ async function joinedEvents(
 	);
 	for (const { cid, ...row } of rows.values()) {
 		const entry = subscriptionEntry(row);
-		for (const { vid, ...known } of heldBy(
+		for (const { vid, ...known } of ownershipPeriods(
 			entry.atMs,
 			holders.get(`t:${row.tid}`),
 			cid === null ? undefined : holders.get(`c:${cid}`),
@@ -187,7 +187,7 @@ async function holdersOf(
 }
 
 /** Whose an event has been, and when: of who holds its `tid`, and before that showed itself, of who holds its `cid`. */
-export function heldBy(
+export function ownershipPeriods(
 	receivedAtMs: number,
 	byTid: Pick<LinkRow, 'at' | 'vid'> | undefined,
 	byCid: Pick<LinkRow, 'at' | 'vid'> | undefined,

@@ -8,7 +8,7 @@ import {
 	type Profile,
 } from '../../domain/profile.ts';
 import { type StoredEvent, subscriptionEntry } from '../../domain/subscription-event.ts';
-import { OvertakenError } from '../../errors.ts';
+import { ConcurrentChangeError } from '../../errors.ts';
 import type { Query, Row, Steps } from '../steps.ts';
 import {
 	assignEvents,
@@ -64,7 +64,8 @@ export function* storeHits(hits: readonly ArrivingHit[]): Steps<StoredHit[]> {
 		working.known,
 	);
 	// Its visitor, or link, has gone away since it was looked for without a lock.
-	if (links.some(({ key }) => !working.keys.has(key))) throw new OvertakenError('a visitor was erased');
+	if (links.some(({ key }) => !working.keys.has(key)))
+		throw new ConcurrentChangeError('a visitor was erased');
 	const writes: Query[] = [insertHits(placed), saveLinks(links)];
 	if (working.contested.length + working.popular.length > 0) {
 		yield writes.splice(0);

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import { OperatorError, OvertakenError, StorageError } from '../../errors.ts';
+import { ConcurrentChangeError, OperatorError, StorageError } from '../../errors.ts';
 
 /** Numbers of all kinds come as numbers: every integer that is stored is a safe one. */
 const types: pg.CustomTypesConfig = {
@@ -173,9 +173,9 @@ export function isConnectionLost(error: unknown): boolean {
 const passing: ReadonlySet<unknown> = new Set(['25P03', '25P04', '40001', '40P01', '57014']);
 
 /** Whether what has failed before its COMMIT, so that nothing of it is stored, may succeed when it is tried again. */
-export function isPassing(error: unknown): boolean {
+export function isTransient(error: unknown): boolean {
 	return (
-		error instanceof OvertakenError ||
+		error instanceof ConcurrentChangeError ||
 		isConnectionLost(error) ||
 		passing.has((error as { code?: unknown }).code)
 	);

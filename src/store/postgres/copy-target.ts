@@ -3,7 +3,13 @@ import type pg from 'pg';
 import { OperatorError } from '../../errors.ts';
 import { type ClientTable, clientTableNames, clientTables, isNumbered } from '../account/tables.ts';
 import type { ControlContent } from '../control/control-store.ts';
-import { type CopyTarget, controlColumns, controlRows, controlTables, howToBegin } from '../copy-target.ts';
+import {
+	type CopyTarget,
+	checkCopyTarget,
+	controlColumns,
+	controlRows,
+	controlTables,
+} from '../copy-target.ts';
 import type { Value } from '../steps.ts';
 import { commit, type SchemaNames } from './connection.ts';
 
@@ -51,7 +57,7 @@ export class PostgresCopyTarget implements CopyTarget {
 		const { rows: counts } = await this.#client.query(
 			`SELECT (SELECT count(*) FROM ${this.#table('client')}) + (SELECT count(*) FROM ${this.#table('plan')} WHERE name <> 'standard') AS others`,
 		);
-		const begun = await howToBegin(
+		const begun = await checkCopyTarget(
 			this,
 			{ source, accountIds },
 			{ source: markers[0]?.source, isEmpty: counts[0].others === 0 },

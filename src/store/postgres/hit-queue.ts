@@ -2,8 +2,15 @@ import { monotonicMs } from '../../clock.ts';
 import type { ArrivingHit, StoredHit } from '../../domain/hit.ts';
 import { asStorageError, reasonOf, StorageError } from '../../errors.ts';
 import { storeHits } from '../account/visitor-log.ts';
-import { beginWriting, commit, isPassing, isRolledBack, type PostgresPool, together } from './connection.ts';
-import { hasLeftWork, runSteps } from './run-steps.ts';
+import {
+	beginWriting,
+	commit,
+	isRolledBack,
+	isTransient,
+	type PostgresPool,
+	together,
+} from './connection.ts';
+import { hasBackgroundWork, runSteps } from './run-steps.ts';
 import { type Turn, Turns } from './turns.ts';
 
 /** Hits stored in one transaction; more would make the first of them wait for little gain. */
@@ -99,12 +106,12 @@ export class HitQueue {
 				});
 				return;
 			} catch (error) {
-				if (isPassing(error) && turn.isEnded) {
+				if (isTransient(error) && turn.isEnded) {
 					this.#options.onError(turn.endError());
 					this.#turns.putBack(turn.accountId, group);
 					return;
 				}
-				if (isPassing(error) && attempt < maxRetries && monotonicMs() < giveUpAtMs) continue;
+				if (isTransient(error) && attempt < maxRetries && monotonicMs() < giveUpAtMs) continue;
 				this.#options.onError(error);
 				for (const { reject } of group) reject(asStorageError(error));
 				return;
@@ -127,7 +134,7 @@ export class HitQueue {
 			]);
 			committing = true;
 			await commit(client);
-			if (hasLeftWork(client)) this.#options.onWaiting(accountId);
+			if (hasBackgroundWork(client)) this.#options.onWaiting(accountId);
 			client.release();
 			return stored;
 		} catch (error) {

@@ -26,7 +26,7 @@ export async function runSteps<Outcome>(
 const waking = new WeakSet<pg.ClientBase>();
 
 /** Whether something has been left to the background on a connection; asked once its transaction is committed. */
-export function hasLeftWork(client: pg.ClientBase): boolean {
+export function hasBackgroundWork(client: pg.ClientBase): boolean {
 	return waking.delete(client);
 }
 

@@ -10,7 +10,7 @@ import { FullDisk } from '../full-disk.ts';
 import type { Steps } from '../steps.ts';
 import type { ServingWriter, TokenLedger, Upload, WriterEvents } from '../store.ts';
 import { type AccountServers, maxServers } from './account-servers.ts';
-import { commit, isPassing, type PoolOptions, PostgresPool, type SchemaNames } from './connection.ts';
+import { commit, isTransient, type PoolOptions, PostgresPool, type SchemaNames } from './connection.ts';
 import type { NewestSchemas } from './newest-schemas.ts';
 import { runSteps } from './run-steps.ts';
 import { ServerPool } from './server-pool.ts';
@@ -137,7 +137,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		const settle = () => this.#transact(settleQuotas(this.#serverId, settlements));
 		try {
 			// Once more where it may have been for a moment: what is said twice counts once.
-			return await settle().catch((error) => (isPassing(error) ? settle() : Promise.reject(error)));
+			return await settle().catch((error) => (isTransient(error) ? settle() : Promise.reject(error)));
 		} catch (error) {
 			this.#notice(error);
 			throw asStorageError(error);

@@ -3,8 +3,8 @@ import { monotonicMs } from '../../clock.ts';
 import type { Deadline } from '../../deadline.ts';
 import { asStorageError, StorageError } from '../../errors.ts';
 import type { Upload, UploadOutcome } from '../store.ts';
-import { isDeadlock, isPassing, type PostgresPool } from './connection.ts';
-import { hasLeftWork } from './run-steps.ts';
+import { isDeadlock, isTransient, type PostgresPool } from './connection.ts';
+import { hasBackgroundWork } from './run-steps.ts';
 import { type Turn, Turns } from './turns.ts';
 import { CommitLostError, isStored, maxRows, storeGroup, type WaitingUpload } from './upload-group.ts';
 
@@ -139,13 +139,13 @@ export class UploadQueue {
 					return;
 				}
 			} catch (error) {
-				if (isPassing(error) && turn.isEnded) {
+				if (isTransient(error) && turn.isEnded) {
 					this.#options.onError(turn.endError());
 					this.#turns.putBack(turn.accountId, group);
 					return;
 				}
 				this.#options.onError(error);
-				if (!isPassing(error) || retries++ === maxRetries) {
+				if (!isTransient(error) || retries++ === maxRetries) {
 					this.#fail(group, error);
 					return;
 				}
@@ -172,7 +172,7 @@ export class UploadQueue {
 				timeoutMs,
 				simulate,
 			);
-			if (hasLeftWork(client)) this.#options.onWaiting(accountId);
+			if (hasBackgroundWork(client)) this.#options.onWaiting(accountId);
 			client.release();
 			return outcomes;
 		} catch (error) {

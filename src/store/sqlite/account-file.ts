@@ -35,7 +35,7 @@ export function openAccountFile(
 }
 
 /** Brings an open account's file to the newest schema; then it says whose it is. @returns how many migrations it ran */
-export function bringAccountFile(database: DatabaseSync, accountId: number): number {
+export function migrateAccountFile(database: DatabaseSync, accountId: number): number {
 	const migrations = migrate(database, 'client');
 	if (migrations > 0) database.exec(`PRAGMA application_id = ${accountId}`);
 	return migrations;
@@ -51,7 +51,7 @@ export function createAccountFile(folder: DataFolder, accountId: number): void {
 	try {
 		using database = openDatabase(path, { busyTimeoutMs, create: true });
 		if (hasRows(database)) throw new StorageError('it has rows');
-		bringAccountFile(database, accountId);
+		migrateAccountFile(database, accountId);
 	} catch (error) {
 		if (!isThere) throw error;
 		throw new OperatorError(

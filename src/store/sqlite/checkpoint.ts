@@ -75,7 +75,7 @@ export function emptyLogIfFree(database: DatabaseSync): void {
  * The same after a COMMIT that has failed, on another connection. What it has left in the log can never be taken for
  * committed any more: a commit that changes nothing takes its place, and shows that the log can be written.
  */
-export function startLogAnew(database: DatabaseSync): boolean {
+export function restartLog(database: DatabaseSync): boolean {
 	database.exec('BEGIN IMMEDIATE');
 	database.exec(`PRAGMA user_version = ${schemaVersion(database)}`);
 	database.exec('COMMIT');

@@ -1,8 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { monotonicMs } from '../../clock.ts';
 import { openClosing } from '../file-handles.ts';
-import { bringAccountFile, fileAt, openAccountFile } from './account-file.ts';
-import { emptyLog, startLogAnew } from './checkpoint.ts';
+import { fileAt, migrateAccountFile, openAccountFile } from './account-file.ts';
+import { emptyLog, restartLog } from './checkpoint.ts';
 import { BusyError, Connection, isBusy, openDatabase } from './connection.ts';
 import type { DataFolder } from './data-folder.ts';
 import { controlDatabaseId } from './messages.ts';
@@ -84,7 +84,7 @@ export class ConnectionPool {
 		try {
 			if (!this.#sound.has(databaseId)) this.#makeSound(databaseId, database);
 			if (isControl) migrate(database, 'control');
-			else bringAccountFile(database, databaseId);
+			else migrateAccountFile(database, databaseId);
 		} catch (error) {
 			database.close();
 			throw error;
@@ -97,7 +97,7 @@ export class ConnectionPool {
 		if (refused && monotonicMs() < refused.untilMs) throw refused.error;
 		const failed = this.#failed.get(databaseId);
 		try {
-			if (!(failed ? startLogAnew(database) : emptyLog(database))) throw new BusyError();
+			if (!(failed ? restartLog(database) : emptyLog(database))) throw new BusyError();
 		} catch (error) {
 			if (failed || !isBusy(error))
 				this.#refused.set(databaseId, { untilMs: monotonicMs() + refusedMs, error });

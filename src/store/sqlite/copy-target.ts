@@ -2,9 +2,15 @@ import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { type ClientTable, clientTables } from '../account/tables.ts';
 import type { ControlContent } from '../control/control-store.ts';
-import { type CopyTarget, controlColumns, controlRows, controlTables, howToBegin } from '../copy-target.ts';
+import {
+	type CopyTarget,
+	checkCopyTarget,
+	controlColumns,
+	controlRows,
+	controlTables,
+} from '../copy-target.ts';
 import type { Value } from '../steps.ts';
-import { bringAccountFile } from './account-file.ts';
+import { migrateAccountFile } from './account-file.ts';
 import { checkpointLongLog, emptyLogIfFree } from './checkpoint.ts';
 import { openDatabase } from './connection.ts';
 import type { DataFolder, FolderLock } from './data-folder.ts';
@@ -36,7 +42,7 @@ export class SqliteCopyTarget implements CopyTarget {
 			)
 			.get() as { others: number };
 		const found = { source: this.#sourceUnderWay(), isEmpty: others === 0 };
-		const begun = await howToBegin(this, { source, accountIds }, found);
+		const begun = await checkCopyTarget(this, { source, accountIds }, found);
 		if (begun === 'new')
 			inTransaction(this.#control, () => {
 				// Only there while a copy is under way.
@@ -68,7 +74,7 @@ export class SqliteCopyTarget implements CopyTarget {
 			const path = this.#folder.accountPath(accountId);
 			const database = openDatabase(path, { busyTimeoutMs, cacheKiB, create: true });
 			emptyLogIfFree(database);
-			bringAccountFile(database, accountId);
+			migrateAccountFile(database, accountId);
 			this.#open = { accountId, database };
 		}
 		return this.#open.database;

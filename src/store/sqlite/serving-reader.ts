@@ -4,7 +4,7 @@ import type { Profile } from '../../domain/profile.ts';
 import { type Receipt, receiptColumns, toReceipt } from '../account/receipts.ts';
 import { openClosing } from '../file-handles.ts';
 import type { NumberedProfile, ServingReader } from '../store.ts';
-import { bringAccountFile, fileAt, openAccountFile } from './account-file.ts';
+import { fileAt, migrateAccountFile, openAccountFile } from './account-file.ts';
 import { Connection } from './connection.ts';
 import type { DataFolder } from './data-folder.ts';
 import { latestSchema, schemaVersion } from './migrate.ts';
@@ -110,7 +110,7 @@ export class SqliteReader implements ServingReader {
 		if (schemaVersion(database) === latestSchema('client')) return database;
 		database.close();
 		using older = openAccountFile(this.#folder, accountId, { busyTimeoutMs });
-		bringAccountFile(older, accountId);
+		migrateAccountFile(older, accountId);
 		return open();
 	}
 

@@ -19,7 +19,7 @@ import type {
 	Store,
 	WriterEvents,
 } from '../store.ts';
-import { bringAccountFile, createAccountFile, openAccountFile } from './account-file.ts';
+import { createAccountFile, migrateAccountFile, openAccountFile } from './account-file.ts';
 import { copyDatabases } from './backup.ts';
 import { checkFolder } from './check-folder.ts';
 import { checkpointLongLog, emptyLog, emptyLogIfFree } from './checkpoint.ts';
@@ -141,7 +141,7 @@ export class SqliteStore implements Store {
 
 	#openAccount(accountId: number): DatabaseSync {
 		const database = openAccountFile(this.#folder, accountId, { busyTimeoutMs });
-		bringAccountFile(database, accountId);
+		migrateAccountFile(database, accountId);
 		return database;
 	}
 
@@ -160,7 +160,7 @@ export class SqliteStore implements Store {
 			let migrations = 0;
 			try {
 				using database = openAccountFile(this.#folder, id, { busyTimeoutMs });
-				migrations = bringAccountFile(database, id);
+				migrations = migrateAccountFile(database, id);
 			} catch (error) {
 				if (error instanceof SchemaTooNewError) throw error;
 				failed.push(`${aid} (${reasonOf(error)})`);

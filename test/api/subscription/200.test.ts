@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { event, repeats, startService } from '../../support.ts';
+import { duplicateHeaders, event, startService } from '../../support.ts';
 
 const simulated = '{"message":"Subscription simulated successfully.","validationErrors":null}';
 
@@ -40,7 +40,7 @@ test('counts duplicates of what is stored, and within the request', async (t) =>
 	});
 	assert.equal(answer.status, 200);
 	assert.equal(answer.headers.get('x-events-stored'), '2');
-	assert.deepEqual(repeats(answer), {
+	assert.deepEqual(duplicateHeaders(answer), {
 		duplicate: '2',
 		conflicting: '0',
 		duplicateRows: '0,2',
@@ -56,7 +56,7 @@ test('a simulated conflict leaves what is stored as it is', async (t) => {
 	const before = await service.stored();
 	const answer = await service.upload({ aid: service.aid, data: [{ ...sale, rvn: 2 }], simulate: true });
 	assert.equal(answer.status, 200);
-	assert.deepEqual(repeats(answer), {
+	assert.deepEqual(duplicateHeaders(answer), {
 		duplicate: '1',
 		conflicting: '1',
 		duplicateRows: '0',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectTo, uploadHead } from '../../raw-http.ts';
-import { addClient, event, repeats, startService } from '../../support.ts';
+import { addClient, duplicateHeaders, event, startService } from '../../support.ts';
 
 const stored = '{"message":"Subscription created successfully.","validationErrors":null}';
 
@@ -18,7 +18,7 @@ test('stores the events of a request, field by field', async (t) => {
 	assert.equal(await answer.text(), stored);
 	assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
 	assert.equal(answer.headers.get('x-events-stored'), '2');
-	assert.deepEqual(repeats(answer), {
+	assert.deepEqual(duplicateHeaders(answer), {
 		duplicate: '0',
 		conflicting: '0',
 		duplicateRows: null,
@@ -179,7 +179,7 @@ test('a repeat is a success that stores nothing: the first write wins', async (t
 	assert.equal(answer.status, 201);
 	assert.equal(await answer.text(), stored);
 	assert.equal(answer.headers.get('x-events-stored'), '1');
-	assert.deepEqual(repeats(answer), {
+	assert.deepEqual(duplicateHeaders(answer), {
 		duplicate: '2',
 		conflicting: '1',
 		duplicateRows: '0,1',
@@ -204,7 +204,7 @@ test('a tid that comes twice in one request is stored once, with the content tha
 	});
 	assert.equal(answer.status, 201);
 	assert.equal(answer.headers.get('x-events-stored'), '2');
-	assert.deepEqual(repeats(answer), {
+	assert.deepEqual(duplicateHeaders(answer), {
 		duplicate: '1',
 		conflicting: '1',
 		duplicateRows: '1',
@@ -241,7 +241,7 @@ test('repeats are named by their row, and so are those with other content', asyn
 	});
 	assert.equal(answer.status, 201);
 	assert.equal(answer.headers.get('x-events-stored'), '3');
-	assert.deepEqual(repeats(answer), {
+	assert.deepEqual(duplicateHeaders(answer), {
 		duplicate: '6',
 		conflicting: '4',
 		duplicateRows: '1,2,4,5,6,8',
@@ -256,7 +256,7 @@ test('of many repeats, the first hundred are named: proxies take only so much of
 	const answer = await service.upload({ aid: service.aid, data: data.map((one) => ({ ...one, rvn: 1 })) });
 	assert.equal(answer.status, 201);
 	const firstHundred = Array.from({ length: 100 }, (_, row) => row).join();
-	assert.deepEqual(repeats(answer), {
+	assert.deepEqual(duplicateHeaders(answer), {
 		duplicate: '1000',
 		conflicting: '1000',
 		duplicateRows: firstHundred,

@@ -5,7 +5,7 @@ import type { ArrivingHit, HistoryHit } from '../../../src/domain/hit.ts';
 import { type LogEntry, profileOf } from '../../../src/domain/profile.ts';
 import { storedEvent } from '../../../src/domain/subscription-event.ts';
 import { seededRandom } from '../../../src/scoring/random.ts';
-import { abandonedErasing, beginErasing, erasePiece } from '../../../src/store/account/erasing.ts';
+import { beginErasing, erasePiece, findAbandonedErasure } from '../../../src/store/account/erasing.ts';
 import { foldPiece } from '../../../src/store/account/folding.ts';
 import { storeHistory } from '../../../src/store/account/past-history.ts';
 import { prune } from '../../../src/store/account/pruning.ts';
@@ -381,8 +381,8 @@ export function foldingContract(engine: Engine): void {
 			await store.transact(accountId, counting(erasePiece(vid, 2), cost));
 			assert(cost.rows < 500, JSON.stringify(cost));
 			// As a server goes on with what has been interrupted.
-			assert.equal(await store.transact(accountId, abandonedErasing(2)), undefined);
-			assert.equal(await store.transact(accountId, abandonedErasing(3)), vid);
+			assert.equal(await store.transact(accountId, findAbandonedErasure(2)), undefined);
+			assert.equal(await store.transact(accountId, findAbandonedErasure(3)), vid);
 			await eraseOne(store, accountId, vid);
 			await foldAll(store, accountId);
 			const left = (await derived(store, accountId)) as Record<string, { vid: string; tid?: string }[]>;

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { HistoryHit, HitRecord } from '../../../src/domain/hit.ts';
 import { type HistoryEvent, storeHistory } from '../../../src/store/account/past-history.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { transactAgain } from '../../../src/store/transact-again.ts';
+import { transactWithRetry } from '../../../src/store/transact-with-retry.ts';
 import {
 	addAccount,
 	type Engine,
@@ -182,7 +182,7 @@ export function historyContract(engine: Engine): void {
 				past(index, { vid: String(index % 20).padStart(32, 'c') }),
 			);
 			const stored = await Promise.all(
-				stores.map((store) => transactAgain(store, accountId, () => storeHistory(hits, []))),
+				stores.map((store) => transactWithRetry(store, accountId, () => storeHistory(hits, []))),
 			);
 			assert.deepEqual(stored.map((one) => one.hits).sort(), [0, 200]);
 		});

@@ -3,7 +3,7 @@ import { suite, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { defaultGoals } from '../../../src/domain/goal.ts';
 import type { Profile } from '../../../src/domain/profile.ts';
-import { batchScores, type VisitorScores, type Wanted } from '../../../src/scoring/batch-scores.ts';
+import { batchScores, type VisitorRef, type VisitorScores } from '../../../src/scoring/batch-scores.ts';
 import { type GoalModel, openModel } from '../../../src/scoring/goal-model.ts';
 import { storeHistory } from '../../../src/store/account/past-history.ts';
 import { profileThen } from '../../../src/store/account/visitor-history.ts';
@@ -130,7 +130,7 @@ export function asOfContract(engine: Engine): void {
 				hours: number,
 				fromLog: boolean,
 				models: (GoalModel | undefined)[],
-				wanted?: Wanted[],
+				wanted?: VisitorRef[],
 			) =>
 				store.read(accountId, async (reader) => {
 					const options = { goals: defaultGoals, models, nowMs: startMs + hours * hourMs, fromLog };

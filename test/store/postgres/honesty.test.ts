@@ -18,7 +18,7 @@ import { UploadQueue } from '../../../src/store/postgres/upload-queue.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { patience } from '../../eventually.ts';
 import { outages } from '../../proof/postgres.ts';
-import { repeats } from '../../support.ts';
+import { duplicateHeaders } from '../../support.ts';
 import { hit } from '../contract/visitors.ts';
 import { addAccount, openFor, storedEvents, subscriptionEvent } from '../engines.ts';
 import { freshPostgresDatabase } from '../postgres-server.ts';
@@ -191,7 +191,7 @@ for (const [fault, { status, stored }] of Object.entries(outcomes)) {
 		const answer = await service.upload(['a', 'a', 'b']);
 		assert.equal(answer.status, status, answer.body);
 		if (status === 201)
-			assert.deepEqual(repeats(answer), {
+			assert.deepEqual(duplicateHeaders(answer), {
 				duplicate: '1',
 				conflicting: '1',
 				duplicateRows: '1',

@@ -16,7 +16,7 @@ interface Part {
  * Rows by the part that they belong to, in temporary files. A file has a name only while it is opened, so that nothing of
  * it outlives the process, however that ends.
  */
-export class PartsOnDisk<Row> {
+export class SpillFiles<Row> {
 	readonly #folder = mkdtempSync(join(tmpdir(), 'caskade-import-'));
 	readonly #parts = new Map<string, Part>();
 

@@ -18,7 +18,7 @@ const maxHeaderBytes = 16 * 1024;
 /** What Node's parser of HTTP/1.1 lets in; the framework knows no others. */
 const knownMethods: ReadonlySet<string> = new Set(METHODS);
 
-export interface EntranceOptions {
+export interface RequestFilterOptions {
 	/** The framework's. */
 	readonly handler: RequestListener;
 	readonly routes: Routes;
@@ -28,7 +28,7 @@ export interface EntranceOptions {
 }
 
 /** Lets a server's requests in to the framework, and answers those that it must not see. */
-export function openEntrance(server: Server, options: EntranceOptions): void {
+export function filterRequests(server: Server, options: RequestFilterOptions): void {
 	const { handler, routes, isDraining, onAnswered } = options;
 	const refuse = (request: IncomingMessage, response: ServerResponse, error: ApiError) => {
 		if (isDraining()) drainConnection(request, response);

@@ -37,7 +37,7 @@ async function fill({ writer, accountId }: Serving) {
 }
 
 /** What every engine must offer to whoever looks after visitors. */
-export function visitorCareContract(engine: Engine): void {
+export function visitorMaintenanceContract(engine: Engine): void {
 	suite(`looking after visitors on ${engine.name}`, () => {
 		test('a record has everything of one visitor, and nothing of another', async (t) => {
 			const serving = await startServingFor(t, engine);

@@ -7,15 +7,15 @@ const aimMs = 15;
 export const pauseMs = 4;
 
 /** Chooses how much goes into one transaction, so that none holds up those who serve. */
-export class Pace {
+export class BatchSizer {
 	readonly #nowMs: () => number;
-	readonly #most: number;
+	readonly #max: number;
 	#size: number;
 
 	/** @param first what is tried first; @param most whatever it takes */
-	constructor({ first, most }: { first: number; most: number }, nowMs: () => number = monotonicMs) {
-		this.#size = first;
-		this.#most = most;
+	constructor({ initial, max }: { initial: number; max: number }, nowMs: () => number = monotonicMs) {
+		this.#size = initial;
+		this.#max = max;
 		this.#nowMs = nowMs;
 	}
 
@@ -33,7 +33,7 @@ export class Pace {
 		const fitting = Math.min(2 * this.#size, (this.#size * aimMs) / tookMs);
 		this.#size = Math.max(
 			1,
-			Math.min(this.#most, Math.ceil(fitting < this.#size ? fitting : (this.#size + fitting) / 2)),
+			Math.min(this.#max, Math.ceil(fitting < this.#size ? fitting : (this.#size + fitting) / 2)),
 		);
 		await delay(pauseMs);
 		return outcome;

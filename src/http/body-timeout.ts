@@ -4,7 +4,7 @@ import { ApiError } from '../errors.ts';
 import { sendError } from './answer.ts';
 
 /** Ends a request of HTTP/2 that is not whole in time; those of HTTP/1.1 Node ends by itself. */
-export function refuseLateBody(request: FastifyRequest, reply: FastifyReply, timeoutMs: number): void {
+export function enforceBodyTimeout(request: FastifyRequest, reply: FastifyReply, timeoutMs: number): void {
 	const { raw } = request;
 	const { stream } = raw as typeof raw & { stream?: ServerHttp2Stream };
 	if (!stream || stream.endAfterHeaders) return;

@@ -4,7 +4,7 @@ const firstRestartMs = 1000;
 /** The pause doubles up to this, and begins anew with a thread that has lived for so long. */
 const longestRestartMs = 60_000;
 
-export interface KeptThreadOptions<Message> {
+export interface SupervisedThreadOptions<Message> {
 	/** The thread's file. */
 	readonly file: URL;
 	/** What it is given, every time. */
@@ -15,15 +15,15 @@ export interface KeptThreadOptions<Message> {
 }
 
 /** A thread that is to be there until it is stopped: one that dies is started again. */
-export class KeptThread<Message> {
-	readonly #options: KeptThreadOptions<Message>;
+export class SupervisedThread<Message> {
+	readonly #options: SupervisedThreadOptions<Message>;
 	#thread: Worker;
 	#ended = Promise.withResolvers<void>();
 	#restart: NodeJS.Timeout | undefined;
 	#restartMs = firstRestartMs;
 	#isStopping = false;
 
-	constructor(options: KeptThreadOptions<Message>) {
+	constructor(options: SupervisedThreadOptions<Message>) {
 		this.#options = options;
 		this.#thread = this.#start();
 	}

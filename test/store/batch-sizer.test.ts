@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Pace } from '../../src/store/pace.ts';
+import { BatchSizer } from '../../src/store/batch-sizer.ts';
 
 /** Runs transactions that take so long for each piece of their size. @returns how long they took */
-async function run(pace: Pace, clock: { ms: number }, msEach: number, times: number): Promise<number[]> {
+async function run(
+	pace: BatchSizer,
+	clock: { ms: number },
+	msEach: number,
+	times: number,
+): Promise<number[]> {
 	const took: number[] = [];
 	for (let time = 0; time < times; time++) {
 		const ms = pace.size * msEach;
@@ -18,7 +23,7 @@ async function run(pace: Pace, clock: { ms: number }, msEach: number, times: num
 test('transactions come to take some 15 ms, however long each piece takes', async () => {
 	for (const msEach of [0.02, 0.1, 1, 4]) {
 		const clock = { ms: 0 };
-		const pace = new Pace({ first: 50, most: 2500 }, () => clock.ms);
+		const pace = new BatchSizer({ initial: 50, max: 2500 }, () => clock.ms);
 		const took = (await run(pace, clock, msEach, 12)).slice(1);
 		assert(Math.max(...took) <= 20, `${msEach}: ${took}`);
 		assert(Math.min(...took.slice(8)) > 10, `${msEach}: ${took}`);
@@ -27,7 +32,7 @@ test('transactions come to take some 15 ms, however long each piece takes', asyn
 
 test('one that takes long makes the next one small at once; a size is never under one', async () => {
 	const clock = { ms: 0 };
-	const pace = new Pace({ first: 1000, most: 2500 }, () => clock.ms);
+	const pace = new BatchSizer({ initial: 1000, max: 2500 }, () => clock.ms);
 	await run(pace, clock, 0.5, 1);
 	assert.equal(pace.size, 30);
 	await run(pace, clock, 1000, 2);

@@ -18,7 +18,7 @@ import {
 } from '../engines.ts';
 
 /** What every engine must offer to look after it. */
-export function careContract(engine: Engine): void {
+export function maintenanceContract(engine: Engine): void {
 	const skip = !engine.isFolder && 'only a data folder does this itself';
 	suite(`looking after ${engine.name}`, () => {
 		test('several may open empty databases at once; one makes the schema', async (t) => {
