@@ -11,6 +11,7 @@ ENV NODE_ENV=production \
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 COPY package.json LICENSE ./
+COPY client/src client/src
 COPY demo demo
 COPY migrations migrations
 COPY src src

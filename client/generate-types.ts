@@ -1,0 +1,86 @@
+import { writeFileSync } from 'node:fs';
+
+/** A piece of a JSON document. */
+// biome-ignore lint/suspicious/noExplicitAny: the document's shape is OpenAPI's
+type Json = any;
+
+export const typesFile = new URL('src/api-types.ts', import.meta.url);
+
+const json = 'application/json';
+
+/** What has a name of its own, from the document of `/openapi.json`. Parts come before what they are part of. */
+const named: readonly (readonly [name: string, schemaIn: (paths: Json) => Json])[] = [
+	[
+		'SubscriptionEvent',
+		(paths) => paths['/subscription'].post.requestBody.content[json].schema.properties.data.items,
+	],
+	['UploadRequest', (paths) => paths['/subscription'].post.requestBody.content[json].schema],
+	['UploadAnswer', (paths) => paths['/subscription'].post.responses[201].content[json].schema],
+	[
+		'StoredReceipt',
+		(paths) =>
+			paths['/subscription/receipts'].post.responses[200].content[json].schema.properties.receipts.items
+				.anyOf[0],
+	],
+	[
+		'MissingReceipt',
+		(paths) =>
+			paths['/subscription/receipts'].post.responses[200].content[json].schema.properties.receipts.items
+				.anyOf[1],
+	],
+	['ReceiptsRequest', (paths) => paths['/subscription/receipts'].post.requestBody.content[json].schema],
+	['ReceiptsAnswer', (paths) => paths['/subscription/receipts'].post.responses[200].content[json].schema],
+	['Usage', (paths) => paths['/usage'].get.responses[200].content[json].schema],
+];
+
+/** The TypeScript types of what the client sends and gets. @param document as `/openapi.json` */
+export function generateTypes(document: Json): string {
+	const names = new Map<string, string>();
+	const texts = named.map(([name, schemaIn]) => {
+		const schema = schemaIn(document.paths);
+		const text = `${comment(schema, '')}export interface ${name} ${typeOf(schema, '', names)}\n`;
+		names.set(JSON.stringify(schema), name);
+		return text;
+	});
+	return `// Made of the schemas of /openapi.json by 'npm run build:client-types'; not to be edited.\n\n${texts.join('\n')}`;
+}
+
+function typeOf(schema: Json, indent: string, names: ReadonlyMap<string, string>): string {
+	const name = names.get(JSON.stringify(schema));
+	if (name) return name;
+	if ('const' in schema) return literal(schema.const);
+	if (schema.enum) return schema.enum.map(literal).join(' | ');
+	if (schema.anyOf) return schema.anyOf.map((one: Json) => typeOf(one, indent, names)).join(' | ');
+	if (schema.type === 'array') {
+		const items = typeOf(schema.items, indent, names);
+		return items.includes(' ') ? `readonly (${items})[]` : `readonly ${items}[]`;
+	}
+	if (schema.type === 'object') return objectOf(schema, indent, names);
+	if (schema.type === 'integer') return 'number';
+	if (['string', 'number', 'boolean', 'null'].includes(schema.type)) return schema.type;
+	throw new Error(`a schema that has no type here: ${JSON.stringify(schema)}`);
+}
+
+function objectOf(schema: Json, indent: string, names: ReadonlyMap<string, string>): string {
+	const inner = `${indent}\t`;
+	const fields = Object.entries<Json>(schema.properties).map(([name, field]) => {
+		const mark = (schema.required ?? []).includes(name) ? '' : '?';
+		const type = typeOf(field, inner, names);
+		return `${comment(field, inner)}${inner}readonly ${name}${mark}: ${type}${mark ? ' | undefined' : ''};\n`;
+	});
+	return `{\n${fields.join('')}${indent}}`;
+}
+
+function literal(value: unknown): string {
+	return typeof value === 'string' ? `'${value}'` : String(value);
+}
+
+function comment({ description }: Json, indent: string): string {
+	return description ? `${indent}/** ${description} */\n` : '';
+}
+
+/** `npm run build:client-types` */
+if (import.meta.main) {
+	const { documentOfServer } = await import('./server-document.ts');
+	writeFileSync(typesFile, generateTypes(await documentOfServer()));
+}

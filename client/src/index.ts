@@ -1,0 +1,58 @@
+import type { Usage } from './api-types.ts';
+import { Receipts } from './receipts.ts';
+import { Subscriptions } from './subscriptions.ts';
+import { type CallOptions, type CaskadeOptions, Transport } from './transport.ts';
+
+export type { MissingReceipt, StoredReceipt, SubscriptionEvent, Usage } from './api-types.ts';
+export {
+	BadGatewayError,
+	BadRequestError,
+	CaskadeError,
+	ConnectionError,
+	ForbiddenError,
+	InternalServerError,
+	InvalidAccountError,
+	InvalidRequestError,
+	NotFoundError,
+	OverloadedError,
+	PayloadTooLargeError,
+	QuotaExceededError,
+	RateLimitError,
+	RequestTimedOutError,
+	type RowProblem,
+	UnexpectedAnswerError,
+	UnsupportedMediaTypeError,
+} from './errors.ts';
+export type { Receipt, Receipts } from './receipts.ts';
+export type {
+	BatchOutcome,
+	Subscriptions,
+	UploadAllOptions,
+	UploadOptions,
+	UploadResult,
+	UploadSummary,
+} from './subscriptions.ts';
+export type { CallOptions, CaskadeOptions } from './transport.ts';
+export { WebhookVerificationError, webhooks } from './webhooks.ts';
+
+/**
+ * A Caskade server, for one API key. For servers: requests from browsers are refused. One object paces all its requests, so
+ * make one for each key.
+ */
+export class Caskade {
+	readonly subscriptions: Subscriptions;
+	readonly receipts: Receipts;
+	readonly #transport: Transport;
+
+	constructor(options: CaskadeOptions) {
+		this.#transport = new Transport(options);
+		this.subscriptions = new Subscriptions(this.#transport);
+		this.receipts = new Receipts(this.#transport);
+	}
+
+	/** The limits of the key, and what is left of its quota. Costs neither rate nor quota. @throws CaskadeError */
+	async usage(options: CallOptions = {}): Promise<Usage> {
+		const answer = await this.#transport.send({ method: 'GET', path: '/usage', isPaced: false, ...options });
+		return answer.body as Usage;
+	}
+}

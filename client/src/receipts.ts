@@ -1,0 +1,43 @@
+import type { MissingReceipt, ReceiptsAnswer, StoredReceipt } from './api-types.ts';
+import { UnexpectedAnswerError } from './errors.ts';
+import type { CallOptions, Transport } from './transport.ts';
+
+export type Receipt = StoredReceipt | MissingReceipt;
+
+/** `tid`s that one request may ask for. */
+const maxTids = 100;
+
+/** Asks what is stored. */
+export class Receipts {
+	readonly #transport: Transport;
+
+	constructor(transport: Transport) {
+		this.#transport = transport;
+	}
+
+	/** What is stored with a `tid`. Takes one request off rate and quota. @throws CaskadeError */
+	async get(aid: string, tid: string, options: CallOptions = {}): Promise<Receipt> {
+		const [receipt] = await this.getAll(aid, [tid], options);
+		return receipt as Receipt;
+	}
+
+	/** The same of any number of `tid`s, in their order; a request for each hundred. @throws CaskadeError */
+	async getAll(aid: string, tids: readonly string[], options: CallOptions = {}): Promise<Receipt[]> {
+		const receipts: Receipt[] = [];
+		for (let from = 0; from < tids.length; from += maxTids) {
+			const asked = tids.slice(from, from + maxTids);
+			const { body, status, requestId } = await this.#transport.send({
+				method: 'POST',
+				path: '/subscription/receipts',
+				body: JSON.stringify({ aid, tids: asked }),
+				isPaced: true,
+				...options,
+			});
+			const answer = body as ReceiptsAnswer;
+			if (answer?.receipts?.length !== asked.length)
+				throw new UnexpectedAnswerError('the answer is not of these tids', { status, requestId });
+			receipts.push(...answer.receipts);
+		}
+		return receipts;
+	}
+}

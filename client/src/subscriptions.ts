@@ -1,0 +1,224 @@
+import type { SubscriptionEvent } from './api-types.ts';
+import { InvalidRequestError, type RowProblem, UnexpectedAnswerError } from './errors.ts';
+import type { CallOptions, Transport } from './transport.ts';
+
+export interface UploadOptions extends CallOptions {
+	/** Do everything but store. Counts toward the quota. */
+	readonly simulate?: boolean;
+}
+
+/** What became of an upload; every event in it is stored now, with this content or, where it conflicts, with another. */
+export interface UploadResult {
+	/** Events that were new. */
+	readonly stored: number;
+	/** Events whose `tid` was stored before. Where `attempts` is over 1, by this upload itself, perhaps: an answer was lost. */
+	readonly duplicates: number;
+	/** Those of them with other content than what is stored, which stays as it is. */
+	readonly conflicts: number;
+	/** Places of the duplicates in what was sent, from 0; the first 100. */
+	readonly duplicateRows: readonly number[];
+	/** Places of the conflicts; the first 100. */
+	readonly conflictingRows: readonly number[];
+	/** Names the request in the server's logs. */
+	readonly requestId: string;
+	/** How often it was sent. */
+	readonly attempts: number;
+	/** Whether nothing was stored, since that was asked for. */
+	readonly simulated: boolean;
+}
+
+export interface UploadAllOptions<Event extends SubscriptionEvent = SubscriptionEvent> extends UploadOptions {
+	/** Events of a request; 30 unless told otherwise, which is what the plan `standard` allows. */
+	readonly batchSize?: number;
+	/** Requests in flight; 4 unless told otherwise. */
+	readonly concurrency?: number;
+	/** What becomes of rows that the server refuses: `stop` (unless told otherwise) throws, `skip` sends the rest. */
+	readonly onBad?: 'stop' | 'skip';
+	/** Is told of every batch as soon as it is acknowledged, and waited for. Batches end out of order. */
+	readonly onBatch?: (batch: BatchOutcome<Event>) => void | Promise<void>;
+}
+
+export interface BatchOutcome<Event extends SubscriptionEvent = SubscriptionEvent> {
+	/** The events that the result is of, which its rows count. */
+	readonly sent: readonly Event[];
+	/** Null where all were rejected. */
+	readonly result: UploadResult | null;
+	readonly rejected: readonly {
+		readonly event: Event;
+		readonly problems: readonly RowProblem[];
+		readonly requestId: string | undefined;
+	}[];
+}
+
+export interface UploadSummary {
+	readonly requests: number;
+	readonly stored: number;
+	readonly duplicates: number;
+	readonly conflicts: number;
+	readonly rejected: number;
+}
+
+/** Characters of a batch: fewer than fit into 256 KiB, whatever they are. */
+const maxBatchCharacters = 80_000;
+
+/** Uploads subscription events. */
+export class Subscriptions {
+	readonly #transport: Transport;
+
+	constructor(transport: Transport) {
+		this.#transport = transport;
+	}
+
+	/**
+	 * Uploads events of one account, all of them or none. When it resolves, they are stored durably. It may be repeated
+	 * with the same events at any time.
+	 * @throws CaskadeError
+	 */
+	upload(
+		aid: string,
+		events: readonly SubscriptionEvent[],
+		options: UploadOptions = {},
+	): Promise<UploadResult> {
+		return this.#send(
+			aid,
+			events.map((event) => JSON.stringify(event)),
+			options,
+		);
+	}
+
+	async #send(aid: string, rows: readonly string[], options: UploadOptions): Promise<UploadResult> {
+		const simulate = options.simulate ? ',"simulate":true' : '';
+		const { headers, requestId, attempts, status } = await this.#transport.send({
+			method: 'POST',
+			path: '/subscription',
+			body: `{"aid":${JSON.stringify(aid)},"data":[${rows.join()}]${simulate}}`,
+			isPaced: true,
+			...(options.signal && { signal: options.signal }),
+		});
+		const count = (name: string) => Number(headers.get(name) ?? Number.NaN);
+		const rowsIn = (name: string) => headers.get(name)?.split(',').map(Number) ?? [];
+		const [stored, duplicates] = [count('x-events-stored'), count('x-events-duplicate')];
+		if (stored + duplicates !== rows.length || status !== (options.simulate ? 200 : 201))
+			throw new UnexpectedAnswerError('the answer to an upload is not of these events', {
+				status,
+				requestId,
+			});
+		return {
+			stored,
+			duplicates,
+			conflicts: count('x-events-conflicting'),
+			duplicateRows: rowsIn('x-duplicate-rows'),
+			conflictingRows: rowsIn('x-conflicting-rows'),
+			requestId,
+			attempts,
+			simulated: status === 200,
+		};
+	}
+
+	/**
+	 * Uploads any number of events in batches, several in flight, at the rate of the key. When it resolves, all are stored
+	 * durably; there is no queue. Where it throws, nothing more is sent, and what `onBatch` was told of is stored.
+	 * @throws CaskadeError
+	 */
+	async uploadAll<Event extends SubscriptionEvent>(
+		aid: string,
+		events: AsyncIterable<Event> | Iterable<Event>,
+		options: UploadAllOptions<Event> = {},
+	): Promise<UploadSummary> {
+		const { concurrency = 4, batchSize = 30, onBatch } = options;
+		const summary = { requests: 0, stored: 0, duplicates: 0, conflicts: 0, rejected: 0 };
+		const batches = inBatches(events, batchSize);
+		const failures: unknown[] = [];
+		let pulling: Promise<unknown> = Promise.resolve();
+		const next = () => {
+			// One at a time: the source may not take more.
+			const pulled = pulling.then(() => batches.next());
+			pulling = pulled.catch(() => {});
+			return pulled;
+		};
+		const work = async () => {
+			while (failures.length === 0) {
+				const { value: batch, done } = await next();
+				if (done || failures.length > 0) return;
+				const { requests, ...outcome } = await this.#sendBatch(aid, batch, options);
+				summary.requests += requests;
+				summary.rejected += outcome.rejected.length;
+				summary.stored += outcome.result?.stored ?? 0;
+				summary.duplicates += outcome.result?.duplicates ?? 0;
+				summary.conflicts += outcome.result?.conflicts ?? 0;
+				await onBatch?.(outcome);
+			}
+		};
+		// Whoever fails stops the others after what they have in flight.
+		await Promise.all(
+			Array.from({ length: concurrency }, () => work().catch((error) => failures.push(error))),
+		);
+		await batches.return(undefined);
+		if (failures.length > 0) throw failures[0];
+		return summary;
+	}
+
+	/** Sends a batch; where rows may be skipped, without those that the server names. */
+	async #sendBatch<Event extends SubscriptionEvent>(
+		aid: string,
+		batch: readonly Row<Event>[],
+		options: UploadAllOptions<Event>,
+	): Promise<BatchOutcome<Event> & { requests: number }> {
+		const rejected: BatchOutcome<Event>['rejected'][number][] = [];
+		let rows = batch;
+		for (let requests = 1; ; requests++) {
+			const sent = rows.map(({ event }) => event);
+			try {
+				const texts = rows.map(({ text }) => text);
+				return { sent, result: await this.#send(aid, texts, options), rejected, requests };
+			} catch (error) {
+				const named = new Set(
+					error instanceof InvalidRequestError ? error.rows.map(({ index }) => index) : [],
+				);
+				if (named.size === 0 || options.onBad !== 'skip') throw error;
+				const { rows: problems, requestId } = error as InvalidRequestError;
+				for (const index of named) {
+					const event = sent[index];
+					if (event !== undefined)
+						rejected.push({
+							event,
+							problems: problems.filter((problem) => problem.index === index),
+							requestId,
+						});
+				}
+				rows = rows.filter((_, index) => !named.has(index));
+				if (rows.length === 0) return { sent: [], result: null, rejected, requests };
+			}
+		}
+	}
+}
+
+interface Row<Event> {
+	readonly event: Event;
+	readonly text: string;
+}
+
+async function* inBatches<Event extends SubscriptionEvent>(
+	events: AsyncIterable<Event> | Iterable<Event>,
+	batchSize: number,
+): AsyncGenerator<Row<Event>[], undefined> {
+	let batch: Row<Event>[] = [];
+	let characters = 0;
+	for await (const event of events) {
+		const text = JSON.stringify(event);
+		if (batch.length > 0 && characters + text.length > maxBatchCharacters) {
+			yield batch;
+			batch = [];
+			characters = 0;
+		}
+		batch.push({ event, text });
+		characters += text.length;
+		if (batch.length >= batchSize) {
+			yield batch;
+			batch = [];
+			characters = 0;
+		}
+	}
+	if (batch.length > 0) yield batch;
+	return undefined;
+}

@@ -1,0 +1,23 @@
+import { Caskade, type CaskadeOptions } from '../../client/src/index.ts';
+import type { TestService } from '../support.ts';
+
+/** A client of a service under test. */
+export function clientOf(
+	{ url, key }: Pick<TestService, 'url' | 'key'>,
+	options: Partial<CaskadeOptions> = {},
+): Caskade {
+	return new Caskade({ url, apiKey: key, ...options });
+}
+
+/** Events with `tid`s of their own. */
+export function newsletters(
+	count: number,
+	prefix = 'T',
+): { tid: string; subid: string; evt: string; rvn: number }[] {
+	return Array.from({ length: count }, (_, index) => ({
+		tid: `${prefix}-${index}`,
+		subid: `S-${index}`,
+		evt: 'newsletter',
+		rvn: index,
+	}));
+}

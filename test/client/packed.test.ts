@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { build } from 'esbuild';
+import { TestProcess } from '../process.ts';
+import { startService, temporaryFolder } from '../support.ts';
+import { packInto } from './pack.ts';
+
+const script = `
+import { Caskade, InvalidRequestError } from 'caskade-client';
+const caskade = new Caskade({ url: process.env.URL, apiKey: process.env.KEY });
+const aid = 'c-a-acme-uk';
+const event = { tid: 'order-1', subid: 'sub-1', evt: 'newsletter', rvn: 499 };
+const { stored } = await caskade.subscriptions.upload(aid, [event]);
+const again = await caskade.subscriptions.upload(aid, [event]);
+const receipt = await caskade.receipts.get(aid, 'order-1');
+const wrong = await caskade.subscriptions.upload(aid, [{}]).catch((error) => error instanceof InvalidRequestError);
+console.log(JSON.stringify([stored, again.duplicates, receipt.stored, wrong, (await caskade.usage()).used]));
+`;
+
+const typed = `
+import { Caskade, type SubscriptionEvent, type UploadResult, webhooks } from 'caskade-client';
+const event: SubscriptionEvent = { tid: 't', subid: 's', evt: 'e' };
+export const result: Promise<UploadResult> = new Caskade({ url: 'https://x', apiKey: 'k' }).subscriptions.upload('a', [event]);
+export const message: Promise<unknown> = webhooks.verify('', new Headers(), 'whsec_');
+// @ts-expect-error rvn is a number
+export const wrong: SubscriptionEvent = { ...event, rvn: true };
+`;
+
+test('the packed client in an empty project: runs on Node 20 too, has types, needs nothing', async (t) => {
+	const folder = temporaryFolder(t);
+	const installed = packInto(folder);
+	const { dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+	assert.equal(dependencies, undefined);
+	for (const file of ['dist/index.js', 'dist/index.d.ts', 'README.md', 'LICENSE'])
+		assert.ok(existsSync(join(installed, file)), file);
+	assert.ok(!existsSync(join(installed, 'src')));
+
+	writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+	writeFileSync(join(folder, 'upload.js'), script);
+	const runtimes = [process.execPath, ...['/usr/bin/node', '/usr/local/bin/node'].filter(existsSync)];
+	for (const runtime of runtimes) {
+		const service = await startService(t);
+		await using process = new TestProcess(runtime, [join(folder, 'upload.js')], {
+			URL: service.url,
+			KEY: service.key,
+		});
+		const { stdout, stderr } = await process.ended;
+		assert.equal(stderr, '', runtime);
+		assert.deepEqual(JSON.parse(stdout), [1, 1, true, true, 4], runtime);
+	}
+
+	mkdirSync(join(folder, 'typed'));
+	writeFileSync(join(folder, 'typed/index.ts'), typed);
+	const tsc = join(import.meta.dirname, '../../node_modules/.bin/tsc');
+	const options = ['--noEmit', '--strict', '--module', 'nodenext', '--lib', 'es2022,dom', '--types', ''];
+	execFileSync(tsc, [...options, 'typed/index.ts'], { cwd: folder, stdio: 'pipe' });
+
+	// Workers have no module of Node's.
+	const { outputFiles } = await build({
+		stdin: { contents: "export * from 'caskade-client'", resolveDir: folder },
+		...{ bundle: true, write: false, platform: 'neutral', format: 'esm' },
+	});
+	assert.doesNotMatch(outputFiles[0]?.text ?? '', /\bprocess\.|\bBuffer\b|node:/);
+});
