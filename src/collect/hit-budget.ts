@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { networkOf } from '../domain/client-address.ts';
 import { fullBucket, type RateLimit, type TokenBucket, takeToken } from '../domain/token-bucket.ts';
 
@@ -39,8 +40,7 @@ export class HitBudget {
 class Buckets {
 	readonly #limit: RateLimit;
 	readonly #nowMs: () => number;
-	/** In order of use: the first was used longest ago. */
-	readonly #buckets = new Map<string, TokenBucket>();
+	readonly #buckets = new LRUCache<string, TokenBucket>({ max: maxRemembered });
 
 	constructor(ratePerSecond: number, nowMs: () => number) {
 		this.#limit = { ratePerSecond, burst: Math.max(1, ratePerSecond * burstSeconds) };
@@ -49,11 +49,8 @@ class Buckets {
 
 	take(name: string): number {
 		const nowMs = this.#nowMs();
-		const before = this.#buckets.get(name);
-		if (before) this.#buckets.delete(name);
-		else if (this.#buckets.size >= maxRemembered)
-			this.#buckets.delete(this.#buckets.keys().next().value as string);
-		const { bucket, retryAfterMs } = takeToken(before ?? fullBucket(this.#limit, nowMs), this.#limit, nowMs);
+		const before = this.#buckets.get(name) ?? fullBucket(this.#limit, nowMs);
+		const { bucket, retryAfterMs } = takeToken(before, this.#limit, nowMs);
 		this.#buckets.set(name, bucket);
 		return retryAfterMs;
 	}
