@@ -1,7 +1,7 @@
 import { createReadStream, openSync, statSync, writeFileSync } from 'node:fs';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
 import { OperatorError } from '../errors.ts';
-import { type FileReport, HistoryImport } from '../import/history-import.ts';
+import type { FileReport } from '../import/history-import.ts';
 import { type CommonOptions, printJson, printLine, printTable, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
 
@@ -39,6 +39,8 @@ docs/import.md says more.`,
 				const { id: accountId, channelRules } = await store.control.account(aid);
 				const mapping = options.mapping === undefined ? null : createFile(options.mapping);
 				const progress = showProgress(process.stderr, '', options.json ?? false);
+				// Loaded here, since no other command should wait for it.
+				const { HistoryImport } = await import('../import/history-import.ts');
 				using history = await HistoryImport.begin({
 					...{ store, accountId, channelRules, nowMs: store.now() },
 					onProblem: tellProblems(),

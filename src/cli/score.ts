@@ -4,7 +4,6 @@ import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
 import type { Goal } from '../domain/goal.ts';
 import { OperatorError } from '../errors.ts';
 import type { GoalReport } from '../scoring/account-training.ts';
-import { batchScores } from '../scoring/batch-scores.ts';
 import type { GoalModel } from '../scoring/goal-model.ts';
 import type { StoredModel } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
@@ -12,7 +11,6 @@ import { requireGoal, usableModel } from './model.ts';
 import { type CommonOptions, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
 import { csvPrinter, jsonPrinter, ndjsonPrinter } from './score-lines.ts';
-import { readVisitorList } from './visitor-list.ts';
 
 interface ScoreOptions extends CommonOptions {
 	readonly goal?: string;
@@ -61,6 +59,9 @@ async function score(store: Store, aid: string, options: ScoreOptions): Promise<
 		: options.format === 'csv'
 			? csvPrinter(options.visitors !== undefined)
 			: ndjsonPrinter();
+	// Loaded here, since no other command should wait for it.
+	const { batchScores } = await import('../scoring/batch-scores.ts');
+	const { readVisitorList } = await import('./visitor-list.ts');
 	// Where people read the scores themselves, a bar would be drawn into them.
 	const progress = process.stdout.isTTY ? undefined : showProgress(process.stderr, 'visitors', true);
 	const counts = { wanted: 0, scored: 0 };

@@ -5,7 +5,7 @@ import { OperatorError } from '../errors.ts';
 import { ModelCache } from '../scoring/model-cache.ts';
 import { VisitorScorer } from '../scoring/visitor-scorer.ts';
 import { countMatches, type MatchCount } from '../segments/count.ts';
-import { compileRule, type Rule } from '../segments/rule.ts';
+import type { Rule } from '../segments/rule.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { plainName } from './account.ts';
@@ -135,6 +135,8 @@ async function ruleToTest(
 /** Compiles the rule, whose goals must be the account's. */
 async function checkedRule(store: Store, accountId: number, text: string): Promise<Rule> {
 	const goals = await store.control.goals(accountId);
+	// Loaded here, since no other command should wait for it.
+	const { compileRule } = await import('../segments/rule.ts');
 	return compileRule(
 		text,
 		goals.map(({ name }) => name),

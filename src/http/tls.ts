@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { createSecureContext, type SecureVersion } from 'node:tls';
 import { OperatorError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { type CertificatePair, selfSignedPair } from './self-signed.ts';
+import type { CertificatePair } from './self-signed.ts';
 
 interface TlsSettings {
 	readonly tlsCert?: string;
@@ -38,6 +38,8 @@ export async function readTls({ tlsCert, tlsKey, selfSigned }: TlsSettings): Pro
 	if (selfSigned) {
 		if (tlsCert !== undefined || tlsKey !== undefined)
 			throw new OperatorError('--self-signed makes a certificate; leave --tls-cert and --tls-key out.');
+		// Loaded here: it is a fifth of all modules, and few servers need it.
+		const { selfSignedPair } = await import('./self-signed.ts');
 		return { pair: await selfSignedPair() };
 	}
 	if (tlsCert === undefined && tlsKey === undefined) return undefined;
