@@ -57,7 +57,8 @@ test('a flood of connections that takes all file handles: accounts are served on
 	assert.match(await ask(kept, `${url}/healthz`), /^200/);
 
 	for (const socket of flood) socket.destroy();
-	await eventually('ready', async () => (await fetch(`${url}/readyz`)).status === 200);
+	// A connection that comes before the handles are back is closed.
+	await eventually('ready', async () => (await fetch(`${url}/readyz`).catch(() => null))?.status === 200);
 	for (const client of [first, second, ...others]) assert.match(await upload(client), /^201/);
 });
 

@@ -1,0 +1,14 @@
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+
+const folder = import.meta.dirname;
+
+/** The test files that a pattern names, by their paths in `test/`. */
+export function testFiles(pattern: string): string[] {
+	return globSync(pattern, { cwd: folder }).sort();
+}
+
+/** Runs the test files that a pattern names in this process: most of what a short test costs is to load the server. */
+export async function runTests(pattern: string): Promise<void> {
+	for (const file of testFiles(pattern)) await import(join(folder, file));
+}

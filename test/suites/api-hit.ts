@@ -1,0 +1,3 @@
+import { runTests } from '../suites.ts';
+
+await runTests('api/hit*/*.test.ts');

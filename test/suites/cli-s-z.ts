@@ -1,0 +1,3 @@
+import { runTests } from '../suites.ts';
+
+await runTests('cli/[s-z]*.test.ts');

@@ -1,0 +1,3 @@
+import { runTests } from '../suites.ts';
+
+await runTests('http/*.test.ts');
