@@ -1,5 +1,5 @@
 import { Agent, request } from 'node:http';
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** An upload that was sent, and what became of it. */
 export interface SentUpload {
@@ -49,7 +49,7 @@ export class UploadLoad {
 
 	/** Resolves when so many uploads have been answered. */
 	async answered(count: number): Promise<void> {
-		while (this.sent.filter(({ whole }) => whole).length < count) await nextTurn();
+		while (this.sent.filter(({ whole }) => whole).length < count) await delay(5);
 	}
 
 	/** Resolves when every client has given up, because the server is gone. */

@@ -181,7 +181,7 @@ for (const [from, to] of [
 
 for (const to of [0, 1])
 	test(`a copy to ${engines[to]?.name} that is killed goes on where it was, and nothing is doubled`, async (t) => {
-		const { store, address } = await filled(t, 15_000);
+		const { store, address } = await filled(t, 6000);
 		const target = await killHalfWay(t, address, to);
 		const command = ['copy', '--from', address, '--to', target];
 		const half = await openStore(target);
@@ -195,8 +195,8 @@ for (const to of [0, 1])
 		};
 		assert.equal(report.resumed, true);
 		const copied = report.accounts.reduce((sum, account) => sum + account.copied, 0);
-		assert.ok(copied > 0 && copied < 30_338, `${copied} copied by the second run`);
-		assert.equal(report.events, 30_000);
+		assert.ok(copied > 0 && copied < 12_338, `${copied} copied by the second run`);
+		assert.equal(report.events, 12_000);
 		await assertSame(store, await openFor(t, target));
 		assertRefused(await caskade(command), /not empty/);
 	});
@@ -214,9 +214,9 @@ async function killHalfWay(t: TestContext, source: string, to: number): Promise<
 			...[mainPath, 'copy', '--from', source, '--to', target],
 		]);
 		const count = await counterOf(t, target);
-		while (copying.child.exitCode === null && !((await count(1)) >= 5000)) await delay(2);
+		while (copying.child.exitCode === null && !((await count(1)) > 0)) await delay(2);
 		await copying.kill();
-		if ((await count(2)) < 15_000) return target;
+		if ((await count(2)) < 6000) return target;
 	}
 }
 
