@@ -19,6 +19,37 @@ function cpuTimes(pid: number): CpuTimes {
 	return new Map(pids.map((each) => [each, cpuUs(each)]));
 }
 
+/** Threads of the service by what they do; the others are the runtime's own. */
+const jobs: Readonly<Record<string, string>> = {
+	'node-MainThread': 'serving',
+	writer: 'writing',
+	'control-writer': 'writing',
+	checkpointer: 'checkpointing',
+};
+
+/** The CPU time of a service's threads so far, in microseconds, by what they do. */
+export function cpuByJob(pid: number): Map<string, number> {
+	const used = new Map<string, number>();
+	for (const thread of threadsOf(pid)) {
+		const folder = `/proc/${pid}/task/${thread}`;
+		const job = jobs[readFileSync(`${folder}/comm`, 'utf8').trim().replace(/-\d+$/, '')] ?? 'runtime';
+		const us = Number(readFileSync(`${folder}/schedstat`, 'utf8').split(' ')[0]) / 1000;
+		used.set(job, (used.get(job) ?? 0) + us);
+	}
+	return used;
+}
+
+/** As `serving 20.1 µs, writing 15.2 µs`, of a request. */
+export function describeSplit(
+	before: ReadonlyMap<string, number>,
+	after: ReadonlyMap<string, number>,
+	requests: number,
+): string {
+	const each = (job: string, us: number) =>
+		`${job} ${((us - (before.get(job) ?? 0)) / requests).toFixed(1)} µs`;
+	return [...after].map(([job, us]) => each(job, us)).join(', ');
+}
+
 /** Of a child that has ended meanwhile, nothing is known. */
 function between(before: CpuTimes, after: CpuTimes): number {
 	return [...after].reduce((sum, [pid, us]) => sum + us - (before.get(pid) ?? 0), 0);

@@ -4,9 +4,12 @@ import type { Line } from './line.ts';
 import { MetricsSample } from './metrics.ts';
 import type { LineName } from './options.ts';
 import { overBare, type Prepared } from './over-bare.ts';
+import { runProgram } from './processes.ts';
+import type { RawHitsCost, RawHitsInput } from './raw-hits.ts';
 import { aidOf } from './rows.ts';
 import { type Answer, ask, type Population, type RunningCaskade } from './servers.ts';
-import { whole } from './table.ts';
+import { SqlitePlace } from './sqlite-place.ts';
+import { type Row, whole } from './table.ts';
 import { connections, type Script } from './wrk.ts';
 
 /** Whose visits go on while hits are measured; so many that one has a few hits each. */
@@ -58,7 +61,7 @@ const prepare =
 	async (server: RunningCaskade, population: Population): Promise<Prepared> => {
 		const { place } = population;
 		const hitsBefore = await place.countHits();
-		const { script, sample } = await beginVisits(server, folder);
+		const { script, path, sample } = await beginVisits(server, folder);
 		const [hitsBegun, bytesBegun] = [await place.countHits(), await place.bytes()];
 		return {
 			mixes: [{ title: 'POST /hit, durable', script: () => script, sample, aim: 0.4 }],
@@ -68,8 +71,9 @@ const prepare =
 				if (hits - hitsBefore !== counted)
 					throw new Error(`hit: ${hits - hitsBefore} hits are in the database, ${counted} were counted.`);
 				const grownBytes = ((await place.bytes()) - bytesBegun) / (hits - hitsBegun);
+				const rows = place instanceof SqlitePlace ? await floorRows(place, path, population.visitors) : [];
 				return {
-					rows: [],
+					rows,
 					notes: [
 						`hit, ${whole(population.visitors)} visitors: ${whole(hits - hitsBefore)} hits in the database, as many as were counted. The database grew by ${whole(grownBytes)} bytes a hit, what is new of visitors and visits included.`,
 					],
@@ -77,6 +81,34 @@ const prepare =
 			},
 		};
 	};
+
+/** About as many hits as the service commits together under full load. */
+const floorGroup = 32;
+const floorHits = 20_000;
+
+/** What raw SQLite needs to store the same hits, in the service's layout and with each hit in every index. */
+async function floorRows(place: SqlitePlace, visitsPath: string, visitors: number): Promise<Row[]> {
+	const costs: string[] = [];
+	for (const layout of ['recent', 'indexed'] as const) {
+		const input: RawHitsInput = {
+			...{ path: place.accountPath, hits: floorHits, group: floorGroup, layout },
+			visitsPath,
+		};
+		const { writingUs, checkpointingUs } = await runProgram<RawHitsCost>('raw-hits.ts', input);
+		costs.push(
+			`${(writingUs + checkpointingUs).toFixed(1)} µs, of it ${checkpointingUs.toFixed(1)} checkpointing`,
+		);
+	}
+	return [
+		{
+			measure: `hit, SQLite, ${whole(visitors)} visitors: raw SQLite's CPU of one`,
+			caskade: costs[0] as string,
+			ceiling: costs[1] as string,
+			of: 'each hit in every index',
+			...{ ratio: '', aim: '', result: '' },
+		},
+	];
+}
 
 const hit = (name: LineName, engine: 'SQLite' | 'PostgreSQL'): Line =>
 	overBare(name, engine, ({ caskade, options }) => ({

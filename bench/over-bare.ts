@@ -1,4 +1,4 @@
-import { cpuDuring } from './cpu.ts';
+import { cpuByJob, cpuDuring, describeSplit } from './cpu.ts';
 import { curveRows } from './curve.ts';
 import type { Bench, Line, LineResult } from './line.ts';
 import { memoryMiB } from './memory.ts';
@@ -72,6 +72,8 @@ interface Point {
 interface Runs {
 	readonly perSecond: number[];
 	readonly costsUs: number[];
+	/** Of the last run: which threads have used it. */
+	split?: string;
 }
 
 async function measure(
@@ -108,9 +110,11 @@ async function measure(
 			const take = async (runs: Runs, server: RunningProcess | RunningCaskade, from: () => Script) => {
 				const load = () => wrkScript(server.url, from(), seconds);
 				const isCaskade = 'metricsUrl' in server;
+				const before = cpuByJob(server.pid);
 				const { result, usedUs } = await cpuDuring(isCaskade ? pidsOf(server) : [server.pid], async () =>
 					isCaskade ? (await countedAnswers(server.metricsUrl, expected, load)).result : load(),
 				);
+				runs.split = describeSplit(before, cpuByJob(server.pid), result.requests);
 				checkAnswers(result, expected);
 				const costUs = usedUs.reduce((sum, us) => sum + us, 0) / result.requests;
 				measured.push(`${whole(result.requests / result.seconds)}/s (${costUs.toFixed(1)} µs of CPU each)`);
@@ -126,7 +130,9 @@ async function measure(
 	}
 	const rows = bares.flatMap((bare, index) => rowsOf(points, bare.runs, index, line.costAim));
 	const notes: string[] = [];
-	for (const { title, server, prepared, memoryAtFirstMiB } of points) {
+	for (const { title, server, prepared, memoryAtFirstMiB, runs } of points) {
+		for (const [index, { split }] of runs.entries())
+			notes.push(`${prepared.mixes[index]?.title}, ${title}: CPU of a request by thread: ${split}.`);
 		const finished = await prepared.finish?.();
 		rows.push(...(finished?.rows ?? []));
 		notes.push(...(finished?.notes ?? []));

@@ -27,7 +27,7 @@ export class SqlitePlace implements Place {
 	}
 
 	async countHits(): Promise<number> {
-		return this.#number('SELECT count(*) AS number FROM hit');
+		return this.#number('SELECT (SELECT count(*) FROM hit) + (SELECT count(*) FROM recent_hit) AS number');
 	}
 
 	async bytes(): Promise<number> {
@@ -93,6 +93,11 @@ export class SqlitePlace implements Place {
 			database.exec(`PRAGMA synchronous = OFF; PRAGMA application_id = ${account}`);
 			database.close();
 		}
+	}
+
+	/** The first account's file. */
+	get accountPath(): string {
+		return this.#account(1);
 	}
 
 	#account(id: number): string {

@@ -3,6 +3,7 @@ import { OperatorError } from '../errors.ts';
 import { type ClientTable, clientTableNames, clientTables } from './account/tables.ts';
 import type { ControlContent } from './control/control-store.ts';
 import { type CopyTarget, controlRows, controlTables } from './copy-target.ts';
+import { settleAll } from './settle-all.ts';
 import type { Value } from './steps.ts';
 import type { Store } from './store.ts';
 
@@ -92,7 +93,10 @@ class Copy {
 			identityOf(this.#content),
 			account.map(({ id }) => id),
 		);
-		for (const { id } of account) this.#totalRows += await countRows(this.#source, id);
+		for (const { id } of account) {
+			await settleAll(this.#source, id);
+			this.#totalRows += await countRows(this.#source, id);
+		}
 		const copied = await this.#copyAccounts();
 		const accounts = await this.#verifyAccounts();
 		if (checksumOf(await this.#source.control.content()) !== checksumOf(this.#content))

@@ -10,6 +10,7 @@ import {
 } from './account/rebuild-visitors.ts';
 import { BatchSizer } from './batch-sizer.ts';
 import { foldAll } from './fold-all.ts';
+import { settleAll } from './settle-all.ts';
 import type { Steps } from './steps.ts';
 import type { Store } from './store.ts';
 import { transactWithRetry } from './transact-with-retry.ts';
@@ -36,6 +37,7 @@ export async function rebuildAll(
 ): Promise<RebuildReport> {
 	const rebuilding = new Rebuilding(store, accountId);
 	const total = await store.look(accountId, countVisitors());
+	await settleAll(store, accountId);
 	await rebuilding.repairVisits();
 	let visitors = 0;
 	for (let last: string | undefined = ''; last !== undefined; ) {

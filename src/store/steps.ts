@@ -3,7 +3,7 @@ export type Row = Readonly<Record<string, Value>>;
 
 /**
  * One statement in SQL that both engines understand, but for what is written so:
- * `@hit` a table of the account; `?` a value; `IN ?list` one of a list; `?each` the list as a table with the column
+ * `@hit` a table of the account; `@logged_hit` all hits of visitors, for who only reads; `?` a value; `IN ?list` one of a list; `?each` the list as a table with the column
  * `key`; `?rows` the rows of an INSERT, in place of `VALUES …`. A statement with an empty list, or without rows, is
  * not sent: it would find or do nothing.
  */
@@ -26,11 +26,38 @@ export type Lock =
 	| { readonly lock: 'exclusive'; readonly keys: readonly string[] | 'all' };
 
 /**
+ * Where an engine keeps the latest hits apart, see `sqlite/recent-hits.ts`: brings those of these visitors, or the oldest
+ * of all, to where statements on `@hit` find them. Gives a row for each of the oldest.
+ */
+export interface Settle {
+	readonly settle: readonly string[] | { readonly beforeMs: number; readonly most: number };
+}
+
+/** Hits that are the latest of their visitors and visits. */
+export interface LatestHits {
+	readonly hits: readonly {
+		readonly vid: string;
+		readonly sid: string;
+		readonly atMs: number;
+		/** The body as JSON. */
+		readonly text: string;
+	}[];
+	/** The profiles of the hits' visitors, as JSON. */
+	readonly visitors: readonly (readonly [vid: string, profile: string])[];
+	/** What is to be saved with them. */
+	readonly others: readonly Query[];
+}
+
+/**
  * What a transaction in an account's database does, step by step: it yields statements, of which none needs the rows
  * of another, and is given the rows of each. So one logic runs on an engine that answers at once and on one that is a
  * round trip away.
  */
-export type Steps<Outcome> = Generator<readonly (Query | Lock)[], Outcome, readonly (readonly Row[])[]>;
+export type Steps<Outcome> = Generator<
+	readonly (Query | Lock | Settle)[],
+	Outcome,
+	readonly (readonly Row[])[]
+>;
 
 /** Whether there is nothing to send. */
 export function isEmpty(query: Query): boolean {

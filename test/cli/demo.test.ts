@@ -40,7 +40,7 @@ for (const engine of engines)
 		const store = await openFor(t, address);
 		const { id } = await store.control.account(report.aid);
 		const [visitors, hits, events] = await store.read(id, (reader) =>
-			Promise.all([reader.countVisitors(), reader.count('hit'), reader.countSubscriptionEvents()]),
+			Promise.all([reader.countVisitors(), reader.countHits(), reader.countSubscriptionEvents()]),
 		);
 		assert.deepEqual([visitors, hits, events], [2000, report.hits, report.events]);
 		assert.ok(events > 5);

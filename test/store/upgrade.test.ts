@@ -8,6 +8,7 @@ import { migrationFiles } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { caskade, ServeProcess } from '../process.ts';
+import { upgrade } from '../proof/upgrade.ts';
 import { addClient, event, roomyPlan } from '../support.ts';
 import { hit } from './contract/visitors.ts';
 import { type Engine, engines, openFor, startWritingFor, subscriptionEvent, upload } from './engines.ts';
@@ -182,4 +183,9 @@ test('on postgres a schema that is missing is not made anew: that would hide a l
 		store.migrate(() => {}),
 		/not c-a-acme-uk \(the schema of account 1 is missing\)/,
 	);
+});
+
+test('on sqlite hits from before recent hits stay as they are, whenever the migration is killed, and others follow', async () => {
+	const { hits, kills } = await upgrade(300, 2);
+	assert.ok(hits > 1000 && kills === 2);
 });

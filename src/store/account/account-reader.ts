@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Profile } from '../../domain/profile.ts';
 import { type SubscriptionEvent, subscriptionEventFields } from '../../domain/subscription-event.ts';
 import type { Value } from '../steps.ts';
-import { type ClientTable, type ClientTables, clientTables } from './tables.ts';
+import { type ClientTable, type ClientTables, clientTables, type HitTables, oneHitTable } from './tables.ts';
 import {
 	type HistoryExtent,
 	historyExtent,
@@ -20,9 +20,11 @@ const pageRows = 1000;
 /** Reads of one account's database. */
 export class ClientReader {
 	readonly #database: Kysely<ClientTables>;
+	readonly #hitTables: HitTables;
 
-	constructor(database: Kysely<ClientTables>) {
+	constructor(database: Kysely<ClientTables>, hitTables: HitTables = oneHitTable) {
 		this.#database = database;
+		this.#hitTables = hitTables;
 	}
 
 	/** Stored events in order of arrival, a page at a time. */
@@ -66,6 +68,11 @@ export class ClientReader {
 
 	countSubscriptionEvents(): Promise<number> {
 		return this.count('subscription_event');
+	}
+
+	async countHits(): Promise<number> {
+		const { hits } = await this.historyExtent(Number.MAX_SAFE_INTEGER);
+		return hits;
 	}
 
 	async count(table: ClientTable): Promise<number> {
@@ -123,11 +130,11 @@ export class ClientReader {
 
 	/** How much of a history there is up to a moment. */
 	historyExtent(asOfMs: number): Promise<HistoryExtent> {
-		return historyExtent(this.#database, asOfMs);
+		return historyExtent(this.#database, asOfMs, this.#hitTables);
 	}
 
 	/** What some visitors had done up to a moment, in the order of `vids`; those who had done nothing are left out. */
 	visitorHistories(vids: readonly string[], asOfMs: number): Promise<VisitorHistory[]> {
-		return visitorHistories(this.#database, vids, asOfMs);
+		return visitorHistories(this.#database, vids, asOfMs, this.#hitTables);
 	}
 }

@@ -28,7 +28,8 @@ export function* visitsAfter(
 	vid: string,
 	{ atMs, id }: HitPlace,
 ): Steps<{ sids: string[]; last: HitPlace | undefined }> {
-	const [rows = []] = yield [
+	const [, rows = []] = yield [
+		{ settle: [vid] },
 		{
 			sql: `SELECT id, sid, at FROM @hit WHERE vid = ? AND (at, id) > (?, ?) ORDER BY at, id LIMIT ${pageRows} /* visits */`,
 			values: [vid, atMs, id],
@@ -44,7 +45,10 @@ export function* visitsAfter(
 /** When the visitor's last hit was; 0 where there is none. */
 export function* lastHitOf(vid: string): Steps<number> {
 	const [[row] = []] = yield [
-		{ sql: 'SELECT at FROM @hit WHERE vid = ? ORDER BY at DESC LIMIT 1 /* last hit */', values: [vid] },
+		{
+			sql: 'SELECT at FROM @logged_hit WHERE vid = ? ORDER BY at DESC LIMIT 1 /* last hit */',
+			values: [vid],
+		},
 	];
 	return Number(row?.at ?? 0);
 }
@@ -71,6 +75,8 @@ export function* beginErasing(vid: string, nowMs: number): Steps<void> {
 	yield [
 		...(task ? [] : [addTasks([taskOf(vid)])]),
 		lockVisitors([vid]),
+		// While the visitor is there that lists them.
+		{ settle: [vid] },
 		{ sql: 'DELETE FROM @visitor WHERE vid = ? /* erase */', values: [vid] },
 		touch(vid, nowMs),
 	];
@@ -104,7 +110,8 @@ export function* findAbandonedErasure(sinceMs: number): Steps<string | undefined
  * @returns undefined when there was nothing left
  */
 export function* erasePiece(vid: string, nowMs: number): Steps<Erased | undefined> {
-	const [events = [], links = [], hits = []] = yield [
+	const [, events = [], links = [], hits = []] = yield [
+		{ settle: [vid] },
 		{
 			sql: `SELECT tid FROM @subscription_event WHERE vid = ? ORDER BY received_at LIMIT ${maxErased / 2} /* erase */`,
 			values: [vid],

@@ -169,7 +169,7 @@ function* foundLinks(vid: string, found: Unfounded, read: ReadOn): Steps<boolean
 
 function* foldVisit(vid: string, sid: string): Steps<void> {
 	// The visit's lock is its visitor's.
-	yield [loadVisitors([vid])];
+	yield [{ settle: [vid] }, loadVisitors([vid])];
 	const [[row] = []] = yield [
 		{ sql: 'SELECT folded_to, refolded FROM @visit WHERE sid = ? /* fold visit */', values: [sid] },
 	];

@@ -12,7 +12,8 @@ const maxReplayed = 1000;
  * @returns how many hits went; 0 when there are no more
  */
 export function* prune(beforeMs: number): Steps<number> {
-	const [oldest = []] = yield [
+	const [, oldest = []] = yield [
+		{ settle: { beforeMs, most: maxPruned } },
 		{
 			sql: `SELECT id, vid, at, body FROM @hit WHERE at < ? ORDER BY at, id LIMIT ${maxPruned} /* prune */`,
 			values: [beforeMs],

@@ -41,9 +41,12 @@ export function* visitorsAfter(vid: string, limit: number): Steps<string[]> {
  * @returns how many, and the last of the page; undefined where there was none
  */
 export function* repairVisits(afterId: number): Steps<{ changed: number; lastId: number } | undefined> {
-	const [visits = []] = yield [
+	const page = `FROM @visit AS visit WHERE id > ? ORDER BY id LIMIT ${pageRows} /* repair visits */`;
+	const [named = []] = yield [{ sql: `SELECT vid ${page}`, values: [afterId] }];
+	const [, visits = []] = yield [
+		{ settle: unique(named.map(({ vid }) => String(vid))) },
 		{
-			sql: `SELECT id, sid, vid, (SELECT vid FROM @hit AS hit WHERE hit.sid = visit.sid ORDER BY at LIMIT 1) AS owner FROM @visit AS visit WHERE id > ? ORDER BY id LIMIT ${pageRows} /* repair visits */`,
+			sql: `SELECT id, sid, vid, (SELECT vid FROM @hit AS hit WHERE hit.sid = visit.sid ORDER BY at LIMIT 1) AS owner ${page}`,
 			values: [afterId],
 		},
 	];
@@ -154,7 +157,8 @@ export function* unverifyLinks(vid: string, after: string): Steps<string | undef
 
 /** Makes sure that a page of a visitor's visits is there, and has it made anew. @returns the place of the last hit */
 export function* rebuildVisits(vid: string, { atMs, id }: HitPlace): Steps<HitPlace | undefined> {
-	const [hits = []] = yield [
+	const [, hits = []] = yield [
+		{ settle: [vid] },
 		{
 			sql: `SELECT id, sid, at FROM @hit WHERE vid = ? AND (at, id) > (?, ?) ORDER BY at, id LIMIT ${pageRows} /* rebuild */`,
 			values: [vid, atMs, id],

@@ -3,7 +3,10 @@ import { type StoredEvent, storedEventColumns } from '../../domain/subscription-
 /** The tables of an account's database; see `migrations/<engine>/client/`. */
 export interface ClientTables {
 	subscription_event: { id: number } & Writable<StoredEvent> & { vid: string | null };
-	hit: { id: number; vid: string; sid: string; at: number; body: string };
+	hit: HitRow;
+	/** On engines that keep the latest hits apart: these, and all. */
+	recent_hit: HitRow;
+	logged_hit: HitRow;
 	/** Identity links: who has shown a `tid` or a `cid`. */
 	claim: { key: string; at: number; vid: string; unfounded: number | null };
 	visit: { id: number; sid: string; vid: string; profile: string } & FoldingColumns;
@@ -11,8 +14,27 @@ export interface ClientTables {
 	task: { id: number; name: string; position: number };
 }
 
+/** Where reads find hits. */
+export interface HitTables {
+	/** All hits, each in one of them. */
+	readonly all: readonly ('hit' | 'recent_hit')[];
+	/** Those of some visitors; it is slow for all. */
+	readonly ofVisitors: 'hit' | 'logged_hit';
+}
+
+/** Where an engine keeps no hits apart. */
+export const oneHitTable: HitTables = { all: ['hit'], ofVisitors: 'hit' };
+
 /** The same object type, for whoever builds rows of it. */
 type Writable<Row> = { -readonly [Column in keyof Row]: Row[Column] };
+
+interface HitRow {
+	id: number;
+	vid: string;
+	sid: string;
+	at: number;
+	body: string;
+}
 
 /** Of a profile that is made anew in the background: made of all entries up to `folded_to`. */
 interface FoldingColumns {
@@ -20,7 +42,8 @@ interface FoldingColumns {
 	refolded: string | null;
 }
 
-export type ClientTable = keyof ClientTables;
+/** A table that is copied from one engine to another. */
+export type ClientTable = Exclude<keyof ClientTables, 'recent_hit' | 'logged_hit'>;
 
 interface TableDescription<Table extends ClientTable> {
 	readonly columns: readonly (keyof ClientTables[Table] & string)[];

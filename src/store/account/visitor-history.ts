@@ -7,7 +7,7 @@ import {
 	type SubscriptionEntry,
 } from '../../domain/profile.ts';
 import { storedEventColumns, subscriptionEntry } from '../../domain/subscription-event.ts';
-import type { ClientTables } from './tables.ts';
+import type { ClientTables, HitTables } from './tables.ts';
 import { hitEntry } from './visitor-log.ts';
 
 /** A subscription event that was, or is, a visitor's, and since when that was known. */
@@ -45,13 +45,22 @@ interface LinkRow {
 const maxValues = 5000;
 
 /** How much of a history there is up to a moment. */
-export async function historyExtent(database: Database, asOfMs: number): Promise<HistoryExtent> {
-	const { hits, from } = await database
-		.selectFrom('hit')
-		.select(({ fn }) => [fn.countAll<number>().as('hits'), fn.min('at').as('from')])
-		.where('at', '<=', asOfMs)
-		.executeTakeFirstOrThrow();
-	return { hits: Number(hits), fromMs: from === null ? Number.POSITIVE_INFINITY : Number(from) };
+export async function historyExtent(
+	database: Database,
+	asOfMs: number,
+	{ all }: HitTables,
+): Promise<HistoryExtent> {
+	let extent: HistoryExtent = { hits: 0, fromMs: Number.POSITIVE_INFINITY };
+	for (const table of all) {
+		const { hits, from } = await database
+			.selectFrom(table)
+			.select(({ fn }) => [fn.countAll<number>().as('hits'), fn.min('at').as('from')])
+			.where('at', '<=', asOfMs)
+			.executeTakeFirstOrThrow();
+		const fromMs = from === null ? Number.POSITIVE_INFINITY : Number(from);
+		extent = { hits: extent.hits + Number(hits), fromMs: Math.min(extent.fromMs, fromMs) };
+	}
+	return extent;
 }
 
 /**
@@ -62,10 +71,11 @@ export async function visitorHistories(
 	database: Database,
 	vids: readonly string[],
 	asOfMs: number,
+	{ ofVisitors }: HitTables,
 ): Promise<VisitorHistory[]> {
 	if (vids.length === 0) return [];
 	const [hits, events] = await Promise.all([
-		hitsOf(database, vids, asOfMs),
+		hitsOf(database, ofVisitors, vids, asOfMs),
 		joinedEvents(database, vids, asOfMs),
 	]);
 	return vids.flatMap((vid) => {
@@ -82,11 +92,12 @@ export function profileThen({ hits, events }: VisitorHistory): Profile {
 
 async function hitsOf(
 	database: Database,
+	table: HitTables['ofVisitors'],
 	vids: readonly string[],
 	asOfMs: number,
 ): Promise<Map<string, HitEntry[]>> {
 	const rows = await database
-		.selectFrom('hit')
+		.selectFrom(table)
 		.select(['vid', 'sid', 'at', 'body'])
 		.where('vid', 'in', vids)
 		.where('at', '<=', asOfMs)

@@ -9,7 +9,7 @@ import {
 } from '../../domain/profile.ts';
 import { type StoredEvent, subscriptionEntry } from '../../domain/subscription-event.ts';
 import { ConcurrentChangeError } from '../../errors.ts';
-import type { Query, Row, Steps } from '../steps.ts';
+import type { LatestHits, Query, Row, Steps } from '../steps.ts';
 import {
 	assignEvents,
 	assignLater,
@@ -54,9 +54,13 @@ interface VisitHit extends StoredHit {
 
 /**
  * Stores hits of one account, in order of arrival, and brings the profiles of their visitors and visits up to date.
+ * @param addLatest stores hits of which all are the latest of their visitors
  * @returns for each hit the visitor and the visit that it belongs to
  */
-export function* storeHits(hits: readonly ArrivingHit[]): Steps<StoredHit[]> {
+export function* storeHits(
+	hits: readonly ArrivingHit[],
+	addLatest: (latest: LatestHits) => Steps<void> = addAtOnce,
+): Steps<StoredHit[]> {
 	const working = yield* load(hits);
 	const placed = hits.map((hit) => place(working, hit));
 	const links = newLinks(
@@ -66,6 +70,24 @@ export function* storeHits(hits: readonly ArrivingHit[]): Steps<StoredHit[]> {
 	// Its visitor, or link, has gone away since it was looked for without a lock.
 	if (links.some(({ key }) => !working.keys.has(key)))
 		throw new ConcurrentChangeError('a visitor was erased');
+	const stored = placed.map(({ vid, sid }) => ({ vid, sid }));
+	if (working.contested.length + working.popular.length + working.stale.size === 0) {
+		const visitors = changedOf(
+			working.visitors,
+			placed.map(({ vid }) => vid),
+		);
+		const others = [
+			saveLinks(links),
+			saveVisits(
+				changedOf(
+					working.visits,
+					placed.map(({ sid }) => sid),
+				),
+			),
+		];
+		yield* addLatest({ hits: placed, visitors: visitors.map(toVisitorRow), others });
+		return stored;
+	}
 	const writes: Query[] = [insertHits(placed), saveLinks(links)];
 	if (working.contested.length + working.popular.length > 0) {
 		yield writes.splice(0);
@@ -79,28 +101,31 @@ export function* storeHits(hits: readonly ArrivingHit[]): Steps<StoredHit[]> {
 	}
 	// Of those who wait what is the latest is known at once all the same.
 	const current = placed.filter(({ vid }) => !working.stale.has(vid) || waiting.has(vid));
-	yield [...writes, ...changesOf(working, current)];
-	return placed.map(({ vid, sid }) => ({ vid, sid }));
-}
-
-/** Writes the visitors and visits that hits were placed in, and no other that happens to be loaded. */
-function changesOf({ visitors, visits }: Working, placed: readonly VisitHit[]): Query[] {
-	const changed = <Item>(items: ReadonlyMap<string, Item>, ids: readonly string[]) =>
-		unique(ids).map((id) => [id, items.get(id) as Item] as const);
-	return [
+	yield [
+		...writes,
 		saveVisitors(
-			changed(
-				visitors,
-				placed.map(({ vid }) => vid),
+			changedOf(
+				working.visitors,
+				current.map(({ vid }) => vid),
 			),
 		),
 		saveVisits(
-			changed(
-				visits,
-				placed.map(({ sid }) => sid),
+			changedOf(
+				working.visits,
+				current.map(({ sid }) => sid),
 			),
 		),
 	];
+	return stored;
+}
+
+function* addAtOnce({ hits, visitors, others }: LatestHits): Steps<void> {
+	yield [insertHits(hits), upsertVisitors(visitors), ...others];
+}
+
+/** The visitors, or visits, that hits were placed in, and no other that happens to be loaded. */
+function changedOf<Item>(items: ReadonlyMap<string, Item>, ids: readonly string[]) {
+	return unique(ids).map((id) => [id, items.get(id) as Item] as const);
 }
 
 /** Locks all that the hits need, in the order of `docs/decisions/0028`, and loads it. */
@@ -267,9 +292,9 @@ export function* refold(
 	return { changed, waiting };
 }
 
-/** Visitors whose logs have at most so many entries together. */
+/** Visitors whose logs have at most so many entries together. All of them are settled. */
 export function* withShortLogs(vids: readonly string[], most: number): Steps<string[]> {
-	const [entries = []] = yield [countEntries([...vids].sort().slice(0, most / 5), most)];
+	const [, entries = []] = yield [{ settle: vids }, countEntries([...vids].sort().slice(0, most / 5), most)];
 	let left = most;
 	const short: string[] = [];
 	for (const row of entries) {
@@ -410,24 +435,27 @@ export function loadVisits(sids: readonly string[]): Query {
 	};
 }
 
-export function insertHits(
-	hits: readonly {
-		readonly vid: string;
-		readonly sid: string;
-		readonly atMs: number;
-		readonly text: string;
-	}[],
-): Query {
+export function insertHits(hits: LatestHits['hits']): Query {
 	return {
 		sql: 'INSERT INTO @hit (vid, sid, at, body) ?rows /* store hits */',
 		rows: hits.map(({ vid, sid, atMs, text }) => [vid, sid, atMs, text]),
 	};
 }
 
-export function saveVisitors(visitors: readonly (readonly [vid: string, profile: Profile | null])[]): Query {
+type SavedVisitor = readonly [vid: string, profile: Profile | null];
+
+export function saveVisitors(visitors: readonly SavedVisitor[]): Query {
+	return upsertVisitors(visitors.map(toVisitorRow));
+}
+
+function toVisitorRow([vid, profile]: SavedVisitor): readonly [vid: string, profile: string] {
+	return [vid, JSON.stringify(profile)];
+}
+
+function upsertVisitors(rows: LatestHits['visitors']): Query {
 	return {
 		sql: 'INSERT INTO @visitor (vid, profile) ?rows ON CONFLICT (vid) DO UPDATE SET profile = excluded.profile /* save visitors */',
-		rows: visitors.map(([vid, profile]) => [vid, JSON.stringify(profile)]),
+		rows,
 	};
 }
 

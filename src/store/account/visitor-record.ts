@@ -32,10 +32,13 @@ export function* visitorRecord(vid: string): Steps<VisitorRecord | null> {
 	const [visitors = [], visits = [], hits = [], events = [], links = []] = yield [
 		{ sql: 'SELECT profile FROM @visitor WHERE vid = ? /* record */', values: [vid] },
 		{
-			sql: 'SELECT sid, profile FROM @visit WHERE sid IN (SELECT sid FROM @hit WHERE vid = ?) ORDER BY id /* record */',
+			sql: 'SELECT sid, profile FROM @visit WHERE sid IN (SELECT sid FROM @logged_hit WHERE vid = ?) ORDER BY id /* record */',
 			values: [vid],
 		},
-		{ sql: 'SELECT sid, at, body FROM @hit WHERE vid = ? ORDER BY at, id /* record */', values: [vid] },
+		{
+			sql: 'SELECT sid, at, body FROM @logged_hit WHERE vid = ? ORDER BY at, id /* record */',
+			values: [vid],
+		},
 		{
 			sql: `SELECT ${storedEventColumns.join(', ')} FROM @subscription_event WHERE vid = ? ORDER BY received_at, id /* record */`,
 			values: [vid],

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { isEmpty, type Lock, type Query, type Row, type Steps } from '../steps.ts';
+import { isEmpty, type Lock, type Query, type Row, type Settle, type Steps } from '../steps.ts';
 import { together } from './connection.ts';
 import { lockKeys } from './key-locks.ts';
 
@@ -33,8 +33,9 @@ export function hasBackgroundWork(client: pg.ClientBase): boolean {
 export async function runQuery(
 	client: pg.ClientBase,
 	schema: string,
-	query: Query | Lock,
+	query: Query | Lock | Settle,
 ): Promise<readonly Row[]> {
+	if ('settle' in query) return [];
 	if ('lock' in query) return lock(client, schema, query);
 	if (isEmpty(query)) return [];
 	if (query.wakes) waking.add(client);
@@ -63,6 +64,7 @@ function textOf(schema: string, { sql, rows = [] }: Query): string {
 	let number = 0;
 	const next = () => `$${++number}`;
 	return sql
+		.replaceAll('@logged_hit', '@hit')
 		.replaceAll(/@(?=[a-z])/g, `"${schema}".`)
 		.replaceAll(/IN \?list|\?each|\?rows|\?/g, (token) => {
 			if (token === 'IN ?list') return `= ANY(${next()}::text[])`;

@@ -64,6 +64,7 @@ export class Checkpointer {
 		this.#done = new MessageChannel();
 		const done = this.#done.port2;
 		const thread = new Worker(new URL('./checkpointer-thread.ts', import.meta.url), {
+			name: 'checkpointer',
 			workerData: { done },
 			transferList: [done],
 		});

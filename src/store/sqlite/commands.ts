@@ -13,6 +13,7 @@ import type { UploadOutcome } from '../store.ts';
 import { duplicateRowsOf, outcomeOf } from '../upload-outcome.ts';
 import type { Connection } from './connection.ts';
 import { type PackedUpload, UnpackedUpload } from './packed-events.ts';
+import { addRecentHits } from './recent-hits.ts';
 import { runSteps } from './run-steps.ts';
 
 /** What a command gives back; `keep: false` undoes what it wrote (the answer stands). */
@@ -100,7 +101,7 @@ export const clientCommands = {
 	},
 
 	storeHit(connection: Connection, hit: ArrivingHit): CommandResult<StoredHit> {
-		const [stored] = runSteps(connection, storeHits([hit]));
+		const [stored] = runSteps(connection, storeHits([hit], addRecentHits));
 		return { value: stored as StoredHit, keep: true };
 	},
 };

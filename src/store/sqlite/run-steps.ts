@@ -1,6 +1,7 @@
 import type { SQLInputValue } from 'node:sqlite';
-import { isEmpty, type Lock, type Query, type Row, type Steps } from '../steps.ts';
+import { isEmpty, type Lock, type Query, type Row, type Settle, type Steps } from '../steps.ts';
 import type { Connection } from './connection.ts';
+import { settling } from './recent-hits.ts';
 
 /** Statements as SQLite takes them, by their text and number of rows. */
 const texts = new Map<string, string>();
@@ -12,7 +13,8 @@ export function runSteps<Outcome>(connection: Connection, steps: Steps<Outcome>)
 	return step.value;
 }
 
-function run(connection: Connection, query: Query | Lock): readonly Row[] {
+function run(connection: Connection, query: Query | Lock | Settle): readonly Row[] {
+	if ('settle' in query) return runSteps(connection, settling(query));
 	if ('lock' in query || isEmpty(query)) return [];
 	if (query.wakes) connection.wakes = true;
 	const { sql, values = [], rows } = query;

@@ -43,8 +43,9 @@ export async function startServingWriter(
 	};
 	await using starting = new AsyncDisposableStack();
 	starting.defer(() => lock.release());
-	const start = async (onCommit: WriterEvents['onCommit']) => {
+	const start = async (name: string, onCommit: WriterEvents['onCommit']) => {
 		const writer = await Writer.start({
+			name,
 			folderPath: folder.path,
 			queueLength,
 			queueCharacters,
@@ -58,7 +59,10 @@ export async function startServingWriter(
 		return writer;
 	};
 	// Two threads, so that a lease of quota does not wait for uploads to be committed, nor they for it.
-	const [writer, controlWriter] = await Promise.all([start(events.onCommit), start(() => {})]);
+	const [writer, controlWriter] = await Promise.all([
+		start('writer', events.onCommit),
+		start('control-writer', () => {}),
+	]);
 	const control = new ControlWrites(controlWriter);
 	await control.forfeitLeases().catch((error) => {
 		throw new OperatorError(

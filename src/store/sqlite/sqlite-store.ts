@@ -6,7 +6,7 @@ import { monotonicMs } from '../../clock.ts';
 import { OperatorError, reasonOf } from '../../errors.ts';
 import { ClientReader } from '../account/account-reader.ts';
 import { countWaiting, foldingSchema } from '../account/folding.ts';
-import type { ClientTables } from '../account/tables.ts';
+import type { ClientTables, HitTables } from '../account/tables.ts';
 import { ControlStore, type ControlTables } from '../control/control-store.ts';
 import type { CopyTarget } from '../copy-target.ts';
 import { SchemaTooNewError } from '../migrations.ts';
@@ -38,6 +38,7 @@ const purgeTimeoutMs = 10_000;
 const purgeAgainMs = 20;
 /** 4 MiB, which takes some hundredths of a second, for which uploads of the account wait. */
 const maxRewrittenBytes = 4 * 1024 ** 2;
+const hitTables: HitTables = { all: ['hit', 'recent_hit'], ofVisitors: 'logged_hit' };
 
 /** One stage's databases in a folder of this machine: `control.sqlite` and `accounts/<n>.sqlite`. */
 export class SqliteStore implements Store {
@@ -64,7 +65,7 @@ export class SqliteStore implements Store {
 	async read<T>(accountId: number, fn: (reader: ClientReader) => Promise<T>): Promise<T> {
 		const database = kyselyOver<ClientTables>(this.#openAccount(accountId));
 		try {
-			return await fn(new ClientReader(database));
+			return await fn(new ClientReader(database, hitTables));
 		} finally {
 			await database.destroy();
 		}

@@ -18,6 +18,8 @@ type CommandValue<Name extends CommandName> =
 
 export interface WriterOptions {
 	readonly folderPath: string;
+	/** Of the thread, for who looks at the process. */
+	readonly name: string;
 	/** Requests that may wait for the writer; one more is refused. */
 	readonly queueLength: number;
 	/** Characters that may wait for the writer; bounds memory. */
@@ -69,6 +71,7 @@ export class Writer {
 		);
 		this.#waiting = Array.from({ length: options.queueLength });
 		this.#thread = new Worker(new URL('./writer-thread.ts', import.meta.url), {
+			name: options.name,
 			workerData: { folderPath: options.folderPath, cellsBuffer, openAccounts: options.openAccounts },
 		});
 		this.#thread.on('message', (message: FromWriter) => this.#receive(message));

@@ -84,7 +84,7 @@ export async function assertFolded(store: Store, accountId: number): Promise<voi
 
 function* readLog(): Steps<{ of: string; entry: LogEntry }[]> {
 	const [hits = [], events = []] = yield [
-		{ sql: 'SELECT vid, sid, at, body FROM @hit' },
+		{ sql: 'SELECT vid, sid, at, body FROM @logged_hit' },
 		{ sql: 'SELECT vid, tid, subid, evt, rvn, received_at FROM @subscription_event WHERE vid IS NOT NULL' },
 	];
 	return [

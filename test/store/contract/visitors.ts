@@ -78,7 +78,7 @@ function* readDerived(): Steps<unknown> {
 }
 
 function* allVisitors(): Steps<string[]> {
-	const [rows = []] = yield [{ sql: 'SELECT DISTINCT vid FROM @hit' }];
+	const [rows = []] = yield [{ sql: 'SELECT DISTINCT vid FROM @logged_hit' }];
 	return rows.map(({ vid }) => String(vid));
 }
 

@@ -285,7 +285,7 @@ async function startQueues(
 			.finally(() => deadline.clear());
 	};
 	const stored = () => storedEvents(store, accountId);
-	const storedHits = () => store.read(accountId, (reader) => reader.count('hit'));
+	const storedHits = () => store.read(accountId, (reader) => reader.countHits());
 	return { address, proxy, queue, upload, stored, storeHit: () => hits.store(accountId, hit()), storedHits };
 }
 
