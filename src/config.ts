@@ -209,6 +209,11 @@ export function duration(value: string): number {
 	return ms;
 }
 
+/** The API key of a command that is a client; not a flag, which all users of a machine may see. */
+export function apiKeyFromEnvironment(): string | undefined {
+	return process.env.CASKADE_KEY;
+}
+
 /** A moment for a flag, as 2026-11-21 or 2026-11-21T10:30:00Z, in milliseconds since 1970; without a zone it is UTC. */
 export function moment(value: string): number {
 	const [, date, time = 'T00:00Z'] =

@@ -22,6 +22,7 @@ import { scoreCommand } from './score.ts';
 import { segmentCommand } from './segment.ts';
 import { serveCommand } from './serve.ts';
 import { trainCommand } from './train.ts';
+import { uploadCommand } from './upload.ts';
 import { usageCommand } from './usage.ts';
 import { visitorCommand } from './visitor.ts';
 
@@ -58,6 +59,7 @@ What a command changes, running servers know within a second. Commands may run w
 		.addCommand(caskCommand())
 		.addCommand(visitorCommand())
 		.addCommand(importCommand())
+		.addCommand(uploadCommand())
 		.addCommand(segmentCommand())
 		.addCommand(trainCommand())
 		.addCommand(backupCommand())

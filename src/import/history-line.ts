@@ -6,7 +6,7 @@ import type { ChannelRule } from '../domain/channel-rule.ts';
 import type { HitRecord } from '../domain/hit.ts';
 import { findHitProblems, hitSchema } from '../schema/hit-request.ts';
 import { compileProblems, describeProblems } from '../schema/problems.ts';
-import { eventProblems, eventSchema, toEvent } from '../schema/subscription-request.ts';
+import { eventCheck, eventProblems, toEvent } from '../schema/subscription-request.ts';
 import { optional, text, textLimits, textRule } from '../schema/texts.ts';
 import type { HistoryEvent } from '../store/account/past-history.ts';
 
@@ -47,7 +47,6 @@ const { aid: _, vid: __, sid: ___, ...shared } = hitSchema.properties;
 const hitLine = Type.Object({ ...own, ...shared });
 const hitCheck = Compile(hitLine);
 const ownProblems = compileProblems(Type.Object(own));
-const eventCheck = Compile(eventSchema);
 
 /**
  * Reads one line's fields.

@@ -53,10 +53,14 @@ export const accountCheck = Compile(uploadFields.aid);
 const uploadProblems = compileProblems(
 	Type.Object({ ...uploadFields, data: Type.Array(Type.Unknown(), dataOptions) }),
 );
+export const eventCheck = Compile(eventSchema);
 export const eventProblems = compileProblems(eventSchema);
 
+/** An event as it is sent. */
+export type SentEvent = Static<typeof eventSchema>;
+
 /** What is stored of an event that the schema has let in. */
-export function toEvent({ tid, subid, cid, evt, rvn }: Static<typeof eventSchema>): SubscriptionEvent {
+export function toEvent({ tid, subid, cid, evt, rvn }: SentEvent): SubscriptionEvent {
 	return { tid, subid, cid: cid || null, evt, rvn: rvn || 0 };
 }
 

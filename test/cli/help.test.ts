@@ -53,6 +53,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'visitor erase': /cannot be undone/,
 	'visitor rebuild': /anew from the log/,
 	import: /Import an account's history from files/,
+	upload: /Upload a file of subscription events/,
 	backup: /To restore/,
 	copy: /Copy clients, accounts, plans, keys, usage, and all events, hits and visitors/,
 	migrate: /newest schema/,

@@ -1,0 +1,178 @@
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { Option } from 'commander';
+import { Caskade, CaskadeError, QuotaExceededError, type Usage } from '../../client/src/index.ts';
+import { apiKeyFromEnvironment, Command, jsonOption } from '../config.ts';
+import { OperatorError } from '../errors.ts';
+import { type EventRow, type FileSummary, inspect } from '../upload/event-file.ts';
+import { uploadFile } from '../upload/file-upload.ts';
+import { ProgressFile } from '../upload/progress-file.ts';
+import { writeReports } from '../upload/report-files.ts';
+import { RowOutcomes } from '../upload/row-outcomes.ts';
+import { printJson, printLine } from './output.ts';
+import { showProgress } from './progress.ts';
+
+/** Problems that are told one by one; all are in the file of rejected rows. */
+const maxToldProblems = 20;
+/** Files that are looked at in no time. */
+const minShownBytes = 10 * 1024 * 1024;
+const maxBatchSize = 30;
+/** Long enough for a server that is started anew. */
+const maxRetries = 8;
+const exitRejected = 1;
+const exitStopped = 2;
+
+interface UploadOptions {
+	readonly url: string;
+	readonly aid: string;
+	readonly keyFile?: string;
+	readonly simulate?: boolean;
+	readonly onBad: 'stop' | 'skip';
+	readonly json?: boolean;
+}
+
+export function uploadCommand(): Command {
+	return new Command('upload')
+		.summary('upload a file of subscription events, as a client does')
+		.description(
+			`Upload a file of subscription events to a server with an API key, at the rate of its plan: CSV with a heading
+(tid,subid,cid,evt,rvn) or one JSON object a line. Other columns are ignored.
+
+Every row is looked at before the first request. What is acknowledged is kept in FILE.progress, so that the same command goes
+on after Ctrl+C, a crash or a lost network; nothing is stored twice. At the end FILE.report.csv says what became of every row,
+and FILE.rejected.csv holds those that were rejected, to be mended and uploaded.
+
+Exit code 0: all rows are stored; 1: some were rejected; 2: stopped, run it again to go on. The key is read from --key-file,
+else from CASKADE_KEY.`,
+		)
+		.argument('<file>', 'events, CSV or one JSON object a line')
+		.requiredOption('--url <url>', 'of the server, as https://api.example.com')
+		.requiredOption('--aid <aid>', 'account token')
+		.option('--key-file <file>', 'a file that holds the API key')
+		.option('--simulate', 'do everything but store; takes from the quota all the same')
+		.addOption(
+			new Option('--on-bad <what>', 'where rows are wrong: stop before anything is sent, or skip them')
+				.choices(['stop', 'skip'])
+				.default('stop'),
+		)
+		.addOption(jsonOption())
+		.action((path: string, options: UploadOptions) => upload(path, options));
+}
+
+async function upload(path: string, options: UploadOptions): Promise<void> {
+	const { aid, simulate = false, json = false } = options;
+	const caskade = new Caskade({ url: options.url, apiKey: readKey(options.keyFile), maxRetries });
+	const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+	const looking = showProgress(process.stderr, 'bytes', json || size < minShownBytes);
+	const bad: EventRow[] = [];
+	const summary = await inspect(path, {
+		onBytes: (bytes) => looking.update('looked at', bytes, size),
+		onBad: (row) => {
+			bad.push(row);
+			if (bad.length <= maxToldProblems) process.stderr.write(`${path}:${row.line}: ${row.problem}\n`);
+			if (bad.length === maxToldProblems + 1)
+				process.stderr.write(`${path}.rejected.csv has the rest of what is wrong.\n`);
+		},
+	});
+	looking.end();
+	if (summary.rows === 0) throw new OperatorError(`${path} has no rows.`);
+	const outcomes = new RowOutcomes(summary.rows);
+	for (const { row, problem } of bad) outcomes.reject(row, problem ?? '');
+	if (bad.length > 0 && options.onBad === 'stop') {
+		const files = await writeReports(path, outcomes);
+		process.stderr.write(
+			`caskade: ${bad.length} of ${summary.rows} rows are wrong; nothing was sent. Mend them, or say --on-bad skip. ${files.join(', ')} name them.\n`,
+		);
+		process.exitCode = exitRejected;
+		return;
+	}
+	const progressPath = `${path}.progress`;
+	const identity = { sha256: summary.sha256, url: options.url, aid, simulate };
+	using progress = ProgressFile.open(progressPath, identity, (batch) => outcomes.add(batch));
+	const resumed = outcomes.known - bad.length;
+	const stop = new AbortController();
+	const onSignal = () => stop.abort();
+	process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+	const bar = showProgress(process.stderr, 'rows', json);
+	let failure: unknown;
+	try {
+		const usage = await caskade.usage();
+		const batchSize = Math.min(maxBatchSize, usage.maxEvents);
+		if (!json) printPlan(summary, { usage, batchSize, bad: bad.length, resumed });
+		await uploadFile({
+			...{ caskade, path, aid, simulate, batchSize, outcomes, progress, stop: stop.signal },
+			onBatch: () => bar.update('uploaded', outcomes.known, summary.rows),
+		});
+	} catch (error) {
+		if (!(error instanceof CaskadeError)) throw error;
+		failure = error;
+	} finally {
+		bar.end();
+		process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+	}
+	const isOver = outcomes.known === summary.rows;
+	const files = await writeReports(path, outcomes);
+	const { stored, duplicate, conflict, rejected } = outcomes.counts;
+	const known = { rows: summary.rows, stored, duplicates: duplicate, conflicts: conflict, rejected };
+	if (json) printJson({ ...known, left: summary.rows - outcomes.known, files });
+	else printLine(`${textOf(known)}. ${files.join(', ')} say what became of each row.`);
+	if (!isOver) {
+		process.stderr.write(
+			`caskade: ${stopText(failure)} ${summary.rows - outcomes.known} rows are left; the same command goes on.\n`,
+		);
+		process.exitCode = exitStopped;
+		return;
+	}
+	// The report says it all; whoever uploads the file again begins anew.
+	rmSync(progressPath, { force: true });
+	process.exitCode = rejected > 0 ? exitRejected : 0;
+}
+
+function readKey(file: string | undefined): string {
+	if (file !== undefined && !existsSync(file)) throw new OperatorError(`There is no file ${file}.`);
+	const key = file === undefined ? apiKeyFromEnvironment() : readFileSync(file, 'utf8').trim();
+	if (!key) throw new OperatorError('An API key is needed: give --key-file, or set CASKADE_KEY.');
+	return key;
+}
+
+const numbers = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 1 });
+
+/** What the upload will take, before it takes it. */
+function printPlan(
+	{ rows }: FileSummary,
+	{ usage, batchSize, bad, resumed }: { usage: Usage; batchSize: number; bad: number; resumed: number },
+): void {
+	const events = rows - bad - resumed;
+	const requests = Math.ceil(events / batchSize);
+	const parts = [
+		resumed > 0 ? `${numbers.format(resumed)} done before` : '',
+		bad > 0 ? `${numbers.format(bad)} wrong, skipped` : '',
+		`${numbers.format(events)} to send in ${numbers.format(requests)} requests`,
+	];
+	printLine(`${numbers.format(rows)} rows: ${parts.filter(Boolean).join(', ')}.`);
+	const share = usage.remaining > 0 ? (100 * requests) / usage.remaining : Number.POSITIVE_INFINITY;
+	printLine(
+		`Plan ${usage.plan}: at ${numbers.format(usage.ratePerSecond)} requests a second that takes ${timeText(requests / usage.ratePerSecond)} or more, and ${share > 100 ? 'more than' : `${numbers.format(share)} % of`} the ${numbers.format(usage.remaining)} requests that are left until ${usage.resetsAt.slice(0, 10)}.`,
+	);
+}
+
+function timeText(seconds: number): string {
+	if (seconds < 90) return `${Math.ceil(seconds)} s`;
+	return seconds < 5400 ? `${Math.ceil(seconds / 60)} min` : `${numbers.format(seconds / 3600)} h`;
+}
+
+function textOf(counts: Readonly<Record<string, number>>): string {
+	return Object.entries(counts)
+		.map(([name, count]) => `${numbers.format(count)} ${name}`)
+		.join(', ');
+}
+
+function stopText(failure: unknown): string {
+	if (failure === undefined) return 'Stopped.';
+	const { message, requestId, retryAfterMs } = failure as CaskadeError;
+	if (failure instanceof QuotaExceededError) {
+		const until = new Date(Date.now() + (retryAfterMs ?? 0)).toISOString().slice(0, 10);
+		return `Stopped: the monthly quota is used up until ${until}.`;
+	}
+	const name = requestId === undefined ? '' : ` (request ${requestId})`;
+	return `Stopped: ${message.replace(/[.;]$/, '')}${name}.`;
+}

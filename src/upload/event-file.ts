@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { OperatorError } from '../errors.ts';
+import { HistoryFile } from '../import/history-file.ts';
+import type { HistoryRecord } from '../import/history-record.ts';
+import { describeProblems } from '../schema/problems.ts';
+import { eventCheck, eventProblems, type SentEvent } from '../schema/subscription-request.ts';
+
+const chunkBytes = 256 * 1024;
+
+/** One row of a file of events. */
+export interface EventRow {
+	/** Its place among the rows, from 0. */
+	readonly row: number;
+	/** Of the file, from 1. */
+	readonly line: number;
+	/** What the row says, by name; null where it cannot be read. */
+	readonly fields: Readonly<Record<string, unknown>> | null;
+	/** Null where something is wrong with it. */
+	readonly event: SentEvent | null;
+	/** What is wrong, without the values, which may be personal. */
+	readonly problem: string | null;
+}
+
+/** Reads a file of events, CSV with a heading or one JSON object a line, in pieces. @param onBytes what has been read */
+export async function* readEvents(
+	path: string,
+	onBytes: (bytes: Buffer) => void = () => {},
+): AsyncGenerator<EventRow[]> {
+	const file = new HistoryFile();
+	let row = 0;
+	const rowsOf = (records: readonly HistoryRecord[]) => records.map((record) => toRow(record, row++));
+	try {
+		for await (const chunk of createReadStream(path, { highWaterMark: chunkBytes })) {
+			onBytes(chunk);
+			yield rowsOf(file.push(chunk));
+		}
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		if (code === 'ENOENT' || code === 'EISDIR') throw new OperatorError(`There is no file ${path}.`);
+		throw error;
+	}
+	yield rowsOf(file.end());
+}
+
+function toRow({ line, fields: read, problem: unreadable }: HistoryRecord, row: number): EventRow {
+	const isObject = typeof read === 'object' && read !== null && !Array.isArray(read);
+	const fields = isObject ? (read as Readonly<Record<string, unknown>>) : null;
+	if (eventCheck.Check(fields)) return { row, line, fields, event: fields, problem: null };
+	const problem =
+		unreadable ?? (fields ? describeProblems(eventProblems(fields, '')) : 'it must be an object');
+	return { row, line, fields, event: null, problem };
+}
+
+export interface FileSummary {
+	readonly rows: number;
+	readonly bad: number;
+	readonly bytes: number;
+	/** Of the content. */
+	readonly sha256: string;
+}
+
+/** Looks at every row before anything is sent. @param onBad each row that is wrong */
+export async function inspect(
+	path: string,
+	{ onBytes, onBad }: { onBytes: (bytes: number) => void; onBad: (row: EventRow) => void },
+): Promise<FileSummary> {
+	const hash = createHash('sha256');
+	let [rows, bad, bytes] = [0, 0, 0];
+	const take = (chunk: Buffer) => {
+		hash.update(chunk);
+		bytes += chunk.length;
+	};
+	for await (const piece of readEvents(path, take)) {
+		rows += piece.length;
+		for (const row of piece)
+			if (row.event === null) {
+				bad++;
+				onBad(row);
+			}
+		onBytes(bytes);
+	}
+	return { rows, bad, bytes, sha256: hash.digest('hex') };
+}

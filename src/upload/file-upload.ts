@@ -1,0 +1,77 @@
+import type { BatchOutcome, Caskade } from '../../client/src/index.ts';
+import type { SentEvent } from '../schema/subscription-request.ts';
+import { readEvents } from './event-file.ts';
+import type { ProgressFile } from './progress-file.ts';
+import type { BatchRecord, RowOutcomes } from './row-outcomes.ts';
+
+/** Requests in flight, where the plan lets so many through. */
+export const concurrency = 16;
+
+/** Not sent: the client takes an event's text from `JSON.stringify`. */
+const rowOf = Symbol('row');
+
+type NumberedEvent = SentEvent & { readonly [rowOf]: number };
+
+export interface FileUploadOptions {
+	readonly caskade: Caskade;
+	readonly path: string;
+	readonly aid: string;
+	readonly simulate: boolean;
+	readonly batchSize: number;
+	readonly outcomes: RowOutcomes;
+	readonly progress: ProgressFile;
+	readonly onBatch: () => void;
+	/** Once aborted, nothing more is begun; what is in flight is waited for. */
+	readonly stop: AbortSignal;
+}
+
+/**
+ * Uploads the rows of a file whose outcome is not known yet. Resolves when it is known of all, or when it was stopped.
+ * @throws CaskadeError where it could not go on
+ */
+export async function uploadFile(options: FileUploadOptions): Promise<void> {
+	const { caskade, path, aid, simulate, batchSize, outcomes, progress, onBatch, stop } = options;
+	async function* pending(): AsyncGenerator<NumberedEvent> {
+		for await (const piece of readEvents(path))
+			for (const { row, event } of piece) {
+				if (stop.aborted) return;
+				if (event !== null && !outcomes.isKnown(row)) yield { ...event, [rowOf]: row };
+			}
+	}
+	await caskade.subscriptions.uploadAll<NumberedEvent>(aid, pending(), {
+		...{ simulate, batchSize, concurrency, onBad: 'skip' },
+		onBatch(batch) {
+			const record = toRecord(batch);
+			progress.add(record);
+			outcomes.add(record);
+			onBatch();
+		},
+	});
+}
+
+function toRecord({ sent, result, rejected }: BatchOutcome<NumberedEvent>): BatchRecord {
+	const rows = sent.map((event) => event[rowOf]);
+	const at = (places: readonly number[] = []) => places.map((place) => rows[place] as number);
+	return {
+		requestId: result?.requestId ?? rejected[0]?.requestId ?? '',
+		runs: runsOf(rows),
+		duplicates: at(result?.duplicateRows),
+		conflicts: at(result?.conflictingRows),
+		rejected: rejected.map(({ event, problems }) => [
+			event[rowOf],
+			problems.map(({ field, message }) => `${field} ${message}`.trim()).join('; '),
+		]),
+		isRepeated: (result?.attempts ?? 1) > 1,
+	};
+}
+
+/** Numbers in rising order as first and last of each run. */
+function runsOf(rows: readonly number[]): [number, number][] {
+	const runs: [number, number][] = [];
+	for (const row of rows) {
+		const last = runs.at(-1);
+		if (last?.[1] === row - 1) last[1] = row;
+		else runs.push([row, row]);
+	}
+	return runs;
+}

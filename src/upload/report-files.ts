@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { finished } from 'node:stream/promises';
+import { readEvents } from './event-file.ts';
+import type { RowOutcomes } from './row-outcomes.ts';
+
+const fields = ['tid', 'subid', 'cid', 'evt', 'rvn'] as const;
+
+/**
+ * Writes what became of every row, and those that were rejected in a form that can be mended and uploaded.
+ * @returns the paths of what was written
+ */
+export async function writeReports(path: string, outcomes: RowOutcomes): Promise<string[]> {
+	const report = new CsvFile(`${path}.report.csv`, ['line', 'tid', 'outcome', 'reason', 'requestId']);
+	const rejected =
+		outcomes.counts.rejected > 0
+			? new CsvFile(`${path}.rejected.csv`, [...fields, 'line', 'reason'])
+			: undefined;
+	for await (const piece of readEvents(path)) {
+		for (const row of piece) {
+			const known = outcomes.of(row.row);
+			if (!known) continue;
+			const { outcome, reason, requestId } = known;
+			await report.add([row.line, row.fields?.tid, outcome, reason, requestId]);
+			if (outcome === 'rejected')
+				await rejected?.add([...fields.map((name) => row.fields?.[name]), row.line, reason]);
+		}
+	}
+	await report.end();
+	await rejected?.end();
+	return [report.path, ...(rejected ? [rejected.path] : [])];
+}
+
+/** A file of CSV (RFC 4180), which is there when it is whole. */
+class CsvFile {
+	readonly path: string;
+	readonly #stream;
+	#pending = '';
+
+	constructor(path: string, heading: readonly string[]) {
+		this.path = path;
+		this.#stream = createWriteStream(`${path}.new`, { mode: 0o600 });
+		// Whoever writes next, or ends it, is told.
+		this.#stream.on('error', () => {});
+		this.#pending = `${heading.join()}\n`;
+	}
+
+	async add(cells: readonly unknown[]): Promise<void> {
+		this.#pending += `${cells.map(cellOf).join()}\n`;
+		if (this.#pending.length > 65_536) await this.#flush();
+	}
+
+	async #flush(): Promise<void> {
+		const text = this.#pending;
+		this.#pending = '';
+		if (this.#stream.errored) throw this.#stream.errored;
+		if (!this.#stream.write(text)) await once(this.#stream, 'drain');
+	}
+
+	async end(): Promise<void> {
+		await this.#flush();
+		this.#stream.end();
+		await finished(this.#stream);
+		await rename(`${this.path}.new`, this.path);
+	}
+}
+
+function cellOf(value: unknown): string {
+	if (value === undefined || value === null) return '';
+	const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+	return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

@@ -1,0 +1,79 @@
+/** What became of a row. */
+export type Outcome = 'stored' | 'duplicate' | 'conflict' | 'rejected';
+
+const outcomes: readonly Outcome[] = ['stored', 'duplicate', 'conflict', 'rejected'];
+
+export interface RowOutcome {
+	readonly outcome: Outcome;
+	readonly reason: string;
+	readonly requestId: string;
+}
+
+/** What a batch's answer said of its rows. */
+export interface BatchRecord {
+	readonly requestId: string;
+	/** Rows that the request held, as first and last of each run. */
+	readonly runs: readonly (readonly [first: number, last: number])[];
+	readonly duplicates: readonly number[];
+	readonly conflicts: readonly number[];
+	/** Rows that the server refused, and why. */
+	readonly rejected: readonly (readonly [row: number, reason: string])[];
+	/** Whether an answer was lost before, so that the batch itself may have stored its duplicates. */
+	readonly isRepeated: boolean;
+}
+
+/** What became of every row, in a few bytes for each: there may be millions. */
+export class RowOutcomes {
+	/** 0: not known yet; else the place in `outcomes`, from 1. */
+	readonly #codes: Uint8Array;
+	readonly #requests: Uint32Array;
+	readonly #requestIds: string[] = [''];
+	readonly #reasons = new Map<number, string>();
+	readonly counts: Record<Outcome, number> = { stored: 0, duplicate: 0, conflict: 0, rejected: 0 };
+
+	constructor(rows: number) {
+		this.#codes = new Uint8Array(rows);
+		this.#requests = new Uint32Array(rows);
+	}
+
+	isKnown(row: number): boolean {
+		return this.#codes[row] !== 0;
+	}
+
+	get known(): number {
+		return Object.values(this.counts).reduce((sum, count) => sum + count, 0);
+	}
+
+	of(row: number): RowOutcome | undefined {
+		const outcome = outcomes[(this.#codes[row] ?? 0) - 1];
+		if (!outcome) return undefined;
+		const requestId = this.#requestIds[this.#requests[row] ?? 0] as string;
+		return { outcome, reason: this.#reasons.get(row) ?? '', requestId };
+	}
+
+	reject(row: number, reason: string): void {
+		this.#set(row, 'rejected', 0, reason);
+	}
+
+	add({ requestId, runs, duplicates, conflicts, rejected, isRepeated }: BatchRecord): void {
+		const request = this.#requestIds.push(requestId) - 1;
+		const [repeats, others] = [new Set(duplicates), new Set(conflicts)];
+		for (const [first, last] of runs)
+			for (let row = first; row <= last; row++) {
+				if (others.has(row)) this.#set(row, 'conflict', request, 'stored with other content before');
+				else if (repeats.has(row)) {
+					const reason = isRepeated ? 'sent more than once, since an answer was lost' : '';
+					this.#set(row, 'duplicate', request, reason);
+				} else this.#set(row, 'stored', request, '');
+			}
+		for (const [row, reason] of rejected) this.#set(row, 'rejected', request, reason);
+	}
+
+	#set(row: number, outcome: Outcome, request: number, reason: string): void {
+		if (row >= this.#codes.length || this.isKnown(row)) return;
+		this.#codes[row] = outcomes.indexOf(outcome) + 1;
+		this.#requests[row] = request;
+		if (reason) this.#reasons.set(row, reason);
+		this.counts[outcome]++;
+	}
+}
