@@ -47,10 +47,10 @@ export interface AppOptions {
 	readonly quota: QuotaCounter;
 	readonly writer: ServingWriter;
 	readonly reader: ServingReader;
-	/** What all servers together know of a key's month. */
+	/** A key's usage this month, over all servers. */
 	readonly usageOf: (keyId: string) => Promise<KeyUsage | undefined>;
 	readonly scorer: VisitorScorer;
-	/** What this server does; all, unless told otherwise. */
+	/** The server's roles; all by default. */
 	readonly roles?: readonly Role[];
 	readonly hitLimits?: BudgetLimits;
 	readonly metrics: Metrics;
@@ -58,39 +58,39 @@ export interface AppOptions {
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	readonly isDraining: () => boolean;
-	/** Whether the demo's shop is served too. */
+	/** Whether to serve the demo shop. */
 	readonly demo?: boolean;
-	/** All operations are under this path, as `/api/staging`. */
+	/** Path prefix of all operations, for example `/api/staging`. */
 	readonly prefix?: string;
-	/** Whose `x-forwarded-…` is believed; nobody's, unless told otherwise. */
+	/** Proxies whose `x-forwarded-…` headers are trusted; none by default. */
 	readonly proxies?: Proxies;
 	/** Without it the server speaks plain HTTP/1.1. */
 	readonly tls?: Tls | undefined;
 }
 
-/** How long the request line and headers may take; bodies have the deadline of their usage plan. */
+/** Time limit for the request line and headers. Bodies have the deadline of their usage plan. */
 const headersTimeoutMs = 10_000;
-/** Longer than any plan's timeout: closes connections whose request was refused and whose body never comes. */
+/** Longer than any plan's timeout. Closes connections whose request was refused and whose body never arrives. */
 const requestTimeoutMs = 120_000;
 const keepAliveTimeoutMs = 72_000;
 
-/** Longer than any `tid` in a path: 255 characters, each of up to four bytes, each written as three. */
+/** Room for any `tid` in a path: 255 characters of up to four bytes, each percent-encoded as three characters. */
 const maxParamLength = 255 * 4 * 3;
 
-/** Generous for an office behind one address, and for a page that fires often. */
+/** Generous for an office behind one address, and for a page that sends many events. */
 export const defaultHitLimits: BudgetLimits = { perAddress: 50, perVisitor: 5 };
 
-/** For `node:http`, with TLS and without. */
+/** Settings of `node:http`, with and without TLS. */
 const connectionOptions = {
 	headersTimeout: headersTimeoutMs,
 	requestTimeout: requestTimeoutMs,
 	keepAliveTimeout: keepAliveTimeoutMs,
 	connectionsCheckingInterval: 1000,
-	// Checked by `requestError`, so that the answer is ours.
+	// `requestError` checks it, so that the answer has this service's format.
 	requireHostHeader: false,
 };
 
-/** Puts the HTTP service together. It does not listen. */
+/** Builds the HTTP service. It does not listen. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	const { directory, quota, writer, reader, scorer, metrics, log, now, prefix = '', tls } = options;
 	const { roles = ['api', 'collect'], hitLimits = defaultHitLimits } = options;
@@ -104,7 +104,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		routerOptions: { maxParamLength },
 		return503OnClosing: false,
 		trustProxy: isProxy ?? false,
-		// It takes no requests yet: `filterRequests` hands them over.
+		// Without a request listener: `filterRequests` passes the requests on.
 		serverFactory: () =>
 			tls ? createTlsServer(tls, connectionOptions, log) : createServer(connectionOptions),
 		clientErrorHandler(error, socket) {
@@ -128,7 +128,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		if (options.isDraining()) drainConnection(request.raw, reply.raw);
 	};
 
-	// Operations check what they are sent themselves, with the same schemas, to answer as the contract says.
+	// Operations validate their input themselves, with the same schemas, so that errors follow the contract.
 	app.setValidatorCompiler(() => () => true);
 	app.setSerializerCompiler(() => (data) => JSON.stringify(data));
 	app.removeAllContentTypeParsers();
@@ -164,7 +164,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		done();
 	});
 	app.setErrorHandler((error, request, reply) => {
-		// The framework asks to close the connection of a body that it refuses; `sendError` may do without.
+		// The framework closes the connection when it refuses a body. `sendError` decides whether that is needed.
 		if (!options.isDraining() && reply.hasHeader('connection')) reply.removeHeader('connection');
 		sendError(request, reply, toApiError(error, request.routeOptions.bodyLimit));
 	});
@@ -229,25 +229,25 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		},
 		{ prefix },
 	);
-	// A supervisor asks the process itself, wherever its operations are.
+	// Supervisors ask the process directly, without the prefix.
 	if (prefix) health(app, probes);
 	await app.ready();
 	return app;
 }
 
-/** What is wrong with a request before any operation looks at it. */
+/** Checks a request before any operation sees it. */
 function requestError(routes: Routes, request: FastifyRequest, reply: FastifyReply): ApiError | undefined {
 	if (request.raw.httpVersion === '1.1' && request.headers.host === undefined)
 		return new ApiError('bad_request', { detail: 'the host header is required' });
 	if (!request.is404) return undefined;
-	// What answers a preflight is for pages, which may read this, too.
+	// A path that answers preflights is meant for pages, so pages may read its errors.
 	if (routes.has(request.url, 'OPTIONS')) allowAllOrigins(reply);
 	return routes.missing(request.url, request.method);
 }
 
 const projectFolder = new URL('..', import.meta.url);
 
-/** For the log: what went wrong and where, without the folder that the project lies in. */
+/** The cause of an error for the log, without the path of the installation. */
 function causeOf(error: unknown): string | undefined {
 	const cause = error instanceof ApiError ? error.cause : error;
 	if (!(cause instanceof Error)) return undefined;

@@ -5,11 +5,11 @@ import { allRoles, type Role } from './domain/role.ts';
 import { OperatorError } from './errors.ts';
 import { type LogLevel, logLevels } from './log.ts';
 
-/** A command whose every flag has a twin in the environment: `--metrics-port` is `CASKADE_METRICS_PORT`. */
+/** A command whose flags can also be set in the environment: `--metrics-port` is `CASKADE_METRICS_PORT`. */
 export class Command extends CommanderCommand {
 	constructor(name?: string) {
 		super(name);
-		// As every other error of the command line begins.
+		// The prefix of every other error on the command line.
 		this.configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'caskade: ')) });
 	}
 
@@ -17,7 +17,7 @@ export class Command extends CommanderCommand {
 		return new Command(name);
 	}
 
-	/** With a text, sets the description: the lines of a paragraph are joined, since Commander wraps line by line. */
+	/** With a text, sets the description. Joins the lines of each paragraph, because Commander wraps line by line. */
 	override description(): string;
 	override description(text: string): this;
 	override description(text?: string): string | this {
@@ -33,7 +33,7 @@ export class Command extends CommanderCommand {
 	}
 }
 
-/** Commander takes a flag without a value as given whenever its twin is there, even as `false`. */
+/** Commander treats a boolean flag as set whenever its variable is present, even if it is `false`. */
 function isOn(twin: string): boolean {
 	const value = process.env[twin];
 	if (value === undefined || /^(|0|false|no|off)$/i.test(value)) return false;
@@ -41,30 +41,30 @@ function isOn(twin: string): boolean {
 	throw new OperatorError(`${twin} must be true or false.`);
 }
 
-/** Where the data is; every command takes it. */
+/** The location of the data; an option of every command. */
 export const databaseOption = () =>
 	new Option('--database <address>', 'where the data is: sqlite:FOLDER or postgres://…').default(
 		'sqlite:./data',
 	);
 
-/** Which of several deployments that share a database address; every command takes it. */
+/** One of several deployments that share a database address; an option of every command. */
 export const stageOption = () =>
 	new Option(
 		'--stage <name>',
 		'a deployment of its own: other data, other keys, paths under /NAME',
 	).argParser(stageName);
 
-/** Machine-readable output; every command that answers takes it. */
+/** Machine-readable output; an option of every command that prints a result. */
 export const jsonOption = () => new Option('--json', 'print one JSON document on standard output');
 
 export interface ServeSettings {
 	readonly database: string;
 	readonly stage?: string;
-	/** As `/api`; empty where there is none. */
+	/** For example `/api`; empty for none. */
 	readonly basePath?: string;
 	readonly host: string;
 	readonly port: number;
-	/** The proxies in front; 0 stands for none, too. */
+	/** The trusted proxies; 0 for none. */
 	readonly behindProxy?: Proxies;
 	readonly tlsCert?: string;
 	readonly tlsKey?: string;
@@ -73,17 +73,17 @@ export interface ServeSettings {
 	readonly metricsPort?: number;
 	readonly logLevel: LogLevel;
 	readonly demo?: boolean;
-	/** Hits that are older are deleted; without it they are kept for ever. */
+	/** Older hits are deleted. Without it, hits are kept for ever. */
 	readonly keepHitsDays?: number;
-	/** Processes that share the port. */
+	/** Number of processes that share the port. */
 	readonly workers: number;
 	readonly roles?: readonly Role[];
-	/** All accounts are trained anew so often, in milliseconds; without it only by hand. */
+	/** Interval between trainings of all accounts, in milliseconds. Without it, training runs only on command. */
 	readonly trainEvery?: number;
-	/** Hits a second that one address, and one visitor, may send. */
+	/** Hits per second from one address, and from one visitor. */
 	readonly hitsPerAddress?: number;
 	readonly hitsPerVisitor?: number;
-	/** How long requests are still taken after the signal to stop. */
+	/** How long requests are still accepted after the signal to stop. */
 	readonly drainDelayMs: number;
 }
 
@@ -156,11 +156,16 @@ function roles(value: string): readonly Role[] {
 
 function stageName(value: string): string {
 	if (!/^[a-z0-9][a-z0-9-]{0,29}$/.test(value))
-		throw new InvalidArgumentError('It must be 1 to 30 lower-case letters, digits and hyphens, as staging.');
+		throw new InvalidArgumentError(
+			'It must be 1 to 30 lower-case letters, digits and hyphens, for example staging.',
+		);
 	return value;
 }
 
-/** A number of proxies, or networks; as with every flag that may stand alone, the environment may say on or off. */
+/**
+ * A number of proxies, or networks. The environment may also say true or false, as for every flag that can be given
+ * without a value.
+ */
 function proxies(value: string): Proxies {
 	if (/^(|0|false|no|off)$/i.test(value)) return 0;
 	if (/^(1|true|yes|on)$/i.test(value)) return 1;
@@ -172,23 +177,23 @@ function proxies(value: string): Proxies {
 		isProxyOf(networks);
 	} catch {
 		throw new InvalidArgumentError(
-			`It must be the number of proxies, at most ${maxHops}, or their networks, as 10.0.0.0/8,fd00::/8.`,
+			`It must be the number of proxies, at most ${maxHops}, or their networks, for example 10.0.0.0/8,fd00::/8.`,
 		);
 	}
 	return networks;
 }
 
-/** `/` stands for none, so that the flag can be given where there is nothing to say. */
+/** `/` means none, so that the variable can always be set. */
 function basePath(value: string): string {
 	if (value === '/') return '';
 	if (!/^(\/(?!\.)[A-Za-z0-9._~-]+)+$/.test(value))
 		throw new InvalidArgumentError(
-			'It must be a path as /api or /events/v1: letters, digits, dots, underscores, tildes and hyphens, no slash at its end.',
+			'It must be a path such as /api or /events/v1: letters, digits, dots, underscores, tildes and hyphens, without a slash at the end.',
 		);
 	return value;
 }
 
-/** A whole number from `min` to `max`, for a flag. */
+/** Parses a flag's integer from `min` to `max`. */
 export function wholeNumber(min: number, max: number): (value: string) => number {
 	return (value) => {
 		const number = Number(value);
@@ -200,31 +205,34 @@ export function wholeNumber(min: number, max: number): (value: string) => number
 
 const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** A time as 90s, 15m, 6h or 1d, for a flag, in milliseconds. */
+/** Parses a flag's duration, such as 90s, 15m, 6h or 1d, to milliseconds. */
 export function duration(value: string): number {
 	const [, number, unit = ''] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
 	const ms = Number(number) * (unitsMs[unit] ?? Number.NaN);
 	if (!(ms >= 1000 && ms <= 365 * 86_400_000))
-		throw new InvalidArgumentError('It must be a time as 90s, 15m, 6h or 1d, from 1s to 365d.');
+		throw new InvalidArgumentError('It must be a duration such as 90s, 15m, 6h or 1d, from 1s to 365d.');
 	return ms;
 }
 
-/** The API key of a command that is a client; not a flag, which all users of a machine may see. */
+/** The API key of a client command. Not a flag, because all users of a machine can see those. */
 export function apiKeyFromEnvironment(): string | undefined {
 	return process.env.CASKADE_KEY;
 }
 
-/** A moment for a flag, as 2026-11-21 or 2026-11-21T10:30:00Z, in milliseconds since 1970; without a zone it is UTC. */
+/**
+ * Parses a flag's date or time, such as 2026-11-21 or 2026-11-21T10:30:00Z, to milliseconds since 1970. Without a zone it
+ * is UTC.
+ */
 export function moment(value: string): number {
 	const [, date, time = 'T00:00Z'] =
 		/^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)?)?$/.exec(value) ?? [];
 	const ms = Date.parse(`${date}${/(Z|[+-]\d\d:\d\d)$/.test(time) ? time : `${time}Z`}`);
 	if (Number.isNaN(ms))
-		throw new InvalidArgumentError('It must be a time as 2026-11-21 or 2026-11-21T10:30:00Z.');
+		throw new InvalidArgumentError('It must be a date or time such as 2026-11-21 or 2026-11-21T10:30:00Z.');
 	return ms;
 }
 
-/** A number over 0, for a flag. */
+/** Parses a flag's positive number. */
 export function positiveNumber(max: number): (value: string) => number {
 	return (value) => {
 		const number = Number(value);

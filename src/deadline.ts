@@ -1,19 +1,18 @@
 import { monotonicMs } from './clock.ts';
 
 /**
- * The time by which a request must have been decided, counted from its arrival.
- *
- * The decision is taken once: when time is up before the store has begun to commit, the request has expired and
- * nothing of it will be stored; once the commit has begun, the deadline has no say any more.
+ * The time by which a request must be decided, counted from its arrival. The decision is made once. If time runs out
+ * before the store begins to commit, the request expires and nothing of it is stored. Once the commit has begun, the
+ * deadline no longer matters.
  */
 export class Deadline {
-	/** By `monotonicMs()`. */
+	/** On the clock of `monotonicMs()`. */
 	readonly atMs: number;
 	readonly #timer: NodeJS.Timeout;
 	#expire: () => boolean = () => true;
 	#expired = false;
 
-	/** @param onExpired called once, when the deadline has won the decision */
+	/** @param onExpired called once, if the request expires */
 	constructor(timeoutMs: number, onExpired: () => void) {
 		this.atMs = monotonicMs() + timeoutMs;
 		this.#timer = setTimeout(() => {
@@ -27,12 +26,15 @@ export class Deadline {
 		return this.#expired;
 	}
 
-	/** From now on the decision is shared with a store: `expire` tries to win it for the deadline. */
+	/**
+	 * Shares the decision with a store.
+	 * @param expire tries to expire the request; false if the commit has begun
+	 */
 	decideBy(expire: () => boolean): void {
 		this.#expire = expire;
 	}
 
-	/** The request has its answer. */
+	/** To be called when the request is answered. */
 	clear(): void {
 		clearTimeout(this.#timer);
 	}

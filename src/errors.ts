@@ -1,8 +1,7 @@
 /**
- * Every error the service answers with. `docs/errors.md` lists the same; a test compares the two.
- *
- * `message` and `validationErrors` are the body's fields; `undefined` for `validationErrors` leaves the field
- * out, as spec section 7 shows for some bodies. `detail` says which field of the body an error's own text goes to.
+ * Every error that the service answers with. A test compares the table with `docs/errors.md`. `message` and
+ * `validationErrors` are fields of the body. Where `validationErrors` is `undefined`, the field is left out, as section 7
+ * of the specification shows for some bodies. `detail` names the field that an error's own text goes to.
  */
 interface ErrorEntry {
 	readonly status: number;
@@ -146,7 +145,7 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
-/** The error's body as JSON text. `detail` must be fit for the client: no SQL, path, key, cask or `cid`. */
+/** The JSON body of an error. `detail` goes to the client: it must not contain SQL, paths, keys, casks or a `cid`. */
 export function errorBody(code: ErrorCode, detail?: string): string {
 	return detail === undefined ? bodiesWithoutDetail[code] : writeBody(code, detail);
 }
@@ -162,19 +161,19 @@ const bodiesWithoutDetail = Object.fromEntries(
 	Object.keys(errorTable).map((code) => [code, writeBody(code as ErrorCode)]),
 ) as Record<ErrorCode, string>;
 
-/** An error with an entry of the table; thrown anywhere under a request, it becomes the answer. */
+/** An error of the table. Thrown anywhere in a request, it becomes the answer. */
 export class ApiError extends Error {
 	readonly code: ErrorCode;
 	readonly detail: string | undefined;
 	readonly headers: Readonly<Record<string, string>>;
-	/** The account whose database has failed; for the log. */
+	/** The account whose database failed, for the log. */
 	readonly aid: string | undefined;
 
 	constructor(
 		code: ErrorCode,
 		options: { detail?: string; headers?: Record<string, string>; aid?: string; cause?: unknown } = {},
 	) {
-		// A refusal is no defect, and a stack trace costs more than the rest of its answer.
+		// A refusal is not a defect, and a stack trace costs more than the rest of its answer.
 		const { stackTraceLimit } = Error;
 		if (errorTable[code].status < 500) Error.stackTraceLimit = 0;
 		super(options.detail ?? errorTable[code].message, { cause: options.cause });
@@ -191,7 +190,7 @@ export class ApiError extends Error {
 	}
 }
 
-/** What anything that was thrown says, for logs and for errors that are made of it; not for answers. */
+/** The message of anything thrown, for logs and other errors; never for answers. */
 export function reasonOf(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
 }
@@ -201,28 +200,28 @@ export class StorageError extends Error {
 	override readonly name = 'StorageError';
 }
 
-/** Whether what was asked for may be stored all the same: the connection was lost while that was decided. */
+/** Whether the write may have been stored after all, because the connection was lost during the commit. */
 export function isOutcomeUnknown(error: unknown): boolean {
 	return error instanceof StorageError && error.message.startsWith('outcome unknown');
 }
 
 /**
- * What was read before its locks were taken is not so any more, and other locks are needed: all is to be done again. Rare,
- * and only where there are several writers.
+ * Another transaction changed what this one had read before taking its locks, so other locks are needed. The transaction
+ * must be retried. Rare, and possible only with several writers.
  */
 export class ConcurrentChangeError extends StorageError {}
 
-/** The error as one of the store, whatever it was. */
+/** Wraps anything but a StorageError in one. */
 export function asStorageError(error: unknown): StorageError {
 	return error instanceof StorageError ? error : new StorageError(reasonOf(error), { cause: error });
 }
 
-/** More work waits for the store than it may hold. */
+/** Too many requests already wait for the store. */
 export class QueueFullError extends Error {
 	override readonly name = 'QueueFullError';
 }
 
-/** What an operator asked for cannot be done; the message says why and what would be right. */
+/** A command that cannot be carried out. The message says why, and what would be right. */
 export class OperatorError extends Error {
 	override readonly name = 'OperatorError';
 }

@@ -6,14 +6,14 @@ export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
 /**
- * Written at once: what is left for the exit of the process is tried for ever there, where the reader has gone.
- * From when a write finds that, nothing is written any more.
+ * Synchronous: an asynchronous destination retries for ever on exit when the reader of standard error has gone. After the
+ * first such failure nothing more is written.
  */
 const standardError = () => pino.destination({ dest: 2, sync: true });
 
 /**
- * Structured logs, one JSON object a line, on standard error. Headers, query strings and bodies are never handed to
- * the log; the redaction is there for whoever forgets.
+ * Structured logs on standard error, one JSON object per line. Callers never log headers, query strings or bodies;
+ * redaction is the second line of defence.
  */
 export function createLog(level: LogLevel, destination: pino.DestinationStream = standardError()): Log {
 	return pino(

@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import { createServer, type Server } from 'node:http';
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 
-/** Everything that is measured of a running server, in Prometheus' terms. Labels hold nothing that a client sent. */
+/** Prometheus metrics of a running server. Labels never contain data from clients. */
 export class Metrics {
 	readonly #registry = new Registry();
 	readonly #requests = new Counter({
@@ -13,12 +13,12 @@ export class Metrics {
 	});
 	readonly #requestSeconds = new Histogram({
 		name: 'caskade_http_request_duration_seconds',
-		help: 'From the arrival of a request to the end of its answer.',
+		help: 'Time from the arrival of a request to the end of its answer.',
 		labelNames: ['operation'],
 		buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
 		registers: [this.#registry],
 	});
-	/** By operation and status; finding a series by its labels costs more than counting. */
+	/** Series by operation and status. Looking one up by its labels costs more than counting. */
 	readonly #answered = new Map<string, { count: Counter.Internal; seconds: Histogram.Internal<string> }>();
 	readonly eventsStored = new Counter({
 		name: 'caskade_events_stored_total',
@@ -27,17 +27,17 @@ export class Metrics {
 	});
 	readonly eventsDuplicate = new Counter({
 		name: 'caskade_events_duplicate_total',
-		help: 'Subscription events not stored, because their tid was.',
+		help: 'Subscription events that were not stored, because their tid was stored before.',
 		registers: [this.#registry],
 	});
 	readonly eventsConflicting = new Counter({
 		name: 'caskade_events_conflicting_total',
-		help: 'Duplicates whose content differs from what is stored.',
+		help: 'Duplicates whose content differs from the stored event.',
 		registers: [this.#registry],
 	});
 	readonly hits = new Counter({
 		name: 'caskade_hits_total',
-		help: 'Hits by what became of them: stored, of a bot, or over a budget.',
+		help: 'Hits by outcome: stored, sent by a bot, or over a budget.',
 		labelNames: ['kind'],
 		registers: [this.#registry],
 	});
@@ -49,12 +49,12 @@ export class Metrics {
 	});
 	readonly storeFailures = new Counter({
 		name: 'caskade_store_failures_total',
-		help: 'Groups of writes that failed.',
+		help: 'Group commits that failed.',
 		registers: [this.#registry],
 	});
 	readonly #commitSeconds = new Histogram({
 		name: 'caskade_store_commit_duration_seconds',
-		help: 'From the beginning of a group of writes to its durable commit.',
+		help: 'Time from the start of a group of writes to its durable commit.',
 		buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
 		registers: [this.#registry],
 	});
@@ -70,18 +70,18 @@ export class Metrics {
 		if (cluster.isWorker) this.#answerPrimary();
 	}
 
-	/** In one of several processes: gives the numbers to the primary, where one scrape finds those of all. */
+	/** Lets a worker report its metrics to the primary, where one scrape covers all workers. */
 	#answerPrimary(): void {
 		AggregatorRegistry.setRegistries([this.#registry]);
-		// Its making is what begins to listen for the primary's question.
+		// The constructor installs the listener for the primary's requests.
 		new AggregatorRegistry();
 	}
 
-	/** @param depth tells how many requests wait for the store */
+	/** @param depth the number of requests that wait for the store */
 	watchQueue(depth: () => number): void {
 		new Gauge({
 			name: 'caskade_store_queue_depth',
-			help: 'Requests that wait for the store.',
+			help: 'Requests waiting for the store.',
 			registers: [this.#registry],
 			collect() {
 				this.set(depth());
@@ -89,11 +89,11 @@ export class Metrics {
 		});
 	}
 
-	/** @param count tells how much waits for the background */
+	/** @param count the number of items that wait for the background job */
 	watchFolding(count: () => number): void {
 		new Gauge({
 			name: 'caskade_folding_waiting',
-			help: 'Profiles and tasks that wait to be brought up to date in the background.',
+			help: 'Profiles and tasks waiting for the background job that updates them.',
 			registers: [this.#registry],
 			collect() {
 				this.set(count());
@@ -129,13 +129,13 @@ export class Metrics {
 	}
 }
 
-/** The sums over all processes that share the port, asked of each when they are wanted; for the primary. */
+/** Serves the sums over all workers, collected on each scrape. For the primary. */
 export function serveSharedMetrics(host: string, port: number): Promise<Server> {
 	const registry = new AggregatorRegistry();
 	return serveMetrics(host, port, registry.contentType, () => registry.clusterMetrics());
 }
 
-/** Serves `GET /metrics` on a port of its own, which need not be reachable from where clients are. */
+/** Serves `GET /metrics` on a separate port, which clients need not be able to reach. */
 async function serveMetrics(
 	host: string,
 	port: number,
@@ -149,7 +149,7 @@ async function serveMetrics(
 		}
 		text().then(
 			(metrics) => response.writeHead(200, { 'content-type': contentType }).end(metrics),
-			// A process has ended while it was asked.
+			// A worker ended during the scrape.
 			() => response.writeHead(503).end(),
 		);
 	});

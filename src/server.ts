@@ -15,12 +15,12 @@ import { VisitorScorer } from './scoring/visitor-scorer.ts';
 import type { Store } from './store/store.ts';
 
 export interface RunningServer {
-	/** As `http://127.0.0.1:8080` or `https://127.0.0.1:8443/api/staging`. */
+	/** For example `http://127.0.0.1:8080` or `https://127.0.0.1:8443/api/staging`. */
 	readonly url: string;
 	readonly directory: AccessDirectory;
 	/**
-	 * Says so in `/readyz` for the drain delay, then stops accepting, answers what is in flight, closes everything.
-	 * Calling it again gives the same promise.
+	 * Fails `/readyz` for the drain delay, then stops accepting connections, answers the requests in flight and closes
+	 * everything. Repeated calls return the same promise.
 	 */
 	stop(): Promise<void>;
 }
@@ -29,26 +29,26 @@ type ListenSettings = Omit<
 	ServeSettings,
 	'database' | 'logLevel' | 'workers' | 'drainDelayMs' | 'keepHitsDays' | 'trainEvery'
 > & {
-	/** How long requests are still taken after `stop`, while whoever sends them finds out. */
+	/** How long requests are still accepted after `stop`, until load balancers notice. */
 	readonly drainDelayMs?: number;
 };
 
-/** What folds profiles in the background, as far as serving knows it. */
+/** The background job that folds the log into profiles. */
 export interface BackgroundFolding {
-	/** Something waits in an account. */
+	/** Announces that an account has work waiting. */
 	wake(accountId: number): void;
-	/** How much waits. */
+	/** Number of items waiting. */
 	readonly waiting: number;
 }
 
-/** While stopping. */
+/** Interval for closing idle connections while stopping. */
 const sweepEveryMs = 50;
 
 /**
- * Starts serving a store; closes the store when it stops, and where it cannot start.
- * @param onDeath nothing can be stored any more; the process should end
- * @param folding does what waits in the background; without it, that is left to other processes
- * @throws OperatorError where the store or a port is taken, or the address needs TLS
+ * Starts a server on a store, and closes the store when the server stops or cannot start.
+ * @param onDeath called when nothing can be stored any more; the process should end
+ * @param folding handles background work; without it, other processes must
+ * @throws OperatorError where the store or a port is in use, or the address requires TLS
  */
 export async function startServer(
 	store: Store,
@@ -58,7 +58,7 @@ export async function startServer(
 	now: () => number = store.now,
 	folding?: BackgroundFolding,
 ): Promise<RunningServer> {
-	// Closed in reverse order, when the server stops, and where it cannot start.
+	// Disposed of in reverse order, when the server stops or cannot start.
 	await using starting = new AsyncDisposableStack();
 	starting.defer(() => store.close());
 	const tls = await readTls(settings);
@@ -127,13 +127,13 @@ export async function startServer(
 	});
 
 	starting.defer(async () => {
-		// By then every request has its answer; what is still open are bodies that nobody waits for.
-		const cut = setTimeout(() => app.server.closeAllConnections(), directory.longestTimeoutMs + 1000);
-		// A connection that was busy when closing began is kept alive by its answer; nobody else would close it.
+		// By then every request is answered. What is still open are bodies that nobody waits for.
+		const forceClose = setTimeout(() => app.server.closeAllConnections(), directory.longestTimeoutMs + 1000);
+		// A connection that was busy when closing began is kept alive by its answer. Node does not close it.
 		const sweep = setInterval(() => app.server.closeIdleConnections(), sweepEveryMs);
 		await app.close();
 		clearInterval(sweep);
-		clearTimeout(cut);
+		clearTimeout(forceClose);
 	});
 
 	await app
@@ -155,23 +155,23 @@ export async function startServer(
 	return { url: `${origin}${prefix}`, directory, stop };
 }
 
-/** API keys must not cross a network in the clear. */
+/** Refuses a public address without TLS, because API keys must not cross a network unencrypted. */
 function requireSafeAddress({ host, behindProxy }: ListenSettings): void {
 	const isLoopback = host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 	if (!isLoopback && !behindProxy)
 		throw new OperatorError(
-			`--host ${host} would take API keys without TLS; give --tls-cert and --tls-key, or put a proxy that ends TLS in front and say --behind-proxy, or listen on 127.0.0.1.`,
+			`--host ${host} would accept API keys without TLS. Set --tls-cert and --tls-key, or put a proxy that terminates TLS in front and set --behind-proxy, or listen on 127.0.0.1.`,
 		);
 }
 
-/** A sentence for what keeps a port from being listened on. */
+/** Explains why a port cannot be listened on. */
 export function portError(host: string, port: number, flag: string): (error: NodeJS.ErrnoException) => never {
 	return (error) => {
 		const reasons: Readonly<Record<string, string>> = {
 			EADDRINUSE: `Port ${port} on ${host} is in use; choose another with ${flag}.`,
-			EACCES: `Port ${port} needs more rights than this process has; choose one over 1023 with ${flag}.`,
-			EADDRNOTAVAIL: `${host} is no address of this machine.`,
-			ENOTFOUND: `${host} is no address of this machine.`,
+			EACCES: `Port ${port} requires privileges that this process lacks; choose one above 1023 with ${flag}.`,
+			EADDRNOTAVAIL: `${host} is not an address of this machine.`,
+			ENOTFOUND: `${host} is not an address of this machine.`,
 		};
 		throw new OperatorError(reasons[error.code ?? ''] ?? error.message, { cause: error });
 	};

@@ -7,30 +7,30 @@ import { quotaPolicy, quotaRemaining, ratePolicy, rateRemaining } from './limit-
 import type { QuotaCounter } from './quota.ts';
 import type { LocalRateLimiter, RateDecision, RateLimiter } from './rate-limit.ts';
 
-/** Why a request was refused before its body was looked at. */
+/** Why a request was refused before its body was read. */
 export type Refusal = 'browser' | 'key' | 'rate' | 'quota';
 
-/** The IETF draft "RateLimit header fields for HTTP", plus `retry-after` where a limit was exceeded. */
+/** Headers of the IETF draft "RateLimit header fields for HTTP", with `retry-after` where a limit was exceeded. */
 export type LimitHeaders = Record<string, string>;
 
 /**
- * A browser sends `origin` with every POST and `sec-fetch-site` with everything. `sec-fetch-mode` alone is no
- * proof: Node's fetch sends it.
+ * Browsers send `origin` with every POST and `sec-fetch-site` with every request. `sec-fetch-mode` alone proves nothing:
+ * Node's fetch sends it.
  */
 export function isFromBrowser(headers: IncomingHttpHeaders): boolean {
 	return headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
 }
 
-/** A limit that an operation has for itself: each key may ask so often, of each server. */
+/** A rate limit of one operation, per key and server. */
 export interface OwnLimit extends RateLimit {
-	/** Of the operation. */
+	/** The operation's name. */
 	readonly name: string;
 }
 
-/** The same for all: nothing in it tells one refusal from another, or one request. */
+/** One shared instance: it must not distinguish one refusal or request from another. */
 const forbidden = new ApiError('forbidden');
 
-/** Decides by key, rate and quota whether a request may go on; needs only its headers. */
+/** Decides from the headers alone whether key, rate and quota admit a request. */
 export class Admission {
 	readonly #directory: AccessDirectory;
 	readonly #rate: RateLimiter;
@@ -43,10 +43,10 @@ export class Admission {
 	constructor(options: {
 		directory: AccessDirectory;
 		rate: RateLimiter;
-		/** For operations that cost neither rate nor quota. */
+		/** For operations that use up neither rate nor quota. */
 		own: LocalRateLimiter;
 		quota: QuotaCounter;
-		/** Milliseconds since 1970; decides the month. */
+		/** Milliseconds since 1970; determines the month of the quota. */
 		now: () => number;
 		onRefusal: (refusal: Refusal) => void;
 	}) {
@@ -58,7 +58,7 @@ export class Admission {
 		this.#onRefusal = options.onRefusal;
 	}
 
-	/** @throws ApiError `forbidden`, the same for a browser and for every key that may not be used */
+	/** @throws ApiError `forbidden`, the same for browsers and for every key that is not valid */
 	identify(headers: IncomingHttpHeaders): KnownKey {
 		if (isFromBrowser(headers)) throw this.#refuse('browser', forbidden);
 		const key = this.#directory.key(headers['x-api-key']);
@@ -67,8 +67,8 @@ export class Admission {
 	}
 
 	/**
-	 * Takes one request off the key's rate and then off its quota.
-	 * @returns nothing, or a promise where one of them must be asked for
+	 * Takes one request from the key's rate limit, then one from its quota.
+	 * @returns a promise only where a database must be asked
 	 * @throws ApiError `rate_limit_exceeded`, `quota_exceeded`
 	 */
 	take(key: KnownKey): undefined | Promise<void> {
@@ -78,7 +78,7 @@ export class Admission {
 	}
 
 	/**
-	 * Takes one request off an operation's own limit, and nothing off rate and quota.
+	 * Takes one request from the operation's own limit; rate and quota stay as they are.
 	 * @throws ApiError `rate_limit_exceeded`
 	 */
 	takeOwn(key: KnownKey, limit: OwnLimit): void {
@@ -108,7 +108,7 @@ export class Admission {
 		return error;
 	}
 
-	/** The limits of a known key and what is left of them, for its answer. */
+	/** Headers with the key's limits and what is left of them. */
 	limitHeaders(key: KnownKey): LimitHeaders {
 		const nowMs = this.#now();
 		const rate = rateRemaining(this.#rate.remaining(key));
@@ -116,7 +116,7 @@ export class Admission {
 		return { 'ratelimit-policy': this.#policy(key.plan, nowMs), ratelimit: `${rate}, ${quota}` };
 	}
 
-	/** The same for every answer of a month, so it is written once. */
+	/** Cached, because it is the same for every answer of a month. */
 	#policy(plan: UsagePlan, nowMs: number): string {
 		const month = monthAt(nowMs);
 		const written = this.#policies.get(plan);
@@ -127,7 +127,7 @@ export class Admission {
 	}
 }
 
-/** Whole seconds, never 0: who waits that long is let in. */
+/** Whole seconds, rounded up and at least 1: a client that waits that long is admitted. */
 function retryAfter(ms: number): LimitHeaders {
 	return { 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) };
 }

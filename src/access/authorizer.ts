@@ -11,17 +11,17 @@ export interface Authorization {
 	readonly accountId: number;
 	readonly account: KnownAccount;
 	readonly scope: CaskScope;
-	/** A `vid` or a `sid`, as the scope says. */
+	/** A `vid` or a `sid`, depending on the scope. */
 	readonly subject: string;
 	readonly expiresAtMs: number;
 }
 
-/** The parameters of a request that the authorizer looks at, as they were parsed; there may be others. */
+/** The query parameters that the authorizer reads, as parsed. Others may be present. */
 export type ReadQuery = { readonly [Name in 'cask' | 'aid' | 'vid' | 'sid']?: string | string[] | undefined };
 
-/** One for each reason, which holds nothing of a request: making and throwing them cost more than the rest of a denial. */
+/** Shared instances without data of any request: creating and throwing one would cost more than the rest of a denial. */
 const forbidden = new ApiError('forbidden');
-/** The form is RFC 6750's, section 3. */
+/** Formatted as RFC 6750, section 3, requires. */
 const unauthorized = Object.fromEntries(
 	Object.entries(caskProblems).map(([problem, reason]) => [
 		problem,
@@ -31,7 +31,7 @@ const unauthorized = Object.fromEntries(
 	]),
 ) as Record<CaskProblem, ApiError>;
 
-/** Decides by its cask what a request may read. Knows nothing of what is read. */
+/** Decides from a request's cask which data it may read. Knows nothing about that data. */
 export class Authorizer {
 	readonly #directory: AccessDirectory;
 	readonly #now: () => number;
@@ -44,8 +44,8 @@ export class Authorizer {
 	}
 
 	/**
-	 * @returns the error to answer with where nothing may be read: `unauthorized` where there is no valid cask, `forbidden`
-	 * where it is valid, but not for what the query names, or void
+	 * @returns the authorization, or an error: `unauthorized` without a valid cask, `forbidden` where the cask is revoked
+	 * or does not match the query
 	 */
 	authorize(query: ReadQuery): Authorization | ApiError {
 		const claims = this.#claims(query.cask);
@@ -61,7 +61,7 @@ export class Authorizer {
 		return { aid, accountId: account.id, account, scope, subject, expiresAtMs };
 	}
 
-	/** The account that a request is about by its own word, which proves nothing: for who may read a denial. */
+	/** The account that the request claims to be about, unverified. It decides only which origins may read a denial. */
 	claimedAccount({ cask, aid }: ReadQuery): KnownAccount | undefined {
 		const claimed = typeof cask === 'string' ? this.#verifier.claimedAid(cask) : undefined;
 		return this.#account(claimed) ?? this.#account(aid);
@@ -79,7 +79,7 @@ export class Authorizer {
 	}
 }
 
-/** A parameter that is left out differs from nothing; one that is given twice from everything. */
+/** An absent parameter never differs; a repeated one always does. */
 function differs(given: string | string[] | undefined, owned: string | undefined): boolean {
 	return given !== undefined && given !== owned;
 }

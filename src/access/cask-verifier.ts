@@ -5,7 +5,7 @@ import { caskLifetimeMs, type SigningKey } from '../domain/signing-key.ts';
 import { type CaskClaims, type CaskPayload, type ReadySigningKey, readySigningKey } from './cask.ts';
 import { decodeJwtPart, hasValidSignature, isJwt, jwtParts } from './jwt.ts';
 
-/** Why a cask opens nothing, in words that tell nothing of it. */
+/** Why a cask is invalid, in words that reveal nothing about it. */
 export const caskProblems = {
 	missing: 'the cask is missing',
 	repeated: 'the cask is there more than once',
@@ -29,16 +29,16 @@ export class CaskError extends Error {
 	}
 }
 
-/** One of each for all: it holds nothing of a cask. */
+/** Shared instances: they contain no data of any cask. */
 const errors = Object.fromEntries(
 	Object.keys(caskProblems).map((problem) => [problem, new CaskError(problem as CaskProblem)]),
 ) as Record<CaskProblem, CaskError>;
 
-/** Clocks of servers that share signing keys may differ by so much. */
+/** Maximum clock skew between servers that share signing keys. */
 const clockToleranceMs = 60_000;
-/** One that was issued is under 400 long. */
+/** Casks that the service issues have fewer than 400 characters. */
 const maxCharacters = 2048;
-/** Verified casks that are remembered; about 3 MB. */
+/** Maximum number of verified casks in the cache; about 3 MB. */
 const maxRemembered = 10_000;
 
 interface VerifyingKey extends ReadySigningKey {
@@ -50,17 +50,17 @@ interface Verified {
 	readonly key: SigningKey;
 }
 
-/** Verifies casks, and remembers those that were good: of what is remembered only the time is looked at again. */
+/** Verifies casks and caches the valid ones. For a cached cask, only the expiry is checked again. */
 export class CaskVerifier {
 	#keys: readonly SigningKey[] = [];
-	/** By the first part of their casks: only what is written as the service writes it is looked at any further. */
+	/** Keys by JWT header. A cask with any other header was not written by this service and is rejected unread. */
 	#byHeader = new Map<string, VerifyingKey>();
-	/** By SHA-256, which keeps no request's URL in memory. */
+	/** Keyed by SHA-256, so that no cask stays in memory. */
 	readonly #verified = new LRUCache<string, Verified>({ max: maxRemembered });
 
 	/**
-	 * @param keys those that may verify; they may differ from call to call
-	 * @returns why it opens nothing, where it does not: that is nothing rare, and throwing costs more than verifying
+	 * @param keys the keys that casks may be signed with; they may change between calls
+	 * @returns the claims or an error; invalid casks are common, and throwing costs more than verifying
 	 */
 	verify(cask: string, keys: readonly SigningKey[], nowMs: number): CaskClaims | CaskError {
 		if (cask.length > maxCharacters) return errors.malformed;
@@ -81,7 +81,7 @@ export class CaskVerifier {
 
 	#use(keys: readonly SigningKey[]): void {
 		if (keys === this.#keys) return;
-		// Most changes of the control database are not of the keys.
+		// Most changes to the control database do not change the keys.
 		if (JSON.stringify(keys) !== JSON.stringify(this.#keys)) {
 			this.#verified.clear();
 			this.#byHeader = new Map(
@@ -104,7 +104,7 @@ export class CaskVerifier {
 		return claims instanceof CaskError ? claims : { claims, key: verifying.key };
 	}
 
-	/** Of a header that the service does not write. */
+	/** The problem of a cask whose header this service does not write. */
 	#problemOf(header: string): CaskError {
 		const fields = decodeJwtPart(header);
 		if (!fields) return errors.malformed;
@@ -113,20 +113,20 @@ export class CaskVerifier {
 	}
 
 	/**
-	 * The account that a cask claims to be for, whether or not it is valid: nothing may be opened by it.
-	 * @returns whatever is there in its place
+	 * The unverified `aid` claim of a cask, valid or not. It must not grant access.
+	 * @returns the claim, of whatever type it is
 	 */
 	claimedAid(cask: string): unknown {
 		return cask.length > maxCharacters ? undefined : claimedBy(cask)?.aid;
 	}
 }
 
-/** What the second part says. */
+/** The unverified payload of a cask. */
 function claimedBy(cask: string): Partial<CaskPayload> | undefined {
 	return decodeJwtPart(jwtParts(cask).payload);
 }
 
-/** Whatever `exp` says, 24 hours after `iat` it is over. */
+/** A cask expires 24 hours after `iat` at the latest, whatever `exp` says. */
 function claimsOf(payload: Partial<CaskPayload> | undefined): CaskClaims | CaskError {
 	if (!payload) return errors.malformed;
 	const { aid, sub, scope, iat, exp } = payload;

@@ -6,29 +6,28 @@ import { jwtHeader, jwtSecret, signJwt } from './jwt.ts';
 export interface CaskSubject {
 	readonly aid: string;
 	readonly scope: CaskScope;
-	/** A `vid` or a `sid`, as the scope says. */
+	/** A `vid` or a `sid`, depending on the scope. */
 	readonly subject: string;
 }
 
 export interface CaskClaims extends CaskSubject {
 	readonly issuedAtMs: number;
-	/** From then on it opens nothing. */
 	readonly expiresAtMs: number;
 }
 
-/** What is signed; times in seconds since 1970. */
+/** The JWT payload; times in seconds since 1970. */
 export type CaskPayload = Readonly<Record<'aid' | 'sub' | 'scope' | 'iat' | 'exp', string | number>>;
 
-/** A signing key, ready to sign and to verify. */
+/** A signing key with what signing and verifying derive from it. */
 export interface ReadySigningKey {
-	/** The first part of every cask that it signs. */
+	/** The JWT header of every cask that the key signs. */
 	readonly header: string;
 	readonly secret: KeyObject;
 }
 
 const readyKeys = new WeakMap<SigningKey, ReadySigningKey>();
 
-/** Made once for each key: issuing and verifying happen with every hit. */
+/** Cached for each key, because every hit issues a cask. */
 export function readySigningKey(key: SigningKey): ReadySigningKey {
 	let ready = readyKeys.get(key);
 	if (!ready) {
@@ -39,8 +38,8 @@ export function readySigningKey(key: SigningKey): ReadySigningKey {
 }
 
 /**
- * Issues a cask for 24 hours or less.
- * @param keys the newest first; one at least
+ * Issues a cask that is valid for 24 hours or less.
+ * @param keys at least one, newest first
  */
 export function issueCask(
 	keys: readonly SigningKey[],

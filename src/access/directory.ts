@@ -4,10 +4,12 @@ import type { SigningKey } from '../domain/signing-key.ts';
 import type { UsagePlan } from '../domain/usage-plan.ts';
 import type { AccessSnapshot, ControlStore, KnownAccount } from '../store/control/control-store.ts';
 
-/** Half of the second within which a change by the command line must be seen, less the time to read it. */
+/**
+ * Changes made on the command line must take effect within a second. Polling takes half of that, less the time to read.
+ */
 const refreshEveryMs = 250;
 
-/** An API key that may be used. */
+/** An API key that is known and not revoked. */
 export interface KnownKey {
 	readonly id: string;
 	readonly clientId: number;
@@ -15,8 +17,8 @@ export interface KnownKey {
 }
 
 /**
- * The keys, plans, accounts and signing keys of the control database, in memory: a request is admitted or refused
- * without a query. Follows the control database's revision; while that cannot be read, the last known state holds.
+ * Keys, plans, accounts and signing keys of the control database, cached in memory, so that admitting a request needs no
+ * query. Polls the control database's revision. While the database cannot be read, the last known state applies.
  */
 export class AccessDirectory {
 	readonly #control: ControlStore;
@@ -36,37 +38,37 @@ export class AccessDirectory {
 		return new AccessDirectory(control, await control.accessSnapshot(), onError);
 	}
 
-	/** The key that a request presents, if it is known and not revoked. */
+	/** Looks up the key that a request presents; undefined where it is unknown or revoked. */
 	key(presented: string | string[] | undefined): KnownKey | undefined {
 		if (typeof presented !== 'string' || presented === '') return undefined;
 		const hash = hashApiKey(presented);
 		const known = this.#snapshot.keys.get(hash);
-		// The map has compared hashes, which tells nothing about a key; this comparison takes the same time for all.
+		// The look-up compared hashes, which reveals nothing about a key. This comparison takes constant time.
 		return known && timingSafeEqual(Buffer.from(known.hash), Buffer.from(hash)) ? known : undefined;
 	}
 
-	/** The account's number, where the client may write to it. */
+	/** The account's number; undefined where the client may not write to it. */
 	accountId(aid: string, clientId: number): number | undefined {
 		const account = this.#snapshot.accounts.get(aid);
 		return account?.clientId === clientId ? account.id : undefined;
 	}
 
-	/** The account, where there is one and it is not disabled. */
+	/** Undefined where there is no such account, or it is disabled. */
 	account(aid: string): KnownAccount | undefined {
 		return this.#snapshot.accounts.get(aid);
 	}
 
-	/** Those that may verify casks, the newest first. */
+	/** The keys that verify casks, newest first. */
 	get signingKeys(): readonly SigningKey[] {
 		return this.#snapshot.signingKeys;
 	}
 
-	/** The longest that any key's request may take. */
+	/** The longest request timeout of any plan. */
 	get longestTimeoutMs(): number {
 		return Math.max(0, ...this.#snapshot.keys.values().map(({ plan }) => plan.timeoutMs));
 	}
 
-	/** Reads the control database now, if it has changed. */
+	/** Reads the control database if its revision has changed. */
 	async refresh(): Promise<void> {
 		if ((await this.#control.revision()) !== this.#snapshot.revision)
 			this.#snapshot = await this.#control.accessSnapshot();
@@ -83,7 +85,7 @@ export class AccessDirectory {
 		this.#timer.unref();
 	}
 
-	/** Resolves when the control database is not read any more. */
+	/** Resolves when polling has ended. */
 	async stop(): Promise<void> {
 		clearTimeout(this.#timer);
 		this.#timer = undefined;

@@ -1,13 +1,16 @@
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 
 /**
- * JSON Web Tokens in the compact form of RFC 7519 and RFC 7515, signed with HMAC SHA-256 and nothing else.
- * A token is `header.payload.signature`, each part in base64url.
+ * JSON Web Tokens in the compact form of RFC 7515 and RFC 7519, signed with HMAC SHA-256 only. A token is
+ * `header.payload.signature`, each part in base64url.
  */
 
 const tokenShape = /^[\w-]+\.[\w-]+\.[\w-]{42}[AEIMQUYcgkosw048]$/;
 
-/** The first part of every token that a key signs. @param kid names the key */
+/**
+ * The header of every token that a key signs.
+ * @param kid the key's id
+ */
 export function jwtHeader(kid: string): string {
 	return encode({ alg: 'HS256', typ: 'JWT', kid });
 }
@@ -17,27 +20,27 @@ export function jwtSecret(secret: string): KeyObject {
 	return createSecretKey(Buffer.from(secret, 'base64url'));
 }
 
-/** @param header as `jwtHeader` makes it */
+/** @param header from `jwtHeader` */
 export function signJwt(header: string, payload: object, secret: KeyObject): string {
 	const signed = `${header}.${encode(payload)}`;
 	return `${signed}.${signatureOf(signed, secret)}`;
 }
 
 /**
- * Whether a text has the shape of a token. The last character of a signature has 2 bits to spare; they must be 0, or
- * there would be four tokens of the same signature.
+ * Whether a text is shaped like a token. The last character of a signature carries 2 unused bits. They must be 0, or four
+ * tokens would have the same signature.
  */
 export function isJwt(text: string): boolean {
 	return tokenShape.test(text);
 }
 
-/** The parts of what may be a token; what is missing is empty. */
+/** Splits a possible token; missing parts are empty. */
 export function jwtParts(token: string): { header: string; payload: string } {
 	const [header = '', payload = ''] = token.split('.', 3);
 	return { header, payload };
 }
 
-/** Whether the secret has signed this token. Takes as long for a wrong signature as for a right one. */
+/** Whether the token was signed with this secret. Takes constant time. */
 export function hasValidSignature(token: string, secret: KeyObject): boolean {
 	const signatureAt = token.lastIndexOf('.');
 	const signature = Buffer.from(token.slice(signatureAt + 1));
@@ -45,7 +48,7 @@ export function hasValidSignature(token: string, secret: KeyObject): boolean {
 	return signature.length === expected.length && timingSafeEqual(expected, signature);
 }
 
-/** What a header or payload says; undefined where it is no JSON object. */
+/** Decodes a header or payload; undefined where it is not a JSON object. */
 export function decodeJwtPart(part: string): Readonly<Record<string, unknown>> | undefined {
 	try {
 		const fields = JSON.parse(Buffer.from(part, 'base64url').toString());

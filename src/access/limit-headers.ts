@@ -1,31 +1,31 @@
 import type { UsagePlan } from '../domain/usage-plan.ts';
 
-// The items of the IETF draft "RateLimit header fields for HTTP", which has whole requests and whole seconds only.
+// Items of the IETF draft "RateLimit header fields for HTTP", which allows only whole requests and whole seconds.
 
-/** The largest integer that a header of this kind may hold (RFC 9651, section 3.3.1). */
+/** The largest integer of a structured field (RFC 9651, section 3.3.1). */
 const maxInteger = 999_999_999_999_999;
-/** How much of the rate the policy may lose to whole numbers. */
+/** The share of the rate that may be lost to rounding. */
 const tolerance = 0.01;
-/** So that 0.7 a second is 7 in 10, although 7 / 0.7 is a little more than 10. */
+/** Tolerates binary rounding: 0.7 a second is 7 in 10, although 7 / 0.7 is slightly more than 10. */
 const binaryFraction = 2 * Number.EPSILON;
 
 /**
- * The rate of a plan: `q` requests in `w` seconds, the smallest two numbers that are no more than the rate and at most
- * a hundredth less.
+ * A plan's rate as `q` requests in `w` seconds: the smallest integers that do not exceed the rate and are at most 1%
+ * below it.
  */
 export function ratePolicy({ ratePerSecond }: UsagePlan): string {
 	for (let count = 1; ; count++) {
 		const requests = ratePerSecond < 1 ? count : Math.floor(ratePerSecond * count * (1 + binaryFraction));
 		const seconds = ratePerSecond < 1 ? Math.ceil((count / ratePerSecond) * (1 - binaryFraction)) : count;
 		if (seconds > maxInteger) return `"rate";q=1;w=${maxInteger}`;
-		// At the latest where the larger number has passed 100.
+		// Reached once the larger of the two is over 100 at the latest.
 		if (requests >= ratePerSecond * seconds * (1 - tolerance)) return `"rate";q=${requests};w=${seconds}`;
 	}
 }
 
 /**
- * What is left of the rate: requests that would be let in at once. There is no `t`: the next token is less than a
- * second away on most plans, and a client that waited the second would send a tenth of what it may. The policy says it.
+ * Requests that would be admitted at once. There is no `t`: on most plans the next token is less than a second away, and
+ * a client that waited a whole second would use a tenth of its rate. The policy gives the rate.
  */
 export function rateRemaining(requests: number): string {
 	return `"rate";r=${requests}`;
@@ -36,7 +36,7 @@ export function quotaPolicy({ quotaPerMonth }: UsagePlan, monthMs: number): stri
 	return `"quota";q=${quotaPerMonth};w=${monthMs / 1000}`;
 }
 
-/** What is left of the quota, and the time until it starts anew. */
+/** What is left of the quota, and the seconds until it is reset. */
 export function quotaRemaining(requests: number, untilMonthEndMs: number): string {
 	return `"quota";r=${requests};t=${Math.ceil(untilMonthEndMs / 1000)}`;
 }

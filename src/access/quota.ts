@@ -1,49 +1,52 @@
 import type { QuotaHolding, QuotaSettlement } from '../domain/quota-lease.ts';
 import { type Month, monthAt, type UsagePlan } from '../domain/usage-plan.ts';
 
-/** A new block is leased when so few are left, so that nobody waits for it; with a block, the most a crash forfeits. */
+/**
+ * Leases the next block when this many requests are left, so that none has to wait. A crash forfeits at most this and one
+ * block.
+ */
 const leaseAgainBelow = 25;
-/** A used-up quota is looked at again after this: another server may have given back. */
+/** A used-up quota is checked again after this time, because another server may have returned part of its lease. */
 const lookAgainMs = 1000;
 const reportEveryMs = 200;
-/** While stopping; more than one is needed where an answer was lost before. */
+/** Attempts to report while stopping; more than one is needed after a lost answer. */
 const maxReports = 3;
 
-/** Where quotas are kept. */
+/** Leases quota to servers, across all of them. */
 export interface QuotaLedger {
 	settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]>;
 }
 
-/** What this server holds of a key's month: it has admitted `used`, and may admit until that is `leased`. */
+/** This server's share of a key's month. It has admitted `used` requests and may admit up to `leased`. */
 interface Share {
 	readonly keyId: string;
 	readonly month: Month;
 	leased: number;
 	used: number;
-	/** Of `used`, what the ledger knows. */
+	/** The part of `used` that the ledger knows. */
 	reported: number;
-	/** Of the last lease or return whose answer came. */
+	/** Sequence number of the last settlement that was answered. */
 	seq: number;
 	leasedByAll: number;
-	/** When the last lease was answered, by the monotonic clock. */
+	/** Monotonic time at which the last lease was answered. */
 	askedAtMs: number;
-	/** Whether a lease or return was asked for and never answered, so that the ledger may say otherwise. */
+	/** A lease or return was never answered, so the ledger may disagree with this server. */
 	isUnsure: boolean;
-	/** A lease or return is under way: one at a time. */
+	/** The lease or return in flight; one at a time. */
 	settling: Promise<void> | undefined;
 }
 
 /**
- * Counts the requests of each key against its monthly quota. A server may admit only what it has leased, in blocks,
- * from the control database, and only in the month for which it was leased. So the quota holds across servers, crashes
- * and steps of the clock, and most requests need no query.
+ * Counts each key's requests against its monthly quota. A server admits only requests that it has leased from the control
+ * database, in blocks, and only in the month of the lease. The quota therefore holds across servers, crashes and clock
+ * changes, and most requests need no query.
  */
 export class QuotaCounter {
 	readonly #ledger: QuotaLedger;
 	readonly #now: () => number;
 	readonly #monotonicMs: () => number;
 	readonly #onError: (error: unknown) => void;
-	/** By month, then by key. Of months other than the present one only those that are not settled. */
+	/** By month, then by key. Shares of other months stay only until they are settled. */
 	readonly #months = new Map<string, Map<string, Share>>();
 	#reporting: Promise<unknown> = Promise.resolve();
 	#isReporting = false;
@@ -52,7 +55,7 @@ export class QuotaCounter {
 	constructor(
 		ledger: QuotaLedger,
 		options: {
-			/** Milliseconds since 1970; decides the month. */
+			/** Milliseconds since 1970; determines the month. */
 			now: () => number;
 			monotonicMs: () => number;
 			onError: (error: unknown) => void;
@@ -63,7 +66,7 @@ export class QuotaCounter {
 		this.#monotonicMs = options.monotonicMs;
 		this.#onError = options.onError;
 		this.#timer = setInterval(() => {
-			// While the ledger is slow or away, reports must not queue up: each would take as long as the one before.
+			// Reports must not queue up while the ledger is slow or unavailable.
 			if (this.#isReporting) return;
 			this.#isReporting = true;
 			void this.report().finally(() => {
@@ -73,9 +76,9 @@ export class QuotaCounter {
 	}
 
 	/**
-	 * Takes one request off the key's quota.
-	 * @returns whether there was one; a promise only where a lease must be waited for, which rejects where the
-	 * control database fails
+	 * Takes one request from the key's quota.
+	 * @returns whether one was left; a promise only where a lease must be awaited. It rejects where the control database
+	 * fails.
 	 */
 	take(keyId: string, plan: UsagePlan): boolean | Promise<boolean> {
 		const share = this.#share(keyId, monthAt(this.#now()));
@@ -83,7 +86,7 @@ export class QuotaCounter {
 			share.used++;
 			if (share.leased - share.used < leaseAgainBelow && !this.#isUsedUp(share, plan))
 				this.#lease(share, plan).catch(() => {
-					// Whoever needs the next lease meets the problem itself.
+					// The request that needs the next lease reports the error.
 				});
 			return true;
 		}
@@ -91,12 +94,12 @@ export class QuotaCounter {
 		return this.#lease(share, plan).then(() => this.take(keyId, plan));
 	}
 
-	/** As far as this server knows; a larger quota is asked for at once. */
+	/** To this server's knowledge. A quota that was raised is leased from at once. */
 	#isUsedUp({ leasedByAll, askedAtMs }: Share, { quotaPerMonth }: UsagePlan): boolean {
 		return leasedByAll >= quotaPerMonth && this.#monotonicMs() - askedAtMs < lookAgainMs;
 	}
 
-	/** What is left of the key's quota this month, as far as this server knows. */
+	/** The rest of the key's quota this month, to this server's knowledge. */
 	remaining(keyId: string, plan: UsagePlan): number {
 		const share = this.#months.get(monthAt(this.#now()).name)?.get(keyId);
 		return Math.max(0, plan.quotaPerMonth - (share ? share.leasedByAll - share.leased + share.used : 0));
@@ -121,7 +124,7 @@ export class QuotaCounter {
 		return share;
 	}
 
-	/** Resolves when it is worth trying again. */
+	/** Resolves when `take` should be tried again. */
 	#lease(share: Share, { quotaPerMonth }: UsagePlan): Promise<void> {
 		share.settling ??= this.#settle([settlementOf(share, { kind: 'lease', quotaPerMonth })], [share])
 			.then(() => {
@@ -142,7 +145,7 @@ export class QuotaCounter {
 		for (const [index, share] of shares.entries()) {
 			const holding = holdings[index];
 			if (holding) accept(share, holding);
-			// Taken for dead, it begins anew; what it had in hand is forfeited.
+			// The ledger took this server for dead: start again, and forfeit the rest of the lease.
 			else this.#forget(share);
 		}
 	}
@@ -153,12 +156,12 @@ export class QuotaCounter {
 		if (shares?.size === 0) this.#months.delete(month.name);
 	}
 
-	/** Tells the ledger what was admitted, and gives back what is left of other months. */
+	/** Reports usage to the ledger, and returns what is left of past months. */
 	async report(): Promise<void> {
 		await this.#report(false);
 	}
 
-	/** @returns whether there was nothing more to tell, or the ledger has failed */
+	/** @returns whether nothing was left to report, or the ledger failed */
 	#report(isEnd: boolean): Promise<boolean> {
 		const reporting = this.#reporting.then(() => {
 			const { shares, settlements } = this.#news(isEnd);
@@ -168,13 +171,13 @@ export class QuotaCounter {
 		return reporting;
 	}
 
-	/** What the ledger does not know yet. What of a month that is over it knows all of is forgotten here. */
+	/** Collects what the ledger does not know yet, and drops past months of which it knows everything. */
 	#news(isEnd: boolean): { shares: Share[]; settlements: QuotaSettlement[] } {
 		const { name: present } = monthAt(this.#now());
 		const shares: Share[] = [];
 		const settlements: QuotaSettlement[] = [];
 		for (const share of this.#shares()) {
-			// A lease tells what was admitted, too.
+			// The lease in flight reports usage as well.
 			if (share.settling) continue;
 			const isOver = isEnd || share.month.name !== present;
 			const isReturning = isOver && (share.used < share.leased || share.isUnsure);
@@ -186,10 +189,10 @@ export class QuotaCounter {
 		return { shares, settlements };
 	}
 
-	/** @returns whether the ledger has failed */
+	/** @returns whether the ledger failed */
 	async #tell(settlements: readonly QuotaSettlement[], shares: readonly Share[]): Promise<boolean> {
 		const returning = shares.filter((_, index) => settlements[index]?.ask.kind === 'return');
-		// Nothing of it may be admitted any more, whatever becomes of the return.
+		// Nothing of the lease may be admitted from now on, whether or not the return succeeds.
 		for (const share of returning) share.leased = share.used;
 		const settling = this.#settle(settlements, shares);
 		const settled = settling.then(
@@ -209,7 +212,7 @@ export class QuotaCounter {
 		return [...this.#months.values()].flatMap((shares) => [...shares.values()]);
 	}
 
-	/** To be called when nothing is admitted any more. */
+	/** To be called once no more requests are admitted. */
 	async stop(): Promise<void> {
 		clearInterval(this.#timer);
 		await Promise.allSettled(this.#shares().map(({ settling }) => settling));
@@ -222,9 +225,9 @@ function settlementOf({ keyId, month, used, seq }: Share, ask: QuotaSettlement['
 }
 
 function accept(share: Share, { seq, leased, used, leasedByAll }: QuotaHolding): void {
-	// The answer to what was asked before the last answer.
+	// A stale answer, overtaken by a later one.
 	if (seq < share.seq) return;
-	// This server has held some of that month before, and forgotten it since.
+	// This server used some of that month before it dropped the share.
 	if (share.seq === 0) share.used = Math.max(share.used, used);
 	share.seq = seq;
 	share.leased = leased;

@@ -5,19 +5,19 @@ import type { KnownKey } from './directory.ts';
 
 export interface RateDecision {
 	readonly granted: boolean;
-	/** When a token will be there, in milliseconds; 0 where one was granted. */
+	/** Milliseconds until a token is available; 0 where one was granted. */
 	readonly retryAfterMs: number;
 }
 
-/** Decides by the rate and burst of a key's plan. */
+/** Enforces the rate and burst of a key's plan. */
 export interface RateLimiter {
-	/** A promise only where other servers must be asked. */
+	/** Returns a promise only where the shared ledger must be asked. */
 	take(key: KnownKey): RateDecision | Promise<RateDecision>;
-	/** Whole tokens left, as far as this server knows. */
+	/** Whole tokens left, to this server's knowledge. */
 	remaining(key: KnownKey): number;
 }
 
-/** Token buckets in memory: right where one server does all the admitting. */
+/** Token buckets in memory, for a single server. */
 export class LocalRateLimiter implements RateLimiter {
 	readonly #monotonicMs: () => number;
 	readonly #buckets = new Map<string, TokenBucket>();
@@ -42,7 +42,7 @@ export class LocalRateLimiter implements RateLimiter {
 	}
 }
 
-/** Requests that may wait for the ledger, of all keys together. */
+/** Maximum number of requests waiting for the ledger, over all keys. */
 const maxWaiting = 8192;
 
 interface SharedBucket {
@@ -50,14 +50,14 @@ interface SharedBucket {
 	waiting: { resolve: (decision: RateDecision) => void; reject: (error: unknown) => void }[];
 	asking: boolean;
 	tokens: number;
-	/** Until then there is no token, whoever asks. */
+	/** The bucket is empty until this monotonic time. */
 	emptyUntilMs: number;
 }
 
 /**
- * One bucket for all servers. Requests that arrive while the ledger is being asked are asked for together, and no
- * server ever holds a token that no request waits for, so the limit is exact. An empty bucket is remembered until its
- * next token: a client that hammers is refused without a round trip.
+ * Token buckets shared by all servers. Requests that arrive while the ledger is being asked form the next batch. A server
+ * never holds a token that no request waits for, so the limit is exact. An empty bucket is remembered until its next
+ * token, so that a client that keeps hammering is refused without a round trip.
  */
 export class SharedRateLimiter implements RateLimiter {
 	readonly #ledger: TokenLedger;
@@ -70,7 +70,7 @@ export class SharedRateLimiter implements RateLimiter {
 		this.#monotonicMs = monotonicMs;
 	}
 
-	/** Rejects with a QueueFullError where too many wait already. */
+	/** Rejects with a QueueFullError where too many requests wait already. */
 	take(key: KnownKey): RateDecision | Promise<RateDecision> {
 		let bucket = this.#buckets.get(key.id);
 		if (!bucket) {
@@ -96,7 +96,7 @@ export class SharedRateLimiter implements RateLimiter {
 		while (bucket.waiting.length > 0) {
 			const asked = bucket.waiting;
 			bucket.waiting = [];
-			// Who came while the ledger was being asked, and it said that there is none.
+			// The last batch emptied the bucket.
 			const leftMs = bucket.emptyUntilMs - this.#monotonicMs();
 			if (leftMs > 0) {
 				for (const { resolve } of asked) resolve({ granted: false, retryAfterMs: leftMs });

@@ -3,7 +3,7 @@ import { Argument, InvalidArgumentError, Option } from 'commander';
 import { type CaskSubject, issueCask } from '../access/cask.ts';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
 import { isSubject } from '../domain/cask-scope.ts';
-import { caskLifetimeMs, spreadMs } from '../domain/signing-key.ts';
+import { caskLifetimeMs, keyPropagationMs } from '../domain/signing-key.ts';
 import { OperatorError } from '../errors.ts';
 import type { Store } from '../store/store.ts';
 import { type CommonOptions, printJson, printLine, printRecord, withStore } from './output.ts';
@@ -54,7 +54,7 @@ notice nothing. To void a visitor's casks at once, erase the visitor; to void an
 		.action((options: CommonOptions) =>
 			withStore(options, async (store) => {
 				const { kid, createdAtMs } = await store.control.rotateSigningKeys();
-				const signsFrom = new Date(createdAtMs + spreadMs).toISOString();
+				const signsFrom = new Date(createdAtMs + keyPropagationMs).toISOString();
 				if (options.json) printJson({ kid, signsFrom });
 				else
 					printLine(`Key ${kid} signs from ${signsFrom}; what was signed before stays valid for its time.`);

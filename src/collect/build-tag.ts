@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { currentTag, publishedTags } from './tag-versions.ts';
 
-/** The tag as browsers get it, made of `tag/`. */
+/** Bundles and minifies `tag/` into the script that browsers load. */
 export async function buildTag(): Promise<string> {
 	const { outputFiles } = await build({
 		entryPoints: [fileURLToPath(new URL('tag/tag.ts', import.meta.url))],

@@ -2,13 +2,13 @@ import type { ChannelRule } from '../domain/channel-rule.ts';
 import { type Address, queryOf, webUrl } from './page.ts';
 import { kindOfHost, kindOfSource, type SourceKind } from './sources.ts';
 
-/** A link as a page saw it: where it led, and the page that it was on. */
+/** How a visitor reached a page: its landing URL and its referrer. */
 export interface Arrival {
 	readonly url: Address;
 	readonly referrer: Address;
 }
 
-/** `utm_medium` as people write it; what is said of payment comes before. */
+/** Common spellings of `utm_medium`. Paid mediums are matched first. */
 const mediums: readonly (readonly [medium: RegExp, channel: string])[] = [
 	[/^(display|banner|expandable|interstitial|cpm)$/, 'display'],
 	[/^affiliates?$/, 'affiliates'],
@@ -20,10 +20,10 @@ const mediums: readonly (readonly [medium: RegExp, channel: string])[] = [
 	[/^(referral|app|link)$/, 'referral'],
 ];
 const paidMedium = /cp[acmv]|^(ppc|retargeting)$|^paid/;
-/** Names of campaigns are shorter; what is longer is none that anybody knows. */
+/** Longer than any campaign parameter in use. */
 const maxNameCharacters = 100;
 
-/** Parameters that advertisers and senders add by themselves. `fbclid` is on unpaid links of Facebook too. */
+/** Click ids that ad networks and mailing services append. Facebook adds `fbclid` to unpaid links too. */
 const clickIds: readonly (readonly [name: string, channel: string])[] = [
 	['dclid', 'display'],
 	['gclid', 'paid search'],
@@ -61,8 +61,8 @@ const paid: Readonly<Record<SourceKind, string>> = {
 };
 
 /**
- * The channel that led to a page: by the account's rules, then by what the landing URL says of its campaign, then by
- * the referrer. `direct` where nothing says anything.
+ * Determines the channel: by the account's rules first, then by the campaign parameters of the landing URL, then by the
+ * referrer. `direct` where none of them says anything.
  */
 export function channelOf(arrival: Arrival, rules: readonly ChannelRule[] = []): string {
 	const url = webUrl(arrival.url);
@@ -88,7 +88,7 @@ function channelOfCampaign(url: URL): string | null {
 	const clicked = clickIds.find(([name]) => names.has(name))?.[1];
 	if (clicked && !(clicked === 'social' && kind)) return clicked;
 	if (kind) return unpaid[kind];
-	// A campaign that nobody can place is still no direct visit.
+	// An unknown campaign is still not a direct visit.
 	return medium || source ? 'other' : null;
 }
 
@@ -103,13 +103,13 @@ function channelOfReferrer(referrer: URL | null, url: URL | null): string {
 	return kind ? unpaid[kind] : 'referral';
 }
 
-/** Apps of Android give `android-app://com.google.android.gm/`. */
+/** Android apps send referrers such as `android-app://com.google.android.gm/`. */
 export function referrerUrl(referrer: Address): URL | null {
 	const parsed = typeof referrer === 'string' ? URL.parse(referrer) : (referrer ?? null);
 	return parsed?.protocol === 'android-app:' ? parsed : webUrl(parsed);
 }
 
-/** The same host, or one under the other. What else belongs together, a rule can say. */
+/** Whether the hosts are the same, or one is a subdomain of the other. An account's rule can relate other hosts. */
 function isSameSite(a: string, b: string): boolean {
 	const [one, other] = [a.replace(/^www\./, ''), b.replace(/^www\./, '')];
 	return one === other || one.endsWith(`.${other}`) || other.endsWith(`.${one}`);
@@ -119,8 +119,7 @@ function withoutScheme({ host, pathname, search }: URL): string {
 	return (host + pathname + search).toLowerCase();
 }
 
-/**
- * Whether a text without capitals is as the pattern says, where `*` stands for any characters. Patterns are tried on the
+/** Matches lower-case text against a glob in which `*` stands for any characters. Patterns are tried on the
  * landing URL and on the referrer, both without their scheme: `*.partner.example/*`, `*?*ref=podcast*`.
  */
 export function matches(pattern: string, text: string): boolean {

@@ -4,14 +4,17 @@ import { LRUCache } from 'lru-cache';
 
 export type Device = 'desktop' | 'mobile' | 'tablet' | 'tv' | 'other';
 
-/** What is read of a user agent string; the longest of real browsers have about 300. */
+/** Only this many characters of a user agent are parsed; real browsers send up to about 300. */
 const maxCharacters = 512;
-/** Few browsers make most of the traffic, and reading one of their strings takes longer than the rest of a hit. */
+/**
+ * Maximum number of cached user agents. A few browsers make most of the traffic, and parsing their strings costs more
+ * than the rest of a hit.
+ */
 const maxRemembered = 2000;
 
 /**
- * The kind of device.
- * @param hints `mobile` is the header `sec-ch-ua-mobile`, as `?1`
+ * Detects the kind of device.
+ * @param hints `mobile` is the header `sec-ch-ua-mobile`, for example `?1`
  */
 export function deviceOf(userAgent: string | undefined, hints: { mobile?: string | undefined } = {}): Device {
 	const device = readDevice(userAgent?.slice(0, maxCharacters) ?? '');
@@ -19,7 +22,7 @@ export function deviceOf(userAgent: string | undefined, hints: { mobile?: string
 	return saysMobile ? 'mobile' : device;
 }
 
-/** Whether it says that it is a program; every browser sends a user agent. */
+/** Whether the user agent names a program, or is missing: every browser sends one. */
 export function isBot(userAgent: string | undefined): boolean {
 	return !userAgent || readBot(userAgent.slice(0, maxCharacters));
 }

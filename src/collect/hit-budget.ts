@@ -2,36 +2,45 @@ import { LRUCache } from 'lru-cache';
 import { networkOf } from '../domain/client-address.ts';
 import { fullBucket, type RateLimit, type TokenBucket, takeToken } from '../domain/token-bucket.ts';
 
-/** Addresses and visitors that are remembered; who comes back after being forgotten has a full bucket. */
+/** Maximum number of buckets in memory, for addresses and visitors each. An evicted one starts full again. */
 const maxRemembered = 100_000;
 
 export interface BudgetLimits {
-	/** Hits a second from one address, where many visitors may share one. */
+	/** Hits per second from one address, which many visitors may share. */
 	readonly perAddress: number;
-	/** Hits a second of one visitor. */
+	/** Hits per second from one visitor. */
 	readonly perVisitor: number;
 }
 
-/** How much may be saved up, in seconds of the rate. */
+/** Burst capacity, in seconds of the rate. */
 const burstSeconds = 10;
 
-/** Keeps one address, or one visitor, from filling the log. Addresses are in memory alone, and only as long as needed. */
+/**
+ * Limits the hits of each address and visitor, so that none can fill the log. Addresses are kept only in memory, and only
+ * as long as needed.
+ */
 export class HitBudget {
 	readonly #addresses: Buckets;
 	readonly #visitors: Buckets;
 
-	/** @param nowMs of a clock that never goes back */
+	/** @param nowMs a monotonic clock */
 	constructor({ perAddress, perVisitor }: BudgetLimits, nowMs: () => number) {
 		this.#addresses = new Buckets(perAddress, nowMs);
 		this.#visitors = new Buckets(perVisitor, nowMs);
 	}
 
-	/** Takes a hit off the address's budget. @returns 0, or how long to wait */
+	/**
+	 * Takes one hit from the address's budget.
+	 * @returns 0, or the milliseconds to wait
+	 */
 	takeOfAddress(address: string | undefined): number {
 		return this.#addresses.take(networkOf(address));
 	}
 
-	/** Takes a hit off the visitor's budget. @returns 0, or how long to wait */
+	/**
+	 * Takes one hit from the visitor's budget.
+	 * @returns 0, or the milliseconds to wait
+	 */
 	takeOfVisitor(aid: string, vid: string): number {
 		return this.#visitors.take(`${aid} ${vid}`);
 	}

@@ -6,7 +6,7 @@ import { cleanUrl, pageOf, webUrl } from './page.ts';
 
 const maxTitleCharacters = 200;
 
-/** What is stored of a hit, whether it has just happened or is history. */
+/** Converts a hit, live or imported, to the record that is stored. */
 export function toHitRecord(
 	{ url, referrer, title, cid, events }: Pick<HitRequest, 'url' | 'referrer' | 'title' | 'cid' | 'events'>,
 	channelRules: readonly ChannelRule[],

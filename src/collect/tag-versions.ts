@@ -1,7 +1,7 @@
-/** What `GET /tag.js` answers. */
+/** The version that `GET /tag.js` serves. */
 export const currentTag = 'tag.v1.js';
 
-/** SHA-256 of each file as it was published. Pages hold on to a version, so its file never changes; the next is v2. */
+/** SHA-256 of each published file. Pages depend on a version, so its file never changes. The next one is v2. */
 export const publishedTags: Readonly<Record<string, string>> = {
 	'tag.v1.js': 'b1192da016bf43ce84682dd6419a7ee12a77877e56459a71fbd65adc9b056225',
 };

@@ -1,9 +1,9 @@
 import type { ShopPage } from './shop.ts';
 
-/** Where visits come from: how many, with what in mind, and what the landing hit shows of it. */
+/** A source of visits: its share of them, the visitors' intent, and what the landing hit shows. */
 export interface Source {
 	readonly share: number;
-	/** Added to the log odds of whatever shows interest. */
+	/** Added to the log odds of every action that shows interest. */
 	readonly intent: number;
 	readonly mobileShare: number;
 	readonly referrers: readonly string[];

@@ -1,4 +1,4 @@
-/** Draws from one source of random numbers. */
+/** Random draws from one generator. */
 export class Chance {
 	readonly random: () => number;
 
@@ -6,7 +6,7 @@ export class Chance {
 		this.random = random;
 	}
 
-	/** Whether something happens that has these log odds. */
+	/** Draws whether an event with these log odds happens. */
 	happens(logOdds: number): boolean {
 		return this.random() < 1 / (1 + Math.exp(-logOdds));
 	}
@@ -15,7 +15,7 @@ export class Chance {
 		return items[Math.floor(this.random() * items.length)] as Item;
 	}
 
-	/** One of several, as often as its share says; the shares add up to 1. */
+	/** Draws an item with the probability of its share. The shares add up to 1. */
 	byShare<Item extends { readonly share: number }>(items: readonly Item[]): Item {
 		let left = this.random();
 		for (const item of items) {
@@ -25,12 +25,12 @@ export class Chance {
 		return items.at(-1) as Item;
 	}
 
-	/** Of the standard normal distribution. */
+	/** Draws from the standard normal distribution. */
 	normal(): number {
 		return Math.sqrt(-2 * Math.log(1 - this.random())) * Math.cos(2 * Math.PI * this.random());
 	}
 
-	/** A time of this median; now and then a multiple of it (log-normal). */
+	/** Draws a duration with this median from a log-normal distribution. */
 	timeMs(medianMs: number): number {
 		return medianMs * Math.exp(this.normal());
 	}

@@ -6,7 +6,7 @@ import { consideringSegment } from './shop.ts';
 export const demoClient = 'demo';
 export const demoAid = 'c-a-demo-local';
 
-/** Roomier than the standard plan in one thing: somebody who pastes a line twice is not refused. */
+/** The standard plan, but with a burst, so that pasting a line twice is not refused. */
 const demoPlan = {
 	name: 'demo',
 	ratePerSecond: 10,
@@ -18,20 +18,21 @@ const demoPlan = {
 
 export interface DemoAccount {
 	readonly account: Account;
-	/** Where one was issued now; it is not seen again. */
+	/** The key, if it was issued just now. It is not shown again. */
 	readonly key: string | undefined;
 }
 
 /**
- * The account to try the service with; where it is not there it is made, with client, plan, key and a segment.
- * @throws OperatorError where the account is a client's own and has data: made-up visitors could not be told from real ones
+ * Opens the demo account. Creates it, with client, plan, key and a segment, if it does not exist.
+ * @throws OperatorError where the account belongs to a client and has data, because made-up visitors could not be told
+ * from real ones
  */
 export async function openDemoAccount(store: Store, aid: string): Promise<DemoAccount> {
 	const { control } = store;
 	const known = (await control.accounts()).find((account) => account.aid === aid);
 	if (known && known.client !== demoClient && (await hasData(store, known)))
 		throw new OperatorError(
-			`The account ${aid} has visitors or events of its own, and the demo's could not be told from them; name another account, which is made if it is not there.`,
+			`The account ${aid} has visitors or events of its own, and those of the demo could not be told from them. Name another account; it is created if it does not exist.`,
 		);
 	const account =
 		known ??
@@ -51,7 +52,7 @@ async function hasData(store: Store, { id }: Account): Promise<boolean> {
 	);
 }
 
-/** Issues the client's key, where it has none. */
+/** Issues a key for the client if it has none. */
 async function ensureKey({ control }: Store): Promise<string | undefined> {
 	const keys = await control.keys();
 	if (keys.some(({ client, revokedAt }) => client === demoClient && revokedAt === null)) return undefined;
@@ -60,7 +61,7 @@ async function ensureKey({ control }: Store): Promise<string | undefined> {
 	return (await control.issueKey(demoClient, demoPlan.name)).key;
 }
 
-/** A command line that uploads an event to the account. */
+/** A shell command that uploads an event to the account. */
 export function uploadLine(url: string, aid: string, key: string): string {
 	const body = JSON.stringify({
 		aid,

@@ -1,10 +1,10 @@
 import type { SubscriptionEvent } from '../domain/subscription-event.ts';
 
-/** A hit as a page of the shop fires it. */
+/** A hit that a page of the shop sends. */
 export interface DemoHit {
 	readonly type: 'hit';
 	readonly atMs: number;
-	/** Visitors are numbered from 0 on, the visits of each from 0 on too. */
+	/** Visitors are numbered from 0, and so are the visits of each. */
 	readonly visitor: number;
 	readonly visit: number;
 	readonly userAgent: string;
@@ -17,11 +17,11 @@ export interface DemoHit {
 	};
 }
 
-/** A subscription event as the shop's back end uploads it. */
+/** A subscription event that the shop's back end uploads. */
 export interface DemoSale {
 	readonly type: 'subscription';
 	readonly atMs: number;
-	/** Whom it is of; the upload does not say so, its `tid` or `cid` does. */
+	/** The buyer. The upload identifies them only by `tid` or `cid`. */
 	readonly visitor: number;
 	readonly event: SubscriptionEvent;
 }

@@ -10,11 +10,11 @@ import type { Store } from '../store/store.ts';
 import { transactWithRetry } from '../store/transact-with-retry.ts';
 import type { DemoEntry, DemoHit } from './entry.ts';
 
-/** Of one transaction, at first and at most. */
+/** Entries per transaction. */
 const entriesPerTransaction = { initial: 100, max: 500 };
 
 /**
- * Stores a history by the rules that live traffic has, beside a running server.
+ * Stores a history by the rules of live traffic, beside a running server.
  * @returns the `vid` of each visitor, by number
  */
 export async function loadStream(
@@ -31,15 +31,15 @@ export async function loadStream(
 		atMs,
 		body: toHitRecord({ ...fields, events: [...fields.events] }, channelRules, deviceOf(userAgent)),
 	});
-	const pace = new BatchSizer(entriesPerTransaction);
+	const batchSizer = new BatchSizer(entriesPerTransaction);
 	for (let from = 0; from < entries.length; ) {
-		const batch = entries.slice(from, from + pace.size);
+		const batch = entries.slice(from, from + batchSizer.size);
 		const hits = batch.filter((entry) => entry.type === 'hit').map(pastHit);
 		const sales = batch.filter((entry) => entry.type === 'subscription');
 		const events = sales.map(({ event, atMs }) => ({ ...event, receivedAtMs: atMs }));
-		let { left } = await pace.run(() => transactWithRetry(store, id, () => storeHistory(hits, events)));
+		let { left } = await batchSizer.run(() => transactWithRetry(store, id, () => storeHistory(hits, events)));
 		while (left.length > 0)
-			({ left } = await pace.run(() => transactWithRetry(store, id, () => storeHistory(left, []))));
+			({ left } = await batchSizer.run(() => transactWithRetry(store, id, () => storeHistory(left, []))));
 		from += batch.length;
 		onProgress(from);
 	}
@@ -47,7 +47,7 @@ export async function loadStream(
 	return vids;
 }
 
-/** 128 random bits, as the collection host issues them; not of the seed, since whoever knows a `vid` gets its data. */
+/** 128 random bits, like real ids. Not derived from the seed, because a `vid` gives access to the visitor's data. */
 function issued<Name>(ids: Map<Name, string>, name: Name): string {
 	const known = ids.get(name);
 	if (known !== undefined) return known;

@@ -1,4 +1,4 @@
-/** The pages of the shop in `demo/`, as its addresses have them. */
+/** The pages of the shop in `demo/`, by their paths. */
 export const shopPages = {
 	home: { path: '', title: 'Home' },
 	cooper: { path: 'the-cooper-of-leith/', title: 'The cooper of Leith' },
@@ -10,11 +10,11 @@ export const shopPages = {
 
 export type ShopPage = keyof typeof shopPages;
 
-/** What the shop asks for, in pence: a month, or a year. */
+/** Prices in pence. */
 export const monthPence = 499;
 export const yearPence = 4990;
 
-/** Those who look at the plans again and again; the shop has a word for them on its first page. */
+/** Visitors who keep looking at the plans. The shop greets them on its home page. */
 export const consideringSegment = {
 	id: 'considering',
 	name: 'Considering the plans',

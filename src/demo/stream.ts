@@ -8,22 +8,22 @@ export interface DemoOptions {
 	readonly seed: number;
 	readonly visitors: number;
 	readonly days: number;
-	/** The history ends here. Its ids are made of it, so that of two runs none is a repeat of the other. */
+	/** End of the history. Ids are derived from it, so that two runs have different ones. */
 	readonly untilMs: number;
-	/** Address of the shop, with a slash at its end. */
+	/** Base URL of the shop, with a trailing slash. */
 	readonly shop: string;
 }
 
 const dayMs = 86_400_000;
 
 /**
- * A history of the demo shop, in order of time: whoever comes back, looks at the plans, or comes by mail subscribes more
- * often, so that there is something for a model to learn. The same options give the same history.
+ * Generates a history of the demo shop, ordered by time. Visitors who return, look at the plans, or come by mail
+ * subscribe more often, so that a model has something to learn. The same options give the same history.
  */
 export function demoStream({ seed, visitors, days, untilMs, shop }: DemoOptions): DemoEntry[] {
 	const entries: DemoEntry[] = [];
 	for (let visitor = 0; visitor < visitors; visitor++) {
-		// Each visitor has luck of its own, and does the same among few as among many.
+		// Each visitor has a generator of their own, so that they behave the same whatever the number of visitors.
 		const chance = new Chance(seededRandom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(visitor + 1, 0x85ebca6b)));
 		const arrivalMs = arrivalBetween(chance.random, untilMs - days * dayMs, untilMs);
 		const story = new VisitorStory(chance, { visitor, run: untilMs.toString(36), shop });

@@ -2,7 +2,7 @@ import type { DemoEntry } from './entry.ts';
 
 const recentMs = 3 * 86_400_000;
 
-/** The visitor to look at: one who was there lately, has looked at the plans most often, and has not bought. */
+/** The visitor worth looking at: recently active, looked at the plans most often, and has not bought. */
 export function undecidedVisitor(entries: readonly DemoEntry[]): number | undefined {
 	const buyers = new Set(entries.filter(({ type }) => type === 'subscription').map(({ visitor }) => visitor));
 	const lastAtMs = entries.at(-1)?.atMs ?? 0;

@@ -12,10 +12,10 @@ const dayMs = 24 * hourMs;
 const maxVisits = 25;
 const maxPages = 12;
 const maxReadingMs = 15 * minuteMs;
-/** So that the next visit is one. */
-const shortestBreakMs = 45 * minuteMs;
+/** Longer than the visit timeout, so that the next hit starts a new visit. */
+const minBreakMs = 45 * minuteMs;
 
-/** What one visitor of the shop does, from the first visit on. What is in their mind shows only in what they do. */
+/** Simulates one visitor of the shop from the first visit on. Their intent shows only in their actions. */
 export class VisitorStory {
 	readonly #chance: Chance;
 	readonly #names: { readonly visitor: number; readonly run: string; readonly shop: string };
@@ -23,27 +23,27 @@ export class VisitorStory {
 	#userAgent = '';
 	#atMs = 0;
 	#visit = 0;
-	/** In log odds: grows with every visit, and cools between them. */
+	/** In log odds. Grows with each visit and decays between visits. */
 	#intent = 0;
 	#plansViewed = 0;
 	#orders = 0;
 	#cid: string | null = null;
 	#subscribed = false;
 
-	/** @param names.run a word for the ids of the whole history */
+	/** @param names.run identifies the run in all ids */
 	constructor(chance: Chance, names: { visitor: number; run: string; shop: string }) {
 		this.#chance = chance;
 		this.#names = names;
 	}
 
-	/** Everything from the first visit until a moment; not in order of time. */
+	/** Generates all entries from the first visit until a moment, in no particular order. */
 	tell(arrivalMs: number, untilMs: number): DemoEntry[] {
 		const chance = this.#chance;
 		const first = chance.byShare(sources);
 		const isMobile = chance.random() < first.mobileShare;
 		this.#userAgent = chance.oneOf(isMobile ? phones : computers);
 		this.#intent = first.intent + (isMobile ? -0.3 : 0.2) + chance.normal() * 0.8;
-		// Who comes by mail reads the letter, and the links of the mail say who it is.
+		// Visitors from the newsletter are customers: the links in the mail identify them.
 		if (first === email && chance.random() < 0.6) this.#cid = this.#newCustomer();
 		this.#atMs = arrivalMs;
 		let source = first;
@@ -100,7 +100,7 @@ export class VisitorStory {
 		return this.#chance.happens(-3.6 + 0.55 * this.#intent + 0.55 * Math.min(this.#plansViewed, 5));
 	}
 
-	/** Into the basket, to the checkout, and most often to the end of it. */
+	/** Basket, checkout, and in most cases the order. */
 	#tellOrder(pricing: string): void {
 		const chance = this.#chance;
 		const rvn = chance.random() < 0.8 ? monthPence : yearPence;
@@ -119,13 +119,13 @@ export class VisitorStory {
 		this.#subscribe(tid, null, rvn, this.#atMs + chance.timeMs(isPaidAtOnce ? 5 * minuteMs : 12 * hourMs));
 	}
 
-	/** A sale that no page has seen: only the customer id tells whose it is. */
+	/** A sale by phone: only the customer id connects it to the visitor. */
 	#maybeCalls(): void {
 		if (!this.#cid || this.#subscribed || !this.#chance.happens(-5 + 0.8 * this.#intent)) return;
 		this.#subscribe(this.#newOrder(), this.#cid, monthPence, this.#atMs + this.#chance.timeMs(6 * hourMs));
 	}
 
-	/** The sale, and a renewal for every month or year until it is cancelled; of those only the customer id is known. */
+	/** The sale, and a renewal each month or year until it is cancelled. Renewals carry only the customer id. */
 	#subscribe(first: string, firstCid: string | null, rvn: number, paidAtMs: number): void {
 		this.#subscribed = true;
 		const subid = `subscription-${this.#names.run}-${this.#names.visitor}`;
@@ -141,12 +141,9 @@ export class VisitorStory {
 		}
 	}
 
-	/** Until the next visit: those who mean it come back soon, the others forget. */
+	/** The time until the next visit. Interested visitors return soon; the others lose interest. */
 	#rest(): void {
-		const breakMs = Math.max(
-			shortestBreakMs,
-			this.#chance.timeMs(2 * dayMs * Math.exp(-0.35 * this.#intent)),
-		);
+		const breakMs = Math.max(minBreakMs, this.#chance.timeMs(2 * dayMs * Math.exp(-0.35 * this.#intent)));
 		this.#intent += 0.35 - 0.12 * Math.min(10, breakMs / dayMs);
 		this.#atMs = nextActiveMs(this.#chance.random, this.#atMs + breakMs);
 	}

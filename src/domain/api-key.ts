@@ -1,16 +1,16 @@
 import { hash, randomBytes } from 'node:crypto';
 
-/** So that a person, or a scanner of leaked secrets, knows what it is. */
+/** Lets people and secret scanners recognise a key. */
 const prefix = 'caskade_key_';
 
-/** A new API key: the prefix and 256 random bits, base64url. Its id is random too and no part of the secret. */
+/** Generates an API key: the prefix and 256 random bits in base64url. Its id is random and not part of the secret. */
 export function newApiKey(): { id: string; key: string } {
 	return { id: `k_${randomBytes(6).toString('hex')}`, key: prefix + randomBytes(32).toString('base64url') };
 }
 
 /**
- * SHA-256 of a key, hex: all that is stored of it. The key has 256 bits of randomness, so it needs neither salt
- * nor stretching, and an index over hashes tells an attacker who measures time nothing about a key.
+ * SHA-256 of a key in hex; only this is stored. A key of 256 random bits needs neither salt nor stretching, and the
+ * timing of an index over hashes reveals nothing about a key.
  */
 export function hashApiKey(key: string): string {
 	return hash('sha256', key, 'hex');

@@ -1,9 +1,9 @@
-/** Whose data a cask opens: all of a visitor's, or one visit's. */
+/** What a cask gives access to: all data of a visitor, or of one visit. */
 export type CaskScope = 'vid' | 'sid';
 
 const subjectShape = /^[0-9a-f]{32}$/;
 
-/** 32 lower-case hex digits, as a `vid` and a `sid` are. */
+/** Whether the value has the form of a `vid` or `sid`: 32 lower-case hex digits. */
 export function isSubject(value: unknown): value is string {
 	return typeof value === 'string' && subjectShape.test(value);
 }

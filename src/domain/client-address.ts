@@ -3,21 +3,21 @@ import { isIP } from 'node:net';
 import proxyAddr from '@fastify/proxy-addr';
 import ipaddr from 'ipaddr.js';
 
-/** Whose word on a client's address is believed: so many proxies in a row, or all that are in these networks. */
+/** The trusted proxies: their number, or the networks that they are in. */
 export type Proxies = number | readonly string[];
 
-/** Proxies in a row; a longer way is nobody's, and each of its stations would cost. */
+/** Maximum number of proxies in a row. Nobody has more, and each one costs time. */
 export const maxHops = 10;
 
 /**
- * Whether the address is one of our proxies.
- * @param hop 0 for whoever has opened the connection, 1 for whom that one names, and so on
+ * Whether the address is a trusted proxy.
+ * @param hop 0 for the peer of the connection, 1 for the address that it reports, and so on
  */
 export type IsProxy = (address: string, hop: number) => boolean;
 
 /**
- * Not a number handed to the framework: that trusts nobody then.
- * @throws where a network is none
+ * A function, because the framework trusts no proxy when it is given a number.
+ * @throws where a network is invalid
  */
 export function isProxyOf(proxies: Proxies): IsProxy {
 	if (typeof proxies === 'number') return (_address, hop) => hop < proxies;
@@ -29,7 +29,7 @@ export function isProxyOf(proxies: Proxies): IsProxy {
 	};
 }
 
-/** Why a request may count as somebody else's, for the operator. */
+/** Reasons why a client's address may be wrong, for the operator. */
 export const proxyProblems = {
 	unnamed:
 		'a hit came through a proxy that names no client in x-forwarded-for: all visitors behind it share the budget of one address; let the proxy set the header',
@@ -40,14 +40,15 @@ export const proxyProblems = {
 export type ProxyProblem = keyof typeof proxyProblems;
 
 export interface HitClient {
-	/** Undefined where even the connection has none any more. */
+	/** Undefined where the connection is already closed. */
 	readonly address: string | undefined;
 	readonly problem?: ProxyProblem;
 }
 
 /**
- * Who asks: the rightmost in `x-forwarded-for` that is no proxy of ours, since each proxy adds whom it sees at the right
- * and what is further left may be anybody's invention. Where that is no address, the proxy next to it counts.
+ * The client's address: the rightmost entry of `x-forwarded-for` that is not a trusted proxy. Each proxy appends the peer
+ * it sees, and anyone can forge the entries further left. Where that entry is not an address, the proxy that reported it
+ * counts.
  */
 export function clientOf(request: IncomingMessage, isProxy: IsProxy | undefined): HitClient {
 	const peer = addressOf(request.socket.remoteAddress);
@@ -61,12 +62,12 @@ export function clientOf(request: IncomingMessage, isProxy: IsProxy | undefined)
 	return { address: peer, problem: 'unnamed' };
 }
 
-/** As `[2001:db8::1]:4711` and `203.0.113.7:4711`, which some proxies write. */
+/** Some proxies append the port: `[2001:db8::1]:4711`, `203.0.113.7:4711`. */
 const withPort = /^(?:\[([0-9A-Fa-f:.%\w-]{2,80})\]|([\d.]{7,15}))(?::\d{1,5})?$/;
-/** An IPv6 address and the name of its zone. */
+/** Enough for an IPv6 address with a zone. */
 const maxCharacters = 100;
 
-/** The address alone; undefined where the text is none. */
+/** The address without a port; undefined where the text is not an address. */
 function addressOf(text: string | undefined): string | undefined {
 	if (text === undefined || text.length > maxCharacters) return undefined;
 	const [, bracketed, dotted] = withPort.exec(text) ?? [];
@@ -75,14 +76,14 @@ function addressOf(text: string | undefined): string | undefined {
 }
 
 /**
- * What counts as one client: an IPv4 address, or the IPv6 network of 64 bits, for whoever has one address of it has all
- * of them. IPv4 within IPv6 is IPv4. Whatever is no address is one client.
+ * The unit that limits apply to: an IPv4 address, or an IPv6 /64, because one subscriber usually has all of it.
+ * IPv4-mapped addresses count as IPv4. Everything that is not an address counts as one client.
  */
 export function networkOf(address: string | undefined): string {
 	if (address === undefined || isIP(address) === 0) return 'unknown';
 	const parsed = ipaddr.process(address);
 	if (parsed instanceof ipaddr.IPv4) return parsed.toString();
-	// A network of 64 bits that holds all of IPv4 (RFC 6052).
+	// This /64 contains all of IPv4 (RFC 6052).
 	if (parsed.range() === 'rfc6052') return parsed.toNormalizedString();
 	return parsed.parts
 		.slice(0, 4)

@@ -1,6 +1,6 @@
 import { type Decayed, decay, type EventCount, type Profile } from './profile.ts';
 
-/** What is known of a visitor, as of a moment, in numbers and texts. Of a visit's own profile: of that visit alone. */
+/** Numbers and texts about a visitor as of a moment; for a visit's profile, about that visit only. */
 export interface VisitorNumbers {
 	readonly hits: number;
 	/** Hits that were of a page. */
@@ -12,7 +12,10 @@ export interface VisitorNumbers {
 	readonly daysSinceFirst: number;
 	readonly daysSinceLast: number;
 	readonly minutesSinceLast: number;
-	/** Decayed counts: what lies a day (a week, 30 days) back counts half, twice that a quarter. */
+	/**
+	 * Exponentially decayed counts: an event one half-life (1, 7 or 30 days) ago counts half, two half-lives ago a
+	 * quarter.
+	 */
 	readonly recentHits1d: number;
 	readonly recentHits7d: number;
 	readonly recentHits30d: number;
@@ -28,7 +31,7 @@ export interface VisitorNumbers {
 	readonly recentSubscriptions1d: number;
 	readonly recentSubscriptions7d: number;
 	readonly recentSubscriptions30d: number;
-	/** Infinity where there is none, so that `< 30` is false and `> 30` true. */
+	/** Infinity without a subscription, so that `< 30` is false and `> 30` is true. */
 	readonly daysSinceSubscription: number;
 	readonly device: string;
 	readonly firstChannel: string;
@@ -36,27 +39,27 @@ export interface VisitorNumbers {
 	readonly landingPage: string;
 }
 
-/** What a segment's rule knows of a visitor, as of a moment. Of a visit's own profile: of that visit alone. */
+/** The visitor's facts for segment rules as of a moment; for a visit's profile, about that visit only. */
 export interface VisitorFacts extends VisitorNumbers {
-	/** Pages seen in the last 7 days, at most 50. */
+	/** Pages seen in the last 7 days; at most 50. */
 	readonly pages7d: readonly string[];
 	readonly pages30d: readonly string[];
-	/** Channels that visits came by, at most 50. */
+	/** Channels of the visits; at most 50. */
 	readonly channels: readonly string[];
-	/** Events of pages: how often each. Maps, since names come from pages and may be `constructor`. */
+	/** Counts of page events by name. A Map, because names come from pages and may be `constructor`. */
 	readonly events: ReadonlyMap<string, number>;
-	/** Subscription events: how many of each `evt`. */
+	/** Counts of subscription events by `evt`. */
 	readonly evts: ReadonlyMap<string, number>;
 }
 
-/** What a segment's rule knows of the latest visit. */
+/** Facts about the latest visit, for segment rules. */
 export interface VisitFacts {
 	readonly hits: number;
-	/** From its first hit to its last. */
+	/** From the first hit of the visit to its last. */
 	readonly dwellMinutes: number;
 	readonly channel: string;
 	readonly landingPage: string;
-	/** Pages and events of this visit, at most 50 of each. */
+	/** Pages and events of this visit; at most 50 of each. */
 	readonly pagesSeen: readonly string[];
 	readonly eventsFired: readonly string[];
 }
@@ -64,7 +67,7 @@ export interface VisitFacts {
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** The visitor's facts as of `nowMs`; zeros and empties where nothing is known. */
+/** The visitor's facts as of `nowMs`; zero or empty where nothing is known. */
 export function visitorFacts(profile: Profile | null, nowMs: number): VisitorFacts {
 	return {
 		...visitorNumbers(profile, nowMs),
@@ -76,7 +79,7 @@ export function visitorFacts(profile: Profile | null, nowMs: number): VisitorFac
 	};
 }
 
-/** The same without lists, which take longer to make than all the rest. */
+/** Without lists, which take longer to build than everything else. */
 export function visitorNumbers(profile: Profile | null, nowMs: number): VisitorNumbers {
 	const sinceMs = (atMs: number | undefined) => (atMs === undefined ? 0 : Math.max(0, nowMs - atMs));
 	const lastHitAtMs = profile?.visit?.lastHitAtMs ?? profile?.lastAtMs;
@@ -122,7 +125,6 @@ export function visitorNumbers(profile: Profile | null, nowMs: number): VisitorN
 	};
 }
 
-/** The latest visit's facts. */
 export function visitFacts(profile: Profile | null): VisitFacts {
 	const visit = profile?.visit;
 	if (!profile || !visit)

@@ -1,28 +1,28 @@
 import type { LogEntry, Profile } from './profile.ts';
 
-/** What a visitor may come to do, whose probability is scored. */
+/** An action whose probability is scored. */
 export interface Goal {
 	readonly name: string;
-	/** Names of events that reach it, of hits or of uploads; `*` is any subscription event, `visit` another visit. */
+	/** Names of the hit or upload events that reach the goal. `*` is any subscription event, `visit` another visit. */
 	readonly evts: readonly string[];
-	/** Reached within this time counts. */
+	/** The goal must be reached within this time. */
 	readonly horizonDays: number;
-	/** The percentile at which the band `medium` begins. */
+	/** Lowest percentile of the band `medium`. */
 	readonly mediumFrom: number;
-	/** The percentile at which the band `high` begins. */
+	/** Lowest percentile of the band `high`. */
 	readonly highFrom: number;
 }
 
-/** What a goal has where an operator says nothing else. */
+/** Defaults for settings that the operator leaves out. */
 export const goalDefaults = { horizonDays: 7, mediumFrom: 50, highFrom: 90 } as const;
 
-/** The goals of a new account; the migration that brought goals gave the same to accounts that were there. */
+/** The goals of a new account. The migration that introduced goals gave existing accounts the same. */
 export const defaultGoals: readonly Goal[] = [
 	{ name: 'subscription', evts: ['*'], ...goalDefaults },
 	{ name: 'return', evts: ['visit'], ...goalDefaults },
 ];
 
-/** Whether a profile's visitor has ever reached the goal. */
+/** Whether the visitor has ever reached the goal. */
 export function hasReached({ events, subscriptions, visits }: Profile, { evts }: Goal): boolean {
 	return evts.some((evt) => {
 		if (evt === '*') return subscriptions !== null;
@@ -34,8 +34,8 @@ export function hasReached({ events, subscriptions, visits }: Profile, { evts }:
 }
 
 /**
- * Whether an entry of the log reaches the goal.
- * @param currentSid of the visit that goes on: a hit of another one is another visit
+ * Whether a log entry reaches the goal.
+ * @param currentSid the current visit; a hit of another `sid` counts as another visit
  */
 export function reaches(entry: LogEntry, { evts }: Pick<Goal, 'evts'>, currentSid: string | null): boolean {
 	return evts.some((evt) => {

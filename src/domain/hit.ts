@@ -1,7 +1,7 @@
-/** What is stored of a hit besides whose it is and when it was. */
+/** The stored content of a hit, besides visitor, visit and time. */
 export interface HitRecord {
 	readonly page: string | null;
-	/** Without fragment and, but for utm parameters, without query. */
+	/** Without the fragment, and without the query except utm parameters. */
 	readonly url: string | null;
 	readonly referrer: string | null;
 	readonly title: string | null;
@@ -13,7 +13,7 @@ export interface HitRecord {
 
 export interface HitEvent {
 	readonly name: string;
-	/** Begins a sale that an upload with the same `tid` completes. */
+	/** Starts a sale that an upload with the same `tid` completes. */
 	readonly tid?: string;
 	/** In the smallest unit of `currency`. */
 	readonly rvn?: number;
@@ -21,10 +21,10 @@ export interface HitEvent {
 }
 
 export interface ArrivingHit {
-	/** As the page presents them; unknown or foreign ones count for nothing. */
+	/** As the page sent them; unknown and foreign ids are ignored. */
 	readonly vid: string | null;
 	readonly sid: string | null;
-	/** Issued if the presented ones do not count. */
+	/** Used where the presented `vid` is not valid. */
 	readonly freshVid: string;
 	readonly freshSid: string;
 	readonly atMs: number;
@@ -36,10 +36,10 @@ export interface StoredHit {
 	readonly sid: string;
 }
 
-/** A hit that happened at some time. */
+/** A past hit, from an import. */
 export interface HistoryHit {
 	readonly vid: string;
-	/** The visit where history names it; null: the visitor's hits without one are cut where 30 minutes are between two. */
+	/** Null where the import names no visit: such hits form visits, separated by 30 minutes without a hit. */
 	readonly sid: string | null;
 	readonly atMs: number;
 	readonly body: HitRecord;

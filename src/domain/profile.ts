@@ -1,20 +1,20 @@
-/** A hit as profiles know it. */
+/** A hit, reduced to what profiles need. */
 export interface HitEntry {
 	readonly type: 'hit';
 	/** Milliseconds since 1970. */
 	readonly atMs: number;
 	readonly sid: string;
-	/** The page's path without slashes at its ends, `/` for the first page of a site; null where there is none. */
+	/** The page's path without leading and trailing slashes, `/` for the root; null without a page. */
 	readonly page: string | null;
 	readonly channel: string;
 	readonly device: string;
-	/** Names of the events that the page has fired. */
+	/** Names of the page events in this hit. */
 	readonly events: readonly string[];
-	/** Orders hits of the same moment, in whatever order they arrive. */
+	/** Orders hits of the same millisecond, independently of arrival. */
 	readonly tieBreak: string;
 }
 
-/** A subscription event that has been joined to the visitor. */
+/** A subscription event that is joined to the visitor. */
 export interface SubscriptionEntry {
 	readonly type: 'subscription';
 	readonly atMs: number;
@@ -26,13 +26,13 @@ export interface SubscriptionEntry {
 
 export type LogEntry = HitEntry | SubscriptionEntry;
 
-/** Decayed counts as of the profile's `lastAtMs`, with the half-lives of `halfLivesDays`. */
+/** Decayed counts as of the profile's `lastAtMs`, one for each of `halfLivesDays`. */
 export type Decayed = readonly [number, number, number];
 
-/** How often an event has happened and when last; the least recent of a list comes first. */
+/** Count and last time of an event. Lists are ordered by that time. */
 export type EventCount = readonly [name: string, count: number, lastAtMs: number];
 
-/** What is known of a visitor, or of one visit, as of its last log entry. JSON as it is. */
+/** Everything known about a visitor, or a visit, as of the last log entry. Stored as JSON. */
 export interface Profile {
 	readonly firstAtMs: number;
 	readonly lastAtMs: number;
@@ -42,7 +42,7 @@ export interface Profile {
 	readonly visits: number;
 	/** Days (UTC) with a hit. */
 	readonly activeDays: number;
-	/** Time between hits of the same visit. */
+	/** Total time between consecutive hits of the same visit. */
 	readonly dwellMs: number;
 	/** The latest visit; null before the first hit. */
 	readonly visit: {
@@ -58,13 +58,13 @@ export interface Profile {
 	readonly lastChannel: string | null;
 	readonly landingPage: string | null;
 	readonly device: string | null;
-	/** When each page was last seen; the 50 most recent, the last one last. */
+	/** Last time of each page; the 50 most recent, in that order. */
 	readonly pageTimes: readonly (readonly [page: string, lastAtMs: number])[];
-	/** Events of hits by name; the 50 most recent. */
+	/** Page events by name; the 50 most recent. */
 	readonly events: readonly EventCount[];
 	readonly subscriptions: {
 		readonly count: number;
-		/** Events whose `subid` had come before. */
+		/** Subscription events whose `subid` was known before. */
 		readonly renewals: number;
 		readonly revenuePence: number;
 		readonly lastAtMs: number;
@@ -73,7 +73,7 @@ export interface Profile {
 		readonly evts: readonly EventCount[];
 		/** The last 100. */
 		readonly subids: readonly string[];
-		/** Decayed counts as of `lastAtMs` of these. */
+		/** Decayed counts of subscriptions as of `lastAtMs`. */
 		readonly recent: Decayed;
 	} | null;
 	readonly recentHits: Decayed;
@@ -83,13 +83,13 @@ export interface Profile {
 
 const dayMs = 86_400_000;
 export const halfLivesDays = [1, 7, 30] as const;
-/** Bound a profile, which is read and written at every hit: the oldest entries of a list make room for a new one. */
+/** Maximum entries of a list. It bounds the profile, which every hit reads and writes. The oldest entries are evicted. */
 const maxNames = 50;
 const maxSubids = 100;
-/** Of all names of a list together: 50 pages of 80 characters, or 100 UUIDs. */
+/** Maximum total length of the names in a list: 50 pages of 80 characters, or 100 UUIDs. */
 const maxCharacters = 4000;
 
-/** The order in which a log is reduced: by time, and where that is the same by what does not depend on arrival. */
+/** The order in which a log is reduced: by time, and for equal times independently of arrival. */
 export function compareEntries(a: LogEntry, b: LogEntry): number {
 	return (
 		a.atMs - b.atMs ||
@@ -111,23 +111,23 @@ function compareText(a: string, b: string): number {
 	return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** The profile that a log leads to. The entries may be in any order. */
+/** Reduces a log, in any order, to a profile. */
 export function profileOf(entries: readonly LogEntry[]): Profile | null {
 	return [...entries].sort(compareEntries).reduce<Profile | null>(apply, null);
 }
 
-/** Whether the entry comes after all that the profile holds, so that `apply` may add it. */
+/** Whether the entry is later than everything in the profile, so that `apply` may add it. */
 export function isLatest(profile: Profile | null, entry: LogEntry): boolean {
 	return profile === null || entry.atMs > profile.lastAtMs;
 }
 
-/** Adds one entry, which must not be earlier than those that are in the profile. */
+/** Adds one entry, which must not be earlier than the profile's last one. */
 export function apply(profile: Profile | null, entry: LogEntry): Profile {
 	const at = advance(profile ?? emptyProfile(entry.atMs), entry.atMs);
 	return entry.type === 'hit' ? applyHit(at, entry) : applySubscription(at, entry);
 }
 
-/** The profile of somebody who appears at a moment, before anything has happened. */
+/** The profile of a new visitor, before the first entry. */
 export function emptyProfile(atMs: number): Profile {
 	return {
 		firstAtMs: atMs,
@@ -152,7 +152,7 @@ export function emptyProfile(atMs: number): Profile {
 	};
 }
 
-/** The profile as of a later moment: what decays has decayed, nothing is added. */
+/** Moves the profile to a later moment: decays its counts and adds nothing. */
 function advance(profile: Profile, atMs: number): Profile {
 	const passedMs = atMs - profile.lastAtMs;
 	if (passedMs <= 0) return profile;
@@ -166,8 +166,8 @@ function advance(profile: Profile, atMs: number): Profile {
 }
 
 /**
- * Decayed counts as of `passedMs` later: halved after each half-life. Rounded, so that profiles stay short. Zeros where a
- * profile of an earlier program has none.
+ * Decays counts by `passedMs`. Rounded, to keep profiles short. Returns zeros for profiles of earlier versions, which
+ * have no counts.
  */
 export function decay(counts: Decayed | undefined, passedMs: number): Decayed {
 	if (!counts) return [0, 0, 0];
@@ -232,7 +232,7 @@ function countEvent(events: readonly EventCount[], name: string, atMs: number): 
 	return withLatest(events, [name, count + 1, atMs]);
 }
 
-/** Lists instead of objects, whose keys would be sorted where they look like numbers. */
+/** Uses lists, because objects order keys that look like integers. */
 function withLatest<Entry extends readonly [name: string, ...unknown[]]>(
 	entries: readonly Entry[],
 	latest: Entry,
@@ -241,7 +241,7 @@ function withLatest<Entry extends readonly [name: string, ...unknown[]]>(
 	return lastOf([...others, latest], maxNames, ([name]) => name);
 }
 
-/** So many of the last entries as there is room for, and always the last one. */
+/** As many of the last entries as fit, and always the last one. */
 function lastOf<Entry>(
 	entries: readonly Entry[],
 	most: number,

@@ -1,30 +1,30 @@
-/** The largest block of requests that is leased at once. */
-export const largestLease = 75;
+/** Maximum number of requests in one lease. */
+export const maxLease = 75;
 
-/** What a server says of a key's month, and what it asks for. */
+/** A server's usage of a key's month, and its request for more or less of the quota. */
 export interface QuotaSettlement {
 	readonly keyId: string;
-	/** UTC, as `2026-11`. */
+	/** UTC, for example `2026-11`. */
 	readonly month: string;
-	/** Requests of that month that it has admitted so far, all told. */
+	/** Total requests of that month that the server has admitted so far. */
 	readonly used: number;
-	/** The number of what is asked for, from 1 on: one more than the last whose answer came. */
+	/** Sequence number of this request, from 1: one more than that of the last answer. */
 	readonly seq: number;
 	readonly ask:
 		| { readonly kind: 'nothing' }
-		/** Leave to admit more. */
+		/** Asks to admit more requests. */
 		| { readonly kind: 'lease'; readonly quotaPerMonth: number }
-		/** To be rid of what it has not admitted. */
+		/** Returns what has not been admitted. */
 		| { readonly kind: 'return' };
 }
 
-/** What a server holds of a key's month. */
+/** A server's holding of a key's month. */
 export interface QuotaHolding {
-	/** Of the last lease or return that counted. */
+	/** Sequence number of the last lease or return that took effect. */
 	readonly seq: number;
-	/** Requests that it may admit, all told; of these it has said that it has admitted `used`. */
+	/** Total requests that the server may admit; it has reported `used` of them. */
 	readonly leased: number;
 	readonly used: number;
-	/** By all servers, living and dead. */
+	/** Leased by all servers, including dead ones. */
 	readonly leasedByAll: number;
 }

@@ -1,4 +1,4 @@
-/** Visitors that a rule describes. */
+/** A group of visitors, defined by a rule. */
 export interface Segment {
 	readonly id: string;
 	readonly name: string;
@@ -6,7 +6,7 @@ export interface Segment {
 	readonly rule: string;
 }
 
-/** The segments of a new account; the migration that brought segments gave the same to accounts that were there. */
+/** The segments of a new account. The migration that introduced segments gave existing accounts the same. */
 export const defaultSegments: readonly Segment[] = [
 	{ id: 'new', name: 'New visitors', rule: 'visitor.visits <= 1' },
 	{ id: 'returning', name: 'Returning visitors', rule: 'visitor.visits >= 2' },

@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
 
-/** From creation; the spec's section 8. */
+/** Section 8 of the specification. */
 export const caskLifetimeMs = 86_400_000;
-/** Within this time every server knows a new key; only then it signs. */
-export const spreadMs = 2000;
+/** Servers learn of a new key within this time. It does not sign before that. */
+export const keyPropagationMs = 2000;
 
-/** Signs casks, and verifies them until it retires. */
+/** A key that signs casks, and verifies them until it is retired. */
 export interface SigningKey {
 	readonly kid: string;
 	/** 256 random bits, base64url. */
 	readonly secret: string;
 	readonly createdAtMs: number;
-	/** Null for the newest. */
+	/** Null for the newest key. */
 	readonly retiresAtMs: number | null;
 }
 
@@ -25,9 +25,9 @@ export function newSigningKey(nowMs: number): SigningKey {
 }
 
 /**
- * The key to sign with: the newest that every server knows by now, or the oldest where all are that new.
- * @param keys the newest first
+ * The key to sign with: the newest that every server knows by now, or the oldest if all keys are too new.
+ * @param keys newest first
  */
 export function signingKeyAt(keys: readonly SigningKey[], nowMs: number): SigningKey | undefined {
-	return keys.find(({ createdAtMs }) => createdAtMs + spreadMs <= nowMs) ?? keys.at(-1);
+	return keys.find(({ createdAtMs }) => createdAtMs + keyPropagationMs <= nowMs) ?? keys.at(-1);
 }

@@ -1,6 +1,6 @@
 import type { SubscriptionEntry } from './profile.ts';
 
-/** A subscription event (spec section 2.2) as the service keeps it; `rvn` in British pence. */
+/** A subscription event (section 2.2 of the specification); `rvn` in British pence. */
 export interface SubscriptionEvent {
 	readonly tid: string;
 	readonly subid: string;
@@ -10,22 +10,22 @@ export interface SubscriptionEvent {
 	readonly rvn: number;
 }
 
-/** How an event came: the same for all events of one upload. */
+/** When and by which request an event arrived; shared by all events of an upload. */
 export interface Arrival {
 	readonly receivedAtMs: number;
-	/** Of the request that has brought it; absent where it was imported. */
+	/** Absent for imported events. */
 	readonly requestId?: string;
 }
 
-/** An event as an account's database gives it. */
+/** An event as stored in an account's database. */
 export interface StoredEvent extends SubscriptionEvent {
 	/** Milliseconds since 1970. */
 	readonly received_at: number;
-	/** Null: imported, or stored by a version that did not keep it. */
+	/** Null for imported events, and for events stored by a version that did not record it. */
 	readonly request_id: string | null;
 }
 
-/** What the fields hold, in the order of the columns of `subscription_event`. */
+/** Types of the fields, in the order of the columns of `subscription_event`. */
 export const subscriptionEventTypes = {
 	tid: 'text',
 	subid: 'text',
@@ -34,27 +34,27 @@ export const subscriptionEventTypes = {
 	rvn: 'integer',
 } as const satisfies Record<keyof SubscriptionEvent, 'text' | 'integer'>;
 
-/** The fields, in the order of the columns; whatever stores, reads or copies events goes by it. */
+/** The fields, in column order. All code that stores, reads or copies events derives from this list. */
 export const subscriptionEventFields = Object.keys(subscriptionEventTypes) as (keyof SubscriptionEvent)[];
 
-/** The columns: the fields, and how the event came. `id`, its place in the order of arrival, and `vid` are the store's. */
+/** The fields and the arrival, in column order. `id`, the order of arrival, and `vid` are added by the store. */
 export const storedEventColumns: readonly (keyof StoredEvent)[] = [
 	...subscriptionEventFields,
 	...(['received_at', 'request_id'] as const),
 ];
 
-/** What `storedEventColumns` hold of the arrival, after the fields. */
+/** The values of the arrival columns, which follow the fields. */
 export function arrivalValues({ receivedAtMs, requestId }: Arrival): [number, string | null] {
 	return [receivedAtMs, requestId ?? null];
 }
 
-/** The row of an event that has just come. */
+/** The row of a newly arrived event. */
 export function storedEvent(event: SubscriptionEvent, arrival: Arrival): StoredEvent {
 	const [received_at, request_id] = arrivalValues(arrival);
 	return { ...eventOf(event), received_at, request_id };
 }
 
-/** The event that a row holds, without what else is in the row. */
+/** The event in a row, without its other columns. */
 export function eventOf(row: Readonly<Record<string, unknown>> | SubscriptionEvent): SubscriptionEvent {
 	const event: Record<string, unknown> = {};
 	for (const field of subscriptionEventFields)
@@ -62,12 +62,12 @@ export function eventOf(row: Readonly<Record<string, unknown>> | SubscriptionEve
 	return event as unknown as SubscriptionEvent;
 }
 
-/** Whether two events with one `tid` say the same. */
+/** Whether two events with the same `tid` have the same content. */
 export function sameContent(event: SubscriptionEvent, stored: SubscriptionEvent | undefined): boolean {
 	return stored !== undefined && subscriptionEventFields.every((field) => event[field] === stored[field]);
 }
 
-/** A stored event as profiles know it. */
+/** A stored event, reduced to what profiles need. */
 export function subscriptionEntry(
 	event: Pick<StoredEvent, 'tid' | 'subid' | 'evt' | 'rvn' | 'received_at'>,
 ): SubscriptionEntry {

@@ -1,24 +1,23 @@
-/** A token bucket as a value: `tokens` at the time `atMs` of a monotonic clock. */
+/** An immutable token bucket: `tokens` at the monotonic time `atMs`. */
 export interface TokenBucket {
 	readonly tokens: number;
 	readonly atMs: number;
 }
 
 export interface RateLimit {
-	/** Tokens that flow in per second. */
+	/** Refill rate. */
 	readonly ratePerSecond: number;
-	/** Capacity: tokens that can be saved up. At least 1. */
+	/** Capacity; at least 1. */
 	readonly burst: number;
 }
 
-/** A full bucket. */
 export function fullBucket(limit: RateLimit, nowMs: number): TokenBucket {
 	return { tokens: limit.burst, atMs: nowMs };
 }
 
 /**
- * Takes one token if there is one. Over any stretch of time it grants at most `rate × seconds + burst`.
- * A clock that stands still or goes back refills nothing.
+ * Takes one token if there is one. Grants at most `rate × seconds + burst` over any interval. A clock that stands still
+ * or steps back refills nothing.
  */
 export function takeToken(
 	bucket: TokenBucket,

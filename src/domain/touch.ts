@@ -1,27 +1,27 @@
 import type { HitRecord } from './hit.ts';
 
-/** How a visitor arrived, where the arrival may take credit for a subscription. */
+/** An arrival that may be credited with a subscription. */
 export interface Touch {
 	/** Milliseconds since 1970. */
 	readonly atMs: number;
 	readonly channel: string;
-	/** `utm_source`, else the host that the link was on, without `www.`; null where neither is known. */
+	/** `utm_source`, else the referrer's host without `www.`; null where neither is known. */
 	readonly source: string | null;
 	/** `utm_medium`. */
 	readonly medium: string | null;
 	/** `utm_campaign`. */
 	readonly campaign: string | null;
-	/** The page that it led to. */
+	/** The landing page. */
 	readonly landing: string | null;
 }
 
-/** By what touches can be told apart in reports. */
+/** Properties that reports can group touches by. */
 export const touchDimensions = ['channel', 'source', 'medium', 'campaign', 'landing'] as const;
 export type TouchDimension = (typeof touchDimensions)[number];
 
 /**
- * The touch that a hit is: where it is the first of its visit, or arrives by a campaign or from another site. What comes
- * from the site itself never is one.
+ * The touch of a hit: null unless the hit is the first of its visit or arrives from a campaign or another site. Links
+ * within the site are never a touch.
  */
 export function touchOf(
 	{ atMs, body }: { readonly atMs: number; readonly body: HitRecord },
@@ -46,7 +46,7 @@ function hostOf(url: string | null): string | null {
 	return host ? host.replace(/^www\./, '') : null;
 }
 
-/** Sites on which sales are paid for: who comes back from one has not arrived by it. Their subdomains too. */
+/** Payment sites and their subdomains. A visitor who returns from one did not arrive through it. */
 export const paymentProviders: readonly string[] = [
 	...[
 		'2checkout.com',
@@ -64,7 +64,7 @@ export const paymentProviders: readonly string[] = [
 	...['securetrading.net', 'sofort.com', 'squareup.com', 'stripe.com', 'truelayer.com', 'worldpay.com'],
 ];
 
-/** Whether a touch comes from a payment provider, or from a site under it. A campaign never does. */
+/** Whether a touch comes from a payment provider or one of its subdomains. A campaign never does. */
 export function isFromPayment(
 	{ source, medium, campaign }: Pick<Touch, 'source' | 'medium' | 'campaign'>,
 	providers: ReadonlySet<string>,

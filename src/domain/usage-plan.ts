@@ -1,17 +1,17 @@
 import type { RateLimit } from './token-bucket.ts';
 
-/** The limits that an API key is tied to (spec sections 5.1 and 8). */
+/** The limits of an API key (sections 5.1 and 8 of the specification). */
 export interface UsagePlan extends RateLimit {
 	readonly name: string;
 	/** Requests per calendar month, UTC. */
 	readonly quotaPerMonth: number;
-	/** From the arrival of a request, its body included. */
+	/** Counted from the arrival of the request, including its body. */
 	readonly timeoutMs: number;
-	/** Objects in `data` of one request. */
+	/** Maximum number of objects in `data`. */
 	readonly maxEvents: number;
 }
 
-/** The limits of the spec. This plan exists in every control database. */
+/** The limits of the specification. Every control database has this plan. */
 export const standardPlan: UsagePlan = {
 	name: 'standard',
 	ratePerSecond: 10,
@@ -23,7 +23,7 @@ export const standardPlan: UsagePlan = {
 
 /** A calendar month in UTC. */
 export interface Month {
-	/** As `2026-11`. */
+	/** For example `2026-11`. */
 	readonly name: string;
 	/** The 1st, 00:00 UTC. */
 	readonly startMs: number;
@@ -33,7 +33,7 @@ export interface Month {
 
 let lastMonth: Month = { name: '', startMs: 0, endMs: 0 };
 
-/** The month that `nowMs` falls in. Nearly every call is for the month of the call before, so that one is kept. */
+/** The month of `nowMs`. Caches the last one, because nearly every call asks for the same month. */
 export function monthAt(nowMs: number): Month {
 	if (nowMs < lastMonth.startMs || nowMs >= lastMonth.endMs) {
 		const now = new Date(nowMs);

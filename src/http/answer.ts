@@ -6,12 +6,12 @@ import { bodyLimitBytes, payloadTooLarge } from './body.ts';
 
 export const jsonType = 'application/json; charset=utf-8';
 
-/** Sends a body that is JSON text already. */
+/** Sends a body that is already serialised as JSON. */
 export function sendJson(reply: FastifyReply, status: number, body: string): void {
 	reply.code(status).header('content-type', jsonType).send(body);
 }
 
-/** Sends an entry of the error table, and keeps whatever is left of the request's body from costing much. */
+/** Sends an entry of the error table. Limits the cost of any request body that has not been read yet. */
 export function sendError(request: FastifyRequest, reply: FastifyReply, error: ApiError): void {
 	if (reply.sent) return;
 	if (leavesBody(request, reply, error)) discardBody(request, reply);
@@ -19,7 +19,7 @@ export function sendError(request: FastifyRequest, reply: FastifyReply, error: A
 	sendJson(reply, error.status, errorBody(error.code, error.detail));
 }
 
-/** What the framework itself refuses, as an entry of the table. */
+/** Maps the framework's own error codes to entries of the error table. */
 const frameworkErrors: Readonly<Record<string, (maxBytes?: number) => ApiError>> = {
 	FST_ERR_CTP_BODY_TOO_LARGE: payloadTooLarge,
 	FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => badRequest('the body is not as long as content-length says'),
@@ -33,8 +33,9 @@ function badRequest(detail: string): ApiError {
 }
 
 /**
- * The answer to whatever was thrown under a request. An error that nobody foresaw tells the client nothing.
- * @param maxBytes that the body of this request may have
+ * Maps anything thrown while handling a request to an entry of the error table. Unexpected errors reveal nothing to the
+ * client.
+ * @param maxBytes the body limit of this request
  */
 export function toApiError(error: unknown, maxBytes?: number): ApiError {
 	if (error instanceof ApiError) return error;
@@ -45,21 +46,21 @@ export function toApiError(error: unknown, maxBytes?: number): ApiError {
 	return new ApiError('internal', { detail: 'unexpected error', cause: error });
 }
 
-/** The framework, and what serves files, put a status on what they refuse. */
+/** The framework and its plugins set a 4xx `statusCode` on errors that are the client's fault. */
 function isRefusal(error: unknown): boolean {
 	const { statusCode } = (error ?? {}) as { statusCode?: unknown };
 	return typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500;
 }
 
 /**
- * Whether the rest of the body would have Node close the connection at once, or may be large or slow. Of a small one Node
- * throws the rest away itself, and the connection serves the next request.
+ * Whether the unread rest of the body would make Node close the connection at once, or may be large or slow. Node
+ * discards the rest of a small body itself and keeps the connection open for the next request.
  */
 function leavesBody({ raw }: FastifyRequest, reply: FastifyReply, error: ApiError): boolean {
 	if (raw.complete) return false;
 	const length = raw.headers['content-length'];
 	if (raw.httpVersionMajor === 1) {
-		// A request that speaks of no body has none.
+		// Without either header, an HTTP/1.1 request has no body.
 		if (length === undefined && raw.headers['transfer-encoding'] === undefined) return false;
 		if (isLast(raw, reply.raw)) return true;
 	}
@@ -67,7 +68,7 @@ function leavesBody({ raw }: FastifyRequest, reply: FastifyReply, error: ApiErro
 	return isLate || length === undefined || Number(length) > bodyLimitBytes;
 }
 
-/** Whether the connection closes with this answer. */
+/** Whether the connection closes after this answer. */
 function isLast({ httpVersion, headers }: IncomingMessage, response: ServerResponse): boolean {
 	return httpVersion === '1.0' || /close/i.test(headers.connection ?? '') || response.hasHeader('connection');
 }
@@ -76,14 +77,14 @@ const lingerBytes = 1024 * 1024;
 const lingerMs = 1000;
 
 /**
- * The answer goes out before the body is in. Closing at once would reset the connection, and the client might never
- * read the answer; so the body is thrown away for a while, and then the connection is closed.
+ * Discards the body for a while after the answer was sent, then closes the connection. Closing at once would reset the
+ * connection, and the client might never read the answer.
  */
 function discardBody(request: FastifyRequest, reply: FastifyReply): void {
 	const { raw } = request;
 	let bytes = 0;
 	const { stream } = raw as typeof raw & { stream?: ServerHttp2Stream };
-	// Of HTTP/2 only the one stream: the connection goes on with the others.
+	// HTTP/2: closes only this stream; the connection serves the others.
 	const close = () => (stream ? stream.close() : raw.socket.destroy());
 	if (!stream && isLast(raw, reply.raw)) closeLater(raw);
 	const timer = setTimeout(close, lingerMs);
@@ -95,7 +96,7 @@ function discardBody(request: FastifyRequest, reply: FastifyReply): void {
 	raw.once('end', () => clearTimeout(timer));
 }
 
-/** Keeps Node from closing the connection with the answer, until the body has ended. */
+/** Delays Node's closing of the connection until the body has ended. */
 function closeLater(request: IncomingMessage): void {
 	const { socket } = request;
 	const closeSoon = socket.destroySoon;

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
 import { sendError } from './answer.ts';
 
-/** Ends a request of HTTP/2 that is not whole in time; those of HTTP/1.1 Node ends by itself. */
+/** Answers 408 when the body of an HTTP/2 request is not complete in time. Node does this itself for HTTP/1.1. */
 export function enforceBodyTimeout(request: FastifyRequest, reply: FastifyReply, timeoutMs: number): void {
 	const { raw } = request;
 	const { stream } = raw as typeof raw & { stream?: ServerHttp2Stream };

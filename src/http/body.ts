@@ -2,19 +2,19 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ApiError } from '../errors.ts';
 
-/** Largest body of a request, in bytes. */
+/** Maximum size of a request body, in bytes. */
 export const bodyLimitBytes = 256 * 1024;
 
 interface BodyRules {
 	readonly maxBytes: number;
-	/** Whether `text/plain` may hold JSON: what a page sends so needs no leave from the server first. */
+	/** Whether JSON may be sent as `text/plain`, which browsers send across origins without a preflight. */
 	readonly plainText: boolean;
 }
 
 const uploadRules: BodyRules = { maxBytes: bodyLimitBytes, plainText: false };
 
 /**
- * Checks what the headers say of the body, before any of it is read.
+ * Checks the headers that describe the body, before any of it is read.
  * @throws ApiError `payload_too_large`, `unsupported_media_type`
  */
 export function checkBodyHeaders(
@@ -35,7 +35,7 @@ export function checkBodyHeaders(
 		});
 }
 
-/** Tells a client that waits for it to send its body now. HTTP/1.0 knows no interim answers. */
+/** Sends `100 Continue` to a client that waits for it. HTTP/1.0 has no interim responses. */
 export function askForBody({ headers, raw }: FastifyRequest, reply: FastifyReply): void {
 	if (headers.expect?.toLowerCase() === '100-continue' && raw.httpVersion !== '1.0' && !reply.sent)
 		reply.raw.writeContinue();
@@ -45,15 +45,15 @@ export function payloadTooLarge(maxBytes = bodyLimitBytes): ApiError {
 	return new ApiError('payload_too_large', { detail: `the body may have at most ${maxBytes} bytes` });
 }
 
-/** Longer than any that a client writes; it may hold thousands of parameters. */
+/** Longer than any real media type. A crafted one could hold thousands of parameters. */
 const maxTypeCharacters = 200;
 
-/** A media type, with no charset or with UTF-8; other parameters mean nothing and are ignored. */
-function isInUtf8(contentType: string | string[] | undefined, wanted: string): boolean {
-	if (contentType === wanted) return true;
+/** Whether the media type is the expected one, with no charset or with UTF-8. Other parameters are ignored. */
+function isInUtf8(contentType: string | string[] | undefined, expected: string): boolean {
+	if (contentType === expected) return true;
 	if (typeof contentType !== 'string' || contentType.length > maxTypeCharacters) return false;
 	const [mediaType, ...parameters] = contentType.toLowerCase().split(';');
-	if (mediaType?.trim() !== wanted) return false;
+	if (mediaType?.trim() !== expected) return false;
 	return parameters.every((parameter) => {
 		const [name, value] = parameter.split('=');
 		return name?.trim() !== 'charset' || /^\s*"?utf-?8"?\s*$/.test(value ?? '');
@@ -61,9 +61,8 @@ function isInUtf8(contentType: string | string[] | undefined, wanted: string): b
 }
 
 /**
- * The JSON value of a body. A byte order mark is skipped, as RFC 8259 allows; of a name that comes twice in an
- * object, the last counts.
- * @throws ApiError `malformed_json`, which says why without showing the body
+ * Parses a JSON body. Skips a byte order mark, as RFC 8259 allows. The last of several members with the same name wins.
+ * @throws ApiError `malformed_json`, which gives the reason without quoting the body
  */
 export function parseJson(body: Buffer): unknown {
 	if (body.length === 0) throw malformed('the body is empty');
@@ -84,7 +83,7 @@ function malformed(detail: string): ApiError {
 	return new ApiError('malformed_json', { detail });
 }
 
-/** The parser's message, without the piece of the body that it shows: that may be somebody's customer id. */
+/** Removes the excerpt of the body from the parser's message, because it may contain a customer id. */
 function withoutExcerpt(message: string): string {
 	return message.replace(/(^Unexpected token) .*$/s, '$1 in JSON').slice(0, 200);
 }

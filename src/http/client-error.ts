@@ -8,12 +8,12 @@ const errors: Readonly<Record<string, ErrorCode>> = {
 	ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
 };
 
-/** How long a client may take to read the answer and close. */
+/** Time for the client to read the answer and close the connection. */
 const lingerMs = 1000;
 
 /**
- * Answers what Node could not parse.
- * @returns the status that was sent, if one was
+ * Answers a request that Node could not parse.
+ * @returns the status that was sent, if any
  */
 export function answerClientError(
 	code: string | undefined,
@@ -26,8 +26,8 @@ export function answerClientError(
 }
 
 /**
- * Answers where there is no request and no reply, only a socket, which closes.
- * @returns the status that was sent, if one was
+ * Answers on a bare socket, where no request or reply object exists, and closes it.
+ * @returns the status that was sent, if any
  */
 export function answerSocket(error: ErrorCode, socket: Socket, requestId: string): number | undefined {
 	if (letFinish(socket)) return undefined;
@@ -52,7 +52,10 @@ export function answerSocket(error: ErrorCode, socket: Socket, requestId: string
 	return status;
 }
 
-/** Whether what is wrong comes behind a request that is whole: that one gets its own answer first, and nothing comes after it. */
+/**
+ * Whether a complete request on this connection is still being answered. If so, its answer goes out first, and nothing
+ * follows it.
+ */
 function letFinish(socket: Socket & { _httpMessage?: ServerResponse | null }): boolean {
 	const before = socket._httpMessage;
 	if (!before?.req.complete || before.writableFinished) return false;

@@ -1,25 +1,28 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-/** What a page of another origin may see of an answer besides its body. */
+/** Headers of an answer that pages of other origins may read. */
 const exposedHeaders = 'x-request-id, retry-after, www-authenticate';
-/** For so long a browser need not ask again before a request; most browsers take at most two hours. */
+/** How long browsers may cache a preflight; most allow at most two hours. */
 const preflightSeconds = '7200';
 
 /**
- * Lets pages of all origins read an answer, without credentials. For answers where it is not known, or not yet, whose
- * data is asked for; those tell nothing of anybody.
+ * Lets pages of every origin read the answer, without credentials. For answers that reveal nobody's data, or that are
+ * sent before it is known which account is concerned.
  */
 export function allowAllOrigins(reply: FastifyReply): void {
 	reply.header('access-control-allow-origin', '*').header('access-control-expose-headers', exposedHeaders);
 }
 
-/** Whether the page that asks, if it is one, is of an origin that the account allows; without any named, all are. */
+/**
+ * Whether the account allows the request's origin. An account that names no origins allows all; a request without an
+ * origin is allowed.
+ */
 export function isAllowedOrigin(request: FastifyRequest, origins: readonly string[]): boolean {
 	const { origin } = request.headers;
 	return origin === undefined || origins.length === 0 || origins.includes(origin);
 }
 
-/** Leaves the answer to pages of the account's origins. */
+/** Restricts the answer to pages of the account's origins. */
 export function allowOrigins(request: FastifyRequest, reply: FastifyReply, origins: readonly string[]): void {
 	if (origins.length === 0) return;
 	reply.header('vary', 'origin');
@@ -28,7 +31,7 @@ export function allowOrigins(request: FastifyRequest, reply: FastifyReply, origi
 	else reply.removeHeader('access-control-allow-origin');
 }
 
-/** Answers what a browser asks before a request that is not simple. */
+/** Answers CORS preflight requests. */
 export function preflight(app: FastifyInstance, url: string, methods: string): void {
 	const answer = (_request: FastifyRequest, reply: FastifyReply) => {
 		allowAllOrigins(reply);
@@ -42,6 +45,6 @@ export function preflight(app: FastifyInstance, url: string, methods: string): v
 			})
 			.send();
 	};
-	// Before the framework looks at a body, or at its type: whatever else it has, the question is answered.
+	// In `onRequest`, so that the framework does not reject the preflight for its body or media type.
 	app.options(url, { schema: { hide: true }, onRequest: answer }, answer);
 }

@@ -1,14 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServerHttp2Stream } from 'node:http2';
 
-/** RFC 9113, 6.8: a first GOAWAY that refuses no stream, so that none that is on its way is lost. */
-const everyStream = 2 ** 31 - 1;
+/** RFC 9113, section 6.8: a first GOAWAY with the highest stream id refuses no stream, so none in flight is lost. */
+const maxStreamId = 2 ** 31 - 1;
 
-/** Answers this request, and has whoever sent it open another connection, to another server, for the next. */
+/** Asks the client to open a new connection, to another server, after this answer. */
 export function drainConnection(
 	{ stream }: IncomingMessage & { stream?: ServerHttp2Stream },
 	response: ServerResponse,
 ): void {
-	if (stream) stream.session?.goaway(0, everyStream);
+	if (stream) stream.session?.goaway(0, maxStreamId);
 	else response.setHeader('connection', 'close');
 }

@@ -20,7 +20,7 @@ export const describeLimits = {
 	},
 };
 
-/** The body of an upload's answer, and of every error. */
+/** The body of an upload's answer and of every error. */
 export const resultSchema = Type.Object({
 	message: Type.String({ description: 'Outcome.' }),
 	validationErrors: Type.Optional(
@@ -37,7 +37,7 @@ export interface ResponseDescription {
 const keyErrors: readonly ErrorCode[] = ['forbidden'];
 const waitErrors: readonly ErrorCode[] = ['rate_limit_exceeded', 'quota_exceeded', 'overloaded'];
 
-/** The documentation of an operation's errors, from the error table; several may share a status. */
+/** Documents an operation's errors from the error table. Several errors may share a status. */
 export function describeErrors(
 	errors: Partial<Record<ErrorCode, readonly string[]>>,
 ): Record<number, ResponseDescription> {
@@ -67,7 +67,7 @@ export function describeErrors(
 	return responses;
 }
 
-/** Of operations that have no key, answers tell of no limits. */
+/** For operations without an API key: their answers carry no rate-limit headers. */
 export function withoutLimits(
 	responses: Record<number, ResponseDescription>,
 ): Record<number, ResponseDescription> {
@@ -87,7 +87,7 @@ export async function openapi(app: FastifyInstance, prefix: string): Promise<voi
 				description: 'Stores subscription events and serves visitor scores and segments.',
 				license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
 			},
-			// The operations' paths are told without it.
+			// The paths of the operations are listed without the prefix.
 			servers: [{ url: prefix || '/' }],
 			components: {
 				securitySchemes: {

@@ -13,21 +13,21 @@ import { answerSocket } from './client-error.ts';
 import { drainConnection } from './draining.ts';
 import type { Routes } from './routes.ts';
 
-/** Of HTTP/1.1, Node allows as many bytes of request line and headers by itself. */
+/** Maximum size of HTTP/2 headers; Node enforces the same limit on HTTP/1.1. */
 const maxHeaderBytes = 16 * 1024;
-/** What Node's parser of HTTP/1.1 lets in; the framework knows no others. */
+/** The methods that Node's HTTP/1.1 parser accepts, and the only ones the framework knows. */
 const knownMethods: ReadonlySet<string> = new Set(METHODS);
 
 export interface RequestFilterOptions {
-	/** The framework's. */
+	/** The framework's request handler. */
 	readonly handler: RequestListener;
 	readonly routes: Routes;
 	readonly isDraining: () => boolean;
-	/** A request was answered here. */
+	/** Called when the filter has answered a request itself. */
 	readonly onAnswered: (status: number) => void;
 }
 
-/** Lets a server's requests in to the framework, and answers those that it must not see. */
+/** Passes requests to the framework, and answers those that the framework cannot handle. */
 export function filterRequests(server: Server, options: RequestFilterOptions): void {
 	const { handler, routes, isDraining, onAnswered } = options;
 	const refuse = (request: IncomingMessage, response: ServerResponse, error: ApiError) => {
@@ -44,19 +44,19 @@ export function filterRequests(server: Server, options: RequestFilterOptions): v
 		else handler(request, response);
 	};
 	server.on('request', enter);
-	// Otherwise Node would ask for the body before anybody has looked at the key, or answer 417 by itself.
+	// Otherwise Node would send 100 Continue before the key is checked, or answer 417 by itself.
 	server.on('checkContinue', enter);
 	server.on('checkExpectation', enter);
-	// A target that is no path; of HTTP/1.1 Node gives the bare connection.
+	// CONNECT has no path. For HTTP/1.1, Node passes the raw socket.
 	server.on('connect', (request: IncomingMessage, response: Socket | ServerResponse) => {
 		if ('writeHead' in response) refuse(request, response, new ApiError('not_found'));
 		else if (answerSocket('not_found', response, randomUUID()) !== undefined) onAnswered(404);
 	});
-	// Who closes its half after its request still waits for the answer.
+	// A client that closes its half of the connection after the request still waits for the answer.
 	(server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
 }
 
-/** HTTP/2 alone: Node checks those of HTTP/1.1. */
+/** Checks HTTP/2 only; Node checks HTTP/1.1. */
 function hasTooManyHeaders({ httpVersionMajor, rawHeaders }: IncomingMessage): boolean {
 	if (httpVersionMajor < 2) return false;
 	let bytes = 0;

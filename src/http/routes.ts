@@ -1,19 +1,19 @@
 import type { FastifyInstance } from 'fastify';
 import { ApiError } from '../errors.ts';
 
-/** Those that a 405 names, in this order. */
+/** Methods that a 405 may list, in this order. */
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /**
- * The paths that there are, and their methods. Nearly all are plain. The framework can be asked only by patterns, which a
- * client's path must never be taken for.
+ * The registered paths and their methods. The framework can only be asked by route pattern, and a client's path must
+ * never be interpreted as a pattern.
  */
 export class Routes {
 	readonly #methodsAt = new Map<string, Set<string>>();
-	/** Of paths that end in a name of the client's, as `/subscription/:tid`, by what is before it. */
+	/** Methods of paths that end in a parameter, such as `/subscription/:tid`, by the path before it. */
 	readonly #methodsUnder = new Map<string, Set<string>>();
 
-	/** Learns the routes that are added from now on. */
+	/** Records every route that is added from now on. */
 	constructor(app: FastifyInstance) {
 		app.addHook('onRoute', ({ url, method }) => {
 			const [path = '', parameter] = url.split(':');
@@ -33,8 +33,8 @@ export class Routes {
 	}
 
 	/**
-	 * The answer to a request that no route takes. `OPTIONS` is what a browser asks before a request from another origin;
-	 * the answer is no, as it is to the request.
+	 * The error for a request that no route matches. `OPTIONS` is a preflight: it is refused like the request that would
+	 * follow it.
 	 */
 	missing(target: string, method: string): ApiError {
 		const allowed = methods.filter((candidate) => this.has(target, candidate));
@@ -44,7 +44,7 @@ export class Routes {
 	}
 }
 
-/** The path of a request's target, as the framework's router sees it. */
+/** The path of a request target, as the framework's router sees it. */
 function pathOf(target: string): string {
 	const [path = ''] = target.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1);
 	try {

@@ -1,6 +1,6 @@
 import { generate } from 'selfsigned';
 
-/** A certificate, followed by those that vouch for it, and its private key; both PEM. */
+/** A certificate chain, leaf first, and its private key; both PEM. */
 export interface CertificatePair {
 	readonly cert: string;
 	readonly key: string;
@@ -8,7 +8,7 @@ export interface CertificatePair {
 
 const dayMs = 86_400_000;
 
-/** A new key, and a certificate for this machine's loopback names that nobody vouches for: to try HTTPS out. */
+/** Generates a key and a self-signed certificate for this machine's loopback names, for trying out HTTPS. */
 export async function selfSignedPair(nowMs = Date.now()): Promise<CertificatePair> {
 	const pair = await generate([{ name: 'commonName', value: 'Caskade, self-signed' }], {
 		keyType: 'ec',

@@ -19,7 +19,7 @@ interface CertificateFiles {
 	readonly key: string;
 }
 
-/** What a server that ends TLS needs; `files` where they are to be followed. */
+/** Certificate and key of a server that terminates TLS. `files` is set where they are reloaded on change. */
 export interface Tls {
 	readonly pair: CertificatePair;
 	readonly files?: CertificateFiles;
@@ -27,12 +27,12 @@ export interface Tls {
 
 const oldestTls: SecureVersion = 'TLSv1.2';
 const followEveryMs = 1000;
-/** Requests at a time on one HTTP/2 connection; each may hold a body in memory. */
+/** Maximum concurrent streams on an HTTP/2 connection. Each may hold a body in memory. */
 const maxStreams = 128;
 
 /**
- * What the settings say of TLS; `undefined` where they say nothing.
- * @throws OperatorError where a file is missing, or the two do not belong together
+ * Reads the certificate that the settings name; `undefined` where they name none.
+ * @throws OperatorError where a file is missing, or certificate and key do not match
  */
 export async function readTls({ tlsCert, tlsKey, selfSigned }: TlsSettings): Promise<Tls | undefined> {
 	if (selfSigned) {
@@ -65,7 +65,7 @@ function readFile(path: string): string {
 	}
 }
 
-/** @throws OperatorError where TLS would not work with this pair */
+/** @throws OperatorError where TLS cannot be served with this pair */
 function checkPair(pair: CertificatePair, files: CertificateFiles): void {
 	try {
 		createSecureContext({ ...pair, minVersion: oldestTls });
@@ -78,7 +78,7 @@ function checkPair(pair: CertificatePair, files: CertificateFiles): void {
 	}
 }
 
-/** What `node:http` is told of connections; of HTTP/2, the times for the handshake and for idling hold as well. */
+/** Connection settings of `node:http`. For HTTP/2, they also limit the handshake and idle connections. */
 export interface ConnectionOptions {
 	readonly headersTimeout: number;
 	readonly requestTimeout: number;
@@ -88,7 +88,7 @@ export interface ConnectionOptions {
 }
 
 /**
- * A server that speaks HTTP/2 and HTTP/1.1 on one port, as the client chooses, and to its owner looks like a
+ * Creates a server that speaks HTTP/2 and HTTP/1.1 on one port, as the client negotiates. It has the interface of a
  * `node:http` server.
  */
 export function createTlsServer(tls: Tls, options: ConnectionOptions, log: Log): Server {
@@ -100,28 +100,31 @@ export function createTlsServer(tls: Tls, options: ConnectionOptions, log: Log):
 		handshakeTimeout: options.headersTimeout,
 		settings: { maxConcurrentStreams: maxStreams },
 	});
-	// What fails before there is TLS cannot be answered: what we would say, nobody could read.
+	// A failed TLS handshake cannot be answered: the client could not read the answer.
 	server.removeAllListeners('tlsClientError');
 	server.on('tlsClientError', (_error, socket) => socket.destroy());
 	server.on('secureConnection', (socket) => {
-		// Who closes its half after its request still waits for the answer. Before the handshake nobody does, and
-		// HTTP/2 says goodbye otherwise.
+		// A client that closes its half of the connection after the request still waits for the answer. Before the
+		// handshake none does, and HTTP/2 ends a connection with GOAWAY.
 		if (socket.alpnProtocol !== 'h2') socket.allowHalfOpen = true;
 	});
 	server.on('session', (session) => {
 		session.setTimeout(options.keepAliveTimeout, () => {
 			session.close();
-			// Who does not read its answers would keep it open for ever.
+			// A client that does not read its answers would keep the connection open for ever.
 			setTimeout(() => session.destroy(), options.requestTimeout).unref();
 		});
-		// Its handshake ended after the server had begun to stop.
+		// The handshake was completed after the server had begun to stop.
 		if (!server.listening) session.close();
 	});
 	if (tls.files) followFiles(server, tls.files, tls.pair, log);
 	return Object.assign(server, { closeAllConnections: trackConnections(server) }) as unknown as Server;
 }
 
-/** HTTP/2 servers cannot close what is open. @returns a function that does, whatever the connections are doing */
+/**
+ * HTTP/2 servers cannot close their open connections.
+ * @returns a function that closes them, busy or idle
+ */
 function trackConnections(server: Http2SecureServer): () => void {
 	const sockets = new Set<Socket>();
 	server.on('connection', (socket: Socket) => {
@@ -134,8 +137,8 @@ function trackConnections(server: Http2SecureServer): () => void {
 }
 
 /**
- * Gives new connections what the files say, while open ones go on with what they have. Reads the files each second:
- * secrets are mounted as links to folders that are swapped, which the system's notifications do not tell.
+ * Reloads certificate and key for new connections; open connections keep theirs. Polls the files each second, because
+ * secrets are mounted as symbolic links to folders that are swapped, which file notifications miss.
  */
 function followFiles(
 	server: Http2SecureServer,
@@ -150,7 +153,7 @@ function followFiles(
 		try {
 			const pair = readPair(files);
 			const text = JSON.stringify(pair);
-			// Not before a second look finds the same: the two files are not written at once.
+			// Waits until two reads agree: the two files are not written at the same instant.
 			const isSettled = text === seen;
 			seen = text;
 			if (!isSettled || text === decided) return;

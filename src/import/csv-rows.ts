@@ -6,14 +6,14 @@ interface Line {
 	readonly text: string;
 }
 
-/** A quote that nothing closes would swallow the rest of the file. */
+/** Maximum lines of a row. An unclosed quote would otherwise swallow the rest of the file. */
 const maxLinesOfRow = 100;
 const badQuotes = 'its quotes are not as CSV has them';
 
-/** Rows of CSV (RFC 4180) as records; the first row names the columns. */
+/** Parses CSV (RFC 4180) into records. The first row names the columns. */
 export class CsvRows {
 	#names: readonly string[] | undefined;
-	/** Lines of a row whose quotes are not closed yet. */
+	/** Lines of a row with an unclosed quote. */
 	#open: Line[] = [];
 	#quotes = 0;
 
@@ -50,7 +50,7 @@ export class CsvRows {
 		else records.push({ line, problem: `it has ${cells.length} cells, its heading ${this.#names.length}` });
 	}
 
-	/** The first of the open lines is bad; the others may not be. */
+	/** Reports the first open line as bad and parses the others again. */
 	#giveUp(records: HistoryRecord[]): void {
 		const [first, ...others] = this.#takeOpen();
 		records.push({ line: (first as Line).line, problem: badQuotes });
@@ -58,7 +58,7 @@ export class CsvRows {
 	}
 }
 
-/** An empty cell is a field that is not there. */
+/** Empty cells are absent fields. */
 function fieldsOf(names: readonly string[], cells: readonly string[]): Record<string, unknown> {
 	const fields: Record<string, unknown> = {};
 	for (const [index, name] of names.entries()) {
@@ -68,9 +68,9 @@ function fieldsOf(names: readonly string[], cells: readonly string[]): Record<st
 	return fields;
 }
 
-/** The cells of one row; null where its quotes are not as they must be. */
+/** The cells of one row; null where quotes are malformed. */
 export function csvCells(row: string): string[] | null {
-	// Most rows have no quotes, and a parser for each row costs more than all the rest of an import's line.
+	// Most rows have no quotes, and starting a parser for each row would dominate the cost of an import.
 	if (!row.includes('"')) return row.split(',');
 	try {
 		const rows: string[][] = parse(row, { relaxColumnCount: true });

@@ -7,8 +7,8 @@ const newLine = 0x0a;
 const maxLineBytes = 1024 * 1024;
 
 /**
- * Reads records out of a file's chunks: one JSON object a line, or CSV with a heading, whichever the first line is.
- * Never has the whole file in memory.
+ * Reads records from a file's chunks: NDJSON, or CSV with a header, depending on the first line. Never holds the whole
+ * file in memory.
  */
 export class HistoryFile {
 	#rest: Buffer = Buffer.alloc(0);
@@ -16,7 +16,7 @@ export class HistoryFile {
 	#lines = 0;
 	#format: 'unknown' | 'ndjson' | CsvRows = 'unknown';
 
-	/** The records that a chunk completes. */
+	/** @returns the records that the chunk completes */
 	push(chunk: Buffer): HistoryRecord[] {
 		const records: HistoryRecord[] = [];
 		const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
@@ -33,7 +33,7 @@ export class HistoryFile {
 		return records;
 	}
 
-	/** What is left: the last line may have no end. */
+	/** @returns the last record, whose line may lack a line break */
 	end(): HistoryRecord[] {
 		const records: HistoryRecord[] = [];
 		if (this.#rest.length > 0) this.#take(this.#rest, records);
@@ -71,7 +71,7 @@ function readJson(line: number, text: string): HistoryRecord {
 	try {
 		return { line, fields: JSON.parse(text) };
 	} catch {
-		// The error's text would show a piece of the line.
+		// The parser's message would quote the line.
 		return { line, problem: 'the line must be JSON' };
 	}
 }

@@ -10,29 +10,29 @@ import { type LineContext, readHistoryLine } from './history-line.ts';
 import type { HistoryRecord } from './history-record.ts';
 import { SpillFiles } from './spill-files.ts';
 
-/** Lines of one transaction, at first and at most. */
+/** Lines per transaction. */
 const linesPerTransaction = { initial: 100, max: 1000 };
-/** Bounds memory: a part has more lines where the files have more than ten million. */
+/** Bounds memory. A part exceeds this where the files have more than ten million lines. */
 const maxHitsInMemory = 40_000;
 
-/** What a file has. */
+/** What one file contained. */
 export interface FileReport {
 	readonly file: string;
 	readonly lines: number;
 	readonly hits: number;
 	readonly events: number;
-	/** Hits of programs, which are not stored. */
+	/** Hits by bots, which are not stored. */
 	readonly bots: number;
 	readonly bad: number;
 }
 
-/** What became of the hits and events of all files. */
+/** What was stored, over all files. */
 export interface StoredReport {
 	readonly hits: number;
 	readonly events: number;
-	/** Stored before, by an earlier import or an upload, or told twice. */
+	/** Already stored by an earlier import or upload, or repeated in the files. */
 	readonly repeated: number;
-	/** Those of them whose `tid` is stored with other content. */
+	/** The part of `repeated` whose `tid` is stored with other content. */
 	readonly conflicts: number;
 }
 
@@ -43,7 +43,7 @@ export interface ImportOptions extends LineContext {
 }
 
 interface WaitingHit extends HistoryHit {
-	/** As the file names the visitor. */
+	/** The visitor's name in the file. */
 	readonly visitor: string;
 }
 
@@ -53,8 +53,9 @@ interface WaitingEvent extends HistoryEvent {
 }
 
 /**
- * Brings files of history into an account. First all are read, and what is right in them waits on disk by visitor; then
- * it is stored, each visitor at once. To go on after an interruption, do all of it again: nothing is stored twice.
+ * Imports history files into an account. First reads all files, checks them and spills the valid lines to disk,
+ * partitioned by visitor. Then stores each visitor's lines together. An interrupted import is repeated as a whole;
+ * nothing is stored twice.
  */
 export class HistoryImport implements Disposable {
 	readonly #options: ImportOptions;
@@ -107,22 +108,22 @@ export class HistoryImport implements Disposable {
 		}
 		const { visitor, visit, atMs, body } = entry;
 		const vid = this.#nameOf(visitor);
-		// Begins as the vid does; see derivedSid.
+		// Shares the prefix of the vid; see derivedSid.
 		const sid = visit === null ? null : vid.slice(0, 4) + this.#nameOf(visitor, visit).slice(4);
 		this.#hits.add(vid.slice(0, 2), { vid, sid, atMs, body, visitor });
 		return 'hits';
 	}
 
-	/** A `vid` or `sid`: the same for the same name, and not to be guessed without the account's secret. */
+	/** Derives a `vid` or `sid` from a name. Deterministic, and not guessable without the account's secret. */
 	#nameOf(...names: readonly string[]): string {
-		// No name has a control character.
+		// Unambiguous, because names contain no control characters.
 		return createHmac('sha256', this.#secret).update(names.join('\n')).digest('hex').slice(0, 32);
 	}
 
 	/**
-	 * Stores what has been read.
-	 * @param onLines is told how many lines are done with
-	 * @param onVisitor is told the `vid` of each visitor, by the name that the files have
+	 * Stores everything that was read.
+	 * @param onLines receives the number of lines done
+	 * @param onVisitor receives each visitor's name in the files and their `vid`
 	 */
 	async store(
 		onLines: (lines: number) => void,
@@ -131,9 +132,9 @@ export class HistoryImport implements Disposable {
 		const { store, accountId, onProblem } = this.#options;
 		const report = { hits: 0, events: 0, repeated: 0, conflicts: 0 };
 		let lines = 0;
-		const pace = new BatchSizer(linesPerTransaction);
+		const batchSizer = new BatchSizer(linesPerTransaction);
 		const add = async (hits: readonly HistoryHit[], events: readonly WaitingEvent[]) => {
-			const stored = await pace.run(() =>
+			const stored = await batchSizer.run(() =>
 				transactWithRetry(store, accountId, () => storeHistory(hits, events)),
 			);
 			const taken = hits.length - stored.left.length + events.length;
@@ -147,15 +148,18 @@ export class HistoryImport implements Disposable {
 			onLines(lines);
 			return stored.left;
 		};
-		// Events first: then a visitor who has shown a tid is written once, with the event.
-		for (const events of batches(this.#events.read('all'), () => pace.size)) await add([], events);
-		for (const hits of batches(this.#hitsByVisitor(onVisitor), () => pace.size))
+		// Events first, so that a visitor whose hit showed a tid is written once, with the event.
+		for (const events of batches(this.#events.read('all'), () => batchSizer.size)) await add([], events);
+		for (const hits of batches(this.#hitsByVisitor(onVisitor), () => batchSizer.size))
 			for (let left: readonly HistoryHit[] = hits; left.length > 0; ) left = await add(left, []);
 		await foldAll(store, accountId);
 		return report;
 	}
 
-	/** In the order of their `vid` and of time, so that a transaction writes few pages of the database, and none again later. */
+	/**
+	 * Ordered by `vid` and time, so that a transaction touches few pages of the database, and none of them is written
+	 * again later.
+	 */
 	*#hitsByVisitor(onVisitor: (visitor: string, vid: string) => void): Generator<WaitingHit> {
 		for (const part of this.#hits.names) {
 			const known = new Set<string>();
@@ -176,11 +180,11 @@ export class HistoryImport implements Disposable {
 	}
 }
 
-function* batches<Item>(items: Iterable<Item>, most: () => number): Generator<Item[]> {
+function* batches<Item>(items: Iterable<Item>, maxItems: () => number): Generator<Item[]> {
 	let batch: Item[] = [];
 	for (const item of items) {
 		batch.push(item);
-		if (batch.length < most()) continue;
+		if (batch.length < maxItems()) continue;
 		yield batch;
 		batch = [];
 	}

@@ -10,14 +10,14 @@ import { eventCheck, eventProblems, toEvent } from '../schema/subscription-reque
 import { optional, text, textLimits, textRule } from '../schema/texts.ts';
 import type { HistoryEvent } from '../store/account/past-history.ts';
 
-/** What a line of history says. */
+/** The content of a line. */
 export type HistoryEntry =
 	| HitLine
 	| { readonly type: 'subscription'; readonly event: HistoryEvent }
-	/** A hit of a program, by its user agent. */
+	/** A hit by a bot, judged by its user agent. */
 	| { readonly type: 'bot' };
 
-/** A hit that happened at some time; visitor and visit have the names that the history gives them. */
+/** A past hit. Visitor and visit have the names that the file gives them. */
 export interface HitLine {
 	readonly type: 'hit';
 	readonly atMs: number;
@@ -27,7 +27,7 @@ export interface HitLine {
 }
 
 export interface LineContext {
-	/** History is of the past. */
+	/** Times in the future are rejected. */
 	readonly nowMs: number;
 	readonly channelRules: readonly ChannelRule[];
 }
@@ -35,7 +35,7 @@ export interface LineContext {
 const words = (maxCharacters: number) => Type.String({ maxLength: maxCharacters });
 const timeRule = 'a time that has been, with its zone, as 2026-01-31T10:00:00Z';
 
-/** What lines have besides what hits and uploads have. */
+/** Fields that only history lines have, besides those of hits and uploads. */
 const own = {
 	visitor: text('The visitor; any name.', ['user-4711']),
 	visit: optional(Type.String(textLimits), textRule, { description: 'The visit.', examples: [] }),
@@ -49,8 +49,8 @@ const hitCheck = Compile(hitLine);
 const ownProblems = compileProblems(Type.Object(own));
 
 /**
- * Reads one line's fields.
- * @returns where something is wrong a text that names all of it, without the values, which may be personal
+ * Validates one line's fields.
+ * @returns the entry, or a text that lists all problems, without the values, which may be personal data
  */
 export function readHistoryLine(fields: unknown, context: LineContext): HistoryEntry | string {
 	if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
@@ -78,7 +78,7 @@ function readHit(fields: Static<typeof hitLine>, atMs: number, { channelRules }:
 	};
 }
 
-/** Events may be names alone, and in CSV a text: JSON, or names with `;` between them. */
+/** Events may be plain names. In CSV they are a text: JSON, or names separated by `;`. */
 function eventsOf(events: unknown): unknown {
 	if (typeof events === 'string')
 		return events.startsWith('[') ? eventsOf(parseJson(events)) : events.split(';').map((name) => ({ name }));
@@ -96,7 +96,7 @@ function parseJson(text: string): unknown {
 }
 
 function hitProblems(fields: object): string[] {
-	// The account is the command's; the names of visitor and visit are checked as the line's own.
+	// The command names the account. Visitor and visit were checked as fields of the line.
 	const hit = { ...fields, aid: 'account', vid: null, sid: null };
 	return [...ownProblems(fields, ''), ...findHitProblems(hit)];
 }
@@ -107,7 +107,7 @@ function describe(isPast: boolean, others: readonly string[]): string {
 
 const isoTime = /^\d{4}-\d\d-(\d\d)T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/;
 
-/** Milliseconds since 1970; null for what is no time, has no zone, or names a day that its month does not have. */
+/** Milliseconds since 1970; null for invalid times, missing zones, and days that the month does not have. */
 function timeOf(value: string): number | null {
 	const [, day] = isoTime.exec(value) ?? [];
 	const atMs = Date.parse(value);

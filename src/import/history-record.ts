@@ -1,9 +1,9 @@
-/** One line of a file of history, or one row of CSV that goes over several. */
+/** One line of a history file, or one CSV row, which may span several lines. */
 export interface HistoryRecord {
-	/** Of the file, from 1. */
+	/** Line number in the file, from 1. */
 	readonly line: number;
-	/** What the line says, by name. */
+	/** The line's fields, by name. */
 	readonly fields?: unknown;
-	/** Why it says nothing. */
+	/** Why the line could not be parsed. */
 	readonly problem?: string;
 }

@@ -13,8 +13,8 @@ interface Part {
 }
 
 /**
- * Rows by the part that they belong to, in temporary files. A file has a name only while it is opened, so that nothing of
- * it outlives the process, however that ends.
+ * Rows in temporary files, partitioned by name. Files are unlinked as soon as they are open, so that they disappear with
+ * the process, however it ends.
  */
 export class SpillFiles<Row> {
 	readonly #folder = mkdtempSync(join(tmpdir(), 'caskade-import-'));
@@ -30,12 +30,12 @@ export class SpillFiles<Row> {
 		if (part.pending.length >= pendingCharacters) write(part);
 	}
 
-	/** The names of parts that have rows, sorted. */
+	/** Names of the partitions that have rows, sorted. */
 	get names(): string[] {
 		return [...this.#parts.keys()].sort();
 	}
 
-	/** A part's rows. */
+	/** Rows of a partition. */
 	*read(name: string): Generator<Row> {
 		const part = this.#parts.get(name);
 		if (!part) return;

@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { openStore } from '../store/open.ts';
 import { Folder, type FoldingSettings } from './folding.ts';
 
-/** The thread that does what no request waits for; it opens the databases anew, as a command beside the server does. */
+/** The thread of the background job. It opens the databases itself, like a command that runs beside the server. */
 
 if (!parentPort) throw new Error('this file is the folding thread');
 const port = parentPort;

@@ -6,29 +6,32 @@ import { eraseOne } from '../store/erasure.ts';
 import { foldOnce } from '../store/fold-all.ts';
 import type { Store } from '../store/store.ts';
 
-/** How often all accounts are looked at: what a process that has been killed has left behind is done by another. */
+/** Interval for checking all accounts, to take over the work of processes that were killed. */
 const roundEveryMs = 600_000;
-/** Who erases a visitor shows a sign of life more often. */
+/** An erasure that shows no progress for this long is abandoned; a running one reports more often. */
 const abandonedAfterMs = 60_000;
-/** An account that has failed is left alone for so long. */
+/** Pause for an account after an error. */
 const retryAfterErrorMs = 5000;
 
 export type FoldingReport =
-	/** Profiles and tasks that wait, in all accounts that the process knows to have some. */
+	/** Profiles and tasks waiting in all accounts that are known to have some. */
 	| { readonly type: 'waiting'; readonly count: number }
 	| { readonly type: 'error'; readonly account?: number; readonly reason: string };
 
 export interface FoldingOptions {
 	readonly report: (report: FoldingReport) => void;
-	/** Ends it after the piece that is under way. */
+	/** Stops the job after the current batch. */
 	readonly signal: AbortSignal;
 }
 
-/** Does what waits in the accounts that it is told of, a piece of each in turn, and looks at all accounts now and then. */
+/**
+ * Does the background work of accounts, one batch of each in turn. Accounts are announced with `wake`; now and then all
+ * are checked.
+ */
 export class Folder {
 	readonly #store: Store;
 	readonly #options: FoldingOptions;
-	/** Accounts where something waits, what the last piece was for, and when there may be another. */
+	/** Accounts with work waiting: the cursor of the last batch, and the earliest time of the next. */
 	readonly #places = new Map<number, { after: string; notBeforeMs: number }>();
 	readonly #counts = new Map<number, number>();
 	#wake = Promise.withResolvers<void>();
@@ -38,13 +41,13 @@ export class Folder {
 		this.#options = options;
 	}
 
-	/** Something waits in an account. */
+	/** Announces that an account has work waiting. */
 	wake(accountId: number): void {
 		if (!this.#places.has(accountId)) this.#places.set(accountId, { after: '', notBeforeMs: 0 });
 		this.#wake.resolve();
 	}
 
-	/** Goes on until the signal. */
+	/** Runs until the signal. */
 	async run(): Promise<void> {
 		const { signal } = this.#options;
 		signal.addEventListener('abort', () => this.#wake.resolve());
@@ -96,7 +99,7 @@ export class Folder {
 
 	async #piece(accountId: number, after: string): Promise<void> {
 		const beganMs = performance.now();
-		// Whoever wakes it from now on may have seen more than this piece does.
+		// A `wake` from now on may announce work that this batch does not see.
 		this.#places.delete(accountId);
 		try {
 			const name = await foldOnce(this.#store, accountId, after);

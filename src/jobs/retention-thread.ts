@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { openStore } from '../store/open.ts';
 import { everyHourMs, type RetentionSettings, runRetention } from './retention.ts';
 
-/** The thread that deletes old hits; it opens the databases anew, as a command beside the server does. */
+/** The thread that deletes old hits. It opens the databases itself, like a command that runs beside the server. */
 
 if (!parentPort) throw new Error('this file is the retention thread');
 const port = parentPort;
@@ -19,5 +19,5 @@ await runRetention(store, {
 	signal: stopping.signal,
 });
 await store.close();
-// The listener has gone with its message; where an error came first, the port would keep the thread alive.
+// The one-time listener may never have fired. After an error, the port would keep the thread alive.
 port.close();

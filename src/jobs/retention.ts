@@ -8,7 +8,7 @@ import { transactWithRetry } from '../store/transact-with-retry.ts';
 const dayMs = 86_400_000;
 export const everyHourMs = 3_600_000;
 
-/** What became of one account in a round, where something did. */
+/** The result for one account in a round, where there was anything to do. */
 export type RetentionReport =
 	| { readonly type: 'pruned'; readonly aid: string; readonly hits: number }
 	| { readonly type: 'error'; readonly aid?: string; readonly reason: string };
@@ -18,13 +18,13 @@ export interface RetentionOptions {
 	readonly everyMs: number;
 	readonly now: () => number;
 	readonly report: (report: RetentionReport) => void;
-	/** Ends it after the batch that is under way. */
+	/** Stops the job after the current batch. */
 	readonly signal: AbortSignal;
 }
 
 /**
- * Deletes hits that are older than they may be kept, at once and then again and again, until the signal. Several processes
- * may do so on one database: they take turns at its rows, and whoever finds nothing left to do has done its part.
+ * Deletes expired hits at once and then periodically, until the signal. Several processes may do this on one database:
+ * row locks serialise them, and one that finds nothing left is done.
  */
 export async function runRetention(store: Store, options: RetentionOptions): Promise<void> {
 	while (!options.signal.aborted) {
@@ -33,7 +33,9 @@ export async function runRetention(store: Store, options: RetentionOptions): Pro
 	}
 }
 
-/** One round through all accounts, disabled ones as well. What fails is reported, and left to the next round. */
+/**
+ * Prunes every account once, disabled ones included. Errors are reported, and the account is retried in the next round.
+ */
 export async function pruneAll(store: Store, options: RetentionOptions): Promise<void> {
 	const { report, signal } = options;
 	const beforeMs = options.now() - options.keepHitsDays * dayMs;
@@ -43,7 +45,7 @@ export async function pruneAll(store: Store, options: RetentionOptions): Promise
 			try {
 				const hits = await pruneAccount(store, id, beforeMs, signal);
 				if (hits > 0) report({ type: 'pruned', aid, hits });
-				// Always, for the round before may have been kept from it.
+				// Even where nothing was deleted: the previous round may have failed before this step.
 				await store.purge(id, { rewrite: false });
 			} catch (error) {
 				report({ type: 'error', aid, reason: reasonOf(error) });

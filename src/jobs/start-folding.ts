@@ -3,17 +3,17 @@ import type { Log } from '../log.ts';
 import type { FoldingReport, FoldingSettings } from './folding.ts';
 import { SupervisedThread } from './supervised-thread.ts';
 
-/** What a serving process has of the thread. */
+/** The serving process's handle on the background job. */
 export interface FoldingJob {
-	/** Something waits in an account. */
+	/** Announces that an account has work waiting. */
 	wake(accountId: number): void;
-	/** Profiles and tasks that wait. */
+	/** Number of profiles and tasks waiting. */
 	readonly waiting: number;
-	/** Stops after the piece that is under way. */
+	/** Stops after the current batch. */
 	stop(): Promise<void>;
 }
 
-/** Starts a thread that does what waits, since a piece would hold up the answers of the serving thread. */
+/** Starts the background job on its own thread, because a batch would block the event loop of the serving thread. */
 export function startFolding({ database, stage }: FoldingSettings, log: Log): FoldingJob {
 	let waiting = 0;
 	const thread = new SupervisedThread<FoldingReport>({

@@ -4,9 +4,9 @@ import type { RetentionReport, RetentionSettings } from './retention.ts';
 import { SupervisedThread } from './supervised-thread.ts';
 
 /**
- * Keeps the hits of all accounts pruned on a thread of its own, since a batch would hold up the answers of the serving
- * thread. Does nothing where hits are kept for ever.
- * @returns a function that stops it after the batch that is under way
+ * Prunes the hits of all accounts on a separate thread, because a batch would block the event loop of the serving thread.
+ * Does nothing where hits are kept for ever.
+ * @returns a function that stops the thread after the current batch
  */
 export function startRetention(settings: RetentionSettings, log: Log): () => Promise<void> {
 	if (settings.keepHitsDays === undefined) return async () => {};

@@ -1,20 +1,20 @@
 import { Worker } from 'node:worker_threads';
 
 const firstRestartMs = 1000;
-/** The pause doubles up to this, and begins anew with a thread that has lived for so long. */
-const longestRestartMs = 60_000;
+/** The pause before a restart doubles up to this. It is reset once a thread has lived this long. */
+const maxRestartMs = 60_000;
 
 export interface SupervisedThreadOptions<Message> {
-	/** The thread's file. */
+	/** The thread's module. */
 	readonly file: URL;
-	/** What it is given, every time. */
+	/** Passed to the thread on every start. */
 	readonly workerData: unknown;
 	readonly onMessage: (message: Message) => void;
-	/** It has ended though nobody has asked it to, and is started again. */
+	/** Called when the thread died unexpectedly; it will be restarted. */
 	readonly onDeath: (error: unknown) => void;
 }
 
-/** A thread that is to be there until it is stopped: one that dies is started again. */
+/** A worker thread that is restarted when it dies, until it is stopped. */
 export class SupervisedThread<Message> {
 	readonly #options: SupervisedThreadOptions<Message>;
 	#thread: Worker;
@@ -32,13 +32,13 @@ export class SupervisedThread<Message> {
 		const { file, workerData, onMessage } = this.#options;
 		const startedMs = performance.now();
 		const thread = new Worker(file, { workerData });
-		let reason: unknown = new Error('the thread has ended by itself');
+		let reason: unknown = new Error('the thread exited unexpectedly');
 		thread.on('message', onMessage);
 		thread.on('error', (error) => {
 			reason = error;
 		});
 		thread.on('exit', () => {
-			if (performance.now() - startedMs > longestRestartMs) this.#restartMs = firstRestartMs;
+			if (performance.now() - startedMs > maxRestartMs) this.#restartMs = firstRestartMs;
 			this.#ended.resolve();
 			if (!this.#isStopping) this.#startLater(reason);
 		});
@@ -51,15 +51,15 @@ export class SupervisedThread<Message> {
 			this.#ended = Promise.withResolvers();
 			this.#thread = this.#start();
 		}, this.#restartMs).unref();
-		this.#restartMs = Math.min(longestRestartMs, 2 * this.#restartMs);
+		this.#restartMs = Math.min(maxRestartMs, 2 * this.#restartMs);
 	}
 
-	/** Lost where the thread is not there at the moment. */
+	/** The message is lost while the thread is down. */
 	post(message: unknown): void {
 		this.#thread.postMessage(message);
 	}
 
-	/** @param message what asks the thread to end by itself; without it, it is ended at once */
+	/** @param message asks the thread to exit by itself; without it, the thread is terminated */
 	async stop(message?: unknown): Promise<void> {
 		this.#isStopping = true;
 		clearTimeout(this.#restart);

@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile';
 import { compileProblems } from './problems.ts';
 import { optional, text, textLimits, textRule } from './texts.ts';
 
-/** Events of one hit, at most. */
+/** Maximum number of events in a hit. */
 export const maxEvents = 20;
 
 const longText = (max: number) => Type.String({ maxLength: max });
@@ -67,7 +67,7 @@ export type HitRequest = Static<typeof hitSchema>;
 
 export const hitCheck = Compile(hitSchema);
 
-/** Of the hit as a whole; those of its events are found one by one. */
+/** Checks the hit as a whole; its events are checked one by one. */
 const hitProblems = compileProblems(
 	Type.Object({ ...hitFields, events: Type.Optional(Type.Array(Type.Unknown(), eventsOptions)) }),
 );

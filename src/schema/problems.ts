@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 
-/** A property's schema, with a text for what it must be. */
+/** A property's schema; `x-must-be` describes valid values. */
 type FieldSchema = TSchema & { 'x-must-be': string };
 
 interface Field {
@@ -11,13 +11,12 @@ interface Field {
 	readonly isValid: (value: unknown) => boolean;
 }
 
-/** Names everything that is wrong with the properties of an object, in the words of its schema. */
+/** Lists every problem with the properties of an object. */
 export type FindProblems = (value: unknown, path: string) => string[];
 
 /**
- * Compiles an object's schema into a function that names every property that is missing or wrong:
- * `data[3].tid is required`. Every property carries what it must be in `x-must-be`. A value that is no object is one
- * problem.
+ * Compiles an object's schema into a function that names every missing or invalid property: `data[3].tid is required`.
+ * Every property describes its valid values in `x-must-be`. A value that is not an object is one problem.
  */
 export function compileProblems(schema: TObject): FindProblems {
 	const required: readonly string[] = schema.required ?? [];
@@ -49,8 +48,8 @@ const longestText = 2000;
 const separator = '; ';
 
 /**
- * One text of all problems; where it would be longer than 2,000 characters, it ends in "and N more". Keeps only what
- * can be told, since a request may have a problem in each of ten thousands of rows.
+ * Joins the problems into one text. A text of more than 2,000 characters is cut off and ends in "and N more". Keeps only
+ * what fits, because a request may have tens of thousands of problems.
  */
 export function describeProblems(problems: Iterable<string>): string {
 	const kept: string[] = [];

@@ -3,14 +3,14 @@ import { Compile } from 'typebox/compile';
 import { compileProblems } from './problems.ts';
 import { text, textLimits, textRule } from './texts.ts';
 
-/** `tid`s that one request may ask for. */
+/** Maximum number of `tid`s in one request. */
 export const maxReceipts = 100;
 
 const aid = text('Account token of the client.', ['c-a-acme-uk']);
 
 /** The query of `GET /subscription/{tid}`. */
 export const receiptQuerySchema = Type.Object({ aid });
-/** Its path. */
+/** The path of `GET /subscription/{tid}`. */
 export const receiptPathSchema = Type.Object({ tid: text('Transaction id.', ['order-1001']) });
 
 /** The body of `POST /subscription/receipts`. */

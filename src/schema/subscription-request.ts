@@ -49,7 +49,7 @@ export const uploadSchema = Type.Object(uploadFields, {
 
 export const uploadCheck = Compile(uploadSchema);
 export const accountCheck = Compile(uploadFields.aid);
-/** Of the request as a whole; those of its events are found one by one. */
+/** Checks the request as a whole; its events are checked one by one. */
 const uploadProblems = compileProblems(
 	Type.Object({ ...uploadFields, data: Type.Array(Type.Unknown(), dataOptions) }),
 );
@@ -59,15 +59,18 @@ export const eventProblems = compileProblems(eventSchema);
 /** An event as it is sent. */
 export type SentEvent = Static<typeof eventSchema>;
 
-/** What is stored of an event that the schema has let in. */
+/** Converts a valid event of a request to the event that is stored. */
 export function toEvent({ tid, subid, cid, evt, rvn }: SentEvent): SubscriptionEvent {
 	return { tid, subid, cid: cid || null, evt, rvn: rvn || 0 };
 }
 
-/** No plan allows more; of a request with more, those after them are not looked at one by one. */
+/** No plan allows more events. In a larger request, the events after these are not checked one by one. */
 const maxNamedEvents = 1000;
 
-/** All that is wrong with a request, a sentence each. @param maxEvents that the key's usage plan allows */
+/**
+ * Lists every problem of a request, one sentence each.
+ * @param maxEvents the limit of the key's usage plan
+ */
 export function* findUploadProblems(body: unknown, maxEvents: number): Iterable<string> {
 	yield* uploadProblems(body, '');
 	const data = (body as { data?: unknown } | null)?.data;

@@ -2,16 +2,19 @@ import Type from 'typebox';
 
 export const textRule = 'a string of 1 to 255 characters, without control characters or lone surrogates';
 
-/** With the `u` flag a pair of surrogates is one character, so the two classes match lone ones only. */
+/**
+ * Without control characters and lone surrogates. With the `u` flag a surrogate pair is one character, so the class
+ * matches only lone ones.
+ */
 const plainText = '^[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]*$';
 
 export const textLimits = { minLength: 1, maxLength: 255, pattern: plainText };
 
-/** A field that must be there. */
+/** A required field. */
 export const text = (description: string, examples: string[]) =>
 	Type.String({ ...textLimits, description, examples, 'x-must-be': textRule });
 
-/** A field that may be left out. Empty and null stand for that, too, as clients that export from spreadsheets send them. */
+/** An optional field. Empty and null mean absent, because exports from spreadsheets contain them. */
 export const optional = <Schema extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(
 	schema: Schema,
 	mustBe: string,

@@ -4,7 +4,6 @@ import type { ClientReader } from '../store/account/account-reader.ts';
 import type { Rule } from './rule.ts';
 import { ruleFacts } from './rule-facts.ts';
 
-/** Gives a visitor's scores. */
 export type ScoresOf = (profile: Profile) => readonly GoalScore[] | Promise<readonly GoalScore[]>;
 
 export interface MatchCount {
@@ -12,13 +11,12 @@ export interface MatchCount {
 	readonly matching: number;
 }
 
-/** A profile is some kilobytes: this bounds what is in memory at a time. */
+/** Bounds memory: a profile has a few kilobytes. */
 const pageVisitors = 500;
 
 /**
- * Counts the visitors that a rule matches as of `nowMs`, a page at a time.
- *
- * @param scoresOf asked only where the rule reads scores
+ * Counts the visitors that match a rule as of `nowMs`, a page at a time.
+ * @param scoresOf called only where the rule reads scores
  */
 export async function countMatches(
 	reader: ClientReader,
@@ -39,7 +37,7 @@ export async function countMatches(
 			const scores = rule.readsScores ? await scoresOf(profile) : [];
 			if (rule.matches(ruleFacts(profile, scores, nowMs))) matching++;
 		}
-		// Visitors may come while this counts.
+		// Visitors may arrive during the count.
 		if (page.length > 0) onProgress(visitors, Math.max(total, visitors));
 		if (page.length < pageVisitors) return { visitors, matching };
 	}

@@ -2,7 +2,7 @@ import type { Segment } from '../domain/segment.ts';
 import { compileRule, type Rule } from './rule.ts';
 import type { RuleFacts } from './rule-environment.ts';
 
-/** By the list that an account's snapshot holds: rules are compiled once, and forgotten with the snapshot. */
+/** Compiled rules, cached by the snapshot's list of segments and collected with it. */
 const compiled = new WeakMap<readonly Segment[], CompiledSegments>();
 
 interface CompiledSegments {
@@ -15,14 +15,14 @@ interface CompiledSegment {
 	readonly rule: Rule;
 }
 
-/** The segments whose rules match, in the order of `segments`. */
+/** The segments whose rules match, in their original order. */
 export function matchingSegments(segments: readonly Segment[], facts: RuleFacts): Segment[] {
 	return compiledOf(segments)
 		.each.filter(({ rule }) => rule.matches(facts))
 		.map(({ segment }) => segment);
 }
 
-/** Whether any of the rules asks for scores, percentiles or bands; where none does, they may be empty. */
+/** Whether any rule reads scores, percentiles or bands. Where none does, they may be left empty. */
 export function readScores(segments: readonly Segment[]): boolean {
 	return compiledOf(segments).readScores;
 }
@@ -34,12 +34,12 @@ function compiledOf(segments: readonly Segment[]): CompiledSegments {
 		const rule = compileStored(segment);
 		return rule ? [{ segment, rule }] : [];
 	});
-	const made = { each, readScores: each.some(({ rule }) => rule.readsScores) };
-	compiled.set(segments, made);
-	return made;
+	const result = { each, readScores: each.some(({ rule }) => rule.readsScores) };
+	compiled.set(segments, result);
+	return result;
 }
 
-/** A rule was checked when it was stored. One that no longer holds, as after a downgrade, matches nobody. */
+/** Compiles a stored rule. One that is no longer valid, for example after a downgrade, matches nobody. */
 function compileStored({ rule }: Segment): Rule | undefined {
 	try {
 		return compileRule(rule);

@@ -10,10 +10,10 @@ const goalMaps = new Set(['scores', 'percentiles', 'bands']);
 const bandNames = ['low', 'medium', 'high'];
 
 /**
- * Refuses what could take long or much memory, and names that cannot be meant. What is left visits each of its nodes
- * once, or once for each element of one list, and makes nothing that is larger than the rule and the facts together:
- * regular expressions can backtrack for ever, `map`, `bind` and joined texts can double a value again and again.
- *
+ * Rejects rules that could use much time or memory, and unknown names. A rule that passes visits each node once, or once
+ * per element of one list, and builds no value larger than the rule and the facts together. Regular expressions are
+ * rejected because they can backtrack for ever; `map`, `bind` and concatenation because they can double a value again and
+ * again.
  * @param goals the account's goals, where they are known
  */
 export function checkBounds(root: ASTNode, goals: readonly string[] | undefined): void {
@@ -41,7 +41,7 @@ export function checkBounds(root: ASTNode, goals: readonly string[] | undefined)
 	}
 }
 
-/** Whether the rule asks for scores, percentiles or bands at all. */
+/** Whether the rule reads scores, percentiles or bands. */
 export function readsScores(node: ASTNode): boolean {
 	return (node.op === 'id' && goalMaps.has(node.args)) || children(node).some(readsScores);
 }
@@ -60,7 +60,7 @@ function isNode(value: unknown): value is ASTNode {
 	return typeof value === 'object' && value !== null && 'op' in value;
 }
 
-/** `+` is for numbers. What names a loop's variable cannot be checked alone, and is refused with the texts. */
+/** Allows `+` for numbers only. A loop variable has no type outside its loop, so sums with one are rejected as well. */
 function checkSum(node: ASTNode): void {
 	const { type } = ruleEnvironment.check(serialize(node));
 	if (type !== 'double' && type !== 'int')
@@ -74,7 +74,7 @@ function checkGoal(node: ASTNode, goals: readonly string[] | undefined): void {
 	throw refusal(`The account has no goal '${access.goal}'; ${known}`, node, access.offset);
 }
 
-/** `bands.subscription == "hihg"` would silently never match. */
+/** Rejects misspelt bands: `bands.subscription == "hihg"` would never match. */
 function checkBand(node: ASTNode): void {
 	if (node.op !== '==' && node.op !== '!=') return;
 	for (const [side, other] of [node.args, node.args.toReversed()] as [ASTNode, ASTNode][])
@@ -82,7 +82,7 @@ function checkBand(node: ASTNode): void {
 			throw refusal(`A band is one of "${bandNames.join('", "')}"`, other);
 }
 
-/** The goal that `scores.NAME` or `scores["NAME"]` asks for. */
+/** The goal of an expression such as `scores.NAME` or `scores["NAME"]`. */
 function goalAccess(node: ASTNode): { map: string; goal: string; offset: number } | undefined {
 	if (node.op !== '.' && node.op !== '[]') return undefined;
 	const [object, key] = node.args;

@@ -1,7 +1,7 @@
 import { Environment } from '@marcbachmann/cel-js';
 import type { VisitFacts, VisitorFacts } from '../domain/facts.ts';
 
-/** What a rule is asked about. Maps are by the goals' names; `bands` holds low, medium or high. */
+/** The variables of a rule. The maps are keyed by goal; `bands` contains low, medium or high. */
 export interface RuleFacts {
 	readonly visitor: VisitorFacts;
 	readonly visit: VisitFacts;
@@ -12,7 +12,7 @@ export interface RuleFacts {
 
 type CelType = 'double' | 'string' | 'list<string>' | 'map<string, double>';
 
-/** The CEL type of each fact; a number is always a double, so that 5 / 2 of two facts is 2.5. */
+/** The CEL type of each fact. Numbers are always doubles, so that 5 / 2 is 2.5. */
 const visitorTypes: Record<keyof VisitorFacts, CelType> = {
 	hits: 'double',
 	pages: 'double',
@@ -58,7 +58,7 @@ const visitTypes: Record<keyof VisitFacts, CelType> = {
 	eventsFired: 'list<string>',
 };
 
-/** Names and types that rules are checked against, and the limits of the parser. */
+/** The variables, their types and the parser's limits. */
 export const ruleEnvironment = withWholeNumbers(
 	new Environment({
 		limits: { maxAstNodes: 200, maxDepth: 32 },
@@ -70,7 +70,10 @@ export const ruleEnvironment = withWholeNumbers(
 	.registerVariable('percentiles', 'map<string, double>')
 	.registerVariable('bands', 'map<string, string>');
 
-/** Lets whole numbers, which are integers to CEL, stand beside doubles: `visitor.visits == 3`, `visitor.pages + 1`. */
+/**
+ * Lets integer literals be used with doubles, which CEL does not allow by itself: `visitor.visits == 3`, `visitor.pages +
+ * 1`.
+ */
 function withWholeNumbers(environment: Environment): Environment {
 	const arithmetic: Record<string, (a: number, b: number) => number> = {
 		'+': (a, b) => a + b,

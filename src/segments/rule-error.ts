@@ -1,4 +1,4 @@
-/** A rule that cannot be taken, with the place and a caret under it. */
+/** An invalid rule. The message shows the line, with a caret under the place. */
 export class RuleError extends Error {
 	/** Both count from 1. */
 	readonly line: number;
@@ -9,7 +9,7 @@ export class RuleError extends Error {
 		const line = before.length;
 		const lead = before.at(-1) as string;
 		const shown = text.split('\n')[line - 1] as string;
-		// Tabs stay, so that the caret stands where the eye expects it.
+		// Tabs are kept, so that the caret is aligned.
 		super(
 			`${problem} (line ${line}, column ${lead.length + 1})\n  ${shown}\n  ${lead.replaceAll(/[^\t]/g, ' ')}^`,
 		);

@@ -3,7 +3,7 @@ import type { Profile } from '../domain/profile.ts';
 import type { GoalScore } from '../scoring/visitor-scorer.ts';
 import type { RuleFacts } from './rule-environment.ts';
 
-/** What rules are asked about: a profile as of `nowMs`, and its scores. */
+/** Builds a rule's variables from a profile as of `nowMs` and its scores. */
 export function ruleFacts(profile: Profile | null, scores: readonly GoalScore[], nowMs: number): RuleFacts {
 	return {
 		visitor: visitorFacts(profile, nowMs),

@@ -5,18 +5,17 @@ import { RuleError } from './rule-error.ts';
 
 export interface Rule {
 	readonly text: string;
-	/** Whether it asks for scores, percentiles or bands; where it does not, they may be empty. */
+	/** Whether the rule reads scores, percentiles or bands. If not, they may be left empty. */
 	readonly readsScores: boolean;
-	/** Never throws: a rule that fails, as by asking for a goal that has no score, does not match. */
+	/** Never throws: a rule that fails, for example because a goal has no score, does not match. */
 	matches(facts: RuleFacts): boolean;
 }
 
 const maxCharacters = 2000;
 
 /**
- * Takes a rule: CEL that is checked before it is ever asked.
- *
- * @param goals the account's goals, where names of others are to be refused
+ * Parses and checks a CEL rule.
+ * @param goals the account's goals; where given, other names are rejected
  * @throws RuleError with the place
  */
 export function compileRule(text: string, goals?: readonly string[]): Rule {
@@ -27,7 +26,8 @@ export function compileRule(text: string, goals?: readonly string[]): Rule {
 		const { type, error } = evaluate.check();
 		if (error) throw error;
 		checkBounds(evaluate.ast, goals);
-		if (type !== 'bool') throw new RuleError(`A rule is true or false, this one gives a ${type}`, text, 0);
+		if (type !== 'bool')
+			throw new RuleError(`A rule must be true or false, but this one is a ${type}`, text, 0);
 		return {
 			text,
 			readsScores: readsScores(evaluate.ast),
@@ -53,7 +53,7 @@ function toRuleError(error: unknown, text: string): RuleError {
 	return new RuleError(inWords(error), text, Math.min(error.range?.start ?? 0, text.length));
 }
 
-/** The library's sentence, in the words of the documentation where they differ. */
+/** The library's message, reworded where the documentation uses other terms. */
 function inWords({ code, summary }: ParseError | RuleTypeError): string {
 	if (code === 'no_such_key') return `There is no fact of this name: ${summary.replace('No such key: ', '')}`;
 	if (code === 'no_such_overload')

@@ -6,11 +6,11 @@ import type { ServingReader } from '../store/store.ts';
 import { matchingSegments, readScores } from './matching.ts';
 import { ruleFacts } from './rule-facts.ts';
 
-/** Whose data is read: all of a visitor's, or one visit's. */
+/** The visitor, or the visit, whose data is read. */
 export interface Subject {
 	readonly account: KnownAccount;
 	readonly scope: CaskScope;
-	/** A `vid` or a `sid`, as the scope says. */
+	/** A `vid` or a `sid`, depending on the scope. */
 	readonly subject: string;
 }
 
@@ -19,7 +19,7 @@ export interface SegmentName {
 	readonly name: string;
 }
 
-/** Reads scores and segments of visitors and visits; empty lists where nothing is known of one. */
+/** Reads scores and segments of a visitor or visit; empty lists where nothing is known. */
 export class VisitorReads {
 	readonly #reader: ServingReader;
 	readonly #scorer: VisitorScorer;
@@ -32,14 +32,14 @@ export class VisitorReads {
 		this.#now = now;
 	}
 
-	/** At once, where the store answers at once. @throws StorageError */
+	/** Synchronous where the store is. @throws StorageError */
 	scores(subject: Subject, explain = false): GoalScore[] | Promise<GoalScore[]> {
 		return after(this.#profile(subject), (profile) =>
 			profile ? this.#scorer.scores(subject.account, subject.scope, profile, explain) : [],
 		);
 	}
 
-	/** At once, where the store answers at once. @throws StorageError */
+	/** Synchronous where the store is. @throws StorageError */
 	segments(subject: Subject): SegmentName[] | Promise<SegmentName[]> {
 		const { account, scope } = subject;
 		const scoresOf = (profile: Profile) =>
@@ -62,7 +62,7 @@ export class VisitorReads {
 	}
 }
 
-/** What follows from a value that may be there already: a promise costs a turn of the queue, and is not needed then. */
+/** Applies `fn` to a value or a promise. A promise costs a turn of the microtask queue, which a value does not need. */
 export function after<Value, Next>(
 	value: Value | Promise<Value>,
 	fn: (value: Value) => Next | Promise<Next>,

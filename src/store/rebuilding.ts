@@ -53,7 +53,7 @@ export async function rebuildAll(
 class Rebuilding {
 	readonly #store: Store;
 	readonly #accountId: number;
-	readonly #pace = new BatchSizer(visitorsPerTransaction);
+	readonly #batchSizer = new BatchSizer(visitorsPerTransaction);
 	/** Profiles, as they were, of those with long logs. */
 	readonly #before = new Map<string, string>();
 	#changed = 0;
@@ -64,7 +64,7 @@ class Rebuilding {
 	}
 
 	#transact<T>(begin: () => Steps<T>): Promise<T> {
-		return this.#pace.run(() => transactWithRetry(this.#store, this.#accountId, begin));
+		return this.#batchSizer.run(() => transactWithRetry(this.#store, this.#accountId, begin));
 	}
 
 	async repairVisits(): Promise<void> {
@@ -78,7 +78,7 @@ class Rebuilding {
 
 	async rebuild(vids: readonly string[]): Promise<void> {
 		for (let waiting = vids; waiting.length > 0; ) {
-			const some = waiting.slice(0, this.#pace.size);
+			const some = waiting.slice(0, this.#batchSizer.size);
 			const { changed, left } = await this.#transact(() => rebuildVisitors(some));
 			this.#changed += changed;
 			waiting = [...left, ...waiting.slice(some.length)];

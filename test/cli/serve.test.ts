@@ -135,7 +135,7 @@ test('keys do not cross a network in the clear: other addresses need --behind-pr
 	assert.equal((await fetch(`http://127.0.0.1:${server.port}/healthz`)).status, 200);
 	assertRefused(
 		await caskadeWithin(['serve', '--host', '192.0.2.1', '--behind-proxy', '--database', `sqlite:${folder}`]),
-		/192\.0\.2\.1 is no address of this machine/,
+		/192\.0\.2\.1 is not an address of this machine/,
 	);
 });
 

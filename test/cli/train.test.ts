@@ -95,10 +95,16 @@ test('what cannot be done is refused', async (t) => {
 		/could not be written to .* \(ENOENT\)/,
 	);
 	for (const time of ['yesterday', '2026-13-01', '21.11.2026', '2026-11-21T25:00'])
-		assertMisused(await train('c-a-acme-uk', '--as-of', time), /It must be a time as 2026-11-21/);
+		assertMisused(
+			await train('c-a-acme-uk', '--as-of', time),
+			/It must be a date or time such as 2026-11-21/,
+		);
 	assertMisused(await train('c-a-acme-uk', '--seed', '-1'), /whole number/);
 	for (const every of ['0h', '6', 'often', '366d'])
-		assertMisused(await caskade(['serve', '--train-every', every, ...at]), /It must be a time as 90s/);
+		assertMisused(
+			await caskade(['serve', '--train-every', every, ...at]),
+			/It must be a duration such as 90s/,
+		);
 });
 
 test('serve --train-every trains at its start, goes on serving, and stops at once', async (t) => {

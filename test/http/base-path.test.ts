@@ -75,7 +75,10 @@ test('forwarded headers are believed behind a proxy only', async (t) => {
 test('a base path that is none is refused, and / stands for nothing', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	for (const path of ['', 'api', '/api/', '//api', '/..', '/a/../b', '/:id', '/a b', '/*', '/a?b'])
-		assertMisused(await caskadeWithin(['serve', `--base-path=${path}`, ...at]), /It must be a path as \/api/);
+		assertMisused(
+			await caskadeWithin(['serve', `--base-path=${path}`, ...at]),
+			/It must be a path such as \/api/,
+		);
 	await using server = await ServeProcess.start(['--base-path', '/', ...at]);
 	assert.equal(new URL(server.url).pathname, '/');
 	assert.equal((await fetch(`${server.url}/healthz`)).status, 200);

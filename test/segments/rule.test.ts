@@ -144,7 +144,7 @@ describe('a rule is refused when it is made', () => {
 		],
 		[
 			'visitor.visits',
-			'A rule is true or false, this one gives a double (line 1, column 1)\n  visitor.visits\n  ^',
+			'A rule must be true or false, but this one is a double (line 1, column 1)\n  visitor.visits\n  ^',
 		],
 		[
 			'scores.renewal > 0.5',

@@ -4,16 +4,16 @@ import { BatchSizer } from '../../src/store/batch-sizer.ts';
 
 /** Runs transactions that take so long for each piece of their size. @returns how long they took */
 async function run(
-	pace: BatchSizer,
+	batchSizer: BatchSizer,
 	clock: { ms: number },
 	msEach: number,
 	times: number,
 ): Promise<number[]> {
 	const took: number[] = [];
 	for (let time = 0; time < times; time++) {
-		const ms = pace.size * msEach;
+		const ms = batchSizer.size * msEach;
 		took.push(ms);
-		await pace.run(async () => {
+		await batchSizer.run(async () => {
 			clock.ms += ms;
 		});
 	}
@@ -23,8 +23,8 @@ async function run(
 test('transactions come to take some 15 ms, however long each piece takes', async () => {
 	for (const msEach of [0.02, 0.1, 1, 4]) {
 		const clock = { ms: 0 };
-		const pace = new BatchSizer({ initial: 50, max: 2500 }, () => clock.ms);
-		const took = (await run(pace, clock, msEach, 12)).slice(1);
+		const batchSizer = new BatchSizer({ initial: 50, max: 2500 }, () => clock.ms);
+		const took = (await run(batchSizer, clock, msEach, 12)).slice(1);
 		assert(Math.max(...took) <= 20, `${msEach}: ${took}`);
 		assert(Math.min(...took.slice(8)) > 10, `${msEach}: ${took}`);
 	}
@@ -32,9 +32,9 @@ test('transactions come to take some 15 ms, however long each piece takes', asyn
 
 test('one that takes long makes the next one small at once; a size is never under one', async () => {
 	const clock = { ms: 0 };
-	const pace = new BatchSizer({ initial: 1000, max: 2500 }, () => clock.ms);
-	await run(pace, clock, 0.5, 1);
-	assert.equal(pace.size, 30);
-	await run(pace, clock, 1000, 2);
-	assert.equal(pace.size, 1);
+	const batchSizer = new BatchSizer({ initial: 1000, max: 2500 }, () => clock.ms);
+	await run(batchSizer, clock, 0.5, 1);
+	assert.equal(batchSizer.size, 30);
+	await run(batchSizer, clock, 1000, 2);
+	assert.equal(batchSizer.size, 1);
 });

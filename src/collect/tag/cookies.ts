@@ -14,7 +14,7 @@ export function cookie(name: 'vid' | 'sid'): string | undefined {
 }
 
 export function keepCookies({ vid, sid }: HitAnswer): void {
-	// Not renewed, so that it ends 13 months after the first visit.
+	// Not renewed: it expires 13 months after the first visit.
 	if (vid !== cookie('vid')) setCookie('vid', vid, visitorSeconds);
 	setCookie('sid', sid, visitSeconds);
 }

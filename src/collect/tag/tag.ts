@@ -3,7 +3,7 @@ import type { HitAnswer, HitEvent, Score, Segment, Vscr } from './vscr.ts';
 
 const maxEvents = 20;
 
-// A page that has the tag twice has one.
+// Runs once, even if the page includes the tag twice.
 if (!window.vscr?.scores) start(window.vscr?.q ?? []);
 
 function start(early: readonly ArrayLike<unknown>[]): void {
@@ -14,14 +14,14 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 	let events: HitEvent[] = [];
 	let isConsented = true;
 	let wantsToFire = false;
-	/** The page of the latest hit. A page is sent once; later hits add to it. */
+	/** The page of the latest hit. The page itself is sent once; later hits on it send only events. */
 	let sentPath: string | undefined;
-	/** Where a visitor comes from who changes the page without loading another. */
+	/** The referrer, also after navigation that loads no new document. */
 	let previousUrl = document.referrer;
-	/** What the latest answer said; also what is known where cookies are blocked. */
+	/** The latest answer. It replaces the cookies where they are blocked. */
 	let visitor: Partial<HitAnswer> = {};
 	let begin: (() => void) | undefined;
-	/** Hits go one after the other: the second needs the `vid` that the first one gets. */
+	/** Serialises hits: the second needs the `vid` that the first one receives. */
 	let hits: Promise<unknown> = new Promise<void>((resolve) => {
 		begin = resolve;
 	});
@@ -38,7 +38,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 		deleteCookies();
 	}
 
-	/** What a hit says of the page and its events; takes what is queued. The host refuses what is longer. */
+	/** Builds a hit from the page and takes the queued events. The host rejects longer ones. */
 	function takeHit(): object {
 		const { pathname } = location;
 		const url = location.href.replace(/#.*/, '').slice(0, 4000);
@@ -60,19 +60,19 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 
 	async function post(taken: object): Promise<void> {
 		if (!isAllowed()) return;
-		// As text, which needs no preflight.
+		// `text/plain` needs no preflight.
 		const options: RequestInit = { method: 'POST', keepalive: true, credentials: 'omit' };
 		const response = await fetch(`${server}/hit`, { ...options, body: withVisitor(taken) });
 		if (!response.ok) return console.warn('vscr:', await response.text());
 		const answer: HitAnswer = await response.json();
-		// Consent may have been withdrawn while the hit was under way.
+		// Consent may have been withdrawn while the hit was in flight.
 		if (!isAllowed()) return;
 		visitor = answer;
 		keepCookies(answer);
 	}
 
 	function hit(): void {
-		// What is loaded in advance may never be seen.
+		// A prerendered page may never be seen.
 		if (document.prerendering) document.addEventListener('prerenderingchange', () => begin?.());
 		else begin?.();
 		if (!aid) console.warn('vscr: setAccount comes before fire');
@@ -131,7 +131,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 		},
 	};
 
-	/** Whatever is wrong, the page goes on. */
+	/** The tag must never break the page. */
 	function safely(action: () => unknown): void {
 		try {
 			action();
@@ -145,13 +145,13 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 	}
 
 	function navigated(): void {
-		// Not at once: a router may go on to another path, and sets the title after it.
+		// Deferred: a router may redirect again, and sets the title later.
 		setTimeout(() => {
 			if (wantsToFire && location.pathname !== sentPath) hit();
 		});
 	}
 
-	/** What was added after the last hit. There is no time left for an answer. */
+	/** Sends events that were added after the last hit. The page is unloading, so the answer is not read. */
 	function leave(): void {
 		if (sentPath && events.length && isAllowed())
 			safely(() => navigator.sendBeacon(`${server}/hit`, withVisitor(takeHit())));
@@ -174,7 +174,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 	addEventListener('pagehide', leave);
 	addEventListener('visibilitychange', () => document.hidden && leave());
 	addEventListener('pageshow', ({ persisted }) => {
-		// Seen again, from the browser's memory.
+		// Restored from the back/forward cache.
 		if (!persisted || !wantsToFire) return;
 		sentPath = undefined;
 		hit();

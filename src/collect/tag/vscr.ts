@@ -1,7 +1,7 @@
-/** What a page calls before the tag is there, and what the tag puts in its place. */
+/** The page's interface, first as a command queue and then as the loaded tag. */
 export interface Vscr {
 	(...command: unknown[]): void;
-	/** Commands from before the tag was there. */
+	/** Commands queued before the tag was loaded. */
 	q?: ArrayLike<unknown>[];
 	scores?(): Promise<Score[]>;
 	segments?(): Promise<Segment[]>;

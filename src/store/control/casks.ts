@@ -1,4 +1,9 @@
-import { caskLifetimeMs, newSigningKey, type SigningKey, spreadMs } from '../../domain/signing-key.ts';
+import {
+	caskLifetimeMs,
+	keyPropagationMs,
+	newSigningKey,
+	type SigningKey,
+} from '../../domain/signing-key.ts';
 import { type ControlDatabase, nextSeq } from './tables.ts';
 
 /** Those that may still verify a cask, the newest first. */
@@ -22,7 +27,7 @@ export async function rotateSigningKeys(database: ControlDatabase, nowMs: number
 	await database.deleteFrom('signing_key').where('retires_at', '<=', nowMs).execute();
 	await database
 		.updateTable('signing_key')
-		.set({ retires_at: nowMs + caskLifetimeMs + spreadMs })
+		.set({ retires_at: nowMs + caskLifetimeMs + keyPropagationMs })
 		.where('retires_at', 'is', null)
 		.execute();
 	const key = newSigningKey(nowMs);

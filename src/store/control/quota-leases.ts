@@ -1,11 +1,11 @@
 import type { QuotaHolding, QuotaSettlement } from '../../domain/quota-lease.ts';
-import { largestLease } from '../../domain/quota-lease.ts';
+import { maxLease } from '../../domain/quota-lease.ts';
 import type { Query, Row, Steps } from '../steps.ts';
 
 /**
  * Brings what a server holds of keys' months up to date. Leases are never more than is left, so no crash and no other
  * server can exceed a quota. A block is a twentieth of what is left (so that little is forfeited in a crash of a small
- * plan), at most `largestLease`. Any of it may be repeated, and may come late: what is not news changes nothing.
+ * plan), at most `maxLease`. Any of it may be repeated, and may come late: what is not news changes nothing.
  * @param settlements each of another key or month
  * @returns what the server holds then; null where nobody knows of its leases any more
  */
@@ -77,7 +77,7 @@ function settle(
 
 /** What is leased at once where so many are left. */
 function blockOf(left: number): number {
-	return Math.min(largestLease, Math.ceil(Math.max(0, left) / 20));
+	return Math.min(maxLease, Math.ceil(Math.max(0, left) / 20));
 }
 
 function saveLeases(serverId: string, settled: readonly (Settled | null)[]): Query {
