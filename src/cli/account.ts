@@ -6,16 +6,16 @@ import type { Account, AccountSettings } from '../store/control/control-store.ts
 import { checkOwnDatabase } from '../store/own-database.ts';
 import { type CommonOptions, printJson, printRecord, printTable, withStore } from './output.ts';
 
-/** An account's token, as an operator gives it. */
+/** Parses an account token. */
 export function accountToken(value: string): string {
 	if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(value))
 		throw new InvalidArgumentError(
-			'It must be 1 to 64 letters, digits, dots, underscores and hyphens, as c-a-acme-uk.',
+			'It must be 1 to 64 letters, digits, dots, underscores and hyphens, for example c-a-acme-uk.',
 		);
 	return value;
 }
 
-/** A name that an operator gives to a client or a plan. */
+/** Parses the name of a client, plan, goal or segment. */
 export function plainName(value: string): string {
 	if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(value))
 		throw new InvalidArgumentError('It must be 1 to 64 letters, digits, dots, underscores and hyphens.');
@@ -26,7 +26,7 @@ export function plainName(value: string): string {
 function webOrigin(value: string, earlier: readonly string[] | false = []): string[] {
 	const url = URL.parse(value);
 	if (!url || url.origin !== value || !/^https?:$/.test(url.protocol))
-		throw new InvalidArgumentError('It must be a web origin, as https://www.example.com, without a path.');
+		throw new InvalidArgumentError('It must be a web origin without a path, for example https://www.example.com.');
 	return [...(earlier || []), value];
 }
 
@@ -34,7 +34,7 @@ function webOrigin(value: string, earlier: readonly string[] | false = []): stri
 function channelRule(value: string, earlier: readonly ChannelRule[] | false = []): ChannelRule[] {
 	const [, channel, pattern] = /^([^=\p{C}]{1,50})=(\P{C}{1,200})$/u.exec(value) ?? [];
 	if (!channel || !pattern)
-		throw new InvalidArgumentError('It must be a channel and a pattern, as partner=*.partner.example/*.');
+		throw new InvalidArgumentError('It must be a channel and a pattern, for example partner=*.partner.example/*.');
 	return [...(earlier || []), { channel: channel.trim(), pattern }];
 }
 
@@ -46,13 +46,13 @@ function show(account: Account, options: CommonOptions): void {
 	else printRecord(readable(account));
 }
 
-/** What a line of text can hold. */
+/** The account as a table shows it. */
 function readable({ id: _, ...account }: Account) {
 	const rules = account.channelRules.map(({ channel, pattern }) => `${channel}=${pattern}`);
 	return { ...account, channelRules: rules };
 }
 
-/** A negated flag is false. */
+/** Negated flags are false. */
 interface UpdateOptions extends CommonOptions {
 	readonly origin?: readonly string[] | false;
 	readonly explain?: boolean;
@@ -66,7 +66,7 @@ function changesOf({ origin, explain, channel }: UpdateOptions): Partial<Account
 		...(channel !== undefined && { channelRules: channel || [] }),
 	};
 	if (Object.keys(changes).length === 0)
-		throw new OperatorError('There is nothing to change: give --origin, --explain or --channel.');
+		throw new OperatorError('There is nothing to change: set --origin, --explain or --channel.');
 	return changes;
 }
 
@@ -96,18 +96,18 @@ export function accountCommand(): Command {
 	const command = new Command('account')
 		.summary('create, update, list, disable accounts')
 		.description(
-			'Accounts: what clients upload to. Each has a database of its own; a key of another client cannot reach it.',
+			"Manage accounts. Clients upload to accounts. Each has its own database, which other clients' keys cannot reach.",
 		);
 	command
 		.command('create')
-		.summary('add an account, and its client where there is none of that name')
-		.description('Add an account. Its client is made where there is none of that name.')
+		.summary('add an account, and its client if it is new')
+		.description('Add an account. The client is created if it does not exist.')
 		.addArgument(aidArgument())
 		.requiredOption('--client <name>', 'the client that owns it', plainName)
 		.option('--origin <url...>', 'web origins whose pages may read scores (default: all)', webOrigin)
 		.option(
 			'--own-database <address>',
-			'a PostgreSQL server that has this account for itself: postgres://…; better said by CASKADE_OWN_DATABASE, since it holds a password',
+			'a PostgreSQL server for this account alone: postgres://…; prefer CASKADE_OWN_DATABASE, because the address contains a password',
 		)
 		.addOption(databaseOption())
 		.addOption(stageOption())
@@ -115,23 +115,23 @@ export function accountCommand(): Command {
 		.action((aid: string, options: AccountCreateOptions) => createAccount(aid, options));
 	command
 		.command('update')
-		.summary('change who may read, what a score tells, what a channel is')
+		.summary('change origins, explanations and channels')
 		.description(
-			`Change an account. What is left out stays. A list replaces the one before.
+			`Change an account. Options that are left out keep their value. A list replaces the previous one.
 
   caskade account update c-a-acme-uk --channel 'partner=*.partner.example/*' 'podcast=*?*utm_source=pod*'`,
 		)
 		.addArgument(aidArgument())
 		.option('--origin <url...>', 'web origins whose pages may read scores', webOrigin)
 		.addOption(new Option('--no-origin', 'pages of all origins may read scores'))
-		.addOption(new Option('--explain', "readers may ask for a score's reasons: pages, so everybody"))
-		.addOption(new Option('--no-explain', 'they may not'))
+		.addOption(new Option('--explain', "let pages, and so everybody, read a score's reasons"))
+		.addOption(new Option('--no-explain', 'do not show reasons'))
 		.option(
 			'--channel <name=pattern...>',
-			'visits whose landing URL or referrer, without https://, is as the pattern says; * is any text',
+			'the channel of visits whose landing URL or referrer, without https://, matches the pattern; * is any text',
 			channelRule,
 		)
-		.addOption(new Option('--no-channel', 'the common rules alone'))
+		.addOption(new Option('--no-channel', 'use only the built-in rules'))
 		.addOption(databaseOption())
 		.addOption(stageOption())
 		.addOption(jsonOption())
@@ -153,7 +153,7 @@ export function accountCommand(): Command {
 				else
 					printTable(
 						accounts.map(readable),
-						"No accounts yet; 'caskade account create AID --client NAME' makes one.",
+						"No accounts yet. 'caskade account create AID --client NAME' creates one.",
 					);
 			}),
 		);

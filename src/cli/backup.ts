@@ -3,10 +3,10 @@ import { type CommonOptions, printJson, printLine, withStore } from './output.ts
 
 export function backupCommand(): Command {
 	return new Command('backup')
-		.summary('copy everything into a new folder, while servers go on')
+		.summary('copy everything into a new folder while servers run')
 		.description(
-			`Copy the control database and every account's into DIR, which must be empty or not there; it appears when the
-copy is complete and on disk. Servers go on meanwhile. To restore, stop the server and start it on the copy:
+			`Copy the control database and every account's database into DIR, which must be empty or not exist. DIR appears
+			when the copy is complete and on disk. Servers keep running. To restore, stop the server and start it on the copy:
   caskade serve --database sqlite:DIR`,
 		)
 		.argument('<dir>', 'the new folder')

@@ -15,19 +15,20 @@ interface IssueOptions extends CommonOptions {
 }
 
 export function caskCommand(): Command {
-	const command = new Command('cask').summary('issue casks, rotate what signs them').description(
-		`Casks: what opens the scores and segments of one visitor or one visit, for 24 hours at most. Pages get theirs
-with every hit; here an operator issues one, to try or to support. Whoever holds a cask may read: treat it so.`,
+	const command = new Command('cask').summary('issue casks, rotate their signing key').description(
+	`Manage casks. A cask gives access to the scores and segments of one visitor or one visit, for 24 hours at most.
+	Pages receive one with every hit. Operators can issue one for tests and support. Treat it as a secret: whoever holds
+	it may read.`,
 	);
 	command
 		.command('issue')
 		.summary('issue a cask for a visitor or a visit')
-		.description('Issue a cask for all of a visitor (--vid), or for one visit (--sid).')
+		.description('Issue a cask for a visitor (--vid) or for one visit (--sid).')
 		.addArgument(new Argument('<aid>', 'account token'))
 		.addOption(new Option('--vid <vid>', 'the visitor').argParser(subject).conflicts('sid'))
 		.addOption(new Option('--sid <sid>', 'the visit').argParser(subject))
 		.addOption(
-			new Option('--ttl <time>', 'how long it opens, as 90s, 15m or 24h')
+			new Option('--ttl <time>', 'how long it is valid, for example 90s, 15m or 24h')
 				.argParser(lifetimeMs)
 				.default(caskLifetimeMs, '24h'),
 		)
@@ -45,8 +46,8 @@ with every hit; here an operator issues one, to try or to support. Whoever holds
 		.command('rotate')
 		.summary('sign with a new key from now on')
 		.description(
-			`Sign casks with a new key from now on. What was signed with earlier ones is verified until it expires, so pages
-notice nothing. To void a visitor's casks at once, erase the visitor; to void an account's, disable it.`,
+			`Sign casks with a new key from now on. Casks signed with earlier keys stay valid until they expire, so pages
+			notice nothing. To revoke a visitor's casks at once, erase the visitor. To revoke an account's, disable it.`,
 		)
 		.addOption(databaseOption())
 		.addOption(stageOption())
@@ -57,16 +58,16 @@ notice nothing. To void a visitor's casks at once, erase the visitor; to void an
 				const signsFrom = new Date(createdAtMs + keyPropagationMs).toISOString();
 				if (options.json) printJson({ kid, signsFrom });
 				else
-					printLine(`Key ${kid} signs from ${signsFrom}; what was signed before stays valid for its time.`);
+					printLine(`Key ${kid} signs from ${signsFrom}. Earlier casks stay valid until they expire.`);
 			}),
 		);
 	return command;
 }
 
-/** For the end of a second, and a little more. */
-const longestWaitMs = 2000;
+/** Long enough to wait for the end of the second. */
+const maxWaitMs = 2000;
 
-/** Issues a cask by hand. */
+/** Issues a cask on an operator's behalf. */
 export async function issue(
 	{ control, now }: Store,
 	aid: string,
@@ -78,7 +79,7 @@ export async function issue(
 			: sid !== undefined
 				? { scope: 'sid', subject: sid }
 				: undefined;
-	if (!of) throw new OperatorError('Give --vid or --sid: what the cask is to open.');
+	if (!of) throw new OperatorError('Set --vid or --sid, to say what the cask gives access to.');
 	const { id } = await control.account(aid);
 	const keys = await control.ensureSigningKeys();
 	await outliveRevocation(await control.casksRevokedAtMs(id, of.subject), now);
@@ -86,14 +87,17 @@ export async function issue(
 	return { cask, expiresAt: new Date(expiresAtMs).toISOString() };
 }
 
-/** A cask knows its second only; one from the second of a revocation would be void with those from before it. */
+/**
+ * Waits until the second of a revocation is over. Casks are dated in whole seconds, so one from that second would be
+ * revoked too.
+ */
 async function outliveRevocation(revokedAtMs: number | undefined, now: () => number): Promise<void> {
 	if (revokedAtMs === undefined) return;
 	const fromMs = (Math.floor(revokedAtMs / 1000) + 1) * 1000;
 	const waitMs = fromMs - now();
 	if (waitMs > longestWaitMs)
 		throw new OperatorError(
-			`Casks for it are void until ${new Date(fromMs).toISOString()}: it was erased, and a clock was ahead then.`,
+			`Casks for it are revoked until ${new Date(fromMs).toISOString()}: it was erased while a clock was ahead.`,
 		);
 	if (waitMs > 0) await delay(waitMs);
 }
@@ -109,6 +113,6 @@ function lifetimeMs(value: string): number {
 	const [, number, unit = ''] = /^(\d{1,6})([smh])$/.exec(value) ?? [];
 	const ms = Number(number) * (unitsMs[unit] ?? Number.NaN);
 	if (!(ms >= 1000 && ms <= caskLifetimeMs))
-		throw new InvalidArgumentError('It must be a time as 90s, 15m or 24h, at most 24h.');
+		throw new InvalidArgumentError('It must be a duration such as 90s, 15m or 24h, at most 24h.');
 	return ms;
 }

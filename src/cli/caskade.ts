@@ -33,19 +33,19 @@ function program(): Command {
 		.description(
 			`Caskade stores the subscription events that clients upload, durably and once.
 
-A client owns accounts and API keys. An account (c-a-acme-uk) has a database of its own. A key is tied to a
-usage plan, which holds its limits, and may write to the accounts of its client.
+A client owns accounts and API keys. Each account (c-a-acme-uk) has its own database. A key may write to the accounts
+of its client. The limits of a key come from its usage plan.
 
 To let a client upload:
   caskade account create c-a-acme-uk --client acme
   caskade key issue --client acme
   caskade serve
 
-What a command changes, running servers know within a second. Commands may run while a server runs.`,
+Commands may run while a server runs. Servers apply a change within a second.`,
 		)
 		.version(version)
 		.configureHelp({ showGlobalOptions: true })
-		.showHelpAfterError('(add --help to see what the command takes)')
+		.showHelpAfterError('(add --help for usage)')
 		.addCommand(serveCommand())
 		.addCommand(accountCommand())
 		.addCommand(clientCommand())
@@ -69,7 +69,7 @@ What a command changes, running servers know within a second. Commands may run w
 		.addCommand(demoCommand());
 }
 
-/** Runs a command line. Errors go to standard error in one sentence, and the exit code is 1. */
+/** Runs a command line. An error goes to standard error as one sentence and sets the exit code to 1. */
 export async function run(argv: readonly string[]): Promise<void> {
 	handleBrokenPipe();
 	try {
@@ -87,11 +87,11 @@ export async function run(argv: readonly string[]): Promise<void> {
 function sentence(error: unknown): string {
 	const { code, path, message } = error as NodeJS.ErrnoException;
 	if (code === 'ERR_SQLITE_ERROR')
-		return `The data folder cannot be used (${message}); 'caskade doctor' looks for what is wrong.`;
+		return `The data folder cannot be used (${message}). Run 'caskade doctor' to find the cause.`;
 	if (code === 'ENOSPC') return 'The disk is full.';
 	if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return `No permission to use ${path}.`;
 	if (code === 'ENOTDIR' || code === 'EEXIST') return `${path} is not a folder.`;
-	// It shows the place under its sentence.
+	// The message shows the place on lines of its own.
 	if (error instanceof RuleError) return message;
 	const [line = ''] = (message || String(error)).split('\n');
 	return /[.!?]$/.test(line) ? line : `${line}.`;

@@ -6,7 +6,7 @@ export function clientCommand(): Command {
 	const command = new Command('client')
 		.summary('list, disable clients')
 		.description(
-			'Clients: who owns accounts and keys. One is made with its first account. A client that is disabled is shut out.',
+			'Manage clients. A client owns accounts and keys. It is created with its first account.',
 		);
 	command
 		.command('list')
@@ -18,7 +18,7 @@ export function clientCommand(): Command {
 			withStore(options, async (store) => {
 				const clients = await store.control.clients();
 				if (options.json) printJson(clients);
-				else printTable(clients, "No clients yet; 'caskade account create AID --client NAME' makes one.");
+				else printTable(clients, "No clients yet. 'caskade account create AID --client NAME' creates one.");
 			}),
 		);
 	const setDisabled = (name: 'disable' | 'enable', summary: string, description: string) =>
@@ -39,14 +39,14 @@ export function clientCommand(): Command {
 			);
 	setDisabled(
 		'disable',
-		'shut a client out from now on',
-		`Shut a client out from now on, within a second on running servers: each of its keys gets 403, and its accounts
-are as if each were disabled, so no hit is taken and no cask opens anything. Its data stays.`,
+		'block a client from now on',
+		`Block a client from now on; running servers apply it within a second. Its keys get 403. Its accounts behave as if
+		each were disabled: hits are refused and casks are invalid. Its data stays.`,
 	);
 	setDisabled(
 		'enable',
 		'let a disabled client in again',
-		'Let a disabled client in again. Keys that were revoked and accounts that were disabled by themselves stay so.',
+		'Unblock a disabled client. Revoked keys stay revoked, and accounts that were disabled individually stay disabled.',
 	);
 	return command;
 }

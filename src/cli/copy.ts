@@ -14,12 +14,12 @@ interface CopyOptions {
 
 export function copyCommand(): Command {
 	return new Command('copy')
-		.summary('move to another database: everything, checked')
+		.summary('copy everything to another database, and verify it')
 		.description(
-			`Copy clients, accounts, plans, keys, usage, and all events, hits and visitors to another place, of either kind, as from a data
-folder to PostgreSQL. The place must be empty. Stop the servers first. An interrupted copy goes on when the same
-command runs again. Both sides are compared at the end; only then can a server use the copy. The source stays as
-it is.
+			`Copy all clients, accounts, plans, keys, usage, events, hits and visitors to another database of either kind, for
+			example from a data folder to PostgreSQL. The target must be empty. Stop the servers first. To resume an interrupted
+			copy, run the same command again. At the end both sides are compared; only then can a server use the copy. The source
+			is not changed.
 
   caskade copy --from sqlite:./data --to postgres://user:password@host/database`,
 		)

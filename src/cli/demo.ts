@@ -18,16 +18,16 @@ interface DemoCommandOptions extends CommonOptions {
 	readonly url?: string;
 }
 
-/** What the command has done, and what it takes to go on. */
+/** What was stored, and what the next steps need. */
 interface DemoReport {
 	readonly aid: string;
 	readonly client: string;
-	/** Where the demo's client had none. */
+	/** Set if the demo's client had no key. */
 	readonly key?: string;
 	readonly visitors: number;
 	readonly hits: number;
 	readonly events: number;
-	/** One that has not decided yet. */
+	/** A visitor who has not bought yet. */
 	readonly vid?: string;
 	readonly cask?: string;
 	readonly caskExpiresAt?: string;
@@ -35,14 +35,14 @@ interface DemoReport {
 
 export function demoCommand(): Command {
 	return new Command('demo')
-		.summary('make up visitors, hits and uploads, to try scores and segments with')
+		.summary('generate visitors, hits and uploads, to try scores and segments')
 		.description(
-			`Fill an account with made-up visitors of a small shop: where they come from, what they look at, when they come
-back, and who subscribes, renewals and all. Who is keener does so more often, so there is something to score. Where the
-account is not there it is made, with client, plan, key and a segment.
+			`Fill an account with generated visitors of a small shop: where they come from, what they look at, when they return,
+			and who subscribes and renews. More interested visitors subscribe more often, so there is something to score. If the
+			account does not exist, it is created with a client, a plan, a key and a segment.
 
-It takes seconds, beside a running server too, and prints what to try next. Run again, it adds as many more;
-another --seed makes up others.`,
+It takes seconds, also beside a running server, and prints what to try next. Each run adds as many visitors;
+another --seed generates different ones.`,
 		)
 		.addArgument(new Argument('[aid]', 'account token').argParser(accountToken).default(demoAid))
 		.addOption(new Option('--visitors <number>', 'how many').default(5000).argParser(wholeNumber(1, 50_000)))
@@ -50,14 +50,14 @@ another --seed makes up others.`,
 			new Option('--days <number>', 'how far back they go').default(60).argParser(wholeNumber(1, 730)),
 		)
 		.addOption(
-			new Option('--seed <number>', 'the same seed makes up the same visitors')
+			new Option('--seed <number>', 'the same seed generates the same visitors')
 				.default(1)
 				.argParser(wholeNumber(0, 2 ** 31)),
 		)
 		.addOption(
 			new Option(
 				'--url <address>',
-				'where the server is, for the lines that are printed (default: http://127.0.0.1:8080, with the stage)',
+				"the server's address in the printed commands (default: http://127.0.0.1:8080, with the stage)",
 			).argParser(serverUrl),
 		)
 		.addOption(databaseOption())
@@ -99,7 +99,7 @@ async function fill(
 	};
 }
 
-/** Lines to paste into a terminal. */
+/** Commands to paste into a terminal. */
 function whatToTry(report: DemoReport, url: string, command: Command): string {
 	const { aid, key, visitors, hits, events, vid, cask } = report;
 	const caskade = (words: string) => `npx caskade ${words}${place(command)}`;
@@ -133,7 +133,10 @@ function whatToTry(report: DemoReport, url: string, command: Command): string {
 		.join('\n\n');
 }
 
-/** What this command was told of the place of the data, for the next. The environment tells the next one by itself. */
+/**
+ * Repeats this command's --database and --stage for the printed commands. Settings from the environment apply to them
+ * anyway.
+ */
 function place(command: Command): string {
 	return ['database', 'stage']
 		.filter((name) => command.getOptionValueSource(name) === 'cli')
@@ -150,6 +153,6 @@ function count(value: number): string {
 function serverUrl(value: string): string {
 	const url = URL.parse(value);
 	if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username)
-		throw new InvalidArgumentError('It must be the address of a server, as http://127.0.0.1:8080.');
+		throw new InvalidArgumentError('It must be the address of a server, for example http://127.0.0.1:8080.');
 	return url.href.replace(/\/$/, '');
 }

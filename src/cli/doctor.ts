@@ -4,10 +4,10 @@ import { type CommonOptions, printJson, printLine, withStore } from './output.ts
 
 export function doctorCommand(): Command {
 	return new Command('doctor')
-		.summary('look at everything that can be wrong')
+		.summary('check the installation for problems')
 		.description(
-			`Look at everything that can be wrong: disk space, every database's soundness and schema, keys. Changes nothing.
-The exit code is 1 where something needs care.`,
+			`Check disk space, keys, and the integrity and schema of every database. Changes nothing. The exit code is 1 if
+			something needs attention.`,
 		)
 		.addOption(databaseOption())
 		.addOption(stageOption())

@@ -6,8 +6,8 @@ export function eventsCommand(): Command {
 	return new Command('events')
 		.summary("print an account's stored subscription events")
 		.description(
-			`Print an account's stored subscription events in order of arrival, one JSON object a line (with --json, one
-array). They hold customer ids: treat the output as you treat the database.`,
+			`Print an account's stored subscription events in order of arrival, one JSON object per line (with --json, one
+			array). They contain customer ids: protect the output like the database.`,
 		)
 		.argument('<aid>', 'account token')
 		.option('--tid <tid>', 'only the event with this transaction id')

@@ -20,27 +20,27 @@ const bandsOption = () =>
 
 export function goalCommand(): Command {
 	const command = new Command('goal').summary('create, update, list, delete goals').description(
-		`Goals: what a visitor may come to do, and whose probability is scored. Every account begins with 'subscription'
+		`Manage goals: actions of visitors whose probability is scored. Every account starts with 'subscription'
 (any subscription event) and 'return' (another visit), both within 7 days.`,
 	);
 	command
 		.command('create')
 		.summary('add a goal')
 		.description(
-			"Add a goal. Until a model is trained, its score is the rate at which the account's visitors reach it.",
+			"Add a goal. Until a model is trained, its score is the rate at which the account's visitors reach the goal.",
 		)
 		.addArgument(aidArgument())
 		.argument('<name>', 'name of the goal, as pages read it', plainName)
 		.addOption(
 			new Option(
 				'--evt <names...>',
-				"events that reach it, of hits or of uploads; '*' is any subscription event, visit another visit",
+				"hit or upload events that reach the goal; '*' is any subscription event, visit another visit",
 			)
 				.argParser(eventName)
 				.makeOptionMandatory(),
 		)
 		.addOption(
-			new Option('--horizon-days <number>', 'reached within so many days counts')
+			new Option('--horizon-days <number>', 'days within which the goal must be reached')
 				.argParser(positiveNumber(365))
 				.default(goalDefaults.horizonDays),
 		)
@@ -65,7 +65,7 @@ export function goalCommand(): Command {
 		);
 	command
 		.command('update')
-		.summary('change where the bands of a goal begin')
+		.summary('change the bands of a goal')
 		.description(
 			`Change where the bands of a goal begin; its models stay. Its events and horizon stay too: what models have
 learned to foretell is of them. For others, create another goal.`,
@@ -96,12 +96,12 @@ learned to foretell is of them. For others, create another goal.`,
 				const { id } = await store.control.account(aid);
 				const goals = await store.control.goals(id);
 				if (options.json) printJson(goals);
-				else printTable(goals, `No goals; 'caskade goal create ${aid} NAME --evt E' makes one.`);
+				else printTable(goals, `No goals. 'caskade goal create ${aid} NAME --evt E' creates one.`);
 			}),
 		);
 	command
 		.command('delete')
-		.description('delete a goal and its models; pages no longer find its score')
+		.description('delete a goal and its models; pages no longer see its score')
 		.addArgument(aidArgument())
 		.argument('<name>', 'name of the goal')
 		.addOption(databaseOption())
@@ -120,7 +120,7 @@ learned to foretell is of them. For others, create another goal.`,
 
 function eventName(value: string, earlier: readonly string[] = []): string[] {
 	if (!/^\P{C}{1,255}$/u.test(value))
-		throw new InvalidArgumentError('It must be 1 to 255 characters, none of them a control character.');
+		throw new InvalidArgumentError('It must be 1 to 255 characters, without control characters.');
 	return [...earlier, value];
 }
 
@@ -128,6 +128,6 @@ function bands(value: string): Bands {
 	const [, medium, high] = /^(\d{1,2}(?:\.\d+)?),(\d{1,2}(?:\.\d+)?)$/.exec(value) ?? [];
 	const [mediumFrom, highFrom] = [Number(medium), Number(high)];
 	if (!(mediumFrom < highFrom))
-		throw new InvalidArgumentError('It must be two percentiles under 100, the lower one first, as 50,90.');
+		throw new InvalidArgumentError('It must be two percentiles below 100, the lower one first, for example 50,90.');
 	return { mediumFrom, highFrom };
 }

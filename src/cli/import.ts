@@ -5,8 +5,8 @@ import type { FileReport } from '../import/history-import.ts';
 import { type CommonOptions, printJson, printLine, printTable, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
 
-/** Problems that are told one by one. */
-const maxToldProblems = 100;
+/** Problems that are printed individually. */
+const maxPrintedProblems = 100;
 const chunkBytes = 1024 * 1024;
 
 interface ImportCommandOptions extends CommonOptions {
@@ -15,21 +15,20 @@ interface ImportCommandOptions extends CommonOptions {
 
 export function importCommand(): Command {
 	return new Command('import')
-		.summary('bring in history: hits and subscription events with their times')
+		.summary('import past hits and subscription events')
 		.description(
-			`Import an account's history from files, one JSON object a line or CSV with a heading:
+			`Import an account's history from files: one JSON object per line, or CSV with a header:
 
   {"type":"hit","at":"2026-01-31T10:00:00Z","visitor":"user-4711","url":"https://shop.example/pricing"}
   {"type":"subscription","at":"2026-01-31T10:05:00Z","tid":"order-1","subid":"order-1","evt":"newsletter"}
 
-Hits may have visit, referrer, title, events, cid, userAgent, channel, device too; subscription events cid and rvn.
-Lines that are wrong are named by number and field, nothing of them is stored, and the exit code is 1. What is stored
-already is not stored twice: to go on after an interruption, run the same command again. Servers may run meanwhile.
-docs/import.md says more.`,
+Hits may also have visit, referrer, title, events, cid, userAgent, channel and device; subscription events cid and rvn.
+Invalid lines are reported by number and field and are not stored; the exit code is then 1. Nothing is stored twice: to
+resume an interrupted import, run the same command again. Servers may keep running. See docs/import.md.`,
 		)
 		.argument('<aid>', 'account token')
-		.argument('<file...>', 'files of history, - for standard input; in order of time they are fastest')
-		.option('--mapping <file>', 'write a file that says which vid each visitor has got')
+		.argument('<file...>', 'history files, - for standard input; fastest in order of time')
+		.option('--mapping <file>', 'write the vid of each visitor to this file')
 		.addOption(databaseOption())
 		.addOption(stageOption())
 		.addOption(jsonOption())
@@ -75,7 +74,7 @@ docs/import.md says more.`,
 		);
 }
 
-/** Null where nobody knows. */
+/** Null where the size is unknown. */
 function sizeOf(file: string): number | null {
 	if (file === '-') return null;
 	const stats = statSync(file, { throwIfNoEntry: false });
@@ -88,11 +87,11 @@ function open(file: string): AsyncIterable<Buffer> {
 }
 
 function tellProblems(): (file: string, line: number, problem: string) => void {
-	let told = 0;
+	let printed = 0;
 	return (file, line, problem) => {
-		told++;
-		if (told <= maxToldProblems) process.stderr.write(`${file}:${line}: ${problem}\n`);
-		if (told === maxToldProblems + 1) process.stderr.write('The report counts what else is wrong.\n');
+		printed++;
+		if (printed <= maxPrintedProblems) process.stderr.write(`${file}:${line}: ${problem}\n`);
+		if (printed === maxPrintedProblems + 1) process.stderr.write('Further problems are only counted in the report.\n');
 	};
 }
 

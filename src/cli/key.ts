@@ -4,13 +4,13 @@ import { type CommonOptions, printJson, printLine, printRecord, printTable, with
 
 export function keyCommand(): Command {
 	const command = new Command('key').summary('issue, list, revoke API keys').description(
-		`API keys: what a client's back end sends in the x-api-key header. A key is shown once, when it is issued; only
+		`Manage API keys. A client's back end sends one in the x-api-key header. A key is shown once, when it is issued; only
 its SHA-256 is stored. To rotate a key, issue a second one, move the client to it, revoke the first.`,
 	);
 	command
 		.command('issue')
 		.summary('issue a key to a client')
-		.description('Issue a key to a client. The key is printed this once; nobody can show it again.')
+		.description('Issue a key to a client. The key is printed once and cannot be shown again.')
 		.requiredOption('--client <name>', 'the client')
 		.option('--plan <name>', 'the usage plan that the key is tied to', standardPlan.name)
 		.addOption(databaseOption())
@@ -21,12 +21,12 @@ its SHA-256 is stored. To rotate a key, issue a second one, move the client to i
 				const issued = await store.control.issueKey(options.client, options.plan);
 				if (options.json) return printJson(issued);
 				printRecord({ ...issued });
-				printLine('Keep the key now; it cannot be shown again.');
+				printLine('Save the key now; it cannot be shown again.');
 			}),
 		);
 	command
 		.command('list')
-		.description('list keys, without the keys themselves')
+		.description('list keys, without their secrets')
 		.addOption(databaseOption())
 		.addOption(stageOption())
 		.addOption(jsonOption())
@@ -34,13 +34,13 @@ its SHA-256 is stored. To rotate a key, issue a second one, move the client to i
 			withStore(options, async (store) => {
 				const keys = await store.control.keys();
 				if (options.json) printJson(keys);
-				else printTable(keys, "No keys yet; 'caskade key issue --client NAME' makes one.");
+				else printTable(keys, "No keys yet. 'caskade key issue --client NAME' issues one.");
 			}),
 		);
 	command
 		.command('revoke')
-		.summary('refuse a key from now on')
-		.description('Refuse a key from now on, within a second on running servers. It cannot be undone.')
+		.summary('revoke a key')
+		.description('Revoke a key; running servers refuse it within a second. This cannot be undone.')
 		.argument('<id>', "the key's id, as 'caskade key list' shows it")
 		.addOption(databaseOption())
 		.addOption(stageOption())

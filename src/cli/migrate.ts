@@ -5,11 +5,11 @@ import { showProgress } from './progress.ts';
 
 export function migrateCommand(): Command {
 	return new Command('migrate')
-		.summary('bring every database to the newest schema')
+		.summary('migrate every database to the newest schema')
 		.description(
-			`Bring the control database and every account's to the newest schema, each in a short transaction of its own.
-Servers may run meanwhile; what they use first, they bring there themselves. Running it again, or in several processes
-at once, does no harm. A database that a newer Caskade has used is refused.`,
+			`Migrate the control database and every account's database to the newest schema, each in its own short transaction.
+			Servers may keep running; they migrate a database themselves when they need it first. The command may be repeated, or
+			run by several processes at once. A database that a newer Caskade has migrated is refused.`,
 		)
 		.addOption(databaseOption())
 		.addOption(stageOption())
@@ -25,8 +25,8 @@ at once, does no harm. A database that a newer Caskade has used is refused.`,
 					})
 					.finally(() => progress.end());
 				if (options.json) return printJson(steps);
-				const brought = steps.filter(({ migrations }) => migrations > 0).length;
-				printLine(`Every database has the newest schema; ${brought} of ${steps.length} were brought to it.`);
+				const migrated = steps.filter(({ migrations }) => migrations > 0).length;
+				printLine(`Every database has the newest schema; ${migrated} of ${steps.length} were migrated.`);
 			}),
 		);
 }

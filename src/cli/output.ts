@@ -2,7 +2,7 @@ import { reasonOf } from '../errors.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 
-/** Options that every command has. */
+/** Options of every command. */
 export interface CommonOptions {
 	readonly database: string;
 	readonly stage?: string;
@@ -10,8 +10,8 @@ export interface CommonOptions {
 }
 
 /**
- * Opens the store for one command and closes it after.
- * @param begin.create whether the command may be the first on a data folder
+ * Opens the store for one command and closes it afterwards.
+ * @param begin.create whether the command may create the data folder
  */
 export async function withStore<T>(
 	options: CommonOptions,
@@ -28,7 +28,7 @@ export async function withStore<T>(
 
 let exitsOnBrokenPipe = true;
 
-/** A reader that has seen enough (`caskade events … | head`) ends a command, which is no error. */
+/** Exits quietly when the reader closes the pipe, as in `caskade events … | head`. */
 export function handleBrokenPipe(): void {
 	exitsOnBrokenPipe = true;
 	process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -38,7 +38,7 @@ export function handleBrokenPipe(): void {
 	process.stderr.on('error', () => {});
 }
 
-/** A server goes on, whoever reads what it prints. */
+/** Keeps a server running even if nobody reads its output any more. */
 export function ignoreBrokenPipe(): void {
 	exitsOnBrokenPipe = false;
 }
@@ -47,7 +47,7 @@ export function printLine(line: string): void {
 	process.stdout.write(`${line}\n`);
 }
 
-/** What goes on all the same, said on standard error. */
+/** Prints an error that does not end the command. */
 export function printError(error: unknown): void {
 	process.stderr.write(`caskade: ${reasonOf(error)}\n`);
 }
@@ -58,13 +58,13 @@ export function printJson(value: unknown): void {
 
 type Cell = string | number | boolean | null;
 
-/** One object: a line for each property. */
+/** Prints an object, one property per line. */
 export function printRecord(record: Readonly<Record<string, unknown>>): void {
 	const width = Math.max(...Object.keys(record).map((name) => name.length));
 	for (const [name, value] of Object.entries(record)) printLine(`${name.padEnd(width)}  ${show(value)}`);
 }
 
-/** Objects of the same shape: a table with a heading; `empty` where there are none. */
+/** Prints objects of the same shape as a table with a header; `empty` if there are none. */
 export function printTable<Row extends object>(rows: readonly Row[], empty: string): void {
 	const first = rows[0];
 	if (!first) {

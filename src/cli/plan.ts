@@ -22,7 +22,7 @@ const planOptions = () => [
 	new Option('--max-events <number>', 'objects in data of one request').argParser(wholeNumber(1, 1000)),
 ];
 
-/** The plan with what the flags say changed. */
+/** Applies the flags to a plan. */
 function withFlags(plan: UsagePlan, flags: PlanFlags): UsagePlan {
 	return {
 		name: plan.name,
@@ -41,18 +41,17 @@ function show(plan: UsagePlan, options: CommonOptions): void {
 
 export function planCommand(): Command {
 	const command = new Command('plan').summary('create, update, list usage plans').description(
-		`Usage plans: the limits that keys are tied to. 'standard' is always there: 10 requests per second, burst 1,
+		`Manage usage plans, which hold the limits of keys. 'standard' always exists: 10 requests per second, burst 1,
 1,000,000 requests per month, 5 s and 30 events per request.`,
 	);
 	const create = command
 		.command('create')
 		.summary('add a plan')
-		.description("Add a plan. What is left out is as the contract has it for 'standard'.")
-		.argument('<name>', 'name of the plan', plainName);
+		.description("Add a plan. Limits that are left out are those of 'standard'.")		.argument('<name>', 'name of the plan', plainName);
 	const update = command
 		.command('update')
-		.summary('change a plan for all keys tied to it')
-		.description('Change a plan for all keys that are tied to it. What is left out stays.')
+		.summary('change a plan for all its keys')
+		.description('Change a plan for all its keys. Limits that are left out keep their value.')
 		.argument('<name>', 'name of the plan');
 	for (const subcommand of [create, update]) {
 		for (const option of planOptions()) subcommand.addOption(option);

@@ -1,7 +1,7 @@
-/** How much of a long command is done: a bar that is drawn over where people watch, else a line now and then. */
+/** Shows the progress of a long command: a bar on a terminal, otherwise an occasional line. */
 export interface Progress {
 	update(label: string, done: number, total: number): void;
-	/** Ends the bar's line. */
+	/** Finishes the bar's line. */
 	end(): void;
 }
 
@@ -11,8 +11,8 @@ const lineEveryMs = 5000;
 const wholeNumbers = new Intl.NumberFormat('en-GB');
 
 /**
- * @param unit as `events`
- * @param quiet nothing but a bar, as where a program reads the output
+ * @param unit for example `events`
+ * @param quiet shows nothing but the bar, for output that a program reads
  */
 export function showProgress(stream: NodeJS.WriteStream, unit: string, quiet: boolean): Progress {
 	if (!stream.isTTY && quiet) return { update() {}, end() {} };
@@ -42,7 +42,7 @@ function bar(done: number, total: number): string {
 	return `[${'#'.repeat(full)}${'.'.repeat(barColumns - full)}]`;
 }
 
-/** Writes a step's state with its speed, counted from where this run of the step has begun. */
+/** Formats a step's progress and speed. The speed is measured from the start of this run of the step. */
 function progressLine(unit: string): (label: string, done: number, total: number, nowMs: number) => string {
 	let began: { step: string; atMs: number; done: number } | undefined;
 	return (label, done, total, nowMs) => {

@@ -20,18 +20,18 @@ import {
 } from './output.ts';
 import { showProgress } from './progress.ts';
 
-const aidArgument = () => new Argument('<aid>', 'account token, as c-a-acme-uk');
+const aidArgument = () => new Argument('<aid>', 'account token, for example c-a-acme-uk');
 const idArgument = () =>
 	new Argument('<id>', 'id of the segment, as pages read it: high-intent').argParser(plainName);
 
 export function segmentCommand(): Command {
 	const command = new Command('segment').summary('create, test, list, delete segments').description(
-		`Segments: visitors that a rule describes. A rule is written in CEL, over what is known of a visitor:
+		`Manage segments. A segment is the visitors that match a rule. Rules are written in CEL, over facts about a visitor:
 
   visitor.visits >= 3 && "pricing" in visitor.pages7d
   bands.subscription == "high" && visitor.subscriptions == 0
 
-docs/segments.md names all that a rule can ask.`,
+docs/segments.md lists all facts.`,
 	);
 	for (const subcommand of [createCommand(command), testCommand(command)])
 		subcommand.addOption(databaseOption()).addOption(stageOption()).addOption(jsonOption());
@@ -47,12 +47,12 @@ docs/segments.md names all that a rule can ask.`,
 				const { id } = await store.control.account(aid);
 				const segments = await store.control.segments(id);
 				if (options.json) printJson(segments);
-				else printTable(segments, `No segments; 'caskade segment create ${aid} ID' makes one.`);
+				else printTable(segments, `No segments. 'caskade segment create ${aid} ID' creates one.`);
 			}),
 		);
 	command
 		.command('delete')
-		.description('delete a segment; pages no longer find it')
+		.description('delete a segment; pages no longer see it')
 		.addArgument(aidArgument())
 		.addArgument(idArgument())
 		.addOption(databaseOption())
@@ -74,7 +74,7 @@ function createCommand(command: Command): Command {
 		.command('create')
 		.summary('add a segment')
 		.description(
-			'Add a segment. Its rule is checked first; `caskade segment test` counts whom it would match.',
+			'Add a segment. The rule is checked first. `caskade segment test` counts the visitors that it would match.',
 		)
 		.addArgument(aidArgument())
 		.addArgument(idArgument())
@@ -97,8 +97,8 @@ function createCommand(command: Command): Command {
 function testCommand(command: Command): Command {
 	return command
 		.command('test')
-		.summary('count whom a rule matches')
-		.description('Count the visitors that a rule matches now: one that is not saved yet, or a segment.')
+		.summary('count the visitors that match a rule')
+		.description('Count the visitors that match a segment, or a rule that is not saved yet.')
 		.addArgument(aidArgument())
 		.argument('[id]', 'id of a segment, where there is no --rule')
 		.option('--rule <cel>', 'the rule to try')
@@ -124,15 +124,15 @@ async function ruleToTest(
 	id: string | undefined,
 	rule: string | undefined,
 ): Promise<string> {
-	if ((id === undefined) === (rule === undefined)) throw new OperatorError('Give either an ID or --rule.');
+	if ((id === undefined) === (rule === undefined)) throw new OperatorError('Set either an ID or --rule.');
 	if (rule !== undefined) return rule;
 	const segment = (await store.control.segments(accountId)).find((known) => known.id === id);
 	if (!segment)
-		throw new OperatorError(`The account has no segment ${id}; 'caskade segment list AID' shows all.`);
+		throw new OperatorError(`The account has no segment ${id}. 'caskade segment list AID' lists all.`);
 	return segment.rule;
 }
 
-/** Compiles the rule, whose goals must be the account's. */
+/** Compiles the rule and checks its goals against the account's. */
 async function checkedRule(store: Store, accountId: number, text: string): Promise<Rule> {
 	const goals = await store.control.goals(accountId);
 	// Loaded here, since no other command should wait for it.
@@ -143,7 +143,7 @@ async function checkedRule(store: Store, accountId: number, text: string): Promi
 	);
 }
 
-/** Counts with the scores that a server would give. */
+/** Counts the matches, with the scores that a server would serve. */
 async function countIn(
 	store: Store,
 	{ id, aid }: Account,
@@ -183,6 +183,6 @@ async function countIn(
 
 function displayName(value: string): string {
 	if (!/^[^\p{C}]{1,100}$/u.test(value) || value.trim() === '')
-		throw new InvalidArgumentError('It must be 1 to 100 characters, none of them a control character.');
+		throw new InvalidArgumentError('It must be 1 to 100 characters, without control characters.');
 	return value;
 }

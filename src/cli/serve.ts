@@ -17,9 +17,9 @@ answers what is in flight, and exits 0; a second signal ends it at once. What it
 
   POST /subscription      upload subscription events
   GET  /docs              the HTTP reference; /openapi.json for programs
-  GET  /healthz /readyz   the process answers; requests may be sent here
+  GET  /healthz /readyz   the process is alive; it is ready for requests
 
-One server runs on a data folder at a time; on PostgreSQL any number, and
+Only one server can run on a data folder at a time. On PostgreSQL any number can, and
 --workers runs several on this machine. Logs are JSON lines on standard error.`,
 		)
 		.action(serve);
@@ -47,7 +47,7 @@ async function serve(settings: ServeSettings): Promise<void> {
 	if (settings.demo) await offerDemo(store, server);
 }
 
-/** One of several processes that share the port; the primary prints, and has the port of the metrics. */
+/** Runs one of several processes that share the port. The primary prints, and serves the metrics. */
 async function serveAsWorker(settings: ServeSettings, log: Log): Promise<void> {
 	let stop = async () => {};
 	let stopping = false;
@@ -59,7 +59,7 @@ async function serveAsWorker(settings: ServeSettings, log: Log): Promise<void> {
 		log.info({}, 'stopped');
 		process.exit(0);
 	};
-	// A supervisor may signal every process of a group, and the primary tells this one all the same.
+	// A supervisor may signal the whole process group. The primary messages this process anyway.
 	for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onStop);
 	process.on('message', (message: ToWorker) => {
 		if (message.type === 'stop') void onStop();

@@ -5,10 +5,10 @@ export function usageCommand(): Command {
 	return new Command('usage')
 		.summary("show how much of each key's monthly quota is used")
 		.description(
-			`Show each key's use of this month's quota: the requests admitted, whatever their answer, simulated ones
-included. A running server tells what it has admitted five times a second. What a crashed server had leased is
-forfeited, at most 99 requests of a key: nobody may use it any more, and what was used of it is not known.
-On PostgreSQL a server counts as crashed when it has not shown itself for ten seconds.`,
+			`Show each key's use of this month's quota: all requests admitted, whatever their answer, simulated ones included.
+			A running server reports its usage five times a second. The lease of a crashed server, at most 99 requests per key, is
+			forfeited, because nobody knows how much of it was used. On PostgreSQL a server counts as crashed after ten seconds
+			without a sign of life.`,
 		)
 		.option('--client <name>', "only this client's keys")
 		.addOption(databaseOption())
@@ -18,7 +18,7 @@ On PostgreSQL a server counts as crashed when it has not shown itself for ten se
 			withStore(options, async (store) => {
 				const usage = await store.control.usage(options.client);
 				if (options.json) printJson(usage);
-				else printTable(usage, "No keys yet; 'caskade key issue --client NAME' makes one.");
+				else printTable(usage, "No keys yet. 'caskade key issue --client NAME' issues one.");
 			}),
 		);
 }

@@ -5,16 +5,16 @@ import { OperatorError } from '../errors.ts';
 import { pageVisitors, type VisitorRef } from '../scoring/batch-scores.ts';
 
 /**
- * Reads a list of visitors a page at a time.
- * @param counts.wanted counts them
- * @throws OperatorError where it cannot be read, or a line is none of a list
+ * Reads a list of visitors, a page at a time.
+ * @param counts.wanted counts the visitors read
+ * @throws OperatorError where the file cannot be read or a line is invalid
  */
 export async function* readVisitorList(
 	path: string,
 	counts: { wanted: number },
 ): AsyncIterable<VisitorRef[]> {
 	const file = createReadStream(path);
-	// What goes wrong at opening must be thrown here, not at whoever reads lines later.
+	// Otherwise an error on opening would be thrown later, while lines are read.
 	await once(file, 'open').catch((error: NodeJS.ErrnoException) => {
 		throw new OperatorError(`${path} cannot be read: ${error.code}.`, { cause: error });
 	});

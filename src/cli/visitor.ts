@@ -11,13 +11,12 @@ import { showProgress } from './progress.ts';
 
 export function visitorCommand(): Command {
 	const command = new Command('visitor').summary('show, export, erase visitors').description(
-		`Visitors: who they are is known by a random vid only, but what is stored of them may hold customer ids. Treat
-the output as you treat the database. A person who asks what is stored of them gets an export; one who asks to be
-forgotten is erased.`,
+		`Manage the data of visitors. A visitor is known by a random vid only, but the data may contain customer ids: protect
+		the output like the database. Use export for a person's request for access, and erase for a request to be forgotten.`,
 	);
 	command
 		.command('show')
-		.summary('what is known of a visitor, to read')
+		.summary('show a visitor, readably')
 		.description("Print a visitor's profile, visits, joined subscription events, and shown tids and cids.")
 		.argument('<aid>', 'account token')
 		.argument('<vid>', 'the visitor', vidArgument)
@@ -32,9 +31,9 @@ forgotten is erased.`,
 		);
 	command
 		.command('export')
-		.summary('everything that is stored of a visitor')
+		.summary('print all data of a visitor')
 		.description(
-			'Print everything that is stored of a visitor as one JSON document: what a person may ask for.',
+			'Print everything that is stored about a visitor as one JSON document, to answer a request for access.',
 		)
 		.argument('<aid>', 'account token')
 		.argument('<vid>', 'the visitor', vidArgument)
@@ -48,11 +47,11 @@ forgotten is erased.`,
 		);
 	command
 		.command('erase')
-		.summary('forget a visitor, or all visitors of a customer')
+		.summary('erase a visitor, or all visitors of a customer')
 		.description(
-			`Erase a visitor, or with --cid every visitor who has shown that customer id: hits, visits and profile. Their
-subscription events stay, as sales, without visitor and customer id. Casks that were issued to them are void
-within a second on running servers. It asks nothing and cannot be undone; backups made before still have it all.`,
+			`Erase the hits, visits and profile of a visitor, or with --cid of every visitor with that customer id. Their
+			subscription events stay as sales, without visitor and customer id. Running servers revoke their casks within a
+			second. There is no confirmation, and it cannot be undone. Earlier backups still contain the data.`,
 		)
 		.argument('<aid>', 'account token')
 		.argument('[vid]', 'the visitor', vidArgument)
@@ -63,10 +62,10 @@ within a second on running servers. It asks nothing and cannot be undone; backup
 		.action(erase);
 	command
 		.command('rebuild')
-		.summary('make profiles anew from the log')
+		.summary('rebuild profiles from the log')
 		.description(
-			`Make every visitor's visits, joins and profile anew from the log of hits and subscription events, and print how
-many were not as the log says. Of use after an upgrade that says so, or a repair by hand.`,
+			`Rebuild every visitor's visits, joins and profile from the log of hits and subscription events, and print how many
+			differed from it. Needed after an upgrade that asks for it, or after a manual repair.`,
 		)
 		.argument('<aid>', 'account token')
 		.addOption(databaseOption())
@@ -76,7 +75,7 @@ many were not as the log says. Of use after an upgrade that says so, or a repair
 	return command;
 }
 
-/** A visitor's name, for a command. */
+/** Parses a `vid`. */
 export function vidArgument(value: string): string {
 	if (!/^[0-9a-f]{32}$/.test(value))
 		throw new InvalidArgumentError('It must be 32 lower-case hexadecimal digits.');
@@ -92,12 +91,12 @@ function withRecord(
 	return withStore(options, async (store) => {
 		const { id } = await store.control.account(aid);
 		const record = await store.look(id, visitorRecord(vid));
-		if (!record) throw new OperatorError(`Nothing is stored of visitor ${vid} in account ${aid}.`);
+		if (!record) throw new OperatorError(`Account ${aid} has no visitor ${vid}.`);
 		fn(record);
 	});
 }
 
-/** What there is to read; the hits themselves are for the export. */
+/** The readable part of a record; hits are only in the export. */
 function shown(aid: string, { vid, profile, visits, subscriptionEvents, identityLinks }: VisitorRecord) {
 	return {
 		...{ aid, vid, profile, subscriptionEvents, identityLinks },
@@ -155,7 +154,7 @@ async function erase(
 ): Promise<void> {
 	const { cid } = options;
 	if ((vid === undefined) === (cid === undefined))
-		throw new OperatorError('Name the visitor, or a customer with --cid; one of the two.');
+		throw new OperatorError('Name either a visitor, or a customer with --cid.');
 	await withStore(options, async (store) => {
 		const { id } = await store.control.account(aid);
 		const erasure =

@@ -1,3 +1,3 @@
-/** What processes that share a port tell each other. Not by signals: a terminal sends those to all of them. */
+/** Messages between the primary and its workers. Signals are not used, because a terminal sends them to all processes. */
 export type FromWorker = { readonly type: 'serving'; readonly url: string };
 export type ToWorker = { readonly type: 'stop' };

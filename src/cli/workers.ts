@@ -9,19 +9,19 @@ import { printLine } from './output.ts';
 import { startTraining } from './start-training.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
-/** Before a process that has ended is replaced, so that one which cannot start is not started in a loop. */
+/** Pause before a worker is replaced, so that one that cannot start is not restarted in a tight loop. */
 const replaceAfterMs = 500;
 
 /**
- * Runs `settings.workers` processes that share the port, and replaces those that die, until a signal stops all.
- * @throws OperatorError where the store takes one server only
+ * Runs `settings.workers` processes that share the port, and replaces those that die, until a signal stops them.
+ * @throws OperatorError where the store allows one server only
  */
 export async function runWorkers(settings: ServeSettings, log: Log): Promise<void> {
 	await requireManyServers(settings);
 	const metricsServer = await listenForMetrics(settings);
 	const workers = new Workers(log, metricsServer);
 	workers.stopOnSignals();
-	// One first: it brings the databases to the newest schema, and what keeps it from starting is said once.
+	// One worker first: it migrates the databases, and an error at start is reported once.
 	const url = await workers.start();
 	if (url === undefined) return;
 	const others = await Promise.all(Array.from({ length: settings.workers - 1 }, () => workers.start()));
@@ -60,7 +60,7 @@ class Workers {
 	#keepsUp = false;
 	#stopTraining = async () => {};
 	#stopping = false;
-	/** Other than 0 where a worker could not start at all. */
+	/** Not 0 if a worker could not start. */
 	#exitCode = 0;
 
 	constructor(log: Log, metricsServer: Server | undefined) {
@@ -68,7 +68,7 @@ class Workers {
 		this.#metricsServer = metricsServer;
 	}
 
-	/** @returns the address as soon as the worker serves it; `undefined` where it ended before */
+	/** @returns the address once the worker serves it; `undefined` if the worker exited before */
 	start(): Promise<string | undefined> {
 		const worker = cluster.fork();
 		this.#running.add(worker);
@@ -84,8 +84,8 @@ class Workers {
 	}
 
 	/**
-	 * From now on a worker that ends is replaced; until now it would have ended all.
-	 * @param stopTraining ends what this process does for all workers
+	 * From now on, replaces workers that exit. Before this call, an exit ends all of them.
+	 * @param stopTraining stops the training that this process does for all workers
 	 */
 	keepUp(stopTraining: () => Promise<void>): void {
 		this.#keepsUp = true;
@@ -99,7 +99,7 @@ class Workers {
 			return;
 		}
 		if (!this.#keepsUp) {
-			// It has said why on standard error.
+			// The worker printed the reason to standard error.
 			this.#exitCode = code || 1;
 			this.stop();
 			return;
@@ -133,7 +133,7 @@ class Workers {
 		this.#stopping = true;
 		void this.#stopTraining();
 		const message: ToWorker = { type: 'stop' };
-		// One whose channel is gone has died, and its end is about to be noticed.
+		// A worker without a channel has died, and its exit event is about to arrive.
 		for (const worker of this.#running) if (worker.isConnected()) worker.send(message);
 		if (this.#running.size === 0) this.#exit();
 	}
