@@ -26,7 +26,9 @@ export function plainName(value: string): string {
 function webOrigin(value: string, earlier: readonly string[] | false = []): string[] {
 	const url = URL.parse(value);
 	if (!url || url.origin !== value || !/^https?:$/.test(url.protocol))
-		throw new InvalidArgumentError('It must be a web origin without a path, for example https://www.example.com.');
+		throw new InvalidArgumentError(
+			'It must be a web origin without a path, for example https://www.example.com.',
+		);
 	return [...(earlier || []), value];
 }
 
@@ -34,7 +36,9 @@ function webOrigin(value: string, earlier: readonly string[] | false = []): stri
 function channelRule(value: string, earlier: readonly ChannelRule[] | false = []): ChannelRule[] {
 	const [, channel, pattern] = /^([^=\p{C}]{1,50})=(\P{C}{1,200})$/u.exec(value) ?? [];
 	if (!channel || !pattern)
-		throw new InvalidArgumentError('It must be a channel and a pattern, for example partner=*.partner.example/*.');
+		throw new InvalidArgumentError(
+			'It must be a channel and a pattern, for example partner=*.partner.example/*.',
+		);
 	return [...(earlier || []), { channel: channel.trim(), pattern }];
 }
 

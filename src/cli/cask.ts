@@ -16,7 +16,7 @@ interface IssueOptions extends CommonOptions {
 
 export function caskCommand(): Command {
 	const command = new Command('cask').summary('issue casks, rotate their signing key').description(
-	`Manage casks. A cask gives access to the scores and segments of one visitor or one visit, for 24 hours at most.
+		`Manage casks. A cask gives access to the scores and segments of one visitor or one visit, for 24 hours at most.
 	Pages receive one with every hit. Operators can issue one for tests and support. Treat it as a secret: whoever holds
 	it may read.`,
 	);
@@ -57,8 +57,7 @@ export function caskCommand(): Command {
 				const { kid, createdAtMs } = await store.control.rotateSigningKeys();
 				const signsFrom = new Date(createdAtMs + keyPropagationMs).toISOString();
 				if (options.json) printJson({ kid, signsFrom });
-				else
-					printLine(`Key ${kid} signs from ${signsFrom}. Earlier casks stay valid until they expire.`);
+				else printLine(`Key ${kid} signs from ${signsFrom}. Earlier casks stay valid until they expire.`);
 			}),
 		);
 	return command;

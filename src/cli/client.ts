@@ -5,9 +5,7 @@ import { type CommonOptions, printJson, printRecord, printTable, withStore } fro
 export function clientCommand(): Command {
 	const command = new Command('client')
 		.summary('list, disable clients')
-		.description(
-			'Manage clients. A client owns accounts and keys. It is created with its first account.',
-		);
+		.description('Manage clients. A client owns accounts and keys. It is created with its first account.');
 	command
 		.command('list')
 		.description('list clients, with the number of their accounts and usable keys')

@@ -128,6 +128,8 @@ function bands(value: string): Bands {
 	const [, medium, high] = /^(\d{1,2}(?:\.\d+)?),(\d{1,2}(?:\.\d+)?)$/.exec(value) ?? [];
 	const [mediumFrom, highFrom] = [Number(medium), Number(high)];
 	if (!(mediumFrom < highFrom))
-		throw new InvalidArgumentError('It must be two percentiles below 100, the lower one first, for example 50,90.');
+		throw new InvalidArgumentError(
+			'It must be two percentiles below 100, the lower one first, for example 50,90.',
+		);
 	return { mediumFrom, highFrom };
 }

@@ -91,7 +91,8 @@ function tellProblems(): (file: string, line: number, problem: string) => void {
 	return (file, line, problem) => {
 		printed++;
 		if (printed <= maxPrintedProblems) process.stderr.write(`${file}:${line}: ${problem}\n`);
-		if (printed === maxPrintedProblems + 1) process.stderr.write('Further problems are only counted in the report.\n');
+		if (printed === maxPrintedProblems + 1)
+			process.stderr.write('Further problems are only counted in the report.\n');
 	};
 }
 

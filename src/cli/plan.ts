@@ -47,7 +47,8 @@ export function planCommand(): Command {
 	const create = command
 		.command('create')
 		.summary('add a plan')
-		.description("Add a plan. Limits that are left out are those of 'standard'.")		.argument('<name>', 'name of the plan', plainName);
+		.description("Add a plan. Limits that are left out are those of 'standard'.")
+		.argument('<name>', 'name of the plan', plainName);
 	const update = command
 		.command('update')
 		.summary('change a plan for all its keys')

@@ -67,7 +67,7 @@ test('of 8 commands that need the first signing key at once, all issue with the 
 test('what a cask cannot be for is refused', async (t) => {
 	const { at } = await withAccount(t);
 	const issue = (...args: string[]) => caskade(['cask', 'issue', ...args, ...at]);
-	assertRefused(await issue('c-a-x'), /Give --vid or --sid/);
+	assertRefused(await issue('c-a-x'), /Set --vid or --sid/);
 	assertRefused(await issue('c-a-y', '--vid', vid), /There is no account c-a-y/);
 	assertMisused(await issue('c-a-x', '--vid', vid, '--sid', sid), /cannot be used with/);
 	for (const wrong of ['', 'x', vid.toUpperCase(), `${vid}0`])
@@ -99,5 +99,5 @@ test('cask rotate: what was issued before is still verified, the secrets are not
 	assert.equal(keys.length, 2);
 	assert.equal((await claimsOf(before, address)).subject, vid);
 	const { stdout } = await caskade(['cask', 'rotate', ...at]);
-	assert.match(stdout, /^Key s_[0-9a-f]{12} signs from \S+Z; what was signed before stays valid/);
+	assert.match(stdout, /^Key s_[0-9a-f]{12} signs from \S+Z\. Earlier casks stay valid/);
 });

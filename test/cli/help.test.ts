@@ -8,34 +8,34 @@ import { assertMisused, caskade } from '../process.ts';
 const commands: Readonly<Record<string, RegExp>> = {
 	'': /subscription events.*To let a client upload/,
 	serve: /Run the service until SIGTERM or SIGINT/,
-	account: /what clients upload to/,
+	account: /Clients upload to accounts/,
 	'account create': /Add an account/,
-	'account update': /What is left out stays/,
+	'account update': /left out keep their value/,
 	'account list': /list accounts/,
 	'account disable': /refuse uploads/,
 	'account enable': /accept uploads/,
-	client: /who owns accounts and keys/,
+	client: /owns accounts and keys/,
 	'client list': /list clients/,
-	'client disable': /each of its keys gets 403/,
-	'client enable': /Let a disabled client in again/,
-	plan: /limits that keys are tied to/,
+	'client disable': /Its keys get 403/,
+	'client enable': /Unblock a disabled client/,
+	plan: /hold the limits of keys/,
 	'plan create': /Add a plan/,
 	'plan update': /Change a plan/,
 	'plan list': /list plans/,
 	key: /API keys/,
 	'key issue': /Issue a key/,
 	'key list': /list keys/,
-	'key revoke': /Refuse a key/,
+	'key revoke': /Revoke a key/,
 	usage: /use of this month's quota/,
-	segment: /visitors that a rule describes/,
+	segment: /visitors that match a rule/,
 	'segment create': /Add a segment/,
-	'segment test': /Count the visitors that a rule matches/,
+	'segment test': /Count the visitors that match a segment/,
 	'segment list': /segments and their rules/,
 	'segment delete': /delete a segment/,
 	events: /stored subscription events/,
 	goal: /whose probability is scored/,
 	'goal create': /Add a goal/,
-	'goal update': /where the bands of a goal begin/,
+	'goal update': /[Bb]ands/,
 	'goal list': /an account's goals/,
 	'goal delete': /delete a goal and its models/,
 	model: /what a goal's scores are made by/,
@@ -44,24 +44,24 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'model use': /go back to an earlier one/,
 	score: /nothing later is seen/,
 	train: /judged on later time than they learned from/,
-	cask: /treat it so/,
+	cask: /Treat it as a secret/,
 	'cask issue': /Issue a cask/,
 	'cask rotate': /with a new key/,
-	visitor: /one who asks to be forgotten is erased/,
+	visitor: /a request to be forgotten/,
 	'visitor show': /Print a visitor's profile/,
-	'visitor export': /what a person may ask for/,
+	'visitor export': /a request for access/,
 	'visitor erase': /cannot be undone/,
-	'visitor rebuild': /anew from the log/,
+	'visitor rebuild': /from the log of hits/,
 	import: /Import an account's history from files/,
 	upload: /Upload a file of subscription events/,
 	backup: /To restore/,
-	copy: /Copy clients, accounts, plans, keys, usage, and all events, hits and visitors/,
+	copy: /Copy all clients, accounts, plans, keys, usage, events, hits and visitors/,
 	migrate: /newest schema/,
-	doctor: /everything that can be wrong/,
-	demo: /made-up visitors of a small shop/,
+	doctor: /integrity and schema of every database/,
+	demo: /generated visitors of a small shop/,
 };
 
-test('the help of every command says what it does, and names the twin of every flag', async () => {
+test('every command's help describes it and names the environment variable of every flag', async () => {
 	const helps = Object.keys(commands).map((name) => caskade([...name.split(' ').filter(Boolean), '--help']));
 	for (const [index, { code, stdout, stderr }] of (await Promise.all(helps)).entries()) {
 		const [name, words] = Object.entries(commands)[index] as [string, RegExp];
@@ -104,7 +104,7 @@ test('--version is the version of the package', async () => {
 	assert.equal((await caskade(['--version'])).stdout, `${version}\n`);
 });
 
-test('what is not understood is an error, and no help on standard output', async () => {
+test('an unknown command or flag is an error, with no help on standard output', async () => {
 	assertMisused(await caskade(['nonsense']), /unknown command 'nonsense'/);
 	assertMisused(await caskade(['usage', '--nonsense']), /unknown option '--nonsense'/);
 	assertMisused(await caskade(['backup']), /missing required argument 'dir'/);

@@ -153,7 +153,7 @@ test('lines that are wrong are named by number and field, nothing of them is sto
 	const ended = await caskade(args(many));
 	assert.match(
 		ended.stderr,
-		/:100: type must be hit or subscription\nThe report counts what else is wrong\.\n/,
+		/:100: type must be hit or subscription\nFurther problems are only counted in the report\.\n/,
 	);
 	assert.doesNotMatch(ended.stderr, /:101:/);
 	assert.match(ended.stdout, /many\.ndjson +250 +0 +0 +0 +250/);

@@ -48,7 +48,7 @@ test('a key is shown once: it is in no listing, no log, and no byte of the data 
 	const shown = await caskade(['key', 'issue', '--client', 'acme', ...at]);
 	assert.match(
 		shown.stdout,
-		/\nkey +caskade_key_\S+\n(.+\n)+Keep the key now; it cannot be shown again\.\n$/,
+		/\nkey +caskade_key_\S+\n(.+\n)+Save the key now; it cannot be shown again\.\n$/,
 	);
 
 	const server = await ServeProcess.start(['--log-level', 'debug', ...at]);

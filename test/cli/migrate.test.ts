@@ -35,7 +35,7 @@ test('migrate brings every database to the newest schema, once', async (t) => {
 		{ database: 'c-a-y', migrations: 0 },
 	]);
 	const { stdout, stderr } = await caskade(['migrate', ...at]);
-	assert.equal(stdout, 'Every database has the newest schema; 0 of 2 were brought to it.\n');
+	assert.equal(stdout, 'Every database has the newest schema; 0 of 2 were migrated.\n');
 	assert.match(stderr, /^migrate: 1 of 2 databases\n(.*\n)?migrate: 2 of 2 databases.*\n$/);
 });
 

@@ -165,7 +165,7 @@ test('what makes no sense is refused', async (t) => {
 	assertRefused(await score('c-a-acme-uk', '--model', '1'), /name the goal with --goal/);
 	assertRefused(await score('c-a-acme-uk', '--goal', 'return', '--model', '1'), /no model 1 of goal return/);
 	for (const time of ['yesterday', '2026-13-01', '2026-11-01T12:00', '12', '1999'])
-		assertMisused(await score('c-a-acme-uk', '--as-of', time), /must be a time/);
+		assertMisused(await score('c-a-acme-uk', '--as-of', time), /must be a date or time/);
 	assertMisused(await score('c-a-acme-uk', '--as-of', '2999-01-01'), /in the past/);
 	const store = await openStore(address);
 	t.after(() => store.close());

@@ -91,6 +91,6 @@ test('segment test counts whom a rule would match, or a segment matches', async 
 		...at,
 	];
 	assert.match((await caskade(byScore)).stdout, /^3 of 3 visitors match/);
-	assertRefused(await caskade(['segment', 'test', aid, ...at]), /Give either an ID or --rule/);
+	assertRefused(await caskade(['segment', 'test', aid, ...at]), /Set either an ID or --rule/);
 	assertRefused(await caskade(['segment', 'test', aid, 'nothing', ...at]), /has no segment nothing/);
 });

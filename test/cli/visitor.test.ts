@@ -58,7 +58,7 @@ test('visitor erase forgets one visitor, or all of a customer, beside a server',
 	assert.deepEqual(await caskadeJson(command('erase', '--cid', 'C-shown')), {
 		...{ aid: 'c-a-acme-uk', vids: [buyer.freshVid], revoked: 2, hits: 1, visits: 1, events: 1 },
 	});
-	assertRefused(await caskade(command('show', buyer.freshVid)), /Nothing is stored of visitor/);
+	assertRefused(await caskade(command('show', buyer.freshVid)), /has no visitor/);
 	assertRefused(await caskade(command('erase', '--cid', 'C-shown')), /Nothing is stored of that customer/);
 	const erased = await caskade(command('erase', other.freshVid));
 	assert.match(erased.stdout, /^hits +1$/m);
@@ -68,7 +68,7 @@ test('visitor erase forgets one visitor, or all of a customer, beside a server',
 
 test('visitor erase needs a visitor or a customer, one of the two', async (t) => {
 	const { buyer, command } = await startWithBuyer(t);
-	assertRefused(await caskade(command('erase')), /Name the visitor, or a customer/);
+	assertRefused(await caskade(command('erase')), /Name either a visitor, or a customer/);
 	assertRefused(await caskade(command('erase', buyer.freshVid, '--cid', 'C')), /one of the two/);
 	assertMisused(await caskade(command('show', 'ABC')), /32 lower-case hexadecimal digits/);
 });

@@ -101,7 +101,7 @@ for (const engine of engines)
 		const { stdout, code } = await migrating;
 		over = true;
 		await uploading;
-		assert.match(stdout, /^Every database has the newest schema; \d+ of 50 were brought to it\.\n$/);
+		assert.match(stdout, /^Every database has the newest schema; \d+ of 50 were migrated\.\n$/);
 		assert.equal(code, 0);
 		assert.equal((await brought()).length, accounts);
 	});
