@@ -94,7 +94,7 @@ async function outliveRevocation(revokedAtMs: number | undefined, now: () => num
 	if (revokedAtMs === undefined) return;
 	const fromMs = (Math.floor(revokedAtMs / 1000) + 1) * 1000;
 	const waitMs = fromMs - now();
-	if (waitMs > longestWaitMs)
+	if (waitMs > maxWaitMs)
 		throw new OperatorError(
 			`Casks for it are revoked until ${new Date(fromMs).toISOString()}: it was erased while a clock was ahead.`,
 		);

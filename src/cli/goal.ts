@@ -67,8 +67,8 @@ export function goalCommand(): Command {
 		.command('update')
 		.summary('change the bands of a goal')
 		.description(
-			`Change where the bands of a goal begin; its models stay. Its events and horizon stay too: what models have
-learned to foretell is of them. For others, create another goal.`,
+			`Change the percentiles at which the bands of a goal begin. Its models stay. Its events and horizon cannot change,
+because its models were trained on them; for others, create another goal.`,
 		)
 		.addArgument(aidArgument())
 		.argument('<name>', 'name of the goal')

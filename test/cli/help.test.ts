@@ -35,7 +35,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	events: /stored subscription events/,
 	goal: /whose probability is scored/,
 	'goal create': /Add a goal/,
-	'goal update': /[Bb]ands/,
+	'goal update': /percentiles at which the bands of a goal begin/,
 	'goal list': /an account's goals/,
 	'goal delete': /delete a goal and its models/,
 	model: /what a goal's scores are made by/,
@@ -61,7 +61,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	demo: /generated visitors of a small shop/,
 };
 
-test('every command's help describes it and names the environment variable of every flag', async () => {
+test("every command's help describes it and names the environment variable of every flag", async () => {
 	const helps = Object.keys(commands).map((name) => caskade([...name.split(' ').filter(Boolean), '--help']));
 	for (const [index, { code, stdout, stderr }] of (await Promise.all(helps)).entries()) {
 		const [name, words] = Object.entries(commands)[index] as [string, RegExp];
