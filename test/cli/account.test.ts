@@ -47,7 +47,7 @@ test('without --json it is text to read', async (t) => {
 	const at = await emptyInstallation(t);
 	assert.match(
 		(await caskade(['account', 'list', ...at])).stdout,
-		/^No accounts yet; 'caskade account create/,
+		/^No accounts yet\. 'caskade account create/,
 	);
 	assert.deepEqual(await caskadeJson(['account', 'list', ...at]), []);
 	const { stdout } = await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);

@@ -41,7 +41,7 @@ test('client disable shuts a client out of a running server within a second; cli
 
 test('client list shows clients with their accounts and keys', async (t) => {
 	const at = await emptyInstallation(t);
-	assert.match((await caskade(['client', 'list', ...at])).stdout, /^No clients yet; 'caskade account create/);
+	assert.match((await caskade(['client', 'list', ...at])).stdout, /^No clients yet\. 'caskade account create/);
 	await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
 	await caskade(['key', 'issue', '--client', 'x', ...at]);
 	assert.match(

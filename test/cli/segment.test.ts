@@ -63,7 +63,7 @@ test('an id, a name and an account must be what they should be', async (t) => {
 		caskade(['segment', 'create', account, id, '--name', name, '--rule', 'true', ...at]);
 	assertMisused(await create('not an id', 'Name'), /letters, digits, dots/);
 	assertMisused(await create('id', ' '), /1 to 100 characters/);
-	assertMisused(await create('id', 'a\tb'), /none of them a control character/);
+	assertMisused(await create('id', 'a\tb'), /without control characters/);
 	assertRefused(await create('id', 'Name', 'c-a-nobody'), /c-a-nobody/);
 });
 

@@ -129,7 +129,7 @@ test('keys do not cross a network in the clear: other addresses need --behind-pr
 	for (const host of ['0.0.0.0', '::', '192.0.2.1', ''])
 		assertRefused(
 			await caskadeWithin(['serve', '--port', '0', '--host', host, ...at]),
-			/--host .* would take API keys without TLS; .*--behind-proxy/,
+			/--host .* would accept API keys without TLS\. .*--behind-proxy/,
 		);
 	await using server = await ServeProcess.start(['--host', '0.0.0.0', '--behind-proxy', ...at]);
 	assert.equal((await fetch(`http://127.0.0.1:${server.port}/healthz`)).status, 200);

@@ -166,5 +166,5 @@ test('a data folder has one process: more workers are refused, and what keeps th
 		'--database',
 		address,
 	]);
-	assertRefused(refused, /would take API keys without TLS/);
+	assertRefused(refused, /would accept API keys without TLS/);
 });
