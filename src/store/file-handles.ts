@@ -1,7 +1,18 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 
 /** What an account's database needs while it is written to: itself, its write-ahead log, and the index of that. */
 export const handlesOfDatabase = 3;
+
+/** How many files this process may have open. Node raises it to what it may be raised to; elsewhere than on Linux a guess. */
+export function maxFileHandles(): number {
+	try {
+		const [, soft] =
+			/^Max open files\s+(\d+|unlimited)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
+		return soft === 'unlimited' ? Number.POSITIVE_INFINITY : Number(soft ?? 1024);
+	} catch {
+		return 1024;
+	}
+}
 
 /** Whether this process can open so many files more. */
 export function hasFileHandles(count: number): boolean {

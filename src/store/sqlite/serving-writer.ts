@@ -7,18 +7,15 @@ import type { QuotaHolding, QuotaSettlement } from '../../domain/quota-lease.ts'
 import { OperatorError, reasonOf, StorageError } from '../../errors.ts';
 import { FullDisk } from '../full-disk.ts';
 import type { ServingWriter, Upload, UploadOutcome, WriterEvents } from '../store.ts';
+import { AccountWriters } from './account-writers.ts';
 import type { ControlCommands } from './commands.ts';
 import type { DataFolder, FolderLock } from './data-folder.ts';
 import { controlDatabaseId } from './messages.ts';
 import { packUpload } from './packed-events.ts';
-import { Writer } from './writer.ts';
+import { QueueBounds, Writer } from './writer.ts';
 
-/** Requests that may wait for the writer thread. */
-const queueLength = 8192;
-/** Characters that may wait for it: about 64 to 128 MiB. */
-const queueCharacters = 64 * 1024 * 1024;
-/** Accounts' databases that the writer keeps open: three file handles each. */
-const openAccounts = 64;
+/** Requests that may wait for the control database, which are small. */
+const controlBounds = { length: 1024, characters: 1024 * 1024 };
 const probeTimeoutMs = 1000;
 const controlTimeoutMs = 10_000;
 const hitTimeoutMs = 5000;
@@ -27,11 +24,15 @@ const diskErrorCodes: ReadonlySet<string> = new Set(['database or disk is full',
 /** More than one group of uploads needs. */
 const roomBytes = 1024 * 1024;
 
-/** Starts the writer threads of a data folder that this process has locked. */
+/**
+ * Starts the writer threads of a data folder that this process has locked.
+ * @param accounts how many there are
+ */
 export async function startServingWriter(
 	folder: DataFolder,
 	lock: FolderLock,
 	events: WriterEvents,
+	accounts: number,
 ): Promise<ServingWriter> {
 	const disk = new FullDisk(() => takeRoom(folder));
 	let isServing = false;
@@ -43,25 +44,22 @@ export async function startServingWriter(
 	};
 	await using starting = new AsyncDisposableStack();
 	starting.defer(() => lock.release());
-	const start = async (name: string, onCommit: WriterEvents['onCommit']) => {
-		const writer = await Writer.start({
-			name,
-			folderPath: folder.path,
-			queueLength,
-			queueCharacters,
-			openAccounts,
-			onCommit,
-			onError,
-			onWaiting: events.onWaiting,
-			onDeath: events.onDeath,
-		});
-		starting.defer(() => writer.stop());
-		return writer;
+	const { onCommit, onWaiting, onDeath } = events;
+	const options = { folderPath: folder.path, onError, onWaiting, onDeath };
+	const stoppedAtTheEnd = <Started extends { stop(): Promise<void> }>(started: Started) => {
+		starting.defer(() => started.stop());
+		return started;
 	};
-	// Two threads, so that a lease of quota does not wait for uploads to be committed, nor they for it.
-	const [writer, controlWriter] = await Promise.all([
-		start('writer', events.onCommit),
-		start('control-writer', () => {}),
+	// A thread of its own, so that a lease of quota does not wait for uploads to be committed, nor they for it.
+	const [writers, controlWriter] = await Promise.all([
+		AccountWriters.start(accounts, { ...options, name: 'writer', onCommit }).then(stoppedAtTheEnd),
+		Writer.start({
+			...options,
+			name: 'control-writer',
+			bounds: new QueueBounds(controlBounds.length, controlBounds.characters),
+			openDatabases: 1,
+			onCommit: () => {},
+		}).then(stoppedAtTheEnd),
 	]);
 	const control = new ControlWrites(controlWriter);
 	await control.forfeitLeases().catch((error) => {
@@ -81,7 +79,7 @@ export async function startServingWriter(
 			const packed = packUpload(upload);
 			const characters = packed.fields.length;
 			const { atMs: deadlineMs } = deadline;
-			return writer.submit(accountId, 'storeSubscriptionEvents', packed, {
+			return writers.of(accountId).submit(accountId, 'storeSubscriptionEvents', packed, {
 				deadlineMs,
 				deadline,
 				characters,
@@ -90,7 +88,9 @@ export async function startServingWriter(
 		async storeHit(accountId: number, hit: ArrivingHit): Promise<StoredHit> {
 			const characters = 1000 + JSON.stringify(hit.body).length;
 			const deadlineMs = monotonicMs() + hitTimeoutMs;
-			const stored = await writer.submit(accountId, 'storeHit', hit, { deadlineMs, characters });
+			const stored = await writers
+				.of(accountId)
+				.submit(accountId, 'storeHit', hit, { deadlineMs, characters });
 			if (stored === 'expired') throw new StorageError('the hit could not be stored in time');
 			return stored;
 		},
@@ -100,7 +100,7 @@ export async function startServingWriter(
 			await control.probe();
 		},
 		get queueDepth() {
-			return writer.depth;
+			return writers.depth;
 		},
 		stop: () => running.disposeAsync(),
 	};

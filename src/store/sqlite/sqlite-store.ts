@@ -177,10 +177,12 @@ export class SqliteStore implements Store {
 	/**
 	 * Whoever opens an account's file brings it to the newest schema, so a look at thousands of them is enough here. One
 	 * that cannot be used keeps no other from being served.
+	 * @returns how many accounts there are
 	 */
-	async #checkFiles(onError: WriterEvents['onError']): Promise<void> {
+	async #checkFiles(onError: WriterEvents['onError']): Promise<number> {
 		const known = latestSchema('client');
-		for (const { id, aid } of await this.control.accounts()) {
+		const accounts = await this.control.accounts();
+		for (const { id, aid } of accounts) {
 			let version = 0;
 			try {
 				using database = openAccountFile(this.#folder, id, { busyTimeoutMs });
@@ -190,20 +192,22 @@ export class SqliteStore implements Store {
 			}
 			if (version > known) throw new SchemaTooNewError('client', version, known);
 		}
+		return accounts.length;
 	}
 
 	async startWriting(events: WriterEvents): Promise<ServingWriter> {
 		const lock = this.#lock(
 			`Another 'caskade serve' runs on the data folder ${this.#folder.path}; stop it first, or give this one a folder of its own with --database.`,
 		);
+		let accounts: number;
 		try {
 			requireSoundControl(this.#folder);
-			await this.#checkFiles(events.onError);
+			accounts = await this.#checkFiles(events.onError);
 		} catch (error) {
 			lock.release();
 			throw error;
 		}
-		return startServingWriter(this.#folder, lock, events);
+		return startServingWriter(this.#folder, lock, events, accounts);
 	}
 
 	async backup(target: string, progress: (step: { database: string; bytes: number }) => void): Promise<void> {

@@ -17,15 +17,15 @@ const groupLimit = 256;
 const busyRetryMs = 1;
 const tellBusyAfterMs = 1000;
 
-const { folderPath, cellsBuffer, openAccounts } = workerData as {
+const { folderPath, cellsBuffer, openDatabases } = workerData as {
 	folderPath: string;
 	cellsBuffer: SharedArrayBuffer;
-	openAccounts: number;
+	openDatabases: number;
 };
 if (!parentPort) throw new Error('this file is the writer thread');
 const port = parentPort;
 const cells = new Int32Array(cellsBuffer);
-const pool = new ConnectionPool(new DataFolder(folderPath), openAccounts);
+const pool = new ConnectionPool(new DataFolder(folderPath), openDatabases);
 const checkpointer = new Checkpointer();
 const queues = new Map<number, Work[]>();
 /** Databases that another process has locked, and when to try again. */

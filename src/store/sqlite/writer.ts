@@ -20,11 +20,10 @@ export interface WriterOptions {
 	readonly folderPath: string;
 	/** Of the thread, for who looks at the process. */
 	readonly name: string;
-	/** Requests that may wait for the writer; one more is refused. */
-	readonly queueLength: number;
-	/** Characters that may wait for the writer; bounds memory. */
-	readonly queueCharacters: number;
-	readonly openAccounts: number;
+	/** May be shared with other writers. */
+	readonly bounds: QueueBounds;
+	/** Databases that the thread keeps open. */
+	readonly openDatabases: number;
 	readonly onCommit: (group: { size: number; seconds: number }) => void;
 	readonly onError: (databaseId: number, reason: string) => void;
 	readonly onWaiting: (databaseId: number) => void;
@@ -37,6 +36,37 @@ export interface WriterOptions {
  * thread still reads requests (measured: 15 % more uploads than one message a turn).
  */
 const messageLength = 8;
+
+/** How much may wait for writers; one request more is refused. */
+export class QueueBounds {
+	readonly length: number;
+	/** Bounds memory. */
+	readonly #maxCharacters: number;
+	#waiting = 0;
+	#characters = 0;
+
+	constructor(length: number, characters: number) {
+		this.length = length;
+		this.#maxCharacters = characters;
+	}
+
+	get waiting(): number {
+		return this.#waiting;
+	}
+
+	/** @returns false where there is no room */
+	enter(characters: number): boolean {
+		if (this.#waiting === this.length || this.#characters + characters > this.#maxCharacters) return false;
+		this.#waiting++;
+		this.#characters += characters;
+		return true;
+	}
+
+	leave(characters: number): void {
+		this.#waiting--;
+		this.#characters -= characters;
+	}
+}
 
 const outcomeUnknown = 'outcome unknown; retrying is safe';
 
@@ -57,22 +87,19 @@ export class Writer {
 	readonly #cells: Int32Array;
 	readonly #freeSlots: number[];
 	readonly #waiting: (Waiting | undefined)[];
-	#characters = 0;
 	#outbox: Work[] = [];
 	#ended: Promise<void>;
 
 	private constructor(options: WriterOptions) {
+		const { length } = options.bounds;
 		this.#options = options;
-		const cellsBuffer = new SharedArrayBuffer(options.queueLength * Int32Array.BYTES_PER_ELEMENT);
+		const cellsBuffer = new SharedArrayBuffer(length * Int32Array.BYTES_PER_ELEMENT);
 		this.#cells = new Int32Array(cellsBuffer);
-		this.#freeSlots = Array.from(
-			{ length: options.queueLength },
-			(_, index) => options.queueLength - 1 - index,
-		);
-		this.#waiting = Array.from({ length: options.queueLength });
+		this.#freeSlots = Array.from({ length }, (_, index) => length - 1 - index);
+		this.#waiting = Array.from({ length });
 		this.#thread = new Worker(new URL('./writer-thread.ts', import.meta.url), {
 			name: options.name,
-			workerData: { folderPath: options.folderPath, cellsBuffer, openAccounts: options.openAccounts },
+			workerData: { folderPath: options.folderPath, cellsBuffer, openDatabases: options.openDatabases },
 		});
 		this.#thread.on('message', (message: FromWriter) => this.#receive(message));
 		this.#ended = new Promise((resolve) => this.#thread.once('exit', () => resolve()));
@@ -94,7 +121,7 @@ export class Writer {
 
 	/** Requests handed over and not yet answered. */
 	get depth(): number {
-		return this.#options.queueLength - this.#freeSlots.length;
+		return this.#options.bounds.length - this.#freeSlots.length;
 	}
 
 	/**
@@ -112,10 +139,9 @@ export class Writer {
 		options: { deadlineMs: number; deadline?: Deadline; characters?: number },
 	): Promise<CommandValue<Name> | 'expired'> {
 		const characters = options.characters ?? 0;
-		const slot =
-			this.#characters + characters > this.#options.queueCharacters ? undefined : this.#freeSlots.pop();
-		if (slot === undefined) return Promise.reject(new QueueFullError());
-		this.#characters += characters;
+		if (!this.#options.bounds.enter(characters)) return Promise.reject(new QueueFullError());
+		// There are as many as may wait.
+		const slot = this.#freeSlots.pop() as number;
 		Atomics.store(this.#cells, slot, cell.waiting);
 		options.deadline?.decideBy(
 			() => Atomics.compareExchange(this.#cells, slot, cell.waiting, cell.expired) === cell.waiting,
@@ -173,7 +199,7 @@ export class Writer {
 		// Its timer may be late, and must not expire whoever has the slot by then.
 		waiting.deadline?.decideBy(() => false);
 		this.#freeSlots.push(result.slot);
-		this.#characters -= waiting.characters;
+		this.#options.bounds.leave(waiting.characters);
 		if (result.outcome === 'committed') waiting.resolve(result.value);
 		else if (result.outcome === 'expired') waiting.resolve('expired');
 		else if (result.outcome === 'unknown') waiting.reject(new StorageError(outcomeUnknown));

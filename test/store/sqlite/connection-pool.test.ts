@@ -1,15 +1,24 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { StorageError } from '../../../src/errors.ts';
 import { ConnectionPool } from '../../../src/store/sqlite/connection-pool.ts';
 import type { DataFolder } from '../../../src/store/sqlite/data-folder.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { startWritingFor, storedContent, subscriptionEvent, upload } from '../engines.ts';
+import {
+	addAccount,
+	type Engine,
+	engines,
+	openFor,
+	startWritingFor,
+	storedContent,
+	subscriptionEvent,
+	upload,
+} from '../engines.ts';
 import { dataFolder } from './databases.ts';
 
-const accounts = 200;
+const accounts = 300;
 const ids = Array.from({ length: accounts }, (_, index) => index + 1);
 /** The database, its write-ahead log, and the index of that. */
 const handlesEach = 3;
@@ -70,7 +79,7 @@ test('a missing file is an error, and stays missing', (t) => {
 });
 
 test(
-	'uploads to 200 accounts at once go through few handles, each to its own account',
+	'uploads to 300 accounts at once go through few handles, each to its own account',
 	linuxOnly,
 	async (t) => {
 		const folder = manyAccounts(dataFolder(t, 1));
@@ -82,15 +91,36 @@ test(
 				upload(writer, id, [subscriptionEvent({ tid: `T-${round}`, subid: `S-${id}` })]),
 			);
 			assert.ok((await Promise.all(outcomes)).every(({ stored }) => stored === 1));
-			assert.ok(openHandles(folder.path) < (accounts / 2) * handlesEach);
+			assert.ok(openHandles(folder.path) < 260 * handlesEach);
 		}
-		for (const id of [1, 2, 100, 200])
+		for (const id of [1, 2, 100, 300])
 			assert.deepEqual(
 				(await storedContent(store, id)).map(({ subid }) => subid),
 				[`S-${id}`, `S-${id}`],
 			);
 	},
 );
+
+test('several threads write to several accounts, and each account has one of them', linuxOnly, async (t) => {
+	const store = await openFor(t, await (engines[0] as Engine).freshAddress(t));
+	for (let id = 1; id <= 6; id++) assert.equal(await addAccount(store, `c-a-${id}`), id);
+	const writer = await startWritingFor(t, store);
+	const names = readdirSync('/proc/self/task').map((thread) =>
+		readFileSync(`/proc/self/task/${thread}/comm`, 'utf8').trim(),
+	);
+	assert.equal(names.filter((name) => name === 'writer').length, 4);
+	const tids = Array.from({ length: 40 }, (_, index) => `T-${index}`);
+	const uploads = tids.flatMap((tid) =>
+		[1, 2, 3, 4, 5, 6].map((id) => upload(writer, id, [subscriptionEvent({ tid })])),
+	);
+	assert.ok((await Promise.all(uploads)).every(({ stored }) => stored === 1));
+	assert.equal(writer.queueDepth, 0);
+	for (const id of [1, 2, 3, 4, 5, 6])
+		assert.deepEqual(
+			(await storedContent(store, id)).map(({ tid }) => tid),
+			tids,
+		);
+});
 
 test('an account whose file is missing fails alone', async (t) => {
 	const folder = dataFolder(t, 2);
