@@ -64,6 +64,11 @@ export interface AppOptions {
 	readonly prefix?: string;
 	/** Proxies whose `x-forwarded-…` headers are trusted; none by default. */
 	readonly proxies?: Proxies;
+	/** Where hits and the tag are besides `/hit` and `/tag.js`. */
+	readonly hitPath?: string;
+	readonly tagPath?: string;
+	/** Whether hits from an address are not stored. */
+	readonly isIgnored?: (address: string | undefined) => boolean;
 	/** Without it the server speaks plain HTTP/1.1. */
 	readonly tls?: Tls | undefined;
 }
@@ -217,11 +222,12 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 					);
 				};
 				const onProxyProblem = (problem: ProxyProblem) => log.warn({}, proxyProblems[problem]);
-				const sinks = { onHit, onLeftOut, onProxyProblem };
+				const { isIgnored = () => false } = options;
+				const sinks = { onHit, onLeftOut, onProxyProblem, isIgnored };
 				const handler = new HitHandler({ directory, writer, reads, budget, isProxy, now, ...sinks });
-				hit(operations, handler);
-				hitGif(operations, handler);
-				tag(operations);
+				hit(operations, handler, options.hitPath);
+				hitGif(operations, handler, options.hitPath);
+				tag(operations, options.tagPath);
 			}
 			health(operations, probes);
 			await docs(operations);

@@ -83,6 +83,11 @@ export interface ServeSettings {
 	/** Hits per second from one address, and from one visitor. */
 	readonly hitsPerAddress?: number;
 	readonly hitsPerVisitor?: number;
+	/** Further paths of hits and of the tag. */
+	readonly hitPath?: string;
+	readonly tagPath?: string;
+	/** A file of networks whose hits are not stored. */
+	readonly ignoreNetworks?: string;
 	/** How long requests are still accepted after the signal to stop. */
 	readonly drainDelayMs: number;
 }
@@ -142,6 +147,18 @@ export const serveOptions = () => [
 		.default(5)
 		.argParser(positiveNumber(1e6)),
 	new Option(
+		'--hit-path <path>',
+		'also accept hits at this path, for example /basket; /basket.gif is the image',
+	).argParser(sitePath),
+	new Option(
+		'--tag-path <path>',
+		'also serve the current tag at this path, for example /js/shop.js',
+	).argParser(sitePath),
+	new Option(
+		'--ignore-networks <file>',
+		'do not store hits from the networks in this file, one per line, for example 203.0.113.0/24',
+	),
+	new Option(
 		'--demo',
 		'serve a shop to try it with at /demo/; where there are no clients yet, make one and print a curl line for it',
 	),
@@ -189,6 +206,19 @@ function basePath(value: string): string {
 	if (!/^(\/(?!\.)[A-Za-z0-9._~-]+)+$/.test(value))
 		throw new InvalidArgumentError(
 			'It must be a path such as /api or /events/v1: letters, digits, dots, underscores, tildes and hyphens, without a slash at the end.',
+		);
+	return value;
+}
+
+/** The service's own paths. */
+const ownPaths =
+	/^\/(subscription|usage|visscores|segments|hit|hit\.gif|tag(\.v\d+)?\.js|healthz|readyz|openapi\.json|docs|demo)(\/|$)/;
+
+/** Parses a path that a site chooses for hits or for the tag. */
+function sitePath(value: string): string {
+	if (!/^(\/(?!\.)[A-Za-z0-9._~-]+)+$/.test(value) || ownPaths.test(value))
+		throw new InvalidArgumentError(
+			"It must be a path such as /js/shop.js, of letters, digits, dots, underscores, tildes and hyphens, and not one of the service's own paths.",
 		);
 	return value;
 }

@@ -37,7 +37,7 @@ export class Metrics {
 	});
 	readonly hits = new Counter({
 		name: 'caskade_hits_total',
-		help: 'Hits by outcome: stored, sent by a bot, or over a budget.',
+		help: 'Hits by outcome: stored, sent by a bot, from an ignored network, or over a budget.',
 		labelNames: ['kind'],
 		registers: [this.#registry],
 	});

@@ -4,6 +4,7 @@ import { AccessDirectory } from './access/directory.ts';
 import { QuotaCounter } from './access/quota.ts';
 import { buildApp, defaultHitLimits } from './app.ts';
 import { monotonicMs } from './clock.ts';
+import { IgnoredNetworks } from './collect/ignored-networks.ts';
 import type { ServeSettings } from './config.ts';
 import { OperatorError, reasonOf } from './errors.ts';
 import { readTls } from './http/tls.ts';
@@ -112,12 +113,23 @@ export async function startServer(
 			metricsServer.closeAllConnections();
 		});
 	}
+	const ignored =
+		settings.ignoreNetworks === undefined
+			? undefined
+			: starting.use(
+					new IgnoredNetworks(settings.ignoreNetworks, (reason) =>
+						log.error({ reason }, 'the file of --ignore-networks cannot be used; what it said before holds'),
+					),
+				);
 	let draining = false;
 	const app = await buildApp({
 		...{ directory, quota, writer, reader, scorer, metrics, log, now, prefix, tls },
 		usageOf: (keyId) => store.control.usageOf(keyId),
 		...(settings.roles && { roles: settings.roles }),
 		...(settings.demo && { demo: true }),
+		...(settings.hitPath !== undefined && { hitPath: settings.hitPath }),
+		...(settings.tagPath !== undefined && { tagPath: settings.tagPath }),
+		...(ignored && { isIgnored: (address) => ignored.has(address) }),
 		hitLimits: {
 			perAddress: settings.hitsPerAddress ?? defaultHitLimits.perAddress,
 			perVisitor: settings.hitsPerVisitor ?? defaultHitLimits.perVisitor,

@@ -89,6 +89,9 @@ export async function startService(
 		hitsPerAddress?: number;
 		hitsPerVisitor?: number;
 		behindProxy?: Proxies;
+		hitPath?: string;
+		tagPath?: string;
+		ignoreNetworks?: string;
 		/** Serve HTTPS, HTTP/2 too, with a certificate that nobody vouches for. */
 		selfSigned?: boolean;
 	} = {},
@@ -98,7 +101,7 @@ export async function startService(
 	const store = await openStore(address);
 	const { aid, key, keyId } = await addClient(store, { plan: options.plan ?? {} });
 	const logged: string[] = [];
-	const { hitsPerAddress, hitsPerVisitor, behindProxy } = options;
+	const { hitsPerAddress, hitsPerVisitor, behindProxy, hitPath, tagPath, ignoreNetworks } = options;
 	const server = await startServer(
 		await openStore(address),
 		{
@@ -109,6 +112,9 @@ export async function startService(
 			...(hitsPerAddress !== undefined && { hitsPerAddress }),
 			...(hitsPerVisitor !== undefined && { hitsPerVisitor }),
 			...(behindProxy !== undefined && { behindProxy }),
+			...(hitPath !== undefined && { hitPath }),
+			...(tagPath !== undefined && { tagPath }),
+			...(ignoreNetworks !== undefined && { ignoreNetworks }),
 			...(options.metricsPort !== undefined && { metricsPort: options.metricsPort }),
 		},
 		collectLog(logged),

@@ -2,9 +2,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { toApiError } from '../http/answer.ts';
 import type { HitHandler } from './hit-handler.ts';
 
-/** `GET /hit.gif`: a hit of a page without scripts, as an image. */
-export function hitGif(app: FastifyInstance, handler: HitHandler): void {
-	app.get('/hit.gif', {
+/** `GET /hit.gif`: a hit of a page without scripts, as an image. @param ownPath of hits, with `.gif` for the same */
+export function hitGif(app: FastifyInstance, handler: HitHandler, ownPath?: string): void {
+	collectImageAt(app, handler, '/hit.gif');
+	if (ownPath !== undefined) collectImageAt(app, handler, `${ownPath}.gif`);
+}
+
+function collectImageAt(app: FastifyInstance, handler: HitHandler, path: string): void {
+	app.get(path, {
 		config: { operation: 'collectHitImage' },
 		// To ask about the image is no hit.
 		exposeHeadRoute: false,

@@ -23,9 +23,11 @@ export interface HitOptions {
 	readonly budget: HitBudget;
 	/** Which addresses are proxies in front, where there are any. */
 	readonly isProxy: IsProxy | undefined;
+	/** Whether hits from an address are not stored: the operator's own people, and data centres. */
+	readonly isIgnored: (address: string | undefined) => boolean;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
-	readonly onHit: (kind: 'stored' | 'bot' | 'refused') => void;
+	readonly onHit: (kind: 'stored' | 'bot' | 'ignored' | 'refused') => void;
 	/** Something is missing from the answer to a hit. */
 	readonly onLeftOut: (requestId: string, error: unknown) => void;
 	readonly onProxyProblem: (problem: ProxyProblem) => void;
@@ -41,6 +43,8 @@ export class HitHandler {
 	readonly #options: HitOptions;
 	/** What the operator was told, once for as long as the process runs. */
 	readonly #told = new Set<ProxyProblem>();
+	/** Requests that come from where hits are not stored; of the address itself nothing is kept. */
+	readonly #ignored = new WeakSet<FastifyRequest>();
 
 	constructor(options: HitOptions) {
 		this.#options = options;
@@ -53,8 +57,9 @@ export class HitHandler {
 		this.#takeOfClient(request);
 	}
 
-	#takeOfClient({ raw }: FastifyRequest): void {
-		const { address, problem } = clientOf(raw, this.#options.isProxy);
+	#takeOfClient(request: FastifyRequest): void {
+		const { address, problem } = clientOf(request.raw, this.#options.isProxy);
+		if (this.#options.isIgnored(address)) this.#ignored.add(request);
 		if (problem && !this.#told.has(problem)) {
 			this.#told.add(problem);
 			this.#options.onProxyProblem(problem);
@@ -69,7 +74,7 @@ export class HitHandler {
 		throw new ApiError('rate_limit_exceeded', { headers });
 	}
 
-	/** Stores a hit, where it is not a bot's. @throws ApiError */
+	/** Stores a hit, where it is not a bot's, nor from where hits are not stored. @throws ApiError */
 	async collect(request: FastifyRequest, reply: FastifyReply, body: unknown): Promise<Collected> {
 		const { directory, writer, budget, now, onHit } = this.#options;
 		const { aid } = (body ?? {}) as { aid?: unknown };
@@ -82,8 +87,9 @@ export class HitHandler {
 		const [freshVid, freshSid] = newIds();
 		const atMs = now();
 		const userAgent = request.headers['user-agent'];
-		if (isBot(userAgent)) {
-			onHit('bot');
+		const isIgnored = this.#ignored.has(request);
+		if (isIgnored || isBot(userAgent)) {
+			onHit(isIgnored ? 'ignored' : 'bot');
 			reply.header('x-hit-stored', '0');
 			return { account, vid: freshVid, sid: freshSid, atMs };
 		}

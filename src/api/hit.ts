@@ -68,12 +68,17 @@ const description = {
 	},
 };
 
-/** `POST /hit`: what happens on pages, from pages. */
-export function hit(app: FastifyInstance, handler: HitHandler): void {
-	app.post('/hit', {
+/** `POST /hit`: what happens on pages, from pages. @param ownPath for the same */
+export function hit(app: FastifyInstance, handler: HitHandler, ownPath?: string): void {
+	collectAt(app, handler, '/hit', description);
+	if (ownPath !== undefined) collectAt(app, handler, ownPath, { hide: true });
+}
+
+function collectAt(app: FastifyInstance, handler: HitHandler, path: string, schema: object): void {
+	app.post(path, {
 		config: { operation: 'collectHit' },
 		bodyLimit: hitLimitBytes,
-		schema: description,
+		schema,
 		onRequest: (request, reply, done) => {
 			handler.admit(request, reply);
 			checkBodyHeaders(request.headers, { maxBytes: hitLimitBytes, plainText: true });
@@ -88,5 +93,5 @@ export function hit(app: FastifyInstance, handler: HitHandler): void {
 			return reply;
 		},
 	});
-	preflight(app, '/hit', 'POST');
+	preflight(app, path, 'POST');
 }

@@ -9,12 +9,14 @@ const folder = new URL('../collect/tag/', import.meta.url);
 const currentCaching = 'public, max-age=300, stale-while-revalidate=86400';
 const versionCaching = 'public, max-age=31536000, immutable';
 
-/** `GET /tag.js`, the current tag, and `GET /tag.v1.js`, each version as it was published. */
-export function tag(app: FastifyInstance): void {
+/** `GET /tag.js`, the current tag, and `GET /tag.v1.js`, each version as it was published. @param ownPath of the current tag, too */
+export function tag(app: FastifyInstance, ownPath?: string): void {
 	for (const file of readdirSync(folder).filter((name) => /^tag\.v\d+\.js$/.test(name))) {
 		const script = readScript(file);
 		serveScript(app, `/${file}`, script, versionCaching);
-		if (file === currentTag) serveScript(app, '/tag.js', script, currentCaching);
+		if (file !== currentTag) continue;
+		for (const path of ['/tag.js', ...(ownPath === undefined ? [] : [ownPath])])
+			serveScript(app, path, script, currentCaching);
 	}
 }
 

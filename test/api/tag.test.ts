@@ -3,12 +3,13 @@ import { describe, test } from 'node:test';
 import { startService } from '../support.ts';
 
 const current = '/tag.js';
-const version = '/tag.v1.js';
+const version = '/tag.v2.js';
+const earlier = '/tag.v1.js';
 
-describe('GET /tag.js and /tag.v1.js', () => {
+describe('GET /tag.js and its versions', () => {
 	test('answer the script, to pages of any origin', async (t) => {
 		const { url } = await startService(t);
-		for (const path of [current, version]) {
+		for (const path of [current, version, earlier]) {
 			const response = await fetch(url + path, { headers: { origin: 'https://acme.example' } });
 			assert.equal(response.status, 200);
 			assert.equal(response.headers.get('content-type'), 'text/javascript; charset=utf-8');
@@ -44,10 +45,19 @@ describe('GET /tag.js and /tag.v1.js', () => {
 		}
 	});
 
+	test('a site may have it under a name of its own', async (t) => {
+		const { url } = await startService(t, { tagPath: '/assets/shop.js' });
+		const own = await fetch(`${url}/assets/shop.js`);
+		assert.equal(own.status, 200);
+		assert.match(own.headers.get('cache-control') ?? '', /^public, max-age=300,/);
+		assert.equal(await own.text(), await (await fetch(url + current)).text());
+	});
+
 	test('both are the same script; HEAD has no body; there is no other version', async (t) => {
 		const { url } = await startService(t);
 		const text = async (path: string) => (await fetch(url + path)).text();
 		assert.equal(await text(current), await text(version));
+		assert.notEqual(await text(current), await text(earlier));
 		const head = await fetch(url + current, { method: 'HEAD' });
 		assert.equal(head.status, 200);
 		assert.equal(await head.text(), '');

@@ -295,9 +295,49 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		assert.deepEqual(asked, ['/api/staging/tag.js', '/api/staging/hit', '/api/staging/tag.js', '/other/hit']);
 	});
 
+	test('hits go where the site has them under a name of its own', async (t) => {
+		const service = await startService(t, { hitPath: '/basket', tagPath: '/assets/shop.js' });
+		const queue = 'window.vscr=window.vscr||function(){(vscr.q=vscr.q||[]).push(arguments)};';
+		const commands = [`vscr('setServer','${service.url}')`, `vscr('setHitPath','/basket')`, setAccount, fire];
+		const site = await startSite(
+			t,
+			() =>
+				`<script>${queue}${commands.join(';')}</script><script async src="${service.url}/assets/shop.js"></script>`,
+		);
+		const { page, asked } = await openPage(await openContext(t, browser), site, service.url);
+		await page.waitForFunction('window.vscr && vscr.scores');
+		await page.evaluate('vscr.scores()');
+		assert.deepEqual(asked, ['POST /basket', 'GET /visscores']);
+	});
+
+	test('whoever has followed the link is not counted, until the other link', async (t) => {
+		const { page, hits, site } = await visit(t, [setAccount, fire]);
+		await page.evaluate('vscr.scores()');
+		assert.equal(hits().length, 1);
+		const said: string[] = [];
+		page.on('dialog', (dialog) => {
+			said.push(dialog.message());
+			return dialog.accept();
+		});
+		const open = async (path: string) => {
+			await page.goto('about:blank');
+			await page.goto(site + path);
+			await page.waitForFunction('window.vscr && vscr.scores');
+			await page.evaluate('vscr.scores()');
+			await settle(page);
+		};
+		await open('/pricing#vscr-off');
+		assert.deepEqual(await cookies(page), { vscr_off: '1' });
+		await open('/other');
+		assert.equal(hits().length, 1);
+		await open('/pricing#vscr-on');
+		assert.equal(hits().length, 2);
+		assert.deepEqual(said, ['Your visits are not counted.', 'Your visits are counted again.']);
+	});
+
 	test('the tag twice on a page is one', async (t) => {
 		const { page, service, hits } = await visit(t, [setAccount, fire]);
-		await page.addScriptTag({ url: `${service.url}/tag.v1.js` });
+		await page.addScriptTag({ url: `${service.url}/tag.v2.js` });
 		await page.evaluate('vscr.scores()');
 		assert.equal(hits().length, 1);
 	});
@@ -341,7 +381,7 @@ async function hitsOf(t: TestContext, { store, aid, folder }: TestService): Prom
 	t.after(() => database.close());
 	return () =>
 		database
-			.prepare('SELECT vid, sid, body FROM hit ORDER BY id')
+			.prepare('SELECT vid, sid, body FROM logged_hit ORDER BY at, id')
 			.all()
 			.map(({ vid, sid, body }) => ({ vid, sid, body: JSON.parse(body as string) }) as StoredHit);
 }

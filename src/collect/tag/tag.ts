@@ -1,4 +1,4 @@
-import { cookie, deleteCookies, keepCookies } from './cookies.ts';
+import { cookie, deleteCookies, isOptedOut, keepCookies, optOut } from './cookies.ts';
 import type { HitAnswer, HitEvent, Score, Segment, Vscr } from './vscr.ts';
 
 const maxEvents = 20;
@@ -9,6 +9,7 @@ if (!window.vscr?.scores) start(window.vscr?.q ?? []);
 function start(early: readonly ArrayLike<unknown>[]): void {
 	const script = document.currentScript as HTMLScriptElement | null;
 	let server = script ? script.src.replace(/\/[^/?]*(\?.*)?$/, '') : '';
+	let hitPath = '/hit';
 	let aid: string | undefined;
 	let cid: string | undefined;
 	let events: HitEvent[] = [];
@@ -28,7 +29,11 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 
 	const asksNotTo =
 		navigator.globalPrivacyControl || navigator.doNotTrack === '1' || window.doNotTrack === '1';
-	const isAllowed = () => isConsented && !asksNotTo;
+	// A link of the site with this behind it, for its own people: their browser is not counted from then on.
+	const choice = /^#vscr-(off|on)$/.exec(location.hash)?.[1];
+	if (choice) optOut(choice === 'off');
+	const isOut = isOptedOut();
+	const isAllowed = () => isConsented && !asksNotTo && !isOut;
 
 	function forget(): void {
 		visitor = {};
@@ -62,7 +67,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 		if (!isAllowed()) return;
 		// `text/plain` needs no preflight.
 		const options: RequestInit = { method: 'POST', keepalive: true, credentials: 'omit' };
-		const response = await fetch(`${server}/hit`, { ...options, body: withVisitor(taken) });
+		const response = await fetch(server + hitPath, { ...options, body: withVisitor(taken) });
 		if (!response.ok) return console.warn('vscr:', await response.text());
 		const answer: HitAnswer = await response.json();
 		// Consent may have been withdrawn while the hit was in flight.
@@ -103,6 +108,9 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 		},
 		setServer(value: string) {
 			server = value.replace(/\/+$/, '');
+		},
+		setHitPath(value: string) {
+			hitPath = value;
 		},
 		addEvent(event: string | HitEvent) {
 			const { name, tid, rvn, currency }: Partial<HitEvent> =
@@ -154,7 +162,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 	/** Sends events that were added after the last hit. The page is unloading, so the answer is not read. */
 	function leave(): void {
 		if (sentPath && events.length && isAllowed())
-			safely(() => navigator.sendBeacon(`${server}/hit`, withVisitor(takeHit())));
+			safely(() => navigator.sendBeacon(server + hitPath, withVisitor(takeHit())));
 	}
 
 	const vscr: Vscr = (...command) => run(command);
@@ -162,7 +170,8 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 	vscr.segments = segments;
 	window.vscr = vscr;
 
-	if (asksNotTo) safely(forget);
+	if (asksNotTo || isOut) safely(forget);
+	if (choice) alert(isOut ? 'Your visits are not counted.' : 'Your visits are counted again.');
 	for (const name of ['pushState', 'replaceState'] as const) {
 		const original = history[name];
 		history[name] = function (...state) {
