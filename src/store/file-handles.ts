@@ -14,7 +14,7 @@ export function maxFileHandles(): number {
 	}
 }
 
-/** Whether this process can open so many files more. */
+/** Whether this process can open this many more files. */
 export function hasFileHandles(count: number): boolean {
 	const opened: number[] = [];
 	try {
@@ -27,7 +27,7 @@ export function hasFileHandles(count: number): boolean {
 	}
 }
 
-/** Opens something; where there are no file handles left, closes others, one after the other, until it can. */
+/** Opens something. While there are no free file handles, closes others, oldest first. */
 export function openClosing<Opened>(open: () => Opened, closeOldest: () => boolean): Opened {
 	for (;;) {
 		try {

@@ -4,7 +4,7 @@ import { pauseMs } from './batch-sizer.ts';
 import type { Store } from './store.ts';
 import { transactWithRetry } from './transact-with-retry.ts';
 
-/** Does all that waits in one account, and leaves its database to those who serve in between. */
+/** Does all background work of an account, and leaves its database to the serving processes in between. */
 export async function foldAll(store: Store, accountId: number): Promise<void> {
 	for (let after: string | undefined = ''; ; ) {
 		after = await foldOnce(store, accountId, after);
@@ -13,7 +13,11 @@ export async function foldAll(store: Store, accountId: number): Promise<void> {
 	}
 }
 
-/** Does a piece. @param after what the last piece was for; undefined is given where nothing waits */
+/**
+ * Does one batch.
+ * @param after the cursor of the last batch
+ * @returns the new cursor; undefined when nothing waits
+ */
 export function foldOnce(store: Store, accountId: number, after: string): Promise<string | undefined> {
 	return transactWithRetry(store, accountId, () => foldPiece(after));
 }

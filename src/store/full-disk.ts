@@ -1,12 +1,14 @@
 /**
- * Remembers that a write found no room, until one that needs room has succeeded. A probe alone would not notice: it
- * writes little, to where there was room before, and so succeeds on a disk on which uploads fail.
+ * Remembers that the disk was full until a write that needs space succeeds. A probe alone would not notice: it writes
+ * little, in space that is already allocated, and so succeeds on a disk on which uploads fail.
  */
 export class FullDisk {
 	readonly #takeRoom: () => Promise<void>;
 	#isKnown = false;
 
-	/** @param takeRoom writes as much as a large upload needs, on the same disk, and gives it back; throws where it cannot */
+	/**
+	 * @param takeRoom writes as much as a large upload needs, on the same disk, and frees it again; throws where it cannot
+	 */
 	constructor(takeRoom: () => Promise<void>) {
 		this.#takeRoom = takeRoom;
 	}
@@ -15,10 +17,10 @@ export class FullDisk {
 		this.#isKnown = true;
 	}
 
-	/** @throws as long as there is no room */
+	/** @throws while the disk is full */
 	async check(): Promise<void> {
 		if (!this.#isKnown) return;
-		// Before the look, so that what is found meanwhile counts.
+		// Before the check, so that a failure during it is not lost.
 		this.#isKnown = false;
 		try {
 			await this.#takeRoom();

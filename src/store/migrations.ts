@@ -6,7 +6,7 @@ type Engine = 'sqlite' | 'postgres';
 
 const migrationsFolder = join(import.meta.dirname, '../../migrations');
 
-/** The database was written by a newer Caskade. */
+/** The database was migrated by a newer Caskade. */
 export class SchemaTooNewError extends Error {
 	constructor(kind: DatabaseKind, version: number, known: number) {
 		super(
@@ -16,10 +16,10 @@ export class SchemaTooNewError extends Error {
 	}
 }
 
-/** Read once: databases are opened also when there is no file handle left to read a folder with. */
+/** Cached: databases must open even when no file handle is left for reading a folder. */
 const known = new Map<string, readonly string[]>();
 
-/** The paths of the numbered files of `migrations/<engine>/<kind>/`, in order; the n-th leads to schema version n. */
+/** Paths of the numbered files in `migrations/<engine>/<kind>/`, in order. The n-th migrates to schema version n. */
 export function migrationFiles(engine: Engine, kind: DatabaseKind): readonly string[] {
 	const name = `${engine}/${kind}`;
 	const files = known.get(name) ?? listFiles(engine, kind);

@@ -4,22 +4,22 @@ import { OperatorError } from '../errors.ts';
 import type { Store } from './store.ts';
 
 export interface StageChoice {
-	/** As `--stage` has checked it; without it, the deployment whose paths have no prefix. */
+	/** A valid `--stage`; undefined for the deployment without a path prefix. */
 	readonly stage?: string | undefined;
 }
 
 export interface OpenOptions extends StageChoice {
-	/** Refuse a data folder that is not there, instead of making an empty one: its name may be mistyped. */
+	/** Refuse a data folder that does not exist instead of creating it: its name may be mistyped. */
 	readonly mustExist?: boolean;
-	/** Milliseconds since 1970, for tests; else by the store's own clock. */
+	/** Milliseconds since 1970, for tests; by default the store's own clock. */
 	readonly now?: () => number;
 }
 
 /**
- * Opens the databases that a `--database` address names.
- * @param options.stage a deployment of its own at that address: a sub-folder, or schemas with its name
+ * Opens the databases at a `--database` address.
+ * @param options.stage a separate deployment at that address: a subfolder, or schemas with its name
  * @param address `sqlite:FOLDER` or `postgres://user:password@host:port/database`
- * @throws OperatorError where the address is of no known kind
+ * @throws OperatorError where the address is of an unknown kind
  */
 export async function openStore(
 	address: string,

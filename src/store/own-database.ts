@@ -1,8 +1,8 @@
 import { OperatorError } from '../errors.ts';
 
 /**
- * Checks the address of a database server that one account has for itself.
- * @throws OperatorError whose text does not repeat it, since it may hold a password
+ * Checks the address of an account's own database server.
+ * @throws OperatorError, which does not repeat the address, because that may contain a password
  */
 export function checkOwnDatabase(address: string): string {
 	const url = URL.parse(address);
@@ -13,7 +13,7 @@ export function checkOwnDatabase(address: string): string {
 	return address;
 }
 
-/** The address without user, password and options, for whoever reads lists and logs. */
+/** The address without user, password and options, for lists and logs. */
 export function shownAddress(address: string): string {
 	const url = URL.parse(address);
 	return url ? `postgres://${url.hostname}:${url.port || 5432}${url.pathname}` : 'postgres://…';

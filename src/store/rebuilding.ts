@@ -15,20 +15,20 @@ import type { Steps } from './steps.ts';
 import type { Store } from './store.ts';
 import { transactWithRetry } from './transact-with-retry.ts';
 
-/** Visitors that are looked for at once. */
+/** Visitors read at a time. */
 const pageVisitors = 200;
-/** Visitors of one transaction, at first and at most. */
+/** Visitors per transaction. */
 const visitorsPerTransaction = { initial: 20, max: pageVisitors };
 
 export interface RebuildReport {
 	readonly visitors: number;
-	/** Profiles and joins that were not as the log says; one for each visitor with a long log of whom that is so. */
+	/** Profiles and joins that differed from the log. A visitor with a long log counts once. */
 	readonly changed: number;
 }
 
 /**
- * Makes every visitor's visits, joins and profile anew from the log, in short transactions.
- * @param onProgress is told how many visitors are done with, and about how many there are
+ * Rebuilds every visitor's visits, joins and profile from the log, in short transactions.
+ * @param onProgress receives the number of visitors done and the approximate total
  */
 export async function rebuildAll(
 	store: Store,
@@ -54,7 +54,7 @@ class Rebuilding {
 	readonly #store: Store;
 	readonly #accountId: number;
 	readonly #batchSizer = new BatchSizer(visitorsPerTransaction);
-	/** Profiles, as they were, of those with long logs. */
+	/** The previous profiles of visitors with long logs. */
 	readonly #before = new Map<string, string>();
 	#changed = 0;
 
@@ -89,7 +89,7 @@ class Rebuilding {
 		}
 	}
 
-	/** What the fold does not do comes first, a page at a time. */
+	/** First does what folding does not, a page at a time. */
 	async #rebuildLong(vid: string): Promise<void> {
 		this.#before.set(vid, await this.#profile(vid));
 		for (let key: string | undefined = ''; key !== undefined; ) {
@@ -113,7 +113,7 @@ class Rebuilding {
 		return JSON.stringify(profiles.get(vid) ?? null);
 	}
 
-	/** @returns how many were not as the log says */
+	/** @returns how many differed from the log */
 	async end(): Promise<number> {
 		await foldAll(this.#store, this.#accountId);
 		for (const [vid, before] of this.#before) if ((await this.#profile(vid)) !== before) this.#changed++;

@@ -11,14 +11,14 @@ export interface Query {
 	readonly sql: string;
 	readonly values?: readonly (Value | readonly string[])[];
 	readonly rows?: readonly (readonly Value[])[];
-	/** Leaves work for the background, which is to be told once the transaction is committed. */
+	/** Creates background work, which must be announced after the commit. */
 	readonly wakes?: true;
 }
 
 /**
- * Locks that are not of rows; where there is one writer, there is nothing to wait for. `docs/decisions/0028` has the order
- * in which they, and rows, are locked. Uploads share the locks of the keys that their events have (`t:…`, `c:…`); who makes
- * a new claim to a key has its lock alone, so that neither misses the other. Imports of history go one after the other.
+ * Advisory locks. An engine with one writer needs none. `docs/decisions/0028` gives the order of all locks. Uploads share
+ * the locks of their events' keys (`t:…`, `c:…`). A new link to a key takes its lock exclusively, so that neither misses
+ * the other. Imports of history are serialised.
  */
 export type Lock =
 	| { readonly lock: 'import' | 'fold' }
@@ -49,9 +49,9 @@ export interface LatestHits {
 }
 
 /**
- * What a transaction in an account's database does, step by step: it yields statements, of which none needs the rows
- * of another, and is given the rows of each. So one logic runs on an engine that answers at once and on one that is a
- * round trip away.
+ * A transaction in an account's database, step by step. It yields batches of statements that do not depend on each
+ * other's rows, and receives the rows of each. So the same logic runs on an engine that answers synchronously and on one
+ * that is a round trip away.
  */
 export type Steps<Outcome> = Generator<
 	readonly (Query | Lock | Settle)[],
@@ -59,7 +59,7 @@ export type Steps<Outcome> = Generator<
 	readonly (readonly Row[])[]
 >;
 
-/** Whether there is nothing to send. */
+/** Whether the statement would have no effect. */
 export function isEmpty(query: Query): boolean {
 	return (
 		query.rows?.length === 0 ||

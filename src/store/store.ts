@@ -13,31 +13,31 @@ import type { Steps } from './steps.ts';
 
 export interface Upload extends Arrival {
 	readonly events: readonly SubscriptionEvent[];
-	/** Do all of it, then undo it. */
+	/** Do everything, then roll back. */
 	readonly simulate: boolean;
 }
 
-/** What became of an upload. A row is an event's place in it, from 0. */
+/** The outcome of an upload. Rows are indices of its events, from 0. */
 export interface UploadOutcome {
-	/** Events that were new; the others are duplicates. */
+	/** Number of new events; the others are duplicates. */
 	readonly stored: number;
-	/** Events whose `tid` was stored before, or comes earlier in the upload. */
+	/** Events whose `tid` was stored before, or occurs earlier in the upload. */
 	readonly duplicateRows: readonly number[];
-	/** Those of them that have other content than what is stored. */
+	/** Duplicates whose content differs from the stored event. */
 	readonly conflictingRows: readonly number[];
 }
 
-/** Where the buckets of all servers are. */
+/** Holds the token buckets that all servers share. */
 export interface TokenLedger {
-	/** Takes up to `wanted` tokens at once. `tokens` is what is left, and may be a fraction. */
+	/** Takes up to `wanted` tokens at once. `tokens` is what is left; it may be fractional. */
 	takeTokens(keyId: string, plan: UsagePlan, wanted: number): Promise<{ granted: number; tokens: number }>;
 }
 
-/** What a serving process writes. Every method answers only when its outcome is durable. */
+/** The writes of a serving process. Every method resolves only when its outcome is durable. */
 export interface ServingWriter {
 	/**
 	 * Stores an upload in one account's database, all of it or nothing.
-	 * @returns `expired` where the deadline was decided first
+	 * @returns `expired` where the deadline won the decision
 	 * @throws QueueFullError, StorageError
 	 */
 	storeSubscriptionEvents(
@@ -45,41 +45,44 @@ export interface ServingWriter {
 		upload: Upload,
 		deadline: Deadline,
 	): Promise<UploadOutcome | 'expired'>;
-	/** Stores a hit, durably, with all that follows from it. @throws QueueFullError, StorageError */
+	/**
+	 * Stores a hit durably, with everything that derives from it.
+	 * @throws QueueFullError, StorageError
+	 */
 	storeHit(accountId: number, hit: ArrivingHit): Promise<StoredHit>;
-	/** The buckets that all servers share; absent where one server has the store for itself. */
+	/** The shared token buckets; absent where only one server can use the store. */
 	readonly tokens?: TokenLedger;
 	/**
-	 * Leases requests of quotas, and tells what was admitted. May be repeated until there is an answer.
-	 * @returns what this server holds of each; null where its leases are not known any more
+	 * Leases quota and reports usage. May be repeated until it is answered.
+	 * @returns what this server holds of each; null where its leases are no longer known
 	 */
 	settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]>;
-	/** Resolves when a real write has succeeded. */
+	/** Performs a real write, and resolves when it succeeds. */
 	probe(): Promise<void>;
-	/** Requests that wait for the store. */
+	/** Number of requests waiting for the store. */
 	readonly queueDepth: number;
-	/** Finishes what waits, closes everything. */
+	/** Finishes the waiting requests and closes everything. */
 	stop(): Promise<void>;
 }
 
 export interface NumberedProfile {
-	/** Its place in the order of arrival. */
+	/** Its position in the order of arrival. */
 	readonly id: number;
 	readonly profile: Profile;
 }
 
-/** What a serving process reads: look-ups by an index. */
+/** The reads of a serving process: index look-ups. */
 export interface ServingReader {
-	/** As of its last hit or event; null where there is no such visitor. */
+	/** The profile as of the last hit or event; null where there is no such visitor. */
 	visitor(accountId: number, vid: string): Profile | null | Promise<Profile | null>;
 	visit(accountId: number, sid: string): Profile | null | Promise<Profile | null>;
-	/** Visitors, or visits, from before a place in the order of arrival, the latest first. */
+	/** Visitors or visits before a position in the order of arrival, latest first. */
 	latest(
 		accountId: number,
 		scope: CaskScope,
 		page: { beforeId: number; limit: number },
 	): NumberedProfile[] | Promise<NumberedProfile[]>;
-	/** What is stored with some `tid`s, in no order. */
+	/** The stored events with these `tid`s, in no particular order. */
 	receipts(accountId: number, tids: readonly string[]): Receipt[] | Promise<Receipt[]>;
 	close(): Promise<void>;
 }
@@ -88,65 +91,72 @@ export interface WriterEvents {
 	readonly onCommit: (group: { size: number; seconds: number }) => void;
 	/** A write failed; `reason` is for logs, not for answers. */
 	readonly onError: (database: string, reason: string) => void;
-	/** Something waits for the background in an account, see `folding.ts`. */
+	/** An account has background work; see `folding.ts`. */
 	readonly onWaiting: (accountId: number) => void;
-	/** Nothing can be stored any more until the process is started anew. */
+	/** Nothing can be stored until the process is restarted. */
 	readonly onDeath: (error: Error) => void;
 }
 
 export interface MigrationProgress {
 	readonly database: string;
-	/** That it has got; 0 where it had the newest schema already. */
+	/** Number of migrations applied; 0 if the schema was the newest. */
 	readonly migrations: number;
-	/** Of all databases. */
+	/** Number of databases done. */
 	readonly done: number;
 	readonly total: number;
 }
 
-/** One stage's databases. */
+/** The databases of one stage. */
 export interface Store {
 	readonly control: ControlStore;
-	/** Milliseconds since 1970, by the one clock of all who use the store. */
+	/** Milliseconds since 1970, by the clock that all users of the store share. */
 	readonly now: () => number;
-	/** Whether several processes may serve it at once; a data folder has one writer. */
+	/** Whether several processes may serve it at once. A data folder has one writer. */
 	readonly takesManyServers: boolean;
-	/** Reads one account's database; the only way to it. */
+	/** Reads one account's database. */
 	read<T>(accountId: number, fn: (reader: ClientReader) => Promise<T>): Promise<T>;
-	/** Runs steps in one transaction in an account's database; beside a serving process, if one runs. */
+	/** Runs steps in one transaction in an account's database, also beside a serving process. */
 	transact<T>(accountId: number, steps: Steps<T>): Promise<T>;
 	/**
-	 * Takes what has been deleted in an account's database off the disk too, as far as the engine can.
-	 * @param options.rewrite of a small database nothing is left at all; nobody can write to it meanwhile
-	 * @throws OperatorError where others keep it from that
+	 * Removes deleted data of an account from the disk, as far as the engine can.
+	 * @param options.rewrite rewrite a small database completely; writes to it wait meanwhile
+	 * @throws OperatorError where other processes prevent it
 	 */
 	purge(accountId: number, options: { rewrite: boolean }): Promise<void>;
-	/** Runs steps that only read, as of one moment; nobody waits for them. */
+	/** Runs read-only steps on a consistent snapshot, without blocking anybody. */
 	look<T>(accountId: number, steps: Steps<T>): Promise<T>;
-	/** How much waits for the background in an account, at most some thousands; does not bring it to the newest schema. */
+	/** Amount of background work waiting in an account, capped at some thousands. Does not migrate its schema. */
 	waiting(accountId: number): Promise<number>;
-	/** Opens what a serving process reads. */
+	/** Opens the reads of a serving process. */
 	startReading(): ServingReader;
 	/**
-	 * Makes the database of a new account.
-	 * @param ownDatabase the address of a database server of its own
-	 * @throws OperatorError where that cannot be used
+	 * Creates the database of a new account.
+	 * @param ownDatabase address of the account's own database server
+	 * @throws OperatorError where that server cannot be used
 	 */
 	createAccountDatabase(accountId: number, ownDatabase?: string): Promise<void>;
-	/** Takes the store for serving. @throws OperatorError where another server has it */
+	/**
+	 * Opens the store for serving.
+	 * @throws OperatorError where another server holds it
+	 */
 	startWriting(events: WriterEvents): Promise<ServingWriter>;
-	/** Brings every database to the newest schema, each in a transaction of its own; others are in use meanwhile. */
+	/** Migrates every database to the newest schema, each in its own transaction, while others stay in use. */
 	migrate(progress: (step: MigrationProgress) => void): Promise<void>;
-	/** Writes a consistent copy of every database into a new folder, while servers go on. */
+	/** Writes a consistent copy of every database into a new folder, while servers run. */
 	backup(folder: string, progress: (step: { database: string; bytes: number }) => void): Promise<void>;
-	/** Looks at everything that can be wrong. */
+	/** Checks the installation for problems. */
 	runChecks(): AsyncIterable<Check>;
 	/**
-	 * Keeps servers away while its content is copied; on engines that cannot, the copy finds out at its end.
-	 * @returns a function that lets them in again
+	 * Keeps servers from starting while the content is copied. On engines that cannot, the copy detects changes at its
+	 * end.
+	 * @returns a function that allows servers again
 	 * @throws OperatorError where a server runs
 	 */
 	keepServersAway(): () => void;
-	/** Prepares to take over another store's content. @throws OperatorError where something else uses the store */
+	/**
+	 * Prepares to receive another store's content.
+	 * @throws OperatorError where the store is in use for anything else
+	 */
 	copyTarget(): Promise<CopyTarget>;
 	close(): Promise<void>;
 }

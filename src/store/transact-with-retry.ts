@@ -4,10 +4,7 @@ import type { Store } from './store.ts';
 
 const maxRetries = 5;
 
-/**
- * Runs steps in one transaction beside a serving process, again where another has overtaken them, or where a database
- * server has ended them because they and another transaction have waited for each other.
- */
+/** Runs steps in one transaction beside a serving process. Retries after a concurrent change or a deadlock. */
 export async function transactWithRetry<T>(
 	store: Store,
 	accountId: number,

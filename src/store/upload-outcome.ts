@@ -2,14 +2,15 @@ import { type SubscriptionEvent, sameContent } from '../domain/subscription-even
 import type { UploadOutcome } from './store.ts';
 
 /**
- * The rows of an upload whose `tid` was stored before it, or comes earlier in it.
- * @param fresh the `tid`s that were new; those of this upload are taken out, for nobody else has stored them then
+ * The rows of an upload whose `tid` was stored before, or occurs earlier in it.
+ * @param fresh the `tid`s that were new; those of this upload are removed from it, because only one upload can have
+ * stored them
  */
 export function duplicateRowsOf(events: readonly SubscriptionEvent[], fresh: Set<string>): number[] {
 	return events.flatMap(({ tid }, row) => (fresh.delete(tid) ? [] : [row]));
 }
 
-/** @param storedOf what is stored with a `tid` */
+/** @param storedOf returns the event stored with a `tid` */
 export function outcomeOf(
 	events: readonly SubscriptionEvent[],
 	duplicateRows: readonly number[],

@@ -8,9 +8,9 @@ import { insertGoal } from './goals.ts';
 import { insertSegment } from './segments.ts';
 import { type ControlDatabase, isoTime } from './tables.ts';
 
-/** What an operator may change of an account at any time. */
+/** Settings that the operator can change at any time. */
 export interface AccountSettings {
-	/** Web origins whose pages may read scores; empty: all. */
+	/** Web origins whose pages may read scores; empty for all. */
 	readonly origins: readonly string[];
 	/** Whether pages may ask for the reasons of a score. */
 	readonly explains: boolean;
@@ -23,22 +23,21 @@ export interface Account extends AccountSettings {
 	readonly client: string;
 	readonly createdAt: string;
 	readonly disabledAt: string | null;
-	/** Where the server of its own is, without password; `null` where its data is beside the control database. */
+	/** Address of the account's own server, without the password; `null` if its data is beside the control database. */
 	readonly ownDatabase: string | null;
 }
 
-/** An account as it is to be made. */
+/** The data of an account to create. */
 export interface NewAccount {
 	readonly aid: string;
 	readonly client: string;
 	readonly origins: readonly string[];
-	/** The address of a database server of its own. */
+	/** Address of the account's own database server. */
 	readonly ownDatabase?: string | undefined;
 }
 
 /**
- * Adds an account with the goals and segments that every account begins with, and its client where there is none of
- * that name.
+ * Adds an account with the default goals and segments, and its client if that does not exist.
  * @throws OperatorError where the account exists
  */
 export async function insertAccount(
@@ -77,7 +76,7 @@ export async function insertAccount(
 	return id;
 }
 
-/** All accounts, or the one that is named. */
+/** All accounts, or the named one. */
 export async function selectAccounts(database: ControlDatabase, aid?: string): Promise<Account[]> {
 	let query = database
 		.selectFrom('account')
@@ -97,7 +96,7 @@ export async function selectAccounts(database: ControlDatabase, aid?: string): P
 	}));
 }
 
-/** The addresses of accounts that have a database server of their own, passwords and all; by the account's number. */
+/** Addresses of the accounts' own database servers, including passwords, by account number. */
 export async function selectOwnDatabases(database: ControlDatabase): Promise<Map<number, string>> {
 	const rows = await database
 		.selectFrom('account')
@@ -107,7 +106,7 @@ export async function selectOwnDatabases(database: ControlDatabase): Promise<Map
 	return new Map(rows.map((row) => [row.id, row.database as string]));
 }
 
-/** The settings as a row of `account` has them. */
+/** The settings in a row of `account`. */
 export function accountSettings(row: {
 	readonly origins: string;
 	readonly explains: number;
@@ -127,7 +126,7 @@ export async function selectAccount(database: ControlDatabase, aid: string): Pro
 	return account;
 }
 
-/** Saying it twice keeps the first time. */
+/** Disabling twice keeps the first time. */
 export async function setAccountDisabled(
 	database: ControlDatabase,
 	aid: string,
@@ -142,7 +141,7 @@ export async function setAccountDisabled(
 		.execute();
 }
 
-/** What is left out stays. */
+/** Fields that are left out keep their value. */
 export async function updateAccount(
 	database: ControlDatabase,
 	aid: string,
@@ -160,7 +159,7 @@ export async function updateAccount(
 		.execute();
 }
 
-/** What visitors' names are hashed with when history is imported; made once for each account. */
+/** The account's secret for hashing visitors' names in imports. Created on first use. */
 export async function importSecret(database: ControlDatabase, id: number): Promise<string> {
 	await database
 		.updateTable('account')

@@ -6,7 +6,7 @@ import {
 } from '../../domain/signing-key.ts';
 import { type ControlDatabase, nextSeq } from './tables.ts';
 
-/** Those that may still verify a cask, the newest first. */
+/** The keys that still verify casks, newest first. */
 export async function selectSigningKeys(database: ControlDatabase, nowMs: number): Promise<SigningKey[]> {
 	const rows = await database
 		.selectFrom('signing_key')
@@ -22,7 +22,7 @@ export async function selectSigningKeys(database: ControlDatabase, nowMs: number
 	}));
 }
 
-/** Adds a key, which is to sign from now on; earlier ones retire when what they have signed has expired. */
+/** Adds a key that signs from now on. Earlier keys are retired when the casks that they signed have expired. */
 export async function rotateSigningKeys(database: ControlDatabase, nowMs: number): Promise<SigningKey> {
 	await database.deleteFrom('signing_key').where('retires_at', '<=', nowMs).execute();
 	await database
@@ -44,7 +44,7 @@ export async function rotateSigningKeys(database: ControlDatabase, nowMs: number
 	return key;
 }
 
-/** Makes void what was issued up to a moment to these visitors and visits. What is void stays so. */
+/** Revokes the casks that were issued to these visitors and visits up to a moment. A revocation is final. */
 export async function insertRevocations(
 	database: ControlDatabase,
 	accountId: number,

@@ -4,13 +4,13 @@ import { type ControlDatabase, isoTime } from './tables.ts';
 export interface Client {
 	readonly client: string;
 	readonly accounts: number;
-	/** That are not revoked. */
+	/** Number of keys that are not revoked. */
 	readonly keys: number;
 	readonly createdAt: string;
 	readonly disabledAt: string | null;
 }
 
-/** All clients in the order in which they were made, or the one of that name. */
+/** All clients in order of creation, or the named one. */
 export async function selectClients(database: ControlDatabase, name?: string): Promise<Client[]> {
 	let query = database
 		.selectFrom('client')
@@ -39,7 +39,10 @@ export async function selectClients(database: ControlDatabase, name?: string): P
 	}));
 }
 
-/** Saying it twice keeps the first time. @throws OperatorError where there is no such client */
+/**
+ * Disabling twice keeps the first time.
+ * @throws OperatorError where there is no such client
+ */
 export async function setClientDisabled(
 	database: ControlDatabase,
 	name: string,

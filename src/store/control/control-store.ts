@@ -22,13 +22,12 @@ export type { ModelName, StoredModel } from './models.ts';
 export type { AccessSnapshot, KnownAccount } from './snapshot.ts';
 export type { ControlContent, ControlTables } from './tables.ts';
 
-/** Which servers hold what they have leased of quotas; `all`: whoever has leased is alive. */
+/** The servers whose quota leases are still in use; `all` if none can have died. */
 export type LivingServers = () => Promise<readonly string[] | 'all'>;
 
 /**
- * What operators set up: clients, accounts, plans, keys, goals, segments, models, and what signs and voids casks. The
- * door to the control database; what goes through it, the files `control-….ts` know, one for each kind. Takes the time
- * as a value, so that tests can choose it.
+ * Access to the control database: clients, accounts, plans, keys, goals, segments, models, signing keys and revocations.
+ * The queries are in the other files of this folder, one per noun. Takes the time as a value, so that tests can set it.
  */
 export class ControlStore {
 	readonly #database: ControlDatabase;
@@ -37,12 +36,12 @@ export class ControlStore {
 	readonly #livingServers: LivingServers;
 	readonly #onOwnDatabases: (addresses: ReadonlyMap<number, string>) => void;
 
-	/** @param options.onOwnDatabases is told which accounts have a server of their own, whenever accounts are read */
+	/** @param options.onOwnDatabases called whenever accounts are read, with those that have their own server */
 	constructor(
 		database: ControlDatabase,
 		options: {
 			now: () => number;
-			/** Brings `now` up to date, where that takes asking. */
+			/** Refreshes `now`, if that requires a query. */
 			readClock?: () => Promise<void>;
 			livingServers: LivingServers;
 			onOwnDatabases?: (addresses: ReadonlyMap<number, string>) => void;
@@ -61,11 +60,11 @@ export class ControlStore {
 		return row.number;
 	}
 
-	/** The one way to change what running servers know: they notice the new revision. */
+	/** Every change of data that running servers cache goes through this: it bumps the revision that they poll. */
 	async #change<T>(fn: (transaction: Transaction<ControlTables>) => Promise<T>): Promise<T> {
 		await this.#readClock();
 		return this.#database.transaction().execute(async (transaction) => {
-			// First, so that the write lock is taken before anything is read.
+			// First, to take the write lock before anything is read.
 			await transaction
 				.updateTable('revision')
 				.set(({ eb }) => ({ number: eb('number', '+', 1) }))
@@ -89,12 +88,12 @@ export class ControlStore {
 		return snapshot;
 	}
 
-	/** The addresses of accounts' own database servers, passwords and all; by the account's number. */
+	/** Addresses of the accounts' own database servers, including passwords, by account number. */
 	ownDatabases(): Promise<Map<number, string>> {
 		return accounts.selectOwnDatabases(this.#database);
 	}
 
-	/** Everything, as of one moment; for whoever copies or compares it. */
+	/** A consistent snapshot of the whole control database, for copying and comparing. */
 	async content(): Promise<ControlContent> {
 		return this.#database
 			.transaction()
@@ -127,8 +126,8 @@ export class ControlStore {
 	}
 
 	/**
-	 * Adds an account, and its client where there is none of that name. The account can be used once `makeDatabase` has
-	 * made its database.
+	 * Adds an account, and its client if that does not exist. The account can be used once `makeDatabase` has created its
+	 * database.
 	 * @throws OperatorError where the account exists
 	 */
 	createAccount(
@@ -163,12 +162,15 @@ export class ControlStore {
 		});
 	}
 
-	/** What visitors' names are hashed with when history is imported; made once for each account. */
+	/** The account's secret for hashing visitors' names in imports. Created on first use. */
 	importSecret(accountId: number): Promise<string> {
 		return this.#change((transaction) => accounts.importSecret(transaction, accountId));
 	}
 
-	/** What is left out stays. @throws OperatorError where there is none */
+	/**
+	 * Fields that are left out keep their value.
+	 * @throws OperatorError where there is none
+	 */
 	updateAccount(aid: string, changes: Partial<accounts.AccountSettings>): Promise<accounts.Account> {
 		return this.#change(async (transaction) => {
 			await accounts.updateAccount(transaction, aid, changes);
@@ -201,7 +203,7 @@ export class ControlStore {
 		});
 	}
 
-	/** Issues a key. This is the only time that the key itself is seen. */
+	/** Issues a key. The key itself is returned only here. */
 	issueKey(client: string, plan: string): Promise<keys.IssuedKey> {
 		return this.#change((transaction) => keys.insertKey(transaction, client, plan, this.#now()));
 	}
@@ -215,7 +217,7 @@ export class ControlStore {
 		return this.#change((transaction) => keys.revokeKey(transaction, id, this.#now()));
 	}
 
-	/** This month's usage of every key that may be used or was used. */
+	/** This month's usage of every key that is valid or was used. */
 	usage(client?: string): Promise<keys.KeyUsage[]> {
 		return this.#usage({ client });
 	}
@@ -231,16 +233,16 @@ export class ControlStore {
 			.transaction()
 			.setIsolationLevel('repeatable read')
 			.execute((transaction) => keys.selectUsage(transaction, this.#now(), filter));
-		// Asked later, so that a server that has just begun is no dead one.
+		// Queried after the leases, so that a server that has just started does not count as dead.
 		return keys.toUsage(months, await this.#livingServers());
 	}
 
-	/** Those that may still verify a cask, the newest first. */
+	/** The keys that still verify casks, newest first. */
 	signingKeys(): Promise<SigningKey[]> {
 		return casks.selectSigningKeys(this.#database, this.#now());
 	}
 
-	/** The signing keys, and the first one of all where there was none. Of several processes at once, one makes it. */
+	/** Returns the signing keys, and creates the first one if there is none. Of several processes, only one creates it. */
 	async ensureSigningKeys(): Promise<SigningKey[]> {
 		const known = await this.signingKeys();
 		if (known.length > 0) return known;
@@ -250,15 +252,15 @@ export class ControlStore {
 		});
 	}
 
-	/** Adds a key, which is to sign from now on; earlier ones retire when what they have signed has expired. */
+	/** Adds a key that signs from now on. Earlier keys are retired when the casks that they signed have expired. */
 	rotateSigningKeys(): Promise<SigningKey> {
 		return this.#change((transaction) => casks.rotateSigningKeys(transaction, this.#now()));
 	}
 
 	/**
-	 * Makes void what was issued up to now to these visitors and visits.
+	 * Revokes all casks issued so far to these visitors and visits.
 	 * @param subjects each a `vid` or `sid`
-	 * @param issuedUpToMs when their last cask was issued, by the clock of whoever issued it
+	 * @param issuedUpToMs when their last cask was issued, by the issuer's clock
 	 */
 	revokeCasks(accountId: number, subjects: readonly string[], issuedUpToMs = 0): Promise<void> {
 		return this.#change((transaction) =>
@@ -286,7 +288,10 @@ export class ControlStore {
 		return this.#change((transaction) => goals.insertGoal(transaction, accountId, goal, this.#now()));
 	}
 
-	/** Changes where the bands of a goal begin. @throws OperatorError where there is none */
+	/**
+	 * Changes the bands of a goal.
+	 * @throws OperatorError where there is none
+	 */
 	updateGoal(accountId: number, name: string, bands: Pick<Goal, 'mediumFrom' | 'highFrom'>): Promise<Goal> {
 		return this.#change((transaction) => goals.updateGoal(transaction, accountId, name, bands));
 	}
@@ -312,14 +317,14 @@ export class ControlStore {
 		return this.#change((transaction) => segments.deleteSegment(transaction, accountId, id));
 	}
 
-	/** In the order in which they were made, without their bodies. */
+	/** In order of creation, without their bodies. */
 	models(accountId: number): Promise<models.StoredModel[]> {
 		return models.selectModels(this.#database, accountId);
 	}
 
 	/**
 	 * Adds a model and gives it the next version of the day. `body` and `report` are JSON.
-	 * @param then what scores from then on: it, none (the base rate), or what has scored so far
+	 * @param then which version is active from then on: the new one, none (the base rate), or the current one
 	 */
 	insertModel(
 		accountId: number,
@@ -335,7 +340,7 @@ export class ControlStore {
 		});
 	}
 
-	/** Makes one version the one that scores; with `null` none, then the base rate is served. */
+	/** Activates a version; `null` activates none, so that the base rate is served. */
 	activateModel(
 		accountId: number,
 		name: { goal: string; scope: CaskScope; version: string | null },

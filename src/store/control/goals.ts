@@ -3,7 +3,7 @@ import { OperatorError } from '../../errors.ts';
 import { deleteModels } from './models.ts';
 import { type ControlDatabase, type ControlTables, nextSeq } from './tables.ts';
 
-/** A row of `goal` as the rest of the service knows it. */
+/** Converts a row of `goal`. */
 export function toGoal(row: ControlTables['goal']): Goal {
 	return {
 		name: row.name,
@@ -14,7 +14,7 @@ export function toGoal(row: ControlTables['goal']): Goal {
 	};
 }
 
-/** In the order in which they were made. */
+/** In order of creation. */
 export async function selectGoals(database: ControlDatabase, accountId: number): Promise<Goal[]> {
 	const rows = await database
 		.selectFrom('goal')
@@ -52,7 +52,10 @@ export async function insertGoal(
 		);
 }
 
-/** Changes where the bands of a goal begin. @throws OperatorError where there is none */
+/**
+ * Changes the bands of a goal.
+ * @throws OperatorError where there is none
+ */
 export async function updateGoal(
 	database: ControlDatabase,
 	accountId: number,

@@ -13,7 +13,7 @@ export interface ApiKey {
 	readonly revokedAt: string | null;
 }
 
-/** A key as it is shown this once. */
+/** A newly issued key, including its secret. */
 export interface IssuedKey {
 	readonly id: string;
 	readonly key: string;
@@ -28,16 +28,16 @@ export interface KeyUsage {
 	readonly plan: string;
 	readonly month: string;
 	readonly quota: number;
-	/** Admitted, as far as servers have told. */
+	/** Requests admitted, as reported by the servers. */
 	readonly used: number;
-	/** Leased by servers that have crashed since. Nobody may use it any more; some of it may have been used. */
+	/** Leased by servers that have crashed since. It cannot be used any more, and some of it may have been used. */
 	readonly forfeited: number;
 	readonly remaining: number;
-	/** When the quota starts anew. */
+	/** When the quota is reset. */
 	readonly resetsAt: string;
 }
 
-/** Issues a key. This is the only time that the key itself is seen. */
+/** Issues a key. The key itself is returned only here. */
 export async function insertKey(
 	database: ControlDatabase,
 	client: string,
@@ -61,7 +61,7 @@ export async function insertKey(
 	return { id, key, client, plan };
 }
 
-/** All keys, or the one of that id. */
+/** All keys, or the one with this id. */
 export async function selectKeys(database: ControlDatabase, id?: string): Promise<ApiKey[]> {
 	let query = database
 		.selectFrom('api_key')
@@ -105,17 +105,17 @@ interface KeyMonth {
 	readonly month: Month;
 	readonly leased: number;
 	readonly used: number;
-	/** What each server has leased and not told to be used. */
+	/** What each server has leased and not reported as used. */
 	readonly inHand: readonly { readonly serverId: string; readonly requests: number }[];
 }
 
-/** Of which keys; of all, where it says nothing. */
+/** Selects the keys; all if empty. */
 export interface UsageFilter {
 	readonly client?: string | undefined;
 	readonly keyId?: string;
 }
 
-/** This month of every key that may be used or was used; in a transaction it is of one moment. */
+/** This month's usage of every key that is valid or was used. Consistent within a transaction. */
 export async function selectUsage(
 	database: ControlDatabase,
 	nowMs: number,
@@ -158,7 +158,7 @@ export async function selectUsage(
 	}));
 }
 
-/** @param livingServers `all` where none that holds anything has died */
+/** @param livingServers `all` if no server that holds a lease can have died */
 export function toUsage(months: readonly KeyMonth[], livingServers: readonly string[] | 'all'): KeyUsage[] {
 	const isAlive = (serverId: string) => livingServers === 'all' || livingServers.includes(serverId);
 	return months.map(({ id, client, plan, month, quota, leased, used, inHand }) => {

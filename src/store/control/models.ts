@@ -2,18 +2,18 @@ import type { CaskScope } from '../../domain/cask-scope.ts';
 import { OperatorError } from '../../errors.ts';
 import { type ControlDatabase, type ControlTables, nextSeq } from './tables.ts';
 
-/** Names a model within its account. */
+/** Identifies a model within its account. */
 export interface ModelName {
 	readonly goal: string;
-	/** What it scores: visitors or single visits. */
+	/** Whether it scores visitors or single visits. */
 	readonly scope: CaskScope;
-	/** As `2026-11-21.1`: the day, and a number within the day. */
+	/** For example `2026-11-21.1`: the day, and a number within the day. */
 	readonly version: string;
 }
 
 /**
- * The body of a model that was deleted. Its row stays, so that its version is not given to another: scores that were
- * told with it would seem to be the other's.
+ * The body of a deleted model. Its row stays, so that its version is never given to another model, to which earlier
+ * scores would then seem to belong.
  */
 const deleted = '';
 
@@ -22,7 +22,7 @@ export interface StoredModel extends ModelName {
 	readonly createdAt: string;
 }
 
-/** In the order in which they were made, without their bodies. */
+/** In order of creation, without their bodies. */
 export async function selectModels(database: ControlDatabase, accountId: number): Promise<StoredModel[]> {
 	const rows = await database
 		.selectFrom('model')
@@ -38,7 +38,7 @@ export async function selectModels(database: ControlDatabase, accountId: number)
 	}));
 }
 
-/** Adds a model, which is not active yet, and gives it the next version of the day; none is ever given twice. */
+/** Adds an inactive model and gives it the next version of the day. A version is never reused. */
 export async function insertModel(
 	database: ControlDatabase,
 	accountId: number,
@@ -73,7 +73,7 @@ export async function insertModel(
 }
 
 /**
- * Makes one version the one that scores, or none: then the base rate is served.
+ * Activates a version, or none, so that the base rate is served.
  * @throws OperatorError where there is no such version
  */
 export async function activateModel(
@@ -111,7 +111,7 @@ export async function deleteModel(
 		.execute();
 }
 
-/** Deletes all models of a goal, the active ones too. */
+/** Deletes all models of a goal, including the active ones. */
 export async function deleteModels(
 	database: ControlDatabase,
 	accountId: number,

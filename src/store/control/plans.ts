@@ -2,7 +2,7 @@ import type { UsagePlan } from '../../domain/usage-plan.ts';
 import { OperatorError } from '../../errors.ts';
 import type { ControlDatabase, ControlTables } from './tables.ts';
 
-/** A row of `plan` as the rest of the service knows it. */
+/** Converts a row of `plan`. */
 export function toPlan(row: ControlTables['plan']): UsagePlan {
 	return {
 		name: row.name,
@@ -25,7 +25,7 @@ function fromPlan(plan: UsagePlan): Omit<ControlTables['plan'], 'created_at'> {
 	};
 }
 
-/** By name. */
+/** Ordered by name. */
 export async function selectPlans(database: ControlDatabase): Promise<UsagePlan[]> {
 	return (await database.selectFrom('plan').selectAll().orderBy('name').execute()).map(toPlan);
 }
@@ -48,7 +48,7 @@ export async function insertPlan(database: ControlDatabase, plan: UsagePlan, now
 		throw new OperatorError(`Plan ${plan.name} exists already; 'caskade plan update' changes it.`);
 }
 
-/** Changes a plan for all keys that are tied to it. */
+/** Changes a plan for all its keys. */
 export async function updatePlan(database: ControlDatabase, plan: UsagePlan): Promise<void> {
 	await selectPlan(database, plan.name);
 	await database.updateTable('plan').set(fromPlan(plan)).where('name', '=', plan.name).execute();
