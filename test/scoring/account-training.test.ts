@@ -181,7 +181,7 @@ test('an account that fails is reported, and keeps no other from being trained',
 	};
 	await runScheduledTraining(store, { ...options, report });
 	assert.deepEqual(reports.map(({ type, aid }) => `${type} ${aid}`).sort(), [
-		...Array(4).fill(`trained ${account.aid}`),
 		'error c-a-broken',
+		...Array(4).fill(`trained ${account.aid}`),
 	]);
 });
