@@ -73,7 +73,7 @@ for (const engine of engines)
 		const address = await engine.freshAddress(t);
 		const store = await openFor(t, address);
 		const earlier = await earlierOn(t, engine, address);
-		const accounts = 50;
+		const accounts = 20;
 		const key = await addEarlierAccounts(store, earlier, accounts);
 		const brought = async () => {
 			const ids: number[] = [];
@@ -101,7 +101,7 @@ for (const engine of engines)
 		const { stdout, code } = await migrating;
 		over = true;
 		await uploading;
-		assert.match(stdout, /^Every database has the newest schema; \d+ of 50 were migrated\.\n$/);
+		assert.match(stdout, /^Every database has the newest schema; \d+ of 20 were migrated\.\n$/);
 		assert.equal(code, 0);
 		assert.equal((await brought()).length, accounts);
 	});

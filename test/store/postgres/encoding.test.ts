@@ -53,6 +53,7 @@ test('whatever encoding sessions have by default, text stays as it was sent', as
 	const { store, writer, accountId } = await startServingFor(t, {
 		name: 'postgres',
 		freshAddress,
+		installedAddress: freshAddress,
 		isFolder: false,
 	});
 	const event = subscriptionEvent({ tid: 'Zoë ✓ 漢 🌊' });

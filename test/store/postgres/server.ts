@@ -48,12 +48,19 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
 	};
 }
 
-/** Makes a new, empty database on a server. @returns its address */
-export async function createDatabase(server: PostgresServer, encoding = 'UTF8'): Promise<string> {
+/**
+ * Makes a new database on a server.
+ * @param options.template name of the database that it is a copy of; without it, it is empty
+ * @returns its address
+ */
+export async function createDatabase(
+	server: PostgresServer,
+	{ encoding = 'UTF8', template = 'template0' } = {},
+): Promise<string> {
 	const name = `caskade_test_${randomBytes(6).toString('hex')}`;
 	const client = new pg.Client({ connectionString: server.url });
 	await client.connect();
-	await client.query(`CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE 'C' TEMPLATE template0`);
+	await client.query(`CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE 'C' TEMPLATE ${template}`);
 	await client.end();
 	const address = new URL(server.url);
 	address.pathname = `/${name}`;
