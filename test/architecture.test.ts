@@ -65,7 +65,7 @@ function isAllowed(from: string, to: string): boolean {
 	return order.indexOf(from) < order.indexOf(to);
 }
 
-test('every file of src/ has its place in the order', () => {
+test('every file of src/ has a place in the order', () => {
 	const places = new Set([...order, ...bottom, ...Object.keys(beside)]);
 	const parts = new Set(globSync('**/*.{ts,js}', { cwd: root }).map(partOf));
 	assert.deepEqual([...parts.difference(places)], []);
@@ -79,7 +79,7 @@ test('arrows between folders go one way', () => {
 	);
 });
 
-test('no file imports itself by way of others', () => {
+test('there are no import cycles', () => {
 	const imports = Map.groupBy(arrows(), ({ from }) => from);
 	const done = new Set<string>();
 	const circles: string[] = [];
@@ -96,7 +96,7 @@ test('no file imports itself by way of others', () => {
 	assert.deepEqual(circles, []);
 });
 
-test('an arrow against the order is found, types and threads too', () => {
+test('an import against the order is found, type imports and threads included', () => {
 	assert.equal(isAllowed('store', 'access'), false);
 	assert.equal(isAllowed('domain', 'log'), false);
 	assert.equal(isAllowed('http', 'api'), false);

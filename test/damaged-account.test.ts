@@ -156,7 +156,7 @@ test('a file that goes away while it is served takes nothing any more, and anoth
 	);
 });
 
-test('a flood of requests to a damaged account is no flood of lines', async (t) => {
+test('a flood of requests to a damaged account does not flood the log', async (t) => {
 	const { lost, logged, hitOf } = await startDamaged(t, (file) => rmSync(file), 'before');
 	const statuses = await Promise.all(Array.from({ length: 500 }, () => hitOf(lost)));
 	assert.deepEqual(new Set(statuses), new Set([500]));

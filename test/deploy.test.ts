@@ -23,7 +23,7 @@ const files = readdirSync(join(projectFolder, 'deploy'), { recursive: true, enco
 	.map((path) => join('deploy', path))
 	.concat('Dockerfile', 'compose.yaml');
 
-test('every setting that a deployment makes is one', () => {
+test('every setting in a deployment exists', () => {
 	const twins = new Set(
 		serveOptions().map((option) => `CASKADE_${option.name().toUpperCase().replaceAll('-', '_')}`),
 	);
@@ -49,7 +49,7 @@ test('every YAML file parses, and the kustomization names each manifest', () => 
 /** After the delay, what is in flight has the time of its plan, and a second more. */
 const stopMs = (drainDelayMs: number) => drainDelayMs + standardPlan.timeoutMs + 1000;
 
-test('whoever stops a server waits long enough, and the delay is longer than it takes to be noticed', () => {
+test('the stop timeouts are long enough, and the drain delay outlasts the health checks', () => {
 	const { spec } = readYaml('deploy/kubernetes/deployment.yaml').spec.template;
 	const [{ env, readinessProbe }] = spec.containers;
 	const kubernetesDelayMs = Number(
@@ -73,7 +73,7 @@ test('whoever stops a server waits long enough, and the delay is longer than it 
 	assert.ok(Number(timeoutSeconds) * 1000 > stopMs(0));
 });
 
-test('the health check of the image works with TLS and without, and fails where nobody answers', async (t) => {
+test("the image's health check works with and without TLS, and fails without a server", async (t) => {
 	const exitCode = async (port: number) => {
 		const script = join(projectFolder, 'deploy/docker/healthy.mjs');
 		return (await new TestProcess(process.execPath, [script], { CASKADE_PORT: String(port) }).ended).code;

@@ -30,7 +30,7 @@ function anchorsOf(page: string): Set<string> {
 	);
 }
 
-test('every link between pages of the documentation leads somewhere', () => {
+test('every link between pages of the documentation resolves', () => {
 	const broken: string[] = [];
 	for (const page of pages(project))
 		for (const [, link] of withoutCode(readFileSync(page, 'utf8')).matchAll(/\]\(([^)\s]+)\)/g)) {

@@ -59,7 +59,7 @@ test('the bodies that the spec shows, to the byte', () => {
 	for (const [body, code, detail] of bodies) assert.equal(errorBody(code, detail), body);
 });
 
-test('a text that an error has no place for is left out', () => {
+test('a detail that an error has no field for is left out', () => {
 	for (const code of codes)
 		if (!('detail' in errorTable[code])) assert.equal(errorBody(code, 'a secret'), errorBody(code));
 });
@@ -81,7 +81,7 @@ test('an error knows its status, its headers and its cause', () => {
 	assert.equal(error.detail, undefined);
 });
 
-test('making an error leaves stack traces of others as they were', () => {
+test('creating an error does not affect the stack traces of others', () => {
 	const before = Error.stackTraceLimit;
 	for (const code of codes) new ApiError(code);
 	assert.equal(Error.stackTraceLimit, before);

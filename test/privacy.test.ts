@@ -123,7 +123,7 @@ test('no log at any level, no metric and no answer has an API key, a cid or the 
 		}
 });
 
-test('whoever hands a secret to the log by mistake does not get it logged', () => {
+test('a secret that is passed to the log by mistake is redacted', () => {
 	const lines: string[] = [];
 	const log = collectLog(lines);
 	const secret = { key: cid, cask: cid, cid, body: cid, headers: { 'x-api-key': cid } };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { testFiles } from './suites.ts';
 
-test('every test file is run by npm test once, by one of the files in test/suites', () => {
+test('npm test runs every test file once, through one of the files in test/suites', () => {
 	const folder = join(import.meta.dirname, 'suites');
 	const run = readdirSync(folder).flatMap((suite) => {
 		const [, pattern] = /runTests\('(.+)'\)/.exec(readFileSync(join(folder, suite), 'utf8')) ?? [];

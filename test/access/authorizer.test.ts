@@ -75,7 +75,7 @@ function assertTellsNothing(error: ApiError, { cask }: Query): void {
 		if (each && each.length > 8) assert.equal(shown.includes(each.slice(0, 8)), false);
 }
 
-test('a cask opens what it was issued for, whether the query says so or not', async (t) => {
+test('a cask gives access to its subject, whether or not the query names it', async (t) => {
 	const { authorizer, accountId, issue, directory } = await start(t);
 	const account = directory.account('c-a-acme-uk');
 	const cask = issue();
@@ -100,7 +100,7 @@ test('without exactly one cask: 401', async (t) => {
 	assertUnauthorized(started, { cask: ['', cask] }, 'the cask is there more than once');
 });
 
-test('a cask that is none, is forged, early or expired: 401, with the reason', async (t) => {
+test('a malformed, forged, early or expired cask: 401, with the reason', async (t) => {
 	const started = await start(t);
 	const { clock, directory } = started;
 	const cask = started.issue();
@@ -127,7 +127,7 @@ test('a cask that is none, is forged, early or expired: 401, with the reason', a
 	assertUnauthorized(started, { cask }, 'the cask has expired');
 });
 
-test('a cask whose scope nobody knows: 401, although it is signed', async (t) => {
+test('a signed cask with an unknown scope: 401', async (t) => {
 	const started = await start(t);
 	const [key] = started.directory.signingKeys;
 	assert.ok(key);
@@ -142,7 +142,7 @@ test('a cask whose scope nobody knows: 401, although it is signed', async (t) =>
 	);
 });
 
-test('a cask of another account, visitor or visit than the query names: 403', async (t) => {
+test("a cask that does not match the query's account, visitor or visit: 403", async (t) => {
 	const started = await start(t);
 	const cask = started.issue();
 	const ofOneVisit = started.issue(ofVisit);
@@ -163,7 +163,7 @@ test('a cask of another account, visitor or visit than the query names: 403', as
 		assertForbidden(started, query);
 });
 
-test('a cask of an account that is disabled, or was never there: 403, until it is enabled again', async (t) => {
+test('a cask of a disabled or unknown account: 403, until the account is enabled again', async (t) => {
 	const started = await start(t);
 	const { control, directory } = started;
 	const cask = started.issue();
@@ -176,7 +176,7 @@ test('a cask of an account that is disabled, or was never there: 403, until it i
 	assert.equal(allowed(started, { cask }).subject, vid);
 });
 
-test('what was issued up to a revocation: 403; a cask from later on opens', async (t) => {
+test('a cask from before a revocation: 403; a later one is valid', async (t) => {
 	const started = await start(t);
 	const { control, directory, clock, accountId } = started;
 	const cask = started.issue();
@@ -196,7 +196,7 @@ test('what was issued up to a revocation: 403; a cask from later on opens', asyn
 	assertUnauthorized(started, { cask }, 'the cask has expired');
 });
 
-test('after a rotation what was issued before opens for its 24 hours', async (t) => {
+test('after a rotation, earlier casks stay valid for their 24 hours', async (t) => {
 	const started = await start(t);
 	const { control, directory, clock } = started;
 	const before = started.issue();
@@ -215,7 +215,7 @@ test('after a rotation what was issued before opens for its 24 hours', async (t)
 	assert.equal(allowed(started, { cask: after }).subject, vid);
 });
 
-test('property: whatever the query holds, only the cask’s own account, visitor and visit are let in', async (t) => {
+test('property: whatever the query, only the cask’s own account, visitor and visit are accessible', async (t) => {
 	const started = await start(t);
 	const { accountId } = started;
 	const cask = started.issue();
@@ -235,7 +235,7 @@ test('property: whatever the query holds, only the cask’s own account, visitor
 	);
 });
 
-test('whose a denied request is by its own word: the cask goes before the aid, and nothing is proven', async (t) => {
+test('the claimed account of a denied request: the cask takes precedence over aid, unverified', async (t) => {
 	const { authorizer, clock, directory, issue, store } = await start(t);
 	await addAccount(store, 'c-a-acme-us');
 	await directory.refresh();
@@ -250,7 +250,7 @@ test('whose a denied request is by its own word: the cask goes before the aid, a
 	assert.equal(of({}), undefined);
 });
 
-test('property: no query makes asking whose it is fail', async (t) => {
+test('property: no query makes claimedAccount throw', async (t) => {
 	const { authorizer } = await start(t);
 	const part = fc.oneof(
 		fc.string(),

@@ -66,7 +66,7 @@ test('a cask is a JWT, to the byte', () => {
 	assert.deepEqual(verify(cask), { ...subject, issuedAtMs: nowMs, expiresAtMs });
 });
 
-test('a cask opens for 24 hours and no moment more, from its own second on', () => {
+test('a cask is valid for exactly 24 hours from its second on', () => {
 	const { cask, expiresAtMs } = issueCask([key], subject, nowMs + 999);
 	assert.equal(expiresAtMs, nowMs + dayMs);
 	assert.equal(verify(cask, expiresAtMs - 1).subject, vid);
@@ -74,12 +74,12 @@ test('a cask opens for 24 hours and no moment more, from its own second on', () 
 	assertDenied(cask, 'expired', expiresAtMs + 1000);
 });
 
-test('a shorter life can be asked for, a longer one cannot', () => {
+test('a shorter lifetime can be requested, a longer one cannot', () => {
 	assert.equal(issueCask([key], subject, nowMs, 90_000).expiresAtMs, nowMs + 90_000);
 	assert.equal(issueCask([key], subject, nowMs, 2 * dayMs).expiresAtMs, nowMs + dayMs);
 });
 
-test('whatever exp says, 24 hours after iat it is over', () => {
+test('a cask expires 24 hours after iat, whatever exp says', () => {
 	const forever = token(header, payload({ exp: nowMs / 1000 + 10 * 86_400 }));
 	assert.equal(verify(forever).expiresAtMs, nowMs + dayMs);
 	assert.equal(verify(forever, nowMs + dayMs - 1).subject, vid);
@@ -87,14 +87,14 @@ test('whatever exp says, 24 hours after iat it is over', () => {
 	assertDenied(token(header, payload({ exp: 0 }).replace('"exp":0', '"exp":1e999')), 'claims');
 });
 
-test('clocks may differ by 60 s: one from further ahead is not valid yet', () => {
+test('clocks may differ by 60 s: a cask from further in the future is not valid yet', () => {
 	const ahead = (seconds: number) =>
 		token(header, payload({ iat: nowMs / 1000 + seconds, exp: nowMs / 1000 + 7200 }));
 	assert.equal(verify(ahead(60)).subject, vid);
 	assertDenied(ahead(61), 'early');
 });
 
-test('what is no token is malformed', () => {
+test('text that is not a token is malformed', () => {
 	const { cask } = issueCask([key], subject, nowMs);
 	const [head = '', claims = '', signature = ''] = cask.split('.');
 	for (const wrong of [
@@ -117,13 +117,13 @@ test('what is no token is malformed', () => {
 		assertDenied(wrong, 'malformed');
 });
 
-test('10 KB are refused before any work', () => {
+test('10 KB are refused without any work', () => {
 	const long = token(header, payload({ aid: 'x'.repeat(10_000) }));
 	assertDenied(long, 'malformed');
 	assertDenied('x'.repeat(10_000_000), 'malformed');
 });
 
-test('only HS256 is taken: neither none nor another algorithm, whatever the header says', () => {
+test('only HS256 is accepted, whatever the header says', () => {
 	const { cask } = issueCask([key], subject, nowMs);
 	const [, claims = '', signature = ''] = cask.split('.');
 	const secret = Buffer.alloc(32, 7);
@@ -137,7 +137,7 @@ test('only HS256 is taken: neither none nor another algorithm, whatever the head
 	assertDenied(`${input}.${createHmac('sha512', secret).update(input).digest('base64url')}`, 'malformed');
 });
 
-test('another key does not open, whether its kid is known or not', () => {
+test('a cask signed with another key is refused, whether its kid is known or not', () => {
 	assertDenied(token(header, payload(), Buffer.alloc(32, 8)), 'forged');
 	const ofAnotherStage = issueCask([newSigningKey(nowMs - dayMs)], subject, nowMs).cask;
 	assertDenied(ofAnotherStage, 'unknown_key');
@@ -146,7 +146,7 @@ test('another key does not open, whether its kid is known or not', () => {
 	assertDenied(issueCask([key], subject, nowMs).cask, 'unknown_key', nowMs, []);
 });
 
-test('claims that are signed, and still make no sense, open nothing', () => {
+test('signed but invalid claims are refused', () => {
 	for (const fields of [
 		{ scope: 'cid' },
 		{ scope: undefined },
@@ -169,7 +169,7 @@ test('claims that are signed, and still make no sense, open nothing', () => {
 	for (const text of ['"text"', '[]', 'null', 'not json']) assertDenied(token(header, text), 'malformed');
 });
 
-test('a rotated key goes on to verify until it retires, also what is remembered', () => {
+test('a rotated key verifies until it is retired, cached casks included', () => {
 	const verifier = new CaskVerifier();
 	const retiring = { ...key, retiresAtMs: nowMs + 5000 };
 	const { cask } = issueCask([key], subject, nowMs);
@@ -179,7 +179,7 @@ test('a rotated key goes on to verify until it retires, also what is remembered'
 	assert.throws(() => open(verifier, cask, keys, nowMs + 5000), { problem: 'unknown_key' });
 });
 
-test('a new key signs when every server knows it; a first one at once', () => {
+test('a new key signs once every server knows it; the first one at once', () => {
 	const kidAt = (keys: readonly SigningKey[], atMs: number) =>
 		JSON.parse(Buffer.from(issueCask(keys, subject, atMs).cask.split('.')[0] ?? '', 'base64url').toString())
 			.kid;
@@ -190,7 +190,7 @@ test('a new key signs when every server knows it; a first one at once', () => {
 	assert.throws(() => issueCask([], subject, nowMs), /no signing key/);
 });
 
-test('what is remembered expires all the same, and is forgotten with its key', () => {
+test('cached casks expire too, and are dropped with their key', () => {
 	const verifier = new CaskVerifier();
 	const { cask, expiresAtMs } = issueCask([key], subject, nowMs);
 	for (const atMs of [nowMs, nowMs, expiresAtMs - 1])
@@ -202,7 +202,7 @@ test('what is remembered expires all the same, and is forgotten with its key', (
 	assert.throws(() => open(verifier, cask, [], nowMs), { problem: 'unknown_key' });
 });
 
-test('of more casks than are remembered every one is still verified', () => {
+test("casks beyond the cache's size are still verified", () => {
 	const verifier = new CaskVerifier();
 	const casks = Array.from({ length: 10_050 }, (_, index) => {
 		const sid = index.toString(16).padStart(32, '0');
@@ -218,7 +218,7 @@ const subjects = fc.record({
 	subject: fc.stringMatching(/^[0-9a-f]{32}$/),
 });
 
-test('property: what is issued is verified as it was issued, within its time', () => {
+test('property: an issued cask verifies to its claims within its lifetime', () => {
 	const verifier = new CaskVerifier();
 	fc.assert(
 		fc.property(subjects, fc.integer({ min: 0, max: dayMs }), fc.nat(dayMs), (of, lifetimeMs, passedMs) => {
@@ -231,7 +231,7 @@ test('property: what is issued is verified as it was issued, within its time', (
 	);
 });
 
-test('property: a cask with one character changed opens nothing, remembered or not', () => {
+test('property: a cask with one character changed is refused, cached or not', () => {
 	const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=';
 	const verifier = new CaskVerifier();
 	const { cask } = issueCask([key], subject, nowMs);
@@ -246,7 +246,7 @@ test('property: a cask with one character changed opens nothing, remembered or n
 	);
 });
 
-test('property: no text makes the verifier fail in another way than it says', () => {
+test('property: no text makes the verifier throw', () => {
 	fc.assert(
 		fc.property(fc.oneof(fc.string(), fc.array(fc.base64String(), { maxLength: 4 })), (given) => {
 			const text = typeof given === 'string' ? given : given.map((each) => part(each)).join('.');

@@ -43,13 +43,13 @@ function obey(
 	return { sent: requests, refused, ms: nowMs };
 }
 
-test('on the standard plan, a client that obeys the headers sends ten requests a second and none is refused', () => {
+test('on the standard plan, a client that follows the headers sends ten requests a second and none is refused', () => {
 	const { refused, ms } = obey(keyOf(standardPlan), 1000, 5);
 	assert.equal(refused, 0);
 	assert.ok(ms <= 100_000, `1,000 requests took ${ms} ms`);
 });
 
-test('on any plan, a client that obeys the headers gets nine tenths of its rate or more and is never refused', () => {
+test('on any plan, a client that follows the headers gets at least nine tenths of its rate and is never refused', () => {
 	// A client's timer has whole milliseconds, so that it loses more the faster it may be.
 	const rate = fc.integer({ min: 1, max: 50_000 }).map((thousandths) => thousandths / 1000);
 	fc.assert(
@@ -63,7 +63,7 @@ test('on any plan, a client that obeys the headers gets nine tenths of its rate 
 	);
 });
 
-test('a policy is whole requests in whole seconds, as few as say the rate', () => {
+test('a policy has the smallest integers that express the rate', () => {
 	for (const [ratePerSecond, policy] of [
 		[10, '"rate";q=10;w=1'],
 		[1, '"rate";q=1;w=1'],

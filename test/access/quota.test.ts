@@ -104,7 +104,7 @@ test('grants all of a quota and no more', async (t) => {
 	}
 });
 
-test('several servers together never exceed a quota, in whatever order the ledger answers; what they give back is not lost', async () => {
+test('several servers never exceed a quota, in whatever order the ledger answers, and returned leases are not lost', async () => {
 	const requests = fc.array(fc.record({ server: fc.nat(3), count: fc.integer({ min: 1, max: 40 }) }), {
 		minLength: 1,
 		maxLength: 10,
@@ -151,7 +151,7 @@ test('a crash forfeits 100 requests at most', async (t) => {
 	}
 });
 
-test('after the first request nobody waits for the ledger', async (t) => {
+test('after the first request, none waits for the ledger', async (t) => {
 	const ledger = new MemoryLedger();
 	const counter = counterFor(t, ledger);
 	const plan = planOf(1_000_000);
@@ -164,13 +164,13 @@ test('after the first request nobody waits for the ledger', async (t) => {
 	assert.ok(ledger.leases < 30, `${ledger.leases} leases for 1,000 requests`);
 });
 
-test('keys have quotas of their own', async (t) => {
+test('each key has its own quota', async (t) => {
 	const counter = counterFor(t, new MemoryLedger());
 	assert.equal(await take(counter, planOf(3), 5, 'k_1'), 3);
 	assert.equal(await take(counter, planOf(7), 9, 'k_2'), 7);
 });
 
-test('a used-up quota is asked for again after a second, not before, whatever the clock says', async (t) => {
+test('a used-up quota is checked again after a second, not before, whatever the clock says', async (t) => {
 	const clock = { nowMs: november, monotonicMs: 5000 };
 	const ledger = new MemoryLedger();
 	const counter = new QuotaCounter(ledger, {
@@ -192,7 +192,7 @@ test('a used-up quota is asked for again after a second, not before, whatever th
 	assert.equal(await counter.take('k_1', planOf(2)), true, 'a larger quota is there at once');
 });
 
-test('a new month has its whole quota; what was leased of the old one is given back', async (t) => {
+test('a new month has its whole quota, and leases of the old one are returned', async (t) => {
 	let nowMs = december - 1;
 	const ledger = new MemoryLedger();
 	const counter = counterFor(t, ledger, () => nowMs);
@@ -205,7 +205,7 @@ test('a new month has its whole quota; what was leased of the old one is given b
 	assert.deepEqual(ledger.row('k_1', '2026-12'), { leased: 200, used: 200 });
 });
 
-test('a quota that was used up is not, from the first moment of the next month', async (t) => {
+test('a used-up quota is available again from the first moment of the next month', async (t) => {
 	let nowMs = december - 1;
 	const counter = counterFor(t, new MemoryLedger(), () => nowMs);
 	assert.equal(await take(counter, planOf(5), 6), 5);
@@ -229,7 +229,7 @@ test('a lease that arrives after its month has ended admits nobody', async (t) =
 	assert.deepEqual(ledger.row('k_1', '2026-12'), { leased: 2, used: 2 });
 });
 
-test('usage is reported once, also where the ledger fails now and then', async () => {
+test('usage is counted once, even if the ledger fails now and then', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(fc.boolean(), { minLength: 1, maxLength: 15 }), async (works) => {
 			const ledger = new MemoryLedger();
@@ -291,7 +291,7 @@ class LossyLedger implements QuotaLedger {
 const faults = ['none', 'is lost', 'answer is lost', 'arrives late', 'arrives twice'] as const;
 type Fault = (typeof faults)[number];
 
-test('no month has more than its quota, whatever clocks, networks and crashes do; and what is told is true', async () => {
+test('no month exceeds its quota, whatever clocks, networks and crashes do, and reports are correct', async () => {
 	const step = fc.record({
 		server: fc.nat(2),
 		/** The server's clock from then on. */
@@ -369,7 +369,7 @@ test('no month has more than its quota, whatever clocks, networks and crashes do
 	);
 });
 
-test('where no lease can be had, whoever waits for it is told, and the next one asks again', async (t) => {
+test('a failed lease rejects the waiting requests, and the next one tries again', async (t) => {
 	const ledger = new MemoryLedger();
 	const settle = ledger.settleQuotas.bind(ledger);
 	ledger.settleQuotas = () => Promise.reject(new Error('disk full'));
@@ -380,7 +380,7 @@ test('where no lease can be had, whoever waits for it is told, and the next one 
 	assert.equal(await counter.take('k_1', planOf(10)), true);
 });
 
-test('a server whose leases are not known any more begins anew, and admits no more than the rest', async (t) => {
+test('a server whose leases are no longer known starts again, and admits no more than the rest', async (t) => {
 	const ledger = new MemoryLedger();
 	const counter = counterFor(t, ledger);
 	const plan = planOf(100);
@@ -393,7 +393,7 @@ test('a server whose leases are not known any more begins anew, and admits no mo
 	assert.ok(leased <= 100 && used <= granted + 3);
 });
 
-test('tells what remains of the month', async (t) => {
+test('returns what remains of the month', async (t) => {
 	const ledger = new MemoryLedger();
 	const counter = counterFor(t, ledger);
 	const plan = planOf(1000);

@@ -60,7 +60,7 @@ class SlowLedger implements TokenLedger {
 }
 
 describe('SharedRateLimiter', () => {
-	test('servers together grant what the ledger grants, never more than rate × time + burst, and decide every request', async () => {
+	test('several servers grant what the ledger grants, never more than rate × time + burst, and decide every request', async () => {
 		const step = fc.record({
 			server: fc.nat(2),
 			requests: fc.nat(5),
@@ -100,7 +100,7 @@ describe('SharedRateLimiter', () => {
 		);
 	});
 
-	test('requests that arrive while the ledger is being asked are asked for together', async () => {
+	test('requests that arrive while the ledger is being asked form the next batch', async () => {
 		const ledger = new SlowLedger();
 		const limiter = new SharedRateLimiter(ledger, () => ledger.nowMs);
 		const key = keyWith({ ratePerSecond: 1, burst: 100 });
@@ -111,7 +111,7 @@ describe('SharedRateLimiter', () => {
 		assert.equal(limiter.remaining(key), 50);
 	});
 
-	test('an empty bucket is remembered: nobody asks again until its next token', async () => {
+	test('an empty bucket is remembered until its next token', async () => {
 		const ledger = new SlowLedger();
 		const limiter = new SharedRateLimiter(ledger, () => ledger.nowMs);
 		const key = keyWith({ ratePerSecond: 10, burst: 1 });
@@ -130,7 +130,7 @@ describe('SharedRateLimiter', () => {
 		assert.equal(ledger.asked, 2);
 	});
 
-	test('a ledger that fails: those who wait are told, and the next asks again', async () => {
+	test('a failing ledger rejects the waiting requests, and the next one asks again', async () => {
 		let fails = true;
 		const ledger: TokenLedger = {
 			async takeTokens(_keyId, _plan, wanted) {
@@ -146,7 +146,7 @@ describe('SharedRateLimiter', () => {
 		assert.deepEqual(await limiter.take(key), { granted: true, retryAfterMs: 0 });
 	});
 
-	test('more requests than may wait for a ledger that is silent are refused; when it answers, others may wait', async () => {
+	test('requests beyond the queue of a silent ledger are refused; once it answers, others may wait', async () => {
 		const ledger = new SlowLedger();
 		const limiter = new SharedRateLimiter(ledger, () => ledger.nowMs);
 		const key = keyWith({ ratePerSecond: 1, burst: 10_000 });
@@ -174,7 +174,7 @@ describe('SharedRateLimiter', () => {
 });
 
 describe('LocalRateLimiter', () => {
-	test('burst requests at once, then one per token; a refusal says when', () => {
+	test('grants a burst at once, then one request per token; a refusal says when', () => {
 		let nowMs = 0;
 		const limiter = new LocalRateLimiter(() => nowMs);
 		const key = keyWith({ ratePerSecond: 10, burst: 3 });
@@ -187,7 +187,7 @@ describe('LocalRateLimiter', () => {
 		assert.ok(!limiter.take(key).granted);
 	});
 
-	test('each key has a bucket of its own', () => {
+	test('each key has its own bucket', () => {
 		const limiter = new LocalRateLimiter(() => 0);
 		const limit = { ratePerSecond: 10, burst: 1 };
 		assert.ok(limiter.take(keyWith(limit)).granted);

@@ -12,7 +12,7 @@ function clientBehind(proxies: Proxies, peer: string, forwardedFor?: string) {
 
 const networks = ['10.0.0.0/8', 'fd00::/8'];
 
-test('the client is the rightmost entry that is no proxy of ours', () => {
+test('the client is the rightmost entry that is not a trusted proxy', () => {
 	for (const [proxies, peer, forwardedFor, client] of [
 		[0, '203.0.113.7', '198.51.100.1', '203.0.113.7'],
 		[1, '10.0.0.1', '198.51.100.1', '198.51.100.1'],
@@ -52,7 +52,7 @@ test('an entry may have a port or a zone', () => {
 	);
 });
 
-test('what is no address counts as the proxy that wrote it', () => {
+test('if an entry is not an address, the proxy that wrote it counts', () => {
 	for (const entry of [
 		'unknown',
 		'_hidden',
@@ -70,12 +70,12 @@ test('what is no address counts as the proxy that wrote it', () => {
 	assert.equal(clientBehind(2, '10.0.0.1', 'unknown, 10.0.0.2').address, '10.0.0.2');
 });
 
-test('a way over more than ten proxies is looked at no further', () => {
+test('at most ten proxies are considered', () => {
 	const ours = Array.from({ length: 1000 }, (_, index) => `fd00::${index.toString(16)}`);
 	assert.equal(clientBehind(networks, '10.0.0.1', ours.join()).address, ours.at(-10));
 });
 
-test('it is known where nobody is named, and where somebody is not believed', () => {
+test('reports a missing client address and an untrusted one', () => {
 	for (const [proxies, peer, forwardedFor, problem] of [
 		[0, '203.0.113.7', undefined, undefined],
 		[0, '127.0.0.1', '198.51.100.1', 'unbelieved'],
@@ -90,7 +90,7 @@ test('it is known where nobody is named, and where somebody is not believed', ()
 		assert.equal(clientBehind(proxies, peer, forwardedFor).problem, problem, `${peer} ${forwardedFor}`);
 });
 
-test('whatever a client writes, what our proxies add decides', () => {
+test('whatever a client sends, the entries of trusted proxies decide', () => {
 	const written = fc.oneof(
 		fc.string(),
 		fc.array(fc.oneof(fc.ipV4(), fc.ipV6(), fc.constantFrom('10.0.0.9', 'fd00::9', 'unknown'))).map(String),

@@ -71,7 +71,7 @@ describe('a visitor', () => {
 		);
 	});
 
-	test('is as of now: between hits time passes and recent counts decay', () => {
+	test('is as of now: recent counts decay between hits', () => {
 		const log = [hit(startMs), hit(startMs + dayMs)];
 		const then = visitorAsOf(startMs + dayMs, ...log);
 		const later = visitorAsOf(startMs + 8 * dayMs, ...log);
@@ -82,7 +82,7 @@ describe('a visitor', () => {
 		assert(Math.abs(later.recentHits7d - then.recentHits7d / 2) < 1e-4);
 	});
 
-	test('was last here with the latest hit: an uploaded event is no visit', () => {
+	test('was last seen at the latest hit: an uploaded event is not a visit', () => {
 		const facts = visitorAsOf(startMs + 2 * dayMs, hit(startMs), subscription(startMs + dayMs));
 		assert.equal(facts.daysSinceLast, 2);
 		assert.equal(facts.daysSinceSubscription, 1);
@@ -104,7 +104,7 @@ describe('a visitor', () => {
 		assert.deepEqual({ daysSinceLast, daysSinceFirst }, { daysSinceLast: 0, daysSinceFirst: 0 });
 	});
 
-	test('has numbers of no less than zero but for revenue, whatever the log', () => {
+	test('has no negative numbers except revenue, whatever the log', () => {
 		fc.assert(
 			fc.property(anyLog, fc.integer({ min: -5, max: 400 }), (log, days) => {
 				const { revenuePence: _, ...facts } = visitorAsOf(startMs + days * dayMs, ...log);
@@ -116,7 +116,7 @@ describe('a visitor', () => {
 });
 
 describe('a visit', () => {
-	test('that there is not has zeros and empties', () => {
+	test('that does not exist has zeros and empties', () => {
 		const nothing = {
 			hits: 0,
 			dwellMinutes: 0,

@@ -29,7 +29,7 @@ test('an address is in a network as Node has it', () => {
 	);
 });
 
-test('comments, spaces and single addresses; IPv4 within IPv6 is IPv4', () => {
+test('accepts comments, spaces and single addresses; IPv4-mapped IPv6 is IPv4', () => {
 	const networks = new Networks('# offices\n 203.0.113.0/24 # first\r\n\n2001:db8::/32\n198.51.100.7\n');
 	for (const address of [
 		'203.0.113.0',
@@ -44,7 +44,7 @@ test('comments, spaces and single addresses; IPv4 within IPv6 is IPv4', () => {
 	assert.ok(!new Networks('').has('127.0.0.1'));
 });
 
-test('what is no network is named by its line', () => {
+test('an invalid network is reported with its line', () => {
 	for (const line of [
 		'10.0.0.0/33',
 		'10.0.0/8',

@@ -21,7 +21,7 @@ function profileAfter(...log: LogEntry[]): Profile {
 	return profile;
 }
 
-test('nothing leads to no profile', () => {
+test('an empty log has no profile', () => {
 	assert.equal(profileOf([]), null);
 });
 
@@ -31,7 +31,7 @@ describe('hits', () => {
 		assert.deepEqual({ hits, pages }, { hits: 2, pages: 1 });
 	});
 
-	test('of another sid begin another visit, which is the latest then', () => {
+	test('of another sid start another visit, which becomes the latest', () => {
 		const { visits, visit } = profileAfter(
 			hit(startMs),
 			hit(startMs + minuteMs),
@@ -68,7 +68,7 @@ describe('hits', () => {
 		assert.equal(activeDays, 3);
 	});
 
-	test('a subscription event between two hits of a day makes no other day of it', () => {
+	test('a subscription event between two hits does not count as another day', () => {
 		const { activeDays, visits } = profileAfter(
 			hit(startMs),
 			subscription(startMs + 1),
@@ -107,7 +107,7 @@ describe('hits', () => {
 		assert.equal(profileAfter(hit(startMs), hit(startMs + 1, { device: 'mobile' })).device, 'mobile');
 	});
 
-	test('pages and events know when they were last seen, the last one last', () => {
+	test('pages and events have their last time, in that order', () => {
 		const { pageTimes, events } = profileAfter(
 			hit(startMs, { page: '/', events: ['play', 'play'] }),
 			hit(startMs + 1, { page: 'pricing', events: ['add_to_cart'] }),
@@ -147,7 +147,7 @@ describe('subscription events', () => {
 		assert.deepEqual({ hits, visit }, { hits: 0, visit: null });
 	});
 
-	test('hits after one find no visit, and begin the first', () => {
+	test('a hit after one starts the first visit', () => {
 		const { visits, landingPage } = profileAfter(subscription(startMs), hit(startMs + 1));
 		assert.deepEqual({ visits, landingPage }, { visits: 1, landingPage: 'pricing' });
 	});
@@ -171,7 +171,7 @@ describe('recent counts', () => {
 		assert.equal(recentEvents[1], 1);
 	});
 
-	test('decay in one step as in many, but for rounding', () => {
+	test('decay in one step as in many, except for rounding', () => {
 		fc.assert(
 			fc.property(fc.array(fc.integer({ min: 0, max: 20 * dayMs }), { maxLength: 20 }), (steps) => {
 				const stepwise = steps.reduce<Decayed>((counts, ms) => decay(counts, ms), [100, 100, 100]);
@@ -203,7 +203,7 @@ describe('whatever the log', () => {
 		);
 	});
 
-	test('adding entry by entry, as a server does, leads to what the whole log leads to', () => {
+	test('adding entry by entry, like a server, gives the profile of the whole log', () => {
 		fc.assert(
 			fc.property(anyLog, (log) => {
 				const arrived: LogEntry[] = [];
@@ -227,7 +227,7 @@ describe('whatever the log', () => {
 		);
 	});
 
-	test('a profile read back from JSON goes on as if it had stayed', () => {
+	test('a profile read back from JSON continues unchanged', () => {
 		fc.assert(
 			fc.property(anyLog, (log) => {
 				const [last, ...earlier] = log.toSorted(compareEntries).reverse();
@@ -238,7 +238,7 @@ describe('whatever the log', () => {
 		);
 	});
 
-	test('no entry changes the profile that it is added to', () => {
+	test('adding an entry does not mutate the profile', () => {
 		fc.assert(
 			fc.property(anyLog, (log) => {
 				log.toSorted(compareEntries).reduce<Profile | null>((profile, entry) => {
@@ -251,7 +251,7 @@ describe('whatever the log', () => {
 		);
 	});
 
-	test('counts are of the log', () => {
+	test('counts match the log', () => {
 		fc.assert(
 			fc.property(anyLog, (log) => {
 				const profile = profileOf(log);
@@ -286,7 +286,7 @@ test('a profile stays small, however long the log', () => {
 	assert(JSON.stringify(profile).length < 20_000);
 });
 
-test('where names are long a profile remembers fewer of them, and always the last', () => {
+test('a profile keeps fewer long names, and always the last one', () => {
 	let profile: Profile | null = null;
 	for (let index = 0; index < 100; index++) {
 		const name = `${index}`.padEnd(255, 'x');
@@ -302,7 +302,7 @@ test('where names are long a profile remembers fewer of them, and always the las
 	assert(JSON.stringify(profile).length < 30_000);
 });
 
-test('hits of the same moment and content, in two visits, lead to one profile, whichever comes first', () => {
+test('equal hits of the same moment in two visits give one profile, in either order', () => {
 	const [one, other] = ['a'.repeat(32), secondSid].map((sid) => hit(startMs, { sid, tieBreak: 'same' })) as [
 		LogEntry,
 		LogEntry,
@@ -311,7 +311,7 @@ test('hits of the same moment and content, in two visits, lead to one profile, w
 	assert.deepEqual(profileAfter(other, one), profileAfter(one, other));
 });
 
-test('of the same moment a hit comes before a subscription event, so that its page counts before the sale', () => {
+test('a hit is ordered before a subscription event of the same moment, so that its page counts before the sale', () => {
 	const log = [subscription(startMs), hit(startMs)];
 	assert.deepEqual(
 		log.toSorted(compareEntries).map(({ type }) => type),

@@ -46,7 +46,7 @@ test('the limits of the spec: one request in 100 ms, no saving up', () => {
 	assert.deepEqual(granted, [true, false, false, true, false, true, true, false, false]);
 });
 
-test('over any window of time, at most rate × seconds + burst are granted', () => {
+test('grants at most rate × seconds + burst over any window', () => {
 	fc.assert(
 		fc.property(limitArbitrary, gapsArbitrary, (limit, gapsMs) => {
 			const times = run(limit, gapsMs)
@@ -61,7 +61,7 @@ test('over any window of time, at most rate × seconds + burst are granted', () 
 	);
 });
 
-test('at once, exactly the burst is granted', () => {
+test('grants exactly the burst at once', () => {
 	fc.assert(
 		fc.property(limitArbitrary, fc.nat(1e9), (limit, startMs) => {
 			const requests = run(limit, new Array<number>(limit.burst + 10).fill(0), startMs);
@@ -96,7 +96,7 @@ test('grants and refuses as a bucket of whole micro-tokens does', () => {
 	);
 });
 
-test('who is refused and waits as long as told is granted', () => {
+test('a refused request is granted after the stated wait', () => {
 	fc.assert(
 		fc.property(limitArbitrary, gapsArbitrary, (limit, gapsMs) => {
 			let nowMs = 0;
@@ -148,13 +148,13 @@ test('a clock that stands still or goes back refills nothing', () => {
 	);
 });
 
-test('a clock that goes back and forth is no source of tokens', () => {
+test('a clock that goes back and forth creates no tokens', () => {
 	const limit = { ratePerSecond: 10, burst: 1 };
 	const gapsMs = Array.from({ length: 100 }, (_, index) => (index % 2 ? 100 : -100));
 	assert.equal(run(limit, gapsMs).filter(({ granted }) => granted).length, 1);
 });
 
-test('where the plan is changed, the new limits hold from the next request on', () => {
+test('a changed plan applies from the next request on', () => {
 	const roomy = { ratePerSecond: 10, burst: 100 };
 	const strict = { ratePerSecond: 1, burst: 1 };
 	const first = takeToken(fullBucket(roomy, 0), strict, 0);

@@ -16,7 +16,7 @@ test('the standard plan has the limits of the spec', () => {
 	});
 });
 
-test('a month goes from the 1st, 00:00 UTC, to the 1st of the next', () => {
+test('a month lasts from the 1st, 00:00 UTC, to the 1st of the next', () => {
 	for (const [time, name, start, end] of [
 		['2026-11-21T10:00:00Z', '2026-11', '2026-11-01T00:00:00Z', '2026-12-01T00:00:00Z'],
 		['2026-11-01T00:00:00.000Z', '2026-11', '2026-11-01T00:00:00Z', '2026-12-01T00:00:00Z'],
@@ -32,7 +32,7 @@ test('a month goes from the 1st, 00:00 UTC, to the 1st of the next', () => {
 		assert.deepEqual(monthAt(at(time)), { name, startMs: at(start), endMs: at(end) }, time);
 });
 
-test('months have the days they have', () => {
+test('months have the right number of days', () => {
 	const days = (name: string) => {
 		const { startMs, endMs } = monthAt(at(`${name}-15T00:00:00Z`));
 		return (endMs - startMs) / 86_400_000;
@@ -61,7 +61,7 @@ test('times in any order are in their month, and months follow each other withou
 	);
 });
 
-test('the time zone of the machine has no say', () => {
+test("the machine's time zone does not matter", () => {
 	const before = process.env.TZ;
 	try {
 		for (const zone of ['Pacific/Auckland', 'America/Los_Angeles']) {

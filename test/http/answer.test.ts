@@ -9,7 +9,7 @@ import { event, startService } from '../support.ts';
 const badRequest = '{"message":"Bad request.","validationErrors":null}';
 const requestId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-test('a path where nothing is: 404', async (t) => {
+test('an unknown path: 404', async (t) => {
 	const service = await startService(t);
 	for (const [method, path] of [
 		['GET', '/'],
@@ -29,7 +29,7 @@ test('a path where nothing is: 404', async (t) => {
 	}
 });
 
-test('a path that is not well-formed: 400', async (t) => {
+test('a malformed path: 400', async (t) => {
 	const service = await startService(t);
 	const answer = await fetch(`${service.url}/%zz`);
 	assert.equal(answer.status, 400);
@@ -50,7 +50,7 @@ test('a query string changes nothing', async (t) => {
 	assert.equal(answer.status, 201);
 });
 
-test('what is no HTTP: 400, and the connection is closed', async (t) => {
+test('bytes that are not HTTP: 400, and the connection is closed', async (t) => {
 	const service = await startService(t);
 	// The first request of a key waits for a lease of its quota before its body is read; those after it do not.
 	await service.upload({ aid: service.aid, data: [event()], simulate: true });
@@ -87,7 +87,7 @@ test('headers over 16 KiB: 431', async (t) => {
 	await connection.closed;
 });
 
-test('what Node would answer by itself has a request id too', async (t) => {
+test('errors that Node detects have a request id too', async (t) => {
 	const service = await startService(t);
 	const requests: [what: string, head: string][] = [
 		['no host', uploadHead({ host: undefined, 'x-api-key': service.key, 'content-length': 0 })],
@@ -101,7 +101,7 @@ test('what Node would answer by itself has a request id too', async (t) => {
 	}
 });
 
-test('garbage behind an upload does not turn its 201 into an error', async (t) => {
+test('garbage after an upload does not turn its 201 into an error', async (t) => {
 	const service = await startService(t);
 	// The first upload of a key waits for a lease of its quota; the second need not, so its body is read at once.
 	await service.upload({ aid: service.aid, data: [event()] });
@@ -115,7 +115,7 @@ test('garbage behind an upload does not turn its 201 into an error', async (t) =
 	assert.equal((await service.stored()).length, status === 201 ? 2 : 1, `answered ${status}`);
 });
 
-test('a client that does not close after what it sent was no HTTP does not keep the server from stopping', async (t) => {
+test('a client that sent garbage and stays connected does not keep the server from stopping', async (t) => {
 	const service = await startService(t);
 	const { hostname, port } = new URL(service.url);
 	const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });

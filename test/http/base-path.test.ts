@@ -63,7 +63,7 @@ test('the documents work from below a base path', async (t) => {
 	assert.deepEqual(await serversOf(url), [{ url }]);
 });
 
-test('forwarded headers are believed behind a proxy only', async (t) => {
+test('forwarded headers are trusted only behind a proxy', async (t) => {
 	const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'api.example.com' };
 	const open = await startAt(t, {});
 	assert.deepEqual(await serversOf(open.url, forwarded), [{ url: open.url }]);
@@ -72,7 +72,7 @@ test('forwarded headers are believed behind a proxy only', async (t) => {
 	assert.deepEqual(await serversOf(behind.url), [{ url: behind.url }]);
 });
 
-test('a base path that is none is refused, and / stands for nothing', async (t) => {
+test('an invalid base path is refused, and / means none', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	for (const path of ['', 'api', '/api/', '//api', '/..', '/a/../b', '/:id', '/a b', '/*', '/a?b'])
 		assertMisused(

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { ApiError } from '../../src/errors.ts';
 import { bodyLimitBytes, checkBodyHeaders, parseJson } from '../../src/http/body.ts';
 
-test('whatever JSON.stringify writes is read as it was', () => {
+test('parses whatever JSON.stringify writes', () => {
 	fc.assert(
 		fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
 			const text = JSON.stringify(value);
@@ -27,7 +27,7 @@ test('a byte order mark is skipped, once', () => {
 /** A letter of the marker in an error's text would be a piece of the body. */
 const marker = 'ΨΩΞΠ';
 
-test('an error tells nothing of the body', () => {
+test('an error does not quote the body', () => {
 	const value = fc
 		.jsonValue({ maxDepth: 2 })
 		.map((inner) => ({ [marker]: [marker.repeat(5), inner, marker] }));
@@ -70,7 +70,7 @@ test('an error tells nothing of the body', () => {
 	);
 });
 
-test('any bytes are read or refused, never anything else', () => {
+test('any bytes are either parsed or refused', () => {
 	fc.assert(
 		fc.property(fc.uint8Array({ maxLength: 50 }), (bytes) => {
 			try {
@@ -83,7 +83,7 @@ test('any bytes are read or refused, never anything else', () => {
 	);
 });
 
-test('says where and what is wrong', () => {
+test('an error says what is wrong and where', () => {
 	const cases: [body: Buffer, detail: RegExp][] = [
 		[Buffer.alloc(0), /^the body is empty$/],
 		[Buffer.from([0xff]), /^the body is not UTF-8$/],
@@ -97,13 +97,13 @@ test('says where and what is wrong', () => {
 		);
 });
 
-test('deep nesting is read without running out of stack', () => {
+test('deep nesting does not overflow the stack', () => {
 	const deep = '['.repeat(bodyLimitBytes / 2) + ']'.repeat(bodyLimitBytes / 2);
 	assert.ok(Array.isArray(parseJson(Buffer.from(deep))));
 	assert.throws(() => parseJson(Buffer.from('['.repeat(bodyLimitBytes))), { code: 'malformed_json' });
 });
 
-test('headers decide on size first, then on the media type, then on compression', () => {
+test('headers are checked for size first, then media type, then compression', () => {
 	const json = 'application/json';
 	const large = String(bodyLimitBytes + 1);
 	const refused = (headers: Record<string, string>) => {

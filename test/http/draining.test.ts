@@ -42,7 +42,7 @@ const requestsOf = ({ aid, key }: TestApp): [status: number, request: string][] 
 	];
 };
 
-test('every answer of a server that drains closes its connection, and says so', async (t) => {
+test('every answer of a draining server announces that it closes the connection', async (t) => {
 	const draining = await appOver(t, {}, { isDraining: () => true });
 	const url = await draining.app.listen({ host: '127.0.0.1', port: 0 });
 	for (const [status, request] of requestsOf(draining)) {
@@ -76,7 +76,7 @@ async function sendSlowly(t: TestContext, url: string, head: string, bytes: numb
 	return answer;
 }
 
-test('who is refused while its body is under way gets the answer, though the connection closes', async (t) => {
+test('a client that is refused while sending its body gets the answer before the connection closes', async (t) => {
 	for (const isDraining of [true, false]) {
 		const { app, key } = await appOver(t, {}, { isDraining: () => isDraining });
 		const url = await app.listen({ host: '127.0.0.1', port: 0 });
@@ -93,7 +93,7 @@ test('who is refused while its body is under way gets the answer, though the con
 	}
 });
 
-test('HTTP/2: every connection of a server that drains is told to open no more streams', async (t) => {
+test('HTTP/2: a draining server sends GOAWAY on every connection', async (t) => {
 	const { app } = await appOver(t, {}, { isDraining: () => true, tls: { pair: await selfSignedPair() } });
 	const address = await app.listen({ host: '127.0.0.1', port: 0 });
 	for (const headers of [

@@ -53,7 +53,7 @@ for (const [name, selfSigned, ask] of [
 	['HTTP', false, askPlainly],
 	['HTTPS', true, askOverTls],
 ] as const)
-	test(`${name}: who closes its half after its request gets its answer`, async (t) => {
+	test(`${name}: a client that half-closes after its request gets its answer`, async (t) => {
 		const service = await startService(t, { selfSigned });
 		for (const [request, answer] of requestsOf(service))
 			assert.match(await ask(t, service.url, request), answer, request);
@@ -73,7 +73,7 @@ test('the same for several requests on one connection', async (t) => {
 	await connection.closed;
 });
 
-test('who closes its half without a request is closed', async (t) => {
+test('a half-close without a request closes the connection', async (t) => {
 	const { url } = await startService(t);
 	for (const sent of ['', 'GET / HTTP/1.1\r\n']) {
 		const connection = await connectTo(t, url);
@@ -83,7 +83,7 @@ test('who closes its half without a request is closed', async (t) => {
 	}
 });
 
-test('HTTP/2 knows no half: who closes it within a request is closed, answered or not', async (t) => {
+test('HTTP/2 has no half-close: closing within a request closes the connection, answered or not', async (t) => {
 	const service = await startService(t, { selfSigned: true });
 	for (const key of [service.key, 'wrong']) {
 		const socket = connectTls({ ...tlsOptions(service.url), ALPNProtocols: ['h2'] });
@@ -104,7 +104,7 @@ test('HTTP/2 knows no half: who closes it within a request is closed, answered o
 	assert.deepEqual(await service.stored(), []);
 });
 
-test('HTTP/2: who closes its half without a request is closed', async (t) => {
+test('HTTP/2: closing without a request closes the connection', async (t) => {
 	const { url } = await startService(t, { selfSigned: true });
 	for (const sent of ['', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0']) {
 		const socket = connectTls({ ...tlsOptions(url), ALPNProtocols: ['h2'] });

@@ -24,7 +24,7 @@ async function answerOf(stream: ClientHttp2Stream): Promise<{ status: number; id
 	return { status: headers[':status'], id: headers['x-request-id'], body };
 }
 
-test('headers over 16 KiB: 431, as over HTTP/1.1, and the connection goes on', async (t) => {
+test('headers over 16 KiB: 431, as over HTTP/1.1, and the connection stays open', async (t) => {
 	const { url } = await startService(t, { selfSigned: true });
 	const session = await http2To(t, url);
 	for (const headers of [
@@ -45,7 +45,7 @@ test('headers over 16 KiB: 431, as over HTTP/1.1, and the connection goes on', a
 	assert.equal((await answerOf(within)).status, 200);
 });
 
-test('a request whose body does not end is ended after two minutes, however much still comes', async (t) => {
+test('a request whose body does not end times out after two minutes, however much is still arriving', async (t) => {
 	const service = await startService(t, { selfSigned: true });
 	const session = await http2To(t, service.url);
 	t.mock.timers.enable({ apis: ['setTimeout'] });
@@ -71,7 +71,7 @@ test('a request whose body does not end is ended after two minutes, however much
 	assert.equal((await answerOf(session.request({ ':path': '/healthz' }))).status, 200);
 });
 
-test('one connection has 128 streams at a time', async (t) => {
+test('a connection has at most 128 concurrent streams', async (t) => {
 	const service = await startService(t, { selfSigned: true });
 	const session = await http2To(t, service.url);
 	if (session.remoteSettings.maxConcurrentStreams !== 128) await once(session, 'remoteSettings');
@@ -88,7 +88,7 @@ function frame(type: number, flags: number, streamId: number, payload: Uint8Arra
 	return Buffer.concat([head, payload]);
 }
 
-test('a connection that takes back request after request is closed, and no other', async (t) => {
+test('a connection that keeps resetting streams is closed, others are not', async (t) => {
 	const { url } = await startService(t, { selfSigned: true });
 	const port = Number(new URL(url).port);
 	const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: ['h2'] });

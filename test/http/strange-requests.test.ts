@@ -69,7 +69,7 @@ const targets: Record<string, number> = {
 	[`/${'a('.repeat(3000)}`]: 404,
 };
 
-test('a target that is no path of ours: 404, or 400 where it is no path at all', async (t) => {
+test('an unknown target: 404, or 400 if it is not a path', async (t) => {
 	const { url } = await startService(t);
 	for (const [target, status] of Object.entries(targets)) {
 		const answer = await ask(t, url, `GET ${target} HTTP/1.1\r\nhost: a`);
@@ -92,7 +92,7 @@ test('the same over HTTP/2', async (t) => {
 	}
 });
 
-test('absolute-form targets are those of the path', async (t) => {
+test('an absolute-form target is handled like its path', async (t) => {
 	const { url } = await startService(t);
 	for (const [target, status] of [
 		['http://caskade.test/healthz', 200],
@@ -104,7 +104,7 @@ test('absolute-form targets are those of the path', async (t) => {
 		assert.equal((await ask(t, url, `GET ${target} HTTP/1.1\r\nhost: a`)).status, status, target);
 });
 
-test('a content-type that is none does not keep a preflight from its answer', async (t) => {
+test('a preflight with an invalid content-type is answered', async (t) => {
 	const { url } = await startService(t);
 	for (const path of ['/hit', '/visscores', '/segments'])
 		for (const type of ['', 'foo', ';', 'application/json'])
@@ -119,7 +119,7 @@ test('a content-type that is none does not keep a preflight from its answer', as
 			}
 });
 
-test('files are sent whole, and a condition that one does not meet is no defect', async (t) => {
+test('files are sent whole, and a failed precondition is not an internal error', async (t) => {
 	const { url } = await startService(t);
 	const ask = (path: string, headers: Record<string, string>) => fetch(url + path, { headers });
 	for (const path of ['/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js', '/docs', '/tag.js'])
@@ -130,7 +130,7 @@ test('files are sent whole, and a condition that one does not meet is no defect'
 	assert.match(answer.headers.get('x-request-id') ?? '', requestId);
 });
 
-test('methods that nobody knows over HTTP/2: 405 where there is something, else 404', async (t) => {
+test('unknown methods over HTTP/2: 405 on an existing path, else 404', async (t) => {
 	const { url } = await startService(t, { selfSigned: true });
 	const session = await http2To(t, url);
 	for (const method of ['PROPFIND', 'BREW', 'get', 'toString', '__proto__', 'TRACE'])
@@ -151,7 +151,7 @@ test('methods that nobody knows over HTTP/2: 405 where there is something, else 
 	assert.equal((await askHttp2(session, expecting))?.status, 405);
 });
 
-test('CONNECT: this is no proxy', async (t) => {
+test('CONNECT is refused', async (t) => {
 	const plain = await startService(t);
 	for (const target of ['a:1', '/hit']) {
 		const answer = await ask(t, plain.url, `CONNECT ${target} HTTP/1.1\r\nhost: a`);
@@ -252,7 +252,7 @@ const header = fc.constantFrom(
 );
 const headers = fc.uniqueArray(header, { maxLength: 5, selector: (line) => line.split(':', 1)[0] });
 
-test('whatever a request looks like, it never is a defect of ours, and its answer has an id', async (t) => {
+test('no request, however strange, causes an internal error, and every answer has an id', async (t) => {
 	const { url, logged } = await startService(t);
 	await fc.assert(
 		fc.asyncProperty(method, target, headers, async (name, path, lines) => {

@@ -137,7 +137,7 @@ for (const { flag, name } of versions) {
 		assert.match(refused, /\r\n\r\n\{"message":"Forbidden","validationErrors":null\}$/);
 	});
 
-	test(`${name}: a body is asked for with 100 Continue only when it is wanted`, async (t) => {
+	test(`${name}: 100 Continue is sent only when the body is needed`, async (t) => {
 		const service = await startTls(t);
 		const body = JSON.stringify({ aid: service.aid, data: [event()] });
 		const expect = ['-H', 'expect: 100-continue', '-d', body];
@@ -151,7 +151,7 @@ for (const { flag, name } of versions) {
 		);
 	});
 
-	test(`${name}: a body that is too large gets its answer, with and without a content-length`, async (t) => {
+	test(`${name}: a body that is too large is answered, with and without a content-length`, async (t) => {
 		const service = await startTls(t);
 		const large = 'x'.repeat(600_000);
 		const known = await curl([flag, ...uploadArgs(service), '-H', 'expect:', '--data-binary', '@-'], large);
@@ -161,7 +161,7 @@ for (const { flag, name } of versions) {
 	});
 }
 
-test('HTTP/2: a body that does not arrive in time is answered with 504, and its connection goes on', async (t) => {
+test('HTTP/2: a body that does not arrive in time is answered with 504, and its connection stays open', async (t) => {
 	const service = await startTls(t, { timeoutMs: 300 });
 	const session = await http2To(t, service);
 	const slow = beginUpload(session, service.key);
@@ -176,7 +176,7 @@ test('HTTP/2: a body that does not arrive in time is answered with 504, and its 
 	assert.deepEqual(await service.stored(), ['next']);
 });
 
-test('HTTP/2: an upload that is broken off stores nothing and disturbs nobody', async (t) => {
+test('HTTP/2: an aborted upload stores nothing and does not affect others', async (t) => {
 	const service = await startTls(t);
 	const session = await http2To(t, service);
 	const body = JSON.stringify({ aid: service.aid, data: [event()] });
@@ -192,7 +192,7 @@ test('HTTP/2: an upload that is broken off stores nothing and disturbs nobody', 
 	assert.equal(service.logged.filter((line) => /"level":"(error|fatal)"/.test(line)).length, 0);
 });
 
-test('HTTP/2: a stopping server answers what has arrived, and no idle connection keeps it', async (t) => {
+test('HTTP/2: a stopping server answers the requests in flight, and idle connections do not delay it', async (t) => {
 	const service = await startTls(t);
 	const [busy, idle] = [await http2To(t, service), await http2To(t, service)];
 	const mute = connectTcp(Number(new URL(service.server.url).port), '127.0.0.1');
@@ -209,7 +209,7 @@ test('HTTP/2: a stopping server answers what has arrived, and no idle connection
 	assert.deepEqual(await service.stored(), ['in flight']);
 });
 
-test('neither a body that never comes nor a handshake that never ends keeps a stopping server', async (t) => {
+test('neither a missing body nor an endless handshake delays a stopping server', async (t) => {
 	const service = await startTls(t, { timeoutMs: 300 });
 	const session = await http2To(t, service);
 	const upload = beginUpload(session, service.key, { expect: '100-continue' });
@@ -243,7 +243,7 @@ async function getOver(socket: TLSSocket): Promise<string> {
 	return String((await once(socket, 'data'))[0]).split('\r\n', 1)[0] as string;
 }
 
-test('a new certificate is taken up while connections stay open', async (t) => {
+test('a new certificate is used while open connections continue', async (t) => {
 	const service = await startTls(t);
 	const [kept, session] = [await tlsTo(t, service), await http2To(t, service)];
 	assert.equal(await getOver(kept), 'HTTP/1.1 200 OK');
@@ -260,7 +260,7 @@ test('a new certificate is taken up while connections stay open', async (t) => {
 	await assertTls11Refused(service);
 });
 
-test('a pair that does not fit, or is gone, is logged once, and the old one stays', async (t) => {
+test('a pair that does not match, or is missing, is logged once, and the old one stays', async (t) => {
 	const service = await startTls(t);
 	const before = await fingerprint(t, service);
 	writeFileSync(service.keyFile, (await selfSignedPair()).key);
@@ -275,7 +275,7 @@ test('a pair that does not fit, or is gone, is logged once, and the old one stay
 	await eventually('the new certificate is served', async () => (await fingerprint(t, service)) !== before);
 });
 
-test('files behind links that are swapped, as mounted secrets are, are followed', async (t) => {
+test('files behind swapped symbolic links, like mounted secrets, are reloaded', async (t) => {
 	const folder = temporaryFolder(t);
 	for (const version of ['first', 'second']) {
 		mkdirSync(join(folder, version));
@@ -300,14 +300,14 @@ async function assertTls11Refused({ server }: Pick<TlsService, 'server'>): Promi
 	assert.match(stderr, /protocol version/);
 }
 
-test('TLS 1.2 and 1.3 are spoken, TLS 1.1 is refused', async (t) => {
+test('TLS 1.2 and 1.3 are accepted, TLS 1.1 is refused', async (t) => {
 	const service = await startTls(t);
 	for (const version of ['1.2', '1.3'])
 		await curl([`--tlsv${version}`, '--tls-max', version, `${service.server.url}/healthz`]);
 	await assertTls11Refused(service);
 });
 
-test('plain HTTP and noise on the port get nothing, and the server goes on', async (t) => {
+test('plain HTTP and noise on the port get no answer, and the server keeps running', async (t) => {
 	const service = await startTls(t);
 	for (const text of ['GET / HTTP/1.1\r\nhost: x\r\n\r\n', '\x16\x03\x01\x00\x05noise']) {
 		const socket = connectTcp(Number(new URL(service.server.url).port), '127.0.0.1');
@@ -322,7 +322,7 @@ test('plain HTTP and noise on the port get nothing, and the server goes on', asy
 	await curl([`${service.server.url}/healthz`]);
 });
 
-test('a certificate and key that do not fit are refused at the start, in one sentence', async (t) => {
+test('a certificate and key that do not match are refused at start, in one sentence', async (t) => {
 	const folder = temporaryFolder(t);
 	const [cert, key, other] = ['cert.pem', 'key.pem', 'other.pem'].map((name) => join(folder, name)) as [
 		string,
@@ -349,7 +349,7 @@ test('a certificate and key that do not fit are refused at the start, in one sen
 	]);
 });
 
-test('--self-signed serves HTTPS on any address, and vouches for the loopback names', async (t) => {
+test('--self-signed serves HTTPS on any address, with a certificate for the loopback names', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	await using server = await ServeProcess.start(['--self-signed', '--host', '0.0.0.0', '--demo', ...at]);
 	const [line] = await server.printed(/^curl .+$/m);

@@ -18,7 +18,7 @@ function read(content: string | Buffer, chunkBytes = 1_000_000): HistoryRecord[]
 const quote = (cell: string) => `"${cell.replaceAll('"', '""')}"`;
 const cell = fc.string({ unit: fc.constantFrom('a', 'é', '🚀', ',', '"', '\n', ';', ' ', "'") });
 
-test('JSON lines are records by their number; blank lines, a mark and a missing end do not matter', () => {
+test('JSON lines become numbered records; blank lines, a byte order mark and a missing line break do not matter', () => {
 	assert.deepEqual(read('\ufeff{"a":1}\r\n\n  \n{"a":"ü"}'), [
 		{ line: 1, fields: { a: 1 } },
 		{ line: 4, fields: { a: 'ü' } },
@@ -26,7 +26,7 @@ test('JSON lines are records by their number; blank lines, a mark and a missing 
 	assert.deepEqual(read(''), []);
 });
 
-test('a line that is no JSON, or not UTF-8, spoils itself alone', () => {
+test('a line that is not JSON or not UTF-8 does not affect other lines', () => {
 	const content = Buffer.concat([
 		Buffer.from('{"a":1}\n{"secret\n'),
 		Buffer.from([0x7b, 0xff, 0x0a]),
@@ -40,7 +40,7 @@ test('a line that is no JSON, or not UTF-8, spoils itself alone', () => {
 	]);
 });
 
-test('a line that is longer than memory should hold spoils itself alone', () => {
+test('a line that is too long does not affect other lines', () => {
 	const long = `{"a":"${'x'.repeat(3_000_000)}"}`;
 	for (const chunkBytes of [70_000, 10_000_000])
 		assert.deepEqual(read(`{"a":1}\n${long}\n{"a":2}\n${long}`, chunkBytes), [
@@ -51,7 +51,7 @@ test('a line that is longer than memory should hold spoils itself alone', () => 
 		]);
 });
 
-test('whatever the chunks, the records are the same', () => {
+test('records do not depend on how the file is split into chunks', () => {
 	fc.assert(
 		fc.property(
 			fc.array(fc.array(cell, { minLength: 3, maxLength: 3 })),
@@ -64,7 +64,7 @@ test('whatever the chunks, the records are the same', () => {
 	);
 });
 
-test('cells that CSV has quoted are read as they were', () => {
+test('quoted CSV cells are read back unchanged', () => {
 	fc.assert(
 		fc.property(
 			fc.array(cell, { minLength: 1 }),
@@ -80,7 +80,7 @@ test('cells that CSV has quoted are read as they were', () => {
 	for (const row of ['"a', 'a"b', '"a"b', '"a" ,b', 'a,"']) assert.equal(csvCells(row), null, row);
 });
 
-test('a row of CSV may go over several lines; its number is the first; empty cells are not there', () => {
+test('a CSV row may span several lines and has the number of the first; empty cells are absent', () => {
 	assert.deepEqual(read('type,title,rvn,cid\nhit,"two\n\nlines",,\n\nhit,,-5,"007"\nhit,,x,\n'), [
 		{ line: 2, fields: { type: 'hit', title: 'two\n\nlines' } },
 		{ line: 6, fields: { type: 'hit', rvn: -5, cid: '007' } },
@@ -88,7 +88,7 @@ test('a row of CSV may go over several lines; its number is the first; empty cel
 	]);
 });
 
-test('a quote that nothing closes spoils its own row, and no other', () => {
+test('an unclosed quote does not affect other rows', () => {
 	const rows = Array.from({ length: 150 }, (_, index) => `hit,${index}`);
 	rows[3] = 'hit,"3';
 	const records = read(`type,n\n${rows.join('\n')}\n`);
@@ -104,7 +104,7 @@ test('a quote that nothing closes spoils its own row, and no other', () => {
 	]);
 });
 
-test('a row that is longer or shorter than the heading is bad', () => {
+test('a row that is longer or shorter than the header is invalid', () => {
 	assert.deepEqual(read('type,a\nhit\nhit,1,2\n'), [
 		{ line: 2, problem: 'it has 1 cells, its heading 2' },
 		{ line: 3, problem: 'it has 3 cells, its heading 2' },

@@ -25,7 +25,7 @@ function readHit(fields: object): HitLine {
 	return typeof entry !== 'string' && entry.type === 'hit' ? entry : assert.fail(JSON.stringify(entry));
 }
 
-test('a hit gets page, channel and device as a live one does', () => {
+test('a hit gets page, channel and device like a live one', () => {
 	const { body, ...whose } = readHit({
 		url: 'https://shop.example/Pricing/?utm_source=news&utm_medium=email&mail=a@b.example#top',
 		referrer: 'https://www.google.com/search?q=secret',
@@ -43,7 +43,7 @@ test('a hit gets page, channel and device as a live one does', () => {
 	});
 });
 
-test('channel and device may be given, and are as they are given', () => {
+test('channel and device may be given', () => {
 	const { body } = readHit({ channel: 'podcast', device: 'tv', userAgent: '' });
 	assert.deepEqual([body.channel, body.device], ['podcast', 'tv']);
 	const { body: other } = readHit({});
@@ -59,13 +59,13 @@ test('events may be objects, names, or a text of either', () => {
 	assert.match(problemsOf({ ...hit, events: [{}] }), /^events\[0\]\.name is required/);
 });
 
-test("a program's hit is known by its user agent", () => {
+test("a bot's hit is recognised by its user agent", () => {
 	assert.deepEqual(read({ ...hit, userAgent: 'Googlebot/2.1 (+http://www.google.com/bot.html)' }), {
 		type: 'bot',
 	});
 });
 
-test('a subscription event is one that could be uploaded, with its time', () => {
+test('a subscription event has the fields of an upload, and a time', () => {
 	assert.deepEqual(read({ ...sale, cid: '', rvn: -250 }), {
 		type: 'subscription',
 		event: {
@@ -79,7 +79,7 @@ test('a subscription event is one that could be uploaded, with its time', () => 
 	});
 });
 
-test('every problem of a line is named, and no value of it', () => {
+test('every problem of a line is named, without its values', () => {
 	const text = 'a string of 1 to 255 characters, without control characters or lone surrogates';
 	assert.equal(
 		problemsOf({ type: 'subscription', at: 'secret', subid: 7, evt: 'e\n', rvn: 'secret' }),
@@ -90,7 +90,7 @@ test('every problem of a line is named, and no value of it', () => {
 	for (const fields of [null, 3, 'text', []]) assert.equal(problemsOf(fields), 'the line must be an object');
 });
 
-test('a time has a zone and a day that there is, and has been', () => {
+test('a time has a zone and an existing day, and is in the past', () => {
 	const isGood = (at: unknown) => typeof read({ ...hit, at }) !== 'string';
 	for (const at of [
 		'2026-01-31T10:00Z',
@@ -117,7 +117,7 @@ test('a time has a zone and a day that there is, and has been', () => {
 		assert.ok(!isGood(at), String(at));
 });
 
-test('whatever time a line names, it is read to the millisecond', () => {
+test('every valid time is read to the millisecond', () => {
 	fc.assert(
 		fc.property(fc.integer({ min: 0, max: nowMs }), (atMs) => {
 			assert.equal(readHit({ at: new Date(atMs).toISOString() }).atMs, atMs);
@@ -125,7 +125,7 @@ test('whatever time a line names, it is read to the millisecond', () => {
 	);
 });
 
-test('whatever a line is, it is read or refused, and never throws', () => {
+test('every line is read or refused, and none throws', () => {
 	fc.assert(
 		fc.property(
 			fc.record(

@@ -25,7 +25,7 @@ function* readFoldedTo(): Steps<number | undefined> {
 }
 
 for (const engine of engines) {
-	test(`forty hits at once of a visitor with 20,000 keep nobody waiting, on ${engine.name}`, async (t) => {
+	test(`forty concurrent hits of a visitor with 20,000 hits delay nobody, on ${engine.name}`, async (t) => {
 		const address = await engine.freshAddress(t);
 		const store = await openFor(t, address);
 		const { aid } = await addClient(store);
@@ -59,7 +59,7 @@ for (const engine of engines) {
 		});
 	});
 
-	test(`a server that is killed while it folds leaves the rest to the next, on ${engine.name}`, async (t) => {
+	test(`after a server is killed while folding, the next one continues, on ${engine.name}`, async (t) => {
 		const address = await engine.freshAddress(t);
 		const store = await openFor(t, address);
 		const { aid } = await addClient(store);

@@ -52,7 +52,7 @@ for (const engine of engines)
 		assert.equal(await hitsOf(store, accountId, younger.vid), 1);
 	});
 
-test('two at once on one database prune everything, once', async (t) => {
+test('two concurrent jobs on one database prune everything exactly once', async (t) => {
 	const { store, address, accountId } = await startServingFor(t, engines[1] as (typeof engines)[number]);
 	await storeOldHits(store, accountId, 1200);
 	const second = await openFor(t, address);
@@ -73,7 +73,7 @@ async function storeOldHits(store: Store, accountId: number, count: number): Pro
 	await store.transact(accountId, storeHits(Array.from({ length: count }, () => hit())));
 }
 
-test('an account that fails is reported, and keeps no other from being pruned', async (t) => {
+test('an account that fails is reported, and the others are pruned', async (t) => {
 	const { store, writer } = await startServingFor(t, engines[0] as (typeof engines)[number]);
 	await store.control.createAccount({ aid: 'c-a-broken', client: 'acme', origins: [] }, async () => {});
 	const otherId = await addAccount(store, 'c-a-other-us');
@@ -86,7 +86,7 @@ test('an account that fails is reported, and keeps no other from being pruned', 
 	]);
 });
 
-test('it prunes again and again, until it is stopped', async (t) => {
+test('pruning is repeated until it is stopped', async (t) => {
 	const { store, writer, accountId } = await startServingFor(t, engines[0] as (typeof engines)[number]);
 	const issued = await writer.storeHit(accountId, hit());
 	let nowMs = receivedAtMs + 30 * dayMs;
@@ -101,7 +101,7 @@ test('it prunes again and again, until it is stopped', async (t) => {
 	assert.deepEqual(reports, [{ type: 'pruned', aid: 'c-a-acme-uk', hits: 1 }]);
 });
 
-test('serve --keep-hits-days prunes at its start, goes on serving, and stops cleanly', async (t) => {
+test('serve --keep-hits-days prunes at start, keeps serving, and stops cleanly', async (t) => {
 	const [sqlite] = engines;
 	assert.ok(sqlite);
 	const address = await sqlite.freshAddress(t);

@@ -11,12 +11,12 @@ const schema = Type.Object({
 });
 const problems = compileProblems(schema);
 
-test('an object that is as it must be has no problems', () => {
+test('a valid object has no problems', () => {
 	assert.deepEqual(problems({ name: 'x' }, 'data[0]'), []);
 	assert.deepEqual(problems({ name: 'x', count: 1, constructor: true, unknown: {} }, 'data[0]'), []);
 });
 
-test('names every property that is missing or wrong, in the order of the schema', () => {
+test('names every missing or invalid property, in the order of the schema', () => {
 	assert.deepEqual(problems({ constructor: 1, count: 'x' }, 'data[3]'), [
 		'data[3].name is required',
 		'data[3].count must be a number',
@@ -25,18 +25,18 @@ test('names every property that is missing or wrong, in the order of the schema'
 	assert.deepEqual(problems({ name: '' }, 'data[3]'), ['data[3].name must be a name']);
 });
 
-test('without a path, properties stand by themselves', () => {
+test('without a path, problems have no prefix', () => {
 	assert.deepEqual(problems({ count: null }, ''), ['name is required', 'count must be a number']);
 });
 
-test('a value that is no object is one problem', () => {
+test('a value that is not an object is one problem', () => {
 	for (const value of [null, undefined, 1, 'x', true, [], [{ name: 'x' }]]) {
 		assert.deepEqual(problems(value, 'data[1]'), ['data[1] must be an object']);
 		assert.deepEqual(problems(value, ''), ['the body must be an object']);
 	}
 });
 
-test('what is inherited is not given', () => {
+test('inherited properties count as missing', () => {
 	assert.deepEqual(problems(Object.create({ name: 'x' }), ''), ['name is required']);
 });
 
@@ -66,7 +66,7 @@ test('describes as many problems as fit into 2,000 characters, in order, and how
 	);
 });
 
-test('exactly 2,000 characters are told in full', () => {
+test('exactly 2,000 characters are shown in full', () => {
 	assert.equal(describeProblems(['x'.repeat(999), 'y'.repeat(999)]).length, 2000);
 	assert.equal(describeProblems(['x'.repeat(999), 'y'.repeat(1000)]), `${'x'.repeat(999)}; and 1 more`);
 });

@@ -42,7 +42,7 @@ async function storeOf(t: TestContext, visitors: number) {
 		);
 }
 
-test('all visitors are asked as of the moment, a page at a time', async (t) => {
+test('all visitors are evaluated as of one moment, a page at a time', async (t) => {
 	const count = await storeOf(t, 1234);
 	const seen: [number, number][] = [];
 	const rule = 'visitor.visits >= 2 && visitor.daysSinceLast < 3.5';
@@ -57,14 +57,14 @@ test('all visitors are asked as of the moment, a page at a time', async (t) => {
 	]);
 });
 
-test('scores are made where the rule asks for them, and only there', async (t) => {
+test('scores are computed only if the rule reads them', async (t) => {
 	const count = await storeOf(t, 8);
 	assert.equal((await count('scores["return"] > 0.25', scoresOf)).matching, 4);
 	await assert.rejects(count('scores["return"] > 0.25', nobodyAsks), /asked for scores/);
 	assert.equal((await count('visitor.visits == 1', nobodyAsks)).matching, 2);
 });
 
-test('no visitors are no error', async (t) => {
+test('an account without visitors has a count of 0', async (t) => {
 	const count = await storeOf(t, 0);
 	assert.deepEqual(await count('true', nobodyAsks), { visitors: 0, matching: 0 });
 });

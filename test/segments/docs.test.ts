@@ -22,13 +22,13 @@ function documented(variable: string): { name: string; type: keyof typeof cel }[
 	);
 }
 
-test('the page lists every fact that there is, and no other', () => {
+test('the page lists exactly the facts that exist', () => {
 	const names = (variable: string) => documented(variable).map(({ name }) => name);
 	assert.deepEqual(names('visitor'), Object.keys(visitorFacts(null, 0)));
 	assert.deepEqual(names('visit'), Object.keys(visitFacts(null)));
 });
 
-describe('the type on the page is the type that rules have', () => {
+describe('the types on the page are those of the rules', () => {
 	for (const variable of ['visitor', 'visit'])
 		for (const { name, type } of documented(variable))
 			test(`${variable}.${name} is a ${type}`, () => {
@@ -36,7 +36,7 @@ describe('the type on the page is the type that rules have', () => {
 			});
 });
 
-describe("the page's rules hold", () => {
+describe("the page's rules are valid", () => {
 	const section = page.slice(page.indexOf('\n## Rules'));
 	const examples = section.split('```')[1]?.trim().split('\n') ?? [];
 	const commands = [...page.matchAll(/--rule '([^']+)'/g)].map(([, rule]) => rule as string);
@@ -47,7 +47,7 @@ describe("the page's rules hold", () => {
 		});
 });
 
-test("the page's error is what such a rule gets", () => {
+test("the page's error is the actual one", () => {
 	const shown = /```\ncaskade: (There is no fact[^`]+)\n```/.exec(page)?.[1] as string;
 	const rule = shown.split('\n')[1] as string;
 	assert.throws(() => compileRule(rule.trim()), { message: shown });

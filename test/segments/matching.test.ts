@@ -21,7 +21,7 @@ test('a visitor is in the segments whose rules match, in their order', () => {
 	assert.deepEqual(ids([...returning, subscription(startMs + dayMs)]), ['returning', 'subscriber']);
 });
 
-test('a stored rule that no longer holds matches nobody, and takes nothing from the others', () => {
+test('a stored rule that is no longer valid matches nobody and does not affect the others', () => {
 	const segments = [
 		{ id: 'broken', name: 'Broken', rule: 'visitor.nothing == 1' },
 		{ id: 'everyone', name: 'Everyone', rule: 'true' },
@@ -29,7 +29,7 @@ test('a stored rule that no longer holds matches nobody, and takes nothing from 
 	assert.deepEqual(matchingSegments(segments, factsOf(returning, startMs)), [segments[1]]);
 });
 
-test('scores are needed where a rule asks for one', () => {
+test('scores are needed if any rule reads one', () => {
 	assert.equal(readScores(defaultSegments), true);
 	assert.equal(readScores(defaultSegments.filter(({ id }) => id !== 'high-intent')), false);
 	assert.equal(readScores([{ id: 'broken', name: 'Broken', rule: 'scores. == 1' }]), false);

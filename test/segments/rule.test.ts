@@ -95,7 +95,7 @@ describe('nobody known', () => {
 	});
 });
 
-describe('a rule that fails as it is asked does not match', () => {
+describe('a rule that fails during evaluation does not match', () => {
 	for (const text of [
 		'visitor.events.buy >= 1',
 		'visitor.events["buy"] < 1',
@@ -110,19 +110,19 @@ describe('a rule that fails as it is asked does not match', () => {
 		assert.equal(compileRule('scores.renewal > 0.1').matches(facts), false);
 	});
 
-	test('what does not hang on the failure still matches', () => {
+	test('a rule whose result does not depend on the failure still matches', () => {
 		assert.equal(matches('visitor.events.buy >= 1 || visitor.visits == 2'), true);
 		assert.equal(matches('visitor.visits == 2 || visitor.events.buy >= 1'), true);
 	});
 
-	test('a failure leaves nothing behind for the next visitor', () => {
+	test('a failure does not affect the next visitor', () => {
 		const rule = compileRule('visitor.pages30d.exists(page, visitor.events[page] > 0)');
 		const other = factsOf([hit(startMs, { page: 'play', events: ['play'] })], startMs);
 		assert.deepEqual([facts, other, facts, other].map(rule.matches), [false, true, false, true]);
 	});
 });
 
-describe('a rule is refused when it is made', () => {
+describe('an invalid rule is refused when it is created', () => {
 	const refused: [text: string, message: string][] = [
 		['', 'Unexpected token: the end of the rule (line 1, column 1)\n  \n  ^'],
 		[
@@ -164,7 +164,7 @@ describe('a rule is refused when it is made', () => {
 		assert.deepEqual({ line, column }, { line: 2, column: 11 });
 	});
 
-	test('with the goals that there are, or that there are none', () => {
+	test('with the existing goals, or that there are none', () => {
 		assert.match(refusal('percentiles["renewal"] > 1').message, /its goals are subscription, return/);
 		assert.match(refusal('percentiles.renewal > 1', []).message, /it has none/);
 	});
@@ -199,7 +199,7 @@ describe('a hostile rule', () => {
 			assert(cpuMsSince(before) < 500);
 		});
 
-	test('that is let through takes a few milliseconds at worst', () => {
+	test('that passes the checks takes a few milliseconds at worst', () => {
 		const pages = Array.from({ length: 50 }, (_, index) => `${'x'.repeat(60)}${index}`);
 		const crowded = factsOf(
 			pages.map((page, index) => hit(startMs + index, { page, channel: page, events: [page] })),

@@ -20,7 +20,7 @@ async function run(
 	return took;
 }
 
-test('transactions come to take some 15 ms, however long each piece takes', async () => {
+test('transactions converge on 15 ms, however long each item takes', async () => {
 	for (const msEach of [0.02, 0.1, 1, 4]) {
 		const clock = { ms: 0 };
 		const batchSizer = new BatchSizer({ initial: 50, max: 2500 }, () => clock.ms);
@@ -30,7 +30,7 @@ test('transactions come to take some 15 ms, however long each piece takes', asyn
 	}
 });
 
-test('one that takes long makes the next one small at once; a size is never under one', async () => {
+test('a slow transaction shrinks the next batch at once, never below one', async () => {
 	const clock = { ms: 0 };
 	const batchSizer = new BatchSizer({ initial: 1000, max: 2500 }, () => clock.ms);
 	await run(batchSizer, clock, 0.5, 1);
