@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 
 const folder = join(import.meta.dirname, '../../demo');
 
-/** `GET /demo/`, a small shop that uses the tag. Each file is a route of its own, so nothing else can be reached. */
+/** `GET /demo/`: a small shop that uses the tag. Each file has its own route, so no other file can be reached. */
 export async function demo(app: FastifyInstance): Promise<void> {
 	await app.register(fastifyStatic, {
 		root: folder,

@@ -28,7 +28,10 @@ const headers = {
 	'x-content-type-options': 'nosniff',
 };
 
-/** `GET /docs`: the reference, drawn by Swagger UI from files of its package; no network but this server is used. */
+/**
+ * `GET /docs`: the reference, rendered by Swagger UI from the files of its package. The page loads nothing from other
+ * servers.
+ */
 export async function docs(app: FastifyInstance): Promise<void> {
 	const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 	await app.register(fastifyStatic, { root: folder, serve: false, cacheControl: false, acceptRanges: false });

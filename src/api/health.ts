@@ -3,19 +3,19 @@ import type { FastifyInstance } from 'fastify';
 import { sendJson } from '../http/answer.ts';
 import { handlesOfDatabase, hasFileHandles } from '../store/file-handles.ts';
 
-/** An answer to `GET /readyz` is good for this long, so that asking often does not write often. */
+/** How long an answer to `GET /readyz` is cached, so that frequent checks write little. */
 const probeAgainMs = 1000;
-/** A store that takes longer than this for one small write is not ready. */
+/** A store that takes longer for one small write is not ready. */
 const probeTimeoutMs = 1000;
 
-/** A connection, and an account's database that is not open yet. */
+/** One connection, and one account database that is not open yet. */
 const minHandles = 1 + handlesOfDatabase;
 const storeFailing = '{"status":"store failing"}';
 const noHandles = '{"status":"no file handles left"}';
 
 /**
- * `GET /healthz`: the process answers. `GET /readyz`: requests may be sent here: the server is not stopping, can take
- * connections and open databases, and a real write into the store has just succeeded.
+ * `GET /healthz`: the process is alive. `GET /readyz`: the server is ready: it is not stopping, can accept connections
+ * and open databases, and has just completed a real write.
  */
 export function health(
 	app: FastifyInstance,
@@ -34,7 +34,7 @@ export function health(
 				() => storeFailing,
 			);
 			const late = setTimeout(probeTimeoutMs, storeFailing, { ref: false });
-			// The probe needs none that is not open already.
+			// The probe needs no further file handle.
 			const problem = hasFileHandles(minHandles) ? Promise.race([probed, late]) : Promise.resolve(noHandles);
 			lastProbe = { atMs: nowMs, problem };
 		}

@@ -11,14 +11,14 @@ export function hitGif(app: FastifyInstance, handler: HitHandler, ownPath?: stri
 function collectImageAt(app: FastifyInstance, handler: HitHandler, path: string): void {
 	app.get(path, {
 		config: { operation: 'collectHitImage' },
-		// To ask about the image is no hit.
+		// A HEAD request is not a hit.
 		exposeHeadRoute: false,
 		schema: { hide: true },
 		onRequest: (_request, reply, done) => {
 			reply.header('cache-control', 'no-store');
 			done();
 		},
-		// An image all the same, so that a page without scripts never shows a broken one.
+		// Errors are images too, so that a page without scripts never shows a broken one.
 		errorHandler: (error, _request, reply) => {
 			const { status, headers } = toApiError(error);
 			sendImage(reply.headers(headers), status);
@@ -32,7 +32,7 @@ function collectImageAt(app: FastifyInstance, handler: HitHandler, path: string)
 	});
 }
 
-/** What the image's address says; the page is the referrer, where it does not. */
+/** The hit in the query parameters. The page defaults to the referrer. */
 function hitOfQuery({ query, headers }: FastifyRequest): unknown {
 	const { event, tid, ...fields } = query as Record<string, string | string[] | undefined>;
 	const events = [event ?? []].flat().map((name, index) => (index === 0 && tid ? { name, tid } : { name }));

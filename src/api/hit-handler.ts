@@ -21,14 +21,14 @@ export interface HitOptions {
 	readonly writer: ServingWriter;
 	readonly reads: VisitorReads;
 	readonly budget: HitBudget;
-	/** Which addresses are proxies in front, where there are any. */
+	/** The trusted proxies, if there are any. */
 	readonly isProxy: IsProxy | undefined;
 	/** Whether hits from an address are not stored: the operator's own people, and data centres. */
 	readonly isIgnored: (address: string | undefined) => boolean;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	readonly onHit: (kind: 'stored' | 'bot' | 'ignored' | 'refused') => void;
-	/** Something is missing from the answer to a hit. */
+	/** A part of the answer to a hit was left out. */
 	readonly onLeftOut: (requestId: string, error: unknown) => void;
 	readonly onProxyProblem: (problem: ProxyProblem) => void;
 }
@@ -38,10 +38,10 @@ export interface Collected extends StoredHit {
 	readonly account: KnownAccount;
 }
 
-/** What `POST /hit` and `GET /hit.gif` do alike: budgets, checks, storing, the answer. */
+/** The common part of `POST /hit` and `GET /hit.gif`: budgets, checks, storing, the answer. */
 export class HitHandler {
 	readonly #options: HitOptions;
-	/** What the operator was told, once for as long as the process runs. */
+	/** Problems that were logged, once per process. */
 	readonly #told = new Set<ProxyProblem>();
 	/** Requests that come from where hits are not stored; of the address itself nothing is kept. */
 	readonly #ignored = new WeakSet<FastifyRequest>();
@@ -50,7 +50,10 @@ export class HitHandler {
 		this.#options = options;
 	}
 
-	/** Decides by the client's address, before the body is read. @throws ApiError `rate_limit_exceeded` */
+	/**
+	 * Checks the budget of the client's address, before the body is read.
+	 * @throws ApiError `rate_limit_exceeded`
+	 */
 	admit(request: FastifyRequest, reply: FastifyReply): void {
 		allowAllOrigins(reply);
 		reply.header('cache-control', 'no-store');
@@ -74,7 +77,10 @@ export class HitHandler {
 		throw new ApiError('rate_limit_exceeded', { headers });
 	}
 
-	/** Stores a hit, where it is not a bot's, nor from where hits are not stored. @throws ApiError */
+	/**
+	 * Stores a hit, unless it is a bot's or comes from an ignored address.
+	 * @throws ApiError
+	 */
 	async collect(request: FastifyRequest, reply: FastifyReply, body: unknown): Promise<Collected> {
 		const { directory, writer, budget, now, onHit } = this.#options;
 		const { aid } = (body ?? {}) as { aid?: unknown };
@@ -113,7 +119,7 @@ export class HitHandler {
 		return { account, ...stored, atMs };
 	}
 
-	/** What a page gets for a hit. The hit is stored, so whatever cannot be made is left out, and the rest is answered. */
+	/** Builds the answer to a stored hit. A part that fails is left out. */
 	async answer({ account, vid, sid, atMs }: Collected, request: FastifyRequest): Promise<object> {
 		const { reads, onLeftOut } = this.#options;
 		const query = request.query as Record<string, unknown>;
@@ -138,7 +144,7 @@ export class HitHandler {
 		};
 	}
 
-	/** Of the moment of the hit: an erasure, which sees the hit, knows how late a cask it must void. */
+	/** Dated at the hit: an erasure sees the hit, and so knows up to when casks must be revoked. */
 	#cask(
 		{ account: { aid }, scope, subject }: Subject,
 		atMs: number,
@@ -150,11 +156,11 @@ export class HitHandler {
 }
 
 const idBytes = 32;
-/** Drawn for many hits at once: each draw is a system call, which costs more than what is drawn. */
+/** Random bytes are drawn for many hits at once, because each draw is a costly system call. */
 let drawn = Buffer.alloc(0);
 let used = 0;
 
-/** A visitor's and a visit's: 128 random bits each. */
+/** New ids of a visitor and a visit: 128 random bits each. */
 function newIds(): [vid: string, sid: string] {
 	if (used === drawn.length) {
 		drawn = randomBytes(128 * idBytes);

@@ -7,7 +7,7 @@ import { describeErrors, requestIdHeader, withoutLimits } from '../http/openapi.
 import { hitSchema } from '../schema/hit-request.ts';
 import type { HitHandler } from './hit-handler.ts';
 
-/** Largest body of a hit, in bytes. */
+/** Maximum size of a hit's body, in bytes. */
 const hitLimitBytes = 16 * 1024;
 
 const answerSchema = Type.Object({

@@ -11,10 +11,10 @@ export interface KeyOperationOptions {
 	readonly onTimeout: (requestId: string) => void;
 }
 
-/** What a request with an API key carries from its admission to its answer. */
+/** The state of an admitted request with an API key. */
 export interface Admitted {
 	readonly key: KnownKey;
-	/** Of the key's usage plan; begins once the limits have been asked for. */
+	/** The deadline of the key's usage plan. It starts when the limits are requested, so it covers waiting for them. */
 	readonly deadline: Deadline;
 }
 
@@ -23,9 +23,9 @@ interface KeyOperation {
 	readonly url: string;
 	/** Its name in metrics, logs and the OpenAPI document. */
 	readonly name: string;
-	/** A request off rate and quota of the key, unless it has a limit of its own. */
+	/** What each request uses up: the key's rate and quota, or the operation's own limit. */
 	readonly takes: 'rate and quota' | OwnLimit;
-	/** Its entry in the OpenAPI document, but for what all operations with a key have in common. */
+	/** Its entry in the OpenAPI document, without the parts that all operations with a key share. */
 	readonly description: object;
 	/** Sends the answer, or throws an ApiError. */
 	readonly handle: (
@@ -37,7 +37,7 @@ interface KeyOperation {
 
 declare module 'fastify' {
 	interface FastifyRequest {
-		/** The deadline is null until the limits are decided. */
+		/** The deadline is null until the limits are requested. */
 		admitted: { key: KnownKey; deadline: Deadline | null } | null;
 	}
 	interface FastifyContextConfig {
@@ -47,8 +47,8 @@ declare module 'fastify' {
 }
 
 /**
- * Adds an operation for clients' back ends. Key, limits, size and media type are decided in this order, before the body
- * is read. Every answer to a known key tells its limits; the deadline of its plan holds until the answer.
+ * Adds an operation for clients' back ends. Key, limits, size and media type are checked in this order, before the body
+ * is read. Every answer to a known key carries its limits. The deadline of its plan applies until the answer.
  */
 export function keyOperation(
 	app: FastifyInstance,
@@ -70,7 +70,7 @@ export function keyOperation(
 			if (waiting) {
 				waiting
 					.then(() => {
-						// Whoever has gone meanwhile gets no answer, and nothing else would end the deadline.
+						// A client that has disconnected gets no answer, and nothing else would clear the deadline.
 						if (request.raw.destroyed) deadline.clear();
 						admitBody(request, reply);
 					}, storeFailed())
@@ -80,7 +80,7 @@ export function keyOperation(
 			admitBody(request, reply);
 			done();
 		} catch (error) {
-			// Straight to the answer: the framework's way with errors costs a third of a refusal.
+			// Answers directly: the framework's error handling costs a third of a refusal.
 			if (error instanceof ApiError) sendError(request, reply, error);
 			else done(error as Error);
 		}
@@ -117,8 +117,8 @@ export function keyOperation(
 }
 
 /**
- * @param consequence what an answer says of it
- * @returns what throws an ApiError for whatever the store threw
+ * @param consequence what the answer says about the request
+ * @returns a function that throws an ApiError for any error of the store
  */
 export function storeFailed(
 	aid?: string,

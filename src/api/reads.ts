@@ -14,7 +14,7 @@ export interface ReadOptions {
 	readonly now: () => number;
 }
 
-/** Adds an operation that gives a page what a cask opens. */
+/** Adds an operation that serves a page the data of its cask. */
 export function read(
 	app: FastifyInstance,
 	authorizer: Authorizer,
@@ -30,7 +30,7 @@ export function read(
 		const failed = (error: unknown) => {
 			const account = authorizer.claimedAccount(query);
 			allowOrigins(request, reply, account?.origins ?? []);
-			// Straight to the answer: the framework's way with errors costs more than the rest of a denial.
+			// Answers directly: the framework's error handling costs more than the rest of a denial.
 			if (error instanceof ApiError) sendError(request, reply, error);
 			else
 				reply.send(
@@ -49,7 +49,7 @@ export function read(
 			}
 			allowOrigins(request, reply, authorization.account.origins);
 			const body = operation.body(authorization, query);
-			// Where the store answers at once, so does this.
+			// Synchronous where the store is.
 			if (body instanceof Promise)
 				body.then((late) => sendJson(reply, 200, JSON.stringify(late))).catch(failed);
 			else sendJson(reply, 200, JSON.stringify(body));
@@ -72,19 +72,19 @@ export function read(
 	}
 }
 
-/** Whom an answer is about, as it begins. */
+/** The beginning of an answer: its account, and the visitor or visit. */
 export function about({ aid, scope, subject }: Authorization): Record<string, string> {
 	return { aid, [scope]: subject };
 }
 
-/** The documentation of an operation that a page reads with its cask. */
+/** Documents an operation that a page calls with its cask. */
 export function describeRead(operation: {
 	readonly operationId: string;
 	readonly summary: string;
 	readonly description: string;
-	/** Of the answer, between whom it is about and when it expires. */
+	/** Fields of the answer, between the subject and the expiry. */
 	readonly fields: TProperties;
-	/** Of the query, besides those that every read has. */
+	/** Query parameters, besides those of every read. */
 	readonly parameters: TProperties;
 	readonly example: object;
 }): object {

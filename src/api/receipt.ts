@@ -38,7 +38,7 @@ export function receipt(app: FastifyInstance, options: ReceiptOptions): void {
 			});
 		const { aid, tid } = asked;
 		const found = await readReceipts(reader, { aid, accountId }, [tid]);
-		// The deadline has answered meanwhile.
+		// The deadline has answered already.
 		if (reply.sent) return reply;
 		if (!found.has(tid)) throw new ApiError('not_stored');
 		sendJson(reply, 200, JSON.stringify({ aid, ...describeReceipt(tid, found.get(tid)) }));

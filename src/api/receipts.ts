@@ -17,7 +17,7 @@ export interface ReceiptOptions extends KeyOperationOptions {
 	readonly reader: ServingReader;
 }
 
-/** `POST /subscription/receipts`: what is stored with each of some `tid`s. */
+/** `POST /subscription/receipts`: the receipts of several `tid`s. */
 export function receipts(app: FastifyInstance, options: ReceiptOptions): void {
 	const { directory, reader } = options;
 	async function handle(
@@ -33,7 +33,7 @@ export function receipts(app: FastifyInstance, options: ReceiptOptions): void {
 				detail: describeProblems(receiptsProblems(body, '')),
 			});
 		const found = await readReceipts(reader, { aid: body.aid, accountId }, body.tids);
-		// The deadline has answered meanwhile.
+		// The deadline has answered already.
 		if (reply.sent) return reply;
 		const answers = body.tids.map((tid) => describeReceipt(tid, found.get(tid)));
 		sendJson(reply, 200, JSON.stringify({ aid: body.aid, receipts: answers }));
@@ -77,7 +77,7 @@ export function receipts(app: FastifyInstance, options: ReceiptOptions): void {
 	});
 }
 
-/** What both ways to ask for receipts may answer. */
+/** Errors of both receipt operations. */
 export const receiptErrors = {
 	forbidden: [],
 	rate_limit_exceeded: [],
@@ -132,7 +132,7 @@ export const exampleReceipt = {
 	event: { tid: 'order-1001', subid: 'sub-77', cid: 'customer-42', evt: 'newsletter', rvn: 499 },
 };
 
-/** The documentation of a success. */
+/** Documents a success. */
 export function describeReceipts(description: string, schema: object, example: object): object {
 	return {
 		description,
@@ -142,7 +142,7 @@ export function describeReceipts(description: string, schema: object, example: o
 }
 
 /**
- * @returns the account's number; undefined where `aid` is no text
+ * @returns the account's number; undefined where `aid` is not a string
  * @throws ApiError `invalid_account`
  */
 export function accountOf(aid: unknown, key: KnownKey, directory: AccessDirectory): number | undefined {
@@ -152,7 +152,7 @@ export function accountOf(aid: unknown, key: KnownKey, directory: AccessDirector
 	throw new ApiError('invalid_account', { detail: `No account ${aid} is available to this API key.` });
 }
 
-/** What is stored of an account with some `tid`s, by `tid`. */
+/** The stored events of an account with these `tid`s, by `tid`. */
 export async function readReceipts(
 	reader: ServingReader,
 	{ aid, accountId }: { aid: string; accountId: number },

@@ -32,7 +32,7 @@ export interface SubscriptionOptions extends KeyOperationOptions {
 	readonly onUpload: (requestId: string, result: UploadResult) => void;
 }
 
-/** An upload that was stored or simulated, and what became of it. */
+/** An upload that was stored or simulated, and its outcome. */
 export interface UploadResult {
 	readonly aid: string;
 	readonly events: readonly SubscriptionEvent[];
@@ -59,7 +59,7 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 		if (outcome === 'expired') throw new ApiError('timeout');
 		reply.headers(outcomeHeaders(outcome));
 		sendJson(reply, simulate ? 200 : 201, simulate ? simulatedBody : storedBody);
-		// After the answer: what is stored must be answered so, whatever becomes of the log.
+		// After the answer, which must be sent even if logging fails.
 		onUpload(request.id, { aid, events, simulate, outcome });
 		return reply;
 	}
@@ -98,7 +98,7 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 	});
 }
 
-/** The documentation of a success, from the body that is sent. */
+/** Documents a success by its body. */
 function describeSuccess(description: string, body: string): ResponseDescription {
 	return {
 		description,
@@ -132,8 +132,8 @@ function describeSuccess(description: string, body: string): ResponseDescription
 }
 
 /**
- * Repeats that are named, of either kind: proxies refuse an answer whose headers have some thousand bytes, and it must not
- * be the answer to what is stored.
+ * Maximum number of rows listed in each header. Proxies refuse answers whose headers have some thousand bytes, and this
+ * answer must arrive.
  */
 const maxNamedRows = 100;
 
@@ -153,7 +153,7 @@ function outcomeHeaders({
 }
 
 /**
- * A body's upload: the JSON, then the account, then all rows.
+ * Checks a body: its JSON, then the account, then all rows.
  * @throws ApiError `malformed_json`, `invalid_account`, `invalid_request`
  */
 function readUpload(

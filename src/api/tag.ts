@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { currentTag } from '../collect/tag-versions.ts';
 
 const folder = new URL('../collect/tag/', import.meta.url);
-/** Pages that name no version get a new one within minutes. */
+/** Pages without a pinned version get an update within minutes. */
 const currentCaching = 'public, max-age=300, stale-while-revalidate=86400';
 const versionCaching = 'public, max-age=31536000, immutable';
 

@@ -8,11 +8,11 @@ import { type Admitted, type KeyOperationOptions, keyOperation, storeFailed } fr
 
 export interface UsageOptions extends KeyOperationOptions {
 	readonly quota: QuotaCounter;
-	/** What is known of a key's month by all servers. */
+	/** A key's usage this month, over all servers. */
 	readonly usageOf: (keyId: string) => Promise<KeyUsage | undefined>;
 }
 
-/** Costs a look at the control database. */
+/** Limited, because each request queries the control database. */
 const limit = { name: 'usage', ratePerSecond: 1, burst: 10 };
 
 /** `GET /usage`: the limits of the key, and what is left of its quota. */
@@ -23,10 +23,10 @@ export function usage(app: FastifyInstance, options: UsageOptions): void {
 		reply: FastifyReply,
 		{ key: { id, plan } }: Admitted,
 	): Promise<FastifyReply> {
-		// So that it holds what this server has admitted up to now.
+		// Reports first, so that the answer includes what this server has admitted so far.
 		await quota.report();
 		const known = await usageOf(id).catch(storeFailed(undefined, 'the store failed'));
-		// The deadline has answered meanwhile.
+		// The deadline has answered already.
 		if (reply.sent) return reply;
 		const { used = 0, remaining = plan.quotaPerMonth, resetsAt } = known ?? {};
 		const body = {

@@ -4,27 +4,27 @@ import type { ControlContent } from './control/control-store.ts';
 import type { Value } from './steps.ts';
 
 /**
- * Takes over another store's content. Accounts come first and the control tables last, in one transaction: until then
- * the store has no key, so that a server started on half a copy would let nobody in.
+ * Receives another store's content. Accounts come first and the control tables last, in one transaction. Until then the
+ * store has no key, so a server that is started on half a copy admits nobody.
  */
 export interface CopyTarget {
 	/**
-	 * @param source names the store that is copied, the same in every attempt
-	 * @param accountIds its accounts; a new copy needs their places empty
-	 * @returns whether an earlier attempt goes on
-	 * @throws OperatorError where the store holds anything but an unfinished copy of that source
+	 * @param source identifies the source store, the same in every attempt
+	 * @param accountIds its accounts; a new copy requires that the target has no data of them
+	 * @returns whether an earlier attempt is resumed
+	 * @throws OperatorError where the store contains anything but an unfinished copy of that source
 	 */
 	begin(source: string, accountIds: readonly number[]): Promise<'new' | 'resumed'>;
-	/** The key of the last row that an earlier attempt has copied; `undefined` where there is none. */
+	/** The key of the last row that an earlier attempt copied; `undefined` if there is none. */
 	lastKey(accountId: number, table: ClientTable): Promise<Value[] | undefined>;
-	/** Adds rows, arrays in the order of the table's columns, in the order of its key. */
+	/** Adds rows in key order, as arrays in column order. */
 	addRows(accountId: number, table: ClientTable, rows: readonly Value[][]): Promise<void>;
-	/** Adds the control tables, and with that ends the copy. */
+	/** Adds the control tables, which completes the copy. */
 	finish(content: ControlContent): Promise<void>;
 	close(): Promise<void>;
 }
 
-/** In the order in which rows may refer to each other. */
+/** Ordered so that referenced rows come first. */
 export const controlColumns = {
 	client: ['id', 'name', 'created_at', 'disabled_at'],
 	account: [
@@ -59,8 +59,8 @@ export function controlRows(content: ControlContent, table: keyof ControlContent
 }
 
 /**
- * What an copyTarget looks at before it begins. Rows that no account names count, too: a deleted control database
- * leaves them behind.
+ * Checks the target before a copy begins. Rows of unknown accounts count too: a deleted control database leaves them
+ * behind.
  */
 export async function checkCopyTarget(
 	copyTarget: Pick<CopyTarget, 'lastKey'>,

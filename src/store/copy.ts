@@ -7,13 +7,13 @@ import { settleAll } from './settle-all.ts';
 import type { Value } from './steps.ts';
 import type { Store } from './store.ts';
 
-/** Bounds memory, and what is done again after an interruption. */
+/** Bounds memory, and the work that an interruption repeats. */
 const pageRows = 5000;
 
 export interface CopyProgress {
 	readonly step: 'copy' | 'verify';
 	readonly aid: string;
-	/** Rows of all accounts that are done with in this step. */
+	/** Rows done in this step, over all accounts. */
 	readonly rows: number;
 	readonly totalRows: number;
 }
@@ -23,11 +23,11 @@ export interface AccountCopy {
 	readonly events: number;
 	readonly hits: number;
 	readonly visitors: number;
-	/** Of all tables. */
+	/** Over all tables. */
 	readonly rows: number;
-	/** Of them, by this run; the others were there from an earlier one. */
+	/** Rows copied by this run; an earlier one copied the others. */
 	readonly copied: number;
-	/** Over all rows in the order of their keys; the same on every engine. */
+	/** Checksum of all rows in key order; the same on every engine. */
 	readonly sha256: string;
 }
 
@@ -45,9 +45,9 @@ export interface CopyReport {
 type OnProgress = (progress: CopyProgress) => void;
 
 /**
- * Copies everything of one store into another that is empty, or holds an unfinished copy of the same; compares both by
- * counts and checksums before the control tables make the copy usable.
- * @throws OperatorError where a server runs on the source, the target is in use, or either changes meanwhile
+ * Copies a whole store into another that is empty or has an unfinished copy of the same source. Compares both by counts
+ * and checksums before the control tables make the copy usable.
+ * @throws OperatorError where a server runs on the source, the target is in use, or either changes during the copy
  */
 export async function copyStore(source: Store, target: Store, onProgress: OnProgress): Promise<CopyReport> {
 	const letServersIn = source.keepServersAway();
@@ -130,18 +130,18 @@ class Copy {
 		};
 	}
 
-	/** Whether an account has rows in the place that is copied to. */
+	/** Whether the target has rows of an account. */
 	async #hasRows(accountId: number): Promise<boolean> {
 		for (const table of clientTableNames) if (await this.#copyTarget.lastKey(accountId, table)) return true;
 		return false;
 	}
 
-	/** @returns how many rows of each account this run has copied */
+	/** @returns the number of rows that this run copied, per account */
 	async #copyAccounts(): Promise<Map<number, number>> {
 		const copied = new Map<number, number>();
 		let done = 0;
 		for (const { id, aid } of this.#content.account) {
-			// One with rows has them from an earlier attempt: else the copy would not have begun.
+			// An account with rows has them from an earlier attempt: otherwise the copy would have been refused.
 			if (!(await this.#hasRows(id))) await this.#target.createAccountDatabase(id);
 			const there = await countRows(this.#target, id);
 			const progress = (rows: number) =>
@@ -182,7 +182,10 @@ class Copy {
 	}
 }
 
-/** A copy has all accounts in one place, those too that have a server of their own; or it would share that with its source. */
+/**
+ * A copy keeps all accounts in one place, even those with their own server, which it would otherwise share with its
+ * source.
+ */
 function inOnePlace(content: ControlContent): ControlContent {
 	return { ...content, account: content.account.map((row) => ({ ...row, database: null })) };
 }
@@ -193,7 +196,7 @@ function differs(what: string): OperatorError {
 	);
 }
 
-/** Reads the next page while `fn` has the last one. */
+/** Reads the next page while `fn` processes the last one. */
 async function forEachPage(
 	store: Store,
 	accountId: number,
@@ -227,7 +230,7 @@ async function checksumOfAccount(
 	for (const table of clientTableNames) {
 		hash.update(`${table}\n`);
 		await forEachPage(store, accountId, table, undefined, async (rows) => {
-			// JSON lines: no two different rows have the same.
+			// JSON lines are unambiguous: different rows never give the same text.
 			hash.update(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
 			counts[table] += rows.length;
 			progress(sum(Object.values(counts)));
@@ -252,13 +255,15 @@ function checksumOf(content: ControlContent): string {
 	const hash = createHash('sha256');
 	for (const table of controlTables) {
 		const lines = controlRows(content, table).map((row) => JSON.stringify(row));
-		// Sorted here: engines sort text differently.
+		// Sorted here, because engines sort text differently.
 		hash.update(`${table}\n${lines.sort().join('\n')}\n`);
 	}
 	return hash.digest('hex');
 }
 
-/** The first client and account, which never change, with the moment they were made; wherever the source lies. */
+/**
+ * Identifies the source, wherever it is, by its first client and account and their creation times, which never change.
+ */
 function identityOf({ client, account }: ControlContent): string {
 	const first = <Row extends { readonly id: number }>(rows: readonly Row[]) =>
 		rows.reduce<Row | undefined>((least, row) => (least && least.id < row.id ? least : row), undefined);

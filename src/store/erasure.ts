@@ -17,14 +17,14 @@ import { transactWithRetry } from './transact-with-retry.ts';
 
 export interface Erasure extends Erased {
 	readonly vids: readonly string[];
-	/** Visitors and visits whose casks are void. */
+	/** Number of visitors and visits whose casks were revoked. */
 	readonly revoked: number;
 }
 
 /**
- * Erases one visitor, who is unknown from the beginning of it. Where it is interrupted, a server ends it, or whoever asks
- * for it again.
- * @throws OperatorError where nothing is stored
+ * Erases one visitor, who is unknown from the start of it. An interrupted erasure is completed by a server, or by
+ * repeating the command.
+ * @throws OperatorError where there is no such visitor
  */
 export async function eraseVisitor(store: Store, accountId: number, vid: string): Promise<Erasure> {
 	const erasure = await eraseAll(store, accountId, [vid]);
@@ -35,8 +35,8 @@ export async function eraseVisitor(store: Store, accountId: number, vid: string)
 }
 
 /**
- * Erases every visitor who has shown a customer id, and takes it off all subscription events.
- * @throws OperatorError where nothing is stored
+ * Erases every visitor with a customer id, and removes it from all subscription events.
+ * @throws OperatorError where the customer id is unknown
  */
 export async function eraseCustomerVisitors(store: Store, accountId: number, cid: string): Promise<Erasure> {
 	const vids: string[] = [];
@@ -67,10 +67,10 @@ async function eraseAll(store: Store, accountId: number, vids: readonly string[]
 	return all;
 }
 
-/** Erases a visitor, or goes on where that has been interrupted. */
+/** Erases a visitor, or resumes an interrupted erasure. */
 export async function eraseOne(store: Store, accountId: number, vid: string): Promise<Omit<Erasure, 'vids'>> {
 	const revoked = new Set<string>();
-	// First, so that no cask outlives the data that tells which there are; then of what has been added meanwhile.
+	// First, so that no cask outlives the data that identifies it; then again for what was added meanwhile.
 	await revokeCasks(store, accountId, vid, revoked);
 	await transactWithRetry(store, accountId, () => beginErasing(vid, Date.now()));
 	await revokeCasks(store, accountId, vid, revoked);
@@ -86,8 +86,8 @@ export async function eraseOne(store: Store, accountId: number, vid: string): Pr
 }
 
 /**
- * Revokes the casks of a visitor and of its visits, and notes whose. A cask is of the moment of its hit, so none is later
- * than the visitor's last hit, whoever's clock is wrong.
+ * Revokes the casks of a visitor and its visits, and records them. A cask is dated at its hit, so none is later than the
+ * visitor's last hit, even if a clock was wrong.
  */
 async function revokeCasks(
 	store: Store,

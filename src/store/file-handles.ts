@@ -1,9 +1,9 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
 
-/** What an account's database needs while it is written to: itself, its write-ahead log, and the index of that. */
+/** File handles of an account's database while it is written: the database, its write-ahead log and the log's index. */
 export const handlesOfDatabase = 3;
 
-/** How many files this process may have open. Node raises it to what it may be raised to; elsewhere than on Linux a guess. */
+/** The limit of open files. Node raises it to the hard limit. A guess on systems other than Linux. */
 export function maxFileHandles(): number {
 	try {
 		const [, soft] =

@@ -3,10 +3,10 @@ import type { Steps } from './steps.ts';
 import type { Store } from './store.ts';
 import { transactWithRetry } from './transact-with-retry.ts';
 
-/** Hits of one transaction, beside the others of their visitors. */
+/** Hits per transaction, besides the others of their visitors. */
 const hitsPerTransaction = { initial: 100, max: 5000 };
 
-/** Brings all hits that an engine keeps apart to where the others are, in short transactions. */
+/** Moves all hits that an engine keeps apart to the others, in short transactions. */
 export async function settleAll(store: Store, accountId: number): Promise<void> {
 	const batch = new BatchSizer(hitsPerTransaction);
 	for (let settled = 1; settled > 0; )

@@ -2,10 +2,10 @@ export type Value = string | number | null;
 export type Row = Readonly<Record<string, Value>>;
 
 /**
- * One statement in SQL that both engines understand, but for what is written so:
- * `@hit` a table of the account; `@logged_hit` all hits of visitors, for who only reads; `?` a value; `IN ?list` one of a list; `?each` the list as a table with the column
- * `key`; `?rows` the rows of an INSERT, in place of `VALUES …`. A statement with an empty list, or without rows, is
- * not sent: it would find or do nothing.
+ * One SQL statement for both engines, with these placeholders: `@hit` is a table of the account; `@logged_hit` is all
+ * hits of visitors, for reading only; `?` is a value; `IN ?list` is a list; `?each` is the list as a table with the
+ * column `key`; `?rows` is the rows of an INSERT, in place of `VALUES …`. A statement with an empty list or without rows
+ * is not sent, because it would have no effect.
  */
 export interface Query {
 	readonly sql: string;

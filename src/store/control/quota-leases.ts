@@ -3,11 +3,11 @@ import { maxLease } from '../../domain/quota-lease.ts';
 import type { Query, Row, Steps } from '../steps.ts';
 
 /**
- * Brings what a server holds of keys' months up to date. Leases are never more than is left, so no crash and no other
- * server can exceed a quota. A block is a twentieth of what is left (so that little is forfeited in a crash of a small
- * plan), at most `maxLease`. Any of it may be repeated, and may come late: what is not news changes nothing.
- * @param settlements each of another key or month
- * @returns what the server holds then; null where nobody knows of its leases any more
+ * Settles a server's usage and leases. Leases never exceed the rest of the quota, so neither a crash nor another server
+ * can exceed it. A block is a twentieth of the rest, so that a crash forfeits little of a small plan, and at most
+ * `maxLease`. Settlements may be repeated or late: stale ones change nothing.
+ * @param settlements each for another key or month
+ * @returns what the server holds afterwards; null where its leases are no longer known
  */
 export function* settleQuotas(
 	serverId: string,
@@ -21,7 +21,7 @@ export function* settleQuotas(
 			sql: 'INSERT INTO @usage (key_id, month, leased, used) ?rows ON CONFLICT (key_id, month) DO NOTHING /* settle usage */',
 			rows: leasing.map(({ keyId, month }) => [keyId, month, 0, 0]),
 		},
-		// Locked, in one order by all servers.
+		// All servers lock in the same order.
 		{
 			sql: 'SELECT key_id, month, leased, used FROM @usage WHERE key_id IN ?list AND month IN ?list ORDER BY key_id, month FOR UPDATE /* settle usage */',
 			values: [keyIds, months],
@@ -66,7 +66,7 @@ function settle(
 	if (seq > before.seq) {
 		if (ask.kind === 'return') lease.leased = lease.used;
 		if (ask.kind === 'lease') lease.leased += blockOf(ask.quotaPerMonth - total.leased);
-		// Where nothing is in hand and nothing is granted, what comes late could do no harm, and nothing is written.
+		// If nothing is held and nothing granted, a late repeat is harmless, and nothing is written.
 		if (ask.kind === 'return' || lease.leased > lease.used) lease.seq = seq;
 	}
 	total.leased += lease.leased - before.leased;
@@ -75,7 +75,7 @@ function settle(
 	return { keyId, month, lease, total, isNews };
 }
 
-/** What is leased at once where so many are left. */
+/** The size of the next block. */
 function blockOf(left: number): number {
 	return Math.min(maxLease, Math.ceil(Math.max(0, left) / 20));
 }

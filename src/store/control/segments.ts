@@ -2,12 +2,12 @@ import type { Segment } from '../../domain/segment.ts';
 import { OperatorError } from '../../errors.ts';
 import { type ControlDatabase, type ControlTables, nextSeq } from './tables.ts';
 
-/** A row of `segment` as the rest of the service knows it. */
+/** Converts a row of `segment`. */
 export function toSegment({ id, name, rule }: ControlTables['segment']): Segment {
 	return { id, name, rule };
 }
 
-/** In the order in which they were made. */
+/** In order of creation. */
 export async function selectSegments(database: ControlDatabase, accountId: number): Promise<Segment[]> {
 	const rows = await database
 		.selectFrom('segment')

@@ -10,31 +10,31 @@ import { toPlan } from './plans.ts';
 import { toSegment } from './segments.ts';
 import type { ControlDatabase } from './tables.ts';
 
-/** An account that may be used. */
+/** An account that is not disabled. */
 export interface KnownAccount extends AccountSettings {
 	readonly id: number;
 	readonly clientId: number;
 	readonly aid: string;
 	readonly goals: readonly Goal[];
 	readonly segments: readonly Segment[];
-	/** Those that are active. */
+	/** The active models. */
 	readonly models: readonly ModelName[];
-	/** When casks of a visitor or visit were revoked, by `vid` or `sid`; those of which a cask could still be alive. */
+	/** Times of revocations by `vid` or `sid`, as long as a revoked cask could still be valid. */
 	readonly revocations: ReadonlyMap<string, number>;
 }
 
-/** Everything a server must know to admit a request, as of one revision. */
+/** Everything that a server needs to admit requests, as of one revision. */
 export interface AccessSnapshot {
 	readonly revision: number;
-	/** Keys that may be used, by the SHA-256 of the key. */
+	/** Valid keys, by the SHA-256 of the key. */
 	readonly keys: ReadonlyMap<string, { id: string; hash: string; clientId: number; plan: UsagePlan }>;
-	/** By `aid`; those that are disabled, or whose client is, are not there. */
+	/** By `aid`, without disabled accounts and those of disabled clients. */
 	readonly accounts: ReadonlyMap<string, KnownAccount>;
-	/** The newest first. */
+	/** Newest first. */
 	readonly signingKeys: readonly SigningKey[];
 }
 
-/** Reads it; in a transaction it is of one moment. */
+/** Reads the snapshot. Consistent within a transaction. */
 export async function selectSnapshot(database: ControlDatabase, nowMs: number): Promise<AccessSnapshot> {
 	const { number: revision } = await database
 		.selectFrom('revision')

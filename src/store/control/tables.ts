@@ -79,21 +79,21 @@ export interface ControlTables {
 
 export type ControlDatabase = Kysely<ControlTables>;
 
-/** The tables that make up what an operator has set up and what was used of it; the rest a store makes by itself. */
+/** The tables with the operator's settings and the usage. Stores create the others themselves. */
 export type ControlContent = {
 	readonly [Table in Exclude<keyof ControlTables, 'revision' | 'quota_lease'>]: readonly Selectable<
 		ControlTables[Table]
 	>[];
 };
 
-/** A time as commands show it. */
+/** Formats a time for commands. */
 export function isoTime(ms: number | null): string | null {
 	return ms === null ? null : new Date(ms).toISOString();
 }
 
 /**
- * The number of a new row, which comes after all that the table has. What changes the control database does so one after
- * the other, so no two get the same.
+ * The sequence number of a new row, after all others of its table. Changes of the control database are serialised, so
+ * numbers are unique.
  */
 export async function nextSeq(
 	database: ControlDatabase,
