@@ -80,7 +80,11 @@ function addressOf(text: string | undefined): string | undefined {
  * IPv4-mapped addresses count as IPv4. Everything that is not an address counts as one client.
  */
 export function networkOf(address: string | undefined): string {
-	if (address === undefined || isIP(address) === 0) return 'unknown';
+	if (address === undefined) return 'unknown';
+	const version = isIP(address);
+	if (version === 0) return 'unknown';
+	// There is one way to write it.
+	if (version === 4) return address;
 	const parsed = ipaddr.process(address);
 	if (parsed instanceof ipaddr.IPv4) return parsed.toString();
 	// This /64 contains all of IPv4 (RFC 6052).

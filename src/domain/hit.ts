@@ -29,6 +29,8 @@ export interface ArrivingHit {
 	readonly freshSid: string;
 	readonly atMs: number;
 	readonly body: HitRecord;
+	/** The body as JSON, where somebody has made that already. */
+	readonly text?: string;
 }
 
 export interface StoredHit {

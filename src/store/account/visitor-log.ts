@@ -180,7 +180,7 @@ function place(working: Working, hit: ArrivingHit): VisitHit {
 		working.foldedToMs.get(vid),
 		working.foldedToMs.get(sid),
 	]);
-	const placed = { vid, sid, atMs, body: hit.body, text: JSON.stringify(hit.body) };
+	const placed = { vid, sid, atMs, body: hit.body, text: hit.text ?? JSON.stringify(hit.body) };
 	const entry = hitEntry(placed);
 	const isLater = (known: Profile | null, id: string) =>
 		isLatest(known, entry) && atMs > (working.foldedToMs.get(id) ?? Number.NEGATIVE_INFINITY);

@@ -16,6 +16,9 @@ import { type PackedUpload, UnpackedUpload } from './packed-events.ts';
 import { addRecentHits } from './recent-hits.ts';
 import { runSteps } from './run-steps.ts';
 
+/** A hit as it crosses to the writer thread: its body as JSON, which is stored so, and copied for less than an object. */
+export type PackedHit = Omit<ArrivingHit, 'body' | 'text'> & { readonly text: string };
+
 /** What a command gives back; `keep: false` undoes what it wrote (the answer stands). */
 export interface CommandResult<Value> {
 	readonly value: Value;
@@ -100,7 +103,8 @@ export const clientCommands = {
 		return { value, keep: !input.simulate };
 	},
 
-	storeHit(connection: Connection, hit: ArrivingHit): CommandResult<StoredHit> {
+	storeHit(connection: Connection, packed: PackedHit): CommandResult<StoredHit> {
+		const hit = { ...packed, body: JSON.parse(packed.text) };
 		const [stored] = runSteps(connection, storeHits([hit], addRecentHits));
 		return { value: stored as StoredHit, keep: true };
 	},

@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { monotonicMs } from '../../clock.ts';
 import type { CaskScope } from '../../domain/cask-scope.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { type Receipt, receiptColumns, toReceipt } from '../account/receipts.ts';
@@ -12,14 +13,25 @@ import { latestSchema, schemaVersion } from './migrate.ts';
 /** Accounts whose databases are kept open for reading: two file handles each, and up to 16 MiB of page cache. */
 const maxOpen = 64;
 const cacheKiB = 16 * 1024;
+/**
+ * How long a file is taken for the one at its path. Looking costs a third of a read, and what is read of a file that has just
+ * been replaced is stale for no longer than this.
+ */
+const sameForMs = 100;
 /** In the write-ahead log's mode a reader waits for nobody, but for a database that is just being made. */
 const busyTimeoutMs = 1000;
+
+interface OpenAccount {
+	readonly connection: Connection;
+	readonly file: string | undefined;
+	readonly examineAtMs: number;
+}
 
 /** Reads on the serving thread: a look-up of some microseconds costs less than handing it to another thread. */
 export class SqliteReader implements ServingReader {
 	readonly #folder: DataFolder;
 	/** In order of use: the first was used longest ago. */
-	readonly #open = new Map<number, { connection: Connection; file: string | undefined }>();
+	readonly #open = new Map<number, OpenAccount>();
 
 	constructor(folder: DataFolder) {
 		this.#folder = folder;
@@ -74,16 +86,20 @@ export class SqliteReader implements ServingReader {
 	}
 
 	#connection(accountId: number): Connection {
-		const file = fileAt(this.#folder.accountPath(accountId));
-		let open = this.#open.get(accountId);
+		const nowMs = monotonicMs();
+		const known = this.#open.get(accountId);
 		this.#open.delete(accountId);
-		if (open && open.file !== file) {
-			open.connection.database.close();
-			open = undefined;
-		}
-		open ??= { connection: this.#openConnection(accountId), file };
+		const open = known && nowMs < known.examineAtMs ? known : this.#examine(accountId, known, nowMs);
 		this.#open.set(accountId, open);
 		return open.connection;
+	}
+
+	#examine(accountId: number, known: OpenAccount | undefined, nowMs: number): OpenAccount {
+		const file = fileAt(this.#folder.accountPath(accountId));
+		const examineAtMs = nowMs + sameForMs;
+		if (known && known.file === file) return { ...known, examineAtMs };
+		known?.connection.database.close();
+		return { connection: this.#openConnection(accountId), file, examineAtMs };
 	}
 
 	#openConnection(accountId: number): Connection {

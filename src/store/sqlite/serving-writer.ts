@@ -85,12 +85,13 @@ export async function startServingWriter(
 				characters,
 			});
 		},
-		async storeHit(accountId: number, hit: ArrivingHit): Promise<StoredHit> {
-			const characters = 1000 + JSON.stringify(hit.body).length;
+		async storeHit(accountId: number, { body, ...hit }: ArrivingHit): Promise<StoredHit> {
+			const text = JSON.stringify(body);
+			const characters = 1000 + text.length;
 			const deadlineMs = monotonicMs() + hitTimeoutMs;
 			const stored = await writers
 				.of(accountId)
-				.submit(accountId, 'storeHit', hit, { deadlineMs, characters });
+				.submit(accountId, 'storeHit', { ...hit, text }, { deadlineMs, characters });
 			if (stored === 'expired') throw new StorageError('the hit could not be stored in time');
 			return stored;
 		},
