@@ -4,7 +4,8 @@ import { Caskade, CaskadeError, QuotaExceededError, type Usage } from '../../cli
 import { apiKeyFromEnvironment, Command, jsonOption } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { type EventRow, type FileSummary, inspect } from '../upload/event-file.ts';
-import { uploadFile } from '../upload/file-upload.ts';
+import { concurrency, uploadFile } from '../upload/file-upload.ts';
+import { keepAliveFetch } from '../upload/keep-alive-fetch.ts';
 import { ProgressFile } from '../upload/progress-file.ts';
 import { writeReports } from '../upload/report-files.ts';
 import { RowOutcomes } from '../upload/row-outcomes.ts';
@@ -60,7 +61,10 @@ else from CASKADE_KEY.`,
 
 async function upload(path: string, options: UploadOptions): Promise<void> {
 	const { aid, simulate = false, json = false } = options;
-	const caskade = new Caskade({ url: options.url, apiKey: readKey(options.keyFile), maxRetries });
+	const caskade = new Caskade({
+		...{ url: options.url, apiKey: readKey(options.keyFile), maxRetries },
+		fetch: keepAliveFetch(concurrency),
+	});
 	const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 	const looking = showProgress(process.stderr, 'bytes', json || size < minShownBytes);
 	const bad: EventRow[] = [];

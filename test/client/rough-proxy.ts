@@ -36,16 +36,17 @@ export async function startRoughProxy(
 	t: Pick<TestContext, 'after'>,
 	target: string,
 	certificate: { cert: string; key: string },
-	{ share, seed }: { share: number; seed: number },
+	{ share, seed, stalls = true }: { share: number; seed: number; stalls?: boolean },
 ): Promise<RoughProxy> {
 	const random = seededRandom(seed);
+	const possible = fates.filter((fate) => stalls || fate !== 'stall');
 	const done: Record<Fate | 'forwarded', number> = {
 		...{ forwarded: 0, 'cut before': 0, 'cut after': 0, 'cut within': 0, stall: 0 },
 		...{ '504 before': 0, '504 after': 0 },
 	};
 	const agent = new SecureAgent({ keepAlive: true, rejectUnauthorized: false });
 	const server: Server = createServer(certificate, async (incoming, response) => {
-		const fate = random() < share ? (fates[Math.floor(random() * fates.length)] as Fate) : 'forwarded';
+		const fate = random() < share ? (possible[Math.floor(random() * possible.length)] as Fate) : 'forwarded';
 		done[fate]++;
 		const body = await bytesOf(incoming).catch(() => null);
 		if (body === null) return;

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync, statSync } from 'node:fs';
 import { test } from 'node:test';
+import { selfSignedPair } from '../../src/http/self-signed.ts';
+import { startRoughProxy } from '../client/rough-proxy.ts';
 import { eventually } from '../eventually.ts';
 import { mainPath, TestProcess } from '../process.ts';
 import { roomyPlan, startService } from '../support.ts';
@@ -16,6 +18,28 @@ function start(args: readonly string[], key: string): TestProcess {
 function sizeOf(path: string): number {
 	return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
+
+test('over TLS and a network that loses answers, every row is stored once', async (t) => {
+	const service = await startService(t);
+	const pair = await selfSignedPair();
+	const { url, done } = await startRoughProxy(t, service.url, pair, { share: 0.4, seed: 3, stalls: false });
+	const path = fileOf(t, csvOf(900));
+	const ca = fileOf(t, pair.cert, 'ca.pem');
+	await using uploading = new TestProcess(
+		process.execPath,
+		[mainPath, ...uploadArgs({ ...service, url }, path)],
+		{ CASKADE_KEY: service.key, NODE_EXTRA_CA_CERTS: ca },
+	);
+	const { code, stderr } = await uploading.ended;
+	assert.equal(code, 0, stderr);
+	assert.ok(done.forwarded < Object.values(done).reduce((sum, count) => sum + count, 0));
+	assert.equal((await service.stored()).length, 900);
+	const report = readFileSync(`${path}.report.csv`, 'utf8').trimEnd().split('\n').slice(1);
+	assert.equal(report.length, 900);
+	assert.ok(
+		report.every((line) => /,stored,,|,duplicate,sent more than once, since/.test(line.replaceAll('"', ''))),
+	);
+});
 
 test('an upload that is killed goes on where it was, as often as it is, and ends with every row stored once', async (t) => {
 	const service = await startService(t, { plan: { ratePerSecond: 60, burst: 1 } });
