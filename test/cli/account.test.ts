@@ -12,7 +12,7 @@ import {
 } from '../process.ts';
 import { temporaryFolder } from '../support.ts';
 
-test('account create adds an account, and its client where there is none', async (t) => {
+test('account create adds an account, and its client if it is new', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	const uk = (await caskadeJson(['account', 'create', 'c-a-acme-uk', '--client', 'acme', ...at])) as object;
 	const { createdAt, ...rest } = uk as { createdAt: string };
@@ -43,7 +43,7 @@ test('account create keeps web origins', async (t) => {
 	for (const ended of await Promise.all(refused)) assertMisused(ended, /must be a web origin/);
 });
 
-test('without --json it is text to read', async (t) => {
+test('without --json the output is text', async (t) => {
 	const at = await emptyInstallation(t);
 	assert.match(
 		(await caskade(['account', 'list', ...at])).stdout,
@@ -69,7 +69,7 @@ test('an account that exists, or does not, is refused', async (t) => {
 	assert.equal(((await caskadeJson(['account', 'list', ...at])) as unknown[]).length, 1);
 });
 
-test('names that could mean something to a file system or a shell are refused, and nothing is made', async (t) => {
+test('names with a meaning to a file system or a shell are refused, and nothing is created', async (t) => {
 	const folder = temporaryFolder(t);
 	const at = ['--database', `sqlite:${join(folder, 'data')}`];
 	const wrong = ['../c-a-x', 'c a x', '', '.c-a-x', 'c-a-\u00e4', `c${'x'.repeat(64)}`];
@@ -80,7 +80,7 @@ test('names that could mean something to a file system or a shell are refused, a
 	assert.deepEqual(readdirSync(folder), []);
 });
 
-test('account update changes what is named, and leaves the rest', async (t) => {
+test('account update changes only the given settings', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	const created = await caskadeJson(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
 	const update = (...flags: string[]) => caskadeJson(['account', 'update', 'c-a-x', ...flags, ...at]);
@@ -98,7 +98,7 @@ test('account update changes what is named, and leaves the rest', async (t) => {
 	assert.deepEqual(await caskadeJson(['account', 'list', ...at]), [created]);
 });
 
-test('account update refuses what it cannot take, and changes nothing', async (t) => {
+test('account update refuses invalid settings, and changes nothing', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	const created = await caskadeJson(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
 	const update = (...flags: string[]) => caskade(['account', 'update', ...flags, ...at]);

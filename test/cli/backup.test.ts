@@ -38,7 +38,7 @@ test('a backup of a running server can be served in its place', async (t) => {
 	assert.equal(events.length, 2);
 });
 
-test('a backup never writes over anything, and one that fails leaves nothing', async (t) => {
+test('a backup never overwrites anything, and a failed one leaves nothing', async (t) => {
 	const folder = temporaryFolder(t);
 	const at = ['--database', `sqlite:${join(folder, 'data')}`];
 	await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);

@@ -17,7 +17,7 @@ function isAlive(pid: number): boolean {
 
 for (const engine of engines)
 	for (const args of engine.isFolder ? [[]] : [[], ['--workers', '2']])
-		test(`who reads what a server prints may go: it serves on, and ends when told to: ${engine.name} ${args.join(' ')}`, async (t) => {
+		test(`a server keeps running when the reader of its output exits, and still stops on a signal: ${engine.name} ${args.join(' ')}`, async (t) => {
 			const address = await engine.freshAddress(t);
 			const store = await openStore(address);
 			const { aid, key } = await addClient(store);
@@ -37,7 +37,7 @@ for (const engine of engines)
 			assert.equal((await second.endsWithin(5000)).code, 0);
 		});
 
-test('workers whose primary is killed, and with it whoever reads their log, end', async (t) => {
+test('workers exit when their primary, and with it the reader of their log, is killed', async (t) => {
 	const address = (await engines[1]?.freshAddress(t)) as string;
 	await using server = await ServeProcess.start(['--database', address, '--workers', '2']);
 	const pids = [...server.stderr.matchAll(/"worker":\d,.*"pid":(\d+)/g)].map(([, pid]) => Number(pid));
@@ -47,7 +47,7 @@ test('workers whose primary is killed, and with it whoever reads their log, end'
 	await eventually('both end', () => !pids.some(isAlive));
 });
 
-test('a command that fails ends with its code, though nobody reads why', async () => {
+test('a failing command exits with its code, even if nobody reads its error', async () => {
 	await using command = new TestProcess(process.execPath, [mainPath, 'key', 'list', '--database', 'sqlite:']);
 	command.child.stderr?.destroy();
 	assert.equal((await command.endsWithin(5000)).code, 1);

@@ -56,7 +56,7 @@ test('a cask is issued for a visitor or for a visit, for 24 hours or less', asyn
 	}
 });
 
-test('of 8 commands that need the first signing key at once, all issue with the same', async (t) => {
+test('8 concurrent commands that need the first signing key all use the same one', async (t) => {
 	const { address, issue } = await withAccount(t);
 	const issued = await Promise.all(Array.from({ length: 8 }, () => issue('--vid', vid)));
 	for (const each of issued) assert.equal((await claimsOf(each, address)).subject, vid);
@@ -64,7 +64,7 @@ test('of 8 commands that need the first signing key at once, all issue with the 
 	assert.equal((await store.control.signingKeys()).length, 1);
 });
 
-test('what a cask cannot be for is refused', async (t) => {
+test('an invalid subject of a cask is refused', async (t) => {
 	const { at } = await withAccount(t);
 	const issue = (...args: string[]) => caskade(['cask', 'issue', ...args, ...at]);
 	assertRefused(await issue('c-a-x'), /Set --vid or --sid/);
@@ -76,7 +76,7 @@ test('what a cask cannot be for is refused', async (t) => {
 		assertMisused(await issue('c-a-x', '--vid', vid, `--ttl=${ttl}`), /at most 24h/);
 });
 
-test('a cask issued right after a revocation is from after it', async (t) => {
+test('a cask issued right after a revocation is valid', async (t) => {
 	const { address, issue } = await withAccount(t);
 	const store = await openFor(t, address);
 	const { id } = await store.control.account('c-a-x');
@@ -85,7 +85,7 @@ test('a cask issued right after a revocation is from after it', async (t) => {
 	assert.ok(issuedAtMs > Number(await store.control.casksRevokedAtMs(id, vid)));
 });
 
-test('cask rotate: what was issued before is still verified, the secrets are not shown', async (t) => {
+test('cask rotate: earlier casks stay valid, and the secrets are not shown', async (t) => {
 	const { address, at, issue } = await withAccount(t);
 	const before = await issue('--vid', vid);
 	const { kid, ...rest } = (await caskadeJson(['cask', 'rotate', ...at])) as {

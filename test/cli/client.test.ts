@@ -10,7 +10,7 @@ import {
 } from '../process.ts';
 import { addClient, event, startService } from '../support.ts';
 
-test('client disable shuts a client out of a running server within a second; client enable lets it in again', async (t) => {
+test('client disable blocks a client within a second on a running server; client enable unblocks it', async (t) => {
 	const service = await startService(t);
 	const at = ['--database', `sqlite:${service.folder}`];
 	const other = await addClient(service.store, { client: 'other' });
@@ -41,7 +41,10 @@ test('client disable shuts a client out of a running server within a second; cli
 
 test('client list shows clients with their accounts and keys', async (t) => {
 	const at = await emptyInstallation(t);
-	assert.match((await caskade(['client', 'list', ...at])).stdout, /^No clients yet\. 'caskade account create/);
+	assert.match(
+		(await caskade(['client', 'list', ...at])).stdout,
+		/^No clients yet\. 'caskade account create/,
+	);
 	await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
 	await caskade(['key', 'issue', '--client', 'x', ...at]);
 	assert.match(
@@ -54,7 +57,7 @@ test('client list shows clients with their accounts and keys', async (t) => {
 	);
 });
 
-test('a client that is not there is refused', async (t) => {
+test('an unknown client is refused', async (t) => {
 	const at = await emptyInstallation(t);
 	assertRefused(await caskade(['client', 'disable', 'nobody', ...at]), /There is no client nobody/);
 	assertMisused(await caskade(['client', 'disable', ...at]), /missing required argument 'name'/);

@@ -240,7 +240,7 @@ async function counterOf(t: TestContext, address: string): Promise<(accountId: n
 		);
 }
 
-test('a copy is refused while a server runs on the data folder, and keeps servers away', async (t) => {
+test('a copy is refused while a server runs on the data folder, and prevents servers from starting', async (t) => {
 	const [source, target] = await freshPlaces(t, 0, 0);
 	const store = await openFor(t, source);
 	await addClient(store);
@@ -258,7 +258,7 @@ test('a copy is refused while a server runs on the data folder, and keeps server
 	letServersIn();
 });
 
-test('a copy goes to an empty place only, and from a place that has something', async (t) => {
+test('a copy needs an empty target and a source with data', async (t) => {
 	const [source, target] = await freshPlaces(t, 0, 0);
 	assertRefused(await caskade(['copy', '--from', source, '--to', target]), /nothing to copy/);
 	assertRefused(await caskade(['copy', '--from', source, '--to', source]), /same place/);
@@ -275,7 +275,7 @@ test('a copy goes to an empty place only, and from a place that has something', 
 	);
 });
 
-test('visitors that an interrupted copy has taken already are not taken again', async (t) => {
+test('a resumed copy does not copy visitors again', async (t) => {
 	const [source, target] = await freshPlaces(t, 0, 1);
 	const { store } = await fill(await openFor(t, source), 10);
 	const copy = await openFor(t, target);
@@ -288,7 +288,7 @@ test('visitors that an interrupted copy has taken already are not taken again', 
 	await assertSame(store, copy);
 });
 
-test('hits that were deleted after an interrupted copy took them are found', async (t) => {
+test('hits that were deleted after an interrupted copy are detected', async (t) => {
 	const [source, target] = await freshPlaces(t, 1, 0);
 	const { store } = await fill(await openFor(t, source), 10);
 	const copy = await openFor(t, target);
@@ -304,7 +304,7 @@ test('hits that were deleted after an interrupted copy took them are found', asy
 	assert.equal(await copy.control.hasClients(), false);
 });
 
-test('what differs after a copy is found', async (t) => {
+test('differences after a copy are detected', async (t) => {
 	const [source, target] = await freshPlaces(t, 0, 1);
 	const { store } = await fill(await openFor(t, source), 6000);
 	const copy = await openFor(t, target);
@@ -323,7 +323,7 @@ test('what differs after a copy is found', async (t) => {
 	assert.equal(await copy.control.hasClients(), false);
 });
 
-test('events that no account names are not written over', async (t) => {
+test('events of unknown accounts are not overwritten', async (t) => {
 	const [source, target] = await freshPlaces(t, 0, 1);
 	await fill(await openFor(t, source), 10);
 	const store = await openFor(t, target);
@@ -334,7 +334,7 @@ test('events that no account names are not written over', async (t) => {
 		assertRefused(await caskade(command), /not empty: it has data of accounts/);
 });
 
-test('without --json a copy says how far it is, and what it has done', async (t) => {
+test('without --json a copy shows its progress and its result', async (t) => {
 	const [source, target] = await freshPlaces(t, 0, 0);
 	await fill(await openFor(t, source), 500);
 	const { stdout, stderr, code } = await caskade(['copy', '--from', source, '--to', target]);

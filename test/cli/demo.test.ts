@@ -59,7 +59,7 @@ for (const engine of engines)
 		assert.equal(upload.status, 201);
 	});
 
-test('profiles are as the log says, and sales belong to whom they are of', async (t) => {
+test('profiles match the log, and sales belong to their buyers', async (t) => {
 	const at = ['--database', newFolder(t)];
 	await caskadeJson(['demo', '--visitors', '1000', ...at]);
 	assert.deepEqual(await caskadeJson(['visitor', 'rebuild', 'c-a-demo-local', ...at]), {
@@ -72,7 +72,7 @@ test('profiles are as the log says, and sales belong to whom they are of', async
 	assert.ok(owners.every((row) => row.at(-1) !== null));
 });
 
-test('every segment but the one of scores has somebody in it, and nobody has all', async (t) => {
+test('every segment except the one of scores has members, and nobody is in all of them', async (t) => {
 	const at = ['--database', newFolder(t)];
 	await caskadeJson(['demo', '--visitors', '1000', ...at]);
 	for (const segment of ['new', 'returning', 'engaged', 'considering', 'subscriber']) {
@@ -83,7 +83,7 @@ test('every segment but the one of scores has somebody in it, and nobody has all
 	}
 });
 
-test('what it prints can be pasted into a terminal', async (t) => {
+test('the printed commands can be pasted into a terminal', async (t) => {
 	const at = ['--database', newFolder(t)];
 	const { stdout, stderr, code } = await caskade(['demo', ...few, ...at]);
 	assert.equal(code, 0);
@@ -102,7 +102,7 @@ test('what it prints can be pasted into a terminal', async (t) => {
 	}
 });
 
-test('run again it adds others, and shows no other key', async (t) => {
+test('another run adds visitors, and shows no other key', async (t) => {
 	const at = ['--database', newFolder(t)];
 	const first = (await caskadeJson(['demo', ...few, ...at])) as Report;
 	const second = (await caskadeJson(['demo', ...few, '--seed', '2', '--days', '30', ...at])) as Report;
@@ -117,7 +117,7 @@ test('run again it adds others, and shows no other key', async (t) => {
 	);
 });
 
-test('an account of a client that has data is not filled; an empty one, and one of another name, is', async (t) => {
+test('an account with data of a client is refused; an empty or new one is filled', async (t) => {
 	const address = newFolder(t);
 	const at = ['--database', address];
 	const store = await openFor(t, address);
@@ -128,7 +128,7 @@ test('an account of a client that has data is not filled; an empty one, and one 
 	assert.equal(((await caskadeJson(['demo', 'c-a-demo-us', ...few, ...at])) as Report).client, 'demo');
 });
 
-test('numbers and addresses that make no sense are refused', async (t) => {
+test('invalid numbers and addresses are refused', async (t) => {
 	const at = ['--database', newFolder(t)];
 	assertMisused(await caskade(['demo', '--visitors', '0', ...at]), /whole number from 1 to 50000/);
 	assertMisused(await caskade(['demo', '--days', 'x', ...at]), /whole number from 1 to 730/);

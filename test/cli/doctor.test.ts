@@ -24,7 +24,7 @@ function careOf(ended: Ended): Record<string, string> {
 	return Object.fromEntries(checks.filter(({ ok }) => !ok).map(({ check, detail }) => [check, detail]));
 }
 
-test('doctor finds a sound folder sound, and says what it looked at', async (t) => {
+test('doctor reports all checks of a healthy folder as ok', async (t) => {
 	const { at } = await soundFolder(t);
 	const ended = await caskade(['doctor', ...at]);
 	assert.equal(ended.code, 0);
@@ -45,14 +45,14 @@ test('doctor finds a sound folder sound, and says what it looked at', async (t) 
 	assert.match((await caskade(['doctor', ...at])).stdout, /server: a server runs on this data folder/);
 });
 
-test('doctor finds that nobody can upload', async (t) => {
+test('doctor reports that nobody can upload', async (t) => {
 	const at = await emptyInstallation(t);
 	const care = careOf(await caskade(['doctor', '--json', ...at]));
 	assert.deepEqual(Object.keys(care), ['keys']);
 	assert.match(care.keys as string, /'caskade key issue' makes one/);
 });
 
-test('doctor finds a missing file, and goes on', async (t) => {
+test('doctor reports a missing file, and continues', async (t) => {
 	const { at, account } = await soundFolder(t);
 	rmSync(account(1));
 	assert.deepEqual(careOf(await caskade(['doctor', '--json', ...at])), {
@@ -60,7 +60,7 @@ test('doctor finds a missing file, and goes on', async (t) => {
 	});
 });
 
-test('doctor finds damage, wherever in a file it is, and goes on', async (t) => {
+test('doctor reports damage anywhere in a file, and continues', async (t) => {
 	const damages: ((path: string) => void)[] = [
 		(path) => truncateSync(path, 5000),
 		(path) => {
@@ -84,7 +84,7 @@ test('doctor finds damage, wherever in a file it is, and goes on', async (t) => 
 	}
 });
 
-test('doctor finds a schema that is newer or older than its own', async (t) => {
+test('doctor reports a schema that is newer or older than its own', async (t) => {
 	const { at, account } = await soundFolder(t);
 	const setVersion = (version: number) => {
 		const database = new DatabaseSync(account(1));
@@ -102,7 +102,7 @@ test('doctor finds a schema that is newer or older than its own', async (t) => {
 	assert.equal(ended.code, 0);
 });
 
-test('a data folder that is not there may be mistyped: it is refused, and not made', async (t) => {
+test('a missing data folder is refused and not created, because it may be mistyped', async (t) => {
 	const folder = join(temporaryFolder(t), 'dat');
 	const at = ['--database', `sqlite:${folder}`];
 	for (const command of [

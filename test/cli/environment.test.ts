@@ -23,7 +23,7 @@ async function majorOf(node: string): Promise<number | undefined> {
 	return Number.parseInt((await new TestProcess(node, ['-p', 'process.versions.node']).ended).stdout, 10);
 }
 
-test('every flag may be given in the environment', async (t) => {
+test('every flag can be set in the environment', async (t) => {
 	const environment = {
 		CASKADE_DATABASE: `sqlite:${temporaryFolder(t)}`,
 		CASKADE_CLIENT: 'acme',
@@ -39,7 +39,7 @@ test('every flag may be given in the environment', async (t) => {
 	assert.equal((await json(['key', 'issue'])).plan, 'large');
 });
 
-test('the flag wins over the environment', async (t) => {
+test('the flag takes precedence over the environment', async (t) => {
 	const folder = temporaryFolder(t);
 	const environment = {
 		CASKADE_DATABASE: `sqlite:${join(folder, 'environment')}`,
@@ -52,7 +52,7 @@ test('the flag wins over the environment', async (t) => {
 	assert.equal(existsSync(join(folder, 'environment')), false);
 });
 
-test('a flag without a value is on or off in the environment, and nothing else', async (t) => {
+test('the variable of a flag without a value is on or off, and nothing else', async (t) => {
 	const at = await emptyInstallation(t);
 	const usage = async (value: string) => (await caskade(['usage', ...at], { CASKADE_JSON: value })).stdout;
 	for (const stdout of await Promise.all(['1', 'true', 'YES', 'on'].map(usage))) assert.equal(stdout, '[]\n');
@@ -68,7 +68,7 @@ test('a flag without a value is on or off in the environment, and nothing else',
 	);
 });
 
-test('serve listens where the environment says, where no flag says otherwise', async (t) => {
+test('serve listens where the environment says, unless a flag says otherwise', async (t) => {
 	const port = await freePort();
 	const environment = {
 		CASKADE_DATABASE: `sqlite:${temporaryFolder(t)}`,
@@ -101,7 +101,7 @@ test('a wrong value in the environment is an error that names it, never a silent
 	assertRefused(await caskade(['usage'], { CASKADE_DATABASE: 'data' }), /'data' is no database address/);
 });
 
-test('a Node that is too old says so in one sentence', async (t) => {
+test('a Node that is too old exits with one sentence', async (t) => {
 	const major = await majorOf(oldNode);
 	if (major === undefined || major >= 26) return t.skip(`${oldNode} is not an old Node`);
 	for (const path of [mainPath, mainPath.replace(/\.js$/, '.ts')]) {

@@ -11,7 +11,7 @@ const lines = (text: string): unknown[] =>
 		.slice(0, -1)
 		.map((line) => JSON.parse(line));
 
-test('events prints what is stored of an account, one JSON object a line', async (t) => {
+test('events prints the stored events of an account, one JSON object per line', async (t) => {
 	const address = `sqlite:${temporaryFolder(t)}`;
 	const at = ['--database', address];
 	const store = await openStore(address);
@@ -39,7 +39,7 @@ test('events prints what is stored of an account, one JSON object a line', async
 	assertRefused(await caskade(['events', 'c-a-none', ...at]), /There is no account c-a-none/);
 });
 
-test('events prints all of many, and ends quietly when its reader has seen enough', async (t) => {
+test('events prints any number of events, and exits quietly when its reader closes the pipe', async (t) => {
 	const address = `sqlite:${temporaryFolder(t)}`;
 	const store = await openStore(address);
 	t.after(() => store.close());

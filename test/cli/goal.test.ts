@@ -14,7 +14,7 @@ const beginning = [
 	{ name: 'return', evts: ['visit'], horizonDays: 7, mediumFrom: 50, highFrom: 90 },
 ];
 
-test('an account begins with two goals; others are added and deleted', async (t) => {
+test('an account starts with two goals; others can be added and deleted', async (t) => {
 	const at = await withAccount(t);
 	assert.deepEqual(await caskadeJson(['goal', 'list', 'c-a-x', ...at]), beginning);
 	const trial = { name: 'trial', evts: ['trial', 'Probe'], horizonDays: 7, mediumFrom: 50, highFrom: 90 };
@@ -36,7 +36,7 @@ test('an account begins with two goals; others are added and deleted', async (t)
 	);
 });
 
-test('a goal that makes no sense is refused', async (t) => {
+test('an invalid goal is refused', async (t) => {
 	const at = await withAccount(t);
 	const create = (...args: string[]) => caskade(['goal', 'create', ...args, ...at]);
 	assertMisused(await create('c-a-x', 'g'), /--evt <names\.\.\.>' not specified/);
@@ -50,7 +50,7 @@ test('a goal that makes no sense is refused', async (t) => {
 	assert.deepEqual(await caskadeJson(['goal', 'list', 'c-a-x', ...at]), beginning);
 });
 
-test('where the bands of a goal begin can be changed; nothing else can', async (t) => {
+test('the bands of a goal can be changed, nothing else can', async (t) => {
 	const at = await withAccount(t);
 	const update = (...args: string[]) => caskade(['goal', 'update', 'c-a-x', ...args, ...at]);
 	assert.deepEqual(await caskadeJson(['goal', 'update', 'c-a-x', 'return', '--bands', '60,95.5', ...at]), {

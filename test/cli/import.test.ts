@@ -110,7 +110,7 @@ for (const engine of engines)
 		await assertAsTheLogSays(store, accountId);
 	});
 
-test('lines that are wrong are named by number and field, nothing of them is stored, and the exit code is 1', async (t) => {
+test('invalid lines are reported by number and field and not stored, and the exit code is 1', async (t) => {
 	const { file, args, importJson, store, accountId } = await install(t);
 	const good = { type: 'hit', at: at(0), visitor: 'Ann' };
 	const path = file(
@@ -162,7 +162,7 @@ test('lines that are wrong are named by number and field, nothing of them is sto
 	});
 });
 
-test('a tid that is stored keeps its first content; another is told as a conflict', async (t) => {
+test('a stored tid keeps its content; other content is reported as a conflict', async (t) => {
 	const { file, args, importJson } = await install(t);
 	const sale = { type: 'subscription', at: at(0), tid: 'T-1', subid: 'S-1', evt: 'newsletter', rvn: 1 };
 	await importJson(file('first', json(sale)));
@@ -173,7 +173,7 @@ test('a tid that is stored keeps its first content; another is told as a conflic
 	assert.deepEqual((JSON.parse(stdout) as Report).stored, { hits: 0, events: 0, repeated: 2, conflicts: 1 });
 });
 
-test('standard input is a file as others are', async (t) => {
+test('standard input is read like a file', async (t) => {
 	const { args } = await install(t);
 	const command = new TestProcess(process.execPath, [mainPath, ...args('-', '--json')]);
 	command.child.stdin?.end(json({ type: 'hit', at: at(0), visitor: 'Ann' }));
@@ -226,7 +226,7 @@ function* countStored(): Steps<[hits: number, events: number]> {
 /** Enough for a command to be killed while it stores them. */
 const visitors = 800;
 
-test('an import that was killed is ended by running it again; nothing is stored twice, nor depends on the order', async (t) => {
+test('a killed import is completed by running it again; nothing is stored twice or depends on the order', async (t) => {
 	const lines = manyLines(visitors);
 	const random = seededRandom(7);
 	const shuffled = lines
@@ -296,7 +296,7 @@ for (const engine of [sqlite, postgres])
 		assert.ok(segments.some(({ id }) => id === 'subscriber'));
 	});
 
-test('what cannot be imported is refused before anything is stored', async (t) => {
+test('files that cannot be imported are refused before anything is stored', async (t) => {
 	const { folder, file, args, database } = await install(t);
 	const path = file('history.ndjson', json({ type: 'hit', at: at(0), visitor: 'Ann' }));
 	assertRefused(await caskade(args(path, join(folder, 'none'))), /There is no file .*none/);

@@ -21,7 +21,7 @@ const holds = (folder: string, text: string) =>
 		.filter((entry) => entry.isFile())
 		.some((entry) => readFileSync(join(entry.parentPath, entry.name)).includes(text));
 
-test('key issue gives a new key on the standard plan, or on the one that is named', async (t) => {
+test('key issue creates a key on the standard plan, or on the named one', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	await caskade(['account', 'create', 'c-a-acme-uk', '--client', 'acme', ...at]);
 	await caskade(['plan', 'create', 'large', ...at]);
@@ -63,7 +63,7 @@ test('a key is shown once: it is in no listing, no log, and no byte of the data 
 		assert.equal((await caskade([...args, ...at])).stdout.includes(secret), false);
 });
 
-test('key list tells of every key; key revoke is for ever', async (t) => {
+test('key list shows every key; key revoke is final', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	await caskade(['account', 'create', 'c-a-acme-uk', '--client', 'acme', ...at]);
 	assert.match((await caskade(['key', 'list', ...at])).stdout, /^No keys yet/);

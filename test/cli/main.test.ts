@@ -34,7 +34,7 @@ function comparable({ stdout, stderr, ...rest }: Ended): Ended {
 	return { ...rest, stdout: stdout.replaceAll(figures, ''), stderr: stderr.replaceAll(figures, '') };
 }
 
-test('a command in a process of its own prints and ends as it does within the tests', async (t) => {
+test('a command in its own process prints and exits as it does in the test process', async (t) => {
 	const at = ['--database', `sqlite:${join(temporaryFolder(t), 'data')}`];
 	for (const args of [
 		['account', 'create', 'c-a-x', '--client', 'x'],

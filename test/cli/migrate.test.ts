@@ -20,7 +20,7 @@ function makeEarliest(path: string): void {
 	database.exec('PRAGMA user_version = 1');
 }
 
-test('migrate brings every database to the newest schema, once', async (t) => {
+test('migrate migrates every database to the newest schema, once', async (t) => {
 	const folder = temporaryFolder(t);
 	const at = ['--database', `sqlite:${folder}`];
 	await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
@@ -39,7 +39,7 @@ test('migrate brings every database to the newest schema, once', async (t) => {
 	assert.match(stderr, /^migrate: 1 of 2 databases\n(.*\n)?migrate: 2 of 2 databases.*\n$/);
 });
 
-test('a database of a newer Caskade is refused by every command, with what to do', async (t) => {
+test('every command refuses a database of a newer Caskade, and says what to do', async (t) => {
 	const folder = temporaryFolder(t);
 	const at = ['--database', `sqlite:${folder}`];
 	await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);

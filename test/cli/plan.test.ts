@@ -4,7 +4,7 @@ import { standardPlan } from '../../src/domain/usage-plan.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson, emptyInstallation } from '../process.ts';
 import { temporaryFolder } from '../support.ts';
 
-test('the limits of the spec are always there, as the plan standard', async (t) => {
+test('the plan standard always exists, with the limits of the specification', async (t) => {
 	const at = await emptyInstallation(t);
 	assert.deepEqual(await caskadeJson(['plan', 'list', ...at]), [
 		{
@@ -22,7 +22,7 @@ test('the limits of the spec are always there, as the plan standard', async (t) 
 	);
 });
 
-test('plan create: what is left out is as in standard', async (t) => {
+test('plan create: limits that are left out are those of standard', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	const flags = [
 		'--rate',
@@ -54,7 +54,7 @@ test('plan create: what is left out is as in standard', async (t) => {
 	);
 });
 
-test('plan update: what is left out stays', async (t) => {
+test('plan update: limits that are left out keep their value', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	await caskade(['plan', 'create', 'mine', '--burst', '3', ...at]);
 	const updated = { ...standardPlan, name: 'mine', burst: 3, quotaPerMonth: 0 };
@@ -62,7 +62,7 @@ test('plan update: what is left out stays', async (t) => {
 	assertRefused(await caskade(['plan', 'update', 'none', '--quota', '1', ...at]), /There is no plan none/);
 });
 
-test('a limit that is no sensible number is refused', async (t) => {
+test('an invalid limit is refused', async (t) => {
 	const at = await emptyInstallation(t);
 	const wrong = [
 		['--rate', '0'],

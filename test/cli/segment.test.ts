@@ -37,7 +37,7 @@ test('segment create, list, delete', async (t) => {
 	assertRefused(await caskade(['segment', 'delete', aid, 'buyers', ...at]), /has no segment buyers/);
 });
 
-test('segment create refuses a rule with its place, and stores nothing', async (t) => {
+test('segment create refuses an invalid rule with its place, and stores nothing', async (t) => {
 	const at = await accountWith(t, []);
 	const create = (rule: string) =>
 		caskade(['segment', 'create', aid, 'mine', '--name', 'Mine', '--rule', rule, ...at]);
@@ -57,7 +57,7 @@ test('segment create refuses a rule with its place, and stores nothing', async (
 	assert.equal((await caskade(['segment', 'list', aid, ...at])).stdout.includes('mine'), false);
 });
 
-test('an id, a name and an account must be what they should be', async (t) => {
+test('an invalid id, name or account is refused', async (t) => {
 	const at = await accountWith(t, []);
 	const create = (id: string, name: string, account = aid) =>
 		caskade(['segment', 'create', account, id, '--name', name, '--rule', 'true', ...at]);
@@ -67,7 +67,7 @@ test('an id, a name and an account must be what they should be', async (t) => {
 	assertRefused(await create('id', 'Name', 'c-a-nobody'), /c-a-nobody/);
 });
 
-test('segment test counts whom a rule would match, or a segment matches', async (t) => {
+test('segment test counts the matches of a rule or a segment', async (t) => {
 	const nowMs = Date.now();
 	const once = profileOf([hit(nowMs - dayMs)]);
 	const twice = profileOf([hit(nowMs - 2 * dayMs), hit(nowMs - dayMs, { sid: 'b'.repeat(32) })]);

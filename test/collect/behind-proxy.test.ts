@@ -36,7 +36,7 @@ function fire(
 const warnings = ({ logged }: TestService) =>
 	logged.map((line) => JSON.parse(line)).filter(({ level }) => level === 'warn' || level === 40);
 
-test('a forged first entry of x-forwarded-for is no way around the budget of an address', async (t) => {
+test('a forged first entry of x-forwarded-for does not evade the budget of an address', async (t) => {
 	for (const behindProxy of [1, ['127.0.0.0/8']]) {
 		const service = await startService(t, { ...oneHit, behindProxy });
 		const forged = (count: number, visitor: string) => ({
@@ -53,7 +53,7 @@ test('a forged first entry of x-forwarded-for is no way around the budget of an 
 	}
 });
 
-test('who goes around named proxies counts by the address that it comes from', async (t) => {
+test('a client that bypasses the named proxies counts by its own address', async (t) => {
 	const service = await startService(t, { ...oneHit, behindProxy: ['10.0.0.0/8'] });
 	const forged = (count: number) => ({ 'x-forwarded-for': `198.51.100.${count}` });
 	assert.equal(await fire(service, service.url, '127.0.0.2', forged(1)), 200);
@@ -61,7 +61,7 @@ test('who goes around named proxies counts by the address that it comes from', a
 	assert.equal(await fire(service, service.url, '127.0.0.3', forged(3)), 200);
 });
 
-test('where hits name no client, the log says so once', async (t) => {
+test('hits without a client address are logged once', async (t) => {
 	const service = await startService(t, { behindProxy: 1 });
 	await fire(service, service.url, '127.0.0.1', { 'x-forwarded-for': '198.51.100.1' });
 	assert.deepEqual(warnings(service), []);
@@ -71,7 +71,7 @@ test('where hits name no client, the log says so once', async (t) => {
 	assert.deepEqual(more, []);
 });
 
-test('where hits name a client and no proxy was named, the log says so once', async (t) => {
+test('hits with a client address but no trusted proxy are logged once', async (t) => {
 	const service = await startService(t);
 	await fire(service, service.url, '127.0.0.1');
 	assert.deepEqual(warnings(service), []);
@@ -83,7 +83,7 @@ test('where hits name a client and no proxy was named, the log says so once', as
 	assert.deepEqual(more, []);
 });
 
-test('the PROXY protocol is not spoken', async (t) => {
+test('the PROXY protocol is not supported', async (t) => {
 	const service = await startService(t, { behindProxy: 1 });
 	const connection = await connectTo(t, service.url);
 	connection.send('PROXY TCP4 198.51.100.1 127.0.0.1 4711 80\r\nGET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');

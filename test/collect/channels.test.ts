@@ -42,14 +42,14 @@ describe('by the referrer', () => {
 	for (const [referrer, channel] of cases)
 		test(`${referrer || 'none'} is ${channel}`, () => assert.equal(from(referrer), channel));
 
-	test('a host that only begins or ends like a known one is another', () => {
+	test('a host that only begins or ends like a known one does not match', () => {
 		assert.equal(from('https://t.company.example/'), 'referral');
 		assert.equal(from('https://google.com.evil.example/'), 'referral');
 		assert.equal(from('https://notgoogle.com/'), 'referral');
 		assert.equal(from('https://notacme.example/'), 'referral');
 	});
 
-	test('other services of a search engine are no search', () => {
+	test('other services of a search engine are not search', () => {
 		assert.equal(from('https://docs.google.com/document/1'), 'referral');
 		assert.equal(from('https://accounts.google.com/'), 'referral');
 	});
@@ -90,7 +90,7 @@ describe('by the landing URL', () => {
 	for (const [query, channel] of cases)
 		test(`${query} is ${channel}`, () => assert.equal(landing(query), channel));
 
-	test('a campaign says more than the referrer', () => {
+	test('a campaign takes precedence over the referrer', () => {
 		assert.equal(landing('gclid=1', 'https://www.google.com/'), 'paid search');
 		assert.equal(landing('utm_medium=email', 'https://www.google.com/'), 'email');
 		assert.equal(landing('colour=red', 'https://www.google.com/'), 'organic search');
@@ -98,7 +98,7 @@ describe('by the landing URL', () => {
 });
 
 describe('by rules of the account', () => {
-	test('the first that matches comes before everything else', () => {
+	test('the first matching rule takes precedence', () => {
 		const rules = [
 			{ channel: 'podcast', pattern: '*?*ref=podcast*' },
 			{ channel: 'partners', pattern: '*.Partner.example/*' },
@@ -124,7 +124,7 @@ describe('by rules of the account', () => {
 	});
 });
 
-test('whatever is sent has a channel', () => {
+test('every input has a channel', () => {
 	const anything = fc.oneof(fc.webUrl({ withQueryParameters: true }), fc.string(), fc.constant(null));
 	fc.assert(
 		fc.property(anything, anything, (url, referrer) => {

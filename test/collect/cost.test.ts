@@ -47,7 +47,7 @@ function assertCheap(what: string, work: () => unknown): void {
 	assert.ok(!Array.from({ length: 20 }, isDear).every(Boolean), what);
 }
 
-test('no address of a page costs much more than another of its length', () => {
+test('no page URL costs much more than another of its length', () => {
 	for (const url of [
 		filled(`${site}?utm_medium=`, 'cpa', '%0Ax'),
 		filled(`${site}?utm_medium=`, 'paid', '%0A'),
@@ -67,7 +67,7 @@ test('no address of a page costs much more than another of its length', () => {
 	}
 });
 
-test('whatever is repeated in an address, it costs no more', () => {
+test('repetition in a URL does not raise its cost', () => {
 	const before = fc.constantFrom(
 		...['', site, `${site}?`, `${site}#`, 'https://', 'https://xn--', 'android-app://', 'https://a@'],
 		...['medium', 'source', 'campaign'].map((name) => `${site}?utm_${name}=`),
@@ -100,7 +100,7 @@ test('whatever is repeated in an address, it costs no more', () => {
 	);
 });
 
-test('whatever is repeated in a header, it costs no more', () => {
+test('repetition in a header does not raise its cost', () => {
 	const isProxy = isProxyOf(['10.0.0.0/8', 'fd00::/8']);
 	const from = (forwardedFor: string) =>
 		({ headers: { 'x-forwarded-for': forwardedFor }, socket: { remoteAddress: '10.0.0.1' } }) as never;

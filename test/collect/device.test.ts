@@ -32,7 +32,7 @@ describe('deviceOf', () => {
 	for (const [userAgent, device] of cases)
 		test(`${device}: ${userAgent.slice(0, 50)}`, () => assert.equal(deviceOf(userAgent), device));
 
-	test('believes the hint of a browser that hides what it is', () => {
+	test('uses the client hint of a browser with a reduced user agent', () => {
 		assert.equal(deviceOf('Mozilla/5.0', { mobile: '?1' }), 'mobile');
 		assert.equal(deviceOf(windows, { mobile: '?0' }), 'desktop');
 		assert.equal(deviceOf(ipad, { mobile: '?1' }), 'tablet');
@@ -60,7 +60,7 @@ describe('isBot', () => {
 	test('is true without a user agent', () => assert.equal(isBot(undefined), true));
 });
 
-test('whatever is sent, the same twice, and no memory grows', () => {
+test('gives the same result twice for any input, with bounded memory', () => {
 	fc.assert(
 		fc.property(fc.string({ unit: 'binary', maxLength: 2000 }), (userAgent) => {
 			assert.match(deviceOf(userAgent), /^(desktop|mobile|tablet|tv|other)$/);

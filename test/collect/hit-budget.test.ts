@@ -11,7 +11,7 @@ function start() {
 	return { clock, budget };
 }
 
-test('an address has its budget, which fills again with time', () => {
+test('an address has a budget, which refills with time', () => {
 	const { budget, clock } = start();
 	assert.equal(budget.takeOfAddress('203.0.113.7'), 0);
 	assert.equal(budget.takeOfAddress('203.0.113.7'), 10_000);
@@ -22,7 +22,7 @@ test('an address has its budget, which fills again with time', () => {
 	assert.equal(budget.takeOfAddress('203.0.113.7'), 0);
 });
 
-test('of IPv6 a network of 64 bits has one budget: who has one address has all of them', () => {
+test('an IPv6 /64 network has one budget', () => {
 	for (const [one, other] of [
 		['2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff'],
 		['2001:0DB8:0001:0002:0:0:0:1', '2001:db8:1:2::2'],
@@ -39,21 +39,21 @@ test('of IPv6 a network of 64 bits has one budget: who has one address has all o
 		assert.equal(budget.takeOfAddress(address), 0, address);
 });
 
-test('an IPv4 address that came over an IPv6 socket has a budget of its own', () => {
+test('an IPv4-mapped address has its own budget', () => {
 	const { budget } = start();
 	assert.equal(budget.takeOfAddress('::ffff:203.0.113.7'), 0);
 	assert.equal(budget.takeOfAddress('::ffff:203.0.113.8'), 0);
 	assert.notEqual(budget.takeOfAddress('203.0.113.7'), 0);
 });
 
-test('whatever is no address has one budget together', () => {
+test('everything that is not an address shares one budget', () => {
 	const { budget } = start();
 	assert.equal(budget.takeOfAddress(undefined), 0);
 	for (const name of ['', 'unknown', '_hidden', ':::', '1', '203.0.113.07', 'x'.repeat(1000)])
 		assert.notEqual(budget.takeOfAddress(name), 0, name);
 });
 
-test('IPv4 addresses that a translator has put into one IPv6 network have budgets of their own', () => {
+test('IPv4 addresses translated into one IPv6 network have separate budgets', () => {
 	const { budget } = start();
 	assert.equal(budget.takeOfAddress('64:ff9b::203.0.113.7'), 0);
 	assert.equal(budget.takeOfAddress('64:ff9b::203.0.113.8'), 0);
@@ -68,7 +68,7 @@ test('a visitor has a budget for each account', () => {
 	assert.equal(budget.takeOfVisitor('c-a-acme-uk', 'b'), 0);
 });
 
-test('of more than 100,000 addresses, those that were seen longest ago are forgotten', () => {
+test('beyond 100,000 addresses, the least recently seen are evicted', () => {
 	const { budget } = start();
 	const numbered = (number: number) => `10.${number >> 16}.${(number >> 8) & 255}.${number & 255}`;
 	budget.takeOfAddress('203.0.113.7');

@@ -28,12 +28,12 @@ describe('pageOf', () => {
 	for (const [url, page] of cases)
 		test(`${url || 'nothing'} is ${page}`, () => assert.equal(pageOf(url), page));
 
-	test('is at most 100 characters, and never half of one', () => {
+	test('has at most 100 characters, and never half a surrogate pair', () => {
 		const page = pageOf(`https://acme.example/${'a'.repeat(99)}${encodeURIComponent('😀')}`);
 		assert.equal(page, 'a'.repeat(99));
 	});
 
-	test('takes no time that grows with the square of the slashes', () => {
+	test('takes linear time in the number of slashes', () => {
 		const before = process.cpuUsage();
 		assert.equal(pageOf(`https://acme.example/a${'/'.repeat(200_000)}b`), `a${'/'.repeat(99)}`);
 		assert.ok(cpuMsSince(before) < 1000);
@@ -50,12 +50,12 @@ describe('cleanUrl', () => {
 		);
 	});
 
-	test('is null where there is no web page', () => {
+	test('is null for anything but a web page', () => {
 		for (const url of [null, undefined, '', 'x', 'mailto:ann@x.example', 'android-app://com.x/'])
 			assert.equal(cleanUrl(url), null);
 	});
 
-	test('leaves out a parameter that does not fit, whole', () => {
+	test('leaves out a whole parameter that does not fit', () => {
 		const long = 'x'.repeat(480);
 		assert.equal(
 			cleanUrl(`https://acme.example/?utm_term=${long}&utm_source=a`),

@@ -7,11 +7,11 @@ import { currentTag, publishedTags } from '../../src/collect/tag-versions.ts';
 
 const folder = new URL('../../src/collect/tag/', import.meta.url);
 
-test('the committed file is what the source gives; npm run build:tag makes it', async () => {
+test('the committed file is built from the source by npm run build:tag', async () => {
 	assert.equal(readFileSync(new URL(currentTag, folder), 'utf8'), await buildTag());
 });
 
-test('a published version is as it was published', () => {
+test('a published version never changes', () => {
 	const files = readdirSync(folder).filter((name) => /^tag\.v\d+\.js$/.test(name));
 	assert.ok(files.includes(currentTag));
 	for (const file of Object.keys(publishedTags)) assert.ok(files.includes(file), `${file} is gone`);

@@ -51,7 +51,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 	const setAccount = `vscr('setAccount','c-a-acme-uk')`;
 	const fire = `vscr('fire')`;
 
-	test('sends nothing and keeps nothing before fire', async (t) => {
+	test('sends and stores nothing before fire', async (t) => {
 		const { page, service } = await visit(t, [setAccount, `vscr('addEvent','seen')`]);
 		await settle(page);
 		assert.deepEqual(await cookies(page), {});
@@ -61,7 +61,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		assert.deepEqual(answered(service), []);
 	});
 
-	test('fires what was queued: page, events, customer; keeps the visitor and the visit', async (t) => {
+	test('sends what was queued (page, events, customer) and stores visitor and visit', async (t) => {
 		const visited = await visit(t, [
 			setAccount,
 			`vscr('addEvent','seen')`,
@@ -100,7 +100,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		assert.ok(Math.abs(lasts('vscr_sid') - 1800) < 60);
 	});
 
-	test('gives scores and segments, as promises and to callbacks from before it was there', async (t) => {
+	test('returns scores and segments as promises, and to callbacks queued before it loaded', async (t) => {
 		const { page } = await visit(t, [setAccount, fire, `vscr('segments',(found)=>{window.found=found})`]);
 		const scores = (await page.evaluate('vscr.scores()')) as { goal: string; score: number }[];
 		assert.deepEqual(scores.map(({ goal }) => goal).sort(), ['return', 'subscription']);
@@ -123,7 +123,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		assert.equal(second?.body.channel, 'internal');
 	});
 
-	test('fires when a page without reload goes to another path, and only then', async (t) => {
+	test('fires when a single-page app changes the path, and only then', async (t) => {
 		const { page, hits, site } = await visit(t, [setAccount, fire]);
 		await page.evaluate('vscr.scores()');
 		const go = async (script: string) => {
@@ -172,7 +172,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		assert.deepEqual(new Set(hits().flatMap(({ body }) => body.events.map(({ name }) => name))).size, 45);
 	});
 
-	test('sends what is left by a beacon when the page is left', async (t) => {
+	test('sends remaining events by a beacon when the page is left', async (t) => {
 		const { page, hits } = await visit(t, [setAccount, fire]);
 		await page.evaluate('vscr.scores()');
 		await page.evaluate(`vscr('addEvent',{name:'checkout',tid:'order-9'})`);
@@ -221,7 +221,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		);
 	});
 
-	test('consent withdrawn while a hit is under way keeps nothing of its answer', async (t) => {
+	test('when consent is withdrawn while a hit is in flight, its answer is not stored', async (t) => {
 		const { page } = await visit(t, [setAccount]);
 		const response = page.waitForResponse('**/hit');
 		await page.evaluate(`vscr('fire'); setTimeout(() => vscr('setConsent',false))`);
@@ -241,7 +241,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		assert.equal(new Set(hits().map(({ vid }) => vid)).size, 1);
 	});
 
-	test('asks again once only', async (t) => {
+	test('retries only once', async (t) => {
 		// No cask lives until it is used.
 		let nowMs = Date.now();
 		const now = () => {
@@ -253,7 +253,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		assert.deepEqual(asked, ['POST /hit', 'GET /visscores', 'POST /hit', 'GET /visscores']);
 	});
 
-	test('a page never sees an exception, whatever the server does and whatever it says', async (t) => {
+	test('a page never sees an exception, whatever the server does', async (t) => {
 		const service = await startService(t);
 		const answers = ['', '<p>bad gateway', '{"vid":', 'null', '{"vid":"x","sid":"y","cask":"z"}'];
 		const odd = await startSite(t, (path) => answers[Number(path.split('/')[1])]);
@@ -335,7 +335,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		assert.deepEqual(said, ['Your visits are not counted.', 'Your visits are counted again.']);
 	});
 
-	test('the tag twice on a page is one', async (t) => {
+	test('including the tag twice on a page runs it once', async (t) => {
 		const { page, service, hits } = await visit(t, [setAccount, fire]);
 		await page.addScriptTag({ url: `${service.url}/tag.v2.js` });
 		await page.evaluate('vscr.scores()');
