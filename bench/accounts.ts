@@ -5,7 +5,7 @@ import { PostgresPlace } from './postgres-place.ts';
 import { manyRows } from './rows.ts';
 import { type Caskade, pidsOf, type RunningCaskade } from './servers.ts';
 import { StoredCount } from './stored-count.ts';
-import { type Row, whole } from './table.ts';
+import { median, type Row, whole } from './table.ts';
 import { type Load, wrk } from './wrk.ts';
 
 /** What a request costs as accounts grow in number: as many requests as it takes, spread over them at random. */
@@ -31,11 +31,11 @@ async function measure({ options, progress }: Bench, engine: string, caskade: Ca
 		const load: Load = { rows: manyRows, key: caskade.key, tids: 'rising', accounts: count };
 		const name = `${engine}, ${whole(count)} ${count === 1 ? 'account' : 'accounts'}`;
 		const store = await StoredCount.begin(server, { name, load, status: 201 });
-		points.push({ name, server, load, store, perSecond: [], costsUs: [] });
+		points.push({ name, server, load, store, perSecond: [], costsUs: [], costsOfEach: [] });
 	}
 	for (let run = 0; run <= options.runs; run++) {
 		const seconds = run === 0 ? options.warmUpSeconds : options.seconds;
-		for (const { name, server, load, store, perSecond, costsUs } of points) {
+		for (const { name, server, load, store, perSecond, costsUs, costsOfEach } of points) {
 			const { result: stored, usedUs } = await cpuDuring(pidsOf(server), () =>
 				store.during(() => wrk(server.url, load, seconds)),
 			);
@@ -47,6 +47,7 @@ async function measure({ options, progress }: Bench, engine: string, caskade: Ca
 			if (run === 0) continue;
 			perSecond.push(rate);
 			costsUs.push(costUs);
+			costsOfEach.push(usedUs.map((us) => us / stored.uploads));
 		}
 	}
 	await Promise.all(points.map(({ server }) => server.stop()));
@@ -65,7 +66,13 @@ async function measure({ options, progress }: Bench, engine: string, caskade: Ca
 			),
 			...migrations,
 		],
-		notes: [],
+		notes: points.flatMap(({ name, server, costsOfEach }) => {
+			if (server.place.enginePid === undefined) return [];
+			const [service, ofEngine] = [0, 1].map((each) =>
+				whole(median(costsOfEach.map((us) => us[each] ?? Number.NaN))),
+			);
+			return [`${name}: CPU of a request: ${service} µs in the service, ${ofEngine} µs in PostgreSQL.`];
+		}),
 	};
 }
 
@@ -75,7 +82,9 @@ interface Point {
 	readonly load: Load;
 	readonly store: StoredCount;
 	readonly perSecond: number[];
+	/** By all processes, and by each: the service, and its engine where that is another. */
 	readonly costsUs: number[];
+	readonly costsOfEach: number[][];
 }
 
 async function migrationRow(place: PostgresPlace, count: number): Promise<Row> {

@@ -114,7 +114,9 @@ async function measure(
 				const { result, usedUs } = await cpuDuring(isCaskade ? pidsOf(server) : [server.pid], async () =>
 					isCaskade ? (await countedAnswers(server.metricsUrl, expected, load)).result : load(),
 				);
-				runs.split = describeSplit(before, cpuByJob(server.pid), result.requests);
+				const ofEngine =
+					usedUs[1] === undefined ? '' : `, PostgreSQL ${(usedUs[1] / result.requests).toFixed(1)} µs`;
+				runs.split = `${describeSplit(before, cpuByJob(server.pid), result.requests)}${ofEngine}`;
 				checkAnswers(result, expected);
 				const costUs = usedUs.reduce((sum, us) => sum + us, 0) / result.requests;
 				measured.push(`${whole(result.requests / result.seconds)}/s (${costUs.toFixed(1)} µs of CPU each)`);

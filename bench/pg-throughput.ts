@@ -39,6 +39,7 @@ async function measure(bench: Bench, name: LineName, tids: Tids): Promise<LineRe
 		raw: [],
 	};
 	const costs: number[][] = [];
+	const baselineCosts: number[][] = [];
 	let baselineAnswers = 0;
 	let rawTransactions = 0;
 	for (let run = 0; run <= options.runs; run++) {
@@ -55,7 +56,9 @@ async function measure(bench: Bench, name: LineName, tids: Tids): Promise<LineRe
 			seconds,
 			folder: caskade.folder,
 		});
-		const baselineResult = await load(baseline.url);
+		const { result: baselineResult, usedUs: baselineUs } = await cpuDuring([baseline.pid, postgres.pid], () =>
+			load(baseline.url),
+		);
 		checkAnswers(baselineResult, expected);
 		baselineAnswers += baselineResult.requests;
 		rawTransactions += rawResult.transactions;
@@ -66,14 +69,18 @@ async function measure(bench: Bench, name: LineName, tids: Tids): Promise<LineRe
 		rates.baseline.push(perSecond(baselineResult));
 		rates.raw.push(rawResult.perSecond);
 		costs.push(usedUs.map((us) => us / stored.uploads));
+		baselineCosts.push(baselineUs.map((us) => us / baselineResult.requests));
 		progress(
 			`${name}, run ${run} of ${options.runs}: ${whole(perSecond(stored.result))} requests/s, bare http ${whole(perSecond(bareResult))}, pgbench ${whole(rawResult.perSecond)}, baseline ${whole(perSecond(baselineResult))}`,
 		);
 	}
-	const medianOf = (process: number) => whole(median(costs.map((us) => us[process] ?? Number.NaN)));
+	const split = (runs: readonly number[][]) => {
+		const [own, engine] = [0, 1].map((each) => whole(median(runs.map((us) => us[each] ?? Number.NaN))));
+		return `${own} µs in the service, ${engine} µs in PostgreSQL`;
+	};
 	const notes = [
 		await store.check(),
-		`${name}: CPU of a request: ${medianOf(0)} µs in the service, ${medianOf(1)} µs in PostgreSQL.`,
+		`${name}: CPU of a request: ${split(costs)}; of the baseline ${split(baselineCosts)}.`,
 	];
 	const rawEvents = await raw.countEvents();
 	// What is under way when pgbench stops is finished, and not counted by all of its versions.
@@ -94,7 +101,7 @@ async function measure(bench: Bench, name: LineName, tids: Tids): Promise<LineRe
 				caskade: events(rates.caskade),
 				ceiling: events(rates.raw),
 				of: 'pgbench, same INSERT',
-				aim: 0.5,
+				aim: 1.2,
 			}),
 			compareRates({
 				measure: `${title}: requests/s`,
@@ -107,7 +114,7 @@ async function measure(bench: Bench, name: LineName, tids: Tids): Promise<LineRe
 				caskade: rates.caskade,
 				ceiling: rates.baseline,
 				of: 'baseline: Express and pg',
-				aim: 4,
+				aim: 2,
 			}),
 		],
 		notes,
@@ -125,6 +132,7 @@ async function startBaseline(postgres: PostgresServer, name: string, key: string
 	const server = await serveBaseline(place.address);
 	return {
 		url: server.url,
+		pid: server.pid,
 		countEvents: () =>
 			place.query('SELECT count(*) FROM subscription_event').then(([row]) => Number(row?.count)),
 		async stop() {

@@ -71,7 +71,7 @@ try {
 	for (let from = 1; from <= visitors; from += 200) {
 		const count = Math.min(200, visitors - from + 1);
 		const hits = Array.from({ length: count }, (_, index) => hitsOf(from + index)).flat();
-		await store.transact(accountId, storeHistory(hits, []));
+		await store.transact(accountId, () => storeHistory(hits, []));
 	}
 	const profiles = await store.read(accountId, (reader) => reader.visitorProfiles(0, visitors));
 	const texts = profiles.map(({ profile }) => JSON.stringify(profile));

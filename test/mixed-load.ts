@@ -7,7 +7,6 @@ import { eraseVisitor } from '../src/store/erasure.ts';
 import { rebuildAll } from '../src/store/rebuilding.ts';
 import type { Row, Steps } from '../src/store/steps.ts';
 import type { Store } from '../src/store/store.ts';
-import { transactWithRetry } from '../src/store/transact-with-retry.ts';
 
 /** Between two imports, and two erasures. */
 const pauseMs = 20;
@@ -152,8 +151,8 @@ export class MixedLoad {
 				...{ tid: `T-${name}`, subid: name, cid: `C-${name}`, evt: 'newsletter', rvn: 1 },
 				receivedAtMs: atMs + 1000,
 			}));
-			await transactWithRetry(store, accountId, () => storeHistory(hits.slice(0, 10), events));
-			await transactWithRetry(store, accountId, () => storeHistory(hits.slice(10), []));
+			await store.transact(accountId, () => storeHistory(hits.slice(0, 10), events));
+			await store.transact(accountId, () => storeHistory(hits.slice(10), []));
 			this.imports++;
 			await delay(pauseMs);
 		}
@@ -219,7 +218,7 @@ export class MixedLoad {
 	async check(): Promise<void> {
 		const { store, accountId } = this.#options;
 		assert.deepEqual(this.failures.slice(0, 5), []);
-		const [visitors = [], events = []] = await store.transact(accountId, readOwners());
+		const [visitors = [], events = []] = await store.transact(accountId, () => readOwners());
 		const ownerOf = new Map(events.map(({ tid, vid }) => [tid, vid]));
 		const strangers = [...this.#ownerOf].filter(([tid, vid]) => ownerOf.get(tid) !== vid);
 		assert.deepEqual(strangers, [], 'sales that are not with the visitors who began them');
@@ -228,7 +227,7 @@ export class MixedLoad {
 			([vid, hits]) => !this.#erased.has(vid) && stored.get(vid) !== hits,
 		);
 		assert.deepEqual(wrong, [], 'visitors whose profile has not as many hits as were answered');
-		assert.deepEqual(await store.transact(accountId, tracesOf([...this.#erased])), []);
+		assert.deepEqual(await store.transact(accountId, () => tracesOf([...this.#erased])), []);
 		assert.equal((await rebuildAll(store, accountId)).changed, 0);
 	}
 }

@@ -7,7 +7,6 @@ import { BatchSizer } from '../store/batch-sizer.ts';
 import type { Account } from '../store/control/control-store.ts';
 import { foldAll } from '../store/fold-all.ts';
 import type { Store } from '../store/store.ts';
-import { transactWithRetry } from '../store/transact-with-retry.ts';
 import type { DemoEntry, DemoHit } from './entry.ts';
 
 /** Entries per transaction. */
@@ -37,9 +36,9 @@ export async function loadStream(
 		const hits = batch.filter((entry) => entry.type === 'hit').map(pastHit);
 		const sales = batch.filter((entry) => entry.type === 'subscription');
 		const events = sales.map(({ event, atMs }) => ({ ...event, receivedAtMs: atMs }));
-		let { left } = await batchSizer.run(() => transactWithRetry(store, id, () => storeHistory(hits, events)));
+		let { left } = await batchSizer.run(() => store.transact(id, () => storeHistory(hits, events)));
 		while (left.length > 0)
-			({ left } = await batchSizer.run(() => transactWithRetry(store, id, () => storeHistory(left, []))));
+			({ left } = await batchSizer.run(() => store.transact(id, () => storeHistory(left, []))));
 		from += batch.length;
 		onProgress(from);
 	}

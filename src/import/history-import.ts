@@ -4,7 +4,6 @@ import { type HistoryEvent, storeHistory } from '../store/account/past-history.t
 import { BatchSizer } from '../store/batch-sizer.ts';
 import { foldAll } from '../store/fold-all.ts';
 import type { Store } from '../store/store.ts';
-import { transactWithRetry } from '../store/transact-with-retry.ts';
 import { HistoryFile } from './history-file.ts';
 import { type LineContext, readHistoryLine } from './history-line.ts';
 import type { HistoryRecord } from './history-record.ts';
@@ -134,9 +133,7 @@ export class HistoryImport implements Disposable {
 		let lines = 0;
 		const batchSizer = new BatchSizer(linesPerTransaction);
 		const add = async (hits: readonly HistoryHit[], events: readonly WaitingEvent[]) => {
-			const stored = await batchSizer.run(() =>
-				transactWithRetry(store, accountId, () => storeHistory(hits, events)),
-			);
+			const stored = await batchSizer.run(() => store.transact(accountId, () => storeHistory(hits, events)));
 			const taken = hits.length - stored.left.length + events.length;
 			report.hits += stored.hits;
 			report.events += stored.events;

@@ -3,7 +3,6 @@ import { reasonOf } from '../errors.ts';
 import { prune } from '../store/account/pruning.ts';
 import { pauseMs } from '../store/batch-sizer.ts';
 import type { Store } from '../store/store.ts';
-import { transactWithRetry } from '../store/transact-with-retry.ts';
 
 const dayMs = 86_400_000;
 export const everyHourMs = 3_600_000;
@@ -65,7 +64,7 @@ async function pruneAccount(
 	let total = 0;
 	while (!signal.aborted) {
 		const beganMs = performance.now();
-		const hits = await transactWithRetry(store, accountId, () => prune(beforeMs));
+		const hits = await store.transact(accountId, () => prune(beforeMs));
 		if (hits === 0) break;
 		total += hits;
 		await pause(Math.max(pauseMs, performance.now() - beganMs), signal);

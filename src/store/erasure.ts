@@ -13,7 +13,6 @@ import {
 import { pauseMs } from './batch-sizer.ts';
 import { foldAll } from './fold-all.ts';
 import type { Store } from './store.ts';
-import { transactWithRetry } from './transact-with-retry.ts';
 
 export interface Erasure extends Erased {
 	readonly vids: readonly string[];
@@ -45,7 +44,7 @@ export async function eraseCustomerVisitors(store: Store, accountId: number, cid
 	const erasure = await eraseAll(store, accountId, vids);
 	let others = 0;
 	for (let freed = 1; freed > 0; others += freed) {
-		freed = await transactWithRetry(store, accountId, () => freeCustomer(cid));
+		freed = await store.transact(accountId, () => freeCustomer(cid));
 		await delay(pauseMs);
 	}
 	await foldAll(store, accountId);
@@ -72,11 +71,11 @@ export async function eraseOne(store: Store, accountId: number, vid: string): Pr
 	const revoked = new Set<string>();
 	// First, so that no cask outlives the data that identifies it; then again for what was added meanwhile.
 	await revokeCasks(store, accountId, vid, revoked);
-	await transactWithRetry(store, accountId, () => beginErasing(vid, Date.now()));
+	await store.transact(accountId, () => beginErasing(vid, Date.now()));
 	await revokeCasks(store, accountId, vid, revoked);
 	const all = { revoked: revoked.size, hits: 0, visits: 0, events: 0 };
 	for (;;) {
-		const piece = await transactWithRetry(store, accountId, () => erasePiece(vid, Date.now()));
+		const piece = await store.transact(accountId, () => erasePiece(vid, Date.now()));
 		if (!piece) return all;
 		all.hits += piece.hits;
 		all.visits += piece.visits;
@@ -99,7 +98,7 @@ async function revokeCasks(
 	let subjects = [vid];
 	const lastHitAtMs = await store.look(accountId, lastHitOf(vid));
 	while (place) {
-		const page: { sids: string[]; last: HitPlace | undefined } = await store.transact(
+		const page: { sids: string[]; last: HitPlace | undefined } = await store.look(
 			accountId,
 			visitsAfter(vid, place),
 		);

@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { foldPiece } from './account/folding.ts';
 import { pauseMs } from './batch-sizer.ts';
 import type { Store } from './store.ts';
-import { transactWithRetry } from './transact-with-retry.ts';
 
 /** Does all background work of an account, and leaves its database to the serving processes in between. */
 export async function foldAll(store: Store, accountId: number): Promise<void> {
@@ -19,5 +18,5 @@ export async function foldAll(store: Store, accountId: number): Promise<void> {
  * @returns the new cursor; undefined when nothing waits
  */
 export function foldOnce(store: Store, accountId: number, after: string): Promise<string | undefined> {
-	return transactWithRetry(store, accountId, () => foldPiece(after));
+	return store.transact(accountId, () => foldPiece(after));
 }

@@ -13,7 +13,6 @@ import { foldAll } from './fold-all.ts';
 import { settleAll } from './settle-all.ts';
 import type { Steps } from './steps.ts';
 import type { Store } from './store.ts';
-import { transactWithRetry } from './transact-with-retry.ts';
 
 /** Visitors read at a time. */
 const pageVisitors = 200;
@@ -64,12 +63,12 @@ class Rebuilding {
 	}
 
 	#transact<T>(begin: () => Steps<T>): Promise<T> {
-		return this.#batchSizer.run(() => transactWithRetry(this.#store, this.#accountId, begin));
+		return this.#batchSizer.run(() => this.#store.transact(this.#accountId, begin));
 	}
 
 	async repairVisits(): Promise<void> {
 		for (let lastId = 0; ; ) {
-			const page = await transactWithRetry(this.#store, this.#accountId, () => repairVisits(lastId));
+			const page = await this.#store.transact(this.#accountId, () => repairVisits(lastId));
 			if (!page) return;
 			this.#changed += page.changed;
 			lastId = page.lastId;

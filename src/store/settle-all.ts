@@ -1,7 +1,6 @@
 import { BatchSizer } from './batch-sizer.ts';
 import type { Steps } from './steps.ts';
 import type { Store } from './store.ts';
-import { transactWithRetry } from './transact-with-retry.ts';
 
 /** Hits per transaction, besides the others of their visitors. */
 const hitsPerTransaction = { initial: 100, max: 5000 };
@@ -10,7 +9,7 @@ const hitsPerTransaction = { initial: 100, max: 5000 };
 export async function settleAll(store: Store, accountId: number): Promise<void> {
 	const batch = new BatchSizer(hitsPerTransaction);
 	for (let settled = 1; settled > 0; )
-		settled = await batch.run(() => transactWithRetry(store, accountId, () => settleOldest(batch.size)));
+		settled = await batch.run(() => store.transact(accountId, () => settleOldest(batch.size)));
 }
 
 function* settleOldest(most: number): Steps<number> {

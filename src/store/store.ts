@@ -115,8 +115,11 @@ export interface Store {
 	readonly takesManyServers: boolean;
 	/** Reads one account's database. */
 	read<T>(accountId: number, fn: (reader: ClientReader) => Promise<T>): Promise<T>;
-	/** Runs steps in one transaction in an account's database, also beside a serving process. */
-	transact<T>(accountId: number, steps: Steps<T>): Promise<T>;
+	/**
+	 * Runs steps in one transaction in an account's database, also beside a serving process. The only way to write to it.
+	 * Begins them anew after a concurrent change or a deadlock.
+	 */
+	transact<T>(accountId: number, begin: () => Steps<T>): Promise<T>;
 	/**
 	 * Removes deleted data of an account from the disk, as far as the engine can.
 	 * @param options.rewrite rewrite a small database completely; writes to it wait meanwhile

@@ -109,11 +109,11 @@ async function addVisitors(store: Store, accountId: number): Promise<void> {
 		const events = n % 3 === 0 ? [{ name: 'order', tid: `T-${n + 1}` }] : [];
 		return hit({ atMs: receivedAtMs + n }, { events, cid: n % 2 === 0 ? (oddTexts[1] as string) : null });
 	});
-	const stored = await store.transact(accountId, storeHits(hits));
+	const stored = await store.transact(accountId, () => storeHits(hits));
 	const again = stored.map(({ vid, sid }, n) => hit({ vid, sid, atMs: receivedAtMs + 60_000 + n }));
-	await store.transact(accountId, storeHits(again));
+	await store.transact(accountId, () => storeHits(again));
 	for (const { vid } of stored.slice(10, 13)) await eraseVisitor(store, accountId, vid);
-	await store.transact(accountId, prune(receivedAtMs + 5));
+	await store.transact(accountId, () => prune(receivedAtMs + 5));
 	await assertAsTheLogSays(store, accountId);
 }
 
@@ -296,7 +296,7 @@ test('hits that were deleted after an interrupted copy are detected', async (t) 
 		if (step === 'verify') throw new Error('interrupted');
 	});
 	await assert.rejects(interrupted, /interrupted/);
-	await store.transact(1, prune(receivedAtMs + 60_010));
+	await store.transact(1, () => prune(receivedAtMs + 60_010));
 	await assert.rejects(
 		copyStore(store, copy, () => {}),
 		/differs from the source/,

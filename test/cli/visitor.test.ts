@@ -69,7 +69,10 @@ test('visitor erase forgets one visitor, or all of a customer, beside a server',
 test('visitor erase needs either a visitor or a customer', async (t) => {
 	const { buyer, command } = await startWithBuyer(t);
 	assertRefused(await caskade(command('erase')), /Name either a visitor, or a customer/);
-	assertRefused(await caskade(command('erase', buyer.freshVid, '--cid', 'C')), /Name either a visitor, or a customer/);
+	assertRefused(
+		await caskade(command('erase', buyer.freshVid, '--cid', 'C')),
+		/Name either a visitor, or a customer/,
+	);
 	assertMisused(await caskade(command('show', 'ABC')), /32 lower-case hexadecimal digits/);
 });
 
@@ -78,8 +81,7 @@ test('visitor rebuild says how many were not as the log says', async (t) => {
 	assert.deepEqual(await caskadeJson(command('rebuild')), {
 		...{ aid: 'c-a-acme-uk', visitors: 2, changed: 0 },
 	});
-	await store.transact(
-		accountId,
+	await store.transact(accountId, () =>
 		(function* () {
 			yield [{ sql: `UPDATE @visitor SET profile = '{}'` }];
 		})(),

@@ -16,7 +16,7 @@ function* run(queries: ReturnType<typeof waitToBeFolded>): Steps<void> {
 
 /** How far the visitor has been folded again; undefined where nothing waits. */
 function foldedTo(store: Store, accountId: number): Promise<number | undefined> {
-	return store.transact(accountId, readFoldedTo());
+	return store.transact(accountId, () => readFoldedTo());
 }
 
 function* readFoldedTo(): Steps<number | undefined> {
@@ -65,7 +65,7 @@ for (const engine of engines) {
 		const { aid } = await addClient(store);
 		const { id } = await store.control.account(aid);
 		await addLongLog(store, id, 5000, Date.now());
-		await store.transact(id, run([...waitToBeFolded([longLogVid], [])]));
+		await store.transact(id, () => run([...waitToBeFolded([longLogVid], [])]));
 		const before = await foldedTo(store, id);
 		await using first = await ServeProcess.start(['--database', address]);
 		await eventually('it has begun', async () => (await foldedTo(store, id)) !== before);

@@ -28,7 +28,7 @@ function optionsAt(nowMs: number) {
 }
 
 async function hitsOf(store: Store, accountId: number, vid: string): Promise<number> {
-	return (await store.transact(accountId, visitorRecord(vid)))?.hits.length ?? 0;
+	return (await store.transact(accountId, () => visitorRecord(vid)))?.hits.length ?? 0;
 }
 
 for (const engine of engines)
@@ -70,7 +70,7 @@ test('two concurrent jobs on one database prune everything exactly once', async 
 
 async function storeOldHits(store: Store, accountId: number, count: number): Promise<void> {
 	const { storeHits } = await import('../../src/store/account/visitor-log.ts');
-	await store.transact(accountId, storeHits(Array.from({ length: count }, () => hit())));
+	await store.transact(accountId, () => storeHits(Array.from({ length: count }, () => hit())));
 }
 
 test('an account that fails is reported, and the others are pruned', async (t) => {

@@ -72,8 +72,7 @@ export async function storeVisitors(
 	for (let from = 0; from < visitors.length; from += 250) {
 		const some = visitors.slice(from, from + 250);
 		const hits = some.flatMap(({ vid, hits }) => hits.map((hit) => ({ ...hit, vid })));
-		await store.transact(
-			accountId,
+		await store.transact(accountId, () =>
 			storeHistory(
 				hits,
 				some.flatMap(({ events }) => events),

@@ -46,5 +46,5 @@ export async function addLongLog(
 			),
 		];
 	}
-	await store.transact(accountId, add());
+	await store.transact(accountId, () => add());
 }

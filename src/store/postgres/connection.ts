@@ -2,6 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { ConcurrentChangeError, OperatorError, StorageError } from '../../errors.ts';
+import { type Capabilities, learnCapabilities } from './capabilities.ts';
+import { keepPrepared } from './prepared.ts';
 
 /** Numbers of all kinds come as numbers: every integer that is stored is a safe one. */
 const types: pg.CustomTypesConfig = {
@@ -23,10 +25,21 @@ export interface PoolOptions {
 	 * send statements behind a BEGIN that is not yet answered: where it fails alone, they would each be a transaction.
 	 */
 	readonly writesOnlyBegun?: boolean;
+	/**
+	 * Whether statements are prepared once, with a plan that holds for all values: for pools that send few different ones
+	 * again and again, and each finds its rows by an index.
+	 */
+	readonly prepares?: boolean;
 }
 
 /** Begins a transaction that may write, whatever the session's default. */
 export const beginWriting = 'BEGIN READ WRITE';
+
+/**
+ * A plan that is kept may have been made when a table was small, and reading all of it cost least. It must not be kept
+ * when the table has grown. Nor is compiling any of these statements worth its time.
+ */
+const forPrepared = 'SET plan_cache_mode TO force_generic_plan; SET enable_seqscan TO off; SET jit TO off';
 
 /** Whatever takes statements: a connection, or a pool of them. */
 export interface Queryable {
@@ -55,6 +68,9 @@ export class PostgresPool extends pg.Pool {
 	readonly #idle = new Set<pg.PoolClient>();
 	readonly #open = new Set<pg.PoolClient>();
 
+	/** Known from the first connection on. */
+	capabilities: Capabilities | undefined;
+
 	/** @param onError a connection broke while nobody used it */
 	constructor(address: string, options: PoolOptions, onError: (error: Error) => void) {
 		super({
@@ -70,9 +86,11 @@ export class PostgresPool extends pg.Pool {
 			onConnect: async (client) => {
 				// So that a server soon ends what waits for a connection that was cut; some do not know this setting.
 				client.query(`SET client_connection_check_interval TO ${checkEveryMs}`).catch(() => {});
-				await client.query(
-					`SET synchronous_commit TO on; SET enable_bitmapscan TO off; SET statement_timeout TO ${options.statementTimeoutMs}; SET idle_in_transaction_session_timeout TO ${options.idleInTransactionMs}; SET default_transaction_read_only TO ${options.writesOnlyBegun ? 'on' : 'off'}`,
+				const set = client.query(
+					`SET synchronous_commit TO on; SET enable_bitmapscan TO off; SET statement_timeout TO ${options.statementTimeoutMs}; SET idle_in_transaction_session_timeout TO ${options.idleInTransactionMs}; SET default_transaction_read_only TO ${options.writesOnlyBegun ? 'on' : 'off'}${options.prepares ? `; ${forPrepared}` : ''}`,
 				);
+				[this.capabilities] = await together([learnCapabilities(client), set]);
+				if (options.prepares && this.capabilities.canPrepare) keepPrepared(client);
 			},
 		});
 		this.on('error', onError);
@@ -202,6 +220,19 @@ export async function together<Sent extends readonly Promise<unknown>[] | []>(
 	}
 }
 
+/** The same for statements that `send` sends, which leave in one piece. */
+export function sendTogether<Sent extends readonly Promise<unknown>[] | []>(
+	{ connection: { stream } }: pg.PoolClient,
+	send: () => Sent,
+): ReturnType<typeof together<Sent>> {
+	stream.cork();
+	try {
+		return together(send());
+	} finally {
+		stream.uncork();
+	}
+}
+
 /** Connections that have broken; what is sent on them goes nowhere. */
 const broken = new WeakSet<pg.ClientBase>();
 
@@ -233,6 +264,11 @@ export function isRolledBack(error: unknown): boolean {
  */
 export function isDeadlock(error: unknown): boolean {
 	return (error as { code?: unknown }).code === '40P01';
+}
+
+/** Whether another transaction has kept this one from its end; begun anew, it finds what that one has left. */
+export function isConcurrentChange(error: unknown): boolean {
+	return error instanceof ConcurrentChangeError || isDeadlock(error);
 }
 
 /** Kysely on one schema of a pool. */

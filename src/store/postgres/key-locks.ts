@@ -1,5 +1,7 @@
 import type pg from 'pg';
 import type { Lock } from '../steps.ts';
+import { numberArray } from './arrays.ts';
+import { statementOn } from './prepared.ts';
 
 /**
  * Keys share so many locks of their account: a transaction of any size takes few, since a server has room for a few
@@ -11,16 +13,15 @@ const firstLock = 0x6a6f696e;
 
 /** Locks keys until the end of the transaction, always in the same order. */
 export async function lockKeys(
-	client: pg.ClientBase,
+	client: pg.PoolClient,
 	schema: string,
 	{ lock, keys }: Extract<Lock, { keys: unknown }>,
 ): Promise<void> {
 	if (keys.length === 0) return;
 	const suffix = lock === 'shared' ? '_shared' : '';
-	await client.query(
-		`SELECT pg_advisory_xact_lock${suffix}(number, hashtext($1)) FROM unnest($2::int[]) AS list (number) /* lock keys */`,
-		[schema, keys === 'all' ? everyLock : locksOf(keys)],
-	);
+	const text = `SELECT count(pg_advisory_xact_lock${suffix}(number, hashtext($1))) FROM unnest($2::int[]) AS list (number) /* lock keys */`;
+	const numbers = keys === 'all' ? everyLock : locksOf(keys);
+	await client.query({ ...statementOn(client, text, () => text), values: [schema, numberArray(numbers)] });
 }
 
 const everyLock = Array.from({ length: locksPerAccount }, (_, index) => firstLock + index);

@@ -23,6 +23,7 @@ import { Citus } from './citus.ts';
 import {
 	commit,
 	connectionError,
+	isConcurrentChange,
 	kyselyOver,
 	type PoolOptions,
 	PostgresPool,
@@ -56,6 +57,9 @@ const patientPool: PoolOptions = {
 	idleInTransactionMs: 60_000,
 };
 
+/** How often a transaction begins anew that another has overtaken. */
+const maxRetries = 5;
+
 const newestControl = migrationFiles('postgres', 'control').length;
 
 /** Several times as long as a server waits until it shows itself again. */
@@ -86,7 +90,15 @@ export class PostgresStore implements Store {
 		const pool = (to: string, options: PoolOptions) =>
 			new PostgresPool(to, options, (error) => this.#onError(to, error));
 		this.#pools = new ServerPool(maxServers, (to) => pool(to, patientPool));
-		this.#reads = new ServerPool(maxServers, (to) => new ReadQueue(to, (error) => this.#onError(to, error)));
+		this.#reads = new ServerPool(
+			maxServers,
+			(to) =>
+				new ReadQueue(
+					to,
+					(id) => this.#servers.schemaOf(id),
+					(error) => this.#onError(to, error),
+				),
+		);
 		this.#newest = new NewestSchemas(this.#servers, this.#reads, (to) => this.#pools.get(to));
 		this.#controlPool = pool(address, controlPool);
 		this.#controlDatabase = kyselyOver(this.#controlPool, schemas.control);
@@ -154,8 +166,14 @@ export class PostgresStore implements Store {
 		);
 	}
 
-	transact<T>(accountId: number, steps: Steps<T>): Promise<T> {
-		return this.#run(accountId, 'BEGIN', steps);
+	async transact<T>(accountId: number, begin: () => Steps<T>): Promise<T> {
+		for (let retries = 0; ; retries++) {
+			try {
+				return await this.#run(accountId, 'BEGIN', begin());
+			} catch (error) {
+				if (!isConcurrentChange(error) || retries === maxRetries) throw error;
+			}
+		}
 	}
 
 	look<T>(accountId: number, steps: Steps<T>): Promise<T> {

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { StorageError } from '../../errors.ts';
-import { isConnectionLost, type PoolOptions, PostgresPool } from './connection.ts';
+import { isConnectionLost, type PoolOptions, PostgresPool, sendTogether } from './connection.ts';
+import { runQuery } from './run-steps.ts';
 import { type Turn, Turns } from './turns.ts';
 
 const readingPool: PoolOptions = {
@@ -8,32 +9,65 @@ const readingPool: PoolOptions = {
 	connectTimeoutMs: 1500,
 	statementTimeoutMs: 5000,
 	idleInTransactionMs: 2000,
+	prepares: true,
 };
 /** Reads that may wait, at most, and how long. */
 const length = 8192;
 const waitAtMostMs = 1500;
-/** Reads of one account that share a connection. */
-const groupLimit = 32;
+/** Reads that share a connection, and of how many accounts. */
+const groupLimit = 64;
+const maxAccounts = 16;
 
+/** What is read; `reject` and `resolve` are of the request that waits for it. */
 interface WaitingRead {
-	readonly text: string;
-	readonly values: readonly unknown[];
-	readonly timer: NodeJS.Timeout;
-	isLate: boolean;
-	readonly resolve: (result: pg.QueryResult) => void;
+	readonly accountId: number;
 	readonly reject: (error: Error) => void;
+	timer: NodeJS.Timeout | undefined;
+	isLate: boolean;
+	readonly what:
+		| {
+				readonly text: string;
+				readonly values: readonly unknown[];
+				readonly resolve: (result: pg.QueryResult) => void;
+		  }
+		| {
+				readonly table: keyof typeof lookUps;
+				readonly key: string;
+				readonly resolve: (profile: string | null) => void;
+		  };
 }
 
-/** Reads that wait for a connection to one database server. */
+/** Profiles by their keys, many in one statement. None of a visit whose visitor is being erased. */
+const lookUps = {
+	visitor: 'SELECT vid AS key, profile FROM @visitor WHERE vid IN ?list /* read visitors */',
+	visit:
+		'SELECT sid AS key, profile FROM @visit AS visit WHERE sid IN ?list AND EXISTS (SELECT 1 FROM @visitor AS visitor WHERE visitor.vid = visit.vid) /* read visits */',
+} as const;
+
+/** Reads that go out as one statement. */
+interface Statement {
+	readonly reads: WaitingRead[];
+	/** Sends it. @returns what gives its reads their answers */
+	send(client: pg.PoolClient): Promise<() => void>;
+}
+
+/** Reads that wait for a connection to one database server; those that wait together go together. */
 export class ReadQueue {
 	readonly #pool: PostgresPool;
 	readonly #turns: Turns<WaitingRead>;
+	readonly #schemaOf: (accountId: number) => string;
 	readonly #onError: (error: Error) => void;
 
 	/** @param onError a connection broke while nobody used it, or an account is slow */
-	constructor(address: string, onError: (error: Error) => void) {
+	constructor(address: string, schemaOf: (accountId: number) => string, onError: (error: Error) => void) {
 		this.#pool = new PostgresPool(address, readingPool, onError);
-		this.#turns = new Turns({ places: readingPool.size, length, work: (turn) => this.#work(turn) });
+		this.#schemaOf = schemaOf;
+		this.#turns = new Turns({
+			places: readingPool.size,
+			length,
+			maxAccounts: () => maxAccounts,
+			work: (turn) => this.#work(turn),
+		});
 		this.#onError = onError;
 	}
 
@@ -43,23 +77,42 @@ export class ReadQueue {
 		text: string,
 		values: readonly unknown[] = [],
 	): Promise<pg.QueryResult<Row>> {
+		return this.#wait(accountId, (resolve) => ({ text, values, resolve }));
+	}
+
+	/** The profile of a visitor or a visit as JSON, if there is one. @throws QueueFullError, or whatever the server says */
+	profile(accountId: number, table: keyof typeof lookUps, key: string): Promise<string | null> {
+		return this.#wait(accountId, (resolve) => ({ table, key, resolve }));
+	}
+
+	#wait<Outcome>(
+		accountId: number,
+		what: (resolve: (outcome: Outcome) => void) => WaitingRead['what'],
+	): Promise<Outcome> {
 		return this.#turns.enter(accountId, () => {
-			const { promise, resolve, reject } = Promise.withResolvers<pg.QueryResult>();
-			const timer = setTimeout(() => {
-				read.isLate = true;
-				reject(new StorageError('no connection to the database in time'));
-			}, waitAtMostMs);
-			const read: WaitingRead = { text, values, timer, isLate: false, resolve, reject };
-			this.#turns.add(accountId, read);
-			this.#turns.pump();
+			const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+			this.#enqueue({ accountId, reject, timer: undefined, isLate: false, what: what(resolve) });
 			return promise;
 		});
 	}
 
+	#enqueue(read: WaitingRead): void {
+		read.timer = setTimeout(() => {
+			read.isLate = true;
+			read.reject(new StorageError('no connection to the database in time'));
+		}, waitAtMostMs);
+		this.#turns.add(read.accountId, read);
+		this.#turns.pumpSoon();
+	}
+
 	async #work(turn: Turn): Promise<void> {
-		const live = this.#turns.take(turn.accountId).filter(({ isLate }) => !isLate);
-		this.#turns.putBack(turn.accountId, live.slice(groupLimit));
-		const group = live.slice(0, groupLimit);
+		const group: WaitingRead[] = [];
+		for (const accountId of turn.accountIds) {
+			const live = this.#turns.take(accountId).filter(({ isLate }) => !isLate);
+			const taken = live.splice(0, groupLimit - group.length);
+			this.#turns.putBack(accountId, live);
+			group.push(...taken);
+		}
 		for (const { timer } of group) clearTimeout(timer);
 		// A connection that broke while idle may not be known to have broken before it is used: then once more.
 		const again = await this.#attempt(turn, group, !turn.isEnded);
@@ -70,29 +123,69 @@ export class ReadQueue {
 	/** @returns those that may be read again, since their connection was lost */
 	async #attempt(turn: Turn, group: readonly WaitingRead[], mayFail: boolean): Promise<WaitingRead[]> {
 		if (group.length === 0) return [];
-		const results = await this.#readAll(turn, group);
-		return group.filter((read, index) => {
-			const result = results[index] as PromiseSettledResult<pg.QueryResult>;
-			if (result.status === 'fulfilled') read.resolve(result.value);
-			else if (turn.isEnded) read.reject(turn.endError());
-			else if (mayFail && isConnectionLost(result.reason)) return true;
-			else read.reject(result.reason);
-			return false;
+		const statements = this.#statementsOf(group);
+		const results = await this.#sendAll(turn, statements);
+		return statements.flatMap(({ reads }, index) => {
+			const result = results[index] as PromiseSettledResult<() => void>;
+			if (result.status === 'fulfilled') result.value();
+			// One of several accounts was to blame: the next turn of each is its own.
+			else if (turn.isEnded && turn.accountIds.length > 1) for (const read of reads) this.#enqueue(read);
+			else if (turn.isEnded) for (const { reject } of reads) reject(turn.endError());
+			else if (mayFail && isConnectionLost(result.reason)) return reads;
+			else for (const { reject } of reads) reject(result.reason);
+			return [];
 		});
 	}
 
-	async #readAll(turn: Turn, group: readonly WaitingRead[]): Promise<PromiseSettledResult<pg.QueryResult>[]> {
+	#statementsOf(group: readonly WaitingRead[]): Statement[] {
+		const statements: Statement[] = [];
+		const profiles = new Map<string, Statement>();
+		for (const read of group) {
+			const { accountId, what } = read;
+			if (!('table' in what)) {
+				const { text, values, resolve } = what;
+				statements.push({
+					reads: [read],
+					async send(client) {
+						const result = await client.query(text, [...values]);
+						return () => resolve(result);
+					},
+				});
+				continue;
+			}
+			const name = `${what.table} ${accountId}`;
+			const known = profiles.get(name);
+			if (known) known.reads.push(read);
+			else profiles.set(name, this.#profiles(what.table, [read]));
+		}
+		return [...statements, ...profiles.values()];
+	}
+
+	#profiles(table: keyof typeof lookUps, reads: WaitingRead[]): Statement {
+		const send = async (client: pg.PoolClient) => {
+			const schema = this.#schemaOf((reads[0] as WaitingRead).accountId);
+			const keys = reads.map(({ what }) => ('key' in what ? what.key : ''));
+			const rows = await runQuery(client, schema, { sql: lookUps[table], values: [keys] });
+			const found = new Map(rows.map(({ key, profile }) => [key, profile as string]));
+			return () => {
+				for (const { what } of reads) if ('key' in what) what.resolve(found.get(what.key) ?? null);
+			};
+		};
+		return { reads, send };
+	}
+
+	async #sendAll(turn: Turn, statements: readonly Statement[]): Promise<PromiseSettledResult<() => void>[]> {
 		try {
 			const client = await this.#pool.acquire(waitAtMostMs);
 			turn.endBy(() => this.#pool.cut(client));
-			const results = await Promise.allSettled(
-				group.map(({ text, values }) => client.query(text, [...values])),
-			);
+			const results = await sendTogether(client, () => [
+				Promise.allSettled(statements.map((statement) => statement.send(client))),
+			]).then(([settled]) => settled);
 			const lost = results.find((result) => result.status === 'rejected' && isConnectionLost(result.reason));
 			client.release(turn.isEnded || (lost as PromiseRejectedResult | undefined)?.reason);
 			return results;
 		} catch (reason) {
-			return group.map(() => ({ status: 'rejected', reason }));
+			return statements.map(() => ({ status: 'rejected', reason }));
 		}
 	}
 

@@ -1,7 +1,11 @@
 import type pg from 'pg';
-import { isEmpty, type Lock, type Query, type Row, type Settle, type Steps } from '../steps.ts';
-import { together } from './connection.ts';
+import { type ColumnType, dialects, Texts } from '../dialects.ts';
+import { isEmpty, type Lock, type Query, type Row, type Settle, type Steps, type Value } from '../steps.ts';
+import { numberArray, textArray } from './arrays.ts';
+import { capabilitiesOf } from './capabilities.ts';
+import { sendTogether } from './connection.ts';
 import { lockKeys } from './key-locks.ts';
+import { statementOn } from './prepared.ts';
 
 /** Keeps imports of an account apart. The number is the ASCII of "impo". */
 const importLock = 0x696d706f;
@@ -12,45 +16,102 @@ const maxParameters = 65_535;
 
 /** Runs a transaction's steps on a connection that has begun it; the statements of a step share a round trip. */
 export async function runSteps<Outcome>(
-	client: pg.ClientBase,
+	client: pg.PoolClient,
 	schema: string,
 	steps: Steps<Outcome>,
 ): Promise<Outcome> {
 	let step = steps.next();
-	while (!step.done)
-		step = steps.next(await together(step.value.map((query) => runQuery(client, schema, query))));
+	while (!step.done) {
+		const queries = step.value;
+		step = steps.next(
+			await sendTogether(client, () => queries.map((query) => runQuery(client, schema, query))),
+		);
+	}
 	return step.value;
 }
 
 /** Connections whose transactions have left something to the background. */
-const waking = new WeakSet<pg.ClientBase>();
+const waking = new WeakSet<pg.PoolClient>();
 
 /** Whether something has been left to the background on a connection; asked once its transaction is committed. */
-export function hasBackgroundWork(client: pg.ClientBase): boolean {
+export function hasBackgroundWork(client: pg.PoolClient): boolean {
 	return waking.delete(client);
 }
 
+/** @param timeoutMs after it a connection that stays silent is cut; else after the pool's own */
 export async function runQuery(
-	client: pg.ClientBase,
+	client: pg.PoolClient,
 	schema: string,
 	query: Query | Lock | Settle,
+	timeoutMs?: number,
 ): Promise<readonly Row[]> {
 	if ('settle' in query) return [];
 	if ('lock' in query) return lock(client, schema, query);
 	if (isEmpty(query)) return [];
 	if (query.wakes) waking.add(client);
-	if (!query.rows) return (await client.query(textOf(schema, query), [...(query.values ?? [])])).rows;
-	const rowsPerInsert = Math.floor(maxParameters / (query.rows[0]?.length ?? 1));
+	const { sql, values = [], rows } = query;
+	const parameters = values.map((value) => (isList(value) ? textArray(value) : value));
+	if (!rows) return send(client, { schema, sql, parameters, timeoutMs });
+	const columns = typesOf(rows);
+	if (capabilitiesOf(client).canUnnest) {
+		const arrays = columns.map((type, column) => arrayOf(type, rows, column));
+		return send(client, { schema, sql, columns, parameters: [...parameters, ...arrays], timeoutMs });
+	}
+	const rowsPerInsert = Math.floor((maxParameters - parameters.length) / columns.length);
 	const results: Row[] = [];
-	for (let from = 0; from < query.rows.length; from += rowsPerInsert) {
-		const some = query.rows.slice(from, from + rowsPerInsert);
-		const { rows } = await client.query(textOf(schema, { ...query, rows: some }), some.flat());
-		results.push(...rows);
+	for (let from = 0; from < rows.length; from += rowsPerInsert) {
+		const some = rows.slice(from, from + rowsPerInsert);
+		const all = [...parameters, ...some.flat()];
+		results.push(
+			...(await send(client, { schema, sql, columns, rows: some.length, parameters: all, timeoutMs })),
+		);
 	}
 	return results;
 }
 
-async function lock(client: pg.ClientBase, schema: string, lock: Lock): Promise<[]> {
+interface Statement {
+	readonly schema: string;
+	readonly sql: string;
+	readonly columns?: readonly ColumnType[];
+	/** How many have parameters of their own. */
+	readonly rows?: number;
+	readonly parameters: unknown[];
+	readonly timeoutMs: number | undefined;
+}
+
+const arrayTexts = new Texts(dialects.postgres);
+const valueTexts = new Texts(dialects.postgresWithValues);
+
+async function send(client: pg.PoolClient, statement: Statement): Promise<readonly Row[]> {
+	const { schema, sql, columns = [], rows, parameters, timeoutMs } = statement;
+	const shape = rows === undefined ? columns.join() : rows;
+	const text = () =>
+		(rows === undefined ? arrayTexts : valueTexts)
+			.of(sql, shape, () => ({ columns, ...(rows && { rows }) }))
+			.join(`"${schema}".`);
+	const prepared = statementOn(client, `${schema} ${shape} ${sql}`, text);
+	const config = { ...prepared, values: parameters, query_timeout: timeoutMs };
+	return (await client.query<Row>(config)).rows;
+}
+
+function isList(value: Value | readonly string[]): value is readonly string[] {
+	return Array.isArray(value);
+}
+
+/** Numbers are whole ones; a column with nothing but nulls may be of any type. */
+function typesOf(rows: readonly (readonly Value[])[]): ColumnType[] {
+	return (rows[0] ?? []).map((_, column) => {
+		const value = rows.find((row) => row[column] !== null)?.[column];
+		return typeof value === 'number' ? 'bigint' : 'text';
+	});
+}
+
+function arrayOf(type: ColumnType, rows: readonly (readonly Value[])[], column: number): Buffer | string {
+	const values = rows.map((row) => row[column] ?? null);
+	return type === 'text' ? textArray(values as (string | null)[]) : numberArray(values as (number | null)[]);
+}
+
+async function lock(client: pg.PoolClient, schema: string, lock: Lock): Promise<[]> {
 	if ('keys' in lock) await lockKeys(client, schema, lock);
 	else
 		await client.query('SELECT pg_advisory_xact_lock($1, hashtext($2)) /* lock account */', [
@@ -58,19 +119,4 @@ async function lock(client: pg.ClientBase, schema: string, lock: Lock): Promise<
 			schema,
 		]);
 	return [];
-}
-
-function textOf(schema: string, { sql, rows = [] }: Query): string {
-	let number = 0;
-	const next = () => `$${++number}`;
-	return sql
-		.replaceAll('@logged_hit', '@hit')
-		.replaceAll(/@(?=[a-z])/g, `"${schema}".`)
-		.replaceAll(/IN \?list|\?each|\?rows|\?/g, (token) => {
-			if (token === 'IN ?list') return `= ANY(${next()}::text[])`;
-			if (token === '?each') return `unnest(${next()}::text[])`;
-			if (token === '?') return next();
-			return `VALUES ${rows.map((row) => `(${row.map(next).join(', ')})`).join(', ')}`;
-		})
-		.replace(/(unnest\(\$\d+::text\[\]\)) AS list/, '$1 AS list (key)');
 }

@@ -1,6 +1,8 @@
 import { type PoolOptions, PostgresPool } from './connection.ts';
-import { HitQueue } from './hit-queue.ts';
-import { UploadQueue } from './upload-queue.ts';
+import { hitGroups, type WaitingHit } from './hit-group.ts';
+import { uploadGroups } from './upload-group.ts';
+import type { WaitingUpload } from './waiting-upload.ts';
+import { WriteQueue } from './write-queue.ts';
 
 /** For uploads, one transaction on each; the deadline of what it stores limits each statement further. */
 const uploadPool: PoolOptions = {
@@ -9,6 +11,7 @@ const uploadPool: PoolOptions = {
 	statementTimeoutMs: 10_000,
 	idleInTransactionMs: 2000,
 	writesOnlyBegun: true,
+	prepares: true,
 };
 /** For hits, beside uploads, so that neither waits for the other. */
 const hitPool: PoolOptions = {
@@ -17,6 +20,7 @@ const hitPool: PoolOptions = {
 	statementTimeoutMs: 5000,
 	idleInTransactionMs: 2000,
 	writesOnlyBegun: true,
+	prepares: true,
 };
 
 export interface ServerQueuesOptions {
@@ -33,18 +37,28 @@ export interface ServerQueuesOptions {
 
 /** What waits for one database server, and the connections to it: a server that is slow or lost holds up no other. */
 export class ServerQueues {
-	readonly uploads: UploadQueue;
-	readonly hits: HitQueue;
+	readonly uploads: WriteQueue<WaitingUpload>;
+	readonly hits: WriteQueue<WaitingHit>;
 	readonly #pools: readonly PostgresPool[];
 
-	constructor({ address, ...options }: ServerQueuesOptions) {
+	constructor({ address, schemaOf, ...options }: ServerQueuesOptions) {
 		const [forUploads, forHits] = [
 			new PostgresPool(address, uploadPool, options.onError),
 			new PostgresPool(address, hitPool, options.onError),
 		];
 		this.#pools = [forUploads, forHits];
-		this.uploads = new UploadQueue({ ...options, pool: forUploads, connections: uploadPool.size });
-		this.hits = new HitQueue({ ...options, pool: forHits, connections: hitPool.size });
+		this.uploads = new WriteQueue(uploadGroups(schemaOf), {
+			...options,
+			pool: forUploads,
+			connections: uploadPool.size,
+		});
+		this.hits = new WriteQueue(hitGroups(schemaOf), {
+			...options,
+			// The metrics are of uploads.
+			onCommit: () => {},
+			pool: forHits,
+			connections: hitPool.size,
+		});
 	}
 
 	get depth(): number {

@@ -8,13 +8,15 @@ import { asStorageError, reasonOf } from '../../errors.ts';
 import { settleQuotas } from '../control/quota-leases.ts';
 import { FullDisk } from '../full-disk.ts';
 import type { Steps } from '../steps.ts';
-import type { ServingWriter, TokenLedger, Upload, WriterEvents } from '../store.ts';
+import type { ServingWriter, TokenLedger, Upload, UploadOutcome, WriterEvents } from '../store.ts';
 import { type AccountServers, maxServers } from './account-servers.ts';
 import { commit, isTransient, type PoolOptions, PostgresPool, type SchemaNames } from './connection.ts';
+import { waitingHit } from './hit-group.ts';
 import type { NewestSchemas } from './newest-schemas.ts';
 import { runSteps } from './run-steps.ts';
 import { ServerPool } from './server-pool.ts';
 import { ServerQueues } from './server-queues.ts';
+import { waitingUpload } from './waiting-upload.ts';
 
 /** Uploads, and hits, that may wait for a connection. */
 const queueLength = 8192;
@@ -90,11 +92,15 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	}
 
 	storeHit(accountId: number, hit: ArrivingHit): Promise<StoredHit> {
-		return this.#queuesOf(accountId).hits.store(accountId, hit);
+		return this.#queuesOf(accountId).hits.store<StoredHit>(accountId, (settle) =>
+			waitingHit(accountId, hit, settle),
+		);
 	}
 
 	storeSubscriptionEvents(accountId: number, upload: Upload, deadline: Deadline) {
-		return this.#queuesOf(accountId).uploads.store(accountId, upload, deadline);
+		return this.#queuesOf(accountId).uploads.store<UploadOutcome | 'expired'>(accountId, (settle) =>
+			waitingUpload(accountId, upload, deadline, settle),
+		);
 	}
 
 	#queuesOf(accountId: number): ServerQueues {

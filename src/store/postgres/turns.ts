@@ -6,16 +6,17 @@ const slowAfterMs = 400;
 /** For so long an account counts as slow after that, unless it is quick in between. */
 const slowForMs = 5000;
 
-/** An account's use of a connection. */
+/** The use of a connection by an account, or by several together. */
 export class Turn {
-	readonly accountId: number;
+	/** In the order of their numbers. */
+	readonly accountIds: readonly number[];
 	isSlow: boolean;
 	/** Whether it has to make room for others: what it has begun is to be undone, and waits again. */
 	isEnded = false;
 	#end: (() => void) | undefined;
 
-	constructor(accountId: number, isSlow: boolean) {
-		this.accountId = accountId;
+	constructor(accountIds: readonly number[], isSlow: boolean) {
+		this.accountIds = accountIds;
 		this.isSlow = isSlow;
 	}
 
@@ -32,7 +33,11 @@ export class Turn {
 
 	/** What operators read. */
 	endError(): StorageError {
-		return new StorageError(`account ${this.accountId} is slow and waits, so that others can go on`);
+		const which =
+			this.accountIds.length === 1
+				? `account ${this.accountIds}`
+				: `one of ${this.accountIds.length} accounts`;
+		return new StorageError(`${which} is slow and waits, so that others can go on`);
 	}
 }
 
@@ -41,15 +46,17 @@ export interface TurnsOptions {
 	readonly places: number;
 	/** Requests that may wait, at most. */
 	readonly length: number;
+	/** Of how many accounts what waits may be worked on in one turn; 1 where it is missing. */
+	readonly maxAccounts?: () => number;
 	/** Works on what waits for an account; never rejects. */
 	readonly work: (turn: Turn) => Promise<void>;
 }
 
 /**
- * Whose turn it is to use one of few connections. Accounts take turns, one has at most half of the connections, and all
- * accounts that are slow have together at most half: one that is locked, or whose node does not answer, leaves the rest
- * to others. Nobody knows beforehand who will be slow, so whoever turns out to be one too many is ended, and waits for
- * a place among the slow.
+ * Whose turn it is to use one of few connections. Accounts take turns. Half of the connections are for accounts that are
+ * slow, and half for the others: an account that is locked, or whose node does not answer, leaves the rest to others. Nobody
+ * knows beforehand who will be slow, so whoever turns out to be one too many is ended, and waits for a place among the slow.
+ * Several accounts share a turn where each of them is quick; if it takes long, it is ended, and they go one by one for a while.
  */
 export class Turns<Item> {
 	readonly #options: TurnsOptions;
@@ -58,9 +65,12 @@ export class Turns<Item> {
 	readonly #waiting = new Map<number, Item[]>();
 	readonly #running = new Set<Turn>();
 	readonly #slowUntilMs = new Map<number, number>();
+	/** Accounts of a turn that took long, of which one is slow. */
+	readonly #aloneUntilMs = new Map<number, number>();
 	/** Requests that have entered and not left, by account. */
 	readonly #depthOf = new Map<number, number>();
 	#depth = 0;
+	#isPumpDue = false;
 	#whenIdle: (() => void)[] = [];
 
 	constructor(options: TurnsOptions) {
@@ -98,7 +108,7 @@ export class Turns<Item> {
 		return depth >= this.#options.length / 2;
 	}
 
-	/** Lets something wait for its account's turn, which `pump` gives. */
+	/** Lets something wait for its account's turn, which `pumpSoon` gives. */
 	add(accountId: number, item: Item): void {
 		const items = this.#waiting.get(accountId);
 		if (items) items.push(item);
@@ -117,57 +127,89 @@ export class Turns<Item> {
 		if (items.length > 0) this.#waiting.set(accountId, [...items, ...(this.#waiting.get(accountId) ?? [])]);
 	}
 
-	/** Gives turns while there are places. */
-	pump(): void {
-		while (this.#running.size < this.#options.places) {
-			const accountId = this.#next();
-			if (accountId === undefined) return;
-			void this.#run(new Turn(accountId, this.#isSlow(accountId)));
-		}
+	/** Gives turns a moment later, so that what arrives together goes together. */
+	pumpSoon(): void {
+		if (this.#isPumpDue) return;
+		this.#isPumpDue = true;
+		setImmediate(() => {
+			this.#isPumpDue = false;
+			this.#pump();
+		});
 	}
 
-	#next(): number | undefined {
+	/** Gives turns while there are places. */
+	#pump(): void {
+		for (let turn = this.#next(); turn; turn = this.#next()) void this.#run(turn);
+	}
+
+	#next(): Turn | undefined {
 		const running = [...this.#running];
 		const slow = running.filter(({ isSlow }) => isSlow).length;
-		return this.#waiting.keys().find((accountId) => {
-			const own = running.filter((turn) => turn.accountId === accountId).length;
-			return own < this.#half && (slow < this.#half || !this.#isSlow(accountId));
-		});
+		if (running.length === this.#options.places) return undefined;
+		const isFree = (accountId: number) =>
+			running.filter(({ accountIds }) => accountIds.includes(accountId)).length < this.#half;
+		const first = this.#waiting
+			.keys()
+			.find(
+				(accountId) =>
+					(this.#isSlow(accountId) ? slow : running.length - slow) < this.#half && isFree(accountId),
+			);
+		if (first === undefined) return undefined;
+		if (!this.#isSociable(first)) return new Turn([first], this.#isSlow(first));
+		const others = this.#waiting
+			.keys()
+			.filter((accountId) => accountId !== first && this.#isSociable(accountId) && isFree(accountId))
+			.take((this.#options.maxAccounts?.() ?? 1) - 1);
+		return new Turn(
+			[first, ...others].sort((a, b) => a - b),
+			false,
+		);
 	}
 
 	#isSlow(accountId: number): boolean {
 		return (this.#slowUntilMs.get(accountId) ?? 0) > monotonicMs();
 	}
 
+	/** Whether it may share a turn. */
+	#isSociable(accountId: number): boolean {
+		return !this.#isSlow(accountId) && !((this.#aloneUntilMs.get(accountId) ?? 0) > monotonicMs());
+	}
+
 	async #run(turn: Turn): Promise<void> {
-		const { accountId } = turn;
+		const { accountIds } = turn;
 		this.#running.add(turn);
 		let isLong = false;
 		const timer = setTimeout(() => {
 			isLong = true;
-			this.#remember(accountId);
+			this.#remember(turn);
+			if (accountIds.length > 1) {
+				turn.end();
+				return;
+			}
 			turn.isSlow = true;
 			if ([...this.#running].filter(({ isSlow }) => isSlow).length > this.#half) turn.end();
+			else this.#pump();
 		}, slowAfterMs);
 		await this.#options.work(turn);
 		clearTimeout(timer);
 		this.#running.delete(turn);
-		if (isLong) this.#remember(accountId);
-		else this.#slowUntilMs.delete(accountId);
-		this.pump();
+		if (isLong) this.#remember(turn);
+		else for (const accountId of accountIds) this.#slowUntilMs.delete(accountId);
+		this.#pump();
 		if (this.#running.size === 0) for (const done of this.#whenIdle.splice(0)) done();
 	}
 
-	#remember(accountId: number): void {
-		this.#slowUntilMs.set(accountId, monotonicMs() + slowForMs);
+	#remember({ accountIds }: Turn): void {
+		const known = accountIds.length > 1 ? this.#aloneUntilMs : this.#slowUntilMs;
+		for (const accountId of accountIds) known.set(accountId, monotonicMs() + slowForMs);
 		setTimeout(() => this.#forget(), slowForMs + 1).unref();
 	}
 
 	/** Those that were slow may find a place like everybody else again. */
 	#forget(): void {
-		for (const accountId of this.#slowUntilMs.keys())
-			if (!this.#isSlow(accountId)) this.#slowUntilMs.delete(accountId);
-		this.pump();
+		for (const known of [this.#slowUntilMs, this.#aloneUntilMs])
+			for (const [accountId, untilMs] of known) if (untilMs <= monotonicMs()) known.delete(accountId);
+		this.#pump();
 	}
 
 	/** Resolves when nothing waits and nothing runs. */

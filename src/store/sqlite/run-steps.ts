@@ -1,10 +1,10 @@
 import type { SQLInputValue } from 'node:sqlite';
+import { dialects, Texts } from '../dialects.ts';
 import { isEmpty, type Lock, type Query, type Row, type Settle, type Steps } from '../steps.ts';
 import type { Connection } from './connection.ts';
 import { settling } from './recent-hits.ts';
 
-/** Statements as SQLite takes them, by their text and number of rows. */
-const texts = new Map<string, string>();
+const texts = new Texts(dialects.sqlite);
 
 /** Runs a transaction's steps on a connection that has begun it. There is one writer, so locks have been taken. */
 export function runSteps<Outcome>(connection: Connection, steps: Steps<Outcome>): Outcome {
@@ -55,24 +55,13 @@ function single(value: NonNullable<Query['values']>[number] | undefined): string
 }
 
 function textOf(sql: string, values: NonNullable<Query['values']>, rows: NonNullable<Query['rows']>): string {
-	const singles = values.map((value) => (single(value) === undefined ? '' : '1')).join();
-	const name = `${rows.length} ${singles} ${sql}`;
-	let text = texts.get(name);
-	if (text === undefined) {
-		const row = `(${Array.from(rows[0] ?? [], () => '?').join(', ')})`;
-		let value = 0;
-		text = sql
-			.replaceAll('@', '')
-			.replaceAll(/IN \?list|\?each|\?rows|\?/g, (placeholder) => {
-				if (placeholder === '?rows') return `VALUES ${rows.map(() => row).join(', ')}`;
-				const isSingle = single(values[value++]) !== undefined;
-				if (placeholder === 'IN ?list') return isSingle ? '= ?' : 'IN (SELECT value FROM json_each(?))';
-				if (placeholder === '?each')
-					return isSingle ? '(SELECT ? AS key)' : '(SELECT value AS key FROM json_each(?))';
-				return placeholder;
-			})
-			.replace(' FOR UPDATE', '');
-		texts.set(name, text);
-	}
-	return text;
+	// A number that no other shape of the statement has: how many rows, and a bit for each value.
+	let name = rows.length;
+	for (const value of values) name = name * 2 + (single(value) === undefined ? 0 : 1);
+	const [text] = texts.of(sql, name, () => ({
+		singles: values.map((value) => single(value) !== undefined),
+		rows: rows.length,
+		columns: (rows[0] ?? []).map(() => 'text'),
+	}));
+	return text as string;
 }

@@ -71,8 +71,9 @@ export class SqliteStore implements Store {
 		}
 	}
 
-	async transact<T>(accountId: number, steps: Steps<T>): Promise<T> {
-		const outcome = this.#run(accountId, 'BEGIN IMMEDIATE', steps);
+	/** There is one writer at a time, whom nobody overtakes. */
+	async transact<T>(accountId: number, begin: () => Steps<T>): Promise<T> {
+		const outcome = this.#run(accountId, 'BEGIN IMMEDIATE', begin());
 		if (this.#last) checkpointLongLog(this.#last.connection.database);
 		return outcome;
 	}

@@ -63,7 +63,7 @@ function* scanned(): Steps<number> {
 /** What derives from a log, made from all of it at once. */
 export async function assertFolded(store: Store, accountId: number): Promise<void> {
 	assert.equal(await store.waiting(accountId), 0);
-	const record = await store.transact(accountId, readLog());
+	const record = await store.transact(accountId, () => readLog());
 	const stored = (await derived(store, accountId)) as {
 		visitors: { vid: string; profile: string }[];
 		visits: { sid: string; profile: string }[];
@@ -120,7 +120,7 @@ export function foldingContract(engine: Engine): void {
 			const issued = await writer.storeHit(accountId, hit());
 			for (const atMs of [0, 0, -5000, -59_000, 1].map((ms) => receivedAtMs + ms))
 				await writer.storeHit(accountId, hit({ ...issued, atMs }));
-			const log = await store.transact(accountId, readLog());
+			const log = await store.transact(accountId, () => readLog());
 			assert.deepEqual(
 				log.map(({ entry }) => entry.atMs - receivedAtMs).sort((a, b) => a - b),
 				[0, 1, 2, 3, 4, 5],
@@ -151,7 +151,7 @@ export function foldingContract(engine: Engine): void {
 					const { store, accountId } = await startServingFor(t, engine);
 					await addLongLog(store, accountId, hits, receivedAtMs);
 					const cost = { statements: 0, rows: 0 };
-					await store.transact(accountId, counting(request(store, accountId), cost));
+					await store.transact(accountId, () => counting(request(store, accountId), cost));
 					costs.push(cost);
 				}
 				assert.deepEqual(costs[0], costs[1], what);
@@ -167,8 +167,7 @@ export function foldingContract(engine: Engine): void {
 			for (const count of [300, 1500]) {
 				const { store, writer, accountId } = await startServingFor(t, engine);
 				const events = Array.from({ length: count }, () => subscriptionEvent({ cid: 'C-popular' }));
-				await store.transact(
-					accountId,
+				await store.transact(accountId, () =>
 					storeHistory(
 						[],
 						events.map((event, index) => ({ ...event, receivedAtMs: receivedAtMs - index })),
@@ -176,7 +175,7 @@ export function foldingContract(engine: Engine): void {
 				);
 				const cost = { statements: 0, rows: 0 };
 				const first = hit({ atMs: receivedAtMs + 1 }, { cid: 'C-popular' });
-				await store.transact(accountId, counting(storeHits([first]), cost));
+				await store.transact(accountId, () => counting(storeHits([first]), cost));
 				costs.push(cost);
 				assert.equal(await store.waiting(accountId), 1);
 				await writer.storeHit(accountId, hit({ atMs: receivedAtMs + 2 }, { cid: 'C-popular' }));
@@ -184,7 +183,7 @@ export function foldingContract(engine: Engine): void {
 				let after: string | undefined = '';
 				while (after !== undefined) {
 					const piece = { statements: 0, rows: 0 };
-					after = await store.transact(accountId, counting(foldPiece(after), piece));
+					after = await store.transact(accountId, () => counting(foldPiece(after), piece));
 					assert(piece.rows < 1600, JSON.stringify(piece));
 				}
 				await assertFolded(store, accountId);
@@ -210,7 +209,7 @@ export function foldingContract(engine: Engine): void {
 			let after: string | undefined = '';
 			for (let pieces = 0; ; pieces++) {
 				const cost = { statements: 0, rows: 0 };
-				after = await store.transact(accountId, counting(foldPiece(after), cost));
+				after = await store.transact(accountId, () => counting(foldPiece(after), cost));
 				assert(cost.rows < 250, JSON.stringify(cost));
 				if (after === undefined) break;
 				assert(pieces < 20);
@@ -237,7 +236,7 @@ export function foldingContract(engine: Engine): void {
 					for (const each of script) {
 						if (each.type === 'fold')
 							for (let piece = 0; piece < each.pieces; piece++)
-								after = (await store.transact(accountId, foldPiece(after))) ?? '';
+								after = (await store.transact(accountId, () => foldPiece(after))) ?? '';
 						else if (each.type === 'hit')
 							await writer.storeHit(
 								accountId,
@@ -263,7 +262,7 @@ export function foldingContract(engine: Engine): void {
 				const url = `https://shop.example/${index}`;
 				return { vid, sid: random() < 0.02 ? sid : null, atMs, body: body({ url, cid: 'C-1' }) };
 			});
-			await store.transact(whole, storeHistory(all, []));
+			await store.transact(whole, () => storeHistory(all, []));
 			await foldAll(store, whole);
 			const later = all.slice(3000);
 			const few = all.filter((_, index) => index % 7 === 0);
@@ -274,7 +273,7 @@ export function foldingContract(engine: Engine): void {
 					for (let left: readonly HistoryHit[] = hits.slice(from, from + 700); left.length > 0; ) {
 						const cost = { statements: 0, rows: 0 };
 						const given = left.length;
-						({ left } = await store.transact(pieces, counting(storeHistory(left, []), cost)));
+						({ left } = await store.transact(pieces, () => counting(storeHistory(left, []), cost)));
 						assert(left.length < given);
 						if (given === 700) most.rows = Math.max(most.rows, cost.rows);
 					}
@@ -292,15 +291,16 @@ export function foldingContract(engine: Engine): void {
 				const others = Array.from({ length: 1000 }, (_, index) =>
 					hit({ atMs: receivedAtMs + index }, { cid: 'C-1' }),
 				);
-				await store.transact(accountId, storeHits(others));
+				await store.transact(accountId, () => storeHits(others));
 				const sales = Array.from({ length: 1000 }, (_, index) => ({
 					...subscriptionEvent({ cid: index % 2 === 0 ? 'C-1' : 'C-2' }),
 					receivedAtMs: receivedAtMs + index,
 				}));
-				await store.transact(accountId, storeHistory([], sales));
+				await store.transact(accountId, () => storeHistory([], sales));
 				const most = async (steps: () => Steps<unknown>, times = 1) => {
 					const cost = { scanned: 0 };
-					for (let time = 0; time < times; time++) await store.transact(accountId, scanning(steps(), cost));
+					for (let time = 0; time < times; time++)
+						await store.transact(accountId, () => scanning(steps(), cost));
 					return cost.scanned;
 				};
 				const scans = new Map<string, number>();
@@ -310,7 +310,7 @@ export function foldingContract(engine: Engine): void {
 				scans.set('a link', await most(() => storeHits([link])));
 				scans.set('to fold', await most(() => foldPiece(), 40));
 				scans.set('to prune', await most(() => prune(receivedAtMs - 1_000_000), 5));
-				await store.transact(accountId, beginErasing(vid, 1));
+				await store.transact(accountId, () => beginErasing(vid, 1));
 				scans.set('to erase', await most(() => erasePiece(vid, 1), 5));
 				// Tables as small as that of the 1,000 events PostgreSQL reads whole, up to three times; the long log never.
 				assert.deepEqual(
@@ -346,7 +346,7 @@ export function foldingContract(engine: Engine): void {
 			for (const beforeMs of prunings.reverse()) {
 				for (let pruned = 1; pruned > 0; ) {
 					const cost = { statements: 0, rows: 0 };
-					pruned = await store.transact(accountId, counting(prune(beforeMs), cost));
+					pruned = await store.transact(accountId, () => counting(prune(beforeMs), cost));
 					assert(cost.rows < 1500, JSON.stringify(cost));
 				}
 				await foldAll(store, accountId);
@@ -367,22 +367,22 @@ export function foldingContract(engine: Engine): void {
 			const reader = store.startReading();
 			t.after(() => reader.close());
 			assert.equal((await reader.visit(accountId, sid))?.hits, 353);
-			await store.transact(accountId, beginErasing(vid, 1));
+			await store.transact(accountId, () => beginErasing(vid, 1));
 			assert.deepEqual(
 				[await reader.visitor(accountId, vid), await reader.visit(accountId, sid)],
 				[null, null],
 			);
-			assert.equal(await store.transact(accountId, visitorRecord(vid)), null);
+			assert.equal(await store.transact(accountId, () => visitorRecord(vid)), null);
 			// Whoever goes on to show what is erased is somebody else, and what comes is of the next who has claimed it.
 			const again = hit({ vid, sid, atMs: receivedAtMs + 10 }, { cid: 'C-1' });
 			assert.deepEqual(await writer.storeHit(accountId, again), { vid: again.freshVid, sid: again.freshSid });
 			await upload(writer, accountId, [subscriptionEvent({ tid: 'T-next', cid: 'C-2' })]);
 			const cost = { statements: 0, rows: 0 };
-			await store.transact(accountId, counting(erasePiece(vid, 2), cost));
+			await store.transact(accountId, () => counting(erasePiece(vid, 2), cost));
 			assert(cost.rows < 500, JSON.stringify(cost));
 			// As a server goes on with what has been interrupted.
-			assert.equal(await store.transact(accountId, findAbandonedErasure(2)), undefined);
-			assert.equal(await store.transact(accountId, findAbandonedErasure(3)), vid);
+			assert.equal(await store.transact(accountId, () => findAbandonedErasure(2)), undefined);
+			assert.equal(await store.transact(accountId, () => findAbandonedErasure(3)), vid);
 			await eraseOne(store, accountId, vid);
 			await foldAll(store, accountId);
 			const left = (await derived(store, accountId)) as Record<string, { vid: string; tid?: string }[]>;

@@ -53,12 +53,11 @@ async function store(place: Store, accountId: number, steps: readonly Step[]): P
 		const atMs = startMs + step.minute * minuteMs;
 		if (step.type === 'upload') {
 			const event = subscriptionEvent({ tid: step.tid, cid: step.cid });
-			await place.transact(accountId, storeHistory([], [{ ...event, receivedAtMs: atMs }]));
+			await place.transact(accountId, () => storeHistory([], [{ ...event, receivedAtMs: atMs }]));
 		} else {
 			const vid = vidOf(step.visitor);
 			const events = step.tid === null ? [] : [{ name: 'begin', tid: step.tid }];
-			await place.transact(
-				accountId,
+			await place.transact(accountId, () =>
 				storeHits([hit({ vid, freshVid: vid, atMs }, { events, cid: step.cid })]),
 			);
 		}

@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import type { HistoryHit, HitRecord } from '../../../src/domain/hit.ts';
 import { type HistoryEvent, storeHistory } from '../../../src/store/account/past-history.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { transactWithRetry } from '../../../src/store/transact-with-retry.ts';
 import {
 	addAccount,
 	type Engine,
@@ -44,7 +43,7 @@ async function openWithAccount(t: Parameters<typeof openFor>[0], engine: Engine)
 	const store = await openFor(t, await engine.freshAddress(t));
 	const accountId = await addAccount(store, 'c-a-acme-uk');
 	const add = async (hits: readonly HistoryHit[], events: readonly HistoryEvent[] = []) => {
-		const { left, ...stored } = await store.transact(accountId, storeHistory(hits, events));
+		const { left, ...stored } = await store.transact(accountId, () => storeHistory(hits, events));
 		assert.deepEqual(left, []);
 		return stored;
 	};
@@ -104,8 +103,7 @@ export function historyContract(engine: Engine): void {
 			const add = async (pieces: readonly (readonly Entry[])[]) => {
 				const accountId = await addAccount(store, `c-a-${account++}`);
 				for (const entries of pieces)
-					await store.transact(
-						accountId,
+					await store.transact(accountId, () =>
 						storeHistory(
 							entries.flatMap((entry) => ('hit' in entry ? [entry.hit] : [])),
 							entries.flatMap((entry) => ('event' in entry ? [entry.event] : [])),
@@ -182,7 +180,7 @@ export function historyContract(engine: Engine): void {
 				past(index, { vid: String(index % 20).padStart(32, 'c') }),
 			);
 			const stored = await Promise.all(
-				stores.map((store) => transactWithRetry(store, accountId, () => storeHistory(hits, []))),
+				stores.map((store) => store.transact(accountId, () => storeHistory(hits, []))),
 			);
 			assert.deepEqual(stored.map((one) => one.hits).sort(), [0, 200]);
 		});
@@ -205,7 +203,7 @@ export function historyContract(engine: Engine): void {
 			await upload(writer, accountId, [uploaded]);
 			const other = { ...first, rvn: 2 };
 			const earlier = { ...uploaded, receivedAtMs: receivedAtMs - minuteMs };
-			const outcome = await store.transact(accountId, storeHistory([], [earlier, first, other, first]));
+			const outcome = await store.transact(accountId, () => storeHistory([], [earlier, first, other, first]));
 			assert.deepEqual(outcome, { hits: 0, events: 1, conflicts: [other], left: [] });
 			assert.deepEqual(
 				(await storedEvents(store, accountId)).map(({ tid, rvn }) => [tid, rvn]),

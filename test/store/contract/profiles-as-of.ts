@@ -60,7 +60,7 @@ function* happenings(list: readonly Happening[]): Steps<void> {
 }
 
 function happen(store: Store, accountId: number, list: readonly Happening[]): Promise<void> {
-	return store.transact(accountId, happenings(list));
+	return store.transact(accountId, () => happenings(list));
 }
 
 function profilesAsOf(store: Store, accountId: number, asOfMs: number): Promise<Map<string, Profile>> {

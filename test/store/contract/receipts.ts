@@ -22,7 +22,7 @@ export function receiptContract(engine: Engine): void {
 			await upload(writer, accountId, [first, other], { requestId: 'request-1' });
 			await upload(writer, accountId, [{ ...first, rvn: 1 }], { requestId: 'request-2' });
 			await upload(writer, accountId, [subscriptionEvent({ tid: 'simulated' })], { simulate: true });
-			await store.transact(accountId, storeHistory([], [{ ...old, receivedAtMs: 5 }]));
+			await store.transact(accountId, () => storeHistory([], [{ ...old, receivedAtMs: 5 }]));
 			await writer.storeHit(accountId, hit({}, { cid: 'C-1' }));
 			const reader = store.startReading();
 			t.after(() => reader.close());

@@ -42,7 +42,7 @@ export function visitorMaintenanceContract(engine: Engine): void {
 		test('a record has everything of one visitor, and nothing of another', async (t) => {
 			const serving = await startServingFor(t, engine);
 			const { buyer, customer, sales } = await fill(serving);
-			const record = await serving.store.transact(serving.accountId, visitorRecord(buyer.freshVid));
+			const record = await serving.store.transact(serving.accountId, () => visitorRecord(buyer.freshVid));
 			const at = new Date(receivedAtMs).toISOString();
 			assert.deepEqual(record?.hits, [{ at, sid: buyer.freshSid, ...buyer.body }]);
 			assert.deepEqual(
@@ -56,7 +56,10 @@ export function visitorMaintenanceContract(engine: Engine): void {
 			]);
 			assert.equal(record?.profile?.subscriptions?.revenuePence, 700);
 			assert.doesNotMatch(JSON.stringify(record), new RegExp(`${customer.freshVid}|C-other`));
-			assert.equal(await serving.store.transact(serving.accountId, visitorRecord('f'.repeat(32))), null);
+			assert.equal(
+				await serving.store.transact(serving.accountId, () => visitorRecord('f'.repeat(32))),
+				null,
+			);
 		});
 
 		test('erasing revokes the casks of the visitor and of all its visits', async (t) => {
@@ -72,8 +75,8 @@ export function visitorMaintenanceContract(engine: Engine): void {
 				revocation.map(({ subject }) => subject).sort(),
 				[issued.vid, issued.sid, later.sid].sort(),
 			);
-			assert.equal(await store.transact(accountId, visitorRecord(issued.vid)), null);
-			assert.equal((await store.transact(accountId, visitorRecord(kept.vid)))?.hits.length, 1);
+			assert.equal(await store.transact(accountId, () => visitorRecord(issued.vid)), null);
+			assert.equal((await store.transact(accountId, () => visitorRecord(kept.vid)))?.hits.length, 1);
 			await assertRefuses(eraseVisitor(store, accountId, issued.vid), /^Nothing is stored/);
 		});
 
@@ -96,7 +99,7 @@ export function visitorMaintenanceContract(engine: Engine): void {
 			const before = await derived(serving.store, serving.accountId);
 			assert.deepEqual(await rebuildAll(serving.store, serving.accountId), { visitors: 3, changed: 0 });
 			assert.deepEqual(await derived(serving.store, serving.accountId), before);
-			assert.equal(await serving.store.transact(serving.accountId, countVisitors()), 3);
+			assert.equal(await serving.store.transact(serving.accountId, () => countVisitors()), 3);
 		});
 
 		const damages: Readonly<Record<string, string>> = {
@@ -117,7 +120,7 @@ export function visitorMaintenanceContract(engine: Engine): void {
 			await fill(serving);
 			const before = await derived(store, accountId);
 			for (const [what, sql] of Object.entries(damages)) {
-				await store.transact(accountId, run([{ sql }]));
+				await store.transact(accountId, () => run([{ sql }]));
 				const { changed } = await rebuildAll(store, accountId);
 				assert(changed > 0 || what.includes('link'), what);
 				assert.deepEqual(await derived(store, accountId), before, what);
@@ -138,7 +141,7 @@ export function visitorMaintenanceContract(engine: Engine): void {
 			await foldAll(store, accountId);
 			const before = await derived(store, accountId);
 			for (const [what, sql] of Object.entries(damages)) {
-				await store.transact(accountId, run([{ sql }]));
+				await store.transact(accountId, () => run([{ sql }]));
 				await rebuildAll(store, accountId);
 				assert.deepEqual(await derived(store, accountId), before, what);
 			}

@@ -58,7 +58,7 @@ export function hit(fields: Partial<ArrivingHit> = {}, bodyFields: Partial<HitRe
 
 /** All that follows from an account's log. */
 export function derived(store: Store, accountId: number): Promise<unknown> {
-	return store.transact(accountId, readDerived());
+	return store.transact(accountId, () => readDerived());
 }
 
 function* readDerived(): Steps<unknown> {
@@ -86,7 +86,7 @@ function* allVisitors(): Steps<string[]> {
 export async function assertAsTheLogSays(store: Store, accountId: number): Promise<void> {
 	await foldAll(store, accountId);
 	const before = await derived(store, accountId);
-	const vids = await store.transact(accountId, allVisitors());
+	const vids = await store.transact(accountId, () => allVisitors());
 	assert.deepEqual(await rebuildAll(store, accountId), { visitors: vids.length, changed: 0 });
 	assert.deepEqual(await derived(store, accountId), before);
 }
@@ -309,8 +309,8 @@ export function visitorContract(engine: Engine): void {
 			await writer.storeHit(accountId, hit({ ...issued, atMs: startMs + 90 * minuteMs }, { page: 'new' }));
 			const onlyOld = await writer.storeHit(accountId, hit());
 			const cutMs = startMs + 10 * minuteMs;
-			assert.equal(await store.transact(accountId, prune(cutMs)), 2);
-			assert.equal(await store.transact(accountId, prune(cutMs)), 0);
+			assert.equal(await store.transact(accountId, () => prune(cutMs)), 2);
+			assert.equal(await store.transact(accountId, () => prune(cutMs)), 0);
 			const stored = await profile(store, accountId, issued.vid);
 			assert.equal(stored?.hits, 1);
 			assert.deepEqual(stored?.pageTimes, [['new', startMs + 90 * minuteMs]]);
@@ -346,8 +346,8 @@ export function visitorContract(engine: Engine): void {
 							await addAccount(store, `c-a-one-${account}`),
 							await addAccount(store, `c-a-other-${account++}`),
 						];
-						for (const entry of inOrder) await store.transact(one, arrive(entry));
-						for (const entry of shuffled) await store.transact(other, arrive(entry));
+						for (const entry of inOrder) await store.transact(one, () => arrive(entry));
+						for (const entry of shuffled) await store.transact(other, () => arrive(entry));
 						assert.deepEqual(await derived(store, other), await derived(store, one));
 						await assertAsTheLogSays(store, other);
 					},

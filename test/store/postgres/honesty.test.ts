@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Deadline } from '../../../src/deadline.ts';
+import type { StoredHit } from '../../../src/domain/hit.ts';
 import { QueueFullError, StorageError } from '../../../src/errors.ts';
 import { clientTableNames } from '../../../src/store/account/tables.ts';
 import {
@@ -13,9 +14,11 @@ import {
 	PostgresPool,
 	SchemaNames,
 } from '../../../src/store/postgres/connection.ts';
-import { HitQueue } from '../../../src/store/postgres/hit-queue.ts';
-import { UploadQueue } from '../../../src/store/postgres/upload-queue.ts';
-import type { Store } from '../../../src/store/store.ts';
+import { hitGroups, waitingHit } from '../../../src/store/postgres/hit-group.ts';
+import { uploadGroups } from '../../../src/store/postgres/upload-group.ts';
+import { waitingUpload } from '../../../src/store/postgres/waiting-upload.ts';
+import { WriteQueue } from '../../../src/store/postgres/write-queue.ts';
+import type { Store, UploadOutcome } from '../../../src/store/store.ts';
 import { patience } from '../../eventually.ts';
 import { outages } from '../../proof/postgres.ts';
 import { duplicateHeaders } from '../../support.ts';
@@ -262,15 +265,14 @@ async function startQueues(
 	const schemaOf = (id: number) => schemas.account(id);
 	const common = {
 		pool,
-		schemaOf,
 		connections: 2,
 		length: 10,
 		onCommit: ignore,
 		onError: ignore,
 		onWaiting: ignore,
 	};
-	const queue = new UploadQueue({ ...common, ...options });
-	const hits = new HitQueue(common);
+	const queue = new WriteQueue(uploadGroups(schemaOf), { ...common, ...options });
+	const hits = new WriteQueue(hitGroups(schemaOf), common);
 	t.after(async () => {
 		proxy.restore();
 		await Promise.all([queue.idle(), hits.idle()]);
@@ -280,13 +282,17 @@ async function startQueues(
 	const upload = (tid: string, deadlineMs = 60_000) => {
 		const deadline = new Deadline(deadlineMs, ignore);
 		const events = [subscriptionEvent({ tid, subid: tid })];
+		const sent = { events, receivedAtMs: 0, simulate: false };
 		return queue
-			.store(accountId, { events, receivedAtMs: 0, simulate: false }, deadline)
+			.store<UploadOutcome | 'expired'>(accountId, (settle) =>
+				waitingUpload(accountId, sent, deadline, settle),
+			)
 			.finally(() => deadline.clear());
 	};
+	const storeHit = () => hits.store<StoredHit>(accountId, (settle) => waitingHit(accountId, hit(), settle));
 	const stored = () => storedEvents(store, accountId);
 	const storedHits = () => store.read(accountId, (reader) => reader.countHits());
-	return { address, proxy, queue, upload, stored, storeHit: () => hits.store(accountId, hit()), storedHits };
+	return { address, proxy, queue, upload, stored, storeHit, storedHits };
 }
 
 for (const end of ['before COMMIT is sent', 'before COMMIT arrives'] as const) {
@@ -421,7 +427,7 @@ test('all connections in use by locked accounts: 504 in time for everybody, and 
 		service.upload([`stuck-${n}`], globex),
 		service.upload([`stuck-${n}`], locked),
 	]);
-	await becomes('all upload connections wait', 1000, async () => (await waitingForLocks(watcher)) >= 4);
+	await becomes('uploads of both wait', 1500, async () => (await waitingForLocks(watcher)) >= 2);
 	assertTimedOut(await service.upload(['fourth'], globex), slowMs);
 	for (const answer of await Promise.all(stuck)) assertTimedOut(answer, slowMs);
 	await other.query('ROLLBACK');

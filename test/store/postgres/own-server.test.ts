@@ -154,7 +154,7 @@ test('a running server follows an account that is moved', async (t) => {
 
 test('a copy brings accounts with servers of their own together in one place', async (t) => {
 	const { service, id, store } = await startWithOwnServer(t);
-	await store.transact(id, storeHits([hit()]));
+	await store.transact(id, () => storeHits([hit()]));
 	await service.server.stop();
 	for (const engine of engines) {
 		const target = await openFor(t, await engine.freshAddress(t));

@@ -1,0 +1,36 @@
+import type pg from 'pg';
+
+/** What servers differ in, for whoever sends statements; asked once of each connection. */
+export interface Capabilities {
+	/**
+	 * Whether rows may be written from arrays. On Citus `INSERT … SELECT FROM unnest()` becomes a two-phase commit, even in
+	 * one schema; `VALUES` with a parameter for each value does not.
+	 */
+	readonly canUnnest: boolean;
+	/**
+	 * Whether statements may be kept prepared, with a plan that holds for all values. Citus has to see the values of `VALUES`
+	 * to know where rows go, and their number differs from one statement to the next.
+	 */
+	readonly canPrepare: boolean;
+	/** Whether a transaction may write to several accounts. On Citus they lie on several nodes: a two-phase commit again. */
+	readonly canSpanSchemas: boolean;
+}
+
+const known = new WeakMap<pg.ClientBase, Capabilities>();
+
+/** Asks a new connection's server. */
+export async function learnCapabilities(client: pg.ClientBase): Promise<Capabilities> {
+	const { rows } = await client.query(
+		"SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS citus /* capabilities */",
+	);
+	const isPlain = rows[0]?.citus !== true;
+	const capabilities = { canUnnest: isPlain, canPrepare: isPlain, canSpanSchemas: isPlain };
+	known.set(client, capabilities);
+	return capabilities;
+}
+
+export function capabilitiesOf(client: pg.ClientBase): Capabilities {
+	const capabilities = known.get(client);
+	if (!capabilities) throw new Error('a connection that was not asked what it can do');
+	return capabilities;
+}

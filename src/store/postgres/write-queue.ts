@@ -1,0 +1,206 @@
+import pg from 'pg';
+import { monotonicMs } from '../../clock.ts';
+import { asStorageError, reasonOf } from '../../errors.ts';
+import { CommitLostError, readBack } from './commit-lost.ts';
+import { isDeadlock, isTransient, type PostgresPool } from './connection.ts';
+import { hasBackgroundWork } from './run-steps.ts';
+import { type Turn, Turns } from './turns.ts';
+
+/** How often a group is tried again whose transaction was ended by what passes. */
+const maxRetries = 3;
+/** How long the outcome of a lost COMMIT is looked for. */
+const defaultReadBackMs = 10_000;
+
+/** A request that waits to be stored. */
+export interface WaitingWrite {
+	readonly accountId: number;
+	/** Answers it where it is too late to store it. @returns whether it is */
+	settleIfLate(): boolean;
+	reject(error: Error): void;
+}
+
+/** How writes of one kind are stored. */
+export interface WriteKind<Waiting extends WaitingWrite> {
+	/** Writes of a transaction, at most; more would make the first of them wait for little gain. */
+	readonly maxGroup: number;
+	/** Accounts of a transaction, at most. */
+	readonly maxAccounts: number;
+	/** Whether a write can go in the transaction of these, of which there is one at least. */
+	fits(group: readonly Waiting[], next: Waiting): boolean;
+	/** How long a group may wait for a connection. */
+	acquireWithinMs(group: readonly Waiting[]): number;
+	/**
+	 * Stores a group in one transaction, all of it or nothing.
+	 * @param committing is called before COMMIT is sent: from then on nobody may end it
+	 * @returns what gives each its answer; `again` where nothing was stored since some have come too late
+	 * @throws where nothing was stored, or nobody can know
+	 */
+	store(
+		client: pg.PoolClient,
+		group: readonly Waiting[],
+		committing: () => void,
+	): Promise<(() => void) | 'again'>;
+}
+
+export interface WriteQueueOptions {
+	readonly pool: PostgresPool;
+	/** What must be over before an account's schema is used; absent where there is nothing to wait for. */
+	readonly beforeUse?: (accountId: number) => Promise<void> | undefined;
+	/** Transactions at a time, as many as the pool has connections. */
+	readonly connections: number;
+	/** Writes that may wait, at most. */
+	readonly length: number;
+	/** How long the outcome of a lost COMMIT is looked for. */
+	readonly readBackMs?: number;
+	readonly onCommit: (group: { size: number; seconds: number }) => void;
+	readonly onError: (error: unknown) => void;
+	readonly onWaiting: (accountId: number) => void;
+}
+
+/**
+ * Writes that wait for a connection. One that is free takes what waits of an account, or of several that are quick, and
+ * stores it in one transaction; so many requests share the price of a commit.
+ */
+export class WriteQueue<Waiting extends WaitingWrite> {
+	readonly #kind: WriteKind<Waiting>;
+	readonly #options: WriteQueueOptions;
+	readonly #turns: Turns<Waiting>;
+
+	constructor(kind: WriteKind<Waiting>, options: WriteQueueOptions) {
+		this.#kind = kind;
+		this.#options = options;
+		const { connections: places, length, pool } = options;
+		// Not before it is known that the server can.
+		const maxAccounts = () => (pool.capabilities?.canSpanSchemas ? kind.maxAccounts : 1);
+		this.#turns = new Turns({ places, length, maxAccounts, work: (turn) => this.#work(turn) });
+	}
+
+	get depth(): number {
+		return this.#turns.depth;
+	}
+
+	/**
+	 * Waits for the outcome of a write.
+	 * @param make makes what waits, which settles the promise
+	 * @throws QueueFullError, StorageError
+	 */
+	store<Outcome>(
+		accountId: number,
+		make: (settle: Pick<PromiseWithResolvers<Outcome>, 'resolve' | 'reject'>) => Waiting,
+	): Promise<Outcome> {
+		return this.#turns.enter(accountId, () => {
+			const { promise, ...settle } = Promise.withResolvers<Outcome>();
+			const waiting = make(settle);
+			const before = this.#options.beforeUse?.(accountId);
+			if (before)
+				before.then(
+					() => this.#enqueue(waiting),
+					(error) => {
+						this.#options.onError(reasonOf(error));
+						this.#fail([waiting], error);
+					},
+				);
+			else this.#enqueue(waiting);
+			return promise;
+		});
+	}
+
+	#enqueue(waiting: Waiting): void {
+		this.#turns.add(waiting.accountId, waiting);
+		this.#turns.pumpSoon();
+	}
+
+	#fail(group: readonly Waiting[], error: unknown): void {
+		for (const waiting of group) if (!waiting.settleIfLate()) waiting.reject(asStorageError(error));
+	}
+
+	/** What waits of a turn's accounts and can go together, in their order. */
+	#nextGroup({ accountIds }: Turn): Waiting[] {
+		const group: Waiting[] = [];
+		for (const accountId of accountIds) {
+			const live = this.#turns.take(accountId).filter((waiting) => !waiting.settleIfLate());
+			const isLeft = (waiting: Waiting) =>
+				group.length === this.#kind.maxGroup || (group.length > 0 && !this.#kind.fits(group, waiting));
+			let taken = 0;
+			for (const waiting of live) {
+				if (isLeft(waiting)) break;
+				group.push(waiting);
+				taken++;
+			}
+			this.#turns.putBack(accountId, live.slice(taken));
+		}
+		return group;
+	}
+
+	async #work(turn: Turn): Promise<void> {
+		const groups = [this.#nextGroup(turn)];
+		for (let group = groups.shift(); group; group = groups.shift()) {
+			const error = await this.#tryAll(turn, group);
+			if (error === undefined) continue;
+			if (turn.isEnded && isTransient(error)) {
+				this.#options.onError(turn.endError());
+				for (const left of [group, ...groups].reverse()) this.#putBack(left);
+				return;
+			}
+			this.#options.onError(error);
+			// One of them alone may be to blame.
+			if (error instanceof pg.DatabaseError && group.length > 1) groups.unshift(...group.map((one) => [one]));
+			else this.#fail(group, error);
+		}
+	}
+
+	#putBack(group: readonly Waiting[]): void {
+		for (const waiting of group.toReversed()) this.#turns.putBack(waiting.accountId, [waiting]);
+	}
+
+	/** @returns why nothing of it was stored */
+	async #tryAll(turn: Turn, all: readonly Waiting[]): Promise<unknown> {
+		const commit = { isUnderWay: false };
+		for (let retries = 0; ; ) {
+			const group = all.filter((waiting) => !waiting.settleIfLate());
+			if (group.length === 0) return undefined;
+			const startedAtMs = monotonicMs();
+			try {
+				const answer = await this.#attempt(turn, group, commit);
+				if (answer === 'again') continue;
+				this.#options.onCommit({ size: group.length, seconds: (monotonicMs() - startedAtMs) / 1000 });
+				answer();
+				return undefined;
+			} catch (error) {
+				if (!isTransient(error) || turn.isEnded) return error;
+				if (isDeadlock(error)) continue;
+				if (retries++ === maxRetries) return error;
+				this.#options.onError(error);
+			}
+		}
+	}
+
+	async #attempt(
+		turn: Turn,
+		group: readonly Waiting[],
+		commit: { isUnderWay: boolean },
+	): Promise<(() => void) | 'again'> {
+		const { pool, onWaiting, readBackMs = defaultReadBackMs } = this.#options;
+		const client = await pool.acquire(this.#kind.acquireWithinMs(group));
+		turn.endBy(() => {
+			if (!commit.isUnderWay) pool.cut(client);
+		});
+		try {
+			const answer = await this.#kind.store(client, group, () => {
+				commit.isUnderWay = true;
+			});
+			if (hasBackgroundWork(client)) for (const { accountId } of group) onWaiting(accountId);
+			client.release();
+			return answer;
+		} catch (error) {
+			client.release(turn.isEnded || (error as Error));
+			if (error instanceof CommitLostError) return readBack(pool, error, readBackMs);
+			throw error;
+		}
+	}
+
+	/** Resolves when nothing waits and nothing runs. */
+	idle(): Promise<void> {
+		return this.#turns.idle();
+	}
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { dialects, type Shape, Texts } from '../../src/store/dialects.ts';
+
+/** What each engine makes of a query; `·` is where the name of a schema comes. */
+function written(sql: string, shape: Shape): Record<string, string> {
+	return Object.fromEntries(
+		Object.entries(dialects).map(([name, dialect]) => [
+			name,
+			new Texts(dialect).of(sql, '', () => shape).join('·'),
+		]),
+	);
+}
+
+test('lists, of one element and of more', () => {
+	const sql = 'SELECT vid FROM @visitor WHERE vid IN ?list AND sid IN ?list AND at < ? FOR UPDATE';
+	const postgres =
+		'SELECT vid FROM ·visitor WHERE vid = ANY($1::text[]) AND sid = ANY($2::text[]) AND at < $3 FOR UPDATE';
+	assert.deepEqual(written(sql, { singles: [true, false, false] }), {
+		sqlite: 'SELECT vid FROM visitor WHERE vid = ? AND sid IN (SELECT value FROM json_each(?)) AND at < ?',
+		postgres,
+		postgresWithValues: postgres,
+	});
+});
+
+test('a list as a table', () => {
+	assert.deepEqual(written('SELECT key FROM ?each AS list', { singles: [false] }), {
+		sqlite: 'SELECT key FROM (SELECT value AS key FROM json_each(?)) AS list',
+		postgres: 'SELECT key FROM (SELECT key FROM unnest($1::text[]) AS list (key)) AS list',
+		postgresWithValues: 'SELECT key FROM (SELECT key FROM unnest($1::text[]) AS list (key)) AS list',
+	});
+});
+
+test('rows behind a value', () => {
+	const shape: Shape = { singles: [false], rows: 2, columns: ['text', 'bigint'] };
+	assert.deepEqual(written('WITH n AS (SELECT ?) INSERT INTO @hit (vid, at) ?rows', shape), {
+		sqlite: 'WITH n AS (SELECT ?) INSERT INTO hit (vid, at) VALUES (?, ?), (?, ?)',
+		postgres:
+			'WITH n AS (SELECT $1) INSERT INTO ·hit (vid, at) SELECT * FROM unnest($2::text[], $3::bigint[]) AS list (column1, column2)',
+		postgresWithValues: 'WITH n AS (SELECT $1) INSERT INTO ·hit (vid, at) VALUES ($2, $3), ($4, $5)',
+	});
+});
+
+test('a text is written once for each shape', () => {
+	const texts = new Texts(dialects.sqlite);
+	const write = (rows: number) =>
+		texts.of('INSERT INTO @hit ?rows', rows, () => ({ rows, columns: ['text'] }));
+	assert.equal(write(2), write(2));
+	assert.notEqual(write(2), write(3));
+});

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { Deadline } from '../../../src/deadline.ts';
+import { PostgresPool, SchemaNames } from '../../../src/store/postgres/connection.ts';
+import { uploadGroups } from '../../../src/store/postgres/upload-group.ts';
+import { waitingUpload } from '../../../src/store/postgres/waiting-upload.ts';
+import { WriteQueue } from '../../../src/store/postgres/write-queue.ts';
+import type { UploadOutcome } from '../../../src/store/store.ts';
+import { addAccount, openFor, storedEvents, subscriptionEvent } from '../engines.ts';
+import { freshPostgresDatabase } from '../postgres-server.ts';
+import { freshCitusLike } from './citus-like.ts';
+import { becomes, sessionOn } from './service.ts';
+
+/** A queue of uploads over three accounts, in which one upload has been stored for each. */
+async function start(t: TestContext, address: string) {
+	const store = await openFor(t, address);
+	const accountIds: number[] = [];
+	for (const aid of ['c-a-a', 'c-a-b', 'c-a-c']) accountIds.push(await addAccount(store, aid));
+	const limits = { connectTimeoutMs: 10_000, statementTimeoutMs: 20_000, idleInTransactionMs: 20_000 };
+	const pool = new PostgresPool(
+		address,
+		{ size: 4, ...limits, writesOnlyBegun: true, prepares: true },
+		() => {},
+	);
+	const schemas = new SchemaNames(undefined);
+	const groups: number[] = [];
+	const queue = new WriteQueue(
+		uploadGroups((id) => schemas.account(id)),
+		{
+			...{ pool, connections: 4, length: 1000 },
+			onCommit: ({ size }) => groups.push(size),
+			onError: () => {},
+			onWaiting: () => {},
+		},
+	);
+	t.after(async () => {
+		await queue.idle();
+		await pool.end();
+	});
+	const upload = (accountId: number, tid: string, fields: object = {}) => {
+		const deadline = new Deadline(20_000, () => {});
+		const sent = {
+			events: [subscriptionEvent({ tid, ...fields })],
+			receivedAtMs: 1,
+			simulate: false,
+		};
+		return queue
+			.store<UploadOutcome | 'expired'>(accountId, (settle) =>
+				waitingUpload(accountId, sent, deadline, settle),
+			)
+			.finally(() => deadline.clear());
+	};
+	for (const accountId of accountIds) await upload(accountId, 'first');
+	groups.length = 0;
+	const session = await sessionOn(t, address);
+	const stored = async (accountId: number) => (await storedEvents(store, accountId)).map(({ tid }) => tid);
+	return { accountIds, upload, groups, session, stored };
+}
+
+const engines = {
+	'plain PostgreSQL': { address: freshPostgresDatabase, groups: [3] },
+	// Accounts lie on several nodes there.
+	Citus: { address: () => freshCitusLike({ workers: { 'worker-1:5432': 'on' } }), groups: [1, 1, 1] },
+};
+for (const [name, { address, groups: expected }] of Object.entries(engines))
+	test(`uploads of several accounts that wait together: ${expected.length} transactions on ${name}`, async (t) => {
+		const { accountIds, upload, groups, stored } = await start(t, await address());
+		await Promise.all(accountIds.map((accountId) => upload(accountId, 'together')));
+		assert.deepEqual(groups, expected);
+		for (const accountId of accountIds) assert.deepEqual(await stored(accountId), ['first', 'together']);
+	});
+
+test('an upload that the database refuses fails alone, of those that go together', async (t) => {
+	const { accountIds, upload, session, stored } = await start(t, await freshPostgresDatabase());
+	const [one, other] = accountIds as [number, number];
+	await session.query(
+		`ALTER TABLE caskade_account_${one}.subscription_event ADD CHECK (tid <> 'refused'); DROP TABLE caskade_account_3.claim CASCADE`,
+	);
+	const sent = await Promise.allSettled([
+		upload(one, 'a'),
+		upload(one, 'refused'),
+		upload(one, 'b'),
+		upload(other, 'c'),
+		upload(3, 'of a damaged account'),
+	]);
+	assert.deepEqual(
+		sent.map(({ status }) => status),
+		['fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'rejected'],
+	);
+	assert.deepEqual(await stored(one), ['first', 'a', 'b']);
+	assert.deepEqual(await stored(other), ['first', 'c']);
+});
+
+test('an account that is locked holds up the others of its transaction for a moment only', async (t) => {
+	const { accountIds, upload, session, stored } = await start(t, await freshPostgresDatabase());
+	const [locked, ...others] = accountIds as [number, number, number];
+	await session.query(`BEGIN; LOCK TABLE caskade_account_${locked}.subscription_event`);
+	const waiting = upload(locked, 'late');
+	const answered: number[] = [];
+	for (const accountId of others) upload(accountId, 'soon').then(() => answered.push(accountId));
+	await becomes('the others are stored', 2000, () => answered.length === others.length);
+	await session.query('ROLLBACK');
+	await waiting;
+	assert.deepEqual(await stored(locked), ['first', 'late']);
+});
+
+test('of a cid that thousands have shown, the first holds it', async (t) => {
+	const { accountIds, upload, session } = await start(t, await freshPostgresDatabase());
+	const [accountId] = accountIds as [number];
+	const schema = `caskade_account_${accountId}`;
+	await session.query(
+		`INSERT INTO ${schema}.visitor (vid, profile) SELECT 'v-' || n, 'null' FROM generate_series(1, 3000) AS n;
+		 INSERT INTO ${schema}.claim (key, at, vid) SELECT 'c:popular', 5000 - n, 'v-' || n FROM generate_series(1, 3000) AS n`,
+	);
+	await upload(accountId, 'sale', { cid: 'popular' });
+	const { rows } = await session.query(`SELECT vid FROM ${schema}.subscription_event WHERE tid = 'sale'`);
+	assert.deepEqual(rows, [{ vid: 'v-3000' }]);
+});
