@@ -51,6 +51,7 @@ export class ClientReader {
 
 	/**
 	 * A page of a table in the order of its key, each row as an array in the order of its columns.
+	 * Hits that an engine keeps apart are not among those of `hit` before they are settled, see `settle-all.ts`.
 	 * @param after the key of the last row of the page before
 	 */
 	async rows(table: ClientTable, after: readonly Value[] | undefined, limit: number): Promise<Value[][]> {

@@ -12,7 +12,9 @@ import { migrate } from './migrate.ts';
  * Pages kept between transactions. Few: after a transaction that has split a page, SQLite looks through all of them,
  * which costs a hit more than reading a page again from the system's cache does.
  */
-const cacheKiB = 2 * 1024;
+const maxCacheKiB = 2 * 1024;
+/** The same when as many databases are open as may be: all caches together must fit into memory. */
+const minCacheKiB = 512;
 /** Pages of one transaction that stay in memory until COMMIT; those beyond may be written more than once. */
 const spillKiB = 16 * 1024;
 
@@ -37,6 +39,8 @@ export class ConnectionPool {
 	 * a database open, what a COMMIT that failed has left in its log does not count.
 	 */
 	readonly #failed = new Map<number, Connection>();
+	/** Of each database that is open. */
+	#cacheKiB = maxCacheKiB;
 	readonly #refused = new Map<number, { untilMs: number; error: unknown }>();
 
 	constructor(folder: DataFolder, most: number) {
@@ -62,7 +66,20 @@ export class ConnectionPool {
 			);
 		}
 		this.#open.set(databaseId, connection);
+		this.#shareCache(connection);
 		return connection;
+	}
+
+	/** Gives each open database its share of the pages. It changes at few numbers of them, as all are told. */
+	#shareCache(opened: Connection): void {
+		const share = (this.#most * minCacheKiB) / this.#open.size;
+		const cacheKiB = Math.max(minCacheKiB, Math.min(maxCacheKiB, 2 ** Math.floor(Math.log2(share))));
+		if (cacheKiB === this.#cacheKiB) {
+			if (opened.cacheKiB !== cacheKiB) opened.useCache(cacheKiB);
+			return;
+		}
+		this.#cacheKiB = cacheKiB;
+		for (const connection of this.#open.values()) connection.useCache(cacheKiB);
 	}
 
 	/** @returns false where there is none that may be closed */
@@ -76,7 +93,7 @@ export class ConnectionPool {
 	#openConnection(databaseId: number): Connection {
 		const isControl = databaseId === controlDatabaseId;
 		// Never waits for a lock: the other accounts would wait with it.
-		const options = { busyTimeoutMs: 0, cacheKiB, spillKiB };
+		const options = { busyTimeoutMs: 0, cacheKiB: maxCacheKiB, spillKiB };
 		this.#files.set(databaseId, fileAt(this.path(databaseId)));
 		const database = isControl
 			? openDatabase(this.#folder.controlPath, options)

@@ -96,6 +96,14 @@ export class Connection {
 		this.database = database;
 	}
 
+	/** Pages that it keeps between transactions; undefined where it is as it was opened. */
+	cacheKiB: number | undefined;
+
+	useCache(cacheKiB: number): void {
+		this.database.exec(`PRAGMA cache_size = -${cacheKiB}`);
+		this.cacheKiB = cacheKiB;
+	}
+
 	/** The statement for this text, prepared once. The texts must be few. */
 	statement(sql: string): StatementSync {
 		let statement = this.#statements.get(sql);

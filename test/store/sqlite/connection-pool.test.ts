@@ -69,6 +69,16 @@ test('closes the database that was used longest ago, and never the control datab
 	assert.notEqual(pool.get(2), second);
 });
 
+test('the more databases are open, the fewer pages each of them keeps', (t) => {
+	const pool = new ConnectionPool(dataFolder(t, 8), 8);
+	t.after(() => pool.closeAll());
+	const cacheKiB = (id: number) =>
+		-Number(pool.get(id).database.prepare('PRAGMA cache_size').get()?.cache_size);
+	assert.deepEqual([1, 2].map(cacheKiB), [2048, 2048]);
+	assert.deepEqual([3, 4, 5].map(cacheKiB), [1024, 1024, 512]);
+	assert.deepEqual([1, 2, 3, 4, 5, 6, 7, 8].map(cacheKiB), Array(8).fill(512));
+});
+
 test('a missing file is an error, and stays missing', (t) => {
 	const folder = dataFolder(t, 1);
 	rmSync(folder.accountPath(1));
