@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 
-/** A piece of a JSON document. */
+/** Part of a JSON document. */
 // biome-ignore lint/suspicious/noExplicitAny: the document's shape is OpenAPI's
 type Json = any;
 
@@ -8,7 +8,7 @@ export const typesFile = new URL('src/api-types.ts', import.meta.url);
 
 const json = 'application/json';
 
-/** What has a name of its own, from the document of `/openapi.json`. Parts come before what they are part of. */
+/** The schemas of `/openapi.json` that become named types. Parts come before the types that contain them. */
 const named: readonly (readonly [name: string, schemaIn: (paths: Json) => Json])[] = [
 	[
 		'SubscriptionEvent',
@@ -33,7 +33,7 @@ const named: readonly (readonly [name: string, schemaIn: (paths: Json) => Json])
 	['Usage', (paths) => paths['/usage'].get.responses[200].content[json].schema],
 ];
 
-/** The TypeScript types of what the client sends and gets. @param document as `/openapi.json` */
+/** Generates the TypeScript types of requests and answers. @param document content of `/openapi.json` */
 export function generateTypes(document: Json): string {
 	const names = new Map<string, string>();
 	const texts = named.map(([name, schemaIn]) => {
@@ -42,7 +42,7 @@ export function generateTypes(document: Json): string {
 		names.set(JSON.stringify(schema), name);
 		return text;
 	});
-	return `// Made of the schemas of /openapi.json by 'npm run build:client-types'; not to be edited.\n\n${texts.join('\n')}`;
+	return `// Generated from /openapi.json by 'npm run build:client-types'. Do not edit.\n\n${texts.join('\n')}`;
 }
 
 function typeOf(schema: Json, indent: string, names: ReadonlyMap<string, string>): string {

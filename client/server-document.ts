@@ -5,7 +5,7 @@ import { createLog } from '../src/log.ts';
 import { startServer } from '../src/server.ts';
 import { openStore } from '../src/store/open.ts';
 
-/** What a server of this repository answers to `GET /openapi.json`. */
+/** The answer of a server of this repository to `GET /openapi.json`. */
 export async function documentOfServer(): Promise<unknown> {
 	const folder = mkdtempSync(join(tmpdir(), 'caskade-client-'));
 	try {

@@ -118,7 +118,10 @@ export async function startServer(
 			? undefined
 			: starting.use(
 					new IgnoredNetworks(settings.ignoreNetworks, (reason) =>
-						log.error({ reason }, 'the file of --ignore-networks cannot be used; what it said before holds'),
+						log.error(
+							{ reason },
+							'the file of --ignore-networks cannot be used; the previous networks stay in effect',
+						),
 					),
 				);
 	let draining = false;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { freePort, TestProcess } from './process.ts';
 
 const documented = join(import.meta.dirname, '../docs/install.md');
+const tagPage = join(import.meta.dirname, '../docs/tag.md');
 
 /** A real nginx as docs/install.md sets it up; only the addresses are others, and there is no TLS. */
 export class Nginx implements AsyncDisposable {
@@ -11,16 +12,29 @@ export class Nginx implements AsyncDisposable {
 	readonly #process: TestProcess;
 	readonly #folder: string;
 
-	private constructor(url: string, port: number) {
+	/** @param exampleIn gives what the configuration serves, from the folder of the process */
+	private constructor(port: number, exampleIn: (folder: string) => string) {
 		this.url = `http://127.0.0.1:${port}`;
 		this.#folder = mkdtempSync(join(tmpdir(), 'caskade-nginx-'));
 		const configuration = join(this.#folder, 'nginx.conf');
-		writeFileSync(configuration, configurationFor(url, port, this.#folder));
+		writeFileSync(configuration, configurationOf(exampleIn(this.#folder), this.#folder));
 		this.#process = new TestProcess('nginx', ['-p', this.#folder, '-c', configuration, '-e', 'stderr']);
 	}
 
 	static async start(url: string): Promise<Nginx> {
-		return new Nginx(url, await freePort());
+		const port = await freePort();
+		return new Nginx(port, () => installExample(url, port));
+	}
+
+	/** With the locations of docs/tag.md, as a site has them, and one page of its own. */
+	static async startSite(url: string, page: string): Promise<Nginx> {
+		const port = await freePort();
+		const [, locations = ''] = /^```nginx\n(.*?)^```/ms.exec(readFileSync(tagPage, 'utf8')) ?? [];
+		return new Nginx(port, (folder) => {
+			writeFileSync(join(folder, 'index.html'), page);
+			const proxied = locations.replace('127.0.0.1:8080', new URL(url).host);
+			return `types { text/html html; } server { listen 127.0.0.1:${port}; root ${folder}; access_log off; ${proxied} }`;
+		});
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
@@ -29,13 +43,16 @@ export class Nginx implements AsyncDisposable {
 	}
 }
 
-function configurationFor(url: string, port: number, folder: string): string {
+function installExample(url: string, port: number): string {
 	const [, example = ''] =
 		/^```\n(upstream caskade \{.*?)^```/ms.exec(readFileSync(documented, 'utf8')) ?? [];
-	const server = example
+	return example
 		.replace('127.0.0.1:8080', new URL(url).host)
 		.replace('listen 443 ssl', `listen 127.0.0.1:${port}`)
 		.replaceAll(/^ *ssl_.*\n/gm, '');
+}
+
+function configurationOf(server: string, folder: string): string {
 	const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
 		(name) => `${name}_temp_path ${folder}/${name};`,
 	);

@@ -1,4 +1,4 @@
-// Made of the schemas of /openapi.json by 'npm run build:client-types'; not to be edited.
+// Generated from /openapi.json by 'npm run build:client-types'. Do not edit.
 
 /** A subscription event. */
 export interface SubscriptionEvent {

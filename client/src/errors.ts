@@ -1,14 +1,14 @@
 /** A row that the server names. */
 export interface RowProblem {
-	/** Its place in what was sent, from 0. */
+	/** Index of the row in the request, from 0. */
 	readonly index: number;
-	/** Empty where the row as a whole is wrong. */
+	/** Empty if the row as a whole is invalid. */
 	readonly field: string;
-	/** As `must be an integer`. */
+	/** For example `must be an integer`. */
 	readonly message: string;
 }
 
-/** What is known of an answer that was no success. */
+/** Details of an unsuccessful answer. */
 export interface ErrorDetails {
 	readonly status?: number | undefined;
 	readonly requestId?: string | undefined;
@@ -17,18 +17,18 @@ export interface ErrorDetails {
 	readonly cause?: unknown;
 }
 
-/** Whatever goes wrong between this client and a server. Each kind has a class of its own. */
+/** The base class of all errors of this client. Each kind of error has its own class. */
 export class CaskadeError extends Error {
 	override readonly name: string = 'CaskadeError';
-	/** Of the answer; undefined where there was none. */
+	/** Status of the answer; undefined if there was none. */
 	readonly status: number | undefined;
-	/** Names the request in the server's logs. */
+	/** Identifies the request in the server's logs. */
 	readonly requestId: string | undefined;
-	/** When to try again, where the server says so. */
+	/** How long to wait before trying again, if the server says so. */
 	readonly retryAfterMs: number | undefined;
-	/** The rows that are wrong, where the server names them. */
+	/** The invalid rows that the server names. */
 	readonly rows: readonly RowProblem[];
-	/** How often it was tried. */
+	/** Number of attempts. */
 	attempts = 1;
 
 	constructor(message: string, { status, requestId, retryAfterMs, rows = [], cause }: ErrorDetails = {}) {
@@ -39,7 +39,7 @@ export class CaskadeError extends Error {
 		this.rows = rows;
 	}
 
-	/** Whether the same request may succeed a little later. Any retry is safe: `tid` decides what is stored. */
+	/** Whether the same request may succeed later. Every retry is safe, because `tid` decides what is stored. */
 	get isRetryable(): boolean {
 		return false;
 	}
@@ -51,12 +51,12 @@ class RetryableError extends CaskadeError {
 	}
 }
 
-/** 400: a field is missing or wrong; `rows` has those that the server names. */
+/** 400: a field is missing or invalid; `rows` lists those that the server names. */
 export class InvalidRequestError extends CaskadeError {
 	override readonly name = 'InvalidRequestError';
 }
 
-/** 400: the account is unknown, disabled, or not of the key's client. */
+/** 400: the account is unknown, disabled, or belongs to another client. */
 export class InvalidAccountError extends CaskadeError {
 	override readonly name = 'InvalidAccountError';
 }
@@ -71,7 +71,7 @@ export class ForbiddenError extends CaskadeError {
 	override readonly name = 'ForbiddenError';
 }
 
-/** 404, 405: there is no Caskade at `url`, or an older one. */
+/** 404, 405: there is no Caskade at `url`, or an older version. */
 export class NotFoundError extends CaskadeError {
 	override readonly name = 'NotFoundError';
 }
@@ -81,22 +81,22 @@ export class PayloadTooLargeError extends CaskadeError {
 	override readonly name = 'PayloadTooLargeError';
 }
 
-/** 415: something between here and the server has changed the body. */
+/** 415: something between client and server changed the body. */
 export class UnsupportedMediaTypeError extends CaskadeError {
 	override readonly name = 'UnsupportedMediaTypeError';
 }
 
-/** 429: over the rate of the usage plan. */
+/** 429: the rate of the usage plan is exceeded. */
 export class RateLimitError extends RetryableError {
 	override readonly name = 'RateLimitError';
 }
 
-/** 429: the monthly quota is used up. `retryAfterMs` leads to the first of the next month. */
+/** 429: the monthly quota is used up. `retryAfterMs` is the time until the first of the next month. */
 export class QuotaExceededError extends CaskadeError {
 	override readonly name = 'QuotaExceededError';
 }
 
-/** 500: nothing is stored, or it is not known whether it is. */
+/** 500: nothing is stored, or the outcome is unknown. */
 export class InternalServerError extends RetryableError {
 	override readonly name = 'InternalServerError';
 }
@@ -106,22 +106,22 @@ export class BadGatewayError extends RetryableError {
 	override readonly name = 'BadGatewayError';
 }
 
-/** 503: too much waits to be stored, or the server is stopping. */
+/** 503: the server's queue is full, or the server is stopping. */
 export class OverloadedError extends RetryableError {
 	override readonly name = 'OverloadedError';
 }
 
-/** 504: the request took longer than it may. Of the server itself it says that nothing is stored; a proxy cannot know. */
+/** 504: the request took too long. From the server itself this means that nothing is stored. A proxy cannot know. */
 export class RequestTimedOutError extends RetryableError {
 	override readonly name = 'RequestTimedOutError';
 }
 
-/** No answer, or not a whole one: whether the request has arrived is not known. */
+/** No answer, or an incomplete one. The request may or may not have been processed. */
 export class ConnectionError extends RetryableError {
 	override readonly name = 'ConnectionError';
 }
 
-/** An answer that no Caskade gives, as of a proxy's log-in page. */
+/** An answer that Caskade never gives, for example a proxy's login page. */
 export class UnexpectedAnswerError extends CaskadeError {
 	override readonly name = 'UnexpectedAnswerError';
 }
@@ -139,7 +139,7 @@ const classes: Readonly<Record<number, new (message: string, details: ErrorDetai
 	504: RequestTimedOutError,
 };
 
-/** The error that an answer stands for. @param text its body */
+/** Maps an answer to its error. @param text body of the answer */
 export function errorOf(status: number, headers: Headers, text: string): CaskadeError {
 	const { message, validationErrors } = parseBody(text);
 	const details = {
@@ -166,7 +166,7 @@ function badRequest(sentence: string, validationErrors: string | null, details: 
 	return new BadRequestError(sentence, details);
 }
 
-/** The rows that a text names, as `data[3].tid is required; data[7].rvn must be an integer; and 5 more`. */
+/** Parses the rows in an error text, for example `data[3].tid is required; data[7].rvn must be an integer; and 5 more`. */
 export function rowsOf(text: string): RowProblem[] {
 	return text.split('; ').flatMap((problem) => {
 		const [, index, field = '', message = ''] = /^data\[(\d+)\](?:\.(\w+))? (.*)$/s.exec(problem) ?? [];
@@ -184,7 +184,7 @@ function parseBody(text: string): { message: string; validationErrors: string | 
 	}
 }
 
-/** Seconds; a proxy may write a date. */
+/** The header is in seconds, or a date if a proxy sent it. */
 function retryAfterMs(headers: Headers): number | undefined {
 	const value = headers.get('retry-after');
 	if (value === null) return undefined;

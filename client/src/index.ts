@@ -36,8 +36,8 @@ export type { CallOptions, CaskadeOptions } from './transport.ts';
 export { WebhookVerificationError, webhooks } from './webhooks.ts';
 
 /**
- * A Caskade server, for one API key. For servers: requests from browsers are refused. One object paces all its requests, so
- * make one for each key.
+ * A client of a Caskade server, with one API key. It is for servers, because requests from browsers are refused. It paces all
+ * its requests, so create one client per key.
  */
 export class Caskade {
 	readonly subscriptions: Subscriptions;
@@ -50,7 +50,7 @@ export class Caskade {
 		this.receipts = new Receipts(this.#transport);
 	}
 
-	/** The limits of the key, and what is left of its quota. Costs neither rate nor quota. @throws CaskadeError */
+	/** Returns the limits of the key and the rest of its quota. Costs neither rate nor quota. @throws CaskadeError */
 	async usage(options: CallOptions = {}): Promise<Usage> {
 		const answer = await this.#transport.send({ method: 'GET', path: '/usage', isPaced: false, ...options });
 		return answer.body as Usage;

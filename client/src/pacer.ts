@@ -1,22 +1,22 @@
 import { sleep } from './sleep.ts';
 
-/** What an answer says of the limits, and when its request was sent. */
+/** The outcome of a request, as far as pacing needs it. */
 export interface Answered {
 	readonly sentAtMs: number;
 	readonly isRefused: boolean;
 	readonly headers?: Headers | undefined;
 }
 
-/** Added to the time between two requests: networks and timers do not keep time to the millisecond. */
+/** Added to the time between two requests, because networks and timers are not exact. */
 const margin = { share: 0.05, ms: 2 };
-/** The smallest share of the rate that is used. */
+/** The smallest share of the rate to use. */
 const minShare = 1 / 64;
-/** How much of the rate is used again, each second after a refusal. */
+/** How much of the rate is recovered per second after a refusal. */
 const recoveryPerSecond = 0.05;
 
 /**
- * Spaces requests by the policy that answers tell, `w/q` seconds from one to the next; where more may go out at once, they
- * do. A refusal halves the share of the rate that is used, which then recovers slowly: others may use the same key.
+ * Spaces requests by the policy in the answers: `w/q` seconds between two requests, or none if the answer says that more may
+ * be sent at once. A refusal halves the pace, which then recovers slowly, because others may be using the same key.
  */
 export class Pacer {
 	readonly #now: () => number;
@@ -25,23 +25,23 @@ export class Pacer {
 	#shareAtMs = 0;
 	#halvedAtMs = Number.NEGATIVE_INFINITY;
 	#nextAtMs = Number.NEGATIVE_INFINITY;
-	/** Requests that may go out at once. */
+	/** Number of requests that may be sent at once. */
 	#saved = 0;
-	/** Requests that have had their turn and no answer yet. */
+	/** Number of requests that are sent and not answered. */
 	#inFlight = 0;
-	/** Whoever comes later waits for who came before. */
+	/** Requests wait for the one before them. */
 	#before: Promise<void> = Promise.resolve();
-	/** The first request of all, which shall tell the policy. */
+	/** The first request, whose answer has the policy. */
 	#opening: { readonly over: Promise<void>; readonly end: () => void } | undefined;
 
-	/** @param now milliseconds of a clock that does not go back */
+	/** @param now monotonic clock, in milliseconds */
 	constructor(now: () => number = () => performance.now()) {
 		this.#now = now;
 	}
 
 	/**
-	 * Resolves when a request may be sent. Then `answered` must be told.
-	 * @returns when that was
+	 * Resolves when a request may be sent. The caller must then call `answered`.
+	 * @returns the time of sending
 	 * @throws the signal's reason
 	 */
 	async turn(signal?: AbortSignal): Promise<number> {
@@ -52,7 +52,7 @@ export class Pacer {
 		});
 		try {
 			await before;
-			// The first request of all tells the policy to the others.
+			// Until the first answer, the policy is unknown.
 			await this.#opening?.over;
 			for (let waitMs = this.waitMs(); waitMs > 0; waitMs = this.waitMs()) await sleep(waitMs, signal);
 			signal?.throwIfAborted();
@@ -62,7 +62,7 @@ export class Pacer {
 		}
 	}
 
-	/** How long a request that is sent next must wait. */
+	/** How long the next request must wait. */
 	waitMs(): number {
 		return this.#isSaved() ? 0 : Math.max(0, this.#nextAtMs - this.#now());
 	}
@@ -71,7 +71,7 @@ export class Pacer {
 		return this.#saved >= 1 && this.#shareAt(this.#now()) === 1;
 	}
 
-	/** A request is sent now. Counted from here, so that one that is late does not press on the next. */
+	/** Records that a request is sent now. Counting from here keeps a late request from crowding the next one. */
 	sent(): number {
 		const nowMs = this.#now();
 		if (this.#intervalMs === undefined) {
@@ -90,7 +90,7 @@ export class Pacer {
 		return ((this.#intervalMs ?? 0) * (1 + margin.share) + margin.ms) / this.#shareAt(nowMs);
 	}
 
-	/** To be told of the end of every turn, whatever came of it. */
+	/** Must be called after every turn, whatever its outcome. */
 	answered({ sentAtMs, isRefused, headers }: Answered): void {
 		const nowMs = this.#now();
 		const [, requests, seconds] = /"rate";q=(\d+);w=(\d+)/.exec(headers?.get('ratelimit-policy') ?? '') ?? [];
@@ -101,7 +101,7 @@ export class Pacer {
 		}
 		const [, left] = /"rate";r=(\d+)/.exec(headers?.get('ratelimit') ?? '') ?? [];
 		this.#inFlight--;
-		// Those in flight may take theirs of it yet.
+		// Requests in flight may still use theirs.
 		this.#saved = left === undefined ? 0 : Math.max(0, Number(left) - this.#inFlight);
 		if (isRefused && sentAtMs > this.#halvedAtMs) {
 			this.#share = Math.max(minShare, this.#shareAt(nowMs) / 2);

@@ -4,10 +4,10 @@ import type { CallOptions, Transport } from './transport.ts';
 
 export type Receipt = StoredReceipt | MissingReceipt;
 
-/** `tid`s that one request may ask for. */
+/** Maximum number of `tid`s in one request. */
 const maxTids = 100;
 
-/** Asks what is stored. */
+/** Receipts: what is stored. */
 export class Receipts {
 	readonly #transport: Transport;
 
@@ -15,13 +15,13 @@ export class Receipts {
 		this.#transport = transport;
 	}
 
-	/** What is stored with a `tid`. Takes one request off rate and quota. @throws CaskadeError */
+	/** Returns what is stored with a `tid`. Uses one request of rate and quota. @throws CaskadeError */
 	async get(aid: string, tid: string, options: CallOptions = {}): Promise<Receipt> {
 		const [receipt] = await this.getAll(aid, [tid], options);
 		return receipt as Receipt;
 	}
 
-	/** The same of any number of `tid`s, in their order; a request for each hundred. @throws CaskadeError */
+	/** Returns the receipts of any number of `tid`s, in their order, with one request per hundred. @throws CaskadeError */
 	async getAll(aid: string, tids: readonly string[], options: CallOptions = {}): Promise<Receipt[]> {
 		const receipts: Receipt[] = [];
 		for (let from = 0; from < tids.length; from += maxTids) {

@@ -3,45 +3,45 @@ import { InvalidRequestError, type RowProblem, UnexpectedAnswerError } from './e
 import type { CallOptions, Transport } from './transport.ts';
 
 export interface UploadOptions extends CallOptions {
-	/** Do everything but store. Counts toward the quota. */
+	/** Do everything except storing. Counts toward the quota. */
 	readonly simulate?: boolean;
 }
 
-/** What became of an upload; every event in it is stored now, with this content or, where it conflicts, with another. */
+/** The outcome of an upload. All its events are stored now. A conflicting `tid` is stored with other content. */
 export interface UploadResult {
 	/** Events that were new. */
 	readonly stored: number;
-	/** Events whose `tid` was stored before. Where `attempts` is over 1, by this upload itself, perhaps: an answer was lost. */
+	/** Events whose `tid` was stored before. If `attempts` is greater than 1, this upload itself may have stored them. */
 	readonly duplicates: number;
-	/** Those of them with other content than what is stored, which stays as it is. */
+	/** Duplicates whose content differs from what is stored. The stored content does not change. */
 	readonly conflicts: number;
-	/** Places of the duplicates in what was sent, from 0; the first 100. */
+	/** Indexes of the duplicates in the request, from 0; the first 100. */
 	readonly duplicateRows: readonly number[];
-	/** Places of the conflicts; the first 100. */
+	/** Indexes of the conflicts; the first 100. */
 	readonly conflictingRows: readonly number[];
-	/** Names the request in the server's logs. */
+	/** Identifies the request in the server's logs. */
 	readonly requestId: string;
-	/** How often it was sent. */
+	/** Number of attempts. */
 	readonly attempts: number;
-	/** Whether nothing was stored, since that was asked for. */
+	/** Whether the upload was only simulated. */
 	readonly simulated: boolean;
 }
 
 export interface UploadAllOptions<Event extends SubscriptionEvent = SubscriptionEvent> extends UploadOptions {
-	/** Events of a request; 30 unless told otherwise, which is what the plan `standard` allows. */
+	/** Events per request. Default: 30, the limit of the plan `standard`. */
 	readonly batchSize?: number;
-	/** Requests in flight; 4 unless told otherwise. */
+	/** Requests in flight. Default: 4. */
 	readonly concurrency?: number;
-	/** What becomes of rows that the server refuses: `stop` (unless told otherwise) throws, `skip` sends the rest. */
+	/** What to do if the server refuses rows: `stop` (the default) throws, `skip` sends the other rows. */
 	readonly onBad?: 'stop' | 'skip';
-	/** Is told of every batch as soon as it is acknowledged, and waited for. Batches end out of order. */
+	/** Called, and awaited, after each acknowledged batch. Batches finish out of order. */
 	readonly onBatch?: (batch: BatchOutcome<Event>) => void | Promise<void>;
 }
 
 export interface BatchOutcome<Event extends SubscriptionEvent = SubscriptionEvent> {
-	/** The events that the result is of, which its rows count. */
+	/** The events of the result, to which its rows refer. */
 	readonly sent: readonly Event[];
-	/** Null where all were rejected. */
+	/** Null if all were rejected. */
 	readonly result: UploadResult | null;
 	readonly rejected: readonly {
 		readonly event: Event;
@@ -58,7 +58,7 @@ export interface UploadSummary {
 	readonly rejected: number;
 }
 
-/** Characters of a batch: fewer than fit into 256 KiB, whatever they are. */
+/** Maximum number of characters of a batch. In UTF-8 they fit into 256 KiB. */
 const maxBatchCharacters = 80_000;
 
 /** Uploads subscription events. */
@@ -70,8 +70,8 @@ export class Subscriptions {
 	}
 
 	/**
-	 * Uploads events of one account, all of them or none. When it resolves, they are stored durably. It may be repeated
-	 * with the same events at any time.
+	 * Uploads events of one account, all of them or none. When it resolves, they are stored durably. Repeating it with the same
+	 * events is always safe.
 	 * @throws CaskadeError
 	 */
 	upload(
@@ -116,8 +116,8 @@ export class Subscriptions {
 	}
 
 	/**
-	 * Uploads any number of events in batches, several in flight, at the rate of the key. When it resolves, all are stored
-	 * durably; there is no queue. Where it throws, nothing more is sent, and what `onBatch` was told of is stored.
+	 * Uploads any number of events in batches, several at a time, at the rate of the key. When it resolves, all are stored
+	 * durably. If it throws, nothing more is sent, and the batches that `onBatch` received are stored.
 	 * @throws CaskadeError
 	 */
 	async uploadAll<Event extends SubscriptionEvent>(
@@ -131,7 +131,7 @@ export class Subscriptions {
 		const failures: unknown[] = [];
 		let pulling: Promise<unknown> = Promise.resolve();
 		const next = () => {
-			// One at a time: the source may not take more.
+			// One at a time, because the source may not support concurrent reads.
 			const pulled = pulling.then(() => batches.next());
 			pulling = pulled.catch(() => {});
 			return pulled;
@@ -149,7 +149,7 @@ export class Subscriptions {
 				await onBatch?.(outcome);
 			}
 		};
-		// Whoever fails stops the others after what they have in flight.
+		// After a failure, the others finish their batches and stop.
 		await Promise.all(
 			Array.from({ length: concurrency }, () => work().catch((error) => failures.push(error))),
 		);
@@ -158,7 +158,7 @@ export class Subscriptions {
 		return summary;
 	}
 
-	/** Sends a batch; where rows may be skipped, without those that the server names. */
+	/** Sends a batch. If rows may be skipped, sends it again without the rows that the server refuses. */
 	async #sendBatch<Event extends SubscriptionEvent>(
 		aid: string,
 		batch: readonly Row<Event>[],

@@ -3,19 +3,19 @@ import { Pacer } from './pacer.ts';
 import { sleep } from './sleep.ts';
 
 export interface CaskadeOptions {
-	/** Of the server, with base path and stage, as `https://api.example.com`. */
+	/** URL of the server with base path and stage, for example `https://api.example.com`. */
 	readonly url: string;
 	readonly apiKey: string;
-	/** How often a request is tried again; 5 unless told otherwise. */
+	/** Maximum number of retries of a request. Default: 5. */
 	readonly maxRetries?: number;
-	/** How long each attempt may take; 10 s unless told otherwise. */
+	/** Time limit of each attempt. Default: 10 s. */
 	readonly timeoutMs?: number;
-	/** In place of the global `fetch`. */
+	/** Replaces the global `fetch`. */
 	readonly fetch?: typeof fetch;
 }
 
 export interface CallOptions {
-	/** Ends the call. What was sent may have arrived. */
+	/** Aborts the call. The server may still process the request. */
 	readonly signal?: AbortSignal;
 }
 
@@ -23,17 +23,17 @@ interface Call extends CallOptions {
 	readonly method: 'GET' | 'POST';
 	readonly path: string;
 	readonly body?: string;
-	/** Whether it takes from the rate of the key. */
+	/** Whether it uses the rate of the key. */
 	readonly isPaced: boolean;
 }
 
-/** A success. */
+/** A successful answer. */
 export interface Answer {
 	readonly status: number;
 	readonly headers: Headers;
 	readonly body: unknown;
 	readonly requestId: string;
-	/** How often it was tried. */
+	/** Number of attempts. */
 	readonly attempts: number;
 }
 
@@ -43,13 +43,13 @@ interface Attempt {
 	readonly headers: Headers | undefined;
 }
 
-/** Of full jitter: the longest first pause, and the longest of all. */
+/** Full jitter: upper limits of the first pause and of any pause. */
 const firstPauseMs = 250;
 const longestPauseMs = 20_000;
-/** Who must wait longer is told so, and decides. */
+/** If the server asks for a longer wait, the caller decides. */
 const longestRetryAfterMs = 60_000;
 
-/** Sends requests: paced, each attempt with a time limit, and again where that may help. */
+/** Sends requests with pacing, a time limit per attempt, and retries. */
 export class Transport {
 	readonly #url: string;
 	readonly #apiKey: string;
@@ -67,11 +67,11 @@ export class Transport {
 		this.#apiKey = apiKey;
 		this.#maxRetries = maxRetries;
 		this.#timeoutMs = timeoutMs;
-		// Some platforms refuse one that is called as a method of something else.
+		// Some platforms refuse to call it as a method of another object.
 		this.#fetch = send ?? ((input, init) => fetch(input, init));
 	}
 
-	/** @throws CaskadeError; the signal's reason where it was aborted */
+	/** @throws CaskadeError, or the signal's reason if it was aborted */
 	async send(call: Call): Promise<Answer> {
 		for (let attempts = 1; ; attempts++) {
 			const sentAtMs = call.isPaced ? await this.#pacer.turn(call.signal) : 0;
@@ -93,7 +93,7 @@ export class Transport {
 		}
 	}
 
-	/** Never throws, so that the pacer is told of every turn. */
+	/** Never throws, so that the pacer learns of every outcome. */
 	async #attempt(call: Call): Promise<Attempt> {
 		const limit = new AbortController();
 		const onAbort = () => limit.abort();
@@ -111,11 +111,11 @@ export class Transport {
 				},
 				...(call.body !== undefined && { body: call.body }),
 				signal: limit.signal,
-				// The key is for this server alone.
+				// A redirect must not receive the key.
 				redirect: 'manual',
 			});
 			headers = response.headers;
-			// An answer counts when it is whole.
+			// An incomplete answer does not count.
 			const text = await response.text();
 			if (!response.ok) return { error: errorOf(response.status, headers, text), headers };
 			const answer = readAnswer(response.status, headers, text);
@@ -140,12 +140,12 @@ function readAnswer(
 	try {
 		if (requestId !== null) return { status, headers, requestId, body: JSON.parse(text) };
 	} catch {
-		// Not from a Caskade.
+		// Not an answer of Caskade.
 	}
-	return new UnexpectedAnswerError(`an answer that no Caskade gives, with status ${status}`, { status });
+	return new UnexpectedAnswerError(`unexpected answer with status ${status}`, { status });
 }
 
-/** `fetch` says what happened in the cause of its error. */
+/** `fetch` puts the reason into the cause of its error. */
 function reasonOf(error: unknown): string {
 	const { cause, message } = error as { cause?: { message?: string }; message?: string };
 	return cause?.message || message || String(error);

@@ -1,18 +1,18 @@
-/** A message that is not to be trusted. */
+/** The message must not be trusted. */
 export class WebhookVerificationError extends Error {
 	override readonly name = 'WebhookVerificationError';
 }
 
-/** How far the clocks of sender and receiver may be apart, or a message under way. */
+/** Maximum age of a message, and maximum difference between the clocks. */
 const toleranceSeconds = 5 * 60;
 
 type HeaderSource = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Checks a message of Standard Webhooks 1.0.0.
- * @param rawBody as it arrived, before anything has parsed it
- * @param secret as `whsec_…`; while it is being changed, both
- * @returns the message
+ * Verifies a message of Standard Webhooks 1.0.0.
+ * @param rawBody the body as received, not parsed
+ * @param secret `whsec_…`, or both secrets during a rotation
+ * @returns the parsed message
  * @throws WebhookVerificationError
  */
 async function verify(
@@ -25,7 +25,7 @@ async function verify(
 	const signatures = headerOf(headers, 'webhook-signature');
 	const ageSeconds = Date.now() / 1000 - (/^\d{1,12}$/.test(timestamp) ? Number(timestamp) : Number.NaN);
 	if (!(Math.abs(ageSeconds) <= toleranceSeconds))
-		throw new WebhookVerificationError('webhook-timestamp is not of now');
+		throw new WebhookVerificationError('webhook-timestamp is too old or in the future');
 	const encoder = new TextEncoder();
 	const body = typeof rawBody === 'string' ? encoder.encode(rawBody) : rawBody;
 	const head = encoder.encode(`${id}.${timestamp}.`);
@@ -44,12 +44,12 @@ async function verify(
 			false,
 			['verify'],
 		);
-		// Takes the same time for every signature.
+		// Compares in constant time.
 		for (const signature of known)
 			if (await crypto.subtle.verify('HMAC', key, signature, content))
 				return JSON.parse(new TextDecoder().decode(body));
 	}
-	throw new WebhookVerificationError('no signature fits');
+	throw new WebhookVerificationError('no signature matches');
 }
 
 export const webhooks = { verify };

@@ -12,12 +12,12 @@ import { RowOutcomes } from '../upload/row-outcomes.ts';
 import { printJson, printLine } from './output.ts';
 import { showProgress } from './progress.ts';
 
-/** Problems that are told one by one; all are in the file of rejected rows. */
+/** Maximum number of problems to print. The file of rejected rows has all. */
 const maxToldProblems = 20;
-/** Files that are looked at in no time. */
+/** Validating smaller files takes no noticeable time. */
 const minShownBytes = 10 * 1024 * 1024;
 const maxBatchSize = 30;
-/** Long enough for a server that is started anew. */
+/** Long enough for a restart of the server. */
 const maxRetries = 8;
 const exitRejected = 1;
 const exitStopped = 2;
@@ -35,23 +35,23 @@ export function uploadCommand(): Command {
 	return new Command('upload')
 		.summary('upload a file of subscription events, as a client does')
 		.description(
-			`Upload a file of subscription events to a server with an API key, at the rate of its plan: CSV with a heading
-(tid,subid,cid,evt,rvn) or one JSON object a line. Other columns are ignored.
+			`Upload a file of subscription events to a server with an API key, at the rate of its plan. The file is CSV with a
+heading (tid,subid,cid,evt,rvn) or has one JSON object per line. Other columns are ignored.
 
-Every row is looked at before the first request. What is acknowledged is kept in FILE.progress, so that the same command goes
-on after Ctrl+C, a crash or a lost network; nothing is stored twice. At the end FILE.report.csv says what became of every row,
-and FILE.rejected.csv holds those that were rejected, to be mended and uploaded.
+All rows are validated before the first request. FILE.progress records what is acknowledged, so that the same command continues
+after Ctrl+C, a crash or a lost network. Nothing is stored twice. At the end, FILE.report.csv has the outcome of each row, and
+FILE.rejected.csv has the rejected rows, to be corrected and uploaded.
 
-Exit code 0: all rows are stored; 1: some were rejected; 2: stopped, run it again to go on. The key is read from --key-file,
-else from CASKADE_KEY.`,
+Exit codes: 0 if all rows are stored, 1 if some were rejected, 2 if it stopped and the same command continues. The key is read
+from --key-file or from CASKADE_KEY.`,
 		)
-		.argument('<file>', 'events, CSV or one JSON object a line')
-		.requiredOption('--url <url>', 'of the server, as https://api.example.com')
+		.argument('<file>', 'events, CSV or one JSON object per line')
+		.requiredOption('--url <url>', 'URL of the server, for example https://api.example.com')
 		.requiredOption('--aid <aid>', 'account token')
-		.option('--key-file <file>', 'a file that holds the API key')
-		.option('--simulate', 'do everything but store; takes from the quota all the same')
+		.option('--key-file <file>', 'file with the API key')
+		.option('--simulate', 'do everything except storing; counts toward the quota')
 		.addOption(
-			new Option('--on-bad <what>', 'where rows are wrong: stop before anything is sent, or skip them')
+			new Option('--on-bad <what>', 'if rows are invalid: stop before anything is sent, or skip them')
 				.choices(['stop', 'skip'])
 				.default('stop'),
 		)
@@ -74,7 +74,7 @@ async function upload(path: string, options: UploadOptions): Promise<void> {
 			bad.push(row);
 			if (bad.length <= maxToldProblems) process.stderr.write(`${path}:${row.line}: ${row.problem}\n`);
 			if (bad.length === maxToldProblems + 1)
-				process.stderr.write(`${path}.rejected.csv has the rest of what is wrong.\n`);
+				process.stderr.write(`${path}.rejected.csv has the other problems.\n`);
 		},
 	});
 	looking.end();
@@ -84,7 +84,7 @@ async function upload(path: string, options: UploadOptions): Promise<void> {
 	if (bad.length > 0 && options.onBad === 'stop') {
 		const files = await writeReports(path, outcomes);
 		process.stderr.write(
-			`caskade: ${bad.length} of ${summary.rows} rows are wrong; nothing was sent. Mend them, or say --on-bad skip. ${files.join(', ')} name them.\n`,
+			`caskade: ${bad.length} of ${summary.rows} rows are invalid; nothing was sent. Correct them, or use --on-bad skip. See ${files.join(', ')}.\n`,
 		);
 		process.exitCode = exitRejected;
 		return;
@@ -118,15 +118,15 @@ async function upload(path: string, options: UploadOptions): Promise<void> {
 	const { stored, duplicate, conflict, rejected } = outcomes.counts;
 	const known = { rows: summary.rows, stored, duplicates: duplicate, conflicts: conflict, rejected };
 	if (json) printJson({ ...known, left: summary.rows - outcomes.known, files });
-	else printLine(`${textOf(known)}. ${files.join(', ')} say what became of each row.`);
+	else printLine(`${textOf(known)}. ${files.join(', ')} have the outcome of each row.`);
 	if (!isOver) {
 		process.stderr.write(
-			`caskade: ${stopText(failure)} ${summary.rows - outcomes.known} rows are left; the same command goes on.\n`,
+			`caskade: ${stopText(failure)} ${summary.rows - outcomes.known} rows are left; run the same command again to continue.\n`,
 		);
 		process.exitCode = exitStopped;
 		return;
 	}
-	// The report says it all; whoever uploads the file again begins anew.
+	// The report has all outcomes. Uploading the file again starts from the beginning.
 	rmSync(progressPath, { force: true });
 	process.exitCode = rejected > 0 ? exitRejected : 0;
 }
@@ -140,7 +140,7 @@ function readKey(file: string | undefined): string {
 
 const numbers = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 1 });
 
-/** What the upload will take, before it takes it. */
+/** Prints the requests, the quota and the time that the upload needs. */
 function printPlan(
 	{ rows }: FileSummary,
 	{ usage, batchSize, bad, resumed }: { usage: Usage; batchSize: number; bad: number; resumed: number },
@@ -149,13 +149,13 @@ function printPlan(
 	const requests = Math.ceil(events / batchSize);
 	const parts = [
 		resumed > 0 ? `${numbers.format(resumed)} done before` : '',
-		bad > 0 ? `${numbers.format(bad)} wrong, skipped` : '',
+		bad > 0 ? `${numbers.format(bad)} invalid, skipped` : '',
 		`${numbers.format(events)} to send in ${numbers.format(requests)} requests`,
 	];
 	printLine(`${numbers.format(rows)} rows: ${parts.filter(Boolean).join(', ')}.`);
 	const share = usage.remaining > 0 ? (100 * requests) / usage.remaining : Number.POSITIVE_INFINITY;
 	printLine(
-		`Plan ${usage.plan}: at ${numbers.format(usage.ratePerSecond)} requests a second that takes ${timeText(requests / usage.ratePerSecond)} or more, and ${share > 100 ? 'more than' : `${numbers.format(share)} % of`} the ${numbers.format(usage.remaining)} requests that are left until ${usage.resetsAt.slice(0, 10)}.`,
+		`Plan ${usage.plan}: at ${numbers.format(usage.ratePerSecond)} requests per second this takes at least ${timeText(requests / usage.ratePerSecond)}, and ${share > 100 ? 'more than' : `${numbers.format(share)} % of`} the ${numbers.format(usage.remaining)} requests that are left until ${usage.resetsAt.slice(0, 10)}.`,
 	);
 }
 

@@ -4,7 +4,7 @@ import { OperatorError, reasonOf } from '../errors.ts';
 
 const followEveryMs = 1000;
 
-/** A file of networks whose hits are not stored; followed when it changes. */
+/** Networks whose hits are not stored, from a file that is read again when it changes. */
 export class IgnoredNetworks implements Disposable {
 	readonly #path: string;
 	readonly #onError: (reason: string) => void;
@@ -13,8 +13,8 @@ export class IgnoredNetworks implements Disposable {
 	#stamp: string;
 
 	/**
-	 * @param onError the file has changed and cannot be used; what was known before holds
-	 * @throws OperatorError where it cannot be used at the start
+	 * @param onError called if the changed file cannot be used; the previous networks stay in effect
+	 * @throws OperatorError if the file cannot be used at the start
 	 */
 	constructor(path: string, onError: (reason: string) => void) {
 		this.#path = path;
@@ -37,7 +37,7 @@ export class IgnoredNetworks implements Disposable {
 		try {
 			const stamp = this.#readStamp();
 			if (stamp === this.#stamp) return;
-			// Told once for each state of the file.
+			// Each state of the file is reported once.
 			this.#stamp = stamp;
 			this.#networks = new Networks(readFileSync(this.#path, 'utf8'));
 		} catch (error) {

@@ -1,22 +1,22 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** Networks, as a file lists them. */
+/** A list of networks. */
 export class Networks {
-	/** First and last address of each, in order, none within or beside another. */
+	/** First and last addresses of the networks, sorted and merged. */
 	readonly #firsts: readonly bigint[];
 	readonly #lasts: readonly bigint[];
 
 	/**
-	 * @param text a network or an address a line, as `10.0.0.0/8`; what follows `#` is a comment
-	 * @throws RangeError that names the first line that is none
+	 * @param text one network or address per line, for example `10.0.0.0/8`; `#` starts a comment
+	 * @throws RangeError that names the first invalid line
 	 */
 	constructor(text: string) {
 		const ranges = text.split('\n').flatMap((line, index) => {
 			const network = line.replace(/#.*/, '').trim();
 			if (network === '') return [];
 			const range = rangeOf(network);
-			if (!range) throw new RangeError(`line ${index + 1} is no network as 10.0.0.0/8 or fd00::/8`);
+			if (!range) throw new RangeError(`line ${index + 1} is not a network such as 10.0.0.0/8 or fd00::/8`);
 			return [range];
 		});
 		ranges.sort(([a], [b]) => (a < b ? -1 : Number(a > b)));
@@ -32,7 +32,7 @@ export class Networks {
 		this.#lasts = lasts;
 	}
 
-	/** Whether an address is in one of them. As quick with fifty thousand networks as with a few. */
+	/** Whether an address is in one of the networks. A binary search, because lists of data centres are long. */
 	has(address: string): boolean {
 		const number = numberOf(ipaddr.process(address));
 		let [low, high] = [0, this.#firsts.length];
@@ -47,7 +47,7 @@ export class Networks {
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** Of IPv4 as within IPv6, so that both have one order. */
+/** IPv4 addresses are mapped to IPv6, so that both share one order. */
 function numberOf(address: Address): bigint {
 	const wide = address instanceof ipaddr.IPv4 ? address.toIPv4MappedAddress() : address;
 	return wide.toByteArray().reduce((number, byte) => number * 256n + BigInt(byte), 0n);

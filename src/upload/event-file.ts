@@ -10,19 +10,19 @@ const chunkBytes = 256 * 1024;
 
 /** One row of a file of events. */
 export interface EventRow {
-	/** Its place among the rows, from 0. */
+	/** Index of the row in the file, from 0. */
 	readonly row: number;
-	/** Of the file, from 1. */
+	/** Line number, from 1. */
 	readonly line: number;
-	/** What the row says, by name; null where it cannot be read. */
+	/** The row's values by name; null if the row cannot be read. */
 	readonly fields: Readonly<Record<string, unknown>> | null;
-	/** Null where something is wrong with it. */
+	/** Null if the row is invalid. */
 	readonly event: SentEvent | null;
-	/** What is wrong, without the values, which may be personal. */
+	/** What is invalid. It does not contain the values, which may be personal data. */
 	readonly problem: string | null;
 }
 
-/** Reads a file of events, CSV with a heading or one JSON object a line, in pieces. @param onBytes what has been read */
+/** Reads a file of events, CSV with a heading or one JSON object per line, in chunks. @param onBytes receives each chunk */
 export async function* readEvents(
 	path: string,
 	onBytes: (bytes: Buffer) => void = () => {},
@@ -56,11 +56,11 @@ export interface FileSummary {
 	readonly rows: number;
 	readonly bad: number;
 	readonly bytes: number;
-	/** Of the content. */
+	/** Hash of the content. */
 	readonly sha256: string;
 }
 
-/** Looks at every row before anything is sent. @param onBad each row that is wrong */
+/** Validates all rows. @param onBad receives each invalid row */
 export async function inspect(
 	path: string,
 	{ onBytes, onBad }: { onBytes: (bytes: number) => void; onBad: (row: EventRow) => void },

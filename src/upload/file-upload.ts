@@ -4,10 +4,10 @@ import { readEvents } from './event-file.ts';
 import type { ProgressFile } from './progress-file.ts';
 import type { BatchRecord, RowOutcomes } from './row-outcomes.ts';
 
-/** Requests in flight, where the plan lets so many through. */
+/** Maximum number of requests in flight. */
 export const concurrency = 16;
 
-/** Not sent: the client takes an event's text from `JSON.stringify`. */
+/** The row's index. `JSON.stringify` ignores symbols, so it is not sent. */
 const rowOf = Symbol('row');
 
 type NumberedEvent = SentEvent & { readonly [rowOf]: number };
@@ -21,13 +21,13 @@ export interface FileUploadOptions {
 	readonly outcomes: RowOutcomes;
 	readonly progress: ProgressFile;
 	readonly onBatch: () => void;
-	/** Once aborted, nothing more is begun; what is in flight is waited for. */
+	/** After it is aborted, no request is started; those in flight are awaited. */
 	readonly stop: AbortSignal;
 }
 
 /**
- * Uploads the rows of a file whose outcome is not known yet. Resolves when it is known of all, or when it was stopped.
- * @throws CaskadeError where it could not go on
+ * Uploads the rows of a file whose outcome is unknown. Resolves when the outcome of all rows is known, or when stopped.
+ * @throws CaskadeError if it cannot continue
  */
 export async function uploadFile(options: FileUploadOptions): Promise<void> {
 	const { caskade, path, aid, simulate, batchSize, outcomes, progress, onBatch, stop } = options;
@@ -65,7 +65,7 @@ function toRecord({ sent, result, rejected }: BatchOutcome<NumberedEvent>): Batc
 	};
 }
 
-/** Numbers in rising order as first and last of each run. */
+/** Converts ascending numbers to runs of consecutive ones. */
 function runsOf(rows: readonly number[]): [number, number][] {
 	const runs: [number, number][] = [];
 	for (const row of rows) {

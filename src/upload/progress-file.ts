@@ -2,7 +2,7 @@ import { closeSync, fdatasync, ftruncateSync, openSync, readFileSync, writeSync 
 import { OperatorError } from '../errors.ts';
 import type { BatchRecord } from './row-outcomes.ts';
 
-/** What an upload is of; an upload of something else must not go on where this one was. */
+/** Identifies an upload, so that a different one does not continue from its progress. */
 export interface UploadIdentity {
 	readonly sha256: string;
 	readonly url: string;
@@ -10,12 +10,12 @@ export interface UploadIdentity {
 	readonly simulate: boolean;
 }
 
-/** A power cut may cost so much of it, which is sent again then. */
+/** After a power cut, at most the batches of this period are sent again. */
 const syncEveryMs = 1000;
 
 /**
- * What is done of an upload, beside its file: a heading, then a line for each batch that was acknowledged, in the order in
- * which they were. Only ever appended to, so that whatever ends the process leaves what was written.
+ * The progress of an upload, in a file beside it: a heading, then one line per acknowledged batch. Lines are only appended, so
+ * they survive however the process ends.
  */
 export class ProgressFile implements Disposable {
 	readonly #handle: number;
@@ -27,21 +27,21 @@ export class ProgressFile implements Disposable {
 		this.#timer = setInterval(() => {
 			if (!this.#isDirty) return;
 			this.#isDirty = false;
-			// Where it fails, what is lost in a power cut is sent again.
+			// If it fails and the power is cut, the batches are sent again.
 			fdatasync(handle, () => {});
 		}, syncEveryMs).unref();
 	}
 
 	/**
-	 * Opens what an earlier run has left, or begins.
-	 * @param onBatch each batch that was acknowledged
-	 * @throws OperatorError where it is of another upload
+	 * Opens the progress of an earlier run, or creates it.
+	 * @param onBatch receives each acknowledged batch
+	 * @throws OperatorError if it belongs to another upload
 	 */
 	static open(path: string, identity: UploadIdentity, onBatch: (batch: BatchRecord) => void): ProgressFile {
 		const handle = openSync(path, 'a+', 0o600);
 		try {
 			const bytes = readFileSync(handle);
-			// A line that the end of a process has cut is not one.
+			// An incomplete last line is dropped.
 			const whole = bytes.subarray(0, bytes.lastIndexOf(0x0a) + 1);
 			if (whole.length < bytes.length) ftruncateSync(handle, whole.length);
 			const [heading, ...batches] = whole.toString().split('\n');
@@ -49,7 +49,7 @@ export class ProgressFile implements Disposable {
 			if (!heading) writeSync(handle, `${expected}\n`);
 			else if (heading !== expected)
 				throw new OperatorError(
-					`${path} is of another upload: the file, the account, the server or --simulate was another. Remove it to begin anew; what is stored is not stored twice.`,
+					`${path} belongs to another upload: the file, --aid, --url or --simulate was different. Remove it to start again; nothing is stored twice.`,
 				);
 			for (const line of batches) {
 				const batch = parseBatch(line);
@@ -73,7 +73,7 @@ export class ProgressFile implements Disposable {
 	}
 }
 
-/** What is no batch, as after a power cut, counts as not done. */
+/** Lines that are not batches, as after a power cut, are ignored. */
 function parseBatch(line: string): BatchRecord | null {
 	try {
 		const batch = JSON.parse(line) as Partial<BatchRecord> | null;

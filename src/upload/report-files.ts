@@ -8,8 +8,8 @@ import type { RowOutcomes } from './row-outcomes.ts';
 const fields = ['tid', 'subid', 'cid', 'evt', 'rvn'] as const;
 
 /**
- * Writes what became of every row, and those that were rejected in a form that can be mended and uploaded.
- * @returns the paths of what was written
+ * Writes the outcome of each row, and the rejected rows in a form that can be corrected and uploaded.
+ * @returns the paths of the files
  */
 export async function writeReports(path: string, outcomes: RowOutcomes): Promise<string[]> {
 	const report = new CsvFile(`${path}.report.csv`, ['line', 'tid', 'outcome', 'reason', 'requestId']);
@@ -32,7 +32,7 @@ export async function writeReports(path: string, outcomes: RowOutcomes): Promise
 	return [report.path, ...(rejected ? [rejected.path] : [])];
 }
 
-/** A file of CSV (RFC 4180), which is there when it is whole. */
+/** Writes a CSV file (RFC 4180). It gets its name when it is complete. */
 class CsvFile {
 	readonly path: string;
 	readonly #stream;
@@ -41,7 +41,7 @@ class CsvFile {
 	constructor(path: string, heading: readonly string[]) {
 		this.path = path;
 		this.#stream = createWriteStream(`${path}.new`, { mode: 0o600 });
-		// Whoever writes next, or ends it, is told.
+		// The next write reports the error.
 		this.#stream.on('error', () => {});
 		this.#pending = `${heading.join()}\n`;
 	}

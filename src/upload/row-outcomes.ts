@@ -1,4 +1,4 @@
-/** What became of a row. */
+/** The outcome of a row. */
 export type Outcome = 'stored' | 'duplicate' | 'conflict' | 'rejected';
 
 const outcomes: readonly Outcome[] = ['stored', 'duplicate', 'conflict', 'rejected'];
@@ -9,22 +9,22 @@ export interface RowOutcome {
 	readonly requestId: string;
 }
 
-/** What a batch's answer said of its rows. */
+/** The outcome of a batch. */
 export interface BatchRecord {
 	readonly requestId: string;
-	/** Rows that the request held, as first and last of each run. */
+	/** The rows of the request, as first and last row of each run. */
 	readonly runs: readonly (readonly [first: number, last: number])[];
 	readonly duplicates: readonly number[];
 	readonly conflicts: readonly number[];
-	/** Rows that the server refused, and why. */
+	/** The rows that the server refused, with the reasons. */
 	readonly rejected: readonly (readonly [row: number, reason: string])[];
-	/** Whether an answer was lost before, so that the batch itself may have stored its duplicates. */
+	/** Whether it took several attempts, so that the batch itself may have stored its duplicates. */
 	readonly isRepeated: boolean;
 }
 
-/** What became of every row, in a few bytes for each: there may be millions. */
+/** The outcomes of all rows. It needs a few bytes per row, because there may be millions. */
 export class RowOutcomes {
-	/** 0: not known yet; else the place in `outcomes`, from 1. */
+	/** 0: unknown; otherwise the index in `outcomes`, plus 1. */
 	readonly #codes: Uint8Array;
 	readonly #requests: Uint32Array;
 	readonly #requestIds: string[] = [''];
@@ -60,9 +60,9 @@ export class RowOutcomes {
 		const [repeats, others] = [new Set(duplicates), new Set(conflicts)];
 		for (const [first, last] of runs)
 			for (let row = first; row <= last; row++) {
-				if (others.has(row)) this.#set(row, 'conflict', request, 'stored with other content before');
+				if (others.has(row)) this.#set(row, 'conflict', request, 'stored before with other content');
 				else if (repeats.has(row)) {
-					const reason = isRepeated ? 'sent more than once, since an answer was lost' : '';
+					const reason = isRepeated ? 'sent more than once because an answer was lost' : '';
 					this.#set(row, 'duplicate', request, reason);
 				} else this.#set(row, 'stored', request, '');
 			}

@@ -56,7 +56,7 @@ test('an invalid network is reported with its line', () => {
 		'300.0.0.1',
 		'0x7f.1',
 	])
-		assert.throws(() => new Networks(`127.0.0.1\n${line}`), /^RangeError: line 2 is no network/, line);
+		assert.throws(() => new Networks(`127.0.0.1\n${line}`), /^RangeError: line 2 is not a network/, line);
 });
 
 test('fifty thousand networks cost no more than ten', () => {

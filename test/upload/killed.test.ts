@@ -37,7 +37,7 @@ test('over TLS and a network that loses answers, every row is stored once', asyn
 	const report = readFileSync(`${path}.report.csv`, 'utf8').trimEnd().split('\n').slice(1);
 	assert.equal(report.length, 900);
 	assert.ok(
-		report.every((line) => /,stored,,|,duplicate,sent more than once, since/.test(line.replaceAll('"', ''))),
+		report.every((line) => /,stored,,|,duplicate,sent more than once because/.test(line.replaceAll('"', ''))),
 	);
 });
 
@@ -53,7 +53,7 @@ test('an upload that is killed goes on where it was, as often as it is, and ends
 		size = sizeOf(`${path}.progress`);
 		if (signal === 'SIGINT') {
 			assert.equal(code, 2, stderr);
-			assert.match(stderr, /Stopped\. \d+ rows are left; the same command goes on\./);
+			assert.match(stderr, /Stopped\. \d+ rows are left; run the same command again to continue\./);
 		}
 	}
 	const before = (await service.stored()).length;

@@ -30,7 +30,7 @@ test('a file is uploaded; the report names every row and the request that stored
 	assert.equal(heading, 'line,tid,outcome,reason,requestId');
 	assert.equal(rows.length, 100);
 	assert.match(rows[0] as string, /^2,order-0,stored,,[0-9a-f-]{36}$/);
-	assert.match(rows[3] as string, /^5,order-3,conflict,stored with other content before,[0-9a-f-]{36}$/);
+	assert.match(rows[3] as string, /^5,order-3,conflict,stored before with other content,[0-9a-f-]{36}$/);
 	assert.ok(!existsSync(`${path}.rejected.csv`));
 	assert.ok(!existsSync(`${path}.progress`));
 
@@ -69,7 +69,7 @@ test('wrong rows stop it before anything is sent; they can be mended and uploade
 	assert.match(stopped.stderr, /events\.csv:9: tid is required\n/);
 	assert.match(stopped.stderr, /events\.csv:22: rvn must be an integer\n/);
 	assert.match(stopped.stderr, /events\.csv:23: it has 2 cells, its heading 5\n/);
-	assert.match(stopped.stderr, /3 of 50 rows are wrong; nothing was sent\./);
+	assert.match(stopped.stderr, /3 of 50 rows are invalid; nothing was sent\./);
 	assert.deepEqual(await service.stored(), []);
 
 	const skipped = await uploadFile(service, path, ['--on-bad', 'skip', '--json']);
@@ -99,7 +99,10 @@ test('a quota that is used up stops it, and it goes on when there is more', asyn
 	const stopped = await uploadFile(service, path);
 	assert.equal(stopped.code, 2);
 	assert.match(stopped.stdout, /more than the 3 requests that are left until /);
-	assert.match(stopped.stderr, /Stopped: the monthly quota is used up until .*; the same command goes on\./);
+	assert.match(
+		stopped.stderr,
+		/Stopped: the monthly quota is used up until .*; run the same command again to continue\./,
+	);
 	assert.equal((await service.stored()).length, 90);
 	assert.equal(lines(`${path}.report.csv`).length, 91);
 	await service.store.control.updatePlan({ ...roomyPlan, name: 'plan-of-acme', quotaPerMonth: 1000 });
@@ -121,7 +124,7 @@ test('progress of another file is not gone on with; what a crash has cut is', as
 	const changed = fileOf(t, csvOf(61));
 	const progress = readFileSync(`${path}.progress`, 'utf8');
 	writeFileSync(`${changed}.progress`, progress);
-	assertRefused(await uploadFile(service, changed, ['--json']), /is of another upload/);
+	assertRefused(await uploadFile(service, changed, ['--json']), /belongs to another upload/);
 	writeFileSync(`${path}.progress`, `${progress}{"runs":[[30,`);
 	const { code, stdout } = await uploadFile(service, path);
 	assert.equal(code, 0);

@@ -1,16 +1,16 @@
 import { eventOf, type SubscriptionEvent, storedEventColumns } from '../../domain/subscription-event.ts';
 
-/** What is stored with a `tid`, for the client that has uploaded it. */
+/** What is stored with a `tid`, for the client that uploaded it. */
 export interface Receipt {
 	readonly event: SubscriptionEvent;
 	readonly receivedAtMs: number;
-	/** Null: imported, or stored before this was kept. */
+	/** Null for imported events, and for events stored by a version that did not record it. */
 	readonly requestId: string | null;
-	/** Whether the event is of a visitor who is known. */
+	/** Whether the event belongs to a known visitor. */
 	readonly joined: boolean;
 }
 
-/** What a receipt is made of. */
+/** The columns of a receipt. */
 export const receiptColumns = [
 	...storedEventColumns.map((column) => `event.${column}`),
 	'event.vid IS NOT NULL AS joined',

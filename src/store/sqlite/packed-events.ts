@@ -7,7 +7,7 @@ import {
 } from '../../domain/subscription-event.ts';
 import type { Upload } from '../store.ts';
 
-/** An upload as it crosses to the writer thread: one string is copied faster than 150. */
+/** An upload as sent to the writer thread. One string is copied faster than 150. */
 export interface PackedUpload extends Arrival {
 	/** The fields of each event in turn (empty: none), separated by U+001F, which no field may contain. */
 	readonly fields: string;
@@ -28,9 +28,9 @@ export function packUpload({ events, ...upload }: Upload): PackedUpload {
 	return { ...upload, fields: fields.slice(0, -1) };
 }
 
-/** An upload's events as values in the order of the columns, for as little as it can cost. */
+/** The events of an upload as column values. On the hot path, so it creates no object per event. */
 export class UnpackedUpload {
-	/** How many events there are. */
+	/** Number of events. */
 	readonly total: number;
 	readonly #texts: readonly string[];
 	readonly #arrival: readonly EventValue[];
@@ -46,7 +46,7 @@ export class UnpackedUpload {
 		return areIntegers[field] ? Number(text) : text || null;
 	}
 
-	/** The rows to insert for some of the events, one after the other. */
+	/** The parameters to insert some of the events. */
 	parameters(from: number, rows: number): EventValue[] {
 		const parameters: EventValue[] = [];
 		for (let row = from; row < from + rows; row++) {

@@ -32,7 +32,7 @@ test('a hit from a network of the file is answered and not stored; the file is f
 	writeFileSync(file, 'nonsense, longer than before\n');
 	await eventually(
 		'it is said',
-		() => service.logged.some((line) => line.includes('line 1 is no network')),
+		() => service.logged.some((line) => line.includes('line 1 is not a network')),
 		2000,
 	);
 	assert.equal(await storedOf(theirs), '0');
@@ -55,7 +55,7 @@ test('a file that cannot be used stops the start', async (t) => {
 		]);
 	const { code, stderr } = await serve(file);
 	assert.equal(code, 1);
-	assert.match(stderr, /--ignore-networks .* cannot be used: line 2 is no network/);
+	assert.match(stderr, /--ignore-networks .* cannot be used: line 2 is not a network/);
 });
 
 test('hits under a name of its own are hits', async (t) => {
