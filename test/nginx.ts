@@ -12,29 +12,27 @@ export class Nginx implements AsyncDisposable {
 	readonly #process: TestProcess;
 	readonly #folder: string;
 
-	/** @param exampleIn gives what the configuration serves, from the folder of the process */
-	private constructor(port: number, exampleIn: (folder: string) => string) {
+	/** @param server the text of `upstream` and `server` blocks */
+	private constructor(port: number, server: string) {
 		this.url = `http://127.0.0.1:${port}`;
 		this.#folder = mkdtempSync(join(tmpdir(), 'caskade-nginx-'));
 		const configuration = join(this.#folder, 'nginx.conf');
-		writeFileSync(configuration, configurationOf(exampleIn(this.#folder), this.#folder));
+		writeFileSync(configuration, configurationOf(server, this.#folder));
 		this.#process = new TestProcess('nginx', ['-p', this.#folder, '-c', configuration, '-e', 'stderr']);
 	}
 
 	static async start(url: string): Promise<Nginx> {
 		const port = await freePort();
-		return new Nginx(port, () => installExample(url, port));
+		return new Nginx(port, installExample(url, port));
 	}
 
 	/** With the locations of docs/tag.md, as a site has them, and one page of its own. */
 	static async startSite(url: string, page: string): Promise<Nginx> {
 		const port = await freePort();
 		const [, locations = ''] = /^```nginx\n(.*?)^```/ms.exec(readFileSync(tagPage, 'utf8')) ?? [];
-		return new Nginx(port, (folder) => {
-			writeFileSync(join(folder, 'index.html'), page);
-			const proxied = locations.replace('127.0.0.1:8080', new URL(url).host);
-			return `types { text/html html; } server { listen 127.0.0.1:${port}; root ${folder}; access_log off; ${proxied} }`;
-		});
+		const proxied = locations.replace('127.0.0.1:8080', new URL(url).host);
+		const server = `server { listen 127.0.0.1:${port}; location = / { return 200 '${page}'; } ${proxied} }`;
+		return new Nginx(port, server);
 	}
 
 	async [Symbol.asyncDispose](): Promise<void> {
