@@ -266,6 +266,11 @@ export function isDeadlock(error: unknown): boolean {
 	return (error as { code?: unknown }).code === '40P01';
 }
 
+/** Whether a lock was waited for longer than `lock_timeout`. */
+export function isLockTimeout(error: unknown): boolean {
+	return (error as { code?: unknown }).code === '55P03';
+}
+
 /** Whether another transaction has kept this one from its end; begun anew, it finds what that one has left. */
 export function isConcurrentChange(error: unknown): boolean {
 	return error instanceof ConcurrentChangeError || isDeadlock(error);

@@ -14,15 +14,14 @@ const readingPool: PoolOptions = {
 /** Reads that may wait, at most, and how long. */
 const length = 8192;
 const waitAtMostMs = 1500;
-/** Reads that share a connection, and of how many accounts. */
+/** Reads of one account that share a connection. */
 const groupLimit = 64;
-const maxAccounts = 16;
 
 /** What is read; `reject` and `resolve` are of the request that waits for it. */
 interface WaitingRead {
 	readonly accountId: number;
 	readonly reject: (error: Error) => void;
-	timer: NodeJS.Timeout | undefined;
+	readonly timer: NodeJS.Timeout;
 	isLate: boolean;
 	readonly what:
 		| {
@@ -65,7 +64,6 @@ export class ReadQueue {
 		this.#turns = new Turns({
 			places: readingPool.size,
 			length,
-			maxAccounts: () => maxAccounts,
 			work: (turn) => this.#work(turn),
 		});
 		this.#onError = onError;
@@ -91,28 +89,22 @@ export class ReadQueue {
 	): Promise<Outcome> {
 		return this.#turns.enter(accountId, () => {
 			const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
-			this.#enqueue({ accountId, reject, timer: undefined, isLate: false, what: what(resolve) });
+			const timer = setTimeout(() => {
+				read.isLate = true;
+				reject(new StorageError('no connection to the database in time'));
+			}, waitAtMostMs);
+			const read: WaitingRead = { accountId, reject, timer, isLate: false, what: what(resolve) };
+			this.#turns.add(accountId, read);
+			this.#turns.pumpSoon();
 			return promise;
 		});
 	}
 
-	#enqueue(read: WaitingRead): void {
-		read.timer = setTimeout(() => {
-			read.isLate = true;
-			read.reject(new StorageError('no connection to the database in time'));
-		}, waitAtMostMs);
-		this.#turns.add(read.accountId, read);
-		this.#turns.pumpSoon();
-	}
-
 	async #work(turn: Turn): Promise<void> {
-		const group: WaitingRead[] = [];
-		for (const accountId of turn.accountIds) {
-			const live = this.#turns.take(accountId).filter(({ isLate }) => !isLate);
-			const taken = live.splice(0, groupLimit - group.length);
-			this.#turns.putBack(accountId, live);
-			group.push(...taken);
-		}
+		const [accountId] = turn.accountIds as [number];
+		const live = this.#turns.take(accountId).filter(({ isLate }) => !isLate);
+		this.#turns.putBack(accountId, live.slice(groupLimit));
+		const group = live.slice(0, groupLimit);
 		for (const { timer } of group) clearTimeout(timer);
 		// A connection that broke while idle may not be known to have broken before it is used: then once more.
 		const again = await this.#attempt(turn, group, !turn.isEnded);
@@ -128,8 +120,6 @@ export class ReadQueue {
 		return statements.flatMap(({ reads }, index) => {
 			const result = results[index] as PromiseSettledResult<() => void>;
 			if (result.status === 'fulfilled') result.value();
-			// One of several accounts was to blame: the next turn of each is its own.
-			else if (turn.isEnded && turn.accountIds.length > 1) for (const read of reads) this.#enqueue(read);
 			else if (turn.isEnded) for (const { reject } of reads) reject(turn.endError());
 			else if (mayFail && isConnectionLost(result.reason)) return reads;
 			else for (const { reject } of reads) reject(result.reason);

@@ -3,6 +3,8 @@ import { QueueFullError, StorageError } from '../../errors.ts';
 
 /** A transaction that takes so long waits for a lock, or for a server that does not answer. */
 const slowAfterMs = 400;
+/** A transaction of several accounts waits for no lock so long, see `lock_timeout`; what it waits for else is not theirs. */
+const slowTogetherAfterMs = 2000;
 /** For so long an account counts as slow after that, unless it is quick in between. */
 const slowForMs = 5000;
 
@@ -53,10 +55,10 @@ export interface TurnsOptions {
 }
 
 /**
- * Whose turn it is to use one of few connections. Accounts take turns. Half of the connections are for accounts that are
- * slow, and half for the others: an account that is locked, or whose node does not answer, leaves the rest to others. Nobody
- * knows beforehand who will be slow, so whoever turns out to be one too many is ended, and waits for a place among the slow.
- * Several accounts share a turn where each of them is quick; if it takes long, it is ended, and they go one by one for a while.
+ * Whose turn it is to use one of few connections. Accounts take turns, one has at most half of the connections, and all
+ * accounts that are slow have together at most half: one that is locked, or whose node does not answer, leaves the rest
+ * to others. Nobody knows beforehand who will be slow, so whoever turns out to be one too many is ended, and waits for
+ * a place among the slow. Several accounts share a turn while none of them is slow; if one is, each goes alone next time.
  */
 export class Turns<Item> {
 	readonly #options: TurnsOptions;
@@ -65,8 +67,8 @@ export class Turns<Item> {
 	readonly #waiting = new Map<number, Item[]>();
 	readonly #running = new Set<Turn>();
 	readonly #slowUntilMs = new Map<number, number>();
-	/** Accounts of a turn that took long, of which one is slow. */
-	readonly #aloneUntilMs = new Map<number, number>();
+	/** Accounts of a turn in which one was slow, until each has been quick by itself. */
+	readonly #suspect = new Set<number>();
 	/** Requests that have entered and not left, by account. */
 	readonly #depthOf = new Map<number, number>();
 	#depth = 0;
@@ -144,26 +146,20 @@ export class Turns<Item> {
 
 	#next(): Turn | undefined {
 		const running = [...this.#running];
-		const slow = running.filter(({ isSlow }) => isSlow).length;
 		if (running.length === this.#options.places) return undefined;
-		const isFree = (accountId: number) =>
-			running.filter(({ accountIds }) => accountIds.includes(accountId)).length < this.#half;
-		const first = this.#waiting
-			.keys()
-			.find(
-				(accountId) =>
-					(this.#isSlow(accountId) ? slow : running.length - slow) < this.#half && isFree(accountId),
-			);
+		const slow = running.filter(({ isSlow }) => isSlow).length;
+		const mayRun = (accountId: number) =>
+			running.filter(({ accountIds }) => accountIds.includes(accountId)).length < this.#half &&
+			(slow < this.#half || !this.#isSlow(accountId));
+		const first = this.#waiting.keys().find(mayRun);
 		if (first === undefined) return undefined;
-		if (!this.#isSociable(first)) return new Turn([first], this.#isSlow(first));
+		const maxOthers = this.#isSociable(first) ? (this.#options.maxAccounts?.() ?? 1) - 1 : 0;
 		const others = this.#waiting
 			.keys()
-			.filter((accountId) => accountId !== first && this.#isSociable(accountId) && isFree(accountId))
-			.take((this.#options.maxAccounts?.() ?? 1) - 1);
-		return new Turn(
-			[first, ...others].sort((a, b) => a - b),
-			false,
-		);
+			.filter((accountId) => accountId !== first && this.#isSociable(accountId) && mayRun(accountId))
+			.take(maxOthers);
+		const accountIds = [first, ...others].sort((a, b) => a - b);
+		return new Turn(accountIds, this.#isSlow(first));
 	}
 
 	#isSlow(accountId: number): boolean {
@@ -172,43 +168,51 @@ export class Turns<Item> {
 
 	/** Whether it may share a turn. */
 	#isSociable(accountId: number): boolean {
-		return !this.#isSlow(accountId) && !((this.#aloneUntilMs.get(accountId) ?? 0) > monotonicMs());
+		return !this.#suspect.has(accountId) && !this.#isSlow(accountId);
+	}
+
+	/** One of a turn's accounts is slow, and nobody knows which: each goes alone next time. */
+	separate({ accountIds }: Turn): void {
+		for (const accountId of accountIds) this.#suspect.add(accountId);
 	}
 
 	async #run(turn: Turn): Promise<void> {
 		const { accountIds } = turn;
 		this.#running.add(turn);
 		let isLong = false;
-		const timer = setTimeout(() => {
+		const onLong = () => {
 			isLong = true;
-			this.#remember(turn);
 			if (accountIds.length > 1) {
+				this.separate(turn);
 				turn.end();
 				return;
 			}
+			this.#remember(accountIds);
 			turn.isSlow = true;
 			if ([...this.#running].filter(({ isSlow }) => isSlow).length > this.#half) turn.end();
-			else this.#pump();
-		}, slowAfterMs);
+		};
+		const timer = setTimeout(onLong, accountIds.length > 1 ? slowTogetherAfterMs : slowAfterMs);
 		await this.#options.work(turn);
 		clearTimeout(timer);
 		this.#running.delete(turn);
-		if (isLong) this.#remember(turn);
-		else for (const accountId of accountIds) this.#slowUntilMs.delete(accountId);
+		if (accountIds.length === 1) {
+			if (isLong) this.#remember(accountIds);
+			else this.#slowUntilMs.delete(accountIds[0] as number);
+			this.#suspect.delete(accountIds[0] as number);
+		}
 		this.#pump();
 		if (this.#running.size === 0) for (const done of this.#whenIdle.splice(0)) done();
 	}
 
-	#remember({ accountIds }: Turn): void {
-		const known = accountIds.length > 1 ? this.#aloneUntilMs : this.#slowUntilMs;
-		for (const accountId of accountIds) known.set(accountId, monotonicMs() + slowForMs);
+	#remember(accountIds: readonly number[]): void {
+		for (const accountId of accountIds) this.#slowUntilMs.set(accountId, monotonicMs() + slowForMs);
 		setTimeout(() => this.#forget(), slowForMs + 1).unref();
 	}
 
 	/** Those that were slow may find a place like everybody else again. */
 	#forget(): void {
-		for (const known of [this.#slowUntilMs, this.#aloneUntilMs])
-			for (const [accountId, untilMs] of known) if (untilMs <= monotonicMs()) known.delete(accountId);
+		for (const accountId of this.#slowUntilMs.keys())
+			if (!this.#isSlow(accountId)) this.#slowUntilMs.delete(accountId);
 		this.#pump();
 	}
 

@@ -20,6 +20,8 @@ const maxRows = 10_000;
 const silenceMs = 1000;
 /** How long after its last deadline a group's server may still be silent before its connection is cut. */
 const graceMs = 250;
+/** How long uploads of several accounts wait for a lock: one that is locked is to hold up the others for a moment only. */
+const lockMs = 400;
 /** How long a COMMIT may take before its connection is cut and its outcome read back. */
 const commitMs = 2000;
 
@@ -77,7 +79,7 @@ async function store(
 ): Promise<(() => void) | 'again'> {
 	const timeoutMs = lastDeadlineMs(group) - monotonicMs();
 	const [, ...found] = await sendTogether(client, () => [
-		begin(client, timeoutMs),
+		begin(client, timeoutMs, parts.length > 1 ? `; SET LOCAL lock_timeout = ${lockMs}` : ''),
 		...parts.map(({ schema, events }) => insert(client, schema, events, timeoutMs)),
 	]);
 	const fresh: { schema: string; events: readonly StoredEvent[] }[] = [];
@@ -122,8 +124,8 @@ async function store(
 	return answer;
 }
 
-function begin(client: pg.PoolClient, timeoutMs: number): Promise<unknown> {
-	const text = `${beginWriting}; SET LOCAL statement_timeout = ${wholeMs(timeoutMs)}`;
+function begin(client: pg.PoolClient, timeoutMs: number, more = ''): Promise<unknown> {
+	const text = `${beginWriting}; SET LOCAL statement_timeout = ${wholeMs(timeoutMs)}${more}`;
 	const statement = { text, query_timeout: silenceMs };
 	return client.query(statement);
 }

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { monotonicMs } from '../../clock.ts';
 import { asStorageError, reasonOf } from '../../errors.ts';
 import { CommitLostError, readBack } from './commit-lost.ts';
-import { isDeadlock, isTransient, type PostgresPool } from './connection.ts';
+import { isDeadlock, isLockTimeout, isTransient, type PostgresPool } from './connection.ts';
 import { hasBackgroundWork } from './run-steps.ts';
 import { type Turn, Turns } from './turns.ts';
 
@@ -137,7 +137,9 @@ export class WriteQueue<Waiting extends WaitingWrite> {
 		for (let group = groups.shift(); group; group = groups.shift()) {
 			const error = await this.#tryAll(turn, group);
 			if (error === undefined) continue;
-			if (turn.isEnded && isTransient(error)) {
+			const isLocked = turn.accountIds.length > 1 && isLockTimeout(error);
+			if (isLocked) this.#turns.separate(turn);
+			if (isLocked || (turn.isEnded && isTransient(error))) {
 				this.#options.onError(turn.endError());
 				for (const left of [group, ...groups].reverse()) this.#putBack(left);
 				return;
