@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { KeyScope } from '../domain/api-key.ts';
 import type { RateLimit } from '../domain/token-bucket.ts';
 import { monthAt, type UsagePlan } from '../domain/usage-plan.ts';
 import { ApiError } from '../errors.ts';
@@ -58,11 +59,11 @@ export class Admission {
 		this.#onRefusal = options.onRefusal;
 	}
 
-	/** @throws ApiError `forbidden`, the same for browsers and for every key that is not valid */
-	identify(headers: IncomingHttpHeaders): KnownKey {
+	/** @throws ApiError `forbidden`, the same for browsers and for every key that is not valid for this scope */
+	identify(headers: IncomingHttpHeaders, scope: KeyScope): KnownKey {
 		if (isFromBrowser(headers)) throw this.#refuse('browser', forbidden);
 		const key = this.#directory.key(headers['x-api-key']);
-		if (!key) throw this.#refuse('key', forbidden);
+		if (key?.scope !== scope) throw this.#refuse('key', forbidden);
 		return key;
 	}
 

@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import { hashApiKey } from '../domain/api-key.ts';
+import { hashApiKey, type KeyScope } from '../domain/api-key.ts';
 import type { SigningKey } from '../domain/signing-key.ts';
 import type { UsagePlan } from '../domain/usage-plan.ts';
 import type { AccessSnapshot, ControlStore, KnownAccount } from '../store/control/control-store.ts';
@@ -14,6 +14,7 @@ export interface KnownKey {
 	readonly id: string;
 	readonly clientId: number;
 	readonly plan: UsagePlan;
+	readonly scope: KeyScope;
 }
 
 /**

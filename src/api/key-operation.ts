@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission, OwnLimit } from '../access/admission.ts';
 import type { KnownKey } from '../access/directory.ts';
 import { Deadline } from '../deadline.ts';
+import type { KeyScope } from '../domain/api-key.ts';
 import { ApiError, isOutcomeUnknown, QueueFullError } from '../errors.ts';
 import { sendError } from '../http/answer.ts';
 import { askForBody, checkBodyHeaders } from '../http/body.ts';
@@ -23,6 +24,8 @@ interface KeyOperation {
 	readonly url: string;
 	/** Its name in metrics, logs and the OpenAPI document. */
 	readonly name: string;
+	/** What a key must be for; default: upload. */
+	readonly scope?: KeyScope;
 	/** What each request uses up: the key's rate and quota, or the operation's own limit. */
 	readonly takes: 'rate and quota' | OwnLimit;
 	/** Its entry in the OpenAPI document, without the parts that all operations with a key share. */
@@ -59,7 +62,7 @@ export function keyOperation(
 
 	function admit(request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void {
 		try {
-			const key = admission.identify(request.headers);
+			const key = admission.identify(request.headers, operation.scope ?? 'upload');
 			request.admitted = { key, deadline: null };
 			const waiting = take(key);
 			const deadline = new Deadline(key.plan.timeoutMs, () => {

@@ -2,6 +2,7 @@ import { Argument, InvalidArgumentError, Option } from 'commander';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
 import type { ChannelRule } from '../domain/channel-rule.ts';
 import { OperatorError } from '../errors.ts';
+import { calendarOf } from '../reports/calendar.ts';
 import type { Account, AccountSettings } from '../store/control/control-store.ts';
 import { checkOwnDatabase } from '../store/own-database.ts';
 import { type CommonOptions, printJson, printRecord, printTable, withStore } from './output.ts';
@@ -42,6 +43,13 @@ function channelRule(value: string, earlier: readonly ChannelRule[] | false = []
 	return [...(earlier || []), { channel: channel.trim(), pattern }];
 }
 
+/** @param earlier of the same flag; false where its negation came before */
+function hostName(value: string, earlier: readonly string[] | false = []): string[] {
+	if (!/^(?=.{1,253}$)[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(value))
+		throw new InvalidArgumentError('It must be a host in small letters, as pay.example.com.');
+	return [...(earlier || []), value];
+}
+
 const aidArgument = () => new Argument('<aid>', 'account token, as c-a-acme-uk').argParser(accountToken);
 
 function show(account: Account, options: CommonOptions): void {
@@ -61,16 +69,28 @@ interface UpdateOptions extends CommonOptions {
 	readonly origin?: readonly string[] | false;
 	readonly explain?: boolean;
 	readonly channel?: readonly ChannelRule[] | false;
+	readonly timezone?: string;
+	readonly paymentProvider?: readonly string[] | false;
 }
 
-function changesOf({ origin, explain, channel }: UpdateOptions): Partial<AccountSettings> {
+function changesOf({
+	origin,
+	explain,
+	channel,
+	timezone,
+	paymentProvider,
+}: UpdateOptions): Partial<AccountSettings> {
 	const changes = {
 		...(origin !== undefined && { origins: origin || [] }),
 		...(explain !== undefined && { explains: explain }),
 		...(channel !== undefined && { channelRules: channel || [] }),
+		...(timezone !== undefined && { timezone: calendarOf(timezone).timezone }),
+		...(paymentProvider !== undefined && { paymentProviders: paymentProvider || [] }),
 	};
 	if (Object.keys(changes).length === 0)
-		throw new OperatorError('There is nothing to change: set --origin, --explain or --channel.');
+		throw new OperatorError(
+			'There is nothing to change: set --origin, --explain, --channel, --timezone or --payment-provider.',
+		);
 	return changes;
 }
 
@@ -136,6 +156,13 @@ export function accountCommand(): Command {
 			channelRule,
 		)
 		.addOption(new Option('--no-channel', 'use only the built-in rules'))
+		.option('--timezone <name>', 'of days and months in reports, as Europe/London')
+		.option(
+			'--payment-provider <host...>',
+			'sites that sales are paid on, besides the known ones: who comes back from one has not arrived by it',
+			hostName,
+		)
+		.addOption(new Option('--no-payment-provider', 'the known ones alone'))
 		.addOption(databaseOption())
 		.addOption(stageOption())
 		.addOption(jsonOption())

@@ -18,9 +18,11 @@ import { migrateCommand } from './migrate.ts';
 import { modelCommand } from './model.ts';
 import { handleBrokenPipe } from './output.ts';
 import { planCommand } from './plan.ts';
+import { reportCommand } from './report.ts';
 import { scoreCommand } from './score.ts';
 import { segmentCommand } from './segment.ts';
 import { serveCommand } from './serve.ts';
+import { spendCommand } from './spend.ts';
 import { trainCommand } from './train.ts';
 import { uploadCommand } from './upload.ts';
 import { usageCommand } from './usage.ts';
@@ -59,6 +61,8 @@ Commands may run while a server runs. Servers apply a change within a second.`,
 		.addCommand(caskCommand())
 		.addCommand(visitorCommand())
 		.addCommand(importCommand())
+		.addCommand(reportCommand())
+		.addCommand(spendCommand())
 		.addCommand(uploadCommand())
 		.addCommand(segmentCommand())
 		.addCommand(trainCommand())

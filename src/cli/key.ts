@@ -1,4 +1,6 @@
+import { Option } from 'commander';
 import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import { type KeyScope, keyScopes } from '../domain/api-key.ts';
 import { standardPlan } from '../domain/usage-plan.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 
@@ -13,12 +15,17 @@ its SHA-256 is stored. To rotate a key, issue a second one, move the client to i
 		.description('Issue a key to a client. The key is printed once and cannot be shown again.')
 		.requiredOption('--client <name>', 'the client')
 		.option('--plan <name>', 'the usage plan that the key is tied to', standardPlan.name)
+		.addOption(
+			new Option('--scope <scope>', 'what it is for: to upload events, or to read reports')
+				.choices(keyScopes)
+				.default('upload'),
+		)
 		.addOption(databaseOption())
 		.addOption(stageOption())
 		.addOption(jsonOption())
-		.action((options: CommonOptions & { client: string; plan: string }) =>
+		.action((options: CommonOptions & { client: string; plan: string; scope: KeyScope }) =>
 			withStore(options, async (store) => {
-				const issued = await store.control.issueKey(options.client, options.plan);
+				const issued = await store.control.issueKey(options.client, options.plan, options.scope);
 				if (options.json) return printJson(issued);
 				printRecord({ ...issued });
 				printLine('Save the key now; it cannot be shown again.');

@@ -1,5 +1,9 @@
 import { hash, randomBytes } from 'node:crypto';
 
+/** What a key is for: to upload events and ask after them, or to read reports. It can do nothing else. */
+export const keyScopes = ['upload', 'read'] as const;
+export type KeyScope = (typeof keyScopes)[number];
+
 /** Lets people and secret scanners recognise a key. */
 const prefix = 'caskade_key_';
 

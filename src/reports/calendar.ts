@@ -1,3 +1,4 @@
+import { OperatorError } from '../errors.ts';
 import { dayMs } from './model.ts';
 
 /** Days and months of one time zone. */
@@ -53,6 +54,15 @@ export class Calendar {
 
 	#at(ms: number): Temporal.ZonedDateTime {
 		return Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(this.timezone);
+	}
+}
+
+/** @throws OperatorError where there is no such time zone */
+export function calendarOf(timezone: string): Calendar {
+	try {
+		return new Calendar(timezone);
+	} catch {
+		throw new OperatorError(`There is no time zone ${timezone}; name one as Europe/London.`);
 	}
 }
 

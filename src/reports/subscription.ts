@@ -13,7 +13,7 @@ export interface Subscription {
 	readonly subid: string;
 	/** The visitor of its acquisition, else of its earliest joined event; null where nobody is known. */
 	readonly owner: string | null;
-	/** By time, then `tid`. */
+	/** By time, then in the order of arrival. */
 	readonly steps: readonly SubscriptionStep[];
 	/** Null where there are refunds alone. */
 	readonly acquisition: SubscriptionStep | null;
@@ -28,7 +28,7 @@ export interface Subscription {
 /**
  * Puts the events of a `subid` in their order: negative revenue is a refund, the first other event the acquisition, later
  * ones are renewals.
- * @param events at least one
+ * @param events at least one; those of one moment in the order of arrival
  * @param shownAtMs when a `tid` was first shown on a page
  */
 export function subscriptionOf(
@@ -36,7 +36,7 @@ export function subscriptionOf(
 	owner: string | null,
 	shownAtMs: (tid: string) => number | null,
 ): Subscription {
-	const sorted = [...events].sort((a, b) => a.atMs - b.atMs || (a.tid < b.tid ? -1 : a.tid > b.tid ? 1 : 0));
+	const sorted = events.toSorted((a, b) => a.atMs - b.atMs);
 	const first = sorted.find(({ revenuePence }) => revenuePence >= 0);
 	const steps = sorted.map((event) => ({
 		kind:

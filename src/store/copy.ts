@@ -226,7 +226,16 @@ async function checksumOfAccount(
 	progress: (rows: number) => void,
 ): Promise<Checksum> {
 	const hash = createHash('sha256');
-	const counts = { subscription_event: 0, hit: 0, claim: 0, visit: 0, visitor: 0, task: 0 };
+	const counts = {
+		subscription_event: 0,
+		hit: 0,
+		claim: 0,
+		touch: 0,
+		spend: 0,
+		visit: 0,
+		visitor: 0,
+		task: 0,
+	};
 	for (const table of clientTableNames) {
 		hash.update(`${table}\n`);
 		await forEachPage(store, accountId, table, undefined, async (rows) => {

@@ -17,12 +17,13 @@ export interface Query {
 
 /**
  * Advisory locks. An engine with one writer needs none. `docs/decisions/0028` gives the order of all locks. Uploads share
- * the locks of their events' keys (`t:…`, `c:…`). A new link to a key takes its lock exclusively, so that neither misses
- * the other. Imports of history are serialised.
+ * the locks of their events' keys (`t:…`, `c:…`, `s:…`). A new link to a key takes its lock exclusively, so that neither misses
+ * the other. Imports of history are serialised. `alone` tries to take locks exclusively
+ * without waiting: its row tells whether it got all of them. An engine with one writer gives no row.
  */
 export type Lock =
 	| { readonly lock: 'import' | 'fold' }
-	| { readonly lock: 'shared'; readonly keys: readonly string[] }
+	| { readonly lock: 'shared' | 'alone'; readonly keys: readonly string[] }
 	| { readonly lock: 'exclusive'; readonly keys: readonly string[] | 'all' };
 
 /**

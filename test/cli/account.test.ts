@@ -23,6 +23,8 @@ test('account create adds an account, and its client if it is new', async (t) =>
 		origins: [],
 		explains: false,
 		channelRules: [],
+		timezone: 'UTC',
+		paymentProviders: [],
 		disabledAt: null,
 		ownDatabase: null,
 	});
@@ -53,7 +55,7 @@ test('without --json the output is text', async (t) => {
 	const { stdout } = await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
 	assert.match(
 		stdout,
-		/^aid +c-a-x\nclient +x\norigins +-\nexplains +false\nchannelRules +-\ncreatedAt +\S+Z\ndisabledAt +-\nownDatabase +-\n$/,
+		/^aid +c-a-x\nclient +x\norigins +-\nexplains +false\nchannelRules +-\ntimezone +UTC\npaymentProviders +-\ncreatedAt +\S+Z\ndisabledAt +-\nownDatabase +-\n$/,
 	);
 	assert.match((await caskade(['account', 'list', ...at])).stdout, /^aid +client .*\nc-a-x +x +-.*\n$/);
 });

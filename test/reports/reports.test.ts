@@ -22,7 +22,7 @@ test('what is negative is a refund, the first other event the acquisition, later
 		atMs: day0Ms + day * dayMs,
 	});
 	const shown = (tid: string) => (tid === 'B' ? day0Ms : null);
-	const all = [event('D', 9, 500), event('C', 5, 0), event('B', 5, 500), event('A', 1, -100)];
+	const all = [event('D', 9, 500), event('B', 5, 500), event('C', 5, 0), event('A', 1, -100)];
 	const { steps, acquisition, evt, convertedAtMs, shownAtMs } = subscriptionOf(all, 'V', shown);
 	assert.deepEqual(
 		steps.map(({ kind, evt: of }) => `${kind} ${of}`),

@@ -9,6 +9,7 @@ import { asOfContract } from './contract/profiles-as-of.ts';
 import { quotaContract } from './contract/quota.ts';
 import { receiptContract } from './contract/receipts.ts';
 import { scoringContract } from './contract/scoring.ts';
+import { subscriptionContract } from './contract/subscriptions.ts';
 import { uploadContract } from './contract/uploads.ts';
 import { visitorMaintenanceContract } from './contract/visitor-maintenance.ts';
 import { visitorContract } from './contract/visitors.ts';
@@ -21,6 +22,7 @@ for (const engine of engines) {
 	visitorContract(engine);
 	joinContract(engine);
 	visitorMaintenanceContract(engine);
+	subscriptionContract(engine);
 	foldingContract(engine);
 	historyContract(engine);
 	historiesContract(engine);

@@ -1,5 +1,6 @@
 import type { Row, Steps } from '../steps.ts';
-import { addTasks, assignEvents, contest } from './identity-links.ts';
+import { assignEvents, contest } from './identity-links.ts';
+import { addTasks } from './tasks.ts';
 import { lockVisitors, refold, unique } from './visitor-log.ts';
 
 /** Hits and links, and half as many events, that go in one transaction. */
@@ -130,6 +131,7 @@ export function* erasePiece(vid: string, nowMs: number): Steps<Erased | undefine
 			lockVisitors([vid]),
 			// An import may have brought it back, and what that has added is erased, too.
 			{ sql: 'DELETE FROM @visitor WHERE vid = ? /* erase */', values: [vid] },
+			{ sql: 'DELETE FROM @touch WHERE vid = ? /* erase */', values: [vid] },
 			{ sql: 'DELETE FROM @task WHERE name = ? /* erase */', values: [taskOf(vid)] },
 		];
 		return undefined;
@@ -154,6 +156,7 @@ function* eraseHits(vid: string, hits: readonly Row[]): Steps<{ hits: number; vi
 			sql: 'DELETE FROM @hit WHERE vid = ? AND (at, id) <= (?, ?) RETURNING sid /* erase */',
 			values: [vid, Number(last.at), Number(last.id)],
 		},
+		{ sql: 'DELETE FROM @touch WHERE vid = ? AND at <= ? /* erase */', values: [vid, Number(last.at)] },
 	];
 	const [visits = []] = yield [
 		{

@@ -1,14 +1,10 @@
 import { apply, compareEntries, type LogEntry, type Profile } from '../../domain/profile.ts';
 import { subscriptionEntry } from '../../domain/subscription-event.ts';
 import type { Query, Row, Steps } from '../steps.ts';
-import {
-	addTasks,
-	assignEvents,
-	type Contest,
-	contest,
-	type IdentityLink,
-	saveLinks,
-} from './identity-links.ts';
+import { assignEvents, type Contest, contest, type IdentityLink, saveLinks } from './identity-links.ts';
+import { followOn } from './subscription-owners.ts';
+import { addTasks } from './tasks.ts';
+import { type LoggedHit, replaceTouches, touchesOf, visitsBegan } from './touches.ts';
 import {
 	hitEntry,
 	isFolded,
@@ -42,11 +38,11 @@ export function* foldPiece(after = ''): Steps<string | undefined> {
 	const [, [task] = []] = yield [
 		{ lock: 'fold' },
 		{
-			sql: "SELECT id, name, position FROM @task WHERE name >= 'c:' AND name < 'd' ORDER BY id LIMIT 1 /* next task */",
+			sql: "SELECT id, name, position FROM @task WHERE NOT (name >= 'e:' AND name < 'f') ORDER BY id LIMIT 1 /* next task */",
 		},
 	];
 	if (task) {
-		yield* assignOn(Number(task.id), String(task.name).slice(2), Number(task.position));
+		yield* doTask(Number(task.id), String(task.name), Number(task.position));
 		return after;
 	}
 	const visitors = yield* nextOf('visitor', 'vid', after, maxVisitors);
@@ -112,6 +108,13 @@ function* foldVisitor(vid: string): Steps<void> {
 	const read = yield* readOn('vid', vid, Number(row.folded_to));
 	if (links && !(yield* foundLinks(vid, links, read))) return;
 	const profile = foldOn(state?.refolded, read.entries);
+	const [began = []] = yield [visitsBegan(unique(read.hits.map(({ entry }) => entry.sid)))];
+	const beganMs = new Map(began.map(({ sid, at }) => [String(sid), Number(at)]));
+	yield replaceTouches(
+		vid,
+		{ fromMs: Number(row.folded_to), toMs: read.isEnd ? Number.NaN : read.toMs },
+		touchesOf(read.hits, beganMs),
+	);
 	if (!read.isEnd)
 		yield [
 			{
@@ -190,8 +193,28 @@ function* foldVisit(vid: string, sid: string): Steps<void> {
 /** Events of a customer id that a piece gives to whom they belong, at most. */
 const maxAssigned = 50;
 
-/** Who shows a customer id after many events have come with it gets these by and by. */
-function* assignOn(taskId: number, cid: string, position: number): Steps<void> {
+/** Does a piece of a task, and notes how far it has come. */
+function* doTask(taskId: number, name: string, position: number): Steps<void> {
+	const subject = name.slice(2);
+	if (name.startsWith('v:')) {
+		yield* refoldAfter(taskId, subject);
+		return;
+	}
+	const lastId = name.startsWith('s:')
+		? yield* followSubscription(subject, position)
+		: yield* assignOn(subject, position);
+	yield [
+		lastId === undefined
+			? { sql: 'DELETE FROM @task WHERE id = ? /* task done */', values: [taskId] }
+			: { sql: 'UPDATE @task SET position = ? WHERE id = ? /* task */', values: [lastId, taskId] },
+	];
+}
+
+/**
+ * Who shows a customer id after many events have come with it gets these by and by.
+ * @returns the id of the last; undefined where there are no more
+ */
+function* assignOn(cid: string, position: number): Steps<number | undefined> {
 	const [page = []] = yield [
 		{
 			sql: `SELECT id, tid FROM @subscription_event WHERE cid = ? AND id > ? ORDER BY id LIMIT ${maxAssigned} /* assign */`,
@@ -203,10 +226,29 @@ function* assignOn(taskId: number, cid: string, position: number): Steps<void> {
 	yield* refold([...(yield* assignEvents(events))]);
 	const last = page.at(-1);
 	// What is later has been given to the right one from the beginning; a link that has come since is a task of its own.
+	return page.length === maxAssigned && last ? Number(last.id) : undefined;
+}
+
+function* followSubscription(subid: string, position: number): Steps<number | undefined> {
+	const { moved, lastId } = yield* followOn(subid, position);
+	yield* refold([...moved]);
+	return lastId;
+}
+
+/** Makes the next visitors anew, in the order of their `vid`: what follows from their logs is more than it was. */
+function* refoldAfter(taskId: number, vid: string): Steps<void> {
+	const [rows = []] = yield [
+		{
+			sql: `SELECT vid FROM @visitor WHERE vid > ? ORDER BY vid LIMIT ${maxVisitors} /* refold */`,
+			values: [vid],
+		},
+	];
+	yield* refold(rows.map((row) => String(row.vid)));
+	const last = rows.at(-1);
 	yield [
-		page.length === maxAssigned && last
-			? { sql: 'UPDATE @task SET position = ? WHERE id = ? /* assign */', values: [Number(last.id), taskId] }
-			: { sql: 'DELETE FROM @task WHERE id = ? /* assign */', values: [taskId] },
+		last
+			? { sql: 'UPDATE @task SET name = ? WHERE id = ? /* refold */', values: [`v:${last.vid}`, taskId] }
+			: { sql: 'DELETE FROM @task WHERE id = ? /* refold */', values: [taskId] },
 	];
 }
 
@@ -219,6 +261,7 @@ interface ReadOn {
 	readonly entries: readonly LogEntry[];
 	/** Of the hits. */
 	readonly links: readonly IdentityLink[];
+	readonly hits: readonly LoggedHit[];
 	readonly toMs: number;
 	/** Whether the log has no more. */
 	readonly isEnd: boolean;
@@ -238,6 +281,7 @@ function* readOn(key: 'vid' | 'sid', name: string, afterMs: number): Steps<ReadO
 	const of = (some: readonly Row[], others: readonly Row[]) => ({
 		entries: inOrder(some, others),
 		links: some.flatMap(linksOfRow),
+		hits: some.map(loggedHit),
 	});
 	if (cuts.length === 0) return { ...of(hits, events), toMs: Number.NaN, isEnd: true };
 	const cutMs = Math.min(...cuts);
@@ -266,10 +310,14 @@ function eventsOf(key: string, name: string, sign: string, atMs: number, piece: 
 	return [{ sql, values: [name, atMs] }];
 }
 
+function loggedHit({ vid, sid, at, body: text }: Row): LoggedHit {
+	const body = JSON.parse(String(text));
+	const hit = { sid: String(sid), atMs: Number(at), body, text: String(text) };
+	return { vid: String(vid), entry: hitEntry(hit), body };
+}
+
 function inOrder(hits: readonly Row[], events: readonly Row[]): LogEntry[] {
-	const entries: LogEntry[] = hits.map(({ sid, at, body }) =>
-		hitEntry({ sid: String(sid), atMs: Number(at), body: JSON.parse(String(body)), text: String(body) }),
-	);
+	const entries: LogEntry[] = hits.map((row) => loggedHit(row).entry);
 	for (const row of events) entries.push(subscriptionEntry(row as never));
 	return entries.sort(compareEntries);
 }

@@ -1,9 +1,18 @@
 import type { Query, Row, Steps } from '../steps.ts';
+import {
+	followSubscriptions,
+	notErasing,
+	type Owner,
+	setOwners,
+	subscriptionsOf,
+} from './subscription-owners.ts';
+import { addTasks } from './tasks.ts';
 
 /**
  * A visitor's link to a `tid` (key `t:…`) or a `cid` (`c:…`) that a hit of theirs has shown. A key is held by whoever
  * showed it first: the earliest link, and of several at the same moment the one of the smallest `vid`. A subscription
- * event belongs to the holder of its `tid`, else to the holder of its `cid`, whichever of hit and upload came first.
+ * event belongs to the holder of its `tid`, else to the holder of its `cid`, else to whom its subscription belongs, see
+ * `subscription-owners.ts`; whichever of hit and upload came first.
  */
 export interface IdentityLink {
 	readonly key: string;
@@ -45,23 +54,26 @@ export function holdersOf(events: readonly Joinable[]): Query {
 const holdersSql =
 	"SELECT key, (SELECT vid FROM @claim AS claim WHERE claim.key = list.key AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) ORDER BY at, vid LIMIT 1) AS vid FROM ?each AS list /* holders */";
 
-/** The `vid` of each event that belongs to a visitor, by `tid`. */
-export function ownersOf(events: readonly Joinable[], holders: readonly Row[]): Map<string, string> {
-	const holderOf = new Map(holders.map(({ key, vid }) => [key, vid]));
-	const owners = new Map<string, string>();
-	for (const { tid, cid } of events) {
-		const vid = holderOf.get(`t:${tid}`) ?? holderOf.get(`c:${cid}`);
-		if (typeof vid === 'string') owners.set(tid, vid);
-	}
-	return owners;
+/** Who had shown keys first up to a moment, and when. */
+export function holdersUpTo(keys: readonly string[], asOfMs: number): Query {
+	const first = (column: string) =>
+		`(SELECT ${column} FROM @claim AS claim WHERE claim.key = list.key AND at <= ? ORDER BY at, vid LIMIT 1)`;
+	return {
+		sql: `SELECT key, ${first('vid')} AS vid, ${first('at')} AS at FROM ?each AS list /* holders up to */`,
+		values: [asOfMs, asOfMs, keys],
+	};
 }
 
-/** Writes down to whom events belong. Both engines name the columns of `VALUES` so. */
-export function setOwners(owners: readonly (readonly [tid: string, vid: string | null])[]): Query {
-	return {
-		sql: 'UPDATE @subscription_event SET vid = owner.column2 FROM (?rows) AS owner WHERE tid = owner.column1 /* join */',
-		rows: owners,
-	};
+/** Whom the `tid`, else the `cid`, of each event names, where it names somebody; by `tid`. */
+export function ownersOf(events: readonly Joinable[], holders: readonly Row[]): Map<string, Owner> {
+	const holderOf = new Map(holders.map(({ key, vid }) => [key, vid]));
+	const owners = new Map<string, Owner>();
+	for (const { tid, cid } of events) {
+		const [byTid, byCid] = [holderOf.get(`t:${tid}`), holderOf.get(`c:${cid}`)];
+		if (typeof byTid === 'string') owners.set(tid, { vid: byTid, named: 2 });
+		else if (typeof byCid === 'string') owners.set(tid, { vid: byCid, named: 1 });
+	}
+	return owners;
 }
 
 /** The links that visitors have made to keys. Read under the lock of the visitors, they stay as they are. */
@@ -98,7 +110,10 @@ export function saveLinks(links: readonly IdentityLink[]): Query {
 
 /** An event that changes of links may give to another visitor. */
 export interface ContestedEvent extends Joinable {
+	readonly subid: string;
 	readonly vid: string | null;
+	/** See `Owner`. */
+	readonly named: number;
 }
 
 /** Events that a transaction may give to other visitors because of new links. */
@@ -159,20 +174,15 @@ export function* assignLater(popular: readonly string[], links: readonly Identit
 	yield [addTasks(won.map(({ key }) => String(key)))];
 }
 
-/** @param names `c:…` or `e:…` */
-export function addTasks(names: readonly string[]): Query {
-	return {
-		sql: 'INSERT INTO @task (name, position) ?rows /* add tasks */',
-		rows: names.map((name) => [name, 0]),
-		wakes: true,
-	};
-}
-
 /** The same for events that are found, and locked, already. @param rows of `lockEvents` */
 export function* contestOver(rows: readonly Row[]): Steps<Omit<Contest, 'popular'>> {
 	const events = rows.map((row) => row as unknown as ContestedEvent);
 	const owners = events.flatMap(({ vid }) => (vid === null ? [] : [vid]));
-	return { events, vids: [...new Set([...owners, ...(yield* keyHolders(events))])] };
+	const subscribers = yield* subscriptionsOf(events);
+	return {
+		events,
+		vids: [...new Set([...owners, ...(yield* keyHolders(events)), ...subscribers.values()])],
+	};
 }
 
 /** The visitors who hold keys of events. */
@@ -181,27 +191,48 @@ export function* keyHolders(events: readonly Joinable[]): Steps<string[]> {
 	return holders.flatMap(({ vid }) => (typeof vid === 'string' ? [vid] : []));
 }
 
-const notErasing = " AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || vid)";
-
 /**
  * Subscription events, locked in the order of their `tid`: they are found first and then locked all at once.
  * @param erasing whether those of visitors who are being erased are meant, too
  */
 export function lockEvents(tids: readonly string[], erasing = true): Query {
 	return {
-		sql: `SELECT tid, cid, vid FROM @subscription_event WHERE tid IN ?list${erasing ? '' : notErasing} ORDER BY tid FOR UPDATE /* lock events */`,
+		sql: `SELECT tid, subid, cid, vid, named FROM @subscription_event WHERE tid IN ?list${erasing ? '' : notErasing} ORDER BY tid FOR UPDATE /* lock events */`,
 		values: [tids],
 	};
 }
 
-/** Gives events to whom they belong. @returns visitors who have got or lost some */
+/**
+ * Gives events to whom they belong, and what follows them by its `subid`.
+ * @returns visitors who have got or lost some
+ */
 export function* assignEvents(events: readonly ContestedEvent[]): Steps<Set<string>> {
 	if (events.length === 0) return new Set();
 	const [holders = []] = yield [holdersOf(events)];
 	const owners = ownersOf(events, holders);
-	const moved = events.filter(({ tid, vid }) => (owners.get(tid) ?? null) !== vid);
-	if (moved.length > 0) yield [setOwners(moved.map(({ tid }) => [tid, owners.get(tid) ?? null]))];
-	return new Set(
-		moved.flatMap(({ tid, vid }) => [owners.get(tid), vid].filter((name) => typeof name === 'string')),
-	);
+	const renamed = events.filter(({ tid, vid, named }) => {
+		const owner = owners.get(tid);
+		return owner ? owner.vid !== vid || owner.named !== named : named > 0;
+	});
+	yield [setOwners(renamed.map(({ tid }) => [tid, owners.get(tid)]))];
+	const subscribers = yield* subscriptionsOf(events);
+	const isRenamed = new Set(renamed);
+	const following = events.filter((event) => {
+		const subscriber = subscribers.get(event.subid) ?? null;
+		return !owners.has(event.tid) && subscriber !== (isRenamed.has(event) ? null : event.vid);
+	});
+	yield [
+		setOwners(
+			following.map(({ tid, subid }) => {
+				const vid = subscribers.get(subid);
+				return [tid, vid === undefined ? undefined : { vid, named: 0 }];
+			}),
+		),
+	];
+	const moved = events.flatMap(({ tid, subid, vid }) => {
+		const owner = owners.get(tid)?.vid ?? subscribers.get(subid) ?? null;
+		return owner === vid ? [] : [owner, vid];
+	});
+	const followed = yield* followSubscriptions(renamed.map(({ subid }) => subid));
+	return new Set([...moved.filter((vid) => vid !== null), ...followed]);
 }

@@ -28,6 +28,8 @@ import {
 	saveLinks,
 } from './identity-links.ts';
 import { compareHits, fitting, mergeLogs, type PlacedHit, toPastHit } from './merge-log.ts';
+import { subscriptionKeys, subscriptionsOf } from './subscription-owners.ts';
+import { saveTouches } from './touches.ts';
 import {
 	insertHits,
 	joinEvents,
@@ -72,13 +74,16 @@ export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent
 	const [before = []] = yield [knownLinks(links)];
 	const linked = new Set(newLinks(links, before).map(({ key }) => key));
 	const keys = eventKeys(events);
-	yield [linked.size > 0 ? { lock: 'exclusive', keys: [...linked, ...keys] } : { lock: 'shared', keys }];
+	yield [
+		linked.size > 0 ? { lock: 'exclusive', keys: [...linked, ...keys] } : { lock: 'shared', keys },
+		{ lock: 'shared', keys: subscriptionKeys(events) },
+	];
 	const { added, conflicts } = yield* insertPastEvents(events);
 	const contested = yield* contest([...linked]);
-	const holders = yield* keyHolders(added);
+	const owners = [...(yield* keyHolders(added)), ...(yield* subscriptionsOf(added)).values()];
 	const isAdded = new Set(added.map(({ tid }) => tid));
 	const [visitors = [], known = []] = yield [
-		loadVisitors(unique([...hits.map(({ vid }) => vid), ...contested.vids, ...holders])),
+		loadVisitors(unique([...hits.map(({ vid }) => vid), ...contested.vids, ...owners])),
 		knownLinks(links),
 	];
 	const fresh = newLinks(links, known);
@@ -131,6 +136,7 @@ function* storePastHits(arriving: readonly HistoryHit[], locked: Locked): Steps<
 		saveVisitors([...latest.visitors]),
 		...addVisits(added, latest.stale),
 		saveVisits([...latest.visits]),
+		saveTouches(latest.touches),
 	];
 	const stale = moved.union(latest.stale);
 	if (stale.size > 0) yield* refold([...stale], sids, maxReplayed);
@@ -187,5 +193,6 @@ function* joinPastEvents(added: readonly HistoryEvent[]): Steps<void> {
 	yield* joinEvents(
 		added.map((event) => storedEvent(event, event)),
 		ownersOf(added, holders),
+		yield* subscriptionsOf(added),
 	);
 }

@@ -1,5 +1,6 @@
 import type { Query, Steps } from '../steps.ts';
-import { addTasks, assignEvents, contest, type IdentityLink, saveLinks } from './identity-links.ts';
+import { assignEvents, contest, type IdentityLink, saveLinks } from './identity-links.ts';
+import { addTasks } from './tasks.ts';
 import { linksOfRow, lockVisitors, refold, unique, withShortLogs } from './visitor-log.ts';
 
 /** Hits that go in one transaction. */

@@ -2,7 +2,6 @@ import { emptyProfile } from '../../domain/profile.ts';
 import type { Query, Row, Steps } from '../steps.ts';
 import type { HitPlace } from './erasing.ts';
 import {
-	addTasks,
 	assignEvents,
 	type ContestedEvent,
 	contest,
@@ -10,6 +9,7 @@ import {
 	lockEvents,
 	saveLinks,
 } from './identity-links.ts';
+import { addTasks } from './tasks.ts';
 import { linksOfRow, lockVisitors, refold, unique, waitToBeFolded, withShortLogs } from './visitor-log.ts';
 
 /** Entries of logs that a transaction reads, at most. */

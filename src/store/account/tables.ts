@@ -2,13 +2,17 @@ import { type StoredEvent, storedEventColumns } from '../../domain/subscription-
 
 /** The tables of an account's database; see `migrations/<engine>/client/`. */
 export interface ClientTables {
-	subscription_event: { id: number } & Writable<StoredEvent> & { vid: string | null };
+	/** `named`: see `Owner` in `subscription-owners.ts`. */
+	subscription_event: { id: number } & Writable<StoredEvent> & { vid: string | null; named: number };
 	hit: HitRow;
 	/** On engines that keep the latest hits apart: these, and all. */
 	recent_hit: HitRow;
 	logged_hit: HitRow;
 	/** Identity links: who has shown a `tid` or a `cid`. */
 	claim: { key: string; at: number; vid: string; unfounded: number | null };
+	/** How visitors have arrived; see `touches.ts`. */
+	touch: { vid: string; at: number; origin: string };
+	spend: { day: string; channel: string; campaign: string; pence: number };
 	visit: { id: number; sid: string; vid: string; profile: string } & FoldingColumns;
 	visitor: { id: number; vid: string; profile: string } & FoldingColumns;
 	task: { id: number; name: string; position: number };
@@ -54,11 +58,13 @@ interface TableDescription<Table extends ClientTable> {
 /** All of an account's tables, for whoever copies or compares them. */
 export const clientTables = {
 	subscription_event: {
-		columns: ['id', ...storedEventColumns, 'vid'],
+		columns: ['id', ...storedEventColumns, 'named', 'vid'],
 		key: ['id'],
 	},
 	hit: { columns: ['id', 'vid', 'sid', 'at', 'body'], key: ['id'] },
 	claim: { columns: ['vid', 'key', 'at', 'unfounded'], key: ['vid', 'key'] },
+	touch: { columns: ['vid', 'at', 'origin'], key: ['vid', 'at'] },
+	spend: { columns: ['day', 'channel', 'campaign', 'pence'], key: ['day', 'channel', 'campaign'] },
 	visit: { columns: ['id', 'sid', 'vid', 'profile', 'folded_to', 'refolded'], key: ['id'] },
 	visitor: { columns: ['id', 'vid', 'profile', 'folded_to', 'refolded'], key: ['id'] },
 	task: { columns: ['id', 'name', 'position'], key: ['id'] },

@@ -15,7 +15,7 @@ export interface JoinedEvent {
 	readonly entry: SubscriptionEntry;
 	/** When both the upload and the visitor's link on it were there; profiles did not hold it before. */
 	readonly knownFromMs: number;
-	/** When it went to the visitor who had begun the sale; Infinity where it stayed. */
+	/** When it went to a visitor who had a better claim; Infinity where it stayed. */
 	readonly knownUntilMs: number;
 }
 
@@ -39,6 +39,15 @@ interface LinkRow {
 	readonly key: string;
 	readonly at: number;
 	readonly vid: string;
+}
+
+type EventRow = Omit<ClientTables['subscription_event'], 'vid' | 'named'>;
+
+/** Whose an event was for a time. */
+interface Held {
+	readonly vid: string;
+	readonly knownFromMs: number;
+	readonly knownUntilMs: number;
 }
 
 /** Values in one statement; engines take at most 32,766. */
@@ -124,47 +133,93 @@ async function joinedEvents(
 	const keys = linked.map(({ key }) => key);
 	const named = (kind: string) =>
 		keys.filter((key) => key.startsWith(kind)).map((key) => key.slice(kind.length));
+	const own = [
+		...(await eventsOf(database, 'tid', named('t:'), asOfMs)),
+		...(await eventsOf(database, 'cid', named('c:'), asOfMs)),
+	];
+	if (own.length === 0) return joined;
+	const subids = [...new Set(own.map(({ subid }) => subid))];
 	const rows = new Map(
-		[
-			...(await eventsOf(database, 'tid', named('t:'), asOfMs)),
-			...(await eventsOf(database, 'cid', named('c:'), asOfMs)),
-		].map((row) => [row.tid, row]),
+		[...own, ...(await eventsOf(database, 'subid', subids, asOfMs))].map((row) => [row.tid, row]),
 	);
-	if (rows.size === 0) return joined;
 	const holders = await holdersOf(
 		database,
 		[...rows.values()].flatMap(({ tid, cid }) => (cid === null ? [`t:${tid}`] : [`t:${tid}`, `c:${cid}`])),
 		asOfMs,
 	);
-	for (const { cid, ...row } of rows.values()) {
-		const entry = subscriptionEntry(row);
-		for (const { vid, ...known } of ownershipPeriods(
-			entry.atMs,
-			holders.get(`t:${row.tid}`),
-			cid === null ? undefined : holders.get(`c:${cid}`),
-		))
-			append(joined, vid, { entry, ...known });
-	}
+	const ofSubscriptions = Map.groupBy(rows.values(), ({ subid }) => subid);
+	for (const events of ofSubscriptions.values())
+		for (const { vid, event } of ownersOver(events, holders)) append(joined, vid, event);
 	for (const events of joined.values()) events.sort((a, b) => compareEntries(a.entry, b.entry));
 	return joined;
 }
 
+/** Whose the events of a subscription have been, and when. */
+function ownersOver(
+	events: readonly EventRow[],
+	holders: ReadonlyMap<string, LinkRow>,
+): { vid: string; event: JoinedEvent }[] {
+	const all = events
+		.map((row) => ({
+			row,
+			entry: subscriptionEntry(row),
+			held: ownershipPeriods(
+				row.received_at,
+				holders.get(`t:${row.tid}`),
+				row.cid === null ? undefined : holders.get(`c:${row.cid}`),
+			),
+		}))
+		.sort((a, b) => compareForOwner(a.row, b.row));
+	const subscriber = all.find(({ held }) => held.length > 0)?.held.at(-1);
+	return all.flatMap(({ row, entry, held }) =>
+		withSubscriber(held, subscriber, row.received_at).map(({ vid, ...known }) => ({
+			vid,
+			event: { entry, ...known },
+		})),
+	);
+}
+
+/** The first that names somebody says whose the subscription is; see `ownersOfSubscriptions`. */
+function compareForOwner(a: EventRow, b: EventRow): number {
+	return Number(a.rvn < 0) - Number(b.rvn < 0) || a.received_at - b.received_at || a.id - b.id;
+}
+
+/** Before an event named somebody, it was of whom its subscription belongs to. */
+function withSubscriber(
+	held: readonly Held[],
+	subscriber: Held | undefined,
+	receivedAtMs: number,
+): readonly Held[] {
+	if (!subscriber) return held;
+	const knownFromMs = Math.max(receivedAtMs, subscriber.knownFromMs);
+	const [first, ...later] = held;
+	if (!first) return [{ vid: subscriber.vid, knownFromMs, knownUntilMs: Number.POSITIVE_INFINITY }];
+	if (knownFromMs >= first.knownFromMs) return held;
+	if (first.vid === subscriber.vid) return [{ ...first, knownFromMs }, ...later];
+	return [{ vid: subscriber.vid, knownFromMs, knownUntilMs: first.knownFromMs }, ...held];
+}
+
 async function eventsOf(
 	database: Database,
-	column: 'tid' | 'cid',
+	column: 'tid' | 'cid' | 'subid',
 	names: readonly string[],
 	asOfMs: number,
-): Promise<Omit<ClientTables['subscription_event'], 'id' | 'vid'>[]> {
+): Promise<EventRow[]> {
+	// Events are found by `subid` in one of two indexes.
+	const parts =
+		column === 'subid' ? [sql<boolean>`named > 0`, sql<boolean>`named = 0`] : [sql<boolean>`1 = 1`];
 	const pages = [];
 	for (let from = 0; from < names.length; from += maxValues)
-		pages.push(
-			await database
-				.selectFrom('subscription_event')
-				.select(storedEventColumns)
-				.where(column, 'in', names.slice(from, from + maxValues))
-				.where('received_at', '<=', asOfMs)
-				.execute(),
-		);
+		for (const part of parts)
+			pages.push(
+				await database
+					.selectFrom('subscription_event')
+					.select(['id', ...storedEventColumns])
+					.where(column, 'in', names.slice(from, from + maxValues))
+					.where('received_at', '<=', asOfMs)
+					.where(part)
+					.execute(),
+			);
 	return pages.flat().map((row) => ({ ...row, rvn: Number(row.rvn), received_at: Number(row.received_at) }));
 }
 
@@ -198,11 +253,11 @@ async function holdersOf(
 }
 
 /** Whose an event has been, and when: of who holds its `tid`, and before that showed itself, of who holds its `cid`. */
-export function ownershipPeriods(
+function ownershipPeriods(
 	receivedAtMs: number,
 	byTid: Pick<LinkRow, 'at' | 'vid'> | undefined,
 	byCid: Pick<LinkRow, 'at' | 'vid'> | undefined,
-): { vid: string; knownFromMs: number; knownUntilMs: number }[] {
+): Held[] {
 	const since = (link: { at: number }) => Math.max(receivedAtMs, link.at);
 	if (!byTid)
 		return byCid

@@ -20,8 +20,16 @@ import {
 	linksOfHit,
 	newLinks,
 	saveLinks,
-	setOwners,
 } from './identity-links.ts';
+import { followSubscriptions, type Owner, setOwners } from './subscription-owners.ts';
+import {
+	correctTouches,
+	type LoggedHit,
+	loadTouches,
+	saveTouches,
+	storedTouch,
+	touchesOf,
+} from './touches.ts';
 
 /** A visit ends after so long without a hit. */
 export const visitTimeoutMs = 30 * 60_000;
@@ -50,6 +58,7 @@ interface VisitHit extends StoredHit {
 	readonly body: HitRecord;
 	/** The same as JSON text. */
 	readonly text: string;
+	readonly isFirstOfVisit: boolean;
 }
 
 /**
@@ -78,6 +87,7 @@ export function* storeHits(
 		);
 		const others = [
 			saveLinks(links),
+			saveTouches(placed.flatMap((hit) => storedTouch(hit, hit.isFirstOfVisit))),
 			saveVisits(
 				changedOf(
 					working.visits,
@@ -101,8 +111,10 @@ export function* storeHits(
 	}
 	// Of those who wait what is the latest is known at once all the same.
 	const current = placed.filter(({ vid }) => !working.stale.has(vid) || waiting.has(vid));
+	const touches = current.flatMap((hit) => storedTouch(hit, hit.isFirstOfVisit));
 	yield [
 		...writes,
+		saveTouches(touches),
 		saveVisitors(
 			changedOf(
 				working.visitors,
@@ -180,7 +192,9 @@ function place(working: Working, hit: ArrivingHit): VisitHit {
 		working.foldedToMs.get(vid),
 		working.foldedToMs.get(sid),
 	]);
-	const placed = { vid, sid, atMs, body: hit.body, text: hit.text ?? JSON.stringify(hit.body) };
+	const isFirstOfVisit = visit === null;
+	const text = hit.text ?? JSON.stringify(hit.body);
+	const placed = { vid, sid, atMs, body: hit.body, text, isFirstOfVisit };
 	const entry = hitEntry(placed);
 	const isLater = (known: Profile | null, id: string) =>
 		isLatest(known, entry) && atMs > (working.foldedToMs.get(id) ?? Number.NEGATIVE_INFINITY);
@@ -217,7 +231,12 @@ export function goesOn(lastHitAtMs: number, atMs: number): boolean {
 }
 
 /** A hit as profiles know it. @param hit.text the body as JSON, as it is stored */
-export function hitEntry({ sid, atMs, body, text }: Omit<VisitHit, 'vid'>): HitEntry {
+export function hitEntry({
+	sid,
+	atMs,
+	body,
+	text,
+}: Pick<VisitHit, 'sid' | 'atMs' | 'body' | 'text'>): HitEntry {
 	return {
 		type: 'hit',
 		atMs,
@@ -231,23 +250,41 @@ export function hitEntry({ sid, atMs, body, text }: Omit<VisitHit, 'vid'>): HitE
 }
 
 /**
- * Joins subscription events that have just been stored to the visitors who hold their `tid` or `cid`.
- * @param owners the `vid` of each event that has one, by `tid`
+ * Joins subscription events that have just been stored to the visitors who hold their `tid` or `cid`, or whom their
+ * subscriptions belong to.
+ * @param owners whom events name, by `tid`
+ * @param subscribers whom subscriptions belonged to before, by `subid`
  */
 export function* joinEvents(
 	events: readonly StoredEvent[],
-	owners: ReadonlyMap<string, string>,
+	owners: ReadonlyMap<string, Owner>,
+	subscribers: ReadonlyMap<string, string>,
 ): Steps<void> {
+	const named = events.filter(({ tid }) => owners.has(tid));
+	yield [setOwners(named.map(({ tid }) => [tid, owners.get(tid)]))];
+	// Their events that name nobody are given to the new owner with those that were there before.
+	const newlyOwned = new Set(
+		named
+			.filter(({ tid, subid }) => owners.get(tid)?.vid !== subscribers.get(subid))
+			.map(({ subid }) => subid),
+	);
+	const followed = yield* followSubscriptions([...newlyOwned]);
+	const ownerOf = ({ tid, subid }: StoredEvent): Owner | undefined => {
+		const subscriber = subscribers.get(subid);
+		if (owners.has(tid) || subscriber === undefined || newlyOwned.has(subid)) return owners.get(tid);
+		return { vid: subscriber, named: 0 };
+	};
 	const joined = events
-		.filter(({ tid }) => owners.has(tid))
-		.map((event) => ({ vid: owners.get(event.tid) as string, entry: subscriptionEntry(event) }))
+		.flatMap((event) => {
+			const owner = ownerOf(event);
+			return owner ? [{ owner, vid: owner.vid, entry: subscriptionEntry(event) }] : [];
+		})
 		.sort((a, b) => compareEntries(a.entry, b.entry));
-	if (joined.length === 0) return;
-	const [rows = []] = yield [loadVisitors(unique(joined.map(({ vid }) => vid)))];
+	const [rows = []] = yield [loadVisitors(unique([...joined.map(({ vid }) => vid), ...followed]))];
 	const known = new Map(rows.map((row) => [String(row.vid), parseProfile(row)]));
 	const foldedToMs = foldedToOf(rows);
 	const visitors = new Map(known);
-	const stale = new Set<string>();
+	const stale = new Set(followed);
 	for (const { vid, entry } of joined) {
 		// Those of one moment follow each other in their order.
 		if (isLatest(known.get(vid) ?? null, entry) && entry.atMs > (foldedToMs.get(vid) ?? nothingFolded))
@@ -255,7 +292,7 @@ export function* joinEvents(
 		else stale.add(vid);
 	}
 	yield [
-		setOwners(joined.map(({ vid, entry }) => [entry.tid, vid])),
+		setOwners(joined.filter(({ owner }) => owner.named === 0).map(({ owner, entry }) => [entry.tid, owner])),
 		saveVisitors([...visitors].filter(([vid]) => !stale.has(vid))),
 	];
 	if (stale.size > 0) yield* refold([...stale]);
@@ -342,7 +379,7 @@ export function foldedToOf(rows: readonly Row[]): Map<string, number> {
  * @returns how many profiles of visitors and visits were not as the log says
  */
 export function* replay(vids: readonly string[], before: readonly Row[]): Steps<number> {
-	const [hits = [], events = [], visitsBefore = []] = yield [
+	const [hits = [], events = [], visitsBefore = [], touchesBefore = []] = yield [
 		{ sql: 'SELECT vid, sid, at, body FROM @hit WHERE vid IN ?list /* replay */', values: [vids] },
 		{
 			sql: 'SELECT vid, tid, subid, evt, rvn, received_at FROM @subscription_event WHERE vid IN ?list /* replay */',
@@ -352,12 +389,16 @@ export function* replay(vids: readonly string[], before: readonly Row[]): Steps<
 			sql: 'SELECT sid, profile, folded_to FROM @visit WHERE sid IN (SELECT sid FROM @hit WHERE vid IN ?list) /* replay */',
 			values: [vids],
 		},
+		loadTouches(vids),
 	];
+	const logged: LoggedHit[] = [];
 	const visitors = new Map<string, LogEntry[]>();
 	const visits = new Map<string, { vid: string; entries: LogEntry[] }>();
 	for (const row of hits) {
 		const [vid, sid, text] = [String(row.vid), String(row.sid), String(row.body)];
-		const entry = hitEntry({ sid, atMs: Number(row.at), body: JSON.parse(text), text });
+		const body = JSON.parse(text);
+		const entry = hitEntry({ sid, atMs: Number(row.at), body, text });
+		logged.push({ vid, entry, body });
 		const entries = visitors.get(vid);
 		if (entries) entries.push(entry);
 		else visitors.set(vid, [entry]);
@@ -382,6 +423,7 @@ export function* replay(vids: readonly string[], before: readonly Row[]): Steps<
 	);
 	const replayed = new Set(vids);
 	const gone = before.map(({ vid }) => String(vid)).filter((vid) => replayed.has(vid) && !visitors.has(vid));
+	const touches = correctTouches(vids, touchesBefore, touchesOf(logged));
 	yield [
 		...isFolded(
 			waiting.filter((vid) => replayed.has(vid)),
@@ -390,8 +432,9 @@ export function* replay(vids: readonly string[], before: readonly Row[]): Steps<
 		saveVisitors(changedVisitors),
 		saveVisits(changedVisits),
 		{ sql: 'DELETE FROM @visitor WHERE vid IN ?list /* replay */', values: [gone] },
+		...touches.queries,
 	];
-	return changedVisitors.length + changedVisits.length + gone.length;
+	return changedVisitors.length + changedVisits.length + gone.length + touches.changed;
 }
 
 /** Those whose profiles are as the log says. */

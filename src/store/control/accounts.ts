@@ -15,6 +15,10 @@ export interface AccountSettings {
 	/** Whether pages may ask for the reasons of a score. */
 	readonly explains: boolean;
 	readonly channelRules: readonly ChannelRule[];
+	/** Of days and months in reports, as `Europe/London`. */
+	readonly timezone: string;
+	/** Hosts that sales are paid on, besides those that are known; who comes back from one has not arrived by it. */
+	readonly paymentProviders: readonly string[];
 }
 
 export interface Account extends AccountSettings {
@@ -67,6 +71,8 @@ export async function insertAccount(
 			database: account.ownDatabase ?? null,
 			explains: 0,
 			channel_rules: '[]',
+			timezone: 'UTC',
+			payment_providers: '[]',
 			import_secret: null,
 		})
 		.returning('id')
@@ -111,11 +117,15 @@ export function accountSettings(row: {
 	readonly origins: string;
 	readonly explains: number;
 	readonly channel_rules: string;
+	readonly timezone: string;
+	readonly payment_providers: string;
 }): AccountSettings {
 	return {
 		origins: JSON.parse(row.origins),
 		explains: row.explains === 1,
 		channelRules: JSON.parse(row.channel_rules),
+		timezone: row.timezone,
+		paymentProviders: JSON.parse(row.payment_providers),
 	};
 }
 
@@ -147,13 +157,18 @@ export async function updateAccount(
 	aid: string,
 	changes: Partial<AccountSettings>,
 ): Promise<void> {
-	const { origins, explains, channelRules } = { ...(await selectAccount(database, aid)), ...changes };
+	const { origins, explains, channelRules, timezone, paymentProviders } = {
+		...(await selectAccount(database, aid)),
+		...changes,
+	};
 	await database
 		.updateTable('account')
 		.set({
 			origins: JSON.stringify(origins),
 			explains: explains ? 1 : 0,
 			channel_rules: JSON.stringify(channelRules),
+			timezone,
+			payment_providers: JSON.stringify(paymentProviders),
 		})
 		.where('aid', '=', aid)
 		.execute();

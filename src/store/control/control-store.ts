@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely';
+import type { KeyScope } from '../../domain/api-key.ts';
 import type { CaskScope } from '../../domain/cask-scope.ts';
 import type { Goal } from '../../domain/goal.ts';
 import type { Segment } from '../../domain/segment.ts';
@@ -204,8 +205,8 @@ export class ControlStore {
 	}
 
 	/** Issues a key. The key itself is returned only here. */
-	issueKey(client: string, plan: string): Promise<keys.IssuedKey> {
-		return this.#change((transaction) => keys.insertKey(transaction, client, plan, this.#now()));
+	issueKey(client: string, plan: string, scope?: KeyScope): Promise<keys.IssuedKey> {
+		return this.#change((transaction) => keys.insertKey(transaction, client, plan, this.#now(), scope));
 	}
 
 	keys(): Promise<keys.ApiKey[]> {

@@ -1,4 +1,4 @@
-import { hashApiKey, newApiKey } from '../../domain/api-key.ts';
+import { hashApiKey, type KeyScope, newApiKey } from '../../domain/api-key.ts';
 import { type Month, monthAt } from '../../domain/usage-plan.ts';
 import { OperatorError } from '../../errors.ts';
 import { clientId } from './accounts.ts';
@@ -9,6 +9,7 @@ export interface ApiKey {
 	readonly id: string;
 	readonly client: string;
 	readonly plan: string;
+	readonly scope: KeyScope;
 	readonly createdAt: string;
 	readonly revokedAt: string | null;
 }
@@ -19,6 +20,7 @@ export interface IssuedKey {
 	readonly key: string;
 	readonly client: string;
 	readonly plan: string;
+	readonly scope: KeyScope;
 }
 
 /** An API key's use of the current month's quota. */
@@ -43,6 +45,7 @@ export async function insertKey(
 	client: string,
 	plan: string,
 	nowMs: number,
+	scope: KeyScope = 'upload',
 ): Promise<IssuedKey> {
 	await selectPlan(database, plan);
 	const { id, key } = newApiKey();
@@ -56,9 +59,10 @@ export async function insertKey(
 			created_at: nowMs,
 			revoked_at: null,
 			seq: await nextSeq(database, 'api_key'),
+			scope,
 		})
 		.execute();
-	return { id, key, client, plan };
+	return { id, key, client, plan, scope };
 }
 
 /** All keys, or the one with this id. */
@@ -70,6 +74,7 @@ export async function selectKeys(database: ControlDatabase, id?: string): Promis
 			'api_key.id',
 			'client.name as client',
 			'api_key.plan',
+			'api_key.scope',
 			'api_key.created_at',
 			'api_key.revoked_at',
 		])
@@ -79,6 +84,7 @@ export async function selectKeys(database: ControlDatabase, id?: string): Promis
 		id: row.id,
 		client: row.client,
 		plan: row.plan,
+		scope: row.scope,
 		createdAt: new Date(row.created_at).toISOString(),
 		revokedAt: isoTime(row.revoked_at),
 	}));

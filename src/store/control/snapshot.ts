@@ -1,3 +1,4 @@
+import type { KeyScope } from '../../domain/api-key.ts';
 import type { Goal } from '../../domain/goal.ts';
 import type { Segment } from '../../domain/segment.ts';
 import { caskLifetimeMs, type SigningKey } from '../../domain/signing-key.ts';
@@ -27,7 +28,10 @@ export interface KnownAccount extends AccountSettings {
 export interface AccessSnapshot {
 	readonly revision: number;
 	/** Valid keys, by the SHA-256 of the key. */
-	readonly keys: ReadonlyMap<string, { id: string; hash: string; clientId: number; plan: UsagePlan }>;
+	readonly keys: ReadonlyMap<
+		string,
+		{ id: string; hash: string; clientId: number; plan: UsagePlan; scope: KeyScope }
+	>;
 	/** By `aid`, without disabled accounts and those of disabled clients. */
 	readonly accounts: ReadonlyMap<string, KnownAccount>;
 	/** Newest first. */
@@ -62,7 +66,10 @@ async function selectUsableKeys(database: ControlDatabase): Promise<AccessSnapsh
 	return new Map(
 		keys.map((key) => [
 			key.hash,
-			{ id: key.id, hash: key.hash, clientId: key.client_id, plan: plans.get(key.plan) as UsagePlan },
+			{
+				...{ id: key.id, hash: key.hash, clientId: key.client_id, scope: key.scope },
+				plan: plans.get(key.plan) as UsagePlan,
+			},
 		]),
 	);
 }

@@ -1,4 +1,5 @@
 import type { Generated, Kysely, Selectable } from 'kysely';
+import type { KeyScope } from '../../domain/api-key.ts';
 import type { CaskScope } from '../../domain/cask-scope.ts';
 
 /** The tables of the control database; see `migrations/<engine>/control/`. */
@@ -16,6 +17,8 @@ export interface ControlTables {
 		explains: number;
 		channel_rules: string;
 		import_secret: string | null;
+		timezone: string;
+		payment_providers: string;
 	};
 	plan: {
 		name: string;
@@ -34,6 +37,7 @@ export interface ControlTables {
 		created_at: number;
 		revoked_at: number | null;
 		seq: number;
+		scope: KeyScope;
 	};
 	usage: { key_id: string; month: string; leased: number; used: number };
 	quota_lease: {

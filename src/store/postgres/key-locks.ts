@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { Lock } from '../steps.ts';
+import type { Lock, Row } from '../steps.ts';
 import { numberArray } from './arrays.ts';
 import { statementOn } from './prepared.ts';
 
@@ -10,24 +10,37 @@ import { statementOn } from './prepared.ts';
 const locksPerAccount = 64;
 /** The first of them; the number is the ASCII of "join". */
 const firstLock = 0x6a6f696e;
+/** Those of subscriptions, `s:…`, are locked after those that name visitors; the number is the ASCII of "subs". */
+const firstSubscriptionLock = 0x73756273;
 
 /** Locks keys until the end of the transaction, always in the same order. */
 export async function lockKeys(
 	client: pg.PoolClient,
 	schema: string,
 	{ lock, keys }: Extract<Lock, { keys: unknown }>,
-): Promise<void> {
-	if (keys.length === 0) return;
+): Promise<readonly Row[]> {
+	if (keys.length === 0) return [];
+	const numbers = numberArray(keys === 'all' ? everyLock : locksOf(keys));
+	const send = (select: string) => {
+		const text = `${select} FROM unnest($2::int[]) AS list (number) /* lock keys */`;
+		return client.query({ ...statementOn(client, text, () => text), values: [schema, numbers] });
+	};
+	if (lock === 'alone')
+		return (await send('SELECT bool_and(pg_try_advisory_xact_lock(number, hashtext($1))) AS alone')).rows;
 	const suffix = lock === 'shared' ? '_shared' : '';
-	const text = `SELECT count(pg_advisory_xact_lock${suffix}(number, hashtext($1))) FROM unnest($2::int[]) AS list (number) /* lock keys */`;
-	const numbers = keys === 'all' ? everyLock : locksOf(keys);
-	await client.query({ ...statementOn(client, text, () => text), values: [schema, numberArray(numbers)] });
+	await send(`SELECT count(pg_advisory_xact_lock${suffix}(number, hashtext($1)))`);
+	return [];
 }
 
-const everyLock = Array.from({ length: locksPerAccount }, (_, index) => firstLock + index);
+const everyLock = [firstLock, firstSubscriptionLock].flatMap((first) =>
+	Array.from({ length: locksPerAccount }, (_, index) => first + index),
+);
 
 function locksOf(keys: readonly string[]): number[] {
-	return [...new Set(keys.map((key) => firstLock + (fnv1a(key) % locksPerAccount)))].sort((a, b) => a - b);
+	const numbers = keys.map(
+		(key) => (key.startsWith('s:') ? firstSubscriptionLock : firstLock) + (fnv1a(key) % locksPerAccount),
+	);
+	return [...new Set(numbers)].sort((a, b) => a - b);
 }
 
 /** http://www.isthe.com/chongo/tech/comp/fnv; an upload has sixty keys, for which a cryptographic hash is too slow. */

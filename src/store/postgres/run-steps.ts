@@ -111,12 +111,11 @@ function arrayOf(type: ColumnType, rows: readonly (readonly Value[])[], column: 
 	return type === 'text' ? textArray(values as (string | null)[]) : numberArray(values as (number | null)[]);
 }
 
-async function lock(client: pg.PoolClient, schema: string, lock: Lock): Promise<[]> {
-	if ('keys' in lock) await lockKeys(client, schema, lock);
-	else
-		await client.query('SELECT pg_advisory_xact_lock($1, hashtext($2)) /* lock account */', [
-			lock.lock === 'import' ? importLock : foldLock,
-			schema,
-		]);
+async function lock(client: pg.PoolClient, schema: string, lock: Lock): Promise<readonly Row[]> {
+	if ('keys' in lock) return lockKeys(client, schema, lock);
+	await client.query('SELECT pg_advisory_xact_lock($1, hashtext($2)) /* lock account */', [
+		lock.lock === 'import' ? importLock : foldLock,
+		schema,
+	]);
 	return [];
 }

@@ -3,7 +3,14 @@ import { monotonicMs } from '../../clock.ts';
 import { type StoredEvent, type SubscriptionEvent, storedEvent } from '../../domain/subscription-event.ts';
 import { StorageError } from '../../errors.ts';
 import { eventKeys, holdersOf, ownersOf } from '../account/identity-links.ts';
+import {
+	ownersOfSubscriptions,
+	subidsOf,
+	subscribersIn,
+	subscriptionKeys,
+} from '../account/subscription-owners.ts';
 import { joinEvents } from '../account/visitor-log.ts';
+import type { Row } from '../steps.ts';
 import type { UploadOutcome } from '../store.ts';
 import { duplicateRowsOf, outcomeOf } from '../upload-outcome.ts';
 import { CommitLostError } from './commit-lost.ts';
@@ -85,11 +92,13 @@ async function store(
 	const fresh: { schema: string; events: readonly StoredEvent[] }[] = [];
 	const answers: (() => void)[] = [];
 	for (const [index, { schema, uploads, events }] of parts.entries()) {
-		const { inserted, holders } = found[index] as Inserted;
+		const { inserted, holders, subscriptions } = found[index] as Inserted;
 		const stored = inserted === 'all' ? events : events.filter(({ tid }) => inserted.has(tid));
 		if (stored.length > 0) fresh.push({ schema, events: stored });
 		// Of the events that are stored alone: one that repeats a tid may have another cid.
-		if (holders?.length !== 0) await join(client, schema, stored, holders);
+		const subscribers = subscribersIn(subscriptions);
+		if (holders?.length !== 0 || subscribers.size > 0)
+			await join(client, schema, stored, { holders, subscribers });
 		const outcomes =
 			inserted === 'all' ? uploads.map(allNew) : await outcomesOf(client, schema, uploads, inserted);
 		answers.push(() => {
@@ -139,6 +148,8 @@ interface Inserted {
 	readonly inserted: ReadonlySet<string> | 'all';
 	/** Who holds keys of the events; null where that is still to be asked. */
 	readonly holders: Awaited<ReturnType<typeof keyHolders>>;
+	/** Whom their subscriptions belonged to. */
+	readonly subscriptions: readonly Row[];
 }
 
 /** In one round trip: under locks that no claim to the events' keys is made meanwhile, stores what is new of them. */
@@ -149,23 +160,26 @@ async function insert(
 	timeoutMs: number,
 ): Promise<Inserted> {
 	const keys = eventKeys(events);
-	const [, inserted, holders] = await sendTogether(client, () => [
+	const [, , inserted, holders, subscriptions] = await sendTogether(client, () => [
 		runQuery(client, schema, { lock: 'shared', keys }),
+		runQuery(client, schema, { lock: 'shared', keys: subscriptionKeys(events) }),
 		insertEvents(client, schema, events, wholeMs(timeoutMs) + graceMs),
 		keyHolders(client, schema, keys),
+		runQuery(client, schema, ownersOfSubscriptions(subidsOf(events))),
 	]);
-	return { inserted, holders };
+	return { inserted, holders, subscriptions };
 }
 
 async function join(
 	client: pg.PoolClient,
 	schema: string,
 	stored: readonly StoredEvent[],
-	holders: Inserted['holders'],
+	{ holders, subscribers }: Pick<Inserted, 'holders'> & { subscribers: ReadonlyMap<string, string> },
 ): Promise<void> {
 	const events = firstOfEach(stored);
 	const owners = ownersOf(events, holders ?? (await runQuery(client, schema, holdersOf(events))));
-	if (owners.size > 0) await runSteps(client, schema, joinEvents(events, owners));
+	if (owners.size + subscribers.size > 0)
+		await runSteps(client, schema, joinEvents(events, owners, subscribers));
 }
 
 /** Events as they were stored: of several with the same tid the first. */

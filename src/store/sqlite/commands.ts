@@ -7,6 +7,7 @@ import {
 	subscriptionEventFields,
 } from '../../domain/subscription-event.ts';
 import { holdersOf, ownersOf } from '../account/identity-links.ts';
+import { ownersOfSubscriptions, subidsOf, subscribersIn } from '../account/subscription-owners.ts';
 import { joinEvents, storeHits } from '../account/visitor-log.ts';
 import { settleQuotas } from '../control/quota-leases.ts';
 import type { UploadOutcome } from '../store.ts';
@@ -78,8 +79,11 @@ function joinEventsAfter(connection: Connection, lastId: number): void {
 }
 
 function* joinOwned(events: readonly StoredEvent[]): ReturnType<typeof joinEvents> {
-	const [holders = []] = yield [holdersOf(events)];
-	yield* joinEvents(events, ownersOf(events, holders));
+	const [holders = [], subscriptions = []] = yield [
+		holdersOf(events),
+		ownersOfSubscriptions(subidsOf(events)),
+	];
+	yield* joinEvents(events, ownersOf(events, holders), subscribersIn(subscriptions));
 }
 
 /** What the writer thread can do in an account's database. */

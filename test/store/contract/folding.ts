@@ -141,7 +141,7 @@ export function foldingContract(engine: Engine): void {
 				const events = Array.from({ length: 30 }, (_, index) =>
 					storedEvent(subscriptionEvent({ tid: `late-${index}` }), { receivedAtMs: receivedAtMs - 5000 }),
 				);
-				return joinEvents(events, new Map(events.map(({ tid }) => [tid, vid])));
+				return joinEvents(events, new Map(events.map(({ tid }) => [tid, { vid, named: 2 }])), new Map());
 			},
 		};
 		test('what a request costs does not grow with what was sent before', async (t) => {
@@ -160,6 +160,46 @@ export function foldingContract(engine: Engine): void {
 					`${what}: ${JSON.stringify(costs)}`,
 				);
 			}
+		});
+
+		test('who shows the tid of a subscription with many events gets all of them by and by', async (t) => {
+			const costs = [];
+			for (const count of [300, 1500]) {
+				const { store, accountId } = await startServingFor(t, engine);
+				const first = subscriptionEvent({ tid: 'T-first', subid: 'S-long' });
+				const events = Array.from({ length: count }, () => subscriptionEvent({ subid: 'S-long' }));
+				await store.transact(
+					accountId,
+					storeHistory(
+						[],
+						[first, ...events].map((event, place) => ({ ...event, receivedAtMs: receivedAtMs + place })),
+					),
+				);
+				const cost = { statements: 0, rows: 0 };
+				const shown = hit(
+					{ vid, freshVid: vid, atMs: receivedAtMs + minuteMs },
+					{ events: [{ name: 'order', tid: 'T-first' }] },
+				);
+				await store.transact(accountId, counting(storeHits([shown]), cost));
+				costs.push(cost);
+				await foldAll(store, accountId);
+				const { events: stored } = (await derived(store, accountId)) as { events: { vid: string | null }[] };
+				assert.deepEqual(
+					[stored.length, new Set(stored.map((event) => event.vid))],
+					[count + 1, new Set([vid])],
+				);
+				const later = subscriptionEvent({ subid: 'S-long' });
+				const uploading = { statements: 0, rows: 0 };
+				await store.transact(
+					accountId,
+					counting(storeHistory([], [{ ...later, receivedAtMs: receivedAtMs + 10 * minuteMs }]), uploading),
+				);
+				costs.push(uploading);
+				await assertAsTheLogSays(store, accountId);
+			}
+			assert.deepEqual(costs.slice(0, 2), costs.slice(2));
+			for (const { rows, statements } of costs)
+				assert.ok(rows < 100 && statements < 60, JSON.stringify(costs));
 		});
 
 		test('who shows a customer id that many events have gets all of them by and by', async (t) => {

@@ -24,6 +24,8 @@ interface UploadStep {
 	readonly minute: number;
 	readonly tid: string;
 	readonly cid: string | null;
+	/** Without it, a subscription of its own. */
+	readonly subid?: string;
 }
 type Step = HitStep | UploadStep;
 
@@ -38,7 +40,13 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
 		tid: fc.option(tid),
 		cid: fc.option(cid),
 	}),
-	fc.record({ type: fc.constant('upload' as const), minute, tid, cid: fc.option(cid) }),
+	fc.record({
+		type: fc.constant('upload' as const),
+		minute,
+		tid,
+		cid: fc.option(cid),
+		subid: fc.constantFrom('S1', 'S2'),
+	}),
 );
 /** Each `tid` is uploaded once, and steps come in the order of their times. */
 const anySteps = fc
@@ -52,7 +60,7 @@ async function store(place: Store, accountId: number, steps: readonly Step[]): P
 	for (const step of steps) {
 		const atMs = startMs + step.minute * minuteMs;
 		if (step.type === 'upload') {
-			const event = subscriptionEvent({ tid: step.tid, cid: step.cid });
+			const event = subscriptionEvent({ tid: step.tid, cid: step.cid, subid: step.subid ?? step.tid });
 			await place.transact(accountId, () => storeHistory([], [{ ...event, receivedAtMs: atMs }]));
 		} else {
 			const vid = vidOf(step.visitor);

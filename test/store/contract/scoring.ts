@@ -29,7 +29,7 @@ export function scoringContract(engine: Engine): void {
 				{ ...account, goals: 0, segments: 0 },
 				{
 					...{ id: accountId, clientId: account.clientId, aid: 'c-a-acme-uk' },
-					...{ origins: [], explains: false, channelRules: [] },
+					...{ origins: [], explains: false, channelRules: [], timezone: 'UTC', paymentProviders: [] },
 					...{ goals: 0, segments: 0, models: [], revocations: new Map() },
 				},
 			);

@@ -62,11 +62,12 @@ export function derived(store: Store, accountId: number): Promise<unknown> {
 }
 
 function* readDerived(): Steps<unknown> {
-	const [visitors = [], visits = [], links = [], events = []] = yield [
+	const [visitors = [], visits = [], links = [], events = [], touches = []] = yield [
 		{ sql: 'SELECT vid, profile FROM @visitor ORDER BY vid' },
 		{ sql: 'SELECT sid, vid, profile FROM @visit ORDER BY sid' },
 		{ sql: 'SELECT key, vid, at FROM @claim ORDER BY vid, at, key' },
 		{ sql: 'SELECT tid, cid, vid FROM @subscription_event ORDER BY tid' },
+		{ sql: 'SELECT vid, at, origin FROM @touch ORDER BY vid, at' },
 	];
 	const copies = (rows: readonly object[]) => rows.map((row) => ({ ...row }));
 	return {
@@ -74,6 +75,7 @@ function* readDerived(): Steps<unknown> {
 		visits: copies(visits),
 		links: copies(links),
 		events: copies(events),
+		touches: copies(touches),
 	};
 }
 
@@ -298,6 +300,7 @@ export function visitorContract(engine: Engine): void {
 				visitors: [],
 				visits: [],
 				links: [],
+				touches: [],
 				events: [{ tid: event.tid, cid: null, vid: null }],
 			});
 		});
@@ -416,6 +419,7 @@ function* arrive(entry: Arrival): Steps<unknown> {
 				atMs: entry.atMs,
 				body: body({
 					page: `page-${entry.page}`,
+					channel: ['direct', 'email', 'internal', 'social'][entry.page] as string,
 					// Two hits that are the same but for their visit would be one.
 					url: `https://shop.example/${entry.visit}/page-${entry.page}`,
 					events: entry.tid === null ? [] : [{ name: 'checkout', tid: `T-${entry.tid}` }],

@@ -236,7 +236,7 @@ for (const refused of refusals)
 		assert.deepEqual(await rowCounts(store, id), { ...noRows, hit: 1, claim: 2, visit: 1, visitor: 1 });
 	});
 
-const noRows = { subscription_event: 0, hit: 0, claim: 0, visit: 0, visitor: 0, task: 0 };
+const noRows = { subscription_event: 0, hit: 0, claim: 0, touch: 0, spend: 0, visit: 0, visitor: 0, task: 0 };
 
 async function rowCounts(store: Store, accountId: number): Promise<typeof noRows> {
 	return store.read(accountId, async (reader) => {

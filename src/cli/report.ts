@@ -1,0 +1,171 @@
+import { writeFileSync } from 'node:fs';
+import { Argument, InvalidArgumentError, Option } from 'commander';
+import {
+	Command,
+	databaseOption,
+	jsonOption,
+	moment,
+	positiveNumber,
+	stageOption,
+	wholeNumber,
+} from '../config.ts';
+import { paymentProviders, touchDimensions } from '../domain/touch.ts';
+import { OperatorError } from '../errors.ts';
+import { attributionModels } from '../reports/model.ts';
+import {
+	day,
+	defaultOrder,
+	grouping,
+	models,
+	type ReportKind,
+	type ReportOrder,
+	reportKinds,
+} from '../reports/report-order.ts';
+import type { Report } from '../reports/run-report.ts';
+import { type CommonOptions, printJson, withStore } from './output.ts';
+
+type ReportOptions = CommonOptions &
+	Partial<Omit<ReportOrder, 'kind' | 'asOfMs' | 'periodDays'>> & {
+		readonly asOf?: number;
+		readonly model?: ReportOrder['models'];
+		readonly period?: Readonly<Record<string, number>>;
+		readonly csv?: boolean;
+		readonly html?: string;
+	};
+
+export function reportCommand(): Command {
+	return new Command('report')
+		.summary('which visits led to which subscriptions, and what they were worth')
+		.description(
+			`Print a report of an account: a table, or with --json, --csv or --html what programs, spreadsheets and people take.
+
+  attribution   what each channel is credited with
+  paths         the paths to subscriptions, and how long they took
+  ltv           what subscriptions bring, by month of acquisition
+  renewals      who renews, and who is refunded
+  coverage      how many events have found their visitor
+  spend         what subscriptions have cost, see 'caskade spend import'
+
+Days are of the account's time zone; --from is included, --to excluded. docs/reports.md has every figure's formula.`,
+		)
+		.addArgument(new Argument('<report>').choices(reportKinds))
+		.addArgument(new Argument('<aid>', 'account token'))
+		.addOption(new Option('--from <day>', 'the first day, as 2026-01-31').argParser(refusing(day)))
+		.addOption(new Option('--to <day>', 'the day after the last').argParser(refusing(day)))
+		.addOption(
+			new Option('--as-of <time>', 'see nothing later, as 2026-11-21 or 2026-11-21T10:30:00Z').argParser(
+				moment,
+			),
+		)
+		.addOption(
+			new Option('--timezone <name>', "of days and months, as Europe/London (default: the account's)"),
+		)
+		.addOption(
+			new Option(
+				'--by <dimensions>',
+				`one or two of ${touchDimensions.join(', ')}, with a comma; or none, for one row (default: channel)`,
+			).argParser(refusing(grouping)),
+		)
+		.addOption(
+			new Option(
+				'--model <models>',
+				`some of ${attributionModels.join(', ')}, with commas, or all (default: last-non-direct)`,
+			).argParser(refusing(models)),
+		)
+		.addOption(
+			new Option(
+				'--basis <basis>',
+				"count what happened in the period, or all of its acquisitions' (default: event)",
+			).choices(['event', 'cohort']),
+		)
+		.addOption(
+			new Option('--lookback-days <number>', 'touches that take credit (default: 90)').argParser(
+				wholeNumber(1, 3650),
+			),
+		)
+		.addOption(
+			new Option('--half-life-days <number>', 'of the model decay (default: 7)').argParser(
+				positiveNumber(3650),
+			),
+		)
+		.addOption(
+			new Option(
+				'--no-intervals',
+				'leave the intervals of the model markov out, which take most of the time',
+			),
+		)
+		.addOption(new Option('--evt <name>', 'only subscriptions whose acquisition has this event type'))
+		.addOption(new Option('--channel <name>', 'only subscriptions with this channel in their path'))
+		.addOption(
+			new Option(
+				'--period <evt=days...>',
+				'days from one renewal to the next, as newsletter=30 (default: the median)',
+			).argParser(renewalPeriod),
+		)
+		.addOption(
+			new Option('--top <number>', 'paths that are shown (default: 20)').argParser(wholeNumber(1, 10_000)),
+		)
+		.addOption(new Option('--csv', 'print CSV; pence as whole numbers'))
+		.addOption(new Option('--html <file>', 'write one HTML page, with pictures'))
+		.addOption(databaseOption())
+		.addOption(stageOption())
+		.addOption(jsonOption())
+		.action((kind: ReportKind, aid: string, options: ReportOptions) =>
+			withStore(options, async (store) => {
+				const account = await store.control.account(aid);
+				const { runReport } = await import('../reports/run-report.ts');
+				const report = await runReport(store, account, orderOf(kind, options), paymentProviders);
+				await print(kind, report, options);
+			}),
+		);
+}
+
+function orderOf(kind: ReportKind, options: ReportOptions): ReportOrder {
+	const { from, to, timezone, by, basis, lookbackDays, halfLifeDays, intervals, evt, channel, top } = options;
+	const given = {
+		...{ from, to, timezone, by, basis, lookbackDays, halfLifeDays, intervals, evt, channel, top },
+		...{ asOfMs: options.asOf, models: options.model, periodDays: options.period },
+	};
+	const set = Object.entries(given).filter(([, value]) => value !== undefined);
+	return { ...defaultOrder(kind), ...Object.fromEntries(set) };
+}
+
+async function print(kind: ReportKind, report: Report, { json, csv, html }: ReportOptions): Promise<void> {
+	if (html !== undefined)
+		writePage(html, (await import('../reports/report-page.ts')).reportPage(kind, report));
+	const { csvOf, flatRows } = await import('../reports/report-columns.ts');
+	if (json) printJson(report);
+	else if (csv) process.stdout.write(csvOf(flatRows(report)));
+	else process.stdout.write((await import('../reports/report-text.ts')).reportText(kind, report));
+}
+
+function writePage(file: string, page: string): void {
+	try {
+		writeFileSync(file, page);
+	} catch (error) {
+		throw new OperatorError(
+			`The page could not be written to ${file} (${(error as NodeJS.ErrnoException).code}).`,
+		);
+	}
+}
+
+/** A flag's value is wrong as a parameter's is: in the same words. */
+function refusing<Value>(parse: (value: string) => Value): (value: string) => Value {
+	return (value) => {
+		try {
+			return parse(value);
+		} catch (error) {
+			throw new InvalidArgumentError((error as Error).message);
+		}
+	};
+}
+
+function renewalPeriod(
+	value: string,
+	earlier: Readonly<Record<string, number>> = {},
+): Record<string, number> {
+	const [, evt = '', days] = /^(.+)=(\d{1,4})$/.exec(value) ?? [];
+	if (!(Number(days) > 0))
+		throw new InvalidArgumentError('It must be an event type and days, as newsletter=30.');
+	return { ...earlier, [evt]: Number(days) };
+}

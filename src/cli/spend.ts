@@ -1,0 +1,83 @@
+import { readFileSync } from 'node:fs';
+import { Argument } from 'commander';
+import { parse } from 'csv-parse/sync';
+import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import { OperatorError } from '../errors.ts';
+import { day } from '../reports/report-order.ts';
+import type { Spending } from '../reports/spend.ts';
+import { saveSpending } from '../store/account/journey-rows.ts';
+import { transactWithRetry } from '../store/transact-with-retry.ts';
+import { type CommonOptions, printJson, printLine, withStore } from './output.ts';
+
+const rowsPerTransaction = 500;
+
+export function spendCommand(): Command {
+	const command = new Command('spend')
+		.summary('what was spent on channels and campaigns')
+		.description("What was spent on channels and campaigns, for 'caskade report spend'.");
+	command
+		.command('import')
+		.summary('bring in spending by day, from CSV')
+		.description(
+			`Import spending from CSV with a heading: day (2026-01-31, in the account's time zone), channel, pence, and campaign
+where it was spent on one. What is known of the same day, channel and campaign is replaced, so a file may come again. Where
+a line is wrong, nothing is stored.
+
+  day,channel,campaign,pence
+  2026-01-31,paid search,brand,125000`,
+		)
+		.addArgument(new Argument('<aid>', 'account token'))
+		.addArgument(new Argument('<file>', 'CSV'))
+		.addOption(databaseOption())
+		.addOption(stageOption())
+		.addOption(jsonOption())
+		.action((aid: string, file: string, options: CommonOptions) =>
+			withStore(options, async (store) => {
+				const { id } = await store.control.account(aid);
+				const rows = readSpending(file);
+				for (let from = 0; from < rows.length; from += rowsPerTransaction)
+					await transactWithRetry(store, id, () => saveSpending(rows.slice(from, from + rowsPerTransaction)));
+				const pence = rows.reduce((sum, row) => sum + row.pence, 0);
+				if (options.json) printJson({ aid, rows: rows.length, pence });
+				else printLine(`${rows.length} rows of spending, ${(pence / 100).toFixed(2)} pounds in all.`);
+			}),
+		);
+	return command;
+}
+
+/** @throws OperatorError that names the first wrong lines */
+function readSpending(file: string): Spending[] {
+	const problems: string[] = [];
+	const rows = new Map<string, Spending>();
+	for (const [index, fields] of readCsv(file).entries()) {
+		try {
+			const row = toSpending(fields);
+			const name = JSON.stringify([row.day, row.channel, row.campaign]);
+			if (rows.has(name)) throw new OperatorError('the same day, channel and campaign come twice.');
+			rows.set(name, row);
+		} catch (error) {
+			problems.push(`line ${index + 2}: ${(error as Error).message}`);
+		}
+	}
+	if (problems.length === 0) return [...rows.values()];
+	const others = problems.length > 10 ? ` And ${problems.length - 10} more.` : '';
+	throw new OperatorError(`${file}: ${problems.slice(0, 10).join(' ')}${others} Nothing is stored.`);
+}
+
+function readCsv(file: string): Record<string, string>[] {
+	try {
+		return parse(readFileSync(file), { columns: true, bom: true, trim: true, skip_empty_lines: true });
+	} catch (error) {
+		throw new OperatorError(`${file} cannot be read as CSV with a heading: ${(error as Error).message}.`);
+	}
+}
+
+function toSpending(fields: Readonly<Record<string, string>>): Spending {
+	const { channel = '', campaign = '', pence = '' } = fields;
+	if (!/^\P{C}{1,255}$/u.test(channel))
+		throw new OperatorError('channel must be a text of 1 to 255 characters.');
+	if (!/^\P{C}{0,255}$/u.test(campaign))
+		throw new OperatorError('campaign must be a text of at most 255 characters.');
+	if (!/^\d{1,12}$/.test(pence)) throw new OperatorError('pence must be a whole number.');
+	return { day: day(fields.day ?? ''), channel, campaign, pence: Number(pence) };
+}

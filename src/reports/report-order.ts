@@ -1,0 +1,82 @@
+import { type TouchDimension, touchDimensions } from '../domain/touch.ts';
+import { OperatorError } from '../errors.ts';
+import type { Basis } from './journey.ts';
+import type { Grouping } from './label.ts';
+import { type AttributionModel, attributionModels, defaultHalfLifeDays, defaultModel } from './model.ts';
+import { defaultLookbackDays } from './path.ts';
+
+export const reportKinds = ['attribution', 'paths', 'ltv', 'renewals', 'coverage', 'spend'] as const;
+export type ReportKind = (typeof reportKinds)[number];
+
+/** What report is asked for. Plain data: it goes to a thread. */
+export interface ReportOrder {
+	readonly kind: ReportKind;
+	/** Days in the time zone, as 2026-01-31: from included, to excluded. */
+	readonly from: string | null;
+	readonly to: string | null;
+	/** Null: now. */
+	readonly asOfMs: number | null;
+	/** Null: the account's. */
+	readonly timezone: string | null;
+	readonly by: Grouping;
+	readonly models: readonly AttributionModel[];
+	readonly basis: Basis;
+	readonly lookbackDays: number;
+	readonly halfLifeDays: number;
+	readonly intervals: boolean;
+	/** Only subscriptions whose acquisition has it. */
+	readonly evt: string | null;
+	/** Only subscriptions that have it in their path. */
+	readonly channel: string | null;
+	/** Days from one renewal to the next, by `evt`. */
+	readonly periodDays: Readonly<Record<string, number>>;
+	/** Paths that are shown. */
+	readonly top: number;
+}
+
+/** A report as it is without further words. */
+export function defaultOrder(kind: ReportKind): ReportOrder {
+	return {
+		...{ kind, from: null, to: null, asOfMs: null, timezone: null, by: ['channel'], models: [defaultModel] },
+		...{
+			basis: 'event',
+			lookbackDays: defaultLookbackDays,
+			halfLifeDays: defaultHalfLifeDays,
+			intervals: true,
+		},
+		...{ evt: null, channel: null, periodDays: {}, top: 20 },
+	};
+}
+
+/** A day for a flag or a parameter, as 2026-01-31. @throws OperatorError */
+export function day(value: string): string {
+	try {
+		if (/^\d{4}-\d\d-\d\d$/.test(value))
+			return Temporal.PlainDate.from(value, { overflow: 'reject' }).toString();
+	} catch {}
+	throw new OperatorError(`${value} is no day; write it as 2026-01-31.`);
+}
+
+/** What rows are told apart by: one or two dimensions with a comma between them, or `none`. @throws OperatorError */
+export function grouping(value: string): Grouping {
+	if (value === 'none') return [];
+	const names = value.split(',');
+	if (names.length > 2 || new Set(names).size < names.length || !names.every(isDimension))
+		throw new OperatorError(
+			`It must be none, or one or two of ${touchDimensions.join(', ')}, as channel,campaign.`,
+		);
+	return names as TouchDimension[];
+}
+
+function isDimension(name: string): boolean {
+	return (touchDimensions as readonly string[]).includes(name);
+}
+
+/** Models with commas between them, or `all`. @throws OperatorError */
+export function models(value: string): AttributionModel[] {
+	if (value === 'all') return [...attributionModels];
+	const names = [...new Set(value.split(','))];
+	if (!names.every((name) => (attributionModels as readonly string[]).includes(name)))
+		throw new OperatorError(`It must be all, or some of ${attributionModels.join(', ')}, with commas.`);
+	return names as AttributionModel[];
+}

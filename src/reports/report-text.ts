@@ -1,0 +1,65 @@
+import { type Cell, columnsOf, flatRows, shownCell, shownColumn } from './report-columns.ts';
+import type { ReportKind } from './report-order.ts';
+import type { Report } from './run-report.ts';
+
+/** A report as a table for people: pounds with two places. */
+export function reportText(kind: ReportKind, report: Report): string {
+	const rows = flatRows(report);
+	const hidden = new Set(
+		kind === 'attribution' && !rows.some(({ low }) => low !== null) ? ['low', 'high'] : [],
+	);
+	const columns = columnsOf(rows).filter((column) => !hidden.has(column));
+	const lines = [
+		...headOf(report),
+		'',
+		...tableOf(
+			columns.map(shownColumn),
+			rows.map((row) => columns.map((column) => shownCell(column, row[column] ?? null))),
+			columns.map((column) => rows.every((row) => typeof row[column] !== 'string')),
+		),
+	];
+	if (rows.length === 0) lines.push('Nothing to report.');
+	for (const [name, percentiles] of Object.entries(report))
+		if (name === 'daysToConvert' || name === 'approvalDays')
+			lines.push(
+				'',
+				`${shownColumn(name)}: ${Object.entries(percentiles as object)
+					.map(([at, days]) => `${at} ${shownCell('', days as Cell)}`)
+					.join(', ')}`,
+			);
+	for (const warning of (report.warnings as string[] | undefined) ?? []) lines.push('', warning);
+	return `${lines.join('\n')}\n`;
+}
+
+/** What the report is of, in a line or two. */
+export function headOf({ aid, from, to, asOf, timezone, basis, totals }: Report): string[] {
+	const period = from || to ? `from ${from ?? 'the beginning'} to ${to ?? 'now'}` : 'of all time';
+	const head = `${aid} ${period}, as of ${asOf}, ${timezone}${basis ? `, by ${basis === 'event' ? 'the date of each event' : "the acquisition's date"}` : ''}`;
+	if (!totals) return [head];
+	const { subscriptions, ...pence } = totals as Record<string, number>;
+	const amounts = Object.entries(pence).map(
+		([name, value]) => `${shownColumn(name)} ${shownCell(name, value)}`,
+	);
+	return [head, `${subscriptions} subscriptions: ${amounts.join(', ')}`];
+}
+
+function tableOf(
+	columns: readonly string[],
+	rows: readonly (readonly string[])[],
+	isNumeric: readonly boolean[],
+): string[] {
+	const lines = [columns, ...rows];
+	const widths = columns.map((_, place) =>
+		Math.max(...lines.map((cells) => (cells[place] as string).length)),
+	);
+	if (rows.length === 0) return [];
+	return lines.map((cells) =>
+		cells
+			.map((cell, place) => {
+				const width = widths[place] as number;
+				return isNumeric[place] ? cell.padStart(width) : cell.padEnd(width);
+			})
+			.join('  ')
+			.trimEnd(),
+	);
+}

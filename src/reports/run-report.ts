@@ -1,0 +1,131 @@
+import { OperatorError } from '../errors.ts';
+import { seededRandom } from '../scoring/random.ts';
+import { spendingRows } from '../store/account/journey-rows.ts';
+import type { Store } from '../store/store.ts';
+import { attribute } from './attribution.ts';
+import { type Calendar, calendarOf } from './calendar.ts';
+import { describeCoverage } from './coverage.ts';
+import { acquiredAtMs, isIn, type Journey, type Period } from './journey.ts';
+import type { Grouping } from './label.ts';
+import { lifetimeValues } from './lifetime-value.ts';
+import { describePaths } from './paths.ts';
+import { type ReadOptions, readCoverage, readJourneys, readPagesSeen } from './read-journeys.ts';
+import { describeRenewals } from './renewals.ts';
+import type { ReportOrder } from './report-order.ts';
+import { describeSpending } from './spend.ts';
+
+/** The account that a report is of. */
+export interface ReportedAccount {
+	readonly id: number;
+	readonly aid: string;
+	readonly timezone: string;
+	readonly paymentProviders: readonly string[];
+}
+
+/** A report as JSON; its rows have the values of their dimensions by name. */
+export interface Report {
+	readonly [field: string]: unknown;
+	readonly rows: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** The same chance falls to the same account every time, so that a report can be repeated to the last digit. */
+const seed = 1;
+
+/** Makes a report of an account as of one moment. */
+export async function runReport(
+	store: Store,
+	account: ReportedAccount,
+	order: ReportOrder,
+	knownProviders: readonly string[],
+): Promise<Report> {
+	const calendar = calendarOf(order.timezone ?? account.timezone);
+	const asOfMs = order.asOfMs ?? store.now();
+	const period = periodOf(order, calendar);
+	const read: ReadOptions = {
+		...{ asOfMs, period, isPast: order.asOfMs !== null, lookbackDays: order.lookbackDays },
+		lostBy: needsLostPaths(order) ? order.by : null,
+		paymentProviders: new Set([...knownProviders, ...account.paymentProviders]),
+	};
+	const head = {
+		aid: account.aid,
+		from: order.from,
+		to: order.to,
+		asOf: new Date(asOfMs).toISOString(),
+		timezone: calendar.timezone,
+	};
+	if (order.kind === 'coverage') {
+		const events = await store.look(account.id, readCoverage(read));
+		const counted = order.evt === null ? events : events.filter(({ evt }) => evt === order.evt);
+		return { ...head, rows: rowsOf(describeCoverage(counted, { period, calendar })) };
+	}
+	const { journeys: all, lost } = await store.look(account.id, readJourneys(read));
+	const journeys = all.filter((journey) => isMeant(journey, order));
+	const { by, basis, lookbackDays, halfLifeDays } = order;
+	if (order.kind === 'attribution') {
+		const { intervals, models } = order;
+		const options = { by, models, period, basis, halfLifeDays, intervals, random: seededRandom(seed) };
+		const { totals, rows, warnings } = attribute(journeys, lost, options);
+		const settings = { basis, lookbackDays, halfLifeDays, models };
+		return { ...head, ...settings, by, totals, rows: named(rows, by), warnings };
+	}
+	if (order.kind === 'paths') {
+		const counted = journeys.filter(({ subscription }) => isIn(period, acquiredAtMs(subscription)));
+		const pages = await store.read(account.id, (reader) => readPagesSeen(reader, counted, read));
+		const { rows, ...paths } = describePaths(journeys, { by, period, basis, top: order.top, pages });
+		return { ...head, basis, lookbackDays, by, ...paths, rows: rowsOf(rows) };
+	}
+	if (order.kind === 'ltv') {
+		const rows = lifetimeValues(journeys, { by, period, asOfMs, calendar });
+		return { ...head, lookbackDays, by, rows: named(rows, by) };
+	}
+	if (order.kind === 'renewals') {
+		const periodDays = new Map(Object.entries(order.periodDays));
+		const rows = describeRenewals(journeys, { by, period, asOfMs, periodDays });
+		return { ...head, lookbackDays, by, rows: named(rows, by) };
+	}
+	const spending = await store.look(account.id, spendingRows());
+	const [model = 'last-non-direct'] = order.models;
+	const spendBy = by.includes('campaign') ? (['channel', 'campaign'] as const) : (['channel'] as const);
+	const rows = describeSpending(spending, journeys, lost, {
+		by: spendBy,
+		model,
+		halfLifeDays,
+		period,
+		calendar,
+	});
+	return { ...head, lookbackDays, model, by: spendBy, rows: named(rows, spendBy) };
+}
+
+function needsLostPaths({ kind, models }: ReportOrder): boolean {
+	return (kind === 'attribution' || kind === 'spend') && models.includes('markov');
+}
+
+function isMeant({ subscription, path }: Journey, { evt, channel }: ReportOrder): boolean {
+	if (evt !== null && subscription.evt !== evt) return false;
+	return channel === null || path.some((touch) => touch.channel === channel);
+}
+
+function periodOf({ from, to }: ReportOrder, calendar: Calendar): Period {
+	const period = {
+		fromMs: from === null ? Number.NEGATIVE_INFINITY : calendar.startOfDay(from),
+		toMs: to === null ? Number.POSITIVE_INFINITY : calendar.startOfDay(to),
+	};
+	if (period.fromMs >= period.toMs)
+		throw new OperatorError('--to must be a later day than --from; it is excluded.');
+	return period;
+}
+
+/** Rows with the values of their dimensions by name. */
+function named<Row extends { readonly values: readonly string[] }>(
+	rows: readonly Row[],
+	by: Grouping,
+): Record<string, unknown>[] {
+	return rows.map(({ values, ...row }) => ({
+		...Object.fromEntries(by.map((dimension, place) => [dimension, values[place]])),
+		...row,
+	}));
+}
+
+function rowsOf<Row extends object>(rows: readonly Row[]): Record<string, unknown>[] {
+	return rows.map((row) => ({ ...row }) as Record<string, unknown>);
+}

@@ -1,0 +1,230 @@
+import type { Query, Row, Steps } from '../steps.ts';
+import { holdersUpTo } from './identity-links.ts';
+
+/** Rows of a page; bounds memory. */
+const pageRows = 10_000;
+/** Names in one statement. */
+const maxNames = 1000;
+
+/** A stored event, with whom it belongs to. */
+export interface JourneyEvent {
+	readonly id: number;
+	readonly tid: string;
+	readonly subid: string;
+	readonly evt: string;
+	readonly revenuePence: number;
+	readonly atMs: number;
+	readonly vid: string | null;
+	/** See `Owner`. */
+	readonly named: number;
+}
+
+const eventColumns = 'id, tid, subid, cid, evt, rvn, received_at, vid, named';
+
+/** All events that were received up to a moment. @param isPast whether as it was known then to whom they belong */
+export function* eventsUpTo(asOfMs: number, isPast: boolean): Steps<JourneyEvent[]> {
+	const events: JourneyEvent[] = [];
+	for (let lastId = 0; ; ) {
+		const [rows = []] = yield [
+			{
+				sql: `SELECT ${eventColumns} FROM @subscription_event WHERE id > ? AND received_at <= ? ORDER BY id LIMIT ${pageRows} /* events up to */`,
+				values: [lastId, asOfMs],
+			},
+		];
+		for (const event of isPast ? yield* ownedThen(rows, asOfMs) : rows.map(toEvent)) events.push(event);
+		if (rows.length < pageRows) break;
+		lastId = Number(rows.at(-1)?.id);
+	}
+	return isPast ? followingThen(events) : events;
+}
+
+/** The events that were received in a period. */
+export function* eventsIn({ fromMs, toMs }: { fromMs: number; toMs: number }): Steps<JourneyEvent[]> {
+	const events: JourneyEvent[] = [];
+	for (let [lastMs, lastId] = [fromMs, 0]; ; ) {
+		const [rows = []] = yield [
+			{
+				sql: `SELECT ${eventColumns} FROM @subscription_event WHERE (received_at, id) > (?, ?) AND received_at < ? ORDER BY received_at, id LIMIT ${pageRows} /* events in */`,
+				values: [lastMs, lastId, toMs],
+			},
+		];
+		for (const row of rows) events.push(toEvent(row));
+		const last = rows.at(-1);
+		if (!last || rows.length < pageRows) return events;
+		[lastMs, lastId] = [Number(last.received_at), Number(last.id)];
+	}
+}
+
+/** All events of some subscriptions that were received up to a moment. */
+export function* eventsOfSubscriptions(subids: readonly string[], asOfMs: number): Steps<JourneyEvent[]> {
+	const events: JourneyEvent[] = [];
+	for (const some of chunks(subids)) {
+		const pages = yield ['named > 0', 'named = 0'].map((part) => ({
+			sql: `SELECT ${eventColumns} FROM @subscription_event WHERE subid IN ?list AND ${part} AND received_at <= ? /* events of */`,
+			values: [some, asOfMs],
+		}));
+		for (const rows of pages) for (const row of rows) events.push(toEvent(row));
+	}
+	return events;
+}
+
+function toEvent(row: Row): JourneyEvent {
+	return {
+		id: Number(row.id),
+		tid: String(row.tid),
+		subid: String(row.subid),
+		evt: String(row.evt),
+		revenuePence: Number(row.rvn),
+		atMs: Number(row.received_at),
+		vid: row.vid === null ? null : String(row.vid),
+		named: Number(row.named),
+	};
+}
+
+/** Events with whom they named at a moment. */
+function* ownedThen(rows: readonly Row[], asOfMs: number): Steps<JourneyEvent[]> {
+	const keys = rows.flatMap(({ tid, cid }) => (cid === null ? [`t:${tid}`] : [`t:${tid}`, `c:${cid}`]));
+	const [holders = []] = yield [holdersUpTo([...new Set(keys)], asOfMs)];
+	const holderOf = new Map(holders.map(({ key, vid }) => [key, vid]));
+	return rows.map((row) => {
+		const [byTid, byCid] = [holderOf.get(`t:${row.tid}`) ?? null, holderOf.get(`c:${row.cid}`) ?? null];
+		const named = byTid === null ? (byCid === null ? 0 : 1) : 2;
+		return { ...toEvent(row), vid: (byTid ?? byCid) as string | null, named };
+	});
+}
+
+/** The same with those that follow their subscriptions, see `ownersOfSubscriptions`. */
+function followingThen(events: readonly JourneyEvent[]): JourneyEvent[] {
+	const rank = (event: JourneyEvent) => [Number(event.revenuePence < 0), event.atMs, event.id] as const;
+	const first = new Map<string, JourneyEvent>();
+	for (const event of events) {
+		const known = first.get(event.subid);
+		if (event.named > 0 && !(known && isBefore(rank(known), rank(event)))) first.set(event.subid, event);
+	}
+	return events.map((event) =>
+		event.named > 0 ? event : { ...event, vid: first.get(event.subid)?.vid ?? null },
+	);
+}
+
+function isBefore(a: readonly number[], b: readonly number[]): boolean {
+	const at = a.findIndex((value, index) => value !== b[index]);
+	return at < 0 || (a[at] as number) < (b[at] as number);
+}
+
+/** When each `tid` was first shown on a page, up to a moment, where it was. */
+export function* firstShown(tids: readonly string[], asOfMs: number): Steps<Map<string, number>> {
+	const shown = new Map<string, number>();
+	for (const some of chunks(tids)) {
+		const [rows = []] = yield [
+			holdersUpTo(
+				some.map((tid) => `t:${tid}`),
+				asOfMs,
+			),
+		];
+		for (const { key, at } of rows) if (at !== null) shown.set(String(key).slice(2), Number(at));
+	}
+	return shown;
+}
+
+/** A touch as it is stored. */
+export interface TouchRow {
+	readonly vid: string;
+	readonly atMs: number;
+	readonly origin: string;
+}
+
+/** Gives the touches of every visitor up to a moment, by `vid` and time. */
+export function* eachTouch(asOfMs: number, take: (touch: TouchRow) => void): Steps<void> {
+	for (let [vid, atMs] = ['', Number.MIN_SAFE_INTEGER]; ; ) {
+		const [rows = []] = yield [
+			{
+				sql: `SELECT vid, at, origin FROM @touch WHERE (vid, at) > (?, ?) AND at <= ? ORDER BY vid, at LIMIT ${pageRows} /* each touch */`,
+				values: [vid, atMs, asOfMs],
+			},
+		];
+		for (const row of rows) take(toTouch(row));
+		const last = rows.at(-1);
+		if (!last || rows.length < pageRows) return;
+		[vid, atMs] = [String(last.vid), Number(last.at)];
+	}
+}
+
+/** The same for some visitors. */
+export function* touchesOfVisitors(
+	vids: readonly string[],
+	asOfMs: number,
+	take: (touch: TouchRow) => void,
+): Steps<void> {
+	for (const some of chunks(vids)) {
+		const [rows = []] = yield [
+			{
+				sql: 'SELECT vid, at, origin FROM @touch WHERE vid IN ?list AND at <= ? ORDER BY vid, at /* touches of */',
+				values: [some, asOfMs],
+			},
+		];
+		for (const row of rows) take(toTouch(row));
+	}
+}
+
+function toTouch(row: Row): TouchRow {
+	return { vid: String(row.vid), atMs: Number(row.at), origin: String(row.origin) };
+}
+
+/** Visitors with a touch in a period. */
+export function* visitorsTouchedIn({ fromMs, toMs }: { fromMs: number; toMs: number }): Steps<Set<string>> {
+	const vids = new Set<string>();
+	for (let [lastMs, lastVid] = [fromMs, '']; ; ) {
+		const [rows = []] = yield [
+			{
+				sql: `SELECT at, vid FROM @touch WHERE (at, vid) > (?, ?) AND at < ? ORDER BY at, vid LIMIT ${pageRows} /* touched in */`,
+				values: [lastMs, lastVid, toMs],
+			},
+		];
+		for (const { vid } of rows) vids.add(String(vid));
+		const last = rows.at(-1);
+		if (!last || rows.length < pageRows) return vids;
+		[lastMs, lastVid] = [Number(last.at), String(last.vid)];
+	}
+}
+
+/** Which of some visitors have subscribed up to a moment. */
+export function* subscribersAmong(vids: readonly string[], asOfMs: number): Steps<Set<string>> {
+	const subscribers = new Set<string>();
+	for (const some of chunks(vids)) {
+		const [rows = []] = yield [
+			{
+				sql: 'SELECT DISTINCT vid FROM @subscription_event WHERE vid IN ?list AND received_at <= ? /* subscribers */',
+				values: [some, asOfMs],
+			},
+		];
+		for (const { vid } of rows) subscribers.add(String(vid));
+	}
+	return subscribers;
+}
+
+function* chunks(names: readonly string[]): Generator<string[]> {
+	for (let from = 0; from < names.length; from += maxNames) yield names.slice(from, from + maxNames);
+}
+
+/** What was spent, by day. */
+export function* spendingRows(): Steps<{ day: string; channel: string; campaign: string; pence: number }[]> {
+	const [rows = []] = yield [
+		{
+			sql: 'SELECT day, channel, campaign, pence FROM @spend ORDER BY day, channel, campaign /* spending */',
+		},
+	];
+	return rows.map(({ day, channel, campaign, pence }) => ({
+		...{ day: String(day), channel: String(channel), campaign: String(campaign), pence: Number(pence) },
+	}));
+}
+
+/** Writes down what was spent; what is known of the same day, channel and campaign is replaced. */
+export function* saveSpending(
+	rows: readonly { day: string; channel: string; campaign: string; pence: number }[],
+): Steps<void> {
+	const save: Query = {
+		sql: 'INSERT INTO @spend (day, channel, campaign, pence) ?rows ON CONFLICT (day, channel, campaign) DO UPDATE SET pence = excluded.pence /* save spending */',
+		rows: rows.map(({ day, channel, campaign, pence }) => [day, channel, campaign, pence]),
+	};
+	yield [save];
+}

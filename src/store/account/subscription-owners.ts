@@ -1,0 +1,126 @@
+import type { Query, Row, Steps } from '../steps.ts';
+import { addTasks } from './tasks.ts';
+
+/**
+ * Whom an event belongs to, and why. `named` 2: its `tid` names the visitor; 1: its `cid` does; 0: neither does, and it
+ * belongs to whom its subscription belongs to.
+ */
+export interface Owner {
+	readonly vid: string;
+	readonly named: 0 | 1 | 2;
+}
+
+/**
+ * A subscription, all events of one `subid`, belongs to the visitor whom its acquisition names, else to the one whom its
+ * earliest event that names somebody names; refunds come last. Events of the same moment come in the order of arrival.
+ */
+export function ownersOfSubscriptions(subids: readonly string[]): Query {
+	return {
+		sql: `SELECT key AS subid, (SELECT vid FROM @subscription_event AS event WHERE event.subid = list.key AND named > 0${notErasing} ORDER BY (rvn < 0), received_at, id LIMIT 1) AS vid FROM ?each AS list /* subscriptions */`,
+		values: [subids],
+	};
+}
+
+/** Who is being erased owns nothing any more. */
+export const notErasing = " AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || vid)";
+
+/** The `vid` of each subscription that belongs to somebody, by `subid`. @param rows of `ownersOfSubscriptions` */
+export function subscribersIn(rows: readonly Row[]): Map<string, string> {
+	return new Map(rows.flatMap(({ subid, vid }) => (vid === null ? [] : [[String(subid), String(vid)]])));
+}
+
+/** The same for subscriptions of events. */
+export function* subscriptionsOf(events: readonly { readonly subid: string }[]): Steps<Map<string, string>> {
+	const [rows = []] = yield [ownersOfSubscriptions(subidsOf(events))];
+	return subscribersIn(rows);
+}
+
+export function subidsOf(events: readonly { readonly subid: string }[]): string[] {
+	return [...new Set(events.map(({ subid }) => subid))];
+}
+
+/** What uploads share while they are stored, so that nobody overlooks events of the same subscriptions. */
+export function subscriptionKeys(events: readonly { readonly subid: string }[]): string[] {
+	return subidsOf(events).map((subid) => `s:${subid}`);
+}
+
+/** Writes down to whom events belong; without an owner, to nobody. Both engines name the columns of `VALUES` so. */
+export function setOwners(owners: readonly (readonly [tid: string, owner: Owner | undefined])[]): Query {
+	return {
+		sql: 'UPDATE @subscription_event SET vid = owner.column2, named = CAST(owner.column3 AS integer) FROM (?rows) AS owner WHERE tid = owner.column1 /* join */',
+		rows: owners.map(([tid, owner]) => [tid, owner?.vid ?? null, owner?.named ?? 0]),
+	};
+}
+
+/** Events that a transaction may give to other visitors because their subscriptions do, and that a piece of a task does. */
+const maxFollowing = 50;
+
+/**
+ * Gives the events of subscriptions that name nobody to whom the subscriptions belong now: at once where they are few and
+ * nobody is storing others, else in the background.
+ * @returns visitors who have got or lost some
+ */
+export function* followSubscriptions(all: readonly string[]): Steps<Set<string>> {
+	const subids = [...new Set(all)];
+	if (subids.length === 0) return new Set();
+	const [alone = [], rows = [], counts = []] = yield [
+		{ lock: 'alone', keys: subids.map((subid) => `s:${subid}`) },
+		ownersOfSubscriptions(subids),
+		{
+			sql: `SELECT key AS subid, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE subid = list.key AND named = 0 ORDER BY id LIMIT ${maxFollowing + 1}) AS first) AS events FROM ?each AS list /* count following */`,
+			values: [subids],
+		},
+	];
+	let left = maxFollowing;
+	const few: string[] = [];
+	for (const { subid, events } of counts) {
+		if (Number(events) > left) continue;
+		left -= Number(events);
+		few.push(String(subid));
+	}
+	// Some may be stored right now, by transactions that do not see this one.
+	const isAlone = alone.every((row) => row.alone);
+	const [following = []] = yield [
+		{
+			sql: 'SELECT tid, subid, vid FROM @subscription_event WHERE subid IN ?list AND named = 0 ORDER BY tid FOR UPDATE /* following */',
+			values: [left < maxFollowing ? few : []],
+		},
+		addTasks(subids.filter((subid) => !isAlone || !few.includes(subid)).map((subid) => `s:${subid}`)),
+	];
+	return yield* follow(following, subscribersIn(rows));
+}
+
+function* follow(following: readonly Row[], subscribers: ReadonlyMap<string, string>): Steps<Set<string>> {
+	const moved = following.flatMap(({ tid, subid, vid: before }) => {
+		const vid = subscribers.get(String(subid));
+		return (vid ?? null) === before ? [] : [{ tid: String(tid), before, vid }];
+	});
+	yield [setOwners(moved.map(({ tid, vid }) => [tid, vid === undefined ? undefined : { vid, named: 0 }]))];
+	return new Set(moved.flatMap(({ before, vid }) => [before, vid]).filter((vid) => typeof vid === 'string'));
+}
+
+/**
+ * Does a piece of what `followSubscriptions` has left.
+ * @returns visitors who have got or lost some, and the id of the last event; undefined where there are no more
+ */
+export function* followOn(
+	subid: string,
+	afterId: number,
+): Steps<{ moved: Set<string>; lastId: number | undefined }> {
+	const [, rows = [], page = []] = yield [
+		{ lock: 'exclusive', keys: [`s:${subid}`] },
+		ownersOfSubscriptions([subid]),
+		{
+			sql: `SELECT id, tid FROM @subscription_event WHERE subid = ? AND named = 0 AND id > ? ORDER BY id LIMIT ${maxFollowing} /* follow */`,
+			values: [subid, afterId],
+		},
+	];
+	const [following = []] = yield [
+		{
+			sql: 'SELECT tid, subid, vid FROM @subscription_event WHERE tid IN ?list AND named = 0 ORDER BY tid FOR UPDATE /* follow */',
+			values: [page.map(({ tid }) => String(tid))],
+		},
+	];
+	const last = page.length === maxFollowing ? page.at(-1) : undefined;
+	return { moved: yield* follow(following, subscribersIn(rows)), lastId: last && Number(last.id) };
+}

@@ -1,0 +1,130 @@
+import type { HitRecord } from '../../domain/hit.ts';
+import { compareEntries, type HitEntry } from '../../domain/profile.ts';
+import { type Touch, touchOf } from '../../domain/touch.ts';
+import type { Query, Row } from '../steps.ts';
+
+/**
+ * A touch as it is stored, one for a visitor and a moment. Touches follow from the log, as profiles do, and are made where
+ * profiles are made.
+ */
+export interface StoredTouch {
+	readonly vid: string;
+	readonly atMs: number;
+	/** JSON: channel, source, medium, campaign, landing page. */
+	readonly origin: string;
+}
+
+/** The touch that a hit is, if it is one. */
+export function storedTouch(
+	{ vid, atMs, body }: { readonly vid: string; readonly atMs: number; readonly body: HitRecord },
+	isFirstOfVisit: boolean,
+): StoredTouch[] {
+	const touch = touchOf({ atMs, body }, isFirstOfVisit);
+	return touch ? [{ vid, atMs, origin: originOf(touch) }] : [];
+}
+
+function originOf({ channel, source, medium, campaign, landing }: Touch): string {
+	return JSON.stringify([channel, source, medium, campaign, landing]);
+}
+
+/** What a stored touch says besides its moment. */
+export function parseOrigin(origin: string): Omit<Touch, 'atMs'> {
+	const [channel, source, medium, campaign, landing] = JSON.parse(origin);
+	return { channel, source, medium, campaign, landing };
+}
+
+/** A hit of the log with what orders it, see `compareEntries`. */
+export interface LoggedHit {
+	readonly vid: string;
+	readonly entry: HitEntry;
+	readonly body: HitRecord;
+}
+
+/**
+ * The touches of hits of the log.
+ * @param beganMs when the first hit of a visit was, where that is not among these hits, by `sid`
+ */
+export function touchesOf(
+	hits: readonly LoggedHit[],
+	beganMs: ReadonlyMap<string, number> = new Map(),
+): StoredTouch[] {
+	const seen = new Set<string>();
+	return hits
+		.toSorted((a, b) => compareEntries(a.entry, b.entry))
+		.flatMap(({ vid, entry: { sid, atMs }, body }) => {
+			const isFirst = !seen.has(sid) && atMs <= (beganMs.get(sid) ?? atMs);
+			seen.add(sid);
+			return storedTouch({ vid, atMs, body }, isFirst);
+		});
+}
+
+/** Of several touches of one moment the first in the order of their text stays, in whatever order they come. */
+export function saveTouches(touches: readonly StoredTouch[]): Query {
+	const kept = new Map<string, StoredTouch>();
+	for (const touch of touches) {
+		const name = `${touch.vid} ${touch.atMs}`;
+		const known = kept.get(name);
+		if (!known || touch.origin < known.origin) kept.set(name, touch);
+	}
+	return {
+		sql: 'INSERT INTO @touch (vid, at, origin) ?rows ON CONFLICT (vid, at) DO UPDATE SET origin = excluded.origin WHERE excluded.origin < touch.origin /* save touches */',
+		rows: [...kept.values()].map(({ vid, atMs, origin }) => [vid, atMs, origin]),
+	};
+}
+
+export function loadTouches(vids: readonly string[]): Query {
+	return {
+		sql: 'SELECT vid, at, origin FROM @touch WHERE vid IN ?list ORDER BY vid, at /* load touches */',
+		values: [vids],
+	};
+}
+
+/** What makes the touches of some visitors those of their logs, and how many visitors' were not. */
+export function correctTouches(
+	vids: readonly string[],
+	stored: readonly Row[],
+	touches: readonly StoredTouch[],
+): { changed: number; queries: Query[] } {
+	const save = saveTouches(touches);
+	const wanted = Map.groupBy(save.rows ?? [], ([vid]) => String(vid));
+	const known = Map.groupBy(stored, ({ vid }) => String(vid));
+	const textOf = (rows: readonly (readonly unknown[])[]) =>
+		rows
+			.map(([, at, origin]) => `${at} ${origin}`)
+			.sort()
+			.join('\n');
+	const wrong = vids.filter((vid) => {
+		const before = (known.get(vid) ?? []).map(({ at, origin }) => [vid, at, origin]);
+		return textOf(before) !== textOf(wanted.get(vid) ?? []);
+	});
+	return {
+		changed: wrong.length,
+		queries: [
+			{ sql: 'DELETE FROM @touch WHERE vid IN ?list /* correct touches */', values: [wrong] },
+			{ ...save, rows: wrong.flatMap((vid) => wanted.get(vid) ?? []) },
+		],
+	};
+}
+
+/** When visits began. */
+export function visitsBegan(sids: readonly string[]): Query {
+	return {
+		sql: 'SELECT key AS sid, (SELECT at FROM @hit WHERE sid = list.key ORDER BY at LIMIT 1) AS at FROM ?each AS list /* visits began */',
+		values: [sids],
+	};
+}
+
+/** Puts the touches of a part of a visitor's log in the place of those that were there. @param toMs NaN: to the end */
+export function replaceTouches(
+	vid: string,
+	{ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+	touches: readonly StoredTouch[],
+): Query[] {
+	return [
+		{
+			sql: 'DELETE FROM @touch WHERE vid = ? AND at > ? AND at <= ? /* replace touches */',
+			values: [vid, fromMs, Number.isNaN(toMs) ? Number.MAX_SAFE_INTEGER : toMs],
+		},
+		saveTouches(touches),
+	];
+}

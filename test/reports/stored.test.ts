@@ -1,0 +1,217 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import fc from 'fast-check';
+import type { HistoryHit } from '../../src/domain/hit.ts';
+import { paymentProviders } from '../../src/domain/touch.ts';
+import { attributionModels, dayMs } from '../../src/reports/model.ts';
+import {
+	defaultOrder,
+	type ReportKind,
+	type ReportOrder,
+	reportKinds,
+} from '../../src/reports/report-order.ts';
+import { type Report, runReport } from '../../src/reports/run-report.ts';
+import { type HistoryEvent, storeHistory } from '../../src/store/account/past-history.ts';
+import { eraseVisitor } from '../../src/store/erasure.ts';
+import { foldAll } from '../../src/store/fold-all.ts';
+import type { Store } from '../../src/store/store.ts';
+import { body } from '../store/contract/visitors.ts';
+import { addAccount, engines, openFor } from '../store/engines.ts';
+
+const day0Ms = Date.UTC(2026, 0, 1);
+const nowMs = Date.UTC(2026, 11, 1);
+const vidOf = (visitor: number) => String(visitor).repeat(32);
+const channels = ['email', 'direct', 'paid search', 'internal', 'social'];
+
+type Entry = ({ type: 'hit' } & HistoryHit) | ({ type: 'event' } & HistoryEvent);
+
+const hit = fc
+	.record({
+		visitor: fc.integer({ min: 1, max: 5 }),
+		minute: fc.integer({ min: 0, max: 200_000 }),
+		channel: fc.constantFrom(...channels),
+		tid: fc.option(fc.nat(7)),
+		cid: fc.option(fc.nat(3)),
+	})
+	.map(
+		({ visitor, minute, channel, tid, cid }): Entry => ({
+			...{ type: 'hit', vid: vidOf(visitor), sid: null, atMs: day0Ms + minute * 60_000 },
+			body: body({
+				...{ channel, cid: cid === null ? null : `C-${cid}`, url: `https://shop.example/${minute}` },
+				events: tid === null ? [] : [{ name: 'order', tid: `T-${tid}` }],
+			}),
+		}),
+	);
+const event = fc
+	.record({
+		tid: fc.nat(7),
+		minute: fc.integer({ min: 0, max: 200_000 }),
+		rvn: fc.integer({ min: -500, max: 2000 }),
+	})
+	.map(
+		({ tid, minute, rvn }): Entry => ({
+			...{
+				type: 'event',
+				tid: `T-${tid}`,
+				subid: `S-${tid % 3}`,
+				cid: tid % 4 === 0 ? `C-${tid % 4}` : null,
+			},
+			...{ evt: 'newsletter', rvn, receivedAtMs: day0Ms + minute * 60_000 },
+		}),
+	);
+/** Each `tid` once, and no two things at the same time: else what comes first would depend on the order of arrival. */
+const scripts = fc
+	.uniqueArray(fc.oneof(hit, event), {
+		...{ minLength: 4, maxLength: 24 },
+		selector: (entry) => (entry.type === 'event' ? entry.tid : `${entry.atMs}`),
+	})
+	.map((entries) => [...new Map(entries.map((entry) => [momentOf(entry), entry])).values()]);
+
+function momentOf(entry: Entry): number {
+	return entry.type === 'hit' ? entry.atMs : entry.receivedAtMs;
+}
+
+async function fill(store: Store, aid: string, entries: readonly Entry[]): Promise<number> {
+	const id = await addAccount(store, aid);
+	for (const entry of entries)
+		if (entry.type === 'hit') await store.transact(id, storeHistory([entry], []));
+		else await store.transact(id, storeHistory([], [entry]));
+	await foldAll(store, id);
+	return id;
+}
+
+function report(
+	store: Store,
+	id: number,
+	kind: ReportKind,
+	fields: Partial<ReportOrder> = {},
+): Promise<Report> {
+	const order = { ...defaultOrder(kind), models: attributionModels, asOfMs: nowMs, ...fields };
+	const account = { id, aid: 'c-a-acme-uk', timezone: 'UTC', paymentProviders: [] };
+	return runReport(store, account, order, paymentProviders);
+}
+
+async function reports(store: Store, id: number, fields: Partial<ReportOrder> = {}): Promise<string> {
+	const all: Report[] = [];
+	for (const kind of reportKinds) all.push(await report(store, id, kind, fields));
+	return JSON.stringify(all);
+}
+
+const totalOf = ({ totals }: Report) => (totals as { netPence: number }).netPence;
+const openBoth = (t: TestContext) =>
+	Promise.all(engines.map(async (engine) => openFor(t, await engine.freshAddress(t))));
+
+test('any order of arrival on any engine gives the same reports, and as of a moment those of a store that ended then', async (t) => {
+	const stores = await openBoth(t);
+	let run = 0;
+	await fc.assert(
+		fc.asyncProperty(scripts, fc.integer({ min: 0, max: 200_000 }), async (script, minute) => {
+			const untilMs = day0Ms + minute * 60_000;
+			const inOrder = script.toSorted((a, b) => momentOf(a) - momentOf(b));
+			const ended = inOrder.filter((entry) => momentOf(entry) <= untilMs);
+			const all: string[] = [];
+			const then: string[] = [];
+			for (const store of stores) {
+				const whole = await fill(store, `c-a-whole-${run}`, script);
+				const other = await fill(store, `c-a-other-${run}`, inOrder);
+				const earlier = await fill(store, `c-a-earlier-${run}`, ended);
+				all.push(await reports(store, whole), await reports(store, other));
+				// What is known now needs no look at what was known then, and a period reads only what it needs.
+				const live = await report(store, whole, 'attribution', { asOfMs: null, intervals: false });
+				const period = { from: '2025-01-01', to: '2040-01-01', asOfMs: null, intervals: false };
+				const ofPeriod = await report(store, whole, 'attribution', period);
+				assert.deepEqual(ofPeriod.totals, live.totals);
+				assert.deepEqual(
+					live.totals,
+					(await report(store, whole, 'attribution', { intervals: false })).totals,
+				);
+				then.push(
+					await reports(store, whole, { asOfMs: untilMs }),
+					await reports(store, earlier, { asOfMs: untilMs }),
+				);
+			}
+			run++;
+			assert.equal(new Set(all).size, 1, all.join('\n'));
+			assert.equal(new Set(then).size, 1, then.join('\n'));
+		}),
+		{ numRuns: 4 },
+	);
+});
+
+test('a month reads what it needs and says the same as the whole', async (t) => {
+	for (const store of await openBoth(t)) {
+		const entries = fc
+			.sample(scripts, { numRuns: 3, seed: 7 })
+			.flatMap((script, part) =>
+				script.map(
+					(entry): Entry =>
+						entry.type === 'hit'
+							? { ...entry, vid: `${part}${entry.vid.slice(1)}` }
+							: { ...entry, tid: `${entry.tid}-${part}`, subid: `${entry.subid}-${part}` },
+				),
+			);
+		const id = await fill(store, 'c-a-acme-uk', entries);
+		for (const [from, to] of [
+			['2026-02-01', '2026-03-01'],
+			['2026-03-01', '2026-06-01'],
+		] as const)
+			for (const kind of reportKinds) {
+				// As of a moment the whole is read.
+				const { asOf: _, ...now } = await report(store, id, kind, {
+					from,
+					to,
+					asOfMs: null,
+					intervals: false,
+				});
+				const { asOf: __, ...then } = await report(store, id, kind, {
+					from,
+					to,
+					asOfMs: store.now(),
+					intervals: false,
+				});
+				assert.deepEqual(now, then, kind);
+			}
+	}
+});
+
+test('erasing a visitor moves revenue to (none), and totals stay', async (t) => {
+	for (const store of await openBoth(t)) {
+		const visit = (visitor: number, day: number, tid: string | null, channel = 'email'): Entry => ({
+			...{ type: 'hit', vid: vidOf(visitor), sid: null, atMs: day0Ms + day * dayMs },
+			body: body({ channel, events: tid === null ? [] : [{ name: 'order', tid }] }),
+		});
+		const sale = (tid: string, subid: string, day: number, rvn: number): Entry => ({
+			...{ type: 'event', tid, subid, cid: null, evt: 'newsletter', rvn, receivedAtMs: day0Ms + day * dayMs },
+		});
+		const paid = visit(1, 11, null, 'referral');
+		const fromBank: Entry =
+			paid.type === 'hit'
+				? { ...paid, body: { ...paid.body, referrer: 'https://checkout.stripe.com/pay' } }
+				: paid;
+		const id = await fill(store, 'c-a-acme-uk', [
+			...[
+				visit(1, 10, 'A'),
+				fromBank,
+				sale('A', 'S', 12, 500),
+				sale('A-2', 'S', 40, 500),
+				sale('A-3', 'S', 50, -200),
+			],
+			...[visit(2, 10, 'B', 'social'), sale('B', 'S-2', 12, 300)],
+		]);
+		const before = await report(store, id, 'attribution', { asOfMs: null, models: ['last'] });
+		const netOf = ({ rows }: Report) =>
+			rows.map((row) => [row.channel, (row.models as { last: { netPence: number } }).last.netPence]);
+		// The touch from where it was paid takes no credit, nor what came after the checkout.
+		assert.deepEqual(netOf(before), [
+			['email', 800],
+			['social', 300],
+		]);
+		await eraseVisitor(store, id, vidOf(1));
+		const after = await report(store, id, 'attribution', { asOfMs: null, models: ['last'] });
+		assert.deepEqual(netOf(after), [
+			['(none)', 800],
+			['social', 300],
+		]);
+		assert.equal(totalOf(after), totalOf(before));
+	}
+});

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { suite, type TestContext, test } from 'node:test';
+import fc from 'fast-check';
+import type { SubscriptionEvent } from '../../../src/domain/subscription-event.ts';
+import { storeHistory } from '../../../src/store/account/past-history.ts';
+import { eraseVisitor } from '../../../src/store/erasure.ts';
+import { foldAll } from '../../../src/store/fold-all.ts';
+import type { Steps } from '../../../src/store/steps.ts';
+import type { Store } from '../../../src/store/store.ts';
+import {
+	type Engine,
+	openFor,
+	receivedAtMs,
+	type Serving,
+	startServingFor,
+	startWritingFor,
+	subscriptionEvent,
+	upload,
+} from '../engines.ts';
+import { assertAsTheLogSays, hit } from './visitors.ts';
+
+/** Whom each event belongs to, and what names them: 2 its tid, 1 its cid, 0 its subscription. */
+async function ownersIn(store: Store, accountId: number): Promise<Record<string, [string | null, number]>> {
+	function* read(): Steps<[string, [string | null, number]][]> {
+		const [rows = []] = yield [{ sql: 'SELECT tid, vid, named FROM @subscription_event ORDER BY tid' }];
+		return rows.map(({ tid, vid, named }) => [String(tid), [vid as string | null, Number(named)]]);
+	}
+	return Object.fromEntries(await store.look(accountId, read()));
+}
+
+/** All events of one `subid` belong together. */
+export function subscriptionContract(engine: Engine): void {
+	suite(`events of one subid on ${engine.name}`, () => {
+		const shows = ({ writer, accountId }: Serving, fields: { tid?: string; cid?: string }) =>
+			writer.storeHit(
+				accountId,
+				hit({}, { cid: fields.cid ?? null, events: fields.tid ? [{ name: 'order', tid: fields.tid }] : [] }),
+			);
+		const sends = ({ writer, accountId }: Serving, minute: number, fields: Partial<SubscriptionEvent>) =>
+			upload(writer, accountId, [subscriptionEvent({ subid: 'S', ...fields })], {
+				atMs: receivedAtMs + minute * 60_000,
+			});
+		const subscriptionsOf = async (t: TestContext, { store, accountId }: Serving, vid: string) => {
+			const reader = store.startReading();
+			t.after(() => reader.close());
+			return (await reader.visitor(accountId, vid))?.subscriptions ?? null;
+		};
+
+		test('renewals belong to the visitor of the acquisition', async (t) => {
+			const serving = await startServingFor(t, engine);
+			const { vid } = await shows(serving, { tid: 'A' });
+			await sends(serving, 1, { tid: 'A' });
+			await sends(serving, 2, { tid: 'R-1' });
+			await sends(serving, 3, { tid: 'R-2', cid: 'C-unknown' });
+			assert.deepEqual(await ownersIn(serving.store, serving.accountId), {
+				...{ A: [vid, 2], 'R-1': [vid, 0], 'R-2': [vid, 0] },
+			});
+			const subscriptions = await subscriptionsOf(t, serving, vid);
+			assert.deepEqual(
+				[subscriptions?.count, subscriptions?.renewals, subscriptions?.revenuePence],
+				[3, 2, 1497],
+			);
+			await assertAsTheLogSays(serving.store, serving.accountId);
+		});
+
+		test('whichever of hit, acquisition and renewal comes first', async (t) => {
+			const serving = await startServingFor(t, engine);
+			await sends(serving, 2, { tid: 'R-1' });
+			await sends(serving, 1, { tid: 'A' });
+			assert.deepEqual(await ownersIn(serving.store, serving.accountId), { A: [null, 0], 'R-1': [null, 0] });
+			const { vid } = await shows(serving, { tid: 'A' });
+			assert.deepEqual(await ownersIn(serving.store, serving.accountId), { A: [vid, 2], 'R-1': [vid, 0] });
+			assert.equal((await subscriptionsOf(t, serving, vid))?.renewals, 1);
+			await assertAsTheLogSays(serving.store, serving.accountId);
+		});
+
+		test('in one request, and nothing of a simulated one', async (t) => {
+			const serving = await startServingFor(t, engine);
+			const { store, writer, accountId } = serving;
+			const { vid } = await shows(serving, { cid: 'C' });
+			const events = [{ tid: 'R' }, { tid: 'A', cid: 'C' }].map((fields) =>
+				subscriptionEvent({ subid: 'S', ...fields }),
+			);
+			await sends(serving, 0, { tid: 'O' });
+			await upload(writer, accountId, events, { simulate: true });
+			assert.deepEqual(await ownersIn(store, accountId), { O: [null, 0] });
+			await upload(writer, accountId, events);
+			assert.deepEqual(await ownersIn(store, accountId), { A: [vid, 1], O: [vid, 0], R: [vid, 0] });
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('an event that names somebody keeps that visitor; what names nobody follows the acquisition', async (t) => {
+			const serving = await startServingFor(t, engine);
+			const renewer = await shows(serving, { tid: 'R-1' });
+			await sends(serving, 1, { tid: 'A' });
+			await sends(serving, 2, { tid: 'R-1' });
+			await sends(serving, 3, { tid: 'R-2' });
+			assert.deepEqual(await ownersIn(serving.store, serving.accountId), {
+				...{ A: [renewer.vid, 0], 'R-1': [renewer.vid, 2], 'R-2': [renewer.vid, 0] },
+			});
+			const buyer = await shows(serving, { tid: 'A' });
+			assert.deepEqual(await ownersIn(serving.store, serving.accountId), {
+				...{ A: [buyer.vid, 2], 'R-1': [renewer.vid, 2], 'R-2': [buyer.vid, 0] },
+			});
+			assert.equal((await subscriptionsOf(t, serving, renewer.vid))?.count, 1);
+			assert.equal((await subscriptionsOf(t, serving, buyer.vid))?.count, 2);
+			await assertAsTheLogSays(serving.store, serving.accountId);
+		});
+
+		test('of two customers with one subid the first has what names neither; refunds come last', async (t) => {
+			const serving = await startServingFor(t, engine);
+			const [one, other] = [await shows(serving, { cid: 'C-1' }), await shows(serving, { cid: 'C-2' })];
+			await sends(serving, 1, { tid: 'refund', cid: 'C-2', rvn: -100 });
+			await sends(serving, 2, { tid: 'nobody' });
+			assert.deepEqual((await ownersIn(serving.store, serving.accountId)).nobody, [other.vid, 0]);
+			await sends(serving, 3, { tid: 'sale', cid: 'C-1' });
+			await sends(serving, 4, { tid: 'sale of the other', cid: 'C-2' });
+			assert.deepEqual(await ownersIn(serving.store, serving.accountId), {
+				...{ nobody: [one.vid, 0], refund: [other.vid, 1] },
+				...{ sale: [one.vid, 1], 'sale of the other': [other.vid, 1] },
+			});
+			await assertAsTheLogSays(serving.store, serving.accountId);
+		});
+
+		test('erasing the visitor lets all of them go, and the next one has what is left', async (t) => {
+			const serving = await startServingFor(t, engine);
+			const { store, accountId } = serving;
+			const buyer = await shows(serving, { tid: 'A' });
+			await sends(serving, 1, { tid: 'A' });
+			await sends(serving, 2, { tid: 'R-1' });
+			await eraseVisitor(store, accountId, buyer.vid);
+			assert.deepEqual(await ownersIn(store, accountId), { A: [null, 0], 'R-1': [null, 0] });
+			const renewer = await shows(serving, { tid: 'R-2' });
+			await sends(serving, 3, { tid: 'R-2' });
+			assert.deepEqual(await ownersIn(store, accountId), {
+				...{ A: [renewer.vid, 0], 'R-1': [renewer.vid, 0], 'R-2': [renewer.vid, 2] },
+			});
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('training sees them, as of any moment', async (t) => {
+			const serving = await startServingFor(t, engine);
+			const { store, accountId } = serving;
+			const { vid } = await shows(serving, { tid: 'A' });
+			await sends(serving, 1, { tid: 'A' });
+			await sends(serving, 2, { tid: 'R-1' });
+			const seenAt = (minute: number) =>
+				store.read(accountId, async (reader) => {
+					const [history] = await reader.visitorHistories([vid], receivedAtMs + minute * 60_000);
+					return history?.events.map(({ entry }) => entry.tid);
+				});
+			assert.deepEqual([await seenAt(0), await seenAt(1), await seenAt(2)], [[], ['A'], ['A', 'R-1']]);
+		});
+
+		test('however much is stored at the same time', async (t) => {
+			const serving = await startServingFor(t, engine);
+			const { store, writer, accountId, address } = serving;
+			const other = engine.isFolder ? writer : await startWritingFor(t, await openFor(t, address));
+			await fc.assert(
+				fc.asyncProperty(fc.uuid(), async (run) => {
+					const [acquisition, ...renewals] = ['A', 'R-1', 'R-2', 'R-3'].map((tid) =>
+						subscriptionEvent({ tid: `${tid} ${run}`, subid: run }),
+					);
+					const order = [{ name: 'order', tid: `A ${run}` }];
+					await Promise.all([
+						...renewals.map((event, n) => upload(n % 2 ? writer : other, accountId, [event])),
+						writer.storeHit(accountId, hit({}, { events: order })),
+						upload(other, accountId, [acquisition as SubscriptionEvent]),
+					]);
+				}),
+				{ numRuns: 15 },
+			);
+			await foldAll(store, accountId);
+			const owners = Object.entries(await ownersIn(store, accountId));
+			const runs = Map.groupBy(owners, ([tid]) => tid.split(' ')[1]);
+			for (const events of runs.values())
+				assert.deepEqual(new Set(events.map(([, [vid]]) => typeof vid)), new Set(['string']));
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('in any order of arrival, live or as history', async (t) => {
+			const events = ['A', 'R-1', 'R-2', 'R-3'].map((tid, minute) => ({
+				...subscriptionEvent({ tid, subid: 'S', cid: tid === 'R-2' ? 'C' : null }),
+				receivedAtMs: receivedAtMs + minute * 60_000,
+			}));
+			const { store, accountId } = await startServingFor(t, engine);
+			await store.transact(accountId, storeHistory([], events.toReversed()));
+			const visits = ['T', 'C'].map((kind, visitor) => ({
+				vid: String(visitor).repeat(32),
+				sid: String(visitor + 5).repeat(32),
+				atMs: receivedAtMs - 60_000,
+				body: hit({}, kind === 'T' ? { events: [{ name: 'order', tid: 'A' }] } : { cid: 'C' }).body,
+			}));
+			await store.transact(accountId, storeHistory(visits, []));
+			const [buyer, customer] = visits.map(({ vid }) => vid);
+			assert.deepEqual(await ownersIn(store, accountId), {
+				...{ A: [buyer, 2], 'R-1': [buyer, 0], 'R-2': [customer, 1], 'R-3': [buyer, 0] },
+			});
+			await assertAsTheLogSays(store, accountId);
+		});
+	});
+}
