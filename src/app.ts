@@ -14,6 +14,7 @@ import { hitGif } from './api/hit-gif.ts';
 import { HitHandler } from './api/hit-handler.ts';
 import { receipt } from './api/receipt.ts';
 import { receipts } from './api/receipts.ts';
+import { reports } from './api/reports.ts';
 import { segments } from './api/segments.ts';
 import { subscription, type UploadResult } from './api/subscription.ts';
 import { tag } from './api/tag.ts';
@@ -37,6 +38,7 @@ import { createTlsServer, type Tls } from './http/tls.ts';
 import type { Log } from './log.ts';
 import { LogThrottle } from './log-throttle.ts';
 import type { Metrics } from './metrics.ts';
+import type { ReportRunner } from './reports/report-runner.ts';
 import type { VisitorScorer } from './scoring/visitor-scorer.ts';
 import { VisitorReads } from './segments/visitor-reads.ts';
 import type { KeyUsage } from './store/control/control-store.ts';
@@ -50,6 +52,7 @@ export interface AppOptions {
 	/** A key's usage this month, over all servers. */
 	readonly usageOf: (keyId: string) => Promise<KeyUsage | undefined>;
 	readonly scorer: VisitorScorer;
+	readonly reports: ReportRunner;
 	/** The server's roles; all by default. */
 	readonly roles?: readonly Role[];
 	readonly hitLimits?: BudgetLimits;
@@ -210,6 +213,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 				receipts(operations, { ...guard, directory, reader });
 				receipt(operations, { ...guard, directory, reader });
 				usage(operations, { ...guard, quota, usageOf: options.usageOf });
+				reports(operations, { ...guard, directory, reports: options.reports });
 				visscores(operations, { authorizer, reads, now });
 				segments(operations, { authorizer, reads, now });
 			}

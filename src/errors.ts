@@ -40,6 +40,13 @@ export const errorTable = {
 		detail: 'validationErrors',
 		when: 'What receipts are asked for is missing or of the wrong type; the text names every field that is.',
 	},
+	invalid_report: {
+		status: 400,
+		message: 'Error reading report.',
+		validationErrors: null,
+		detail: 'validationErrors',
+		when: 'A parameter of a report is missing or wrong. The text names every such parameter.',
+	},
 	invalid_hit: {
 		status: 400,
 		message: 'Error storing hit.',
@@ -64,7 +71,7 @@ export const errorTable = {
 		status: 403,
 		message: 'Forbidden',
 		validationErrors: null,
-		when: 'An upload, a receipt, the usage: the API key is missing, unknown or revoked, or the request comes from a browser. A hit: the page is of an origin that the account does not allow. A read: the cask is valid, but not for the `aid`, `vid` or `sid` of the request, or revoked.',
+		when: 'An upload, a receipt, the usage: the API key is missing, unknown, revoked or of another scope, or the request comes from a browser. A hit: the page is of an origin that the account does not allow. A read: the cask is valid, but not for the `aid`, `vid` or `sid` of the request, or revoked.',
 	},
 	not_found: {
 		status: 404,

@@ -11,6 +11,7 @@ import { readTls } from './http/tls.ts';
 import type { Log } from './log.ts';
 import { LogThrottle } from './log-throttle.ts';
 import { Metrics } from './metrics.ts';
+import { ReportRunner } from './reports/report-runner.ts';
 import { ModelCache } from './scoring/model-cache.ts';
 import { VisitorScorer } from './scoring/visitor-scorer.ts';
 import type { Store } from './store/store.ts';
@@ -128,6 +129,7 @@ export async function startServer(
 	const app = await buildApp({
 		...{ directory, quota, writer, reader, scorer, metrics, log, now, prefix, tls },
 		usageOf: (keyId) => store.control.usageOf(keyId),
+		reports: new ReportRunner(store.place),
 		...(settings.roles && { roles: settings.roles }),
 		...(settings.demo && { demo: true }),
 		...(settings.hitPath !== undefined && { hitPath: settings.hitPath }),

@@ -6,6 +6,7 @@ import { buildApp } from '../src/app.ts';
 import { monotonicMs } from '../src/clock.ts';
 import type { Tls } from '../src/http/tls.ts';
 import { Metrics } from '../src/metrics.ts';
+import { ReportRunner } from '../src/reports/report-runner.ts';
 import { VisitorScorer } from '../src/scoring/visitor-scorer.ts';
 import { openStore } from '../src/store/open.ts';
 import type { ServingWriter } from '../src/store/store.ts';
@@ -58,6 +59,7 @@ export async function appOver(
 		}),
 		directory,
 		usageOf: (keyId) => store.control.usageOf(keyId),
+		reports: new ReportRunner(store.place),
 		quota,
 		writer,
 		metrics: new Metrics(),

@@ -97,6 +97,12 @@ export interface WriterEvents {
 	readonly onDeath: (error: Error) => void;
 }
 
+/** How a store is opened; see `openStore`. Holds a password where the address does. */
+export interface StorePlace {
+	readonly database: string;
+	readonly stage?: string | undefined;
+}
+
 export interface MigrationProgress {
 	readonly database: string;
 	/** Number of migrations applied; 0 if the schema was the newest. */
@@ -108,6 +114,8 @@ export interface MigrationProgress {
 
 /** The databases of one stage. */
 export interface Store {
+	/** Where another thread opens the same store. */
+	readonly place: StorePlace;
 	readonly control: ControlStore;
 	/** Milliseconds since 1970, by the clock that all users of the store share. */
 	readonly now: () => number;

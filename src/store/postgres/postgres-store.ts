@@ -15,6 +15,7 @@ import type {
 	ServingReader,
 	ServingWriter,
 	Store,
+	StorePlace,
 	WriterEvents,
 } from '../store.ts';
 import { AccountServers, maxServers } from './account-servers.ts';
@@ -73,6 +74,7 @@ export class PostgresStore implements Store {
 	readonly control: ControlStore;
 	readonly now: () => number;
 	readonly takesManyServers = true;
+	readonly place: StorePlace;
 	readonly #schemas: SchemaNames;
 	readonly #servers: AccountServers;
 	/** For migrations and exports. */
@@ -84,7 +86,9 @@ export class PostgresStore implements Store {
 	readonly #controlDatabase: Kysely<ControlTables>;
 	#onError: (address: string, error: Error) => void = () => {};
 
-	private constructor(address: string, schemas: SchemaNames, now?: () => number) {
+	private constructor(address: string, stage: string | undefined, now?: () => number) {
+		const schemas = new SchemaNames(stage);
+		this.place = { database: address, stage };
 		this.#schemas = schemas;
 		this.#servers = new AccountServers(address, schemas);
 		const pool = (to: string, options: PoolOptions) =>
@@ -117,7 +121,7 @@ export class PostgresStore implements Store {
 	 * @throws OperatorError where there is no such server
 	 */
 	static async open(address: string, stage?: string, now?: () => number): Promise<PostgresStore> {
-		const store = new PostgresStore(address, new SchemaNames(stage), now);
+		const store = new PostgresStore(address, stage, now);
 		try {
 			await store.#bringControl();
 			// Reads the clock, too.

@@ -17,6 +17,7 @@ import type {
 	ServingReader,
 	ServingWriter,
 	Store,
+	StorePlace,
 	WriterEvents,
 } from '../store.ts';
 import { createAccountFile, migrateAccountFile, openAccountFile } from './account-file.ts';
@@ -45,6 +46,7 @@ export class SqliteStore implements Store {
 	readonly control: ControlStore;
 	readonly now: () => number;
 	readonly takesManyServers = false;
+	readonly place: StorePlace;
 	readonly #folder: DataFolder;
 	readonly #controlDatabase: Kysely<ControlTables>;
 	#last: { readonly accountId: number; readonly connection: Connection } | undefined;
@@ -53,6 +55,7 @@ export class SqliteStore implements Store {
 	constructor(path: string, now: () => number = Date.now) {
 		this.now = now;
 		this.#folder = new DataFolder(path);
+		this.place = { database: `sqlite:${path}` };
 		this.#folder.create();
 		const database = openControl(this.#folder);
 		this.#controlDatabase = kyselyOver<ControlTables>(database);

@@ -1,0 +1,191 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import Type from 'typebox';
+import type { AccessDirectory } from '../access/directory.ts';
+import { touchDimensions } from '../domain/touch.ts';
+import { ApiError, OperatorError } from '../errors.ts';
+import { sendJson } from '../http/answer.ts';
+import { describeErrors, describeLimits, requestIdHeader } from '../http/openapi.ts';
+import { attributionModels } from '../reports/model.ts';
+import {
+	day,
+	defaultOrder,
+	grouping,
+	models,
+	type ReportKind,
+	type ReportOrder,
+	reportKinds,
+} from '../reports/report-order.ts';
+import type { ReportRunner } from '../reports/report-runner.ts';
+import { type Admitted, type KeyOperationOptions, keyOperation, storeFailed } from './key-operation.ts';
+
+export interface ReportOptions extends KeyOperationOptions {
+	readonly directory: AccessDirectory;
+	readonly reports: ReportRunner;
+}
+
+const summaries: Readonly<Record<ReportKind, string>> = {
+	attribution: 'What each channel is credited with',
+	paths: 'The paths to subscriptions, and how long they took',
+	ltv: 'What subscriptions bring, by month of acquisition',
+	renewals: 'Who renews, and who is refunded',
+	coverage: 'How many events have found their visitor',
+	spend: 'What subscriptions have cost',
+};
+
+/** `GET /reports/…`: reports of an account, for programs with a key that may read. */
+export function reports(app: FastifyInstance, options: ReportOptions): void {
+	for (const kind of reportKinds)
+		keyOperation(app, options, {
+			method: 'GET',
+			url: `/reports/${kind}`,
+			name: `read${kind[0]?.toUpperCase()}${kind.slice(1)}Report`,
+			scope: 'read',
+			takes: 'rate and quota',
+			description: {
+				tags: ['Reports'],
+				summary: summaries[kind],
+				description:
+					'Takes one request off rate and quota, of a key that was issued with `--scope read`. Pence are whole. `docs/reports.md` has the formula of every figure. For servers, not for browsers.',
+				querystring: querySchema,
+				response: {
+					200: {
+						description: 'The report.',
+						headers: { 'x-request-id': requestIdHeader, ...describeLimits },
+						content: { 'application/json': { schema: reportSchema, example: exampleReport } },
+					},
+					...describeErrors({
+						invalid_report: ['from: 2026-02-30 is no day; write it as 2026-01-31.'],
+						invalid_account: ['No account c-a-x is available to this API key.'],
+						forbidden: [],
+						rate_limit_exceeded: [],
+						quota_exceeded: [],
+						internal: ['the store failed'],
+						overloaded: [],
+						timeout: [],
+					}),
+				},
+			},
+			handle: (request, reply, admitted) => handle(kind, request, reply, admitted),
+		});
+
+	async function handle(
+		kind: ReportKind,
+		request: FastifyRequest,
+		reply: FastifyReply,
+		{ key }: Admitted,
+	): Promise<FastifyReply> {
+		const query = request.query as Query;
+		const account = typeof query.aid === 'string' ? options.directory.account(query.aid) : undefined;
+		if (query.aid === undefined) throw invalid('aid is required');
+		if (account?.clientId !== key.clientId)
+			throw new ApiError('invalid_account', {
+				detail: `No account ${query.aid} is available to this API key.`,
+			});
+		const order = orderOf(kind, query);
+		const abandoned = new AbortController();
+		// The deadline has answered, or whoever asked has gone.
+		reply.raw.once('close', () => abandoned.abort());
+		const { id, aid, timezone, paymentProviders } = account;
+		const report = await options.reports
+			.run({ id, aid, timezone, paymentProviders }, order, abandoned.signal)
+			.catch((error) => {
+				if (error instanceof OperatorError) throw invalid(error.message);
+				return abandoned.signal.aborted ? null : storeFailed(aid, 'the store failed')(error);
+			});
+		if (report === null || reply.sent) return reply;
+		sendJson(reply, 200, report);
+		return reply;
+	}
+}
+
+type Query = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+function invalid(detail: string): ApiError {
+	return new ApiError('invalid_report', { detail });
+}
+
+/** How each parameter is read. */
+const readers: Readonly<Record<string, (value: string) => Partial<ReportOrder>>> = {
+	from: (value) => ({ from: day(value) }),
+	to: (value) => ({ to: day(value) }),
+	asOf: (value) => ({ asOfMs: time(value) }),
+	timezone: (value) => ({ timezone: value }),
+	by: (value) => ({ by: grouping(value) }),
+	model: (value) => ({ models: models(value) }),
+	basis: (value) => {
+		if (value !== 'event' && value !== 'cohort') throw new OperatorError('It must be event or cohort.');
+		return { basis: value };
+	},
+	lookbackDays: (value) => ({ lookbackDays: whole(value, 3650) }),
+	halfLifeDays: (value) => ({ halfLifeDays: whole(value, 3650) }),
+	intervals: (value) => ({ intervals: value !== '0' }),
+	evt: (value) => ({ evt: value }),
+	channel: (value) => ({ channel: value }),
+	top: (value) => ({ top: whole(value, 10_000) }),
+};
+
+/** @throws ApiError `invalid_report` that names every parameter that is wrong */
+function orderOf(kind: ReportKind, query: Query): ReportOrder {
+	const problems: string[] = [];
+	let order = defaultOrder(kind);
+	for (const [name, value] of Object.entries(query)) {
+		const read = readers[name];
+		if (!read || value === undefined) continue;
+		try {
+			if (typeof value !== 'string') throw new OperatorError('It may come once.');
+			order = { ...order, ...read(value) };
+		} catch (error) {
+			if (!(error instanceof OperatorError)) throw error;
+			problems.push(`${name}: ${error.message}`);
+		}
+	}
+	if (problems.length > 0) throw invalid(problems.join('; '));
+	return order;
+}
+
+function whole(value: string, most: number): number {
+	if (/^\d{1,6}$/.test(value) && Number(value) >= 1 && Number(value) <= most) return Number(value);
+	throw new OperatorError(`It must be a whole number from 1 to ${most}.`);
+}
+
+function time(value: string): number {
+	const ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z$/.test(value) ? Date.parse(value) : Number.NaN;
+	if (Number.isNaN(ms)) throw new OperatorError('It must be a time as 2026-11-21T10:30:00Z.');
+	return ms;
+}
+
+const text = (description: string) => Type.Optional(Type.String({ description }));
+const querySchema = Type.Object({
+	aid: Type.String({ description: 'Account token of the client.' }),
+	from: text("The first day, in the report's time zone, as 2026-01-31."),
+	to: text('The day after the last.'),
+	asOf: text('Nothing later is seen; a time in UTC, as 2026-11-21T10:30:00Z.'),
+	timezone: text("Of days and months, as Europe/London; default: the account's."),
+	by: text(`One or two of ${touchDimensions.join(', ')}, with a comma, or none. Default: channel.`),
+	model: text(`Some of ${attributionModels.join(', ')}, with commas, or all. Default: last-non-direct.`),
+	basis: text('`event` counts what happened in the period (default), `cohort` all of its acquisitions.'),
+	lookbackDays: text('Touches of so many days take credit. Default: 90.'),
+	halfLifeDays: text('Of the model decay. Default: 7.'),
+	intervals: text('`0` leaves the intervals of the model markov out.'),
+	evt: text('Only subscriptions whose acquisition has this event type.'),
+	channel: text('Only subscriptions with this channel in their path.'),
+	top: text('Paths that are shown. Default: 20.'),
+});
+
+const reportSchema = Type.Object({
+	aid: Type.String({ description: 'The account.' }),
+	from: Type.Union([Type.String(), Type.Null()]),
+	to: Type.Union([Type.String(), Type.Null()]),
+	asOf: Type.String({ format: 'date-time', description: 'The moment that the report is of.' }),
+	timezone: Type.String({ description: 'Of days and months.' }),
+	rows: Type.Array(Type.Record(Type.String(), Type.Unknown()), { description: 'One object a row.' }),
+});
+
+const exampleReport = {
+	aid: 'c-a-acme-uk',
+	from: '2026-01-01',
+	to: '2026-02-01',
+	asOf: '2026-11-21T10:00:00.000Z',
+	timezone: 'Europe/London',
+	rows: [],
+};

@@ -1,0 +1,70 @@
+import { Worker } from 'node:worker_threads';
+import { OperatorError, QueueFullError } from '../errors.ts';
+import type { StorePlace } from '../store/store.ts';
+import type { ReportOrder } from './report-order.ts';
+import type { ReportedAccount } from './run-report.ts';
+
+/** What a report thread is to do. */
+export interface ReportJob {
+	readonly place: StorePlace;
+	readonly account: ReportedAccount;
+	readonly order: ReportOrder;
+}
+
+export type ReportMessage =
+	| { readonly type: 'done'; readonly json: string }
+	| { readonly type: 'refused' | 'failed'; readonly reason: string };
+
+/** Reports that wait; each takes seconds of a processor. */
+const maxWaiting = 4;
+
+/** Makes reports on a thread of their own, one at a time, so that requests wait for none. */
+export class ReportRunner {
+	readonly #place: StorePlace;
+	#last: Promise<unknown> = Promise.resolve();
+	#waiting = 0;
+
+	constructor(place: StorePlace) {
+		this.#place = place;
+	}
+
+	/**
+	 * A report as JSON.
+	 * @param signal nobody waits for it any more
+	 * @throws OperatorError where it cannot be made as asked for; QueueFullError
+	 */
+	async run(account: ReportedAccount, order: ReportOrder, signal: AbortSignal): Promise<string> {
+		if (this.#waiting >= maxWaiting) throw new QueueFullError('too many reports wait');
+		this.#waiting++;
+		const before = this.#last;
+		const made = (async () => {
+			await before;
+			signal.throwIfAborted();
+			return this.#make({ place: this.#place, account, order }, signal);
+		})();
+		this.#last = made.then(
+			() => {},
+			() => {},
+		);
+		return made.finally(() => {
+			this.#waiting--;
+		});
+	}
+
+	#make(job: ReportJob, signal: AbortSignal): Promise<string> {
+		const { promise, resolve, reject } = Promise.withResolvers<string>();
+		const thread = new Worker(new URL('./report-thread.ts', import.meta.url), { workerData: job });
+		const stop = () => void thread.terminate();
+		signal.addEventListener('abort', stop, { once: true });
+		thread.on('message', (message: ReportMessage) => {
+			if (message.type === 'done') resolve(message.json);
+			else reject(message.type === 'refused' ? new OperatorError(message.reason) : new Error(message.reason));
+		});
+		thread.on('error', reject);
+		thread.on('exit', () => {
+			signal.removeEventListener('abort', stop);
+			reject(new Error('the report thread has ended'));
+		});
+		return promise;
+	}
+}

@@ -1,0 +1,24 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { paymentProviders } from '../domain/touch.ts';
+import { OperatorError, reasonOf } from '../errors.ts';
+import { openStore } from '../store/open.ts';
+import type { ReportJob, ReportMessage } from './report-runner.ts';
+import { runReport } from './run-report.ts';
+
+/** The thread that makes one report; it opens the databases anew, so that it reads beside whoever serves. */
+
+if (!parentPort) throw new Error('this file is the report thread');
+const { place, account, order } = workerData as ReportJob;
+
+async function make(): Promise<ReportMessage> {
+	const store = await openStore(place.database, { stage: place.stage, mustExist: true });
+	try {
+		return { type: 'done', json: JSON.stringify(await runReport(store, account, order, paymentProviders)) };
+	} catch (error) {
+		return { type: error instanceof OperatorError ? 'refused' : 'failed', reason: reasonOf(error) };
+	} finally {
+		await store.close();
+	}
+}
+
+parentPort.postMessage(await make());

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startService } from '../../support.ts';
+
+test('a read key reads reports and uploads nothing, an upload key the other way round', async (t) => {
+	const service = await startService(t);
+	const { aid, url, store } = service;
+	const { key: readKey } = await store.control.issueKey('acme', 'plan-of-acme', 'read');
+	await service.server.directory.refresh();
+	await service.hit({ url: 'https://shop.example/?utm_source=news&utm_medium=email' });
+	const shown = {
+		url: 'https://shop.example/checkout',
+		referrer: 'https://shop.example/',
+		events: [{ name: 'order', tid: 'A' }],
+	};
+	await service.hit({ ...(await service.hit(shown)), url: shown.url });
+	const data = [
+		{ tid: 'A', subid: 'S', evt: 'newsletter', rvn: 499 },
+		{ tid: 'R', subid: 'S', evt: 'newsletter', rvn: 499 },
+	];
+	assert.equal((await service.upload({ aid, data })).status, 201);
+	const get = (query: string, key = readKey) =>
+		fetch(`${url}/reports/${query}`, { headers: { 'x-api-key': key } });
+
+	const answer = await get(`attribution?aid=${aid}&model=all&basis=cohort`);
+	assert.equal(answer.status, 200);
+	assert.ok(answer.headers.get('x-request-id') && answer.headers.get('ratelimit'));
+	const report = (await answer.json()) as { totals: unknown; rows: { channel: string }[]; basis: string };
+	assert.deepEqual(report.totals, {
+		...{ subscriptions: 1, acquisitionPence: 499, renewalPence: 499, refundPence: 0, netPence: 998 },
+	});
+	assert.deepEqual([report.rows.map(({ channel }) => channel), report.basis], [['(none)'], 'cohort']);
+	for (const kind of ['paths', 'ltv', 'renewals', 'coverage', 'spend'])
+		assert.equal((await get(`${kind}?aid=${aid}`)).status, 200, kind);
+
+	const forbidden = '{"message":"Forbidden","validationErrors":null}';
+	const refused = [
+		await get(`attribution?aid=${aid}`, service.key),
+		await get(`attribution?aid=${aid}`, 'caskade_key_unknown'),
+		await service.upload({ aid, data }, { 'x-api-key': readKey }),
+		await fetch(`${url}/usage`, { headers: { 'x-api-key': readKey } }),
+		await fetch(`${url}/reports/ltv?aid=${aid}`, {
+			headers: { 'x-api-key': readKey, origin: 'https://x.test' },
+		}),
+	];
+	for (const each of refused) assert.deepEqual([each.status, await each.text()], [403, forbidden]);
+
+	const wrong = await get(`attribution?aid=${aid}&from=2026-02-30&by=page&model=best&lookbackDays=0&from=x`);
+	assert.equal(wrong.status, 400);
+	const { message, validationErrors } = (await wrong.json()) as Record<string, string>;
+	assert.equal(message, 'Error reading report.');
+	assert.match(
+		validationErrors as string,
+		/^from: .*; by: .*; model: .*; lookbackDays: It must be a whole number/,
+	);
+	const zone = await get(`ltv?aid=${aid}&timezone=Mars/Base`);
+	assert.deepEqual(await zone.json(), {
+		message: 'Error reading report.',
+		validationErrors: 'There is no time zone Mars/Base; name one as Europe/London.',
+	});
+	assert.equal(
+		((await (await get('ltv')).json()) as { validationErrors: string }).validationErrors,
+		'aid is required',
+	);
+	const others = await get('ltv?aid=c-a-other');
+	assert.deepEqual(await others.json(), {
+		message: 'No account c-a-other is available to this API key.',
+		validationErrors: 'Invalid account',
+	});
+});
