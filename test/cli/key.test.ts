@@ -26,12 +26,17 @@ test('key issue creates a key on the standard plan, or on the named one', async 
 	await caskade(['account', 'create', 'c-a-acme-uk', '--client', 'acme', ...at]);
 	await caskade(['plan', 'create', 'large', ...at]);
 	const first = await issue(at);
-	assert.deepEqual(Object.keys(first), ['id', 'key', 'client', 'plan']);
+	assert.deepEqual(Object.keys(first), ['id', 'key', 'client', 'plan', 'scope']);
 	assert.match(first.key, /^caskade_key_[\w-]{43}$/);
 	assert.equal(first.plan, 'standard');
 	const second = await issue(at, ['--plan', 'large']);
 	assert.equal(second.plan, 'large');
 	assert.notEqual(second.key, first.key);
+	const third = await issue(at, ['--scope', 'read']);
+	assert.deepEqual(
+		[first, third].map((key) => (key as { scope?: string }).scope),
+		['upload', 'read'],
+	);
 	assertRefused(await caskade(['key', 'issue', '--client', 'other', ...at]), /There is no client other/);
 	assertRefused(
 		await caskade(['key', 'issue', '--client', 'acme', '--plan', 'none', ...at]),
