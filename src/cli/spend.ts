@@ -6,7 +6,6 @@ import { OperatorError } from '../errors.ts';
 import { day } from '../reports/report-order.ts';
 import type { Spending } from '../reports/spend.ts';
 import { saveSpending } from '../store/account/journey-rows.ts';
-import { transactWithRetry } from '../store/transact-with-retry.ts';
 import { type CommonOptions, printJson, printLine, withStore } from './output.ts';
 
 const rowsPerTransaction = 500;
@@ -36,7 +35,7 @@ a line is wrong, nothing is stored.
 				const { id } = await store.control.account(aid);
 				const rows = readSpending(file);
 				for (let from = 0; from < rows.length; from += rowsPerTransaction)
-					await transactWithRetry(store, id, () => saveSpending(rows.slice(from, from + rowsPerTransaction)));
+					await store.transact(id, () => saveSpending(rows.slice(from, from + rowsPerTransaction)));
 				const pence = rows.reduce((sum, row) => sum + row.pence, 0);
 				if (options.json) printJson({ aid, rows: rows.length, pence });
 				else printLine(`${rows.length} rows of spending, ${(pence / 100).toFixed(2)} pounds in all.`);

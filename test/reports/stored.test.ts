@@ -74,8 +74,8 @@ function momentOf(entry: Entry): number {
 async function fill(store: Store, aid: string, entries: readonly Entry[]): Promise<number> {
 	const id = await addAccount(store, aid);
 	for (const entry of entries)
-		if (entry.type === 'hit') await store.transact(id, storeHistory([entry], []));
-		else await store.transact(id, storeHistory([], [entry]));
+		if (entry.type === 'hit') await store.transact(id, () => storeHistory([entry], []));
+		else await store.transact(id, () => storeHistory([], [entry]));
 	await foldAll(store, id);
 	return id;
 }

@@ -168,8 +168,7 @@ export function foldingContract(engine: Engine): void {
 				const { store, accountId } = await startServingFor(t, engine);
 				const first = subscriptionEvent({ tid: 'T-first', subid: 'S-long' });
 				const events = Array.from({ length: count }, () => subscriptionEvent({ subid: 'S-long' }));
-				await store.transact(
-					accountId,
+				await store.transact(accountId, () =>
 					storeHistory(
 						[],
 						[first, ...events].map((event, place) => ({ ...event, receivedAtMs: receivedAtMs + place })),
@@ -180,7 +179,7 @@ export function foldingContract(engine: Engine): void {
 					{ vid, freshVid: vid, atMs: receivedAtMs + minuteMs },
 					{ events: [{ name: 'order', tid: 'T-first' }] },
 				);
-				await store.transact(accountId, counting(storeHits([shown]), cost));
+				await store.transact(accountId, () => counting(storeHits([shown]), cost));
 				costs.push(cost);
 				await foldAll(store, accountId);
 				const { events: stored } = (await derived(store, accountId)) as { events: { vid: string | null }[] };
@@ -190,8 +189,7 @@ export function foldingContract(engine: Engine): void {
 				);
 				const later = subscriptionEvent({ subid: 'S-long' });
 				const uploading = { statements: 0, rows: 0 };
-				await store.transact(
-					accountId,
+				await store.transact(accountId, () =>
 					counting(storeHistory([], [{ ...later, receivedAtMs: receivedAtMs + 10 * minuteMs }]), uploading),
 				);
 				costs.push(uploading);

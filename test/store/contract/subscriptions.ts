@@ -184,14 +184,14 @@ export function subscriptionContract(engine: Engine): void {
 				receivedAtMs: receivedAtMs + minute * 60_000,
 			}));
 			const { store, accountId } = await startServingFor(t, engine);
-			await store.transact(accountId, storeHistory([], events.toReversed()));
+			await store.transact(accountId, () => storeHistory([], events.toReversed()));
 			const visits = ['T', 'C'].map((kind, visitor) => ({
 				vid: String(visitor).repeat(32),
 				sid: String(visitor + 5).repeat(32),
 				atMs: receivedAtMs - 60_000,
 				body: hit({}, kind === 'T' ? { events: [{ name: 'order', tid: 'A' }] } : { cid: 'C' }).body,
 			}));
-			await store.transact(accountId, storeHistory(visits, []));
+			await store.transact(accountId, () => storeHistory(visits, []));
 			const [buyer, customer] = visits.map(({ vid }) => vid);
 			assert.deepEqual(await ownersIn(store, accountId), {
 				...{ A: [buyer, 2], 'R-1': [buyer, 0], 'R-2': [customer, 1], 'R-3': [buyer, 0] },
