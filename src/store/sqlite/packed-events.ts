@@ -24,8 +24,11 @@ type EventValue = string | number | null;
 export function packUpload({ events, ...upload }: Upload): PackedUpload {
 	let fields = '';
 	for (const event of events)
-		for (const field of subscriptionEventFields) fields += `${event[field] ?? ''}${fieldSeparator}`;
-	return { ...upload, fields: fields.slice(0, -1) };
+		for (let field = 0; field < fieldsPerEvent; field++) {
+			if (fields !== '') fields += fieldSeparator;
+			fields += event[subscriptionEventFields[field] as keyof SubscriptionEvent] ?? '';
+		}
+	return { ...upload, fields };
 }
 
 /** The events of an upload as column values. On the hot path, so it creates no object per event. */
@@ -48,10 +51,15 @@ export class UnpackedUpload {
 
 	/** The parameters to insert some of the events. */
 	parameters(from: number, rows: number): EventValue[] {
+		const [texts, arrival] = [this.#texts, this.#arrival];
 		const parameters: EventValue[] = [];
-		for (let row = from; row < from + rows; row++) {
-			for (let field = 0; field < fieldsPerEvent; field++) parameters.push(this.#value(row, field));
-			parameters.push(...this.#arrival);
+		let at = from * fieldsPerEvent;
+		for (let row = 0; row < rows; row++) {
+			for (let field = 0; field < fieldsPerEvent; field++) {
+				const text = texts[at++] as string;
+				parameters.push(areIntegers[field] ? Number(text) : text || null);
+			}
+			for (let index = 0; index < arrival.length; index++) parameters.push(arrival[index] as EventValue);
 		}
 		return parameters;
 	}
