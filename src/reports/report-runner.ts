@@ -1,19 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import { OperatorError, QueueFullError } from '../errors.ts';
 import type { StorePlace } from '../store/store.ts';
+import type { ReportJob, ReportMessage } from './report-job.ts';
 import type { ReportOrder } from './report-order.ts';
 import type { ReportedAccount } from './run-report.ts';
-
-/** What a report thread is to do. */
-export interface ReportJob {
-	readonly place: StorePlace;
-	readonly account: ReportedAccount;
-	readonly order: ReportOrder;
-}
-
-export type ReportMessage =
-	| { readonly type: 'done'; readonly json: string }
-	| { readonly type: 'refused' | 'failed'; readonly reason: string };
 
 /** Reports that wait; each takes seconds of a processor. */
 const maxWaiting = 4;

@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { paymentProviders } from '../domain/touch.ts';
 import { OperatorError, reasonOf } from '../errors.ts';
 import { openStore } from '../store/open.ts';
-import type { ReportJob, ReportMessage } from './report-runner.ts';
+import type { ReportJob, ReportMessage } from './report-job.ts';
 import { runReport } from './run-report.ts';
 
 /** The thread that makes one report; it opens the databases anew, so that it reads beside whoever serves. */

@@ -41,6 +41,7 @@ test('the document has the operations of the contract, and what only operators a
 	const document = await documentOf(await startService(t));
 	assert.deepEqual(Object.keys(document.paths), [
 		...['/subscription', '/subscription/receipts', '/subscription/{tid}', '/usage'],
+		...['attribution', 'paths', 'ltv', 'renewals', 'coverage', 'spend'].map((kind) => `/reports/${kind}`),
 		...['/visscores', '/visscores/segments', '/hit'],
 	]);
 	assert.deepEqual(Object.keys(document.paths['/subscription']), ['post']);

@@ -1,0 +1,14 @@
+import type { StorePlace } from '../store/store.ts';
+import type { ReportOrder } from './report-order.ts';
+import type { ReportedAccount } from './run-report.ts';
+
+/** What a report thread is to do. */
+export interface ReportJob {
+	readonly place: StorePlace;
+	readonly account: ReportedAccount;
+	readonly order: ReportOrder;
+}
+
+export type ReportMessage =
+	| { readonly type: 'done'; readonly json: string }
+	| { readonly type: 'refused' | 'failed'; readonly reason: string };

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { defaultOrder } from '../../src/reports/report-order.ts';
+import { runReport } from '../../src/reports/run-report.ts';
+import { storeHistory } from '../../src/store/account/past-history.ts';
+import { addAccount, openFor } from '../store/engines.ts';
+import { temporaryFolder } from '../support.ts';
+import { assertAsAwkSays, cdnowEnd, cdnowEvents, cdnowSample } from './cdnow.ts';
+
+test('cohorts of a tenth of CDNOW are what a script over the raw file says', {
+	skip: !existsSync(cdnowSample) && `${cdnowSample} is missing`,
+}, async (t) => {
+	const store = await openFor(t, `sqlite:${join(temporaryFolder(t), 'data')}`);
+	const id = await addAccount(store, 'c-a-cdnow');
+	const events = cdnowEvents(cdnowSample).map(({ at, ...event }) => ({
+		...{ ...event, cid: null, evt: 'purchase', receivedAtMs: Date.parse(at) },
+	}));
+	for (let from = 0; from < events.length; from += 1000)
+		await store.transact(id, () => storeHistory([], events.slice(from, from + 1000)));
+	const order = { ...defaultOrder('ltv'), by: [], asOfMs: Date.parse(cdnowEnd) };
+	const account = { id, aid: 'c-a-cdnow', timezone: 'UTC', paymentProviders: [] };
+	const { rows } = await runReport(store, account, order, []);
+	assert.equal(assertAsAwkSays(cdnowSample, rows), 18 + 17 + 16);
+});
