@@ -1,14 +1,21 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, mkdirSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 
-const clientFolder = join(import.meta.dirname, '../../client');
+const root = join(import.meta.dirname, '../..');
 
-/** Packs the client as npm does, and installs it in a project. @returns where it is */
+/**
+ * Packs the client as npm does, and installs it in a project. It is built in a copy, because tests that run at the same time
+ * pack it too.
+ * @returns the installed package's folder
+ */
 export function packInto(project: string): string {
+	const copy = join(project, 'client');
+	cpSync(join(root, 'client'), copy, { recursive: true, filter: (path) => !/\/client\/dist$/.test(path) });
 	const packed = execFileSync('npm', ['pack', '--json', '--pack-destination', project], {
-		cwd: clientFolder,
+		cwd: copy,
 		encoding: 'utf8',
+		env: { ...process.env, PATH: [join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter) },
 		stdio: ['ignore', 'pipe', 'pipe'],
 	});
 	const [{ filename }] = JSON.parse(packed.slice(packed.indexOf('[')));
