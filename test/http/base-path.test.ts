@@ -59,7 +59,8 @@ test('the documents work from below a base path', async (t) => {
 	const document = /(?<=url: ')[^']+/.exec(script)?.[0] ?? '';
 	const answer = await fetch(new URL(document, `${url}/docs`));
 	const { paths } = (await answer.json()) as { paths: object };
-	assert.deepEqual(Object.keys(paths), ['/subscription', '/visscores', '/visscores/segments', '/hit']);
+	for (const path of ['/subscription', '/subscription/{tid}', '/visscores/segments', '/hit'])
+		assert.ok(path in paths, path);
 	assert.deepEqual(await serversOf(url), [{ url }]);
 });
 
