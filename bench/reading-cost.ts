@@ -107,7 +107,11 @@ try {
 	cost('row of features', (read) => rowOf(profiles[at(read)]?.profile as Profile, nowMs));
 	for (const { kind, scorer, open } of models) {
 		cost(`${kind}: score of a row`, (read) => scorer.score(rows[at(read)] as (typeof rows)[number]));
-		cost(`${kind}: reasons`, (read) => open.reasons(profiles[at(read)]?.profile as Profile, nowMs), 1000);
+		cost(
+			`${kind}: reasons`,
+			(read) => open.reasons(profiles[at(read)]?.profile as Profile, nowMs, 'raise'),
+			1000,
+		);
 	}
 	database.close();
 

@@ -249,16 +249,20 @@ export function apiKeyFromEnvironment(): string | undefined {
 	return process.env.CASKADE_KEY;
 }
 
+const momentPattern = /^\d{4}-\d\d-(\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
+
 /**
- * Parses a flag's date or time, such as 2026-11-21 or 2026-11-21T10:30:00Z, to milliseconds since 1970. Without a zone it
- * is UTC.
+ * Parses a flag's date, such as 2026-11-21, whose first moment in UTC it is, or time, such as 2026-11-21T10:30:00Z, to
+ * milliseconds since 1970. A time without a zone would be another one on another machine, and nothing is known of the future.
  */
 export function moment(value: string): number {
-	const [, date, time = 'T00:00Z'] =
-		/^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)?)?$/.exec(value) ?? [];
-	const ms = Date.parse(`${date}${/(Z|[+-]\d\d:\d\d)$/.test(time) ? time : `${time}Z`}`);
-	if (Number.isNaN(ms))
+	const [, day] = momentPattern.exec(value) ?? [];
+	const ms = day === undefined ? Number.NaN : Date.parse(value);
+	const isDay =
+		!Number.isNaN(ms) && new Date(`${value.slice(0, 10)}T00:00Z`).toISOString().slice(8, 10) === day;
+	if (!isDay)
 		throw new InvalidArgumentError('It must be a date or time such as 2026-11-21 or 2026-11-21T10:30:00Z.');
+	if (ms > Date.now()) throw new InvalidArgumentError('It must be in the past.');
 	return ms;
 }
 

@@ -101,6 +101,20 @@ export class Metrics {
 		});
 	}
 
+	/** @param count tells of how many goals what came has left the interval of what was said */
+	watchLevels(count: () => number): void {
+		new Gauge({
+			name: 'caskade_score_levels_outside',
+			help: 'Goals whose scores of the latest known week were farther from what came than chance explains.',
+			registers: [this.#registry],
+			// Every process knows of all goals.
+			aggregator: 'max',
+			collect() {
+				this.set(count());
+			},
+		});
+	}
+
 	answered(operation: string, status: number, seconds: number): void {
 		const name = `${operation} ${status}`;
 		let series = this.#answered.get(name);

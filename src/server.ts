@@ -91,6 +91,7 @@ export async function startServer(
 	await store.control.ensureSigningKeys();
 	const directory = await AccessDirectory.load(store.control, onControlError);
 	starting.defer(() => directory.stop());
+	metrics.watchLevels(() => directory.levelsOutside);
 	const quota = new QuotaCounter(writer, { now, monotonicMs, onError: onControlError });
 	starting.defer(() => quota.stop());
 	const reader = store.startReading();

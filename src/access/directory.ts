@@ -59,6 +59,14 @@ export class AccessDirectory {
 		return this.#snapshot.accounts.get(aid);
 	}
 
+	/** Of how many goals' models what came has left the interval of what was said. */
+	get levelsOutside(): number {
+		let count = 0;
+		for (const { models } of this.#snapshot.accounts.values())
+			for (const { isOutside } of models) if (isOutside) count++;
+		return count;
+	}
+
 	/** The keys that verify casks, newest first. */
 	get signingKeys(): readonly SigningKey[] {
 		return this.#snapshot.signingKeys;

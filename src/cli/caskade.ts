@@ -4,6 +4,7 @@ import { CommanderError } from 'commander';
 import { Command } from '../config.ts';
 import { RuleError } from '../segments/rule-error.ts';
 import { accountCommand } from './account.ts';
+import { backtestCommand } from './backtest.ts';
 import { backupCommand } from './backup.ts';
 import { caskCommand } from './cask.ts';
 import { clientCommand } from './client.ts';
@@ -66,6 +67,7 @@ Commands may run while a server runs. Servers apply a change within a second.`,
 		.addCommand(uploadCommand())
 		.addCommand(segmentCommand())
 		.addCommand(trainCommand())
+		.addCommand(backtestCommand())
 		.addCommand(backupCommand())
 		.addCommand(copyCommand())
 		.addCommand(migrateCommand())

@@ -7,7 +7,7 @@ import type { TrainingReport } from '../scoring/report.ts';
 import type { ModelName, StoredModel } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
-import { printMeasures } from './training-text.ts';
+import { printLevels, printMeasures } from './training-text.ts';
 
 interface ScopeOptions extends CommonOptions {
 	readonly scope: CaskScope;
@@ -51,7 +51,7 @@ log loss the better, and it should be below that of the base rate.`,
 		.command('show')
 		.summary('how a model was trained and judged')
 		.description(
-			'Print the report of a model: what it was trained on, how it was judged, what moves its scores.',
+			'Print the report of a model: what it was trained on, how it was judged, what moves its scores; and of one that has\nscored, week by week, what it said, as served, and what came.',
 		)
 		.addArgument(aidArgument())
 		.addArgument(goalArgument())
@@ -67,12 +67,14 @@ log loss the better, and it should be below that of the base rate.`,
 				const report = await reportOf(store, id, name);
 				const stored = (await store.control.models(id)).find((model) => isSame(model, name));
 				const about = { aid, ...name, active: stored?.active ?? false, createdAt: stored?.createdAt ?? '' };
-				if (options.json) printJson({ ...about, report });
+				const levels = await store.control.modelLevels(id, name);
+				if (options.json) printJson({ ...about, levels: levels ?? null, report });
 				else {
 					printRecord(about);
 					printLine('');
 					printMeasures(report);
 					for (const warning of report.warnings) printLine(`Warning: ${warning}`);
+					if (levels) printLevels(levels);
 				}
 			}),
 		);

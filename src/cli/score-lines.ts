@@ -2,7 +2,7 @@ import type { VisitorRef } from '../scoring/batch-scores.ts';
 import type { GoalScore } from '../scoring/score-reference.ts';
 
 /** A visitor's score of one goal. */
-export type Line = VisitorRef & GoalScore;
+export type Line = VisitorRef & GoalScore & { readonly sid?: string; readonly at?: string };
 
 /** Writes scores, one after another. */
 export interface Printer {
@@ -11,15 +11,29 @@ export interface Printer {
 	readonly end: string;
 }
 
-function ordered({ visitor, vid, goal, score: probability, percentile, band, model }: Line) {
+function ordered({
+	visitor,
+	vid,
+	sid,
+	at,
+	goal,
+	score: probability,
+	percentile,
+	band,
+	model,
+	reasons,
+}: Line) {
 	return {
 		...(visitor !== undefined && { visitor }),
 		vid,
+		...(sid !== undefined && { sid }),
+		...(at !== undefined && { at }),
 		goal,
 		score: probability,
 		percentile,
 		band,
 		model,
+		...(reasons !== undefined && { reasons }),
 	};
 }
 
@@ -39,16 +53,23 @@ export function jsonPrinter(): Printer {
 	};
 }
 
-/** @param withVisitor a column of names elsewhere, empty where there is none */
-export function csvPrinter(withVisitor: boolean): Printer {
-	const columns = ['vid', 'goal', 'score', 'percentile', 'band', 'model'] as const;
-	const heading = `${withVisitor ? 'visitor,' : ''}${columns.join(',')}\n`;
+/** @param extra columns besides those that every score has, empty where there is nothing */
+export function csvPrinter(extra: readonly ('visitor' | 'sid' | 'at' | 'reasons')[]): Printer {
+	const own = ['vid', 'goal', 'score', 'percentile', 'band', 'model'] as const;
+	const columns = [
+		...extra.filter((column) => column === 'visitor'),
+		...own,
+		...extra.filter((column) => column !== 'visitor'),
+	];
+	const heading = `${columns.join(',')}\n`;
 	let lines = 0;
 	return {
 		line: (scored) => {
-			const values = columns.map((column) => scored[column]);
-			const fields = withVisitor ? [scored.visitor ?? '', ...values] : values;
-			return `${lines++ === 0 ? heading : ''}${fields.map(csvField).join(',')}\n`;
+			const fields = columns.map((column) => {
+				const value = scored[column] ?? '';
+				return csvField(typeof value === 'object' ? value.join('; ') : value);
+			});
+			return `${lines++ === 0 ? heading : ''}${fields.join(',')}\n`;
 		},
 		get end() {
 			return lines === 0 ? heading : '';

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { InvalidArgumentError, Option } from 'commander';
-import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import { Option } from 'commander';
+import { Command, databaseOption, jsonOption, moment, stageOption } from '../config.ts';
+import type { CaskScope } from '../domain/cask-scope.ts';
 import type { Goal } from '../domain/goal.ts';
 import { OperatorError } from '../errors.ts';
 import type { GoalReport } from '../scoring/account-training.ts';
@@ -17,6 +18,9 @@ interface ScoreOptions extends CommonOptions {
 	readonly model?: string;
 	readonly asOf?: number;
 	readonly visitors?: string;
+	readonly scope: CaskScope;
+	readonly eachAtItsLastHit?: boolean;
+	readonly explain?: boolean;
 	readonly format: 'ndjson' | 'csv';
 }
 
@@ -29,7 +33,9 @@ to send to other systems or to test how well earlier scores foretold what came.
 
 With --as-of, profiles are made from the log up to that time, and nothing later is seen: the model is one that was
 trained as of then or earlier ('caskade train AID --as-of TIME'), unless --model names another. Percentiles are among
-all visitors of the account that were known by then.`,
+the visitors who were there within the goal's last horizon.
+
+With --each-at-its-last-hit every visitor is scored as of its last hit, as a page would have been told; 'at' says when.`,
 		)
 		.argument('<aid>', 'account token')
 		.option('--goal <name>', 'only this goal; without it all')
@@ -38,9 +44,16 @@ all visitors of the account that were known by then.`,
 			'score with this version of the model of --goal, or prior; without it the active one',
 		)
 		.addOption(
-			new Option('--as-of <time>', 'the time, as 2026-11-01 or 2026-11-01T12:00:00Z').argParser(pastTime),
+			new Option('--as-of <time>', 'the time, as 2026-11-01 or 2026-11-01T12:00:00Z').argParser(moment),
 		)
 		.option('--visitors <file>', 'only these: a vid a line, or a line as {"visitor":"c-17","vid":"…"}')
+		.addOption(
+			new Option('--scope <scope>', 'vid: visitors; sid: the latest visit of each visitor')
+				.choices(['vid', 'sid'])
+				.default('vid'),
+		)
+		.option('--each-at-its-last-hit', 'each as of its last hit, instead of all as of one moment')
+		.option('--explain', 'tell what raises a high score, and what lowers a low one')
 		.addOption(new Option('--format <format>', 'what to print').choices(['ndjson', 'csv']).default('ndjson'))
 		.addOption(databaseOption())
 		.addOption(stageOption())
@@ -54,29 +67,43 @@ async function score(store: Store, aid: string, options: ScoreOptions): Promise<
 	const { id } = await store.control.account(aid);
 	const goals = await goalsToScore(store, id, options);
 	const models = await modelsOf(store, id, goals, options);
+	const { scope, eachAtItsLastHit = false, explain = false } = options;
+	const nowMs = options.asOf ?? store.now();
 	const printer = options.json
 		? jsonPrinter()
 		: options.format === 'csv'
-			? csvPrinter(options.visitors !== undefined)
+			? csvPrinter([
+					...(options.visitors === undefined ? [] : (['visitor'] as const)),
+					...(scope === 'vid' ? [] : (['sid'] as const)),
+					...(eachAtItsLastHit ? (['at'] as const) : []),
+					...(explain ? (['reasons'] as const) : []),
+				])
 			: ndjsonPrinter();
 	// Loaded here, since no other command should wait for it.
 	const { batchScores } = await import('../scoring/batch-scores.ts');
+	const { measureBaseRates } = await import('../scoring/base-rate.ts');
 	const { readVisitorList } = await import('./visitor-list.ts');
 	// Where people read the scores themselves, a bar would be drawn into them.
 	const progress = process.stdout.isTTY ? undefined : showProgress(process.stderr, 'visitors', true);
 	const counts = { wanted: 0, scored: 0 };
 	try {
 		await store.read(id, async (reader) => {
+			const rates = await measureBaseRates(reader, goals, nowMs);
 			const pages = batchScores(reader, {
-				...{ goals, models, nowMs: options.asOf ?? store.now(), fromLog: options.asOf !== undefined },
+				goals: goals.map((goal, index) => ({
+					...{ goal, baseRate: rates.get(goal.name) },
+					...(models[index] ?? { model: undefined }),
+				})),
+				...{ scope, eachAtItsLastHit, explain, nowMs, fromLog: options.asOf !== undefined },
 				...(options.visitors !== undefined && { wanted: readVisitorList(options.visitors, counts) }),
 				onProgress: (label, done, total) => progress?.update(`${label} ${aid}`, done, total),
 			});
 			for await (const page of pages) {
 				counts.scored += page.length;
-				const lines = page.flatMap(({ scores, ...who }) =>
-					scores.map((each) => printer.line({ ...who, ...each })),
-				);
+				const lines = page.flatMap(({ scores, atMs, ...who }) => {
+					const at = atMs === undefined ? undefined : new Date(atMs).toISOString();
+					return scores.map((each) => printer.line({ ...who, ...(at !== undefined && { at }), ...each }));
+				});
 				await write(lines.join(''));
 			}
 		});
@@ -107,24 +134,32 @@ async function modelsOf(
 	store: Store,
 	accountId: number,
 	goals: readonly Goal[],
-	{ model: version, asOf }: ScoreOptions,
-): Promise<(GoalModel | undefined)[]> {
-	const stored = (await store.control.models(accountId)).filter(({ scope }) => scope === 'vid');
+	{ model: version, asOf, scope }: ScoreOptions,
+): Promise<({ model: GoalModel; shifts?: readonly number[] | undefined } | undefined)[]> {
+	const stored = (await store.control.models(accountId)).filter((model) => model.scope === scope);
 	return Promise.all(
 		goals.map(async ({ name: goal }) => {
 			const ofGoal = stored.filter((model) => model.goal === goal);
 			if (version === 'prior') return undefined;
 			if (version !== undefined) {
 				const model = ofGoal.find((one) => one.version === version);
-				if (model) return usableModel(store, accountId, model);
+				if (model) return { model: await usableModel(store, accountId, model) };
 				throw new OperatorError(
 					`There is no model ${version} of goal ${goal}; 'caskade model list AID' shows all.`,
 				);
 			}
 			const active = ofGoal.filter((one) => one.active);
-			if (asOf === undefined) return active[0] && usableModel(store, accountId, active[0]);
+			if (asOf === undefined) {
+				if (!active[0]) return undefined;
+				const levels = await store.control.modelLevels(accountId, active[0]);
+				return {
+					model: await usableModel(store, accountId, active[0]),
+					shifts: levels?.shifts.at(-1)?.byRecency,
+				};
+			}
 			for (const model of [...active, ...ofGoal.toReversed()])
-				if (await knewOnly(store, accountId, model, asOf)) return usableModel(store, accountId, model);
+				if (await knewOnly(store, accountId, model, asOf))
+					return { model: await usableModel(store, accountId, model) };
 			const time = new Date(asOf).toISOString();
 			process.stderr.write(
 				`No model of goal ${goal} was trained as of ${time} or earlier, so it gets the base rate; 'caskade train AID --as-of ${time}' trains one.\n`,
@@ -142,14 +177,4 @@ async function knewOnly(store: Store, accountId: number, model: StoredModel, unt
 
 async function write(text: string): Promise<void> {
 	if (text !== '' && !process.stdout.write(text)) await once(process.stdout, 'drain');
-}
-
-/** Times without a zone would be another moment on another machine. */
-function pastTime(value: string): number {
-	const isMoment = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.test(value);
-	const ms = isMoment ? Date.parse(value) : Number.NaN;
-	if (Number.isNaN(ms))
-		throw new InvalidArgumentError('It must be a time as 2026-11-01 or 2026-11-01T12:00:00Z.');
-	if (ms > Date.now()) throw new InvalidArgumentError('It must be in the past.');
-	return ms;
 }

@@ -3,7 +3,6 @@ import type { Log } from '../log.ts';
 
 /** Once on this machine, however many workers there are. */
 export async function startTraining(settings: ServeSettings, log: Log): Promise<() => Promise<void>> {
-	if (settings.trainEvery === undefined) return async () => {};
 	const training = await import('../jobs/training-worker.ts');
 	return training.startTrainingThread(settings, log);
 }

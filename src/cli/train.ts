@@ -55,7 +55,7 @@ async function trainAndTell(aid: string, options: TrainOptions): Promise<void> {
 async function trainWithProgress(
 	aid: string,
 	asOfMs: number,
-	{ database, stage, goal, seed, json }: TrainOptions,
+	{ database, stage, goal, asOf, seed, json }: TrainOptions,
 ): Promise<readonly TrainedGoal[]> {
 	const { trainOnThread } = await import('../jobs/training-worker.ts');
 	const bar = (unit: string) => showProgress(process.stderr, unit, json ?? false);
@@ -63,7 +63,7 @@ async function trainWithProgress(
 	let step: 'read' | 'train' = 'read';
 	try {
 		return await trainOnThread(
-			{ database, stage, job: { type: 'once', aid, goal, asOfMs, seed } },
+			{ database, stage, job: { type: 'once', aid, goal, asOfMs, isOfNow: asOf === undefined, seed } },
 			(progress) => {
 				if (progress.step !== step) bars[step].end();
 				step = progress.step;

@@ -1,7 +1,8 @@
+import type { ModelLevels } from '../domain/model-levels.ts';
 import type { GoalReport, TrainedGoal } from '../scoring/account-training.ts';
 import type { TrainingReport } from '../scoring/report.ts';
 import { reportPage } from '../scoring/report-page.ts';
-import { featureText, percent, withInterval } from '../scoring/report-text.ts';
+import { daysText, featureText, percent, withInterval } from '../scoring/report-text.ts';
 import { printLine, printRecord, printTable } from './output.ts';
 
 /** Prints a training for an operator. */
@@ -11,7 +12,7 @@ export function printTraining(
 	trained: readonly TrainedGoal[],
 	reportFile: string | undefined,
 ): void {
-	printLine(`${aid} as of ${new Date(asOfMs).toISOString()}`);
+	printLine(`${aid} as of ${trained[0]?.report.asOf ?? new Date(asOfMs).toISOString()}`);
 	for (const sentence of trained[0]?.report.history ?? []) printLine(sentence);
 	for (const one of trained) {
 		printLine('');
@@ -26,7 +27,7 @@ export function printTraining(
 /** The same as one HTML page. */
 export function trainingPage(aid: string, asOfMs: number, trained: readonly TrainedGoal[]): string {
 	return reportPage(
-		`Scores of ${aid} as of ${new Date(asOfMs).toISOString()}`,
+		`Scores of ${aid} as of ${trained[0]?.report.asOf ?? new Date(asOfMs).toISOString()}`,
 		trained[0]?.report.history ?? [],
 		trained.map((one) => ({
 			heading: heading(one.report),
@@ -37,7 +38,7 @@ export function trainingPage(aid: string, asOfMs: number, trained: readonly Trai
 }
 
 function heading({ goal, scope, horizonDays }: GoalReport): string {
-	return `Goal ${goal} of ${scope === 'vid' ? 'visitors' : 'single visits'}, within ${horizonDays} days`;
+	return `Goal ${goal} of ${scope === 'vid' ? 'visitors' : 'single visits'}, within ${daysText(horizonDays)}`;
 }
 
 function sentences({ why, former, report }: TrainedGoal): string[] {
@@ -67,6 +68,35 @@ export function printMeasures(report: TrainingReport): void {
 		}),
 	});
 	for (const sentence of report.chosen) printLine(sentence);
+	if (later?.blocks) {
+		printLine('');
+		printTable(
+			later.blocks.map(({ from, to, rows, said, came, logLoss, baseRateLogLoss }) => ({
+				'later rows from': from.slice(0, 10),
+				to: to.slice(0, 10),
+				rows,
+				said: percent(said),
+				came: percent(came),
+				'log loss': logLoss.toFixed(4),
+				'of the base rate': baseRateLogLoss.toFixed(4),
+			})),
+			'',
+		);
+	}
+	if (later?.byVisits && later.byVisits.length > 0) {
+		printLine('');
+		printTable(
+			later.byVisits.map(({ visit, rows, conversions, auc, logLoss, baseRateLogLoss }) => ({
+				visit,
+				rows,
+				conversions,
+				AUC: auc?.toFixed(3) ?? '-',
+				'log loss': logLoss.toFixed(4),
+				'of the base rate': baseRateLogLoss.toFixed(4),
+			})),
+			'',
+		);
+	}
 	if (later) {
 		printLine('');
 		printTable(
@@ -88,4 +118,34 @@ export function printMeasures(report: TrainingReport): void {
 		})),
 		'',
 	);
+}
+
+const barColumns = 40;
+
+/** Draws week by week what was said, as served, and what came. */
+export function printLevels({ shifts, weeks }: ModelLevels): void {
+	const most = Math.max(0.001, ...weeks.flatMap(({ said, came }) => [said, came]));
+	const columnOf = (rate: number) => Math.round((rate / most) * (barColumns - 1));
+	printLine('');
+	printTable(
+		weeks.map(({ fromMs, visitors, said, came, isOutside }) => {
+			const drawing = new Array<string>(barColumns).fill('.');
+			drawing[columnOf(came)] = 'o';
+			drawing[columnOf(said)] = drawing[columnOf(said)] === 'o' ? '*' : 's';
+			return {
+				'week from': new Date(fromMs).toISOString().slice(0, 10),
+				visitors,
+				said: percent(said),
+				came: percent(came),
+				's said, o came, * both': drawing.join(''),
+				'': isOutside ? 'outside' : '',
+			};
+		}),
+		'No week of scores has become known yet.',
+	);
+	const shift = shifts.at(-1);
+	if (shift)
+		printLine(
+			`Since ${new Date(shift.sinceMs).toISOString()} the level is moved by ${shift.byRecency.map((value) => value.toFixed(2)).join(', ')} in log-odds: of who is there, was there within the horizon, and before.`,
+		);
 }

@@ -1,4 +1,4 @@
-import type { LogEntry, Profile } from './profile.ts';
+import type { EventCount, LogEntry, Profile } from './profile.ts';
 
 /** An action whose probability is scored. */
 export interface Goal {
@@ -22,14 +22,17 @@ export const defaultGoals: readonly Goal[] = [
 	{ name: 'return', evts: ['visit'], ...goalDefaults },
 ];
 
-/** Whether the visitor has ever reached the goal. */
-export function hasReached({ events, subscriptions, visits }: Profile, { evts }: Goal): boolean {
+/** Whether a profile's visitor has reached the goal after a moment. */
+export function hasReachedSince(
+	{ events, subscriptions, visit, visits }: Profile,
+	{ evts }: Goal,
+	sinceMs: number,
+): boolean {
+	const isSince = ([, , lastAtMs]: EventCount) => lastAtMs > sinceMs;
 	return evts.some((evt) => {
-		if (evt === '*') return subscriptions !== null;
-		if (evt === 'visit') return visits > 1;
-		return (
-			events.some(([name]) => name === evt) || (subscriptions?.evts.some(([name]) => name === evt) ?? false)
-		);
+		if (evt === '*') return (subscriptions?.lastAtMs ?? Number.NEGATIVE_INFINITY) > sinceMs;
+		if (evt === 'visit') return visits > 1 && (visit?.startedAtMs ?? Number.NEGATIVE_INFINITY) > sinceMs;
+		return [...events, ...(subscriptions?.evts ?? [])].some((event) => event[0] === evt && isSince(event));
 	});
 }
 

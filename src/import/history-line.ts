@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { deviceOf, isBot } from '../collect/device.ts';
 import { toHitRecord } from '../collect/hit-record.ts';
+import { webUrl } from '../collect/page.ts';
 import type { ChannelRule } from '../domain/channel-rule.ts';
 import type { HitRecord } from '../domain/hit.ts';
 import { findHitProblems, hitSchema } from '../schema/hit-request.ts';
@@ -61,9 +62,13 @@ export function readHistoryLine(fields: unknown, context: LineContext): HistoryE
 	const isPast = atMs !== null && atMs <= context.nowMs;
 	if (type === 'hit') {
 		const hit = events === undefined ? fields : { ...fields, events: eventsOf(events) };
-		return isPast && hitCheck.Check(hit) ? readHit(hit, atMs, context) : describe(isPast, hitProblems(hit));
+		return isPast && hitCheck.Check(hit) && isWebAddress(hit.url)
+			? readHit(hit, atMs, context)
+			: describe(isPast, hitProblems(hit));
 	}
-	if (!isPast || !eventCheck.Check(fields)) return describe(isPast, eventProblems(fields, ''));
+	const foreign = foreignFields(fields);
+	if (!isPast || foreign.length > 0 || !eventCheck.Check(fields))
+		return describe(isPast, [...foreign, ...eventProblems(fields, '')]);
 	return { type, event: { ...toEvent(fields), receivedAtMs: atMs } };
 }
 
@@ -95,10 +100,32 @@ function parseJson(text: string): unknown {
 	}
 }
 
+/** What a line of an upload must not have: it would be thought to join the event to somebody. */
+function foreignFields(fields: object): string[] {
+	return ['visitor', 'visit']
+		.filter(
+			(name) =>
+				(fields as Record<string, unknown>)[name] != null && (fields as Record<string, unknown>)[name] !== '',
+		)
+		.map((name) => `${name} is of hits only; a subscription event is joined by tid or cid`);
+}
+
+/** A hit may be of no page; what is no address is a mistake. */
+function isWebAddress(url: string | null | undefined): boolean {
+	return !url || webUrl(url) !== null;
+}
+
 function hitProblems(fields: object): string[] {
 	// The command names the account. Visitor and visit were checked as fields of the line.
 	const hit = { ...fields, aid: 'account', vid: null, sid: null };
-	return [...ownProblems(fields, ''), ...findHitProblems(hit)];
+	const { url } = fields as { readonly url?: unknown };
+	return [
+		...ownProblems(fields, ''),
+		...findHitProblems(hit),
+		...(typeof url === 'string' && !isWebAddress(url)
+			? ['url must be an address of the web, as https://shop.example/pricing']
+			: []),
+	];
 }
 
 function describe(isPast: boolean, others: readonly string[]): string {

@@ -2,10 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { reasonOf } from '../errors.ts';
 import { type TrainedGoal, trainAccount } from '../scoring/account-training.ts';
 import type { Store } from '../store/store.ts';
+import { accountsInUse, type FollowedLevel, ScoreUpkeep } from './score-upkeep.ts';
 
 /** What became of one account in a round, where something did. */
 export type ScheduleReport =
 	| ({ readonly type: 'trained'; readonly aid: string } & TrainedSummary)
+	| ({ readonly type: 'level'; readonly aid: string } & FollowedLevel)
 	| { readonly type: 'error'; readonly aid?: string; readonly reason: string };
 
 export interface TrainedSummary {
@@ -18,7 +20,8 @@ export interface TrainedSummary {
 }
 
 export interface ScheduleOptions {
-	readonly everyMs: number;
+	/** Without it nothing is trained; base rates are counted, and levels followed, all the same. */
+	readonly everyMs: number | undefined;
 	readonly seed: number;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
@@ -26,24 +29,34 @@ export interface ScheduleOptions {
 	readonly signal: AbortSignal;
 }
 
-/** How often it is looked whether an account's turn has come, at least. */
+/** How often it is looked whether an account's turn has come. */
+const roundMs = 10_000;
 const longestPauseMs = 600_000;
 
 /**
- * Trains every account that is in use, again and again, until the signal. When, its newest model says; so several servers
- * on one database do not train it twice, and a server that starts anew does not begin at once.
+ * Until the signal: counts base rates, follows the levels of models, and trains every account that is in use, each when its
+ * turn has come. When it is trained, its newest model says; so several servers on one database do not train it twice, and
+ * a server that starts anew does not begin at once.
  */
 export async function runScheduledTraining(store: Store, options: ScheduleOptions): Promise<void> {
+	const upkeep = new ScoreUpkeep(store, options);
+	let nextTrainingMs = Number.NEGATIVE_INFINITY;
 	while (!options.signal.aborted) {
-		await trainDue(store, options);
-		await delay(Math.min(options.everyMs / 10, longestPauseMs), undefined, { signal: options.signal }).catch(
-			() => {},
-		);
+		await upkeep.round();
+		const { everyMs, now } = options;
+		if (everyMs !== undefined && now() >= nextTrainingMs) {
+			await trainDue(store, { ...options, everyMs });
+			nextTrainingMs = now() + Math.min(everyMs / 10, longestPauseMs);
+		}
+		await delay(roundMs, undefined, { signal: options.signal }).catch(() => {});
 	}
 }
 
 /** One round through all accounts. What fails is reported, and tried again in the next round. */
-export async function trainDue(store: Store, options: ScheduleOptions): Promise<void> {
+export async function trainDue(
+	store: Store,
+	options: ScheduleOptions & { readonly everyMs: number },
+): Promise<void> {
 	const { everyMs, seed, now, report, signal } = options;
 	const fail = (error: unknown, aid?: string) =>
 		report({
@@ -52,14 +65,8 @@ export async function trainDue(store: Store, options: ScheduleOptions): Promise<
 			reason: reasonOf(error),
 		});
 	try {
-		const disabled = new Set(
-			(await store.control.clients()).flatMap(({ client, disabledAt }) =>
-				disabledAt === null ? [] : [client],
-			),
-		);
-		for (const account of await store.control.accounts()) {
+		for (const account of await accountsInUse(store)) {
 			if (signal.aborted) return;
-			if (account.disabledAt !== null || disabled.has(account.client)) continue;
 			try {
 				const newestMs = await newestModelMs(store, account.id);
 				// Either way: another server's clock may be ahead a little, but none keeps an account untrained for ever.
@@ -68,6 +75,7 @@ export async function trainDue(store: Store, options: ScheduleOptions): Promise<
 					...{ account, seed, keepsChoice: true, onProgress: () => {} },
 					goals: await store.control.goals(account.id),
 					asOfMs: now(),
+					isOfNow: true,
 				});
 				for (const summary of summaries(trained)) report({ type: 'trained', aid: account.aid, ...summary });
 			} catch (error) {

@@ -12,9 +12,14 @@ export interface TrainingOrder {
 				/** All of the account's, where none is named. */
 				readonly goal?: string | undefined;
 				readonly asOfMs: number;
+				readonly isOfNow: boolean;
 				readonly seed: number;
 		  }
-		| { readonly type: 'schedule'; readonly everyMs: number };
+		| {
+				readonly type: 'schedule';
+				/** Without it nothing is trained; base rates are counted, and levels followed, all the same. */
+				readonly everyMs?: number | undefined;
+		  };
 }
 
 export type TrainingMessage =

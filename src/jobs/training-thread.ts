@@ -27,14 +27,14 @@ function yieldToServing(): void {
 	} catch {}
 }
 
-async function trainOnce(store: Store, { aid, goal, asOfMs, seed }: typeof job & { type: 'once' }) {
+async function trainOnce(store: Store, { aid, goal, asOfMs, isOfNow, seed }: typeof job & { type: 'once' }) {
 	const account = await store.control.account(aid);
 	const goals = await store.control.goals(account.id);
 	const chosen = goals.filter(({ name }) => goal === undefined || name === goal);
 	if (goal !== undefined && chosen.length === 0)
 		throw new OperatorError(`The account has no goal ${goal}; 'caskade goal list ${aid}' shows all.`);
 	return trainAccount(store, {
-		...{ account, goals: chosen, asOfMs, seed, keepsChoice: false },
+		...{ account, goals: chosen, asOfMs, isOfNow, seed, keepsChoice: false },
 		onProgress: (progress) => send({ type: 'progress', progress }),
 	});
 }

@@ -5,6 +5,8 @@ import type { TrainedGoal, TrainingProgress } from '../scoring/account-training.
 import { SupervisedThread } from './supervised-thread.ts';
 import type { TrainingMessage, TrainingOrder } from './training-order.ts';
 
+const upkeepAfterMs = 15_000;
+
 const threadFile = new URL('./training-thread.ts', import.meta.url);
 
 /** Trains an account once, on a thread of its own. @throws OperatorError's message where it cannot be done */
@@ -27,26 +29,41 @@ export function trainOnThread(
 }
 
 /**
- * Trains all accounts on schedule, on a thread of its own. Does nothing without `trainEvery`.
+ * Counts base rates and follows levels, and with `trainEvery` trains all accounts on schedule, on a thread of its own.
  * @returns a function that ends it at once; what is not stored yet is left to the next server
  */
 export function startTrainingThread(
 	settings: { readonly database: string; readonly stage?: string; readonly trainEvery?: number },
 	log: Log,
 ): () => Promise<void> {
-	if (settings.trainEvery === undefined) return async () => {};
 	const { database, stage, trainEvery } = settings;
 	const order: TrainingOrder = { database, stage, job: { type: 'schedule', everyMs: trainEvery } };
-	const thread = new SupervisedThread<TrainingMessage>({
-		file: threadFile,
-		workerData: order,
-		onMessage: (message) => {
-			if (message.type !== 'round') return;
-			const { type, ...fields } = message.report;
-			if (type === 'trained') log.info(fields, 'trained');
-			else log.error(fields, 'training failed');
-		},
-		onDeath: (error) => log.error({ reason: reasonOf(error) }, 'training failed, starting again'),
-	});
-	return () => thread.stop();
+	const start = () =>
+		new SupervisedThread<TrainingMessage>({
+			file: threadFile,
+			workerData: order,
+			onMessage: (message) => {
+				if (message.type !== 'round') return;
+				const { type, ...fields } = message.report;
+				if (type === 'trained') log.info(fields, 'trained');
+				else if (type === 'level' && message.report.isOutside)
+					log.warn(fields, 'what came has left the interval of what was said');
+				else if (type === 'level') log.info(fields, 'level followed');
+				else log.error(fields, 'training failed');
+			},
+			onDeath: (error) => log.error({ reason: reasonOf(error) }, 'training failed, starting again'),
+		});
+	if (trainEvery !== undefined) {
+		const thread = start();
+		return () => thread.stop();
+	}
+	// A server that has just begun has better things to do.
+	let thread: ReturnType<typeof start> | undefined;
+	const timer = setTimeout(() => {
+		thread = start();
+	}, upkeepAfterMs).unref();
+	return async () => {
+		clearTimeout(timer);
+		await thread?.stop();
+	};
 }

@@ -1,16 +1,18 @@
 import type { Goal } from '../domain/goal.ts';
 import type { Profile } from '../domain/profile.ts';
-import type { HistoryExtent, VisitorHistory } from '../store/account/visitor-history.ts';
+import type { FirstHit, HistoryExtent, VisitorHistory } from '../store/account/visitor-history.ts';
 import { Dataset } from './dataset.ts';
 import type { FeatureRow, FeatureSet } from './features.ts';
 import { profileFeatures, profileRows, vocabularyOf } from './profile-features.ts';
-import { seededRandom } from './random.ts';
+import { hashOfText, seededRandom } from './random.ts';
+import { recencyOf } from './recency.ts';
 import { cutsOf, type Snapshot, type SnapshotPlan, visitorSnapshots, visitSnapshots } from './snapshots.ts';
 
 /** Reads an account's history; see `ClientReader`. */
 export interface HistoryReader {
 	historyExtent(asOfMs: number): Promise<HistoryExtent>;
 	vidsAfter(vid: string, limit: number): Promise<string[]>;
+	firstHits(vids: readonly string[], asOfMs: number): Promise<FirstHit[]>;
 	visitorHistories(vids: readonly string[], asOfMs: number): Promise<VisitorHistory[]>;
 }
 
@@ -18,8 +20,8 @@ export interface RowsOptions {
 	readonly goals: readonly Goal[];
 	readonly asOfMs: number;
 	readonly seed: number;
-	/** With fewer visitors each gives several rows. Default: 100,000. */
-	readonly fewestRows?: number;
+	/** Default: 100,000. */
+	readonly rows?: number;
 	/** Of visitors. */
 	readonly onProgress: (done: number) => void;
 }
@@ -36,46 +38,44 @@ export interface AccountRows {
 	readonly rows: readonly GoalRows[];
 	/** How they were made, in sentences. */
 	readonly told: readonly string[];
+	/** Nothing later was seen: the moment that was asked for, or the end of a log that ended before. */
+	readonly asOfMs: number;
 }
 
 const dayMs = 86_400_000;
 /** Bound the work: of more, visitors are drawn. */
 const maxVisitors = 150_000;
 const maxHits = 2_000_000;
-const maxSnapshotsOfOne = 8;
 const cuts = 8;
-/** Whoever is read first waits in memory, and shows how many visitors there are and what they have in common. */
+/** So many show what visitors have in common. */
 const maxFirstVisitors = 5000;
-const maxFirstHits = 50_000;
+const maxFirstRows = 20_000;
 const vidsPerPage = 5000;
 const visitorsPerRead = 250;
+/** A log that ended so long before the moment of training says nothing of the time since. */
+const longestSilenceMs = dayMs;
 
-/** Makes the rows of all goals in one pass over an account's history. The same history up to then gives the same rows. */
+/**
+ * Makes the rows of all goals. The same history up to then gives the same rows, in whatever account it is: visitors are
+ * drawn, and put in order, by what they have done, never by their secret ids.
+ */
 export async function accountRows(reader: HistoryReader, options: RowsOptions): Promise<AccountRows> {
-	const { goals, asOfMs, seed, fewestRows = 100_000 } = options;
-	const extent = await reader.historyExtent(asOfMs);
-	let isTaken: (vid: string) => boolean = () => true;
-	const histories = readHistories(reader, options, (vid) => isTaken(vid));
-	const first: VisitorHistory[] = [];
-	let firstHits = 0;
-	let all = false;
-	while (first.length < maxFirstVisitors && firstHits < maxFirstHits) {
-		const { done, value } = await histories.next();
-		all = done ?? false;
-		if (all) break;
-		first.push(value as VisitorHistory);
-		firstHits += (value as VisitorHistory).hits.length;
-	}
-	const visitors = all ? first.length : Math.round((extent.hits * first.length) / firstHits);
-	const share = Math.min(1, maxVisitors / visitors, maxHits / extent.hits);
-	isTaken = (vid) => lots(vid, seed)() < share;
-	const maxSnapshots = Math.max(1, Math.min(maxSnapshotsOfOne, Math.floor(fewestRows / (visitors * share))));
+	const { goals, seed, onProgress, rows = 100_000 } = options;
+	const extent = await reader.historyExtent(options.asOfMs);
+	const ended = options.asOfMs - extent.toMs > longestSilenceMs && Number.isFinite(extent.toMs);
+	const asOfMs = ended ? extent.toMs : options.asOfMs;
+	const listed = await listVisitors(reader, options, extent.hits);
+	const hits = Math.max(1, extent.hits * listed.share);
 	const collectors = [...Map.groupBy(goals, ({ horizonDays }) => horizonDays)].flatMap(
 		([horizonDays, ofHorizon]) => {
 			const horizonMs = Math.round(horizonDays * dayMs);
 			const plan: SnapshotPlan = {
-				...{ asOfMs, horizonMs, maxSnapshots },
-				goals: ofHorizon,
+				...{ asOfMs, horizonMs, goals: ofHorizon, hitShare: Math.min(1, rows / 2 / hits) },
+				cutsOfOne: Math.min(
+					cuts,
+					rows / 2 / Math.max(1, listed.vids.length),
+					cutsForActivity(extent, listed),
+				),
 				cutsMs: cutsOf(extent.fromMs, asOfMs - horizonMs, cuts),
 			};
 			return [
@@ -84,46 +84,115 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 			];
 		},
 	);
-	const take = (history: VisitorHistory) => {
-		for (const [index, collector] of collectors.entries())
-			collector.take(history, lots(history.vid, seed + index + 1));
-	};
-	const readFirst = first.length;
-	for (const history of first.splice(0)) if (isTaken(history.vid)) take(history);
+	const alike = new Map<number, number>();
+	for (let from = 0; from < listed.vids.length; from += visitorsPerRead) {
+		for (const history of await reader.visitorHistories(
+			listed.vids.slice(from, from + visitorsPerRead),
+			asOfMs,
+		)) {
+			const signature = signatureOf(history);
+			const before = alike.get(signature) ?? 0;
+			alike.set(signature, before + 1);
+			for (const [index, collector] of collectors.entries())
+				collector.take(
+					history,
+					seededRandom(Math.imul(signature ^ (seed + index + 1), 0x9e3779b1) + Math.imul(before, 0x85ebca6b)),
+				);
+		}
+		onProgress(
+			Math.round((listed.total * (1 + Math.min(1, (from + visitorsPerRead) / listed.vids.length))) / 2),
+		);
+		for (const collector of collectors)
+			if (from + visitorsPerRead >= maxFirstVisitors || collector.waiting > maxFirstRows)
+				collector.fixFeatures();
+	}
 	for (const collector of collectors) collector.fixFeatures();
-	// Some were read before it was known who is taken.
-	for await (const history of histories) if (isTaken(history.vid)) take(history);
 	return {
 		rows: collectors.flatMap((collector) => collector.goalRows()),
+		asOfMs,
 		told: [
-			share < 1
-				? `Of about ${visitors} visitors, ${(share * 100).toFixed(1)} % were drawn by their vid: their number bounds the work.`
-				: `All ${all ? readFirst : `about ${visitors}`} visitors were read.`,
-			maxSnapshots === 1
-				? 'Each visitor gives one row, so that nobody is among those learned from and those judged by.'
-				: `There are few visitors, so each gives up to ${maxSnapshots} rows; a visitor may be among those learned from and, later, among those judged by.`,
+			...(Number.isFinite(extent.fromMs) ? [extentSentence(extent)] : []),
+			...(ended
+				? [
+						`The log ends there, ${count(Math.floor((options.asOfMs - asOfMs) / dayMs), 'day')} before ${isoTime(options.asOfMs)}; of the time since nothing is known, so the models are as of its end.`,
+					]
+				: []),
+			listed.share < 1
+				? `Of ${listed.total} visitors, ${(listed.share * 100).toFixed(1)} % were drawn by what they did first: their number bounds the work.`
+				: `All ${listed.total} visitors were read.`,
+			'A row is what was known of a visitor after a hit, as often as visitors hit, or at one of eight moments spread evenly; a visitor may be among those learned from and, later, among those judged by.',
 		],
 	};
 }
 
-async function* readHistories(
+/** Where visitors do little, rows of those who are away would drown those of who is there. */
+function cutsForActivity({ hits, uploads }: HistoryExtent, { total }: ListedVisitors): number {
+	return Math.max(2, (2 * (hits + uploads)) / Math.max(1, total));
+}
+
+function extentSentence({ hits, fromMs, toMs }: HistoryExtent): string {
+	const days = count(Math.max(1, Math.round((toMs - fromMs) / dayMs)), 'day');
+	return `The history is of ${days}, ${isoTime(fromMs)} to ${isoTime(toMs)}, with ${count(hits, 'hit')}.`;
+}
+
+function count(number: number, unit: string): string {
+	return `${number} ${unit}${number === 1 ? '' : 's'}`;
+}
+
+function isoTime(ms: number): string {
+	return new Date(ms).toISOString();
+}
+
+interface ListedVisitors {
+	/** Those who are taken, in an order that their first hits decide. */
+	readonly vids: readonly string[];
+	/** All who had hits. */
+	readonly total: number;
+	/** Of all, how many are taken. */
+	readonly share: number;
+}
+
+/** Draws visitors by their first hits. */
+async function listVisitors(
 	reader: HistoryReader,
-	{ asOfMs, onProgress }: RowsOptions,
-	isTaken: (vid: string) => boolean,
-): AsyncGenerator<VisitorHistory> {
-	let last = '';
-	let done = 0;
-	for (;;) {
+	{ asOfMs, seed, onProgress }: RowsOptions,
+	hits: number,
+): Promise<ListedVisitors> {
+	let lots: { vid: string; lot: number }[] = [];
+	let total = 0;
+	const keepLowest = () => {
+		const most = Math.max(1, Math.floor(Math.min(maxVisitors, (maxHits * total) / Math.max(1, hits))));
+		lots = lots.sort((a, b) => a.lot - b.lot || (a.vid < b.vid ? -1 : 1)).slice(0, most);
+	};
+	for (let last = ''; ; ) {
 		const page = await reader.vidsAfter(last, vidsPerPage);
-		for (let from = 0; from < page.length; from += visitorsPerRead) {
-			const vids = page.slice(from, from + visitorsPerRead).filter(isTaken);
-			if (vids.length > 0) yield* await reader.visitorHistories(vids, asOfMs);
-			done += Math.min(visitorsPerRead, page.length - from);
-			onProgress(done);
+		for (const { vid, atMs, body } of await reader.firstHits(page, asOfMs)) {
+			lots.push({ vid, lot: seededRandom(hashOfText(`${seed} ${atMs} ${body}`))() });
+			total++;
 		}
-		if (page.length < vidsPerPage) return;
+		onProgress(Math.floor(total / 2));
+		if (page.length < vidsPerPage) break;
+		// How many hits a visitor has may turn out to be less than it seems now.
+		if (lots.length > 4 * maxVisitors) lots = lots.sort((a, b) => a.lot - b.lot).slice(0, 2 * maxVisitors);
 		last = page.at(-1) as string;
 	}
+	keepLowest();
+	return { vids: lots.map(({ vid }) => vid), total, share: total === 0 ? 1 : lots.length / total };
+}
+
+/** A number that what a visitor has done decides, and nothing else. */
+function signatureOf({ hits, events }: VisitorHistory): number {
+	let sid = '';
+	let signature = 0;
+	const mix = (text: string) => {
+		signature = Math.imul(signature ^ hashOfText(text), 0x9e3779b1) ^ (signature >>> 15);
+	};
+	for (const hit of hits) {
+		mix(`${hit.atMs} ${hit.sid === sid} ${hit.tieBreak}`);
+		sid = hit.sid;
+	}
+	for (const { entry } of events) mix(`${entry.atMs} ${entry.tid} ${entry.evt} ${entry.revenuePence}`);
+	return signature;
 }
 
 /** Gathers the rows of the goals that have one horizon. */
@@ -152,6 +221,11 @@ class RowCollector {
 		this.#labels = goals.map(() => []);
 	}
 
+	/** Rows that wait for the features. */
+	get waiting(): number {
+		return this.#waiting.length;
+	}
+
 	take(history: VisitorHistory, random: () => number): void {
 		for (const snapshot of this.#snapshotsOf(history, this.#plan, random))
 			if (this.#fixed) this.#add(history.vid, snapshot);
@@ -160,6 +234,7 @@ class RowCollector {
 
 	/** From what the first visitors have in common; a feature that has one value for all of them says nothing. */
 	fixFeatures(): void {
+		if (this.#fixed) return;
 		const profiles = this.#waiting.map(({ snapshot }) => snapshot.profile);
 		const all = profileFeatures(vocabularyOf(profiles));
 		const toRow = profileRows(all);
@@ -172,7 +247,9 @@ class RowCollector {
 	}
 
 	#add(vid: string, { profile, atMs, labels }: Snapshot): void {
-		this.#dataset.add({ ...this.#toRow(profile, atMs), label: 0, atMs, group: vid });
+		const visits = this.#scope === 'vid' ? profile.visits : 0;
+		const recency = recencyOf(profile, atMs, this.#plan.horizonMs);
+		this.#dataset.add({ ...this.#toRow(profile, atMs), label: 0, atMs, group: vid, visits, recency });
 		for (const [goal, label] of labels.entries()) this.#labels[goal]?.push(label);
 	}
 
@@ -196,11 +273,4 @@ function varying({ numeric, categorical }: FeatureSet, rows: readonly FeatureRow
 			rows.some((row) => row.categorical[column] !== first?.categorical[column]),
 		),
 	};
-}
-
-/** Random numbers of a visitor's own, whatever other visitors there are. */
-function lots(vid: string, seed: number): () => number {
-	let hash = 0x811c9dc5;
-	for (let index = 0; index < vid.length; index++) hash = Math.imul(hash ^ vid.charCodeAt(index), 0x01000193);
-	return seededRandom(Math.imul(hash ^ seed, 0x9e3779b1));
 }

@@ -3,8 +3,10 @@ import type { Goal } from '../domain/goal.ts';
 import type { ModelName } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { accountRows } from './account-rows.ts';
+import { measureBaseRates } from './base-rate.ts';
 import type { Interval } from './measure.ts';
 import type { TrainingReport } from './report.ts';
+import { daysText } from './report-text.ts';
 import { train } from './train.ts';
 
 /** What a training on an account's history tells of one goal; this is what is stored with the model. */
@@ -17,6 +19,8 @@ export interface GoalReport extends TrainingReport {
 	readonly horizonDays: number;
 	/** How rows were made of the history, in sentences. */
 	readonly history: readonly string[];
+	/** What is served where no model is; see `BaseRate`. */
+	readonly baseRates: readonly number[];
 }
 
 /** A model that was active before, as its own training had judged it. */
@@ -43,6 +47,8 @@ export interface AccountTraining {
 	readonly account: { readonly id: number; readonly aid: string };
 	readonly goals: readonly Goal[];
 	readonly asOfMs: number;
+	/** Whether that is now, not a moment of the past. */
+	readonly isOfNow: boolean;
 	readonly seed: number;
 	/** Whether a version that an operator has chosen instead of the newest stays; else the new one scores. */
 	readonly keepsChoice: boolean;
@@ -65,15 +71,22 @@ const keptVersions = 10;
  * that is better than the base rate scores from then on; where there is none, the base rate is served.
  */
 export async function trainAccount(store: Store, training: AccountTraining): Promise<TrainedGoal[]> {
-	const { account, goals, asOfMs, seed, onProgress } = training;
-	const { rows, told } = await store.read(account.id, async (reader) => {
+	const { account, goals, seed, onProgress } = training;
+	const { rows, told, asOfMs, rates } = await store.read(account.id, async (reader) => {
 		const total = await reader.countVisitors();
-		return accountRows(reader, {
-			...{ goals, asOfMs, seed },
+		const made = await accountRows(reader, {
+			...{ goals, asOfMs: training.asOfMs, seed },
 			onProgress: (done) =>
 				onProgress({ step: 'read', what: account.aid, done, total: Math.max(done, total) }),
 		});
+		return { ...made, rates: await measureBaseRates(reader, goals, made.asOfMs) };
 	});
+	// What a training of the past has seen is not what is served now.
+	if (training.isOfNow)
+		await store.control.setBaseRates(
+			account.id,
+			new Map([...rates].map(([name, { byRecency }]) => [name, byRecency])),
+		);
 	const trained: TrainedGoal[] = [];
 	for (const { goal, scope, horizonMs, dataset } of rows) {
 		const what = `${goal.name} (${scope === 'vid' ? 'visitors' : 'visits'})`;
@@ -84,11 +97,12 @@ export async function trainAccount(store: Store, training: AccountTraining): Pro
 			warnings.splice(
 				0,
 				1,
-				`There is no moment that lies ${goal.horizonDays} days, the horizon, before ${isoTime(asOfMs)} and after a hit.`,
+				`There is no moment that lies ${daysText(goal.horizonDays)}, the horizon, before ${isoTime(asOfMs)} and after a hit.`,
 			);
 		trained.push(
 			await keep(store, training, JSON.stringify(model), {
 				...{ goal: goal.name, scope, asOf: isoTime(asOfMs), horizonDays: goal.horizonDays, history: told },
+				...{ baseRates: rates.get(goal.name)?.byRecency ?? [] },
 				...report,
 				warnings,
 			}),

@@ -1,17 +1,25 @@
-import { byScore, logistic } from './measure.ts';
+import type { Line } from './level.ts';
+import { logistic } from './measure.ts';
+import type { Recency } from './recency.ts';
 
-/** How a model's log-odds become calibrated log-odds. Always strictly increasing: the ranking stays. Plain data. */
+/**
+ * How a model's log-odds become calibrated log-odds. Never decreasing: the ranking stays among visitors of like recency. Plain data. Training
+ * makes lines; the others are of models that earlier programs have stored.
+ */
 export type Calibration =
 	| { readonly kind: 'none' }
+	/** A line for each recency. */
+	| { readonly kind: 'by recency'; readonly horizonMs: number; readonly lines: readonly Line[] }
 	| { readonly kind: 'platt'; readonly intercept: number; readonly slope: number }
 	| { readonly kind: 'isotonic'; readonly from: readonly number[]; readonly to: readonly number[] };
 
-/** Rows of one value of the base rate that an isotonic step is mixed with, so that no step is 0 or 1. */
-const shrinkageRows = 2;
-
 /** The calibrated log-odds. */
-export function calibrate(calibration: Calibration, logOdds: number): number {
+export function calibrate(calibration: Calibration, logOdds: number, recency: Recency = 0): number {
 	if (calibration.kind === 'none') return logOdds;
+	if (calibration.kind === 'by recency') {
+		const { slope, intercept } = calibration.lines[recency] as Line;
+		return intercept + slope * logOdds;
+	}
 	if (calibration.kind === 'platt') return calibration.intercept + calibration.slope * logOdds;
 	const { from, to } = calibration;
 	let low = 0;
@@ -60,36 +68,4 @@ export function fitPlatt(
 		if (Math.max(Math.abs(step0), Math.abs(step1)) < 1e-10) break;
 	}
 	return { kind: 'platt', intercept, slope };
-}
-
-/** Isotonic regression (pool adjacent violators), with straight lines between the middles of its steps. */
-export function fitIsotonic(labels: Uint8Array, logOdds: Float64Array): Calibration {
-	const blocks: { rows: number; conversions: number; logOdds: number }[] = [];
-	for (const row of byScore(logOdds)) {
-		let block = { rows: 1, conversions: labels[row] as number, logOdds: logOdds[row] as number };
-		for (;;) {
-			const before = blocks[blocks.length - 1];
-			if (!before || before.conversions * block.rows < block.conversions * before.rows) break;
-			blocks.pop();
-			block = {
-				rows: before.rows + block.rows,
-				conversions: before.conversions + block.conversions,
-				logOdds: before.logOdds + block.logOdds,
-			};
-		}
-		blocks.push(block);
-	}
-	const baseRate = (labels.reduce((sum, label) => sum + label, 0) + 0.5) / (labels.length + 1);
-	const from: number[] = [];
-	const to: number[] = [];
-	for (const { rows, conversions, logOdds: sum } of blocks) {
-		const rate = (conversions + shrinkageRows * baseRate) / (rows + shrinkageRows);
-		const [x, y] = [sum / rows, Math.log(rate / (1 - rate))];
-		// Shrinking a small step more than its neighbour can undo the order; such a step is left out.
-		if (to.length > 0 && (y <= (to[to.length - 1] as number) || x <= (from[from.length - 1] as number)))
-			continue;
-		from.push(x);
-		to.push(y);
-	}
-	return { kind: 'isotonic', from, to };
 }

@@ -2,29 +2,34 @@ import type { Dataset } from './dataset.ts';
 import { type EncodedRows, encodeRows } from './encoded-rows.ts';
 import { fitEncoding } from './encoding.ts';
 import { FoldPath, strengths } from './fold-path.ts';
-import type { Fold } from './folds.ts';
+import type { Fold, Piece } from './folds.ts';
+import { type Line, levelLines } from './level.ts';
 import { logistic, logLosses, mean } from './measure.ts';
 
+/** Numbers of trees that are tried. */
+const treesPerStep = 10;
 const maxTrees = 400;
-/** Growing ends when so many trees in a row have not made later rows more likely. */
-const patienceTrees = 30;
-/** Weaker penalties are not tried once so many in a row have made later rows less likely. */
+/** Growing ends when so many steps in a row have not made later rows more likely; so do weaker penalties. */
+const patienceSteps = 3;
 const patienceStrengths = 2;
 
 /** A fold made ready for the models: encoded with what its earlier rows show. */
 export interface PreparedFold {
 	readonly earlier: EncodedRows;
-	readonly later: EncodedRows;
-	readonly laterGroups: Uint32Array;
+	/** The judged rows, and before them those that set their level. */
+	readonly span: EncodedRows;
+	readonly pieces: readonly Piece[];
+	/** Of the judged rows. */
+	readonly labels: Uint8Array;
+	readonly groups: Uint32Array;
+	readonly recency: Uint8Array;
 	/** See `Fold`. */
 	readonly overlaps: boolean;
-	/** The base rate of the earlier rows. */
-	readonly baseRate: number;
-	/** What the models that the earlier rows teach say of the later ones. */
+	/** What the models that the earlier rows teach say of the span. */
 	readonly path: FoldPath;
 }
 
-/** A setting, and what the models so set say of each fold's later rows. */
+/** A setting, and what the models so set say of each fold's span. */
 export interface Candidate {
 	readonly setting: number;
 	readonly logLoss: number;
@@ -34,26 +39,61 @@ export interface Candidate {
 export function prepareFold(dataset: Dataset, fold: Fold, random: () => number): PreparedFold {
 	const encoding = fitEncoding(dataset, fold.earlier);
 	const earlier = encodeRows(dataset, fold.earlier, encoding, true);
-	const later = encodeRows(dataset, fold.later, encoding, false);
+	const span = encodeRows(dataset, fold.span, encoding, false);
+	const judgedFrom = fold.pieces[0]?.from ?? span.rows;
 	return {
 		earlier,
-		later,
-		laterGroups: dataset.groups(fold.later),
+		span,
+		pieces: fold.pieces,
+		...dataset.timed(fold.span.subarray(judgedFrom)),
 		overlaps: fold.overlaps,
-		baseRate: mean(earlier.labels),
-		path: new FoldPath(earlier, later, random),
+		path: new FoldPath(earlier, span, random),
 	};
 }
 
-/** The log loss of every later row, fold after fold. */
+/** Log-odds as they are, and of the base rate, for every recency. */
+export const asItIs = [1, 1, 1] as const;
+export const baseRateAlone = [0, 0, 0] as const;
+
+/**
+ * The log-odds of the judged rows as they would have been served: those of a model times a slope, at the level of the rows
+ * of like recency whose outcomes were known last. With a slope of 0 that is the base rate.
+ */
+export function servedLogOdds(
+	{ span, pieces, labels, recency }: PreparedFold,
+	logOdds: Float64Array,
+	slopes: readonly number[],
+): Float64Array<ArrayBuffer> {
+	const served = new Float64Array(labels.length);
+	const judgedFrom = span.rows - labels.length;
+	for (const { from, to, recent } of pieces) {
+		const lines = levelLines(recent, logOdds, span.labels, slopes);
+		for (let row = from; row < to; row++) {
+			const { slope, intercept } = lines[recency[row - judgedFrom] as number] as Line;
+			served[row - judgedFrom] = slope * (logOdds[row] as number) + intercept;
+		}
+	}
+	return served;
+}
+
+/** The log loss of every judged row, fold after fold, as it would have been served. */
 export function laterLosses(
 	folds: readonly PreparedFold[],
 	logOdds: readonly Float64Array[],
+	slopes: readonly number[] = asItIs,
 ): Float64Array<ArrayBuffer> {
-	const losses = folds.map(({ later }, fold) =>
-		logLosses(later.labels, (logOdds[fold] as Float64Array).map(logistic)),
+	return joined(
+		folds.map((fold, index) => foldLosses(fold, servedLogOdds(fold, logOdds[index] as Float64Array, slopes))),
 	);
-	return Float64Array.from(losses.flatMap((values) => Array.from(values)));
+}
+
+/** The log loss of every judged row. */
+export function foldLosses({ labels }: PreparedFold, served: Float64Array): Float64Array {
+	return logLosses(labels, served.map(logistic));
+}
+
+export function joined(parts: readonly Float64Array[]): Float64Array<ArrayBuffer> {
+	return Float64Array.from(parts.flatMap((part) => Array.from(part)));
 }
 
 /** The logistic model of the strength that makes later rows most likely. */
@@ -73,11 +113,15 @@ export function bestStrength(folds: readonly PreparedFold[]): Candidate {
 
 /** Boosting with the number of trees that makes later rows most likely. */
 export function bestTreeCount(folds: readonly PreparedFold[]): Candidate {
-	const rows = folds.reduce((sum, { later }) => sum + later.rows, 0);
-	let [setting, logLoss] = [0, Number.POSITIVE_INFINITY];
-	for (let trees = 1; trees <= maxTrees && trees - setting <= patienceTrees; trees++) {
-		const loss = folds.reduce((sum, { path }) => sum + path.boostingLoss(trees), 0) / rows;
-		if (loss < logLoss) [setting, logLoss] = [trees, loss];
+	let best: Candidate | undefined;
+	let worse = 0;
+	for (let trees = treesPerStep; trees <= maxTrees && worse < patienceSteps; trees += treesPerStep) {
+		const logOdds = folds.map(({ path }) => path.boosting(trees));
+		const logLoss = mean(laterLosses(folds, logOdds));
+		if (!best || logLoss < best.logLoss) {
+			best = { setting: trees, logLoss, logOdds };
+			worse = 0;
+		} else worse++;
 	}
-	return { setting, logLoss, logOdds: folds.map(({ path }) => path.boosting(setting)) };
+	return best as Candidate;
 }

@@ -1,7 +1,16 @@
 import { bootstrapMean } from './bootstrap.ts';
-import { type Calibration, calibrate, fitIsotonic, fitPlatt } from './calibrate.ts';
-import { bestStrength, bestTreeCount, type Candidate, laterLosses, type PreparedFold } from './candidates.ts';
-import { type Interval, logistic, logLosses } from './measure.ts';
+import {
+	bestStrength,
+	bestTreeCount,
+	foldLosses,
+	joined,
+	laterLosses,
+	type PreparedFold,
+	servedLogOdds,
+} from './candidates.ts';
+import { rateOf } from './level.ts';
+import { type Interval, mean } from './measure.ts';
+import { recencies } from './recency.ts';
 
 /** What was chosen on later rows, why, and what the chosen models say of those rows. */
 export interface Choice {
@@ -12,28 +21,55 @@ export interface Choice {
 	readonly boostingLogLoss: number;
 	/** By how much boosting lowers the mean log loss of a later row. */
 	readonly boostingGain: Interval;
-	readonly calibration: Calibration;
-	/** By how much the better of the two calibrations lowers it; undefined where none could be judged. */
-	readonly calibrationGain: { readonly kind: 'platt' | 'isotonic'; readonly gain: Interval } | undefined;
-	/** Before calibration, for each fold. */
+	readonly shape: Shape;
+	readonly signal: Signal;
+	/** Of the fold's span, as the models give them. */
 	readonly logOdds: readonly Float64Array[];
+	/** By how much the log-odds of the model are multiplied, for each recency; 0 serves the base rate. */
+	readonly slopes: readonly number[];
 }
 
+/** Whether scores spread as they should. */
+export interface Shape {
+	/** 1 where nothing else pays. */
+	readonly slope: number;
+	/** The slope that was tried, and by how much it lowers the mean log loss of a block that had no say in it. */
+	readonly triedSlope: number;
+	readonly gain: number;
+	readonly blocksThatGain: number;
+	readonly blocks: number;
+}
+
+/** Whether a model says anything of later rows. */
+export interface Signal {
+	/** How many standard errors what it says and what came go together; visitors count once. */
+	readonly standardErrors: number;
+	/** What of its log-odds is served, for each recency. */
+	readonly shares: readonly number[];
+}
+
+const slopes = Array.from({ length: 15 }, (_, step) => (step + 1) / 10);
+/** Below, what a model says may be chance: two in a hundred models without any signal reach it. */
+const fewestStandardErrors = 2;
+/** Fewer visitors of a recency cannot say how much they are told. */
+const fewestVisitors = 30;
+
 /**
- * Chooses the kind of model, its setting and its calibration by how likely they make later rows. The simpler wins unless
- * the interval of the difference says otherwise: logistic before boosting, no calibration before one.
+ * Chooses the kind of model, its setting and the slope of its scores by how likely they make later rows, all at the level
+ * that was known. The simpler wins unless later rows say otherwise: logistic before boosting, no slope before one.
  */
 export function choose(folds: readonly PreparedFold[], random: () => number): Choice {
 	const logisticModel = bestStrength(folds);
 	const boosting = bestTreeCount(folds);
-	const groups = laterGroups(folds);
 	const boostingGain = bootstrapMean(
 		difference(laterLosses(folds, logisticModel.logOdds), laterLosses(folds, boosting.logOdds)),
-		groups,
+		laterGroups(folds),
 		random,
 	);
 	const kind = boostingGain.low > 0 ? 'boosting' : 'logistic';
-	const { logOdds }: Candidate = kind === 'boosting' ? boosting : logisticModel;
+	const { logOdds } = kind === 'boosting' ? boosting : logisticModel;
+	const shape = chooseShape(folds, logOdds);
+	const signal = signalOf(folds, logOdds);
 	return {
 		kind,
 		strength: logisticModel.setting,
@@ -41,58 +77,104 @@ export function choose(folds: readonly PreparedFold[], random: () => number): Ch
 		logisticLogLoss: logisticModel.logLoss,
 		boostingLogLoss: boosting.logLoss,
 		boostingGain,
-		...chooseCalibration(folds, logOdds, random),
-		logOdds,
+		...{ shape, signal, logOdds },
+		slopes: signal.shares.map((share) => shape.slope * share),
 	};
 }
 
-/** Calibrations are fitted on all folds but the last, judged on the last, and then fitted on all. */
-function chooseCalibration(
-	folds: readonly PreparedFold[],
-	logOdds: readonly Float64Array[],
-	random: () => number,
-): Pick<Choice, 'calibration' | 'calibrationGain'> {
-	const none = { calibration: { kind: 'none' }, calibrationGain: undefined } as const;
-	const last = folds[folds.length - 1] as PreparedFold;
-	// A model that has been told outcomes of later time says too well what comes then; a served one is told none.
-	if (folds.length < 2 || folds.some(({ overlaps }) => overlaps)) return none;
-	const raw = logOdds[folds.length - 1] as Float64Array;
-	const rawLosses = logLosses(last.later.labels, raw.map(logistic));
-	const before = pooled(folds.slice(0, -1), logOdds);
-	const all = pooled(folds, logOdds);
-	const tried = [
-		{ kind: 'platt' as const, fit: fitPlatt },
-		{ kind: 'isotonic' as const, fit: fitIsotonic },
-	].map(({ kind, fit }) => {
-		const calibration = fit(before.labels, before.logOdds);
-		const scores = raw.map((value) => logistic(calibrate(calibration, value)));
-		const gains = difference(rawLosses, logLosses(last.later.labels, scores));
-		return { kind, fit, gain: bootstrapMean(gains, last.laterGroups, random) };
+/** A slope pays if most blocks gain by what the others chose, and all together by more than chance explains. */
+function chooseShape(folds: readonly PreparedFold[], logOdds: readonly Float64Array[]): Shape {
+	const losses = slopes.map((slope) =>
+		folds.map((fold, index) =>
+			foldLosses(fold, servedLogOdds(fold, logOdds[index] as Float64Array, [slope, slope, slope])),
+		),
+	);
+	const sums = losses.map((ofSlope) => ofSlope.map((values) => values.reduce((sum, loss) => sum + loss, 0)));
+	const bestOn = (isTaken: (fold: number) => boolean) => {
+		const totals = sums.map((ofSlope) =>
+			ofSlope.reduce((sum, loss, fold) => sum + (isTaken(fold) ? loss : 0), 0),
+		);
+		return totals.indexOf(Math.min(...totals));
+	};
+	const unchanged = slopes.indexOf(1);
+	const gains = folds.map((_, fold) => {
+		const best = bestOn((other) => other !== fold);
+		return difference(losses[unchanged]?.[fold] as Float64Array, losses[best]?.[fold] as Float64Array);
 	});
-	const [best] = tried.sort((a, b) => b.gain.value - a.gain.value);
-	if (!best) return none;
-	const { kind, gain, fit } = best;
-	const calibration = gain.low > 0 ? fit(all.labels, all.logOdds) : none.calibration;
+	const blocksThatGain = gains.filter((values) => mean(values) > 0).length;
+	const all = joined(gains);
+	const gain = mean(all);
+	const pays =
+		folds.length > 2 &&
+		blocksThatGain > folds.length / 2 &&
+		gain > 2 * standardError(all, laterGroups(folds));
+	const triedSlope = slopes[bestOn(() => true)] as number;
 	return {
-		// A line that does not rise would turn the ranking round.
-		calibration: calibration.kind === 'platt' && calibration.slope <= 0 ? none.calibration : calibration,
-		calibrationGain: { kind, gain },
+		slope: pays ? triedSlope : 1,
+		...{ triedSlope, gain, blocksThatGain, blocks: folds.length },
 	};
 }
 
-function pooled(
-	folds: readonly PreparedFold[],
-	logOdds: readonly Float64Array[],
-): { labels: Uint8Array; logOdds: Float64Array } {
+/**
+ * The score test of a slope of 0, the base rate, against a larger one: what the model says above its mean times what came
+ * above the rate, a visitor's rows together. All recencies together decide whether anything is served; how much of it, each
+ * by itself: the share is James and Stein's, the less sure, the closer to the base rate.
+ */
+function signalOf(folds: readonly PreparedFold[], logOdds: readonly Float64Array[]): Signal {
+	const sums = [...recencies, 'all'].map(() => new Map<number, number>());
+	const add = (to: Map<number, number> | undefined, group: number, part: number) =>
+		to?.set(group, (to.get(group) ?? 0) + part);
+	for (const [index, { span, pieces, labels, groups, recency }] of folds.entries()) {
+		const said = logOdds[index] as Float64Array;
+		const judgedFrom = span.rows - labels.length;
+		for (const { from, to, recent } of pieces) {
+			const rates = recent.map((rows) => rateOf(Uint8Array.from(rows, (row) => span.labels[row] as number)));
+			const middles = recent.map((rows) => mean(Float64Array.from(rows, (row) => said[row] as number)));
+			for (let row = from; row < to; row++) {
+				const of = recency[row - judgedFrom] as number;
+				const above = (said[row] as number) - (middles[of] as number);
+				const part = above * ((span.labels[row] as number) - (rates[of] as number));
+				for (const each of [of, recencies.length]) add(sums[each], groups[row - judgedFrom] as number, part);
+			}
+		}
+	}
+	const errors = sums.map(standardErrors);
+	const all = errors[recencies.length] as number;
+	// Of whom there are too few, what all say must do.
+	const enough = sums.map((ofOne) => ofOne.size >= fewestVisitors);
 	return {
-		labels: Uint8Array.from(folds.flatMap(({ later }) => Array.from(later.labels))),
-		logOdds: Float64Array.from(folds.flatMap((_, fold) => Array.from(logOdds[fold] as Float64Array))),
+		standardErrors: all,
+		shares: recencies.map((recency) => {
+			const own = (enough[recency] ? errors[recency] : all) as number;
+			return all > fewestStandardErrors && own > 1 ? 1 - 1 / own ** 2 : 0;
+		}),
 	};
+}
+
+/** By how many of its standard errors a sum is above 0. */
+function standardErrors(parts: ReadonlyMap<number, number>): number {
+	let [sum, squares] = [0, 0];
+	for (const part of parts.values()) {
+		sum += part;
+		squares += part ** 2;
+	}
+	return squares > 0 ? sum / Math.sqrt(squares) : 0;
+}
+
+/** Of a mean, where the values of a group go together. */
+function standardError(values: Float64Array, groups: Uint32Array): number {
+	const middle = mean(values);
+	const sums = new Map<number, number>();
+	for (const [index, value] of values.entries()) {
+		const group = groups[index] as number;
+		sums.set(group, (sums.get(group) ?? 0) + value - middle);
+	}
+	return Math.sqrt(sums.values().reduce((total, sum) => total + sum ** 2, 0)) / values.length;
 }
 
 /** The groups of all later rows, fold after fold. */
 export function laterGroups(folds: readonly PreparedFold[]): Uint32Array {
-	return Uint32Array.from(folds.flatMap((fold) => Array.from(fold.laterGroups)));
+	return Uint32Array.from(folds.flatMap((fold) => Array.from(fold.groups)));
 }
 
 /** By how much each of `b` is below `a`. */

@@ -1,4 +1,6 @@
-import type { Example, FeatureSet } from './features.ts';
+import type { Example, FeatureRow, FeatureSet } from './features.ts';
+import type { TimedRows } from './level.ts';
+import { hashOfText, seededRandom } from './random.ts';
 
 const rowsPerChunk = 1 << 16;
 
@@ -8,6 +10,9 @@ interface Chunk {
 	readonly labels: Uint8Array;
 	readonly atMs: Float64Array;
 	readonly groups: Uint32Array;
+	/** 0 where it is not known. */
+	readonly visits: Uint8Array;
+	readonly recency: Uint8Array;
 }
 
 /**
@@ -79,22 +84,47 @@ export class Dataset {
 		chunk.labels[row] = example.label;
 		chunk.atMs[row] = example.atMs;
 		chunk.groups[row] = this.#groupOf(example.group);
+		chunk.recency[row] = example.recency ?? 0;
+		chunk.visits[row] = Math.min(255, example.visits ?? 0);
 		this.#conversions += example.label;
 		this.#rows++;
 	}
 
 	/**
-	 * The rows by time. Rows of the same time are shuffled: whatever order they came in is not one of time, and must not
-	 * decide which of them judge the others.
+	 * The rows by time. Rows of the same time are shuffled, by what they hold: whatever order they came in is not one of
+	 * time, and must not decide which of them judge the others.
 	 */
-	inTimeOrder(random: () => number): Uint32Array {
+	inTimeOrder(seed: number): Uint32Array {
 		const rows = Uint32Array.from({ length: this.#rows }, (_, row) => row);
 		const atMs = this.#gather(rows, new Float64Array(rows.length), (chunk) => chunk.atMs);
-		const lots = Float64Array.from(rows, random);
+		const lots = this.#lots(rows, seed);
 		return rows.sort(
 			(a, b) =>
 				(atMs[a] as number) - (atMs[b] as number) || (lots[a] as number) - (lots[b] as number) || a - b,
 		);
+	}
+
+	/** A random number for each row, which what is known at it decides; equal rows get others by how often there were such. */
+	#lots(rows: Uint32Array, seed: number): Float64Array {
+		const hashes = new Int32Array(rows.length).fill(seed);
+		const mix = (row: number, value: number) => {
+			hashes[row] = Math.imul((hashes[row] as number) ^ value, 0x9e3779b1) ^ ((hashes[row] as number) >>> 15);
+		};
+		for (let column = 0; column < this.features.numeric.length; column++) {
+			const bits = new Int32Array(this.numeric(column, rows).buffer);
+			for (let row = 0; row < rows.length; row++) mix(row, bits[row] as number);
+		}
+		for (let column = 0; column < this.features.categorical.length; column++) {
+			const hashOfCode = this.texts(column).map(hashOfText);
+			const codes = this.categorical(column, rows);
+			for (let row = 0; row < rows.length; row++) mix(row, hashOfCode[codes[row] as number] as number);
+		}
+		const seen = new Map<number, number>();
+		return Float64Array.from(hashes, (hash) => {
+			const before = seen.get(hash) ?? 0;
+			seen.set(hash, before + 1);
+			return seededRandom(hash + Math.imul(before, 0x85ebca6b))();
+		});
 	}
 
 	numeric(column: number, rows: Uint32Array): Float32Array {
@@ -126,6 +156,21 @@ export class Dataset {
 		return this.#gather(rows, new Float64Array(rows.length), (chunk) => chunk.atMs);
 	}
 
+	/** What levels are set by. */
+	timed(rows: Uint32Array): TimedRows {
+		return {
+			atMs: this.atMs(rows),
+			labels: this.labels(rows),
+			groups: this.groups(rows),
+			recency: this.#gather(rows, new Uint8Array(rows.length), (chunk) => chunk.recency),
+		};
+	}
+
+	/** How many visits there had been. */
+	visits(rows: Uint32Array): Uint8Array {
+		return this.#gather(rows, new Uint8Array(rows.length), (chunk) => chunk.visits);
+	}
+
 	groups(rows: Uint32Array): Uint32Array {
 		return this.#gather(rows, new Uint32Array(rows.length), (chunk) => chunk.groups);
 	}
@@ -151,6 +196,8 @@ export class Dataset {
 				labels: new Uint8Array(rowsPerChunk),
 				atMs: new Float64Array(rowsPerChunk),
 				groups: new Uint32Array(rowsPerChunk),
+				visits: new Uint8Array(rowsPerChunk),
+				recency: new Uint8Array(rowsPerChunk),
 			});
 		return this.#chunks[this.#chunks.length - 1] as Chunk;
 	}
@@ -175,4 +222,16 @@ export class Dataset {
 		}
 		return id;
 	}
+}
+
+/** Rows as they were added. */
+export function* datasetRows(dataset: Dataset, rows: Uint32Array): Generator<FeatureRow> {
+	const { features } = dataset;
+	const numbers = features.numeric.map((_, column) => dataset.numeric(column, rows));
+	const codes = features.categorical.map((_, column) => dataset.categorical(column, rows));
+	for (let row = 0; row < rows.length; row++)
+		yield {
+			numeric: numbers.map((values) => values[row] as number),
+			categorical: codes.map((column, index) => dataset.texts(index)[column[row] as number] as string),
+		};
 }

@@ -1,3 +1,5 @@
+import type { Recency } from './recency.ts';
+
 /** What a numeric feature is called, and what it holds where its fact is not there. */
 export interface NumericFeature {
 	readonly name: string;
@@ -34,6 +36,10 @@ export interface Example extends FeatureRow {
 	readonly atMs: number;
 	/** Whose row it is. Rows of one visitor are not independent, and intervals allow for that. Default: each row alone. */
 	readonly group?: string;
+	/** Default: just there. */
+	readonly recency?: Recency;
+	/** How many visits there had been, where that is known: measures are told by it. */
+	readonly visits?: number;
 }
 
 /** A feature set of numbers and texts whose absence is 0 and the empty string. */

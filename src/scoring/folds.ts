@@ -1,44 +1,96 @@
 import type { Dataset } from './dataset.ts';
+import { type RecentRows, recentRows, type TimedRows } from './level.ts';
+
+/** Judged rows that are scored with one level. */
+export interface Piece {
+	readonly from: number;
+	readonly to: number;
+	/** The rows that set the levels: the most recent whose outcome was known when the piece began. */
+	readonly recent: RecentRows;
+}
 
 /** Rows to learn from, and later rows to be judged by. Rows of a data set, in time order. */
 export interface Fold {
 	readonly earlier: Uint32Array;
-	readonly later: Uint32Array;
+	/** The judged rows, and before them those that set their level. */
+	readonly span: Uint32Array;
+	/** Places in `span`; one after another they are the judged rows, which end it. */
+	readonly pieces: readonly Piece[];
 	/** Earlier rows whose outcome was not known yet when the later rows begin had to be kept: there were too few others. */
 	readonly overlaps: boolean;
 }
 
+/** The first part only teaches; each block after it is judged by what all before it teach. */
+const teachingShare = 0.4;
 const blocks = 5;
+/** So often within a block the level follows what has become known. */
+const piecesPerBlock = 4;
 /** Fewer of either outcome teach nothing, and judge nothing. */
 const fewestEarlier = 10;
 const fewestLater = 5;
+const fewestRecent = 50;
 
 /**
- * Cuts rows in time order into five blocks of equal size, and has the third, fourth and fifth judge what all before them
- * teach. An earlier row counts as known `horizonMs` after its time. Folds in which either side is too small are left out.
+ * Cuts rows in time order into a part that teaches and five blocks, each of which judges what all before it teach. A row
+ * counts as known `horizonMs` after its time. Blocks in which either side is too small are left out.
  */
 export function timeFolds(dataset: Dataset, rows: Uint32Array, horizonMs: number): Fold[] {
-	const atMs = dataset.atMs(rows);
+	const timed = dataset.timed(rows);
+	const edge = (block: number) =>
+		Math.floor(rows.length * (teachingShare + ((1 - teachingShare) * block) / blocks));
 	const folds: Fold[] = [];
-	for (let block = 2; block < blocks; block++) {
-		const from = Math.floor((block * rows.length) / blocks);
-		const to = Math.floor(((block + 1) * rows.length) / blocks);
-		const later = rows.subarray(from, to);
-		if (!hasBoth(dataset, later, fewestLater)) continue;
-		const startMs = atMs[from] as number;
-		let known = from;
-		while (known > 0 && (atMs[known - 1] as number) + horizonMs > startMs) known--;
-		if (hasBoth(dataset, rows.subarray(0, known), fewestEarlier))
-			folds.push({ earlier: rows.subarray(0, known), later, overlaps: false });
-		else if (hasBoth(dataset, rows.subarray(0, from), fewestEarlier))
-			folds.push({ earlier: rows.subarray(0, from), later, overlaps: true });
+	for (let block = 0; block < blocks; block++) {
+		const [from, to] = [edge(block), edge(block + 1)];
+		if (!hasBoth(timed.labels.subarray(from, to), fewestLater)) continue;
+		const known = knownAt(timed, from, horizonMs);
+		const overlaps = !hasBoth(timed.labels.subarray(0, known), fewestEarlier);
+		if (overlaps && !hasBoth(timed.labels.subarray(0, from), fewestEarlier)) continue;
+		const pieces = piecesOf(timed, from, to, horizonMs);
+		const start = Math.min(...pieces.flatMap(({ recent }) => recent.map((places) => places[0] ?? from)));
+		folds.push({
+			earlier: rows.subarray(0, overlaps ? from : known),
+			span: rows.subarray(start, to),
+			pieces: pieces.map((piece) => ({
+				from: piece.from - start,
+				to: piece.to - start,
+				recent: piece.recent.map((places) => places.map((place) => place - start)) as unknown as RecentRows,
+			})),
+			overlaps: overlaps || pieces.some(({ isKnown }) => !isKnown),
+		});
 	}
 	return folds;
 }
 
-function hasBoth(dataset: Dataset, rows: Uint32Array, fewest: number): boolean {
-	const conversions = dataset.labels(rows).reduce((sum, label) => sum + label, 0);
-	return conversions >= fewest && rows.length - conversions >= fewest;
+function piecesOf(
+	timed: TimedRows,
+	from: number,
+	to: number,
+	horizonMs: number,
+): (Piece & { readonly isKnown: boolean })[] {
+	const edge = (piece: number) => from + Math.floor(((to - from) * piece) / piecesPerBlock);
+	return Array.from({ length: piecesPerBlock }, (_, piece) => {
+		const known = knownAt(timed, edge(piece), horizonMs);
+		const isKnown = known >= fewestRecent && hasBoth(timed.labels.subarray(0, known), 1);
+		return {
+			from: edge(piece),
+			to: edge(piece + 1),
+			recent: recentRows(timed, isKnown ? known : edge(piece)),
+			isKnown,
+		};
+	}).filter((piece) => piece.to > piece.from);
+}
+
+/** How many of the rows before this one have outcomes that are known when it comes. */
+function knownAt({ atMs }: TimedRows, row: number, horizonMs: number): number {
+	let known = row;
+	while (known > 0 && (atMs[known - 1] as number) + horizonMs > (atMs[row] as number)) known--;
+	return known;
+}
+
+function hasBoth(labels: Uint8Array, fewest: number): boolean {
+	let conversions = 0;
+	for (const label of labels) conversions += label;
+	return conversions >= fewest && labels.length - conversions >= fewest;
 }
 
 /** Every n-th row, so that at most `most` are left. */

@@ -1,16 +1,20 @@
 import { emptyProfile, type Profile } from '../domain/profile.ts';
 import { reasonOf } from '../errors.ts';
+import type { Calibration } from './calibrate.ts';
+import { logistic, logOddsOfProbability } from './measure.ts';
 import { type Model, modelFormat } from './model.ts';
 import { profileRows } from './profile-features.ts';
 import { strongestFacts } from './reasons.ts';
+import { type Recency, recencyOf } from './recency.ts';
 import { Scorer } from './scorer.ts';
 
 /** A trained model, ready to score. */
 export interface GoalModel {
 	readonly version: string;
-	probability(profile: Profile, nowMs: number): number;
-	/** In plain language, the largest contribution first; at most three. */
-	reasons(profile: Profile, nowMs: number): string[];
+	/** @param shifts added to the log-odds, by recency */
+	probability(profile: Profile, nowMs: number, shifts?: readonly number[]): number;
+	/** What raises the score, or what lowers it, in plain language, what moves it most first; at most three. */
+	reasons(profile: Profile, nowMs: number, which: 'raise' | 'lower'): string[];
 }
 
 /** A stored model that this program cannot apply; the message says why. */
@@ -27,12 +31,27 @@ const maxReasons = 3;
  */
 export function openModel(version: string, body: string): GoalModel {
 	const { model, scorer, rowOf } = opened(version, body);
+	const calibration = model.kind === 'prior' ? undefined : model.calibration;
+	const horizonMs = calibration?.kind === 'by recency' ? calibration.horizonMs : 0;
+	const recency = (profile: Profile, nowMs: number) => recencyOf(profile, nowMs, horizonMs);
 	return {
 		version,
-		probability: (profile, nowMs) => scorer.score(rowOf(profile, nowMs)),
-		reasons: (profile, nowMs) =>
-			model.kind === 'prior' ? [] : strongestFacts(scorer, rowOf(profile, nowMs), profile, nowMs, maxReasons),
+		probability: (profile, nowMs, shifts) => {
+			const of = recency(profile, nowMs);
+			const probability = scorer.score(rowOf(profile, nowMs), of);
+			const shift = shifts?.[of] ?? 0;
+			return shift === 0 ? probability : logistic(logOddsOfProbability(probability) + shift);
+		},
+		reasons: (profile, nowMs, which) => {
+			if (!calibration || !isMoved(calibration, recency(profile, nowMs))) return [];
+			return strongestFacts(scorer, rowOf(profile, nowMs), { profile, nowMs }, which, maxReasons);
+		},
 	};
+}
+
+/** Whether anything that is known moves the score, or everybody of like recency has the same. */
+function isMoved(calibration: Calibration, recency: Recency): boolean {
+	return calibration.kind !== 'by recency' || calibration.lines[recency]?.slope !== 0;
 }
 
 function opened(version: string, body: string) {

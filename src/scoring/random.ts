@@ -8,3 +8,11 @@ export function seededRandom(seed: number): () => number {
 		return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
 	};
 }
+
+/** A whole number of 32 bits that a text decides (FNV-1a). */
+export function hashOfText(text: string): number {
+	let hash = 0x811c9dc5;
+	for (let index = 0; index < text.length; index++)
+		hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+	return hash;
+}

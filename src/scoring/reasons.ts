@@ -1,5 +1,5 @@
 import type { Profile } from '../domain/profile.ts';
-import type { FeatureRow, FeatureSet } from './features.ts';
+import { absentRow, type FeatureRow, type FeatureSet } from './features.ts';
 import type { Scorer } from './scorer.ts';
 
 interface ProfileAt {
@@ -148,25 +148,52 @@ function sameFact(fact: string, { visits, pageTimes, events, subscriptions }: Pr
 	return fact;
 }
 
-/** The facts that raise a score most, in plain language, the strongest first. Without each of them the score is lower. */
+/** What a number is compared with to say that it lowers: who was there just now is the opposite of who is away. */
+const presentNumbers: Readonly<Record<string, number>> = { daysSinceLast: 0, idleShare: 0 };
+
+/**
+ * The row that facts are compared with. Without a fact that raises, a score is lower than it is; without one that lowers, it
+ * is higher.
+ */
+export function comparedRow(features: FeatureSet, which: 'raise' | 'lower'): FeatureRow {
+	const { numeric, categorical } = absentRow(features);
+	if (which === 'raise') return { numeric, categorical };
+	return {
+		numeric: features.numeric.map(({ name }, column) => presentNumbers[name] ?? (numeric[column] as number)),
+		categorical,
+	};
+}
+
+/** What begins a reason that lowers a score. */
+export const lowering = 'less likely: ';
+
+/** The facts that raise a score most, or lower it, in plain language, the strongest first. */
 export function strongestFacts(
 	scorer: Scorer,
 	row: FeatureRow,
-	profile: Profile,
-	nowMs: number,
+	{ profile, nowMs }: ProfileAt,
+	which: 'raise' | 'lower',
 	most: number,
 ): string[] {
-	const facts = factsOf(scorer.model.features, row, profile, nowMs);
+	const { features } = scorer.model;
+	const isAway = nowMs - (profile.visit?.lastHitAtMs ?? profile.lastAtMs) >= dayMs;
+	const lastColumn = features.numeric.findIndex(({ name }) => name === 'daysSinceLast');
+	const facts = factsOf(features, row, profile, nowMs).filter(
+		// Nobody is less likely for having been there today.
+		({ columns }) => which === 'raise' || isAway || !columns.includes(lastColumn),
+	);
 	const contributions = scorer.groupContributions(
 		row,
 		facts.map(({ columns }) => columns),
+		comparedRow(features, which),
 	);
-	const raising = facts
+	const moving = facts
 		.map(({ phrase }, index) => ({ phrase, logOdds: contributions[index] as number }))
-		.filter(({ logOdds }) => logOdds > 0)
-		.sort((a, b) => b.logOdds - a.logOdds);
+		.filter(({ logOdds }) => (which === 'raise' ? logOdds > 0 : logOdds < 0))
+		.sort((a, b) => Math.abs(b.logOdds) - Math.abs(a.logOdds));
 	// Long names may have become the same by being cut.
-	return [...new Set(raising.map(({ phrase }) => phrase))].slice(0, most);
+	const phrases = [...new Set(moving.map(({ phrase }) => phrase))].slice(0, most);
+	return which === 'raise' ? phrases : phrases.map((phrase) => lowering + phrase);
 }
 
 function count(number: number, unit: string): string | undefined {

@@ -1,8 +1,6 @@
+import { escapeHtml, figure, margin, page, place, point, size } from './page-drawing.ts';
 import type { LaterMeasures, TrainingReport } from './report.ts';
 import { featureText, percent, withInterval } from './report-text.ts';
-
-const size = 260;
-const margin = 36;
 
 /** A report with what stands above it. */
 export interface ReportSection {
@@ -18,18 +16,11 @@ export function reportPage(
 	lead: readonly string[],
 	sections: readonly ReportSection[],
 ): string {
-	return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title><style>
-body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}
-table{border-collapse:collapse}td,th{padding:.2rem 1rem .2rem 0;text-align:left;font-variant-numeric:tabular-nums}
-figure{display:inline-block;margin:0 1rem 1rem 0}figcaption{font-weight:600}.warning{background:#fff3cd;padding:.5rem 1rem}
-section{border-top:1px solid #ccc;margin-top:2rem}svg text{font-size:11px;fill:#555}
-</style></head><body>
-<h1>${escapeHtml(title)}</h1>
-${paragraphs(lead)}
-${sections.map(section).join('\n')}
-</body></html>
-`;
+	return page(
+		title,
+		`${paragraphs(lead)}
+${sections.map(section).join('\n')}`,
+	);
 }
 
 function section({ heading, lead, report }: ReportSection): string {
@@ -59,6 +50,10 @@ function measureRows(later: LaterMeasures): string[][] {
 	return [
 		['Judged on', `${later.rows} later rows with ${later.conversions} conversions`],
 		['AUC', withInterval(later.auc, 3)],
+		...(later.byVisits ?? []).map(({ visit, auc, logLoss, baseRateLogLoss }) => [
+			`AUC, ${visit} visit${visit === 'later' ? 's' : ''}`,
+			`${auc?.toFixed(3) ?? '-'}; log loss ${logLoss.toFixed(4)}, of the base rate ${baseRateLogLoss.toFixed(4)}`,
+		]),
 		['Log loss', `${later.logLoss.toFixed(4)}; of the base rate ${later.baseRateLogLoss.toFixed(4)}`],
 		['Brier score', later.brier.toFixed(4)],
 		[
@@ -100,34 +95,8 @@ ${figure('Calibration', diagonal + calibration.join(''), 'said (across), came (u
 ${figure('Scores', bars.join(''), 'score', ['0', '1'])}`;
 }
 
-function figure(
-	caption: string,
-	drawing: string,
-	across: string,
-	[from, to]: readonly [string, string],
-): string {
-	const bottom = size - margin + 16;
-	return `<figure><figcaption>${caption}</figcaption><svg width="${size}" height="${size}" role="img" aria-label="${caption}">
-<path d="M${margin} ${margin}V${size - margin}H${size - margin}" fill="none" stroke="#888"/>${drawing}
-<text x="${margin}" y="${bottom}">${from}</text><text x="${size - margin}" y="${bottom}" text-anchor="end">${to}</text><text x="${size / 2}" y="${bottom + 14}" text-anchor="middle">${across}</text></svg></figure>`;
-}
-
-function place(across: number, up: number): [string, string] {
-	const length = size - 2 * margin;
-	return [(margin + across * length).toFixed(1), (size - margin - up * length).toFixed(1)];
-}
-
-function point(across: number, up: number): string {
-	return place(across, up).join(',');
-}
-
 function ends(x1: number, y1: number, x2: number, y2: number): string {
 	const [fromX, fromY] = place(x1, y1);
 	const [toX, toY] = place(x2, y2);
 	return `x1="${fromX}" y1="${fromY}" x2="${toX}" y2="${toY}"`;
-}
-
-/** Names of features come from pages, which anybody may write. */
-function escapeHtml(text: string): string {
-	return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

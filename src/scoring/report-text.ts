@@ -1,6 +1,8 @@
 import type { Choice } from './choose.ts';
+import type { RecentRows, TimedRows } from './level.ts';
 import type { LogisticFit } from './logistic.ts';
 import type { Interval } from './measure.ts';
+import { recencies } from './recency.ts';
 
 /** A share as a percentage. */
 export function percent(share: number): string {
@@ -27,18 +29,48 @@ export function kindSentence(choice: Choice, fit: LogisticFit | undefined): stri
 	return `${losses}, ${doubt(choice.boostingGain)}, so the logistic model was chosen.${convergence}`;
 }
 
-/** Which calibration was chosen, and why. */
-export function calibrationSentence({ calibration, calibrationGain }: Choice): string {
-	if (!calibrationGain)
-		return 'Scores are served as the model gives them: too few later rows whose outcome models did not know to calibrate on.';
-	const gain = `${calibrationGain.kind} calibration gains ${withInterval(calibrationGain.gain)} of log loss on later rows`;
-	return calibration.kind === 'none'
-		? `Scores are served as the model gives them: ${gain}, ${doubt(calibrationGain.gain)}.`
-		: `Scores are calibrated: ${gain}.`;
+/** How scores are spread, and why. */
+export function shapeSentence({
+	shape: { slope, triedSlope, gain, blocksThatGain, blocks },
+}: Choice): string {
+	const tried = `a slope of ${triedSlope} gains ${gain.toFixed(4)} of log loss, in ${blocksThatGain} of ${blocks} blocks that had no say in it`;
+	return slope === 1
+		? `Log-odds are spread as the model gives them: ${tried}.`
+		: `Log-odds are multiplied by ${slope}: ${tried}.`;
 }
+
+/** How much of what the model says is served, and why. */
+export function signalSentence({ signal: { standardErrors, shares } }: Choice): string {
+	return `What it says and what came later go together by ${standardErrors.toFixed(1)} standard errors, so of its distance from the base rate ${shares.map(percent).join(', ')} is served: of who is there, was there within the horizon, and before.`;
+}
+
+/** Why the base rate is served. */
+export function noSignalSentence({ signal: { standardErrors } }: Choice): string {
+	return `What the model says and what came later go together by ${standardErrors.toFixed(1)} standard errors only; up to 2 may be chance.`;
+}
+
+/** Which rows have set the levels. */
+export function levelSentence({ atMs, labels, recency }: TimedRows, recent: RecentRows): string {
+	const day = (row: number | undefined) => new Date(atMs[row ?? 0] as number).toISOString().slice(0, 10);
+	const told = recencies
+		.filter((each) => recency.includes(each))
+		.map((each) => {
+			const rows = recent[each];
+			const rate = rows.reduce((sum, row) => sum + (labels[row] as number), 0) / rows.length;
+			return `${percent(rate)} of the ${rows.length} since ${day(rows[0])} who ${recencyTexts[each]}`;
+		});
+	return `The level is that of the most recent rows: ${told.join(', ')}.`;
+}
+
+const recencyTexts = ['were there', 'had been within the horizon', 'had been before'] as const;
 
 /** A feature's name for people: some do not say what they count. */
 export function featureText(name: string): string {
 	const [, page] = /^page:(.*)$/su.exec(name) ?? [];
 	return page === undefined ? name : `days since page ${page}`;
+}
+
+/** A number of days. */
+export function daysText(days: number): string {
+	return `${days} day${days === 1 ? '' : 's'}`;
 }

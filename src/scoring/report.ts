@@ -17,6 +17,34 @@ export interface LaterMeasures {
 	readonly roc: readonly RocPoint[];
 	/** Rows in each twentieth of the scores from 0 to 1. */
 	readonly scoreHistogram: readonly number[];
+	/** How the blocks of time differ that judged, each by a model that had seen nothing later; the earliest first. */
+	readonly blocks: readonly BlockMeasures[];
+	/** By how many visits there had been, where that is known. */
+	readonly byVisits: readonly VisitMeasures[];
+}
+
+/** What was said of a block of time, and what came. */
+export interface BlockMeasures {
+	/** ISO 8601, UTC. */
+	readonly from: string;
+	readonly to: string;
+	readonly rows: number;
+	/** The mean score. */
+	readonly said: number;
+	/** The rate. */
+	readonly came: number;
+	readonly logLoss: number;
+	readonly baseRateLogLoss: number;
+}
+
+export interface VisitMeasures {
+	readonly visit: 'first' | 'second' | 'later';
+	readonly rows: number;
+	readonly conversions: number;
+	/** Null where all outcomes were the same. */
+	readonly auc: number | null;
+	readonly logLoss: number;
+	readonly baseRateLogLoss: number;
 }
 
 export interface TopFeature {

@@ -1,7 +1,11 @@
-import { type Goal, hasReached } from '../domain/goal.ts';
+import { type Goal, hasReachedSince } from '../domain/goal.ts';
 import type { Profile } from '../domain/profile.ts';
+import { type BaseRate, baseRateFor, smoothedRate } from './base-rate.ts';
 import type { GoalModel } from './goal-model.ts';
 import { percentile as percentileOf, quantiles } from './percentile.ts';
+import { recencies } from './recency.ts';
+
+const dayMs = 86_400_000;
 
 export type Band = 'low' | 'medium' | 'high';
 
@@ -9,12 +13,12 @@ export interface GoalScore {
 	readonly goal: string;
 	/** The probability that the goal is reached within its horizon, as of now. */
 	readonly score: number;
-	/** Among the account's recent visitors, 0 to 100. */
+	/** Among the visitors who were there within the last horizon, 0 to 100. */
 	readonly percentile: number;
 	readonly band: Band;
 	/** The model's version, or `prior` where there is none. */
 	readonly model: string;
-	/** What speaks for it, most important first; only where asked for. */
+	/** What speaks for it where it is high, against it where it is low, most important first; only where asked for. */
 	readonly reasons?: readonly string[];
 }
 
@@ -22,63 +26,85 @@ export interface GoalScore {
 export interface ScoreReference {
 	readonly goal: Goal;
 	/** Served where there is no model. */
-	readonly baseRate: number;
-	/** Of the model's scores of visitors. */
+	readonly baseRate: BaseRate;
+	/** Of the model's scores of visitors who were there within the last horizon. */
 	readonly grid: readonly number[];
+	/** Added to the model's log-odds, by recency. */
+	readonly shifts: readonly number[] | undefined;
 }
 
-/** Until an account has data of its own, its base rates are taken to be this, with the weight of so many visitors. */
-const priorRate = 0.02;
-const priorWeight = 50;
+/** A goal, its model where there is one, and its base rate where it has been counted. */
+export interface ReferenceOf {
+	readonly goal: Goal;
+	readonly model: GoalModel | undefined;
+	readonly shifts?: readonly number[] | undefined;
+	readonly baseRate: BaseRate | undefined;
+}
+
+/** Where there is no model, everybody is in the middle. */
+const middlePercentile = 50;
+/** A score that is below the median by more than this is told what lowers it, others what raises them. */
+const lowShare = 0.98;
 
 /** Makes references of the visitors that it is shown. */
 export class ScoreReferenceBuilder {
-	readonly #goals: readonly { goal: Goal; model: GoalModel | undefined; scores: number[] }[];
-	readonly #reached: number[];
+	readonly #goals: readonly (ReferenceOf & { scores: number[]; of: number; reached: number })[];
 	readonly #nowMs: number;
-	#visitors = 0;
 
-	/** @param models of each goal, where there is one */
-	constructor(goals: readonly Goal[], models: readonly (GoalModel | undefined)[], nowMs: number) {
-		this.#goals = goals.map((goal, index) => ({ goal, model: models[index], scores: [] }));
-		this.#reached = goals.map(() => 0);
+	constructor(goals: readonly ReferenceOf[], nowMs: number) {
+		this.#goals = goals.map((goal) => ({ ...goal, scores: [], of: 0, reached: 0 }));
 		this.#nowMs = nowMs;
 	}
 
-	add(profile: Profile): void {
-		this.#visitors++;
-		for (const [index, { goal, model, scores }] of this.#goals.entries()) {
-			if (hasReached(profile, goal)) this.#reached[index] = (this.#reached[index] ?? 0) + 1;
-			if (model) scores.push(model.probability(profile, this.#nowMs));
+	/** @param nowMs as of when it is scored; for whom that is not the same as for all */
+	add(profile: Profile, nowMs = this.#nowMs): void {
+		for (const one of this.#goals) {
+			const { goal, model, shifts } = one;
+			const sinceMs = nowMs - goal.horizonDays * dayMs;
+			if (profile.firstAtMs <= sinceMs) {
+				one.of++;
+				if (hasReachedSince(profile, goal, sinceMs)) one.reached++;
+			}
+			// Those who went away long ago would make everybody else high.
+			if (model && profile.lastAtMs >= sinceMs) one.scores.push(model.probability(profile, nowMs, shifts));
 		}
 	}
 
 	/** One for each goal. */
 	references(): ScoreReference[] {
-		return this.#goals.map(({ goal, scores }, index) => ({
+		return this.#goals.map(({ goal, scores, of, reached, baseRate, shifts }) => ({
 			goal,
-			baseRate: ((this.#reached[index] ?? 0) + priorRate * priorWeight) / (this.#visitors + priorWeight),
+			// Until it is counted in the background: of who was known a horizon ago, how many have reached the goal since.
+			baseRate: baseRate ?? { byRecency: recencies.map(() => smoothedRate(reached, of)) },
 			grid: quantiles(scores),
+			shifts,
 		}));
 	}
 }
 
+function isLow(grid: readonly number[], probability: number): boolean {
+	return probability < lowShare * (grid[Math.floor(grid.length / 2)] ?? 0);
+}
+
 /** The score of a profile by a model, or without one the base rate. */
 export function scoreGoal(
-	{ goal, baseRate, grid }: ScoreReference,
+	{ goal, baseRate, grid, shifts }: ScoreReference,
 	model: GoalModel | undefined,
 	profile: Profile,
 	nowMs: number,
 	explain: boolean,
 ): GoalScore {
-	const probability = model?.probability(profile, nowMs) ?? baseRate;
-	const percentile = model ? Math.round(percentileOf(grid, probability)) : 50;
+	const probability =
+		model?.probability(profile, nowMs, shifts) ?? baseRateFor(baseRate, goal, profile, nowMs);
+	const percentile = model ? Math.round(percentileOf(grid, probability)) : middlePercentile;
 	return {
 		goal: goal.name,
 		score: Math.round(probability * 1e4) / 1e4,
 		percentile,
 		band: percentile >= goal.highFrom ? 'high' : percentile >= goal.mediumFrom ? 'medium' : 'low',
 		model: model?.version ?? 'prior',
-		...(explain && { reasons: model?.reasons(profile, nowMs) ?? [] }),
+		...(explain && {
+			reasons: model?.reasons(profile, nowMs, isLow(grid, probability) ? 'lower' : 'raise') ?? [],
+		}),
 	};
 }

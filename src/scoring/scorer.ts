@@ -4,6 +4,7 @@ import { type Encoding, standardised } from './encoding.ts';
 import { absentRow, type FeatureRow } from './features.ts';
 import { logistic, logOddsOfProbability } from './measure.ts';
 import { type BoostingModel, type LogisticModel, type Model, modelFormat } from './model.ts';
+import type { Recency } from './recency.ts';
 
 /** What one feature adds to the log-odds of a row, compared with the row in which its fact is absent. */
 export interface Contribution {
@@ -27,10 +28,15 @@ export class Scorer {
 					: () => logOddsOfProbability(model.baseRate);
 	}
 
+	/** Before calibration. */
+	logOdds(row: FeatureRow): number {
+		return this.#logOdds(row);
+	}
+
 	/** The calibrated probability. */
-	score(row: FeatureRow): number {
+	score(row: FeatureRow, recency: Recency = 0): number {
 		if (this.model.kind === 'prior') return this.model.baseRate;
-		return logistic(calibrate(this.model.calibration, this.#logOdds(row)));
+		return logistic(calibrate(this.model.calibration, this.#logOdds(row), recency));
 	}
 
 	/**
@@ -61,9 +67,13 @@ export class Scorer {
 	/**
 	 * What groups of columns add, each group together: the log-odds of the row less those of the row without their facts.
 	 * @param groups of columns: numbers first, then texts, in the features' order
+	 * @param absent what they are where their facts are not
 	 */
-	groupContributions(row: FeatureRow, groups: readonly (readonly number[])[]): number[] {
-		const absent = absentRow(this.model.features);
+	groupContributions(
+		row: FeatureRow,
+		groups: readonly (readonly number[])[],
+		absent: FeatureRow = absentRow(this.model.features),
+	): number[] {
 		const numbers = absent.numeric.length;
 		const whole = this.#logOdds(row);
 		const without = { numeric: Array.from(row.numeric), categorical: [...row.categorical] };

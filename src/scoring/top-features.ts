@@ -1,4 +1,4 @@
-import type { Dataset } from './dataset.ts';
+import { type Dataset, datasetRows } from './dataset.ts';
 import { thin } from './folds.ts';
 import type { Model } from './model.ts';
 import type { TopFeature } from './report.ts';
@@ -16,12 +16,7 @@ export function topFeatures(model: Model, dataset: Dataset, order: Uint32Array):
 		Array.from(dataset.categorical(column, rows), (code) => dataset.texts(column)[code] as string),
 	);
 	const scorer = new Scorer(model);
-	const contributions = Array.from(rows, (_, row) =>
-		scorer.contributions({
-			numeric: numbers.map((values) => values[row] as number),
-			categorical: texts.map((values) => values[row] as string),
-		}),
-	);
+	const contributions = Array.from(datasetRows(dataset, rows), (row) => scorer.contributions(row));
 	const names = [...features.numeric, ...features.categorical].map(({ name }) => name);
 	return names
 		.map((name, feature): TopFeature => {

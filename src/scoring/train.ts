@@ -1,34 +1,33 @@
 import { Booster, startLogOdds } from './boosting.ts';
-import { bootstrapMean } from './bootstrap.ts';
-import { calibrate, fitPlatt } from './calibrate.ts';
-import { laterLosses, type PreparedFold, prepareFold } from './candidates.ts';
-import { type Choice, choose, difference, laterGroups } from './choose.ts';
-import type { Dataset } from './dataset.ts';
+import type { Calibration } from './calibrate.ts';
+import { prepareFold } from './candidates.ts';
+import { type Choice, choose } from './choose.ts';
+import { type Dataset, datasetRows } from './dataset.ts';
 import { type EncodedRows, encodeRows } from './encoded-rows.ts';
 import { type Encoding, fitEncoding } from './encoding.ts';
 import { thin, timeFolds } from './folds.ts';
+import { judge } from './judge.ts';
+import { levelLines, recentRows } from './level.ts';
 import { fitLogistic, type LogisticFit } from './logistic.ts';
-import {
-	auc,
-	brierScore,
-	calibrationTable,
-	expectedCalibrationError,
-	logistic,
-	logLoss,
-	logOddsOfProbability,
-	rocCurve,
-} from './measure.ts';
 import { type BoostingModel, type LogisticModel, type Model, modelFormat, type PriorModel } from './model.ts';
 import { seededRandom } from './random.ts';
 import type { LaterMeasures, TrainingReport } from './report.ts';
-import { calibrationSentence, kindSentence, percent } from './report-text.ts';
+import {
+	kindSentence,
+	levelSentence,
+	noSignalSentence,
+	percent,
+	shapeSentence,
+	signalSentence,
+} from './report-text.ts';
+import { Scorer } from './scorer.ts';
 import { topFeatures } from './top-features.ts';
 import type { Tree } from './tree.ts';
 
 /** Goals with fewer conversions are given the base rate: nothing finer could be checked. */
 export const fewestConversions = 30;
 /** Choosing and judging use this many rows at most, evenly taken; the model that is served learns from all. */
-const maxRowsForChoice = 60_000;
+const maxRowsForChoice = 40_000;
 
 export interface TrainingOptions {
 	readonly seed: number;
@@ -37,9 +36,9 @@ export interface TrainingOptions {
 }
 
 /**
- * Trains a model on a data set. Everything is decided on rows that are later than those a model has learned from: what is
- * chosen on the third and fourth fifth of the time is judged on the last; then the same is chosen anew on all three, and
- * fitted to all rows. The same data and seed give the same model.
+ * Trains a model on a data set. Everything is decided on rows that are later than those a model has learned from. The model
+ * is fitted to all rows; then its level is set, so that its mean on the most recent rows is their rate. The same data and
+ * seed give the same model.
  */
 export function train(
 	dataset: Dataset,
@@ -70,26 +69,25 @@ export function train(
 		return serveBaseRate(
 			`There are ${rarer} rows ${rarer === conversions ? 'with' : 'without'} a conversion; a model needs ${fewestConversions}.`,
 		);
-	const order = dataset.inTimeOrder(seededRandom(seed));
+	const order = dataset.inTimeOrder(seed);
 	const timeFoldsFound = timeFolds(dataset, thin(order, maxRowsForChoice), horizonMs);
 	const folds = timeFoldsFound.map((fold) => prepareFold(dataset, fold, seededRandom(seed)));
-	const judging = folds[folds.length - 1];
-	if (!judging || folds.length < 2)
+	if (folds.length < 2)
 		return serveBaseRate('Conversions are spread too unevenly over time to judge a model on later rows.');
-
-	const judged = judge(folds.slice(0, -1), judging, seededRandom(seed));
-	if (judged.gainOverBaseRate.low <= 0)
-		return serveBaseRate(
-			`On later rows the model is no better than the base rate (95 % interval of the gain in log loss ${interval(judged.gainOverBaseRate)}).`,
-			judged.measures,
-		);
 
 	const random = seededRandom(seed);
 	const choice = choose(folds, random);
+	if (choice.slopes.every((slope) => slope <= 0))
+		return serveBaseRate(noSignalSentence(choice), judge(dataset, timeFoldsFound, folds, random));
+
 	const encoding = fitEncoding(dataset, order);
 	const encoded = encodeRows(dataset, order, encoding, true);
 	const fitted = fit(encoded, choice, random);
-	const model = toModel(prior, encoding, fitted, choice);
+	const uncalibrated = toModel(prior, encoding, fitted, { kind: 'none' });
+	const timed = dataset.timed(order);
+	const recent = recentRows(timed, order.length);
+	const lines = levelLines(recent, logOddsOfRows(uncalibrated, dataset, order), timed.labels, choice.slopes);
+	const model = toModel(prior, encoding, fitted, { kind: 'by recency', horizonMs, lines });
 	const warnings = [];
 	if (timeFoldsFound.some(({ overlaps }) => overlaps))
 		warnings.push(
@@ -104,16 +102,17 @@ export function train(
 		report: {
 			...told,
 			kind: model.kind,
-			chosen: [kindSentence(choice, fitted.logistic), calibrationSentence(choice)],
+			chosen: [
+				kindSentence(choice, fitted.logistic),
+				shapeSentence(choice),
+				signalSentence(choice),
+				levelSentence(timed, recent),
+			],
 			warnings,
-			later: judged.measures,
+			later: judge(dataset, timeFoldsFound, folds, random),
 			topFeatures: topFeatures(model, dataset, order),
 		},
 	};
-}
-
-function interval({ low, high }: { low: number; high: number }): string {
-	return `${low.toFixed(4)} to ${high.toFixed(4)}`;
 }
 
 interface Fitted {
@@ -129,48 +128,20 @@ function fit(rows: EncodedRows, choice: Choice, random: () => number): Fitted {
 	return { boosting: { startLogOdds: start, trees: booster.trees } };
 }
 
-function toModel(prior: PriorModel, encoding: Encoding, fitted: Fitted, choice: Choice): Model {
-	const { format, features, baseRate } = prior;
-	const base = { format, features, baseRate, encoding, calibration: choice.calibration };
-	if (fitted.logistic)
-		return { ...base, kind: 'logistic', weights: fitted.logistic.weights } satisfies LogisticModel;
-	if (fitted.boosting) return { ...base, kind: 'boosting', ...fitted.boosting } satisfies BoostingModel;
-	return prior;
+function toModel(
+	{ format, features, baseRate }: PriorModel,
+	encoding: Encoding,
+	fitted: Fitted,
+	calibration: Calibration,
+): LogisticModel | BoostingModel {
+	const base = { format, features, baseRate, encoding, calibration };
+	return fitted.logistic
+		? { ...base, kind: 'logistic', weights: fitted.logistic.weights }
+		: { ...base, kind: 'boosting', ...(fitted.boosting as NonNullable<Fitted['boosting']>) };
 }
 
-/** Chooses on some folds, and measures what was chosen on a fold that is later than all of them. */
-function judge(
-	choosing: readonly PreparedFold[],
-	judging: PreparedFold,
-	random: () => number,
-): { measures: LaterMeasures; gainOverBaseRate: { low: number; high: number } } {
-	const choice = choose(choosing, random);
-	const { later, baseRate, path } = judging;
-	const raw = choice.kind === 'logistic' ? path.logistic(choice.strength) : path.boosting(choice.trees);
-	const calibrated = raw.map((value) => calibrate(choice.calibration, value));
-	const scores = calibrated.map(logistic);
-	const folds = [...choosing, judging];
-	const constant = folds.map((fold) =>
-		new Float64Array(fold.later.rows).fill(logOddsOfProbability(fold.baseRate)),
-	);
-	const gains = difference(laterLosses(folds, constant), laterLosses(folds, [...choice.logOdds, calibrated]));
-	const table = calibrationTable(later.labels, scores);
-	const scoreHistogram = new Array<number>(20).fill(0);
-	for (const score of scores) (scoreHistogram[Math.min(19, Math.floor(score * 20))] as number)++;
-	return {
-		gainOverBaseRate: bootstrapMean(gains, laterGroups(folds), random),
-		measures: {
-			rows: later.rows,
-			conversions: later.labels.reduce((sum, label) => sum + label, 0),
-			auc: auc(later.labels, scores, judging.laterGroups),
-			logLoss: logLoss(later.labels, scores),
-			baseRateLogLoss: logLoss(later.labels, new Float64Array(later.rows).fill(baseRate)),
-			brier: brierScore(later.labels, scores),
-			expectedCalibrationError: expectedCalibrationError(table),
-			calibrationTable: table,
-			calibrationSlope: fitPlatt(later.labels, calibrated).slope,
-			roc: rocCurve(later.labels, scores),
-			scoreHistogram,
-		},
-	};
+/** The log-odds that a model gives to rows. */
+function logOddsOfRows(model: Model, dataset: Dataset, rows: Uint32Array): Float64Array {
+	const scorer = new Scorer(model);
+	return Float64Array.from(datasetRows(dataset, rows), (row) => scorer.logOdds(row));
 }

@@ -124,7 +124,14 @@ export class VisitorScorer {
 			account.models.find((model) => model.goal === goal.name && model.scope === scope),
 		);
 		const models = await Promise.all(modelNames.map((name) => name && this.#models.get(account.id, name)));
-		const maker = new ScoreReferenceBuilder(account.goals, models, nowMs);
+		const maker = new ScoreReferenceBuilder(
+			account.goals.map((goal, index) => {
+				const byRecency = account.baseRates.get(goal.name);
+				const shifts = modelNames[index]?.shifts;
+				return { goal, model: models[index], shifts, baseRate: byRecency && { byRecency } };
+			}),
+			nowMs,
+		);
 		for await (const profile of this.#sample(account.id, scope)) maker.add(profile);
 		return {
 			madeFor: madeFor(account, scope),
@@ -160,7 +167,11 @@ function madeFor(account: KnownAccount, scope: CaskScope): string {
 	let texts = madeForTexts.get(account);
 	if (!texts) {
 		const textOf = (of: CaskScope) =>
-			JSON.stringify([account.goals, account.models.filter((model) => model.scope === of)]);
+			JSON.stringify([
+				account.goals,
+				account.models.filter((model) => model.scope === of),
+				[...account.baseRates],
+			]);
 		texts = { vid: textOf('vid'), sid: textOf('sid') };
 		madeForTexts.set(account, texts);
 	}

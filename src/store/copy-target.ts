@@ -46,9 +46,30 @@ export const controlColumns = {
 	usage: ['key_id', 'month', 'leased', 'used'],
 	signing_key: ['kid', 'secret', 'created_at', 'retires_at', 'seq'],
 	revocation: ['account_id', 'subject', 'revoked_at'],
-	goal: ['account_id', 'name', 'evts', 'horizon_days', 'medium_from', 'high_from', 'created_at', 'seq'],
+	goal: [
+		'account_id',
+		'name',
+		'evts',
+		'horizon_days',
+		'medium_from',
+		'high_from',
+		'created_at',
+		'seq',
+		'base_rates',
+	],
 	segment: ['account_id', 'id', 'name', 'rule', 'created_at', 'seq'],
-	model: ['account_id', 'goal', 'scope', 'version', 'active', 'body', 'report', 'created_at', 'seq'],
+	model: [
+		'account_id',
+		'goal',
+		'scope',
+		'version',
+		'active',
+		'body',
+		'report',
+		'created_at',
+		'seq',
+		'levels',
+	],
 } as const satisfies { [Table in keyof ControlContent]: (keyof ControlContent[Table][number])[] };
 
 export const controlTables = Object.keys(controlColumns) as (keyof ControlContent)[];

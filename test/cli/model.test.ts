@@ -60,6 +60,7 @@ test('model show tells the report in words, or as it is', async (t) => {
 		{ ...shown, createdAt: '' },
 		{
 			...{ aid, goal: 'subscription', scope: 'vid', version: first, active: false, createdAt: '' },
+			levels: null,
 			report: JSON.parse(JSON.stringify(report)),
 		},
 	);

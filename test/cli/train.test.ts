@@ -37,7 +37,7 @@ test('it trains, says what an operator needs to know, and draws it', async (t) =
 	assert.equal(code, 0, stderr);
 	assert.match(stderr, /read c-a-acme-uk: .* visitors/);
 	for (const words of [
-		/^c-a-acme-uk as of 2026-11-21T00:00:00\.000Z\nAll \d+ visitors were read\./,
+		/^c-a-acme-uk as of 2026-11-21T00:00:00\.000Z\nThe history is of \d+ days, .*, with \d+ hits\.\nAll \d+ visitors were read\./,
 		/Goal return of visitors, within 7 days\nVersion [-\d]+\.1 scores from now on\./,
 		/rows +\d+\nconversions +\d+\nbase rate +\d/,
 		/AUC +0\.\d{3} \(0\.\d{3} to 0\.\d{3}\)\nlog loss +0\.\d{4}, of the base rate 0\.\d{4}\nBrier +0\./,
@@ -99,6 +99,8 @@ test('what cannot be done is refused', async (t) => {
 			await train('c-a-acme-uk', '--as-of', time),
 			/It must be a date or time such as 2026-11-21/,
 		);
+	assertMisused(await train('c-a-acme-uk', '--as-of', '2999-01-01'), /It must be in the past/);
+	assertMisused(await train('c-a-acme-uk', '--as-of', '2026-02-30'), /such as 2026-11-21/);
 	assertMisused(await train('c-a-acme-uk', '--seed', '-1'), /whole number/);
 	for (const every of ['0h', '6', 'often', '366d'])
 		assertMisused(

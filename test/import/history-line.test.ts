@@ -143,3 +143,21 @@ test('every line is read or refused, and none throws', () => {
 		{ numRuns: 500 },
 	);
 });
+
+test('what is no address of the web is no page, and is said so', () => {
+	for (const url of ['not a url', '/pricing', 'mailto:a@b.example'])
+		assert.equal(
+			problemsOf({ ...hit, url }),
+			'url must be an address of the web, as https://shop.example/pricing',
+		);
+	for (const url of [undefined, null, '', 'http://shop.example'])
+		assert.equal(typeof readHistoryLine({ ...hit, url }, context), 'object', `${url}`);
+});
+
+test('a line of an upload that names a visitor is refused: nobody would be joined', () => {
+	assert.equal(
+		problemsOf({ ...sale, visitor: 'c-17' }),
+		'visitor is of hits only; a subscription event is joined by tid or cid',
+	);
+	assert.equal(typeof readHistoryLine({ ...sale, visitor: '' }, context), 'object', 'an empty column of CSV');
+});

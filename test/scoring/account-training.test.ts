@@ -26,7 +26,15 @@ function trainAt(
 	account: { id: number; aid: string },
 	{ goals = [comesBack], asOfMs = logEndMs, seed = 1, keepsChoice = false } = {},
 ) {
-	return trainAccount(store, { account, goals, asOfMs, seed, keepsChoice, onProgress: () => {} });
+	return trainAccount(store, {
+		account,
+		goals,
+		asOfMs,
+		isOfNow: true,
+		seed,
+		keepsChoice,
+		onProgress: () => {},
+	});
 }
 
 async function activeOf(store: Store, accountId: number): Promise<string[]> {
@@ -177,10 +185,11 @@ test('an account that fails is reported, and keeps no other from being trained',
 	const { reports, stopping, options } = scheduleAt(Date.now);
 	const report = (one: ScheduleReport) => {
 		reports.push(one);
-		if (reports.length === 5) stopping.abort();
+		if (reports.length === 6) stopping.abort();
 	};
 	await runScheduledTraining(store, { ...options, report });
 	assert.deepEqual(reports.map(({ type, aid }) => `${type} ${aid}`).sort(), [
+		'error c-a-broken',
 		'error c-a-broken',
 		...Array(4).fill(`trained ${account.aid}`),
 	]);

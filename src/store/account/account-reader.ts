@@ -4,8 +4,12 @@ import { type SubscriptionEvent, subscriptionEventFields } from '../../domain/su
 import type { Value } from '../steps.ts';
 import { type ClientTable, type ClientTables, clientTables, type HitTables, oneHitTable } from './tables.ts';
 import {
+	type FirstHit,
+	firstHits,
 	type HistoryExtent,
+	type HitMoment,
 	historyExtent,
+	hitsBefore,
 	type VisitorHistory,
 	visitorHistories,
 } from './visitor-history.ts';
@@ -132,6 +136,16 @@ export class ClientReader {
 	/** How much of a history there is up to a moment. */
 	historyExtent(asOfMs: number): Promise<HistoryExtent> {
 		return historyExtent(this.#database, asOfMs, this.#hitTables);
+	}
+
+	/** The latest hits up to a moment, the last one first. */
+	hitsBefore(atMs: number, limit: number): Promise<HitMoment[]> {
+		return hitsBefore(this.#database, atMs, limit, this.#hitTables);
+	}
+
+	/** The first hit of each of some visitors, up to a moment, in no order; those without one are left out. */
+	firstHits(vids: readonly string[], asOfMs: number): Promise<FirstHit[]> {
+		return firstHits(this.#database, vids, asOfMs, this.#hitTables);
 	}
 
 	/** What some visitors had done up to a moment, in the order of `vids`; those who had done nothing are left out. */

@@ -29,8 +29,24 @@ export interface VisitorHistory {
 
 export interface HistoryExtent {
 	readonly hits: number;
+	readonly uploads: number;
 	/** Of the first hit; Infinity where there is none. */
 	readonly fromMs: number;
+	/** Of the last hit or upload; -Infinity where there is none. */
+	readonly toMs: number;
+}
+
+export interface FirstHit {
+	readonly vid: string;
+	readonly atMs: number;
+	/** As it is stored. */
+	readonly body: string;
+}
+
+/** When somebody has hit. */
+export interface HitMoment {
+	readonly vid: string;
+	readonly atMs: number;
 }
 
 type Database = Kysely<ClientTables>;
@@ -59,17 +75,75 @@ export async function historyExtent(
 	asOfMs: number,
 	{ all }: HitTables,
 ): Promise<HistoryExtent> {
-	let extent: HistoryExtent = { hits: 0, fromMs: Number.POSITIVE_INFINITY };
+	const { uploads, uploaded } = await database
+		.selectFrom('subscription_event')
+		.select(({ fn }) => [fn.countAll<number>().as('uploads'), fn.max('received_at').as('uploaded')])
+		.where('received_at', '<=', asOfMs)
+		.executeTakeFirstOrThrow();
+	let [hits, fromMs] = [0, Number.POSITIVE_INFINITY];
+	let toMs = uploaded === null ? Number.NEGATIVE_INFINITY : Number(uploaded);
 	for (const table of all) {
-		const { hits, from } = await database
+		const { count, from, to } = await database
 			.selectFrom(table)
-			.select(({ fn }) => [fn.countAll<number>().as('hits'), fn.min('at').as('from')])
+			.select(({ fn }) => [fn.countAll<number>().as('count'), fn.min('at').as('from'), fn.max('at').as('to')])
 			.where('at', '<=', asOfMs)
 			.executeTakeFirstOrThrow();
-		const fromMs = from === null ? Number.POSITIVE_INFINITY : Number(from);
-		extent = { hits: extent.hits + Number(hits), fromMs: Math.min(extent.fromMs, fromMs) };
+		hits += Number(count);
+		fromMs = Math.min(fromMs, from === null ? Number.POSITIVE_INFINITY : Number(from));
+		toMs = Math.max(toMs, to === null ? Number.NEGATIVE_INFINITY : Number(to));
 	}
-	return extent;
+	return { hits, uploads: Number(uploads), fromMs, toMs };
+}
+
+/** The latest hits up to a moment, the last one first. */
+export async function hitsBefore(
+	database: Database,
+	atMs: number,
+	limit: number,
+	{ all }: HitTables,
+): Promise<HitMoment[]> {
+	const rows: HitMoment[] = [];
+	for (const table of all)
+		for (const { vid, at } of await database
+			.selectFrom(table)
+			.select(['vid', 'at'])
+			.where('at', '<=', atMs)
+			.orderBy('at', 'desc')
+			.limit(limit)
+			.execute())
+			rows.push({ vid, atMs: Number(at) });
+	return rows.sort((a, b) => b.atMs - a.atMs).slice(0, limit);
+}
+
+/** The first hit of each of some visitors, up to a moment; of several in one millisecond the one whose text comes first. */
+export async function firstHits(
+	database: Database,
+	vids: readonly string[],
+	asOfMs: number,
+	{ ofVisitors }: HitTables,
+): Promise<FirstHit[]> {
+	if (vids.length === 0) return [];
+	const rows = await database
+		.selectFrom((from) =>
+			from
+				.selectFrom(ofVisitors)
+				.select(({ fn }) => ['vid', fn.min('at').as('at')])
+				.where('vid', 'in', vids)
+				.where('at', '<=', asOfMs)
+				.groupBy('vid')
+				.as('first'),
+		)
+		.innerJoin(`${ofVisitors} as begun`, (join) =>
+			join.onRef('begun.vid', '=', 'first.vid').onRef('begun.at', '=', 'first.at'),
+		)
+		.select(['begun.vid', 'begun.at', 'begun.body'])
+		.execute();
+	const first = new Map<string, FirstHit>();
+	for (const { vid, at, body } of rows) {
+		const known = first.get(vid);
+		if (!known || body < known.body) first.set(vid, { vid, atMs: Number(at), body });
+	}
+	return [...first.values()];
 }
 
 /**

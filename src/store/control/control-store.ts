@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely';
 import type { KeyScope } from '../../domain/api-key.ts';
 import type { CaskScope } from '../../domain/cask-scope.ts';
 import type { Goal } from '../../domain/goal.ts';
+import type { ModelLevels } from '../../domain/model-levels.ts';
 import type { Segment } from '../../domain/segment.ts';
 import type { SigningKey } from '../../domain/signing-key.ts';
 import type { UsagePlan } from '../../domain/usage-plan.ts';
@@ -352,6 +353,24 @@ export class ControlStore {
 	/** @throws OperatorError where there is none, or it is active */
 	deleteModel(accountId: number, name: models.ModelName): Promise<void> {
 		return this.#change((transaction) => models.deleteModel(transaction, accountId, name));
+	}
+
+	/** How its level has followed what came; undefined where it is as it was trained. */
+	modelLevels(accountId: number, name: models.ModelName): Promise<ModelLevels | undefined> {
+		return models.selectLevels(this.#database, accountId, name);
+	}
+
+	setModelLevels(accountId: number, name: models.ModelName, levels: ModelLevels): Promise<void> {
+		return this.#change((transaction) => models.updateLevels(transaction, accountId, name, levels));
+	}
+
+	/** What is served of goals without a model, by the goal's name, as it was counted last. */
+	baseRates(accountId: number): Promise<ReadonlyMap<string, readonly number[]>> {
+		return goals.selectBaseRates(this.#database, accountId);
+	}
+
+	setBaseRates(accountId: number, rates: ReadonlyMap<string, readonly number[]>): Promise<void> {
+		return this.#change((transaction) => goals.updateBaseRates(transaction, accountId, rates));
 	}
 
 	/** JSON, as it was inserted. @throws OperatorError where there is none */

@@ -4,7 +4,7 @@ import { deleteModels } from './models.ts';
 import { type ControlDatabase, type ControlTables, nextSeq } from './tables.ts';
 
 /** Converts a row of `goal`. */
-export function toGoal(row: ControlTables['goal']): Goal {
+export function toGoal(row: Omit<ControlTables['goal'], 'base_rates'>): Goal {
 	return {
 		name: row.name,
 		evts: JSON.parse(row.evts),
@@ -86,4 +86,34 @@ export async function deleteGoal(database: ControlDatabase, accountId: number, n
 		.where('name', '=', name)
 		.executeTakeFirstOrThrow();
 	if (numDeletedRows !== 1n) throw noSuchGoal(name);
+}
+
+/** What is served of goals without a model, as it was counted last, by the goal's name; the numbers as `setBaseRates` took them. */
+export async function selectBaseRates(
+	database: ControlDatabase,
+	accountId: number,
+): Promise<ReadonlyMap<string, readonly number[]>> {
+	const rows = await database
+		.selectFrom('goal')
+		.select(['name', 'base_rates'])
+		.where('account_id', '=', accountId)
+		.execute();
+	return new Map(
+		rows.flatMap((row) => (row.base_rates === null ? [] : [[row.name, JSON.parse(row.base_rates)]])),
+	);
+}
+
+/** Goals that are not there any more are left out. */
+export async function updateBaseRates(
+	database: ControlDatabase,
+	accountId: number,
+	rates: ReadonlyMap<string, readonly number[]>,
+): Promise<void> {
+	for (const [name, numbers] of rates)
+		await database
+			.updateTable('goal')
+			.set({ base_rates: JSON.stringify(numbers) })
+			.where('account_id', '=', accountId)
+			.where('name', '=', name)
+			.execute();
 }

@@ -1,4 +1,5 @@
 import type { CaskScope } from '../../domain/cask-scope.ts';
+import type { ModelLevels } from '../../domain/model-levels.ts';
 import { OperatorError } from '../../errors.ts';
 import { type ControlDatabase, type ControlTables, nextSeq } from './tables.ts';
 
@@ -20,6 +21,30 @@ const deleted = '';
 export interface StoredModel extends ModelName {
 	readonly active: boolean;
 	readonly createdAt: string;
+}
+
+/** A model that scores, and what is added to the log-odds of its scores, by recency. */
+export interface ActiveModel extends ModelName {
+	readonly shifts?: readonly number[];
+	/** What came has left the interval of what it said. */
+	readonly isOutside?: boolean;
+}
+
+/** A model that scores, as it is stored. */
+export function toActiveModel({
+	goal,
+	scope,
+	version,
+	levels,
+}: ModelName & { readonly levels: string | null }): ActiveModel {
+	if (levels === null) return { goal, scope, version };
+	const { shifts, weeks }: ModelLevels = JSON.parse(levels);
+	const shift = shifts.at(-1);
+	return {
+		...{ goal, scope, version },
+		...(shift && { shifts: shift.byRecency }),
+		isOutside: weeks.at(-1)?.isOutside ?? false,
+	};
 }
 
 /** In order of creation, without their bodies. */
@@ -149,4 +174,38 @@ export async function selectModel(
 
 function noSuchModel({ goal, scope, version }: ModelName): OperatorError {
 	return new OperatorError(`There is no model ${version} of goal ${goal} for ${scope}.`);
+}
+
+/** How its level has followed what came; undefined where it is as it was trained. */
+export async function selectLevels(
+	database: ControlDatabase,
+	accountId: number,
+	{ goal, scope, version }: ModelName,
+): Promise<ModelLevels | undefined> {
+	const row = await database
+		.selectFrom('model')
+		.select('levels')
+		.where('account_id', '=', accountId)
+		.where('goal', '=', goal)
+		.where('scope', '=', scope)
+		.where('version', '=', version)
+		.executeTakeFirst();
+	return row?.levels ? JSON.parse(row.levels) : undefined;
+}
+
+/** Of a model that is not there any more nothing is kept. */
+export async function updateLevels(
+	database: ControlDatabase,
+	accountId: number,
+	{ goal, scope, version }: ModelName,
+	levels: ModelLevels,
+): Promise<void> {
+	await database
+		.updateTable('model')
+		.set({ levels: JSON.stringify(levels) })
+		.where('account_id', '=', accountId)
+		.where('goal', '=', goal)
+		.where('scope', '=', scope)
+		.where('version', '=', version)
+		.execute();
 }

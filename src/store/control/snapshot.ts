@@ -6,7 +6,7 @@ import type { UsagePlan } from '../../domain/usage-plan.ts';
 import { type AccountSettings, accountSettings } from './accounts.ts';
 import { selectSigningKeys } from './casks.ts';
 import { toGoal } from './goals.ts';
-import type { ModelName } from './models.ts';
+import { type ActiveModel, toActiveModel } from './models.ts';
 import { toPlan } from './plans.ts';
 import { toSegment } from './segments.ts';
 import type { ControlDatabase } from './tables.ts';
@@ -19,7 +19,9 @@ export interface KnownAccount extends AccountSettings {
 	readonly goals: readonly Goal[];
 	readonly segments: readonly Segment[];
 	/** The active models. */
-	readonly models: readonly ModelName[];
+	readonly models: readonly ActiveModel[];
+	/** What is served of goals without a model, by the goal's name; see `BaseRate`. Goals that were never counted are not there. */
+	readonly baseRates: ReadonlyMap<string, readonly number[]>;
 	/** Times of revocations by `vid` or `sid`, as long as a revoked cask could still be valid. */
 	readonly revocations: ReadonlyMap<string, number>;
 }
@@ -90,7 +92,7 @@ async function selectUsableAccounts(
 	const models = byAccount(
 		await database
 			.selectFrom('model')
-			.select(['account_id', 'goal', 'scope', 'version'])
+			.select(['account_id', 'goal', 'scope', 'version', 'levels'])
 			.where('active', '=', 1)
 			.orderBy('goal')
 			.orderBy('scope')
@@ -113,7 +115,12 @@ async function selectUsableAccounts(
 				...accountSettings(account),
 				goals: goals(account.id).map(toGoal),
 				segments: segments(account.id).map(toSegment),
-				models: models(account.id).map(({ goal, scope, version }) => ({ goal, scope, version })),
+				models: models(account.id).map(toActiveModel),
+				baseRates: new Map(
+					goals(account.id).flatMap(({ name, base_rates }) =>
+						base_rates === null ? [] : [[name, JSON.parse(base_rates)]],
+					),
+				),
 				revocations: new Map(revocations(account.id).map((row) => [row.subject, row.revoked_at])),
 			},
 		]),

@@ -59,6 +59,7 @@ export interface ControlTables {
 		high_from: number;
 		created_at: number;
 		seq: number;
+		base_rates: Generated<string | null>;
 	};
 	segment: {
 		account_id: number;
@@ -78,6 +79,7 @@ export interface ControlTables {
 		report: string;
 		created_at: number;
 		seq: number;
+		levels: Generated<string | null>;
 	};
 }
 

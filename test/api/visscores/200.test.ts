@@ -10,7 +10,7 @@ const ofNobody = '0123456789abcdef0123456789abcdef';
 
 /** The default goals before anything is trained: 0.02 with the weight of 50 visitors, of whom one is known. */
 const priorScores =
-	'[{"goal":"subscription","score":0.0196,"percentile":50,"band":"medium","model":"prior"},{"goal":"return","score":0.0196,"percentile":50,"band":"medium","model":"prior"}]';
+	'[{"goal":"subscription","score":0.02,"percentile":50,"band":"medium","model":"prior"},{"goal":"return","score":0.02,"percentile":50,"band":"medium","model":"prior"}]';
 
 test('one score for each goal, from the base rate until a model is trained', async (t) => {
 	const { url, hit } = await startService(t, { now: () => noonMs });
@@ -44,12 +44,12 @@ test('the cask of a visit gives the visit alone', async (t) => {
 	const body = (await answer.json()) as Record<string, unknown>;
 	assert.deepEqual(Object.keys(body), ['aid', 'sid', 'scores', 'scoredAt', 'expiresAt']);
 	assert.equal(body.sid, sid);
-	// The visitor came back; of none of the two visits can that be said.
+	// Nobody was there a horizon ago; that the visitor came back says nothing of how many do within one.
 	const rate = ({ scores }: { scores?: unknown }) =>
 		(scores as { score: number }[]).map(({ score }) => score);
-	assert.deepEqual(rate(body), [0.0192, 0.0192]);
+	assert.deepEqual(rate(body), [0.02, 0.02]);
 	const whole = await hit({ vid: first.vid }, {}, '?include=scores');
-	assert.deepEqual(rate(whole), [0.0196, 0.0392]);
+	assert.deepEqual(rate(whole), [0.02, 0.02]);
 });
 
 test('a score may give its reasons only where the account allows it, and only if asked', async (t) => {

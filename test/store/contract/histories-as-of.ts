@@ -115,17 +115,30 @@ export function historiesContract(engine: Engine): void {
 				],
 			});
 			assert.deepEqual(await place.read(accountId, (reader) => reader.historyExtent(ever)), {
-				hits: 4,
-				fromMs: startMs + minuteMs,
+				...{ hits: 4, uploads: 2, fromMs: startMs + minuteMs, toMs: startMs + 6 * minuteMs },
 			});
+			const vids = [first?.vid ?? '', second?.vid ?? ''];
+			assert.deepEqual(
+				(await place.read(accountId, (reader) => reader.firstHits(vids, ever)))
+					.map(({ atMs }) => atMs)
+					.sort(),
+				[startMs + minuteMs, startMs + 2 * minuteMs],
+			);
+			assert.deepEqual(await place.read(accountId, (reader) => reader.firstHits(vids, startMs)), []);
+			assert.deepEqual(
+				(await place.read(accountId, (reader) => reader.hitsBefore(startMs + 5 * minuteMs, 2))).map(
+					({ atMs }) => atMs,
+				),
+				[startMs + 5 * minuteMs, startMs + 2 * minuteMs],
+			);
 		});
 
 		test('an empty account has no history', async (t) => {
 			const { place, accountId } = await start(t);
 			assert.deepEqual(await historiesAt(place, accountId, ever), []);
 			assert.deepEqual(await place.read(accountId, (reader) => reader.historyExtent(ever)), {
-				hits: 0,
-				fromMs: Number.POSITIVE_INFINITY,
+				...{ hits: 0, uploads: 0 },
+				...{ fromMs: Number.POSITIVE_INFINITY, toMs: Number.NEGATIVE_INFINITY },
 			});
 		});
 

@@ -133,7 +133,11 @@ export function asOfContract(engine: Engine): void {
 				wanted?: VisitorRef[],
 			) =>
 				store.read(accountId, async (reader) => {
-					const options = { goals: defaultGoals, models, nowMs: startMs + hours * hourMs, fromLog };
+					const options = {
+						goals: defaultGoals.map((goal, index) => ({ goal, model: models[index], baseRate: undefined })),
+						...{ scope: 'vid' as const, eachAtItsLastHit: false, explain: false },
+						...{ nowMs: startMs + hours * hourMs, fromLog },
+					};
 					const listed = wanted && {
 						wanted: (async function* () {
 							yield wanted;
@@ -164,14 +168,14 @@ export function asOfContract(engine: Engine): void {
 			);
 			const then = await scores(1, true, [model, undefined]);
 			assert.deepEqual(shown(then), vids.slice(0, 2));
-			// One of three has subscribed now; then nobody had.
+			// Nobody was there a horizon ago: nothing is known but what holds of everybody.
 			assert.deepEqual(
 				(await scores(3, true, [undefined, undefined])).map((each) => each.scores[0]?.score),
-				[0.0377, 0.0377, 0.0377],
+				[0.02, 0.02, 0.02],
 			);
 			assert.deepEqual(
 				(await scores(1, true, [undefined, undefined])).map((each) => each.scores[0]?.score),
-				[0.0192, 0.0192],
+				[0.02, 0.02],
 			);
 			const wanted = [{ vid: vidOf(2), visitor: 'c' }, { vid: vidOf(7) }, { vid: vidOf(0), visitor: 'a' }];
 			const some = await scores(3, false, [model, undefined], wanted);

@@ -1,0 +1,89 @@
+import { writeFileSync } from 'node:fs';
+import { Option } from 'commander';
+import { Command, databaseOption, jsonOption, stageOption, wholeNumber } from '../config.ts';
+import { OperatorError } from '../errors.ts';
+import type { BacktestReport } from '../scoring/backtest.ts';
+import { requireGoal } from './model.ts';
+import { type CommonOptions, printJson, printLine, printTable, withStore } from './output.ts';
+import { showProgress } from './progress.ts';
+
+interface BacktestCommandOptions extends CommonOptions {
+	readonly goal: string;
+	readonly cuts: number;
+	readonly at: 'cut' | 'hit';
+	readonly seed: number;
+	readonly html?: string;
+}
+
+export function backtestCommand(): Command {
+	return new Command('backtest')
+		.summary('go back in time, train, score, and compare with what came')
+		.description(
+			`Go back to some moments, spread evenly over the second half of the history. As of each a model is trained, on what
+was known then, and every visitor is scored; then it is looked up what came. Nothing is stored, and what scores now goes
+on. The scores are compared with the base rate that would have been served, and with logistic regression on recency,
+count and age alone: a model that is not better than both is not worth having.
+
+It takes as long as that many trainings; a server may run beside it.`,
+		)
+		.argument('<aid>', 'account token')
+		.requiredOption('--goal <name>', 'the goal')
+		.addOption(new Option('--cuts <number>', 'how many moments').default(6).argParser(wholeNumber(1, 50)))
+		.addOption(
+			new Option(
+				'--at <moment>',
+				'cut: all visitors as of the cut, as a batch scores them; hit: who has hit until the next cut, right after a hit, as pages ask',
+			)
+				.choices(['cut', 'hit'])
+				.default('cut'),
+		)
+		.addOption(
+			new Option('--seed <number>', 'what chance is drawn from')
+				.default(1)
+				.argParser(wholeNumber(0, 2 ** 31)),
+		)
+		.addOption(new Option('--html <file>', 'write it as one HTML page, with drawings'))
+		.addOption(databaseOption())
+		.addOption(stageOption())
+		.addOption(jsonOption())
+		.action((aid: string, options: BacktestCommandOptions) =>
+			withStore(options, async (store) => {
+				const { id } = await store.control.account(aid);
+				await requireGoal(store, id, options.goal);
+				const goal = (await store.control.goals(id)).find(({ name }) => name === options.goal);
+				if (!goal) throw new OperatorError(`The account has no goal ${options.goal}.`);
+				// Loaded here, since no other command should wait for it.
+				const { backtest, cutsForBacktest } = await import('../scoring/backtest.ts');
+				const progress = showProgress(process.stderr, 'cuts', options.json ?? false);
+				const report = await store
+					.read(id, async (reader) =>
+						backtest(reader, {
+							cutsMs: cutsForBacktest(await reader.historyExtent(store.now()), goal, options.cuts),
+							...{ goal, seed: options.seed, at: options.at },
+							onProgress: (done, total) => progress.update(`back-testing ${aid}`, done, total),
+						}),
+					)
+					.finally(() => progress.end());
+				if (options.html !== undefined) await writePage(options.html, aid, options.goal, report);
+				if (options.json) printJson({ aid, goal: goal.name, horizonDays: goal.horizonDays, ...report });
+				else await print(report, options.html);
+			}),
+		);
+}
+
+async function print(report: BacktestReport, file: string | undefined): Promise<void> {
+	const { backtestRows } = await import('../scoring/backtest-text.ts');
+	printTable(backtestRows(report), '');
+	if (file !== undefined) printLine(`\nThe drawings are in ${file}.`);
+}
+
+async function writePage(file: string, aid: string, goal: string, report: BacktestReport): Promise<void> {
+	const { backtestPage } = await import('../scoring/backtest-page.ts');
+	try {
+		writeFileSync(file, backtestPage(`Back-test of ${goal}, ${aid}`, report));
+	} catch (error) {
+		throw new OperatorError(
+			`The page could not be written to ${file} (${(error as NodeJS.ErrnoException).code}).`,
+		);
+	}
+}

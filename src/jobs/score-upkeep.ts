@@ -1,0 +1,142 @@
+import { reasonOf } from '../errors.ts';
+import type { GoalReport } from '../scoring/account-training.ts';
+import { measureBaseRates } from '../scoring/base-rate.ts';
+import { openModel } from '../scoring/goal-model.ts';
+import { followLevel } from '../scoring/level-following.ts';
+import type { Account, StoredModel } from '../store/control/control-store.ts';
+import type { Store } from '../store/store.ts';
+
+/** What came of the latest week of scores, and what is done about it. */
+export interface FollowedLevel {
+	readonly goal: string;
+	readonly scope: 'vid' | 'sid';
+	readonly version: string;
+	/** Added to log-odds, by recency. */
+	readonly shifts: readonly number[];
+	readonly said: number | null;
+	readonly came: number | null;
+	readonly isOutside: boolean;
+}
+
+export type UpkeepReport =
+	| ({ readonly type: 'level'; readonly aid: string } & FollowedLevel)
+	| { readonly type: 'error'; readonly aid?: string; readonly reason: string };
+
+export interface UpkeepOptions {
+	/** Milliseconds since 1970. */
+	readonly now: () => number;
+	readonly report: (report: UpkeepReport) => void;
+	readonly signal: AbortSignal;
+}
+
+/** An account whose rates were never counted, or had changed lately, is counted again soon; then ever more rarely. */
+const shortestPauseMs = 60_000;
+const longestPauseMs = 6 * 3_600_000;
+/** What fails is tried again after this. */
+const retryAfterMs = 600_000;
+/** Smaller differences are not worth telling every server. */
+const smallestChange = 0.05;
+
+/** Keeps base rates counted, and the levels of models where they belong, between trainings. */
+export class ScoreUpkeep {
+	readonly #store: Store;
+	readonly #options: UpkeepOptions;
+	/** By account. */
+	readonly #turns = new Map<number, { atMs: number; pauseMs: number }>();
+
+	constructor(store: Store, options: UpkeepOptions) {
+		this.#store = store;
+		this.#options = options;
+	}
+
+	/** One round through all accounts whose turn has come. What fails is reported, and tried again later. */
+	async round(): Promise<void> {
+		const { now, report, signal } = this.#options;
+		try {
+			for (const account of await accountsInUse(this.#store)) {
+				if (signal.aborted) return;
+				const turn = this.#turns.get(account.id);
+				if (turn && Math.abs(now() - turn.atMs) < turn.pauseMs) continue;
+				try {
+					const changed = await this.#countRates(account);
+					await this.#followLevels(account);
+					const pauseMs = changed || !turn ? shortestPauseMs : Math.min(longestPauseMs, 2 * turn.pauseMs);
+					this.#turns.set(account.id, { atMs: now(), pauseMs });
+				} catch (error) {
+					this.#turns.set(account.id, { atMs: now(), pauseMs: retryAfterMs });
+					report({ type: 'error', aid: account.aid, reason: reasonOf(error) });
+				}
+			}
+		} catch (error) {
+			report({ type: 'error', reason: reasonOf(error) });
+		}
+	}
+
+	/** @returns whether they differ from those that are served */
+	async #countRates({ id }: Account): Promise<boolean> {
+		const { control } = this.#store;
+		const goals = await control.goals(id);
+		const before = await control.baseRates(id);
+		const rates = await this.#store.read(id, (reader) =>
+			measureBaseRates(reader, goals, this.#options.now()),
+		);
+		const counted = new Map(
+			[...rates].map(([name, { byRecency }]) => [name, byRecency.map((rate) => Number(rate.toPrecision(4)))]),
+		);
+		const isOther = (name: string, now: readonly number[]) =>
+			now.some((rate, index) => {
+				const last = before.get(name)?.[index];
+				return last === undefined || Math.abs(rate - last) > smallestChange * Math.max(rate, last);
+			});
+		const changed = [...counted].some(([name, now]) => isOther(name, now));
+		if (changed) await control.setBaseRates(id, counted);
+		return changed;
+	}
+
+	async #followLevels(account: Account): Promise<void> {
+		const { control } = this.#store;
+		const goals = await control.goals(account.id);
+		for (const model of (await control.models(account.id)).filter(({ active }) => active)) {
+			const goal = goals.find(({ name }) => name === model.goal);
+			if (goal) await this.#follow(account, goal, model);
+		}
+	}
+
+	async #follow(
+		{ id, aid }: Account,
+		goal: Awaited<ReturnType<Store['control']['goals']>>[number],
+		model: StoredModel,
+	): Promise<void> {
+		const { control } = this.#store;
+		const report: Partial<GoalReport> = JSON.parse(await control.modelReport(id, model));
+		const levels = await control.modelLevels(id, model);
+		const nowMs = this.#options.now();
+		const next = await this.#store.read(id, async (reader) =>
+			followLevel(reader, {
+				...{ goal, scope: model.scope, levels, nowMs },
+				model: openModel(model.version, await control.modelBody(id, model)),
+				trainedToMs: Date.parse(report.asOf ?? model.createdAt),
+			}),
+		);
+		if (!next) return;
+		await control.setModelLevels(id, model, next);
+		const week = next.weeks.at(-1);
+		this.#options.report({
+			...{ type: 'level', aid, goal: goal.name, scope: model.scope, version: model.version },
+			shifts: next.shifts.at(-1)?.byRecency ?? [],
+			said: week?.said ?? null,
+			came: week?.came ?? null,
+			isOutside: week?.isOutside ?? false,
+		});
+	}
+}
+
+/** Accounts that are not disabled, nor their clients. */
+export async function accountsInUse({ control }: Store): Promise<Account[]> {
+	const disabled = new Set(
+		(await control.clients()).flatMap(({ client, disabledAt }) => (disabledAt === null ? [] : [client])),
+	);
+	return (await control.accounts()).filter(
+		({ client, disabledAt }) => disabledAt === null && !disabled.has(client),
+	);
+}

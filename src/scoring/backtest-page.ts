@@ -1,0 +1,85 @@
+import type { BacktestReport } from './backtest.ts';
+import { backtestRows } from './backtest-text.ts';
+import { escapeHtml, figure, page, place, point } from './page-drawing.ts';
+import { percent } from './report-text.ts';
+
+const blue = '#0b63ce';
+const grey = '#999';
+const orange = '#d9730d';
+
+/** A back-test as one HTML page that needs nothing else: no script, no font, no network. */
+export function backtestPage(title: string, report: BacktestReport): string {
+	const rows = backtestRows(report);
+	const heading = Object.keys(rows[0] ?? {});
+	return page(
+		title,
+		`<p>As of each cut a model was trained on what was known then; what it said is compared with what came.</p>
+<table><tr>${heading.map((name) => `<th>${escapeHtml(name)}</th>`).join('')}</tr>
+${rows
+	.map(
+		(row) =>
+			`<tr>${Object.values(row)
+				.map((cell) => `<td>${escapeHtml(String(cell))}</td>`)
+				.join('')}</tr>`,
+	)
+	.join('\n')}
+</table>
+${levels(report)}${losses(report)}${calibration(report)}
+<p><b style="color:${blue}">Blue</b> is what would have been served; <b style="color:${orange}">orange</b> what came, and in the second drawing a simple model on recency, count and age; <b style="color:${grey}">grey</b> the base rate.</p>`,
+	);
+}
+
+function line(values: readonly number[], most: number, colour: string): string {
+	const across = (index: number) => (values.length < 2 ? 0.5 : index / (values.length - 1));
+	const points = values.map((value, index) => point(across(index), value / most));
+	const dots = values.map((value, index) => {
+		const [x, y] = place(across(index), value / most);
+		return `<circle cx="${x}" cy="${y}" r="3" fill="${colour}"><title>${value.toFixed(4)}</title></circle>`;
+	});
+	return `<polyline points="${points.join(' ')}" fill="none" stroke="${colour}" stroke-width="2"/>${dots.join('')}`;
+}
+
+function levels({ cuts }: BacktestReport): string {
+	const [said, came] = [cuts.map(({ served }) => served.said), cuts.map((cut) => cut.came)];
+	const most = Math.max(0.001, ...said, ...came) * 1.1;
+	return figure(
+		'Said and came',
+		line(said, most, blue) + line(came, most, orange),
+		'cuts',
+		['first', 'last'],
+		percent(most),
+	);
+}
+
+function losses({ cuts }: BacktestReport): string {
+	const served = cuts.map((cut) => cut.served.logLoss);
+	const base = cuts.map((cut) => cut.baseRate.logLoss);
+	const simple = cuts.flatMap((cut) => (cut.simple ? [cut.simple.logLoss] : []));
+	const most = Math.max(0.001, ...served, ...base, ...simple) * 1.1;
+	return figure(
+		'Log loss',
+		line(base, most, grey) + line(simple, most, orange) + line(served, most, blue),
+		'cuts',
+		['first', 'last'],
+		most.toFixed(2),
+	);
+}
+
+function calibration({ all }: BacktestReport): string {
+	const most = Math.max(
+		0.01,
+		...all.calibrationTable.map(({ meanScore, rate }) => Math.max(meanScore, rate)),
+	);
+	const [fromX, fromY] = place(0, 0);
+	const [toX, toY] = place(1, 1);
+	const dots = all.calibrationTable.map(({ meanScore, rate, rows }) => {
+		const [x, y] = place(meanScore / most, rate / most);
+		return `<circle cx="${x}" cy="${y}" r="4" fill="${blue}"><title>${rows} visitors: said ${percent(meanScore)}, came ${percent(rate)}</title></circle>`;
+	});
+	return figure(
+		'Calibration, all cuts',
+		`<line x1="${fromX}" y1="${fromY}" x2="${toX}" y2="${toY}" stroke="#bbb" stroke-dasharray="4"/>${dots.join('')}`,
+		'said (across), came (up)',
+		['0', percent(most)],
+	);
+}

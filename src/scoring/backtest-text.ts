@@ -1,0 +1,26 @@
+import type { BacktestReport, CutReport, Measures } from './backtest.ts';
+import { percent } from './report-text.ts';
+
+const figures = (measures: Measures | null, digits: number, of: (measures: Measures) => number) =>
+	measures === null ? '-' : of(measures).toFixed(digits);
+
+/** A line for each cut, and one for all. */
+export function backtestRows({ cuts, all }: BacktestReport) {
+	return [...cuts, all].map((report: CutReport) => ({
+		cut: report.cut.slice(0, 10),
+		visitors: report.visitors,
+		served: report.kind,
+		said: percent(report.served.said),
+		came: percent(report.came),
+		AUC: report.served.auc?.value.toFixed(3) ?? '-',
+		'log loss': figures(report.served, 4, ({ logLoss }) => logLoss),
+		'of the base rate': figures(report.baseRate, 4, ({ logLoss }) => logLoss),
+		'of a simple model': figures(report.simple, 4, ({ logLoss }) => logLoss),
+		Brier: figures(report.served, 4, ({ brier }) => brier),
+		'calibration error': figures(
+			report.served,
+			4,
+			({ expectedCalibrationError }) => expectedCalibrationError,
+		),
+	}));
+}

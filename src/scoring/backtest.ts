@@ -1,0 +1,267 @@
+import type { Goal } from '../domain/goal.ts';
+import type { Profile } from '../domain/profile.ts';
+import { OperatorError } from '../errors.ts';
+import { type HistoryExtent, profileThen } from '../store/account/visitor-history.ts';
+import { accountRows, type HistoryReader } from './account-rows.ts';
+import { baseRateFor, measureBaseRates, type RateReader } from './base-rate.ts';
+import { openModel } from './goal-model.ts';
+import {
+	auc,
+	brierScore,
+	type CalibrationBin,
+	calibrationTable,
+	expectedCalibrationError,
+	type Interval,
+	logLoss,
+	mean,
+} from './measure.ts';
+import { seededRandom } from './random.ts';
+import { daysText } from './report-text.ts';
+import { simpleModel } from './simple-model.ts';
+import { labelsOf, profilesAt } from './snapshots.ts';
+import { train } from './train.ts';
+
+export interface BacktestOptions {
+	readonly goal: Goal;
+	/** The moments as of which it is trained and scored, earliest first. */
+	readonly cutsMs: readonly number[];
+	readonly seed: number;
+	/** `cut`: all who were known at the cut; `hit`: who has hit between it and the next, right after a hit, as pages ask. */
+	readonly at: 'cut' | 'hit';
+	/** Scored of each cut, drawn evenly. Default: 20,000. */
+	readonly maxVisitors?: number;
+	readonly onProgress: (done: number, total: number) => void;
+}
+
+/** How well scores told what came. */
+export interface Measures {
+	/** Null where all outcomes were the same. */
+	readonly auc: Interval | null;
+	readonly logLoss: number;
+	readonly brier: number;
+	readonly expectedCalibrationError: number;
+	/** The mean score. */
+	readonly said: number;
+}
+
+export interface CutReport {
+	/** ISO 8601, UTC; `all` is all cuts together. */
+	readonly cut: string;
+	readonly visitors: number;
+	/** The share that reached the goal. */
+	readonly came: number;
+	/** What would have been served: the kind of model, or `prior`; of all cuts how many of them had a model. */
+	readonly kind: string;
+	readonly served: Measures;
+	/** The base rate as it would have been served. */
+	readonly baseRate: Measures;
+	/** Logistic regression on recency, count and age alone; null where it could not be fitted. */
+	readonly simple: Measures | null;
+	readonly calibrationTable: readonly CalibrationBin[];
+}
+
+export interface BacktestReport {
+	readonly cuts: readonly CutReport[];
+	readonly all: CutReport;
+}
+
+/** So much of the history only teaches. */
+const teachingShare = 0.4;
+
+/**
+ * Moments spread evenly over a history, the last one a horizon before its end.
+ * @throws OperatorError where there is too little of it
+ */
+export function cutsForBacktest({ fromMs, toMs }: HistoryExtent, goal: Goal, cuts: number): number[] {
+	const lastMs = toMs - horizonOf(goal);
+	const firstMs = fromMs + (toMs - fromMs) * teachingShare;
+	if (!(lastMs > firstMs))
+		throw new OperatorError(
+			`The history is too short: a back-test of a goal within ${daysText(goal.horizonDays)} needs more than ${daysText(Math.ceil(goal.horizonDays / (1 - teachingShare)))}.`,
+		);
+	return Array.from({ length: cuts }, (_, cut) =>
+		Math.round(cuts === 1 ? lastMs : firstMs + ((lastMs - firstMs) * cut) / (cuts - 1)),
+	);
+}
+
+const defaultMaxVisitors = 20_000;
+const vidsPerPage = 250;
+const vidsPerList = 5000;
+
+interface Outcomes {
+	readonly labels: number[];
+	readonly served: number[];
+	readonly base: number[];
+	readonly simple: number[];
+	readonly groups: number[];
+}
+
+/**
+ * Goes back to each cut: trains as of it on what was known then, scores every visitor who was known then as a page or a
+ * batch would have been told, and compares with what came in the horizon after it.
+ */
+export async function backtest(
+	reader: HistoryReader & RateReader,
+	options: BacktestOptions,
+): Promise<BacktestReport> {
+	const { goal, cutsMs, onProgress } = options;
+	const numbers = new Map<string, number>();
+	const cuts: { report: CutReport; outcomes: Outcomes }[] = [];
+	for (const [index, cutMs] of cutsMs.entries()) {
+		onProgress(index, cutsMs.length);
+		const { kind, outcomes } = await goBack(
+			reader,
+			options,
+			cutMs,
+			cutsMs[index + 1] ?? cutMs + (cutMs - (cutsMs[index - 1] ?? cutMs)),
+			numbers,
+		);
+		cuts.push({ report: reportOf(new Date(cutMs).toISOString(), kind, outcomes), outcomes });
+	}
+	onProgress(cutsMs.length, cutsMs.length);
+	const join = (of: (outcomes: Outcomes) => number[]) => cuts.flatMap(({ outcomes }) => of(outcomes));
+	const withModel = cuts.filter(({ report }) => report.kind !== 'prior').length;
+	return {
+		cuts: cuts.map(({ report }) => report),
+		all: reportOf('all', `${withModel} of ${cuts.length} with a model of ${goal.name}`, {
+			labels: join(({ labels }) => labels),
+			served: join(({ served }) => served),
+			base: join(({ base }) => base),
+			simple: join(({ simple }) => simple),
+			groups: join(({ groups }) => groups),
+		}),
+	};
+}
+
+async function goBack(
+	reader: HistoryReader & RateReader,
+	{ goal, seed, at, maxVisitors = defaultMaxVisitors }: BacktestOptions,
+	cutMs: number,
+	untilMs: number,
+	numbers: Map<string, number>,
+): Promise<{ kind: string; outcomes: Outcomes }> {
+	const { rows } = await accountRows(reader, {
+		...{ goals: [goal], asOfMs: cutMs, seed },
+		onProgress: () => {},
+	});
+	const ofVisitors = rows.find(({ scope }) => scope === 'vid');
+	if (!ofVisitors) throw new Error('an account has rows of visitors');
+	const { dataset, horizonMs } = ofVisitors;
+	const { model } = train(dataset, { seed, horizonMs });
+	const served = model.kind === 'prior' ? undefined : openModel('backtest', JSON.stringify(model));
+	const simple = simpleModel(dataset);
+	const rates = (await measureBaseRates(reader, [goal], cutMs)).get(goal.name) ?? { byRecency: [0, 0, 0] };
+	const outcomes: Outcomes = { labels: [], served: [], base: [], simple: [], groups: [] };
+	const vids = await drawnVisitors(reader, maxVisitors);
+	const scored =
+		at === 'cut'
+			? visitorsAt(reader, vids, goal, cutMs)
+			: hitsAfter(reader, vids, goal, cutMs, untilMs, seed);
+	for await (const { vid, profile, atMs, label } of scored) {
+		const base = baseRateFor(rates, goal, profile, atMs);
+		outcomes.labels.push(label);
+		outcomes.base.push(base);
+		outcomes.served.push(served?.probability(profile, atMs) ?? base);
+		outcomes.simple.push(simple?.(profile, atMs) ?? base);
+		if (!numbers.has(vid)) numbers.set(vid, numbers.size);
+		outcomes.groups.push(numbers.get(vid) as number);
+	}
+	return { kind: model.kind, outcomes };
+}
+
+interface ScoredVisitor {
+	readonly vid: string;
+	/** As of when they are scored. */
+	readonly atMs: number;
+	readonly profile: Profile;
+	readonly label: 0 | 1;
+}
+
+/** Visitors, spread evenly among all. */
+async function drawnVisitors(reader: HistoryReader, maxVisitors: number): Promise<string[]> {
+	const vids: string[] = [];
+	for (let last = ''; ; last = vids.at(-1) as string) {
+		const page = await reader.vidsAfter(last, vidsPerList);
+		vids.push(...page);
+		if (page.length < vidsPerList) break;
+	}
+	const every = Math.max(1, Math.ceil(vids.length / maxVisitors));
+	return vids.filter((_, index) => index % every === 0);
+}
+
+/** Visitors who were known at a cut, as they were known, and what came of them. */
+async function* visitorsAt(
+	reader: HistoryReader,
+	vids: readonly string[],
+	goal: Goal,
+	cutMs: number,
+): AsyncGenerator<ScoredVisitor> {
+	const horizonMs = horizonOf(goal);
+	for (let from = 0; from < vids.length; from += vidsPerPage) {
+		const then = await reader.visitorHistories(vids.slice(from, from + vidsPerPage), cutMs);
+		const later = await reader.visitorHistories(
+			then.map(({ vid }) => vid),
+			cutMs + horizonMs,
+		);
+		for (const [index, history] of then.entries()) {
+			const [label = 0] = labelsOf(later[index] ?? history, cutMs, { goals: [goal], horizonMs });
+			yield { vid: history.vid, atMs: cutMs, profile: profileThen(history), label };
+		}
+	}
+}
+
+/** Who has hit in a time, as of one of those hits, which chance takes. */
+async function* hitsAfter(
+	reader: HistoryReader,
+	vids: readonly string[],
+	goal: Goal,
+	fromMs: number,
+	untilMs: number,
+	seed: number,
+): AsyncGenerator<ScoredVisitor> {
+	const horizonMs = horizonOf(goal);
+	const random = seededRandom(seed);
+	for (let from = 0; from < vids.length; from += vidsPerPage)
+		for (const history of await reader.visitorHistories(
+			vids.slice(from, from + vidsPerPage),
+			untilMs + horizonMs,
+		)) {
+			const hits = history.hits.filter((hit) => hit.atMs > fromMs && hit.atMs <= untilMs);
+			const atMs = hits[Math.floor(random() * hits.length)]?.atMs;
+			if (atMs === undefined) continue;
+			const [profile] = profilesAt(history, [atMs]);
+			const [label = 0] = labelsOf(history, atMs, { goals: [goal], horizonMs });
+			yield { vid: history.vid, atMs, profile: profile as Profile, label };
+		}
+}
+
+function horizonOf({ horizonDays }: Goal): number {
+	return Math.round(horizonDays * 86_400_000);
+}
+
+function reportOf(cut: string, kind: string, outcomes: Outcomes): CutReport {
+	const labels = Uint8Array.from(outcomes.labels);
+	const groups = Uint32Array.from(outcomes.groups);
+	const served = Float64Array.from(outcomes.served);
+	return {
+		cut,
+		visitors: labels.length,
+		came: labels.length === 0 ? 0 : mean(labels),
+		kind,
+		served: measures(labels, served, groups),
+		baseRate: measures(labels, Float64Array.from(outcomes.base), groups),
+		simple: outcomes.simple.length > 0 ? measures(labels, Float64Array.from(outcomes.simple), groups) : null,
+		calibrationTable: calibrationTable(labels, served),
+	};
+}
+
+function measures(labels: Uint8Array, scores: Float64Array, groups: Uint32Array): Measures {
+	const ranked = auc(labels, scores, groups);
+	return {
+		auc: Number.isNaN(ranked.value) ? null : ranked,
+		logLoss: logLoss(labels, scores),
+		brier: brierScore(labels, scores),
+		expectedCalibrationError: expectedCalibrationError(calibrationTable(labels, scores)),
+		said: mean(scores),
+	};
+}

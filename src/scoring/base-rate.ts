@@ -1,0 +1,186 @@
+import type { Goal } from '../domain/goal.ts';
+import type { Profile } from '../domain/profile.ts';
+import type { HitMoment, VisitorHistory } from '../store/account/visitor-history.ts';
+import { type Recency, recencies, recencyOf } from './recency.ts';
+import { labelsOf, profilesAt } from './snapshots.ts';
+
+/** What is served of a goal where there is no model: how many reach it within its horizon, by how lately they were there. */
+export interface BaseRate {
+	/** Of who is there now, was there within the last horizon, and before; see `Recency`. */
+	readonly byRecency: readonly number[];
+}
+
+/** Reads a bounded part of an account's history; see `ClientReader`. */
+export interface RateReader {
+	hitsBefore(atMs: number, limit: number): Promise<HitMoment[]>;
+	vidsAfter(vid: string, limit: number): Promise<string[]>;
+	visitorHistories(vids: readonly string[], asOfMs: number): Promise<VisitorHistory[]>;
+}
+
+const dayMs = 86_400_000;
+/** Until an account has data of its own, its base rates are taken to be this, with the weight of so many visitors. */
+const priorRate = 0.02;
+const priorWeight = 10;
+/** Hits are taken at so many moments of the time before, so many at each; visitors at as many places among all. */
+const places = 40;
+const hitsPerPlace = 25;
+const visitorsPerPlace = 50;
+const visitorsPerRead = 250;
+/** Hits of this time before, or of a quarter of the horizon where that is longer. */
+const shortestMs = 7 * dayMs;
+/** See `accountRows`. */
+const longestSilenceMs = dayMs;
+
+/** The rate for a visitor, or a visit, that was last there at a moment. */
+export function baseRateFor(rate: BaseRate, goal: Goal, profile: Profile, nowMs: number): number {
+	return rate.byRecency[recencyOf(profile, nowMs, goal.horizonDays * dayMs)] as number;
+}
+
+/** A rate that so many have shown, smoothed. */
+export function smoothedRate(reached: number, of: number, towards = priorRate): number {
+	return (reached + towards * priorWeight) / (of + priorWeight);
+}
+
+/**
+ * Counts how many of those whose horizon is just over have reached each goal: after hits, and of visitors wherever they
+ * were. At most 1,000 hits and 2,000 visitors are looked at for each horizon, however many there are.
+ */
+export async function measureBaseRates(
+	reader: RateReader,
+	goals: readonly Goal[],
+	asOfMs: number,
+): Promise<ReadonlyMap<string, BaseRate>> {
+	const rates = new Map<string, BaseRate>();
+	const vids = await spreadVisitors(reader);
+	const nowMs = await endOfLog(reader, vids, asOfMs);
+	for (const [horizonDays, ofHorizon] of Map.groupBy(goals, (goal) => goal.horizonDays)) {
+		const horizonMs = Math.round(horizonDays * dayMs);
+		const counts = ofHorizon.map(() => recencies.map((): Count => ({ reached: 0, of: 0 })));
+		const toMs = nowMs - horizonMs;
+		const fromMs = toMs - Math.max(shortestMs, horizonMs / 4);
+		for await (const { recency, labels } of sampleOutcomes(reader, {
+			...{ goals: ofHorizon, horizonMs, fromMs, toMs, nowMs, vids },
+		}))
+			for (const [index, label] of labels.entries()) {
+				const count = counts[index]?.[recency] as Count;
+				count.reached += label;
+				count.of++;
+			}
+		for (const [index, { name }] of ofHorizon.entries()) {
+			const ofGoal = counts[index] as Count[];
+			const sum = (of: keyof Count) => ofGoal.reduce((total, count) => total + count[of], 0);
+			const all = smoothedRate(sum('reached'), sum('of'));
+			rates.set(name, { byRecency: ofGoal.map((count) => smoothedRate(count.reached, count.of, all)) });
+		}
+	}
+	return rates;
+}
+
+type Count = { reached: number; of: number };
+
+/** A log that has ended says nothing of the time since. */
+async function endOfLog(reader: RateReader, vids: readonly string[], asOfMs: number): Promise<number> {
+	const [last] = await reader.hitsBefore(asOfMs, 1);
+	let endMs = last?.atMs ?? 0;
+	if (asOfMs - endMs <= longestSilenceMs) return asOfMs;
+	for await (const history of histories(reader, vids, asOfMs))
+		endMs = Math.max(endMs, lastBefore(history, asOfMs) ?? 0);
+	return asOfMs - endMs > longestSilenceMs && endMs > 0 ? endMs : asOfMs;
+}
+
+export interface SampleOptions {
+	readonly goals: readonly Goal[];
+	readonly horizonMs: number;
+	/** Hits of this time; visitors as of its end. */
+	readonly fromMs: number;
+	readonly toMs: number;
+	/** Up to when outcomes are known. */
+	readonly nowMs: number;
+	/** Visitors drawn by chance; without them, some are drawn. */
+	readonly vids?: readonly string[];
+}
+
+/** Somebody as of a moment, and what came of it. */
+export interface SampledOutcome {
+	readonly history: VisitorHistory;
+	readonly atMs: number;
+	readonly recency: Recency;
+	readonly profile: Profile;
+	/** For each goal. */
+	readonly labels: readonly (0 | 1)[];
+}
+
+/**
+ * Some of those who hit in a time, as of that hit, and visitors drawn by chance, as of its end: at most 1,000 hits and
+ * 2,000 visitors, however many there are.
+ */
+export async function* sampleOutcomes(
+	reader: RateReader,
+	{ goals, horizonMs, fromMs, toMs, nowMs, vids }: SampleOptions,
+): AsyncGenerator<SampledOutcome> {
+	const at = (history: VisitorHistory, atMs: number, recency: Recency): SampledOutcome => ({
+		...{ history, atMs, recency },
+		profile: profilesAt(history, [atMs])[0] as Profile,
+		labels: labelsOf(history, atMs, { goals, horizonMs }),
+	});
+	for await (const history of histories(reader, vids ?? (await spreadVisitors(reader)), nowMs)) {
+		const lastAtMs = lastBefore(history, toMs);
+		const recency = lastAtMs === undefined ? 0 : recencyOf({ lastAtMs }, toMs, horizonMs);
+		// Who is there is among those who hit.
+		if (recency !== 0) yield at(history, toMs, recency);
+	}
+	const moments = await spreadHits(reader, fromMs, toMs);
+	for await (const history of histories(reader, [...moments.keys()], nowMs))
+		for (const atMs of moments.get(history.vid) ?? []) yield at(history, atMs, 0);
+}
+
+async function* histories(
+	reader: RateReader,
+	vids: readonly string[],
+	nowMs: number,
+): AsyncGenerator<VisitorHistory> {
+	for (let from = 0; from < vids.length; from += visitorsPerRead)
+		yield* await reader.visitorHistories(vids.slice(from, from + visitorsPerRead), nowMs);
+}
+
+/** When a visitor was last there; undefined for who had not come yet. */
+function lastBefore({ hits, events }: VisitorHistory, atMs: number): number | undefined {
+	const firstMs = hits[0]?.atMs;
+	if (firstMs === undefined || firstMs > atMs) return undefined;
+	const timesMs = [
+		...hits.map((hit) => hit.atMs),
+		...events.filter(({ knownFromMs }) => knownFromMs <= atMs).map(({ entry }) => entry.atMs),
+	];
+	return timesMs.reduce((last, time) => (time <= atMs && time > last ? time : last), firstMs);
+}
+
+/** Ids are random: visitors after places that are spread evenly among them are drawn by chance. */
+async function spreadVisitors(reader: RateReader): Promise<string[]> {
+	const vids = new Set<string>();
+	for (let place = 0; place < places; place++) {
+		const prefix = Math.floor((place / places) * 0x10000)
+			.toString(16)
+			.padStart(4, '0');
+		for (const vid of await reader.vidsAfter(prefix, visitorsPerPlace)) vids.add(vid);
+	}
+	return [...vids];
+}
+
+/** When visitors have hit, by `vid`. */
+async function spreadHits(
+	reader: RateReader,
+	fromMs: number,
+	toMs: number,
+): Promise<Map<string, Set<number>>> {
+	const moments = new Map<string, Set<number>>();
+	for (let place = 0; place < places; place++) {
+		const beforeMs = toMs - Math.round(((toMs - fromMs) * place) / places);
+		for (const { vid, atMs } of await reader.hitsBefore(beforeMs, hitsPerPlace)) {
+			if (atMs <= fromMs) continue;
+			const known = moments.get(vid);
+			if (known) known.add(atMs);
+			else moments.set(vid, new Set([atMs]));
+		}
+	}
+	return moments;
+}

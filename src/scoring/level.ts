@@ -1,0 +1,118 @@
+import { logistic, logOddsOfProbability } from './measure.ts';
+import { type Recency, recencies } from './recency.ts';
+
+/** A rate of fewer visitors of either outcome is not to be trusted, as long as there are more known rows to ask. */
+const enoughVisitors = 100;
+/** Weekdays and weekends count alike. */
+const shortestMs = 7 * 86_400_000;
+/** At most so much of what is known is recent. */
+const recentShare = 0.2;
+/** Visitors of like recency have a level of their own if there are so many recent rows of them, with both outcomes. */
+const fewestRows = 50;
+const fewestOfOutcome = 5;
+
+/** Rows in time order. */
+export interface TimedRows {
+	readonly atMs: Float64Array;
+	readonly labels: Uint8Array;
+	/** Whose they are. */
+	readonly groups: Uint32Array;
+	readonly recency: Uint8Array;
+}
+
+/** The recent rows that set the level of each recency: places among the rows. */
+export type RecentRows = readonly [Uint32Array, Uint32Array, Uint32Array];
+
+/** What is done to log-odds: how they are spread, and their level. */
+export interface Line {
+	readonly slope: number;
+	readonly intercept: number;
+}
+
+/**
+ * The recent rows among the first `known`, whose rate is the level of now, for each recency: of the last week, and as many
+ * more as a rate needs that is to be trusted, but never more than the latest fifth.
+ */
+export function recentRows(rows: TimedRows, known: number): RecentRows {
+	const all = recentOf(
+		rows,
+		Uint32Array.from({ length: known }, (_, row) => row),
+	);
+	return recencies.map((recency) => {
+		const alike: number[] = [];
+		for (let row = 0; row < known; row++) if (rows.recency[row] === recency) alike.push(row);
+		const recent = recentOf(rows, Uint32Array.from(alike));
+		const conversions = recent.reduce((sum, row) => sum + (rows.labels[row] as number), 0);
+		const rarer = Math.min(conversions, recent.length - conversions);
+		return recent.length >= fewestRows && rarer >= fewestOfOutcome ? recent : all;
+	}) as unknown as RecentRows;
+}
+
+function recentOf({ atMs, labels, groups }: TimedRows, rows: Uint32Array): Uint32Array {
+	const timeOf = (place: number) => atMs[rows[place] as number] as number;
+	let from = Math.max(0, rows.length - Math.max(1, Math.ceil(rows.length * recentShare)));
+	// Rows of one moment stay together.
+	while (from > 0 && timeOf(from - 1) === timeOf(from)) from--;
+	const lastMs = timeOf(rows.length - 1);
+	const seen = [new Set<number>(), new Set<number>()] as const;
+	for (let place = rows.length - 1; place > from; place--) {
+		const row = rows[place] as number;
+		seen[labels[row] as 0 | 1].add(groups[row] as number);
+		const isEnough = Math.min(seen[0].size, seen[1].size) >= enoughVisitors;
+		if (isEnough && lastMs - timeOf(place) >= shortestMs && timeOf(place) !== timeOf(place - 1))
+			return rows.subarray(place);
+	}
+	return rows.subarray(from);
+}
+
+/** The rate of labels; where all are alike, half a row of the other outcome is added, so that its log-odds stay finite. */
+export function rateOf(labels: Uint8Array): number {
+	let conversions = 0;
+	for (const label of labels) conversions += label;
+	return conversions === 0 || conversions === labels.length
+		? (conversions + 0.5) / (labels.length + 1)
+		: conversions / labels.length;
+}
+
+/** For each recency, the line with a slope that makes the mean probability of its recent rows their rate. */
+export function levelLines(
+	recent: RecentRows,
+	logOdds: Float64Array,
+	labels: Uint8Array,
+	slopes: readonly number[],
+): Line[] {
+	return recencies.map((recency: Recency) => {
+		const rows = recent[recency];
+		const slope = slopes[recency] as number;
+		const said = Float64Array.from(rows, (row) => slope * (logOdds[row] as number));
+		const came = Uint8Array.from(rows, (row) => labels[row] as number);
+		return {
+			slope,
+			intercept: slope === 0 ? logOddsOfProbability(rateOf(came)) : levelShift(said, came),
+		};
+	});
+}
+
+/** What must be added to log-odds so that their mean probability is the rate of the labels. */
+export function levelShift(logOdds: Float64Array, labels: Uint8Array): number {
+	if (labels.length === 0) return 0;
+	const rate = rateOf(labels);
+	let [low, high] = [-40, 40];
+	let shift = 0;
+	for (let step = 0; step < 100; step++) {
+		let [said, curvature] = [0, 0];
+		for (const value of logOdds) {
+			const probability = logistic(value + shift);
+			said += probability;
+			curvature += probability * (1 - probability);
+		}
+		const miss = said - rate * labels.length;
+		if (Math.abs(miss) < 1e-9 * labels.length) break;
+		if (miss > 0) high = shift;
+		else low = shift;
+		// Newton's step, where it stays within what is known of the answer.
+		const next = shift - miss / curvature;
+		shift = next > low && next < high ? next : (low + high) / 2;
+	}
+	return shift;
+}

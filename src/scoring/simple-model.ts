@@ -1,0 +1,50 @@
+import type { Profile } from '../domain/profile.ts';
+import { Dataset, datasetRows } from './dataset.ts';
+import { encodeRows } from './encoded-rows.ts';
+import { fitEncoding } from './encoding.ts';
+import { fitLogistic } from './logistic.ts';
+import { modelFormat } from './model.ts';
+import { profileRows } from './profile-features.ts';
+import { Scorer } from './scorer.ts';
+
+/** Recency, count and age. */
+const names = new Set(['daysSinceLast', 'daysSinceSubscription', 'hits', 'subscriptions', 'daysSinceFirst']);
+/** Enough to keep a bin that few rows are in from going astray. */
+const strength = 1;
+
+/**
+ * What anybody would try first: logistic regression on recency, count and age alone, on the same rows. Undefined where all
+ * outcomes are the same, or nothing of that is known.
+ */
+export function simpleModel(dataset: Dataset): ((profile: Profile, nowMs: number) => number) | undefined {
+	const columns = [...dataset.features.numeric.keys()].filter((column) =>
+		names.has(dataset.features.numeric[column]?.name ?? ''),
+	);
+	if (columns.length === 0 || dataset.conversions === 0 || dataset.conversions === dataset.rows)
+		return undefined;
+	const order = dataset.inTimeOrder(1);
+	const features = {
+		numeric: columns.map(
+			(column) => dataset.features.numeric[column] as { name: string; absent: number | null },
+		),
+		categorical: [],
+	};
+	const [labels, atMs] = [dataset.labels(order), dataset.atMs(order)];
+	const simple = new Dataset(features);
+	for (const [index, { numeric }] of [...datasetRows(dataset, order)].entries())
+		simple.add({
+			numeric: columns.map((column) => numeric[column] as number),
+			categorical: [],
+			label: labels[index] as 0 | 1,
+			atMs: atMs[index] as number,
+		});
+	const rows = simple.inTimeOrder(1);
+	const encoding = fitEncoding(simple, rows);
+	const { weights } = fitLogistic(encodeRows(simple, rows, encoding, true), strength);
+	const scorer = new Scorer({
+		...{ format: modelFormat, kind: 'logistic', features, baseRate: 0, encoding, weights },
+		calibration: { kind: 'none' },
+	});
+	const rowOf = profileRows(features);
+	return (profile, nowMs) => scorer.score(rowOf(profile, nowMs));
+}

@@ -1,0 +1,53 @@
+import { logistic } from '../../src/scoring/measure.ts';
+import { seededRandom } from '../../src/scoring/random.ts';
+import type { PlainVisitor } from './histories.ts';
+
+const dayMs = 86_400_000;
+export const madeUpStartMs = Date.UTC(2025, 0, 6);
+
+const channels = ['direct', 'organic', 'paid', 'email', 'social'];
+const pages = ['/', 'blog', 'features', 'docs', 'about', 'contact'];
+
+export interface MadeUp {
+	readonly visitors: number;
+	readonly days: number;
+	readonly seed: number;
+	/** Log-odds that a visitor of middling intent acts, by the day; how the level drifts. */
+	readonly level: (day: number) => number;
+	/** How much what a visitor shows says of what it will do; 0 is nothing. */
+	readonly signal: number;
+	/** Visits of a visitor, on average. */
+	readonly visits: number;
+	/** Within so many days after the last hit a sale comes, if it comes. */
+	readonly withinDays: number;
+	/** Days on which no sale was recorded. */
+	readonly isLost?: (day: number) => boolean;
+}
+
+/** Visitors who come on even days, and of whom each visit may lead to a sale; intent shows in pages and channels. */
+export function madeUpHistories(options: MadeUp): PlainVisitor[] {
+	const { visitors, days, seed, level, signal, visits, withinDays, isLost = () => false } = options;
+	const random = seededRandom(seed);
+	const pick = (names: readonly string[]) => names[Math.floor(random() * names.length)] as string;
+	return Array.from({ length: visitors }, () => {
+		const hits: PlainVisitor['hits'][number][] = [];
+		const sales: NonNullable<PlainVisitor['sales']>[number][] = [];
+		const intent = random() + random() + random() - 1.5;
+		let day = random() * days;
+		const count = visits === 1 ? 1 : 1 + Math.floor(-Math.log(1 - random()) * (visits - 0.5));
+		for (let visit = 0; visit < count && day < days; visit++) {
+			const channel = random() < logistic(intent * 2 * signal - 1) ? 'email' : pick(channels);
+			let atMs = madeUpStartMs + Math.round(day * dayMs);
+			for (let more = true; more; more = random() < 0.55) {
+				const page = random() < logistic(intent * 3 * signal - 1.5) ? 'pricing' : pick(pages);
+				hits.push({ atMs, visit, page, channel });
+				atMs += 10_000 + Math.floor(random() * 200_000);
+			}
+			const saleDay = (atMs - madeUpStartMs) / dayMs + random() * withinDays;
+			if (random() < logistic(level(day) + 2 * signal * intent) && !isLost(saleDay))
+				sales.push({ atMs: madeUpStartMs + Math.round(saleDay * dayMs), evt: 'sale', pence: 999 });
+			day += 0.3 + -Math.log(1 - random()) * 12;
+		}
+		return { hits, sales };
+	});
+}
