@@ -233,7 +233,14 @@ for (const refused of refusals)
 		await assert.rejects(writer.storeHit(id, shown));
 		assert.deepEqual(await rowCounts(store, id), noRows);
 		await writer.storeHit(id, shown);
-		assert.deepEqual(await rowCounts(store, id), { ...noRows, hit: 1, claim: 2, visit: 1, visitor: 1 });
+		assert.deepEqual(await rowCounts(store, id), {
+			...noRows,
+			hit: 1,
+			claim: 2,
+			touch: 1,
+			visit: 1,
+			visitor: 1,
+		});
 	});
 
 const noRows = { subscription_event: 0, hit: 0, claim: 0, touch: 0, spend: 0, visit: 0, visitor: 0, task: 0 };
