@@ -6,6 +6,9 @@ export interface Source {
 	/** Added to the log odds of every action that shows interest. */
 	readonly intent: number;
 	readonly mobileShare: number;
+	/** How many of those who subscribe cancel after each payment, and how many ask for it back. */
+	readonly cancelShare: number;
+	readonly refundShare: number;
 	readonly referrers: readonly string[];
 	readonly query: string;
 	readonly landings: readonly ShopPage[];
@@ -15,6 +18,8 @@ export const direct: Source = {
 	share: 0.18,
 	intent: 0.3,
 	mobileShare: 0.4,
+	cancelShare: 0.1,
+	refundShare: 0.02,
 	referrers: [''],
 	query: '',
 	landings: ['home', 'home', 'pricing'],
@@ -24,6 +29,8 @@ export const email: Source = {
 	share: 0.1,
 	intent: 1,
 	mobileShare: 0.5,
+	cancelShare: 0.06,
+	refundShare: 0.01,
 	referrers: [''],
 	query: '?utm_source=newsletter&utm_medium=email&utm_campaign=friday-letter',
 	landings: ['jerez', 'cooper', 'home'],
@@ -36,6 +43,8 @@ export const sources: readonly Source[] = [
 		share: 0.3,
 		intent: 0,
 		mobileShare: 0.55,
+		cancelShare: 0.15,
+		refundShare: 0.03,
 		referrers: ['https://www.google.com/', 'https://www.google.com/', 'https://duckduckgo.com/'],
 		query: '',
 		landings: ['cooper', 'jerez', 'home'],
@@ -44,6 +53,8 @@ export const sources: readonly Source[] = [
 		share: 0.22,
 		intent: -0.9,
 		mobileShare: 0.85,
+		cancelShare: 0.35,
+		refundShare: 0.12,
 		referrers: ['https://www.facebook.com/', 'https://t.co/', 'https://www.instagram.com/'],
 		query: '',
 		landings: ['cooper', 'jerez'],
@@ -52,6 +63,8 @@ export const sources: readonly Source[] = [
 		share: 0.15,
 		intent: 0.2,
 		mobileShare: 0.6,
+		cancelShare: 0.3,
+		refundShare: 0.08,
 		referrers: ['https://www.google.com/'],
 		query: '?utm_source=google&utm_medium=cpc&utm_campaign=letters',
 		landings: ['pricing', 'home'],
@@ -60,6 +73,8 @@ export const sources: readonly Source[] = [
 		share: 0.05,
 		intent: 0.1,
 		mobileShare: 0.35,
+		cancelShare: 0.12,
+		refundShare: 0.02,
 		referrers: ['https://barrels.example/links'],
 		query: '',
 		landings: ['home', 'cooper'],

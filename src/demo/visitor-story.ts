@@ -1,3 +1,4 @@
+import type { SubscriptionEvent } from '../domain/subscription-event.ts';
 import { computers, direct, email, phones, type Source, sources } from './audience.ts';
 import type { Chance } from './chance.ts';
 import type { DemoEntry, DemoHit } from './entry.ts';
@@ -20,6 +21,7 @@ export class VisitorStory {
 	readonly #chance: Chance;
 	readonly #names: { readonly visitor: number; readonly run: string; readonly shop: string };
 	readonly #entries: DemoEntry[] = [];
+	#first: Source = direct;
 	#userAgent = '';
 	#atMs = 0;
 	#visit = 0;
@@ -40,6 +42,7 @@ export class VisitorStory {
 	tell(arrivalMs: number, untilMs: number): DemoEntry[] {
 		const chance = this.#chance;
 		const first = chance.byShare(sources);
+		this.#first = first;
 		const isMobile = chance.random() < first.mobileShare;
 		this.#userAgent = chance.oneOf(isMobile ? phones : computers);
 		this.#intent = first.intent + (isMobile ? -0.3 : 0.2) + chance.normal() * 0.8;
@@ -125,7 +128,10 @@ export class VisitorStory {
 		this.#subscribe(this.#newOrder(), this.#cid, monthPence, this.#atMs + this.#chance.timeMs(6 * hourMs));
 	}
 
-	/** The sale, and a renewal each month or year until it is cancelled. Renewals carry only the customer id. */
+	/**
+	 * The sale, and a renewal each month or year until it is cancelled; some ask for their money back. Renewals carry neither a
+	 * `tid` that a page has shown nor a customer id: they are joined by `subid`.
+	 */
 	#subscribe(first: string, firstCid: string | null, rvn: number, paidAtMs: number): void {
 		this.#subscribed = true;
 		const subid = `subscription-${this.#names.run}-${this.#names.visitor}`;
@@ -133,12 +139,19 @@ export class VisitorStory {
 		let tid = first;
 		for (let period = 0; period < 13; period++) {
 			const atMs = Math.floor(paidAtMs + period * periodMs);
-			const [evt, cid] = period === 0 ? ['membership', firstCid] : ['renewal', this.#cid];
-			const event = { tid, subid, cid, evt, rvn };
-			this.#entries.push({ type: 'subscription', atMs, visitor: this.#names.visitor, event });
-			if (this.#chance.random() < 0.15) return;
+			const [evt, cid] = period === 0 ? ['membership', firstCid] : ['renewal', null];
+			this.#pay({ tid, subid, cid, evt, rvn }, atMs);
+			if (this.#chance.random() < this.#first.refundShare) {
+				const refund = { tid: this.#newOrder(), subid, cid: null, evt: 'refund', rvn: -rvn };
+				return this.#pay(refund, Math.floor(atMs + this.#chance.timeMs(3 * dayMs)));
+			}
+			if (this.#chance.random() < this.#first.cancelShare) return;
 			tid = this.#newOrder();
 		}
+	}
+
+	#pay(event: SubscriptionEvent, atMs: number): void {
+		this.#entries.push({ type: 'subscription', atMs, visitor: this.#names.visitor, event });
 	}
 
 	/** The time until the next visit. Interested visitors return soon; the others lose interest. */

@@ -26,7 +26,7 @@ export function cdnowEvents(file: string): { at: string; tid: string; subid: str
 function linesOf(file: string): string[] {
 	return readFileSync(file, 'utf8')
 		.split('\n')
-		.filter((line) => line.trim() !== '');
+		.filter((line) => /^\s*\d/.test(line));
 }
 
 /** Compares `report ltv --by none` with what a script says that reads the file alone. */

@@ -1,6 +1,6 @@
 # Cohorts of CDNOW by hand: for each month of a first purchase and each age in months, customers and cumulative pence.
 # Lines have a customer (the first column), and at the end a date as 19970101, a number of CDs, and dollars.
-{
+/^ *[0-9]/ {
 	id = $1; month = substr($(NF - 2), 1, 4) * 12 + substr($(NF - 2), 5, 2) - 1
 	if (!(id in first)) { first[id] = month; customers[month]++ }
 	if (month < first[id]) { print "not in order: " $0; exit 1 }
