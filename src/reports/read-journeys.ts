@@ -56,13 +56,17 @@ export function* readJourneys(options: ReadOptions): Steps<ReadJourneys> {
 	const lost = new Map<string, number>();
 	const subscribers = new Set(ofOwner.keys());
 	const touchOf = touchReader(options.paymentProviders);
+	const lostUntilMs = asOfMs - lookbackDays * dayMs;
 	const visitors = byVisitor((vid, rows) => {
+		const own = ofOwner.get(vid);
+		// Most visitors have neither subscribed nor been lost for sure.
+		if (!own && (!lostBy || subscribers.has(vid) || (rows[0] as TouchRow).atMs > lostUntilMs)) return;
 		const touches = withoutRepeats(rows.map(touchOf).filter((touch) => touch !== null));
-		for (const subscription of ofOwner.get(vid) ?? [])
+		for (const subscription of own ?? [])
 			paths.set(subscription, pathOf(touches, subscription.convertedAtMs, lookbackDays));
 		const last = touches.at(-1);
-		if (!lostBy || !last || subscribers.has(vid)) return;
-		if (last.atMs > asOfMs - lookbackDays * dayMs || !isIn(period, last.atMs)) return;
+		if (own || !lostBy || !last) return;
+		if (last.atMs > lostUntilMs || !isIn(period, last.atMs)) return;
 		const path = pathOf(touches, last.atMs, lookbackDays).map((touch) => labelOf(touch, lostBy));
 		const name = path.join(separator);
 		lost.set(name, (lost.get(name) ?? 0) + 1);
@@ -73,7 +77,7 @@ export function* readJourneys(options: ReadOptions): Steps<ReadJourneys> {
 		yield* touchesOfVisitors(owners, asOfMs, visitors.take);
 		visitors.end();
 		if (lostBy) {
-			const toMs = Math.min(period.toMs, asOfMs - lookbackDays * dayMs + 1);
+			const toMs = Math.min(period.toMs, lostUntilMs + 1);
 			const seen = (yield* visitorsTouchedIn({ fromMs: atLeast(period.fromMs), toMs })).difference(
 				subscribers,
 			);
@@ -158,7 +162,10 @@ function touchReader(paymentProviders: ReadonlySet<string>): (row: TouchRow) => 
 			if (known.size >= maxOrigins) known.clear();
 			known.set(origin, parsed);
 		}
-		return parsed && { atMs, ...parsed };
+		if (parsed === null) return null;
+		// Written out: there may be millions, and a spread takes several times as long.
+		const { channel, source, medium, campaign, landing } = parsed;
+		return { atMs, channel, source, medium, campaign, landing };
 	};
 }
 

@@ -2,7 +2,7 @@ import type { Query, Row, Steps } from '../steps.ts';
 import { holdersUpTo } from './identity-links.ts';
 
 /** Rows of a page; bounds memory. */
-const pageRows = 10_000;
+const pageRows = 2000;
 /** Names in one statement. */
 const maxNames = 1000;
 
