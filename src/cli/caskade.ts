@@ -12,6 +12,7 @@ import { copyCommand } from './copy.ts';
 import { demoCommand } from './demo.ts';
 import { doctorCommand } from './doctor.ts';
 import { eventsCommand } from './events.ts';
+import { exportCommand } from './export.ts';
 import { goalCommand } from './goal.ts';
 import { importCommand } from './import.ts';
 import { keyCommand } from './key.ts';
@@ -56,6 +57,7 @@ Commands may run while a server runs. Servers apply a change within a second.`,
 		.addCommand(keyCommand())
 		.addCommand(usageCommand())
 		.addCommand(eventsCommand())
+		.addCommand(exportCommand())
 		.addCommand(goalCommand())
 		.addCommand(modelCommand())
 		.addCommand(scoreCommand())

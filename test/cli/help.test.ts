@@ -54,6 +54,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'visitor rebuild': /from the log of hits/,
 	import: /Import an account's history from files/,
 	upload: /Upload a file of subscription events/,
+	export: /as 'caskade import' takes them/,
 	report: /what each channel is credited with/,
 	spend: /was spent on channels/,
 	'spend import': /is replaced/,
