@@ -2,7 +2,7 @@ import { logistic, logOddsOfProbability } from './measure.ts';
 import { type Recency, recencies } from './recency.ts';
 
 /** A rate of fewer visitors of either outcome is not to be trusted, as long as there are more known rows to ask. */
-const enoughVisitors = 100;
+const enoughVisitors = 200;
 /** Weekdays and weekends count alike. */
 const shortestMs = 7 * 86_400_000;
 /** At most so much of what is known is recent. */

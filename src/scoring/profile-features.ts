@@ -54,6 +54,23 @@ const numberReaders: Readonly<Record<string, NumberReader>> = {
 		Number.isFinite(visitor.daysSinceSubscription) ? visitor.daysSinceSubscription : Number.NaN,
 	daysPerSubscription: ({ visitor: { subscriptions, daysSinceFirst, daysSinceSubscription } }) =>
 		subscriptions === 0 ? Number.NaN : (daysSinceFirst - daysSinceSubscription) / subscriptions,
+	pencePerSubscription: ({ visitor: { subscriptions, revenuePence } }) =>
+		subscriptions === 0 ? Number.NaN : revenuePence / subscriptions,
+	/** The time since the last subscription event, in times between two. */
+	subscriptionOverdue: ({ profile: { firstAtMs, subscriptions }, nowMs }) => {
+		if (!subscriptions || subscriptions.count < 2) return Number.NaN;
+		const betweenMs = (subscriptions.lastAtMs - firstAtMs) / (subscriptions.count - 1);
+		return Math.min(100, (nowMs - subscriptions.lastAtMs) / Math.max(betweenMs, minuteMs));
+	},
+	/** The time since the last visit began, in times between two. */
+	visitOverdue: ({ profile: { firstAtMs, visit, visits }, nowMs }) => {
+		if (!visit || visits < 2) return Number.NaN;
+		const betweenMs = (visit.startedAtMs - firstAtMs) / (visits - 1);
+		return Math.min(100, (nowMs - visit.startedAtMs) / Math.max(betweenMs, minuteMs));
+	},
+	/** Visits of late as a share of those that would be there at the pace of a month: over 1, they become more. */
+	visitTrend: ({ visitor: { recentVisits7d, recentVisits30d } }) =>
+		recentVisits30d > 0.01 ? (recentVisits7d * 30) / (recentVisits30d * 7) : 0,
 	/** The share of the time since the first sign of a visitor in which there has been none. */
 	idleShare: ({ profile, nowMs }) =>
 		nowMs > profile.firstAtMs ? (nowMs - profile.lastAtMs) / (nowMs - profile.firstAtMs) : 0,
@@ -65,6 +82,9 @@ const absentNumbers: Readonly<Record<string, number | null>> = {
 	idleShare: 1,
 	daysSinceSubscription: null,
 	daysPerSubscription: null,
+	pencePerSubscription: null,
+	subscriptionOverdue: null,
+	visitOverdue: null,
 };
 
 const textReaders: Readonly<Record<string, TextReader>> = {
@@ -88,6 +108,10 @@ const namedReaders: Readonly<Record<string, (name: string) => NumberReader>> = {
 		(name) =>
 		({ profile }) =>
 			numberOf(profile.channels, name) ?? 0,
+	channelShare:
+		(name) =>
+		({ profile: { channels, visits } }) =>
+			visits === 0 ? 0 : (numberOf(channels, name) ?? 0) / visits,
 	event:
 		(name) =>
 		({ profile }) =>
@@ -125,6 +149,7 @@ export function profileFeatures({ pages, channels, events, evts }: Vocabulary): 
 			})),
 			...named('page', pages, null),
 			...named('channel', channels, 0),
+			...named('channelShare', channels, 0),
 			...named('event', events, 0),
 			...named('evt', evts, 0),
 		],

@@ -44,6 +44,10 @@ const factOfNumber: Readonly<Record<string, string>> = {
 	daysSinceSubscription: 'subscriptions',
 	daysPerSubscription: 'subscriptions',
 	revenuePence: 'revenue',
+	pencePerSubscription: 'revenue',
+	subscriptionOverdue: 'subscriptions',
+	visitOverdue: 'visits',
+	visitTrend: 'visits',
 };
 
 /** The kind of fact that a text tells of; its value is the fact's name. */
@@ -127,7 +131,8 @@ export function factsOf(features: FeatureSet, row: FeatureRow, profile: Profile,
 	};
 	// `Object.is`: a number that is missing is NaN.
 	for (const [column, { name, absent }] of features.numeric.entries())
-		if (!Object.is(row.numeric[column], absent ?? Number.NaN)) add(factOfNumber[name] ?? name, column);
+		if (!Object.is(row.numeric[column], absent ?? Number.NaN))
+			add(factOfNumber[name] ?? name.replace(/^channelShare:/, 'channel:'), column);
 	for (const [index, { name, absent }] of features.categorical.entries()) {
 		const value = row.categorical[index] as string;
 		if (value !== absent) add(`${kindOfText[name]}:${value}`, features.numeric.length + index);

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Goal, goalDefaults } from '../../src/domain/goal.ts';
+import { backtest, cutsForBacktest } from '../../src/scoring/backtest.ts';
+import { backtestPage } from '../../src/scoring/backtest-page.ts';
+import { measureBaseRates } from '../../src/scoring/base-rate.ts';
+import type { GoalModel } from '../../src/scoring/goal-model.ts';
+import { followLevel } from '../../src/scoring/level-following.ts';
+import { readerOf } from '../proof/histories.ts';
+import { madeUpHistories, madeUpStartMs } from '../proof/made-up-histories.ts';
+
+const dayMs = 86_400_000;
+const sale: Goal = { name: 'sale', evts: ['sale'], ...goalDefaults };
+const ordinary = { visitors: 700, days: 120, seed: 1, signal: 1, visits: 3, withinDays: 7 };
+const reader = readerOf(madeUpHistories({ ...ordinary, level: (day) => (day > 80 ? -0.5 : -2) }));
+const endMs = madeUpStartMs + 120 * dayMs;
+
+test('the base rate is that within the horizon, of who is there more than of who went away', async () => {
+	const rates = (await measureBaseRates(reader, [sale], endMs)).get('sale')?.byRecency ?? [];
+	const [there = 0, active = 0, away = 1] = rates;
+	assert.ok(there > 0.25 && there < 0.55, `${rates}`);
+	assert.ok(active < there && away < active && away < 0.1, `${rates}`);
+	const later = (await measureBaseRates(reader, [sale], endMs + 300 * dayMs)).get('sale')?.byRecency;
+	assert.ok(Math.abs((later?.[0] ?? 0) - there) < 0.15, 'of a log that has ended, as of its end');
+});
+
+test('a back-test goes back to its cuts, trains on what was known then, and compares with what came', async () => {
+	const cutsMs = cutsForBacktest(await reader.historyExtent(endMs), sale, 2);
+	const { cuts, all } = await backtest(reader, {
+		...{ goal: sale, cutsMs, seed: 1, at: 'hit' },
+		onProgress: () => {},
+	});
+	assert.equal(cuts.length, 2);
+	assert.equal(
+		all.visitors,
+		cuts.reduce((sum, cut) => sum + cut.visitors, 0),
+	);
+	assert.ok(cuts.every((cut) => cut.served.logLoss < 1 && cut.baseRate.logLoss < 1));
+	const page = backtestPage('Back-test', { cuts, all });
+	assert.ok(page.includes('<svg') && !/src=|href=|@import|<script/.test(page));
+	assert.throws(() => cutsForBacktest({ hits: 1, uploads: 0, fromMs: 0, toMs: dayMs }, sale, 2), /too short/);
+});
+
+test('between trainings the level follows what came, held back and bounded, and weeks are told as served', async () => {
+	const model: GoalModel = { version: '1', probability: () => 0.1, reasons: () => [] };
+	const follow = (days: number, levels?: Parameters<typeof followLevel>[1]['levels']) =>
+		followLevel(reader, {
+			...{ goal: sale, scope: 'vid', model, levels },
+			...{ trainedToMs: madeUpStartMs + 85 * dayMs, nowMs: madeUpStartMs + days * dayMs },
+		});
+	const first = await follow(100);
+	const shift = first?.shifts.at(-1)?.byRecency[0] ?? 0;
+	assert.ok(shift > 0.5 && shift <= 1, `${shift}`);
+	assert.ok(first?.weeks.length === 2 && first.weeks.every(({ said }) => Math.abs(said - 0.1) < 1e-9));
+	assert.ok(first.weeks.some(({ isOutside }) => isOutside));
+	assert.equal(await follow(100.5, first), undefined, 'once a day is enough');
+	const later = await follow(116, first);
+	assert.ok((later?.weeks.at(-1)?.said ?? 0) > 0.1, 'as it was served since');
+});
