@@ -133,7 +133,7 @@ async function trainOn({ train: dataset, test }: Split): Promise<Outcome> {
 		labels: Uint8Array.from(test, ({ label }) => label),
 		scores: Float64Array.from(test, (example) => scorer.score(example)),
 		kind: model.kind,
-		calibration: model.kind === 'prior' ? 'none' : JSON.stringify(model.calibration),
+		calibration: model.kind === 'prior' ? 'none' : model.calibration.kind,
 		why: [...report.chosen, ...report.warnings],
 	};
 }
