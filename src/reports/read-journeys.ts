@@ -60,7 +60,7 @@ export function* readJourneys(options: ReadOptions): Steps<ReadJourneys> {
 	const visitors = byVisitor((vid, rows) => {
 		const own = ofOwner.get(vid);
 		// Most visitors have neither subscribed nor been lost for sure.
-		if (!own && (!lostBy || subscribers.has(vid) || (rows[0] as TouchRow).atMs > lostUntilMs)) return;
+		if (!own && (!lostBy || subscribers.has(vid) || (rows[0] as TouchRow).at > lostUntilMs)) return;
 		const touches = withoutRepeats(rows.map(touchOf).filter((touch) => touch !== null));
 		for (const subscription of own ?? [])
 			paths.set(subscription, pathOf(touches, subscription.convertedAtMs, lookbackDays));
@@ -154,7 +154,7 @@ const maxOrigins = 50_000;
 /** @returns a function that reads a stored touch; null where it comes from a payment provider */
 function touchReader(paymentProviders: ReadonlySet<string>): (row: TouchRow) => Touch | null {
 	const known = new Map<string, Omit<Touch, 'atMs'> | null>();
-	return ({ atMs, origin }) => {
+	return ({ at, origin }) => {
 		let parsed = known.get(origin);
 		if (parsed === undefined) {
 			const touch = parseOrigin(origin);
@@ -165,7 +165,7 @@ function touchReader(paymentProviders: ReadonlySet<string>): (row: TouchRow) => 
 		if (parsed === null) return null;
 		// Written out: there may be millions, and a spread takes several times as long.
 		const { channel, source, medium, campaign, landing } = parsed;
-		return { atMs, channel, source, medium, campaign, landing };
+		return { atMs: at, channel, source, medium, campaign, landing };
 	};
 }
 

@@ -126,10 +126,11 @@ export function* firstShown(tids: readonly string[], asOfMs: number): Steps<Map<
 	return shown;
 }
 
-/** A touch as it is stored. */
+/** A touch as its row is: there may be millions, so none is copied. */
 export interface TouchRow {
 	readonly vid: string;
-	readonly atMs: number;
+	/** Milliseconds since 1970. */
+	readonly at: number;
 	readonly origin: string;
 }
 
@@ -142,7 +143,7 @@ export function* eachTouch(asOfMs: number, take: (touch: TouchRow) => void): Ste
 				values: [vid, atMs, asOfMs],
 			},
 		];
-		for (const row of rows) take(toTouch(row));
+		for (const row of rows) take(row as unknown as TouchRow);
 		const last = rows.at(-1);
 		if (!last || rows.length < pageRows) return;
 		[vid, atMs] = [String(last.vid), Number(last.at)];
@@ -162,12 +163,8 @@ export function* touchesOfVisitors(
 				values: [some, asOfMs],
 			},
 		];
-		for (const row of rows) take(toTouch(row));
+		for (const row of rows) take(row as unknown as TouchRow);
 	}
-}
-
-function toTouch(row: Row): TouchRow {
-	return { vid: String(row.vid), atMs: Number(row.at), origin: String(row.origin) };
 }
 
 /** Visitors with a touch in a period. */

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
+import { temporaryFolder } from '../support.ts';
+
+test('reports are tables, JSON, CSV and pages, in the time zone of the account', async (t) => {
+	const folder = temporaryFolder(t);
+	const at = ['--database', `sqlite:${folder}`];
+	const aid = 'c-a-demo-local';
+	await caskade(['demo', '--visitors', '300', '--days', '90', ...at]);
+	const changed = ['--timezone', 'Europe/London', '--payment-provider', 'pay.example.com'];
+	const account = (await caskadeJson(['account', 'update', aid, ...changed, ...at])) as Record<
+		string,
+		unknown
+	>;
+	assert.deepEqual([account.timezone, account.paymentProviders], ['Europe/London', ['pay.example.com']]);
+	assertRefused(await caskade(['account', 'update', aid, '--timezone', 'Mars', ...at]), /no time zone Mars/);
+
+	const spending = join(folder, 'spending.csv');
+	writeFileSync(
+		spending,
+		'day,channel,campaign,pence\n2026-01-31,email,,1234\n2026-01-31,"paid search",brand,500\n',
+	);
+	const imported = await caskade(['spend', 'import', aid, spending, ...at]);
+	assert.equal(imported.stdout, '2 rows of spending, 17.34 pounds in all.\n');
+	writeFileSync(spending, 'day,channel,pence\n2026-02-30,email,1\n2026-02-01,,x\n');
+	assertRefused(
+		await caskade(['spend', 'import', aid, spending, ...at]),
+		/line 2: 2026-02-30 is no day.* line 3: channel must .* Nothing is stored\./,
+	);
+
+	for (const kind of ['attribution', 'paths', 'ltv', 'renewals', 'coverage', 'spend']) {
+		const page = join(folder, 'page.html');
+		const [shown, csv] = await Promise.all([
+			caskade(['report', kind, aid, '--html', page, ...at]),
+			caskade(['report', kind, aid, '--csv', ...at]),
+		]);
+		assert.match(shown.stdout, /^c-a-demo-local of all time, as of \S+Z, Europe\/London/, kind);
+		assert.ok(csv.stdout.split('\r\n').length > 2, kind);
+		const html = readFileSync(page, 'utf8');
+		assert.match(html, /^<!doctype html>/);
+		assert.doesNotMatch(html, /(src|href)=|<script|url\(/, 'it loads nothing');
+	}
+	const report = (await caskadeJson(['report', 'attribution', aid, '--model', 'linear,markov', ...at])) as {
+		totals: { netPence: number };
+		rows: { models: Record<string, { netPence: number }> }[];
+	};
+	for (const model of ['linear', 'markov'])
+		assert.equal(
+			report.rows.reduce((sum, { models }) => sum + (models[model]?.netPence ?? 0), 0),
+			report.totals.netPence,
+		);
+	assertMisused(await caskade(['report', 'ltv', aid, '--from', '2026-13-01', ...at]), /is no day/);
+	assertMisused(await caskade(['report', 'ltv', aid, '--by', 'page', ...at]), /one or two of channel/);
+	assertRefused(
+		await caskade(['report', 'ltv', aid, '--from', '2026-02-01', '--to', '2026-02-01', ...at]),
+		/--to must be a later day/,
+	);
+});
