@@ -19,12 +19,14 @@ export function backtestCommand(): Command {
 	return new Command('backtest')
 		.summary('go back in time, train, score, and compare with what came')
 		.description(
-			`Go back to some moments, spread evenly over the second half of the history. As of each a model is trained, on what
-was known then, and every visitor is scored; then it is looked up what came. Nothing is stored, and what scores now goes
-on. The scores are compared with the base rate that would have been served, and with logistic regression on recency,
-count and age alone: a model that is not better than both is not worth having.
+			`Judge a goal's scores by the past. The command goes back to several moments, spread evenly over the second half of the
+history. As of each moment it trains a model on what was known then, scores every visitor, and compares the scores with
+what happened next. It stores nothing, and the model in use stays in use.
 
-It takes as long as that many trainings; a server may run beside it.`,
+The scores are also compared with the base rate, and with logistic regression on recency, count and age alone. A model that
+is not better than both is not worth having.
+
+It takes as long as that many trainings. A server may run beside it.`,
 		)
 		.argument('<aid>', 'account token')
 		.requiredOption('--goal <name>', 'the goal')

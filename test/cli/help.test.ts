@@ -43,6 +43,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'model show': /how it was judged/,
 	'model use': /go back to an earlier one/,
 	score: /nothing later is seen/,
+	backtest: /better than both/,
 	train: /judged on later time than they learned from/,
 	cask: /Treat it as a secret/,
 	'cask issue': /Issue a cask/,

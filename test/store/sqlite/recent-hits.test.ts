@@ -43,7 +43,9 @@ test('a visitor has some sixty recent hits at most, and all hits are read, in th
 			history?.hits.map(({ atMs }) => atMs),
 			times.slice(0, 100),
 		);
-		assert.deepEqual(await reader.historyExtent(receivedAtMs + 99), { hits: 100, fromMs: receivedAtMs });
+		assert.deepEqual(await reader.historyExtent(receivedAtMs + 99), {
+			...{ hits: 100, uploads: 0, fromMs: receivedAtMs, toMs: receivedAtMs + 99 },
+		});
 		assert.equal(await reader.countHits(), hits);
 	});
 });
