@@ -143,7 +143,8 @@ export class VisitorStory {
 			this.#pay({ tid, subid, cid, evt, rvn }, atMs);
 			if (this.#chance.random() < this.#first.refundShare) {
 				const refund = { tid: this.#newOrder(), subid, cid: null, evt: 'refund', rvn: -rvn };
-				return this.#pay(refund, Math.floor(atMs + this.#chance.timeMs(3 * dayMs)));
+				this.#pay(refund, Math.floor(atMs + this.#chance.timeMs(3 * dayMs)));
+				return;
 			}
 			if (this.#chance.random() < this.#first.cancelShare) return;
 			tid = this.#newOrder();
