@@ -3,28 +3,28 @@ import { assignEvents, contest } from './identity-links.ts';
 import { addTasks } from './tasks.ts';
 import { lockVisitors, refold, unique } from './visitor-log.ts';
 
-/** Hits and links, and half as many events, that go in one transaction. */
+/** Hits and links, and half as many events, that one transaction erases. */
 const maxErased = 100;
-/** Rows of a page that is only read. */
+/** Rows of a page that is read without locks. */
 const pageRows = 500;
 
 export interface Erased {
 	readonly hits: number;
 	readonly visits: number;
-	/** Subscription events that are kept without visitor and customer. */
+	/** Subscription events that stay stored, without visitor and customer. */
 	readonly events: number;
 }
 
 /** The name of the task of erasing a visitor, see `holdersOf`. */
 const taskOf = (vid: string) => `e:${vid}`;
 
-/** A place among a visitor's hits. */
+/** A position among a visitor's hits. */
 export interface HitPlace {
 	readonly atMs: number;
 	readonly id: number;
 }
 
-/** Some of a visitor's visits, which are named by hits after a place; their casks are void when the visitor is erased. */
+/** A page of a visitor's visits, by the hits after a position. Their casks become void when the visitor is erased. */
 export function* visitsAfter(
 	vid: string,
 	{ atMs, id }: HitPlace,
@@ -43,7 +43,7 @@ export function* visitsAfter(
 	};
 }
 
-/** When the visitor's last hit was; 0 where there is none. */
+/** The time of the visitor's last hit; 0 if there is none. */
 export function* lastHitOf(vid: string): Steps<number> {
 	const [[row] = []] = yield [
 		{
@@ -54,7 +54,7 @@ export function* lastHitOf(vid: string): Steps<number> {
 	return Number(row?.at ?? 0);
 }
 
-/** Some of the visitors who have shown a customer id, in the order of their `vid`. */
+/** A page of the visitors who have shown a customer id, in the order of their `vid`. */
 export function* visitorsOfCustomer(cid: string, after: string): Steps<string[]> {
 	const [rows = []] = yield [
 		{
@@ -66,17 +66,17 @@ export function* visitorsOfCustomer(cid: string, after: string): Steps<string[]>
 }
 
 /**
- * Makes a visitor unknown, at once and for good: no hit is added any more, no event is given to it, no read finds it. What
- * is stored of it goes by and by, see `erasePiece`.
- * @param nowMs tells others that somebody is at it
+ * Makes a visitor unknown, at once and for good: it gains no hit and no event, and no read finds it. Its stored data is then
+ * erased in pieces, see `erasePiece`.
+ * @param nowMs shows other processes that the erasure is in progress
  */
 export function* beginErasing(vid: string, nowMs: number): Steps<void> {
-	// No link is being made and no event stored meanwhile.
+	// Nobody adds a link or an event in between.
 	const [, [task] = []] = yield [{ lock: 'exclusive', keys: 'all' }, findTask(vid)];
 	yield [
 		...(task ? [] : [addTasks([taskOf(vid)])]),
 		lockVisitors([vid]),
-		// While the visitor is there that lists them.
+		// Before the visitor's row, which lists them, is deleted.
 		{ settle: [vid] },
 		{ sql: 'DELETE FROM @visitor WHERE vid = ? /* erase */', values: [vid] },
 		touch(vid, nowMs),
@@ -94,7 +94,7 @@ function touch(vid: string, nowMs: number) {
 	};
 }
 
-/** A visitor whose erasing nobody has gone on with since a moment. */
+/** A visitor whose erasure has made no progress since a moment. */
 export function* findAbandonedErasure(sinceMs: number): Steps<string | undefined> {
 	const [[task] = []] = yield [
 		{
@@ -106,9 +106,8 @@ export function* findAbandonedErasure(sinceMs: number): Steps<string | undefined
 }
 
 /**
- * Erases a piece of what is stored of a visitor whose erasing has begun: hits, visits and links; subscription events lose
- * visitor and customer.
- * @returns undefined when there was nothing left
+ * Erases a piece of a visitor's data: hits, visits and links. Subscription events lose their visitor and customer.
+ * @returns undefined if nothing was left
  */
 export function* erasePiece(vid: string, nowMs: number): Steps<Erased | undefined> {
 	const [, events = [], links = [], hits = []] = yield [
@@ -129,7 +128,7 @@ export function* erasePiece(vid: string, nowMs: number): Steps<Erased | undefine
 	if (events.length + links.length + hits.length === 0) {
 		yield [
 			lockVisitors([vid]),
-			// An import may have brought it back, and what that has added is erased, too.
+			// An import may have brought the visitor back. Erase what it added, too.
 			{ sql: 'DELETE FROM @visitor WHERE vid = ? /* erase */', values: [vid] },
 			{ sql: 'DELETE FROM @touch WHERE vid = ? /* erase */', values: [vid] },
 			{ sql: 'DELETE FROM @task WHERE name = ? /* erase */', values: [taskOf(vid)] },
@@ -167,7 +166,7 @@ function* eraseHits(vid: string, hits: readonly Row[]): Steps<{ hits: number; vi
 	return { hits: deleted.length, visits: visits.length };
 }
 
-/** Takes a customer id off some of the subscription events that have it. @returns how many; 0 when there are no more */
+/** Removes a customer id from a page of its subscription events. @returns how many; 0 at the end */
 export function* freeCustomer(cid: string): Steps<number> {
 	const [events = []] = yield [
 		{
@@ -178,7 +177,7 @@ export function* freeCustomer(cid: string): Steps<number> {
 	return yield* freeEvents(events, (event) => event.cid === cid);
 }
 
-/** Takes the customer ids off events, and gives them to whom they belong then. */
+/** Removes the customer ids of events and assigns the events to the owners that remain. */
 function* freeEvents(
 	rows: readonly Row[],
 	isMeant: (event: { vid: string | null; cid: string | null }) => boolean,

@@ -19,22 +19,22 @@ import {
 	withShortLogs,
 } from './visitor-log.ts';
 
-/** Log entries that a piece reads, at most; but those of one moment are folded together. */
+/** The most log entries that a piece reads. Entries of one moment stay together. */
 const maxEntries = 200;
-/** Visitors that a piece makes anew, at most. */
+/** The most visitors that a piece rebuilds. */
 const maxVisitors = 40;
 
 /**
- * Does a piece of what waits: folds on one profile that is to be made anew. Every piece is a short transaction and its
- * outcome is kept, so that whoever stops half-way, or is killed, goes on there.
+ * Does one piece of the background work: replays the next entries of a profile that is being rebuilt. Each piece is a short
+ * transaction that stores its progress, so work continues there after a stop or a kill.
  *
- * Nothing is missed: who adds an entry that is not later than `folded_to` makes the fold begin anew, and one that is later
- * comes later in the log. Both happen under the lock of the visitor.
- * @param after the name of what the last piece was for; so all take turns
- * @returns the name of what it was for; undefined where nothing waits
+ * No entry is missed. An entry at or before `folded_to` restarts the replay, and a later one comes later in the log. Both
+ * happen under the visitor's lock.
+ * @param after the name of the last piece's subject, so that all subjects take turns
+ * @returns the name of this piece's subject; undefined if nothing waits
  */
 export function* foldPiece(after = ''): Steps<string | undefined> {
-	// Of several processes one at a time folds for an account.
+	// One process at a time works for an account.
 	const [, [task] = []] = yield [
 		{ lock: 'fold' },
 		{
@@ -68,8 +68,8 @@ function* nextOf(
 }
 
 /**
- * Makes the profiles anew of those whose logs are short, or goes on with the first whose log is long.
- * @returns the last that it was for
+ * Rebuilds the profiles whose logs are short, or continues with the first whose log is long.
+ * @returns the last visitor that it worked on
  */
 function* foldVisitors(vids: readonly string[]): Steps<string> {
 	const [first = ''] = vids;
@@ -83,10 +83,10 @@ function* foldVisitors(vids: readonly string[]): Steps<string> {
 	return short.at(-1) as string;
 }
 
-/** A schema that is older than this knows of nothing that waits. */
+/** Older schemas have no background work. */
 export const foldingSchema = 3;
 
-/** How much waits, at most some thousands. */
+/** How much background work waits. Counting stops at some thousands. */
 export function* countWaiting(): Steps<number> {
 	const count = (of: string) => `(SELECT count(*) FROM (SELECT 1 FROM ${of} LIMIT 1000) AS first)`;
 	const [rows = []] = yield [
@@ -126,15 +126,15 @@ function* foldVisitor(vid: string): Steps<void> {
 	else yield [{ sql: 'DELETE FROM @visitor WHERE vid = ? /* fold visitor */', values: [vid] }];
 }
 
-/** Links of a visitor that a piece may find anew, or take away. */
+/** Links of a visitor that a piece may find again or delete. */
 interface Unfounded extends Contest {
-	/** Keys of the piece's hits, and some that no hit may have any more; locked. */
+	/** Locked keys: those of the piece's hits, and unverified ones. */
 	readonly keys: ReadonlySet<string>;
-	/** Those of the latter; all of them, unless there are as many as a piece may have. */
+	/** The unverified keys: all of them, or as many as a piece may have. */
 	readonly last: readonly string[];
 }
 
-/** Locks what a piece needs where links have lost their hits; undefined where none has. */
+/** Locks what a piece needs if links have lost their hits; undefined if none has. */
 function* contestUnfounded(vid: string): Steps<Unfounded | undefined> {
 	const [unfounded = [], [row] = []] = yield [
 		{
@@ -151,8 +151,8 @@ function* contestUnfounded(vid: string): Steps<Unfounded | undefined> {
 }
 
 /**
- * Links become those of the first hits that have shown the keys; what no hit has shown goes away at the end of the log.
- * @returns whether the profile can be folded on; not where the log, or its events, have changed meanwhile
+ * Moves links to the first hits that show their keys. At the end of the log, deletes links that no hit shows.
+ * @returns whether the replay can continue; false if the log or its events have changed in between
  */
 function* foundLinks(vid: string, found: Unfounded, read: ReadOn): Steps<boolean> {
 	if (read.links.some(({ key }) => !found.keys.has(key))) return false;
@@ -171,7 +171,7 @@ function* foundLinks(vid: string, found: Unfounded, read: ReadOn): Steps<boolean
 }
 
 function* foldVisit(vid: string, sid: string): Steps<void> {
-	// The visit's lock is its visitor's.
+	// The visitor's lock covers its visits.
 	yield [{ settle: [vid] }, loadVisitors([vid])];
 	const [[row] = []] = yield [
 		{ sql: 'SELECT folded_to, refolded FROM @visit WHERE sid = ? /* fold visit */', values: [sid] },
@@ -190,10 +190,10 @@ function* foldVisit(vid: string, sid: string): Steps<void> {
 	else yield [{ sql: 'DELETE FROM @visit WHERE sid = ? /* fold visit */', values: [sid] }];
 }
 
-/** Events of a customer id that a piece gives to whom they belong, at most. */
+/** The most events of a customer id that a piece assigns. */
 const maxAssigned = 50;
 
-/** Does a piece of a task, and notes how far it has come. */
+/** Does a piece of a task and stores its progress. */
 function* doTask(taskId: number, name: string, position: number): Steps<void> {
 	const subject = name.slice(2);
 	if (name.startsWith('v:')) {
@@ -211,8 +211,8 @@ function* doTask(taskId: number, name: string, position: number): Steps<void> {
 }
 
 /**
- * Who shows a customer id after many events have come with it gets these by and by.
- * @returns the id of the last; undefined where there are no more
+ * Assigns the events of a customer id to its new holder, a page at a time.
+ * @returns the id of the last event; undefined at the end
  */
 function* assignOn(cid: string, position: number): Steps<number | undefined> {
 	const [page = []] = yield [
@@ -225,7 +225,7 @@ function* assignOn(cid: string, position: number): Steps<number | undefined> {
 	yield [lockVisitors(vids)];
 	yield* refold([...(yield* assignEvents(events))]);
 	const last = page.at(-1);
-	// What is later has been given to the right one from the beginning; a link that has come since is a task of its own.
+	// Later events had the right owner from the start. A newer link has its own task.
 	return page.length === maxAssigned && last ? Number(last.id) : undefined;
 }
 
@@ -235,7 +235,7 @@ function* followSubscription(subid: string, position: number): Steps<number | un
 	return lastId;
 }
 
-/** Makes the next visitors anew, in the order of their `vid`: what follows from their logs is more than it was. */
+/** Rebuilds the next visitors, in the order of their `vid`, because more is now derived from their logs. */
 function* refoldAfter(taskId: number, vid: string): Steps<void> {
 	const [rows = []] = yield [
 		{
@@ -263,7 +263,7 @@ interface ReadOn {
 	readonly links: readonly IdentityLink[];
 	readonly hits: readonly LoggedHit[];
 	readonly toMs: number;
-	/** Whether the log has no more. */
+	/** Whether the log ends here. */
 	readonly isEnd: boolean;
 }
 
@@ -288,7 +288,7 @@ function* readOn(key: 'vid' | 'sid', name: string, afterMs: number): Steps<ReadO
 	const toMs = Math.max(...[...hits, ...events].map((row) => Number(row.at)).filter((atMs) => atMs < cutMs));
 	if (Number.isFinite(toMs))
 		return { ...of(hits.filter(until(toMs)), events.filter(until(toMs))), toMs, isEnd: false };
-	// More of one moment than fit into a piece: history with coarse times.
+	// Imported history with coarse times may have more entries of one moment than a piece takes.
 	const [all = [], allEvents = []] = yield [
 		hitsOf(key, name, '=', cutMs, ''),
 		...eventsOf(key, name, '=', cutMs, ''),
@@ -303,7 +303,7 @@ function hitsOf(key: string, name: string, sign: string, atMs: number, piece: st
 	};
 }
 
-/** A visit has hits alone. */
+/** Visits have only hits, no events. */
 function eventsOf(key: string, name: string, sign: string, atMs: number, piece: string): Query[] {
 	if (key === 'sid') return [];
 	const sql = `SELECT tid, subid, evt, rvn, received_at, received_at AS at FROM @subscription_event WHERE vid = ? AND received_at ${sign} ? ${piece.replace('ORDER BY at', 'ORDER BY received_at')} /* fold */`;

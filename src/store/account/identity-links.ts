@@ -9,10 +9,10 @@ import {
 import { addTasks } from './tasks.ts';
 
 /**
- * A visitor's link to a `tid` (key `t:…`) or a `cid` (`c:…`) that a hit of theirs has shown. A key is held by whoever
- * showed it first: the earliest link, and of several at the same moment the one of the smallest `vid`. A subscription
- * event belongs to the holder of its `tid`, else to the holder of its `cid`, else to whom its subscription belongs, see
- * `subscription-owners.ts`; whichever of hit and upload came first.
+ * A visitor's link to a `tid` (key `t:…`) or a `cid` (`c:…`) that one of the visitor's hits has shown. The visitor who
+ * showed a key first holds it; of several at the same moment, the one with the smallest `vid`. A subscription event
+ * belongs to the holder of its `tid`, else to the holder of its `cid`, else to the owner of its subscription (see
+ * `subscription-owners.ts`), whether the hit or the upload came first. The table is called `claim`.
  */
 export interface IdentityLink {
 	readonly key: string;
@@ -25,7 +25,7 @@ interface Shown {
 	readonly cid: string | null;
 }
 
-/** The links that a hit makes. */
+/** The identity links of a hit. */
 export function linksOfHit(vid: string, atMs: number, { events, cid }: Shown): IdentityLink[] {
 	const keys = events.flatMap(({ tid }) => (tid === undefined ? [] : [`t:${tid}`]));
 	if (cid !== null) keys.push(`c:${cid}`);
@@ -37,12 +37,12 @@ interface Joinable {
 	readonly cid: string | null;
 }
 
-/** The keys by which events find their visitors. */
+/** The keys by which events are joined to visitors. */
 export function eventKeys(events: readonly Joinable[]): string[] {
 	return events.flatMap(({ tid, cid }) => (cid === null ? [`t:${tid}`] : [`t:${tid}`, `c:${cid}`]));
 }
 
-/** Who holds the keys of events, where somebody does. */
+/** The holders of events' keys. */
 export function holdersOf(events: readonly Joinable[]): Query {
 	return {
 		sql: holdersSql,
@@ -50,11 +50,11 @@ export function holdersOf(events: readonly Joinable[]): Query {
 	};
 }
 
-/** Who is being erased holds nothing any more. */
+/** A visitor who is being erased holds no key. */
 const holdersSql =
 	"SELECT key, (SELECT vid FROM @claim AS claim WHERE claim.key = list.key AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) ORDER BY at, vid LIMIT 1) AS vid FROM ?each AS list /* holders */";
 
-/** Who had shown keys first up to a moment, and when. */
+/** Who had shown each key first, as of a moment, and when. */
 export function holdersUpTo(keys: readonly string[], asOfMs: number): Query {
 	const first = (column: string) =>
 		`(SELECT ${column} FROM @claim AS claim WHERE claim.key = list.key AND at <= ? ORDER BY at, vid LIMIT 1)`;
@@ -64,7 +64,7 @@ export function holdersUpTo(keys: readonly string[], asOfMs: number): Query {
 	};
 }
 
-/** Whom the `tid`, else the `cid`, of each event names, where it names somebody; by `tid`. */
+/** The visitor that the `tid`, else the `cid`, of each event names, by `tid`. */
 export function ownersOf(events: readonly Joinable[], holders: readonly Row[]): Map<string, Owner> {
 	const holderOf = new Map(holders.map(({ key, vid }) => [key, vid]));
 	const owners = new Map<string, Owner>();
@@ -76,7 +76,7 @@ export function ownersOf(events: readonly Joinable[], holders: readonly Row[]): 
 	return owners;
 }
 
-/** The links that visitors have made to keys. Read under the lock of the visitors, they stay as they are. */
+/** Existing links of visitors to keys. Under the visitors' lock they cannot change. */
 export function knownLinks(links: readonly IdentityLink[]): Query {
 	return {
 		sql: 'SELECT vid, key, at FROM (?rows) AS shown JOIN @claim AS claim ON claim.vid = shown.column1 AND claim.key = shown.column2 WHERE EXISTS (SELECT 1 FROM @visitor AS visitor WHERE visitor.vid = claim.vid) /* known links */',
@@ -84,7 +84,7 @@ export function knownLinks(links: readonly IdentityLink[]): Query {
 	};
 }
 
-/** Those links that are new, or earlier than known. @param known rows of `knownLinks` */
+/** The links that are new, or earlier than the known ones. @param known rows of `knownLinks` */
 export function newLinks(links: readonly IdentityLink[], known: readonly Row[]): IdentityLink[] {
 	const knownAt = new Map(known.map(({ vid, key, at }) => [`${vid} ${key}`, Number(at)]));
 	return earliestLinks(links).filter(
@@ -108,7 +108,7 @@ export function saveLinks(links: readonly IdentityLink[]): Query {
 	};
 }
 
-/** An event that changes of links may give to another visitor. */
+/** An event whose owner may change with new links. */
 export interface ContestedEvent extends Joinable {
 	readonly subid: string;
 	readonly vid: string | null;
@@ -116,22 +116,22 @@ export interface ContestedEvent extends Joinable {
 	readonly named: number;
 }
 
-/** Events that a transaction may give to other visitors because of new links. */
+/** The most events whose owner a transaction may change because of new links. */
 const maxContested = 50;
 
-/** What is at stake where links to keys change. */
+/** What may change owner when links to keys change. */
 export interface Contest {
 	/** Subscription events with one of the keys. Locked. */
 	readonly events: readonly ContestedEvent[];
-	/** Whom these belong to, or would belong to without new links. */
+	/** The owners of these events, with and without the new links. */
 	readonly vids: readonly string[];
-	/** Keys that too many events have; these are left to the background, see `assignLater`. */
+	/** Keys of too many events for a request. The background handles them, see `assignLater`. */
 	readonly popular: readonly string[];
 }
 
 /**
  * Locks keys, so that no upload with them is under way, and then the events that have them.
- * @param erasing whether events of visitors who are being erased are meant, too; else they stay until they are freed
+ * @param erasing whether to include events of visitors who are being erased
  */
 export function* contest(keys: readonly string[], erasing = false): Steps<Contest> {
 	if (keys.length === 0) return { events: [], vids: [], popular: [] };
@@ -155,7 +155,7 @@ export function* contest(keys: readonly string[], erasing = false): Steps<Contes
 	return { ...(yield* contestOver(rows)), popular: [...popular] };
 }
 
-/** How many events have each customer id; one more than may be contested stands for all beyond. A `tid` has one. */
+/** The number of events of each customer id. Counting stops just above the limit. A `tid` has one event. */
 function countEvents(keys: readonly string[]): Query {
 	return {
 		sql: `SELECT key AS cid, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE cid = list.key ORDER BY id LIMIT ${maxContested + 1}) AS first) AS events FROM ?each AS list /* count events */`,
@@ -164,8 +164,8 @@ function countEvents(keys: readonly string[]): Query {
 }
 
 /**
- * Leaves the events of popular keys to the background, where these links have changed who holds the key.
- * @param links that have been made
+ * Queues the events of popular keys for the background if these links changed who holds the key.
+ * @param links the new links
  */
 export function* assignLater(popular: readonly string[], links: readonly IdentityLink[]): Steps<void> {
 	if (popular.length === 0) return;
@@ -174,7 +174,7 @@ export function* assignLater(popular: readonly string[], links: readonly Identit
 	yield [addTasks(won.map(({ key }) => String(key)))];
 }
 
-/** The same for events that are found, and locked, already. @param rows of `lockEvents` */
+/** The same for events that are already locked. @param rows of `lockEvents` */
 export function* contestOver(rows: readonly Row[]): Steps<Omit<Contest, 'popular'>> {
 	const events = rows.map((row) => row as unknown as ContestedEvent);
 	const owners = events.flatMap(({ vid }) => (vid === null ? [] : [vid]));
@@ -185,15 +185,15 @@ export function* contestOver(rows: readonly Row[]): Steps<Omit<Contest, 'popular
 	};
 }
 
-/** The visitors who hold keys of events. */
+/** The visitors who hold the keys of events. */
 export function* keyHolders(events: readonly Joinable[]): Steps<string[]> {
 	const [holders = []] = yield [holdersOf(events)];
 	return holders.flatMap(({ vid }) => (typeof vid === 'string' ? [vid] : []));
 }
 
 /**
- * Subscription events, locked in the order of their `tid`: they are found first and then locked all at once.
- * @param erasing whether those of visitors who are being erased are meant, too
+ * Finds subscription events, then locks them all at once in the order of their `tid`.
+ * @param erasing whether to include events of visitors who are being erased
  */
 export function lockEvents(tids: readonly string[], erasing = true): Query {
 	return {
@@ -203,8 +203,8 @@ export function lockEvents(tids: readonly string[], erasing = true): Query {
 }
 
 /**
- * Gives events to whom they belong, and what follows them by its `subid`.
- * @returns visitors who have got or lost some
+ * Assigns events to their owners, and the events that follow them by `subid`.
+ * @returns the visitors who gained or lost an event
  */
 export function* assignEvents(events: readonly ContestedEvent[]): Steps<Set<string>> {
 	if (events.length === 0) return new Set();

@@ -3,14 +3,14 @@ import { assignEvents, contest, type IdentityLink, saveLinks } from './identity-
 import { addTasks } from './tasks.ts';
 import { linksOfRow, lockVisitors, refold, unique, withShortLogs } from './visitor-log.ts';
 
-/** Hits that go in one transaction. */
+/** Hits that one transaction deletes. */
 const maxPruned = 100;
-/** Entries of logs that are read for it, at most. */
+/** The most log entries that one transaction replays. */
 const maxReplayed = 1000;
 
 /**
- * Deletes some of the hits from before a moment, and makes what follows from them anew: what is deleted stops counting.
- * @returns how many hits went; 0 when there are no more
+ * Deletes a page of the hits from before a moment and rebuilds the profiles that they counted in.
+ * @returns how many hits were deleted; 0 at the end
  */
 export function* prune(beforeMs: number): Steps<number> {
 	const [, oldest = []] = yield [
@@ -46,7 +46,7 @@ export function* prune(beforeMs: number): Steps<number> {
 	return deleted.length;
 }
 
-/** Links become those of the next hits that have shown the keys: at once where logs are short, else in the background. */
+/** Moves links to the next hits that show their keys: at once if the logs are short, else in the background. */
 function* moveLinks(short: readonly string[], links: readonly IdentityLink[], beforeMs: number): Steps<void> {
 	yield [withoutHit(links, beforeMs)];
 	const [, shown = []] = yield [

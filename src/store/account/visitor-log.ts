@@ -31,23 +31,23 @@ import {
 	touchesOf,
 } from './touches.ts';
 
-/** A visit ends after so long without a hit. */
+/** A visit ends after this long without a hit. */
 export const visitTimeoutMs = 30 * 60_000;
-/** A live hit that is so little earlier than what is known of its visitor happens just after that. */
+/** A live hit that is older than its visitor's latest entry by less than this is stored just after that entry. */
 const maxBehindMs = 60_000;
 
-/** Visitors and visits that a transaction works on, by `vid` and `sid`; the visitors are locked, and their visits so, too. */
+/** The visitors and visits of a transaction, by `vid` and `sid`. The lock of a visitor covers its visits. */
 interface Working {
 	readonly visitors: Map<string, Profile | null>;
 	readonly visits: Map<string, { vid: string; profile: Profile | null }>;
-	/** Of those that are being folded again, by `vid` and `sid`: up to which moment that has come. */
+	/** How far the background has replayed the profiles that it is rebuilding, by `vid` and `sid`. */
 	readonly foldedToMs: ReadonlyMap<string, number>;
-	/** Visitors whose log has got an entry that is not the latest, or lost one. */
+	/** Visitors whose log gained an entry that is not its latest, or lost one. */
 	readonly stale: Set<string>;
 	readonly staleVisits: Set<string>;
-	/** Links that the visitors have made to the keys of the hits. */
+	/** Existing links of these visitors to the keys of the hits. */
 	readonly known: readonly Row[];
-	/** Keys that are locked, so that new links to them can be made, and the events that have them. */
+	/** Locked keys. New links to them, and changes of their events, are safe. */
 	readonly keys: ReadonlySet<string>;
 	readonly contested: readonly ContestedEvent[];
 	readonly popular: readonly string[];
@@ -63,7 +63,7 @@ interface VisitHit extends StoredHit {
 
 /**
  * Stores hits of one account, in order of arrival, and brings the profiles of their visitors and visits up to date.
- * @param addLatest stores hits of which all are the latest of their visitors
+ * @param addLatest stores hits that are each the latest of their visitor
  * @returns for each hit the visitor and the visit that it belongs to
  */
 export function* storeHits(
@@ -76,7 +76,7 @@ export function* storeHits(
 		placed.flatMap((hit) => linksOfHit(hit.vid, hit.atMs, hit.body)),
 		working.known,
 	);
-	// Its visitor, or link, has gone away since it was looked for without a lock.
+	// Its visitor or link was deleted after the look-up without a lock.
 	if (links.some(({ key }) => !working.keys.has(key)))
 		throw new ConcurrentChangeError('a visitor was erased');
 	const stored = placed.map(({ vid, sid }) => ({ vid, sid }));
@@ -109,7 +109,7 @@ export function* storeHits(
 		if (writes.length > 0) yield writes.splice(0);
 		({ waiting } = yield* refold([...working.stale], [...working.staleVisits]));
 	}
-	// Of those who wait what is the latest is known at once all the same.
+	// Profiles that wait for the background still show their latest entry at once.
 	const current = placed.filter(({ vid }) => !working.stale.has(vid) || waiting.has(vid));
 	const touches = current.flatMap((hit) => storedTouch(hit, hit.isFirstOfVisit));
 	yield [
@@ -135,16 +135,16 @@ function* addAtOnce({ hits, visitors, others }: LatestHits): Steps<void> {
 	yield [insertHits(hits), upsertVisitors(visitors), ...others];
 }
 
-/** The visitors, or visits, that hits were placed in, and no other that happens to be loaded. */
+/** The visitors, or visits, that the hits belong to. Others may be loaded too, and are not written. */
 function changedOf<Item>(items: ReadonlyMap<string, Item>, ids: readonly string[]) {
 	return unique(ids).map((id) => [id, items.get(id) as Item] as const);
 }
 
-/** Locks all that the hits need, in the order of `docs/decisions/0028`, and loads it. */
+/** Locks and loads everything that the hits need, in the lock order of `docs/decisions/0028`. */
 function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 	const vids = unique(hits.map(({ vid }) => vid));
 	const links = hits.flatMap(({ vid, freshVid, atMs, body }) => linksOfHit(vid ?? freshVid, atMs, body));
-	// Most cids that a visitor shows are known, and then need no lock; tids are new, and so is all of a new visitor.
+	// Most cids are already linked to their visitor and need no lock. Tids are new, and so is everything of a new visitor.
 	const maybeKnown = links.filter(({ vid, key }) => key.startsWith('c:') && vids.includes(vid));
 	const [before = []] = maybeKnown.length > 0 ? yield [knownLinks(maybeKnown)] : [];
 	const keys = new Set(newLinks(links, before).map(({ key }) => key));
@@ -152,18 +152,18 @@ function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 	const [visitors = [], visits = [], known = []] = yield [
 		loadVisitors(unique([...vids, ...contenders])),
 		loadVisits(unique(hits.map(({ sid }) => sid))),
-		// Looked up again, now that they cannot go away.
+		// Look them up again, now that nobody can delete them.
 		knownLinks(maybeKnown.filter(({ key }) => !keys.has(key))),
 	];
 	const profiles = new Map(visitors.map((row) => [String(row.vid), parseProfile(row)]));
 	const presented = new Set(visits.map(({ sid }) => sid));
-	// Visits that go on though the page does not know them any more.
+	// Running visits that the page no longer presents.
 	const current = hits.flatMap(({ vid, atMs }) => {
 		const visit = vid === null ? null : profiles.get(vid)?.visit;
 		return visit && !presented.has(visit.sid) && goesOn(visit.lastHitAtMs, atMs) ? [visit.sid] : [];
 	});
 	const [others = []] = current.length > 0 ? yield [loadVisits(unique(current))] : [];
-	// Of visitors who are not locked, it may change at any time, or be erased: it counts for nothing.
+	// A visit of another visitor is not locked and may change or be erased at any time, so it is ignored.
 	const own = [...visits, ...others].filter(({ vid }) => profiles.has(String(vid)));
 	return {
 		visitors: profiles,
@@ -180,7 +180,7 @@ function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 	};
 }
 
-/** Finds the visitor and the visit of a hit, and adds it to both where it is their latest. */
+/** Finds the visitor and the visit of a hit, and adds the hit to both if it is their latest entry. */
 function place(working: Working, hit: ArrivingHit): VisitHit {
 	const vid = hit.vid !== null && working.visitors.has(hit.vid) ? hit.vid : hit.freshVid;
 	const profile = working.visitors.get(vid) ?? null;
@@ -209,8 +209,8 @@ function place(working: Working, hit: ArrivingHit): VisitHit {
 }
 
 /**
- * When a live hit has happened: strictly later than what is known, where the clock says otherwise by little. So two hits
- * in one millisecond, or a clock that is set right, cost no more than others.
+ * The time of a live hit. If the clock puts it slightly before the latest entry, it gets a time just after that entry.
+ * So two hits in one millisecond, or a clock that is corrected, need no replay.
  */
 function momentOf({ atMs }: ArrivingHit, knownMs: readonly (number | undefined)[]): number {
 	const lastMs = Math.max(...knownMs.map((known) => known ?? Number.NEGATIVE_INFINITY));
@@ -225,7 +225,7 @@ function sidOf(working: Working, hit: ArrivingHit, vid: string, profile: Profile
 	return hit.freshSid;
 }
 
-/** Whether a visit with this hit takes in one at that moment. */
+/** Whether a visit whose last hit was at `lastHitAtMs` still runs at `atMs`. */
 export function goesOn(lastHitAtMs: number, atMs: number): boolean {
 	return Math.abs(atMs - lastHitAtMs) < visitTimeoutMs;
 }
@@ -262,7 +262,7 @@ export function* joinEvents(
 ): Steps<void> {
 	const named = events.filter(({ tid }) => owners.has(tid));
 	yield [setOwners(named.map(({ tid }) => [tid, owners.get(tid)]))];
-	// Their events that name nobody are given to the new owner with those that were there before.
+	// Events of a subscription that name nobody follow its new owner, the stored ones included.
 	const newlyOwned = new Set(
 		named
 			.filter(({ tid, subid }) => owners.get(tid)?.vid !== subscribers.get(subid))
@@ -286,7 +286,7 @@ export function* joinEvents(
 	const visitors = new Map(known);
 	const stale = new Set(followed);
 	for (const { vid, entry } of joined) {
-		// Those of one moment follow each other in their order.
+		// Entries of one moment keep their order.
 		if (isLatest(known.get(vid) ?? null, entry) && entry.atMs > (foldedToMs.get(vid) ?? nothingFolded))
 			visitors.set(vid, apply(visitors.get(vid) ?? null, entry));
 		else stale.add(vid);
@@ -298,21 +298,21 @@ export function* joinEvents(
 	if (stale.size > 0) yield* refold([...stale]);
 }
 
-/** Entries of logs that a request reads to make profiles anew, at most. */
+/** The most log entries that a request may replay to rebuild profiles. */
 const maxReplayed = 500;
 
-/** What became of profiles that were to be made anew. */
+/** The result of rebuilding profiles. */
 export interface Refolded {
-	/** How many profiles of visitors and visits were not as the log says. */
+	/** How many profiles of visitors and visits differed from the log. */
 	readonly changed: number;
-	/** Visitors with too long a log, who are folded in the background. */
+	/** Visitors whose log is too long for a request. The background rebuilds them. */
 	readonly waiting: ReadonlySet<string>;
 }
 
 /**
- * Makes profiles anew from the log: at once where the logs are short, else in the background, see `folding.ts`.
- * @param sids those of the visits that have to be made anew
- * @param most entries of logs that may be read for it
+ * Rebuilds profiles from the log: at once if the logs are short, else in the background, see `folding.ts`.
+ * @param sids the visits to rebuild
+ * @param most the log entries that may be replayed
  */
 export function* refold(
 	vids: readonly string[],
@@ -320,7 +320,7 @@ export function* refold(
 	most = maxReplayed,
 ): Steps<Refolded> {
 	if (vids.length === 0) return { changed: 0, waiting: new Set() };
-	// Locked before the log is read, so that no hit is added meanwhile.
+	// Lock before reading the log, so that no hit is added in between.
 	const [rows = []] = yield [loadVisitors(vids)];
 	const short = yield* withShortLogs(vids, most);
 	const waiting = new Set(vids).difference(new Set(short));
@@ -329,7 +329,7 @@ export function* refold(
 	return { changed, waiting };
 }
 
-/** Visitors whose logs have at most so many entries together. All of them are settled. */
+/** The visitors whose logs together have at most `most` entries. All visitors are settled. */
 export function* withShortLogs(vids: readonly string[], most: number): Steps<string[]> {
 	const [, entries = []] = yield [{ settle: vids }, countEntries([...vids].sort().slice(0, most / 5), most)];
 	let left = most;
@@ -342,11 +342,11 @@ export function* withShortLogs(vids: readonly string[], most: number): Steps<str
 	return short;
 }
 
-/** How many entries the logs of visitors have; one more than `most` stands for all beyond. */
+/** The number of log entries of each visitor. Counting stops at one more than `most`. */
 function countEntries(vids: readonly string[], most: number): Query {
 	const count = (table: string, at: string) =>
 		`(SELECT count(*) FROM (SELECT 1 FROM @${table} WHERE vid = list.key ORDER BY ${at} LIMIT ${most + 1}) AS first)`;
-	// Links that have lost their hit are dealt with in the order of the log; who is being erased is not made anew.
+	// The background handles links that lost their hit, in log order. Visitors being erased are not rebuilt.
 	const never = `CASE WHEN EXISTS (SELECT 1 FROM @claim AS claim WHERE claim.vid = list.key AND unfounded IS NOT NULL) OR EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || list.key) THEN ${most + 1} ELSE 0 END`;
 	return {
 		sql: `SELECT key AS vid, ${count('hit', 'at')} + ${count('subscription_event', 'received_at')} + ${never} AS entries FROM ?each AS list /* count entries */`,
@@ -354,10 +354,10 @@ function countEntries(vids: readonly string[], most: number): Query {
 	};
 }
 
-/** `folded_to` of whom nothing is folded yet. */
+/** The value of `folded_to` before anything is replayed. */
 export const nothingFolded = Number.MIN_SAFE_INTEGER;
 
-/** Leaves visitors, and of these visits those that are named, to the background. */
+/** Queues visitors, and the given visits, for the background. */
 export function waitToBeFolded(vids: readonly string[], sids: readonly string[]): Query[] {
 	const wait = `SET folded_to = ${nothingFolded}, refolded = NULL`;
 	return [
@@ -366,17 +366,17 @@ export function waitToBeFolded(vids: readonly string[], sids: readonly string[])
 	];
 }
 
-/** By `vid` or `sid`, of those that are being folded again. @param rows that have been loaded */
+/** How far the background has come, by `vid` or `sid`. @param rows loaded rows of visitors or visits */
 export function foldedToOf(rows: readonly Row[]): Map<string, number> {
 	const waiting = rows.filter(({ folded_to }) => folded_to !== null);
 	return new Map(waiting.map(({ sid, vid, folded_to }) => [String(sid ?? vid), Number(folded_to)]));
 }
 
 /**
- * Makes profiles anew from logs that are short. A visitor of whom the log holds no hit any more goes away.
- * @param vids visitors that are locked
- * @param before as they are loaded, and maybe others
- * @returns how many profiles of visitors and visits were not as the log says
+ * Rebuilds profiles from short logs. Deletes a visitor whose log has no hit left.
+ * @param vids locked visitors
+ * @param before the loaded rows; others may be among them
+ * @returns how many profiles of visitors and visits differed from the log
  */
 export function* replay(vids: readonly string[], before: readonly Row[]): Steps<number> {
 	const [hits = [], events = [], visitsBefore = [], touchesBefore = []] = yield [
@@ -437,7 +437,7 @@ export function* replay(vids: readonly string[], before: readonly Row[]): Steps<
 	return changedVisitors.length + changedVisits.length + gone.length + touches.changed;
 }
 
-/** Those whose profiles are as the log says. */
+/** The items whose profiles match the log. */
 export function isFolded(vids: readonly string[], sids: readonly string[]): Query[] {
 	const done = 'SET folded_to = NULL, refolded = NULL';
 	return [
@@ -450,12 +450,12 @@ function fold(entries: LogEntry[]): Profile | null {
 	return entries.sort(compareEntries).reduce<Profile | null>(apply, null);
 }
 
-/** The links that a hit of the log makes. @param row `vid`, `at`, `body` */
+/** The identity links of a stored hit. @param row `vid`, `at`, `body` */
 export function linksOfRow(row: Row): IdentityLink[] {
 	return linksOfHit(String(row.vid), Number(row.at), JSON.parse(String(row.body)));
 }
 
-/** Keeps hits from being added to visitors until the end of the transaction. */
+/** Locks visitors, so that no hit is added to them before the transaction ends. */
 export function lockVisitors(vids: readonly string[]): Query {
 	return {
 		sql: 'SELECT vid FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* lock visitors */',
@@ -463,7 +463,7 @@ export function lockVisitors(vids: readonly string[]): Query {
 	};
 }
 
-/** The profiles of visitors, who are locked likewise. */
+/** Locks visitors and loads their profiles. */
 export function loadVisitors(vids: readonly string[]): Query {
 	return {
 		sql: 'SELECT vid, profile, folded_to FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* load visitors */',
