@@ -4,7 +4,7 @@ import type { RateLimit } from '../domain/token-bucket.ts';
 import { monthAt, type UsagePlan } from '../domain/usage-plan.ts';
 import { ApiError } from '../errors.ts';
 import type { AccessDirectory, KnownKey } from './directory.ts';
-import { quotaPolicy, quotaRemaining, ratePolicy, rateRemaining } from './limit-headers.ts';
+import { quotaPolicy, quotaRemaining, ratePolicy, rateRemaining, retryAfter } from './limit-headers.ts';
 import type { QuotaCounter } from './quota.ts';
 import type { LocalRateLimiter, RateDecision, RateLimiter } from './rate-limit.ts';
 
@@ -126,9 +126,4 @@ export class Admission {
 		this.#policies.set(plan, { month: month.name, text });
 		return text;
 	}
-}
-
-/** Whole seconds, rounded up and at least 1: a client that waits that long is admitted. */
-function retryAfter(ms: number): LimitHeaders {
-	return { 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) };
 }

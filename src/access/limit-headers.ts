@@ -36,6 +36,11 @@ export function quotaPolicy({ quotaPerMonth }: UsagePlan, monthMs: number): stri
 	return `"quota";q=${quotaPerMonth};w=${monthMs / 1000}`;
 }
 
+/** How long to wait: whole seconds, rounded up and at least 1, so that a client that waits that long is admitted. */
+export function retryAfter(ms: number): { 'retry-after': string } {
+	return { 'retry-after': String(Math.max(1, Math.ceil(ms / 1000))) };
+}
+
 /** What is left of the quota, and the seconds until it is reset. */
 export function quotaRemaining(requests: number, untilMonthEndMs: number): string {
 	return `"quota";r=${requests};t=${Math.ceil(untilMonthEndMs / 1000)}`;

@@ -2,19 +2,21 @@ import { randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { issueCask } from '../access/cask.ts';
 import type { AccessDirectory } from '../access/directory.ts';
+import { retryAfter } from '../access/limit-headers.ts';
 import { deviceOf, isBot } from '../collect/device.ts';
 import type { HitBudget } from '../collect/hit-budget.ts';
 import { toHitRecord } from '../collect/hit-record.ts';
 import { type CaskScope, isSubject } from '../domain/cask-scope.ts';
 import { clientOf, type IsProxy, type ProxyProblem } from '../domain/client-address.ts';
 import type { StoredHit } from '../domain/hit.ts';
-import { ApiError, isOutcomeUnknown, QueueFullError } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { allowAllOrigins, allowOrigins, isAllowedOrigin } from '../http/cors.ts';
 import { findHitProblems, hitCheck } from '../schema/hit-request.ts';
 import { describeProblems } from '../schema/problems.ts';
 import type { Subject, VisitorReads } from '../segments/visitor-reads.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { ServingWriter } from '../store/store.ts';
+import { storeFailed } from './store-failed.ts';
 
 export interface HitOptions {
 	readonly directory: AccessDirectory;
@@ -73,8 +75,7 @@ export class HitHandler {
 	#wait(retryAfterMs: number): void {
 		if (retryAfterMs === 0) return;
 		this.#options.onHit('refused');
-		const headers = { 'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))) };
-		throw new ApiError('rate_limit_exceeded', { headers });
+		throw new ApiError('rate_limit_exceeded', { headers: retryAfter(retryAfterMs) });
 	}
 
 	/**
@@ -113,7 +114,7 @@ export class HitHandler {
 				deviceOf(userAgent, { mobile: headerOf(request, 'sec-ch-ua-mobile') }),
 			),
 		};
-		const stored = await writer.storeHit(account.id, hit).catch((error) => storeFailed(error, account.aid));
+		const stored = await writer.storeHit(account.id, hit).catch(storeFailed(account.aid, hitTexts));
 		onHit('stored');
 		reply.header('x-hit-stored', '1');
 		return { account, ...stored, atMs };
@@ -155,6 +156,11 @@ export class HitHandler {
 	}
 }
 
+const hitTexts = {
+	failed: 'the store failed; the hit is not stored',
+	unknown: 'outcome unknown; the hit may be stored',
+};
+
 const idBytes = 32;
 /** Random bytes are drawn for many hits at once, because each draw is a costly system call. */
 let drawn = Buffer.alloc(0);
@@ -174,12 +180,4 @@ function newIds(): [vid: string, sid: string] {
 function headerOf({ headers }: FastifyRequest, name: string): string | undefined {
 	const value = headers[name];
 	return typeof value === 'string' ? value : undefined;
-}
-
-function storeFailed(error: unknown, aid: string): never {
-	if (error instanceof QueueFullError) throw new ApiError('overloaded', { headers: { 'retry-after': '1' } });
-	const detail = isOutcomeUnknown(error)
-		? 'outcome unknown; the hit may be stored'
-		: 'the store failed; the hit is not stored';
-	throw new ApiError('internal', { detail, aid, cause: error });
 }

@@ -86,7 +86,7 @@ function collectAt(app: FastifyInstance, handler: HitHandler, path: string, sche
 			done();
 		},
 		handler: async (request, reply) => {
-			const body = parseJson((request.body as Buffer | undefined) ?? Buffer.alloc(0));
+			const body = parseJson(request.body as Buffer | undefined);
 			const collected = await handler.collect(request, reply, body);
 			const answer = await handler.answer(collected, request);
 			sendJson(reply, 200, JSON.stringify(answer));

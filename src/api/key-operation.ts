@@ -1,11 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Admission, OwnLimit } from '../access/admission.ts';
-import type { KnownKey } from '../access/directory.ts';
+import type { AccessDirectory, KnownKey } from '../access/directory.ts';
 import { Deadline } from '../deadline.ts';
 import type { KeyScope } from '../domain/api-key.ts';
-import { ApiError, isOutcomeUnknown, QueueFullError } from '../errors.ts';
+import { ApiError } from '../errors.ts';
 import { sendError } from '../http/answer.ts';
 import { askForBody, checkBodyHeaders } from '../http/body.ts';
+import { accountCheck } from '../schema/subscription-request.ts';
+import { storeFailed } from './store-failed.ts';
 
 export interface KeyOperationOptions {
 	readonly admission: Admission;
@@ -72,11 +74,14 @@ export function keyOperation(
 			request.admitted.deadline = deadline;
 			if (waiting) {
 				waiting
-					.then(() => {
-						// A client that has disconnected gets no answer, and nothing else would clear the deadline.
-						if (request.raw.destroyed) deadline.clear();
-						admitBody(request, reply);
-					}, storeFailed())
+					.then(
+						() => {
+							// A client that has disconnected gets no answer, and nothing else would clear the deadline.
+							if (request.raw.destroyed) deadline.clear();
+							admitBody(request, reply);
+						},
+						storeFailed(undefined, nothingStored),
+					)
 					.then(() => done(), done);
 				return;
 			}
@@ -119,19 +124,31 @@ export function keyOperation(
 	});
 }
 
+/** What the answer says if the store fails before an upload is stored. */
+export const nothingStored = { failed: 'the store failed; nothing is stored, retrying is safe' };
+
+/** Errors of operations that read and take rate and quota. */
+export const readErrors = {
+	forbidden: [],
+	rate_limit_exceeded: [],
+	quota_exceeded: [],
+	internal: ['the store failed'],
+	overloaded: [],
+	timeout: [],
+};
+
+/** The answer where an account is unknown, disabled or another client's. */
+export function unavailableAccount(aid: unknown): ApiError {
+	return new ApiError('invalid_account', { detail: `No account ${aid} is available to this API key.` });
+}
+
 /**
- * @param consequence what the answer says about the request
- * @returns a function that throws an ApiError for any error of the store
+ * @returns the number of a key's account; undefined where `aid` is no text that an account could have
+ * @throws ApiError `invalid_account`
  */
-export function storeFailed(
-	aid?: string,
-	consequence = 'the store failed; nothing is stored, retrying is safe',
-): (error: unknown) => never {
-	return (error) => {
-		if (error instanceof ApiError) throw error;
-		if (error instanceof QueueFullError)
-			throw new ApiError('overloaded', { headers: { 'retry-after': '1' } });
-		const detail = isOutcomeUnknown(error) ? 'outcome unknown; retrying is safe' : consequence;
-		throw new ApiError('internal', { detail, ...(aid !== undefined && { aid }), cause: error });
-	};
+export function accountOf(aid: unknown, key: KnownKey, directory: AccessDirectory): number | undefined {
+	if (!accountCheck.Check(aid)) return undefined;
+	const accountId = directory.accountId(aid, key.clientId);
+	if (accountId === undefined) throw unavailableAccount(aid);
+	return accountId;
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import { ApiError } from '../errors.ts';
 import { sendJson } from '../http/answer.ts';
-import { describeErrors } from '../http/openapi.ts';
+import { describeErrors, describeJson } from '../http/openapi.ts';
 import { describeProblems } from '../schema/problems.ts';
 import {
 	oneReceiptCheck,
@@ -10,15 +10,12 @@ import {
 	receiptPathSchema,
 	receiptQuerySchema,
 } from '../schema/receipt-request.ts';
-import { type Admitted, keyOperation } from './key-operation.ts';
+import { type Admitted, accountOf, keyOperation, readErrors } from './key-operation.ts';
 import {
-	accountOf,
 	describeReceipt,
-	describeReceipts,
 	exampleReceipt,
 	type ReceiptOptions,
 	readReceipts,
-	receiptErrors,
 	storedSchema,
 } from './receipts.ts';
 
@@ -58,7 +55,7 @@ export function receipt(app: FastifyInstance, options: ReceiptOptions): void {
 			params: receiptPathSchema,
 			querystring: receiptQuerySchema,
 			response: {
-				200: describeReceipts(
+				200: describeJson(
 					'Stored.',
 					Type.Object({
 						aid: Type.String({ description: 'The account.' }),
@@ -70,7 +67,7 @@ export function receipt(app: FastifyInstance, options: ReceiptOptions): void {
 					invalid_receipt_request: ['aid is required'],
 					invalid_account: ['No account c-a-x is available to this API key.'],
 					not_stored: [],
-					...receiptErrors,
+					...readErrors,
 				}),
 			},
 		},

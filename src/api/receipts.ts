@@ -1,16 +1,22 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import type { AccessDirectory, KnownKey } from '../access/directory.ts';
+import type { AccessDirectory } from '../access/directory.ts';
 import { ApiError } from '../errors.ts';
 import { sendJson } from '../http/answer.ts';
 import { parseJson } from '../http/body.ts';
-import { describeErrors, describeLimits, requestIdHeader } from '../http/openapi.ts';
+import { describeErrors, describeJson } from '../http/openapi.ts';
 import { describeProblems } from '../schema/problems.ts';
 import { maxReceipts, receiptsCheck, receiptsProblems, receiptsSchema } from '../schema/receipt-request.ts';
-import { accountCheck } from '../schema/subscription-request.ts';
 import type { Receipt } from '../store/account/receipts.ts';
 import type { ServingReader } from '../store/store.ts';
-import { type Admitted, type KeyOperationOptions, keyOperation, storeFailed } from './key-operation.ts';
+import {
+	type Admitted,
+	accountOf,
+	type KeyOperationOptions,
+	keyOperation,
+	readErrors,
+} from './key-operation.ts';
+import { storeFailed } from './store-failed.ts';
 
 export interface ReceiptOptions extends KeyOperationOptions {
 	readonly directory: AccessDirectory;
@@ -25,7 +31,7 @@ export function receipts(app: FastifyInstance, options: ReceiptOptions): void {
 		reply: FastifyReply,
 		{ key }: Admitted,
 	): Promise<FastifyReply> {
-		const body = parseJson((request.body as Buffer | undefined) ?? Buffer.alloc(0));
+		const body = parseJson(request.body as Buffer | undefined);
 		const { aid } = (body ?? {}) as { aid?: unknown };
 		const accountId = accountOf(aid, key, directory);
 		if (accountId === undefined || !receiptsCheck.Check(body))
@@ -51,7 +57,7 @@ export function receipts(app: FastifyInstance, options: ReceiptOptions): void {
 			description: `Up to ${maxReceipts} transaction ids of one account. Takes one request off rate and quota. For servers, not for browsers.`,
 			body: receiptsSchema,
 			response: {
-				200: describeReceipts(
+				200: describeJson(
 					'A receipt for each `tid`, in the order in which they were sent.',
 					Type.Object({
 						aid: Type.String({ description: 'The account.' }),
@@ -69,23 +75,13 @@ export function receipts(app: FastifyInstance, options: ReceiptOptions): void {
 					bad_request: ['the body is not as long as content-length says'],
 					payload_too_large: ['the body may have at most 262144 bytes'],
 					unsupported_media_type: ['content-type must be application/json, in UTF-8'],
-					...receiptErrors,
+					...readErrors,
 				}),
 			},
 		},
 		handle,
 	});
 }
-
-/** Errors of both receipt operations. */
-export const receiptErrors = {
-	forbidden: [],
-	rate_limit_exceeded: [],
-	quota_exceeded: [],
-	internal: ['the store failed'],
-	overloaded: [],
-	timeout: [],
-};
 
 const fieldSchemas = {
 	tid: Type.String({ description: 'Transaction id, as it was asked for.' }),
@@ -132,35 +128,13 @@ export const exampleReceipt = {
 	event: { tid: 'order-1001', subid: 'sub-77', cid: 'customer-42', evt: 'newsletter', rvn: 499 },
 };
 
-/** Documents a success. */
-export function describeReceipts(description: string, schema: object, example: object): object {
-	return {
-		description,
-		headers: { 'x-request-id': requestIdHeader, ...describeLimits },
-		content: { 'application/json': { schema, example } },
-	};
-}
-
-/**
- * @returns the account's number; undefined where `aid` is not a string
- * @throws ApiError `invalid_account`
- */
-export function accountOf(aid: unknown, key: KnownKey, directory: AccessDirectory): number | undefined {
-	if (!accountCheck.Check(aid)) return undefined;
-	const accountId = directory.accountId(aid, key.clientId);
-	if (accountId !== undefined) return accountId;
-	throw new ApiError('invalid_account', { detail: `No account ${aid} is available to this API key.` });
-}
-
 /** The stored events of an account with these `tid`s, by `tid`. */
 export async function readReceipts(
 	reader: ServingReader,
 	{ aid, accountId }: { aid: string; accountId: number },
 	tids: readonly string[],
 ): Promise<Map<string, Receipt>> {
-	const found = await Promise.try(() => reader.receipts(accountId, tids)).catch(
-		storeFailed(aid, 'the store failed'),
-	);
+	const found = await Promise.try(() => reader.receipts(accountId, tids)).catch(storeFailed(aid));
 	return new Map(found.map((receipt) => [receipt.event.tid, receipt]));
 }
 

@@ -4,7 +4,7 @@ import type { AccessDirectory } from '../access/directory.ts';
 import { touchDimensions } from '../domain/touch.ts';
 import { ApiError, OperatorError } from '../errors.ts';
 import { sendJson } from '../http/answer.ts';
-import { describeErrors, describeLimits, requestIdHeader } from '../http/openapi.ts';
+import { describeErrors, describeJson } from '../http/openapi.ts';
 import { attributionModels } from '../reports/model.ts';
 import {
 	day,
@@ -16,7 +16,14 @@ import {
 	reportKinds,
 } from '../reports/report-order.ts';
 import type { ReportRunner } from '../reports/report-runner.ts';
-import { type Admitted, type KeyOperationOptions, keyOperation, storeFailed } from './key-operation.ts';
+import {
+	type Admitted,
+	type KeyOperationOptions,
+	keyOperation,
+	readErrors,
+	unavailableAccount,
+} from './key-operation.ts';
+import { storeFailed } from './store-failed.ts';
 
 export interface ReportOptions extends KeyOperationOptions {
 	readonly directory: AccessDirectory;
@@ -48,20 +55,11 @@ export function reports(app: FastifyInstance, options: ReportOptions): void {
 					'Takes one request off rate and quota, of a key that was issued with `--scope read`. Pence are whole. `docs/reports.md` has the formula of every figure. For servers, not for browsers.',
 				querystring: querySchema,
 				response: {
-					200: {
-						description: 'The report.',
-						headers: { 'x-request-id': requestIdHeader, ...describeLimits },
-						content: { 'application/json': { schema: reportSchema, example: exampleReport } },
-					},
+					200: describeJson('The report.', reportSchema, exampleReport),
 					...describeErrors({
 						invalid_report: ['from: 2026-02-30 is no day; write it as 2026-01-31.'],
 						invalid_account: ['No account c-a-x is available to this API key.'],
-						forbidden: [],
-						rate_limit_exceeded: [],
-						quota_exceeded: [],
-						internal: ['the store failed'],
-						overloaded: [],
-						timeout: [],
+						...readErrors,
 					}),
 				},
 			},
@@ -77,10 +75,7 @@ export function reports(app: FastifyInstance, options: ReportOptions): void {
 		const query = request.query as Query;
 		const account = typeof query.aid === 'string' ? options.directory.account(query.aid) : undefined;
 		if (query.aid === undefined) throw invalid('aid is required');
-		if (account?.clientId !== key.clientId)
-			throw new ApiError('invalid_account', {
-				detail: `No account ${query.aid} is available to this API key.`,
-			});
+		if (account?.clientId !== key.clientId) throw unavailableAccount(query.aid);
 		const order = orderOf(kind, query);
 		const abandoned = new AbortController();
 		// The deadline has answered, or whoever asked has gone.
@@ -90,7 +85,7 @@ export function reports(app: FastifyInstance, options: ReportOptions): void {
 			.run({ id, aid, timezone, paymentProviders }, order, abandoned.signal)
 			.catch((error) => {
 				if (error instanceof OperatorError) throw invalid(error.message);
-				return abandoned.signal.aborted ? null : storeFailed(aid, 'the store failed')(error);
+				return abandoned.signal.aborted ? null : storeFailed(aid)(error);
 			});
 		if (report === null || reply.sent) return reply;
 		sendJson(reply, 200, report);

@@ -12,15 +12,16 @@ import {
 	resultSchema,
 } from '../http/openapi.ts';
 import { describeProblems } from '../schema/problems.ts';
-import {
-	accountCheck,
-	findUploadProblems,
-	toEvent,
-	uploadCheck,
-	uploadSchema,
-} from '../schema/subscription-request.ts';
+import { findUploadProblems, toEvent, uploadCheck, uploadSchema } from '../schema/subscription-request.ts';
 import type { ServingWriter, UploadOutcome } from '../store/store.ts';
-import { type Admitted, type KeyOperationOptions, keyOperation, storeFailed } from './key-operation.ts';
+import {
+	type Admitted,
+	accountOf,
+	type KeyOperationOptions,
+	keyOperation,
+	nothingStored,
+} from './key-operation.ts';
+import { storeFailed } from './store-failed.ts';
 
 const storedBody = '{"message":"Subscription created successfully.","validationErrors":null}';
 const simulatedBody = '{"message":"Subscription simulated successfully.","validationErrors":null}';
@@ -55,7 +56,7 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 				{ events, receivedAtMs: now(), requestId: request.id, simulate },
 				deadline,
 			)
-			.catch(storeFailed(aid));
+			.catch(storeFailed(aid, nothingStored));
 		if (outcome === 'expired') throw new ApiError('timeout');
 		reply.headers(outcomeHeaders(outcome));
 		sendJson(reply, simulate ? 200 : 201, simulate ? simulatedBody : storedBody);
@@ -161,11 +162,9 @@ function readUpload(
 	key: KnownKey,
 	directory: AccessDirectory,
 ): { aid: string; accountId: number; simulate: boolean; events: SubscriptionEvent[] } {
-	const body = parseJson(bytes ?? Buffer.alloc(0));
+	const body = parseJson(bytes);
 	const aid = typeof body === 'object' && body !== null && 'aid' in body ? body.aid : undefined;
-	const accountId = accountCheck.Check(aid) ? directory.accountId(aid, key.clientId) : undefined;
-	if (accountId === undefined && accountCheck.Check(aid))
-		throw new ApiError('invalid_account', { detail: `No account ${aid} is available to this API key.` });
+	const accountId = accountOf(aid, key, directory);
 	if (accountId === undefined || !uploadCheck.Check(body) || body.data.length > key.plan.maxEvents)
 		throw new ApiError('invalid_request', {
 			detail: describeProblems(findUploadProblems(body, key.plan.maxEvents)),

@@ -2,9 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
 import type { QuotaCounter } from '../access/quota.ts';
 import { sendJson } from '../http/answer.ts';
-import { describeErrors, describeLimits, requestIdHeader } from '../http/openapi.ts';
+import { describeErrors, describeJson } from '../http/openapi.ts';
 import type { KeyUsage } from '../store/control/control-store.ts';
-import { type Admitted, type KeyOperationOptions, keyOperation, storeFailed } from './key-operation.ts';
+import { type Admitted, type KeyOperationOptions, keyOperation } from './key-operation.ts';
+import { storeFailed } from './store-failed.ts';
 
 export interface UsageOptions extends KeyOperationOptions {
 	readonly quota: QuotaCounter;
@@ -25,7 +26,7 @@ export function usage(app: FastifyInstance, options: UsageOptions): void {
 	): Promise<FastifyReply> {
 		// Reports first, so that the answer includes what this server has admitted so far.
 		await quota.report();
-		const known = await usageOf(id).catch(storeFailed(undefined, 'the store failed'));
+		const known = await usageOf(id).catch(storeFailed());
 		// The deadline has answered already.
 		if (reply.sent) return reply;
 		const { used = 0, remaining = plan.quotaPerMonth, resetsAt } = known ?? {};
@@ -54,11 +55,7 @@ export function usage(app: FastifyInstance, options: UsageOptions): void {
 			summary: 'Ask for the limits of the key, and what is left of its quota',
 			description: `Costs neither rate nor quota; a key may ask ${limit.ratePerSecond} time a second, ${limit.burst} times at once. For servers, not for browsers.`,
 			response: {
-				200: {
-					description: 'The plan of the key, and its use this month.',
-					headers: { 'x-request-id': requestIdHeader, ...describeLimits },
-					content: { 'application/json': { schema: usageSchema, example: exampleUsage } },
-				},
+				200: describeJson('The plan of the key, and its use this month.', usageSchema, exampleUsage),
 				...describeErrors({
 					forbidden: [],
 					rate_limit_exceeded: [],

@@ -64,8 +64,8 @@ function isInUtf8(contentType: string | string[] | undefined, expected: string):
  * Parses a JSON body. Skips a byte order mark, as RFC 8259 allows. The last of several members with the same name wins.
  * @throws ApiError `malformed_json`, which gives the reason without quoting the body
  */
-export function parseJson(body: Buffer): unknown {
-	if (body.length === 0) throw malformed('the body is empty');
+export function parseJson(body: Buffer | undefined): unknown {
+	if (!body?.length) throw malformed('the body is empty');
 	if (!isUtf8(body)) throw malformed('the body is not UTF-8');
 	const text = body.toString('utf8', hasByteOrderMark(body) ? 3 : 0);
 	try {

@@ -67,6 +67,15 @@ export function describeErrors(
 	return responses;
 }
 
+/** Documents a JSON answer to a request with an API key. */
+export function describeJson(description: string, schema: object, example: object): ResponseDescription {
+	return {
+		description,
+		headers: { 'x-request-id': requestIdHeader, ...describeLimits },
+		content: { 'application/json': { schema, example } },
+	};
+}
+
 /** For operations without an API key: their answers carry no rate-limit headers. */
 export function withoutLimits(
 	responses: Record<number, ResponseDescription>,
