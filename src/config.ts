@@ -31,6 +31,11 @@ export class Command extends CommanderCommand {
 		if ((option.isBoolean() || option.negate) && !isOn(twin)) delete process.env[twin];
 		return super.addOption(option.env(twin));
 	}
+
+	/** Of a command that opens the store and prints a result. */
+	addCommonOptions(): this {
+		return this.addOption(databaseOption()).addOption(stageOption()).addOption(jsonOption());
+	}
 }
 
 /** Commander treats a boolean flag as set whenever its variable is present, even if it is `false`. */

@@ -1,5 +1,5 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
-import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import { Command } from '../config.ts';
 import type { ChannelRule } from '../domain/channel-rule.ts';
 import { OperatorError } from '../errors.ts';
 import { calendarOf } from '../reports/calendar.ts';
@@ -133,9 +133,7 @@ export function accountCommand(): Command {
 			'--own-database <address>',
 			'a PostgreSQL server for this account alone: postgres://…; prefer CASKADE_OWN_DATABASE, because the address contains a password',
 		)
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((aid: string, options: AccountCreateOptions) => createAccount(aid, options));
 	command
 		.command('update')
@@ -163,9 +161,7 @@ export function accountCommand(): Command {
 			hostName,
 		)
 		.addOption(new Option('--no-payment-provider', 'the known ones alone'))
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((aid: string, options: UpdateOptions) =>
 			withStore(options, async (store) =>
 				show(await store.control.updateAccount(aid, changesOf(options)), options),
@@ -174,9 +170,7 @@ export function accountCommand(): Command {
 	command
 		.command('list')
 		.description('list accounts')
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((options: CommonOptions) =>
 			withStore(options, async (store) => {
 				const accounts = await store.control.accounts();
@@ -193,9 +187,7 @@ export function accountCommand(): Command {
 			.command(name)
 			.description(description)
 			.addArgument(aidArgument())
-			.addOption(databaseOption())
-			.addOption(stageOption())
-			.addOption(jsonOption())
+			.addCommonOptions()
 			.action((aid: string, options: CommonOptions) =>
 				withStore(options, async (store) =>
 					show(await store.control.setAccountDisabled(aid, name === 'disable'), options),

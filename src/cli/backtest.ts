@@ -1,10 +1,9 @@
-import { writeFileSync } from 'node:fs';
 import { Option } from 'commander';
-import { Command, databaseOption, jsonOption, stageOption, wholeNumber } from '../config.ts';
-import { OperatorError } from '../errors.ts';
+import { Command, wholeNumber } from '../config.ts';
 import type { BacktestReport } from '../scoring/backtest.ts';
 import { requireGoal } from './model.ts';
 import { type CommonOptions, printJson, printLine, printTable, withStore } from './output.ts';
+import { writeOutputFile } from './output-file.ts';
 import { showProgress } from './progress.ts';
 
 interface BacktestCommandOptions extends CommonOptions {
@@ -45,15 +44,11 @@ It takes as long as that many trainings. A server may run beside it.`,
 				.argParser(wholeNumber(0, 2 ** 31)),
 		)
 		.addOption(new Option('--html <file>', 'write it as one HTML page, with drawings'))
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((aid: string, options: BacktestCommandOptions) =>
 			withStore(options, async (store) => {
 				const { id } = await store.control.account(aid);
-				await requireGoal(store, id, options.goal);
-				const goal = (await store.control.goals(id)).find(({ name }) => name === options.goal);
-				if (!goal) throw new OperatorError(`The account has no goal ${options.goal}.`);
+				const goal = await requireGoal(store, id, options.goal);
 				// Loaded here, since no other command should wait for it.
 				const { backtest, cutsForBacktest } = await import('../scoring/backtest.ts');
 				const progress = showProgress(process.stderr, 'cuts', options.json ?? false);
@@ -66,7 +61,10 @@ It takes as long as that many trainings. A server may run beside it.`,
 						}),
 					)
 					.finally(() => progress.end());
-				if (options.html !== undefined) await writePage(options.html, aid, options.goal, report);
+				if (options.html !== undefined) {
+					const { backtestPage } = await import('../scoring/backtest-page.ts');
+					writeOutputFile(options.html, backtestPage(`Back-test of ${goal.name}, ${aid}`, report));
+				}
 				if (options.json) printJson({ aid, goal: goal.name, horizonDays: goal.horizonDays, ...report });
 				else await print(report, options.html);
 			}),
@@ -77,15 +75,4 @@ async function print(report: BacktestReport, file: string | undefined): Promise<
 	const { backtestRows } = await import('../scoring/backtest-text.ts');
 	printTable(backtestRows(report), '');
 	if (file !== undefined) printLine(`\nThe drawings are in ${file}.`);
-}
-
-async function writePage(file: string, aid: string, goal: string, report: BacktestReport): Promise<void> {
-	const { backtestPage } = await import('../scoring/backtest-page.ts');
-	try {
-		writeFileSync(file, backtestPage(`Back-test of ${goal}, ${aid}`, report));
-	} catch (error) {
-		throw new OperatorError(
-			`The page could not be written to ${file} (${(error as NodeJS.ErrnoException).code}).`,
-		);
-	}
 }

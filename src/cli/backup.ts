@@ -1,4 +1,4 @@
-import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import { Command } from '../config.ts';
 import { type CommonOptions, printJson, printLine, withStore } from './output.ts';
 
 export function backupCommand(): Command {
@@ -10,9 +10,7 @@ export function backupCommand(): Command {
   caskade serve --database sqlite:DIR`,
 		)
 		.argument('<dir>', 'the new folder')
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((dir: string, options: CommonOptions) =>
 			withStore(options, async (store) => {
 				const copies: { database: string; bytes: number }[] = [];

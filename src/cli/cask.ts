@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Argument, InvalidArgumentError, Option } from 'commander';
 import { type CaskSubject, issueCask } from '../access/cask.ts';
-import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import { Command } from '../config.ts';
 import { isSubject } from '../domain/cask-scope.ts';
 import { caskLifetimeMs, keyPropagationMs } from '../domain/signing-key.ts';
 import { OperatorError } from '../errors.ts';
@@ -32,9 +32,7 @@ export function caskCommand(): Command {
 				.argParser(lifetimeMs)
 				.default(caskLifetimeMs, '24h'),
 		)
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((aid: string, options: IssueOptions) =>
 			withStore(options, async (store) => {
 				const issued = await issue(store, aid, options);
@@ -49,9 +47,7 @@ export function caskCommand(): Command {
 			`Sign casks with a new key from now on. Casks signed with earlier keys stay valid until they expire, so pages
 			notice nothing. To revoke a visitor's casks at once, erase the visitor. To revoke an account's, disable it.`,
 		)
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((options: CommonOptions) =>
 			withStore(options, async (store) => {
 				const { kid, createdAtMs } = await store.control.rotateSigningKeys();

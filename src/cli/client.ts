@@ -1,4 +1,4 @@
-import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import { Command } from '../config.ts';
 import { plainName } from './account.ts';
 import { type CommonOptions, printJson, printRecord, printTable, withStore } from './output.ts';
 
@@ -9,9 +9,7 @@ export function clientCommand(): Command {
 	command
 		.command('list')
 		.description('list clients, with the number of their accounts and usable keys')
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((options: CommonOptions) =>
 			withStore(options, async (store) => {
 				const clients = await store.control.clients();
@@ -25,9 +23,7 @@ export function clientCommand(): Command {
 			.summary(summary)
 			.description(description)
 			.argument('<name>', "the client, as 'caskade client list' shows it", plainName)
-			.addOption(databaseOption())
-			.addOption(stageOption())
-			.addOption(jsonOption())
+			.addCommonOptions()
 			.action((client: string, options: CommonOptions) =>
 				withStore(options, async (store) => {
 					const changed = await store.control.setClientDisabled(client, name === 'disable');

@@ -1,5 +1,5 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
-import { Command, databaseOption, jsonOption, stageOption, wholeNumber } from '../config.ts';
+import { Command, wholeNumber } from '../config.ts';
 import { demoAid, openDemoAccount, uploadLine } from '../demo/demo-account.ts';
 import { loadStream } from '../demo/load-stream.ts';
 import { demoStream } from '../demo/stream.ts';
@@ -60,9 +60,7 @@ another --seed generates different ones.`,
 				"the server's address in the printed commands (default: http://127.0.0.1:8080, with the stage)",
 			).argParser(serverUrl),
 		)
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((aid: string, options: DemoCommandOptions, command: Command) =>
 			withStore(
 				options,

@@ -1,4 +1,4 @@
-import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import { Command } from '../config.ts';
 import type { Check } from '../store/store.ts';
 import { type CommonOptions, printJson, printLine, withStore } from './output.ts';
 
@@ -9,9 +9,7 @@ export function doctorCommand(): Command {
 			`Check disk space, keys, and the integrity and schema of every database. Changes nothing. The exit code is 1 if
 			something needs attention.`,
 		)
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((options: CommonOptions) =>
 			withStore(options, async (store) => {
 				const checks: Check[] = [];

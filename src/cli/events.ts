@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import { Command } from '../config.ts';
 import { type CommonOptions, printJson, withStore } from './output.ts';
 
 export function eventsCommand(): Command {
@@ -11,9 +11,7 @@ export function eventsCommand(): Command {
 		)
 		.argument('<aid>', 'account token')
 		.option('--tid <tid>', 'only the event with this transaction id')
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((aid: string, options: CommonOptions & { tid?: string }) =>
 			withStore(options, async (store) => {
 				const { id } = await store.control.account(aid);

@@ -1,5 +1,5 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
-import { Command, databaseOption, jsonOption, positiveNumber, stageOption } from '../config.ts';
+import { Command, positiveNumber } from '../config.ts';
 import { type Goal, goalDefaults } from '../domain/goal.ts';
 import { plainName } from './account.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
@@ -50,9 +50,7 @@ export function goalCommand(): Command {
 				`${goalDefaults.mediumFrom},${goalDefaults.highFrom}`,
 			),
 		)
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((aid: string, name: string, options: GoalCreateOptions) =>
 			withStore(options, async (store) => {
 				const { id } = await store.control.account(aid);
@@ -73,9 +71,7 @@ because its models were trained on them; for others, create another goal.`,
 		.addArgument(aidArgument())
 		.argument('<name>', 'name of the goal')
 		.addOption(bandsOption().makeOptionMandatory())
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((aid: string, name: string, options: CommonOptions & { bands: Bands }) =>
 			withStore(options, async (store) => {
 				const { id } = await store.control.account(aid);
@@ -88,9 +84,7 @@ because its models were trained on them; for others, create another goal.`,
 		.command('list')
 		.description("list an account's goals")
 		.addArgument(aidArgument())
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((aid: string, options: CommonOptions) =>
 			withStore(options, async (store) => {
 				const { id } = await store.control.account(aid);
@@ -104,9 +98,7 @@ because its models were trained on them; for others, create another goal.`,
 		.description('delete a goal and its models; pages no longer see its score')
 		.addArgument(aidArgument())
 		.argument('<name>', 'name of the goal')
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((aid: string, name: string, options: CommonOptions) =>
 			withStore(options, async (store) => {
 				const { id } = await store.control.account(aid);

@@ -1,5 +1,5 @@
 import { createReadStream, openSync, statSync, writeFileSync } from 'node:fs';
-import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import { Command } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import type { FileReport } from '../import/history-import.ts';
 import { type CommonOptions, printJson, printLine, printTable, withStore } from './output.ts';
@@ -29,9 +29,7 @@ resume an interrupted import, run the same command again. Servers may keep runni
 		.argument('<aid>', 'account token')
 		.argument('<file...>', 'history files, - for standard input; fastest in order of time')
 		.option('--mapping <file>', 'write the vid of each visitor to this file')
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((aid: string, files: readonly string[], options: ImportCommandOptions) =>
 			withStore(options, async (store) => {
 				const sizes = files.map(sizeOf);

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import { Command } from '../config.ts';
 import { type KeyScope, keyScopes } from '../domain/api-key.ts';
 import { standardPlan } from '../domain/usage-plan.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
@@ -20,9 +20,7 @@ its SHA-256 is stored. To rotate a key, issue a second one, move the client to i
 				.choices(keyScopes)
 				.default('upload'),
 		)
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((options: CommonOptions & { client: string; plan: string; scope: KeyScope }) =>
 			withStore(options, async (store) => {
 				const issued = await store.control.issueKey(options.client, options.plan, options.scope);
@@ -34,9 +32,7 @@ its SHA-256 is stored. To rotate a key, issue a second one, move the client to i
 	command
 		.command('list')
 		.description('list keys, without their secrets')
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((options: CommonOptions) =>
 			withStore(options, async (store) => {
 				const keys = await store.control.keys();
@@ -49,9 +45,7 @@ its SHA-256 is stored. To rotate a key, issue a second one, move the client to i
 		.summary('revoke a key')
 		.description('Revoke a key; running servers refuse it within a second. This cannot be undone.')
 		.argument('<id>', "the key's id, as 'caskade key list' shows it")
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((id: string, options: CommonOptions) =>
 			withStore(options, async (store) => {
 				const revoked = await store.control.revokeKey(id);

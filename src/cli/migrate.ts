@@ -1,4 +1,4 @@
-import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import { Command } from '../config.ts';
 import type { MigrationProgress } from '../store/store.ts';
 import { type CommonOptions, printJson, printLine, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
@@ -11,9 +11,7 @@ export function migrateCommand(): Command {
 			Servers may keep running; they migrate a database themselves when they need it first. The command may be repeated, or
 			run by several processes at once. A database that a newer Caskade has migrated is refused.`,
 		)
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((options: CommonOptions) =>
 			withStore(options, async (store) => {
 				const steps: Pick<MigrationProgress, 'database' | 'migrations'>[] = [];

@@ -1,6 +1,7 @@
 import { Argument, Option } from 'commander';
-import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import { Command } from '../config.ts';
 import type { CaskScope } from '../domain/cask-scope.ts';
+import type { Goal } from '../domain/goal.ts';
 import { OperatorError } from '../errors.ts';
 import { type GoalModel, openModel, UnusableModelError } from '../scoring/goal-model.ts';
 import type { TrainingReport } from '../scoring/report.ts';
@@ -35,9 +36,7 @@ log loss the better, and it should be below that of the base rate.`,
 		)
 		.addArgument(aidArgument())
 		.option('--goal <name>', 'only models of this goal')
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((aid: string, options: CommonOptions & { goal?: string }) =>
 			withStore(options, async (store) => {
 				const { id } = await store.control.account(aid);
@@ -57,9 +56,7 @@ log loss the better, and it should be below that of the base rate.`,
 		.addArgument(goalArgument())
 		.argument('<version>', 'version of the model, as 2026-11-21.1')
 		.addOption(scopeOption())
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((aid: string, goal: string, version: string, options: ScopeOptions) =>
 			withStore(options, async (store) => {
 				const { id } = await store.control.account(aid);
@@ -89,9 +86,7 @@ base rate is served.`,
 		.addArgument(goalArgument())
 		.argument('<version>', 'version of the model, as 2026-11-21.1, or prior')
 		.addOption(scopeOption())
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((aid: string, goal: string, version: string, options: ScopeOptions) =>
 			withStore(options, async (store) => {
 				const { id } = await store.control.account(aid);
@@ -112,10 +107,11 @@ base rate is served.`,
 }
 
 /** @throws OperatorError where the account has none of that name */
-export async function requireGoal(store: Store, accountId: number, name: string): Promise<void> {
+export async function requireGoal(store: Store, accountId: number, name: string): Promise<Goal> {
 	const goals = await store.control.goals(accountId);
-	if (!goals.some((goal) => goal.name === name))
-		throw new OperatorError(`The account has no goal ${name}; 'caskade goal list AID' shows all.`);
+	const goal = goals.find((one) => one.name === name);
+	if (!goal) throw new OperatorError(`The account has no goal ${name}; 'caskade goal list AID' shows all.`);
+	return goal;
 }
 
 /** @throws OperatorError where there is none, or it cannot be applied */

@@ -1,4 +1,5 @@
 import { reasonOf } from '../errors.ts';
+import { textTable } from '../format/text-table.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 
@@ -72,16 +73,12 @@ export function printTable<Row extends object>(rows: readonly Row[], empty: stri
 		return;
 	}
 	const columns = Object.keys(first) as (keyof Row & string)[];
-	const numeric = new Set(columns.filter((column) => rows.every((row) => typeof row[column] === 'number')));
-	const lines = [columns, ...rows.map((row) => columns.map((column) => show(row[column])))];
-	const widths = columns.map((_, index) => Math.max(...lines.map((line) => (line[index] as string).length)));
-	for (const line of lines) {
-		const cells = line.map((cell, index) => {
-			const width = widths[index] as number;
-			return numeric.has(columns[index] as keyof Row & string) ? cell.padStart(width) : cell.padEnd(width);
-		});
-		printLine(cells.join('  ').trimEnd());
-	}
+	const lines = textTable(
+		columns,
+		rows.map((row) => columns.map((column) => show(row[column]))),
+		columns.map((column) => rows.every((row) => typeof row[column] === 'number')),
+	);
+	for (const line of lines) printLine(line);
 }
 
 function show(value: unknown): string {

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { Command, databaseOption, jsonOption, positiveNumber, stageOption, wholeNumber } from '../config.ts';
+import { Command, positiveNumber, wholeNumber } from '../config.ts';
 import { standardPlan, type UsagePlan } from '../domain/usage-plan.ts';
 import { plainName } from './account.ts';
 import { type CommonOptions, printJson, printRecord, printTable, withStore } from './output.ts';
@@ -56,7 +56,7 @@ export function planCommand(): Command {
 		.argument('<name>', 'name of the plan');
 	for (const subcommand of [create, update]) {
 		for (const option of planOptions()) subcommand.addOption(option);
-		subcommand.addOption(databaseOption()).addOption(stageOption()).addOption(jsonOption());
+		subcommand.addCommonOptions();
 	}
 	create.action((name: string, options: CommonOptions & PlanFlags) =>
 		withStore(
@@ -74,9 +74,7 @@ export function planCommand(): Command {
 	command
 		.command('list')
 		.description('list plans')
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((options: CommonOptions) =>
 			withStore(options, async (store) => {
 				const plans = await store.control.plans();

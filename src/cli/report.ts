@@ -1,16 +1,6 @@
-import { writeFileSync } from 'node:fs';
 import { Argument, InvalidArgumentError, Option } from 'commander';
-import {
-	Command,
-	databaseOption,
-	jsonOption,
-	moment,
-	positiveNumber,
-	stageOption,
-	wholeNumber,
-} from '../config.ts';
+import { Command, moment, positiveNumber, wholeNumber } from '../config.ts';
 import { paymentProviders, touchDimensions } from '../domain/touch.ts';
-import { OperatorError } from '../errors.ts';
 import { attributionModels } from '../reports/model.ts';
 import {
 	day,
@@ -23,6 +13,7 @@ import {
 } from '../reports/report-order.ts';
 import type { Report } from '../reports/run-report.ts';
 import { type CommonOptions, printJson, withStore } from './output.ts';
+import { writeOutputFile } from './output-file.ts';
 
 type ReportOptions = CommonOptions &
 	Partial<Omit<ReportOrder, 'kind' | 'asOfMs' | 'periodDays'>> & {
@@ -107,9 +98,7 @@ Days are of the account's time zone; --from is included, --to excluded. docs/rep
 		)
 		.addOption(new Option('--csv', 'print CSV; pence as whole numbers'))
 		.addOption(new Option('--html <file>', 'write one HTML page, with pictures'))
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((kind: ReportKind, aid: string, options: ReportOptions) =>
 			withStore(options, async (store) => {
 				const account = await store.control.account(aid);
@@ -132,21 +121,11 @@ function orderOf(kind: ReportKind, options: ReportOptions): ReportOrder {
 
 async function print(kind: ReportKind, report: Report, { json, csv, html }: ReportOptions): Promise<void> {
 	if (html !== undefined)
-		writePage(html, (await import('../reports/report-page.ts')).reportPage(kind, report));
+		writeOutputFile(html, (await import('../reports/report-page.ts')).reportPage(kind, report));
 	const { csvOf, flatRows } = await import('../reports/report-columns.ts');
 	if (json) printJson(report);
 	else if (csv) process.stdout.write(csvOf(flatRows(report)));
 	else process.stdout.write((await import('../reports/report-text.ts')).reportText(kind, report));
-}
-
-function writePage(file: string, page: string): void {
-	try {
-		writeFileSync(file, page);
-	} catch (error) {
-		throw new OperatorError(
-			`The page could not be written to ${file} (${(error as NodeJS.ErrnoException).code}).`,
-		);
-	}
 }
 
 /** A flag's value is wrong as a parameter's is: in the same words. */

@@ -1,3 +1,4 @@
+import { csvCell } from '../format/csv.ts';
 import type { VisitorRef } from '../scoring/batch-scores.ts';
 import type { GoalScore } from '../scoring/score-reference.ts';
 
@@ -67,7 +68,7 @@ export function csvPrinter(extra: readonly ('visitor' | 'sid' | 'at' | 'reasons'
 		line: (scored) => {
 			const fields = columns.map((column) => {
 				const value = scored[column] ?? '';
-				return csvField(typeof value === 'object' ? value.join('; ') : value);
+				return csvCell(typeof value === 'object' ? value.join('; ') : value);
 			});
 			return `${lines++ === 0 ? heading : ''}${fields.join(',')}\n`;
 		},
@@ -75,9 +76,4 @@ export function csvPrinter(extra: readonly ('visitor' | 'sid' | 'at' | 'reasons'
 			return lines === 0 ? heading : '';
 		},
 	};
-}
-
-function csvField(value: string | number): string {
-	const text = String(value);
-	return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

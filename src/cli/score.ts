@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Option } from 'commander';
-import { Command, databaseOption, jsonOption, moment, stageOption } from '../config.ts';
+import { Command, moment } from '../config.ts';
 import type { CaskScope } from '../domain/cask-scope.ts';
 import type { Goal } from '../domain/goal.ts';
 import { OperatorError } from '../errors.ts';
@@ -55,9 +55,7 @@ With --each-at-its-last-hit every visitor is scored as of its last hit, as a pag
 		.option('--each-at-its-last-hit', 'each as of its last hit, instead of all as of one moment')
 		.option('--explain', 'tell what raises a high score, and what lowers a low one')
 		.addOption(new Option('--format <format>', 'what to print').choices(['ndjson', 'csv']).default('ndjson'))
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((aid: string, options: ScoreOptions) =>
 			withStore(options, (store) => score(store, aid, options)),
 		);
@@ -121,9 +119,7 @@ async function score(store: Store, aid: string, options: ScoreOptions): Promise<
 async function goalsToScore(store: Store, accountId: number, { goal, model }: ScoreOptions): Promise<Goal[]> {
 	if (model !== undefined && goal === undefined)
 		throw new OperatorError('--model is a version of one goal: name the goal with --goal.');
-	if (goal !== undefined) await requireGoal(store, accountId, goal);
-	const goals = await store.control.goals(accountId);
-	return goals.filter(({ name }) => goal === undefined || name === goal);
+	return goal === undefined ? store.control.goals(accountId) : [await requireGoal(store, accountId, goal)];
 }
 
 /**

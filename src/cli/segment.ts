@@ -1,6 +1,6 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
 import { monotonicMs } from '../clock.ts';
-import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import { Command } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { ModelCache } from '../scoring/model-cache.ts';
 import { VisitorScorer } from '../scoring/visitor-scorer.ts';
@@ -33,15 +33,12 @@ export function segmentCommand(): Command {
 
 docs/segments.md lists all facts.`,
 	);
-	for (const subcommand of [createCommand(command), testCommand(command)])
-		subcommand.addOption(databaseOption()).addOption(stageOption()).addOption(jsonOption());
+	for (const subcommand of [createCommand(command), testCommand(command)]) subcommand.addCommonOptions();
 	command
 		.command('list')
 		.description("list an account's segments and their rules")
 		.addArgument(aidArgument())
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((aid: string, options: CommonOptions) =>
 			withStore(options, async (store) => {
 				const { id } = await store.control.account(aid);
@@ -55,9 +52,7 @@ docs/segments.md lists all facts.`,
 		.description('delete a segment; pages no longer see it')
 		.addArgument(aidArgument())
 		.addArgument(idArgument())
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((aid: string, id: string, options: CommonOptions) =>
 			withStore(options, async (store) => {
 				const account = await store.control.account(aid);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Argument } from 'commander';
 import { parse } from 'csv-parse/sync';
-import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import { Command } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { day } from '../reports/report-order.ts';
 import type { Spending } from '../reports/spend.ts';
@@ -27,9 +27,7 @@ a line is wrong, nothing is stored.
 		)
 		.addArgument(new Argument('<aid>', 'account token'))
 		.addArgument(new Argument('<file>', 'CSV'))
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((aid: string, file: string, options: CommonOptions) =>
 			withStore(options, async (store) => {
 				const { id } = await store.control.account(aid);

@@ -1,9 +1,8 @@
-import { writeFileSync } from 'node:fs';
 import { Argument, Option } from 'commander';
-import { Command, databaseOption, jsonOption, moment, stageOption, wholeNumber } from '../config.ts';
-import { OperatorError } from '../errors.ts';
+import { Command, moment, wholeNumber } from '../config.ts';
 import type { TrainedGoal } from '../scoring/account-training.ts';
 import { type CommonOptions, printJson } from './output.ts';
+import { writeOutputFile } from './output-file.ts';
 import { type Progress, showProgress } from './progress.ts';
 
 interface TrainOptions extends CommonOptions {
@@ -37,9 +36,7 @@ With --as-of, nothing later is seen, as if the command had run then. Where a mod
 				.argParser(wholeNumber(0, 2 ** 31)),
 		)
 		.addOption(new Option('--report <file>', 'write the judgement as one HTML page, with drawings'))
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action(trainAndTell);
 }
 
@@ -47,7 +44,10 @@ async function trainAndTell(aid: string, options: TrainOptions): Promise<void> {
 	const asOfMs = options.asOf ?? Date.now();
 	const trained = await trainWithProgress(aid, asOfMs, options);
 	const { printTraining, trainingPage } = await import('./training-text.ts');
-	if (options.report !== undefined) writeReport(options.report, trainingPage(aid, asOfMs, trained));
+	if (options.report !== undefined) {
+		const page = trainingPage(aid, asOfMs, trained);
+		writeOutputFile(options.report, page, 'The models are stored, but the report');
+	}
 	if (options.json) printJson({ aid, asOf: new Date(asOfMs).toISOString(), goals: trained });
 	else printTraining(aid, asOfMs, trained, options.report);
 }
@@ -72,15 +72,5 @@ async function trainWithProgress(
 		);
 	} finally {
 		bars[step].end();
-	}
-}
-
-function writeReport(file: string, page: string): void {
-	try {
-		writeFileSync(file, page);
-	} catch (error) {
-		throw new OperatorError(
-			`The models are stored, but the report could not be written to ${file} (${(error as NodeJS.ErrnoException).code}).`,
-		);
 	}
 }

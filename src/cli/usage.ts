@@ -1,4 +1,4 @@
-import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import { Command } from '../config.ts';
 import { type CommonOptions, printJson, printTable, withStore } from './output.ts';
 
 export function usageCommand(): Command {
@@ -11,9 +11,7 @@ export function usageCommand(): Command {
 			without a sign of life.`,
 		)
 		.option('--client <name>', "only this client's keys")
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((options: CommonOptions & { client?: string }) =>
 			withStore(options, async (store) => {
 				const usage = await store.control.usage(options.client);

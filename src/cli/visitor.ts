@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { Command, databaseOption, jsonOption, stageOption } from '../config.ts';
+import { Command } from '../config.ts';
 import type { Profile } from '../domain/profile.ts';
 import { OperatorError } from '../errors.ts';
 import { type VisitorRecord, visitorRecord } from '../store/account/visitor-record.ts';
@@ -20,9 +20,7 @@ export function visitorCommand(): Command {
 		.description("Print a visitor's profile, visits, joined subscription events, and shown tids and cids.")
 		.argument('<aid>', 'account token')
 		.argument('<vid>', 'the visitor', vidArgument)
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((aid: string, vid: string, options: CommonOptions) =>
 			withRecord(options, aid, vid, (record) => {
 				if (options.json) printJson(shown(aid, record));
@@ -37,9 +35,7 @@ export function visitorCommand(): Command {
 		)
 		.argument('<aid>', 'account token')
 		.argument('<vid>', 'the visitor', vidArgument)
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action((aid: string, vid: string, options: CommonOptions) =>
 			withRecord(options, aid, vid, (record) =>
 				printJson({ aid, exportedAt: new Date().toISOString(), ...record }),
@@ -56,9 +52,7 @@ export function visitorCommand(): Command {
 		.argument('<aid>', 'account token')
 		.argument('[vid]', 'the visitor', vidArgument)
 		.option('--cid <cid>', 'the customer id')
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action(erase);
 	command
 		.command('rebuild')
@@ -68,9 +62,7 @@ export function visitorCommand(): Command {
 			differed from it. Needed after an upgrade that asks for it, or after a manual repair.`,
 		)
 		.argument('<aid>', 'account token')
-		.addOption(databaseOption())
-		.addOption(stageOption())
-		.addOption(jsonOption())
+		.addCommonOptions()
 		.action(rebuild);
 	return command;
 }

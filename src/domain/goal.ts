@@ -22,6 +22,11 @@ export const defaultGoals: readonly Goal[] = [
 	{ name: 'return', evts: ['visit'], ...goalDefaults },
 ];
 
+/** The horizon, in whole milliseconds. */
+export function horizonMsOf({ horizonDays }: Goal): number {
+	return Math.round(horizonDays * 86_400_000);
+}
+
 /** Whether a profile's visitor has reached the goal after a moment. */
 export function hasReachedSince(
 	{ events, subscriptions, visit, visits }: Profile,

@@ -1,3 +1,4 @@
+import { csvCell } from '../format/csv.ts';
 import type { CreditedAmounts } from './attribution.ts';
 import { pathText } from './paths.ts';
 import type { Report } from './run-report.ts';
@@ -35,14 +36,11 @@ export function columnsOf(rows: readonly FlatRow[]): string[] {
 export function csvOf(rows: readonly FlatRow[]): string {
 	const columns = columnsOf(rows);
 	const lines = [columns, ...rows.map((row) => columns.map((column) => row[column] ?? null))];
-	return lines.map((cells) => `${cells.map(csvCell).join(',')}\r\n`).join('');
+	return lines.map((cells) => `${cells.map(safeCell).join(',')}\r\n`).join('');
 }
 
-function csvCell(value: Cell): string {
-	if (value === null) return '';
-	if (typeof value === 'number') return String(value);
-	const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
-	return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+function safeCell(value: Cell): string {
+	return csvCell(typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : value);
 }
 
 /** A cell for people: pence in pounds, shares in percent. */

@@ -1,3 +1,4 @@
+import { escapeHtml, htmlPage } from '../format/html.ts';
 import type { Transition } from './paths.ts';
 import { columnsOf, type FlatRow, flatRows, shownCell, shownColumn } from './report-columns.ts';
 import type { ReportKind } from './report-order.ts';
@@ -5,26 +6,23 @@ import { headOf } from './report-text.ts';
 import type { Report } from './run-report.ts';
 
 const blue = '#0b63ce';
+const style = `body{max-width:70rem}td.number,th.number{text-align:right}svg text{font-size:12px;fill:#333}`;
 
 /** A report as one HTML page that needs nothing else: no script, no font, no network. */
 export function reportPage(kind: ReportKind, report: Report): string {
 	const rows = flatRows(report);
 	const warnings = (report.warnings as string[] | undefined) ?? [];
-	return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(`${kind} of ${report.aid}`)}</title><style>
-body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#222}
-table{border-collapse:collapse}td,th{padding:.2rem 1rem .2rem 0;text-align:left;font-variant-numeric:tabular-nums}
-td.number,th.number{text-align:right}.warning{background:#fff3cd;padding:.5rem 1rem}svg text{font-size:12px;fill:#333}
-</style></head><body>
-<h1>${escapeHtml(kind)}</h1>
+	return htmlPage(
+		`${kind} of ${report.aid}`,
+		style,
+		`<h1>${escapeHtml(kind)}</h1>
 ${headOf(report)
 	.map((line) => `<p>${escapeHtml(line)}</p>`)
 	.join('\n')}
 ${warnings.map((warning) => `<p class="warning">${escapeHtml(warning)}</p>`).join('\n')}
 ${picture(kind, report, rows)}
-${table(rows, kind === 'ltv')}
-</body></html>
-`;
+${table(rows, kind === 'ltv')}`,
+	);
 }
 
 function picture(kind: ReportKind, report: Report, rows: readonly FlatRow[]): string {
@@ -96,9 +94,4 @@ function table(rows: readonly FlatRow[], isTriangle: boolean): string {
 	};
 	const head = columns.map((column) => `<th${kind(column)}>${escapeHtml(shownColumn(column))}</th>`).join('');
 	return `<table><tr>${head}</tr>${rows.map((row) => `<tr>${columns.map((column) => cell(row, column)).join('')}</tr>`).join('\n')}</table>`;
-}
-
-/** Names of channels and campaigns come from pages, which anybody may write. */
-function escapeHtml(text: string): string {
-	return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

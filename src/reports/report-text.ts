@@ -1,3 +1,4 @@
+import { textTable } from '../format/text-table.ts';
 import { type Cell, columnsOf, flatRows, shownCell, shownColumn } from './report-columns.ts';
 import type { ReportKind } from './report-order.ts';
 import type { Report } from './run-report.ts';
@@ -12,13 +13,14 @@ export function reportText(kind: ReportKind, report: Report): string {
 	const lines = [
 		...headOf(report),
 		'',
-		...tableOf(
-			columns.map(shownColumn),
-			rows.map((row) => columns.map((column) => shownCell(column, row[column] ?? null))),
-			columns.map((column) => rows.every((row) => typeof row[column] !== 'string')),
-		),
+		...(rows.length === 0
+			? ['Nothing to report.']
+			: textTable(
+					columns.map(shownColumn),
+					rows.map((row) => columns.map((column) => shownCell(column, row[column] ?? null))),
+					columns.map((column) => rows.every((row) => typeof row[column] !== 'string')),
+				)),
 	];
-	if (rows.length === 0) lines.push('Nothing to report.');
 	for (const [name, percentiles] of Object.entries(report))
 		if (name === 'daysToConvert' || name === 'approvalDays')
 			lines.push(
@@ -41,25 +43,4 @@ export function headOf({ aid, from, to, asOf, timezone, basis, totals }: Report)
 		([name, value]) => `${shownColumn(name)} ${shownCell(name, value)}`,
 	);
 	return [head, `${subscriptions} subscriptions: ${amounts.join(', ')}`];
-}
-
-function tableOf(
-	columns: readonly string[],
-	rows: readonly (readonly string[])[],
-	isNumeric: readonly boolean[],
-): string[] {
-	const lines = [columns, ...rows];
-	const widths = columns.map((_, place) =>
-		Math.max(...lines.map((cells) => (cells[place] as string).length)),
-	);
-	if (rows.length === 0) return [];
-	return lines.map((cells) =>
-		cells
-			.map((cell, place) => {
-				const width = widths[place] as number;
-				return isNumeric[place] ? cell.padStart(width) : cell.padEnd(width);
-			})
-			.join('  ')
-			.trimEnd(),
-	);
 }

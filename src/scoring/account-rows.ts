@@ -1,4 +1,4 @@
-import type { Goal } from '../domain/goal.ts';
+import { type Goal, horizonMsOf } from '../domain/goal.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { FirstHit, HistoryExtent, VisitorHistory } from '../store/account/visitor-history.ts';
 import { Dataset } from './dataset.ts';
@@ -66,24 +66,17 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 	const asOfMs = ended ? extent.toMs : options.asOfMs;
 	const listed = await listVisitors(reader, options, extent.hits);
 	const hits = Math.max(1, extent.hits * listed.share);
-	const collectors = [...Map.groupBy(goals, ({ horizonDays }) => horizonDays)].flatMap(
-		([horizonDays, ofHorizon]) => {
-			const horizonMs = Math.round(horizonDays * dayMs);
-			const plan: SnapshotPlan = {
-				...{ asOfMs, horizonMs, goals: ofHorizon, hitShare: Math.min(1, rows / 2 / hits) },
-				cutsOfOne: Math.min(
-					cuts,
-					rows / 2 / Math.max(1, listed.vids.length),
-					cutsForActivity(extent, listed),
-				),
-				cutsMs: cutsOf(extent.fromMs, asOfMs - horizonMs, cuts),
-			};
-			return [
-				new RowCollector('vid', ofHorizon, plan, visitorSnapshots),
-				new RowCollector('sid', ofHorizon, plan, visitSnapshots),
-			];
-		},
-	);
+	const collectors = [...Map.groupBy(goals, horizonMsOf)].flatMap(([horizonMs, ofHorizon]) => {
+		const plan: SnapshotPlan = {
+			...{ asOfMs, horizonMs, goals: ofHorizon, hitShare: Math.min(1, rows / 2 / hits) },
+			cutsOfOne: Math.min(cuts, rows / 2 / Math.max(1, listed.vids.length), cutsForActivity(extent, listed)),
+			cutsMs: cutsOf(extent.fromMs, asOfMs - horizonMs, cuts),
+		};
+		return [
+			new RowCollector('vid', ofHorizon, plan, visitorSnapshots),
+			new RowCollector('sid', ofHorizon, plan, visitSnapshots),
+		];
+	});
 	const alike = new Map<number, number>();
 	for (let from = 0; from < listed.vids.length; from += visitorsPerRead) {
 		for (const history of await reader.visitorHistories(

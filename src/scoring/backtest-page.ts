@@ -1,9 +1,9 @@
+import { escapeHtml } from '../format/html.ts';
 import type { BacktestReport } from './backtest.ts';
 import { backtestRows } from './backtest-text.ts';
-import { escapeHtml, figure, page, place, point } from './page-drawing.ts';
+import { blue, calibrationFigure, figure, page, place, point } from './page-drawing.ts';
 import { percent } from './report-text.ts';
 
-const blue = '#0b63ce';
 const grey = '#999';
 const orange = '#d9730d';
 
@@ -24,7 +24,7 @@ ${rows
 	)
 	.join('\n')}
 </table>
-${levels(report)}${losses(report)}${calibration(report)}
+${levels(report)}${losses(report)}${calibrationFigure('Calibration, all cuts', report.all.calibrationTable, 'visitors')}
 <p><b style="color:${blue}">Blue</b> is what would have been served; <b style="color:${orange}">orange</b> what came, and in the second drawing a simple model on recency, count and age; <b style="color:${grey}">grey</b> the base rate.</p>`,
 	);
 }
@@ -62,24 +62,5 @@ function losses({ cuts }: BacktestReport): string {
 		'cuts',
 		['first', 'last'],
 		most.toFixed(2),
-	);
-}
-
-function calibration({ all }: BacktestReport): string {
-	const most = Math.max(
-		0.01,
-		...all.calibrationTable.map(({ meanScore, rate }) => Math.max(meanScore, rate)),
-	);
-	const [fromX, fromY] = place(0, 0);
-	const [toX, toY] = place(1, 1);
-	const dots = all.calibrationTable.map(({ meanScore, rate, rows }) => {
-		const [x, y] = place(meanScore / most, rate / most);
-		return `<circle cx="${x}" cy="${y}" r="4" fill="${blue}"><title>${rows} visitors: said ${percent(meanScore)}, came ${percent(rate)}</title></circle>`;
-	});
-	return figure(
-		'Calibration, all cuts',
-		`<line x1="${fromX}" y1="${fromY}" x2="${toX}" y2="${toY}" stroke="#bbb" stroke-dasharray="4"/>${dots.join('')}`,
-		'said (across), came (up)',
-		['0', percent(most)],
 	);
 }

@@ -1,4 +1,4 @@
-import type { Goal } from '../domain/goal.ts';
+import { type Goal, horizonMsOf } from '../domain/goal.ts';
 import type { Profile } from '../domain/profile.ts';
 import { OperatorError } from '../errors.ts';
 import { type HistoryExtent, profileThen } from '../store/account/visitor-history.ts';
@@ -73,7 +73,7 @@ const teachingShare = 0.4;
  * @throws OperatorError where there is too little of it
  */
 export function cutsForBacktest({ fromMs, toMs }: HistoryExtent, goal: Goal, cuts: number): number[] {
-	const lastMs = toMs - horizonOf(goal);
+	const lastMs = toMs - horizonMsOf(goal);
 	const firstMs = fromMs + (toMs - fromMs) * teachingShare;
 	if (!(lastMs > firstMs))
 		throw new OperatorError(
@@ -196,7 +196,7 @@ async function* visitorsAt(
 	goal: Goal,
 	cutMs: number,
 ): AsyncGenerator<ScoredVisitor> {
-	const horizonMs = horizonOf(goal);
+	const horizonMs = horizonMsOf(goal);
 	for (let from = 0; from < vids.length; from += vidsPerPage) {
 		const then = await reader.visitorHistories(vids.slice(from, from + vidsPerPage), cutMs);
 		const later = await reader.visitorHistories(
@@ -219,7 +219,7 @@ async function* hitsAfter(
 	untilMs: number,
 	seed: number,
 ): AsyncGenerator<ScoredVisitor> {
-	const horizonMs = horizonOf(goal);
+	const horizonMs = horizonMsOf(goal);
 	const random = seededRandom(seed);
 	for (let from = 0; from < vids.length; from += vidsPerPage)
 		for (const history of await reader.visitorHistories(
@@ -233,10 +233,6 @@ async function* hitsAfter(
 			const [label = 0] = labelsOf(history, atMs, { goals: [goal], horizonMs });
 			yield { vid: history.vid, atMs, profile: profile as Profile, label };
 		}
-}
-
-function horizonOf({ horizonDays }: Goal): number {
-	return Math.round(horizonDays * 86_400_000);
 }
 
 function reportOf(cut: string, kind: string, outcomes: Outcomes): CutReport {

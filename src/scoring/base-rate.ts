@@ -1,4 +1,4 @@
-import type { Goal } from '../domain/goal.ts';
+import { type Goal, horizonMsOf } from '../domain/goal.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { HitMoment, VisitorHistory } from '../store/account/visitor-history.ts';
 import { type Recency, recencies, recencyOf } from './recency.ts';
@@ -33,7 +33,7 @@ const longestSilenceMs = dayMs;
 
 /** The rate for a visitor, or a visit, that was last there at a moment. */
 export function baseRateFor(rate: BaseRate, goal: Goal, profile: Profile, nowMs: number): number {
-	return rate.byRecency[recencyOf(profile, nowMs, goal.horizonDays * dayMs)] as number;
+	return rate.byRecency[recencyOf(profile, nowMs, horizonMsOf(goal))] as number;
 }
 
 /** A rate that so many have shown, smoothed. */
@@ -53,8 +53,7 @@ export async function measureBaseRates(
 	const rates = new Map<string, BaseRate>();
 	const vids = await spreadVisitors(reader);
 	const nowMs = await endOfLog(reader, vids, asOfMs);
-	for (const [horizonDays, ofHorizon] of Map.groupBy(goals, (goal) => goal.horizonDays)) {
-		const horizonMs = Math.round(horizonDays * dayMs);
+	for (const [horizonMs, ofHorizon] of Map.groupBy(goals, horizonMsOf)) {
 		const counts = ofHorizon.map(() => recencies.map((): Count => ({ reached: 0, of: 0 })));
 		const toMs = nowMs - horizonMs;
 		const fromMs = toMs - Math.max(shortestMs, horizonMs / 4);

@@ -1,5 +1,5 @@
 import type { EncodedRows } from './encoded-rows.ts';
-import { logOddsOfProbability, mean } from './measure.ts';
+import { logistic, logOddsOfProbability, mean } from './measure.ts';
 import { growTree, type Tree, treeValues } from './tree.ts';
 
 const learningRate = 0.05;
@@ -26,7 +26,7 @@ export class Booster {
 		const gradients = new Float64Array(rows);
 		const curvatures = new Float64Array(rows);
 		for (const row of taken) {
-			const rate = 1 / (1 + Math.exp(-(this.#logOdds[row] as number)));
+			const rate = logistic(this.#logOdds[row] as number);
 			gradients[row] = rate - (labels[row] as number);
 			curvatures[row] = rate * (1 - rate);
 		}

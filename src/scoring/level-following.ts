@@ -1,9 +1,9 @@
-import type { Goal } from '../domain/goal.ts';
+import { type Goal, horizonMsOf } from '../domain/goal.ts';
 import type { LevelShift, LevelWeek, ModelLevels } from '../domain/model-levels.ts';
 import { type RateReader, sampleOutcomes } from './base-rate.ts';
 import type { GoalModel } from './goal-model.ts';
 import { levelShift } from './level.ts';
-import { logOddsOfProbability } from './measure.ts';
+import { logistic, logOddsOfProbability } from './measure.ts';
 import { type Recency, recencies } from './recency.ts';
 import { visitProfileAt } from './snapshots.ts';
 
@@ -48,7 +48,7 @@ export async function followLevel(
 	reader: RateReader,
 	{ goal, scope, model, trainedToMs, levels, nowMs }: FollowOptions,
 ): Promise<ModelLevels | undefined> {
-	const horizonMs = Math.round(goal.horizonDays * dayMs);
+	const horizonMs = horizonMsOf(goal);
 	const toMs = nowMs - horizonMs;
 	// Rows whose outcome was known at training have set its level.
 	const beganMs = trainedToMs - horizonMs;
@@ -97,7 +97,7 @@ function shiftOf(rows: readonly Scored[]): number {
 		rarer,
 		Math.min(
 			rows.length / 2,
-			rows.reduce((sum, { logOdds }) => sum + 1 / (1 + Math.exp(-logOdds)), 0),
+			rows.reduce((sum, { logOdds }) => sum + logistic(logOdds), 0),
 		),
 	);
 	const held = (shift * outcomes) / (outcomes + shrinkageOutcomes);
@@ -112,7 +112,7 @@ function weekOf(
 	if (rows.length < fewestRows) return undefined;
 	const served = rows.map(({ atMs, recency, logOdds }) => {
 		const shift = shifts.findLast(({ sinceMs }) => sinceMs <= atMs)?.byRecency[recency] ?? 0;
-		return 1 / (1 + Math.exp(-(logOdds + shift)));
+		return logistic(logOdds + shift);
 	});
 	const said = served.reduce((sum, score) => sum + score, 0) / rows.length;
 	const came = rows.reduce((sum, { label }) => sum + label, 0) / rows.length;

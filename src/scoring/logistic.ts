@@ -1,5 +1,6 @@
 import { factorise, solveFactorised } from './cholesky.ts';
 import type { EncodedRows } from './encoded-rows.ts';
+import { logistic } from './measure.ts';
 
 /** The Hessian is taken from this many rows at most; the gradient, which decides where the optimum is, from all. */
 const maxRowsForHessian = 20_000;
@@ -165,9 +166,7 @@ function gradientOf(
 	parameters: Float64Array,
 	strength: number,
 ): Float64Array<ArrayBuffer> {
-	const residuals = logOdds.map(
-		(value, row) => (1 / (1 + Math.exp(-value)) - (rows.labels[row] as number)) / rows.rows,
-	);
+	const residuals = logOdds.map((value, row) => (logistic(value) - (rows.labels[row] as number)) / rows.rows);
 	const gradient = parameters.map((value) => (strength * value) / rows.rows);
 	gradient[0] = 0;
 	for (const residual of residuals) (gradient[0] as number) += residual;
@@ -191,7 +190,7 @@ function hessianOf(rows: EncodedRows, layout: Layout, logOdds: Float64Array, str
 	const stride = Math.max(1, Math.ceil(rows.rows / maxRowsForHessian));
 	const taken = Math.ceil(rows.rows / stride);
 	const curvature = Float64Array.from({ length: taken }, (_, index) => {
-		const rate = 1 / (1 + Math.exp(-(logOdds[index * stride] as number)));
+		const rate = logistic(logOdds[index * stride] as number);
 		return (rate * (1 - rate)) / taken;
 	});
 	const numbers = rows.linear.map((values) => everyNth(values, stride, new Float64Array(taken)));

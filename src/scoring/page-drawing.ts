@@ -1,20 +1,19 @@
+import { escapeHtml, htmlPage } from '../format/html.ts';
+import type { CalibrationBin } from './measure.ts';
+import { percent } from './report-text.ts';
+
+export const blue = '#0b63ce';
+
 /** The sides of a drawing, and what its axes leave of them. */
 export const size = 260;
 export const margin = 36;
 
-/** One HTML page that needs nothing else: no script, no font, no network. */
+const style = `figure{display:inline-block;margin:0 1rem 1rem 0}figcaption{font-weight:600}
+section{border-top:1px solid #ccc;margin-top:2rem}svg text{font-size:11px;fill:#555}`;
+
+/** A page of drawings, under a heading. */
 export function page(title: string, body: string): string {
-	return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(title)}</title><style>
-body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#222}
-table{border-collapse:collapse}td,th{padding:.2rem 1rem .2rem 0;text-align:left;font-variant-numeric:tabular-nums}
-figure{display:inline-block;margin:0 1rem 1rem 0}figcaption{font-weight:600}.warning{background:#fff3cd;padding:.5rem 1rem}
-section{border-top:1px solid #ccc;margin-top:2rem}svg text{font-size:11px;fill:#555}
-</style></head><body>
-<h1>${escapeHtml(title)}</h1>
-${body}
-</body></html>
-`;
+	return htmlPage(title, style, `<h1>${escapeHtml(title)}</h1>\n${body}`);
 }
 
 /** A drawing with its axes. */
@@ -40,7 +39,23 @@ export function point(across: number, up: number): string {
 	return place(across, up).join(',');
 }
 
-/** Names of features come from pages, which anybody may write. */
-export function escapeHtml(text: string): string {
-	return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+/** The line of scores that are right on average. */
+export function diagonal(): string {
+	const [fromX, fromY] = place(0, 0);
+	const [toX, toY] = place(1, 1);
+	return `<line x1="${fromX}" y1="${fromY}" x2="${toX}" y2="${toY}" stroke="#bbb" stroke-dasharray="4"/>`;
+}
+
+/** @param unit what `rows` of a bin counts */
+export function calibrationFigure(
+	caption: string,
+	bins: readonly CalibrationBin[],
+	unit: 'rows' | 'visitors',
+): string {
+	const highest = Math.max(0.01, ...bins.map(({ meanScore, rate }) => Math.max(meanScore, rate)));
+	const dots = bins.map(({ meanScore, rate, rows }) => {
+		const [x, y] = place(meanScore / highest, rate / highest);
+		return `<circle cx="${x}" cy="${y}" r="4" fill="${blue}"><title>${rows} ${unit}: said ${percent(meanScore)}, came ${percent(rate)}</title></circle>`;
+	});
+	return figure(caption, diagonal() + dots.join(''), 'said (across), came (up)', ['0', percent(highest)]);
 }

@@ -1,4 +1,15 @@
-import { escapeHtml, figure, margin, page, place, point, size } from './page-drawing.ts';
+import { escapeHtml } from '../format/html.ts';
+import {
+	blue,
+	calibrationFigure,
+	diagonal,
+	figure,
+	margin,
+	page,
+	place,
+	point,
+	size,
+} from './page-drawing.ts';
 import type { LaterMeasures, TrainingReport } from './report.ts';
 import { featureText, percent, withInterval } from './report-text.ts';
 
@@ -73,30 +84,15 @@ function table(rows: readonly (readonly string[])[]): string {
 
 function figures(later: LaterMeasures): string {
 	const roc = later.roc.map(({ falsePositives, truePositives }) => point(falsePositives, truePositives));
-	const most = Math.max(
-		0.01,
-		...later.calibrationTable.map(({ meanScore, rate }) => Math.max(meanScore, rate)),
-	);
-	const calibration = later.calibrationTable.map(({ meanScore, rate, rows }) => {
-		const [x, y] = place(meanScore / most, rate / most);
-		return `<circle cx="${x}" cy="${y}" r="4" fill="#0b63ce"><title>${rows} rows: said ${percent(meanScore)}, came ${percent(rate)}</title></circle>`;
-	});
 	const highest = Math.max(1, ...later.scoreHistogram);
 	const bars = later.scoreHistogram.map((rows, bar) => {
 		const [x, y] = place(bar / 20, rows / highest);
 		const width = (size - 2 * margin) / 20 - 1;
-		return `<rect x="${x}" y="${y}" width="${width.toFixed(1)}" height="${(size - margin - Number(y)).toFixed(1)}" fill="#0b63ce"><title>${rows} rows</title></rect>`;
+		return `<rect x="${x}" y="${y}" width="${width.toFixed(1)}" height="${(size - margin - Number(y)).toFixed(1)}" fill="${blue}"><title>${rows} rows</title></rect>`;
 	});
-	const diagonal = `<line ${ends(0, 0, 1, 1)} stroke="#bbb" stroke-dasharray="4"/>`;
-	const curve = `<polyline points="${roc.join(' ')}" fill="none" stroke="#0b63ce" stroke-width="2"/>`;
+	const curve = `<polyline points="${roc.join(' ')}" fill="none" stroke="${blue}" stroke-width="2"/>`;
 	return `<h3>On later rows</h3>
-${figure('ROC', diagonal + curve, 'rows without a conversion', ['0', '1'])}
-${figure('Calibration', diagonal + calibration.join(''), 'said (across), came (up)', ['0', percent(most)])}
+${figure('ROC', diagonal() + curve, 'rows without a conversion', ['0', '1'])}
+${calibrationFigure('Calibration', later.calibrationTable, 'rows')}
 ${figure('Scores', bars.join(''), 'score', ['0', '1'])}`;
-}
-
-function ends(x1: number, y1: number, x2: number, y2: number): string {
-	const [fromX, fromY] = place(x1, y1);
-	const [toX, toY] = place(x2, y2);
-	return `x1="${fromX}" y1="${fromY}" x2="${toX}" y2="${toY}"`;
 }

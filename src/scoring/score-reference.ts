@@ -1,11 +1,9 @@
-import { type Goal, hasReachedSince } from '../domain/goal.ts';
+import { type Goal, hasReachedSince, horizonMsOf } from '../domain/goal.ts';
 import type { Profile } from '../domain/profile.ts';
 import { type BaseRate, baseRateFor, smoothedRate } from './base-rate.ts';
 import type { GoalModel } from './goal-model.ts';
 import { percentile as percentileOf, quantiles } from './percentile.ts';
 import { recencies } from './recency.ts';
-
-const dayMs = 86_400_000;
 
 export type Band = 'low' | 'medium' | 'high';
 
@@ -60,7 +58,7 @@ export class ScoreReferenceBuilder {
 	add(profile: Profile, nowMs = this.#nowMs): void {
 		for (const one of this.#goals) {
 			const { goal, model, shifts } = one;
-			const sinceMs = nowMs - goal.horizonDays * dayMs;
+			const sinceMs = nowMs - horizonMsOf(goal);
 			if (profile.firstAtMs <= sinceMs) {
 				one.of++;
 				if (hasReachedSince(profile, goal, sinceMs)) one.reached++;

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
+import { csvCell } from '../format/csv.ts';
 import { readEvents } from './event-file.ts';
 import type { RowOutcomes } from './row-outcomes.ts';
 
@@ -31,6 +32,8 @@ export async function writeReports(path: string, outcomes: RowOutcomes): Promise
 	await rejected?.end();
 	return [report.path, ...(rejected ? [rejected.path] : [])];
 }
+
+type Cell = string | number | null | undefined;
 
 /** Writes a CSV file (RFC 4180). It gets its name when it is complete. */
 class CsvFile {
@@ -67,7 +70,5 @@ class CsvFile {
 }
 
 function cellOf(value: unknown): string {
-	if (value === undefined || value === null) return '';
-	const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
-	return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+	return csvCell(typeof value === 'object' && value !== null ? JSON.stringify(value) : (value as Cell));
 }

@@ -1,0 +1,5 @@
+/** A cell of CSV (RFC 4180): empty for nothing, quoted where it must be. */
+export function csvCell(value: string | number | null | undefined): string {
+	const text = String(value ?? '');
+	return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
