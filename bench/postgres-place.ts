@@ -82,9 +82,9 @@ export class PostgresPlace implements Place {
 
 	async sampleVids(number: number, logged?: 'logged'): Promise<string[]> {
 		const count = await this.#number('SELECT max(id) AS number FROM caskade_account_1.visitor');
-		const most = logged ? Math.min(maxLogged, count) : count;
+		const max = logged ? Math.min(maxLogged, count) : count;
 		const rows = await this.query(
-			`SELECT vid FROM (SELECT 1 + floor(random() * ${most})::bigint AS id FROM generate_series(1, ${number})) AS chosen
+			`SELECT vid FROM (SELECT 1 + floor(random() * ${max})::bigint AS id FROM generate_series(1, ${number})) AS chosen
 			JOIN caskade_account_1.visitor USING (id)`,
 		);
 		return rows.map(({ vid }) => String(vid));

@@ -70,8 +70,8 @@ async function reads(
 	};
 }
 
-function reading(target: string, casks: string, most: number): () => Script {
-	return () => ({ file: 'read.lua', env: { TARGET: target, CASKS: casks, MOST: String(most) } });
+function reading(target: string, casks: string, max: number): () => Script {
+	return () => ({ file: 'read.lua', env: { TARGET: target, CASKS: casks, MOST: String(max) } });
 }
 
 async function sampleOf(server: RunningCaskade, target: string, cask: string, status: number) {

@@ -66,10 +66,10 @@ export class SqlitePlace implements Place {
 	async sampleVids(number: number, logged?: 'logged'): Promise<string[]> {
 		const database = new DatabaseSync(this.#account(1), { readOnly: true });
 		const row = database.prepare('SELECT max(id) AS count FROM visitor').get();
-		const most = logged ? Math.min(maxLogged, Number(row?.count)) : Number(row?.count);
+		const max = logged ? Math.min(maxLogged, Number(row?.count)) : Number(row?.count);
 		const select = database.prepare('SELECT vid FROM visitor WHERE id = ?');
 		const vids = Array.from({ length: number }, () =>
-			String(select.get(1 + Math.floor(Math.random() * most))?.vid),
+			String(select.get(1 + Math.floor(Math.random() * max))?.vid),
 		);
 		database.close();
 		return vids;

@@ -146,7 +146,7 @@ export async function startServer(
 
 	starting.defer(async () => {
 		// By then every request is answered. What is still open are bodies that nobody waits for.
-		const forceClose = setTimeout(() => app.server.closeAllConnections(), directory.longestTimeoutMs + 1000);
+		const forceClose = setTimeout(() => app.server.closeAllConnections(), directory.maxTimeoutMs + 1000);
 		// A connection that was busy when closing began is kept alive by its answer. Node does not close it.
 		const sweep = setInterval(() => app.server.closeIdleConnections(), sweepEveryMs);
 		await app.close();

@@ -73,7 +73,7 @@ export class AccessDirectory {
 	}
 
 	/** The longest request timeout of any plan. */
-	get longestTimeoutMs(): number {
+	get maxTimeoutMs(): number {
 		return Math.max(0, ...this.#snapshot.keys.values().map(({ plan }) => plan.timeoutMs));
 	}
 

@@ -7,7 +7,7 @@ import { type Month, monthAt, type UsagePlan } from '../domain/usage-plan.ts';
  */
 const leaseAgainBelow = 25;
 /** A used-up quota is checked again after this time, because another server may have returned part of its lease. */
-const lookAgainMs = 1000;
+const recheckMs = 1000;
 const reportEveryMs = 200;
 /** Attempts to report while stopping; more than one is needed after a lost answer. */
 const maxReports = 3;
@@ -96,7 +96,7 @@ export class QuotaCounter {
 
 	/** To this server's knowledge. A quota that was raised is leased from at once. */
 	#isUsedUp({ leasedByAll, askedAtMs }: Share, { quotaPerMonth }: UsagePlan): boolean {
-		return leasedByAll >= quotaPerMonth && this.#monotonicMs() - askedAtMs < lookAgainMs;
+		return leasedByAll >= quotaPerMonth && this.#monotonicMs() - askedAtMs < recheckMs;
 	}
 
 	/** The rest of the key's quota this month, to this server's knowledge. */
@@ -164,7 +164,7 @@ export class QuotaCounter {
 	/** @returns whether nothing was left to report, or the ledger failed */
 	#report(isEnd: boolean): Promise<boolean> {
 		const reporting = this.#reporting.then(() => {
-			const { shares, settlements } = this.#news(isEnd);
+			const { shares, settlements } = this.#unreported(isEnd);
 			return shares.length === 0 || this.#tell(settlements, shares);
 		});
 		this.#reporting = reporting;
@@ -172,7 +172,7 @@ export class QuotaCounter {
 	}
 
 	/** Collects what the ledger does not know yet, and drops past months of which it knows everything. */
-	#news(isEnd: boolean): { shares: Share[]; settlements: QuotaSettlement[] } {
+	#unreported(isEnd: boolean): { shares: Share[]; settlements: QuotaSettlement[] } {
 		const { name: present } = monthAt(this.#now());
 		const shares: Share[] = [];
 		const settlements: QuotaSettlement[] = [];

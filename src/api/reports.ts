@@ -8,13 +8,13 @@ import { describeErrors, describeJson } from '../http/openapi.ts';
 import { attributionModels } from '../reports/model.ts';
 import {
 	day,
-	defaultOrder,
+	defaultQuery,
 	grouping,
 	models,
 	type ReportKind,
-	type ReportOrder,
+	type ReportQuery,
 	reportKinds,
-} from '../reports/report-order.ts';
+} from '../reports/report-query.ts';
 import type { ReportRunner } from '../reports/report-runner.ts';
 import {
 	type Admitted,
@@ -76,13 +76,13 @@ export function reports(app: FastifyInstance, options: ReportOptions): void {
 		const account = typeof query.aid === 'string' ? options.directory.account(query.aid) : undefined;
 		if (query.aid === undefined) throw invalid('aid is required');
 		if (account?.clientId !== key.clientId) throw unavailableAccount(query.aid);
-		const order = orderOf(kind, query);
+		const reportQuery = reportQueryOf(kind, query);
 		const abandoned = new AbortController();
 		// The deadline has answered, or whoever asked has gone.
 		reply.raw.once('close', () => abandoned.abort());
 		const { id, aid, timezone, paymentProviders } = account;
 		const report = await options.reports
-			.run({ id, aid, timezone, paymentProviders }, order, abandoned.signal)
+			.run({ id, aid, timezone, paymentProviders }, reportQuery, abandoned.signal)
 			.catch((error) => {
 				if (error instanceof OperatorError) throw invalid(error.message);
 				return abandoned.signal.aborted ? null : storeFailed(aid)(error);
@@ -100,7 +100,7 @@ function invalid(detail: string): ApiError {
 }
 
 /** How each parameter is read. */
-const readers: Readonly<Record<string, (value: string) => Partial<ReportOrder>>> = {
+const readers: Readonly<Record<string, (value: string) => Partial<ReportQuery>>> = {
 	from: (value) => ({ from: day(value) }),
 	to: (value) => ({ to: day(value) }),
 	asOf: (value) => ({ asOfMs: time(value) }),
@@ -120,27 +120,27 @@ const readers: Readonly<Record<string, (value: string) => Partial<ReportOrder>>>
 };
 
 /** @throws ApiError `invalid_report` that names every parameter that is wrong */
-function orderOf(kind: ReportKind, query: Query): ReportOrder {
+function reportQueryOf(kind: ReportKind, query: Query): ReportQuery {
 	const problems: string[] = [];
-	let order = defaultOrder(kind);
+	let reportQuery = defaultQuery(kind);
 	for (const [name, value] of Object.entries(query)) {
 		const read = readers[name];
 		if (!read || value === undefined) continue;
 		try {
 			if (typeof value !== 'string') throw new OperatorError('It may come once.');
-			order = { ...order, ...read(value) };
+			reportQuery = { ...reportQuery, ...read(value) };
 		} catch (error) {
 			if (!(error instanceof OperatorError)) throw error;
 			problems.push(`${name}: ${error.message}`);
 		}
 	}
 	if (problems.length > 0) throw invalid(problems.join('; '));
-	return order;
+	return reportQuery;
 }
 
-function whole(value: string, most: number): number {
-	if (/^\d{1,6}$/.test(value) && Number(value) >= 1 && Number(value) <= most) return Number(value);
-	throw new OperatorError(`It must be a whole number from 1 to ${most}.`);
+function whole(value: string, max: number): number {
+	if (/^\d{1,6}$/.test(value) && Number(value) >= 1 && Number(value) <= max) return Number(value);
+	throw new OperatorError(`It must be a whole number from 1 to ${max}.`);
 }
 
 function time(value: string): number {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { after } from '../segments/visitor-reads.ts';
+import { mapMaybePromise } from '../segments/visitor-reads.ts';
 import { about, describeRead, type ReadOptions, read } from './reads.ts';
 
 const segmentSchema = Type.Object({
@@ -31,7 +31,7 @@ export function segments(app: FastifyInstance, { authorizer, reads, now }: ReadO
 			example,
 		}),
 		body: (authorization) =>
-			after(reads.segments(authorization), (found) => ({
+			mapMaybePromise(reads.segments(authorization), (found) => ({
 				...about(authorization),
 				segments: found,
 				evaluatedAt: new Date(now()).toISOString(),

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
-import { after } from '../segments/visitor-reads.ts';
+import { mapMaybePromise } from '../segments/visitor-reads.ts';
 import { about, describeRead, type ReadOptions, read } from './reads.ts';
 
 const scoreSchema = Type.Object({
@@ -46,7 +46,7 @@ export function visscores(app: FastifyInstance, { authorizer, reads, now }: Read
 		}),
 		body: (authorization, query) => {
 			const explain = (query as { explain?: unknown }).explain === '1' && authorization.account.explains;
-			return after(reads.scores(authorization, explain), (scores) => ({
+			return mapMaybePromise(reads.scores(authorization, explain), (scores) => ({
 				...about(authorization),
 				scores,
 				scoredAt: new Date(now()).toISOString(),

@@ -34,7 +34,7 @@ async function* linesOf(store: Store, accountId: number): AsyncGenerator<object>
 		const after: string = last;
 		const vids = await store.read(accountId, (reader) => reader.vidsAfter(after, pageVisitors));
 		for (const vid of vids) {
-			const record = await store.look(accountId, visitorRecord(vid));
+			const record = await store.runReadOnly(accountId, visitorRecord(vid));
 			for (const { at, sid, page: _, ...body } of record?.hits ?? [])
 				yield withoutNulls({ type: 'hit', at, visitor: vid, visit: sid, ...body });
 		}

@@ -40,7 +40,7 @@ resume an interrupted import, run the same command again. Servers may keep runni
 				const { HistoryImport } = await import('../import/history-import.ts');
 				using history = await HistoryImport.begin({
 					...{ store, accountId, channelRules, nowMs: store.now() },
-					onProblem: tellProblems(),
+					onProblem: printProblems(),
 				});
 				const reports: FileReport[] = [];
 				try {
@@ -84,7 +84,7 @@ function open(file: string): AsyncIterable<Buffer> {
 	return file === '-' ? process.stdin : createReadStream(file, { highWaterMark: chunkBytes });
 }
 
-function tellProblems(): (file: string, line: number, problem: string) => void {
+function printProblems(): (file: string, line: number, problem: string) => void {
 	let printed = 0;
 	return (file, line, problem) => {
 		printed++;

@@ -4,21 +4,21 @@ import { paymentProviders, touchDimensions } from '../domain/touch.ts';
 import { attributionModels } from '../reports/model.ts';
 import {
 	day,
-	defaultOrder,
+	defaultQuery,
 	grouping,
 	models,
 	type ReportKind,
-	type ReportOrder,
+	type ReportQuery,
 	reportKinds,
-} from '../reports/report-order.ts';
+} from '../reports/report-query.ts';
 import type { Report } from '../reports/run-report.ts';
 import { type CommonOptions, printJson, withStore } from './output.ts';
 import { writeOutputFile } from './output-file.ts';
 
 type ReportOptions = CommonOptions &
-	Partial<Omit<ReportOrder, 'kind' | 'asOfMs' | 'periodDays'>> & {
+	Partial<Omit<ReportQuery, 'kind' | 'asOfMs' | 'periodDays'>> & {
 		readonly asOf?: number;
-		readonly model?: ReportOrder['models'];
+		readonly model?: ReportQuery['models'];
 		readonly period?: Readonly<Record<string, number>>;
 		readonly csv?: boolean;
 		readonly html?: string;
@@ -103,20 +103,20 @@ Days are of the account's time zone; --from is included, --to excluded. docs/rep
 			withStore(options, async (store) => {
 				const account = await store.control.account(aid);
 				const { runReport } = await import('../reports/run-report.ts');
-				const report = await runReport(store, account, orderOf(kind, options), paymentProviders);
+				const report = await runReport(store, account, reportQueryOf(kind, options), paymentProviders);
 				await print(kind, report, options);
 			}),
 		);
 }
 
-function orderOf(kind: ReportKind, options: ReportOptions): ReportOrder {
+function reportQueryOf(kind: ReportKind, options: ReportOptions): ReportQuery {
 	const { from, to, timezone, by, basis, lookbackDays, halfLifeDays, intervals, evt, channel, top } = options;
 	const given = {
 		...{ from, to, timezone, by, basis, lookbackDays, halfLifeDays, intervals, evt, channel, top },
 		...{ asOfMs: options.asOf, models: options.model, periodDays: options.period },
 	};
 	const set = Object.entries(given).filter(([, value]) => value !== undefined);
-	return { ...defaultOrder(kind), ...Object.fromEntries(set) };
+	return { ...defaultQuery(kind), ...Object.fromEntries(set) };
 }
 
 async function print(kind: ReportKind, report: Report, { json, csv, html }: ReportOptions): Promise<void> {

@@ -154,7 +154,7 @@ async function modelsOf(
 				};
 			}
 			for (const model of [...active, ...ofGoal.toReversed()])
-				if (await knewOnly(store, accountId, model, asOf))
+				if (await learnedOnlyUntil(store, accountId, model, asOf))
 					return { model: await usableModel(store, accountId, model) };
 			const time = new Date(asOf).toISOString();
 			process.stderr.write(
@@ -166,7 +166,7 @@ async function modelsOf(
 }
 
 /** Whether a model scores, and has learned from nothing later than a moment. */
-async function knewOnly(store: Store, accountId: number, model: StoredModel, untilMs: number) {
+async function learnedOnlyUntil(store: Store, accountId: number, model: StoredModel, untilMs: number) {
 	const { kind, asOf }: Partial<GoalReport> = JSON.parse(await store.control.modelReport(accountId, model));
 	return kind !== 'prior' && asOf !== undefined && Date.parse(asOf) <= untilMs;
 }

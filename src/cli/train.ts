@@ -37,10 +37,10 @@ With --as-of, nothing later is seen, as if the command had run then. Where a mod
 		)
 		.addOption(new Option('--report <file>', 'write the judgement as one HTML page, with drawings'))
 		.addCommonOptions()
-		.action(trainAndTell);
+		.action(trainAndPrint);
 }
 
-async function trainAndTell(aid: string, options: TrainOptions): Promise<void> {
+async function trainAndPrint(aid: string, options: TrainOptions): Promise<void> {
 	const asOfMs = options.asOf ?? Date.now();
 	const trained = await trainWithProgress(aid, asOfMs, options);
 	const { printTraining, trainingPage } = await import('./training-text.ts');

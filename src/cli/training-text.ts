@@ -124,8 +124,8 @@ const barColumns = 40;
 
 /** Draws week by week what was said, as served, and what came. */
 export function printLevels({ shifts, weeks }: ModelLevels): void {
-	const most = Math.max(0.001, ...weeks.flatMap(({ said, came }) => [said, came]));
-	const columnOf = (rate: number) => Math.round((rate / most) * (barColumns - 1));
+	const max = Math.max(0.001, ...weeks.flatMap(({ said, came }) => [said, came]));
+	const columnOf = (rate: number) => Math.round((rate / max) * (barColumns - 1));
 	printLine('');
 	printTable(
 		weeks.map(({ fromMs, visitors, said, came, isOutside }) => {

@@ -13,7 +13,7 @@ import { printJson, printLine } from './output.ts';
 import { showProgress } from './progress.ts';
 
 /** Maximum number of problems to print. The file of rejected rows has all. */
-const maxToldProblems = 20;
+const maxPrintedProblems = 20;
 /** Validating smaller files takes no noticeable time. */
 const minShownBytes = 10 * 1024 * 1024;
 const maxBatchSize = 30;
@@ -72,8 +72,8 @@ async function upload(path: string, options: UploadOptions): Promise<void> {
 		onBytes: (bytes) => looking.update('looked at', bytes, size),
 		onBad: (row) => {
 			bad.push(row);
-			if (bad.length <= maxToldProblems) process.stderr.write(`${path}:${row.line}: ${row.problem}\n`);
-			if (bad.length === maxToldProblems + 1)
+			if (bad.length <= maxPrintedProblems) process.stderr.write(`${path}:${row.line}: ${row.problem}\n`);
+			if (bad.length === maxPrintedProblems + 1)
 				process.stderr.write(`${path}.rejected.csv has the other problems.\n`);
 		},
 	});

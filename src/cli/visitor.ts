@@ -82,7 +82,7 @@ function withRecord(
 ): Promise<void> {
 	return withStore(options, async (store) => {
 		const { id } = await store.control.account(aid);
-		const record = await store.look(id, visitorRecord(vid));
+		const record = await store.runReadOnly(id, visitorRecord(vid));
 		if (!record) throw new OperatorError(`Account ${aid} has no visitor ${vid}.`);
 		fn(record);
 	});

@@ -26,7 +26,7 @@ export async function runWorkers(settings: ServeSettings, log: Log): Promise<voi
 	if (url === undefined) return;
 	const others = await Promise.all(Array.from({ length: settings.workers - 1 }, () => workers.start()));
 	if (others.includes(undefined)) return;
-	workers.keepUp(await startTraining(settings, log));
+	workers.restartOnExit(await startTraining(settings, log));
 	log.info({ url, workers: settings.workers }, 'listening');
 	printLine(
 		`Caskade serves at ${url} (reference: ${url}/docs) with ${settings.workers} workers. Stop it with Ctrl+C.`,
@@ -57,7 +57,7 @@ class Workers {
 	readonly #log: Log;
 	readonly #metricsServer: Server | undefined;
 	readonly #running = new Set<Worker>();
-	#keepsUp = false;
+	#restartsOnExit = false;
 	#stopTraining = async () => {};
 	#stopping = false;
 	/** Not 0 if a worker could not start. */
@@ -87,8 +87,8 @@ class Workers {
 	 * From now on, replaces workers that exit. Before this call, an exit ends all of them.
 	 * @param stopTraining stops the training that this process does for all workers
 	 */
-	keepUp(stopTraining: () => Promise<void>): void {
-		this.#keepsUp = true;
+	restartOnExit(stopTraining: () => Promise<void>): void {
+		this.#restartsOnExit = true;
 		this.#stopTraining = stopTraining;
 	}
 
@@ -98,7 +98,7 @@ class Workers {
 			if (this.#running.size === 0) this.#exit();
 			return;
 		}
-		if (!this.#keepsUp) {
+		if (!this.#restartsOnExit) {
 			// The worker printed the reason to standard error.
 			this.#exitCode = code || 1;
 			this.stop();

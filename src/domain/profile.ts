@@ -191,16 +191,16 @@ function add(counts: Decayed, number: number): Decayed {
 
 function applyHit(profile: Profile, hit: HitEntry): Profile {
 	const { visit } = profile;
-	const goesOn = visit?.sid === hit.sid;
+	const isSameVisit = visit?.sid === hit.sid;
 	const isNewDay = !visit || Math.floor(visit.lastHitAtMs / dayMs) !== Math.floor(hit.atMs / dayMs);
 	return {
 		...profile,
 		hits: profile.hits + 1,
 		pages: profile.pages + (hit.page === null ? 0 : 1),
-		visits: profile.visits + (goesOn ? 0 : 1),
+		visits: profile.visits + (isSameVisit ? 0 : 1),
 		activeDays: profile.activeDays + (isNewDay ? 1 : 0),
-		dwellMs: profile.dwellMs + (goesOn ? hit.atMs - visit.lastHitAtMs : 0),
-		visit: goesOn
+		dwellMs: profile.dwellMs + (isSameVisit ? hit.atMs - visit.lastHitAtMs : 0),
+		visit: isSameVisit
 			? { ...visit, lastHitAtMs: hit.atMs, hits: visit.hits + 1 }
 			: {
 					sid: hit.sid,
@@ -210,14 +210,14 @@ function applyHit(profile: Profile, hit: HitEntry): Profile {
 					landingPage: hit.page,
 				},
 		firstChannel: profile.firstChannel ?? hit.channel,
-		channels: goesOn ? profile.channels : countChannel(profile.channels, hit.channel),
-		lastChannel: goesOn ? profile.lastChannel : hit.channel,
+		channels: isSameVisit ? profile.channels : countChannel(profile.channels, hit.channel),
+		lastChannel: isSameVisit ? profile.lastChannel : hit.channel,
 		landingPage: profile.hits === 0 ? hit.page : profile.landingPage,
 		device: hit.device,
 		pageTimes: hit.page === null ? profile.pageTimes : withLatest(profile.pageTimes, [hit.page, hit.atMs]),
 		events: hit.events.reduce((events, name) => countEvent(events, name, hit.atMs), profile.events),
 		recentHits: add(profile.recentHits, 1),
-		recentVisits: add(profile.recentVisits, goesOn ? 0 : 1),
+		recentVisits: add(profile.recentVisits, isSameVisit ? 0 : 1),
 		recentEvents: add(profile.recentEvents, hit.events.length),
 	};
 }
@@ -244,12 +244,12 @@ function withLatest<Entry extends readonly [name: string, ...unknown[]]>(
 /** As many of the last entries as fit, and always the last one. */
 function lastOf<Entry>(
 	entries: readonly Entry[],
-	most: number,
+	max: number,
 	nameOf: (entry: Entry) => string,
 ): readonly Entry[] {
 	let characters = 0;
 	let from = entries.length;
-	while (from > 0 && entries.length - from < most) {
+	while (from > 0 && entries.length - from < max) {
 		characters += nameOf(entries[from - 1] as Entry).length;
 		if (characters > maxCharacters && from < entries.length) break;
 		from--;

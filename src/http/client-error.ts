@@ -21,7 +21,7 @@ export function answerClientError(
 	requestId: string,
 ): number | undefined {
 	if (code !== 'ECONNRESET') return answerSocket(errors[code ?? ''] ?? 'bad_request', socket, requestId);
-	if (!letFinish(socket)) socket.destroy();
+	if (!closesAfterAnswer(socket)) socket.destroy();
 	return undefined;
 }
 
@@ -30,7 +30,7 @@ export function answerClientError(
  * @returns the status that was sent, if any
  */
 export function answerSocket(error: ErrorCode, socket: Socket, requestId: string): number | undefined {
-	if (letFinish(socket)) return undefined;
+	if (closesAfterAnswer(socket)) return undefined;
 	if (!socket.writable) {
 		socket.destroy();
 		return undefined;
@@ -56,7 +56,7 @@ export function answerSocket(error: ErrorCode, socket: Socket, requestId: string
  * Whether a complete request on this connection is still being answered. If so, its answer goes out first, and nothing
  * follows it.
  */
-function letFinish(socket: Socket & { _httpMessage?: ServerResponse | null }): boolean {
+function closesAfterAnswer(socket: Socket & { _httpMessage?: ServerResponse | null }): boolean {
 	const before = socket._httpMessage;
 	if (!before?.req.complete || before.writableFinished) return false;
 	before.once('finish', () => closeAfter(socket));

@@ -80,7 +80,7 @@ export class Folder {
 			if ((await this.#count(accountId)) === 0) return;
 			this.wake(accountId);
 			const abandonedMs = Date.now() - abandonedAfterMs;
-			const vid = await this.#store.look(accountId, findAbandonedErasure(abandonedMs));
+			const vid = await this.#store.runReadOnly(accountId, findAbandonedErasure(abandonedMs));
 			if (vid !== undefined) await eraseOne(this.#store, accountId, vid);
 		} catch (error) {
 			this.#fail(error, accountId);
@@ -121,12 +121,12 @@ export class Folder {
 	}
 
 	async #sleep(ms: number): Promise<void> {
-		const waked = new AbortController();
+		const woken = new AbortController();
 		await Promise.race([
 			this.#wake.promise,
-			delay(Math.max(1, ms), undefined, { signal: waked.signal }).catch(() => {}),
+			delay(Math.max(1, ms), undefined, { signal: woken.signal }).catch(() => {}),
 		]);
-		waked.abort();
+		woken.abort();
 		this.#wake = Promise.withResolvers();
 		if (this.#options.signal.aborted) this.#wake.resolve();
 	}

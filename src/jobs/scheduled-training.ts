@@ -31,7 +31,7 @@ export interface ScheduleOptions {
 
 /** How often it is looked whether an account's turn has come. */
 const roundMs = 10_000;
-const longestPauseMs = 600_000;
+const maxPauseMs = 600_000;
 
 /**
  * Until the signal: counts base rates, follows the levels of models, and trains every account that is in use, each when its
@@ -46,7 +46,7 @@ export async function runScheduledTraining(store: Store, options: ScheduleOption
 		const { everyMs, now } = options;
 		if (everyMs !== undefined && now() >= nextTrainingMs) {
 			await trainDue(store, { ...options, everyMs });
-			nextTrainingMs = now() + Math.min(everyMs / 10, longestPauseMs);
+			nextTrainingMs = now() + Math.min(everyMs / 10, maxPauseMs);
 		}
 		await delay(roundMs, undefined, { signal: options.signal }).catch(() => {});
 	}

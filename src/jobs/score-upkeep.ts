@@ -30,12 +30,12 @@ export interface UpkeepOptions {
 }
 
 /** An account whose rates were never counted, or had changed lately, is counted again soon; then ever more rarely. */
-const shortestPauseMs = 60_000;
-const longestPauseMs = 6 * 3_600_000;
+const minPauseMs = 60_000;
+const maxPauseMs = 6 * 3_600_000;
 /** What fails is tried again after this. */
 const retryAfterMs = 600_000;
 /** Smaller differences are not worth telling every server. */
-const smallestChange = 0.05;
+const minChange = 0.05;
 
 /** Keeps base rates counted, and the levels of models where they belong, between trainings. */
 export class ScoreUpkeep {
@@ -60,7 +60,7 @@ export class ScoreUpkeep {
 				try {
 					const changed = await this.#countRates(account);
 					await this.#followLevels(account);
-					const pauseMs = changed || !turn ? shortestPauseMs : Math.min(longestPauseMs, 2 * turn.pauseMs);
+					const pauseMs = changed || !turn ? minPauseMs : Math.min(maxPauseMs, 2 * turn.pauseMs);
 					this.#turns.set(account.id, { atMs: now(), pauseMs });
 				} catch (error) {
 					this.#turns.set(account.id, { atMs: now(), pauseMs: retryAfterMs });
@@ -86,7 +86,7 @@ export class ScoreUpkeep {
 		const isOther = (name: string, now: readonly number[]) =>
 			now.some((rate, index) => {
 				const last = before.get(name)?.[index];
-				return last === undefined || Math.abs(rate - last) > smallestChange * Math.max(rate, last);
+				return last === undefined || Math.abs(rate - last) > minChange * Math.max(rate, last);
 			});
 		const changed = [...counted].some(([name, now]) => isOther(name, now));
 		if (changed) await control.setBaseRates(id, counted);

@@ -6,13 +6,13 @@ import { trainAccount } from '../scoring/account-training.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import { runScheduledTraining } from './scheduled-training.ts';
-import type { TrainingMessage, TrainingOrder } from './training-order.ts';
+import type { TrainingMessage, TrainingRequest } from './training-messages.ts';
 
 /** The thread that trains; it opens the databases anew, as a command beside the server does. */
 
 if (!parentPort) throw new Error('this file is the training thread');
 const port = parentPort;
-const { database, stage, job } = workerData as TrainingOrder;
+const { database, stage, job } = workerData as TrainingRequest;
 const send = (message: TrainingMessage) => port.postMessage(message);
 const scheduledSeed = 1;
 

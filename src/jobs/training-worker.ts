@@ -3,7 +3,7 @@ import { reasonOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { TrainedGoal, TrainingProgress } from '../scoring/account-training.ts';
 import { SupervisedThread } from './supervised-thread.ts';
-import type { TrainingMessage, TrainingOrder } from './training-order.ts';
+import type { TrainingMessage, TrainingRequest } from './training-messages.ts';
 
 const upkeepAfterMs = 15_000;
 
@@ -11,10 +11,10 @@ const threadFile = new URL('./training-thread.ts', import.meta.url);
 
 /** Trains an account once, on a thread of its own. @throws OperatorError's message where it cannot be done */
 export function trainOnThread(
-	order: TrainingOrder,
+	request: TrainingRequest,
 	onProgress: (progress: TrainingProgress) => void,
 ): Promise<readonly TrainedGoal[]> {
-	const thread = new Worker(threadFile, { workerData: order });
+	const thread = new Worker(threadFile, { workerData: request });
 	return new Promise((resolve, reject) => {
 		let trained: readonly TrainedGoal[] | undefined;
 		thread.on('message', (message: TrainingMessage) => {
@@ -37,11 +37,11 @@ export function startTrainingThread(
 	log: Log,
 ): () => Promise<void> {
 	const { database, stage, trainEvery } = settings;
-	const order: TrainingOrder = { database, stage, job: { type: 'schedule', everyMs: trainEvery } };
+	const request: TrainingRequest = { database, stage, job: { type: 'schedule', everyMs: trainEvery } };
 	const start = () =>
 		new SupervisedThread<TrainingMessage>({
 			file: threadFile,
-			workerData: order,
+			workerData: request,
 			onMessage: (message) => {
 				if (message.type !== 'round') return;
 				const { type, ...fields } = message.report;

@@ -16,7 +16,7 @@ import {
 	rounded,
 } from './journey.ts';
 import { type Grouping, Labels, labelledPath, labelOf, labelValues, none } from './label.ts';
-import { type AlikeVisitors, type ShareInterval, shareIntervals } from './markov-interval.ts';
+import { type ShareInterval, type SimilarVisitors, shareIntervals } from './markov-interval.ts';
 import type { AttributionModel, LabelledPath } from './model.ts';
 
 export interface AttributionOptions {
@@ -93,7 +93,7 @@ export function attribute(
 	const isMarkov = models.includes('markov');
 	const intervals =
 		isMarkov && options.intervals
-			? shareIntervals(alikeVisitors(paths, lostLabels), labels.names.length, options.random)
+			? shareIntervals(similarVisitors(paths, lostLabels), labels.names.length, options.random)
 			: [];
 	const columns = models.map((model) => ({
 		model,
@@ -180,10 +180,10 @@ function wholeAmounts(
 }
 
 /** Subscriptions of one visitor stay together; visitors who have done the same count together. */
-function alikeVisitors(
+function similarVisitors(
 	paths: readonly (CreditedPath & { readonly owner: string | null })[],
 	lost: readonly LostLabels[],
-): AlikeVisitors[] {
+): SimilarVisitors[] {
 	const known = paths.filter(({ path }) => path.labels.length > 0);
 	const ofOwner = Map.groupBy(known, ({ owner }) => owner);
 	const alike = new Map<

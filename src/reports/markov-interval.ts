@@ -1,7 +1,7 @@
 import { creditShares, MarkovChain } from './markov.ts';
 
 /** Visitors who have done the same: paths that led to subscriptions, or one that led to none. */
-export interface AlikeVisitors {
+export interface SimilarVisitors {
 	readonly visitors: number;
 	readonly converted: readonly (readonly number[])[];
 	/** Null where they have subscribed. */
@@ -23,7 +23,7 @@ const normalFrom = 30;
  * @param visitors in an order that does not depend on how they were read, so that the same chance falls to the same
  */
 export function shareIntervals(
-	visitors: readonly AlikeVisitors[],
+	visitors: readonly SimilarVisitors[],
 	labels: number,
 	random: () => number,
 ): ShareInterval[] {

@@ -1,12 +1,12 @@
 import type { StorePlace } from '../store/store.ts';
-import type { ReportOrder } from './report-order.ts';
+import type { ReportQuery } from './report-query.ts';
 import type { ReportedAccount } from './run-report.ts';
 
 /** What a report thread is to do. */
 export interface ReportJob {
 	readonly place: StorePlace;
 	readonly account: ReportedAccount;
-	readonly order: ReportOrder;
+	readonly query: ReportQuery;
 }
 
 export type ReportMessage =

@@ -1,7 +1,7 @@
 import { escapeHtml, htmlPage } from '../format/html.ts';
 import type { Transition } from './paths.ts';
 import { columnsOf, type FlatRow, flatRows, shownCell, shownColumn } from './report-columns.ts';
-import type { ReportKind } from './report-order.ts';
+import type { ReportKind } from './report-query.ts';
 import { headOf } from './report-text.ts';
 import type { Report } from './run-report.ts';
 
@@ -42,13 +42,13 @@ function bars(rows: readonly FlatRow[], column: string): string {
 	if (rows.length === 0) return '';
 	const [left, width, height] = [260, 560, 22];
 	const values = rows.map((row) => Number(row[column] ?? 0));
-	const most = Math.max(1, ...values.map(Math.abs));
+	const max = Math.max(1, ...values.map(Math.abs));
 	const drawn = rows.map((row, place) => {
 		const value = values[place] as number;
 		const name = Object.values(row)
 			.filter((cell) => typeof cell === 'string')
 			.join(' · ');
-		const length = (Math.abs(value) / most) * width;
+		const length = (Math.abs(value) / max) * width;
 		const y = place * height;
 		return `<text x="${left - 8}" y="${y + 15}" text-anchor="end">${escapeHtml(name.slice(0, 42))}</text><rect x="${left}" y="${y + 3}" width="${length.toFixed(1)}" height="${height - 6}" fill="${value < 0 ? '#c0392b' : blue}"/><text x="${(left + length + 6).toFixed(1)}" y="${y + 15}">${escapeHtml(shownCell(column, value))}</text>`;
 	});
@@ -59,12 +59,12 @@ function bars(rows: readonly FlatRow[], column: string): string {
 function flow(transitions: readonly Transition[]): string {
 	const shown = transitions.slice(0, 40);
 	const [froms, tos] = [[...new Set(shown.map(({ from }) => from))], [...new Set(shown.map(({ to }) => to))]];
-	const most = Math.max(1, ...shown.map(({ subscriptions }) => subscriptions));
+	const max = Math.max(1, ...shown.map(({ subscriptions }) => subscriptions));
 	const [height, width] = [34, 720];
 	const y = (names: readonly string[], name: string) => names.indexOf(name) * height + 20;
 	const lines = shown.map(({ from, to, subscriptions }) => {
 		const [fromY, toY] = [y(froms, from), y(tos, to)];
-		return `<path d="M190 ${fromY}C${width / 2} ${fromY} ${width / 2} ${toY} ${width - 190} ${toY}" fill="none" stroke="${blue}" stroke-opacity=".35" stroke-width="${Math.max(1, (22 * subscriptions) / most).toFixed(1)}"><title>${escapeHtml(`${from} → ${to}: ${subscriptions}`)}</title></path>`;
+		return `<path d="M190 ${fromY}C${width / 2} ${fromY} ${width / 2} ${toY} ${width - 190} ${toY}" fill="none" stroke="${blue}" stroke-opacity=".35" stroke-width="${Math.max(1, (22 * subscriptions) / max).toFixed(1)}"><title>${escapeHtml(`${from} → ${to}: ${subscriptions}`)}</title></path>`;
 	});
 	const names = (all: readonly string[], x: number, anchor: string) =>
 		all.map(
@@ -78,7 +78,7 @@ function flow(transitions: readonly Transition[]): string {
 function table(rows: readonly FlatRow[], isTriangle: boolean): string {
 	if (rows.length === 0) return '<p>Nothing to report.</p>';
 	const columns = columnsOf(rows);
-	const most = Math.max(
+	const max = Math.max(
 		1,
 		...rows.flatMap((row) => columns.filter((c) => c.startsWith('ltvPence')).map((c) => Number(row[c] ?? 0))),
 	);
@@ -88,7 +88,7 @@ function table(rows: readonly FlatRow[], isTriangle: boolean): string {
 		const value = row[column] ?? null;
 		const shade =
 			isTriangle && column.startsWith('ltvPence') && typeof value === 'number'
-				? ` style="background:rgba(11,99,206,${(0.05 + (0.5 * Math.max(0, value)) / most).toFixed(2)})"`
+				? ` style="background:rgba(11,99,206,${(0.05 + (0.5 * Math.max(0, value)) / max).toFixed(2)})"`
 				: '';
 		return `<td${kind(column)}${shade}>${escapeHtml(value === null && isTriangle ? '' : shownCell(column, value))}</td>`;
 	};

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { OperatorError, QueueFullError } from '../errors.ts';
 import type { StorePlace } from '../store/store.ts';
 import type { ReportJob, ReportMessage } from './report-job.ts';
-import type { ReportOrder } from './report-order.ts';
+import type { ReportQuery } from './report-query.ts';
 import type { ReportedAccount } from './run-report.ts';
 
 /** Reports that wait; each takes seconds of a processor. */
@@ -23,14 +23,14 @@ export class ReportRunner {
 	 * @param signal nobody waits for it any more
 	 * @throws OperatorError where it cannot be made as asked for; QueueFullError
 	 */
-	async run(account: ReportedAccount, order: ReportOrder, signal: AbortSignal): Promise<string> {
+	async run(account: ReportedAccount, query: ReportQuery, signal: AbortSignal): Promise<string> {
 		if (this.#waiting >= maxWaiting) throw new QueueFullError('too many reports wait');
 		this.#waiting++;
 		const before = this.#last;
 		const made = (async () => {
 			await before;
 			signal.throwIfAborted();
-			return this.#make({ place: this.#place, account, order }, signal);
+			return this.#make({ place: this.#place, account, query }, signal);
 		})();
 		this.#last = made.then(
 			() => {},

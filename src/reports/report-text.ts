@@ -1,6 +1,6 @@
 import { textTable } from '../format/text-table.ts';
 import { type Cell, columnsOf, flatRows, shownCell, shownColumn } from './report-columns.ts';
-import type { ReportKind } from './report-order.ts';
+import type { ReportKind } from './report-query.ts';
 import type { Report } from './run-report.ts';
 
 /** A report as a table for people: pounds with two places. */

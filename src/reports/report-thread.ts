@@ -8,12 +8,12 @@ import { runReport } from './run-report.ts';
 /** The thread that makes one report; it opens the databases anew, so that it reads beside whoever serves. */
 
 if (!parentPort) throw new Error('this file is the report thread');
-const { place, account, order } = workerData as ReportJob;
+const { place, account, query } = workerData as ReportJob;
 
 async function make(): Promise<ReportMessage> {
 	const store = await openStore(place.database, { stage: place.stage, mustExist: true });
 	try {
-		return { type: 'done', json: JSON.stringify(await runReport(store, account, order, paymentProviders)) };
+		return { type: 'done', json: JSON.stringify(await runReport(store, account, query, paymentProviders)) };
 	} catch (error) {
 		return { type: error instanceof OperatorError ? 'refused' : 'failed', reason: reasonOf(error) };
 	} finally {

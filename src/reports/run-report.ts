@@ -11,7 +11,7 @@ import { lifetimeValues } from './lifetime-value.ts';
 import { describePaths } from './paths.ts';
 import { type ReadOptions, readCoverage, readJourneys, readPagesSeen } from './read-journeys.ts';
 import { describeRenewals } from './renewals.ts';
-import type { ReportOrder } from './report-order.ts';
+import type { ReportQuery } from './report-query.ts';
 import { describeSpending } from './spend.ts';
 
 /** The account that a report is of. */
@@ -35,56 +35,56 @@ const seed = 1;
 export async function runReport(
 	store: Store,
 	account: ReportedAccount,
-	order: ReportOrder,
+	query: ReportQuery,
 	knownProviders: readonly string[],
 ): Promise<Report> {
-	const calendar = calendarOf(order.timezone ?? account.timezone);
-	const asOfMs = order.asOfMs ?? store.now();
-	const period = periodOf(order, calendar);
+	const calendar = calendarOf(query.timezone ?? account.timezone);
+	const asOfMs = query.asOfMs ?? store.now();
+	const period = periodOf(query, calendar);
 	const read: ReadOptions = {
-		...{ asOfMs, period, isPast: order.asOfMs !== null, lookbackDays: order.lookbackDays },
-		lostBy: needsLostPaths(order) ? order.by : null,
+		...{ asOfMs, period, isPast: query.asOfMs !== null, lookbackDays: query.lookbackDays },
+		lostBy: needsLostPaths(query) ? query.by : null,
 		paymentProviders: new Set([...knownProviders, ...account.paymentProviders]),
 	};
 	const head = {
 		aid: account.aid,
-		from: order.from,
-		to: order.to,
+		from: query.from,
+		to: query.to,
 		asOf: new Date(asOfMs).toISOString(),
 		timezone: calendar.timezone,
 	};
-	if (order.kind === 'coverage') {
-		const events = await store.look(account.id, readCoverage(read));
-		const counted = order.evt === null ? events : events.filter(({ evt }) => evt === order.evt);
+	if (query.kind === 'coverage') {
+		const events = await store.runReadOnly(account.id, readCoverage(read));
+		const counted = query.evt === null ? events : events.filter(({ evt }) => evt === query.evt);
 		return { ...head, rows: rowsOf(describeCoverage(counted, { period, calendar })) };
 	}
-	const { journeys: all, lost } = await store.look(account.id, readJourneys(read));
-	const journeys = all.filter((journey) => isMeant(journey, order));
-	const { by, basis, lookbackDays, halfLifeDays } = order;
-	if (order.kind === 'attribution') {
-		const { intervals, models } = order;
+	const { journeys: all, lost } = await store.runReadOnly(account.id, readJourneys(read));
+	const journeys = all.filter((journey) => matchesQuery(journey, query));
+	const { by, basis, lookbackDays, halfLifeDays } = query;
+	if (query.kind === 'attribution') {
+		const { intervals, models } = query;
 		const options = { by, models, period, basis, halfLifeDays, intervals, random: seededRandom(seed) };
 		const { totals, rows, warnings } = attribute(journeys, lost, options);
 		const settings = { basis, lookbackDays, halfLifeDays, models };
 		return { ...head, ...settings, by, totals, rows: named(rows, by), warnings };
 	}
-	if (order.kind === 'paths') {
+	if (query.kind === 'paths') {
 		const counted = journeys.filter(({ subscription }) => isIn(period, acquiredAtMs(subscription)));
 		const pages = await store.read(account.id, (reader) => readPagesSeen(reader, counted, read));
-		const { rows, ...paths } = describePaths(journeys, { by, period, basis, top: order.top, pages });
+		const { rows, ...paths } = describePaths(journeys, { by, period, basis, top: query.top, pages });
 		return { ...head, basis, lookbackDays, by, ...paths, rows: rowsOf(rows) };
 	}
-	if (order.kind === 'ltv') {
+	if (query.kind === 'ltv') {
 		const rows = lifetimeValues(journeys, { by, period, asOfMs, calendar });
 		return { ...head, lookbackDays, by, rows: named(rows, by) };
 	}
-	if (order.kind === 'renewals') {
-		const periodDays = new Map(Object.entries(order.periodDays));
+	if (query.kind === 'renewals') {
+		const periodDays = new Map(Object.entries(query.periodDays));
 		const rows = describeRenewals(journeys, { by, period, asOfMs, periodDays });
 		return { ...head, lookbackDays, by, rows: named(rows, by) };
 	}
-	const spending = await store.look(account.id, spendingRows());
-	const [model = 'last-non-direct'] = order.models;
+	const spending = await store.runReadOnly(account.id, spendingRows());
+	const [model = 'last-non-direct'] = query.models;
 	const spendBy = by.includes('campaign') ? (['channel', 'campaign'] as const) : (['channel'] as const);
 	const rows = describeSpending(spending, journeys, lost, {
 		by: spendBy,
@@ -96,16 +96,16 @@ export async function runReport(
 	return { ...head, lookbackDays, model, by: spendBy, rows: named(rows, spendBy) };
 }
 
-function needsLostPaths({ kind, models }: ReportOrder): boolean {
+function needsLostPaths({ kind, models }: ReportQuery): boolean {
 	return (kind === 'attribution' || kind === 'spend') && models.includes('markov');
 }
 
-function isMeant({ subscription, path }: Journey, { evt, channel }: ReportOrder): boolean {
+function matchesQuery({ subscription, path }: Journey, { evt, channel }: ReportQuery): boolean {
 	if (evt !== null && subscription.evt !== evt) return false;
 	return channel === null || path.some((touch) => touch.channel === channel);
 }
 
-function periodOf({ from, to }: ReportOrder, calendar: Calendar): Period {
+function periodOf({ from, to }: ReportQuery, calendar: Calendar): Period {
 	const period = {
 		fromMs: from === null ? Number.NEGATIVE_INFINITY : calendar.startOfDay(from),
 		toMs: to === null ? Number.POSITIVE_INFINITY : calendar.startOfDay(to),

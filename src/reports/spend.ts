@@ -137,8 +137,8 @@ function ageOf(subscription: Journey['subscription'], ms: number, calendar: Cale
 }
 
 function agesOf(journeys: readonly Journey[], calendar: Calendar): number {
-	let most = 0;
+	let max = 0;
 	for (const { subscription } of journeys)
-		for (const { atMs } of subscription.steps) most = Math.max(most, 1 + ageOf(subscription, atMs, calendar));
-	return most;
+		for (const { atMs } of subscription.steps) max = Math.max(max, 1 + ageOf(subscription, atMs, calendar));
+	return max;
 }

@@ -53,7 +53,7 @@ const maxFirstRows = 20_000;
 const vidsPerPage = 5000;
 const visitorsPerRead = 250;
 /** A log that ended so long before the moment of training says nothing of the time since. */
-const longestSilenceMs = dayMs;
+const maxSilenceMs = dayMs;
 
 /**
  * Makes the rows of all goals. The same history up to then gives the same rows, in whatever account it is: visitors are
@@ -62,7 +62,7 @@ const longestSilenceMs = dayMs;
 export async function accountRows(reader: HistoryReader, options: RowsOptions): Promise<AccountRows> {
 	const { goals, seed, onProgress, rows = 100_000 } = options;
 	const extent = await reader.historyExtent(options.asOfMs);
-	const ended = options.asOfMs - extent.toMs > longestSilenceMs && Number.isFinite(extent.toMs);
+	const ended = options.asOfMs - extent.toMs > maxSilenceMs && Number.isFinite(extent.toMs);
 	const asOfMs = ended ? extent.toMs : options.asOfMs;
 	const listed = await listVisitors(reader, options, extent.hits);
 	const hits = Math.max(1, extent.hits * listed.share);
@@ -154,8 +154,8 @@ async function listVisitors(
 	let lots: { vid: string; lot: number }[] = [];
 	let total = 0;
 	const keepLowest = () => {
-		const most = Math.max(1, Math.floor(Math.min(maxVisitors, (maxHits * total) / Math.max(1, hits))));
-		lots = lots.sort((a, b) => a.lot - b.lot || (a.vid < b.vid ? -1 : 1)).slice(0, most);
+		const maxListed = Math.max(1, Math.floor(Math.min(maxVisitors, (maxHits * total) / Math.max(1, hits))));
+		lots = lots.sort((a, b) => a.lot - b.lot || (a.vid < b.vid ? -1 : 1)).slice(0, maxListed);
 	};
 	for (let last = ''; ; ) {
 		const page = await reader.vidsAfter(last, vidsPerPage);

@@ -29,11 +29,11 @@ ${levels(report)}${losses(report)}${calibrationFigure('Calibration, all cuts', r
 	);
 }
 
-function line(values: readonly number[], most: number, colour: string): string {
+function line(values: readonly number[], max: number, colour: string): string {
 	const across = (index: number) => (values.length < 2 ? 0.5 : index / (values.length - 1));
-	const points = values.map((value, index) => point(across(index), value / most));
+	const points = values.map((value, index) => point(across(index), value / max));
 	const dots = values.map((value, index) => {
-		const [x, y] = place(across(index), value / most);
+		const [x, y] = place(across(index), value / max);
 		return `<circle cx="${x}" cy="${y}" r="3" fill="${colour}"><title>${value.toFixed(4)}</title></circle>`;
 	});
 	return `<polyline points="${points.join(' ')}" fill="none" stroke="${colour}" stroke-width="2"/>${dots.join('')}`;
@@ -41,13 +41,13 @@ function line(values: readonly number[], most: number, colour: string): string {
 
 function levels({ cuts }: BacktestReport): string {
 	const [said, came] = [cuts.map(({ served }) => served.said), cuts.map((cut) => cut.came)];
-	const most = Math.max(0.001, ...said, ...came) * 1.1;
+	const max = Math.max(0.001, ...said, ...came) * 1.1;
 	return figure(
 		'Said and came',
-		line(said, most, blue) + line(came, most, orange),
+		line(said, max, blue) + line(came, max, orange),
 		'cuts',
 		['first', 'last'],
-		percent(most),
+		percent(max),
 	);
 }
 
@@ -55,12 +55,12 @@ function losses({ cuts }: BacktestReport): string {
 	const served = cuts.map((cut) => cut.served.logLoss);
 	const base = cuts.map((cut) => cut.baseRate.logLoss);
 	const simple = cuts.flatMap((cut) => (cut.simple ? [cut.simple.logLoss] : []));
-	const most = Math.max(0.001, ...served, ...base, ...simple) * 1.1;
+	const max = Math.max(0.001, ...served, ...base, ...simple) * 1.1;
 	return figure(
 		'Log loss',
-		line(base, most, grey) + line(simple, most, orange) + line(served, most, blue),
+		line(base, max, grey) + line(simple, max, orange) + line(served, max, blue),
 		'cuts',
 		['first', 'last'],
-		most.toFixed(2),
+		max.toFixed(2),
 	);
 }

@@ -27,9 +27,9 @@ const hitsPerPlace = 25;
 const visitorsPerPlace = 50;
 const visitorsPerRead = 250;
 /** Hits of this time before, or of a quarter of the horizon where that is longer. */
-const shortestMs = 7 * dayMs;
+const minPeriodMs = 7 * dayMs;
 /** See `accountRows`. */
-const longestSilenceMs = dayMs;
+const maxSilenceMs = dayMs;
 
 /** The rate for a visitor, or a visit, that was last there at a moment. */
 export function baseRateFor(rate: BaseRate, goal: Goal, profile: Profile, nowMs: number): number {
@@ -56,7 +56,7 @@ export async function measureBaseRates(
 	for (const [horizonMs, ofHorizon] of Map.groupBy(goals, horizonMsOf)) {
 		const counts = ofHorizon.map(() => recencies.map((): Count => ({ reached: 0, of: 0 })));
 		const toMs = nowMs - horizonMs;
-		const fromMs = toMs - Math.max(shortestMs, horizonMs / 4);
+		const fromMs = toMs - Math.max(minPeriodMs, horizonMs / 4);
 		for await (const { recency, labels } of sampleOutcomes(reader, {
 			...{ goals: ofHorizon, horizonMs, fromMs, toMs, nowMs, vids },
 		}))
@@ -81,10 +81,10 @@ type Count = { reached: number; of: number };
 async function endOfLog(reader: RateReader, vids: readonly string[], asOfMs: number): Promise<number> {
 	const [last] = await reader.hitsBefore(asOfMs, 1);
 	let endMs = last?.atMs ?? 0;
-	if (asOfMs - endMs <= longestSilenceMs) return asOfMs;
+	if (asOfMs - endMs <= maxSilenceMs) return asOfMs;
 	for await (const history of histories(reader, vids, asOfMs))
 		endMs = Math.max(endMs, lastBefore(history, asOfMs) ?? 0);
-	return asOfMs - endMs > longestSilenceMs && endMs > 0 ? endMs : asOfMs;
+	return asOfMs - endMs > maxSilenceMs && endMs > 0 ? endMs : asOfMs;
 }
 
 export interface SampleOptions {

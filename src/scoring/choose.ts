@@ -50,9 +50,9 @@ export interface Signal {
 
 const slopes = Array.from({ length: 15 }, (_, step) => (step + 1) / 10);
 /** Below, what a model says may be chance: two in a hundred models without any signal reach it. */
-const fewestStandardErrors = 2;
+const minStandardErrors = 2;
 /** Fewer visitors of a recency cannot say how much they are told. */
-const fewestVisitors = 30;
+const minVisitors = 30;
 
 /**
  * Chooses the kind of model, its setting and the slope of its scores by how likely they make later rows, all at the level
@@ -141,12 +141,12 @@ function signalOf(folds: readonly PreparedFold[], logOdds: readonly Float64Array
 	const errors = sums.map(standardErrors);
 	const all = errors[recencies.length] as number;
 	// Of whom there are too few, what all say must do.
-	const enough = sums.map((ofOne) => ofOne.size >= fewestVisitors);
+	const enough = sums.map((ofOne) => ofOne.size >= minVisitors);
 	return {
 		standardErrors: all,
 		shares: recencies.map((recency) => {
 			const own = (enough[recency] ? errors[recency] : all) as number;
-			return all > fewestStandardErrors && own > 1 ? 1 - 1 / own ** 2 : 0;
+			return all > minStandardErrors && own > 1 ? 1 - 1 / own ** 2 : 0;
 		}),
 	};
 }

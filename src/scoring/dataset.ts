@@ -97,15 +97,17 @@ export class Dataset {
 	inTimeOrder(seed: number): Uint32Array {
 		const rows = Uint32Array.from({ length: this.#rows }, (_, row) => row);
 		const atMs = this.#gather(rows, new Float64Array(rows.length), (chunk) => chunk.atMs);
-		const lots = this.#lots(rows, seed);
+		const tieBreakers = this.#tieBreakers(rows, seed);
 		return rows.sort(
 			(a, b) =>
-				(atMs[a] as number) - (atMs[b] as number) || (lots[a] as number) - (lots[b] as number) || a - b,
+				(atMs[a] as number) - (atMs[b] as number) ||
+				(tieBreakers[a] as number) - (tieBreakers[b] as number) ||
+				a - b,
 		);
 	}
 
 	/** A random number for each row, which what is known at it decides; equal rows get others by how often there were such. */
-	#lots(rows: Uint32Array, seed: number): Float64Array {
+	#tieBreakers(rows: Uint32Array, seed: number): Float64Array {
 		const hashes = new Int32Array(rows.length).fill(seed);
 		const mix = (row: number, value: number) => {
 			hashes[row] = Math.imul((hashes[row] as number) ^ value, 0x9e3779b1) ^ ((hashes[row] as number) >>> 15);

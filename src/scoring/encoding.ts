@@ -8,7 +8,7 @@ const coarseBins = 10;
 const maxRowsForCuts = 100_000;
 /** Texts of a column that get a weight of their own, if they have this many rows; and texts whose rate is kept. */
 const maxFrequentTexts = 40;
-const fewestRowsOfFrequent = 30;
+const minRowsOfFrequent = 30;
 const maxRates = 5000;
 /** A text's rate is mixed with this many rows of the base rate: few rows say little. */
 const rateShrinkageRows = 20;
@@ -115,7 +115,7 @@ function fitCategorical(
 	const rateOf = (code: number) => shrunkenRate(rows[code] as number, conversions[code] as number, baseRate);
 	const frequent = byRows
 		.slice(0, maxFrequentTexts)
-		.filter((code) => (rows[code] as number) >= fewestRowsOfFrequent);
+		.filter((code) => (rows[code] as number) >= minRowsOfFrequent);
 	const kept = byRows.slice(0, maxRates).sort((a, b) => rateOf(a) - rateOf(b));
 	return {
 		name,

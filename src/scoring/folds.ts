@@ -26,9 +26,9 @@ const blocks = 5;
 /** So often within a block the level follows what has become known. */
 const piecesPerBlock = 4;
 /** Fewer of either outcome teach nothing, and judge nothing. */
-const fewestEarlier = 10;
-const fewestLater = 5;
-const fewestRecent = 50;
+const minEarlier = 10;
+const minLater = 5;
+const minRecent = 50;
 
 /**
  * Cuts rows in time order into a part that teaches and five blocks, each of which judges what all before it teach. A row
@@ -41,10 +41,10 @@ export function timeFolds(dataset: Dataset, rows: Uint32Array, horizonMs: number
 	const folds: Fold[] = [];
 	for (let block = 0; block < blocks; block++) {
 		const [from, to] = [edge(block), edge(block + 1)];
-		if (!hasBoth(timed.labels.subarray(from, to), fewestLater)) continue;
+		if (!hasBoth(timed.labels.subarray(from, to), minLater)) continue;
 		const known = knownAt(timed, from, horizonMs);
-		const overlaps = !hasBoth(timed.labels.subarray(0, known), fewestEarlier);
-		if (overlaps && !hasBoth(timed.labels.subarray(0, from), fewestEarlier)) continue;
+		const overlaps = !hasBoth(timed.labels.subarray(0, known), minEarlier);
+		if (overlaps && !hasBoth(timed.labels.subarray(0, from), minEarlier)) continue;
 		const pieces = piecesOf(timed, from, to, horizonMs);
 		const start = Math.min(...pieces.flatMap(({ recent }) => recent.map((places) => places[0] ?? from)));
 		folds.push({
@@ -70,7 +70,7 @@ function piecesOf(
 	const edge = (piece: number) => from + Math.floor(((to - from) * piece) / piecesPerBlock);
 	return Array.from({ length: piecesPerBlock }, (_, piece) => {
 		const known = knownAt(timed, edge(piece), horizonMs);
-		const isKnown = known >= fewestRecent && hasBoth(timed.labels.subarray(0, known), 1);
+		const isKnown = known >= minRecent && hasBoth(timed.labels.subarray(0, known), 1);
 		return {
 			from: edge(piece),
 			to: edge(piece + 1),
@@ -87,14 +87,14 @@ function knownAt({ atMs }: TimedRows, row: number, horizonMs: number): number {
 	return known;
 }
 
-function hasBoth(labels: Uint8Array, fewest: number): boolean {
+function hasBoth(labels: Uint8Array, min: number): boolean {
 	let conversions = 0;
 	for (const label of labels) conversions += label;
-	return conversions >= fewest && labels.length - conversions >= fewest;
+	return conversions >= min && labels.length - conversions >= min;
 }
 
 /** Every n-th row, so that at most `most` are left. */
-export function thin(rows: Uint32Array, most: number): Uint32Array {
-	const stride = Math.max(1, Math.ceil(rows.length / most));
+export function downsample(rows: Uint32Array, max: number): Uint32Array {
+	const stride = Math.max(1, Math.ceil(rows.length / max));
 	return stride === 1 ? rows : rows.filter((_, index) => index % stride === 0);
 }

@@ -28,7 +28,7 @@ const keptShifts = 60;
 /** A level is moved by a factor of e at most, and the less, the fewer outcomes say so. */
 const maxShift = 1;
 const shrinkageOutcomes = 10;
-const fewestRows = 20;
+const minRows = 20;
 
 interface Scored {
 	readonly atMs: number;
@@ -87,7 +87,7 @@ function shiftOf(rows: readonly Scored[]): number {
 	const labels = Uint8Array.from(rows, ({ label }) => label);
 	const conversions = labels.reduce((sum, label) => sum + label, 0);
 	const rarer = Math.min(conversions, rows.length - conversions);
-	if (rows.length < fewestRows) return 0;
+	if (rows.length < minRows) return 0;
 	const shift = levelShift(
 		Float64Array.from(rows, ({ logOdds }) => logOdds),
 		labels,
@@ -109,7 +109,7 @@ function weekOf(
 	shifts: readonly LevelShift[],
 	fromMs: number,
 ): LevelWeek | undefined {
-	if (rows.length < fewestRows) return undefined;
+	if (rows.length < minRows) return undefined;
 	const served = rows.map(({ atMs, recency, logOdds }) => {
 		const shift = shifts.findLast(({ sinceMs }) => sinceMs <= atMs)?.byRecency[recency] ?? 0;
 		return logistic(logOdds + shift);

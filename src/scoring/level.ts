@@ -4,12 +4,12 @@ import { type Recency, recencies } from './recency.ts';
 /** A rate of fewer visitors of either outcome is not to be trusted, as long as there are more known rows to ask. */
 const enoughVisitors = 200;
 /** Weekdays and weekends count alike. */
-const shortestMs = 7 * 86_400_000;
+const minPeriodMs = 7 * 86_400_000;
 /** At most so much of what is known is recent. */
 const recentShare = 0.2;
 /** Visitors of like recency have a level of their own if there are so many recent rows of them, with both outcomes. */
-const fewestRows = 50;
-const fewestOfOutcome = 5;
+const minRows = 50;
+const minOfOutcome = 5;
 
 /** Rows in time order. */
 export interface TimedRows {
@@ -44,7 +44,7 @@ export function recentRows(rows: TimedRows, known: number): RecentRows {
 		const recent = recentOf(rows, Uint32Array.from(alike));
 		const conversions = recent.reduce((sum, row) => sum + (rows.labels[row] as number), 0);
 		const rarer = Math.min(conversions, recent.length - conversions);
-		return recent.length >= fewestRows && rarer >= fewestOfOutcome ? recent : all;
+		return recent.length >= minRows && rarer >= minOfOutcome ? recent : all;
 	}) as unknown as RecentRows;
 }
 
@@ -59,7 +59,7 @@ function recentOf({ atMs, labels, groups }: TimedRows, rows: Uint32Array): Uint3
 		const row = rows[place] as number;
 		seen[labels[row] as 0 | 1].add(groups[row] as number);
 		const isEnough = Math.min(seen[0].size, seen[1].size) >= enoughVisitors;
-		if (isEnough && lastMs - timeOf(place) >= shortestMs && timeOf(place) !== timeOf(place - 1))
+		if (isEnough && lastMs - timeOf(place) >= minPeriodMs && timeOf(place) !== timeOf(place - 1))
 			return rows.subarray(place);
 	}
 	return rows.subarray(from);

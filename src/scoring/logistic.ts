@@ -240,7 +240,7 @@ function everyNth<Into extends Float64Array | Uint8Array>(
 }
 
 function largest(values: Float64Array): number {
-	let most = 0;
-	for (const value of values) most = Math.max(most, Math.abs(value));
-	return most;
+	let max = 0;
+	for (const value of values) max = Math.max(max, Math.abs(value));
+	return max;
 }

@@ -193,7 +193,7 @@ const minShare = 0.01;
 /** The names that most of these visitors have in common. */
 export function vocabularyOf(profiles: readonly Profile[]): Vocabulary {
 	const frequent = (
-		most: number,
+		max: number,
 		namesOf: (profile: Profile) => readonly (readonly [string, ...unknown[]])[],
 	) => {
 		const counts = new Map<string, number>();
@@ -202,7 +202,7 @@ export function vocabularyOf(profiles: readonly Profile[]): Vocabulary {
 		return [...counts]
 			.filter(([, count]) => count >= minShare * profiles.length)
 			.sort(([a, countA], [b, countB]) => countB - countA || (a < b ? -1 : 1))
-			.slice(0, most)
+			.slice(0, max)
 			.map(([name]) => name);
 	};
 	return {

@@ -178,7 +178,7 @@ export function strongestFacts(
 	row: FeatureRow,
 	{ profile, nowMs }: ProfileAt,
 	which: 'raise' | 'lower',
-	most: number,
+	max: number,
 ): string[] {
 	const { features } = scorer.model;
 	const isAway = nowMs - (profile.visit?.lastHitAtMs ?? profile.lastAtMs) >= dayMs;
@@ -197,7 +197,7 @@ export function strongestFacts(
 		.filter(({ logOdds }) => (which === 'raise' ? logOdds > 0 : logOdds < 0))
 		.sort((a, b) => Math.abs(b.logOdds) - Math.abs(a.logOdds));
 	// Long names may have become the same by being cut.
-	const phrases = [...new Set(moving.map(({ phrase }) => phrase))].slice(0, most);
+	const phrases = [...new Set(moving.map(({ phrase }) => phrase))].slice(0, max);
 	return which === 'raise' ? phrases : phrases.map((phrase) => lowering + phrase);
 }
 

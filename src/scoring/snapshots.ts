@@ -50,7 +50,7 @@ export function visitorSnapshots(
 	const hitTimesMs = history.hits.map(({ atMs }) => atMs).filter((atMs) => atMs <= lastMs);
 	const cutsMs = plan.cutsMs.filter((atMs) => atMs >= firstHitMs && atMs <= lastMs);
 	const fromHits = draw(hitTimesMs, hitCount(plan, hitTimesMs.length, random), random);
-	const fromCuts = draw(cutsMs, roundByLot(plan.cutsOfOne, random), random);
+	const fromCuts = draw(cutsMs, roundStochastically(plan.cutsOfOne, random), random);
 	const moments = [...new Set([...fromHits, ...fromCuts])].sort((a, b) => a - b);
 	const profiles = profilesAt(history, moments);
 	return moments.map((atMs, index) => ({
@@ -81,11 +81,11 @@ export function visitProfileAt({ hits }: VisitorHistory, sid: string, atMs: numb
 }
 
 function hitCount({ hitShare }: SnapshotPlan, hits: number, random: () => number): number {
-	return Math.min(maxHitsOfOne, roundByLot(hits * hitShare, random));
+	return Math.min(maxHitsOfOne, roundStochastically(hits * hitShare, random));
 }
 
 /** A whole number next to this one, on average this one. */
-function roundByLot(number: number, random: () => number): number {
+function roundStochastically(number: number, random: () => number): number {
 	const whole = Math.floor(number);
 	return whole + (random() < number - whole ? 1 : 0);
 }

@@ -1,5 +1,5 @@
 import { type Dataset, datasetRows } from './dataset.ts';
-import { thin } from './folds.ts';
+import { downsample } from './folds.ts';
 import type { Model } from './model.ts';
 import type { TopFeature } from './report.ts';
 import { Scorer } from './scorer.ts';
@@ -9,7 +9,7 @@ const maxFeatures = 10;
 
 /** The features that move scores most, with their direction, over rows taken evenly from all times. */
 export function topFeatures(model: Model, dataset: Dataset, order: Uint32Array): TopFeature[] {
-	const rows = thin(order, sampledRows);
+	const rows = downsample(order, sampledRows);
 	const { features } = dataset;
 	const numbers = features.numeric.map((_, column) => dataset.numeric(column, rows));
 	const texts = features.categorical.map((_, column) =>

@@ -5,7 +5,7 @@ import { type Choice, choose } from './choose.ts';
 import { type Dataset, datasetRows } from './dataset.ts';
 import { type EncodedRows, encodeRows } from './encoded-rows.ts';
 import { type Encoding, fitEncoding } from './encoding.ts';
-import { thin, timeFolds } from './folds.ts';
+import { downsample, timeFolds } from './folds.ts';
 import { judge } from './judge.ts';
 import { levelLines, recentRows } from './level.ts';
 import { fitLogistic, type LogisticFit } from './logistic.ts';
@@ -25,7 +25,7 @@ import { topFeatures } from './top-features.ts';
 import type { Tree } from './tree.ts';
 
 /** Goals with fewer conversions are given the base rate: nothing finer could be checked. */
-export const fewestConversions = 30;
+export const minConversions = 30;
 /** Choosing and judging use this many rows at most, evenly taken; the model that is served learns from all. */
 const maxRowsForChoice = 40_000;
 
@@ -65,12 +65,12 @@ export function train(
 		},
 	});
 	const rarer = Math.min(conversions, rows - conversions);
-	if (rarer < fewestConversions)
+	if (rarer < minConversions)
 		return serveBaseRate(
-			`There are ${rarer} rows ${rarer === conversions ? 'with' : 'without'} a conversion; a model needs ${fewestConversions}.`,
+			`There are ${rarer} rows ${rarer === conversions ? 'with' : 'without'} a conversion; a model needs ${minConversions}.`,
 		);
 	const order = dataset.inTimeOrder(seed);
-	const timeFoldsFound = timeFolds(dataset, thin(order, maxRowsForChoice), horizonMs);
+	const timeFoldsFound = timeFolds(dataset, downsample(order, maxRowsForChoice), horizonMs);
 	const folds = timeFoldsFound.map((fold) => prepareFold(dataset, fold, seededRandom(seed)));
 	if (folds.length < 2)
 		return serveBaseRate('Conversions are spread too unevenly over time to judge a model on later rows.');

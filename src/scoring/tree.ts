@@ -1,7 +1,7 @@
 import type { EncodedRows } from './encoded-rows.ts';
 
 const maxLeaves = 15;
-const fewestRowsInLeaf = 20;
+const minRowsInLeaf = 20;
 /** Holds the values of small leaves back. */
 const leafPenalty = 1;
 const maxBins = 65;
@@ -137,8 +137,8 @@ function bestSplit(sums: Float64Array, columns: number): Split | undefined {
 			leftGradient += bins[3 * bin] as number;
 			leftCurvature += bins[3 * bin + 1] as number;
 			leftRows += inBin;
-			if (leftRows < fewestRowsInLeaf) continue;
-			if (rows - leftRows < fewestRowsInLeaf) break;
+			if (leftRows < minRowsInLeaf) continue;
+			if (rows - leftRows < minRowsInLeaf) break;
 			const gain =
 				leftGradient ** 2 / (leftCurvature + leafPenalty) +
 				(gradient - leftGradient) ** 2 / (curvature - leftCurvature + leafPenalty) -

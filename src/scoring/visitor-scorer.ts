@@ -93,7 +93,7 @@ export class VisitorScorer {
 		if (!references) return this.#making.get(name) ?? this.#make(name, account, scope, nowMs);
 		const unusedMs = Math.abs(nowMs - references.lastUsedAtMs);
 		references.lastUsedAtMs = nowMs;
-		const isOutdated = references.madeFor !== madeFor(account, scope);
+		const isOutdated = references.madeFor !== cacheKeyOf(account, scope);
 		if (!isOutdated && Math.abs(nowMs - references.madeAtMs) < renewAfterMs) return references;
 		const making = this.#making.get(name) ?? this.#make(name, account, scope, nowMs);
 		const renewed = making.catch((error) => {
@@ -134,7 +134,7 @@ export class VisitorScorer {
 		);
 		for await (const profile of this.#sample(account.id, scope)) maker.add(profile);
 		return {
-			madeFor: madeFor(account, scope),
+			madeFor: cacheKeyOf(account, scope),
 			madeAtMs: nowMs,
 			goals: maker.references().map((goal, index) => ({ ...goal, modelName: modelNames[index] })),
 			lastUsedAtMs: nowMs,
@@ -161,10 +161,10 @@ function areKnown(
 }
 
 /** By the account as a snapshot holds it, which is asked at every reading. */
-const madeForTexts = new WeakMap<KnownAccount, { vid: string; sid: string }>();
+const cacheKeys = new WeakMap<KnownAccount, { vid: string; sid: string }>();
 
-function madeFor(account: KnownAccount, scope: CaskScope): string {
-	let texts = madeForTexts.get(account);
+function cacheKeyOf(account: KnownAccount, scope: CaskScope): string {
+	let texts = cacheKeys.get(account);
 	if (!texts) {
 		const textOf = (of: CaskScope) =>
 			JSON.stringify([
@@ -173,7 +173,7 @@ function madeFor(account: KnownAccount, scope: CaskScope): string {
 				[...account.baseRates],
 			]);
 		texts = { vid: textOf('vid'), sid: textOf('sid') };
-		madeForTexts.set(account, texts);
+		cacheKeys.set(account, texts);
 	}
 	return texts[scope];
 }

@@ -34,7 +34,7 @@ export class VisitorReads {
 
 	/** Synchronous where the store is. @throws StorageError */
 	scores(subject: Subject, explain = false): GoalScore[] | Promise<GoalScore[]> {
-		return after(this.#profile(subject), (profile) =>
+		return mapMaybePromise(this.#profile(subject), (profile) =>
 			profile ? this.#scorer.scores(subject.account, subject.scope, profile, explain) : [],
 		);
 	}
@@ -44,9 +44,9 @@ export class VisitorReads {
 		const { account, scope } = subject;
 		const scoresOf = (profile: Profile) =>
 			readScores(account.segments) ? this.#scorer.scores(account, scope, profile, false) : [];
-		return after(this.#profile(subject), (profile) =>
+		return mapMaybePromise(this.#profile(subject), (profile) =>
 			profile
-				? after(scoresOf(profile), (scores) =>
+				? mapMaybePromise(scoresOf(profile), (scores) =>
 						matchingSegments(account.segments, ruleFacts(profile, scores, this.#now())).map(
 							({ id, name }) => ({ id, name }),
 						),
@@ -63,7 +63,7 @@ export class VisitorReads {
 }
 
 /** Applies `fn` to a value or a promise. A promise costs a turn of the microtask queue, which a value does not need. */
-export function after<Value, Next>(
+export function mapMaybePromise<Value, Next>(
 	value: Value | Promise<Value>,
 	fn: (value: Value) => Next | Promise<Next>,
 ): Next | Promise<Next> {

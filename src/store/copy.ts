@@ -50,7 +50,7 @@ type OnProgress = (progress: CopyProgress) => void;
  * @throws OperatorError where a server runs on the source, the target is in use, or either changes during the copy
  */
 export async function copyStore(source: Store, target: Store, onProgress: OnProgress): Promise<CopyReport> {
-	const letServersIn = source.keepServersAway();
+	const unblockServers = source.keepServersAway();
 	try {
 		const content = await source.control.content();
 		if (content.client.length === 0) throw new OperatorError('There is nothing to copy: no client is there.');
@@ -61,7 +61,7 @@ export async function copyStore(source: Store, target: Store, onProgress: OnProg
 			await copyTarget.close();
 		}
 	} finally {
-		letServersIn();
+		unblockServers();
 	}
 }
 
@@ -103,9 +103,9 @@ class Copy {
 			throw new OperatorError(
 				'The source has changed while it was copied; stop what writes to it and run the same command again.',
 			);
-		const together = inOnePlace(this.#content);
-		await this.#copyTarget.finish(together);
-		if (checksumOf(await this.#target.control.content()) !== checksumOf(together))
+		const copiedContent = withoutOwnServers(this.#content);
+		await this.#copyTarget.finish(copiedContent);
+		if (checksumOf(await this.#target.control.content()) !== checksumOf(copiedContent))
 			throw differs('the control database');
 		return {
 			resumed: begun === 'resumed',
@@ -186,7 +186,7 @@ class Copy {
  * A copy keeps all accounts in one place, even those with their own server, which it would otherwise share with its
  * source.
  */
-function inOnePlace(content: ControlContent): ControlContent {
+function withoutOwnServers(content: ControlContent): ControlContent {
 	return { ...content, account: content.account.map((row) => ({ ...row, database: null })) };
 }
 

@@ -40,7 +40,7 @@ export async function eraseVisitor(store: Store, accountId: number, vid: string)
 export async function eraseCustomerVisitors(store: Store, accountId: number, cid: string): Promise<Erasure> {
 	const vids: string[] = [];
 	for (let page: readonly string[] = ['']; page.length > 0; vids.push(...page))
-		page = await store.look(accountId, visitorsOfCustomer(cid, vids.at(-1) ?? ''));
+		page = await store.runReadOnly(accountId, visitorsOfCustomer(cid, vids.at(-1) ?? ''));
 	const erasure = await eraseAll(store, accountId, vids);
 	let others = 0;
 	for (let freed = 1; freed > 0; others += freed) {
@@ -96,9 +96,9 @@ async function revokeCasks(
 ): Promise<void> {
 	let place: HitPlace | undefined = { atMs: Number.MIN_SAFE_INTEGER, id: 0 };
 	let subjects = [vid];
-	const lastHitAtMs = await store.look(accountId, lastHitOf(vid));
+	const lastHitAtMs = await store.runReadOnly(accountId, lastHitOf(vid));
 	while (place) {
-		const page: { sids: string[]; last: HitPlace | undefined } = await store.look(
+		const page: { sids: string[]; last: HitPlace | undefined } = await store.runReadOnly(
 			accountId,
 			visitsAfter(vid, place),
 		);

@@ -35,12 +35,12 @@ export async function rebuildAll(
 	onProgress: (visitors: number, total: number) => void = () => {},
 ): Promise<RebuildReport> {
 	const rebuilding = new Rebuilding(store, accountId);
-	const total = await store.look(accountId, countVisitors());
+	const total = await store.runReadOnly(accountId, countVisitors());
 	await settleAll(store, accountId);
 	await rebuilding.repairVisits();
 	let visitors = 0;
 	for (let last: string | undefined = ''; last !== undefined; ) {
-		const vids: string[] = await store.look(accountId, visitorsAfter(last, pageVisitors));
+		const vids: string[] = await store.runReadOnly(accountId, visitorsAfter(last, pageVisitors));
 		await rebuilding.rebuild(vids);
 		visitors += vids.length;
 		last = vids.at(-1);

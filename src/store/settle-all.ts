@@ -12,7 +12,7 @@ export async function settleAll(store: Store, accountId: number): Promise<void> 
 		settled = await batch.run(() => store.transact(accountId, () => settleOldest(batch.size)));
 }
 
-function* settleOldest(most: number): Steps<number> {
-	const [settled = []] = yield [{ settle: { beforeMs: Number.MAX_SAFE_INTEGER, most } }];
+function* settleOldest(max: number): Steps<number> {
+	const [settled = []] = yield [{ settle: { beforeMs: Number.MAX_SAFE_INTEGER, max } }];
 	return settled.length;
 }

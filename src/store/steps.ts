@@ -31,7 +31,7 @@ export type Lock =
  * of all, to where statements on `@hit` find them. Gives a row for each of the oldest.
  */
 export interface Settle {
-	readonly settle: readonly string[] | { readonly beforeMs: number; readonly most: number };
+	readonly settle: readonly string[] | { readonly beforeMs: number; readonly max: number };
 }
 
 /** Hits that are the latest of their visitors and visits. */

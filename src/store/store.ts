@@ -135,7 +135,7 @@ export interface Store {
 	 */
 	purge(accountId: number, options: { rewrite: boolean }): Promise<void>;
 	/** Runs read-only steps on a consistent snapshot, without blocking anybody. */
-	look<T>(accountId: number, steps: Steps<T>): Promise<T>;
+	runReadOnly<T>(accountId: number, steps: Steps<T>): Promise<T>;
 	/** Amount of background work waiting in an account, capped at some thousands. Does not migrate its schema. */
 	waiting(accountId: number): Promise<number>;
 	/** Opens the reads of a serving process. */

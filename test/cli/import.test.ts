@@ -244,7 +244,7 @@ test('a killed import is completed by running it again; nothing is stored twice 
 		await using command = new TestProcess(process.execPath, [mainPath, ...killed.args(path)], {
 			TMPDIR: temporary,
 		});
-		const stored = () => killed.store.look(killed.accountId, countStored());
+		const stored = () => killed.store.runReadOnly(killed.accountId, countStored());
 		while ((await stored())[0] === 0) await delay(10);
 		await command.kill();
 		[hits, events] = await stored();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { defaultOrder } from '../../src/reports/report-order.ts';
+import { defaultQuery } from '../../src/reports/report-query.ts';
 import { runReport } from '../../src/reports/run-report.ts';
 import { storeHistory } from '../../src/store/account/past-history.ts';
 import { addAccount, openFor } from '../store/engines.ts';
@@ -19,8 +19,8 @@ test('cohorts of a tenth of CDNOW are what a script over the raw file says', {
 	}));
 	for (let from = 0; from < events.length; from += 1000)
 		await store.transact(id, () => storeHistory([], events.slice(from, from + 1000)));
-	const order = { ...defaultOrder('ltv'), by: [], asOfMs: Date.parse(cdnowEnd) };
+	const query = { ...defaultQuery('ltv'), by: [], asOfMs: Date.parse(cdnowEnd) };
 	const account = { id, aid: 'c-a-cdnow', timezone: 'UTC', paymentProviders: [] };
-	const { rows } = await runReport(store, account, order, []);
+	const { rows } = await runReport(store, account, query, []);
 	assert.equal(assertAsAwkSays(cdnowSample, rows), 18 + 17 + 16);
 });

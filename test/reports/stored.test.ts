@@ -5,11 +5,11 @@ import type { HistoryHit } from '../../src/domain/hit.ts';
 import { paymentProviders } from '../../src/domain/touch.ts';
 import { attributionModels, dayMs } from '../../src/reports/model.ts';
 import {
-	defaultOrder,
+	defaultQuery,
 	type ReportKind,
-	type ReportOrder,
+	type ReportQuery,
 	reportKinds,
-} from '../../src/reports/report-order.ts';
+} from '../../src/reports/report-query.ts';
 import { type Report, runReport } from '../../src/reports/run-report.ts';
 import { type HistoryEvent, storeHistory } from '../../src/store/account/past-history.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
@@ -84,14 +84,14 @@ function report(
 	store: Store,
 	id: number,
 	kind: ReportKind,
-	fields: Partial<ReportOrder> = {},
+	fields: Partial<ReportQuery> = {},
 ): Promise<Report> {
-	const order = { ...defaultOrder(kind), models: attributionModels, asOfMs: nowMs, ...fields };
+	const query = { ...defaultQuery(kind), models: attributionModels, asOfMs: nowMs, ...fields };
 	const account = { id, aid: 'c-a-acme-uk', timezone: 'UTC', paymentProviders: [] };
-	return runReport(store, account, order, paymentProviders);
+	return runReport(store, account, query, paymentProviders);
 }
 
-async function reports(store: Store, id: number, fields: Partial<ReportOrder> = {}): Promise<string> {
+async function reports(store: Store, id: number, fields: Partial<ReportQuery> = {}): Promise<string> {
 	const all: Report[] = [];
 	for (const kind of reportKinds) all.push(await report(store, id, kind, fields));
 	return JSON.stringify(all);

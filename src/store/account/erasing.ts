@@ -1,5 +1,5 @@
 import type { Row, Steps } from '../steps.ts';
-import { assignEvents, contest } from './identity-links.ts';
+import { assignEvents, lockContested } from './identity-links.ts';
 import { addTasks } from './tasks.ts';
 import { lockVisitors, refold, unique } from './visitor-log.ts';
 
@@ -180,13 +180,13 @@ export function* freeCustomer(cid: string): Steps<number> {
 /** Removes the customer ids of events and assigns the events to the owners that remain. */
 function* freeEvents(
 	rows: readonly Row[],
-	isMeant: (event: { vid: string | null; cid: string | null }) => boolean,
+	shouldFree: (event: { vid: string | null; cid: string | null }) => boolean,
 ): Steps<number> {
-	const { events, vids } = yield* contest(
+	const { events, vids } = yield* lockContested(
 		rows.map(({ tid }) => `t:${tid}`),
 		true,
 	);
-	const free = events.filter(isMeant);
+	const free = events.filter(shouldFree);
 	yield [
 		lockVisitors(vids),
 		{

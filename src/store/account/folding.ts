@@ -1,7 +1,13 @@
 import { apply, compareEntries, type LogEntry, type Profile } from '../../domain/profile.ts';
 import { subscriptionEntry } from '../../domain/subscription-event.ts';
 import type { Query, Row, Steps } from '../steps.ts';
-import { assignEvents, type Contest, contest, type IdentityLink, saveLinks } from './identity-links.ts';
+import {
+	assignEvents,
+	type ContestedEvents,
+	type IdentityLink,
+	lockContested,
+	saveLinks,
+} from './identity-links.ts';
 import { followOn } from './subscription-owners.ts';
 import { addTasks } from './tasks.ts';
 import { type LoggedHit, replaceTouches, touchesOf, visitsBegan } from './touches.ts';
@@ -57,10 +63,10 @@ function* nextOf(
 	table: 'visitor' | 'visit',
 	key: 'vid' | 'sid',
 	after: string,
-	most: number,
+	max: number,
 ): Steps<readonly Row[]> {
 	const next = (name: string): Query => ({
-		sql: `SELECT ${key}, vid FROM @${table} WHERE folded_to IS NOT NULL AND ${key} > ? ORDER BY ${key} LIMIT ${most} /* what waits */`,
+		sql: `SELECT ${key}, vid FROM @${table} WHERE folded_to IS NOT NULL AND ${key} > ? ORDER BY ${key} LIMIT ${max} /* what waits */`,
 		values: [name],
 	});
 	const [found = [], first = []] = yield [next(after), next('')];
@@ -98,7 +104,7 @@ export function* countWaiting(): Steps<number> {
 }
 
 function* foldVisitor(vid: string): Steps<void> {
-	const links = yield* contestUnfounded(vid);
+	const links = yield* lockUnfounded(vid);
 	const [rows = []] = yield [loadVisitors(unique([vid, ...(links?.vids ?? [])]))];
 	const row = rows.find((each) => each.vid === vid);
 	if (!row || row.folded_to === null) return;
@@ -127,7 +133,7 @@ function* foldVisitor(vid: string): Steps<void> {
 }
 
 /** Links of a visitor that a piece may find again or delete. */
-interface Unfounded extends Contest {
+interface UnfoundedLinks extends ContestedEvents {
 	/** Locked keys: those of the piece's hits, and unverified ones. */
 	readonly keys: ReadonlySet<string>;
 	/** The unverified keys: all of them, or as many as a piece may have. */
@@ -135,7 +141,7 @@ interface Unfounded extends Contest {
 }
 
 /** Locks what a piece needs if links have lost their hits; undefined if none has. */
-function* contestUnfounded(vid: string): Steps<Unfounded | undefined> {
+function* lockUnfounded(vid: string): Steps<UnfoundedLinks | undefined> {
 	const [unfounded = [], [row] = []] = yield [
 		{
 			sql: `SELECT key FROM @claim WHERE vid = ? AND unfounded IS NOT NULL ORDER BY key LIMIT ${maxAssigned} /* unfounded */`,
@@ -147,14 +153,14 @@ function* contestUnfounded(vid: string): Steps<Unfounded | undefined> {
 	const { links, isEnd } = yield* readOn('vid', vid, Number(row.folded_to));
 	const last = isEnd ? unfounded.map(({ key }) => String(key)) : [];
 	const keys = unique([...links.map(({ key }) => key), ...last]);
-	return { ...(yield* contest(keys)), keys: new Set(keys), last };
+	return { ...(yield* lockContested(keys)), keys: new Set(keys), last };
 }
 
 /**
  * Moves links to the first hits that show their keys. At the end of the log, deletes links that no hit shows.
  * @returns whether the replay can continue; false if the log or its events have changed in between
  */
-function* foundLinks(vid: string, found: Unfounded, read: ReadOn): Steps<boolean> {
+function* foundLinks(vid: string, found: UnfoundedLinks, read: ReadOn): Steps<boolean> {
 	if (read.links.some(({ key }) => !found.keys.has(key))) return false;
 	const gone = read.isEnd ? found.last : [];
 	yield [
@@ -221,7 +227,7 @@ function* assignOn(cid: string, position: number): Steps<number | undefined> {
 			values: [cid, position],
 		},
 	];
-	const { events, vids } = yield* contest([`c:${cid}`, ...page.map(({ tid }) => `t:${tid}`)]);
+	const { events, vids } = yield* lockContested([`c:${cid}`, ...page.map(({ tid }) => `t:${tid}`)]);
 	yield [lockVisitors(vids)];
 	yield* refold([...(yield* assignEvents(events))]);
 	const last = page.at(-1);

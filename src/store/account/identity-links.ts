@@ -120,7 +120,7 @@ export interface ContestedEvent extends Joinable {
 const maxContested = 50;
 
 /** What may change owner when links to keys change. */
-export interface Contest {
+export interface ContestedEvents {
 	/** Subscription events with one of the keys. Locked. */
 	readonly events: readonly ContestedEvent[];
 	/** The owners of these events, with and without the new links. */
@@ -133,7 +133,7 @@ export interface Contest {
  * Locks keys, so that no upload with them is under way, and then the events that have them.
  * @param erasing whether to include events of visitors who are being erased
  */
-export function* contest(keys: readonly string[], erasing = false): Steps<Contest> {
+export function* lockContested(keys: readonly string[], erasing = false): Steps<ContestedEvents> {
 	if (keys.length === 0) return { events: [], vids: [], popular: [] };
 	const [, counts = []] = yield [{ lock: 'exclusive', keys }, countEvents(keys)];
 	let left = maxContested;
@@ -175,7 +175,7 @@ export function* assignLater(popular: readonly string[], links: readonly Identit
 }
 
 /** The same for events that are already locked. @param rows of `lockEvents` */
-export function* contestOver(rows: readonly Row[]): Steps<Omit<Contest, 'popular'>> {
+export function* contestOver(rows: readonly Row[]): Steps<Omit<ContestedEvents, 'popular'>> {
 	const events = rows.map((row) => row as unknown as ContestedEvent);
 	const owners = events.flatMap(({ vid }) => (vid === null ? [] : [vid]));
 	const subscribers = yield* subscriptionsOf(events);

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { HistoryHit } from '../../domain/hit.ts';
 import type { Query, Row, Steps } from '../steps.ts';
-import { goesOn, unique, visitTimeoutMs } from './visitor-log.ts';
+import { continuesVisit, unique, visitTimeoutMs } from './visitor-log.ts';
 
 /** A hit that is in the log, or is to be. */
 export interface PastHit extends HistoryHit {
@@ -56,7 +56,7 @@ export function* mergeLogs(
 			sql: 'SELECT vid, sid, at, body FROM @hit WHERE vid IN ?list /* known history */',
 			values: [whole],
 		},
-		...[...known.intersection(long)].flatMap((vid) => around(vid, arriving.get(vid) ?? [])),
+		...[...known.intersection(long)].flatMap((vid) => selectNear(vid, arriving.get(vid) ?? [])),
 	];
 	for (const row of [...rows, ...windows.flat()]) {
 		const hit = toLoggedHit(row);
@@ -71,7 +71,7 @@ export function* mergeLogs(
 }
 
 /** The part of a long log where hits arrive. */
-function around(vid: string, hits: readonly PastHit[]): Query[] {
+function selectNear(vid: string, hits: readonly PastHit[]): Query[] {
 	const times = hits.map(({ atMs }) => atMs);
 	const [fromMs, toMs] = [Math.min(...times), Math.max(...times)];
 	const select = (condition: string, values: readonly number[]): Query => ({
@@ -140,8 +140,8 @@ function mergeLog(
 			if (isNew) added.push(hit as PlacedHit);
 			continue;
 		}
-		const goesOnWith = cut && goesOn(cut.lastAtMs, hit.atMs) ? cut.sid : undefined;
-		const sid: string = goesOnWith ?? hit.sid ?? derivedSid(hit.vid, hit.atMs);
+		const continuedSid = cut && continuesVisit(cut.lastAtMs, hit.atMs) ? cut.sid : undefined;
+		const sid: string = continuedSid ?? hit.sid ?? derivedSid(hit.vid, hit.atMs);
 		if (isNew) added.push({ ...hit, sid });
 		else if (hit.sid !== null && hit.sid !== sid) renamed.set(hit.sid, sid);
 		cut = { sid, lastAtMs: hit.atMs };

@@ -16,13 +16,13 @@ import {
 	assignEvents,
 	assignLater,
 	type ContestedEvent,
-	contest,
 	eventKeys,
 	holdersOf,
 	type IdentityLink,
 	keyHolders,
 	knownLinks,
 	linksOfHit,
+	lockContested,
 	newLinks,
 	ownersOf,
 	saveLinks,
@@ -79,7 +79,7 @@ export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent
 		{ lock: 'shared', keys: subscriptionKeys(events) },
 	];
 	const { added, conflicts } = yield* insertPastEvents(events);
-	const contested = yield* contest([...linked]);
+	const contested = yield* lockContested([...linked]);
 	const owners = [...(yield* keyHolders(added)), ...(yield* subscriptionsOf(added)).values()];
 	const isAdded = new Set(added.map(({ tid }) => tid));
 	const [visitors = [], known = []] = yield [

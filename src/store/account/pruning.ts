@@ -1,5 +1,5 @@
 import type { Query, Steps } from '../steps.ts';
-import { assignEvents, contest, type IdentityLink, saveLinks } from './identity-links.ts';
+import { assignEvents, type IdentityLink, lockContested, saveLinks } from './identity-links.ts';
 import { addTasks } from './tasks.ts';
 import { linksOfRow, lockVisitors, refold, unique, withShortLogs } from './visitor-log.ts';
 
@@ -14,7 +14,7 @@ const maxReplayed = 1000;
  */
 export function* prune(beforeMs: number): Steps<number> {
 	const [, oldest = []] = yield [
-		{ settle: { beforeMs, most: maxPruned } },
+		{ settle: { beforeMs, max: maxPruned } },
 		{
 			sql: `SELECT id, vid, at, body FROM @hit WHERE at < ? ORDER BY at, id LIMIT ${maxPruned} /* prune */`,
 			values: [beforeMs],
@@ -24,7 +24,7 @@ export function* prune(beforeMs: number): Steps<number> {
 	if (!last) return 0;
 	const vids = unique(oldest.map(({ vid }) => String(vid)));
 	const links = oldest.flatMap(linksOfRow);
-	const contested = yield* contest(unique(links.map(({ key }) => key)));
+	const contested = yield* lockContested(unique(links.map(({ key }) => key)));
 	yield [lockVisitors(unique([...vids, ...contested.vids]))];
 	const [deleted = []] = yield [
 		{

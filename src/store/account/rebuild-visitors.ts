@@ -4,8 +4,8 @@ import type { HitPlace } from './erasing.ts';
 import {
 	assignEvents,
 	type ContestedEvent,
-	contest,
 	contestOver,
+	lockContested,
 	lockEvents,
 	saveLinks,
 } from './identity-links.ts';
@@ -104,7 +104,7 @@ function* takeLinks(vids: readonly string[]): Steps<readonly ContestedEvent[]> {
 		},
 	];
 	const keys = [...taken, ...shown.flatMap(linksOfRow)].map(({ key }) => String(key));
-	const { events, popular } = yield* contest(unique(keys));
+	const { events, popular } = yield* lockContested(unique(keys));
 	const [found = []] = yield [
 		{
 			sql: 'SELECT tid FROM @subscription_event WHERE vid IN ?list /* take links */',
@@ -184,7 +184,7 @@ export function* reassignEvents(vid: string, afterId: number): Steps<number | un
 		values: [vid, afterId],
 	};
 	const [rows = []] = yield [page];
-	const { events, vids } = yield* contest(rows.map(({ tid }) => `t:${tid}`));
+	const { events, vids } = yield* lockContested(rows.map(({ tid }) => `t:${tid}`));
 	yield [lockVisitors(vids)];
 	yield* refold([...(yield* assignEvents(events))]);
 	const last = rows.at(-1);

@@ -60,7 +60,7 @@ interface LinkRow {
 type EventRow = Omit<ClientTables['subscription_event'], 'vid' | 'named'>;
 
 /** Whose an event was for a time. */
-interface Held {
+interface PastOwnership {
 	readonly vid: string;
 	readonly knownFromMs: number;
 	readonly knownUntilMs: number;
@@ -260,10 +260,10 @@ function compareForOwner(a: EventRow, b: EventRow): number {
 
 /** Before an event named somebody, it was of whom its subscription belongs to. */
 function withSubscriber(
-	held: readonly Held[],
-	subscriber: Held | undefined,
+	held: readonly PastOwnership[],
+	subscriber: PastOwnership | undefined,
 	receivedAtMs: number,
-): readonly Held[] {
+): readonly PastOwnership[] {
 	if (!subscriber) return held;
 	const knownFromMs = Math.max(receivedAtMs, subscriber.knownFromMs);
 	const [first, ...later] = held;
@@ -331,7 +331,7 @@ function ownershipPeriods(
 	receivedAtMs: number,
 	byTid: Pick<LinkRow, 'at' | 'vid'> | undefined,
 	byCid: Pick<LinkRow, 'at' | 'vid'> | undefined,
-): Held[] {
+): PastOwnership[] {
 	const since = (link: { at: number }) => Math.max(receivedAtMs, link.at);
 	if (!byTid)
 		return byCid

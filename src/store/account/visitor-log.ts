@@ -14,10 +14,10 @@ import {
 	assignEvents,
 	assignLater,
 	type ContestedEvent,
-	contest,
 	type IdentityLink,
 	knownLinks,
 	linksOfHit,
+	lockContested,
 	newLinks,
 	saveLinks,
 } from './identity-links.ts';
@@ -148,7 +148,7 @@ function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 	const maybeKnown = links.filter(({ vid, key }) => key.startsWith('c:') && vids.includes(vid));
 	const [before = []] = maybeKnown.length > 0 ? yield [knownLinks(maybeKnown)] : [];
 	const keys = new Set(newLinks(links, before).map(({ key }) => key));
-	const { events, vids: contenders, popular } = yield* contest([...keys]);
+	const { events, vids: contenders, popular } = yield* lockContested([...keys]);
 	const [visitors = [], visits = [], known = []] = yield [
 		loadVisitors(unique([...vids, ...contenders])),
 		loadVisits(unique(hits.map(({ sid }) => sid))),
@@ -160,7 +160,7 @@ function* load(hits: readonly ArrivingHit[]): Steps<Working> {
 	// Running visits that the page no longer presents.
 	const current = hits.flatMap(({ vid, atMs }) => {
 		const visit = vid === null ? null : profiles.get(vid)?.visit;
-		return visit && !presented.has(visit.sid) && goesOn(visit.lastHitAtMs, atMs) ? [visit.sid] : [];
+		return visit && !presented.has(visit.sid) && continuesVisit(visit.lastHitAtMs, atMs) ? [visit.sid] : [];
 	});
 	const [others = []] = current.length > 0 ? yield [loadVisits(unique(current))] : [];
 	// A visit of another visitor is not locked and may change or be erased at any time, so it is ignored.
@@ -220,13 +220,13 @@ function momentOf({ atMs }: ArrivingHit, knownMs: readonly (number | undefined)[
 function sidOf(working: Working, hit: ArrivingHit, vid: string, profile: Profile | null): string {
 	const presented = hit.sid === null ? undefined : working.visits.get(hit.sid);
 	if (hit.sid !== null && presented?.vid === vid)
-		if (goesOn(presented.profile?.lastAtMs ?? 0, hit.atMs)) return hit.sid;
-	if (profile?.visit && goesOn(profile.visit.lastHitAtMs, hit.atMs)) return profile.visit.sid;
+		if (continuesVisit(presented.profile?.lastAtMs ?? 0, hit.atMs)) return hit.sid;
+	if (profile?.visit && continuesVisit(profile.visit.lastHitAtMs, hit.atMs)) return profile.visit.sid;
 	return hit.freshSid;
 }
 
 /** Whether a visit whose last hit was at `lastHitAtMs` still runs at `atMs`. */
-export function goesOn(lastHitAtMs: number, atMs: number): boolean {
+export function continuesVisit(lastHitAtMs: number, atMs: number): boolean {
 	return Math.abs(atMs - lastHitAtMs) < visitTimeoutMs;
 }
 
@@ -317,12 +317,12 @@ export interface Refolded {
 export function* refold(
 	vids: readonly string[],
 	sids: readonly string[] = [],
-	most = maxReplayed,
+	max = maxReplayed,
 ): Steps<Refolded> {
 	if (vids.length === 0) return { changed: 0, waiting: new Set() };
 	// Lock before reading the log, so that no hit is added in between.
 	const [rows = []] = yield [loadVisitors(vids)];
-	const short = yield* withShortLogs(vids, most);
+	const short = yield* withShortLogs(vids, max);
 	const waiting = new Set(vids).difference(new Set(short));
 	yield waitToBeFolded([...waiting], sids);
 	const changed = short.length > 0 ? yield* replay(short, rows) : 0;
@@ -330,9 +330,9 @@ export function* refold(
 }
 
 /** The visitors whose logs together have at most `most` entries. All visitors are settled. */
-export function* withShortLogs(vids: readonly string[], most: number): Steps<string[]> {
-	const [, entries = []] = yield [{ settle: vids }, countEntries([...vids].sort().slice(0, most / 5), most)];
-	let left = most;
+export function* withShortLogs(vids: readonly string[], max: number): Steps<string[]> {
+	const [, entries = []] = yield [{ settle: vids }, countEntries([...vids].sort().slice(0, max / 5), max)];
+	let left = max;
 	const short: string[] = [];
 	for (const row of entries) {
 		if (Number(row.entries) > left) continue;
@@ -343,11 +343,11 @@ export function* withShortLogs(vids: readonly string[], most: number): Steps<str
 }
 
 /** The number of log entries of each visitor. Counting stops at one more than `most`. */
-function countEntries(vids: readonly string[], most: number): Query {
+function countEntries(vids: readonly string[], max: number): Query {
 	const count = (table: string, at: string) =>
-		`(SELECT count(*) FROM (SELECT 1 FROM @${table} WHERE vid = list.key ORDER BY ${at} LIMIT ${most + 1}) AS first)`;
+		`(SELECT count(*) FROM (SELECT 1 FROM @${table} WHERE vid = list.key ORDER BY ${at} LIMIT ${max + 1}) AS first)`;
 	// The background handles links that lost their hit, in log order. Visitors being erased are not rebuilt.
-	const never = `CASE WHEN EXISTS (SELECT 1 FROM @claim AS claim WHERE claim.vid = list.key AND unfounded IS NOT NULL) OR EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || list.key) THEN ${most + 1} ELSE 0 END`;
+	const never = `CASE WHEN EXISTS (SELECT 1 FROM @claim AS claim WHERE claim.vid = list.key AND unfounded IS NOT NULL) OR EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || list.key) THEN ${max + 1} ELSE 0 END`;
 	return {
 		sql: `SELECT key AS vid, ${count('hit', 'at')} + ${count('subscription_event', 'received_at')} + ${never} AS entries FROM ?each AS list /* count entries */`,
 		values: [vids],

@@ -25,7 +25,7 @@ export type { AccessSnapshot, KnownAccount } from './snapshot.ts';
 export type { ControlContent, ControlTables } from './tables.ts';
 
 /** The servers whose quota leases are still in use; `all` if none can have died. */
-export type LivingServers = () => Promise<readonly string[] | 'all'>;
+export type LiveServers = () => Promise<readonly string[] | 'all'>;
 
 /**
  * Access to the control database: clients, accounts, plans, keys, goals, segments, models, signing keys and revocations.
@@ -35,7 +35,7 @@ export class ControlStore {
 	readonly #database: ControlDatabase;
 	readonly #now: () => number;
 	readonly #readClock: () => Promise<void>;
-	readonly #livingServers: LivingServers;
+	readonly #liveServers: LiveServers;
 	readonly #onOwnDatabases: (addresses: ReadonlyMap<number, string>) => void;
 
 	/** @param options.onOwnDatabases called whenever accounts are read, with those that have their own server */
@@ -45,14 +45,14 @@ export class ControlStore {
 			now: () => number;
 			/** Refreshes `now`, if that requires a query. */
 			readClock?: () => Promise<void>;
-			livingServers: LivingServers;
+			liveServers: LiveServers;
 			onOwnDatabases?: (addresses: ReadonlyMap<number, string>) => void;
 		},
 	) {
 		this.#database = database;
 		this.#now = options.now;
 		this.#readClock = options.readClock ?? (async () => {});
-		this.#livingServers = options.livingServers;
+		this.#liveServers = options.liveServers;
 		this.#onOwnDatabases = options.onOwnDatabases ?? (() => {});
 	}
 
@@ -236,7 +236,7 @@ export class ControlStore {
 			.setIsolationLevel('repeatable read')
 			.execute((transaction) => keys.selectUsage(transaction, this.#now(), filter));
 		// Queried after the leases, so that a server that has just started does not count as dead.
-		return keys.toUsage(months, await this.#livingServers());
+		return keys.toUsage(months, await this.#liveServers());
 	}
 
 	/** The keys that still verify casks, newest first. */

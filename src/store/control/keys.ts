@@ -164,9 +164,9 @@ export async function selectUsage(
 	}));
 }
 
-/** @param livingServers `all` if no server that holds a lease can have died */
-export function toUsage(months: readonly KeyMonth[], livingServers: readonly string[] | 'all'): KeyUsage[] {
-	const isAlive = (serverId: string) => livingServers === 'all' || livingServers.includes(serverId);
+/** @param liveServers `all` if no server that holds a lease can have died */
+export function toUsage(months: readonly KeyMonth[], liveServers: readonly string[] | 'all'): KeyUsage[] {
+	const isAlive = (serverId: string) => liveServers === 'all' || liveServers.includes(serverId);
 	return months.map(({ id, client, plan, month, quota, leased, used, inHand }) => {
 		const held = inHand.reduce(
 			(sum, { serverId, requests }) => (isAlive(serverId) ? sum + requests : sum),

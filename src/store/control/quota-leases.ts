@@ -46,7 +46,7 @@ interface Settled {
 	readonly month: string;
 	readonly lease: { readonly seq: number; readonly leased: number; readonly used: number };
 	readonly total: { readonly leased: number; readonly used: number };
-	readonly isNews: boolean;
+	readonly isChanged: boolean;
 }
 
 function settle(
@@ -71,8 +71,8 @@ function settle(
 	}
 	total.leased += lease.leased - before.leased;
 	total.used += lease.used - before.used;
-	const isNews = lease.seq !== before.seq || lease.used !== before.used;
-	return { keyId, month, lease, total, isNews };
+	const isChanged = lease.seq !== before.seq || lease.used !== before.used;
+	return { keyId, month, lease, total, isChanged };
 }
 
 /** The size of the next block. */
@@ -83,7 +83,7 @@ function blockOf(left: number): number {
 function saveLeases(serverId: string, settled: readonly (Settled | null)[]): Query {
 	return {
 		sql: 'INSERT INTO @quota_lease (server_id, key_id, month, seq, leased, used) ?rows ON CONFLICT (server_id, key_id, month) DO UPDATE SET seq = excluded.seq, leased = excluded.leased, used = excluded.used /* settle usage */',
-		rows: news(settled).map(({ keyId, month, lease }) => [
+		rows: changed(settled).map(({ keyId, month, lease }) => [
 			serverId,
 			keyId,
 			month,
@@ -97,12 +97,12 @@ function saveLeases(serverId: string, settled: readonly (Settled | null)[]): Que
 function saveTotals(settled: readonly (Settled | null)[]): Query {
 	return {
 		sql: 'INSERT INTO @usage (key_id, month, leased, used) ?rows ON CONFLICT (key_id, month) DO UPDATE SET leased = excluded.leased, used = excluded.used /* settle usage */',
-		rows: news(settled).map(({ keyId, month, total }) => [keyId, month, total.leased, total.used]),
+		rows: changed(settled).map(({ keyId, month, total }) => [keyId, month, total.leased, total.used]),
 	};
 }
 
-function news(settled: readonly (Settled | null)[]): Settled[] {
-	return settled.filter((outcome): outcome is Settled => outcome?.isNews === true);
+function changed(settled: readonly (Settled | null)[]): Settled[] {
+	return settled.filter((outcome): outcome is Settled => outcome?.isChanged === true);
 }
 
 function nameOf({ key_id, month }: Row): string {

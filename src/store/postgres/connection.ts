@@ -89,7 +89,7 @@ export class PostgresPool extends pg.Pool {
 				const set = client.query(
 					`SET synchronous_commit TO on; SET enable_bitmapscan TO off; SET statement_timeout TO ${options.statementTimeoutMs}; SET idle_in_transaction_session_timeout TO ${options.idleInTransactionMs}; SET default_transaction_read_only TO ${options.writesOnlyBegun ? 'on' : 'off'}${options.prepares ? `; ${forPrepared}` : ''}`,
 				);
-				[this.capabilities] = await together([learnCapabilities(client), set]);
+				[this.capabilities] = await pipelineResults([learnCapabilities(client), set]);
 				if (options.prepares && this.capabilities.canPrepare) keepPrepared(client);
 			},
 		});
@@ -188,14 +188,14 @@ export function isConnectionLost(error: unknown): boolean {
 }
 
 /** PostgreSQL's codes for what passes: 25P03 and 25P04 are timeouts of a transaction, 57014 is a cancelled statement. */
-const passing: ReadonlySet<unknown> = new Set(['25P03', '25P04', '40001', '40P01', '57014']);
+const transientCodes: ReadonlySet<unknown> = new Set(['25P03', '25P04', '40001', '40P01', '57014']);
 
 /** Whether what has failed before its COMMIT, so that nothing of it is stored, may succeed when it is tried again. */
 export function isTransient(error: unknown): boolean {
 	return (
 		error instanceof ConcurrentChangeError ||
 		isConnectionLost(error) ||
-		passing.has((error as { code?: unknown }).code)
+		transientCodes.has((error as { code?: unknown }).code)
 	);
 }
 
@@ -203,7 +203,7 @@ export function isTransient(error: unknown): boolean {
  * The answers to statements of one transaction that were sent together, in this order.
  * @throws the error of the first that failed: what the others say, or who hears first, follows from it
  */
-export async function together<Sent extends readonly Promise<unknown>[] | []>(
+export async function pipelineResults<Sent extends readonly Promise<unknown>[] | []>(
 	sent: Sent,
 ): Promise<{ -readonly [Place in keyof Sent]: Awaited<Sent[Place]> }> {
 	const errors: unknown[] = [];
@@ -221,13 +221,13 @@ export async function together<Sent extends readonly Promise<unknown>[] | []>(
 }
 
 /** The same for statements that `send` sends, which leave in one piece. */
-export function sendTogether<Sent extends readonly Promise<unknown>[] | []>(
+export function pipeline<Sent extends readonly Promise<unknown>[] | []>(
 	{ connection: { stream } }: pg.PoolClient,
 	send: () => Sent,
-): ReturnType<typeof together<Sent>> {
+): ReturnType<typeof pipelineResults<Sent>> {
 	stream.cork();
 	try {
-		return together(send());
+		return pipelineResults(send());
 	} finally {
 		stream.uncork();
 	}

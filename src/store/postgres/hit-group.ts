@@ -3,13 +3,13 @@ import { monotonicMs } from '../../clock.ts';
 import type { ArrivingHit, StoredHit } from '../../domain/hit.ts';
 import { StorageError } from '../../errors.ts';
 import { storeHits } from '../account/visitor-log.ts';
-import { beginWriting, commit, isRolledBack, sendTogether } from './connection.ts';
+import { beginWriting, commit, isRolledBack, pipeline } from './connection.ts';
 import { runSteps } from './run-steps.ts';
 import type { WaitingWrite, WriteKind } from './write-queue.ts';
 
 const acquireWithinMs = 5000;
 /** A page is not there any more for what comes later. */
-const waitAtMostMs = 10_000;
+const maxWaitMs = 10_000;
 
 /** A hit that waits to be stored. */
 export interface WaitingHit extends WaitingWrite {
@@ -22,7 +22,7 @@ export function waitingHit(
 	hit: ArrivingHit,
 	{ resolve, reject }: Pick<PromiseWithResolvers<StoredHit>, 'resolve' | 'reject'>,
 ): WaitingHit {
-	const lateAtMs = monotonicMs() + waitAtMostMs;
+	const lateAtMs = monotonicMs() + maxWaitMs;
 	return {
 		accountId,
 		hit,
@@ -58,7 +58,7 @@ async function store(
 	group: readonly WaitingHit[],
 	committing: () => void,
 ): Promise<() => void> {
-	const [, stored] = await sendTogether(client, () => [
+	const [, stored] = await pipeline(client, () => [
 		client.query(beginWriting),
 		runSteps(client, schema, storeHits(group.map(({ hit }) => hit))),
 	]);

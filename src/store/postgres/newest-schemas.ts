@@ -8,7 +8,7 @@ import type { ReadQueue } from './read-queue.ts';
 import type { ServerPool } from './server-pool.ts';
 
 /** How long a request waits for a migration. It goes on all the same, and later requests find it done. */
-const patienceMs = 5000;
+const maxWaitMs = 5000;
 
 /**
  * Brings accounts' schemas to the newest version when a process first uses them, so that after an upgrade it need not
@@ -42,23 +42,23 @@ export class NewestSchemas {
 	 */
 	beforeUse(accountId: number): Promise<void> | undefined {
 		if (this.#known.get(accountId) === this.#servers.addressOf(accountId)) return undefined;
-		return inTime(this.bring(accountId));
+		return inTime(this.ensureNewest(accountId));
 	}
 
 	/** Waits as long as it takes. @throws StorageError where the schema is missing: an empty one would hide a loss */
-	bring(accountId: number): Promise<void> {
+	ensureNewest(accountId: number): Promise<void> {
 		const address = this.#servers.addressOf(accountId);
 		if (this.#known.get(accountId) === address) return Promise.resolve();
 		const name = `${accountId} ${address}`;
-		let bringing = this.#underWay.get(name);
-		if (!bringing) {
-			bringing = this.#bring(accountId, address).finally(() => this.#underWay.delete(name));
-			this.#underWay.set(name, bringing);
+		let migrated = this.#underWay.get(name);
+		if (!migrated) {
+			migrated = this.#migrate(accountId, address).finally(() => this.#underWay.delete(name));
+			this.#underWay.set(name, migrated);
 		}
-		return bringing;
+		return migrated;
 	}
 
-	async #bring(accountId: number, address: string): Promise<void> {
+	async #migrate(accountId: number, address: string): Promise<void> {
 		const queue = this.#reads.get(address);
 		const schema = this.#servers.schemaOf(accountId);
 		const asked = { query: (text: string, values?: unknown[]) => queue.query(accountId, text, values) };
@@ -72,16 +72,16 @@ export class NewestSchemas {
 	}
 }
 
-async function inTime(bringing: Promise<void>): Promise<void> {
+async function inTime(migrated: Promise<void>): Promise<void> {
 	let timer: NodeJS.Timeout | undefined;
 	const late = new Promise<never>((_, reject) => {
 		timer = setTimeout(
 			() => reject(new StorageError("the account's database is still being made ready")),
-			patienceMs,
+			maxWaitMs,
 		);
 	});
 	try {
-		await Promise.race([bringing, late]);
+		await Promise.race([migrated, late]);
 	} catch (error) {
 		throw asStorageError(error);
 	} finally {

@@ -51,7 +51,7 @@ const controlPool: PoolOptions = {
 	idleInTransactionMs: 60_000,
 };
 /** For migrations and exports, which may take as long as they take. */
-const patientPool: PoolOptions = {
+const maintenancePool: PoolOptions = {
 	size: 4,
 	connectTimeoutMs: 10_000,
 	statementTimeoutMs: 3_600_000,
@@ -93,7 +93,7 @@ export class PostgresStore implements Store {
 		this.#servers = new AccountServers(address, schemas);
 		const pool = (to: string, options: PoolOptions) =>
 			new PostgresPool(to, options, (error) => this.#onError(to, error));
-		this.#pools = new ServerPool(maxServers, (to) => pool(to, patientPool));
+		this.#pools = new ServerPool(maxServers, (to) => pool(to, maintenancePool));
 		this.#reads = new ServerPool(
 			maxServers,
 			(to) =>
@@ -111,7 +111,7 @@ export class PostgresStore implements Store {
 		this.control = new ControlStore(this.#controlDatabase, {
 			now: this.now,
 			readClock: () => clock.read(() => readClock(this.#controlPool)),
-			livingServers: () => livingServers(this.#controlDatabase, schemas.control),
+			liveServers: () => liveServers(this.#controlDatabase, schemas.control),
 			onOwnDatabases: (own) => this.#servers.learn(own),
 		});
 	}
@@ -164,7 +164,7 @@ export class PostgresStore implements Store {
 	}
 
 	async read<T>(accountId: number, fn: (reader: ClientReader) => Promise<T>): Promise<T> {
-		await this.#newest.bring(accountId);
+		await this.#newest.ensureNewest(accountId);
 		return fn(
 			new ClientReader(kyselyOver<ClientTables>(this.#poolOf(accountId), this.#servers.schemaOf(accountId))),
 		);
@@ -180,12 +180,12 @@ export class PostgresStore implements Store {
 		}
 	}
 
-	look<T>(accountId: number, steps: Steps<T>): Promise<T> {
+	runReadOnly<T>(accountId: number, steps: Steps<T>): Promise<T> {
 		return this.#run(accountId, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', steps);
 	}
 
 	async #run<T>(accountId: number, begin: string, steps: Steps<T>): Promise<T> {
-		await this.#newest.bring(accountId);
+		await this.#newest.ensureNewest(accountId);
 		const client = await this.#poolOf(accountId).connect();
 		try {
 			await client.query(begin);
@@ -347,7 +347,7 @@ async function readClock(pool: PostgresPool): Promise<number> {
 }
 
 /** Servers that have shown themselves of late. One whose time lies ahead has not since the clock stepped back. */
-async function livingServers(database: Kysely<ControlTables>, schema: string): Promise<string[]> {
+async function liveServers(database: Kysely<ControlTables>, schema: string): Promise<string[]> {
 	const { rows } = await sql<{ id: string }>`
 		SELECT id FROM ${sql.table(`${schema}.server`)}
 		WHERE abs(extract(epoch FROM clock_timestamp()) * 1000 - seen_at) < ${deadAfterMs} /* living servers */

@@ -1,8 +1,8 @@
 import type pg from 'pg';
 import { StorageError } from '../../errors.ts';
-import { isConnectionLost, type PoolOptions, PostgresPool, sendTogether } from './connection.ts';
+import { isConnectionLost, type PoolOptions, PostgresPool, pipeline } from './connection.ts';
+import { FairScheduler, type Turn } from './fair-scheduler.ts';
 import { runQuery } from './run-steps.ts';
-import { type Turn, Turns } from './turns.ts';
 
 const readingPool: PoolOptions = {
 	size: 4,
@@ -13,7 +13,7 @@ const readingPool: PoolOptions = {
 };
 /** Reads that may wait, at most, and how long. */
 const length = 8192;
-const waitAtMostMs = 1500;
+const maxWaitMs = 1500;
 /** Reads of one account that share a connection. */
 const groupLimit = 64;
 
@@ -53,7 +53,7 @@ interface Statement {
 /** Reads that wait for a connection to one database server; those that wait together go together. */
 export class ReadQueue {
 	readonly #pool: PostgresPool;
-	readonly #turns: Turns<WaitingRead>;
+	readonly #turns: FairScheduler<WaitingRead>;
 	readonly #schemaOf: (accountId: number) => string;
 	readonly #onError: (error: Error) => void;
 
@@ -61,7 +61,7 @@ export class ReadQueue {
 	constructor(address: string, schemaOf: (accountId: number) => string, onError: (error: Error) => void) {
 		this.#pool = new PostgresPool(address, readingPool, onError);
 		this.#schemaOf = schemaOf;
-		this.#turns = new Turns({
+		this.#turns = new FairScheduler({
 			places: readingPool.size,
 			length,
 			work: (turn) => this.#work(turn),
@@ -92,7 +92,7 @@ export class ReadQueue {
 			const timer = setTimeout(() => {
 				read.isLate = true;
 				reject(new StorageError('no connection to the database in time'));
-			}, waitAtMostMs);
+			}, maxWaitMs);
 			const read: WaitingRead = { accountId, reject, timer, isLate: false, what: what(resolve) };
 			this.#turns.add(accountId, read);
 			this.#turns.pumpSoon();
@@ -107,9 +107,9 @@ export class ReadQueue {
 		const group = live.slice(0, groupLimit);
 		for (const { timer } of group) clearTimeout(timer);
 		// A connection that broke while idle may not be known to have broken before it is used: then once more.
-		const again = await this.#attempt(turn, group, !turn.isEnded);
+		const again = await this.#attempt(turn, group, !turn.isPreempted);
 		if (again.length > 0) await this.#attempt(turn, again, false);
-		if (turn.isEnded) this.#onError(turn.endError());
+		if (turn.isPreempted) this.#onError(turn.preemptedError());
 	}
 
 	/** @returns those that may be read again, since their connection was lost */
@@ -120,7 +120,7 @@ export class ReadQueue {
 		return statements.flatMap(({ reads }, index) => {
 			const result = results[index] as PromiseSettledResult<() => void>;
 			if (result.status === 'fulfilled') result.value();
-			else if (turn.isEnded) for (const { reject } of reads) reject(turn.endError());
+			else if (turn.isPreempted) for (const { reject } of reads) reject(turn.preemptedError());
 			else if (mayFail && isConnectionLost(result.reason)) return reads;
 			else for (const { reject } of reads) reject(result.reason);
 			return [];
@@ -166,13 +166,13 @@ export class ReadQueue {
 
 	async #sendAll(turn: Turn, statements: readonly Statement[]): Promise<PromiseSettledResult<() => void>[]> {
 		try {
-			const client = await this.#pool.acquire(waitAtMostMs);
-			turn.endBy(() => this.#pool.cut(client));
-			const results = await sendTogether(client, () => [
+			const client = await this.#pool.acquire(maxWaitMs);
+			turn.onPreempt(() => this.#pool.cut(client));
+			const results = await pipeline(client, () => [
 				Promise.allSettled(statements.map((statement) => statement.send(client))),
 			]).then(([settled]) => settled);
 			const lost = results.find((result) => result.status === 'rejected' && isConnectionLost(result.reason));
-			client.release(turn.isEnded || (lost as PromiseRejectedResult | undefined)?.reason);
+			client.release(turn.isPreempted || (lost as PromiseRejectedResult | undefined)?.reason);
 			return results;
 		} catch (reason) {
 			return statements.map(() => ({ status: 'rejected', reason }));

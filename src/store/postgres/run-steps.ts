@@ -3,7 +3,7 @@ import { type ColumnType, dialects, Texts } from '../dialects.ts';
 import { isEmpty, type Lock, type Query, type Row, type Settle, type Steps, type Value } from '../steps.ts';
 import { numberArray, textArray } from './arrays.ts';
 import { capabilitiesOf } from './capabilities.ts';
-import { sendTogether } from './connection.ts';
+import { pipeline } from './connection.ts';
 import { lockKeys } from './key-locks.ts';
 import { statementOn } from './prepared.ts';
 
@@ -23,19 +23,17 @@ export async function runSteps<Outcome>(
 	let step = steps.next();
 	while (!step.done) {
 		const queries = step.value;
-		step = steps.next(
-			await sendTogether(client, () => queries.map((query) => runQuery(client, schema, query))),
-		);
+		step = steps.next(await pipeline(client, () => queries.map((query) => runQuery(client, schema, query))));
 	}
 	return step.value;
 }
 
 /** Connections whose transactions have left something to the background. */
-const waking = new WeakSet<pg.PoolClient>();
+const withBackgroundWork = new WeakSet<pg.PoolClient>();
 
 /** Whether something has been left to the background on a connection; asked once its transaction is committed. */
 export function hasBackgroundWork(client: pg.PoolClient): boolean {
-	return waking.delete(client);
+	return withBackgroundWork.delete(client);
 }
 
 /** @param timeoutMs after it a connection that stays silent is cut; else after the pool's own */
@@ -48,7 +46,7 @@ export async function runQuery(
 	if ('settle' in query) return [];
 	if ('lock' in query) return lock(client, schema, query);
 	if (isEmpty(query)) return [];
-	if (query.wakes) waking.add(client);
+	if (query.wakes) withBackgroundWork.add(client);
 	const { sql, values = [], rows } = query;
 	const parameters = values.map((value) => (isList(value) ? textArray(value) : value));
 	if (!rows) return send(client, { schema, sql, parameters, timeoutMs });

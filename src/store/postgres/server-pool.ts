@@ -6,30 +6,30 @@ interface Closable {
  * Something for each of several database servers, made when it is first needed. Of more than `most` the one that was
  * used longest ago is closed; it finishes what it has begun, and is made anew when it is needed again.
  */
-export class ServerPool<Thing extends Closable> {
-	readonly #make: (address: string) => Thing;
-	readonly #most: number;
+export class ServerPool<Resource extends Closable> {
+	readonly #make: (address: string) => Resource;
+	readonly #max: number;
 	/** In order of use: the first was used longest ago. */
-	readonly #things = new Map<string, Thing>();
+	readonly #resources = new Map<string, Resource>();
 	readonly #closing = new Set<Promise<void>>();
 
-	constructor(most: number, make: (address: string) => Thing) {
-		this.#most = most;
+	constructor(max: number, make: (address: string) => Resource) {
+		this.#max = max;
 		this.#make = make;
 	}
 
-	get(address: string): Thing {
-		let thing = this.#things.get(address);
-		if (thing) this.#things.delete(address);
-		else thing = this.#makeRoomFor(address);
-		this.#things.set(address, thing);
-		return thing;
+	get(address: string): Resource {
+		let resource = this.#resources.get(address);
+		if (resource) this.#resources.delete(address);
+		else resource = this.#makeRoomFor(address);
+		this.#resources.set(address, resource);
+		return resource;
 	}
 
-	#makeRoomFor(address: string): Thing {
-		const [oldest] = this.#things;
-		if (oldest && this.#things.size >= this.#most) {
-			this.#things.delete(oldest[0]);
+	#makeRoomFor(address: string): Resource {
+		const [oldest] = this.#resources;
+		if (oldest && this.#resources.size >= this.#max) {
+			this.#resources.delete(oldest[0]);
 			const closing = oldest[1]
 				.close()
 				.catch(() => {})
@@ -40,13 +40,13 @@ export class ServerPool<Thing extends Closable> {
 	}
 
 	/** Those that are open. */
-	values(): Iterable<Thing> {
-		return this.#things.values();
+	values(): Iterable<Resource> {
+		return this.#resources.values();
 	}
 
 	async close(): Promise<void> {
-		const open = [...this.#things.values()];
-		this.#things.clear();
-		await Promise.all([...this.#closing, ...open.map((thing) => thing.close())]);
+		const open = [...this.#resources.values()];
+		this.#resources.clear();
+		await Promise.all([...this.#closing, ...open.map((resource) => resource.close())]);
 	}
 }

@@ -35,7 +35,7 @@ const maxAheadMs = 2000;
 
 /** The database's clock, in milliseconds since 1970. */
 const databaseMs = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
-const aliveEveryMs = 2000;
+const heartbeatMs = 2000;
 /** A server that was stopped for less time, and goes on, still has what it had leased. */
 const forgetAfterMs = 86_400_000;
 
@@ -86,9 +86,9 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 
 	/** Joins the servers that are alive. */
 	async start(): Promise<void> {
-		await this.#showAlive();
-		await this.#forgetDead();
-		this.#alive = setInterval(() => this.#showAlive().catch(() => {}), aliveEveryMs).unref();
+		await this.#heartbeat();
+		await this.#removeDead();
+		this.#alive = setInterval(() => this.#heartbeat().catch(() => {}), heartbeatMs).unref();
 	}
 
 	storeHit(accountId: number, hit: ArrivingHit): Promise<StoredHit> {
@@ -165,7 +165,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	}
 
 	/** Says that this server is alive: what it has leased is not forfeited. */
-	async #showAlive(): Promise<void> {
+	async #heartbeat(): Promise<void> {
 		await this.#query(
 			`INSERT INTO ${this.#table('server')} AS server (id, seen_at) VALUES ($1, ${databaseMs})
 			 ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at /* show alive */`,
@@ -174,7 +174,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	}
 
 	/** Of servers that are dead for sure nothing is kept but what they have leased and used all together. */
-	async #forgetDead(): Promise<void> {
+	async #removeDead(): Promise<void> {
 		await this.#query(
 			`DELETE FROM ${this.#table('server')} WHERE seen_at < ${databaseMs} - $1 /* forget dead */`,
 			[forgetAfterMs],

@@ -14,7 +14,7 @@ import type { Row } from '../steps.ts';
 import type { UploadOutcome } from '../store.ts';
 import { duplicateRowsOf, outcomeOf } from '../upload-outcome.ts';
 import { CommitLostError } from './commit-lost.ts';
-import { beginWriting, commit, isRolledBack, sendTogether } from './connection.ts';
+import { beginWriting, commit, isRolledBack, pipeline } from './connection.ts';
 import { eventsOf, insertEvents } from './insert-events.ts';
 import { keyHolders } from './key-holders.ts';
 import { runQuery, runSteps } from './run-steps.ts';
@@ -85,7 +85,7 @@ async function store(
 	committing: () => void,
 ): Promise<(() => void) | 'again'> {
 	const timeoutMs = lastDeadlineMs(group) - monotonicMs();
-	const [, ...found] = await sendTogether(client, () => [
+	const [, ...found] = await pipeline(client, () => [
 		begin(client, timeoutMs, parts.length > 1 ? `; SET LOCAL lock_timeout = ${lockMs}` : ''),
 		...parts.map(({ schema, events }) => insert(client, schema, events, timeoutMs)),
 	]);
@@ -160,7 +160,7 @@ async function insert(
 	timeoutMs: number,
 ): Promise<Inserted> {
 	const keys = eventKeys(events);
-	const [, , inserted, holders, subscriptions] = await sendTogether(client, () => [
+	const [, , inserted, holders, subscriptions] = await pipeline(client, () => [
 		runQuery(client, schema, { lock: 'shared', keys }),
 		runQuery(client, schema, { lock: 'shared', keys: subscriptionKeys(events) }),
 		insertEvents(client, schema, events, wholeMs(timeoutMs) + graceMs),
@@ -224,7 +224,7 @@ async function isStored(
 	{ schema, events }: { readonly schema: string; readonly events: readonly StoredEvent[] },
 	timeoutMs: number,
 ): Promise<boolean> {
-	const [, { inserted }] = await sendTogether(client, () => [
+	const [, { inserted }] = await pipeline(client, () => [
 		begin(client, timeoutMs),
 		insert(client, schema, events, timeoutMs),
 	]);

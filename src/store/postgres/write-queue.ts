@@ -3,8 +3,8 @@ import { monotonicMs } from '../../clock.ts';
 import { asStorageError, reasonOf } from '../../errors.ts';
 import { CommitLostError, readBack } from './commit-lost.ts';
 import { isDeadlock, isLockTimeout, isTransient, type PostgresPool } from './connection.ts';
+import { FairScheduler, type Turn } from './fair-scheduler.ts';
 import { hasBackgroundWork } from './run-steps.ts';
-import { type Turn, Turns } from './turns.ts';
 
 /** How often a group is tried again whose transaction was ended by what passes. */
 const maxRetries = 3;
@@ -64,7 +64,7 @@ export interface WriteQueueOptions {
 export class WriteQueue<Waiting extends WaitingWrite> {
 	readonly #kind: WriteKind<Waiting>;
 	readonly #options: WriteQueueOptions;
-	readonly #turns: Turns<Waiting>;
+	readonly #turns: FairScheduler<Waiting>;
 
 	constructor(kind: WriteKind<Waiting>, options: WriteQueueOptions) {
 		this.#kind = kind;
@@ -72,7 +72,7 @@ export class WriteQueue<Waiting extends WaitingWrite> {
 		const { connections: places, length, pool } = options;
 		// Not before it is known that the server can.
 		const maxAccounts = () => (pool.capabilities?.canSpanSchemas ? kind.maxAccounts : 1);
-		this.#turns = new Turns({ places, length, maxAccounts, work: (turn) => this.#work(turn) });
+		this.#turns = new FairScheduler({ places, length, maxAccounts, work: (turn) => this.#work(turn) });
 	}
 
 	get depth(): number {
@@ -139,8 +139,8 @@ export class WriteQueue<Waiting extends WaitingWrite> {
 			if (error === undefined) continue;
 			const isLocked = turn.accountIds.length > 1 && isLockTimeout(error);
 			if (isLocked) this.#turns.separate(turn);
-			if (isLocked || (turn.isEnded && isTransient(error))) {
-				this.#options.onError(turn.endError());
+			if (isLocked || (turn.isPreempted && isTransient(error))) {
+				this.#options.onError(turn.preemptedError());
 				for (const left of [group, ...groups].reverse()) this.#putBack(left);
 				return;
 			}
@@ -169,7 +169,7 @@ export class WriteQueue<Waiting extends WaitingWrite> {
 				answer();
 				return undefined;
 			} catch (error) {
-				if (!isTransient(error) || turn.isEnded) return error;
+				if (!isTransient(error) || turn.isPreempted) return error;
 				if (isDeadlock(error)) continue;
 				if (retries++ === maxRetries) return error;
 				this.#options.onError(error);
@@ -184,7 +184,7 @@ export class WriteQueue<Waiting extends WaitingWrite> {
 	): Promise<(() => void) | 'again'> {
 		const { pool, onWaiting, readBackMs = defaultReadBackMs } = this.#options;
 		const client = await pool.acquire(this.#kind.acquireWithinMs(group));
-		turn.endBy(() => {
+		turn.onPreempt(() => {
 			if (!commit.isUnderWay) pool.cut(client);
 		});
 		try {
@@ -195,7 +195,7 @@ export class WriteQueue<Waiting extends WaitingWrite> {
 			client.release();
 			return answer;
 		} catch (error) {
-			client.release(turn.isEnded || (error as Error));
+			client.release(turn.isPreempted || (error as Error));
 			if (error instanceof CommitLostError) return readBack(pool, error, readBackMs);
 			throw error;
 		}

@@ -27,13 +27,13 @@ const refusedMs = 250;
  */
 export class ConnectionPool {
 	readonly #folder: DataFolder;
-	readonly #most: number;
+	readonly #maxOpen: number;
 	/** In order of use: the first was used longest ago. */
 	readonly #open = new Map<number, Connection>();
 	/** Which file each database was, just before it was opened. */
 	readonly #files = new Map<number, string | undefined>();
 	/** Databases whose log this process has begun anew, and which have met no I/O error since. */
-	readonly #sound = new Set<number>();
+	readonly #recovered = new Set<number>();
 	/**
 	 * Connections that have met an I/O error. They stay open until another has begun the log anew: as long as anybody has
 	 * a database open, what a COMMIT that failed has left in its log does not count.
@@ -43,9 +43,9 @@ export class ConnectionPool {
 	#cacheKiB = maxCacheKiB;
 	readonly #refused = new Map<number, { untilMs: number; error: unknown }>();
 
-	constructor(folder: DataFolder, most: number) {
+	constructor(folder: DataFolder, maxOpen: number) {
 		this.#folder = folder;
-		this.#most = most;
+		this.#maxOpen = maxOpen;
 	}
 
 	/**
@@ -59,7 +59,7 @@ export class ConnectionPool {
 		let connection = this.#open.get(databaseId);
 		if (connection) this.#open.delete(databaseId);
 		else {
-			if (this.#open.size >= this.#most) this.#closeOldest();
+			if (this.#open.size >= this.#maxOpen) this.#closeOldest();
 			connection = openClosing(
 				() => this.#openConnection(databaseId),
 				() => this.#closeOldest(),
@@ -72,7 +72,7 @@ export class ConnectionPool {
 
 	/** Gives each open database its share of the pages. It changes at few numbers of them, as all are told. */
 	#shareCache(opened: Connection): void {
-		const share = (this.#most * minCacheKiB) / this.#open.size;
+		const share = (this.#maxOpen * minCacheKiB) / this.#open.size;
 		const cacheKiB = Math.max(minCacheKiB, Math.min(maxCacheKiB, 2 ** Math.floor(Math.log2(share))));
 		if (cacheKiB === this.#cacheKiB) {
 			if (opened.cacheKiB !== cacheKiB) opened.useCache(cacheKiB);
@@ -99,7 +99,7 @@ export class ConnectionPool {
 			? openDatabase(this.#folder.controlPath, options)
 			: openAccountFile(this.#folder, databaseId, options);
 		try {
-			if (!this.#sound.has(databaseId)) this.#makeSound(databaseId, database);
+			if (!this.#recovered.has(databaseId)) this.#recover(databaseId, database);
 			if (isControl) migrate(database, 'control');
 			else migrateAccountFile(database, databaseId);
 		} catch (error) {
@@ -109,7 +109,7 @@ export class ConnectionPool {
 		return new Connection(database);
 	}
 
-	#makeSound(databaseId: number, database: DatabaseSync): void {
+	#recover(databaseId: number, database: DatabaseSync): void {
 		const refused = this.#refused.get(databaseId);
 		if (refused && monotonicMs() < refused.untilMs) throw refused.error;
 		const failed = this.#failed.get(databaseId);
@@ -121,7 +121,7 @@ export class ConnectionPool {
 			throw error;
 		}
 		this.#refused.delete(databaseId);
-		this.#sound.add(databaseId);
+		this.#recovered.add(databaseId);
 		failed?.database.close();
 		this.#failed.delete(databaseId);
 	}
@@ -131,13 +131,13 @@ export class ConnectionPool {
 		this.close(databaseId);
 		this.#failed.get(databaseId)?.database.close();
 		this.#failed.delete(databaseId);
-		this.#sound.delete(databaseId);
+		this.#recovered.delete(databaseId);
 		this.#refused.delete(databaseId);
 	}
 
 	/** To be called when a database has met an I/O error. */
-	distrust(databaseId: number): void {
-		this.#sound.delete(databaseId);
+	markFailed(databaseId: number): void {
+		this.#recovered.delete(databaseId);
 		const connection = this.#open.get(databaseId);
 		if (!connection) return;
 		this.#open.delete(databaseId);

@@ -45,7 +45,7 @@ export function* settling({ settle }: Settle): Steps<readonly Row[]> {
 	}
 	const [oldest = []] = yield [
 		{
-			sql: `SELECT id, vid FROM @recent_hit WHERE at < ? ORDER BY at, id LIMIT ${settle.most} /* oldest recent hits */`,
+			sql: `SELECT id, vid FROM @recent_hit WHERE at < ? ORDER BY at, id LIMIT ${settle.max} /* oldest recent hits */`,
 			values: [settle.beforeMs],
 		},
 	];

@@ -61,7 +61,7 @@ export class SqliteStore implements Store {
 		this.#controlDatabase = kyselyOver<ControlTables>(database);
 		this.control = new ControlStore(this.#controlDatabase, {
 			now,
-			livingServers: async () => (isServed(this.#folder) ? 'all' : []),
+			liveServers: async () => (isServed(this.#folder) ? 'all' : []),
 		});
 	}
 
@@ -81,7 +81,7 @@ export class SqliteStore implements Store {
 		return outcome;
 	}
 
-	async look<T>(accountId: number, steps: Steps<T>): Promise<T> {
+	async runReadOnly<T>(accountId: number, steps: Steps<T>): Promise<T> {
 		return this.#run(accountId, 'BEGIN', steps);
 	}
 
@@ -205,7 +205,7 @@ export class SqliteStore implements Store {
 		);
 		let accounts: number;
 		try {
-			requireSoundControl(this.#folder);
+			checkControlTables(this.#folder);
 			accounts = await this.#checkFiles(events.onError);
 		} catch (error) {
 			lock.release();
@@ -267,7 +267,7 @@ function openControl(folder: DataFolder): DatabaseSync {
 }
 
 /** Of models, which may be many, only what is read is looked at: theirs is the one table that a server can do without. */
-function requireSoundControl({ controlPath }: DataFolder): void {
+function checkControlTables({ controlPath }: DataFolder): void {
 	try {
 		using database = openDatabase(controlPath, { busyTimeoutMs, readOnly: true });
 		const tables = database

@@ -15,7 +15,7 @@ import type { FromWriter, ToWriter, Work, WorkResult } from './messages.ts';
 const groupLimit = 256;
 /** How soon a database that another process had locked is tried again. */
 const busyRetryMs = 1;
-const tellBusyAfterMs = 1000;
+const reportBusyAfterMs = 1000;
 
 const { folderPath, cellsBuffer, openDatabases } = workerData as {
 	folderPath: string;
@@ -85,7 +85,7 @@ function runGroup(databaseId: number): void {
 function retryLater(databaseId: number, nowMs: number): void {
 	retryAtMs.set(databaseId, nowMs + busyRetryMs);
 	const sinceMs = busySinceMs.get(databaseId) ?? nowMs;
-	if (nowMs - sinceMs < tellBusyAfterMs) busySinceMs.set(databaseId, sinceMs);
+	if (nowMs - sinceMs < reportBusyAfterMs) busySinceMs.set(databaseId, sinceMs);
 	else if (sinceMs !== Number.POSITIVE_INFINITY) {
 		busySinceMs.set(databaseId, Number.POSITIVE_INFINITY);
 		send({ type: 'error', databaseId, reason: 'another process keeps the database locked' });
@@ -93,7 +93,7 @@ function retryLater(databaseId: number, nowMs: number): void {
 }
 
 function commit(databaseId: number, group: readonly Work[]): WorkResult[] | 'busy' {
-	for (const failure of checkpointer.takeFailures()) distrust(failure.databaseId, failure.reason);
+	for (const failure of checkpointer.takeFailures()) markFailed(failure.databaseId, failure.reason);
 	let connection: Connection;
 	try {
 		connection = pool.get(databaseId);
@@ -108,7 +108,7 @@ function commit(databaseId: number, group: readonly Work[]): WorkResult[] | 'bus
 	const failures = results.filter((result) => 'reason' in result);
 	const ioFailure = failures.find((result) => result.isIoError);
 	if (ioFailure) {
-		distrust(databaseId, ioFailure.reason);
+		markFailed(databaseId, ioFailure.reason);
 		return settle(databaseId, results);
 	}
 	const [failure] = failures;
@@ -131,14 +131,14 @@ function afterCommit(databaseId: number, connection: Connection): void {
 	try {
 		checkpointer.afterCommit(databaseId, pool.path(databaseId), connection, monotonicMs());
 	} catch (error) {
-		if (isIoError(error)) distrust(databaseId, reasonOf(error));
+		if (isIoError(error)) markFailed(databaseId, reasonOf(error));
 		else send({ type: 'error', databaseId, reason: reasonOf(error) });
 	}
 }
 
-function distrust(databaseId: number, reason: string): void {
+function markFailed(databaseId: number, reason: string): void {
 	send({ type: 'error', databaseId, reason });
-	pool.distrust(databaseId);
+	pool.markFailed(databaseId);
 }
 
 /** Where the log can be begun anew at once, nothing is left of a COMMIT that failed: then that is known. */

@@ -25,7 +25,7 @@ async function ownersIn(store: Store, accountId: number): Promise<Record<string,
 		const [rows = []] = yield [{ sql: 'SELECT tid, vid, named FROM @subscription_event ORDER BY tid' }];
 		return rows.map(({ tid, vid, named }) => [String(tid), [vid as string | null, Number(named)]]);
 	}
-	return Object.fromEntries(await store.look(accountId, read()));
+	return Object.fromEntries(await store.runReadOnly(accountId, read()));
 }
 
 /** All events of one `subid` belong together. */

@@ -9,7 +9,7 @@ export const reportKinds = ['attribution', 'paths', 'ltv', 'renewals', 'coverage
 export type ReportKind = (typeof reportKinds)[number];
 
 /** What report is asked for. Plain data: it goes to a thread. */
-export interface ReportOrder {
+export interface ReportQuery {
 	readonly kind: ReportKind;
 	/** Days in the time zone, as 2026-01-31: from included, to excluded. */
 	readonly from: string | null;
@@ -35,7 +35,7 @@ export interface ReportOrder {
 }
 
 /** A report as it is without further words. */
-export function defaultOrder(kind: ReportKind): ReportOrder {
+export function defaultQuery(kind: ReportKind): ReportQuery {
 	return {
 		...{ kind, from: null, to: null, asOfMs: null, timezone: null, by: ['channel'], models: [defaultModel] },
 		...{

@@ -4,7 +4,7 @@ import { QueueFullError, StorageError } from '../../errors.ts';
 /** A transaction that takes so long waits for a lock, or for a server that does not answer. */
 const slowAfterMs = 400;
 /** A transaction of several accounts waits for no lock so long, see `lock_timeout`; what it waits for else is not theirs. */
-const slowTogetherAfterMs = 2000;
+const slowSharedAfterMs = 2000;
 /** For so long an account counts as slow after that, unless it is quick in between. */
 const slowForMs = 5000;
 
@@ -14,7 +14,7 @@ export class Turn {
 	readonly accountIds: readonly number[];
 	isSlow: boolean;
 	/** Whether it has to make room for others: what it has begun is to be undone, and waits again. */
-	isEnded = false;
+	isPreempted = false;
 	#end: (() => void) | undefined;
 
 	constructor(accountIds: readonly number[], isSlow: boolean) {
@@ -23,18 +23,18 @@ export class Turn {
 	}
 
 	/** Says what ends it. Where that is not possible any more, it does nothing. */
-	endBy(end: () => void): void {
+	onPreempt(end: () => void): void {
 		this.#end = end;
-		if (this.isEnded) end();
+		if (this.isPreempted) end();
 	}
 
 	end(): void {
-		this.isEnded = true;
+		this.isPreempted = true;
 		this.#end?.();
 	}
 
 	/** What operators read. */
-	endError(): StorageError {
+	preemptedError(): StorageError {
 		const which =
 			this.accountIds.length === 1
 				? `account ${this.accountIds}`
@@ -43,7 +43,7 @@ export class Turn {
 	}
 }
 
-export interface TurnsOptions {
+export interface FairSchedulerOptions {
 	/** Connections. */
 	readonly places: number;
 	/** Requests that may wait, at most. */
@@ -60,8 +60,8 @@ export interface TurnsOptions {
  * to others. Nobody knows beforehand who will be slow, so whoever turns out to be one too many is ended, and waits for
  * a place among the slow. Several accounts share a turn while none of them is slow; if one is, each goes alone next time.
  */
-export class Turns<Item> {
-	readonly #options: TurnsOptions;
+export class FairScheduler<Item> {
+	readonly #options: FairSchedulerOptions;
 	readonly #half: number;
 	/** In the order in which accounts take turns. */
 	readonly #waiting = new Map<number, Item[]>();
@@ -75,7 +75,7 @@ export class Turns<Item> {
 	#isPumpDue = false;
 	#whenIdle: (() => void)[] = [];
 
-	constructor(options: TurnsOptions) {
+	constructor(options: FairSchedulerOptions) {
 		this.#options = options;
 		this.#half = Math.max(1, Math.floor(options.places / 2));
 	}
@@ -153,10 +153,10 @@ export class Turns<Item> {
 			(slow < this.#half || !this.#isSlow(accountId));
 		const first = this.#waiting.keys().find(mayRun);
 		if (first === undefined) return undefined;
-		const maxOthers = this.#isSociable(first) ? (this.#options.maxAccounts?.() ?? 1) - 1 : 0;
+		const maxOthers = this.#canShare(first) ? (this.#options.maxAccounts?.() ?? 1) - 1 : 0;
 		const others = this.#waiting
 			.keys()
-			.filter((accountId) => accountId !== first && this.#isSociable(accountId) && mayRun(accountId))
+			.filter((accountId) => accountId !== first && this.#canShare(accountId) && mayRun(accountId))
 			.take(maxOthers);
 		const accountIds = [first, ...others].sort((a, b) => a - b);
 		return new Turn(accountIds, this.#isSlow(first));
@@ -167,7 +167,7 @@ export class Turns<Item> {
 	}
 
 	/** Whether it may share a turn. */
-	#isSociable(accountId: number): boolean {
+	#canShare(accountId: number): boolean {
 		return !this.#suspect.has(accountId) && !this.#isSlow(accountId);
 	}
 
@@ -191,7 +191,7 @@ export class Turns<Item> {
 			turn.isSlow = true;
 			if ([...this.#running].filter(({ isSlow }) => isSlow).length > this.#half) turn.end();
 		};
-		const timer = setTimeout(onLong, accountIds.length > 1 ? slowTogetherAfterMs : slowAfterMs);
+		const timer = setTimeout(onLong, accountIds.length > 1 ? slowSharedAfterMs : slowAfterMs);
 		await this.#options.work(turn);
 		clearTimeout(timer);
 		this.#running.delete(turn);

@@ -2,7 +2,7 @@ import type { TrainedGoal, TrainingProgress } from '../scoring/account-training.
 import type { ScheduleReport } from './scheduled-training.ts';
 
 /** What a training thread is to do, and on which databases. */
-export interface TrainingOrder {
+export interface TrainingRequest {
 	readonly database: string;
 	readonly stage?: string | undefined;
 	readonly job:
