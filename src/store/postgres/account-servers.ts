@@ -1,12 +1,12 @@
 import { shownAddress } from '../own-database.ts';
 import type { SchemaNames } from './connection.ts';
 
-/** Servers to which a process keeps connections open, besides those of the control schema. */
+/** How many servers a process keeps connections to, besides the one of the control schema. */
 export const maxServers = 64;
 
 /**
- * Which database server has an account's schema: the one of the control schema, its home, unless the account has one of
- * its own. Known to a process at its start, and from then on whenever it reads what accounts there are.
+ * Which database server has an account's schema: the home server, which also has the control schema, unless the account
+ * has a server of its own. A process learns this at its start and whenever it lists the accounts.
  */
 export class AccountServers {
 	readonly home: string;
@@ -18,12 +18,14 @@ export class AccountServers {
 		this.#schemas = schemas;
 	}
 
-	/** @param own addresses of accounts that have a server of their own, by the account's number */
+	/** @param own addresses of the accounts that have a server of their own, by account number */
 	learn(own: ReadonlyMap<number, string>): void {
 		this.#own = own;
 	}
 
-	/** One that is being created: others must not know it before its transaction has ended. */
+	/**
+	 * Adds an account that is being created. Other accounts' readers must not see it before its transaction has ended.
+	 */
 	learnOne(accountId: number, address: string): void {
 		this.#own = new Map([...this.#own, [accountId, address]]);
 	}
@@ -36,7 +38,7 @@ export class AccountServers {
 		return this.#schemas.account(accountId);
 	}
 
-	/** As logs name a server: `postgres` for the home, else its address without password. */
+	/** The name of a server in logs: `postgres` for the home server, else its address without the password. */
 	nameOf(address: string): string {
 		return address === this.home ? 'postgres' : shownAddress(address);
 	}

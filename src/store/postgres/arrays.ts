@@ -1,13 +1,13 @@
 /** The type `text` in PostgreSQL's catalog. */
 const textOid = 25;
-/** Dimensions, whether there are nulls, the elements' type; the number of elements, and the number of the first. */
+/** Number of dimensions, whether there are nulls, element type, number of elements, index of the first element. */
 const headerBytes = 20;
-/** A character of a JavaScript string takes no more in UTF-8. */
+/** One UTF-16 code unit takes at most this many bytes in UTF-8. */
 const maxBytesPerUnit = 3;
 
 /**
- * A `text[]` as PostgreSQL takes it in binary: nothing has to be quoted, and JSON is full of quotes.
- * https://www.postgresql.org/docs/current/protocol-message-formats.html, `array_recv` in its source
+ * A `text[]` in PostgreSQL's binary format. Nothing has to be quoted, which matters because JSON is full of quotes. See
+ * https://www.postgresql.org/docs/current/protocol-message-formats.html and `array_recv` in PostgreSQL's source.
  */
 export function textArray(values: readonly (string | null)[]): Buffer {
 	let size = headerBytes + 4 * values.length;

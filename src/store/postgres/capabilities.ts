@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-/** What servers differ in, for whoever sends statements; asked once of each connection. */
+/** What servers differ in. Each new connection asks once. */
 export interface Capabilities {
 	/**
 	 * Whether rows may be written from arrays. On Citus `INSERT … SELECT FROM unnest()` becomes a two-phase commit, even in
@@ -8,17 +8,19 @@ export interface Capabilities {
 	 */
 	readonly canUnnest: boolean;
 	/**
-	 * Whether statements may be kept prepared, with a plan that holds for all values. Citus has to see the values of `VALUES`
-	 * to know where rows go, and their number differs from one statement to the next.
+	 * Whether statements may stay prepared with a generic plan. Citus must see the values of `VALUES` to know where
+	 * rows go, and their number differs from one statement to the next.
 	 */
 	readonly canPrepare: boolean;
-	/** Whether a transaction may write to several accounts. On Citus they lie on several nodes: a two-phase commit again. */
+	/**
+	 * Whether a transaction may write to several accounts. On Citus they may be on several nodes: a two-phase commit
+	 * again.
+	 */
 	readonly canSpanSchemas: boolean;
 }
 
 const known = new WeakMap<pg.ClientBase, Capabilities>();
 
-/** Asks a new connection's server. */
 export async function learnCapabilities(client: pg.ClientBase): Promise<Capabilities> {
 	const { rows } = await client.query(
 		"SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus') AS citus /* capabilities */",

@@ -4,8 +4,8 @@ import { Citus } from './citus.ts';
 import type { PostgresPool } from './connection.ts';
 
 /**
- * Whether a database can hold what clients send. What it stores in another encoding is refused by it, or counted and
- * compared by bytes that it does not understand.
+ * Checks that a database is encoded in UTF-8. Any other encoding rejects some of what clients send, or counts and
+ * compares it by bytes.
  * @throws OperatorError
  */
 export async function checkEncoding(pool: PostgresPool, address: string): Promise<void> {
@@ -18,7 +18,7 @@ export async function checkEncoding(pool: PostgresPool, address: string): Promis
 }
 
 /**
- * Whether a database can be that of one account.
+ * Checks that a database can be an account's own.
  * @throws OperatorError
  */
 export async function checkOwnServer(pool: PostgresPool, address: string): Promise<void> {

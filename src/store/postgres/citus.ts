@@ -2,9 +2,12 @@ import { OperatorError } from '../../errors.ts';
 import type { Check } from '../store.ts';
 import type { PostgresPool } from './connection.ts';
 
-/** Values of `synchronous_commit` with which a COMMIT is on disk when it answers, and on the standbys that it waits for. */
+/**
+ * Values of `synchronous_commit` with which a COMMIT is on disk, here and on synchronous standbys, before it is
+ * answered.
+ */
 const durable: ReadonlySet<string> = new Set(['on', 'remote_apply']);
-/** The coordinator itself waits for a worker that is gone much longer. */
+/** The coordinator's own timeout for a lost worker is much longer. */
 const askWorkersMs = 3000;
 
 interface Worker {
@@ -18,7 +21,7 @@ interface Worker {
 	readonly database: string;
 }
 
-/** The Citus of a database: it keeps each account's schema on one of several nodes. */
+/** The Citus extension of a database. It keeps each account's schema on one of several nodes. */
 export class Citus {
 	readonly #pool: PostgresPool;
 	readonly #version: string;
@@ -34,13 +37,13 @@ export class Citus {
 		return rows[0] && new Citus(pool, rows[0].extversion);
 	}
 
-	/** Whether this is a worker's database: what lies there is for the coordinator to say. */
+	/** Whether this is a worker's database. Only the coordinator can say what lies there. */
 	async isWorker(): Promise<boolean> {
 		const { rows } = await this.#pool.query('SELECT 1 FROM pg_dist_local_group WHERE groupid <> 0');
 		return rows.length > 0;
 	}
 
-	/** On which node each schema lies that is distributed; the others are on the coordinator. */
+	/** The node of each distributed schema; the others are on the coordinator. */
 	async nodes(): Promise<Map<string, string>> {
 		const { rows } = await this.#pool.query<{ schema: string; nodes: string }>(
 			`SELECT nspname AS schema, string_agg(DISTINCT nodename || ':' || nodeport, ', ') AS nodes
@@ -56,8 +59,8 @@ export class Citus {
 	}
 
 	/**
-	 * Looks whether a COMMIT is on disk when a worker answers it. What a session sets does not reach the workers: there the
-	 * setting of the database counts.
+	 * Checks that a COMMIT is on disk when a worker answers it. A session's settings do not reach the workers, so the
+	 * setting of the database counts there.
 	 * @throws OperatorError where it is not
 	 */
 	async checkDurability(): Promise<void> {

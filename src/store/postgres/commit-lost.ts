@@ -4,15 +4,15 @@ import { monotonicMs } from '../../clock.ts';
 import { StorageError } from '../../errors.ts';
 import type { PostgresPool } from './connection.ts';
 
-/** How long the outcome of a lost COMMIT is looked for at a time, and how often. */
+/** How long one attempt to read back a lost COMMIT may take, and the pause between attempts. */
 const readBackOnceMs = 4000;
 const readBackEveryMs = 100;
 
-/** Whether a COMMIT was carried out is not known, and must be read back. */
+/** It is unknown whether a COMMIT was carried out; it must be read back. */
 export class CommitLostError extends Error {
-	/** Gives the answers that are due if it was. */
+	/** Gives the answers that are due if it was carried out. */
 	readonly answer: () => void;
-	/** Finds out on another connection whether it was. @param timeoutMs after it the server gives up */
+	/** Asks on another connection whether it was. @param timeoutMs after it the server gives up */
 	readonly isStored: (client: pg.PoolClient, timeoutMs: number) => Promise<boolean>;
 
 	constructor(answer: CommitLostError['answer'], isStored: CommitLostError['isStored'], cause: unknown) {

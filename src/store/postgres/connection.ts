@@ -5,29 +5,28 @@ import { ConcurrentChangeError, OperatorError, StorageError } from '../../errors
 import { type Capabilities, learnCapabilities } from './capabilities.ts';
 import { keepPrepared } from './prepared.ts';
 
-/** Numbers of all kinds come as numbers: every integer that is stored is a safe one. */
+/** Parses every integer as a number: all that are stored are safe integers. */
 const types: pg.CustomTypesConfig = {
 	getTypeParser: (oid: number, format?: 'text' | 'binary') =>
 		oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format as 'text'),
 };
 
 export interface PoolOptions {
-	/** The most connections. */
 	readonly size: number;
-	/** How long making a connection may take, and how long to wait for one that is in use. */
+	/** How long to wait for a new connection, or for one that is in use. */
 	readonly connectTimeoutMs: number;
-	/** After it the server gives a statement up. */
+	/** After this time the server cancels a statement. */
 	readonly statementTimeoutMs: number;
-	/** After it the server ends a transaction that nobody goes on with, and gives its locks back. */
+	/** After this time the server ends a transaction that receives no statement, and releases its locks. */
 	readonly idleInTransactionMs: number;
 	/**
-	 * Whether the server refuses whatever writes outside of a transaction that `beginWriting` has begun. For pools that
-	 * send statements behind a BEGIN that is not yet answered: where it fails alone, they would each be a transaction.
+	 * Whether the server refuses writes outside a transaction that `beginWriting` began. For pools that pipeline
+	 * statements behind BEGIN: if BEGIN alone failed, each statement would otherwise be a transaction of its own.
 	 */
 	readonly writesOnlyBegun?: boolean;
 	/**
-	 * Whether statements are prepared once, with a plan that holds for all values: for pools that send few different ones
-	 * again and again, and each finds its rows by an index.
+	 * Whether statements are prepared once, with a generic plan. For pools that repeat a few statements, each of which
+	 * finds its rows by an index.
 	 */
 	readonly prepares?: boolean;
 }
@@ -36,42 +35,42 @@ export interface PoolOptions {
 export const beginWriting = 'BEGIN READ WRITE';
 
 /**
- * A plan that is kept may have been made when a table was small, and reading all of it cost least. It must not be kept
- * when the table has grown. Nor is compiling any of these statements worth its time.
+ * A generic plan may have been made while a table was small and a sequential scan was cheapest. It must not be kept
+ * when the table has grown. Compiling these statements is not worth its time either.
  */
 const forPrepared = 'SET plan_cache_mode TO force_generic_plan; SET enable_seqscan TO off; SET jit TO off';
 
-/** Whatever takes statements: a connection, or a pool of them. */
+/** A connection, or a pool of them. */
 export interface Queryable {
 	query(text: string, values?: unknown[]): Promise<pg.QueryResult>;
 }
 
 /** How much longer than the server's own timeout a server may be silent before its connection is cut. */
 const silenceMs = 500;
-/** How often a busy server looks whether somebody still waits for its answer. */
+/** How often a busy server checks that the client is still connected. */
 const checkEveryMs = 500;
-/** How long closing may take; a server that is gone never says goodbye. */
+/** How long closing may take. A server that is gone never confirms it. */
 const closeMs = 1000;
 
 /**
- * Connections to one PostgreSQL server. Statements may be sent before earlier ones are answered (pipelining), and a
- * COMMIT answers only when it is on disk, whatever the server's own setting.
+ * Connections to one PostgreSQL server. Statements may be sent before earlier ones are answered (pipelining). A COMMIT
+ * is answered only when it is on disk, whatever the server's own setting.
  *
- * Bitmap scans are off: where a log is long, and PostgreSQL takes it for short, it would read all of it and sort, instead of
- * the next 200 entries by an index that is in their order.
+ * Bitmap scans are off. Where PostgreSQL underestimates the length of a log, it would read and sort all of it instead
+ * of taking the next 200 entries from an index that has them in order.
  *
- * A connection whose other end has vanished looks as one whose server is busy. So every statement has a time limit
- * on either side: the server's, which ends what is slow, and our own, which cuts a connection that stays silent. When
- * one connection breaks, those that are idle have probably broken with it, and are cut before anyone is handed them.
+ * A connection whose other end has vanished looks like one whose server is busy. So every statement has two time
+ * limits: the server's, which ends slow statements, and our own, which cuts silent connections. When one connection
+ * breaks, the idle ones have probably broken too, and are cut before anyone gets them.
  */
 export class PostgresPool extends pg.Pool {
 	readonly #idle = new Set<pg.PoolClient>();
 	readonly #open = new Set<pg.PoolClient>();
 
-	/** Known from the first connection on. */
+	/** Known once the first connection is open. */
 	capabilities: Capabilities | undefined;
 
-	/** @param onError a connection broke while nobody used it */
+	/** @param onError called when an idle connection breaks */
 	constructor(address: string, options: PoolOptions, onError: (error: Error) => void) {
 		super({
 			connectionString: address,
@@ -84,7 +83,8 @@ export class PostgresPool extends pg.Pool {
 			types,
 			query_timeout: options.statementTimeoutMs + silenceMs,
 			onConnect: async (client) => {
-				// So that a server soon ends what waits for a connection that was cut; some do not know this setting.
+				// Makes the server end statements soon after their connection was cut. Not every server knows this
+				// setting.
 				client.query(`SET client_connection_check_interval TO ${checkEveryMs}`).catch(() => {});
 				const set = client.query(
 					`SET synchronous_commit TO on; SET enable_bitmapscan TO off; SET statement_timeout TO ${options.statementTimeoutMs}; SET idle_in_transaction_session_timeout TO ${options.idleInTransactionMs}; SET default_transaction_read_only TO ${options.writesOnlyBegun ? 'on' : 'off'}${options.prepares ? `; ${forPrepared}` : ''}`,
@@ -108,7 +108,7 @@ export class PostgresPool extends pg.Pool {
 
 	#watch(client: pg.PoolClient): void {
 		this.#open.add(client);
-		// Without a listener, a connection that breaks while it is in use would end the process.
+		// Without a listener, a connection that breaks while in use would end the process.
 		client.on('error', () => {
 			broken.add(client);
 			this.#idle.delete(client);
@@ -121,20 +121,20 @@ export class PostgresPool extends pg.Pool {
 		this.#idle.clear();
 		for (const client of idle) {
 			client.connection.stream.destroy();
-			// What the end of the stream will say a moment later; said now, nobody is handed the connection meanwhile.
+			// The end of the stream would say this a moment later. Until then the pool might hand out the connection.
 			client.emit('error', new Error('the connection is given up: another has broken'));
 		}
 	}
 
-	/** Ends what a connection is busy with; the server rolls it back as soon as it notices. The others are sound. */
+	/** Cuts one connection. The server rolls its transaction back as soon as it notices. Other connections stay. */
 	cut(client: pg.PoolClient): void {
 		broken.add(client);
-		// Said first, so that its end surprises nobody.
+		// Marks the connection as ending, so that cutting it emits no error.
 		void client.end();
 		client.connection.stream.destroy();
 	}
 
-	/** A connection, if there is one in time; one that comes later goes back unused. @throws StorageError */
+	/** Takes a connection. One that becomes free too late goes back unused. @throws StorageError */
 	acquire(withinMs: number): Promise<pg.PoolClient> {
 		const connecting = this.connect();
 		return new Promise((resolve, reject) => {
@@ -152,8 +152,8 @@ export class PostgresPool extends pg.Pool {
 	}
 
 	/**
-	 * Sends a statement that may be carried out twice: once more on another connection, where its own has broken. One that
-	 * broke while idle may not be known to have broken before it is used.
+	 * Sends a statement that may safely run twice. If its connection breaks, it is sent once more on another: an idle
+	 * connection may have broken unnoticed.
 	 */
 	async queryAgain<Row extends pg.QueryResultRow>(
 		text: string,
@@ -171,7 +171,7 @@ export class PostgresPool extends pg.Pool {
 		return this.end();
 	}
 
-	/** Says goodbye on every connection; those that the server does not close in time are cut. */
+	/** Closes every connection. Those that the server does not close in time are cut. */
 	override async end(): Promise<void> {
 		await super.end();
 		const cut = () => {
@@ -181,16 +181,16 @@ export class PostgresPool extends pg.Pool {
 	}
 }
 
-/** Whether the connection broke or was ended by the server, so that nothing that was not committed ever will be. */
+/** Whether the connection broke, or the server ended it. What was not committed then never will be. */
 export function isConnectionLost(error: unknown): boolean {
 	if (error instanceof pg.DatabaseError) return /^(08|57P)/.test(error.code ?? '');
 	return error instanceof Error && !(error instanceof StorageError);
 }
 
-/** PostgreSQL's codes for what passes: 25P03 and 25P04 are timeouts of a transaction, 57014 is a cancelled statement. */
+/** Failures that pass: 25P03 and 25P04 are timeouts of a transaction, 57014 is a cancelled statement. */
 const transientCodes: ReadonlySet<unknown> = new Set(['25P03', '25P04', '40001', '40P01', '57014']);
 
-/** Whether what has failed before its COMMIT, so that nothing of it is stored, may succeed when it is tried again. */
+/** Whether a transaction that failed before its COMMIT, and so stored nothing, may succeed when repeated. */
 export function isTransient(error: unknown): boolean {
 	return (
 		error instanceof ConcurrentChangeError ||
@@ -200,8 +200,8 @@ export function isTransient(error: unknown): boolean {
 }
 
 /**
- * The answers to statements of one transaction that were sent together, in this order.
- * @throws the error of the first that failed: what the others say, or who hears first, follows from it
+ * Awaits statements of one transaction that were sent together.
+ * @throws the error of the first one that failed: the others' errors are consequences of it
  */
 export async function pipelineResults<Sent extends readonly Promise<unknown>[] | []>(
 	sent: Sent,
@@ -214,13 +214,13 @@ export async function pipelineResults<Sent extends readonly Promise<unknown>[] |
 	try {
 		return await Promise.all(sent);
 	} catch {
-		// What came in the same moment is known now; the rest is not waited for, since a silent server takes long.
+		// Errors that arrived in the same moment are known now. The rest is not awaited: a silent server takes long.
 		await nextTurn();
 		throw errors.find((error) => error !== undefined);
 	}
 }
 
-/** The same for statements that `send` sends, which leave in one piece. */
+/** Sends statements in one write, and awaits them like `pipelineResults`. */
 export function pipeline<Sent extends readonly Promise<unknown>[] | []>(
 	{ connection: { stream } }: pg.PoolClient,
 	send: () => Sent,
@@ -233,45 +233,44 @@ export function pipeline<Sent extends readonly Promise<unknown>[] | []>(
 	}
 }
 
-/** Connections that have broken; what is sent on them goes nowhere. */
+/** Connections that have broken. Statements sent on them are lost. */
 const broken = new WeakSet<pg.ClientBase>();
 
-/** Nothing is stored: no COMMIT was sent, or the server has answered it with ROLLBACK. */
+/** Nothing is stored: no COMMIT was sent, or the server answered it with ROLLBACK. */
 class NotCommittedError extends Error {}
 
-/** Ends a transaction. @throws what `isRolledBack` knows where nothing is stored for sure */
+/** Ends a transaction. @throws an error for which `isRolledBack` is true if certainly nothing is stored */
 export async function commit(client: pg.ClientBase, query_timeout?: number): Promise<void> {
 	if (broken.has(client)) throw new NotCommittedError('the connection broke before COMMIT was sent');
 	const statement = { text: 'COMMIT', query_timeout };
 	const { command } = await client.query(statement);
-	// So a server answers where a statement had failed.
+	// If a statement of the transaction failed, the server answers COMMIT with ROLLBACK.
 	if (command !== 'COMMIT') throw new NotCommittedError('the transaction was rolled back');
 }
 
 /**
- * Whether an error of `commit` leaves no doubt that nothing is stored. 25P03 does: the session had been ended for its
- * idleness when the COMMIT came. Any other may come of a transaction that is stored: a connection may be lost after it,
- * and Citus says XX000 where a node does not answer.
+ * Whether an error of `commit` proves that nothing is stored. 25P03 does: the server had ended the idle session before
+ * the COMMIT. After any other error the transaction may be stored: the connection may have broken after it, and Citus
+ * answers XX000 when a node is silent.
  */
 export function isRolledBack(error: unknown): boolean {
 	return error instanceof NotCommittedError || (error as { code?: unknown }).code === '25P03';
 }
 
 /**
- * Whether two transactions waited for each other, until the server ended this one. All lock in one order but for uploads
- * that repeat the same new tids in another order. Rare: a retry has the order of what it repeats. Sorting rows would avoid
- * it, and lose the order of arrival.
+ * Whether two transactions waited for each other until the server ended this one. All transactions lock in one order,
+ * except for uploads that repeat the same new tids in different orders. This is rare, because a retry keeps the order.
+ * Sorting rows would avoid it, but lose the order of arrival.
  */
 export function isDeadlock(error: unknown): boolean {
 	return (error as { code?: unknown }).code === '40P01';
 }
 
-/** Whether a lock was waited for longer than `lock_timeout`. */
 export function isLockTimeout(error: unknown): boolean {
 	return (error as { code?: unknown }).code === '55P03';
 }
 
-/** Whether another transaction has kept this one from its end; begun anew, it finds what that one has left. */
+/** Whether another transaction got in the way of this one. Run again, it finds what that one stored. */
 export function isConcurrentChange(error: unknown): boolean {
 	return error instanceof ConcurrentChangeError || isDeadlock(error);
 }
@@ -281,12 +280,12 @@ export function kyselyOver<Tables>(pool: pg.Pool, schema: string): Kysely<Tables
 	return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema);
 }
 
-/** Names of one stage's schemas. They are made of numbers and a checked stage, never of what a client sent. */
+/** Names of one stage's schemas. They consist of numbers and a checked stage, never of client input. */
 export class SchemaNames {
 	readonly #prefix: string;
 
 	constructor(stage: string | undefined) {
-		// No stage has an underscore, so no two stages share a name.
+		// A stage has no underscore, so no two stages share a schema name.
 		if (stage !== undefined && !/^[a-z0-9-]{1,30}$/.test(stage)) throw new Error('an unchecked stage');
 		this.#prefix = stage === undefined ? 'caskade' : `caskade_${stage}`;
 	}
@@ -295,7 +294,7 @@ export class SchemaNames {
 		return `${this.#prefix}_control`;
 	}
 
-	/** A regular expression for those of accounts. */
+	/** A regular expression for the accounts' schemas. */
 	get accounts(): string {
 		return `^${this.#prefix}_account_[0-9]+$`;
 	}
@@ -306,7 +305,7 @@ export class SchemaNames {
 	}
 }
 
-/** A connection failure in a sentence that shows no password. */
+/** Describes a connection failure without showing a password. */
 export function connectionError(error: unknown, address: string): Error {
 	if (error instanceof OperatorError) return error;
 	const { code, message } = error as NodeJS.ErrnoException;

@@ -13,13 +13,13 @@ import {
 import type { Value } from '../steps.ts';
 import { commit, type SchemaNames } from './connection.ts';
 
-/** Keeps a second copy into the same schemas away. The number is the ASCII of "copy". */
+/** Prevents a second copy into the same schemas. The number is the ASCII of "copy". */
 const advisoryLock = 0x636f7079;
 const lockPatienceMs = 2000;
 /** PostgreSQL takes at most 65,535 parameters in one statement. */
 const maxParameters = 65_535;
 
-/** Takes over another store's content into the schemas of one stage. */
+/** Copies another store's content into the schemas of one stage. */
 export class PostgresCopyTarget implements CopyTarget {
 	readonly #client: pg.PoolClient;
 	readonly #schemas: SchemaNames;
@@ -29,10 +29,10 @@ export class PostgresCopyTarget implements CopyTarget {
 		this.#schemas = schemas;
 	}
 
-	/** @throws OperatorError where another copy into the same place runs */
+	/** @throws OperatorError where another copy into the same schemas runs */
 	static async open(pool: pg.Pool, schemas: SchemaNames): Promise<PostgresCopyTarget> {
 		const client = await pool.connect();
-		// Of the session, so that it ends with the process; the server notices that end a moment later.
+		// The lock belongs to the session, so it ends with the process. The server notices that a moment later.
 		const giveUpAtMs = performance.now() + lockPatienceMs;
 		do {
 			const { rows } = await client.query('SELECT pg_try_advisory_lock($1, hashtext($2)) AS locked', [
@@ -63,7 +63,7 @@ export class PostgresCopyTarget implements CopyTarget {
 			{ source: markers[0]?.source, isEmpty: counts[0].others === 0 },
 		);
 		if (begun === 'new') {
-			// Only there while a copy is under way.
+			// This table exists only during a copy.
 			await this.#client.query(`CREATE TABLE IF NOT EXISTS ${marker} (source text NOT NULL)`);
 			await this.#client.query(`INSERT INTO ${marker} (source) VALUES ($1) /* copy */`, [source]);
 		}
@@ -81,12 +81,14 @@ export class PostgresCopyTarget implements CopyTarget {
 		return rows[0] && key.map((column) => rows[0][column]);
 	}
 
-	/** `VALUES` and not COPY: on Citus a COPY is a two-phase commit even inside one schema. */
+	/** Uses `VALUES`, because on Citus COPY is a two-phase commit even inside one schema. */
 	async addRows(accountId: number, table: ClientTable, rows: readonly Value[][]): Promise<void> {
 		await this.#insert(this.#clientTable(accountId, table), clientTables[table].columns, rows);
 	}
 
-	/** One statement for each so many rows as it takes; callers that need all or none open a transaction. */
+	/**
+	 * Inserts in as few statements as PostgreSQL's limit allows. Callers that need all or nothing open a transaction.
+	 */
 	async #insert(table: string, columns: readonly string[], rows: readonly Value[][]): Promise<void> {
 		const rowsPerInsert = Math.floor(maxParameters / columns.length);
 		for (let from = 0; from < rows.length; from += rowsPerInsert) {
@@ -108,7 +110,7 @@ export class PostgresCopyTarget implements CopyTarget {
 				await this.#continueNumbersOf(this.#clientTable(id, table));
 		await this.#client.query('BEGIN');
 		try {
-			// What every store has from the start, and what a server that was started on the empty place has made.
+			// Rows that every new store has, or that a server started on the empty store has made.
 			for (const table of ['plan', 'signing_key'])
 				await this.#client.query(`DELETE FROM ${this.#table(table)}`);
 			for (const table of controlTables)
@@ -123,9 +125,9 @@ export class PostgresCopyTarget implements CopyTarget {
 		}
 	}
 
-	/** An identity column does not notice ids that it has not given out itself. */
+	/** Moves an identity column's sequence past the copied ids, which it did not assign itself. */
 	async #continueNumbersOf(table: string): Promise<void> {
-		// Two statements: on Citus, one that reads the table runs on its node, which has no such sequence.
+		// Two statements: on Citus, the one that reads the table runs on its node, where the sequence does not exist.
 		const { rows } = await this.#client.query(`SELECT max(id) AS last FROM ${table}`);
 		const { last } = rows[0];
 		await this.#client.query("SELECT setval(pg_get_serial_sequence($1, 'id'), $2, $3)", [
@@ -144,7 +146,7 @@ export class PostgresCopyTarget implements CopyTarget {
 	}
 
 	async close(): Promise<void> {
-		// Not given back to the pool: the lock is the session's.
+		// Closed rather than returned to the pool, because the lock belongs to the session.
 		this.#client.release(true);
 	}
 }

@@ -1,11 +1,11 @@
 import { monotonicMs } from '../../clock.ts';
 
 /**
- * The clock of the database, which all who use it share, as this process last read it. In between a clock that never
- * steps goes on with it, so that telling the time takes no query.
+ * The database's clock, which all processes share, as this process last read it. Between reads a monotonic clock
+ * continues it, so that telling the time takes no query.
  */
 export class DatabaseClock {
-	/** What the database's clock is ahead of the monotonic one. */
+	/** How far the database's clock is ahead of the monotonic one. */
 	#aheadMs: number | undefined;
 
 	/** Milliseconds since 1970. */
@@ -13,11 +13,11 @@ export class DatabaseClock {
 		return Math.floor(this.#aheadMs === undefined ? Date.now() : monotonicMs() + this.#aheadMs);
 	}
 
-	/** @param ask gives the database's clock in milliseconds since 1970 */
+	/** @param ask reads the database's clock, in milliseconds since 1970 */
 	async read(ask: () => Promise<number>): Promise<void> {
 		const askedMs = monotonicMs();
 		const databaseMs = await ask();
-		// It was read at some moment in between; what is known so far holds where that can be so.
+		// The clock was read between these two moments. The known value stays if it lies within them.
 		const [minMs, maxMs] = [databaseMs - monotonicMs(), databaseMs - askedMs];
 		const isRight = this.#aheadMs !== undefined && minMs <= this.#aheadMs && this.#aheadMs <= maxMs;
 		if (!isRight) this.#aheadMs = minMs;

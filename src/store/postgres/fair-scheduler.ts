@@ -1,19 +1,19 @@
 import { monotonicMs } from '../../clock.ts';
 import { QueueFullError, StorageError } from '../../errors.ts';
 
-/** A transaction that takes so long waits for a lock, or for a server that does not answer. */
+/** A transaction that takes longer waits for a lock, or for a server that does not answer. */
 const slowAfterMs = 400;
-/** A transaction of several accounts waits for no lock so long, see `lock_timeout`; what it waits for else is not theirs. */
+/** The same for a transaction of several accounts. Its `lock_timeout` is shorter, so it waits for something else. */
 const slowSharedAfterMs = 2000;
-/** For so long an account counts as slow after that, unless it is quick in between. */
+/** An account counts as slow for this long afterwards, unless a transaction of it is quick in between. */
 const slowForMs = 5000;
 
-/** The use of a connection by an account, or by several together. */
+/** The use of a connection by one account, or by several that share a transaction. */
 export class Turn {
-	/** In the order of their numbers. */
+	/** In ascending order. */
 	readonly accountIds: readonly number[];
 	isSlow: boolean;
-	/** Whether it has to make room for others: what it has begun is to be undone, and waits again. */
+	/** Whether it must give its connection up. Its transaction is rolled back, and its requests wait again. */
 	isPreempted = false;
 	#end: (() => void) | undefined;
 
@@ -22,7 +22,7 @@ export class Turn {
 		this.isSlow = isSlow;
 	}
 
-	/** Says what ends it. Where that is not possible any more, it does nothing. */
+	/** Sets how to end the transaction. `end` must do nothing once that is too late. */
 	onPreempt(end: () => void): void {
 		this.#end = end;
 		if (this.isPreempted) end();
@@ -33,7 +33,7 @@ export class Turn {
 		this.#end?.();
 	}
 
-	/** What operators read. */
+	/** For operators. */
 	preemptedError(): StorageError {
 		const which =
 			this.accountIds.length === 1
@@ -44,32 +44,33 @@ export class Turn {
 }
 
 export interface FairSchedulerOptions {
-	/** Connections. */
+	/** Number of connections. */
 	readonly places: number;
-	/** Requests that may wait, at most. */
+	/** The maximum number of waiting requests. */
 	readonly length: number;
-	/** Of how many accounts what waits may be worked on in one turn; 1 where it is missing. */
+	/** The maximum number of accounts that may share a turn; 1 by default. */
 	readonly maxAccounts?: () => number;
-	/** Works on what waits for an account; never rejects. */
+	/** Handles the waiting requests of the turn's accounts; never rejects. */
 	readonly work: (turn: Turn) => Promise<void>;
 }
 
 /**
- * Whose turn it is to use one of few connections. Accounts take turns, one has at most half of the connections, and all
- * accounts that are slow have together at most half: one that is locked, or whose node does not answer, leaves the rest
- * to others. Nobody knows beforehand who will be slow, so whoever turns out to be one too many is ended, and waits for
- * a place among the slow. Several accounts share a turn while none of them is slow; if one is, each goes alone next time.
+ * Shares a few connections fairly. Accounts take turns. One account has at most half of the connections, and all slow
+ * accounts together have at most half, so that an account that is locked, or whose node does not answer, leaves the
+ * rest to others. It is unknown beforehand which account will be slow, so a turn that proves to be one slow turn too
+ * many is preempted, and waits again among the slow. Several accounts share a turn while none of them is slow. If one
+ * is, each goes alone next time.
  */
 export class FairScheduler<Item> {
 	readonly #options: FairSchedulerOptions;
 	readonly #half: number;
-	/** In the order in which accounts take turns. */
+	/** In the order in which accounts get turns. */
 	readonly #waiting = new Map<number, Item[]>();
 	readonly #running = new Set<Turn>();
 	readonly #slowUntilMs = new Map<number, number>();
-	/** Accounts of a turn in which one was slow, until each has been quick by itself. */
+	/** Accounts that shared a slow turn, until each has been quick by itself. */
 	readonly #suspect = new Set<number>();
-	/** Requests that have entered and not left, by account. */
+	/** Requests whose outcome is not known yet, by account. */
 	readonly #depthOf = new Map<number, number>();
 	#depth = 0;
 	#isPumpDue = false;
@@ -84,7 +85,7 @@ export class FairScheduler<Item> {
 		return this.#depth;
 	}
 
-	/** Counts a request until its outcome is there. @throws QueueFullError */
+	/** Counts a request until its outcome is known. @throws QueueFullError */
 	async enter<Outcome>(accountId: number, request: () => Promise<Outcome>): Promise<Outcome> {
 		if (this.#depth >= this.#options.length || this.#isFullOfSlow(accountId)) throw new QueueFullError();
 		this.#count(accountId, 1);
@@ -102,7 +103,7 @@ export class FairScheduler<Item> {
 		else this.#depthOf.delete(accountId);
 	}
 
-	/** Slow accounts may fill half of the room in which requests wait. */
+	/** Slow accounts may fill half of the queue. */
 	#isFullOfSlow(accountId: number): boolean {
 		if (!this.#isSlow(accountId)) return false;
 		let depth = 0;
@@ -110,26 +111,26 @@ export class FairScheduler<Item> {
 		return depth >= this.#options.length / 2;
 	}
 
-	/** Lets something wait for its account's turn, which `pumpSoon` gives. */
+	/** Queues an item. `pumpSoon` then gives its account a turn. */
 	add(accountId: number, item: Item): void {
 		const items = this.#waiting.get(accountId);
 		if (items) items.push(item);
 		else this.#waiting.set(accountId, [item]);
 	}
 
-	/** Takes all that waits for an account. */
+	/** Takes all waiting items of an account. */
 	take(accountId: number): Item[] {
 		const items = this.#waiting.get(accountId) ?? [];
 		this.#waiting.delete(accountId);
 		return items;
 	}
 
-	/** Lets what was taken wait again, before what has come since. */
+	/** Queues items again, before those that have arrived since. */
 	putBack(accountId: number, items: readonly Item[]): void {
 		if (items.length > 0) this.#waiting.set(accountId, [...items, ...(this.#waiting.get(accountId) ?? [])]);
 	}
 
-	/** Gives turns a moment later, so that what arrives together goes together. */
+	/** Gives turns on the next tick, so that requests that arrive together share a transaction. */
 	pumpSoon(): void {
 		if (this.#isPumpDue) return;
 		this.#isPumpDue = true;
@@ -139,7 +140,7 @@ export class FairScheduler<Item> {
 		});
 	}
 
-	/** Gives turns while there are places. */
+	/** Gives turns while connections are free. */
 	#pump(): void {
 		for (let turn = this.#next(); turn; turn = this.#next()) void this.#run(turn);
 	}
@@ -166,12 +167,11 @@ export class FairScheduler<Item> {
 		return (this.#slowUntilMs.get(accountId) ?? 0) > monotonicMs();
 	}
 
-	/** Whether it may share a turn. */
 	#canShare(accountId: number): boolean {
 		return !this.#suspect.has(accountId) && !this.#isSlow(accountId);
 	}
 
-	/** One of a turn's accounts is slow, and nobody knows which: each goes alone next time. */
+	/** One of a turn's accounts is slow, but it is unknown which. Each goes alone next time. */
 	separate({ accountIds }: Turn): void {
 		for (const accountId of accountIds) this.#suspect.add(accountId);
 	}
@@ -209,14 +209,13 @@ export class FairScheduler<Item> {
 		setTimeout(() => this.#forget(), slowForMs + 1).unref();
 	}
 
-	/** Those that were slow may find a place like everybody else again. */
+	/** Accounts that are no longer slow may use all connections again. */
 	#forget(): void {
 		for (const accountId of this.#slowUntilMs.keys())
 			if (!this.#isSlow(accountId)) this.#slowUntilMs.delete(accountId);
 		this.#pump();
 	}
 
-	/** Resolves when nothing waits and nothing runs. */
 	async idle(): Promise<void> {
 		if (this.#running.size > 0 || this.#waiting.size > 0)
 			await new Promise<void>((resolve) => {

@@ -8,10 +8,9 @@ import { runSteps } from './run-steps.ts';
 import type { WaitingWrite, WriteKind } from './write-queue.ts';
 
 const acquireWithinMs = 5000;
-/** A page is not there any more for what comes later. */
+/** By then the page has probably been left. */
 const maxWaitMs = 10_000;
 
-/** A hit that waits to be stored. */
 export interface WaitingHit extends WaitingWrite {
 	readonly hit: ArrivingHit;
 	readonly resolve: (stored: StoredHit) => void;
@@ -43,7 +42,7 @@ export function waitingHit(
 export function hitGroups(schemaOf: (accountId: number) => string): WriteKind<WaitingHit> {
 	return {
 		maxGroup: 64,
-		// Their statements need the rows of earlier ones: of two accounts they would wait for each other's round trips.
+		// A hit's statements need the rows of earlier ones, so two accounts would wait for each other's round trips.
 		maxAccounts: 1,
 		fits: () => true,
 		acquireWithinMs: () => acquireWithinMs,
@@ -66,7 +65,7 @@ async function store(
 	try {
 		await commit(client);
 	} catch (error) {
-		// It may be stored; tried again, it would count twice.
+		// It may be stored. Repeating it could count it twice.
 		if (!isRolledBack(error)) throw new StorageError('outcome unknown', { cause: error });
 		throw error;
 	}

@@ -8,18 +8,18 @@ import type { Query } from '../steps.ts';
 import { capabilitiesOf } from './capabilities.ts';
 import { runQuery } from './run-steps.ts';
 
-/** Between the `tid`s of an answer; no `tid` has it in it. */
+/** Separates the `tid`s of an answer; no `tid` contains it. */
 const separator = '\u001f';
 
 const insertInto = `INSERT INTO @subscription_event (${storedEventColumns.join(', ')}) ?rows ON CONFLICT (tid) DO NOTHING RETURNING tid`;
 const storeEach = `${insertInto} /* store uploads */`;
-/** Names the rows that are new only where not all are: most uploads repeat nothing. */
+/** Lists the new rows only if some are not new. Most uploads repeat nothing. */
 const storeAll = `WITH sent (number) AS (VALUES (?::bigint)), stored AS (${insertInto}) SELECT CASE WHEN count(*) = (SELECT number FROM sent) THEN NULL ELSE coalesce(string_agg(tid, '${separator}'), '') END AS tids FROM stored /* store uploads */`;
 
 /**
- * Stores what is new of events, in their order. The unique index on `tid` decides which that is.
- * @param timeoutMs after it a connection that stays silent is cut
- * @returns the tids that were new, where not all are
+ * Stores the events that are new, in order. The unique index on `tid` decides which are.
+ * @param timeoutMs after it a silent connection is cut
+ * @returns the new tids, or 'all'
  */
 export async function insertEvents(
 	client: pg.PoolClient,

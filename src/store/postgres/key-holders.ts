@@ -2,16 +2,16 @@ import type pg from 'pg';
 import type { Row } from '../steps.ts';
 import { runQuery } from './run-steps.ts';
 
-/** Identity links that are read at once; a `cid` may have been shown by any number of visitors. */
+/** The maximum number of links read at once; any number of visitors may have shown the same `cid`. */
 const maxLinks = 2000;
 
-/** Of visitors who are being erased nothing counts, as in `holdersOf`. */
+/** As in `holdersOf`, visitors who are being erased do not count. */
 const links = `SELECT key, at, vid FROM @claim AS claim WHERE key IN ?list AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) LIMIT ${maxLinks + 1} /* links of keys */`;
 
 /**
- * The rows of `holdersOf`, in one pass over the index instead of a look-up for each key: of the sixty keys of an upload hardly
- * any has been shown.
- * @returns null where there are too many links for that
+ * The rows of `holdersOf`, in one pass over the index instead of a look-up for each key: few of an upload's sixty keys
+ * have links.
+ * @returns null where there are too many links
  */
 export async function keyHolders(
 	client: pg.PoolClient,

@@ -4,16 +4,18 @@ import { numberArray } from './arrays.ts';
 import { statementOn } from './prepared.ts';
 
 /**
- * Keys share so many locks of their account: a transaction of any size takes few, since a server has room for a few
- * thousand in all (`max_locks_per_transaction`). Two keys that share one wait for each other now and then.
+ * The keys of an account share this many locks. So a transaction of any size takes few: a server has room for a few
+ * thousand in all (`max_locks_per_transaction`). Two keys that share a lock wait for each other now and then.
  */
 const locksPerAccount = 64;
-/** The first of them; the number is the ASCII of "join". */
+/** The first lock. The number is the ASCII of "join". */
 const firstLock = 0x6a6f696e;
-/** Those of subscriptions, `s:…`, are locked after those that name visitors; the number is the ASCII of "subs". */
+/**
+ * The first lock of subscriptions, `s:…`, which are locked after those of visitors. The number is the ASCII of "subs".
+ */
 const firstSubscriptionLock = 0x73756273;
 
-/** Locks keys until the end of the transaction, always in the same order. */
+/** Locks keys until the transaction ends, always in the same order. */
 export async function lockKeys(
 	client: pg.PoolClient,
 	schema: string,
@@ -43,7 +45,9 @@ function locksOf(keys: readonly string[]): number[] {
 	return [...new Set(numbers)].sort((a, b) => a - b);
 }
 
-/** http://www.isthe.com/chongo/tech/comp/fnv; an upload has sixty keys, for which a cryptographic hash is too slow. */
+/**
+ * FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv. A cryptographic hash is too slow for the sixty keys of an upload.
+ */
 function fnv1a(text: string): number {
 	let hash = 0x811c9dc5;
 	for (let index = 0; index < text.length; index++)

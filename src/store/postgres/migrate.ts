@@ -4,14 +4,14 @@ import { type DatabaseKind, migrationFiles, SchemaTooNewError } from '../migrati
 import { commit, type Queryable } from './connection.ts';
 import { statementsOf } from './statements.ts';
 
-/** Of several processes one migrates a schema; other schemas do not wait for it. The number is the ASCII of "cask". */
+/** Lets one process at a time migrate a schema; other schemas do not wait. The number is the ASCII of "cask". */
 const advisoryLock = 0x6361736b;
 
 /**
- * Brings a schema to its newest version in one transaction, and makes it where it is missing; of several processes
- * that try at once, one does it and the others see it done.
- * @returns how many migrations it ran
- * @throws SchemaTooNewError, and touches nothing
+ * Migrates a schema to its newest version in one transaction, and creates it if it is missing. Of several processes
+ * that try at once, one does it and the others wait until it is done.
+ * @returns the number of migrations that ran
+ * @throws SchemaTooNewError before any change
  */
 export async function migrate(pool: pg.Pool, schema: string, kind: DatabaseKind): Promise<number> {
 	const files = migrationFiles('postgres', kind);
@@ -21,8 +21,8 @@ export async function migrate(pool: pg.Pool, schema: string, kind: DatabaseKind)
 		await client.query('BEGIN');
 		await client.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [advisoryLock, schema]);
 		const version = await checkedVersion(client, schema, kind, files.length);
-		// On Citus, accounts' schemas are distributed, and what all servers share stays on the coordinator. Plain PostgreSQL
-		// takes the setting for one that it does not know.
+		// On Citus, accounts' schemas are distributed and the shared schema stays on the coordinator. Plain PostgreSQL
+		// takes this for a custom setting.
 		if (kind === 'control') await client.query('SET LOCAL citus.enable_schema_based_sharding TO off');
 		await client.query(`CREATE SCHEMA IF NOT EXISTS "${schema}"`);
 		await client.query(`SET LOCAL search_path TO "${schema}"`);
@@ -35,13 +35,15 @@ export async function migrate(pool: pg.Pool, schema: string, kind: DatabaseKind)
 		client.release();
 		return files.length - version;
 	} catch (error) {
-		// A connection in the middle of a transaction is not used again.
+		// A connection in the middle of a transaction cannot be reused.
 		client.release(true);
 		throw error;
 	}
 }
 
-/** One statement at a time, as Citus needs it; extended, so that plain PostgreSQL refuses several, too. */
+/**
+ * Runs one statement at a time, which Citus requires. The extended protocol makes plain PostgreSQL reject several, too.
+ */
 async function run(client: pg.PoolClient, migration: string): Promise<void> {
 	for (const text of statementsOf(migration)) {
 		const statement = { text, queryMode: 'extended' };
@@ -62,7 +64,7 @@ async function checkedVersion(
 
 /** The version of a schema; 0 where there is none. */
 export async function schemaVersion(client: Queryable, schema: string): Promise<number> {
-	// A query of the catalog sees what another process has just committed; to_regclass may answer from a cache.
+	// A query of the catalog sees what another process has just committed. `to_regclass` may answer from a cache.
 	const { rowCount } = await client.query(
 		"SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = 'schema_version'",
 		[schema],

@@ -7,25 +7,25 @@ import { migrate, schemaVersion } from './migrate.ts';
 import type { ReadQueue } from './read-queue.ts';
 import type { ServerPool } from './server-pool.ts';
 
-/** How long a request waits for a migration. It goes on all the same, and later requests find it done. */
+/** How long a request waits for a migration. The migration continues, and later requests find it done. */
 const maxWaitMs = 5000;
 
 /**
- * Brings accounts' schemas to the newest version when a process first uses them, so that after an upgrade it need not
- * wait for thousands that nobody asks for.
+ * Migrates an account's schema when this process first uses it, so that an upgrade does not wait for thousands of
+ * accounts that nobody reads.
  */
 export class NewestSchemas {
 	readonly #servers: AccountServers;
 	readonly #poolOf: (address: string) => PostgresPool;
 	readonly #newest = migrationFiles('postgres', 'client').length;
-	/** Accounts whose schema is the newest, with the server on which it is. */
+	/** Accounts whose schema is the newest, with the server's address. */
 	readonly #known = new Map<number, string>();
 	readonly #underWay = new Map<string, Promise<void>>();
 
-	/** For what is asked of every account; one that is slow holds up no others. */
+	/** For queries about any account: a slow account delays no others there. */
 	readonly #reads: ServerPool<ReadQueue>;
 
-	/** @param poolOf connections that may take their time */
+	/** @param poolOf connections without a short time limit */
 	constructor(
 		servers: AccountServers,
 		reads: ServerPool<ReadQueue>,
@@ -37,15 +37,17 @@ export class NewestSchemas {
 	}
 
 	/**
-	 * For requests; most have nothing to wait for.
-	 * @throws StorageError where it is not there in time
+	 * For requests. @returns undefined where there is nothing to wait for
+	 * @throws StorageError where the schema is not ready in time
 	 */
 	beforeUse(accountId: number): Promise<void> | undefined {
 		if (this.#known.get(accountId) === this.#servers.addressOf(accountId)) return undefined;
 		return inTime(this.ensureNewest(accountId));
 	}
 
-	/** Waits as long as it takes. @throws StorageError where the schema is missing: an empty one would hide a loss */
+	/**
+	 * Waits without a limit. @throws StorageError where the schema is missing: creating an empty one would hide a loss
+	 */
 	ensureNewest(accountId: number): Promise<void> {
 		const address = this.#servers.addressOf(accountId);
 		if (this.#known.get(accountId) === address) return Promise.resolve();
@@ -62,11 +64,11 @@ export class NewestSchemas {
 		const queue = this.#reads.get(address);
 		const schema = this.#servers.schemaOf(accountId);
 		const asked = { query: (text: string, values?: unknown[]) => queue.query(accountId, text, values) };
-		// The home was checked at the start.
+		// The home server was checked at the start.
 		if (address !== this.#servers.home) await checkOwnServer(this.#poolOf(address), address);
 		const version = await schemaVersion(asked, schema);
 		if (version === 0) throw new StorageError(`the schema of account ${accountId} is missing`);
-		// A newer one is used as it is: a newer server runs beside this one, and this one is about to be replaced.
+		// A newer schema is used as it is: a newer server runs beside this one, which is about to be replaced.
 		if (version < this.#newest) await migrate(this.#poolOf(address), schema, 'client');
 		this.#known.set(accountId, address);
 	}

@@ -41,8 +41,8 @@ import { PostgresReader } from './serving-reader.ts';
 import { PostgresWriter } from './serving-writer.ts';
 
 /**
- * For keys, plans and accounts: small statements, which a serving process repeats all the time. A start on a server that
- * does not answer fails within five seconds.
+ * For keys, plans and accounts: small statements that a serving process repeats all the time. Against a server that
+ * does not answer, a start fails within five seconds.
  */
 const controlPool: PoolOptions = {
 	size: 4,
@@ -50,7 +50,7 @@ const controlPool: PoolOptions = {
 	statementTimeoutMs: 3500,
 	idleInTransactionMs: 60_000,
 };
-/** For migrations and exports, which may take as long as they take. */
+/** For migrations and exports, which may take long. */
 const maintenancePool: PoolOptions = {
 	size: 4,
 	connectTimeoutMs: 10_000,
@@ -58,17 +58,17 @@ const maintenancePool: PoolOptions = {
 	idleInTransactionMs: 60_000,
 };
 
-/** How often a transaction begins anew that another has overtaken. */
+/** How often a transaction is repeated when another one got in its way. */
 const maxRetries = 5;
 
 const newestControl = migrationFiles('postgres', 'control').length;
 
-/** Several times as long as a server waits until it shows itself again. */
+/** Several times the heartbeat of a server. */
 const deadAfterMs = 10_000;
 
 /**
- * One stage's databases on a PostgreSQL server: a schema for control, and one for each account; but for the accounts
- * that have a server of their own, where they have a schema of the same name.
+ * One stage's databases on PostgreSQL: a control schema, and a schema for each account. An account with a server of its
+ * own has a schema of the same name there.
  */
 export class PostgresStore implements Store {
 	readonly control: ControlStore;
@@ -79,7 +79,7 @@ export class PostgresStore implements Store {
 	readonly #servers: AccountServers;
 	/** For migrations and exports. */
 	readonly #pools: ServerPool<PostgresPool>;
-	/** For pages, and for what is asked of every account. */
+	/** For pages, and for queries about any account. */
 	readonly #reads: ServerPool<ReadQueue>;
 	readonly #newest: NewestSchemas;
 	readonly #controlPool: PostgresPool;
@@ -117,14 +117,14 @@ export class PostgresStore implements Store {
 	}
 
 	/**
-	 * Connects, and brings the control schema to the newest version.
-	 * @throws OperatorError where there is no such server
+	 * Connects, and migrates the control schema to the newest version.
+	 * @throws OperatorError where no server answers
 	 */
 	static async open(address: string, stage?: string, now?: () => number): Promise<PostgresStore> {
 		const store = new PostgresStore(address, stage, now);
 		try {
 			await store.#bringControl();
-			// Reads the clock, too.
+			// This reads the clock, too.
 			await store.control.revision();
 			store.#servers.learn(await store.control.ownDatabases());
 			return store;
@@ -134,7 +134,9 @@ export class PostgresStore implements Store {
 		}
 	}
 
-	/** Looks first, on connections that give up soon: a server that does not answer is no reason to wait for it. */
+	/**
+	 * Checks on connections with short time limits first: nobody should wait long for a server that does not answer.
+	 */
 	async #bringControl(): Promise<void> {
 		await checkEncoding(this.#controlPool, this.#servers.home);
 		const schema = this.#schemas.control;
@@ -143,7 +145,7 @@ export class PostgresStore implements Store {
 		if (version !== newestControl) await migrate(this.#home, schema, 'control');
 	}
 
-	/** A new installation has no accounts' schemas: one that has some has lost its control schema. */
+	/** A new installation has no accounts' schemas. If there are some, the control schema has been lost. */
 	async #requireNoAccounts(): Promise<void> {
 		const { rows } = await this.#controlPool.query(
 			'SELECT nspname FROM pg_catalog.pg_namespace WHERE nspname ~ $1 LIMIT 1',
@@ -199,9 +201,9 @@ export class PostgresStore implements Store {
 		}
 	}
 
-	/** Frees the space of deleted rows, so that others take it; what is in it stays until then. */
+	/** Frees the space of deleted rows. Their bytes stay until the space is used again. */
 	async purge(accountId: number, { rewrite }: { rewrite: boolean }): Promise<void> {
-		// What retention deletes, PostgreSQL's own vacuum finds.
+		// PostgreSQL's own vacuum takes care of what retention deletes.
 		if (!rewrite) return;
 		const schema = this.#servers.schemaOf(accountId);
 		const tables = clientTableNames.map((table) => `"${schema}".${table}`);
@@ -255,7 +257,7 @@ export class PostgresStore implements Store {
 			try {
 				migrations = await this.#migrateAccount(id);
 			} catch (error) {
-				// One lost server must not keep the others from being served by the new version.
+				// One lost server must not prevent the new version from serving the others.
 				if (ownDatabase === null && !(error instanceof StorageError)) throw error;
 				failed.push(`${aid}${ownDatabase === null ? '' : ` at ${ownDatabase}`} (${reasonOf(error)})`);
 			}
@@ -288,7 +290,7 @@ export class PostgresStore implements Store {
 		return writer;
 	}
 
-	/** Of the home; a worker that cannot be asked is no reason to keep the accounts of others from being served. */
+	/** Checks the home server. A worker that cannot be asked must not prevent serving the accounts of others. */
 	async #checkDurability(): Promise<void> {
 		const citus = await Citus.of(this.#controlPool);
 		await citus?.checkDurability().catch((error) => {
@@ -324,7 +326,7 @@ export class PostgresStore implements Store {
 		yield checkKeys(await this.control.keys(), await this.control.clients());
 	}
 
-	/** Servers of other machines cannot be kept away; a copy that they have outrun finds it out. */
+	/** Servers on other machines cannot be blocked. A copy detects what they change meanwhile. */
 	keepServersAway(): () => void {
 		return () => {};
 	}
@@ -346,7 +348,7 @@ async function readClock(pool: PostgresPool): Promise<number> {
 	return rows[0]?.ms as number;
 }
 
-/** Servers that have shown themselves of late. One whose time lies ahead has not since the clock stepped back. */
+/** Servers with a recent heartbeat. One with a heartbeat in the future has sent none since the clock stepped back. */
 async function liveServers(database: Kysely<ControlTables>, schema: string): Promise<string[]> {
 	const { rows } = await sql<{ id: string }>`
 		SELECT id FROM ${sql.table(`${schema}.server`)}
@@ -355,7 +357,7 @@ async function liveServers(database: Kysely<ControlTables>, schema: string): Pro
 	return rows.map(({ id }) => id);
 }
 
-/** Whether anything in a schema holds data but what tells its version. */
+/** Whether a schema contains any rows besides its version. */
 async function hasRows(pool: PostgresPool, schema: string): Promise<boolean> {
 	const { rows: tables } = await pool.query(
 		"SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename <> 'schema_version'",
@@ -383,7 +385,7 @@ async function checkSchema(
 	return { check, ok: true, detail: `schema ${version}${pending}` };
 }
 
-/** @param place where the schema lies; `undefined` where Citus has not distributed it */
+/** @param place the node of the schema; `undefined` where Citus has not distributed it */
 function checkPlace(result: Check, schema: string, place: string | undefined): Check {
 	if (place !== undefined) return { ...result, detail: `${result.detail}, at ${place}` };
 	const how = `SELECT citus_schema_distribute('${schema}')`;

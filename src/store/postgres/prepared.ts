@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 
 /**
- * Statements that a connection keeps prepared, each account has its own. A server needs some 20 KB for each; those that
- * were used longest ago are given up.
+ * Prepared statements per connection; each account has its own. A server needs about 20 KB for each. The least recently
+ * used are deallocated.
  */
 const maxPrepared = 1000;
 
@@ -14,10 +14,10 @@ interface Prepared {
 
 const preparedOn = new WeakMap<pg.ClientBase, LRUCache<string, Prepared>>();
 
-/** Lets a connection keep statements prepared from now on. */
+/** Makes a connection keep statements prepared. */
 export function keepPrepared(client: pg.ClientBase): void {
 	const dispose = ({ name }: Prepared) => {
-		// Where it fails, the connection has failed, or the server keeps what nobody names any more.
+		// If this fails, the connection has failed, or the server keeps a statement that nobody uses.
 		client.query(`DEALLOCATE "${name}"`).catch(() => {});
 	};
 	preparedOn.set(client, new LRUCache({ max: maxPrepared, dispose }));
@@ -26,8 +26,8 @@ export function keepPrepared(client: pg.ClientBase): void {
 let statements = 0;
 
 /**
- * A statement as a connection takes it: by its name, where it keeps statements prepared.
- * @param text always the same for one key
+ * The form in which to send a statement: named, if the connection keeps statements prepared.
+ * @param text must be the same for each key
  */
 export function statementOn(
 	client: pg.ClientBase,
@@ -44,7 +44,7 @@ export function statementOn(
 	return statement;
 }
 
-/** What its comment says that it does, and a number: so those who look at a connection know what passes. */
+/** The statement's comment and a number, so that operators recognise it on the server. */
 function nameOf(text: string): string {
 	const [, what = 'statement'] = /\/\* ([\w ]{1,40}) \*\//.exec(text) ?? [];
 	return `${what} ${++statements}`;

@@ -11,13 +11,12 @@ const readingPool: PoolOptions = {
 	idleInTransactionMs: 2000,
 	prepares: true,
 };
-/** Reads that may wait, at most, and how long. */
+/** The maximum number of waiting reads, and how long they wait. */
 const length = 8192;
 const maxWaitMs = 1500;
-/** Reads of one account that share a connection. */
+/** The maximum number of reads in one turn. */
 const groupLimit = 64;
 
-/** What is read; `reject` and `resolve` are of the request that waits for it. */
 interface WaitingRead {
 	readonly accountId: number;
 	readonly reject: (error: Error) => void;
@@ -36,28 +35,27 @@ interface WaitingRead {
 		  };
 }
 
-/** Profiles by their keys, many in one statement. None of a visit whose visitor is being erased. */
+/** Profiles by key, many in one statement. Visits of visitors who are being erased are left out. */
 const lookUps = {
 	visitor: 'SELECT vid AS key, profile FROM @visitor WHERE vid IN ?list /* read visitors */',
 	visit:
 		'SELECT sid AS key, profile FROM @visit AS visit WHERE sid IN ?list AND EXISTS (SELECT 1 FROM @visitor AS visitor WHERE visitor.vid = visit.vid) /* read visits */',
 } as const;
 
-/** Reads that go out as one statement. */
 interface Statement {
 	readonly reads: WaitingRead[];
-	/** Sends it. @returns what gives its reads their answers */
+	/** Sends the statement. @returns a function that gives its reads their answers */
 	send(client: pg.PoolClient): Promise<() => void>;
 }
 
-/** Reads that wait for a connection to one database server; those that wait together go together. */
+/** Reads that wait for a connection to one database server. Those of one turn share a round trip. */
 export class ReadQueue {
 	readonly #pool: PostgresPool;
 	readonly #turns: FairScheduler<WaitingRead>;
 	readonly #schemaOf: (accountId: number) => string;
 	readonly #onError: (error: Error) => void;
 
-	/** @param onError a connection broke while nobody used it, or an account is slow */
+	/** @param onError called when an idle connection breaks, or an account is slow */
 	constructor(address: string, schemaOf: (accountId: number) => string, onError: (error: Error) => void) {
 		this.#pool = new PostgresPool(address, readingPool, onError);
 		this.#schemaOf = schemaOf;
@@ -69,7 +67,7 @@ export class ReadQueue {
 		this.#onError = onError;
 	}
 
-	/** @throws QueueFullError, or whatever the server says */
+	/** @throws QueueFullError, or the server's error */
 	query<Row extends pg.QueryResultRow>(
 		accountId: number,
 		text: string,
@@ -78,7 +76,7 @@ export class ReadQueue {
 		return this.#wait(accountId, (resolve) => ({ text, values, resolve }));
 	}
 
-	/** The profile of a visitor or a visit as JSON, if there is one. @throws QueueFullError, or whatever the server says */
+	/** The profile of a visitor or a visit as JSON, if there is one. @throws QueueFullError, or the server's error */
 	profile(accountId: number, table: keyof typeof lookUps, key: string): Promise<string | null> {
 		return this.#wait(accountId, (resolve) => ({ table, key, resolve }));
 	}
@@ -106,13 +104,13 @@ export class ReadQueue {
 		this.#turns.putBack(accountId, live.slice(groupLimit));
 		const group = live.slice(0, groupLimit);
 		for (const { timer } of group) clearTimeout(timer);
-		// A connection that broke while idle may not be known to have broken before it is used: then once more.
+		// An idle connection may have broken unnoticed. Reads may safely be repeated once.
 		const again = await this.#attempt(turn, group, !turn.isPreempted);
 		if (again.length > 0) await this.#attempt(turn, again, false);
 		if (turn.isPreempted) this.#onError(turn.preemptedError());
 	}
 
-	/** @returns those that may be read again, since their connection was lost */
+	/** @returns the reads to repeat, because their connection was lost */
 	async #attempt(turn: Turn, group: readonly WaitingRead[], mayFail: boolean): Promise<WaitingRead[]> {
 		if (group.length === 0) return [];
 		const statements = this.#statementsOf(group);

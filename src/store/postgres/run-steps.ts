@@ -7,14 +7,14 @@ import { pipeline } from './connection.ts';
 import { lockKeys } from './key-locks.ts';
 import { statementOn } from './prepared.ts';
 
-/** Keeps imports of an account apart. The number is the ASCII of "impo". */
+/** Lets one import at a time run in an account. The number is the ASCII of "impo". */
 const importLock = 0x696d706f;
-/** Of several processes one at a time folds for an account. The number is the ASCII of "fold". */
+/** Lets one process at a time fold in an account. The number is the ASCII of "fold". */
 const foldLock = 0x666f6c64;
-/** PostgreSQL takes at most so many in one statement. */
+/** PostgreSQL takes at most 65,535 parameters in one statement. */
 const maxParameters = 65_535;
 
-/** Runs a transaction's steps on a connection that has begun it; the statements of a step share a round trip. */
+/** Runs a transaction's steps on a connection that has begun it. The statements of a step share a round trip. */
 export async function runSteps<Outcome>(
 	client: pg.PoolClient,
 	schema: string,
@@ -28,15 +28,15 @@ export async function runSteps<Outcome>(
 	return step.value;
 }
 
-/** Connections whose transactions have left something to the background. */
+/** Connections whose transactions have left work to the background. */
 const withBackgroundWork = new WeakSet<pg.PoolClient>();
 
-/** Whether something has been left to the background on a connection; asked once its transaction is committed. */
+/** Whether a connection's transaction has left work to the background. To be asked after its COMMIT. */
 export function hasBackgroundWork(client: pg.PoolClient): boolean {
 	return withBackgroundWork.delete(client);
 }
 
-/** @param timeoutMs after it a connection that stays silent is cut; else after the pool's own */
+/** @param timeoutMs after it a silent connection is cut; the pool's own by default */
 export async function runQuery(
 	client: pg.PoolClient,
 	schema: string,
@@ -71,7 +71,7 @@ interface Statement {
 	readonly schema: string;
 	readonly sql: string;
 	readonly columns?: readonly ColumnType[];
-	/** How many have parameters of their own. */
+	/** The number of rows whose values are parameters. */
 	readonly rows?: number;
 	readonly parameters: unknown[];
 	readonly timeoutMs: number | undefined;
@@ -96,7 +96,7 @@ function isList(value: Value | readonly string[]): value is readonly string[] {
 	return Array.isArray(value);
 }
 
-/** Numbers are whole ones; a column with nothing but nulls may be of any type. */
+/** Numbers are integers. A column of nulls may have any type. */
 function typesOf(rows: readonly (readonly Value[])[]): ColumnType[] {
 	return (rows[0] ?? []).map((_, column) => {
 		const value = rows.find((row) => row[column] !== null)?.[column];

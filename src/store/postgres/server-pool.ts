@@ -3,13 +3,13 @@ interface Closable {
 }
 
 /**
- * Something for each of several database servers, made when it is first needed. Of more than `most` the one that was
- * used longest ago is closed; it finishes what it has begun, and is made anew when it is needed again.
+ * One resource for each of several database servers, made when it is first needed. Above `max`, the least recently used
+ * is closed: it finishes what it has begun, and is made again when needed.
  */
 export class ServerPool<Resource extends Closable> {
 	readonly #make: (address: string) => Resource;
 	readonly #max: number;
-	/** In order of use: the first was used longest ago. */
+	/** Least recently used first. */
 	readonly #resources = new Map<string, Resource>();
 	readonly #closing = new Set<Promise<void>>();
 
@@ -39,7 +39,6 @@ export class ServerPool<Resource extends Closable> {
 		return this.#make(address);
 	}
 
-	/** Those that are open. */
 	values(): Iterable<Resource> {
 		return this.#resources.values();
 	}

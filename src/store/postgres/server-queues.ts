@@ -4,7 +4,7 @@ import { uploadGroups } from './upload-group.ts';
 import type { WaitingUpload } from './waiting-upload.ts';
 import { WriteQueue } from './write-queue.ts';
 
-/** For uploads, one transaction on each; the deadline of what it stores limits each statement further. */
+/** For uploads: one transaction per connection. The deadline of an upload limits its statements further. */
 const uploadPool: PoolOptions = {
 	size: 4,
 	connectTimeoutMs: 1500,
@@ -13,7 +13,7 @@ const uploadPool: PoolOptions = {
 	writesOnlyBegun: true,
 	prepares: true,
 };
-/** For hits, beside uploads, so that neither waits for the other. */
+/** For hits. A pool of their own, so that hits and uploads do not wait for each other. */
 const hitPool: PoolOptions = {
 	size: 4,
 	connectTimeoutMs: 1500,
@@ -26,16 +26,16 @@ const hitPool: PoolOptions = {
 export interface ServerQueuesOptions {
 	readonly address: string;
 	readonly schemaOf: (accountId: number) => string;
-	/** What must be over before an account's schema is used. */
+	/** Makes an account's schema ready; undefined where it is. */
 	readonly beforeUse: (accountId: number) => Promise<void> | undefined;
-	/** Uploads, and hits, that may wait for a connection. */
+	/** The maximum number of waiting uploads, and of waiting hits. */
 	readonly length: number;
 	readonly onCommit: (group: { size: number; seconds: number }) => void;
 	readonly onError: (error: unknown) => void;
 	readonly onWaiting: (accountId: number) => void;
 }
 
-/** What waits for one database server, and the connections to it: a server that is slow or lost holds up no other. */
+/** The write queues of one database server, with their connections. A slow or lost server delays no other. */
 export class ServerQueues {
 	readonly uploads: WriteQueue<WaitingUpload>;
 	readonly hits: WriteQueue<WaitingHit>;
@@ -54,7 +54,7 @@ export class ServerQueues {
 		});
 		this.hits = new WriteQueue(hitGroups(schemaOf), {
 			...options,
-			// The metrics are of uploads.
+			// The commit metrics are of uploads.
 			onCommit: () => {},
 			pool: forHits,
 			connections: hitPool.size,
@@ -65,7 +65,7 @@ export class ServerQueues {
 		return this.uploads.depth + this.hits.depth;
 	}
 
-	/** Finishes what waits. */
+	/** Waits until both queues are empty. */
 	async close(): Promise<void> {
 		await Promise.all([this.uploads.idle(), this.hits.idle()]);
 		await Promise.all(this.#pools.map((pool) => pool.end()));

@@ -8,7 +8,7 @@ import type { NewestSchemas } from './newest-schemas.ts';
 import type { ReadQueue } from './read-queue.ts';
 import type { ServerPool } from './server-pool.ts';
 
-/** Reads for pages; those that wait together share a round trip. */
+/** Reads for pages. Those that wait together share a round trip. */
 export class PostgresReader implements ServingReader {
 	readonly #servers: AccountServers;
 	readonly #newest: NewestSchemas;
@@ -24,7 +24,7 @@ export class PostgresReader implements ServingReader {
 		return this.#profile(accountId, 'visitor', vid);
 	}
 
-	/** None of a visitor who is being erased. */
+	/** Visits of visitors who are being erased are not found. */
 	visit(accountId: number, sid: string): Promise<Profile | null> {
 		return this.#profile(accountId, 'visit', sid);
 	}
@@ -65,6 +65,6 @@ export class PostgresReader implements ServingReader {
 		}
 	}
 
-	/** Its connections are the store's. */
+	/** The connections belong to the store. */
 	async close(): Promise<void> {}
 }

@@ -18,11 +18,11 @@ import { ServerPool } from './server-pool.ts';
 import { ServerQueues } from './server-queues.ts';
 import { waitingUpload } from './waiting-upload.ts';
 
-/** Uploads, and hits, that may wait for a connection. */
+/** The maximum number of waiting uploads, and of waiting hits, on a shared server. */
 const queueLength = 8192;
-/** The same for the server of one account: when that is lost, little memory is spent on what waits for it. */
+/** The same on the server of one account. If it is lost, little memory is spent on what waits for it. */
 const ownQueueLength = 1024;
-/** For tokens, leases and probes, so that none of them waits for uploads, nor uploads for them. */
+/** For tokens, leases and probes, so that they and uploads do not wait for each other. */
 const limitsPool: PoolOptions = {
 	size: 4,
 	connectTimeoutMs: 1500,
@@ -30,18 +30,18 @@ const limitsPool: PoolOptions = {
 	idleInTransactionMs: 2000,
 };
 
-/** How far ahead of the database's clock a token bucket may be. */
+/** How far a token bucket may be ahead of the database's clock. */
 const maxAheadMs = 2000;
 
 /** The database's clock, in milliseconds since 1970. */
 const databaseMs = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 const heartbeatMs = 2000;
-/** A server that was stopped for less time, and goes on, still has what it had leased. */
+/** A server that was suspended for less than this still has its leases when it continues. */
 const forgetAfterMs = 86_400_000;
 
-/** PostgreSQL's codes for a disk that takes no more: disk_full, io_error. */
+/** PostgreSQL's codes for a disk that accepts no writes: disk_full, io_error. */
 const diskErrorCodes: ReadonlySet<unknown> = new Set(['53100', '58030']);
-/** A megabyte where the database's tables are; it leaves nothing behind. */
+/** Writes a megabyte where the database's tables are, and leaves nothing behind. */
 const takeRoom = `SET LOCAL temp_tablespaces TO '';
 	CREATE TEMP TABLE caskade_room ON COMMIT DROP AS SELECT repeat('x', 1000) FROM generate_series(1, 1000) /* take room */`;
 
@@ -63,7 +63,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		this.#servers = servers;
 		this.#schemas = schemas;
 		const onError = (address: string, error: unknown) => {
-			// Another server's disk is no reason to send requests elsewhere.
+			// Another server's disk is no reason to send this server's requests elsewhere.
 			if (address === servers.home) this.#notice(error);
 			events.onError(servers.nameOf(address), reasonOf(error));
 		};
@@ -84,7 +84,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		);
 	}
 
-	/** Joins the servers that are alive. */
+	/** Registers this server as alive. */
 	async start(): Promise<void> {
 		await this.#heartbeat();
 		await this.#removeDead();
@@ -108,9 +108,9 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	}
 
 	/**
-	 * Takes tokens from a key's bucket by the clock of the database, which all servers share. A bucket may be a little
-	 * ahead, since statements that wait for each other have read the clock before; one that is further ahead was filled
-	 * before the clock stepped back, and is taken to be of now.
+	 * Takes tokens from a key's bucket by the database's clock, which all servers share. A bucket may be a little
+	 * ahead, because a statement may wait for another one after it has read the clock. A bucket that is further ahead
+	 * was filled before the clock stepped back, and counts as filled now.
 	 */
 	async takeTokens(
 		keyId: string,
@@ -142,7 +142,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	async settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]> {
 		const settle = () => this.#transact(settleQuotas(this.#serverId, settlements));
 		try {
-			// Once more where it may have been for a moment: what is said twice counts once.
+			// Repeated once after a transient failure. The ledger counts a repeated settlement once.
 			return await settle().catch((error) => (isTransient(error) ? settle() : Promise.reject(error)));
 		} catch (error) {
 			this.#notice(error);
@@ -164,7 +164,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		}
 	}
 
-	/** Says that this server is alive: what it has leased is not forfeited. */
+	/** Keeps this server's leases from being forfeited. */
 	async #heartbeat(): Promise<void> {
 		await this.#query(
 			`INSERT INTO ${this.#table('server')} AS server (id, seen_at) VALUES ($1, ${databaseMs})
@@ -173,7 +173,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		);
 	}
 
-	/** Of servers that are dead for sure nothing is kept but what they have leased and used all together. */
+	/** Forgets servers that are certainly dead, except for the totals of what they leased and used. */
 	async #removeDead(): Promise<void> {
 		await this.#query(
 			`DELETE FROM ${this.#table('server')} WHERE seen_at < ${databaseMs} - $1 /* forget dead */`,
@@ -193,7 +193,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		if (diskErrorCodes.has((error as { code?: unknown } | null)?.code)) this.#disk.found();
 	}
 
-	/** For what takes from a rate: what a lost answer granted is forfeited, so that twice never gives more. */
+	/** For taking tokens. Tokens granted by a lost answer are forfeited, so repeating never grants too many. */
 	#queryAgain(text: string, values: unknown[]): Promise<pg.QueryResult> {
 		return this.#reporting(this.#limits.queryAgain(text, values));
 	}
@@ -224,12 +224,12 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	async stop(): Promise<void> {
 		clearInterval(this.#alive);
 		await this.#leave().catch(() => {
-			// Others find out that this server is not alive.
+			// Other servers will notice that this one is not alive.
 		});
 		await Promise.all([this.#queues.close(), this.#limits.end()]);
 	}
 
-	/** What is leased still is forfeited. */
+	/** The rest of its leases is forfeited. */
 	async #leave(): Promise<void> {
 		await this.#query(
 			`WITH lease AS (DELETE FROM ${this.#table('quota_lease')} WHERE server_id = $1)

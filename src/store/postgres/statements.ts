@@ -1,8 +1,8 @@
-/** What a semicolon does not end: a comment, a text, a quoted name, a body in dollars. */
+/** Parts in which a semicolon ends no statement: comments, strings, quoted names, dollar-quoted bodies. */
 const quoted = String.raw`--.*|/\*[^]*?\*/|'[^']*'|"[^"]*"|\$(\w*)\$[^]*?\$\1\$`;
 const statement = new RegExp(`(?:${quoted}|[^;])+`, 'g');
 
-/** The statements of a file, one by one. */
+/** Splits a file into its statements. */
 export function statementsOf(sql: string): string[] {
 	return [...sql.matchAll(statement)].map(([text]) => text.trim()).filter((text) => text !== '');
 }

@@ -21,27 +21,29 @@ import { runQuery, runSteps } from './run-steps.ts';
 import type { WaitingUpload } from './waiting-upload.ts';
 import type { WriteKind } from './write-queue.ts';
 
-/** Of all uploads of a transaction; no server takes more in one statement where each value is a parameter. */
+/** For all uploads of a transaction. Citus takes no more in one statement, where each value is a parameter. */
 const maxRows = 10_000;
-/** A server answers BEGIN at once, whatever its tables are locked by; one that is silent for so long is gone. */
+/** A server answers BEGIN at once, even if tables are locked. One that is silent for this long is gone. */
 const silenceMs = 1000;
-/** How long after its last deadline a group's server may still be silent before its connection is cut. */
+/** How long after a group's last deadline its server may be silent before the connection is cut. */
 const graceMs = 250;
-/** How long uploads of several accounts wait for a lock: one that is locked is to hold up the others for a moment only. */
+/**
+ * How long uploads of several accounts wait for a lock, so that a locked account delays the others only for a moment.
+ */
 const lockMs = 400;
-/** How long a COMMIT may take before its connection is cut and its outcome read back. */
+/** How long a COMMIT may take before its connection is cut and its outcome is read back. */
 const commitMs = 2000;
 
 /**
- * Stores uploads in one transaction, in two round trips: BEGIN, the timeout and the rows; then, when every request has
+ * Stores uploads in one transaction and two round trips: BEGIN, the timeout and the rows; then, when every request has
  * decided against its deadline, COMMIT.
- * @param schemaOf the schema that an account's events are in
+ * @param schemaOf the schema of an account's events
  */
 export function uploadGroups(schemaOf: (accountId: number) => string): WriteKind<WaitingUpload> {
 	return {
 		maxGroup: 32,
 		maxAccounts: 32,
-		// Simulated ones go alone, since they are undone.
+		// Simulated uploads go alone, because they are rolled back.
 		fits: (group, { upload }) =>
 			!upload.simulate &&
 			group.every((other) => !other.upload.simulate) &&
@@ -62,7 +64,7 @@ interface Part {
 	readonly events: StoredEvent[];
 }
 
-/** In the order of the accounts' numbers, in which all lock what they need. */
+/** In ascending order of account numbers, the order in which all transactions lock. */
 function partsOf(group: readonly WaitingUpload[], schemaOf: (accountId: number) => string): Part[] {
 	const parts = new Map<number, Part>();
 	for (const waiting of group) {
@@ -95,7 +97,7 @@ async function store(
 		const { inserted, holders, subscriptions } = found[index] as Inserted;
 		const stored = inserted === 'all' ? events : events.filter(({ tid }) => inserted.has(tid));
 		if (stored.length > 0) fresh.push({ schema, events: stored });
-		// Of the events that are stored alone: one that repeats a tid may have another cid.
+		// Only stored events count: an event that repeats a tid may have another cid.
 		const subscribers = subscribersIn(subscriptions);
 		if (holders?.length !== 0 || subscribers.size > 0)
 			await join(client, schema, stored, { holders, subscribers });
@@ -110,7 +112,7 @@ async function store(
 	const answer = () => {
 		for (const one of answers) one();
 	};
-	// Asked before any is decided, so that one that has expired does not undo what others were promised.
+	// Checked before any request decides, so that an expired one does not undo what others were promised.
 	if (group.some((waiting) => waiting.isExpired())) {
 		await client.query('ROLLBACK');
 		return 'again';
@@ -127,7 +129,7 @@ async function store(
 	} catch (error) {
 		if (isRolledBack(error)) throw error;
 		const [some] = fresh;
-		// Where nothing was new, nothing can have been lost.
+		// If nothing was new, nothing can be lost.
 		if (some) throw new CommitLostError(answer, (other, ms) => isStored(other, some, ms), error);
 	}
 	return answer;
@@ -144,15 +146,15 @@ function wholeMs(ms: number): number {
 }
 
 interface Inserted {
-	/** The tids that were new, where not all are. */
+	/** The new tids, or 'all'. */
 	readonly inserted: ReadonlySet<string> | 'all';
-	/** Who holds keys of the events; null where that is still to be asked. */
+	/** Who holds keys of the events; null where that still has to be read. */
 	readonly holders: Awaited<ReturnType<typeof keyHolders>>;
-	/** Whom their subscriptions belonged to. */
+	/** The owners of the events' subscriptions. */
 	readonly subscriptions: readonly Row[];
 }
 
-/** In one round trip: under locks that no claim to the events' keys is made meanwhile, stores what is new of them. */
+/** In one round trip, stores the events that are new. Locks keep visitors from showing the events' keys meanwhile. */
 async function insert(
 	client: pg.PoolClient,
 	schema: string,
@@ -182,7 +184,7 @@ async function join(
 		await runSteps(client, schema, joinEvents(events, owners, subscribers));
 }
 
-/** Events as they were stored: of several with the same tid the first. */
+/** The events as they were stored: the first of each tid. */
 function firstOfEach(fresh: readonly StoredEvent[]): StoredEvent[] {
 	const rows = new Map<string, StoredEvent>();
 	for (const event of fresh) if (!rows.has(event.tid)) rows.set(event.tid, event);
@@ -194,8 +196,8 @@ function allNew({ upload }: WaitingUpload): UploadOutcome {
 }
 
 /**
- * The outcome of each upload. A new tid belongs to the first of the group that has it. Repeats are compared with what is
- * stored; only where there are any, since it costs a round trip.
+ * The outcome of each upload. A new tid belongs to the first upload of the group that has it. Repeats are compared with
+ * what is stored. This costs a round trip, so it happens only if there are any.
  */
 async function outcomesOf(
 	client: pg.PoolClient,
@@ -215,9 +217,9 @@ async function outcomesOf(
 }
 
 /**
- * Finds out whether a transaction whose COMMIT was never answered has stored its events: tries to store some of them again,
- * which waits until that transaction is decided, and undoes it. Neither a crash nor a failover of the server in
- * between can mislead this, as they can a look at the transaction's number, which may be given to another then.
+ * Whether a transaction whose COMMIT was never answered has stored its events. Tries to store them again, which waits
+ * until that transaction is decided, and rolls back. Neither a crash nor a failover in between can mislead this; the
+ * transaction's number could, because it may be reused after them.
  */
 async function isStored(
 	client: pg.PoolClient,

@@ -3,14 +3,13 @@ import type { Deadline } from '../../deadline.ts';
 import type { Upload, UploadOutcome } from '../store.ts';
 import type { WaitingWrite } from './write-queue.ts';
 
-/** An upload that waits to be stored. */
 export interface WaitingUpload extends WaitingWrite {
 	readonly upload: Upload;
-	/** By `monotonicMs()`. */
+	/** Milliseconds of `monotonicMs()`. */
 	readonly deadlineMs: number;
-	/** Tries to win the request's one decision for the commit; false where the deadline has won it. */
+	/** Decides the request for the commit; false if its deadline has decided first. */
 	readonly tryCommit: () => boolean;
-	/** Whether the deadline has won. */
+	/** Whether the deadline has decided. */
 	readonly isExpired: () => boolean;
 	readonly resolve: (outcome: UploadOutcome | 'expired') => void;
 }

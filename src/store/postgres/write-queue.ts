@@ -6,34 +6,33 @@ import { isDeadlock, isLockTimeout, isTransient, type PostgresPool } from './con
 import { FairScheduler, type Turn } from './fair-scheduler.ts';
 import { hasBackgroundWork } from './run-steps.ts';
 
-/** How often a group is tried again whose transaction was ended by what passes. */
+/** How often a group is repeated after a transient failure. */
 const maxRetries = 3;
-/** How long the outcome of a lost COMMIT is looked for. */
+/** How long to read back the outcome of a lost COMMIT. */
 const defaultReadBackMs = 10_000;
 
-/** A request that waits to be stored. */
 export interface WaitingWrite {
 	readonly accountId: number;
-	/** Answers it where it is too late to store it. @returns whether it is */
+	/** Answers the request if it is too late to store it. @returns whether it is */
 	settleIfLate(): boolean;
 	reject(error: Error): void;
 }
 
 /** How writes of one kind are stored. */
 export interface WriteKind<Waiting extends WaitingWrite> {
-	/** Writes of a transaction, at most; more would make the first of them wait for little gain. */
+	/** The maximum number of writes in a transaction. More would delay the first of them for little gain. */
 	readonly maxGroup: number;
-	/** Accounts of a transaction, at most. */
+	/** The maximum number of accounts in a transaction. */
 	readonly maxAccounts: number;
-	/** Whether a write can go in the transaction of these, of which there is one at least. */
+	/** Whether a write may join a group of at least one. */
 	fits(group: readonly Waiting[], next: Waiting): boolean;
 	/** How long a group may wait for a connection. */
 	acquireWithinMs(group: readonly Waiting[]): number;
 	/**
-	 * Stores a group in one transaction, all of it or nothing.
-	 * @param committing is called before COMMIT is sent: from then on nobody may end it
-	 * @returns what gives each its answer; `again` where nothing was stored since some have come too late
-	 * @throws where nothing was stored, or nobody can know
+	 * Stores a group in one transaction, all or nothing.
+	 * @param committing called before COMMIT is sent; from then on the turn cannot be preempted
+	 * @returns a function that gives the answers; `again` if nothing was stored because some writes had expired
+	 * @throws where nothing was stored, or the outcome is unknown
 	 */
 	store(
 		client: pg.PoolClient,
@@ -44,13 +43,13 @@ export interface WriteKind<Waiting extends WaitingWrite> {
 
 export interface WriteQueueOptions {
 	readonly pool: PostgresPool;
-	/** What must be over before an account's schema is used; absent where there is nothing to wait for. */
+	/** Makes an account's schema ready; undefined where it is. */
 	readonly beforeUse?: (accountId: number) => Promise<void> | undefined;
-	/** Transactions at a time, as many as the pool has connections. */
+	/** The number of concurrent transactions, and of connections in the pool. */
 	readonly connections: number;
-	/** Writes that may wait, at most. */
+	/** The maximum number of waiting writes. */
 	readonly length: number;
-	/** How long the outcome of a lost COMMIT is looked for. */
+	/** How long to read back the outcome of a lost COMMIT. */
 	readonly readBackMs?: number;
 	readonly onCommit: (group: { size: number; seconds: number }) => void;
 	readonly onError: (error: unknown) => void;
@@ -58,8 +57,8 @@ export interface WriteQueueOptions {
 }
 
 /**
- * Writes that wait for a connection. One that is free takes what waits of an account, or of several that are quick, and
- * stores it in one transaction; so many requests share the price of a commit.
+ * Writes that wait for a connection. A free connection takes the waiting writes of one account, or of several quick
+ * ones, and stores them in one transaction, so that many requests share one commit.
  */
 export class WriteQueue<Waiting extends WaitingWrite> {
 	readonly #kind: WriteKind<Waiting>;
@@ -70,7 +69,7 @@ export class WriteQueue<Waiting extends WaitingWrite> {
 		this.#kind = kind;
 		this.#options = options;
 		const { connections: places, length, pool } = options;
-		// Not before it is known that the server can.
+		// Unknown until the first connection is open.
 		const maxAccounts = () => (pool.capabilities?.canSpanSchemas ? kind.maxAccounts : 1);
 		this.#turns = new FairScheduler({ places, length, maxAccounts, work: (turn) => this.#work(turn) });
 	}
@@ -81,7 +80,7 @@ export class WriteQueue<Waiting extends WaitingWrite> {
 
 	/**
 	 * Waits for the outcome of a write.
-	 * @param make makes what waits, which settles the promise
+	 * @param make makes the waiting write, which settles the promise
 	 * @throws QueueFullError, StorageError
 	 */
 	store<Outcome>(
@@ -114,7 +113,7 @@ export class WriteQueue<Waiting extends WaitingWrite> {
 		for (const waiting of group) if (!waiting.settleIfLate()) waiting.reject(asStorageError(error));
 	}
 
-	/** What waits of a turn's accounts and can go together, in their order. */
+	/** The writes of a turn's accounts that fit together, in order. */
 	#nextGroup({ accountIds }: Turn): Waiting[] {
 		const group: Waiting[] = [];
 		for (const accountId of accountIds) {
@@ -145,7 +144,7 @@ export class WriteQueue<Waiting extends WaitingWrite> {
 				return;
 			}
 			this.#options.onError(error);
-			// One of them alone may be to blame.
+			// Perhaps only one of them is at fault.
 			if (error instanceof pg.DatabaseError && group.length > 1) groups.unshift(...group.map((one) => [one]));
 			else this.#fail(group, error);
 		}
@@ -155,7 +154,7 @@ export class WriteQueue<Waiting extends WaitingWrite> {
 		for (const waiting of group.toReversed()) this.#turns.putBack(waiting.accountId, [waiting]);
 	}
 
-	/** @returns why nothing of it was stored */
+	/** @returns the error if nothing was stored */
 	async #tryAll(turn: Turn, all: readonly Waiting[]): Promise<unknown> {
 		const commit = { isUnderWay: false };
 		for (let retries = 0; ; ) {
@@ -201,7 +200,6 @@ export class WriteQueue<Waiting extends WaitingWrite> {
 		}
 	}
 
-	/** Resolves when nothing waits and nothing runs. */
 	idle(): Promise<void> {
 		return this.#turns.idle();
 	}
