@@ -3,20 +3,20 @@ import type { Query } from './steps.ts';
 
 export type ColumnType = 'text' | 'bigint';
 
-/** What an engine needs to know of the values that a statement is sent with, to write its text. */
+/** What an engine must know about a statement's values to write its text. */
 export interface Shape {
-	/** Of each value, whether it is a list of one element. */
+	/** For each value, whether it is a list of one element. */
 	readonly singles?: readonly boolean[];
-	/** How many, and the types of their columns. */
+	/** The number of rows, and the types of their columns. */
 	readonly rows?: number;
 	readonly columns?: readonly ColumnType[];
 }
 
-/** How one engine writes what the SQL of a `Query` leaves open. `next` gives the place of the next parameter. */
+/** How an engine writes the placeholders in the SQL of a `Query`. `next` gives the next parameter. */
 interface Dialect {
-	/** Whether the name of a schema comes before that of a table. */
+	/** Whether tables are qualified with a schema. */
 	readonly hasSchemas: boolean;
-	/** Where all hits of visitors are read. */
+	/** The table or view of all hits of visitors. */
 	readonly loggedHit: 'hit' | 'logged_hit';
 	readonly parameter: (number: number) => string;
 	readonly inList: (next: () => string, isSingle: boolean) => string;
@@ -25,7 +25,7 @@ interface Dialect {
 	readonly forUpdate: string;
 }
 
-/** A parameter for each value. Both engines name the columns of `VALUES` so: `column1`, `column2`, … */
+/** A parameter for each value. Both engines name the columns of `VALUES` `column1`, `column2`, … */
 function values(next: () => string, { rows = 0, columns = [] }: Shape): string {
 	const row = () => `(${columns.map(next).join(', ')})`;
 	return `VALUES ${Array.from({ length: rows }, row).join(', ')}`;
@@ -37,7 +37,7 @@ const postgres: Dialect = {
 	parameter: (number) => `$${number}`,
 	inList: (next) => `= ANY(${next()}::text[])`,
 	each: (next) => `(SELECT key FROM unnest(${next()}::text[]) AS list (key))`,
-	// An array for each column: the same text for any number of rows, so that it can be prepared.
+	// An array for each column: the text is the same for any number of rows, so it can be prepared.
 	rows: (next, { columns = [] }) => {
 		const arrays = columns.map((type) => `${next()}::${type}[]`);
 		const names = columns.map((_, index) => `column${index + 1}`);
@@ -48,13 +48,13 @@ const postgres: Dialect = {
 
 export const dialects = {
 	sqlite: {
-		// An account has a file.
+		// Each account has a file of its own.
 		hasSchemas: false,
-		// A view of the latest hits, which it keeps apart, and of the others.
+		// A view of recent hits, which SQLite stores separately, and all others.
 		loggedHit: 'logged_hit',
-		// SQLite looks numbered parameters up in a list, which costs as much as to bind them.
+		// SQLite looks numbered parameters up in a list, which costs as much as binding them.
 		parameter: () => '?',
-		// Most lists have one element, and taking a list apart costs as much as the look-up.
+		// Most lists have one element, and expanding a list costs as much as the look-up.
 		inList: (next, isSingle) => (isSingle ? `= ${next()}` : `IN (SELECT value FROM json_each(${next()}))`),
 		each: (next, isSingle) =>
 			isSingle ? `(SELECT ${next()} AS key)` : `(SELECT value AS key FROM json_each(${next()}))`,
@@ -63,21 +63,21 @@ export const dialects = {
 		forUpdate: '',
 	},
 	postgres,
-	/** For engines that cannot write from arrays. */
+	/** For servers that cannot insert from arrays. */
 	postgresWithValues: { ...postgres, rows: values },
 } as const satisfies Readonly<Record<string, Dialect>>;
 
-/** The parts of a statement's text, between which the name of a schema comes, if there is one. */
+/** The parts of a statement's text; the schema's name goes between them. */
 export type Parts = readonly string[];
 
-/** What is left open in the SQL of a `Query`, see there. */
+/** The placeholders in the SQL of a `Query`. */
 const blanks = /(@logged_hit\b|@(?=[a-z])|IN \?list|\?each|\?rows|\?| FOR UPDATE\b)/;
 
-/** Few statements have more; what is built anew each time must not fill the memory. */
+/** Enough for all fixed statements. Texts that are built for each call must not fill the memory. */
 const maxTemplates = 1000;
 const maxShapes = 500;
 
-/** The SQL of queries as one engine takes it, each compiled once for each shape of its values. */
+/** The SQL of queries for one engine, compiled once for each shape of the values. */
 export class Texts {
 	readonly #dialect: Dialect;
 	readonly #templates = new LRUCache<string, { tokens: readonly string[]; parts: Map<unknown, Parts> }>({
@@ -88,7 +88,7 @@ export class Texts {
 		this.#dialect = dialect;
 	}
 
-	/** @param name tells the shape from others */
+	/** @param name identifies the shape */
 	of(sql: Query['sql'], name: string | number, shape: () => Shape): Parts {
 		let template = this.#templates.get(sql);
 		if (!template) {

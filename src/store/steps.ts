@@ -27,8 +27,8 @@ export type Lock =
 	| { readonly lock: 'exclusive'; readonly keys: readonly string[] | 'all' };
 
 /**
- * Where an engine keeps the latest hits apart, see `sqlite/recent-hits.ts`: brings those of these visitors, or the oldest
- * of all, to where statements on `@hit` find them. Gives a row for each of the oldest.
+ * For an engine that stores recent hits separately, see `sqlite/recent-hits.ts`: moves those of these visitors, or the
+ * oldest of all, to where statements on `@hit` find them. Returns a row for each of the oldest.
  */
 export interface Settle {
 	readonly settle: readonly string[] | { readonly beforeMs: number; readonly max: number };

@@ -8,9 +8,9 @@ import { migrate, schemaVersion } from './migrate.ts';
 const busyTimeoutMs = 5000;
 
 /**
- * Opens an account's file as it is. Whatever else lies in its place is refused and left alone: an empty database there would
- * hide that data is lost, and another account's would take what is this one's.
- * @throws StorageError where it is missing, empty or another account's; SQLite's own errors
+ * Opens an account's file as it is. Refuses any other file in its place and leaves it alone: an empty database would
+ * hide that data is lost, and another account's database would mix their data.
+ * @throws StorageError where the file is missing, empty or another account's; SQLite's own errors
  */
 export function openAccountFile(
 	folder: DataFolder,
@@ -34,7 +34,10 @@ export function openAccountFile(
 	}
 }
 
-/** Brings an open account's file to the newest schema; then it says whose it is. @returns how many migrations it ran */
+/**
+ * Migrates an account's open file to the newest schema, then writes the account's number into it. @returns how many
+ * migrations it ran
+ */
 export function migrateAccountFile(database: DatabaseSync, accountId: number): number {
 	const migrations = migrate(database, 'client');
 	if (migrations > 0) database.exec(`PRAGMA application_id = ${accountId}`);
@@ -42,8 +45,8 @@ export function migrateAccountFile(database: DatabaseSync, accountId: number): n
 }
 
 /**
- * Makes the file of a new account. One that a creation has left behind which did not end is used.
- * @throws OperatorError where a file is there that has rows in it, or that cannot be read: somebody's data
+ * Creates the file of a new account. Reuses a file that an interrupted creation has left.
+ * @throws OperatorError where the file has rows or cannot be read, since it may be somebody's data
  */
 export function createAccountFile(folder: DataFolder, accountId: number): void {
 	const path = folder.accountPath(accountId);
@@ -66,12 +69,12 @@ function hasRows(database: DatabaseSync): boolean {
 	return tables.some(({ name }) => database.prepare(`SELECT 1 FROM "${name}" LIMIT 1`).get());
 }
 
-/** The account's number in the file's header; 0 where there is none. */
+/** The account's number from the file's header; 0 if there is none. */
 function ownerOf(database: DatabaseSync): number {
 	return Number(database.prepare('PRAGMA application_id').get()?.application_id);
 }
 
-/** What is at a path at the moment; another file there later, or none, is something else. */
+/** Identifies the file at a path. The result differs once the file is replaced or gone. */
 export function fileAt(path: string): string | undefined {
 	const file = statSync(path, { throwIfNoEntry: false });
 	return file && `${file.dev} ${file.ino}`;

@@ -1,18 +1,20 @@
 import { handlesOfDatabase, maxFileHandles } from '../file-handles.ts';
 import { QueueBounds, Writer, type WriterOptions } from './writer.ts';
 
-/** So that commits of different accounts wait for the disk at the same time. A thread costs some 10 MiB. */
+/** Several, so that commits of different accounts wait for the disk at the same time. A thread costs some 10 MiB. */
 const maxThreads = 4;
-/** Requests that may wait for the writer threads together. */
+/** The maximum number of requests that wait for all writer threads. */
 const queueLength = 8192;
-/** Characters that may wait for them together: about 64 to 128 MiB. */
+/** The maximum number of characters that wait for all writer threads: about 64 to 128 MiB. */
 const queueCharacters = 64 * 1024 * 1024;
-/** Accounts' databases that are kept open together, at most: 0.25 MiB of memory each. */
+/** The maximum number of open accounts' databases: 0.25 MiB of memory each. */
 const maxOpenAccounts = 256;
-/** Of the handles that the process may have; the others are for connections and reads. */
+/** Share of the process's file handles; the others are for connections and reads. */
 const shareOfHandles = 1 / 2;
 
-/** The writer threads of accounts' databases. Each account belongs to one of them for good, so it has one writer. */
+/**
+ * The writer threads of the accounts' databases. Each account always belongs to the same thread, so it has one writer.
+ */
 export class AccountWriters {
 	readonly #bounds: QueueBounds;
 	readonly #writers: readonly Writer[];
@@ -22,7 +24,7 @@ export class AccountWriters {
 		this.#writers = writers;
 	}
 
-	/** @param accounts how many there are; threads that none of them needs are not started */
+	/** @param accounts the number of accounts; no more threads than that are started */
 	static async start(
 		accounts: number,
 		options: Omit<WriterOptions, 'bounds' | 'openDatabases'>,
@@ -39,12 +41,12 @@ export class AccountWriters {
 		return new AccountWriters(bounds, await Promise.all(started));
 	}
 
-	/** The one that writes to an account's database. */
+	/** The thread that writes to an account's database. */
 	of(accountId: number): Writer {
 		return this.#writers[accountId % this.#writers.length] as Writer;
 	}
 
-	/** Requests handed over and not yet answered. */
+	/** Number of requests that have not been answered. */
 	get depth(): number {
 		return this.#bounds.waiting;
 	}

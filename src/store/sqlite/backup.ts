@@ -14,9 +14,8 @@ import { openDatabase } from './connection.ts';
 import { DataFolder } from './data-folder.ts';
 
 /**
- * Copies the control database and then every account's into `target`, which becomes a data folder of its own.
- * Each copy is one consistent moment of its database; servers go on meanwhile. Either `target` is complete or it
- * is not there.
+ * Copies the control database and then every account's into `target`, which becomes a data folder of its own. Each copy
+ * is one consistent moment of its database; servers keep running. `target` appears only when it is complete.
  * @throws OperatorError where `target` exists and is not empty
  */
 export function copyDatabases(
@@ -35,7 +34,7 @@ export function copyDatabases(
 		copied({ database, path: to });
 	};
 	copy('control', folder.controlPath, partial.controlPath);
-	// Of the copy, not of the original: an account that is added meanwhile is in neither or in both.
+	// Listed from the copy, not the original, so that an account added meanwhile is in both databases or in neither.
 	for (const { id, aid } of accountsIn(partial.controlPath))
 		copy(aid, folder.accountPath(id), partial.accountPath(id));
 	sync(partial.accountsPath);
@@ -56,7 +55,7 @@ function accountsIn(controlPath: string): { id: number; aid: string }[] {
 	}
 }
 
-/** VACUUM INTO reads one snapshot, where the online backup would start again at every write of another process. */
+/** VACUUM INTO reads one snapshot. The online backup would start again at every write of another process. */
 function copyDatabase(from: string, to: string): void {
 	const database = openDatabase(from, { busyTimeoutMs: 5000 });
 	try {

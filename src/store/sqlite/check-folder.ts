@@ -12,7 +12,7 @@ import { latestSchema, schemaVersion } from './migrate.ts';
 
 const minFreeBytes = 1024 ** 3;
 const longLogBytes = 1024 ** 3;
-/** As `372 KiB` or `76.9 GiB`. */
+/** Formats a size, for example `372 KiB` or `76.9 GiB`. */
 function readable(bytes: number): string {
 	const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 	const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
@@ -20,7 +20,7 @@ function readable(bytes: number): string {
 	return `${power < 2 ? Math.round(amount) : amount.toFixed(1)} ${units[power]}`;
 }
 
-/** Looks at everything in a data folder that can be wrong; changes nothing. */
+/** Checks everything in a data folder that can be wrong, and changes nothing. */
 export async function* checkFolder(folder: DataFolder, control: ControlStore): AsyncIterable<Check> {
 	const disk = statfsSync(folder.path);
 	const freeBytes = disk.bavail * disk.bsize;

@@ -3,23 +3,24 @@ import type { DatabaseSync } from 'node:sqlite';
 import { isFailedSync, isIoError } from './connection.ts';
 import { schemaVersion } from './migrate.ts';
 
-/** 128 MiB: of transactions in a row, a page that several have written is copied once. */
+/** 128 MiB. In a series of transactions, a page that several of them wrote is then copied only once. */
 const longLogPages = 32_768;
 
-/** How much a write-ahead log holds, and how much of that a checkpoint has copied into the database; in pages. */
+/** The length of a write-ahead log, and how much of it checkpoints have copied into the database; in pages. */
 export function logState(database: DatabaseSync): { logged: number; copied: number } {
 	const row = database.prepare('PRAGMA wal_checkpoint(NOOP)').get();
 	return { logged: Number(row?.log), copied: Number(row?.checkpointed) };
 }
 
 /**
- * Copies a write-ahead log into its database; with TRUNCATE all of it, so that the log is empty afterwards.
+ * Copies a write-ahead log into its database. TRUNCATE copies all of it and empties the log.
  *
- * Ends the process at once where an fsync fails and an earlier checkpoint has copied a part of this log. After a failed
- * fsync Linux takes the pages that it did not write for written. What is not counted as copied will be copied again, and
- * until then the log has it. But SQLite counts a part as copied without syncing it: it syncs the database when the whole
- * log is in it. Only a process that opens the database when nobody else has it open counts anew, and copies all again.
- * Nothing may be closed before that, since closing trusts the count and deletes the log.
+ * Ends the process at once if an fsync fails after an earlier checkpoint has copied a part of this log. After a failed
+ * fsync, Linux treats the pages that it did not write as written. Pages that do not count as copied are safe: the log
+ * still has them, and they are copied again. But SQLite counts a part as copied before it has synced it, because it
+ * syncs the database only when the whole log is copied. Only a process that opens the database while nobody else has it
+ * open counts anew and copies everything again. Nothing may be closed before that, because closing trusts the count and
+ * deletes the log.
  * @returns whether nobody else was in the way
  */
 export function checkpoint(database: DatabaseSync, mode: 'PASSIVE' | 'TRUNCATE'): boolean {
@@ -41,19 +42,19 @@ function endProcess(): void {
 	process.kill(process.pid, 'SIGKILL');
 }
 
-/** For who commits much in a row; SQLite's own checkpoint at a COMMIT would keep a failure to itself. */
+/** For code that commits much in a row. SQLite's own checkpoint at a COMMIT would not report a failure. */
 export function checkpointLongLog(database: DatabaseSync): void {
 	if (logState(database).logged > longLogPages) checkpoint(database, 'PASSIVE');
 }
 
 /**
- * Brings all of a database durably into its own file, and empties its write-ahead log: what an earlier process has left
- * there may not have reached the disk, and what is committed behind a gap is lost with it when the power fails.
- * @returns false where others read or write the database; it waits for nobody
+ * Makes all content of a database durable in its own file, and empties its write-ahead log. What an earlier process
+ * left in the log may not have reached the disk, and a power cut would then lose everything committed after the gap.
+ * @returns false if others are using the database; it waits for nobody
  */
 export function emptyLog(database: DatabaseSync): boolean {
 	const busyTimeoutMs = Number(database.prepare('PRAGMA busy_timeout').get()?.timeout);
-	// While the last of it is copied nobody can write, so nobody shall wait in there for those who read.
+	// Nobody can write while the last part is copied, so this must not wait for readers.
 	database.exec('PRAGMA busy_timeout = 0');
 	try {
 		return checkpoint(database, 'PASSIVE') && checkpoint(database, 'TRUNCATE');
@@ -62,7 +63,7 @@ export function emptyLog(database: DatabaseSync): boolean {
 	}
 }
 
-/** For commands: a server that has the database open has done so. On a full disk they may still read. */
+/** For commands: if a server has the database open, the server has done so. A full disk must not prevent reading. */
 export function emptyLogIfFree(database: DatabaseSync): void {
 	try {
 		emptyLog(database);
@@ -72,8 +73,8 @@ export function emptyLogIfFree(database: DatabaseSync): void {
 }
 
 /**
- * The same after a COMMIT that has failed, on another connection. What it has left in the log can never be taken for
- * committed any more: a commit that changes nothing takes its place, and shows that the log can be written.
+ * The same after a failed COMMIT, on another connection. A commit that changes nothing replaces what the failed one
+ * left in the log, so that it can never count as committed. It also proves that the log can be written.
  */
 export function restartLog(database: DatabaseSync): boolean {
 	database.exec('BEGIN IMMEDIATE');
@@ -82,7 +83,7 @@ export function restartLog(database: DatabaseSync): boolean {
 	return emptyLog(database);
 }
 
-/** What the checkpointing thread says of a log; with a reason where an I/O error kept it from being copied. */
+/** The checkpointing thread's report on a log, with a reason if an I/O error prevented copying it. */
 export interface Checkpointed {
 	readonly databaseId: number;
 	readonly reason: string | undefined;

@@ -5,8 +5,8 @@ import { checkpoint } from './checkpoint.ts';
 import { isIoError, openDatabase } from './connection.ts';
 
 /**
- * Copies a write-ahead log back into its database, on a connection of its own, so that the writer goes on meanwhile.
- * Takes `{ databaseId, path }`, answers on the port `done` when done or given up.
+ * Copies write-ahead logs into their databases, on connections of its own, so that the writer need not wait. Receives
+ * `{ databaseId, path }`, and answers on the port `done` when it has finished or given up.
  */
 const { done } = workerData as { done: MessagePort };
 
@@ -16,7 +16,7 @@ parentPort?.on('message', ({ databaseId, path }: { databaseId: number; path: str
 		using database = openDatabase(path, { busyTimeoutMs: 0 });
 		checkpoint(database, 'PASSIVE');
 	} catch (error) {
-		// Whatever else makes it fail (a full disk) the writer meets and reports itself; then it is done later.
+		// The writer meets and reports any other failure, such as a full disk, and the log is copied later.
 		if (isIoError(error)) reason = reasonOf(error);
 	}
 	const message: Checkpointed = { databaseId, reason };

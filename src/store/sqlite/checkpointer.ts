@@ -3,13 +3,13 @@ import { type Checkpointed, checkpoint } from './checkpoint.ts';
 import type { Connection } from './connection.ts';
 
 /**
- * Pages of 4 KiB in a write-ahead log beyond which it is copied back: 16 MiB, which takes some 6 ms. Commits wait for
- * the disk meanwhile; at 64 MiB they did so for 60 ms at a time.
+ * Pages of 4 KiB in a write-ahead log from which it is copied: 16 MiB, which takes about 6 ms. Commits wait for the
+ * disk meanwhile; at 64 MiB they waited 60 ms at a time.
  */
 const startAtPages = 4096;
-/** So few left that the writer itself finishes, in a few milliseconds, and the log starts over at its beginning. */
+/** With so few pages left, the writer copies the rest in a few milliseconds, and the log starts over. */
 const finishAtPages = 512;
-/** 512 MiB: the other thread cannot keep up; the writer stops and does it. */
+/** 512 MiB: the other thread cannot keep up, so the writer stops and copies the log itself. */
 const stopAtPages = 131_072;
 
 const examineEveryMs = 20;
@@ -22,25 +22,25 @@ interface CheckpointFailure {
 const none: readonly CheckpointFailure[] = [];
 
 /**
- * Keeps write-ahead logs short without stalling the writer: the bulk is copied back by another thread, again and
- * again until little is left; that little the writer copies itself, because a log only starts over when all of it
- * is copied at a moment when nobody writes.
+ * Keeps write-ahead logs short without stalling the writer. Another thread copies the log repeatedly until little is
+ * left. The writer copies that rest itself, because a log starts over only when all of it is copied while nobody
+ * writes.
  */
 export class Checkpointer {
 	#thread: Worker | undefined;
-	/** Polled: a writer that always has more to do never gets to its event loop. */
+	/** Polled, because a busy writer never returns to its event loop. */
 	#done = new MessageChannel();
 	readonly #busy = new Set<number>();
 	readonly #examinedAtMs = new Map<number, number>();
 	#failures: CheckpointFailure[] = [];
 
-	/** The databases whose log the other thread could not copy, since the last call. */
+	/** Databases whose log the other thread could not copy, since the last call. */
 	takeFailures(): readonly CheckpointFailure[] {
 		this.#takeDone();
 		return this.#failures.length > 0 ? this.#failures.splice(0) : none;
 	}
 
-	/** Called by the writer after each commit. */
+	/** To be called by the writer after each commit. */
 	afterCommit(databaseId: number, path: string, connection: Connection, nowMs: number): void {
 		this.#takeDone();
 		if (this.#busy.has(databaseId)) return;
@@ -59,7 +59,7 @@ export class Checkpointer {
 		this.#thread.postMessage({ databaseId, path });
 	}
 
-	/** Only when there is something to do: many servers never fill a log. */
+	/** Started when first needed: many servers never fill a log. */
 	#startThread(): Worker {
 		this.#done = new MessageChannel();
 		const done = this.#done.port2;
@@ -68,7 +68,7 @@ export class Checkpointer {
 			workerData: { done },
 			transferList: [done],
 		});
-		// Where there are no file handles left, say. The next commit that finds a long log tries again.
+		// For example, no file handles are left. The next commit that finds a long log tries again.
 		thread.once('error', () => {
 			this.#thread = undefined;
 			this.#busy.clear();

@@ -17,23 +17,28 @@ import { type PackedUpload, UnpackedUpload } from './packed-events.ts';
 import { addRecentHits } from './recent-hits.ts';
 import { runSteps } from './run-steps.ts';
 
-/** A hit as it crosses to the writer thread: its body as JSON, which is stored so, and copied for less than an object. */
+/**
+ * A hit as sent to the writer thread. Its body is JSON already: it is stored in that form, and copied faster than an
+ * object.
+ */
 export type PackedHit = Omit<ArrivingHit, 'body' | 'text'> & { readonly text: string };
 
-/** What a command gives back; `keep: false` undoes what it wrote (the answer stands). */
+/** A command's result. `keep: false` rolls back what it wrote, and the value still goes to the caller. */
 export interface CommandResult<Value> {
 	readonly value: Value;
 	readonly keep: boolean;
 }
 
-/** Rows of one INSERT; keeps the number of different statements small where a plan allows large requests. */
+/** Rows of one INSERT. Limits the number of different statements where a plan allows large requests. */
 const rowsPerInsert = 100;
 
 const insertStatements = new Map<number, string>();
 const columns = storedEventColumns.join(', ');
 const row = `(${storedEventColumns.map(() => '?').join(', ')})`;
 
-/** `INSERT … VALUES` for so many rows. Nameless parameters: SQLite binds numbered ones (?1) at twice the cost. */
+/**
+ * `INSERT … VALUES` for a number of rows. SQLite binds numbered parameters (?1) at twice the cost of unnumbered ones.
+ */
 function insertStatement(rows: number): string {
 	let sql = insertStatements.get(rows);
 	if (!sql) {
@@ -44,7 +49,7 @@ function insertStatement(rows: number): string {
 	return sql;
 }
 
-/** The outcome of an upload that holds repeats. */
+/** The outcome of an upload with repeated events. */
 function findRepeats(
 	connection: Connection,
 	events: readonly SubscriptionEvent[],
@@ -69,7 +74,7 @@ function lastEventId(connection: Connection): number {
 	return Number(row?.id ?? 0);
 }
 
-/** Joins the events that have just been stored. Cheap where no visitor has shown a tid or cid yet. */
+/** Joins the events that have just been stored. Cheap if no visitor has shown any of their tids and cids. */
 function joinEventsAfter(connection: Connection, lastId: number): void {
 	if (!connection.statement('SELECT 1 FROM claim LIMIT 1 /* any claims */').get()) return;
 	const events = connection
@@ -86,9 +91,9 @@ function* joinOwned(events: readonly StoredEvent[]): ReturnType<typeof joinEvent
 	yield* joinEvents(events, ownersOf(events, holders), subscribersIn(subscriptions));
 }
 
-/** What the writer thread can do in an account's database. */
+/** The writer thread's commands in an account's database. */
 export const clientCommands = {
-	/** Stores what is not stored yet. The unique index on tid decides which that is. */
+	/** Stores the events that are new. The unique index on tid decides which are. */
 	storeSubscriptionEvents(connection: Connection, input: PackedUpload): CommandResult<UploadOutcome> {
 		const upload = new UnpackedUpload(input);
 		const { total } = upload;
@@ -114,7 +119,7 @@ export const clientCommands = {
 	},
 };
 
-/** What the writer thread can do in the control database. */
+/** The writer thread's commands in the control database. */
 export const controlCommands = {
 	settleQuotas(
 		connection: Connection,
@@ -123,13 +128,13 @@ export const controlCommands = {
 		return { value: runSteps(connection, settleQuotas(input.serverId, input.settlements)), keep: true };
 	},
 
-	/** Earlier servers are dead: what they have leased and not used stays leased, and nobody may use it. */
+	/** Forfeits the leases of earlier servers, which are dead: nobody may use the rest of their leases. */
 	forfeitLeases(connection: Connection, _input: null): CommandResult<null> {
 		connection.statement('DELETE FROM quota_lease /* forfeit leases */').run();
 		return { value: null, keep: true };
 	},
 
-	/** A real, durable write, to know that the store works. */
+	/** Performs a real, durable write, to prove that the store works. */
 	probe(connection: Connection, input: { atMs: number }): CommandResult<null> {
 		connection.statement('UPDATE probe SET at = ? /* probe */').run(input.atMs);
 		return { value: null, keep: true };

@@ -9,37 +9,38 @@ import { controlDatabaseId } from './messages.ts';
 import { migrate } from './migrate.ts';
 
 /**
- * Pages kept between transactions. Few: after a transaction that has split a page, SQLite looks through all of them,
- * which costs a hit more than reading a page again from the system's cache does.
+ * Page cache between transactions. It is small, because after a transaction that split a page SQLite looks through the
+ * whole cache. That costs a hit more than reading a page again from the system's cache.
  */
 const maxCacheKiB = 2 * 1024;
-/** The same when as many databases are open as may be: all caches together must fit into memory. */
+/** The same when the maximum number of databases is open: all caches together must fit into memory. */
 const minCacheKiB = 512;
-/** Pages of one transaction that stay in memory until COMMIT; those beyond may be written more than once. */
+/** Pages of a transaction that stay in memory until COMMIT. Further ones may be written more than once. */
 const spillKiB = 16 * 1024;
 
-/** How soon a disk that has failed is tried again; other accounts wait meanwhile. */
+/** Minimum time between two attempts on a failed disk; other accounts wait during an attempt. */
 const refusedMs = 250;
 
 /**
- * The writer thread's open connections: the control database's, and those of the accounts used most recently.
- * Bounded, because each costs three file handles and memory for pages; and fewer where the process has no handles left.
+ * The writer thread's open connections: the control database's, and those of the most recently used accounts. Each
+ * costs three file handles and memory for pages, so their number is bounded, and lower when the process runs out of
+ * handles.
  */
 export class ConnectionPool {
 	readonly #folder: DataFolder;
 	readonly #maxOpen: number;
-	/** In order of use: the first was used longest ago. */
+	/** Least recently used first. */
 	readonly #open = new Map<number, Connection>();
-	/** Which file each database was, just before it was opened. */
+	/** Identifies each database's file as of just before it was opened, see `fileAt`. */
 	readonly #files = new Map<number, string | undefined>();
-	/** Databases whose log this process has begun anew, and which have met no I/O error since. */
+	/** Databases whose log this process has restarted, and which have had no I/O error since. */
 	readonly #recovered = new Set<number>();
 	/**
-	 * Connections that have met an I/O error. They stay open until another has begun the log anew: as long as anybody has
-	 * a database open, what a COMMIT that failed has left in its log does not count.
+	 * Connections that have met an I/O error. Each stays open until another has restarted the log. As long as anybody
+	 * has the database open, SQLite does not count what a failed COMMIT left in its log.
 	 */
 	readonly #failed = new Map<number, Connection>();
-	/** Of each database that is open. */
+	/** The current cache size of each open database. */
 	#cacheKiB = maxCacheKiB;
 	readonly #refused = new Map<number, { untilMs: number; error: unknown }>();
 
@@ -49,11 +50,11 @@ export class ConnectionPool {
 	}
 
 	/**
-	 * The database's connection. Where it has met an I/O error, not before its log was begun anew.
+	 * The database's connection. After an I/O error it is usable only once its log has been restarted.
 	 * @throws where the file is missing (an empty one in its place would hide a loss) or cannot be opened
 	 */
 	get(databaseId: number): Connection {
-		// What is written to a file that has lost its name is lost with the process.
+		// What is written to a file that was replaced or deleted is lost with the process.
 		if (this.#open.has(databaseId) && fileAt(this.path(databaseId)) !== this.#files.get(databaseId))
 			this.#forget(databaseId);
 		let connection = this.#open.get(databaseId);
@@ -70,7 +71,10 @@ export class ConnectionPool {
 		return connection;
 	}
 
-	/** Gives each open database its share of the pages. It changes at few numbers of them, as all are told. */
+	/**
+	 * Divides the page cache between the open databases. The size changes in few steps, because every connection must
+	 * be told.
+	 */
 	#shareCache(opened: Connection): void {
 		const share = (this.#maxOpen * minCacheKiB) / this.#open.size;
 		const cacheKiB = Math.max(minCacheKiB, Math.min(maxCacheKiB, 2 ** Math.floor(Math.log2(share))));
@@ -82,7 +86,7 @@ export class ConnectionPool {
 		for (const connection of this.#open.values()) connection.useCache(cacheKiB);
 	}
 
-	/** @returns false where there is none that may be closed */
+	/** @returns false if there is none to close */
 	#closeOldest(): boolean {
 		const oldest = this.#open.keys().find((databaseId) => databaseId !== controlDatabaseId);
 		if (oldest === undefined) return false;
@@ -92,7 +96,7 @@ export class ConnectionPool {
 
 	#openConnection(databaseId: number): Connection {
 		const isControl = databaseId === controlDatabaseId;
-		// Never waits for a lock: the other accounts would wait with it.
+		// Never waits for a lock: other accounts would wait, too.
 		const options = { busyTimeoutMs: 0, cacheKiB: maxCacheKiB, spillKiB };
 		this.#files.set(databaseId, fileAt(this.path(databaseId)));
 		const database = isControl
@@ -126,7 +130,7 @@ export class ConnectionPool {
 		this.#failed.delete(databaseId);
 	}
 
-	/** Begins anew with a database whose file is another now, or gone. */
+	/** Drops all state of a database whose file was replaced or deleted. */
 	#forget(databaseId: number): void {
 		this.close(databaseId);
 		this.#failed.get(databaseId)?.database.close();
@@ -135,7 +139,7 @@ export class ConnectionPool {
 		this.#refused.delete(databaseId);
 	}
 
-	/** To be called when a database has met an I/O error. */
+	/** To be called when a database has had an I/O error. */
 	markFailed(databaseId: number): void {
 		this.#recovered.delete(databaseId);
 		const connection = this.#open.get(databaseId);

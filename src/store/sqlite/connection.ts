@@ -1,10 +1,10 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 
-/** SQLite's result codes that mean "somebody else holds the lock; try again". */
+/** SQLite's result codes for a lock that another connection holds: SQLITE_BUSY and SQLITE_LOCKED. */
 const busyCodes = new Set([5, 6]);
 
-/** Whether the error is SQLITE_BUSY or SQLITE_LOCKED, in any of their extended forms. */
+/** Whether the error is one of these, in any of their extended forms. */
 export function isBusy(error: unknown): boolean {
 	const code = (error as { errcode?: unknown } | null)?.errcode;
 	return typeof code === 'number' && busyCodes.has(code & 0xff);
@@ -13,7 +13,7 @@ export function isBusy(error: unknown): boolean {
 /** SQLITE_IOERR_FSYNC. */
 const failedSync = 1034;
 
-/** Whether a disk has failed to read, write or sync; a full one is no such failure. */
+/** Whether a disk failed to read, write or sync. A full disk is not such a failure. */
 export function isIoError(error: unknown): boolean {
 	const code = (error as { errcode?: unknown } | null)?.errcode;
 	return typeof code === 'number' && (code & 0xff) === 10;
@@ -23,7 +23,7 @@ export function isFailedSync(error: unknown): boolean {
 	return (error as { errcode?: unknown } | null)?.errcode === failedSync;
 }
 
-/** Somebody else uses the database; try again. */
+/** Another connection uses the database; try again. */
 export class BusyError extends Error {
 	readonly errcode = 5;
 
@@ -34,10 +34,11 @@ export class BusyError extends Error {
 }
 
 /**
- * Opens a database in WAL mode with `synchronous=FULL`: what a COMMIT has answered survives a power cut.
- * Whoever writes much copies the write-ahead log back, see `checkpoint.ts`; but for the last one who closes a database.
+ * Opens a database in WAL mode with `synchronous=FULL`: a COMMIT that was answered survives a power cut. Code that
+ * writes much must copy the write-ahead log itself, see `checkpoint.ts`; SQLite copies it when the last connection
+ * closes.
  * @param options.busyTimeoutMs how long a statement waits for another connection's lock
- * @param options.create makes the file where it is missing; else that is an error, as an empty one would hide a loss
+ * @param options.create creates a missing file; by default it is an error, because an empty database would hide a loss
  */
 export function openDatabase(
 	path: string,
@@ -59,7 +60,7 @@ export function openDatabase(
 			useWriteAheadLog(database, options.busyTimeoutMs);
 			database.exec('PRAGMA synchronous = FULL');
 			database.exec('PRAGMA wal_autocheckpoint = 0');
-			// What is deleted or moved is overwritten, so that an erasure leaves nothing in pages that stay.
+			// Deleted and moved data is overwritten, so that an erasure leaves nothing in the remaining pages.
 			database.exec('PRAGMA secure_delete = ON');
 		}
 		if (options.cacheKiB) database.exec(`PRAGMA cache_size = -${options.cacheKiB}`);
@@ -71,7 +72,7 @@ export function openDatabase(
 	return database;
 }
 
-/** The change to WAL ignores the busy timeout when two connections race for it on a new file. */
+/** Retries, because the change to WAL ignores the busy timeout when two connections race for it on a new file. */
 function useWriteAheadLog(database: DatabaseSync, busyTimeoutMs: number): void {
 	const giveUpAt = performance.now() + busyTimeoutMs;
 	for (;;) {
@@ -85,10 +86,10 @@ function useWriteAheadLog(database: DatabaseSync, busyTimeoutMs: number): void {
 	}
 }
 
-/** A connection of the writer thread with its prepared statements. Exists only inside the writer thread. */
+/** A connection of the writer thread, with its prepared statements. */
 export class Connection {
 	readonly database: DatabaseSync;
-	/** Whether something has been left to the background since this was last looked at. */
+	/** Whether background work was created since this was last reset. */
 	wakes = false;
 	readonly #statements = new Map<string, StatementSync>();
 
@@ -96,7 +97,7 @@ export class Connection {
 		this.database = database;
 	}
 
-	/** Pages that it keeps between transactions; undefined where it is as it was opened. */
+	/** Its page cache between transactions; undefined until it is set. */
 	cacheKiB: number | undefined;
 
 	useCache(cacheKiB: number): void {
@@ -104,7 +105,7 @@ export class Connection {
 		this.cacheKiB = cacheKiB;
 	}
 
-	/** The statement for this text, prepared once. The texts must be few. */
+	/** Prepares a statement once for each text. There must be few texts. */
 	statement(sql: string): StatementSync {
 		let statement = this.#statements.get(sql);
 		if (!statement) {

@@ -16,17 +16,17 @@ import { openDatabase } from './connection.ts';
 import type { DataFolder, FolderLock } from './data-folder.ts';
 
 const busyTimeoutMs = 5000;
-/** Much of the index of tids, which is written at random places. */
+/** Holds much of the index of tids, which is written at random places. */
 const cacheKiB = 64 * 1024;
-/** Rows of one INSERT: SQLite takes 32,766 parameters, and preparing many does not get faster. */
+/** SQLite takes at most 32,766 parameters, and more rows per INSERT make it no faster. */
 const rowsPerInsert = 250;
 
-/** Takes over another store's content into a data folder that this process has locked. */
+/** Copies another store's content into a data folder that this process has locked. */
 export class SqliteCopyTarget implements CopyTarget {
 	readonly #folder: DataFolder;
 	readonly #lock: FolderLock;
 	readonly #control: DatabaseSync;
-	/** The account that is being copied; they come one after the other. */
+	/** The account that is being copied. Accounts are copied one after another. */
 	#open: { accountId: number; database: DatabaseSync } | undefined;
 
 	constructor(folder: DataFolder, lock: FolderLock) {
@@ -45,7 +45,7 @@ export class SqliteCopyTarget implements CopyTarget {
 		const begun = await checkCopyTarget(this, { source, accountIds }, found);
 		if (begun === 'new')
 			inTransaction(this.#control, () => {
-				// Only there while a copy is under way.
+				// This table exists only during a copy.
 				this.#control.exec('CREATE TABLE copy_under_way (source TEXT NOT NULL) STRICT');
 				this.#control.prepare('INSERT INTO copy_under_way (source) VALUES (?)').run(source);
 			});
@@ -91,7 +91,7 @@ export class SqliteCopyTarget implements CopyTarget {
 
 	async finish(content: ControlContent): Promise<void> {
 		inTransaction(this.#control, () => {
-			// What every store has from the start, and what a server that was started on the empty place has made.
+			// Rows that every new store has, or that a server started on the empty store has made.
 			this.#control.exec('DELETE FROM plan; DELETE FROM signing_key');
 			for (const table of controlTables)
 				for (const row of controlRows(content, table))

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { isBusy } from './connection.ts';
 import { fileError } from './file-error.ts';
 
-/** Where the files of one data folder are. An account's file is named by its number, never by what a client sent. */
+/** The paths of one data folder. An account's file is named by its number, never by client input. */
 export class DataFolder {
 	readonly path: string;
 
@@ -29,7 +29,7 @@ export class DataFolder {
 		return join(this.accountsPath, `${accountId}.sqlite`);
 	}
 
-	/** The numbers of which there are files, whether or not an account has them. */
+	/** The numbers in the files' names, whether or not such accounts exist. */
 	accountIds(): number[] {
 		return readdirSync(this.accountsPath).flatMap((name) => {
 			const [, id] = /^(\d+)\.sqlite$/.exec(name) ?? [];
@@ -37,7 +37,7 @@ export class DataFolder {
 		});
 	}
 
-	/** There for a moment, after the disk was full, to find out whether it still is. */
+	/** Exists for a moment after the disk was full, to find out whether it still is. */
 	get roomPath(): string {
 		return join(this.path, 'room.probe');
 	}
@@ -47,17 +47,17 @@ export class DataFolder {
 	}
 }
 
-/** Held by the one server of a data folder. */
+/** Held by the only server of a data folder. */
 export interface FolderLock {
 	release(): void;
 }
 
-/** Whoever only looks whether the folder is served has the lock for a moment, which must keep no server from starting. */
+/** A check whether the folder is served holds the lock for a moment. It must not prevent a server from starting. */
 const patienceMs = 100;
 
 /**
- * Takes the data folder for this process, or gives `undefined` where another holds it. The lock is the operating
- * system's on a file that SQLite keeps locked, so it ends with the process, however that ends.
+ * Locks the data folder for this process. @returns undefined if another process has locked it
+ * The operating system holds the lock, on a file that SQLite keeps locked, so it ends with the process in any case.
  */
 export function lockFolder(folder: DataFolder): FolderLock | undefined {
 	let database: DatabaseSync | undefined;
@@ -73,7 +73,7 @@ export function lockFolder(folder: DataFolder): FolderLock | undefined {
 	return { release: () => held.close() };
 }
 
-/** Whether a server has the data folder, or whoever keeps servers away. */
+/** Whether a server uses the data folder, or a command that keeps servers away. */
 export function isServed(folder: DataFolder): boolean {
 	const lock = lockFolder(folder);
 	lock?.release();

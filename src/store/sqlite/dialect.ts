@@ -8,14 +8,14 @@ const nothing: SqliteStatement = {
 	iterate: () => [][Symbol.iterator](),
 };
 
-/** Kysely over `node:sqlite`; Kysely knows better-sqlite3, which takes parameters as an array. */
+/** Kysely over `node:sqlite`. Kysely supports better-sqlite3, which takes parameters as an array. */
 export function kyselyOver<Tables>(database: DatabaseSync): Kysely<Tables> {
 	return new Kysely<Tables>({
 		dialect: new SqliteDialect({
 			database: {
 				close: () => database.close(),
 				prepare(sql) {
-					// A COMMIT that fails may have ended the transaction; what Kysely then says must not hide why it failed.
+					// A failed COMMIT may have ended the transaction. Kysely's rollback must not hide why.
 					if (sql === 'rollback' && !database.isTransaction) return nothing;
 					const statement = database.prepare(sql);
 					const values = (parameters: readonly unknown[]) => parameters as SQLInputValue[];

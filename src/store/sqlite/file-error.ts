@@ -2,14 +2,14 @@ import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { OperatorError, reasonOf } from '../../errors.ts';
 
-/** SQLite's result codes for a file that is damaged, or never was a database. */
+/** SQLite's result codes for a damaged file, or one that never was a database. */
 const damageCodes: readonly unknown[] = [11, 26];
-/** Those that it also gives where a disk has no room left: I/O error, full, cannot open. */
+/** Codes that it also gives when the disk is full: I/O error, full, cannot open. */
 const roomCodes: readonly unknown[] = [10, 13, 14];
-/** More than a database needs to be opened: its write-ahead log and the index of that. */
+/** More than opening a database needs for its write-ahead log and the log's index. */
 const minFreeBytes = 64 * 1024;
 
-/** A sentence for what keeps a database file from being used; errors that are no database's stay as they are. */
+/** Explains why a database file cannot be used. Errors of other origin stay as they are. */
 export function fileError(
 	path: string,
 	error: unknown,

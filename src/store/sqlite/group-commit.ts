@@ -18,12 +18,12 @@ const commands: Record<CommandName, AnyCommand> = {
 } satisfies ClientCommands & ControlCommands;
 
 /**
- * Runs a group of requests in one transaction, a savepoint for each: every request stays all-or-nothing and they
+ * Runs a group of requests in one transaction, with a savepoint for each: every request is all-or-nothing, and they
  * share one fsync.
  *
- * The deadline's decision is taken once, in the request's shared cell: here on the way to COMMIT, or by the
- * server's timer. The lock is taken first, so that nothing that has been decided waits for another process.
- * @returns the results, or `busy` where another process holds the write lock; then nothing has happened
+ * Whether a request is committed or expires is decided once, in its shared cell: here before COMMIT, or by the server's
+ * timer. The write lock is taken first, so that no decided request waits for another process.
+ * @returns the results; `busy` if another process holds the write lock, and then nothing has happened
  */
 export function commitGroup(
 	connection: Connection,
@@ -43,7 +43,8 @@ export function commitGroup(
 		try {
 			connection.statement('COMMIT').run();
 		} catch (error) {
-			// Everything is written, the mark of the commit last of all, and then synced.
+			// The pages and the commit's mark may all be written, so that the transaction is stored although the sync
+			// failed.
 			if (isIoError(error)) outcome = 'unknown';
 			throw error;
 		}
@@ -71,7 +72,7 @@ function runInSavepoint(connection: Connection, work: Work, cells: Int32Array): 
 		keep = decided && done.keep;
 		result = decided ? { slot: work.slot, outcome: 'committed', value: done.value } : expired(work);
 	} catch (error) {
-		// Some failures (a full disk) end the whole transaction; then the group has failed.
+		// Some failures, such as a full disk, end the whole transaction. Then the whole group has failed.
 		if (!connection.database.isTransaction) throw error;
 		result = failed(work, error);
 	}
@@ -84,12 +85,12 @@ function expired(work: Work): WorkResult {
 	return { slot: work.slot, outcome: 'expired' };
 }
 
-/** SQLite's own texts are safe to log, but may name tables; an answer gets only the kind of the error. */
+/** SQLite's texts are safe to log, but may name tables. Answers contain only the kind of the error. */
 function failed(work: Work, error: unknown, outcome: 'failed' | 'unknown' = 'failed'): WorkResult {
 	return { slot: work.slot, outcome, reason: reasonOf(error), isIoError: isIoError(error) };
 }
 
-/** Whether any work of a group can still be decided; what has expired needs no lock. */
+/** Separates the requests that have expired, which need no lock. */
 export function dropExpired(queue: Work[], cells: Int32Array): { live: Work[]; results: WorkResult[] } {
 	const live: Work[] = [];
 	const results: WorkResult[] = [];

@@ -11,10 +11,10 @@ export function schemaVersion(database: DatabaseSync): number {
 }
 
 /**
- * Brings a database to the latest schema in one transaction; of several processes that try at once, one does it
- * and the others see it done.
+ * Migrates a database to the newest schema in one transaction. Of several processes that try at once, one does it and
+ * the others wait until it is done.
  * @returns how many migrations it ran
- * @throws SchemaTooNewError, and touches nothing
+ * @throws SchemaTooNewError before any change
  */
 export function migrate(database: DatabaseSync, kind: DatabaseKind): number {
 	const files = migrationFiles('sqlite', kind);

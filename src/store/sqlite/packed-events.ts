@@ -9,7 +9,7 @@ import type { Upload } from '../store.ts';
 
 /** An upload as sent to the writer thread. One string is copied faster than 150. */
 export interface PackedUpload extends Arrival {
-	/** The fields of each event in turn (empty: none), separated by U+001F, which no field may contain. */
+	/** All fields of all events in order, separated by U+001F, which no field may contain. An absent field is empty. */
 	readonly fields: string;
 	readonly simulate: boolean;
 }
@@ -33,7 +33,6 @@ export function packUpload({ events, ...upload }: Upload): PackedUpload {
 
 /** The events of an upload as column values. On the hot path, so it creates no object per event. */
 export class UnpackedUpload {
-	/** Number of events. */
 	readonly total: number;
 	readonly #texts: readonly string[];
 	readonly #arrival: readonly EventValue[];
@@ -49,7 +48,7 @@ export class UnpackedUpload {
 		return areIntegers[field] ? Number(text) : text || null;
 	}
 
-	/** The parameters to insert some of the events. */
+	/** The parameters to insert a range of the events. */
 	parameters(from: number, rows: number): EventValue[] {
 		const [texts, arrival] = [this.#texts, this.#arrival];
 		const parameters: EventValue[] = [];

@@ -1,14 +1,15 @@
 import type { LatestHits, Query, Row, Settle, Steps } from '../steps.ts';
 
 /**
- * Hits wait in `recent_hit`, in order of arrival, until they are settled: moved to `hit`, whose indexes by visitor and by
- * visit are written at random places. Of one visitor many go together and share these places, and most never go.
+ * Hits are stored in `recent_hit`, in order of arrival, until they are settled: moved to `hit`, whose indexes by
+ * visitor and visit are written at random places. All hits of a visitor are settled together and share these places.
+ * Most visitors have so few hits that theirs are never settled.
  */
 
-/** Characters of a visitor's list of recent hits: some 60 of them, so that settling them costs no request much. */
+/** Maximum length of a visitor's list of recent hits: about 60 hits, so that settling them is cheap for a request. */
 const maxListCharacters = 512;
 
-/** Adds hits to the recent ones, and with them saves their visitors, who list them. */
+/** Stores hits as recent ones, and saves their visitors, who list them. */
 export function* addRecentHits({ hits, visitors, others }: LatestHits): Steps<void> {
 	const [added = []] = yield [
 		{
@@ -37,7 +38,7 @@ export function* addRecentHits({ hits, visitors, others }: LatestHits): Steps<vo
 
 const listedBy = "SELECT value FROM @visitor, json_each('[' || recent || ']') WHERE vid IN ?list";
 
-/** Settles hits. What finds nothing to settle costs a look-up. */
+/** Settles hits. If there is nothing to settle, this costs one look-up. */
 export function* settling({ settle }: Settle): Steps<readonly Row[]> {
 	if (!('beforeMs' in settle)) {
 		yield settlingOf(settle);
@@ -50,7 +51,7 @@ export function* settling({ settle }: Settle): Steps<readonly Row[]> {
 		},
 	];
 	yield settlingOf([...new Set(oldest.map(({ vid }) => String(vid)))]);
-	// In a damaged database nobody lists some.
+	// In a damaged database, no visitor lists some of the hits.
 	yield moving('?list', [oldest.map(({ id }) => String(id))]);
 	return oldest;
 }

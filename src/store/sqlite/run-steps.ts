@@ -6,7 +6,9 @@ import { settling } from './recent-hits.ts';
 
 const texts = new Texts(dialects.sqlite);
 
-/** Runs a transaction's steps on a connection that has begun it. There is one writer, so locks have been taken. */
+/**
+ * Runs a transaction's steps on a connection that has begun it. There is one writer, so advisory locks are not needed.
+ */
 export function runSteps<Outcome>(connection: Connection, steps: Steps<Outcome>): Outcome {
 	let step = steps.next();
 	while (!step.done) step = steps.next(step.value.map((query) => run(connection, query)));
@@ -22,7 +24,7 @@ function run(connection: Connection, query: Query | Lock | Settle): readonly Row
 	return runOnce(connection, sql, values, []);
 }
 
-/** Few different sizes, so that statements are few, and none has more parameters than SQLite takes. */
+/** Few sizes, so that there are few statements; none exceeds SQLite's limit of parameters. */
 const chunkSizes = [256, 64, 16, 4, 1];
 
 function insertChunks(rows: NonNullable<Query['rows']>): NonNullable<Query['rows']>[] {
@@ -49,13 +51,13 @@ function runOnce(
 	return statement.all(...(parameters as SQLInputValue[])) as Row[];
 }
 
-/** The only element of a list: most lists have one, and taking a list apart costs as much as the look-up. */
+/** The only element of a list. Most lists have one, and expanding a list costs as much as the look-up. */
 function single(value: NonNullable<Query['values']>[number] | undefined): string | undefined {
 	return Array.isArray(value) && value.length === 1 ? value[0] : undefined;
 }
 
 function textOf(sql: string, values: NonNullable<Query['values']>, rows: NonNullable<Query['rows']>): string {
-	// A number that no other shape of the statement has: how many rows, and a bit for each value.
+	// A number that identifies the statement's shape: the number of rows, and a bit for each value.
 	let name = rows.length;
 	for (const value of values) name = name * 2 + (single(value) === undefined ? 0 : 1);
 	const [text] = texts.of(sql, name, () => ({

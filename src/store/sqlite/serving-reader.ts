@@ -10,15 +10,15 @@ import { Connection } from './connection.ts';
 import type { DataFolder } from './data-folder.ts';
 import { latestSchema, schemaVersion } from './migrate.ts';
 
-/** Accounts whose databases are kept open for reading: two file handles each, and up to 16 MiB of page cache. */
+/** Accounts whose databases stay open for reading: two file handles each, and up to 16 MiB of page cache. */
 const maxOpen = 64;
 const cacheKiB = 16 * 1024;
 /**
- * How long a file is taken for the one at its path. Looking costs a third of a read, and what is read of a file that has just
- * been replaced is stale for no longer than this.
+ * How long an open file counts as the one at its path. Checking costs a third of a read. Reads of a file that has just
+ * been replaced are stale for at most this time.
  */
 const sameForMs = 100;
-/** In the write-ahead log's mode a reader waits for nobody, but for a database that is just being made. */
+/** In WAL mode readers wait for nobody, except for a database that is just being created. */
 const busyTimeoutMs = 1000;
 
 interface OpenAccount {
@@ -27,10 +27,10 @@ interface OpenAccount {
 	readonly examineAtMs: number;
 }
 
-/** Reads on the serving thread: a look-up of some microseconds costs less than handing it to another thread. */
+/** Reads on the serving thread: a look-up of some microseconds costs less than passing it to another thread. */
 export class SqliteReader implements ServingReader {
 	readonly #folder: DataFolder;
-	/** In order of use: the first was used longest ago. */
+	/** Least recently used first. */
 	readonly #open = new Map<number, OpenAccount>();
 
 	constructor(folder: DataFolder) {
@@ -41,7 +41,7 @@ export class SqliteReader implements ServingReader {
 		return this.#profile(accountId, 'SELECT profile FROM visitor WHERE vid = ? /* read visitor */', vid);
 	}
 
-	/** None of a visitor who is being erased. */
+	/** Visits of visitors who are being erased are not found. */
 	visit(accountId: number, sid: string): Profile | null {
 		return this.#profile(
 			accountId,
@@ -78,7 +78,7 @@ export class SqliteReader implements ServingReader {
 		try {
 			return connection.statement(sql).all(...values);
 		} catch (error) {
-			// What has failed is not trusted any more: the file may be mended meanwhile.
+			// Reopened after a failure, because the file may be repaired meanwhile.
 			connection.database.close();
 			this.#open.delete(accountId);
 			throw error;

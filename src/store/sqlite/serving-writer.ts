@@ -14,19 +14,19 @@ import { controlDatabaseId } from './messages.ts';
 import { packUpload } from './packed-events.ts';
 import { QueueBounds, Writer } from './writer.ts';
 
-/** Requests that may wait for the control database, which are small. */
+/** For requests to the control database, which are small. */
 const controlBounds = { length: 1024, characters: 1024 * 1024 };
 const probeTimeoutMs = 1000;
 const controlTimeoutMs = 10_000;
 const hitTimeoutMs = 5000;
-/** SQLite's own texts for a disk that takes no more. */
+/** SQLite's texts for a disk that accepts no writes. */
 const diskErrorCodes: ReadonlySet<string> = new Set(['database or disk is full', 'disk I/O error']);
 /** More than one group of uploads needs. */
 const roomBytes = 1024 * 1024;
 
 /**
  * Starts the writer threads of a data folder that this process has locked.
- * @param accounts how many there are
+ * @param accounts the number of accounts
  */
 export async function startServingWriter(
 	folder: DataFolder,
@@ -37,7 +37,7 @@ export async function startServingWriter(
 	const disk = new FullDisk(() => takeRoom(folder));
 	let isServing = false;
 	const onError = (databaseId: number, reason: string) => {
-		// Until then whatever goes wrong is thrown.
+		// While starting, a failure is thrown instead.
 		if (!isServing) return;
 		if (diskErrorCodes.has(reason)) disk.found();
 		events.onError(databaseId === controlDatabaseId ? 'control' : `account ${databaseId}`, reason);
@@ -50,7 +50,7 @@ export async function startServingWriter(
 		starting.defer(() => started.stop());
 		return started;
 	};
-	// A thread of its own, so that a lease of quota does not wait for uploads to be committed, nor they for it.
+	// The control database has a thread of its own, so that quota leases and uploads do not wait for each other.
 	const [writers, controlWriter] = await Promise.all([
 		AccountWriters.start(accounts, { ...options, name: 'writer', onCommit }).then(stoppedAtTheEnd),
 		Writer.start({
@@ -107,7 +107,7 @@ export async function startServingWriter(
 	};
 }
 
-/** @throws where the folder's disk has no room */
+/** @throws where the folder's disk is full */
 async function takeRoom(folder: DataFolder): Promise<void> {
 	const file = await open(folder.roomPath, 'w', 0o600);
 	try {
@@ -119,7 +119,7 @@ async function takeRoom(folder: DataFolder): Promise<void> {
 	}
 }
 
-/** Writes to the control database. They give up when it stays locked, so that nothing waits for ever. */
+/** Writes to the control database. Gives up when it stays locked. */
 class ControlWrites {
 	readonly #writer: Writer;
 	readonly #serverId = randomUUID();

@@ -37,11 +37,11 @@ import { startServingWriter } from './serving-writer.ts';
 const busyTimeoutMs = 5000;
 const purgeTimeoutMs = 10_000;
 const purgeAgainMs = 20;
-/** 4 MiB, which takes some hundredths of a second, for which uploads of the account wait. */
+/** 4 MiB. Rewriting takes some hundredths of a second, and the account's uploads wait for it. */
 const maxRewrittenBytes = 4 * 1024 ** 2;
 const hitTables: HitTables = { all: ['hit', 'recent_hit'], ofVisitors: 'logged_hit' };
 
-/** One stage's databases in a folder of this machine: `control.sqlite` and `accounts/<n>.sqlite`. */
+/** One stage's databases in a folder: `control.sqlite` and `accounts/<n>.sqlite`. */
 export class SqliteStore implements Store {
 	readonly control: ControlStore;
 	readonly now: () => number;
@@ -51,7 +51,7 @@ export class SqliteStore implements Store {
 	readonly #controlDatabase: Kysely<ControlTables>;
 	#last: { readonly accountId: number; readonly connection: Connection } | undefined;
 
-	/** Opens the folder, makes it where it is missing, and brings the control database to the newest schema. */
+	/** Opens the folder, creates it if it is missing, and migrates the control database. */
 	constructor(path: string, now: () => number = Date.now) {
 		this.now = now;
 		this.#folder = new DataFolder(path);
@@ -74,7 +74,7 @@ export class SqliteStore implements Store {
 		}
 	}
 
-	/** There is one writer at a time, whom nobody overtakes. */
+	/** There is one writer at a time, so a transaction never has to begin anew. */
 	async transact<T>(accountId: number, begin: () => Steps<T>): Promise<T> {
 		const outcome = this.#run(accountId, 'BEGIN IMMEDIATE', begin());
 		if (this.#last) checkpointLongLog(this.#last.connection.database);
@@ -93,21 +93,21 @@ export class SqliteStore implements Store {
 			connection.database.exec('COMMIT');
 			return outcome;
 		} catch (error) {
-			// What is not committed is rolled back.
+			// Closing the connection rolls back.
 			this.#stopTransacting();
 			throw error;
 		}
 	}
 
 	/**
-	 * Deleted rows are overwritten where they lay, but the write-ahead log still has them; and here and there a page has
-	 * the remains of rows that were moved to another, which only writing it anew removes.
+	 * Deleted rows are overwritten in place, but the write-ahead log still has them. Some pages also have remains of
+	 * rows that were moved to another page; only a rewrite removes those.
 	 */
 	async purge(accountId: number, { rewrite }: { rewrite: boolean }): Promise<void> {
 		const { database } = this.#transacting(accountId);
 		const isSmall = statSync(this.#folder.accountPath(accountId)).size <= maxRewrittenBytes;
 		const giveUpAtMs = monotonicMs() + purgeTimeoutMs;
-		// In memory, because it would lie in a temporary file otherwise.
+		// In memory, because VACUUM would otherwise use a temporary file.
 		if (rewrite && isSmall) database.exec('PRAGMA temp_store = MEMORY; VACUUM');
 		while (!emptyLog(database)) {
 			if (monotonicMs() > giveUpAtMs)
@@ -118,7 +118,7 @@ export class SqliteStore implements Store {
 		}
 	}
 
-	/** The connection of the last transaction, if it was to the same account: who imports has thousands in a row. */
+	/** Reuses the last transaction's connection if it was to the same account: an import has thousands in a row. */
 	#transacting(accountId: number): Connection {
 		if (this.#last?.accountId !== accountId) {
 			this.#stopTransacting();
@@ -179,9 +179,9 @@ export class SqliteStore implements Store {
 	}
 
 	/**
-	 * Whoever opens an account's file brings it to the newest schema, so a look at thousands of them is enough here. One
-	 * that cannot be used keeps no other from being served.
-	 * @returns how many accounts there are
+	 * Checks each account's file, without migrating it: that happens when it is opened. A file that cannot be used does
+	 * not prevent serving the others.
+	 * @returns the number of accounts
 	 */
 	async #checkFiles(onError: WriterEvents['onError']): Promise<number> {
 		const known = latestSchema('client');
@@ -238,7 +238,7 @@ export class SqliteStore implements Store {
 		return new SqliteCopyTarget(this.#folder, lock);
 	}
 
-	/** @throws OperatorError with this sentence where another process has the folder */
+	/** @throws OperatorError with this sentence if another process has the folder */
 	#lock(sentence: string): FolderLock {
 		const lock = lockFolder(this.#folder);
 		if (!lock) throw new OperatorError(sentence);
@@ -266,7 +266,7 @@ function openControl(folder: DataFolder): DatabaseSync {
 	}
 }
 
-/** Of models, which may be many, only what is read is looked at: theirs is the one table that a server can do without. */
+/** Checks all control tables but that of models, which may be large and without which a server can run. */
 function checkControlTables({ controlPath }: DataFolder): void {
 	try {
 		using database = openDatabase(controlPath, { busyTimeoutMs, readOnly: true });
@@ -286,7 +286,7 @@ function checkControlTables({ controlPath }: DataFolder): void {
 	}
 }
 
-/** A new installation has no accounts' files: one that has some has lost its control database. */
+/** A new installation has no accounts' files. If there are some, the control database has been lost. */
 function requireNoAccounts(folder: DataFolder): void {
 	if (folder.accountIds().length > 0)
 		throw new OperatorError(

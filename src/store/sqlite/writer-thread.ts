@@ -9,11 +9,11 @@ import { DataFolder } from './data-folder.ts';
 import { commitGroup, dropExpired } from './group-commit.ts';
 import type { FromWriter, ToWriter, Work, WorkResult } from './messages.ts';
 
-/** A writer thread: while a process serves, such threads alone write to its databases. */
+/** A writer thread. While a process serves, only such threads write to its databases. */
 
-/** Requests committed together; more would make the first of them wait for little gain. */
+/** The maximum number of requests committed together. More would delay the first of them for little gain. */
 const groupLimit = 256;
-/** How soon a database that another process had locked is tried again. */
+/** The pause before another attempt on a database that another process has locked. */
 const busyRetryMs = 1;
 const reportBusyAfterMs = 1000;
 
@@ -28,9 +28,9 @@ const cells = new Int32Array(cellsBuffer);
 const pool = new ConnectionPool(new DataFolder(folderPath), openDatabases);
 const checkpointer = new Checkpointer();
 const queues = new Map<number, Work[]>();
-/** Databases that another process has locked, and when to try again. */
+/** When to try the databases again that another process has locked. */
 const retryAtMs = new Map<number, number>();
-/** Since when a database is locked; infinity once the operator has been told. */
+/** Since when a database is locked; infinity once this was reported. */
 const busySinceMs = new Map<number, number>();
 let stopping = false;
 let timer: NodeJS.Timeout | undefined;
@@ -51,12 +51,12 @@ function take(message: ToWriter): void {
 	}
 }
 
-/** Takes what has arrived meanwhile, without going back to the event loop. */
+/** Receives new requests without returning to the event loop. */
 function takeWaiting(): void {
 	for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) take(next.message);
 }
 
-/** The next database whose turn it is. */
+/** The next database in turn. */
 function nextDatabase(nowMs: number): number | undefined {
 	return queues.keys().find((databaseId) => (retryAtMs.get(databaseId) ?? 0) <= nowMs);
 }
@@ -68,7 +68,7 @@ function runGroup(databaseId: number): void {
 	const startedAtMs = monotonicMs();
 	const outcome = group.length > 0 ? commit(databaseId, group) : [];
 	const endedAtMs = monotonicMs();
-	// At the end of the map: databases take turns.
+	// At the end of the map, so that databases take turns.
 	const rest = outcome === 'busy' ? live : live.slice(groupLimit);
 	if (rest.length > 0) queues.set(databaseId, rest);
 	if (outcome === 'busy') retryLater(databaseId, endedAtMs);
@@ -81,7 +81,7 @@ function runGroup(databaseId: number): void {
 		send({ type: 'results', results, databaseId, commitSeconds: (endedAtMs - startedAtMs) / 1000 });
 }
 
-/** Tells the operator, once, of a lock that does not go away. */
+/** Reports a lock that stays, once. */
 function retryLater(databaseId: number, nowMs: number): void {
 	retryAtMs.set(databaseId, nowMs + busyRetryMs);
 	const sinceMs = busySinceMs.get(databaseId) ?? nowMs;
@@ -114,7 +114,7 @@ function commit(databaseId: number, group: readonly Work[]): WorkResult[] | 'bus
 	const [failure] = failures;
 	if (failure) {
 		send({ type: 'error', databaseId, reason: failure.reason });
-		// A connection that met an error is not trusted any more; the next group gets a fresh one.
+		// After an error, the next group gets a fresh connection.
 		closeQuietly(databaseId);
 		return results;
 	}
@@ -126,7 +126,7 @@ function commit(databaseId: number, group: readonly Work[]): WorkResult[] | 'bus
 	return results;
 }
 
-/** What is committed is durable; where its log cannot be copied, the database is not written to any more. */
+/** The commit is durable. If its log cannot be copied, the database is not written to any more. */
 function afterCommit(databaseId: number, connection: Connection): void {
 	try {
 		checkpointer.afterCommit(databaseId, pool.path(databaseId), connection, monotonicMs());
@@ -141,7 +141,7 @@ function markFailed(databaseId: number, reason: string): void {
 	pool.markFailed(databaseId);
 }
 
-/** Where the log can be begun anew at once, nothing is left of a COMMIT that failed: then that is known. */
+/** If the log can be restarted at once, nothing is left of the failed COMMIT, so its outcome is known. */
 function settle(databaseId: number, results: readonly WorkResult[]): WorkResult[] {
 	try {
 		pool.get(databaseId);

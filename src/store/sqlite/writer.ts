@@ -18,29 +18,28 @@ type CommandValue<Name extends CommandName> =
 
 export interface WriterOptions {
 	readonly folderPath: string;
-	/** Of the thread, for who looks at the process. */
+	/** The thread's name, for operators. */
 	readonly name: string;
 	/** May be shared with other writers. */
 	readonly bounds: QueueBounds;
-	/** Databases that the thread keeps open. */
+	/** The maximum number of databases that the thread keeps open. */
 	readonly openDatabases: number;
 	readonly onCommit: (group: { size: number; seconds: number }) => void;
 	readonly onError: (databaseId: number, reason: string) => void;
 	readonly onWaiting: (databaseId: number) => void;
-	/** The thread has died; the process cannot store anything any more. */
+	/** The thread has died, and this process cannot store anything any more. */
 	readonly onDeath: (error: Error) => void;
 }
 
 /**
- * Requests handed over at once, at most; the rest of a turn of the event loop follows. So the writer begins while this
- * thread still reads requests (measured: 15 % more uploads than one message a turn).
+ * Requests per message. The rest of one turn of the event loop follows in further messages, so that the writer begins
+ * while this thread still reads requests (measured: 15 % more uploads than with one message per turn).
  */
 const messageLength = 8;
 
-/** How much may wait for writers; one request more is refused. */
+/** The limits of what may wait for writers. */
 export class QueueBounds {
 	readonly length: number;
-	/** Bounds memory. */
 	readonly #maxCharacters: number;
 	#waiting = 0;
 	#characters = 0;
@@ -54,7 +53,7 @@ export class QueueBounds {
 		return this.#waiting;
 	}
 
-	/** @returns false where there is no room */
+	/** @returns false if the queue is full */
 	enter(characters: number): boolean {
 		if (this.#waiting === this.length || this.#characters + characters > this.#maxCharacters) return false;
 		this.#waiting++;
@@ -78,8 +77,8 @@ interface Waiting {
 }
 
 /**
- * The serving thread's end of the writer thread: hands over what arrived in one turn of the event loop in few
- * messages, and gives every request its result. Bounded in number and size.
+ * The serving thread's side of a writer thread. Sends the requests of one turn of the event loop in a few messages, and
+ * returns each result to its request. The number and size of waiting requests are bounded.
  */
 export class Writer {
 	readonly #options: WriterOptions;
@@ -119,18 +118,18 @@ export class Writer {
 		return writer;
 	}
 
-	/** Requests handed over and not yet answered. */
+	/** Number of requests that have not been answered. */
 	get depth(): number {
 		return this.#options.bounds.length - this.#freeSlots.length;
 	}
 
 	/**
-	 * Has the writer thread run a command, durably.
-	 * @param options.deadlineMs by `monotonicMs()`; later the command is not committed
-	 * @param options.deadline whose timer may win the decision before the thread does
-	 * @param options.characters about how long the input is
-	 * @returns the command's value, or `expired` where the deadline was decided first; then nothing is stored
-	 * @throws QueueFullError where too much waits already; StorageError where the database failed
+	 * Makes the writer thread run a command, durably.
+	 * @param options.deadlineMs of `monotonicMs()`; the command is not committed later
+	 * @param options.deadline its timer may decide before the thread does
+	 * @param options.characters approximate size of the input
+	 * @returns the command's value; `expired` if the deadline decided first, and then nothing is stored
+	 * @throws QueueFullError; StorageError where the database failed
 	 */
 	submit<Name extends CommandName>(
 		databaseId: number,
@@ -140,7 +139,7 @@ export class Writer {
 	): Promise<CommandValue<Name> | 'expired'> {
 		const characters = options.characters ?? 0;
 		if (!this.#options.bounds.enter(characters)) return Promise.reject(new QueueFullError());
-		// There are as many as may wait.
+		// There are as many slots as may wait.
 		const slot = this.#freeSlots.pop() as number;
 		Atomics.store(this.#cells, slot, cell.waiting);
 		options.deadline?.decideBy(
@@ -166,7 +165,7 @@ export class Writer {
 	}
 
 	/**
-	 * At once where nothing is under way; else in a millisecond, since the thread is busy and larger groups cost less
+	 * Sends at once if the thread is idle. If it is busy, waits a millisecond, because larger groups cost less
 	 * (measured at half of the peak load: p99 24 ms instead of 45 ms).
 	 */
 	#flushSoon(): void {
@@ -196,7 +195,7 @@ export class Writer {
 		const waiting = this.#waiting[result.slot];
 		if (!waiting) return;
 		this.#waiting[result.slot] = undefined;
-		// Its timer may be late, and must not expire whoever has the slot by then.
+		// Its timer may fire late, and must not expire the slot's next request.
 		waiting.deadline?.decideBy(() => false);
 		this.#freeSlots.push(result.slot);
 		this.#options.bounds.leave(waiting.characters);
@@ -206,7 +205,7 @@ export class Writer {
 		else waiting.reject(new StorageError(result.reason));
 	}
 
-	/** Lets the thread finish what it has, close its databases and end. */
+	/** Lets the thread finish its requests, close its databases and end. */
 	async stop(): Promise<void> {
 		this.#flush();
 		this.#post({ type: 'stop' });
