@@ -54,9 +54,9 @@ export class ClientReader {
 	}
 
 	/**
-	 * A page of a table in the order of its key, each row as an array in the order of its columns.
-	 * Hits that an engine keeps apart are not among those of `hit` before they are settled, see `settle-all.ts`.
-	 * @param after the key of the last row of the page before
+	 * A page of a table in key order; each row is an array in column order. Recent hits that an engine stores
+	 * separately are in `hit` only once they are settled, see `settle-all.ts`.
+	 * @param after the key of the last row of the previous page
 	 */
 	async rows(table: ClientTable, after: readonly Value[] | undefined, limit: number): Promise<Value[][]> {
 		const { columns, key } = clientTables[table];
@@ -89,8 +89,8 @@ export class ClientReader {
 	}
 
 	/**
-	 * Visitors in order of arrival, by id; for whoever goes over all of them.
-	 * @param every only those whose id it divides
+	 * A page of all visitors, by id.
+	 * @param every only visitors whose id it divides
 	 */
 	async visitorProfiles(
 		afterId: number,
@@ -107,7 +107,7 @@ export class ClientReader {
 		return (await query.execute()).map(({ profile, ...row }) => ({ ...row, profile: JSON.parse(profile) }));
 	}
 
-	/** The profiles of some visitors, by `vid`. */
+	/** The profiles of these visitors, by `vid`. */
 	async profilesOf(vids: readonly string[]): Promise<Map<string, Profile>> {
 		const rows = await this.#database
 			.selectFrom('visitor')
@@ -133,22 +133,22 @@ export class ClientReader {
 		return rows.map((row) => row.vid);
 	}
 
-	/** How much of a history there is up to a moment. */
+	/** The extent of the history up to a moment. */
 	historyExtent(asOfMs: number): Promise<HistoryExtent> {
 		return historyExtent(this.#database, asOfMs, this.#hitTables);
 	}
 
-	/** The latest hits up to a moment, the last one first. */
+	/** The latest hits up to a moment, latest first. */
 	hitsBefore(atMs: number, limit: number): Promise<HitMoment[]> {
 		return hitsBefore(this.#database, atMs, limit, this.#hitTables);
 	}
 
-	/** The first hit of each of some visitors, up to a moment, in no order; those without one are left out. */
+	/** The first hits of these visitors up to a moment, in no particular order. Visitors without one are left out. */
 	firstHits(vids: readonly string[], asOfMs: number): Promise<FirstHit[]> {
 		return firstHits(this.#database, vids, asOfMs, this.#hitTables);
 	}
 
-	/** What some visitors had done up to a moment, in the order of `vids`; those who had done nothing are left out. */
+	/** The histories of these visitors up to a moment, in the order of `vids`. Visitors without one are left out. */
 	visitorHistories(vids: readonly string[], asOfMs: number): Promise<VisitorHistory[]> {
 		return visitorHistories(this.#database, vids, asOfMs, this.#hitTables);
 	}

@@ -4,20 +4,21 @@ import type { PlacedHit } from './merge-log.ts';
 import { type StoredTouch, storedTouch } from './touches.ts';
 import { foldedToOf, hitEntry, parseProfile } from './visitor-log.ts';
 
-/** Profiles to which hits have been added that are their latest. */
+/** Profiles after adding hits that were each their latest entry. */
 export interface WithLatest {
 	readonly visitors: ReadonlyMap<string, Profile>;
 	readonly visits: ReadonlyMap<string, { readonly vid: string; readonly profile: Profile }>;
-	/** Visitors to whom, or to whose visits, not all could be added. */
+	/** Visitors with a hit that was not the latest entry, of the visitor or of a visit. */
 	readonly stale: ReadonlySet<string>;
-	/** Of those to whom all could be added. */
+	/** The touches of all other visitors. */
 	readonly touches: readonly StoredTouch[];
 }
 
 /**
- * Adds hits that have got into the log to the profiles of their visitors and visits, where they all are the latest.
- * @param loaded what is known of them
- * @param mayAdd not to those of whom more has changed
+ * Adds newly stored hits to the profiles of their visitors and visits, if all hits of a visitor are later than its
+ * entries.
+ * @param loaded the profiles so far
+ * @param mayAdd whether nothing else of a visitor has changed
  */
 export function addLatest(
 	hits: readonly PlacedHit[],

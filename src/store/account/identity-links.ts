@@ -116,7 +116,7 @@ export interface ContestedEvent extends Joinable {
 	readonly named: number;
 }
 
-/** The most events whose owner a transaction may change because of new links. */
+/** The maximum number of events whose owner a transaction may change because of new links. */
 const maxContested = 50;
 
 /** What may change owner when links to keys change. */
@@ -152,7 +152,7 @@ export function* lockContested(keys: readonly string[], erasing = false): Steps<
 	];
 	const tids = new Set([...named('t:'), ...found.map(({ tid }) => String(tid))]);
 	const [rows = []] = yield [lockEvents([...tids], erasing)];
-	return { ...(yield* contestOver(rows)), popular: [...popular] };
+	return { ...(yield* contestedAmong(rows)), popular: [...popular] };
 }
 
 /** The number of events of each customer id. Counting stops just above the limit. A `tid` has one event. */
@@ -175,7 +175,7 @@ export function* assignLater(popular: readonly string[], links: readonly Identit
 }
 
 /** The same for events that are already locked. @param rows of `lockEvents` */
-export function* contestOver(rows: readonly Row[]): Steps<Omit<ContestedEvents, 'popular'>> {
+export function* contestedAmong(rows: readonly Row[]): Steps<Omit<ContestedEvents, 'popular'>> {
 	const events = rows.map((row) => row as unknown as ContestedEvent);
 	const owners = events.flatMap(({ vid }) => (vid === null ? [] : [vid]));
 	const subscribers = yield* subscriptionsOf(events);

@@ -6,7 +6,7 @@ const pageRows = 2000;
 /** Names in one statement. */
 const maxNames = 1000;
 
-/** A stored event, with whom it belongs to. */
+/** A stored event and its owner. */
 export interface JourneyEvent {
 	readonly id: number;
 	readonly tid: string;
@@ -21,7 +21,7 @@ export interface JourneyEvent {
 
 const eventColumns = 'id, tid, subid, cid, evt, rvn, received_at, vid, named';
 
-/** All events that were received up to a moment. @param isPast whether as it was known then to whom they belong */
+/** All events received up to a moment. @param isPast whether to give the owners as of that moment */
 export function* eventsUpTo(asOfMs: number, isPast: boolean): Steps<JourneyEvent[]> {
 	const events: JourneyEvent[] = [];
 	for (let lastId = 0; ; ) {
@@ -38,7 +38,7 @@ export function* eventsUpTo(asOfMs: number, isPast: boolean): Steps<JourneyEvent
 	return isPast ? followingThen(events) : events;
 }
 
-/** The events that were received in a period. */
+/** The events received in a period. */
 export function* eventsIn({ fromMs, toMs }: { fromMs: number; toMs: number }): Steps<JourneyEvent[]> {
 	const events: JourneyEvent[] = [];
 	for (let [lastMs, lastId] = [fromMs, 0]; ; ) {
@@ -55,7 +55,7 @@ export function* eventsIn({ fromMs, toMs }: { fromMs: number; toMs: number }): S
 	}
 }
 
-/** All events of some subscriptions that were received up to a moment. */
+/** All events of these subscriptions received up to a moment. */
 export function* eventsOfSubscriptions(subids: readonly string[], asOfMs: number): Steps<JourneyEvent[]> {
 	const events: JourneyEvent[] = [];
 	for (const some of chunks(subids)) {
@@ -81,7 +81,7 @@ function toEvent(row: Row): JourneyEvent {
 	};
 }
 
-/** Events with whom they named at a moment. */
+/** Events with the owners that they named as of a moment. */
 function* ownedThen(rows: readonly Row[], asOfMs: number): Steps<JourneyEvent[]> {
 	const keys = rows.flatMap(({ tid, cid }) => (cid === null ? [`t:${tid}`] : [`t:${tid}`, `c:${cid}`]));
 	const [holders = []] = yield [holdersUpTo([...new Set(keys)], asOfMs)];
@@ -93,7 +93,7 @@ function* ownedThen(rows: readonly Row[], asOfMs: number): Steps<JourneyEvent[]>
 	});
 }
 
-/** The same with those that follow their subscriptions, see `ownersOfSubscriptions`. */
+/** The same, with events that belong to the owner of their subscription, see `ownersOfSubscriptions`. */
 function followingThen(events: readonly JourneyEvent[]): JourneyEvent[] {
 	const rank = (event: JourneyEvent) => [Number(event.revenuePence < 0), event.atMs, event.id] as const;
 	const first = new Map<string, JourneyEvent>();
@@ -111,7 +111,7 @@ function isBefore(a: readonly number[], b: readonly number[]): boolean {
 	return at < 0 || (a[at] as number) < (b[at] as number);
 }
 
-/** When each `tid` was first shown on a page, up to a moment, where it was. */
+/** When each `tid` was first shown on a page, up to a moment. */
 export function* firstShown(tids: readonly string[], asOfMs: number): Steps<Map<string, number>> {
 	const shown = new Map<string, number>();
 	for (const some of chunks(tids)) {
@@ -126,7 +126,7 @@ export function* firstShown(tids: readonly string[], asOfMs: number): Steps<Map<
 	return shown;
 }
 
-/** A touch as its row is: there may be millions, so none is copied. */
+/** A touch as its row. There may be millions, so no object is made for each. */
 export interface TouchRow {
 	readonly vid: string;
 	/** Milliseconds since 1970. */
@@ -134,7 +134,7 @@ export interface TouchRow {
 	readonly origin: string;
 }
 
-/** Gives the touches of every visitor up to a moment, by `vid` and time. */
+/** Passes on the touches of all visitors up to a moment, by `vid` and time. */
 export function* eachTouch(asOfMs: number, take: (touch: TouchRow) => void): Steps<void> {
 	for (let [vid, atMs] = ['', Number.MIN_SAFE_INTEGER]; ; ) {
 		const [rows = []] = yield [
@@ -184,7 +184,7 @@ export function* visitorsTouchedIn({ fromMs, toMs }: { fromMs: number; toMs: num
 	}
 }
 
-/** Which of some visitors have subscribed up to a moment. */
+/** The visitors among these who have subscribed up to a moment. */
 export function* subscribersAmong(vids: readonly string[], asOfMs: number): Steps<Set<string>> {
 	const subscribers = new Set<string>();
 	for (const some of chunks(vids)) {
@@ -203,7 +203,7 @@ function* chunks(names: readonly string[]): Generator<string[]> {
 	for (let from = 0; from < names.length; from += maxNames) yield names.slice(from, from + maxNames);
 }
 
-/** What was spent, by day. */
+/** All stored spending, by day. */
 export function* spendingRows(): Steps<{ day: string; channel: string; campaign: string; pence: number }[]> {
 	const [rows = []] = yield [
 		{
@@ -215,7 +215,7 @@ export function* spendingRows(): Steps<{ day: string; channel: string; campaign:
 	}));
 }
 
-/** Writes down what was spent; what is known of the same day, channel and campaign is replaced. */
+/** Stores spending. Replaces what is stored for the same day, channel and campaign. */
 export function* saveSpending(
 	rows: readonly { day: string; channel: string; campaign: string; pence: number }[],
 ): Steps<void> {

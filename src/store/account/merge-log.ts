@@ -3,30 +3,30 @@ import type { HistoryHit } from '../../domain/hit.ts';
 import type { Query, Row, Steps } from '../steps.ts';
 import { continuesVisit, unique, visitTimeoutMs } from './visitor-log.ts';
 
-/** A hit that is in the log, or is to be. */
+/** A hit that is in the log, or about to be. */
 export interface PastHit extends HistoryHit {
 	/** `body` as JSON text; orders hits of the same moment. */
 	readonly text: string;
 }
 
-/** Hits with the visits that they belong to. */
+/** Hits with their visits. */
 export type PlacedHit = PastHit & { readonly sid: string };
 
-/** What becomes of a visitor's log where hits arrive. */
+/** The changes to a visitor's log where hits arrive. */
 export interface Merged {
 	readonly added: readonly PlacedHit[];
-	/** Visits that get another name, since their first hit is another now, or that become one. */
+	/** Visits whose id changes, because they have a new first hit or were merged into another. */
 	readonly renamed: ReadonlyMap<string, string>;
 }
 
-/** Rows of a long log that are read in one transaction, at most, but those of one moment. */
+/** The maximum number of rows of a long log read in one transaction, except rows of one moment. */
 const maxRead = 1000;
-/** Hits around those that arrive, among which the visit is looked for that they may go on with. */
+/** Hits read on either side of the arriving ones, to find the visits that they continue. */
 const maxAround = 200;
 
 /**
- * The arriving hits of visitors with long logs that one transaction can deal with: there are not too many hits between
- * them. The others are for the next.
+ * The arriving hits of visitors with long logs that one transaction can merge, because few enough hits lie between
+ * them. The others are left to the next.
  */
 export function* fitting<Hit extends HistoryHit>(hitsOf: ReadonlyMap<string, readonly Hit[]>): Steps<Hit[]> {
 	const long = [...hitsOf.entries()].map(([vid, hits]) => {
@@ -43,7 +43,9 @@ export function* fitting<Hit extends HistoryHit>(hitsOf: ReadonlyMap<string, rea
 	});
 }
 
-/** Where arriving hits of visitors belong. @param long those with too long a log to be read whole */
+/**
+ * Merges arriving hits into the logs of their visitors. @param long visitors whose logs are too long to be read whole
+ */
 export function* mergeLogs(
 	arriving: ReadonlyMap<string, readonly PastHit[]>,
 	known: ReadonlySet<string>,
@@ -85,7 +87,7 @@ function selectNear(vid: string, hits: readonly PastHit[]): Query[] {
 	];
 }
 
-/** When visits began of which only a part is read. */
+/** The start of visits that were read only in part. */
 function* startsOf(rows: readonly Row[]): Steps<Map<string, number>> {
 	const [starts = []] = yield [
 		{
@@ -107,7 +109,7 @@ function toLoggedHit(row: Row): PlacedHit {
 		vid: String(row.vid),
 		sid: String(row.sid),
 		atMs: Number(row.at),
-		// Taken apart only where it is compared.
+		// Parsed only if it is compared.
 		get body() {
 			return JSON.parse(text);
 		},
@@ -119,10 +121,7 @@ export function compareHits(a: PastHit, b: PastHit): number {
 	return a.atMs - b.atMs || (a.text < b.text ? -1 : a.text > b.text ? 1 : 0);
 }
 
-/**
- * Places hits among those that a visitor's log holds already, which may change visits that nothing named: of such ones less
- * than half an hour is between two hits.
- */
+/** Merges hits into a visitor's log. This may change derived visits, which end after half an hour without a hit. */
 function mergeLog(
 	logged: readonly PlacedHit[],
 	arriving: readonly PastHit[],
@@ -150,14 +149,14 @@ function mergeLog(
 }
 
 /**
- * Visits that nothing names are called after their visitor and their first hit, so that they are known again. They begin
- * as the vid does: an index is written at one place where visitors are stored in its order.
+ * The id of a visit that no hit names: derived from its visitor and its first hit, so that it is found again. It begins
+ * like the vid, so that visitors stored in order of their vid are written to one place of the index.
  */
 function derivedSid(vid: string, startedAtMs: number): string {
 	return vid.slice(0, 4) + hash('sha256', `${vid} ${startedAtMs}`).slice(4, 32);
 }
 
-/** The arriving hits that are neither in the log nor come twice. */
+/** The arriving hits that are neither in the log nor repeated. */
 function withoutRepeats(logged: readonly PastHit[], arriving: readonly PastHit[]): PastHit[] {
 	const knownAt = Map.groupBy(logged, ({ atMs }) => atMs);
 	return arriving.filter((hit) => {
@@ -169,7 +168,7 @@ function withoutRepeats(logged: readonly PastHit[], arriving: readonly PastHit[]
 	});
 }
 
-/** Without what rules of channels and later versions of Caskade may see otherwise. */
+/** Ignores what channel rules and later versions of Caskade may derive differently. */
 function isSame(a: PastHit, b: PastHit): boolean {
 	const content = ({ body: { url, referrer, title, events, cid } }: PastHit) =>
 		JSON.stringify([url, referrer, title, events, cid]);

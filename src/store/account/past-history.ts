@@ -44,19 +44,19 @@ import {
 
 export type HistoryEvent = SubscriptionEvent & Arrival;
 
-/** What of a piece of history was not stored before. */
+/** What was new in a piece of history. */
 export interface StoredHistory<Hit, Event> {
 	readonly hits: number;
 	readonly events: number;
-	/** Events whose `tid` is stored with other content. */
+	/** Events whose `tid` is stored with different content. */
 	readonly conflicts: readonly Event[];
-	/** Hits that are for the next transaction, since too much lies between them. */
+	/** Hits left to the next transaction, because too many stored hits lie between them. */
 	readonly left: readonly Hit[];
 }
 
 /**
- * Stores hits and subscription events of an account with their times. It may be in any order and may come again: the
- * same visits, joins and profiles follow, and what is stored is not stored twice.
+ * Stores hits and subscription events of the past. They may come in any order, and repeatedly: the resulting visits,
+ * joins and profiles are the same, and nothing is stored twice.
  */
 export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent>(
 	all: readonly Hit[],
@@ -100,19 +100,19 @@ export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent
 	return { hits: storedHits, events: added.length, conflicts, left };
 }
 
-/** What is locked, and can be worked on. */
+/** Locked data that the transaction works on. */
 interface Locked {
-	/** Those who are known already. */
+	/** Visitors who existed before. */
 	readonly visitors: ReadonlySet<string>;
 	readonly rows: readonly Row[];
-	/** Those with too long a log to be read whole. */
+	/** Visitors whose logs are too long to be read whole. */
 	readonly long: ReadonlySet<string>;
 	readonly links: readonly IdentityLink[];
 	readonly contested: readonly ContestedEvent[];
 	readonly popular: readonly string[];
 }
 
-/** Entries of logs that an import reads in one transaction to make profiles anew, at most. */
+/** The maximum number of log entries that an import replays in one transaction. */
 const maxReplayed = 1500;
 
 function* storePastHits(arriving: readonly HistoryHit[], locked: Locked): Steps<number> {
@@ -150,7 +150,7 @@ function rename(before: string, after: string): Query[] {
 	];
 }
 
-/** Visits that are to be made anew must be there. */
+/** Adds rows for visits that are rebuilt. */
 function addVisits(hits: readonly PlacedHit[], stale: ReadonlySet<string>): Query[] {
 	const visits = new Map(hits.filter(({ vid }) => stale.has(vid)).map((hit) => [hit.sid, hit]));
 	return [

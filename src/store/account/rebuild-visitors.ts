@@ -4,7 +4,7 @@ import type { HitPlace } from './erasing.ts';
 import {
 	assignEvents,
 	type ContestedEvent,
-	contestOver,
+	contestedAmong,
 	lockContested,
 	lockEvents,
 	saveLinks,
@@ -12,15 +12,15 @@ import {
 import { addTasks } from './tasks.ts';
 import { linksOfRow, lockVisitors, refold, unique, waitToBeFolded, withShortLogs } from './visitor-log.ts';
 
-/** Entries of logs that a transaction reads, at most. */
+/** The maximum number of log entries that a transaction reads. */
 const maxReplayed = 1500;
-/** Rows of a page of what is repaired piece by piece. */
+/** Rows of a page when repairing piece by piece. */
 const pageRows = 200;
 
-/** Every name of a visitor that is anywhere; what is derived may name one that the log does not. */
+/** Tables with names of visitors. Derived rows may name a visitor who has no log. */
 const namedAnywhere = ['hit', 'visitor', 'claim', 'subscription_event'];
 
-/** How many visitors there are to rebuild; as good as a count for showing progress. */
+/** The approximate number of visitors to rebuild, for showing progress. */
 export function* countVisitors(): Steps<number> {
 	const [rows = []] = yield [{ sql: 'SELECT count(*) AS number FROM @visitor /* count visitors */' }];
 	return Number(rows[0]?.number ?? 0);
@@ -37,8 +37,8 @@ export function* visitorsAfter(vid: string, limit: number): Steps<string[]> {
 }
 
 /**
- * Repairs a page of visits, in the order of their ids, that belong to no hit or to another visitor than their hits.
- * @returns how many, and the last of the page; undefined where there was none
+ * Repairs a page of visits, in the order of their ids, that have no hit or belong to another visitor than their hits.
+ * @returns how many, and the last id of the page; undefined at the end
  */
 export function* repairVisits(afterId: number): Steps<{ changed: number; lastId: number } | undefined> {
 	const page = `FROM @visit AS visit WHERE id > ? ORDER BY id LIMIT ${pageRows} /* repair visits */`;
@@ -71,8 +71,8 @@ export function* repairVisits(afterId: number): Steps<{ changed: number; lastId:
 }
 
 /**
- * Makes links, joins, visits and profiles of visitors anew from the log, of so many as one transaction can deal with.
- * @returns how many were not as the log says, and who is left
+ * Rebuilds links, joins, visits and profiles from the log, of as many visitors as one transaction can handle.
+ * @returns how many profiles and joins differed from the log, and the visitors left
  */
 export function* rebuildVisitors(vids: readonly string[]): Steps<{ changed: number; left: string[] }> {
 	const short = yield* withShortLogs(vids, maxReplayed);
@@ -89,15 +89,15 @@ export function* rebuildVisitors(vids: readonly string[]): Steps<{ changed: numb
 }
 
 /**
- * Takes all links of visitors, and locks them and all whose subscription events this may change. The locks of all keys
- * come first: until the end of the transaction no link is made and no event is stored by anybody else.
- * @returns the events that are contested
+ * Deletes all links of visitors, and locks them and everybody whose subscription events this may change. The locks of
+ * all keys come first, so that until the transaction ends nobody else makes a link or stores an event.
+ * @returns the events whose owners may change
  */
 function* takeLinks(vids: readonly string[]): Steps<readonly ContestedEvent[]> {
 	const [, taken = [], shown = []] = yield [
 		{ lock: 'exclusive', keys: 'all' },
 		{ sql: 'DELETE FROM @claim WHERE vid IN ?list RETURNING key /* take links */', values: [vids] },
-		// Those that should have made links but, in a database that needs to be repaired, have not.
+		// In a damaged database, some hits may have no link.
 		{
 			sql: `SELECT vid, at, body FROM @hit WHERE vid IN ?list AND (body LIKE '%"cid":"%' OR body LIKE '%"tid":"%') /* take links */`,
 			values: [vids],
@@ -114,12 +114,15 @@ function* takeLinks(vids: readonly string[]): Steps<readonly ContestedEvent[]> {
 	];
 	const [own = []] = yield [lockEvents(found.map(({ tid }) => String(tid)))];
 	const rows = [...events, ...own] as readonly Row[];
-	const over = yield* contestOver([...new Map(rows.map((row) => [row.tid, row])).values()]);
+	const over = yield* contestedAmong([...new Map(rows.map((row) => [row.tid, row])).values()]);
 	yield [lockVisitors(unique([...vids, ...over.vids]))];
 	return over.events;
 }
 
-/** Has a visitor with a long log made anew in the background, links too; the pages of its log and events come first. */
+/**
+ * Queues a visitor with a long log for a rebuild in the background, links included. The caller handles its log and
+ * events in pages first.
+ */
 export function* waitToBeRebuilt(vid: string, nowMs: number): Steps<void> {
 	yield [
 		{
@@ -127,7 +130,7 @@ export function* waitToBeRebuilt(vid: string, nowMs: number): Steps<void> {
 			rows: [[vid, JSON.stringify(emptyProfile(nowMs))]],
 		},
 		lockVisitors([vid]),
-		// A key that no hit shows: with it, the fold looks at the links of all hits.
+		// A key that no hit shows makes the fold check the links of all hits.
 		{
 			sql: 'INSERT INTO @claim (key, at, vid, unfounded) ?rows ON CONFLICT (vid, key) DO UPDATE SET unfounded = 1 /* rebuild */',
 			rows: [['r:', 0, vid, 1]],
@@ -136,7 +139,10 @@ export function* waitToBeRebuilt(vid: string, nowMs: number): Steps<void> {
 	];
 }
 
-/** Doubts a page of a visitor's links, so that the fold finds their hits or takes them away. @returns the last key */
+/**
+ * Marks a page of a visitor's links as unverified, so that the fold finds their hits or deletes them. @returns the last
+ * key
+ */
 export function* unverifyLinks(vid: string, after: string): Steps<string | undefined> {
 	const [links = []] = yield [
 		{
@@ -155,7 +161,9 @@ export function* unverifyLinks(vid: string, after: string): Steps<string | undef
 	return keys.at(-1);
 }
 
-/** Makes sure that a page of a visitor's visits is there, and has it made anew. @returns the place of the last hit */
+/**
+ * Ensures that a page of a visitor's visits exists, and queues it for a rebuild. @returns the position of the last hit
+ */
 export function* rebuildVisits(vid: string, { atMs, id }: HitPlace): Steps<HitPlace | undefined> {
 	const [, hits = []] = yield [
 		{ settle: [vid] },
@@ -177,7 +185,7 @@ export function* rebuildVisits(vid: string, { atMs, id }: HitPlace): Steps<HitPl
 	return last && { atMs: Number(last.at), id: Number(last.id) };
 }
 
-/** Gives a page of a visitor's events to whom they belong. @returns the id of the last; undefined where there is none */
+/** Assigns a page of a visitor's events to their owners. @returns the id of the last; undefined at the end */
 export function* reassignEvents(vid: string, afterId: number): Steps<number | undefined> {
 	const page: Query = {
 		sql: 'SELECT id, tid FROM @subscription_event WHERE vid = ? AND id > ? ORDER BY id LIMIT 50 /* rebuild */',

@@ -2,8 +2,8 @@ import type { Query, Row, Steps } from '../steps.ts';
 import { addTasks } from './tasks.ts';
 
 /**
- * Whom an event belongs to, and why. `named` 2: its `tid` names the visitor; 1: its `cid` does; 0: neither does, and it
- * belongs to whom its subscription belongs to.
+ * The owner of an event, and why. `named` 2: its `tid` names the visitor; 1: its `cid` does; 0: neither does, and the
+ * event belongs to the owner of its subscription.
  */
 export interface Owner {
 	readonly vid: string;
@@ -11,8 +11,9 @@ export interface Owner {
 }
 
 /**
- * A subscription, all events of one `subid`, belongs to the visitor whom its acquisition names, else to the one whom its
- * earliest event that names somebody names; refunds come last. Events of the same moment come in the order of arrival.
+ * The owners of subscriptions. A subscription is all events of one `subid`. It belongs to the visitor whom its
+ * acquisition names, else to the visitor whom its earliest event with a name names; refunds come last. Events of the
+ * same moment count in order of arrival.
  */
 export function ownersOfSubscriptions(subids: readonly string[]): Query {
 	return {
@@ -21,15 +22,15 @@ export function ownersOfSubscriptions(subids: readonly string[]): Query {
 	};
 }
 
-/** Who is being erased owns nothing any more. */
+/** A visitor who is being erased owns nothing. */
 export const notErasing = " AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || vid)";
 
-/** The `vid` of each subscription that belongs to somebody, by `subid`. @param rows of `ownersOfSubscriptions` */
+/** The owner of each subscription that has one, by `subid`. @param rows of `ownersOfSubscriptions` */
 export function subscribersIn(rows: readonly Row[]): Map<string, string> {
 	return new Map(rows.flatMap(({ subid, vid }) => (vid === null ? [] : [[String(subid), String(vid)]])));
 }
 
-/** The same for subscriptions of events. */
+/** The same for the subscriptions of events. */
 export function* subscriptionsOf(events: readonly { readonly subid: string }[]): Steps<Map<string, string>> {
 	const [rows = []] = yield [ownersOfSubscriptions(subidsOf(events))];
 	return subscribersIn(rows);
@@ -39,12 +40,12 @@ export function subidsOf(events: readonly { readonly subid: string }[]): string[
 	return [...new Set(events.map(({ subid }) => subid))];
 }
 
-/** What uploads share while they are stored, so that nobody overlooks events of the same subscriptions. */
+/** Keys that uploads lock in shared mode, so that nobody overlooks events of the same subscriptions. */
 export function subscriptionKeys(events: readonly { readonly subid: string }[]): string[] {
 	return subidsOf(events).map((subid) => `s:${subid}`);
 }
 
-/** Writes down to whom events belong; without an owner, to nobody. Both engines name the columns of `VALUES` so. */
+/** Stores the owners of events. Both engines name the columns of `VALUES` `column1`, `column2`, … */
 export function setOwners(owners: readonly (readonly [tid: string, owner: Owner | undefined])[]): Query {
 	return {
 		sql: 'UPDATE @subscription_event SET vid = owner.column2, named = CAST(owner.column3 AS integer) FROM (?rows) AS owner WHERE tid = owner.column1 /* join */',
@@ -52,13 +53,15 @@ export function setOwners(owners: readonly (readonly [tid: string, owner: Owner 
 	};
 }
 
-/** Events that a transaction may give to other visitors because their subscriptions do, and that a piece of a task does. */
+/**
+ * The maximum number of events that follow their subscription to a new owner in a transaction, or in a piece of a task.
+ */
 const maxFollowing = 50;
 
 /**
- * Gives the events of subscriptions that name nobody to whom the subscriptions belong now: at once where they are few and
- * nobody is storing others, else in the background.
- * @returns visitors who have got or lost some
+ * Assigns events that name nobody to the current owner of their subscription: at once if they are few and nobody is
+ * storing others, else in the background.
+ * @returns the visitors who gained or lost an event
  */
 export function* followSubscriptions(all: readonly string[]): Steps<Set<string>> {
 	const subids = [...new Set(all)];
@@ -78,7 +81,7 @@ export function* followSubscriptions(all: readonly string[]): Steps<Set<string>>
 		left -= Number(events);
 		few.push(String(subid));
 	}
-	// Some may be stored right now, by transactions that do not see this one.
+	// Transactions that cannot see this one may be storing such events now.
 	const isAlone = alone.every((row) => row.alone);
 	const [following = []] = yield [
 		{
@@ -100,8 +103,8 @@ function* follow(following: readonly Row[], subscribers: ReadonlyMap<string, str
 }
 
 /**
- * Does a piece of what `followSubscriptions` has left.
- * @returns visitors who have got or lost some, and the id of the last event; undefined where there are no more
+ * Does a piece of what `followSubscriptions` left to the background.
+ * @returns the visitors who gained or lost an event, and the id of the last event; undefined at the end
  */
 export function* followOn(
 	subid: string,

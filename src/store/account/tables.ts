@@ -5,12 +5,12 @@ export interface ClientTables {
 	/** `named`: see `Owner` in `subscription-owners.ts`. */
 	subscription_event: { id: number } & Writable<StoredEvent> & { vid: string | null; named: number };
 	hit: HitRow;
-	/** On engines that keep the latest hits apart: these, and all. */
+	/** Only on engines that store recent hits separately: these, and a view of all hits. */
 	recent_hit: HitRow;
 	logged_hit: HitRow;
 	/** Identity links: who has shown a `tid` or a `cid`. */
 	claim: { key: string; at: number; vid: string; unfounded: number | null };
-	/** How visitors have arrived; see `touches.ts`. */
+	/** How visitors arrived; see `touches.ts`. */
 	touch: { vid: string; at: number; origin: string };
 	spend: { day: string; channel: string; campaign: string; pence: number };
 	visit: { id: number; sid: string; vid: string; profile: string } & FoldingColumns;
@@ -20,16 +20,16 @@ export interface ClientTables {
 
 /** Where reads find hits. */
 export interface HitTables {
-	/** All hits, each in one of them. */
+	/** The tables that together contain all hits. */
 	readonly all: readonly ('hit' | 'recent_hit')[];
-	/** Those of some visitors; it is slow for all. */
+	/** The table or view for hits of some visitors; slow for all. */
 	readonly ofVisitors: 'hit' | 'logged_hit';
 }
 
-/** Where an engine keeps no hits apart. */
+/** For an engine that stores all hits in one table. */
 export const oneHitTable: HitTables = { all: ['hit'], ofVisitors: 'hit' };
 
-/** The same object type, for whoever builds rows of it. */
+/** The same object type, with writable columns. */
 type Writable<Row> = { -readonly [Column in keyof Row]: Row[Column] };
 
 interface HitRow {
@@ -40,7 +40,7 @@ interface HitRow {
 	body: string;
 }
 
-/** Of a profile that is made anew in the background: made of all entries up to `folded_to`. */
+/** The columns of a profile that is rebuilt in the background: it contains all entries up to `folded_to`. */
 interface FoldingColumns {
 	folded_to: number | null;
 	refolded: string | null;
@@ -51,11 +51,11 @@ export type ClientTable = Exclude<keyof ClientTables, 'recent_hit' | 'logged_hit
 
 interface TableDescription<Table extends ClientTable> {
 	readonly columns: readonly (keyof ClientTables[Table] & string)[];
-	/** Unique, indexed, and sorted alike by every engine. The key `id` is a number that the engine gives out. */
+	/** Unique, indexed, and sorted alike by every engine. An `id` is a number that the engine assigns. */
 	readonly key: readonly (keyof ClientTables[Table] & string)[];
 }
 
-/** All of an account's tables, for whoever copies or compares them. */
+/** All tables of an account. */
 export const clientTables = {
 	subscription_event: {
 		columns: ['id', ...storedEventColumns, 'named', 'vid'],
@@ -72,7 +72,7 @@ export const clientTables = {
 
 export const clientTableNames = Object.keys(clientTables) as ClientTable[];
 
-/** Whether its key is a number that the engine gives out. */
+/** Whether the table's key is a number that the engine assigns. */
 export function isNumbered(table: ClientTable): boolean {
 	return clientTables[table].key[0] === 'id';
 }

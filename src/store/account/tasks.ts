@@ -1,8 +1,8 @@
 import type { Query } from '../steps.ts';
 
 /**
- * Leaves work to the background. `c:…` and `s:…`: events of a customer id, or of a subscription, are to be given to whom they
- * belong. `e:…`: a visitor is being erased. `v:…`: visitors after this `vid` are to be made anew.
+ * Queues work for the background. `c:…` and `s:…`: assign the events of a customer id, or of a subscription, to their
+ * owners. `e:…`: erase a visitor. `v:…`: rebuild the visitors after this `vid`.
  */
 export function addTasks(names: readonly string[]): Query {
 	return {

@@ -4,8 +4,8 @@ import { type Touch, touchOf } from '../../domain/touch.ts';
 import type { Query, Row } from '../steps.ts';
 
 /**
- * A touch as it is stored, one for a visitor and a moment. Touches follow from the log, as profiles do, and are made where
- * profiles are made.
+ * A stored touch; a visitor has at most one per moment. Touches are derived from the log, like profiles, and updated
+ * together with them.
  */
 export interface StoredTouch {
 	readonly vid: string;
@@ -14,7 +14,7 @@ export interface StoredTouch {
 	readonly origin: string;
 }
 
-/** The touch that a hit is, if it is one. */
+/** The touch of a hit, if it is one. */
 export function storedTouch(
 	{ vid, atMs, body }: { readonly vid: string; readonly atMs: number; readonly body: HitRecord },
 	isFirstOfVisit: boolean,
@@ -27,13 +27,13 @@ function originOf({ channel, source, medium, campaign, landing }: Touch): string
 	return JSON.stringify([channel, source, medium, campaign, landing]);
 }
 
-/** What a stored touch says besides its moment. */
+/** The fields of a stored touch besides its moment. */
 export function parseOrigin(origin: string): Omit<Touch, 'atMs'> {
 	const [channel, source, medium, campaign, landing] = JSON.parse(origin);
 	return { channel, source, medium, campaign, landing };
 }
 
-/** A hit of the log with what orders it, see `compareEntries`. */
+/** A logged hit, with the fields that order the log, see `compareEntries`. */
 export interface LoggedHit {
 	readonly vid: string;
 	readonly entry: HitEntry;
@@ -41,8 +41,8 @@ export interface LoggedHit {
 }
 
 /**
- * The touches of hits of the log.
- * @param beganMs when the first hit of a visit was, where that is not among these hits, by `sid`
+ * The touches of logged hits.
+ * @param beganMs when a visit's first hit was if it is not among these hits, by `sid`
  */
 export function touchesOf(
 	hits: readonly LoggedHit[],
@@ -58,7 +58,7 @@ export function touchesOf(
 		});
 }
 
-/** Of several touches of one moment the first in the order of their text stays, in whatever order they come. */
+/** Saves touches. Of several at one moment, the first by text stays, whatever the order of arrival. */
 export function saveTouches(touches: readonly StoredTouch[]): Query {
 	const kept = new Map<string, StoredTouch>();
 	for (const touch of touches) {
@@ -79,7 +79,7 @@ export function loadTouches(vids: readonly string[]): Query {
 	};
 }
 
-/** What makes the touches of some visitors those of their logs, and how many visitors' were not. */
+/** Replaces the touches of visitors by those of their logs, and counts the visitors whose touches differed. */
 export function correctTouches(
 	vids: readonly string[],
 	stored: readonly Row[],
@@ -106,7 +106,7 @@ export function correctTouches(
 	};
 }
 
-/** When visits began. */
+/** The start of visits. */
 export function visitsBegan(sids: readonly string[]): Query {
 	return {
 		sql: 'SELECT key AS sid, (SELECT at FROM @hit WHERE sid = list.key ORDER BY at LIMIT 1) AS at FROM ?each AS list /* visits began */',
@@ -114,7 +114,7 @@ export function visitsBegan(sids: readonly string[]): Query {
 	};
 }
 
-/** Puts the touches of a part of a visitor's log in the place of those that were there. @param toMs NaN: to the end */
+/** Replaces the touches of a part of a visitor's log. @param toMs NaN: to the end */
 export function replaceTouches(
 	vid: string,
 	{ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },

@@ -10,19 +10,19 @@ import { storedEventColumns, subscriptionEntry } from '../../domain/subscription
 import type { ClientTables, HitTables } from './tables.ts';
 import { hitEntry } from './visitor-log.ts';
 
-/** A subscription event that was, or is, a visitor's, and since when that was known. */
+/** A subscription event that belonged to a visitor, and the period in which this was known. */
 export interface JoinedEvent {
 	readonly entry: SubscriptionEntry;
-	/** When both the upload and the visitor's link on it were there; profiles did not hold it before. */
+	/** When both the upload and the visitor's link existed. Earlier profiles did not include the event. */
 	readonly knownFromMs: number;
-	/** When it went to a visitor who had a better claim; Infinity where it stayed. */
+	/** When the event went to a visitor with a better claim; Infinity if it stayed. */
 	readonly knownUntilMs: number;
 }
 
-/** What a visitor had done up to a moment. */
+/** A visitor's entries up to a moment. */
 export interface VisitorHistory {
 	readonly vid: string;
-	/** In the order in which profiles are made of them. */
+	/** In the order in which profiles apply them. */
 	readonly hits: readonly HitEntry[];
 	readonly events: readonly JoinedEvent[];
 }
@@ -30,20 +30,20 @@ export interface VisitorHistory {
 export interface HistoryExtent {
 	readonly hits: number;
 	readonly uploads: number;
-	/** Of the first hit; Infinity where there is none. */
+	/** Time of the first hit; Infinity if there is none. */
 	readonly fromMs: number;
-	/** Of the last hit or upload; -Infinity where there is none. */
+	/** Time of the last hit or upload; -Infinity if there is none. */
 	readonly toMs: number;
 }
 
 export interface FirstHit {
 	readonly vid: string;
 	readonly atMs: number;
-	/** As it is stored. */
+	/** JSON. */
 	readonly body: string;
 }
 
-/** When somebody has hit. */
+/** The moment of a hit. */
 export interface HitMoment {
 	readonly vid: string;
 	readonly atMs: number;
@@ -59,17 +59,17 @@ interface LinkRow {
 
 type EventRow = Omit<ClientTables['subscription_event'], 'vid' | 'named'>;
 
-/** Whose an event was for a time. */
+/** The owner of an event for a time. */
 interface PastOwnership {
 	readonly vid: string;
 	readonly knownFromMs: number;
 	readonly knownUntilMs: number;
 }
 
-/** Values in one statement; engines take at most 32,766. */
+/** Values per statement; engines take at most 32,766. */
 const maxValues = 5000;
 
-/** How much of a history there is up to a moment. */
+/** The extent of the history up to a moment. */
 export async function historyExtent(
 	database: Database,
 	asOfMs: number,
@@ -95,7 +95,7 @@ export async function historyExtent(
 	return { hits, uploads: Number(uploads), fromMs, toMs };
 }
 
-/** The latest hits up to a moment, the last one first. */
+/** The latest hits up to a moment, latest first. */
 export async function hitsBefore(
 	database: Database,
 	atMs: number,
@@ -115,7 +115,7 @@ export async function hitsBefore(
 	return rows.sort((a, b) => b.atMs - a.atMs).slice(0, limit);
 }
 
-/** The first hit of each of some visitors, up to a moment; of several in one millisecond the one whose text comes first. */
+/** The first hits of these visitors up to a moment. Of several in one millisecond, the first by text. */
 export async function firstHits(
 	database: Database,
 	vids: readonly string[],
@@ -147,8 +147,8 @@ export async function firstHits(
 }
 
 /**
- * What some visitors had done up to a moment, as it was known then: later hits, uploads and links are not seen, not even
- * by way of the visitor whom an upload belongs to today. Short reads; nobody waits for them.
+ * The histories of these visitors up to a moment, as they were known then. Later hits, uploads and links are ignored,
+ * even if an upload belongs to another visitor today. Uses short reads that block nobody.
  */
 export async function visitorHistories(
 	database: Database,
@@ -167,7 +167,7 @@ export async function visitorHistories(
 	});
 }
 
-/** The profile that the store held of the visitor at the moment up to which the history goes. */
+/** The visitor's stored profile as of the moment up to which the history goes. */
 export function profileThen({ hits, events }: VisitorHistory): Profile {
 	const held = events.filter(({ knownUntilMs }) => knownUntilMs === Number.POSITIVE_INFINITY);
 	return profileOf([...hits, ...held.map(({ entry }) => entry)]) as Profile;
@@ -228,7 +228,7 @@ async function joinedEvents(
 	return joined;
 }
 
-/** Whose the events of a subscription have been, and when. */
+/** The owners of a subscription's events over time. */
 function ownersOver(
 	events: readonly EventRow[],
 	holders: ReadonlyMap<string, LinkRow>,
@@ -253,12 +253,12 @@ function ownersOver(
 	);
 }
 
-/** The first that names somebody says whose the subscription is; see `ownersOfSubscriptions`. */
+/** The order in which events decide the owner of their subscription, see `ownersOfSubscriptions`. */
 function compareForOwner(a: EventRow, b: EventRow): number {
 	return Number(a.rvn < 0) - Number(b.rvn < 0) || a.received_at - b.received_at || a.id - b.id;
 }
 
-/** Before an event named somebody, it was of whom its subscription belongs to. */
+/** Until an event named somebody, it belonged to the owner of its subscription. */
 function withSubscriber(
 	held: readonly PastOwnership[],
 	subscriber: PastOwnership | undefined,
@@ -279,7 +279,7 @@ async function eventsOf(
 	names: readonly string[],
 	asOfMs: number,
 ): Promise<EventRow[]> {
-	// Events are found by `subid` in one of two indexes.
+	// One statement for each of the two indexes by `subid`.
 	const parts =
 		column === 'subid' ? [sql<boolean>`named > 0`, sql<boolean>`named = 0`] : [sql<boolean>`1 = 1`];
 	const pages = [];
@@ -297,7 +297,7 @@ async function eventsOf(
 	return pages.flat().map((row) => ({ ...row, rvn: Number(row.rvn), received_at: Number(row.received_at) }));
 }
 
-/** The earliest link to each key, of those that had been made by then. */
+/** The earliest links to each key, among those made up to then. */
 async function holdersOf(
 	database: Database,
 	keys: readonly string[],
@@ -326,7 +326,7 @@ async function holdersOf(
 	return holders;
 }
 
-/** Whose an event has been, and when: of who holds its `tid`, and before that showed itself, of who holds its `cid`. */
+/** The owners of an event over time: the holder of its `tid`, and until that one appeared, the holder of its `cid`. */
 function ownershipPeriods(
 	receivedAtMs: number,
 	byTid: Pick<LinkRow, 'at' | 'vid'> | undefined,

@@ -312,7 +312,7 @@ export interface Refolded {
 /**
  * Rebuilds profiles from the log: at once if the logs are short, else in the background, see `folding.ts`.
  * @param sids the visits to rebuild
- * @param most the log entries that may be replayed
+ * @param max the number of log entries that may be replayed
  */
 export function* refold(
 	vids: readonly string[],
@@ -329,7 +329,7 @@ export function* refold(
 	return { changed, waiting };
 }
 
-/** The visitors whose logs together have at most `most` entries. All visitors are settled. */
+/** The visitors whose logs together have at most `max` entries. All visitors are settled. */
 export function* withShortLogs(vids: readonly string[], max: number): Steps<string[]> {
 	const [, entries = []] = yield [{ settle: vids }, countEntries([...vids].sort().slice(0, max / 5), max)];
 	let left = max;
@@ -342,7 +342,7 @@ export function* withShortLogs(vids: readonly string[], max: number): Steps<stri
 	return short;
 }
 
-/** The number of log entries of each visitor. Counting stops at one more than `most`. */
+/** The number of log entries of each visitor. Counting stops at one more than `max`. */
 function countEntries(vids: readonly string[], max: number): Query {
 	const count = (table: string, at: string) =>
 		`(SELECT count(*) FROM (SELECT 1 FROM @${table} WHERE vid = list.key ORDER BY ${at} LIMIT ${max + 1}) AS first)`;

@@ -3,10 +3,10 @@ import type { Profile } from '../../domain/profile.ts';
 import { eventOf, type SubscriptionEvent, storedEventColumns } from '../../domain/subscription-event.ts';
 import type { Steps } from '../steps.ts';
 
-/** Everything that is stored of a visitor. Times are ISO 8601, UTC. */
+/** Everything stored about a visitor. Times are ISO 8601, UTC. */
 export interface VisitorRecord {
 	readonly vid: string;
-	/** Null where the visitor has no hit any more. */
+	/** Null if no hit is left. */
 	readonly profile: Profile | null;
 	readonly visits: readonly { readonly sid: string; readonly profile: Profile }[];
 	readonly hits: readonly (HitRecord & { readonly at: string; readonly sid: string })[];
@@ -14,16 +14,16 @@ export interface VisitorRecord {
 	readonly identityLinks: readonly ShownKey[];
 }
 
-/** A `tid` or `cid` that the visitor's hits have shown, and when first. */
+/** A `tid` or `cid` that the visitor's hits have shown, and the first time. */
 export interface ShownKey {
 	readonly kind: 'tid' | 'cid';
 	readonly value: string;
 	readonly at: string;
-	/** Whether nobody has shown it before: then subscription events with it belong to this visitor. */
+	/** Whether the visitor was the first to show it, so that subscription events with it belong to the visitor. */
 	readonly holds: boolean;
 }
 
-/** Reads all of a visitor; null where nothing is stored. */
+/** Reads everything stored about a visitor; null if there is nothing. */
 export function* visitorRecord(vid: string): Steps<VisitorRecord | null> {
 	const [erasing = []] = yield [
 		{ sql: 'SELECT 1 AS one FROM @task WHERE name = ? /* record */', values: [`e:${vid}`] },

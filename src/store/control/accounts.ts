@@ -15,9 +15,9 @@ export interface AccountSettings {
 	/** Whether pages may ask for the reasons of a score. */
 	readonly explains: boolean;
 	readonly channelRules: readonly ChannelRule[];
-	/** Of days and months in reports, as `Europe/London`. */
+	/** For days and months in reports, for example `Europe/London`. */
 	readonly timezone: string;
-	/** Hosts that sales are paid on, besides those that are known; who comes back from one has not arrived by it. */
+	/** Hosts of payment pages besides the known ones. A return from one of them is not an arrival. */
 	readonly paymentProviders: readonly string[];
 }
 

@@ -118,7 +118,7 @@ export class ControlStore {
 		return clients.selectClients(this.#database);
 	}
 
-	/** Saying it twice keeps the first time. @throws OperatorError where there is none */
+	/** Disabling twice keeps the first time. @throws OperatorError where there is none */
 	setClientDisabled(name: string, disabled: boolean): Promise<clients.Client> {
 		return this.#change((transaction) => clients.setClientDisabled(transaction, name, disabled, this.#now()));
 	}
@@ -156,7 +156,7 @@ export class ControlStore {
 		return account;
 	}
 
-	/** Saying it twice keeps the first time. @throws OperatorError where there is none */
+	/** Disabling twice keeps the first time. @throws OperatorError where there is none */
 	setAccountDisabled(aid: string, disabled: boolean): Promise<accounts.Account> {
 		return this.#change(async (transaction) => {
 			await accounts.setAccountDisabled(transaction, aid, disabled, this.#now());
@@ -355,7 +355,7 @@ export class ControlStore {
 		return this.#change((transaction) => models.deleteModel(transaction, accountId, name));
 	}
 
-	/** How its level has followed what came; undefined where it is as it was trained. */
+	/** How its level was corrected by outcomes; undefined if it is as trained. */
 	modelLevels(accountId: number, name: models.ModelName): Promise<ModelLevels | undefined> {
 		return models.selectLevels(this.#database, accountId, name);
 	}
@@ -364,7 +364,7 @@ export class ControlStore {
 		return this.#change((transaction) => models.updateLevels(transaction, accountId, name, levels));
 	}
 
-	/** What is served of goals without a model, by the goal's name, as it was counted last. */
+	/** The base rates last counted for goals without a model, by goal name. */
 	baseRates(accountId: number): Promise<ReadonlyMap<string, readonly number[]>> {
 		return goals.selectBaseRates(this.#database, accountId);
 	}

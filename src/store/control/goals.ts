@@ -88,7 +88,7 @@ export async function deleteGoal(database: ControlDatabase, accountId: number, n
 	if (numDeletedRows !== 1n) throw noSuchGoal(name);
 }
 
-/** What is served of goals without a model, as it was counted last, by the goal's name; the numbers as `setBaseRates` took them. */
+/** The base rates last counted for goals without a model, by goal name, as `setBaseRates` received them. */
 export async function selectBaseRates(
 	database: ControlDatabase,
 	accountId: number,
@@ -103,7 +103,7 @@ export async function selectBaseRates(
 	);
 }
 
-/** Goals that are not there any more are left out. */
+/** Ignores goals that were deleted meanwhile. */
 export async function updateBaseRates(
 	database: ControlDatabase,
 	accountId: number,

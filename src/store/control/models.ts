@@ -23,14 +23,14 @@ export interface StoredModel extends ModelName {
 	readonly createdAt: string;
 }
 
-/** A model that scores, and what is added to the log-odds of its scores, by recency. */
+/** An active model, and what is added to the log-odds of its scores, by recency. */
 export interface ActiveModel extends ModelName {
 	readonly shifts?: readonly number[];
-	/** What came has left the interval of what it said. */
+	/** Whether outcomes have left the interval of its predictions. */
 	readonly isOutside?: boolean;
 }
 
-/** A model that scores, as it is stored. */
+/** Converts an active model's row. */
 export function toActiveModel({
 	goal,
 	scope,
@@ -176,7 +176,7 @@ function noSuchModel({ goal, scope, version }: ModelName): OperatorError {
 	return new OperatorError(`There is no model ${version} of goal ${goal} for ${scope}.`);
 }
 
-/** How its level has followed what came; undefined where it is as it was trained. */
+/** How its level was corrected by outcomes; undefined if it is as trained. */
 export async function selectLevels(
 	database: ControlDatabase,
 	accountId: number,
@@ -193,7 +193,7 @@ export async function selectLevels(
 	return row?.levels ? JSON.parse(row.levels) : undefined;
 }
 
-/** Of a model that is not there any more nothing is kept. */
+/** Does nothing if the model was deleted meanwhile. */
 export async function updateLevels(
 	database: ControlDatabase,
 	accountId: number,

@@ -20,7 +20,7 @@ export interface KnownAccount extends AccountSettings {
 	readonly segments: readonly Segment[];
 	/** The active models. */
 	readonly models: readonly ActiveModel[];
-	/** What is served of goals without a model, by the goal's name; see `BaseRate`. Goals that were never counted are not there. */
+	/** Base rates of goals without a model, by goal name; see `BaseRate`. Goals that were never counted are missing. */
 	readonly baseRates: ReadonlyMap<string, readonly number[]>;
 	/** Times of revocations by `vid` or `sid`, as long as a revoked cask could still be valid. */
 	readonly revocations: ReadonlyMap<string, number>;
