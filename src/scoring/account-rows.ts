@@ -22,11 +22,11 @@ export interface RowsOptions {
 	readonly seed: number;
 	/** Default: 100,000. */
 	readonly rows?: number;
-	/** Of visitors. */
+	/** Called with the number of visitors done. */
 	readonly onProgress: (done: number) => void;
 }
 
-/** Rows of one goal, of visitors or of single visits. */
+/** The rows of one goal, for visitors or for single visits. */
 export interface GoalRows {
 	readonly goal: Goal;
 	readonly scope: 'vid' | 'sid';
@@ -36,28 +36,28 @@ export interface GoalRows {
 
 export interface AccountRows {
 	readonly rows: readonly GoalRows[];
-	/** How they were made, in sentences. */
+	/** How the rows were made, in sentences. */
 	readonly told: readonly string[];
-	/** Nothing later was seen: the moment that was asked for, or the end of a log that ended before. */
+	/** Nothing later was used: the requested moment, or the end of a log that ended before it. */
 	readonly asOfMs: number;
 }
 
 const dayMs = 86_400_000;
-/** Bound the work: of more, visitors are drawn. */
+/** Bound the work: from larger accounts, visitors are sampled. */
 const maxVisitors = 150_000;
 const maxHits = 2_000_000;
 const cuts = 8;
-/** So many show what visitors have in common. */
+/** Enough visitors to find the names that most have in common. */
 const maxFirstVisitors = 5000;
 const maxFirstRows = 20_000;
 const vidsPerPage = 5000;
 const visitorsPerRead = 250;
-/** A log that ended so long before the moment of training says nothing of the time since. */
+/** A log that ended longer before the moment of training says nothing about the time since. */
 const maxSilenceMs = dayMs;
 
 /**
- * Makes the rows of all goals. The same history up to then gives the same rows, in whatever account it is: visitors are
- * drawn, and put in order, by what they have done, never by their secret ids.
+ * Makes the rows of all goals. The same history gives the same rows in any account: visitors are sampled and ordered by
+ * what they did, never by their secret ids.
  */
 export async function accountRows(reader: HistoryReader, options: RowsOptions): Promise<AccountRows> {
 	const { goals, seed, onProgress, rows = 100_000 } = options;
@@ -118,7 +118,7 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 	};
 }
 
-/** Where visitors do little, rows of those who are away would drown those of who is there. */
+/** If visitors do little, rows of absent visitors would outnumber those of active ones. */
 function cutsForActivity({ hits, uploads }: HistoryExtent, { total }: ListedVisitors): number {
 	return Math.max(2, (2 * (hits + uploads)) / Math.max(1, total));
 }
@@ -137,15 +137,15 @@ function isoTime(ms: number): string {
 }
 
 interface ListedVisitors {
-	/** Those who are taken, in an order that their first hits decide. */
+	/** The sampled visitors, in an order that depends on their first hits. */
 	readonly vids: readonly string[];
-	/** All who had hits. */
+	/** The number of visitors with hits. */
 	readonly total: number;
-	/** Of all, how many are taken. */
+	/** The sampled share of them. */
 	readonly share: number;
 }
 
-/** Draws visitors by their first hits. */
+/** Samples visitors by their first hits. */
 async function listVisitors(
 	reader: HistoryReader,
 	{ asOfMs, seed, onProgress }: RowsOptions,
@@ -165,7 +165,7 @@ async function listVisitors(
 		}
 		onProgress(Math.floor(total / 2));
 		if (page.length < vidsPerPage) break;
-		// How many hits a visitor has may turn out to be less than it seems now.
+		// The share to sample may still shrink as more visitors are read.
 		if (lots.length > 4 * maxVisitors) lots = lots.sort((a, b) => a.lot - b.lot).slice(0, 2 * maxVisitors);
 		last = page.at(-1) as string;
 	}
@@ -173,7 +173,7 @@ async function listVisitors(
 	return { vids: lots.map(({ vid }) => vid), total, share: total === 0 ? 1 : lots.length / total };
 }
 
-/** A number that what a visitor has done decides, and nothing else. */
+/** A number that depends only on what a visitor did. */
 function signatureOf({ hits, events }: VisitorHistory): number {
 	let sid = '';
 	let signature = 0;
@@ -188,14 +188,14 @@ function signatureOf({ hits, events }: VisitorHistory): number {
 	return signature;
 }
 
-/** Gathers the rows of the goals that have one horizon. */
+/** Collects the rows of goals that have the same horizon. */
 class RowCollector {
 	readonly #scope: 'vid' | 'sid';
 	readonly #goals: readonly Goal[];
 	readonly #plan: SnapshotPlan;
 	readonly #snapshotsOf: typeof visitorSnapshots;
 	readonly #labels: number[][];
-	/** Until the features are fixed. */
+	/** Snapshots taken before the features were fixed. */
 	#waiting: { vid: string; snapshot: Snapshot }[] = [];
 	#dataset = new Dataset({ numeric: [], categorical: [] });
 	#toRow: (profile: Profile, nowMs: number) => FeatureRow = () => ({ numeric: [], categorical: [] });
@@ -214,7 +214,7 @@ class RowCollector {
 		this.#labels = goals.map(() => []);
 	}
 
-	/** Rows that wait for the features. */
+	/** Number of snapshots that wait for the features. */
 	get waiting(): number {
 		return this.#waiting.length;
 	}
@@ -225,7 +225,10 @@ class RowCollector {
 			else this.#waiting.push({ vid: history.vid, snapshot });
 	}
 
-	/** From what the first visitors have in common; a feature that has one value for all of them says nothing. */
+	/**
+	 * Fixes the features by what the first visitors have in common. A feature with the same value for all of them is
+	 * useless.
+	 */
 	fixFeatures(): void {
 		if (this.#fixed) return;
 		const profiles = this.#waiting.map(({ snapshot }) => snapshot.profile);

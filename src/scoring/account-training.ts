@@ -9,24 +9,24 @@ import type { TrainingReport } from './report.ts';
 import { daysText } from './report-text.ts';
 import { train } from './train.ts';
 
-/** What a training on an account's history tells of one goal; this is what is stored with the model. */
+/** The report on one goal of an account, which is stored with the model. */
 export interface GoalReport extends TrainingReport {
 	readonly goal: string;
 	/** `vid`: visitors are scored; `sid`: single visits. */
 	readonly scope: CaskScope;
-	/** Nothing later was seen. ISO 8601, UTC. */
+	/** Nothing later was used. ISO 8601, UTC. */
 	readonly asOf: string;
 	readonly horizonDays: number;
-	/** How rows were made of the history, in sentences. */
+	/** How rows were made from the history, in sentences. */
 	readonly history: readonly string[];
-	/** What is served where no model is; see `BaseRate`. */
+	/** Served while no model is active; see `BaseRate`. */
 	readonly baseRates: readonly number[];
 }
 
-/** A model that was active before, as its own training had judged it. */
+/** The model that was active before, as its own training judged it. */
 export interface PreviousModel {
 	readonly version: string;
-	/** What came later it has not learned from. ISO 8601, UTC. */
+	/** It has learned from nothing later. ISO 8601, UTC. */
 	readonly asOf: string | null;
 	readonly auc: Interval | null;
 	readonly logLoss: number | null;
@@ -34,9 +34,9 @@ export interface PreviousModel {
 }
 
 export interface TrainedGoal {
-	/** Null where nothing was stored: there was no row to learn from. */
+	/** Null if nothing was stored, because there was no row to learn from. */
 	readonly version: string | null;
-	/** Whether it scores from now on; where it does not, `why` says what does. */
+	/** Whether it scores from now on. If not, `why` says what does. */
 	readonly active: boolean;
 	readonly why: string;
 	readonly former: PreviousModel | null;
@@ -50,25 +50,28 @@ export interface AccountTraining {
 	/** Whether that is now, not a moment of the past. */
 	readonly isOfNow: boolean;
 	readonly seed: number;
-	/** Whether a version that an operator has chosen instead of the newest stays; else the new one scores. */
+	/**
+	 * Whether a version that an operator chose instead of the newest stays active. Otherwise the new one becomes
+	 * active.
+	 */
 	readonly keepsChoice: boolean;
 	readonly onProgress: (progress: TrainingProgress) => void;
 }
 
 export interface TrainingProgress {
 	readonly step: 'read' | 'train';
-	/** What is trained at the moment. */
+	/** What is being trained. */
 	readonly what: string;
 	readonly done: number;
 	readonly total: number;
 }
 
-/** Versions of each goal and scope that are kept; the active one stays whatever its age. */
+/** The number of versions kept for each goal and scope, besides the active one. */
 const keptVersions = 10;
 
 /**
- * Trains every goal on an account's history, for visitors and for visits, and stores each model with its report. A model
- * that is better than the base rate scores from then on; where there is none, the base rate is served.
+ * Trains every goal on an account's history, for visitors and for visits, and stores each model with its report. A
+ * model that is better than the base rate becomes active. Without one, the base rate is served.
  */
 export async function trainAccount(store: Store, training: AccountTraining): Promise<TrainedGoal[]> {
 	const { account, goals, seed, onProgress } = training;
@@ -81,7 +84,7 @@ export async function trainAccount(store: Store, training: AccountTraining): Pro
 		});
 		return { ...made, rates: await measureBaseRates(reader, goals, made.asOfMs) };
 	});
-	// What a training of the past has seen is not what is served now.
+	// The base rates served now are not those of a past moment.
 	if (training.isOfNow)
 		await store.control.setBaseRates(
 			account.id,
@@ -158,12 +161,15 @@ async function keep(
 	};
 }
 
-/** The oldest first. */
+/** Oldest first. */
 async function versionsOf(control: Store['control'], accountId: number, { goal, scope }: GoalReport) {
 	return (await control.models(accountId)).filter((model) => model.goal === goal && model.scope === scope);
 }
 
-/** A training leaves its own model active, or none where it is no better than the base rate. Anything else was chosen. */
+/**
+ * Training activates its own model, or none if it is no better than the base rate. Any other state was an operator's
+ * choice.
+ */
 async function isChosenByHand(
 	control: Store['control'],
 	accountId: number,

@@ -7,7 +7,7 @@ import { percent } from './report-text.ts';
 const grey = '#999';
 const orange = '#d9730d';
 
-/** A back-test as one HTML page that needs nothing else: no script, no font, no network. */
+/** A back-test as one self-contained HTML page. */
 export function backtestPage(title: string, report: BacktestReport): string {
 	const rows = backtestRows(report);
 	const heading = Object.keys(rows[0] ?? {});

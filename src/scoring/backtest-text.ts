@@ -4,7 +4,7 @@ import { percent } from './report-text.ts';
 const figures = (measures: Measures | null, digits: number, of: (measures: Measures) => number) =>
 	measures === null ? '-' : of(measures).toFixed(digits);
 
-/** A line for each cut, and one for all. */
+/** A row for each cut, and one for all of them. */
 export function backtestRows({ cuts, all }: BacktestReport) {
 	return [...cuts, all].map((report: CutReport) => ({
 		cut: report.cut.slice(0, 10),

@@ -23,19 +23,22 @@ import { train } from './train.ts';
 
 export interface BacktestOptions {
 	readonly goal: Goal;
-	/** The moments as of which it is trained and scored, earliest first. */
+	/** The moments as of which models are trained and visitors scored, earliest first. */
 	readonly cutsMs: readonly number[];
 	readonly seed: number;
-	/** `cut`: all who were known at the cut; `hit`: who has hit between it and the next, right after a hit, as pages ask. */
+	/**
+	 * `cut`: all visitors known at the cut; `hit`: visitors with a hit before the next cut, right after a hit, when
+	 * pages ask.
+	 */
 	readonly at: 'cut' | 'hit';
-	/** Scored of each cut, drawn evenly. Default: 20,000. */
+	/** The maximum number of visitors scored at each cut, sampled evenly. Default: 20,000. */
 	readonly maxVisitors?: number;
 	readonly onProgress: (done: number, total: number) => void;
 }
 
-/** How well scores told what came. */
+/** How well scores predicted the outcomes. */
 export interface Measures {
-	/** Null where all outcomes were the same. */
+	/** Null if all outcomes were the same. */
 	readonly auc: Interval | null;
 	readonly logLoss: number;
 	readonly brier: number;
@@ -45,17 +48,17 @@ export interface Measures {
 }
 
 export interface CutReport {
-	/** ISO 8601, UTC; `all` is all cuts together. */
+	/** ISO 8601, UTC; `all` for all cuts together. */
 	readonly cut: string;
 	readonly visitors: number;
 	/** The share that reached the goal. */
 	readonly came: number;
-	/** What would have been served: the kind of model, or `prior`; of all cuts how many of them had a model. */
+	/** What would have been served: the kind of model, or `prior`. For all cuts, how many of them had a model. */
 	readonly kind: string;
 	readonly served: Measures;
 	/** The base rate as it would have been served. */
 	readonly baseRate: Measures;
-	/** Logistic regression on recency, count and age alone; null where it could not be fitted. */
+	/** Logistic regression on recency, count and age alone; null if it could not be fitted. */
 	readonly simple: Measures | null;
 	readonly calibrationTable: readonly CalibrationBin[];
 }
@@ -65,12 +68,12 @@ export interface BacktestReport {
 	readonly all: CutReport;
 }
 
-/** So much of the history only teaches. */
+/** This share of the history is only for learning. */
 const teachingShare = 0.4;
 
 /**
  * Moments spread evenly over a history, the last one a horizon before its end.
- * @throws OperatorError where there is too little of it
+ * @throws OperatorError where the history is too short
  */
 export function cutsForBacktest({ fromMs, toMs }: HistoryExtent, goal: Goal, cuts: number): number[] {
 	const lastMs = toMs - horizonMsOf(goal);
@@ -97,8 +100,8 @@ interface Outcomes {
 }
 
 /**
- * Goes back to each cut: trains as of it on what was known then, scores every visitor who was known then as a page or a
- * batch would have been told, and compares with what came in the horizon after it.
+ * For each cut, trains on what was known then, scores the visitors as a page or a batch would have done, and compares
+ * the scores with the outcomes within the horizon after it.
  */
 export async function backtest(
 	reader: HistoryReader & RateReader,
@@ -171,13 +174,13 @@ async function goBack(
 
 interface ScoredVisitor {
 	readonly vid: string;
-	/** As of when they are scored. */
+	/** The moment as of which the visitor is scored. */
 	readonly atMs: number;
 	readonly profile: Profile;
 	readonly label: 0 | 1;
 }
 
-/** Visitors, spread evenly among all. */
+/** Samples visitors evenly. */
 async function drawnVisitors(reader: HistoryReader, maxVisitors: number): Promise<string[]> {
 	const vids: string[] = [];
 	for (let last = ''; ; last = vids.at(-1) as string) {
@@ -189,7 +192,7 @@ async function drawnVisitors(reader: HistoryReader, maxVisitors: number): Promis
 	return vids.filter((_, index) => index % every === 0);
 }
 
-/** Visitors who were known at a cut, as they were known, and what came of them. */
+/** The visitors known at a cut, with their profiles and outcomes. */
 async function* visitorsAt(
 	reader: HistoryReader,
 	vids: readonly string[],
@@ -210,7 +213,7 @@ async function* visitorsAt(
 	}
 }
 
-/** Who has hit in a time, as of one of those hits, which chance takes. */
+/** Visitors with a hit in a period, as of one of those hits, chosen at random. */
 async function* hitsAfter(
 	reader: HistoryReader,
 	vids: readonly string[],

@@ -4,9 +4,9 @@ import type { HitMoment, VisitorHistory } from '../store/account/visitor-history
 import { type Recency, recencies, recencyOf } from './recency.ts';
 import { labelsOf, profilesAt } from './snapshots.ts';
 
-/** What is served of a goal where there is no model: how many reach it within its horizon, by how lately they were there. */
+/** Served for a goal without a model: the share of visitors who reach it within its horizon, by recency. */
 export interface BaseRate {
-	/** Of who is there now, was there within the last horizon, and before; see `Recency`. */
+	/** Rates of visitors who are present, were present within the last horizon, and before; see `Recency`. */
 	readonly byRecency: readonly number[];
 }
 
@@ -18,32 +18,32 @@ export interface RateReader {
 }
 
 const dayMs = 86_400_000;
-/** Until an account has data of its own, its base rates are taken to be this, with the weight of so many visitors. */
+/** The assumed base rate of an account without data, and its weight as a number of visitors. */
 const priorRate = 0.02;
 const priorWeight = 10;
-/** Hits are taken at so many moments of the time before, so many at each; visitors at as many places among all. */
+/** The sample: moments of the past and hits at each, and visitors at as many places among all. */
 const places = 40;
 const hitsPerPlace = 25;
 const visitorsPerPlace = 50;
 const visitorsPerRead = 250;
-/** Hits of this time before, or of a quarter of the horizon where that is longer. */
+/** Hits from this period are sampled, or from a quarter of the horizon if that is longer. */
 const minPeriodMs = 7 * dayMs;
 /** See `accountRows`. */
 const maxSilenceMs = dayMs;
 
-/** The rate for a visitor, or a visit, that was last there at a moment. */
+/** The rate for a visitor, or a visit, by its last activity. */
 export function baseRateFor(rate: BaseRate, goal: Goal, profile: Profile, nowMs: number): number {
 	return rate.byRecency[recencyOf(profile, nowMs, horizonMsOf(goal))] as number;
 }
 
-/** A rate that so many have shown, smoothed. */
+/** A rate observed on `of` visitors, shrunken towards another. */
 export function smoothedRate(reached: number, of: number, towards = priorRate): number {
 	return (reached + towards * priorWeight) / (of + priorWeight);
 }
 
 /**
- * Counts how many of those whose horizon is just over have reached each goal: after hits, and of visitors wherever they
- * were. At most 1,000 hits and 2,000 visitors are looked at for each horizon, however many there are.
+ * Measures how many of those whose horizon is just over have reached each goal: after hits, and visitors in general.
+ * Samples at most 1,000 hits and 2,000 visitors for each horizon, however many there are.
  */
 export async function measureBaseRates(
 	reader: RateReader,
@@ -77,7 +77,7 @@ export async function measureBaseRates(
 
 type Count = { reached: number; of: number };
 
-/** A log that has ended says nothing of the time since. */
+/** If the log has ended, its end; the time since says nothing. */
 async function endOfLog(reader: RateReader, vids: readonly string[], asOfMs: number): Promise<number> {
 	const [last] = await reader.hitsBefore(asOfMs, 1);
 	let endMs = last?.atMs ?? 0;
@@ -90,16 +90,16 @@ async function endOfLog(reader: RateReader, vids: readonly string[], asOfMs: num
 export interface SampleOptions {
 	readonly goals: readonly Goal[];
 	readonly horizonMs: number;
-	/** Hits of this time; visitors as of its end. */
+	/** The period of the sampled hits. Sampled visitors are as of its end. */
 	readonly fromMs: number;
 	readonly toMs: number;
-	/** Up to when outcomes are known. */
+	/** Outcomes are known up to this moment. */
 	readonly nowMs: number;
-	/** Visitors drawn by chance; without them, some are drawn. */
+	/** Visitors sampled before; by default, a new sample. */
 	readonly vids?: readonly string[];
 }
 
-/** Somebody as of a moment, and what came of it. */
+/** A visitor as of a moment, with the outcomes. */
 export interface SampledOutcome {
 	readonly history: VisitorHistory;
 	readonly atMs: number;
@@ -110,8 +110,8 @@ export interface SampledOutcome {
 }
 
 /**
- * Some of those who hit in a time, as of that hit, and visitors drawn by chance, as of its end: at most 1,000 hits and
- * 2,000 visitors, however many there are.
+ * Samples hits of a period, with their visitors as of the hit, and visitors as of its end: at most 1,000 hits and 2,000
+ * visitors, however many there are.
  */
 export async function* sampleOutcomes(
 	reader: RateReader,
@@ -125,7 +125,7 @@ export async function* sampleOutcomes(
 	for await (const history of histories(reader, vids ?? (await spreadVisitors(reader)), nowMs)) {
 		const lastAtMs = lastBefore(history, toMs);
 		const recency = lastAtMs === undefined ? 0 : recencyOf({ lastAtMs }, toMs, horizonMs);
-		// Who is there is among those who hit.
+		// Visitors who are present are sampled by their hits.
 		if (recency !== 0) yield at(history, toMs, recency);
 	}
 	const moments = await spreadHits(reader, fromMs, toMs);
@@ -142,7 +142,7 @@ async function* histories(
 		yield* await reader.visitorHistories(vids.slice(from, from + visitorsPerRead), nowMs);
 }
 
-/** When a visitor was last there; undefined for who had not come yet. */
+/** When a visitor was last active; undefined before the first activity. */
 function lastBefore({ hits, events }: VisitorHistory, atMs: number): number | undefined {
 	const firstMs = hits[0]?.atMs;
 	if (firstMs === undefined || firstMs > atMs) return undefined;
@@ -153,7 +153,7 @@ function lastBefore({ hits, events }: VisitorHistory, atMs: number): number | un
 	return timesMs.reduce((last, time) => (time <= atMs && time > last ? time : last), firstMs);
 }
 
-/** Ids are random: visitors after places that are spread evenly among them are drawn by chance. */
+/** Samples visitors. Ids are random, so the visitors after evenly spaced ids are a random sample. */
 async function spreadVisitors(reader: RateReader): Promise<string[]> {
 	const vids = new Set<string>();
 	for (let place = 0; place < places; place++) {
@@ -165,7 +165,7 @@ async function spreadVisitors(reader: RateReader): Promise<string[]> {
 	return [...vids];
 }
 
-/** When visitors have hit, by `vid`. */
+/** Samples hits, by `vid`. */
 async function spreadHits(
 	reader: RateReader,
 	fromMs: number,

@@ -5,47 +5,47 @@ import { profileThen, type VisitorHistory } from '../store/account/visitor-histo
 import { type GoalScore, type ReferenceOf, ScoreReferenceBuilder, scoreGoal } from './score-reference.ts';
 import { profilesAt, visitProfileAt } from './snapshots.ts';
 
-/** Whom somebody wants scores of. */
+/** A visitor to score. */
 export interface VisitorRef {
 	readonly vid: string;
-	/** What they are called elsewhere. */
+	/** The visitor's name in another system. */
 	readonly visitor?: string;
 }
 
 export interface VisitorScores extends VisitorRef {
-	/** The visit, where visits are scored. */
+	/** The visit, if visits are scored. */
 	readonly sid?: string;
-	/** As of when, where that is not the same for all; milliseconds since 1970. */
+	/** The moment of the score if it differs between visitors; milliseconds since 1970. */
 	readonly atMs?: number;
 	/** One for each goal. */
 	readonly scores: readonly GoalScore[];
 }
 
 export interface BatchOptions {
-	/** What is scored, and by what. */
+	/** The goals, with what scores them. */
 	readonly goals: readonly ReferenceOf[];
-	/** Visitors, or of each visitor the latest visit. */
+	/** Visitors, or the latest visit of each visitor. */
 	readonly scope: CaskScope;
-	/** Each as of its last hit, as a page was told then, instead of all as of one moment. */
+	/** Score each as of its last hit, as pages were told, instead of all as of one moment. */
 	readonly eachAtItsLastHit: boolean;
 	readonly explain: boolean;
-	/** The moment as of which is scored. */
+	/** The moment of the scores. */
 	readonly nowMs: number;
-	/** The moment has passed: profiles are made from the log, and nothing later is seen. */
+	/** The moment is in the past: profiles are made from the log up to then. */
 	readonly fromLog: boolean;
-	/** Pages of those whom it is about; all visitors where there are none. */
+	/** Pages of the visitors to score; all visitors by default. */
 	readonly wanted?: AsyncIterable<readonly VisitorRef[]>;
 	readonly onProgress: (label: string, done: number, total: number) => void;
 }
 
-/** Bounds what is in memory at a time. */
+/** Bounds memory. */
 export const pageVisitors = 200;
-/** Scores are compared with those of so many visitors at most, taken evenly from all. */
+/** The maximum number of scores to compare with, sampled evenly. */
 const maxCompared = 100_000;
 
 /**
- * Scores of visitors, a page at a time, as of a moment. Percentiles are among those who were there within the last horizon;
- * where each is scored as of its last hit, among all so scored. Who was not known then is left out.
+ * Scores visitors as of a moment, a page at a time. Percentiles are among visitors who were present within the last
+ * horizon, or among all scored ones if each is scored as of its last hit. Visitors unknown at that moment are left out.
  */
 export async function* batchScores(
 	reader: ClientReader,

@@ -3,10 +3,10 @@ import { logistic, logOddsOfProbability, mean } from './measure.ts';
 import { growTree, type Tree, treeValues } from './tree.ts';
 
 const learningRate = 0.05;
-/** Each tree is grown from this many rows at most, drawn anew. */
+/** Each tree is grown from a new sample of at most this many rows. */
 const maxRowsPerTree = 100_000;
 
-/** Gradient boosting of trees on the log loss, a tree at a time, from the same log-odds for every row. */
+/** Gradient boosting of trees on the log loss, one tree at a time, starting from the same log-odds for every row. */
 export class Booster {
 	readonly trees: Tree[] = [];
 	readonly #rows: EncodedRows;
@@ -19,7 +19,6 @@ export class Booster {
 		this.#random = random;
 	}
 
-	/** Grows the next tree. */
 	grow(): Tree {
 		const { labels, rows } = this.#rows;
 		const taken = this.#draw();
@@ -44,7 +43,7 @@ export class Booster {
 	}
 }
 
-/** Where boosting starts from: the base rate. */
+/** The log-odds at which boosting starts: those of the base rate. */
 export function startLogOdds(rows: EncodedRows): number {
 	return logOddsOfProbability(mean(rows.labels));
 }

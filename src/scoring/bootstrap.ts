@@ -3,7 +3,7 @@ import type { Interval } from './measure.ts';
 const resamples = 1000;
 
 /**
- * The mean of `values` with the interval that drawing whole groups anew gives (percentile bootstrap): the values of one
+ * The mean of `values` with its percentile bootstrap interval. Whole groups are resampled, so that the values of one
  * visitor stay together.
  */
 export function bootstrapMean(values: Float64Array, groups: Uint32Array, random: () => number): Interval {

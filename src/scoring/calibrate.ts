@@ -3,8 +3,8 @@ import { logistic } from './measure.ts';
 import type { Recency } from './recency.ts';
 
 /**
- * How a model's log-odds become calibrated log-odds. Never decreasing: the ranking stays among visitors of like recency. Plain data. Training
- * makes lines; the others are of models that earlier programs have stored.
+ * Maps a model's log-odds to calibrated log-odds. Never decreasing, so the ranking among visitors of the same recency
+ * stays. Plain data. Training makes lines; the other kinds are in models stored by earlier versions.
  */
 export type Calibration =
 	| { readonly kind: 'none' }
@@ -29,20 +29,20 @@ export function calibrate(calibration: Calibration, logOdds: number, recency: Re
 		if ((from[middle] as number) <= logOdds) low = middle + 1;
 		else high = middle;
 	}
-	// Beyond the last step on either side the log-odds go on with slope 1.
+	// Beyond the first and last step, log-odds continue with slope 1.
 	if (low === 0) return (to[0] as number) + logOdds - (from[0] as number);
 	const [x0, y0] = [from[low - 1] as number, to[low - 1] as number];
 	if (low === from.length) return y0 + logOdds - x0;
 	return y0 + ((logOdds - x0) * ((to[low] as number) - y0)) / ((from[low] as number) - x0);
 }
 
-/** Platt's scaling: the straight line in log-odds with the least log loss. */
+/** Platt scaling: the line in log-odds with the smallest log loss. */
 export function fitPlatt(
 	labels: Uint8Array,
 	logOdds: Float64Array,
 ): { readonly kind: 'platt'; readonly intercept: number; readonly slope: number } {
 	let [intercept, slope] = [0, 1];
-	// A trace of a penalty towards "as it is" keeps the line finite where the outcomes can be separated.
+	// A small penalty towards the identity keeps the line finite if the outcomes can be separated.
 	const penalty = 1e-3;
 	for (let step = 0; step < 50; step++) {
 		let [g0, g1] = [penalty * intercept, penalty * (slope - 1)];
@@ -60,7 +60,7 @@ export function fitPlatt(
 		}
 		const determinant = h00 * h11 - h01 * h01;
 		let [step0, step1] = [(h11 * g0 - h01 * g1) / determinant, (h00 * g1 - h01 * g0) / determinant];
-		// Newton's steps are cut to a length at which the curvature still says something.
+		// Limits Newton's step to the range where the curvature is a good approximation.
 		const cut = Math.min(1, 2 / Math.max(Math.abs(step0), Math.abs(step1)));
 		[step0, step1] = [step0 * cut, step1 * cut];
 		intercept -= step0;

@@ -6,30 +6,30 @@ import type { Fold, Piece } from './folds.ts';
 import { type Line, levelLines } from './level.ts';
 import { logistic, logLosses, mean } from './measure.ts';
 
-/** Numbers of trees that are tried. */
+/** Tree counts are tried in steps of this size. */
 const treesPerStep = 10;
 const maxTrees = 400;
-/** Growing ends when so many steps in a row have not made later rows more likely; so do weaker penalties. */
+/** The search ends when this many steps, or weaker penalties, in a row have not made later rows more likely. */
 const patienceSteps = 3;
 const patienceStrengths = 2;
 
-/** A fold made ready for the models: encoded with what its earlier rows show. */
+/** A fold, encoded by what its earlier rows show. */
 export interface PreparedFold {
 	readonly earlier: EncodedRows;
-	/** The judged rows, and before them those that set their level. */
+	/** The judged rows, preceded by those that set their level. */
 	readonly span: EncodedRows;
 	readonly pieces: readonly Piece[];
-	/** Of the judged rows. */
+	/** The judged rows' labels. */
 	readonly labels: Uint8Array;
 	readonly groups: Uint32Array;
 	readonly recency: Uint8Array;
 	/** See `Fold`. */
 	readonly overlaps: boolean;
-	/** What the models that the earlier rows teach say of the span. */
+	/** The predictions for the span of models trained on the earlier rows. */
 	readonly path: FoldPath;
 }
 
-/** A setting, and what the models so set say of each fold's span. */
+/** A setting, and its models' predictions for each fold's span. */
 export interface Candidate {
 	readonly setting: number;
 	readonly logLoss: number;
@@ -51,13 +51,13 @@ export function prepareFold(dataset: Dataset, fold: Fold, random: () => number):
 	};
 }
 
-/** Log-odds as they are, and of the base rate, for every recency. */
+/** Unchanged log-odds, and those of the base rate, for every recency. */
 export const asItIs = [1, 1, 1] as const;
 export const baseRateAlone = [0, 0, 0] as const;
 
 /**
- * The log-odds of the judged rows as they would have been served: those of a model times a slope, at the level of the rows
- * of like recency whose outcomes were known last. With a slope of 0 that is the base rate.
+ * The log-odds of the judged rows as they would have been served: the model's log-odds times a slope, at the level of
+ * the latest rows of the same recency with known outcomes. A slope of 0 gives the base rate.
  */
 export function servedLogOdds(
 	{ span, pieces, labels, recency }: PreparedFold,
@@ -76,7 +76,7 @@ export function servedLogOdds(
 	return served;
 }
 
-/** The log loss of every judged row, fold after fold, as it would have been served. */
+/** The log loss of every judged row as served, fold after fold. */
 export function laterLosses(
 	folds: readonly PreparedFold[],
 	logOdds: readonly Float64Array[],
@@ -96,7 +96,7 @@ export function joined(parts: readonly Float64Array[]): Float64Array<ArrayBuffer
 	return Float64Array.from(parts.flatMap((part) => Array.from(part)));
 }
 
-/** The logistic model of the strength that makes later rows most likely. */
+/** The logistic model whose penalty makes later rows most likely. */
 export function bestStrength(folds: readonly PreparedFold[]): Candidate {
 	let best: Candidate | undefined;
 	let worse = 0;

@@ -1,6 +1,7 @@
 /**
- * Replaces the lower triangle of a symmetric positive definite A of n × n numbers, row by row, with its Cholesky factor.
- * @returns whether A is positive definite; if not, the triangle is spoilt
+ * Replaces the lower triangle of a symmetric positive definite n × n matrix A, stored by rows, with its Cholesky
+ * factor.
+ * @returns whether A is positive definite; if not, the triangle is invalid
  */
 export function factorise(a: Float64Array, n: number): boolean {
 	for (let first = 0; first < n; first += 4) {
@@ -20,7 +21,9 @@ export function factorise(a: Float64Array, n: number): boolean {
 	return true;
 }
 
-/** One column of four rows: what is read of the column's row serves all four, and no addition waits for another. */
+/**
+ * One column of four rows: each value read from the column's row serves all four, and the additions are independent.
+ */
 function fourRows(a: Float64Array, n: number, first: number, column: number): void {
 	const at = column * n;
 	const [row0, row1, row2, row3] = [first * n, (first + 1) * n, (first + 2) * n, (first + 3) * n];
@@ -48,7 +51,7 @@ function dot(a: Float64Array, from: number, other: number, length: number): numb
 	return sum;
 }
 
-/** Solves A·x = b with the factor of A. */
+/** Solves A·x = b, given the factor of A. */
 export function solveFactorised(factor: Float64Array, b: Float64Array): Float64Array {
 	const n = b.length;
 	const x = Float64Array.from(b);

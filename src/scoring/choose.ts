@@ -12,51 +12,52 @@ import { rateOf } from './level.ts';
 import { type Interval, mean } from './measure.ts';
 import { recencies } from './recency.ts';
 
-/** What was chosen on later rows, why, and what the chosen models say of those rows. */
+/** What was chosen on later rows, why, and the chosen models' predictions for these rows. */
 export interface Choice {
 	readonly kind: 'logistic' | 'boosting';
 	readonly strength: number;
 	readonly trees: number;
 	readonly logisticLogLoss: number;
 	readonly boostingLogLoss: number;
-	/** By how much boosting lowers the mean log loss of a later row. */
+	/** How much boosting reduces the mean log loss of a later row. */
 	readonly boostingGain: Interval;
 	readonly shape: Shape;
 	readonly signal: Signal;
-	/** Of the fold's span, as the models give them. */
+	/** The models' log-odds for each fold's span. */
 	readonly logOdds: readonly Float64Array[];
-	/** By how much the log-odds of the model are multiplied, for each recency; 0 serves the base rate. */
+	/** The factor of the model's log-odds for each recency; 0 serves the base rate. */
 	readonly slopes: readonly number[];
 }
 
-/** Whether scores spread as they should. */
+/** Whether scores are spread correctly. */
 export interface Shape {
-	/** 1 where nothing else pays. */
+	/** 1 unless another slope pays. */
 	readonly slope: number;
-	/** The slope that was tried, and by how much it lowers the mean log loss of a block that had no say in it. */
+	/** The slope that was tried, and how much it reduces the mean log loss of blocks that did not choose it. */
 	readonly triedSlope: number;
 	readonly gain: number;
 	readonly blocksThatGain: number;
 	readonly blocks: number;
 }
 
-/** Whether a model says anything of later rows. */
+/** Whether a model predicts anything about later rows. */
 export interface Signal {
-	/** How many standard errors what it says and what came go together; visitors count once. */
+	/** The correlation of predictions and outcomes in standard errors; a visitor counts once. */
 	readonly standardErrors: number;
-	/** What of its log-odds is served, for each recency. */
+	/** The share of the model's log-odds that is served, for each recency. */
 	readonly shares: readonly number[];
 }
 
 const slopes = Array.from({ length: 15 }, (_, step) => (step + 1) / 10);
-/** Below, what a model says may be chance: two in a hundred models without any signal reach it. */
+/** Below this, the correlation may be chance: two in a hundred models without any signal reach it. */
 const minStandardErrors = 2;
-/** Fewer visitors of a recency cannot say how much they are told. */
+/** With fewer visitors, a recency uses the share of all. */
 const minVisitors = 30;
 
 /**
- * Chooses the kind of model, its setting and the slope of its scores by how likely they make later rows, all at the level
- * that was known. The simpler wins unless later rows say otherwise: logistic before boosting, no slope before one.
+ * Chooses the kind of model, its setting and the slope of its scores by the likelihood of later rows, all at the level
+ * that was known. The simpler choice wins unless later rows contradict it: logistic before boosting, no slope before a
+ * slope.
  */
 export function choose(folds: readonly PreparedFold[], random: () => number): Choice {
 	const logisticModel = bestStrength(folds);
@@ -82,7 +83,7 @@ export function choose(folds: readonly PreparedFold[], random: () => number): Ch
 	};
 }
 
-/** A slope pays if most blocks gain by what the others chose, and all together by more than chance explains. */
+/** A slope pays if most blocks gain by the slope that the others chose, and the total gain is significant. */
 function chooseShape(folds: readonly PreparedFold[], logOdds: readonly Float64Array[]): Shape {
 	const losses = slopes.map((slope) =>
 		folds.map((fold, index) =>
@@ -116,9 +117,9 @@ function chooseShape(folds: readonly PreparedFold[], logOdds: readonly Float64Ar
 }
 
 /**
- * The score test of a slope of 0, the base rate, against a larger one: what the model says above its mean times what came
- * above the rate, a visitor's rows together. All recencies together decide whether anything is served; how much of it, each
- * by itself: the share is James and Stein's, the less sure, the closer to the base rate.
+ * The score test of a slope of 0, the base rate, against a larger one: the sum of (prediction − its mean) × (outcome −
+ * rate), with a visitor's rows together. All recencies together decide whether anything is served. Each recency decides
+ * its own share, by James–Stein shrinkage: the less certain, the closer to the base rate.
  */
 function signalOf(folds: readonly PreparedFold[], logOdds: readonly Float64Array[]): Signal {
 	const sums = [...recencies, 'all'].map(() => new Map<number, number>());
@@ -140,7 +141,7 @@ function signalOf(folds: readonly PreparedFold[], logOdds: readonly Float64Array
 	}
 	const errors = sums.map(standardErrors);
 	const all = errors[recencies.length] as number;
-	// Of whom there are too few, what all say must do.
+	// A recency with too few visitors uses the share of all.
 	const enough = sums.map((ofOne) => ofOne.size >= minVisitors);
 	return {
 		standardErrors: all,
@@ -151,7 +152,7 @@ function signalOf(folds: readonly PreparedFold[], logOdds: readonly Float64Array
 	};
 }
 
-/** By how many of its standard errors a sum is above 0. */
+/** How many standard errors a sum is above 0. */
 function standardErrors(parts: ReadonlyMap<number, number>): number {
 	let [sum, squares] = [0, 0];
 	for (const part of parts.values()) {
@@ -161,7 +162,7 @@ function standardErrors(parts: ReadonlyMap<number, number>): number {
 	return squares > 0 ? sum / Math.sqrt(squares) : 0;
 }
 
-/** Of a mean, where the values of a group go together. */
+/** The standard error of a mean of grouped values. */
 function standardError(values: Float64Array, groups: Uint32Array): number {
 	const middle = mean(values);
 	const sums = new Map<number, number>();
@@ -177,7 +178,7 @@ export function laterGroups(folds: readonly PreparedFold[]): Uint32Array {
 	return Uint32Array.from(folds.flatMap((fold) => Array.from(fold.groups)));
 }
 
-/** By how much each of `b` is below `a`. */
+/** `a` minus `b`, for each row. */
 export function difference(a: Float64Array, b: Float64Array): Float64Array {
 	return a.map((value, index) => value - (b[index] as number));
 }

@@ -1,6 +1,6 @@
 /**
- * Where to cut a column of sorted numbers into at most `bins` bins that hold about as many rows each. A value that alone
- * fills a bin gets one to itself, so that many zeros leave cuts for the rest. Cuts lie between the values seen.
+ * Cuts sorted numbers into at most `bins` bins with about the same number of rows. A value that would fill a bin gets a
+ * bin of its own, so that many zeros leave cuts for the rest. Cuts lie between the values seen.
  */
 export function quantileCuts(sorted: ArrayLike<number>, bins: number): number[] {
 	const values: number[] = [];
@@ -16,7 +16,7 @@ export function quantileCuts(sorted: ArrayLike<number>, bins: number): number[] 
 	return cutsBetween(values, counts, bins);
 }
 
-/** The same for values that are counted already. */
+/** The same for counted values. */
 export function cutsBetween(values: readonly number[], counts: readonly number[], bins: number): number[] {
 	const heavy = heavyValues(counts, bins);
 	let lightRows = 0;
@@ -34,7 +34,7 @@ export function cutsBetween(values: readonly number[], counts: readonly number[]
 	return cuts;
 }
 
-/** Which values fill a bin. What they take makes the other bins smaller, which may make more of them heavy. */
+/** The values that fill a bin. Their bins make the others smaller, which may make more values heavy. */
 function heavyValues(counts: readonly number[], bins: number): boolean[] {
 	const heavy = counts.map(() => false);
 	let rows = counts.reduce((sum, count) => sum + count, 0);
@@ -53,7 +53,7 @@ function heavyValues(counts: readonly number[], bins: number): boolean[] {
 	return heavy;
 }
 
-/** The bin of a number: 0 where it is missing, else 1 + how many cuts lie below it. */
+/** The bin of a number: 0 if it is missing, else 1 + the number of cuts below it. */
 export function binOf(cuts: ArrayLike<number>, value: number): number {
 	if (Number.isNaN(value)) return 0;
 	let low = 0;

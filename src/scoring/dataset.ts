@@ -10,14 +10,14 @@ interface Chunk {
 	readonly labels: Uint8Array;
 	readonly atMs: Float64Array;
 	readonly groups: Uint32Array;
-	/** 0 where it is not known. */
+	/** 0 if unknown. */
 	readonly visits: Uint8Array;
 	readonly recency: Uint8Array;
 }
 
 /**
- * Examples, kept by column and in chunks, so that a million of them take 4 bytes a value and need not be known in number
- * beforehand. Texts are kept once each.
+ * Examples, stored by column and in chunks: a million of them take 4 bytes per value, and their number need not be
+ * known beforehand. Each text is stored once.
  */
 export class Dataset {
 	readonly features: FeatureSet;
@@ -35,7 +35,6 @@ export class Dataset {
 		this.#codes = features.categorical.map(() => new Map());
 	}
 
-	/** A data set of these examples. */
 	static from(features: FeatureSet, examples: Iterable<Example>): Dataset {
 		const dataset = new Dataset(features);
 		for (const example of examples) dataset.add(example);
@@ -67,7 +66,7 @@ export class Dataset {
 		return this.#conversions;
 	}
 
-	/** Appends one example; refuses one that does not fit the features, or holds a number that is infinite. */
+	/** Appends an example. @throws Error where it does not fit the features, or has an infinite number */
 	add(example: Example): void {
 		const { numeric, categorical } = this.features;
 		if (example.numeric.length !== numeric.length || example.categorical.length !== categorical.length)
@@ -91,8 +90,8 @@ export class Dataset {
 	}
 
 	/**
-	 * The rows by time. Rows of the same time are shuffled, by what they hold: whatever order they came in is not one of
-	 * time, and must not decide which of them judge the others.
+	 * The rows by time. Rows of the same time are shuffled by their content: their order of arrival means nothing, and
+	 * must not decide which of them judge the others.
 	 */
 	inTimeOrder(seed: number): Uint32Array {
 		const rows = Uint32Array.from({ length: this.#rows }, (_, row) => row);
@@ -106,7 +105,7 @@ export class Dataset {
 		);
 	}
 
-	/** A random number for each row, which what is known at it decides; equal rows get others by how often there were such. */
+	/** A random number for each row that depends on its content, and for equal rows on how many came before. */
 	#tieBreakers(rows: Uint32Array, seed: number): Float64Array {
 		const hashes = new Int32Array(rows.length).fill(seed);
 		const mix = (row: number, value: number) => {
@@ -137,7 +136,7 @@ export class Dataset {
 		);
 	}
 
-	/** The values of a categorical column as codes; `texts` names them. */
+	/** The values of a categorical column as codes; `texts` has their names. */
 	categorical(column: number, rows: Uint32Array): Uint32Array {
 		return this.#gather(
 			rows,
@@ -158,7 +157,7 @@ export class Dataset {
 		return this.#gather(rows, new Float64Array(rows.length), (chunk) => chunk.atMs);
 	}
 
-	/** What levels are set by. */
+	/** The data that sets levels. */
 	timed(rows: Uint32Array): TimedRows {
 		return {
 			atMs: this.atMs(rows),
@@ -168,7 +167,7 @@ export class Dataset {
 		};
 	}
 
-	/** How many visits there had been. */
+	/** The number of visits so far. */
 	visits(rows: Uint32Array): Uint8Array {
 		return this.#gather(rows, new Uint8Array(rows.length), (chunk) => chunk.visits);
 	}
@@ -226,7 +225,7 @@ export class Dataset {
 	}
 }
 
-/** Rows as they were added. */
+/** The rows as they were added. */
 export function* datasetRows(dataset: Dataset, rows: Uint32Array): Generator<FeatureRow> {
 	const { features } = dataset;
 	const numbers = features.numeric.map((_, column) => dataset.numeric(column, rows));

@@ -6,18 +6,18 @@ import { baseRateOf, type Encoding, shrunkenRate, standardised } from './encodin
 export interface EncodedRows {
 	readonly rows: number;
 	readonly labels: Uint8Array;
-	/** One number a row: the transformed number, or a rare text's rate. */
+	/** One number per row: the transformed number, or a rare text's rate. */
 	readonly linear: readonly Float32Array[];
-	/** One coarse bin or frequent text a row. */
+	/** One coarse bin or frequent text per row. */
 	readonly slots: readonly Uint8Array[];
 	readonly slotCounts: readonly number[];
-	/** One fine bin a row. */
+	/** One fine bin per row. */
 	readonly bins: readonly Uint8Array[];
 }
 
 /**
- * Encodes rows. With `fitted`, the rows are those that the encoding was learned from, in the same order, and a rare text's
- * rate is what the rows before had shown: a row must not be told its own outcome.
+ * Encodes rows. With `fitted`, these are the rows that the encoding was learned from, in the same order, and a rare
+ * text's rate counts only earlier rows: no row may see its own outcome.
  */
 export function encodeRows(
 	dataset: Dataset,

@@ -1,37 +1,40 @@
 import { binOf, cutsBetween, quantileCuts } from './cuts.ts';
 import type { Dataset } from './dataset.ts';
 
-/** Bins that trees may split between, and bins that get a weight of their own in the logistic model. */
+/** Bins that trees may split between, and bins that have weights in the logistic model. */
 const fineBins = 64;
 const coarseBins = 10;
-/** Quantiles are taken from this many rows at most; more change no cut that matters. */
+/** Quantiles are computed from at most this many rows; more would hardly change a cut. */
 const maxRowsForCuts = 100_000;
-/** Texts of a column that get a weight of their own, if they have this many rows; and texts whose rate is kept. */
+/**
+ * The maximum number of texts of a column with a weight of their own, the rows that they need, and the number of texts
+ * with a rate.
+ */
 const maxFrequentTexts = 40;
 const minRowsOfFrequent = 30;
 const maxRates = 5000;
-/** A text's rate is mixed with this many rows of the base rate: few rows say little. */
+/** A text's rate is mixed with this many rows of the base rate, because few rows prove little. */
 const rateShrinkageRows = 20;
 
-/** How a number becomes inputs of the models. Plain data, part of a stored model. */
+/** How a number becomes model inputs. Plain data, part of a stored model. */
 export interface NumericEncoding {
 	readonly name: string;
-	/** Of sign(x)·log1p|x|. */
+	/** The mean of sign(x)·log1p|x|. */
 	readonly mean: number;
 	readonly scale: number;
-	/** The range that was learned from. Beyond it a number counts as its end: no line goes on for ever. */
+	/** The range of the training rows. Numbers beyond it count as its ends, so that no line extrapolates. */
 	readonly lowest: number;
 	readonly highest: number;
 	readonly cuts: readonly number[];
-	/** The coarse bin of each fine one; 0 is missing in both. */
+	/** The coarse bin of each fine bin; 0 means missing in both. */
 	readonly slotOfBin: readonly number[];
 }
 
-/** How a text becomes inputs. Slot 0 is any text that is not among the frequent ones. */
+/** How a text becomes model inputs. Slot 0 is any text that is not frequent. */
 export interface CategoricalEncoding {
 	readonly name: string;
 	readonly frequent: readonly string[];
-	/** Log-odds of the shrunken rate above those of the base rate, the most seen texts first. */
+	/** The shrunken rate's log-odds minus the base rate's, most frequent texts first. */
 	readonly rates: readonly (readonly [text: string, rate: number])[];
 	readonly cuts: readonly number[];
 }
@@ -41,12 +44,12 @@ export interface Encoding {
 	readonly categorical: readonly CategoricalEncoding[];
 }
 
-/** sign(x)·log1p|x|: tames long tails, keeps order and sign. */
+/** sign(x)·log1p|x|: compresses long tails, keeps order and sign. */
 function signedLog(value: number): number {
 	return value < 0 ? -Math.log1p(-value) : Math.log1p(value);
 }
 
-/** The number that the logistic model's line reads. */
+/** The number as the logistic model's linear term uses it. */
 export function standardised(column: NumericEncoding, value: number): number {
 	const within = Math.min(column.highest, Math.max(column.lowest, value));
 	return (signedLog(within) - column.mean) / column.scale;
@@ -137,11 +140,11 @@ function fitCategorical(
 export function baseRateOf(labels: Uint8Array): number {
 	let conversions = 0;
 	for (const label of labels) conversions += label;
-	// Half a conversion more on either side: the log-odds stay finite whatever the labels are.
+	// Half a row more of each outcome keeps the log-odds finite for any labels.
 	return (conversions + 0.5) / (labels.length + 1);
 }
 
-/** Log-odds of a text's rate above those of the base rate; the fewer its rows, the closer to 0. */
+/** A text's log-odds minus the base rate's. With fewer rows, it is closer to 0. */
 export function shrunkenRate(rows: number, conversions: number, baseRate: number): number {
 	const rate = (conversions + rateShrinkageRows * baseRate) / (rows + rateShrinkageRows);
 	return Math.log(rate / (1 - rate)) - Math.log(baseRate / (1 - baseRate));

@@ -1,48 +1,51 @@
 import type { Recency } from './recency.ts';
 
-/** What a numeric feature is called, and what it holds where its fact is not there. */
+/** A numeric feature's name, and its value if its fact is absent. */
 export interface NumericFeature {
 	readonly name: string;
 	/**
-	 * The value of a visitor of whom the fact does not hold: 0 visits; null, which is missing, for the days since a
-	 * purchase that never was. Contributions compare with it.
+	 * The value for a visitor without the fact: 0 visits; null (missing) for the days since a purchase that never
+	 * happened. Contributions are relative to it.
 	 */
 	readonly absent: number | null;
 }
 
 export interface CategoricalFeature {
 	readonly name: string;
-	/** As for numbers; most often the empty string. */
+	/** As for numbers; usually the empty string. */
 	readonly absent: string;
 }
 
-/** The features of a model, in the order in which rows give their values. */
+/** A model's features, in the order of a row's values. */
 export interface FeatureSet {
 	readonly numeric: readonly NumericFeature[];
 	readonly categorical: readonly CategoricalFeature[];
 }
 
-/** What is known of one visitor at one time. NaN is a number that is missing. */
+/** What is known about one visitor at one time. NaN is a missing number. */
 export interface FeatureRow {
 	readonly numeric: ArrayLike<number>;
 	readonly categorical: readonly string[];
 }
 
-/** A row whose outcome is known. */
+/** A row with a known outcome. */
 export interface Example extends FeatureRow {
-	/** 1 where the goal was reached within its horizon after `atMs`. */
+	/** 1 if the goal was reached within its horizon after `atMs`. */
 	readonly label: 0 | 1;
-	/** As of when the row is what was known. */
+	/** The moment of the row. */
 	readonly atMs: number;
-	/** Whose row it is. Rows of one visitor are not independent, and intervals allow for that. Default: each row alone. */
+	/**
+	 * The visitor of the row. Rows of one visitor are not independent, and intervals account for that. Default: no
+	 * other row.
+	 */
 	readonly group?: string;
-	/** Default: just there. */
+	/** Default: present. */
 	readonly recency?: Recency;
-	/** How many visits there had been, where that is known: measures are told by it. */
+	/** The number of visits so far, if known; reports show measures by it. */
 	readonly visits?: number;
 }
 
-/** A feature set of numbers and texts whose absence is 0 and the empty string. */
+/** A feature set whose absent values are 0 and the empty string. */
 export function featureSet(numeric: readonly string[], categorical: readonly string[]): FeatureSet {
 	return {
 		numeric: numeric.map((name) => ({ name, absent: 0 })),
@@ -50,7 +53,7 @@ export function featureSet(numeric: readonly string[], categorical: readonly str
 	};
 }
 
-/** The row of which nothing is known to hold. */
+/** The row in which every fact is absent. */
 export function absentRow(features: FeatureSet): { numeric: number[]; categorical: string[] } {
 	return {
 		numeric: features.numeric.map(({ absent }) => absent ?? Number.NaN),

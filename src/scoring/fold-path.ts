@@ -3,14 +3,14 @@ import type { EncodedRows } from './encoded-rows.ts';
 import { fitLogistic, logOddsOf } from './logistic.ts';
 import { treeValues } from './tree.ts';
 
-/** Penalties of the logistic model, from strong to weak: each fit starts where the stronger one ended. */
+/** Penalties of the logistic model, from strong to weak. Each fit starts where the stronger one ended. */
 export const strengths = [30_000, 10_000, 3000, 1000, 300, 100, 30, 10, 3, 1] as const;
-/** Close enough to compare models; the one that is served is fitted to the end. */
+/** Sufficient to compare models; the model to serve is fitted to full convergence. */
 const tolerance = 1e-5;
 
 /**
- * What models of every setting, taught by a fold's earlier rows, say of its span of rows. Each is made when it is first asked
- * for, and only once: what is chosen first on some folds and then on all has most of its models in common.
+ * The predictions for a fold's span of all models trained on its earlier rows. Each is computed when first needed and
+ * kept: choosing on some folds and then on all uses mostly the same models.
  */
 export class FoldPath {
 	readonly #earlier: EncodedRows;
@@ -19,7 +19,7 @@ export class FoldPath {
 	/** By strength, in the order of `strengths`. */
 	readonly #logistic: Float64Array[] = [];
 	#parameters: Float64Array | undefined;
-	/** The boosted log-odds, by number of trees. */
+	/** By number of trees. */
 	readonly #boosted = new Map<number, Float64Array>();
 	readonly #growing: Float64Array;
 
@@ -30,7 +30,7 @@ export class FoldPath {
 		this.#growing = new Float64Array(span.rows).fill(startLogOdds(earlier));
 	}
 
-	/** The log-odds that the logistic model of this strength gives to the span. */
+	/** The span's log-odds by the logistic model of this strength. */
 	logistic(strength: number): Float64Array {
 		const index = (strengths as readonly number[]).indexOf(strength);
 		for (const next of strengths.slice(this.#logistic.length, index + 1)) {
@@ -41,7 +41,7 @@ export class FoldPath {
 		return this.#logistic[index] as Float64Array;
 	}
 
-	/** The log-odds that so many trees give to the span; of growing numbers. */
+	/** The span's log-odds by this many trees. Call with increasing numbers. */
 	boosting(trees: number): Float64Array {
 		const known = this.#boosted.get(trees);
 		if (known) return known;

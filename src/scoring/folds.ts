@@ -1,38 +1,40 @@
 import type { Dataset } from './dataset.ts';
 import { type RecentRows, recentRows, type TimedRows } from './level.ts';
 
-/** Judged rows that are scored with one level. */
+/** Judged rows that share one level. */
 export interface Piece {
 	readonly from: number;
 	readonly to: number;
-	/** The rows that set the levels: the most recent whose outcome was known when the piece began. */
+	/** The rows that set the level: the latest whose outcome was known when the piece began. */
 	readonly recent: RecentRows;
 }
 
-/** Rows to learn from, and later rows to be judged by. Rows of a data set, in time order. */
+/** Rows to learn from, and later rows to judge by. Rows of a data set, in time order. */
 export interface Fold {
 	readonly earlier: Uint32Array;
-	/** The judged rows, and before them those that set their level. */
+	/** The judged rows, preceded by those that set their level. */
 	readonly span: Uint32Array;
-	/** Places in `span`; one after another they are the judged rows, which end it. */
+	/** Positions in `span`. The pieces follow each other and end with the span. */
 	readonly pieces: readonly Piece[];
-	/** Earlier rows whose outcome was not known yet when the later rows begin had to be kept: there were too few others. */
+	/**
+	 * Earlier rows with outcomes still unknown when the later rows begin were kept, because there were too few others.
+	 */
 	readonly overlaps: boolean;
 }
 
-/** The first part only teaches; each block after it is judged by what all before it teach. */
+/** The first part is only for learning. Each block after it judges models of everything before. */
 const teachingShare = 0.4;
 const blocks = 5;
-/** So often within a block the level follows what has become known. */
+/** How often the level is updated within a block. */
 const piecesPerBlock = 4;
-/** Fewer of either outcome teach nothing, and judge nothing. */
+/** With fewer rows of either outcome, a part cannot teach or judge. */
 const minEarlier = 10;
 const minLater = 5;
 const minRecent = 50;
 
 /**
- * Cuts rows in time order into a part that teaches and five blocks, each of which judges what all before it teach. A row
- * counts as known `horizonMs` after its time. Blocks in which either side is too small are left out.
+ * Cuts rows in time order into a part for learning and five blocks, each of which judges models of everything before
+ * it. A row's outcome is known `horizonMs` after its time. Blocks with too few rows on either side are left out.
  */
 export function timeFolds(dataset: Dataset, rows: Uint32Array, horizonMs: number): Fold[] {
 	const timed = dataset.timed(rows);
@@ -80,7 +82,7 @@ function piecesOf(
 	}).filter((piece) => piece.to > piece.from);
 }
 
-/** How many of the rows before this one have outcomes that are known when it comes. */
+/** The number of rows before this one whose outcomes are known at its time. */
 function knownAt({ atMs }: TimedRows, row: number, horizonMs: number): number {
 	let known = row;
 	while (known > 0 && (atMs[known - 1] as number) + horizonMs > (atMs[row] as number)) known--;
@@ -93,7 +95,7 @@ function hasBoth(labels: Uint8Array, min: number): boolean {
 	return conversions >= min && labels.length - conversions >= min;
 }
 
-/** Every n-th row, so that at most `most` are left. */
+/** Every n-th row, so that at most `max` are left. */
 export function downsample(rows: Uint32Array, max: number): Uint32Array {
 	const stride = Math.max(1, Math.ceil(rows.length / max));
 	return stride === 1 ? rows : rows.filter((_, index) => index % stride === 0);

@@ -13,11 +13,11 @@ export interface GoalModel {
 	readonly version: string;
 	/** @param shifts added to the log-odds, by recency */
 	probability(profile: Profile, nowMs: number, shifts?: readonly number[]): number;
-	/** What raises the score, or what lowers it, in plain language, what moves it most first; at most three. */
+	/** What raises or lowers the score, in plain language, strongest first; at most three. */
 	reasons(profile: Profile, nowMs: number, which: 'raise' | 'lower'): string[];
 }
 
-/** A stored model that this program cannot apply; the message says why. */
+/** A stored model that this version cannot apply; the message says why. */
 export class UnusableModelError extends Error {
 	override readonly name = 'UnusableModelError';
 }
@@ -25,9 +25,9 @@ export class UnusableModelError extends Error {
 const maxReasons = 3;
 
 /**
- * Makes a stored model ready to score.
+ * Prepares a stored model for scoring.
  * @param body the model as JSON
- * @throws UnusableModelError where it is of another program, or broken
+ * @throws UnusableModelError where another version made it, or it is broken
  */
 export function openModel(version: string, body: string): GoalModel {
 	const { model, scorer, rowOf } = opened(version, body);
@@ -49,7 +49,7 @@ export function openModel(version: string, body: string): GoalModel {
 	};
 }
 
-/** Whether anything that is known moves the score, or everybody of like recency has the same. */
+/** Whether anything known about a visitor changes the score, or all visitors of the same recency have the same. */
 function isMoved(calibration: Calibration, recency: Recency): boolean {
 	return calibration.kind !== 'by recency' || calibration.lines[recency]?.slope !== 0;
 }
@@ -63,7 +63,7 @@ function opened(version: string, body: string) {
 		if (model.kind !== 'prior') checkColumns(model);
 		const rowOf = profileRows(model.features);
 		const scorer = new Scorer(model);
-		// One that is broken inside shows it here, not to a visitor.
+		// A model that is broken inside fails here rather than for a visitor.
 		const probability = scorer.score(rowOf(emptyProfile(0), 0));
 		if (!(probability >= 0 && probability <= 1)) throw new Error(`it gives a probability of ${probability}`);
 		return { model, scorer, rowOf };
@@ -73,7 +73,7 @@ function opened(version: string, body: string) {
 	}
 }
 
-/** Rows follow the features, models their encoding: the two must be of the same columns. */
+/** Checks that the features and the encoding have the same columns. */
 function checkColumns({ features, encoding }: Exclude<Model, { kind: 'prior' }>): void {
 	const names = (columns: readonly { readonly name: string }[]) =>
 		JSON.stringify(columns.map(({ name }) => name));

@@ -15,12 +15,12 @@ import {
 } from './measure.ts';
 import type { BlockMeasures, LaterMeasures, VisitMeasures } from './report.ts';
 
-/** Blocks that only choose, before the first one is judged. */
+/** The first blocks only choose; the others are judged. */
 const choosingBlocks = 2;
 
 /**
- * How well the way of training does: each block is scored by what was chosen on the blocks before it, at the level that was
- * known, as it would have been served. Where the base rate would have been, the model is measured all the same.
+ * Judges the training procedure: each block is scored by what was chosen on the blocks before it, at the level known
+ * then, as it would have been served. Where the base rate would have been served, the model is judged nevertheless.
  */
 export function judge(
 	dataset: Dataset,
@@ -72,7 +72,7 @@ export function judge(
 	};
 }
 
-/** Where the base rate would have been served, the model as it is. */
+/** Where the base rate would have been served, the model's slopes. */
 function servedSlopes({ slopes }: Choice): readonly number[] {
 	return slopes.some((slope) => slope > 0) ? slopes : asItIs;
 }

@@ -11,21 +11,21 @@ export interface FollowOptions {
 	readonly goal: Goal;
 	readonly scope: 'vid' | 'sid';
 	readonly model: GoalModel;
-	/** Nothing later has the model learned from. */
+	/** The model has learned from nothing later. */
 	readonly trainedToMs: number;
-	/** What has been followed so far. */
+	/** The result of the last call. */
 	readonly levels: ModelLevels | undefined;
 	readonly nowMs: number;
 }
 
 const dayMs = 86_400_000;
 const weekMs = 7 * dayMs;
-/** A level is looked at so often, as far as outcomes have become known. */
+/** A level is measured this often, as far as outcomes are known. */
 const stepMs = dayMs;
-/** Half a year is kept. */
+/** Half a year. */
 const keptWeeks = 26;
 const keptShifts = 60;
-/** A level is moved by a factor of e at most, and the less, the fewer outcomes say so. */
+/** A level is moved by a factor of e at most, and by less if fewer outcomes support it. */
 const maxShift = 1;
 const shrinkageOutcomes = 10;
 const minRows = 20;
@@ -35,14 +35,14 @@ interface Scored {
 	readonly vid: string;
 	readonly recency: Recency;
 	readonly label: 0 | 1;
-	/** As the model says it, without a shift. */
+	/** The model's log-odds, without a shift. */
 	readonly logOdds: number;
 }
 
 /**
- * Follows what has come of scores since the model was trained: of the last week whose outcomes are known, the level that
- * would have been right; and week by week what was said, as it was served, and what came.
- * @returns undefined where nothing has become known since it was last looked at
+ * Compares scores with outcomes since the model was trained: the level that would have been right for the last week
+ * with known outcomes; and week by week, the mean score as served, and the rate.
+ * @returns undefined if no outcome has become known since the last measurement
  */
 export async function followLevel(
 	reader: RateReader,
@@ -50,7 +50,7 @@ export async function followLevel(
 ): Promise<ModelLevels | undefined> {
 	const horizonMs = horizonMsOf(goal);
 	const toMs = nowMs - horizonMs;
-	// Rows whose outcome was known at training have set its level.
+	// Rows whose outcome was known at training were used to set its level.
 	const beganMs = trainedToMs - horizonMs;
 	const before = levels ?? { shifts: [], weeks: [], measuredToMs: beganMs };
 	if (toMs - before.measuredToMs < stepMs) return undefined;
@@ -82,7 +82,7 @@ export async function followLevel(
 	};
 }
 
-/** What would make the mean of what is said the rate that came, held back. */
+/** The shift that makes the mean score equal to the rate, shrunken. */
 function shiftOf(rows: readonly Scored[]): number {
 	const labels = Uint8Array.from(rows, ({ label }) => label);
 	const conversions = labels.reduce((sum, label) => sum + label, 0);
@@ -92,7 +92,7 @@ function shiftOf(rows: readonly Scored[]): number {
 		Float64Array.from(rows, ({ logOdds }) => logOdds),
 		labels,
 	);
-	// Where none converts, how many were expected to says how sure that is.
+	// If none converts, the expected number of conversions says how certain that is.
 	const outcomes = Math.max(
 		rarer,
 		Math.min(
@@ -116,7 +116,7 @@ function weekOf(
 	});
 	const said = served.reduce((sum, score) => sum + score, 0) / rows.length;
 	const came = rows.reduce((sum, { label }) => sum + label, 0) / rows.length;
-	// A visitor's rows go together.
+	// A visitor's rows count together.
 	const misses = new Map<string, number>();
 	for (const [index, { vid, label }] of rows.entries())
 		misses.set(vid, (misses.get(vid) ?? 0) + label - (served[index] as number));

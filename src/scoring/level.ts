@@ -1,13 +1,13 @@
 import { logistic, logOddsOfProbability } from './measure.ts';
 import { type Recency, recencies } from './recency.ts';
 
-/** A rate of fewer visitors of either outcome is not to be trusted, as long as there are more known rows to ask. */
+/** A rate of fewer visitors of either outcome is not reliable, so older rows are used as well. */
 const enoughVisitors = 200;
-/** Weekdays and weekends count alike. */
+/** Whole weeks, so that weekdays and weekends count alike. */
 const minPeriodMs = 7 * 86_400_000;
-/** At most so much of what is known is recent. */
+/** At most this share of the known rows is recent. */
 const recentShare = 0.2;
-/** Visitors of like recency have a level of their own if there are so many recent rows of them, with both outcomes. */
+/** A recency has a level of its own if it has this many recent rows, and some of each outcome. */
 const minRows = 50;
 const minOfOutcome = 5;
 
@@ -15,23 +15,23 @@ const minOfOutcome = 5;
 export interface TimedRows {
 	readonly atMs: Float64Array;
 	readonly labels: Uint8Array;
-	/** Whose they are. */
+	/** The visitor of each row. */
 	readonly groups: Uint32Array;
 	readonly recency: Uint8Array;
 }
 
-/** The recent rows that set the level of each recency: places among the rows. */
+/** The recent rows that set the level of each recency; positions among the rows. */
 export type RecentRows = readonly [Uint32Array, Uint32Array, Uint32Array];
 
-/** What is done to log-odds: how they are spread, and their level. */
+/** Transforms log-odds: their spread and their level. */
 export interface Line {
 	readonly slope: number;
 	readonly intercept: number;
 }
 
 /**
- * The recent rows among the first `known`, whose rate is the level of now, for each recency: of the last week, and as many
- * more as a rate needs that is to be trusted, but never more than the latest fifth.
+ * For each recency, the recent rows among the first `known`, whose rate is the current level: those of the last week,
+ * and more until the rate is reliable, but at most the latest fifth.
  */
 export function recentRows(rows: TimedRows, known: number): RecentRows {
 	const all = recentOf(
@@ -51,7 +51,7 @@ export function recentRows(rows: TimedRows, known: number): RecentRows {
 function recentOf({ atMs, labels, groups }: TimedRows, rows: Uint32Array): Uint32Array {
 	const timeOf = (place: number) => atMs[rows[place] as number] as number;
 	let from = Math.max(0, rows.length - Math.max(1, Math.ceil(rows.length * recentShare)));
-	// Rows of one moment stay together.
+	// Keeps rows of one moment together.
 	while (from > 0 && timeOf(from - 1) === timeOf(from)) from--;
 	const lastMs = timeOf(rows.length - 1);
 	const seen = [new Set<number>(), new Set<number>()] as const;
@@ -65,7 +65,7 @@ function recentOf({ atMs, labels, groups }: TimedRows, rows: Uint32Array): Uint3
 	return rows.subarray(from);
 }
 
-/** The rate of labels; where all are alike, half a row of the other outcome is added, so that its log-odds stay finite. */
+/** The rate of labels. If all are alike, half a row of the other outcome is added, so that the log-odds stay finite. */
 export function rateOf(labels: Uint8Array): number {
 	let conversions = 0;
 	for (const label of labels) conversions += label;
@@ -74,7 +74,7 @@ export function rateOf(labels: Uint8Array): number {
 		: conversions / labels.length;
 }
 
-/** For each recency, the line with a slope that makes the mean probability of its recent rows their rate. */
+/** For each recency, the line with the given slope that makes the mean probability of its recent rows their rate. */
 export function levelLines(
 	recent: RecentRows,
 	logOdds: Float64Array,
@@ -93,7 +93,7 @@ export function levelLines(
 	});
 }
 
-/** What must be added to log-odds so that their mean probability is the rate of the labels. */
+/** The shift of log-odds that makes their mean probability the rate of the labels. */
 export function levelShift(logOdds: Float64Array, labels: Uint8Array): number {
 	if (labels.length === 0) return 0;
 	const rate = rateOf(labels);
@@ -110,7 +110,7 @@ export function levelShift(logOdds: Float64Array, labels: Uint8Array): number {
 		if (Math.abs(miss) < 1e-9 * labels.length) break;
 		if (miss > 0) high = shift;
 		else low = shift;
-		// Newton's step, where it stays within what is known of the answer.
+		// Newton's step, if it stays within the bounds found so far.
 		const next = shift - miss / curvature;
 		shift = next > low && next < high ? next : (low + high) / 2;
 	}

@@ -2,15 +2,15 @@ import { factorise, solveFactorised } from './cholesky.ts';
 import type { EncodedRows } from './encoded-rows.ts';
 import { logistic } from './measure.ts';
 
-/** The Hessian is taken from this many rows at most; the gradient, which decides where the optimum is, from all. */
+/** The Hessian uses at most this many rows. The gradient, which decides the optimum, uses all. */
 const maxRowsForHessian = 20_000;
 const maxSteps = 100;
-/** Converged: no part of the gradient of the mean loss is larger. */
+/** The fit has converged when no component of the mean loss's gradient is larger. */
 const gradientTolerance = 1e-7;
-/** As long as a step makes the gradient so much smaller, the Hessian of an earlier step is good enough. */
+/** If a step reduces the gradient by this factor, the earlier Hessian is used again. */
 const enoughProgress = 0.5;
 
-/** Weights on encoded rows: an intercept, one weight a column for its number, one a slot. */
+/** Weights of encoded rows: an intercept, one for each column's number, one for each slot. */
 export interface LogisticWeights {
 	readonly intercept: number;
 	readonly linear: readonly number[];
@@ -21,12 +21,12 @@ export interface LogisticFit {
 	readonly weights: LogisticWeights;
 	readonly converged: boolean;
 	readonly steps: number;
-	/** The largest part of the gradient of the mean penalised loss, at the end. */
+	/** The largest component of the final gradient of the mean penalised loss. */
 	readonly gradient: number;
 	readonly parameters: Float64Array;
 }
 
-/** Where each column's parameters are: intercept, then the number's weight and the slots' of each column. */
+/** The positions of parameters: the intercept, then each column's number and its slots. */
 class Layout {
 	readonly starts: readonly number[];
 	readonly size: number;
@@ -55,7 +55,7 @@ class Layout {
 	}
 }
 
-/** The log-odds that weights give to encoded rows. */
+/** The log-odds of encoded rows. */
 export function logOddsOf(rows: EncodedRows, weights: LogisticWeights): Float64Array {
 	const logOdds = new Float64Array(rows.rows).fill(weights.intercept);
 	for (const [column, values] of rows.linear.entries()) {
@@ -99,7 +99,7 @@ export function fitLogistic(
 			next = parameters.map((value, index) => value - scale * (step[index] as number));
 			nextLogOdds = logOddsOf(rows, layout.weights(next));
 			nextLoss = penalisedLoss(rows, nextLogOdds, next, strength);
-			// Near the optimum the loss changes by less than rounding does.
+			// Near the optimum, the loss changes by less than the rounding error.
 			if (nextLoss <= loss + 1e-14 * Math.abs(loss)) break;
 		}
 		if (scale <= 1e-6 && isFresh) break;
@@ -184,7 +184,7 @@ function gradientOf(
 	return gradient as Float64Array<ArrayBuffer>;
 }
 
-/** The lower triangle of the Hessian of the mean loss, column against column so that the sums stay in the cache. */
+/** The lower triangle of the mean loss's Hessian. Built by pairs of columns, so that the sums stay in the cache. */
 function hessianOf(rows: EncodedRows, layout: Layout, logOdds: Float64Array, strength: number): Float64Array {
 	const { size, starts } = layout;
 	const stride = Math.max(1, Math.ceil(rows.rows / maxRowsForHessian));

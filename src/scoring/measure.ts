@@ -1,13 +1,13 @@
-/** Everything that says how good probabilities are. `labels` are 0 and 1, `scores` probabilities in the same order. */
+/** Measures of predicted probabilities. `labels` are 0 or 1; `scores` are probabilities in the same order. */
 
-/** A number with an interval that holds it with 95 % confidence. */
+/** A number with its 95 % confidence interval. */
 export interface Interval {
 	readonly value: number;
 	readonly low: number;
 	readonly high: number;
 }
 
-/** Probabilities nearer to 0 or 1 are counted as this near: one sure mistake must not cost without end. */
+/** Probabilities are clipped to this distance from 0 and 1, so that one certain mistake has a finite loss. */
 const nearest = 1e-7;
 
 /** The log loss of each row. */
@@ -32,7 +32,7 @@ export function brierScore(labels: Uint8Array, scores: Float64Array): number {
 	return mean(scores.map((score, row) => (score - (labels[row] as number)) ** 2));
 }
 
-/** The rows from the lowest score to the highest. */
+/** The rows in ascending order of their scores. */
 export function byScore(scores: Float64Array): Uint32Array {
 	return Uint32Array.from(scores.keys()).sort(
 		(a, b) => (scores[a] as number) - (scores[b] as number) || a - b,
@@ -53,9 +53,9 @@ function midRanks(scores: Float64Array): Float64Array {
 }
 
 /**
- * The area under the ROC curve: how often a row that converted is scored above one that did not, ties counting half. The
- * interval is DeLong's; with `groups`, rows of one group count as one observation (Obuchowski 1997). It is taken in
- * log-odds, so that it stays within 0 and 1. NaN where all labels are the same.
+ * The area under the ROC curve: the probability that a converting row is scored above another, where ties count half.
+ * The interval is DeLong's. With `groups`, the rows of a group count as one observation (Obuchowski 1997). It is
+ * computed in log-odds, so that it stays within 0 and 1. NaN if all labels are the same.
  */
 export function auc(labels: Uint8Array, scores: Float64Array, groups?: Uint32Array): Interval {
 	const positives = scores.filter((_, row) => labels[row] === 1);
@@ -65,7 +65,7 @@ export function auc(labels: Uint8Array, scores: Float64Array, groups?: Uint32Arr
 	const ranks = midRanks(scores);
 	const ranksAmongPositives = midRanks(positives).values();
 	const ranksAmongNegatives = midRanks(negatives).values();
-	// For each row the share of rows with the other outcome that it is on the right side of.
+	// For each row, the share of rows with the other outcome that it is ranked correctly against.
 	const rightShares = scores.map((_, row) => {
 		const rank = ranks[row] as number;
 		return labels[row] === 1
@@ -87,7 +87,7 @@ export function auc(labels: Uint8Array, scores: Float64Array, groups?: Uint32Arr
 	return { value, low: logistic(logOdds - halfWidth), high: logistic(logOdds + halfWidth) };
 }
 
-/** The probability of log-odds. */
+/** The probability for log-odds. */
 export function logistic(logOdds: number): number {
 	return 1 / (1 + Math.exp(-logOdds));
 }
@@ -103,13 +103,13 @@ export interface CalibrationBin {
 	readonly rate: number;
 }
 
-/** Rows in up to ten groups of about equal size, from low scores to high: what was said, and what came. */
+/** Up to ten groups of about equal size, by ascending score, with mean scores and rates. */
 export function calibrationTable(labels: Uint8Array, scores: Float64Array, bins = 10): CalibrationBin[] {
 	const order = byScore(scores);
 	const table: CalibrationBin[] = [];
 	for (let bin = 0, from = 0; bin < bins; bin++) {
 		let to = Math.max(from, Math.round(((bin + 1) * order.length) / bins));
-		// Equal scores are never told apart.
+		// Equal scores stay in one group.
 		while (to > from && to < order.length && scores[order[to] as number] === scores[order[to - 1] as number])
 			to++;
 		if (to === from) continue;
@@ -124,19 +124,19 @@ export function calibrationTable(labels: Uint8Array, scores: Float64Array, bins 
 	return table;
 }
 
-/** Expected calibration error: by how much a group's mean score misses its rate, on average. */
+/** Expected calibration error: the mean distance between a group's mean score and its rate. */
 export function expectedCalibrationError(table: readonly CalibrationBin[]): number {
 	const rows = table.reduce((sum, bin) => sum + bin.rows, 0);
 	return table.reduce((sum, bin) => sum + (bin.rows / rows) * Math.abs(bin.meanScore - bin.rate), 0);
 }
 
 export interface RocPoint {
-	/** The share of rows without the goal that are scored at least this high. */
+	/** The share of rows without a conversion that are scored at least this high. */
 	readonly falsePositives: number;
 	readonly truePositives: number;
 }
 
-/** The ROC curve, thinned to about `points` points. */
+/** The ROC curve, reduced to about `points` points. */
 export function rocCurve(labels: Uint8Array, scores: Float64Array, points = 100): RocPoint[] {
 	const order = byScore(scores).reverse();
 	const positives = labels.reduce((sum, label) => sum + label, 0);

@@ -2,31 +2,33 @@ import { LRUCache } from 'lru-cache';
 import type { ModelName } from '../store/control/control-store.ts';
 import { type GoalModel, openModel, UnusableModelError } from './goal-model.ts';
 
-/** Where models are that score. */
+/** Gives active models. */
 export interface Models {
-	/** The model, ready to score, at once where it is known; undefined where it cannot be used now. Never rejects. */
+	/** The model; immediately if it is cached. Undefined if it cannot be used now. Never rejects. */
 	get(accountId: number, name: ModelName): GoalModel | undefined | Promise<GoalModel | undefined>;
-	/** It does not score any more. */
+	/** To be called when a model is no longer active. */
 	forget(accountId: number, name: ModelName): void;
 }
 
 interface CachedModel {
 	readonly model: GoalModel | undefined;
-	/** Of the model as JSON. */
+	/** Size of the model as JSON. */
 	readonly characters: number;
-	/** When reading it is tried again. */
+	/** When to read it again. */
 	readonly retryAtMs: number;
 }
 
-/** Of models as JSON; ready to score, each character takes about two bytes. Opening one takes a millisecond or two. */
+/**
+ * Size of all models as JSON. In memory, each character takes about two bytes. Opening one takes a millisecond or two.
+ */
 const maxCharacters = 64 * 1024 * 1024;
-/** So that many that cannot be used are not kept for nothing either. */
+/** The minimum weight, which bounds the number of unusable models. */
 const minCharacters = 1024;
 const retryAfterMs = 5000;
-/** What is broken stays so; a model of a newer program waits for this one to be upgraded. */
+/** A broken model stays broken; a newer version's model becomes usable when this server is upgraded. */
 const retryUnusableAfterMs = 600_000;
 
-/** Keeps models ready to score; those used longest ago make room. */
+/** Keeps models ready to score, and evicts the least recently used. */
 export class ModelCache implements Models {
 	readonly #read: (accountId: number, name: ModelName) => Promise<string>;
 	readonly #onError: (error: unknown) => void;
@@ -35,13 +37,14 @@ export class ModelCache implements Models {
 	readonly #reading = new Map<string, Promise<GoalModel | undefined>>();
 
 	/**
-	 * @param options.read gives a model as JSON
-	 * @param options.onError a model could not be read, or cannot be used; its base rate is served
+	 *
+	 * @param options.read reads a model as JSON
+	 * @param options.onError called when a model cannot be read or used, so that its base rate is served
 	 */
 	constructor(options: {
 		read: (accountId: number, name: ModelName) => Promise<string>;
 		onError: (error: unknown) => void;
-		/** Of a clock that never goes back: one that does would keep a model from being tried again. */
+		/** A monotonic clock: one that steps back would delay the next attempt to read a model. */
 		monotonicMs: () => number;
 		maxCharacters?: number;
 	}) {
@@ -51,7 +54,7 @@ export class ModelCache implements Models {
 		const maxSize = options.maxCharacters ?? maxCharacters;
 		this.#entries = new LRUCache({
 			maxSize,
-			// One that is larger than all may be is kept all the same, alone: else it would be read for every score.
+			// A model larger than the limit is kept alone. Otherwise every score would read it.
 			sizeCalculation: ({ characters }) => Math.min(maxSize, Math.max(minCharacters, characters)),
 		});
 	}

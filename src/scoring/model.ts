@@ -4,20 +4,20 @@ import type { FeatureSet } from './features.ts';
 import type { LogisticWeights } from './logistic.ts';
 import type { Tree } from './tree.ts';
 
-/** Raised when stored models of an earlier program can no longer be read as they are. */
+/** To be raised when this version can no longer read models of earlier ones unchanged. */
 export const modelFormat = 1;
 
-/** A trained model: plain data that JSON keeps whole. `Scorer` applies it. */
+/** A trained model: plain data that JSON preserves. `Scorer` applies it. */
 export type Model = PriorModel | LogisticModel | BoostingModel;
 
 interface ModelBase {
 	readonly format: typeof modelFormat;
 	readonly features: FeatureSet;
-	/** What is served where nothing better is known: the rate of the training rows, shrunken. */
+	/** The shrunken rate of the training rows, which is served when nothing better is known. */
 	readonly baseRate: number;
 }
 
-/** Gives everybody the base rate. */
+/** Gives every visitor the base rate. */
 export interface PriorModel extends ModelBase {
 	readonly kind: 'prior';
 }

@@ -4,14 +4,14 @@ import { percent } from './report-text.ts';
 
 export const blue = '#0b63ce';
 
-/** The sides of a drawing, and what its axes leave of them. */
+/** The side of a drawing, and the width of its margins. */
 export const size = 260;
 export const margin = 36;
 
 const style = `figure{display:inline-block;margin:0 1rem 1rem 0}figcaption{font-weight:600}
 section{border-top:1px solid #ccc;margin-top:2rem}svg text{font-size:11px;fill:#555}`;
 
-/** A page of drawings, under a heading. */
+/** A page of drawings with a heading. */
 export function page(title: string, body: string): string {
 	return htmlPage(title, style, `<h1>${escapeHtml(title)}</h1>\n${body}`);
 }
@@ -39,14 +39,14 @@ export function point(across: number, up: number): string {
 	return place(across, up).join(',');
 }
 
-/** The line of scores that are right on average. */
+/** The line of perfectly calibrated scores. */
 export function diagonal(): string {
 	const [fromX, fromY] = place(0, 0);
 	const [toX, toY] = place(1, 1);
 	return `<line x1="${fromX}" y1="${fromY}" x2="${toX}" y2="${toY}" stroke="#bbb" stroke-dasharray="4"/>`;
 }
 
-/** @param unit what `rows` of a bin counts */
+/** @param unit what a bin's `rows` counts */
 export function calibrationFigure(
 	caption: string,
 	bins: readonly CalibrationBin[],

@@ -1,6 +1,6 @@
 const gridPoints = 201;
 
-/** The quantiles of scores at 0, 0.5, 1 … 100 %: enough to place a score among them. Empty where there are none. */
+/** The quantiles of scores at 0, 0.5, 1 … 100 %: enough to rank a score among them. Empty if there are none. */
 export function quantiles(scores: ArrayLike<number>): number[] {
 	const sorted = Float64Array.from(scores).sort();
 	if (sorted.length === 0) return [];
@@ -13,7 +13,7 @@ export function quantiles(scores: ArrayLike<number>): number[] {
 
 /**
  * The share of scores below this one, 0 to 100, by their quantiles. A score that many share gets the middle of their
- * ranks. 50 where nothing is known.
+ * ranks. 50 if there are no quantiles.
  */
 export function percentile(grid: readonly number[], score: number): number {
 	const below = countBelow(grid, (quantile) => quantile < score);

@@ -2,13 +2,13 @@ import { type VisitorNumbers, visitorNumbers } from '../domain/facts.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { FeatureRow, FeatureSet, NumericFeature } from './features.ts';
 
-/** Names that are frequent enough among an account's visitors to be features of their own. */
+/** Names that are frequent among an account's visitors, each of which becomes a feature. */
 export interface Vocabulary {
 	readonly pages: readonly string[];
 	readonly channels: readonly string[];
-	/** Of hits. */
+	/** Names of hit events. */
 	readonly events: readonly string[];
-	/** Of subscription events. */
+	/** Names of subscription events. */
 	readonly evts: readonly string[];
 }
 
@@ -24,7 +24,9 @@ type TextReader = (facts: KnownFacts) => string;
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** Numbers that every model has. Those that begin with `daysSince` or end with `between` are missing where nothing has happened. */
+/**
+ * The numbers of every model. Those that start with `daysSince` or end with `between` are missing if nothing happened.
+ */
 const numberReaders: Readonly<Record<string, NumberReader>> = {
 	hits: ({ visitor }) => visitor.hits,
 	pages: ({ visitor }) => visitor.pages,
@@ -56,27 +58,27 @@ const numberReaders: Readonly<Record<string, NumberReader>> = {
 		subscriptions === 0 ? Number.NaN : (daysSinceFirst - daysSinceSubscription) / subscriptions,
 	pencePerSubscription: ({ visitor: { subscriptions, revenuePence } }) =>
 		subscriptions === 0 ? Number.NaN : revenuePence / subscriptions,
-	/** The time since the last subscription event, in times between two. */
+	/** Time since the last subscription event, relative to the mean time between two. */
 	subscriptionOverdue: ({ profile: { firstAtMs, subscriptions }, nowMs }) => {
 		if (!subscriptions || subscriptions.count < 2) return Number.NaN;
 		const betweenMs = (subscriptions.lastAtMs - firstAtMs) / (subscriptions.count - 1);
 		return Math.min(100, (nowMs - subscriptions.lastAtMs) / Math.max(betweenMs, minuteMs));
 	},
-	/** The time since the last visit began, in times between two. */
+	/** Time since the last visit began, relative to the mean time between two. */
 	visitOverdue: ({ profile: { firstAtMs, visit, visits }, nowMs }) => {
 		if (!visit || visits < 2) return Number.NaN;
 		const betweenMs = (visit.startedAtMs - firstAtMs) / (visits - 1);
 		return Math.min(100, (nowMs - visit.startedAtMs) / Math.max(betweenMs, minuteMs));
 	},
-	/** Visits of late as a share of those that would be there at the pace of a month: over 1, they become more. */
+	/** Visits of the last week, relative to the pace of the last month: over 1, visits become more frequent. */
 	visitTrend: ({ visitor: { recentVisits7d, recentVisits30d } }) =>
 		recentVisits30d > 0.01 ? (recentVisits7d * 30) / (recentVisits30d * 7) : 0,
-	/** The share of the time since the first sign of a visitor in which there has been none. */
+	/** The inactive share of the time since the visitor's first activity. */
 	idleShare: ({ profile, nowMs }) =>
 		nowMs > profile.firstAtMs ? (nowMs - profile.lastAtMs) / (nowMs - profile.firstAtMs) : 0,
 };
 
-/** What a number is where its fact is absent, if not 0. Nobody who is scored was never seen: the fact is how lately. */
+/** Values of absent facts other than 0. Every scored visitor has been seen, so the fact is recency. */
 const absentNumbers: Readonly<Record<string, number | null>> = {
 	daysSinceLast: 365,
 	idleShare: 1,
@@ -96,7 +98,7 @@ const textReaders: Readonly<Record<string, TextReader>> = {
 	lastEvt: ({ profile }) => profile.subscriptions?.lastEvt ?? '',
 };
 
-/** Features of an account's own names: `page:pricing` is the days since it was seen, the others count. */
+/** Features of an account's own names: `page:pricing` is the days since it was viewed, the others are counts. */
 const namedReaders: Readonly<Record<string, (name: string) => NumberReader>> = {
 	page:
 		(name) =>
@@ -122,7 +124,7 @@ const namedReaders: Readonly<Record<string, (name: string) => NumberReader>> = {
 			(subscriptions && numberOf(subscriptions.evts, name)) ?? 0,
 };
 
-/** A row is made for every reading: loops, for which nothing is allocated. */
+/** Uses loops, because a row is made for every read, and allocates nothing. */
 function numberOf(
 	entries: readonly (readonly [string, number, ...unknown[]])[],
 	name: string,
@@ -137,7 +139,7 @@ function pagesSince({ pageTimes }: Profile, sinceMs: number): number {
 	return pages;
 }
 
-/** What a model may know of a profile. The names of features are stored with a model: what one means never changes. */
+/** What a model may know of a profile. Feature names are stored with models, so their meaning must never change. */
 export function profileFeatures({ pages, channels, events, evts }: Vocabulary): FeatureSet {
 	const named = (kind: string, names: readonly string[], absent: 0 | null): NumericFeature[] =>
 		names.map((name) => ({ name: `${kind}:${name}`, absent }));
@@ -158,8 +160,8 @@ export function profileFeatures({ pages, channels, events, evts }: Vocabulary): 
 }
 
 /**
- * Makes rows of profiles, as of a moment that is not before their last entry.
- * @throws Error where a feature is unknown: the model is another program's
+ * Makes rows from profiles, as of a moment that is not before their last entry.
+ * @throws Error where a feature is unknown, because another version made the model
  */
 export function profileRows(features: FeatureSet): (profile: Profile, nowMs: number) => FeatureRow {
 	const numbers = features.numeric.map(({ name }) => numberReader(name));
@@ -187,10 +189,10 @@ const maxPages = 8;
 const maxChannels = 5;
 const maxEvents = 6;
 const maxEvts = 4;
-/** Rarer names say too little of too few. */
+/** Names with a smaller share of visitors prove too little. */
 const minShare = 0.01;
 
-/** The names that most of these visitors have in common. */
+/** The most frequent names among these visitors. */
 export function vocabularyOf(profiles: readonly Profile[]): Vocabulary {
 	const frequent = (
 		max: number,

@@ -1,4 +1,4 @@
-/** Random numbers in [0, 1) that a seed decides (mulberry32), so that training can be repeated to the last digit. */
+/** Random numbers in [0, 1) from a seed (mulberry32), so that training is exactly repeatable. */
 export function seededRandom(seed: number): () => number {
 	let state = seed >>> 0;
 	return () => {
@@ -9,7 +9,7 @@ export function seededRandom(seed: number): () => number {
 	};
 }
 
-/** A whole number of 32 bits that a text decides (FNV-1a). */
+/** A 32-bit hash of a text (FNV-1a). */
 export function hashOfText(text: string): number {
 	let hash = 0x811c9dc5;
 	for (let index = 0; index < text.length; index++)

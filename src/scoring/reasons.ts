@@ -7,16 +7,16 @@ interface ProfileAt {
 	readonly nowMs: number;
 }
 
-/** Says a fact in plain language; undefined where there is nothing to say. */
+/** Describes a fact in plain language; undefined if there is nothing to say. */
 type Phrase = (known: ProfileAt, name: string) => string | undefined;
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
-/** Names come from pages, which anybody may write. */
+/** Names come from hits, which anybody may send. */
 const maxNameCharacters = 60;
 
-/** The fact that a number tells of. Numbers of one fact go together, so that no two reasons say the same thing. */
+/** The fact that a number belongs to. The numbers of one fact count together, so that no two reasons say the same. */
 const factOfNumber: Readonly<Record<string, string>> = {
 	hits: 'hits',
 	pages: 'hits',
@@ -50,7 +50,7 @@ const factOfNumber: Readonly<Record<string, string>> = {
 	visitTrend: 'visits',
 };
 
-/** The kind of fact that a text tells of; its value is the fact's name. */
+/** The kind of fact that a text belongs to; its value is the fact's name. */
 const kindOfText: Readonly<Record<string, string>> = {
 	device: 'device',
 	firstChannel: 'channel',
@@ -114,13 +114,13 @@ const devices = new Map([
 	['other', 'on another device'],
 ]);
 
-/** Something that holds of a visitor, and the columns of a row that tell of it: numbers first, then texts. */
+/** A fact about a visitor, and the columns of a row that express it: numbers first, then texts. */
 export interface Fact {
 	readonly phrase: string;
 	readonly columns: readonly number[];
 }
 
-/** What holds of a visitor, in no order. */
+/** The facts about a visitor, in no order. */
 export function factsOf(features: FeatureSet, row: FeatureRow, profile: Profile, nowMs: number): Fact[] {
 	const columnsOf = new Map<string, number[]>();
 	const add = (fact: string, column: number) => {
@@ -129,7 +129,7 @@ export function factsOf(features: FeatureSet, row: FeatureRow, profile: Profile,
 		if (columns) columns.push(column);
 		else columnsOf.set(name, [column]);
 	};
-	// `Object.is`: a number that is missing is NaN.
+	// `Object.is`, because a missing number is NaN.
 	for (const [column, { name, absent }] of features.numeric.entries())
 		if (!Object.is(row.numeric[column], absent ?? Number.NaN))
 			add(factOfNumber[name] ?? name.replace(/^channelShare:/, 'channel:'), column);
@@ -144,7 +144,7 @@ export function factsOf(features: FeatureSet, row: FeatureRow, profile: Profile,
 	});
 }
 
-/** What would be said twice of who has hardly any history counts as one fact. */
+/** Merges facts that would say the same of a visitor with hardly any history. */
 function sameFact(fact: string, { visits, pageTimes, events, subscriptions }: Profile): string {
 	if (fact === 'first' && visits <= 1) return 'last';
 	if (fact === 'differentPages' && pageTimes.length <= 1) return 'hits';
@@ -153,13 +153,10 @@ function sameFact(fact: string, { visits, pageTimes, events, subscriptions }: Pr
 	return fact;
 }
 
-/** What a number is compared with to say that it lowers: who was there just now is the opposite of who is away. */
+/** What a number is compared with as a lowering reason: the opposite of being away is to have just been here. */
 const presentNumbers: Readonly<Record<string, number>> = { daysSinceLast: 0, idleShare: 0 };
 
-/**
- * The row that facts are compared with. Without a fact that raises, a score is lower than it is; without one that lowers, it
- * is higher.
- */
+/** The row that facts are compared with: their absence, except for `presentNumbers` of lowering facts. */
 export function comparedRow(features: FeatureSet, which: 'raise' | 'lower'): FeatureRow {
 	const { numeric, categorical } = absentRow(features);
 	if (which === 'raise') return { numeric, categorical };
@@ -169,10 +166,10 @@ export function comparedRow(features: FeatureSet, which: 'raise' | 'lower'): Fea
 	};
 }
 
-/** What begins a reason that lowers a score. */
+/** The start of a reason that lowers a score. */
 export const lowering = 'less likely: ';
 
-/** The facts that raise a score most, or lower it, in plain language, the strongest first. */
+/** The facts that raise or lower a score most, in plain language, strongest first. */
 export function strongestFacts(
 	scorer: Scorer,
 	row: FeatureRow,
@@ -184,7 +181,7 @@ export function strongestFacts(
 	const isAway = nowMs - (profile.visit?.lastHitAtMs ?? profile.lastAtMs) >= dayMs;
 	const lastColumn = features.numeric.findIndex(({ name }) => name === 'daysSinceLast');
 	const facts = factsOf(features, row, profile, nowMs).filter(
-		// Nobody is less likely for having been there today.
+		// A visit today never makes anybody less likely.
 		({ columns }) => which === 'raise' || isAway || !columns.includes(lastColumn),
 	);
 	const contributions = scorer.groupContributions(
@@ -196,7 +193,7 @@ export function strongestFacts(
 		.map(({ phrase }, index) => ({ phrase, logOdds: contributions[index] as number }))
 		.filter(({ logOdds }) => (which === 'raise' ? logOdds > 0 : logOdds < 0))
 		.sort((a, b) => Math.abs(b.logOdds) - Math.abs(a.logOdds));
-	// Long names may have become the same by being cut.
+	// Cutting long names may have made them equal.
 	const phrases = [...new Set(moving.map(({ phrase }) => phrase))].slice(0, max);
 	return which === 'raise' ? phrases : phrases.map((phrase) => lowering + phrase);
 }

@@ -1,6 +1,6 @@
 /**
- * How lately somebody was there, as of a moment: 0 within half an hour, as the visit that goes on; 1 within the horizon of
- * the goal; 2 before that. Levels differ most by it, and drift apart, so each has its own.
+ * How recently a visitor was active, as of a moment: 0 within half an hour, as in a running visit; 1 within the goal's
+ * horizon; 2 before that. Conversion rates differ most by recency, and change independently, so each has its own level.
  */
 export type Recency = 0 | 1 | 2;
 

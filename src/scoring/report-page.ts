@@ -13,7 +13,7 @@ import {
 import type { LaterMeasures, TrainingReport } from './report.ts';
 import { featureText, percent, withInterval } from './report-text.ts';
 
-/** A report with what stands above it. */
+/** A report with its heading. */
 export interface ReportSection {
 	readonly heading: string;
 	/** Sentences. */
@@ -21,7 +21,7 @@ export interface ReportSection {
 	readonly report: TrainingReport;
 }
 
-/** Reports as one HTML page that needs nothing else: no script, no font, no network. */
+/** Reports as one self-contained HTML page. */
 export function reportPage(
 	title: string,
 	lead: readonly string[],

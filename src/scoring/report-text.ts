@@ -4,22 +4,20 @@ import type { LogisticFit } from './logistic.ts';
 import type { Interval } from './measure.ts';
 import { recencies } from './recency.ts';
 
-/** A share as a percentage. */
 export function percent(share: number): string {
 	return `${(share * 100).toFixed(share < 0.01 ? 2 : 1)} %`;
 }
 
-/** A number with its 95 % interval. */
 export function withInterval({ value, low, high }: Interval, digits = 4): string {
 	return `${value.toFixed(digits)} (${low.toFixed(digits)} to ${high.toFixed(digits)})`;
 }
 
-/** Why a gain is not acted upon. */
+/** Why a gain is disregarded. */
 function doubt({ high }: Interval): string {
 	return high < 0 ? 'a loss' : 'which may be chance';
 }
 
-/** Which kind of model was chosen, and why. */
+/** The kind of model that was chosen, and why. */
 export function kindSentence(choice: Choice, fit: LogisticFit | undefined): string {
 	const losses = `Log loss on later rows: logistic ${choice.logisticLogLoss.toFixed(4)} at strength ${choice.strength}, boosting ${choice.boostingLogLoss.toFixed(4)} with ${choice.trees} trees; boosting gains ${withInterval(choice.boostingGain)}`;
 	if (choice.kind === 'boosting') return `${losses}, more than chance explains, so boosting was chosen.`;
@@ -39,7 +37,7 @@ export function shapeSentence({
 		: `Log-odds are multiplied by ${slope}: ${tried}.`;
 }
 
-/** How much of what the model says is served, and why. */
+/** The share of the model's log-odds that is served, and why. */
 export function signalSentence({ signal: { standardErrors, shares } }: Choice): string {
 	return `What it says and what came later go together by ${standardErrors.toFixed(1)} standard errors, so of its distance from the base rate ${shares.map(percent).join(', ')} is served: of who is there, was there within the horizon, and before.`;
 }
@@ -49,7 +47,7 @@ export function noSignalSentence({ signal: { standardErrors } }: Choice): string
 	return `What the model says and what came later go together by ${standardErrors.toFixed(1)} standard errors only; up to 2 may be chance.`;
 }
 
-/** Which rows have set the levels. */
+/** The rows that set the levels. */
 export function levelSentence({ atMs, labels, recency }: TimedRows, recent: RecentRows): string {
 	const day = (row: number | undefined) => new Date(atMs[row ?? 0] as number).toISOString().slice(0, 10);
 	const told = recencies
@@ -64,13 +62,12 @@ export function levelSentence({ atMs, labels, recency }: TimedRows, recent: Rece
 
 const recencyTexts = ['were there', 'had been within the horizon', 'had been before'] as const;
 
-/** A feature's name for people: some do not say what they count. */
+/** A feature's name for people; some names do not say what they count. */
 export function featureText(name: string): string {
 	const [, page] = /^page:(.*)$/su.exec(name) ?? [];
 	return page === undefined ? name : `days since page ${page}`;
 }
 
-/** A number of days. */
 export function daysText(days: number): string {
 	return `${days} day${days === 1 ? '' : 's'}`;
 }

@@ -1,37 +1,35 @@
 import type { CalibrationBin, Interval, RocPoint } from './measure.ts';
 import type { Model } from './model.ts';
 
-/** How well a model did on rows later than all that it had learned from. */
+/** How well a model did on rows later than all that it learned from. */
 export interface LaterMeasures {
 	readonly rows: number;
 	readonly conversions: number;
 	readonly auc: Interval;
 	readonly logLoss: number;
-	/** The log loss of giving every row the earlier rows' base rate. */
+	/** The log loss if every row were given the earlier rows' base rate. */
 	readonly baseRateLogLoss: number;
 	readonly brier: number;
 	readonly expectedCalibrationError: number;
 	readonly calibrationTable: readonly CalibrationBin[];
-	/** 1 where scores spread as much as they should; below 1 where they are too sure. */
+	/** 1 if scores are spread correctly; below 1 if they are overconfident. */
 	readonly calibrationSlope: number;
 	readonly roc: readonly RocPoint[];
-	/** Rows in each twentieth of the scores from 0 to 1. */
+	/** The number of rows in each twentieth of the scores from 0 to 1. */
 	readonly scoreHistogram: readonly number[];
-	/** How the blocks of time differ that judged, each by a model that had seen nothing later; the earliest first. */
+	/** The measures of each judging block, earliest first. Each was judged by a model that had seen nothing later. */
 	readonly blocks: readonly BlockMeasures[];
-	/** By how many visits there had been, where that is known. */
+	/** The measures by number of visits so far, if known. */
 	readonly byVisits: readonly VisitMeasures[];
 }
 
-/** What was said of a block of time, and what came. */
+/** The mean score and the rate of a block of time. */
 export interface BlockMeasures {
 	/** ISO 8601, UTC. */
 	readonly from: string;
 	readonly to: string;
 	readonly rows: number;
-	/** The mean score. */
 	readonly said: number;
-	/** The rate. */
 	readonly came: number;
 	readonly logLoss: number;
 	readonly baseRateLogLoss: number;
@@ -41,7 +39,7 @@ export interface VisitMeasures {
 	readonly visit: 'first' | 'second' | 'later';
 	readonly rows: number;
 	readonly conversions: number;
-	/** Null where all outcomes were the same. */
+	/** Null if all outcomes were the same. */
 	readonly auc: number | null;
 	readonly logLoss: number;
 	readonly baseRateLogLoss: number;
@@ -49,13 +47,13 @@ export interface VisitMeasures {
 
 export interface TopFeature {
 	readonly name: string;
-	/** By how many log-odds it moves a score, on average over the latest rows. */
+	/** The mean absolute change of a score's log-odds, over the latest rows. */
 	readonly meanLogOdds: number;
-	/** Whether more of it raises or lowers the score; texts are named that raise it most. */
+	/** Whether larger values raise or lower the score; for texts, those that raise it most. */
 	readonly direction: string;
 }
 
-/** What a training tells. Plain data. */
+/** The report of a training. Plain data. */
 export interface TrainingReport {
 	readonly rows: number;
 	readonly conversions: number;
@@ -66,7 +64,7 @@ export interface TrainingReport {
 	/** What was chosen, and why, in sentences. */
 	readonly chosen: readonly string[];
 	readonly warnings: readonly string[];
-	/** Of the model that was tried, even where the base rate is served instead. */
+	/** The measures of the model that was tried, even if the base rate is served instead. */
 	readonly later: LaterMeasures | undefined;
 	readonly topFeatures: readonly TopFeature[];
 }

@@ -11,27 +11,27 @@ export interface GoalScore {
 	readonly goal: string;
 	/** The probability that the goal is reached within its horizon, as of now. */
 	readonly score: number;
-	/** Among the visitors who were there within the last horizon, 0 to 100. */
+	/** Rank among the visitors who were present within the last horizon, 0 to 100. */
 	readonly percentile: number;
 	readonly band: Band;
-	/** The model's version, or `prior` where there is none. */
+	/** The model's version; `prior` if there is no model. */
 	readonly model: string;
-	/** What speaks for it where it is high, against it where it is low, most important first; only where asked for. */
+	/** Reasons for a high score, or against a low one, most important first; only on request. */
 	readonly reasons?: readonly string[];
 }
 
-/** What scores of a goal are measured against. */
+/** What scores of a goal are compared with. */
 export interface ScoreReference {
 	readonly goal: Goal;
-	/** Served where there is no model. */
+	/** Served if there is no model. */
 	readonly baseRate: BaseRate;
-	/** Of the model's scores of visitors who were there within the last horizon. */
+	/** Quantiles of the model's scores of visitors who were present within the last horizon. */
 	readonly grid: readonly number[];
 	/** Added to the model's log-odds, by recency. */
 	readonly shifts: readonly number[] | undefined;
 }
 
-/** A goal, its model where there is one, and its base rate where it has been counted. */
+/** A goal, its model if there is one, and its base rate if it has been measured. */
 export interface ReferenceOf {
 	readonly goal: Goal;
 	readonly model: GoalModel | undefined;
@@ -39,12 +39,12 @@ export interface ReferenceOf {
 	readonly baseRate: BaseRate | undefined;
 }
 
-/** Where there is no model, everybody is in the middle. */
+/** Without a model, everybody is in the middle. */
 const middlePercentile = 50;
-/** A score that is below the median by more than this is told what lowers it, others what raises them. */
+/** A score below the median times this is explained by what lowers it, others by what raises them. */
 const lowShare = 0.98;
 
-/** Makes references of the visitors that it is shown. */
+/** Builds references from visitors. */
 export class ScoreReferenceBuilder {
 	readonly #goals: readonly (ReferenceOf & { scores: number[]; of: number; reached: number })[];
 	readonly #nowMs: number;
@@ -54,7 +54,7 @@ export class ScoreReferenceBuilder {
 		this.#nowMs = nowMs;
 	}
 
-	/** @param nowMs as of when it is scored; for whom that is not the same as for all */
+	/** @param nowMs the moment of this visitor's score, if it differs between visitors */
 	add(profile: Profile, nowMs = this.#nowMs): void {
 		for (const one of this.#goals) {
 			const { goal, model, shifts } = one;
@@ -63,7 +63,7 @@ export class ScoreReferenceBuilder {
 				one.of++;
 				if (hasReachedSince(profile, goal, sinceMs)) one.reached++;
 			}
-			// Those who went away long ago would make everybody else high.
+			// Visitors who left long ago would make everybody else's percentile high.
 			if (model && profile.lastAtMs >= sinceMs) one.scores.push(model.probability(profile, nowMs, shifts));
 		}
 	}
@@ -72,7 +72,8 @@ export class ScoreReferenceBuilder {
 	references(): ScoreReference[] {
 		return this.#goals.map(({ goal, scores, of, reached, baseRate, shifts }) => ({
 			goal,
-			// Until it is counted in the background: of who was known a horizon ago, how many have reached the goal since.
+			// Until the base rate is measured in the background: the share of visitors known a horizon ago who have
+			// reached the goal since.
 			baseRate: baseRate ?? { byRecency: recencies.map(() => smoothedRate(reached, of)) },
 			grid: quantiles(scores),
 			shifts,
@@ -84,7 +85,7 @@ function isLow(grid: readonly number[], probability: number): boolean {
 	return probability < lowShare * (grid[Math.floor(grid.length / 2)] ?? 0);
 }
 
-/** The score of a profile by a model, or without one the base rate. */
+/** A profile's score by a model, or by the base rate without one. */
 export function scoreGoal(
 	{ goal, baseRate, grid, shifts }: ScoreReference,
 	model: GoalModel | undefined,

@@ -6,13 +6,13 @@ import { logistic, logOddsOfProbability } from './measure.ts';
 import { type BoostingModel, type LogisticModel, type Model, modelFormat } from './model.ts';
 import type { Recency } from './recency.ts';
 
-/** What one feature adds to the log-odds of a row, compared with the row in which its fact is absent. */
+/** How much a feature adds to a row's log-odds, compared with the absence of its fact. */
 export interface Contribution {
 	readonly name: string;
 	readonly logOdds: number;
 }
 
-/** Applies a model. Making one costs some milliseconds; `score` costs microseconds and keeps nothing. */
+/** Applies a model. Creating one costs some milliseconds; `score` costs microseconds and has no state. */
 export class Scorer {
 	readonly model: Model;
 	readonly #logOdds: (row: FeatureRow) => number;
@@ -33,14 +33,14 @@ export class Scorer {
 		return this.#logOdds(row);
 	}
 
-	/** The calibrated probability. */
+	/** After calibration. */
 	score(row: FeatureRow, recency: Recency = 0): number {
 		if (this.model.kind === 'prior') return this.model.baseRate;
 		return logistic(calibrate(this.model.calibration, this.#logOdds(row), recency));
 	}
 
 	/**
-	 * What each feature adds, in the features' order: the log-odds of the row less those of the same row without the fact,
+	 * What each feature adds, in the features' order: the row's log-odds minus those of the row without the fact,
 	 * before calibration. Calibration is increasing, so a feature adds if and only if the score falls without its fact.
 	 */
 	contributions(row: FeatureRow): Contribution[] {
@@ -65,9 +65,9 @@ export class Scorer {
 	}
 
 	/**
-	 * What groups of columns add, each group together: the log-odds of the row less those of the row without their facts.
-	 * @param groups of columns: numbers first, then texts, in the features' order
-	 * @param absent what they are where their facts are not
+	 * What groups of columns add: the row's log-odds minus those of the row without the group's facts.
+	 * @param groups columns: numbers first, then texts, in the features' order
+	 * @param absent their values without the facts
 	 */
 	groupContributions(
 		row: FeatureRow,
@@ -126,7 +126,7 @@ function logisticEvaluator({ encoding, weights }: LogisticModel): (row: FeatureR
 	};
 }
 
-/** Gives the fine bins of rows, always in the same array. */
+/** Computes the fine bins of rows. Returns the same array every time. */
 function binner(encoding: Encoding): (row: FeatureRow) => Uint8Array {
 	const numericCuts = encoding.numeric.map(({ cuts }) => Float64Array.from(cuts));
 	const categorical = encoding.categorical.map(({ cuts, rates }) => ({
@@ -153,7 +153,7 @@ function boostingEvaluator({ encoding, startLogOdds, trees }: BoostingModel): (r
 		starts.push(nodes);
 		nodes += tree.column.length;
 	}
-	// All trees one after another in flat arrays: walking them touches little memory.
+	// All trees in flat arrays, so that walking them touches little memory.
 	const column = Int32Array.from(trees.flatMap((tree) => tree.column));
 	const bin = Uint8Array.from(trees.flatMap((tree) => tree.bin));
 	const left = Int32Array.from(

@@ -7,14 +7,13 @@ import { modelFormat } from './model.ts';
 import { profileRows } from './profile-features.ts';
 import { Scorer } from './scorer.ts';
 
-/** Recency, count and age. */
 const names = new Set(['daysSinceLast', 'daysSinceSubscription', 'hits', 'subscriptions', 'daysSinceFirst']);
-/** Enough to keep a bin that few rows are in from going astray. */
+/** Keeps the weight of a bin with few rows small. */
 const strength = 1;
 
 /**
- * What anybody would try first: logistic regression on recency, count and age alone, on the same rows. Undefined where all
- * outcomes are the same, or nothing of that is known.
+ * A simple reference model: logistic regression on recency, count and age alone, on the same rows. Undefined if all
+ * outcomes are the same, or none of these features is known.
  */
 export function simpleModel(dataset: Dataset): ((profile: Profile, nowMs: number) => number) | undefined {
 	const columns = [...dataset.features.numeric.keys()].filter((column) =>

@@ -2,7 +2,7 @@ import { type Goal, reaches } from '../domain/goal.ts';
 import { apply, compareEntries, type LogEntry, type Profile } from '../domain/profile.ts';
 import type { VisitorHistory } from '../store/account/visitor-history.ts';
 
-/** What was known of a visitor, or of one visit, at one moment, and what came of it. */
+/** What was known about a visitor or a visit at a moment, and the outcomes. */
 export interface Snapshot {
 	readonly atMs: number;
 	readonly profile: Profile;
@@ -12,23 +12,26 @@ export interface Snapshot {
 
 /** When snapshots are taken. */
 export interface SnapshotPlan {
-	/** Nothing later is seen. */
+	/** Nothing later is used. */
 	readonly asOfMs: number;
 	readonly horizonMs: number;
-	/** Of that horizon. */
+	/** Goals of that horizon. */
 	readonly goals: readonly Pick<Goal, 'evts'>[];
-	/** Moments that do not depend on what a visitor does, as a batch picks them; earliest first. */
+	/** Moments independent of what a visitor does, like those of a batch; earliest first. */
 	readonly cutsMs: readonly number[];
-	/** Of a visitor, on average and at most. */
+	/** The mean and maximum number of cuts used for one visitor. */
 	readonly cutsOfOne: number;
-	/** Which share of all hits is followed by a snapshot, as pages ask after each: of new visitors as often as they are met. */
+	/**
+	 * The share of hits followed by a snapshot, as pages ask after each. So new visitors are as frequent as they are
+	 * for pages.
+	 */
 	readonly hitShare: number;
 }
 
-/** Bounds what one visitor may say. */
+/** Bounds the influence of one visitor. */
 const maxHitsOfOne = 32;
 
-/** Evenly spread moments whose outcome is known, the last one just so. */
+/** Evenly spaced moments with known outcomes; the last outcome has just become known. */
 export function cutsOf(fromMs: number, lastMs: number, count: number): number[] {
 	if (!(lastMs > fromMs)) return [];
 	return Array.from({ length: count }, (_, cut) =>
@@ -37,8 +40,8 @@ export function cutsOf(fromMs: number, lastMs: number, count: number): number[] 
 }
 
 /**
- * Snapshots of a visitor. Some are taken right after a hit, when pages read scores, and some at cuts, when the visitor may
- * have been away for long; which, chance decides.
+ * Snapshots of a visitor. Some are right after a hit, when pages read scores, and some at cuts, when the visitor may
+ * have been away for long. They are chosen at random.
  */
 export function visitorSnapshots(
 	history: VisitorHistory,
@@ -60,7 +63,7 @@ export function visitorSnapshots(
 	}));
 }
 
-/** Snapshots of a visitor's visits, each as of one of its hits: of what that visit alone had shown by then. */
+/** Snapshots of a visitor's visits, each as of one of its hits, with what that visit alone had shown by then. */
 export function visitSnapshots(
 	history: VisitorHistory,
 	plan: SnapshotPlan,
@@ -84,13 +87,13 @@ function hitCount({ hitShare }: SnapshotPlan, hits: number, random: () => number
 	return Math.min(maxHitsOfOne, roundStochastically(hits * hitShare, random));
 }
 
-/** A whole number next to this one, on average this one. */
+/** Rounds up or down at random, so that the mean stays. */
 function roundStochastically(number: number, random: () => number): number {
 	const whole = Math.floor(number);
 	return whole + (random() < number - whole ? 1 : 0);
 }
 
-/** What was known of the visitor at each moment; earliest first. */
+/** The visitor's profile at each moment; earliest first. */
 export function profilesAt({ hits, events }: VisitorHistory, momentsMs: readonly number[]): Profile[] {
 	const isKnownAtOnce = events.every(
 		({ entry, knownFromMs, knownUntilMs }) =>
@@ -115,7 +118,7 @@ export function profilesAt({ hits, events }: VisitorHistory, momentsMs: readonly
 	});
 }
 
-/** Some of the items, in no order. */
+/** Samples items, in no order. */
 function draw<Item>(items: readonly Item[], count: number, random: () => number): Item[] {
 	const left = [...items];
 	const drawn: Item[] = [];
@@ -132,7 +135,7 @@ function fold(entries: LogEntry[]): Profile {
 	return entries.sort(compareEntries).reduce<Profile | null>(apply, null) as Profile;
 }
 
-/** For each goal, whether it was reached in the horizon after a moment. */
+/** For each goal, whether it was reached within the horizon after a moment. */
 export function labelsOf(
 	{ hits, events }: VisitorHistory,
 	atMs: number,

@@ -7,7 +7,7 @@ import { Scorer } from './scorer.ts';
 const sampledRows = 1000;
 const maxFeatures = 10;
 
-/** The features that move scores most, with their direction, over rows taken evenly from all times. */
+/** The features that move scores most, with their direction, over rows sampled evenly over time. */
 export function topFeatures(model: Model, dataset: Dataset, order: Uint32Array): TopFeature[] {
 	const rows = downsample(order, sampledRows);
 	const { features } = dataset;
@@ -33,7 +33,7 @@ export function topFeatures(model: Model, dataset: Dataset, order: Uint32Array):
 		.slice(0, maxFeatures);
 }
 
-/** By the rank correlation of value and contribution; a missing value has no rank. */
+/** By the rank correlation of value and contribution; missing values have no rank. */
 function directionOf(values: Float32Array, moves: readonly number[]): string {
 	const known = [...values.keys()].filter((row) => !Number.isNaN(values[row]));
 	const valueRanks = ranksOf(known.map((row) => values[row] as number));

@@ -24,21 +24,21 @@ import { Scorer } from './scorer.ts';
 import { topFeatures } from './top-features.ts';
 import type { Tree } from './tree.ts';
 
-/** Goals with fewer conversions are given the base rate: nothing finer could be checked. */
+/** Goals with fewer conversions get the base rate, because nothing finer could be verified. */
 export const minConversions = 30;
-/** Choosing and judging use this many rows at most, evenly taken; the model that is served learns from all. */
+/** Choosing and judging sample at most this many rows. The model to serve learns from all. */
 const maxRowsForChoice = 40_000;
 
 export interface TrainingOptions {
 	readonly seed: number;
-	/** How long after a row's time its outcome is known. Default: at once. */
+	/** The time after a row's moment until its outcome is known. Default: 0. */
 	readonly horizonMs?: number;
 }
 
 /**
- * Trains a model on a data set. Everything is decided on rows that are later than those a model has learned from. The model
- * is fitted to all rows; then its level is set, so that its mean on the most recent rows is their rate. The same data and
- * seed give the same model.
+ * Trains a model on a data set. All choices are made on rows later than those that a model learned from. The model is
+ * then fitted to all rows, and its level set so that its mean on the latest rows is their rate. The same data and seed
+ * give the same model.
  */
 export function train(
 	dataset: Dataset,
@@ -49,7 +49,7 @@ export function train(
 		format: modelFormat,
 		kind: 'prior',
 		features: dataset.features,
-		// One row of a rate of 1 % more: no data is no reason to say 0.
+		// One more row with a rate of 1 %: without data, the rate is not 0.
 		baseRate: (conversions + 0.01) / (rows + 1),
 	};
 	const told = { rows, conversions, baseRate: prior.baseRate, seed };
@@ -140,7 +140,7 @@ function toModel(
 		: { ...base, kind: 'boosting', ...(fitted.boosting as NonNullable<Fitted['boosting']>) };
 }
 
-/** The log-odds that a model gives to rows. */
+/** The log-odds of rows. */
 function logOddsOfRows(model: Model, dataset: Dataset, rows: Uint32Array): Float64Array {
 	const scorer = new Scorer(model);
 	return Float64Array.from(datasetRows(dataset, rows), (row) => scorer.logOdds(row));

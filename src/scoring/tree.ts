@@ -2,12 +2,12 @@ import type { EncodedRows } from './encoded-rows.ts';
 
 const maxLeaves = 15;
 const minRowsInLeaf = 20;
-/** Holds the values of small leaves back. */
+/** Shrinks the values of small leaves. */
 const leafPenalty = 1;
 const maxBins = 65;
 
 /**
- * A tree as arrays with an entry for each node; node 0 is the root. A row goes left where its fine bin of `column` is at
+ * A tree as arrays with an entry for each node; node 0 is the root. A row goes left if its fine bin of `column` is at
  * most `bin`, so a missing value, bin 0, goes left. `column` is -1 in a leaf, and `value` is what the leaf adds.
  */
 export interface Tree {
@@ -27,12 +27,12 @@ interface Split {
 interface Leaf {
 	readonly node: number;
 	readonly rows: Uint32Array;
-	/** For each column and bin: sum of gradients, sum of curvatures, rows. */
+	/** For each column and bin: the sum of gradients, the sum of curvatures, the number of rows. */
 	readonly sums: Float64Array;
 	readonly split: Split | undefined;
 }
 
-/** Grows one tree from the rows that were drawn, the leaf of the largest gain first. */
+/** Grows a tree from the sampled rows, splitting the leaf with the largest gain first. */
 export function growTree(
 	encoded: EncodedRows,
 	rows: Uint32Array,
@@ -65,7 +65,7 @@ export function growTree(
 		const { column, bin } = leaf.split as Split;
 		const bins = encoded.bins[column] as Uint8Array;
 		const [left, right] = partition(leaf.rows, bins, bin);
-		// Only the smaller side is summed; the other is what is left of the parent.
+		// Only the smaller side is summed; the other is the difference from the parent.
 		const smaller = sumsOf(encoded, left.length < right.length ? left : right, gradients, curvatures);
 		const larger = leaf.sums.map((sum, index) => sum - (smaller[index] as number));
 		const [leftSums, rightSums] = left.length < right.length ? [smaller, larger] : [larger, smaller];
@@ -80,7 +80,7 @@ export function growTree(
 	return tree;
 }
 
-/** The rows that go left and those that go right, each in their order. */
+/** Splits rows, keeping their order. */
 function partition(rows: Uint32Array, bins: Uint8Array, bin: number): [Uint32Array, Uint32Array] {
 	const left = new Uint32Array(rows.length);
 	const right = new Uint32Array(rows.length);
@@ -100,7 +100,7 @@ function sumsOf(
 	curvatures: Float64Array,
 ): Float64Array {
 	const sums = new Float64Array(encoded.bins.length * maxBins * 3);
-	// Gathered once: every column reads them in this order.
+	// Gathered once, because every column reads them in this order.
 	const g = new Float64Array(rows.length);
 	const h = new Float64Array(rows.length);
 	for (let index = 0; index < rows.length; index++) {
@@ -149,7 +149,7 @@ function bestSplit(sums: Float64Array, columns: number): Split | undefined {
 	return best;
 }
 
-/** Adds the tree's value for every row to `into`. */
+/** Adds the tree's value of every row to `into`. */
 export function treeValues(tree: Tree, encoded: EncodedRows, into: Float64Array): void {
 	const column = Int32Array.from(tree.column);
 	const bin = Int32Array.from(tree.bin);

@@ -10,36 +10,36 @@ import { type GoalScore, type ScoreReference, ScoreReferenceBuilder, scoreGoal }
 
 export type { Band, GoalScore } from './score-reference.ts';
 
-/** What an account's scores are measured against. */
+/** What an account's scores are compared with. */
 interface AccountReferences {
-	/** Goals and versions of models that it was made for. */
+	/** Identifies the goals and model versions that it was made for. */
 	readonly madeFor: string;
 	readonly madeAtMs: number;
 	readonly goals: readonly (ScoreReference & { readonly modelName: ModelName | undefined })[];
 	lastUsedAtMs: number;
 }
 
-/** Recent visitors that scores are compared with. */
+/** The number of recent visitors to compare with. */
 const sampleSize = 2000;
-/** Profiles read in one turn of the event loop: less than a millisecond, and some where somebody has made them large. */
+/** Profiles read in one turn of the event loop: less than a millisecond, or a few with large profiles. */
 const samplePage = 25;
 const renewAfterMs = 60_000;
-/** Accounts and scopes whose references are kept: some kilobytes each. */
+/** The number of accounts and scopes whose references are cached: some kilobytes each. */
 const maxReferences = 10_000;
-/** Old goals and models answer at most so long after a change is known. */
+/** How long old goals and models may still be used after a change is known. */
 const maxOutdatedMs = 1000;
 
-/** Scores profiles of all accounts, by their models or base rates. */
+/** Scores the profiles of all accounts, by their models or base rates. */
 export class VisitorScorer {
 	readonly #reader: ServingReader;
 	readonly #models: Models;
 	readonly #now: () => number;
 	readonly #onError: (error: unknown) => void;
 	readonly #references = new LRUCache<string, AccountReferences>({ max: maxReferences });
-	/** Those that are being made. */
+	/** References under construction. */
 	readonly #making = new Map<string, Promise<AccountReferences>>();
 
-	/** @param options.onError references could not be renewed; the last ones go on */
+	/** @param options.onError called when references could not be renewed; the old ones stay in use */
 	constructor(options: {
 		reader: ServingReader;
 		models: Models;
@@ -54,7 +54,7 @@ export class VisitorScorer {
 	}
 
 	/**
-	 * The scores of a profile, one for each goal of the account. At once, where the account's models are known.
+	 * A profile's scores, one for each goal of the account. Synchronous if the account's models are cached.
 	 * @throws StorageError
 	 */
 	scores(
@@ -100,7 +100,7 @@ export class VisitorScorer {
 			this.#onError(error);
 			return references;
 		});
-		// What is a moment out of date answers meanwhile, but not where nobody has asked for long.
+		// Slightly outdated references are used while new ones are made, unless they have not been used for long.
 		return isOutdated && unusedMs > maxOutdatedMs ? renewed : references;
 	}
 
@@ -160,7 +160,7 @@ function areKnown(
 	return models.every((model) => !(model instanceof Promise));
 }
 
-/** By the account as a snapshot holds it, which is asked at every reading. */
+/** By account object of the current snapshot, because every read needs it. */
 const cacheKeys = new WeakMap<KnownAccount, { vid: string; sid: string }>();
 
 function cacheKeyOf(account: KnownAccount, scope: CaskScope): string {
