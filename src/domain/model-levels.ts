@@ -1,10 +1,10 @@
-/** How the level of a model that scores has followed what came. */
+/** How the outcomes of an active model's scores have corrected its level. */
 export interface ModelLevels {
-	/** Added to the log-odds of a score, by recency; the last one holds. The earliest first. */
+	/** Added to the log-odds of a score, by recency; the last one applies. Earliest first. */
 	readonly shifts: readonly LevelShift[];
-	/** What was said, as served, and what came; the earliest first. */
+	/** Mean scores as served, and rates; earliest first. */
 	readonly weeks: readonly LevelWeek[];
-	/** Up to when outcomes have been looked at, in milliseconds since 1970. */
+	/** Outcomes up to this moment have been measured; milliseconds since 1970. */
 	readonly measuredToMs: number;
 }
 
@@ -17,10 +17,8 @@ export interface LevelWeek {
 	readonly fromMs: number;
 	readonly toMs: number;
 	readonly visitors: number;
-	/** The mean score. */
 	readonly said: number;
-	/** The rate. */
 	readonly came: number;
-	/** Whether what came is farther from what was said than chance explains, 95 times in 100. */
+	/** Whether the rate is outside the 95 % interval around the mean score. */
 	readonly isOutside: boolean;
 }

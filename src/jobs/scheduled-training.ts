@@ -4,7 +4,7 @@ import { type TrainedGoal, trainAccount } from '../scoring/account-training.ts';
 import type { Store } from '../store/store.ts';
 import { accountsInUse, type FollowedLevel, ScoreUpkeep } from './score-upkeep.ts';
 
-/** What became of one account in a round, where something did. */
+/** The result for one account in a round, if there was one. */
 export type ScheduleReport =
 	| ({ readonly type: 'trained'; readonly aid: string } & TrainedSummary)
 	| ({ readonly type: 'level'; readonly aid: string } & FollowedLevel)
@@ -20,7 +20,7 @@ export interface TrainedSummary {
 }
 
 export interface ScheduleOptions {
-	/** Without it nothing is trained; base rates are counted, and levels followed, all the same. */
+	/** Without it no model is trained. Base rates are measured and levels followed in any case. */
 	readonly everyMs: number | undefined;
 	readonly seed: number;
 	/** Milliseconds since 1970. */
@@ -29,14 +29,14 @@ export interface ScheduleOptions {
 	readonly signal: AbortSignal;
 }
 
-/** How often it is looked whether an account's turn has come. */
+/** Interval between checks whether an account is due. */
 const roundMs = 10_000;
 const maxPauseMs = 600_000;
 
 /**
- * Until the signal: counts base rates, follows the levels of models, and trains every account that is in use, each when its
- * turn has come. When it is trained, its newest model says; so several servers on one database do not train it twice, and
- * a server that starts anew does not begin at once.
+ * Measures base rates, follows the levels of models, and trains every enabled account when it is due, until the signal.
+ * An account's newest model shows when it was trained last. So several servers on one database do not train it twice,
+ * and a restarted server does not train at once.
  */
 export async function runScheduledTraining(store: Store, options: ScheduleOptions): Promise<void> {
 	const upkeep = new ScoreUpkeep(store, options);
@@ -52,7 +52,7 @@ export async function runScheduledTraining(store: Store, options: ScheduleOption
 	}
 }
 
-/** One round through all accounts. What fails is reported, and tried again in the next round. */
+/** Checks all accounts once. Failures are reported, and retried in the next round. */
 export async function trainDue(
 	store: Store,
 	options: ScheduleOptions & { readonly everyMs: number },
@@ -69,7 +69,8 @@ export async function trainDue(
 			if (signal.aborted) return;
 			try {
 				const newestMs = await newestModelMs(store, account.id);
-				// Either way: another server's clock may be ahead a little, but none keeps an account untrained for ever.
+				// Either way, because another server's clock may be slightly ahead; far in the future must not prevent
+				// training for ever.
 				if (Math.abs(now() - newestMs) < everyMs) continue;
 				const trained = await trainAccount(store, {
 					...{ account, seed, keepsChoice: true, onProgress: () => {} },
@@ -92,7 +93,7 @@ async function newestModelMs(store: Store, accountId: number): Promise<number> {
 	return newest ? Date.parse(newest.createdAt) : Number.NEGATIVE_INFINITY;
 }
 
-/** Nothing is said of goals of which nothing was stored. */
+/** Goals for which nothing was stored are left out. */
 function summaries(trained: readonly TrainedGoal[]): TrainedSummary[] {
 	return trained.flatMap(({ version, active, report: { goal, scope, kind, later } }) =>
 		version === null ? [] : [{ goal, scope, version, kind, active, auc: later?.auc.value ?? null }],

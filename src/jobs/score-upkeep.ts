@@ -6,7 +6,7 @@ import { followLevel } from '../scoring/level-following.ts';
 import type { Account, StoredModel } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 
-/** What came of the latest week of scores, and what is done about it. */
+/** The outcomes of the latest week of scores, and the correction. */
 export interface FollowedLevel {
 	readonly goal: string;
 	readonly scope: 'vid' | 'sid';
@@ -29,15 +29,15 @@ export interface UpkeepOptions {
 	readonly signal: AbortSignal;
 }
 
-/** An account whose rates were never counted, or had changed lately, is counted again soon; then ever more rarely. */
+/** An account whose rates were never measured, or have changed, is measured again soon; others less and less often. */
 const minPauseMs = 60_000;
 const maxPauseMs = 6 * 3_600_000;
-/** What fails is tried again after this. */
+/** Pause after a failure. */
 const retryAfterMs = 600_000;
-/** Smaller differences are not worth telling every server. */
+/** Smaller relative changes are not worth a new revision for every server. */
 const minChange = 0.05;
 
-/** Keeps base rates counted, and the levels of models where they belong, between trainings. */
+/** Keeps base rates and the levels of models up to date between trainings. */
 export class ScoreUpkeep {
 	readonly #store: Store;
 	readonly #options: UpkeepOptions;
@@ -49,7 +49,7 @@ export class ScoreUpkeep {
 		this.#options = options;
 	}
 
-	/** One round through all accounts whose turn has come. What fails is reported, and tried again later. */
+	/** Handles all accounts that are due. Failures are reported, and retried later. */
 	async round(): Promise<void> {
 		const { now, report, signal } = this.#options;
 		try {
@@ -72,7 +72,7 @@ export class ScoreUpkeep {
 		}
 	}
 
-	/** @returns whether they differ from those that are served */
+	/** @returns whether they differ from the served ones */
 	async #countRates({ id }: Account): Promise<boolean> {
 		const { control } = this.#store;
 		const goals = await control.goals(id);
@@ -131,7 +131,7 @@ export class ScoreUpkeep {
 	}
 }
 
-/** Accounts that are not disabled, nor their clients. */
+/** Accounts that are not disabled, and whose clients are not. */
 export async function accountsInUse({ control }: Store): Promise<Account[]> {
 	const disabled = new Set(
 		(await control.clients()).flatMap(({ client, disabledAt }) => (disabledAt === null ? [] : [client])),

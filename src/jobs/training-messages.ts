@@ -1,7 +1,7 @@
 import type { TrainedGoal, TrainingProgress } from '../scoring/account-training.ts';
 import type { ScheduleReport } from './scheduled-training.ts';
 
-/** What a training thread is to do, and on which databases. */
+/** The input of a training thread. */
 export interface TrainingRequest {
 	readonly database: string;
 	readonly stage?: string | undefined;
@@ -9,7 +9,7 @@ export interface TrainingRequest {
 		| {
 				readonly type: 'once';
 				readonly aid: string;
-				/** All of the account's, where none is named. */
+				/** All goals of the account if missing. */
 				readonly goal?: string | undefined;
 				readonly asOfMs: number;
 				readonly isOfNow: boolean;
@@ -17,7 +17,7 @@ export interface TrainingRequest {
 		  }
 		| {
 				readonly type: 'schedule';
-				/** Without it nothing is trained; base rates are counted, and levels followed, all the same. */
+				/** Without it no model is trained. Base rates are measured and levels followed in any case. */
 				readonly everyMs?: number | undefined;
 		  };
 }

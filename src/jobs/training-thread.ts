@@ -8,7 +8,7 @@ import type { Store } from '../store/store.ts';
 import { runScheduledTraining } from './scheduled-training.ts';
 import type { TrainingMessage, TrainingRequest } from './training-messages.ts';
 
-/** The thread that trains; it opens the databases anew, as a command beside the server does. */
+/** The thread that trains. It opens the databases itself, like a command that runs beside the server. */
 
 if (!parentPort) throw new Error('this file is the training thread');
 const port = parentPort;
@@ -17,8 +17,8 @@ const send = (message: TrainingMessage) => port.postMessage(message);
 const scheduledSeed = 1;
 
 /**
- * Whoever serves goes first, but a busy server does not keep it from ending. Linux gives each thread a priority of its own;
- * elsewhere it stays as it is.
+ * Gives the serving threads priority. A busy server still lets training finish. On Linux each thread has its own
+ * priority; elsewhere nothing changes.
  */
 function yieldToServing(): void {
 	try {

@@ -9,7 +9,7 @@ const upkeepAfterMs = 15_000;
 
 const threadFile = new URL('./training-thread.ts', import.meta.url);
 
-/** Trains an account once, on a thread of its own. @throws OperatorError's message where it cannot be done */
+/** Trains an account once, on a thread. @throws Error with an OperatorError's message where that is impossible */
 export function trainOnThread(
 	request: TrainingRequest,
 	onProgress: (progress: TrainingProgress) => void,
@@ -29,8 +29,8 @@ export function trainOnThread(
 }
 
 /**
- * Counts base rates and follows levels, and with `trainEvery` trains all accounts on schedule, on a thread of its own.
- * @returns a function that ends it at once; what is not stored yet is left to the next server
+ * Measures base rates and follows levels, and with `trainEvery` trains all accounts on schedule, on a thread.
+ * @returns a function that ends the thread at once, and leaves unfinished work to the next server
  */
 export function startTrainingThread(
 	settings: { readonly database: string; readonly stage?: string; readonly trainEvery?: number },
@@ -57,7 +57,7 @@ export function startTrainingThread(
 		const thread = start();
 		return () => thread.stop();
 	}
-	// A server that has just begun has better things to do.
+	// Not at once, because a server that has just started is busy.
 	let thread: ReturnType<typeof start> | undefined;
 	const timer = setTimeout(() => {
 		thread = start();

@@ -1,7 +1,7 @@
 /**
- * Splits a whole number in proportion to shares, by largest remainder: the parts are whole numbers and add up to it
- * exactly. Of equal remainders the first gets more.
- * @param shares that add up to 1
+ * Splits an integer in proportion to shares, by largest remainder: the parts are integers and add up exactly. Of equal
+ * remainders, the first is rounded up.
+ * @param shares add up to 1
  */
 export function apportion(total: number, shares: ArrayLike<number>): number[] {
 	const exact = Array.from(shares, (share) => share * total);

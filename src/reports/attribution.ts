@@ -25,25 +25,27 @@ export interface AttributionOptions {
 	readonly period: Period;
 	readonly basis: Basis;
 	readonly halfLifeDays: number;
-	/** Whether shares of the Markov model get their intervals, which takes most of the time. */
+	/** Whether to compute the intervals of the Markov model's shares, which takes most of the time. */
 	readonly intervals: boolean;
 	readonly random: () => number;
 }
 
-/** What a model credits a row with. */
+/** What a model credits to a row. */
 export interface CreditedAmounts extends Amounts {
 	readonly netPence: number;
-	/** Of all subscriptions; null where there are none. */
+	/** Share of all subscriptions; null if there are none. */
 	readonly share: number | null;
-	/** Of `subscriptions`, 95 %; of the Markov model. */
+	/** Bounds of the 95 % interval of `subscriptions`; only for the Markov model. */
 	readonly low?: number;
 	readonly high?: number;
 }
 
 export interface AttributionRow {
-	/** The values of the dimensions that it is of. */
+	/** The values of the grouping's dimensions. */
 	readonly values: readonly string[];
-	/** Paths that it is in but not the last of, for each that it is the last of; null where it is the last of none. */
+	/**
+	 * The number of paths that contain it before the end, divided by those that end with it; null if none ends with it.
+	 */
 	readonly assistRatio: number | null;
 	readonly models: Readonly<Partial<Record<AttributionModel, CreditedAmounts>>>;
 }
@@ -54,13 +56,13 @@ export interface Attribution {
 	readonly warnings: readonly string[];
 }
 
-/** With fewer conversions, what the Markov model says is mostly chance. */
+/** With fewer conversions, the Markov model's shares are mostly chance. */
 const fewConversions = 300;
-/** Parts of a subscription that are told apart. */
+/** Shares of a subscription are shown in ten-thousandths. */
 const partsOfOne = 10_000;
 
 /**
- * Credits touches with the subscriptions and pence that followed them. Every column adds up to what is stored.
+ * Credits touches with the subscriptions and pence that followed them. Every column adds up to the stored total.
  * @param journeys in the order of `subid`
  */
 export function attribute(
@@ -132,7 +134,7 @@ export function attribute(
 	};
 }
 
-/** With no dimension, all is one row: what nobody knows the touches of, too. */
+/** Without a dimension everything is one row, even subscriptions whose touches are unknown. */
 const wholePath: LabelledPath = { labels: [0], agesMs: [0], isDirect: [false] };
 
 function labelsOf(journeys: readonly Journey[], lost: readonly LostPath[], by: Grouping): Labels {
@@ -179,7 +181,7 @@ function wholeAmounts(
 	}));
 }
 
-/** Subscriptions of one visitor stay together; visitors who have done the same count together. */
+/** Subscriptions of one visitor stay together, and visitors with equal paths are counted together. */
 function similarVisitors(
 	paths: readonly (CreditedPath & { readonly owner: string | null })[],
 	lost: readonly LostLabels[],

@@ -4,28 +4,28 @@ import { dayMs } from './model.ts';
 /** Days and months of one time zone. */
 export class Calendar {
 	readonly timezone: string;
-	/** Starts of months that have been asked for, by name. */
+	/** Cached starts of months, by name. */
 	readonly #starts = new Map<string, number>();
-	/** The months of days of UTC that lie in one month of the zone, as almost all do. */
+	/** Months by UTC day, for days that lie in one month of the zone, as almost all do. */
 	readonly #months = new Map<number, string>();
 
-	/** @throws RangeError where there is no such zone */
+	/** @throws RangeError where the zone does not exist */
 	constructor(timezone: string) {
 		Temporal.PlainDate.from('1970-01-01').toZonedDateTime(timezone);
 		this.timezone = timezone;
 	}
 
-	/** When a day begins. @param day as 2026-03-29 */
+	/** The start of a day. @param day for example 2026-03-29 */
 	startOfDay(day: string): number {
 		return Temporal.PlainDate.from(day).toZonedDateTime(this.timezone).epochMilliseconds;
 	}
 
-	/** The day that a moment is in, as 2026-03-29. */
+	/** The day of a moment, for example 2026-03-29. */
 	dayOf(ms: number): string {
 		return this.#at(ms).toPlainDate().toString();
 	}
 
-	/** The month that a moment is in, as 2026-03. */
+	/** The month of a moment, for example 2026-03. */
 	monthOf(ms: number): string {
 		const day = Math.floor(ms / dayMs);
 		const known = this.#months.get(day);
@@ -57,7 +57,7 @@ export class Calendar {
 	}
 }
 
-/** @throws OperatorError where there is no such time zone */
+/** @throws OperatorError where the time zone does not exist */
 export function calendarOf(timezone: string): Calendar {
 	try {
 		return new Calendar(timezone);
@@ -70,7 +70,7 @@ export function addMonths(month: string, months: number): string {
 	return Temporal.PlainYearMonth.from(month).add({ months }).toString();
 }
 
-/** How many months lie between the beginnings of two. */
+/** The number of months between two months. */
 export function monthsBetween(from: string, to: string): number {
 	const number = (month: string) => Number(month.slice(0, 4)) * 12 + Number(month.slice(5, 7));
 	return number(to) - number(from);

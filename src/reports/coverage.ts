@@ -1,7 +1,7 @@
 import type { Calendar } from './calendar.ts';
 import { isIn, type Period } from './journey.ts';
 
-/** By what an event has found its visitor. */
+/** How an event was joined to its visitor. */
 export type JoinedBy = 'tid' | 'cid' | 'subid' | 'unjoined';
 
 export interface CoveredEvent {
@@ -11,7 +11,7 @@ export interface CoveredEvent {
 	readonly joinedBy: JoinedBy;
 }
 
-/** Events of a month and `evt`: how many found their visitor, and by what. */
+/** The events of a month and `evt`, by how they were joined. */
 export interface CoverageRow {
 	readonly month: string;
 	readonly evt: string;
@@ -26,7 +26,7 @@ export interface CoverageRow {
 	readonly unjoinedPence: number;
 }
 
-/** Why `(none)` is as large as it is. */
+/** Counts how events were joined, which explains the size of `(none)` in other reports. */
 export function describeCoverage(
 	events: Iterable<CoveredEvent>,
 	{ period, calendar }: { readonly period: Period; readonly calendar: Calendar },

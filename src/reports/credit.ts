@@ -2,10 +2,10 @@ import { type Amounts, amountNames } from './journey.ts';
 import { creditShares, MarkovChain } from './markov.ts';
 import { type AttributionModel, type LabelledPath, weightsOf } from './model.ts';
 
-/** A path and what came of it; of an empty one nobody knows what led to it. */
+/** A path and its outcome. A path is empty if the visitor is unknown or had no touch. */
 export interface CreditedPath {
 	readonly path: LabelledPath;
-	/** How many subscriptions it led to; several where paths are alike. */
+	/** The number of subscriptions; several if paths are equal. */
 	readonly conversions: number;
 	readonly amounts: Amounts;
 }
@@ -15,12 +15,12 @@ export interface LostLabels {
 	readonly visitors: number;
 }
 
-/** What each label is credited with, by the names of amounts; the last place is of empty paths. Not yet whole pence. */
+/** The credit of each label, by the names of amounts; the last element is for empty paths. Not rounded to pence. */
 export type Credit = Readonly<Record<(typeof amountNames)[number], Float64Array>>;
 
 /**
- * Splits what paths led to among the labels of their touches.
- * @param paths in an order that does not depend on how they were read: so sums are the same to the last digit
+ * Splits the outcomes of paths between the labels of their touches.
+ * @param paths in an order independent of how they were read, so that sums are equal to the last digit
  */
 export function creditOf(
 	model: AttributionModel,

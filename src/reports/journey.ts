@@ -4,36 +4,36 @@ import type { Subscription, SubscriptionStep } from './subscription.ts';
 /** A subscription with the touches that led to it. */
 export interface Journey {
 	readonly subscription: Subscription;
-	/** Empty: nobody knows what led to it. */
+	/** Empty if nothing is known about how it came about. */
 	readonly path: readonly Touch[];
 }
 
-/** How visitors went away who have not subscribed. */
+/** How visitors who did not subscribe left. */
 export interface LostPath {
-	/** Of their touches, see `labelOf`. */
+	/** The labels of their touches, see `labelOf`. */
 	readonly labels: readonly string[];
 	readonly visitors: number;
 }
 
-/** From a moment, included, to a moment, excluded. */
+/** From a moment, inclusive, to a moment, exclusive. */
 export interface Period {
 	readonly fromMs: number;
 	readonly toMs: number;
 }
 
-/** `event`: what happened in the period counts. `cohort`: all of the subscriptions that were acquired in it. */
+/** `event`: counts what happened in the period. `cohort`: counts all events of subscriptions acquired in it. */
 export type Basis = 'event' | 'cohort';
 
 export function isIn({ fromMs, toMs }: Period, ms: number): boolean {
 	return ms >= fromMs && ms < toMs;
 }
 
-/** When a subscription was acquired: its place among cohorts. One with refunds alone has the first of them. */
+/** When a subscription was acquired, which decides its cohort. For one with refunds only, its first refund. */
 export function acquiredAtMs({ acquisition, steps }: Subscription): number {
 	return (acquisition ?? (steps[0] as SubscriptionStep)).atMs;
 }
 
-/** The events of a subscription that a report counts. */
+/** The events of a subscription that count in a report. */
 export function countedSteps(
 	subscription: Subscription,
 	period: Period,
@@ -43,9 +43,9 @@ export function countedSteps(
 	return subscription.steps.filter(({ atMs }) => isIn(period, atMs));
 }
 
-/** What subscriptions come to. */
+/** The totals of subscriptions. */
 export interface Amounts {
-	/** Acquisitions. */
+	/** The number of acquisitions. */
 	readonly subscriptions: number;
 	readonly acquisitionPence: number;
 	readonly renewalPence: number;
@@ -88,7 +88,7 @@ export function netPence({
 	return acquisitionPence + renewalPence + refundPence;
 }
 
-/** A ratio as reports show it; null where there is nothing to divide by. */
+/** A rounded ratio; null if the denominator is 0. */
 export function ratio(part: number, whole: number, digits = 4): number | null {
 	return whole === 0 ? null : rounded(part / whole, digits);
 }

@@ -1,22 +1,22 @@
 import type { Touch, TouchDimension } from '../domain/touch.ts';
 import type { LabelledPath } from './model.ts';
 
-/** What a report tells rows apart by: one or two dimensions of touches, or nothing. */
+/** What a report groups its rows by: one or two dimensions of touches, or nothing. */
 export type Grouping = readonly TouchDimension[];
 
 /** The values of a row's dimensions. */
 export type Label = readonly string[];
 
-/** Whoever has no touch. */
+/** For subscriptions without a touch. */
 export const none = '(none)';
-/** A touch without a value of the dimension. */
+/** For touches without a value of the dimension. */
 const notSet = '(not set)';
-/** Values beyond the most frequent, so that no report grows without bound. */
+/** For all but the most frequent values, which bounds the size of reports. */
 export const other = '(other)';
 const maxLabels = 200;
 const separator = '\u001f';
 
-/** The value of a touch by which a report tells it apart. */
+/** A touch's value of the dimensions. */
 export function labelOf(touch: Touch, by: Grouping): string {
 	return by.map((dimension) => touch[dimension] ?? notSet).join(separator);
 }
@@ -26,12 +26,12 @@ export function labelValues(label: string, by: Grouping): Label {
 	return label === none || label === other ? by.map(() => label) : label.split(separator);
 }
 
-/** Labels by number: the most frequent ones of their own, the others together. */
+/** Numbers labels. The most frequent ones have their own numbers, the others share one. */
 export class Labels {
 	readonly #numbers: ReadonlyMap<string, number>;
 	readonly names: readonly string[];
 
-	/** @param counts how often each label is there */
+	/** @param counts the frequency of each label */
 	constructor(counts: ReadonlyMap<string, number>) {
 		const byCount = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).map(([name]) => name);
 		const kept = byCount.slice(0, byCount.length > maxLabels ? maxLabels - 1 : maxLabels).sort();

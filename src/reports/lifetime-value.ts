@@ -3,28 +3,29 @@ import { acquiredAtMs, isIn, type Journey, type Period, rounded } from './journe
 import { type Grouping, labelOf, labelValues, none } from './label.ts';
 
 export interface LifetimeValueOptions {
-	/** Of the first touch of the path. */
+	/** Dimensions of the path's first touch. */
 	readonly by: Grouping;
-	/** Of acquisitions. */
+	/** Period of the acquisitions. */
 	readonly period: Period;
 	readonly asOfMs: number;
 	readonly calendar: Calendar;
 }
 
-/** Subscriptions that were acquired in one month, by their first touch. */
+/** Subscriptions acquired in one month, by their first touch. */
 export interface LifetimeValueRow {
 	readonly month: string;
 	readonly values: readonly string[];
 	readonly subscriptions: number;
 	/**
-	 * Revenue of these up to the end of the month of acquisition, of the next, and so on; null while that month lasts.
+	 * Their revenue up to the end of the month of acquisition, of the next month, and so on; null for months that have
+	 * not ended.
 	 */
 	readonly cumulativePence: readonly (number | null)[];
-	/** The same for each subscription. */
+	/** The same per subscription. */
 	readonly ltvPence: readonly (number | null)[];
 }
 
-/** What subscriptions are worth by their age in calendar months. */
+/** The value of subscriptions by their age in calendar months. */
 export function lifetimeValues(
 	journeys: readonly Journey[],
 	{ by, period, asOfMs, calendar }: LifetimeValueOptions,
@@ -44,7 +45,7 @@ export function lifetimeValues(
 		}
 		cohort.subscriptions++;
 		for (const step of subscription.steps) {
-			// A refund that was sent before its sale counts from the first month on.
+			// A refund that was uploaded before its sale counts from the first month.
 			const age = Math.max(0, monthsBetween(month, calendar.monthOf(step.atMs)));
 			cohort.pence[age] = (cohort.pence[age] ?? 0) + step.revenuePence;
 		}

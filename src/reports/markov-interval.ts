@@ -1,10 +1,10 @@
 import { creditShares, MarkovChain } from './markov.ts';
 
-/** Visitors who have done the same: paths that led to subscriptions, or one that led to none. */
+/** Visitors who did the same: paths that led to subscriptions, or one that led to none. */
 export interface SimilarVisitors {
 	readonly visitors: number;
 	readonly converted: readonly (readonly number[])[];
-	/** Null where they have subscribed. */
+	/** Null if they subscribed. */
 	readonly lost: readonly number[] | null;
 }
 
@@ -14,13 +14,13 @@ export interface ShareInterval {
 }
 
 const resamples = 200;
-/** From so many on, a Poisson number is as good as normal. */
+/** From this mean on, the normal distribution approximates Poisson well. */
 const normalFrom = 30;
 
 /**
- * The interval that 95 % of the shares of credit are in when visitors are drawn anew, 200 times. How often one of n alike
- * visitors is drawn is close to Poisson with mean n, whatever becomes of the others.
- * @param visitors in an order that does not depend on how they were read, so that the same chance falls to the same
+ * The 95 % intervals of the shares of credit, from 200 bootstrap samples of visitors. How often one of n equal visitors
+ * is drawn is close to Poisson with mean n, independently of the others.
+ * @param visitors in an order independent of how they were read, so that results are repeatable
  */
 export function shareIntervals(
 	visitors: readonly SimilarVisitors[],

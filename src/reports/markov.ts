@@ -1,6 +1,6 @@
 /**
- * How often visitors went from one state to the next. States are the labels of touches, from 0; before them is the start,
- * after them the conversion, or null where none came.
+ * Counts transitions between states. States are the labels of touches, from 0. A path begins at the start state, and
+ * ends with the conversion, or with null if there was none.
  */
 export class MarkovChain {
 	readonly labels: number;
@@ -11,7 +11,7 @@ export class MarkovChain {
 		this.#counts = new Float64Array((labels + 1) * (labels + 2));
 	}
 
-	/** The transitions of a path, as places in the chain's table, for `addTransitions`. */
+	/** The transitions of a path, as indices of the chain's table, for `addTransitions`. */
 	transitionsOf(path: readonly number[], isConverted: boolean): number[] {
 		const row = (state: number) => (state + 1) * (this.labels + 2);
 		let from = -1;
@@ -37,8 +37,9 @@ export class MarkovChain {
 	}
 
 	/**
-	 * What part of the conversions would be lost without each label, were all who come to it lost: 1 − P₋c/P. Exact: with
-	 * N = (I−Q)⁻¹, somebody comes to c with the probability N(start,c)/N(c,c), and converts from there with x(c) = Σ N(c,·)b.
+	 * The share of conversions that would be lost without each label, if everybody who comes to it were lost: 1 −
+	 * P₋c/P. Exact: with N = (I−Q)⁻¹, a visitor reaches c with probability N(start,c)/N(c,c), and converts from there
+	 * with x(c) = Σ N(c,·)b.
 	 */
 	removalEffects(): Float64Array {
 		const { labels } = this;
@@ -71,7 +72,7 @@ export class MarkovChain {
 	}
 }
 
-/** The share of the credit that each label has: in proportion to its removal effect. Zeros where nobody converted. */
+/** Each label's share of the credit, in proportion to its removal effect. Zeros if nobody converted. */
 export function creditShares(effects: Float64Array): Float64Array {
 	const total = effects.reduce((all, effect) => all + effect, 0);
 	return total === 0 ? effects : effects.map((effect) => effect / total);
@@ -81,7 +82,7 @@ function sum(values: readonly number[]): number {
 	return values.reduce((total, value) => total + value, 0);
 }
 
-/** The inverse of a square matrix, by rows, with the largest of each column for its pivot (Gauss–Jordan). */
+/** The inverse of a square matrix, stored by rows, by Gauss–Jordan elimination with partial pivoting. */
 function invert(matrix: Float64Array, size: number): Float64Array {
 	const inverse = new Float64Array(size * size);
 	for (let row = 0; row < size; row++) inverse[row * size + row] = 1;

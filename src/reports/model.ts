@@ -1,16 +1,15 @@
-/** A path to a subscription: labels of touches by number, in the order of time. */
+/** A path to a subscription: the labels of its touches as numbers, in order of time. */
 export interface LabelledPath {
 	readonly labels: readonly number[];
-	/** How long before the conversion each touch was. */
+	/** The time from each touch to the conversion. */
 	readonly agesMs: readonly number[];
 	readonly isDirect: readonly boolean[];
 }
 
-/** Models that give each touch of a path a weight, whatever the other paths are. */
+/** Models that weight each touch of a path independently of other paths. */
 export const pathModels = ['first', 'last', 'last-non-direct', 'linear', 'decay', 'position'] as const;
 export type PathModel = (typeof pathModels)[number];
 
-/** Every way to credit touches. */
 export const attributionModels = [...pathModels, 'markov'] as const;
 export type AttributionModel = (typeof attributionModels)[number];
 export const defaultModel: AttributionModel = 'last-non-direct';
@@ -18,7 +17,7 @@ export const defaultModel: AttributionModel = 'last-non-direct';
 export const dayMs = 86_400_000;
 export const defaultHalfLifeDays = 7;
 
-/** The weights of the touches of a path; they add up to 1. An empty path has none. */
+/** The weights of a path's touches, which add up to 1. An empty path has none. */
 export function weightsOf(
 	model: PathModel,
 	{ labels, agesMs, isDirect }: LabelledPath,
@@ -35,14 +34,14 @@ export function weightsOf(
 	}
 	if (model === 'linear') return labels.map(() => 1 / touches);
 	if (model === 'position') return positionWeights(touches);
-	// From the last touch's age on, so that old paths do not vanish in rounding.
+	// Ages are relative to the last touch, so that the weights of old paths do not underflow.
 	const youngestMs = agesMs[touches - 1] as number;
 	const powers = agesMs.map((ageMs) => 2 ** (-(ageMs - youngestMs) / (halfLifeDays * dayMs)));
 	const sum = powers.reduce((total, power) => total + power, 0);
 	return powers.map((power) => power / sum);
 }
 
-/** Forty percent for each end, and what is left for those between. */
+/** 40 % for each end, and the rest for the touches between. */
 function positionWeights(touches: number): number[] {
 	if (touches <= 2) return Array.from({ length: touches }, () => 1 / touches);
 	return Array.from({ length: touches }, (_, touch) =>

@@ -2,10 +2,10 @@ import type { Touch } from '../domain/touch.ts';
 import { dayMs } from './model.ts';
 
 export const defaultLookbackDays = 90;
-/** Touches that are alike and so close together are one: a page that fires several hits, or is loaded again. */
+/** Equal touches closer together than this count as one: a page may send several hits, or be reloaded. */
 const samePageMs = 30 * 60_000;
 
-/** The owner's touches that take credit for what was decided at a moment: those of so many days up to it. */
+/** The owner's touches that are credited for a conversion: those in the lookback period before it. */
 export function pathOf(
 	touches: readonly Touch[],
 	convertedAtMs: number,
@@ -15,7 +15,7 @@ export function pathOf(
 	return touches.filter(({ atMs }) => atMs > fromMs && atMs <= convertedAtMs);
 }
 
-/** Touches without those that repeat the one before them. @param touches of one visitor, by time */
+/** Touches, without repeats of the previous one. @param touches of one visitor, by time */
 export function withoutRepeats(touches: readonly Touch[]): Touch[] {
 	const kept: Touch[] = [];
 	let last: Touch | undefined;

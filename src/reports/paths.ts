@@ -18,29 +18,29 @@ export interface PathsOptions {
 	readonly by: Grouping;
 	readonly period: Period;
 	readonly basis: Basis;
-	/** Paths that are shown, of those with the most subscriptions. */
+	/** The number of paths to show; those with the most subscriptions are shown. */
 	readonly top: number;
-	/** Pages that owners have seen before they converted, see `PageSeen`. */
+	/** Pages that owners viewed before they converted. */
 	readonly pages: readonly PageSeen[];
 }
 
-/** A page, and how many subscriptions' owners have seen it before. */
+/** A page, and the number of subscriptions whose owners viewed it before converting. */
 export interface PageSeen {
 	readonly page: string;
 	readonly subscriptions: number;
 }
 
 export interface PathRow {
-	/** Labels in the order of time; those that follow each other are one. */
+	/** Labels in order of time; equal ones that follow each other count as one. */
 	readonly path: readonly string[];
-	/** How often each of them came in a row. */
+	/** How many touches each of these labels stands for. */
 	readonly repeats: readonly number[];
 	readonly subscriptions: number;
 	readonly netPence: number;
 	readonly share: number | null;
 }
 
-/** Of all paths: how often one label, or the start, was followed by another, or by the conversion. */
+/** How often one label, or the start, was followed by another, or by the conversion. Over all paths. */
 export interface Transition {
 	readonly from: string;
 	readonly to: string;
@@ -51,9 +51,9 @@ export interface Paths {
 	readonly totals: Amounts & { readonly netPence: number };
 	readonly rows: readonly PathRow[];
 	readonly lengths: readonly { readonly touches: number; readonly subscriptions: number }[];
-	/** From the first touch of the path. */
+	/** From the path's first touch. */
 	readonly daysToConvert: Percentiles;
-	/** From when its `tid` was shown on a page to when the sale was received. */
+	/** From showing the `tid` on a page to receiving the sale. */
 	readonly approvalDays: Percentiles;
 	readonly transitions: readonly Transition[];
 	readonly pages: readonly PageSeen[];
@@ -63,7 +63,7 @@ export const start = '(start)';
 export const conversion = '(conversion)';
 const maxTransitions = 500;
 
-/** What paths subscriptions were reached by. @param journeys in the order of `subid` */
+/** Describes the paths of subscriptions. @param journeys in the order of `subid` */
 export function describePaths(journeys: readonly Journey[], options: PathsOptions): Paths {
 	const { by, period, basis, top, pages } = options;
 	const counted = journeys.flatMap((journey) => {
@@ -123,7 +123,7 @@ export function describePaths(journeys: readonly Journey[], options: PathsOption
 	};
 }
 
-/** A path in one line, as `email ×3 > direct`. */
+/** A path as one line, for example `email ×3 > direct`. */
 export function pathText({ path, repeats }: Pick<PathRow, 'path' | 'repeats'>): string {
 	if (path.length === 0) return none;
 	return path

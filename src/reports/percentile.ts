@@ -1,13 +1,13 @@
 import { rounded } from './journey.ts';
 
-/** Values that half, three quarters and nine tenths of a list do not exceed; nulls for an empty list. */
+/** The 50th, 75th and 90th percentiles of a list; nulls if it is empty. */
 export interface Percentiles {
 	readonly p50: number | null;
 	readonly p75: number | null;
 	readonly p90: number | null;
 }
 
-/** By the nearest rank: each is one of the values. */
+/** By the nearest-rank method: each percentile is one of the values. */
 export function percentilesOf(values: readonly number[]): Percentiles {
 	const sorted = Float64Array.from(values).sort();
 	const at = (percent: number) =>

@@ -23,14 +23,14 @@ import type { PageSeen } from './paths.ts';
 import { type Subscription, subscriptionOf } from './subscription.ts';
 
 export interface ReadOptions {
-	/** Nothing later is seen. */
+	/** Nothing later is used. */
 	readonly asOfMs: number;
-	/** Whether that is in the past: then whose events were is found out as it was known then. */
+	/** Whether that is in the past. If so, events have the owners that were known then. */
 	readonly isPast: boolean;
-	/** Subscriptions without an event in it are not read, but where all that there is must be. */
+	/** Only subscriptions with an event in this period are read, unless everything must be. */
 	readonly period: Period;
 	readonly lookbackDays: number;
-	/** What lost paths are told apart by; null where they are not asked for. */
+	/** The grouping of lost paths; null if they are not needed. */
 	readonly lostBy: Grouping | null;
 	readonly paymentProviders: ReadonlySet<string>;
 }
@@ -41,12 +41,12 @@ export interface ReadJourneys {
 	readonly lost: readonly LostPath[];
 }
 
-/** With more owners, the touches of all visitors are read in their order rather than each by itself. */
+/** With more owners, the touches of all visitors are read in order instead of each owner's. */
 const manyOwners = 20_000;
-/** Between the labels of a path; no label has it. */
+/** Separates the labels of a path; no label contains it. */
 const separator = '\u001e';
 
-/** Reads subscriptions with the touches that led to them, and how those went away who have not subscribed. */
+/** Reads subscriptions with the touches that led to them, and the paths of visitors who did not subscribe. */
 export function* readJourneys(options: ReadOptions): Steps<ReadJourneys> {
 	const { asOfMs, period, lookbackDays, lostBy } = options;
 	const isWhole = readsAll(options);
@@ -59,7 +59,7 @@ export function* readJourneys(options: ReadOptions): Steps<ReadJourneys> {
 	const lostUntilMs = asOfMs - lookbackDays * dayMs;
 	const visitors = byVisitor((vid, rows) => {
 		const own = ofOwner.get(vid);
-		// Most visitors have neither subscribed nor been lost for sure.
+		// Most visitors have neither subscribed nor been lost for certain.
 		if (!own && (!lostBy || subscribers.has(vid) || (rows[0] as TouchRow).at > lostUntilMs)) return;
 		const touches = withoutRepeats(rows.map(touchOf).filter((touch) => touch !== null));
 		for (const subscription of own ?? [])
@@ -94,7 +94,7 @@ export function* readJourneys(options: ReadOptions): Steps<ReadJourneys> {
 	};
 }
 
-/** Whether a part of an account cannot be read by itself. */
+/** Whether the whole account must be read. */
 function readsAll({ isPast, period }: Pick<ReadOptions, 'isPast' | 'period'>): boolean {
 	return isPast || !(Number.isFinite(period.fromMs) || Number.isFinite(period.toMs));
 }
@@ -127,13 +127,13 @@ function isNoRefund({ revenuePence }: JourneyEvent): boolean {
 	return revenuePence >= 0;
 }
 
-/** All events of the subscriptions that have one in the period. */
+/** All events of subscriptions with an event in the period. */
 function* eventsOfPeriod({ fromMs, toMs }: Period, asOfMs: number): Steps<JourneyEvent[]> {
 	const some = yield* eventsIn({ fromMs: atLeast(fromMs), toMs: Math.min(toMs, asOfMs + 1) });
 	return yield* eventsOfSubscriptions([...new Set(some.map(({ subid }) => subid))], asOfMs);
 }
 
-/** Puts the touches of a visitor together, which come one after the other. */
+/** Groups consecutive touches by visitor. */
 function byVisitor(onVisitor: (vid: string, rows: readonly TouchRow[]) => void) {
 	let rows: TouchRow[] = [];
 	const end = () => {
@@ -148,10 +148,10 @@ function byVisitor(onVisitor: (vid: string, rows: readonly TouchRow[]) => void) 
 	return { take, end };
 }
 
-/** Different origins that are remembered, to read each once. */
+/** The maximum number of origins whose parsed form is cached. */
 const maxOrigins = 50_000;
 
-/** @returns a function that reads a stored touch; null where it comes from a payment provider */
+/** @returns a function that parses a stored touch; null if it comes from a payment provider */
 function touchReader(paymentProviders: ReadonlySet<string>): (row: TouchRow) => Touch | null {
 	const known = new Map<string, Omit<Touch, 'atMs'> | null>();
 	return ({ at, origin }) => {
@@ -163,13 +163,13 @@ function touchReader(paymentProviders: ReadonlySet<string>): (row: TouchRow) => 
 			known.set(origin, parsed);
 		}
 		if (parsed === null) return null;
-		// Written out: there may be millions, and a spread takes several times as long.
+		// Not a spread, which takes several times as long, and there may be millions.
 		const { channel, source, medium, campaign, landing } = parsed;
 		return { atMs: at, channel, source, medium, campaign, landing };
 	};
 }
 
-/** Reads how events of a period have found their visitors. */
+/** Reads how the events of a period were joined to their visitors. */
 export function* readCoverage(
 	options: Pick<ReadOptions, 'asOfMs' | 'isPast' | 'period'>,
 ): Steps<CoveredEvent[]> {
@@ -185,10 +185,10 @@ export function* readCoverage(
 }
 
 const maxPages = 100;
-/** Owners whose hits are read at once. */
+/** The number of owners whose hits are read at once. */
 const ownersPerRead = 500;
 
-/** The pages that owners have seen in the days before they converted, with how many subscriptions' owners saw each. */
+/** The pages that owners viewed in the days before they converted, with the number of subscriptions. */
 export async function readPagesSeen(
 	reader: Pick<ClientReader, 'visitorHistories'>,
 	journeys: readonly Journey[],

@@ -3,47 +3,47 @@ import { type Grouping, labelOf, labelValues, none } from './label.ts';
 import { dayMs } from './model.ts';
 
 export interface RenewalsOptions {
-	/** Of the first touch of the path. */
+	/** Dimensions of the path's first touch. */
 	readonly by: Grouping;
-	/** Of acquisitions. */
+	/** Period of the acquisitions. */
 	readonly period: Period;
 	readonly asOfMs: number;
-	/** Days from one renewal to the next, by `evt`; of others it is the median of the gaps that were. */
+	/** Days between renewals, by `evt`. The default is the median of the observed gaps. */
 	readonly periodDays: ReadonlyMap<string, number>;
 }
 
 export interface RenewalsRow {
 	readonly values: readonly string[];
-	/** Of the acquisition. */
+	/** The acquisition's event type. */
 	readonly evt: string;
-	/** Null where nobody has renewed and no period is set. */
+	/** Null if nobody has renewed and no period is set. */
 	readonly periodDays: number | null;
 	readonly subscriptions: number;
-	/** How many could have renewed once, twice, and so on. */
+	/** The number of subscriptions that could have renewed once, twice, and so on. */
 	readonly eligible: readonly number[];
-	/** How many of them did. */
+	/** The number of them that did. */
 	readonly renewed: readonly number[];
 	/** The share of subscriptions with a refund. */
 	readonly refundRate: number | null;
-	/** Who is left at each age, of all who began (Kaplan–Meier). */
+	/** The share that remains at each age (Kaplan–Meier). */
 	readonly survivors: readonly Survivors[];
 }
 
 export interface Survivors {
 	/** In periods. */
 	readonly age: number;
-	/** Who had renewed each time before, and could have renewed this time. */
+	/** Subscriptions that had renewed every time before, and could have renewed this time. */
 	readonly atRisk: number;
 	readonly renewed: number;
-	/** The part of all who began that is left. */
+	/** The remaining share of all subscriptions. */
 	readonly share: number | null;
 }
 
-/** A renewal may be so late. */
+/** A renewal may be late by this much. */
 const graceMs = 7 * dayMs;
 const maxAges = 60;
 
-/** Who renews. */
+/** Counts renewals. */
 export function describeRenewals(
 	journeys: readonly Journey[],
 	{ by, period, asOfMs, periodDays }: RenewalsOptions,
@@ -82,7 +82,7 @@ export function describeRenewals(
 		});
 }
 
-/** Of each `evt` the period that is set, else the median of the gaps between what was paid. */
+/** The period of each `evt`: as set, else the median gap between payments. */
 function periodsOf(journeys: readonly Journey[], set: ReadonlyMap<string, number>): Map<string, number> {
 	const gaps = new Map<string, number[]>();
 	for (const { subscription } of journeys) {
@@ -98,13 +98,13 @@ function periodsOf(journeys: readonly Journey[], set: ReadonlyMap<string, number
 		const middle = (sorted.length - 1) / 2;
 		const median = ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle)] ?? 0)) / 2;
 		const days = set.get(evt) ?? median;
-		// Renewals of one moment say nothing of a period.
+		// Renewals at the same moment do not show a period.
 		if (days > 0) periods.set(evt, days);
 	}
 	return periods;
 }
 
-/** By how many times one could have renewed; who had not renewed before is not at risk of not renewing again. */
+/** Groups subscriptions by how often they could have renewed. One that failed to renew once is no longer at risk. */
 function agesOf(journeys: readonly Journey[], periodMs: number, asOfMs: number) {
 	const ages: { eligible: number; renewed: number; atRisk: number }[] = [];
 	for (const { subscription } of journeys) {

@@ -6,7 +6,7 @@ import type { Report } from './run-report.ts';
 export type Cell = string | number | null;
 export type FlatRow = Readonly<Record<string, Cell>>;
 
-/** The rows of a report as a table has them: one value in a cell, pence as they are. */
+/** A report's rows as a table: one value per cell, amounts in pence. */
 export function flatRows(report: Report): FlatRow[] {
 	return report.rows.flatMap((row) => {
 		const { models, path, repeats, survivors: _, ...plain } = row as Record<string, unknown>;
@@ -27,12 +27,12 @@ export function flatRows(report: Report): FlatRow[] {
 	});
 }
 
-/** All columns that any row has, in their order. */
+/** The columns of all rows, in order. */
 export function columnsOf(rows: readonly FlatRow[]): string[] {
 	return [...new Set(rows.flatMap((row) => Object.keys(row)))];
 }
 
-/** As CSV (RFC 4180); a text that a spreadsheet would take for a formula begins with an apostrophe. */
+/** CSV (RFC 4180). A text that a spreadsheet would take for a formula gets a leading apostrophe. */
 export function csvOf(rows: readonly FlatRow[]): string {
 	const columns = columnsOf(rows);
 	const lines = [columns, ...rows.map((row) => columns.map((column) => row[column] ?? null))];
@@ -43,7 +43,7 @@ function safeCell(value: Cell): string {
 	return csvCell(typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : value);
 }
 
-/** A cell for people: pence in pounds, shares in percent. */
+/** Formats a cell for people: pence as pounds, shares as percentages. */
 export function shownCell(column: string, value: Cell): string {
 	if (value === null) return '-';
 	if (typeof value !== 'number') return value;
@@ -52,7 +52,7 @@ export function shownCell(column: string, value: Cell): string {
 	return String(value);
 }
 
-/** The same for a heading. */
+/** Formats a column's heading for people. */
 export function shownColumn(column: string): string {
 	const [, words = column, place] = /^(.*?)(?:_(\d+))?$/.exec(column) ?? [];
 	const text = words.replace(/Pence$/, '').replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);

@@ -2,7 +2,7 @@ import type { StorePlace } from '../store/store.ts';
 import type { ReportQuery } from './report-query.ts';
 import type { ReportedAccount } from './run-report.ts';
 
-/** What a report thread is to do. */
+/** The input of a report thread. */
 export interface ReportJob {
 	readonly place: StorePlace;
 	readonly account: ReportedAccount;

@@ -8,7 +8,7 @@ import type { Report } from './run-report.ts';
 const blue = '#0b63ce';
 const style = `body{max-width:70rem}td.number,th.number{text-align:right}svg text{font-size:12px;fill:#333}`;
 
-/** A report as one HTML page that needs nothing else: no script, no font, no network. */
+/** A report as one self-contained HTML page. */
 export function reportPage(kind: ReportKind, report: Report): string {
 	const rows = flatRows(report);
 	const warnings = (report.warnings as string[] | undefined) ?? [];
@@ -37,7 +37,7 @@ function picture(kind: ReportKind, report: Report, rows: readonly FlatRow[]): st
 	return column === '' ? '' : bars(rows.slice(0, 40), column);
 }
 
-/** A bar for each row, to the left where it is below zero. */
+/** A bar for each row, in another colour for negative values. */
 function bars(rows: readonly FlatRow[], column: string): string {
 	if (rows.length === 0) return '';
 	const [left, width, height] = [260, 560, 22];
@@ -55,7 +55,7 @@ function bars(rows: readonly FlatRow[], column: string): string {
 	return `<svg width="${left + width + 110}" height="${rows.length * height}" role="img" aria-label="${shownColumn(column)} by row">${drawn.join('')}</svg>`;
 }
 
-/** From what visitors came to what, as wide as it was frequent; the busiest transitions. */
+/** The most frequent transitions; a line's width shows the frequency. */
 function flow(transitions: readonly Transition[]): string {
 	const shown = transitions.slice(0, 40);
 	const [froms, tos] = [[...new Set(shown.map(({ from }) => from))], [...new Set(shown.map(({ to }) => to))]];
@@ -74,7 +74,7 @@ function flow(transitions: readonly Transition[]): string {
 	return `<svg width="${width}" height="${Math.max(froms.length, tos.length) * height + 20}" role="img" aria-label="flow of channels">${lines.join('')}${names(froms, 182, 'end').join('')}${names(tos, width - 182, 'start').join('')}</svg>`;
 }
 
-/** @param isTriangle whether cells of lifetime value are shaded by what they hold */
+/** @param isTriangle whether to shade the cells of lifetime value by their values */
 function table(rows: readonly FlatRow[], isTriangle: boolean): string {
 	if (rows.length === 0) return '<p>Nothing to report.</p>';
 	const columns = columnsOf(rows);

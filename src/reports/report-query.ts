@@ -8,10 +8,10 @@ import { defaultLookbackDays } from './path.ts';
 export const reportKinds = ['attribution', 'paths', 'ltv', 'renewals', 'coverage', 'spend'] as const;
 export type ReportKind = (typeof reportKinds)[number];
 
-/** What report is asked for. Plain data: it goes to a thread. */
+/** The parameters of a report. Plain data, because it is passed to a thread. */
 export interface ReportQuery {
 	readonly kind: ReportKind;
-	/** Days in the time zone, as 2026-01-31: from included, to excluded. */
+	/** Days in the time zone, for example 2026-01-31: from inclusive, to exclusive. */
 	readonly from: string | null;
 	readonly to: string | null;
 	/** Null: now. */
@@ -24,17 +24,17 @@ export interface ReportQuery {
 	readonly lookbackDays: number;
 	readonly halfLifeDays: number;
 	readonly intervals: boolean;
-	/** Only subscriptions whose acquisition has it. */
+	/** Only subscriptions whose acquisition has this event type. */
 	readonly evt: string | null;
-	/** Only subscriptions that have it in their path. */
+	/** Only subscriptions with this channel in their path. */
 	readonly channel: string | null;
-	/** Days from one renewal to the next, by `evt`. */
+	/** Days between renewals, by `evt`. */
 	readonly periodDays: Readonly<Record<string, number>>;
-	/** Paths that are shown. */
+	/** The number of paths to show. */
 	readonly top: number;
 }
 
-/** A report as it is without further words. */
+/** A report's default parameters. */
 export function defaultQuery(kind: ReportKind): ReportQuery {
 	return {
 		...{ kind, from: null, to: null, asOfMs: null, timezone: null, by: ['channel'], models: [defaultModel] },
@@ -48,7 +48,7 @@ export function defaultQuery(kind: ReportKind): ReportQuery {
 	};
 }
 
-/** A day for a flag or a parameter, as 2026-01-31. @throws OperatorError */
+/** Parses a day such as 2026-01-31. @throws OperatorError */
 export function day(value: string): string {
 	try {
 		if (/^\d{4}-\d\d-\d\d$/.test(value))
@@ -57,7 +57,7 @@ export function day(value: string): string {
 	throw new OperatorError(`${value} is no day; write it as 2026-01-31.`);
 }
 
-/** What rows are told apart by: one or two dimensions with a comma between them, or `none`. @throws OperatorError */
+/** Parses a grouping: one or two dimensions separated by a comma, or `none`. @throws OperatorError */
 export function grouping(value: string): Grouping {
 	if (value === 'none') return [];
 	const names = value.split(',');
@@ -72,7 +72,7 @@ function isDimension(name: string): boolean {
 	return (touchDimensions as readonly string[]).includes(name);
 }
 
-/** Models with commas between them, or `all`. @throws OperatorError */
+/** Parses models separated by commas, or `all`. @throws OperatorError */
 export function models(value: string): AttributionModel[] {
 	if (value === 'all') return [...attributionModels];
 	const names = [...new Set(value.split(','))];

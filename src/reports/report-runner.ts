@@ -5,10 +5,10 @@ import type { ReportJob, ReportMessage } from './report-job.ts';
 import type { ReportQuery } from './report-query.ts';
 import type { ReportedAccount } from './run-report.ts';
 
-/** Reports that wait; each takes seconds of a processor. */
+/** The maximum number of waiting reports; each takes seconds of CPU time. */
 const maxWaiting = 4;
 
-/** Makes reports on a thread of their own, one at a time, so that requests wait for none. */
+/** Makes reports on a thread, one at a time, so that requests do not wait for them. */
 export class ReportRunner {
 	readonly #place: StorePlace;
 	#last: Promise<unknown> = Promise.resolve();
@@ -20,8 +20,8 @@ export class ReportRunner {
 
 	/**
 	 * A report as JSON.
-	 * @param signal nobody waits for it any more
-	 * @throws OperatorError where it cannot be made as asked for; QueueFullError
+	 * @param signal aborted when nobody waits for the report any more
+	 * @throws OperatorError where the parameters are wrong; QueueFullError
 	 */
 	async run(account: ReportedAccount, query: ReportQuery, signal: AbortSignal): Promise<string> {
 		if (this.#waiting >= maxWaiting) throw new QueueFullError('too many reports wait');

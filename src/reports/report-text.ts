@@ -3,7 +3,7 @@ import { type Cell, columnsOf, flatRows, shownCell, shownColumn } from './report
 import type { ReportKind } from './report-query.ts';
 import type { Report } from './run-report.ts';
 
-/** A report as a table for people: pounds with two places. */
+/** A report as a text table, with amounts in pounds. */
 export function reportText(kind: ReportKind, report: Report): string {
 	const rows = flatRows(report);
 	const hidden = new Set(
@@ -33,7 +33,7 @@ export function reportText(kind: ReportKind, report: Report): string {
 	return `${lines.join('\n')}\n`;
 }
 
-/** What the report is of, in a line or two. */
+/** One or two lines that describe a report. */
 export function headOf({ aid, from, to, asOf, timezone, basis, totals }: Report): string[] {
 	const period = from || to ? `from ${from ?? 'the beginning'} to ${to ?? 'now'}` : 'of all time';
 	const head = `${aid} ${period}, as of ${asOf}, ${timezone}${basis ? `, by ${basis === 'event' ? 'the date of each event' : "the acquisition's date"}` : ''}`;

@@ -5,7 +5,7 @@ import { openStore } from '../store/open.ts';
 import type { ReportJob, ReportMessage } from './report-job.ts';
 import { runReport } from './run-report.ts';
 
-/** The thread that makes one report; it opens the databases anew, so that it reads beside whoever serves. */
+/** The thread that makes one report. It opens the databases itself, so that it reads beside the serving process. */
 
 if (!parentPort) throw new Error('this file is the report thread');
 const { place, account, query } = workerData as ReportJob;

@@ -14,7 +14,7 @@ import { describeRenewals } from './renewals.ts';
 import type { ReportQuery } from './report-query.ts';
 import { describeSpending } from './spend.ts';
 
-/** The account that a report is of. */
+/** The account that a report is about. */
 export interface ReportedAccount {
 	readonly id: number;
 	readonly aid: string;
@@ -22,13 +22,13 @@ export interface ReportedAccount {
 	readonly paymentProviders: readonly string[];
 }
 
-/** A report as JSON; its rows have the values of their dimensions by name. */
+/** A report as JSON. Its rows have the values of their dimensions by name. */
 export interface Report {
 	readonly [field: string]: unknown;
 	readonly rows: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** The same chance falls to the same account every time, so that a report can be repeated to the last digit. */
+/** Fixed, so that a report is repeatable to the last digit. */
 const seed = 1;
 
 /** Makes a report of an account as of one moment. */
@@ -115,7 +115,7 @@ function periodOf({ from, to }: ReportQuery, calendar: Calendar): Period {
 	return period;
 }
 
-/** Rows with the values of their dimensions by name. */
+/** Adds the values of the dimensions to rows, by name. */
 function named<Row extends { readonly values: readonly string[] }>(
 	rows: readonly Row[],
 	by: Grouping,

@@ -4,12 +4,12 @@ import { acquiredAtMs, amountsOf, isIn, type Journey, type LostPath, type Period
 import { Labels, labelledPath, labelOf, labelValues } from './label.ts';
 import type { AttributionModel } from './model.ts';
 
-/** What was spent on a channel, or on a campaign of it, on one day. */
+/** Money spent on a channel, or on one of its campaigns, on one day. */
 export interface Spending {
-	/** In the account's time zone, as 2026-01-31. */
+	/** In the account's time zone, for example 2026-01-31. */
 	readonly day: string;
 	readonly channel: string;
-	/** Empty: on the channel as a whole. */
+	/** Empty for the channel as a whole. */
 	readonly campaign: string;
 	readonly pence: number;
 }
@@ -18,7 +18,7 @@ export interface SpendOptions {
 	readonly by: readonly ['channel'] | readonly ['channel', 'campaign'];
 	readonly model: AttributionModel;
 	readonly halfLifeDays: number;
-	/** Of days of spending, and of acquisitions. */
+	/** Period of the days of spending, and of the acquisitions. */
 	readonly period: Period;
 	readonly calendar: Calendar;
 }
@@ -26,20 +26,20 @@ export interface SpendOptions {
 export interface SpendRow {
 	readonly values: readonly string[];
 	readonly spentPence: number;
-	/** Credited by the model, as are the pence. */
+	/** Credited by the model, like the amounts. */
 	readonly subscriptions: number;
-	/** All that these have brought since. */
+	/** Everything that these subscriptions have brought since. */
 	readonly netPence: number;
 	readonly costPerSubscriptionPence: number | null;
-	/** What came back of each pound. */
+	/** Return per pound spent. */
 	readonly returnRatio: number | null;
-	/** How many calendar months after that of their acquisition they had paid for it; null: not yet. */
+	/** The number of calendar months after the acquisition until the spending was recovered; null if it is not. */
 	readonly paybackMonth: number | null;
 }
 
 const partsOfOne = 10_000;
 
-/** What subscriptions have cost, where spending is known. @param journeys in the order of `subid` */
+/** The cost of subscriptions where spending is known. @param journeys in the order of `subid` */
 export function describeSpending(
 	spending: readonly Spending[],
 	journeys: readonly Journey[],
@@ -123,7 +123,7 @@ function labelsOf(
 	spent: readonly string[],
 	by: SpendOptions['by'],
 ): Labels {
-	// Labels with spending are told apart, however few touches they have.
+	// Labels with spending have rows of their own, however few touches they have.
 	const counts = new Map<string, number>();
 	const count = (label: string, times: number) => counts.set(label, (counts.get(label) ?? 0) + times);
 	for (const { path } of journeys) for (const touch of path) count(labelOf(touch, by), 1);

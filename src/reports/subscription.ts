@@ -1,6 +1,6 @@
 import type { SubscriptionEntry } from '../domain/profile.ts';
 
-/** An event of a subscription, with what it is to it. */
+/** An event of a subscription, and its role. */
 export interface SubscriptionStep {
 	readonly kind: 'acquisition' | 'renewal' | 'refund';
 	readonly atMs: number;
@@ -11,24 +11,24 @@ export interface SubscriptionStep {
 /** All events of one `subid`. */
 export interface Subscription {
 	readonly subid: string;
-	/** The visitor of its acquisition, else of its earliest joined event; null where nobody is known. */
+	/** The visitor of its acquisition, else of its earliest joined event; null if none is joined. */
 	readonly owner: string | null;
-	/** By time, then in the order of arrival. */
+	/** By time, then in order of arrival. */
 	readonly steps: readonly SubscriptionStep[];
-	/** Null where there are refunds alone. */
+	/** Null if there are only refunds. */
 	readonly acquisition: SubscriptionStep | null;
 	/** `evt` of the acquisition, else of the first event. */
 	readonly evt: string;
-	/** When the acquisition's `tid` was first shown on a page; null where it was not. */
+	/** When the acquisition's `tid` was first shown on a page; null if it was not. */
 	readonly shownAtMs: number | null;
-	/** T: when it was shown, else when it was received. */
+	/** When the `tid` was shown, else when the event was received. */
 	readonly convertedAtMs: number;
 }
 
 /**
- * Puts the events of a `subid` in their order: negative revenue is a refund, the first other event the acquisition, later
- * ones are renewals.
- * @param events at least one; those of one moment in the order of arrival
+ * Orders the events of a `subid`. Negative revenue is a refund, the first other event is the acquisition, later ones
+ * are renewals.
+ * @param events at least one; those of one moment in order of arrival
  * @param shownAtMs when a `tid` was first shown on a page
  */
 export function subscriptionOf(
