@@ -18,7 +18,7 @@ export function backtestCommand(): Command {
 	return new Command('backtest')
 		.summary('go back in time, train, score, and compare with what came')
 		.description(
-			`Judge a goal's scores by the past. The command goes back to several moments, spread evenly over the second half of the
+			`Judge a goal's scores by the past. The command goes back to several moments, spread evenly over the later 60 % of the
 history. As of each moment it trains a model on what was known then, scores every visitor, and compares the scores with
 what happened next. It stores nothing, and the model in use stays in use.
 
