@@ -5,7 +5,7 @@ import { launchBrowser, openContext, openPage, withoutBrowser } from '../collect
 import { ServeProcess } from '../process.ts';
 import { temporaryFolder } from '../support.ts';
 
-test('the demo shop knows a new visitor, one who considers the plans, and a subscriber', {
+test('the demo shop greets a new visitor, one who considers the plans, and a subscriber differently', {
 	skip: withoutBrowser,
 }, async (t) => {
 	await using server = await ServeProcess.start([

@@ -14,7 +14,7 @@ function statusOf(url: string, path: string): Promise<number | undefined> {
 	});
 }
 
-test('GET /demo/ is a shop, with every page that made-up visitors look at', async (t) => {
+test('GET /demo/ is a shop with every page that generated visitors view', async (t) => {
 	await using server = await ServeProcess.start(['--demo', ...(await emptyInstallation(t))]);
 	await server.printed(/demo: http:\S+\/demo\/\)/);
 	for (const { path, title } of Object.values(shopPages)) {
@@ -34,7 +34,7 @@ test('GET /demo/ is a shop, with every page that made-up visitors look at', asyn
 		assert.equal((await fetch(`${server.url}/demo/${file}`)).headers.get('content-type'), type);
 });
 
-test('nothing but the files of the shop can be reached', async (t) => {
+test('only the files of the shop are served', async (t) => {
 	await using server = await ServeProcess.start(['--demo', ...(await emptyInstallation(t))]);
 	for (const path of [
 		'/demo/../package.json',
@@ -48,7 +48,7 @@ test('nothing but the files of the shop can be reached', async (t) => {
 		assert.equal(await statusOf(server.url, path), 404, path);
 });
 
-test('under a base path the shop finds its way', async (t) => {
+test('the shop works under a base path', async (t) => {
 	const at = await emptyInstallation(t);
 	await using server = await ServeProcess.start(['--demo', '--base-path', '/api', ...at]);
 	const response = await fetch(`${server.url}/demo/pricing`);

@@ -6,7 +6,7 @@ import { appOver } from '../faulty-store.ts';
 import { lockDatabase } from '../lock.ts';
 import { startService } from '../support.ts';
 
-test('/healthz: the process answers', async (t) => {
+test('/healthz answers while the process runs', async (t) => {
 	const service = await startService(t);
 	const answer = await fetch(`${service.url}/healthz`);
 	assert.equal(answer.status, 200);
@@ -15,7 +15,7 @@ test('/healthz: the process answers', async (t) => {
 	assert.match(answer.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
 });
 
-test('/readyz: a write into the store succeeds', async (t) => {
+test('/readyz is 200 after a write to the store', async (t) => {
 	const service = await startService(t);
 	const answer = await fetch(`${service.url}/readyz`);
 	assert.equal(answer.status, 200);
@@ -24,7 +24,7 @@ test('/readyz: a write into the store succeeds', async (t) => {
 	assert.match(answer.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
 });
 
-test('/readyz: 503 while another process has the control database locked; /healthz stays 200', async (t) => {
+test('/readyz is 503 and /healthz 200 while another process locks the control database', async (t) => {
 	const service = await startService(t);
 	await using lock = await lockDatabase(join(service.folder, 'control.sqlite'));
 	const answer = await fetch(`${service.url}/readyz`);
@@ -36,7 +36,7 @@ test('/readyz: 503 while another process has the control database locked; /healt
 	await eventually('ready again', async () => (await fetch(`${service.url}/readyz`)).status === 200);
 });
 
-test('/readyz: 503 when the store throws, and when it does not answer', async (t) => {
+test('/readyz is 503 if the store throws or does not answer', async (t) => {
 	for (const probe of [() => Promise.reject(new Error('disk full')), () => new Promise<void>(() => {})]) {
 		const { app } = await appOver(t, { probe });
 		const answer = await app.inject('/readyz');
@@ -45,7 +45,7 @@ test('/readyz: 503 when the store throws, and when it does not answer', async (t
 	}
 });
 
-test('/readyz: 503 while the server is stopping, though the store works', async (t) => {
+test('/readyz is 503 while the server is stopping, even if the store works', async (t) => {
 	const { app } = await appOver(t, {}, { isDraining: () => true });
 	const answer = await app.inject('/readyz');
 	assert.equal(answer.statusCode, 503);
@@ -53,7 +53,7 @@ test('/readyz: 503 while the server is stopping, though the store works', async 
 	assert.equal((await app.inject('/healthz')).statusCode, 200);
 });
 
-test('/readyz: asking often does not write often', async (t) => {
+test('frequent requests to /readyz do not cause frequent writes', async (t) => {
 	let probes = 0;
 	const { app } = await appOver(t, {
 		probe: async () => {
@@ -66,7 +66,7 @@ test('/readyz: asking often does not write often', async (t) => {
 	assert.ok(probes <= 1 + seconds, `${probes} in ${seconds} s`);
 });
 
-test('they need no key, and nobody but GET and HEAD gets an answer', async (t) => {
+test('both need no key, and accept only GET and HEAD', async (t) => {
 	const service = await startService(t);
 	for (const path of ['/healthz', '/readyz']) {
 		assert.equal((await fetch(service.url + path, { method: 'HEAD' })).status, 200);

@@ -37,7 +37,7 @@ test('/openapi.json is a valid OpenAPI 3.1 document', async (t) => {
 		if (schema) assert.equal(ajv.validateSchema(schema), true, `${path}/schema: ${ajv.errorsText()}`);
 });
 
-test('the document has the operations of the contract, and what only operators and browsers ask for is not in it', async (t) => {
+test('the document has the operations of the contract, but not those for operators and browsers', async (t) => {
 	const document = await documentOf(await startService(t));
 	assert.deepEqual(Object.keys(document.paths), [
 		...['/subscription', '/subscription/receipts', '/subscription/{tid}', '/usage'],
@@ -55,7 +55,7 @@ test('the document has the operations of the contract, and what only operators a
 	);
 });
 
-test('every status that the operation answers with is documented, with every body', async (t) => {
+test('every status of the operation is documented, with every body', async (t) => {
 	const document = await documentOf(await startService(t));
 	const { responses } = document.paths['/subscription'].post;
 	assert.deepEqual(Object.keys(responses), [
@@ -128,7 +128,7 @@ test('every example is valid by its schema', async (t) => {
 	assert.ok(examples >= 15, `only ${examples} examples`);
 });
 
-test('a request made of the examples of the document is stored', async (t) => {
+test("a request built from the document's examples is stored", async (t) => {
 	const service = await startService(t);
 	const document = await documentOf(service);
 	const { schema } = document.paths['/subscription'].post.requestBody.content['application/json'];
@@ -145,7 +145,7 @@ test('a request made of the examples of the document is stored', async (t) => {
 	assert.equal((await service.upload(body)).status, 201);
 });
 
-test('/docs and what it needs are served by this host, and no other is asked for anything', async (t) => {
+test('/docs loads everything from this host', async (t) => {
 	const service = await startService(t);
 	const page = await fetch(`${service.url}/docs`);
 	assert.equal(page.status, 200);

@@ -7,7 +7,7 @@ const version = '/tag.v2.js';
 const earlier = '/tag.v1.js';
 
 describe('GET /tag.js and its versions', () => {
-	test('answer the script, to pages of any origin', async (t) => {
+	test('are sent to pages of every origin', async (t) => {
 		const { url } = await startService(t);
 		for (const path of [current, version, earlier]) {
 			const response = await fetch(url + path, { headers: { origin: 'https://acme.example' } });
@@ -20,14 +20,14 @@ describe('GET /tag.js and its versions', () => {
 		}
 	});
 
-	test('the current one is asked for again soon, a version never', async (t) => {
+	test('the current version is cached briefly, a numbered one for ever', async (t) => {
 		const { url } = await startService(t);
 		const caching = async (path: string) => (await fetch(url + path)).headers.get('cache-control');
 		assert.match((await caching(current)) ?? '', /^public, max-age=300,/);
 		assert.equal(await caching(version), 'public, max-age=31536000, immutable');
 	});
 
-	test('304 to who has it, in the encoding that it has', async (t) => {
+	test('304 is sent for the ETag of the accepted encoding', async (t) => {
 		const { url } = await startService(t);
 		for (const encoding of ['gzip', 'identity']) {
 			const ask = (etag?: string) =>
@@ -45,7 +45,7 @@ describe('GET /tag.js and its versions', () => {
 		}
 	});
 
-	test('a site may have it under a name of its own', async (t) => {
+	test('a site may choose its own path', async (t) => {
 		const { url } = await startService(t, { tagPath: '/assets/shop.js' });
 		const own = await fetch(`${url}/assets/shop.js`);
 		assert.equal(own.status, 200);
@@ -53,7 +53,7 @@ describe('GET /tag.js and its versions', () => {
 		assert.equal(await own.text(), await (await fetch(url + current)).text());
 	});
 
-	test('both are the same script; HEAD has no body; there is no other version', async (t) => {
+	test('both paths have the same script; HEAD has no body; other versions do not exist', async (t) => {
 		const { url } = await startService(t);
 		const text = async (path: string) => (await fetch(url + path)).text();
 		assert.equal(await text(current), await text(version));

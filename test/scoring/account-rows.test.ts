@@ -89,7 +89,7 @@ function assertSame(actual: unknown, expected: unknown): void {
 
 const visitors = madeUpVisitors(150);
 
-test('each goal has rows of visitors and of visits, and its own outcomes', async () => {
+test('each goal has rows of visitors and of visits, with its own labels', async () => {
 	const { rows, told } = await rowsOf(visitors);
 	assert.deepEqual(
 		rows.map(({ goal, scope }) => `${goal.name} ${scope}`),
@@ -100,13 +100,13 @@ test('each goal has rows of visitors and of visits, and its own outcomes', async
 	assert.match(told.join(' '), /All \d+ visitors were read\./);
 });
 
-test('the same history and seed give the same rows; another seed others', async () => {
+test('the same history and seed give the same rows; another seed gives others', async () => {
 	assertSame(content(await rowsOf(visitors)), content(await rowsOf([...visitors].reverse())));
 	const [two, three] = [content(await rowsOf(visitors, 2)), content(await rowsOf(visitors, 3))];
 	assert.throws(() => assertSame(two, three));
 });
 
-test('what comes after the moment changes nothing: no hit, no upload, no visitor, no name', async () => {
+test('nothing later than the moment changes the rows: no hit, upload, visitor or name', async () => {
 	const before = visitors.flatMap((visitor): MadeUpVisitor[] => {
 		const hits = visitor.hits.filter(({ atMs }) => atMs <= asOfMs);
 		const events = visitor.events.filter(({ receivedAtMs }) => receivedAtMs <= asOfMs);
@@ -123,7 +123,7 @@ test('what comes after the moment changes nothing: no hit, no upload, no visitor
 	assert.ok(!JSON.stringify(expected).includes('zebra'));
 });
 
-test('other ids for the same visitors give the same rows: an account has no say in what is drawn', async () => {
+test('rows do not depend on the ids of visitors, so an account has no influence on the sample', async () => {
 	const others = visitors.map((visitor, number) => ({
 		...visitor,
 		vid: `${((number * 7919) % 150).toString(16).padStart(4, '0')}${visitor.vid.slice(4)}`,
@@ -133,7 +133,7 @@ test('other ids for the same visitors give the same rows: an account has no say 
 	assertSame(content(await accountRows(readerOf(others), options)), expected);
 });
 
-test('of a log that ended before, nothing is taken for a time in which nothing happened', async () => {
+test('the time after the end of a log does not count as a time without conversions', async () => {
 	const endedMs = Math.max(...visitors.flatMap(({ hits }) => hits.map(({ atMs }) => atMs)));
 	const { asOfMs: seenMs, told } = await rowsOf(visitors, 1, logEndMs + 90 * dayMs);
 	assert.ok(seenMs >= endedMs && seenMs <= logEndMs);
@@ -145,7 +145,7 @@ test('of a log that ended before, nothing is taken for a time in which nothing h
 	);
 });
 
-test('rows are bounded where visitors are many', async () => {
+test('the number of rows is bounded for many visitors', async () => {
 	const { rows } = await accountRows(readerOf(madeUpVisitors(1500)), {
 		...{ goals, asOfMs: logEndMs, seed: 1, rows: 1000 },
 		onProgress: () => {},
@@ -153,7 +153,7 @@ test('rows are bounded where visitors are many', async () => {
 	for (const { dataset } of rows) assert.ok(dataset.rows > 200 && dataset.rows < 1200, `${dataset.rows}`);
 });
 
-test('no history, or one that is shorter than a horizon, gives no rows', async () => {
+test('a missing history, or one shorter than a horizon, gives no rows', async () => {
 	for (const { dataset } of (await rowsOf([])).rows) assert.equal(dataset.rows, 0);
 	const first = Math.min(...visitors.flatMap(({ hits }) => hits.map(({ atMs }) => atMs)));
 	const { rows } = await rowsOf(visitors, 1, first + dayMs);

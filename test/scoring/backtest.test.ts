@@ -15,7 +15,7 @@ const ordinary = { visitors: 700, days: 120, seed: 1, signal: 1, visits: 3, with
 const reader = readerOf(madeUpHistories({ ...ordinary, level: (day) => (day > 80 ? -0.5 : -2) }));
 const endMs = madeUpStartMs + 120 * dayMs;
 
-test('the base rate is that within the horizon, of who is there more than of who went away', async () => {
+test('the base rate is higher for present visitors than for absent ones', async () => {
 	const rates = (await measureBaseRates(reader, [sale], endMs)).get('sale')?.byRecency ?? [];
 	const [there = 0, active = 0, away = 1] = rates;
 	assert.ok(there > 0.25 && there < 0.55, `${rates}`);
@@ -24,7 +24,7 @@ test('the base rate is that within the horizon, of who is there more than of who
 	assert.ok(Math.abs((later?.[0] ?? 0) - there) < 0.15, 'of a log that has ended, as of its end');
 });
 
-test('a back-test goes back to its cuts, trains on what was known then, and compares with what came', async () => {
+test('a back-test trains as of each cut on what was known then, and compares with the outcomes', async () => {
 	const cutsMs = cutsForBacktest(await reader.historyExtent(endMs), sale, 2);
 	const { cuts, all } = await backtest(reader, {
 		...{ goal: sale, cutsMs, seed: 1, at: 'hit' },
@@ -41,7 +41,7 @@ test('a back-test goes back to its cuts, trains on what was known then, and comp
 	assert.throws(() => cutsForBacktest({ hits: 1, uploads: 0, fromMs: 0, toMs: dayMs }, sale, 2), /too short/);
 });
 
-test('between trainings the level follows what came, held back and bounded, and weeks are told as served', async () => {
+test('between trainings the level follows outcomes, shrunken and bounded, and weeks show scores as served', async () => {
 	const model: GoalModel = { version: '1', probability: () => 0.1, reasons: () => [] };
 	const follow = (days: number, levels?: Parameters<typeof followLevel>[1]['levels']) =>
 		followLevel(reader, {

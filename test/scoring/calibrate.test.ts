@@ -15,7 +15,7 @@ const rowsArbitrary = fc
 		logOdds: Float64Array.from(rows, ([, value]) => value),
 	}));
 
-test('isotonic steps of an earlier program never turn two scores round, nor make them equal', () => {
+test('isotonic steps of an earlier version never swap or equate two scores', () => {
 	const steps = { kind: 'isotonic', from: [-2, -1, 1.5], to: [-3, -0.5, 0.5] } as const;
 	fc.assert(
 		fc.property(
@@ -26,7 +26,7 @@ test('isotonic steps of an earlier program never turn two scores round, nor make
 	);
 });
 
-test('a calibration is finite whatever the outcomes', () => {
+test('a calibration is finite for any outcomes', () => {
 	fc.assert(
 		fc.property(rowsArbitrary, ({ labels, logOdds }) => {
 			for (const calibration of [fitPlatt(labels, logOdds)])
@@ -45,13 +45,13 @@ function overconfident(seed: number): { labels: Uint8Array; logOdds: Float64Arra
 	};
 }
 
-test('Platt finds the line again', () => {
+test('Platt scaling recovers a known line', () => {
 	const { labels, logOdds } = overconfident(1);
 	const { intercept, slope } = fitPlatt(labels, logOdds);
 	assert.ok(Math.abs(slope - 0.5) < 0.03 && Math.abs(intercept + 0.5) < 0.06, `${intercept} ${slope}`);
 });
 
-test('it makes other rows of the same kind more likely', () => {
+test('Platt scaling makes other rows of the same distribution more likely', () => {
 	const { labels, logOdds } = overconfident(1);
 	const other = overconfident(2);
 	for (const calibration of [fitPlatt(labels, logOdds)]) {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { binOf, quantileCuts } from '../../src/scoring/cuts.ts';
 
-test('cuts rise, lie between values, and are fewer than the bins', () => {
+test('cuts are increasing, lie between values, and are fewer than the bins', () => {
 	fc.assert(
 		fc.property(
 			fc.array(fc.integer({ min: -30, max: 30 }), { maxLength: 300 }),
@@ -27,14 +27,14 @@ test('few values get a bin each', () => {
 	assert.deepEqual(quantileCuts([0, 0, 0, 0, 1, 2, 2], 10), [0.5, 1.5]);
 });
 
-test('many zeros leave cuts for the rest', () => {
+test('a frequent zero leaves cuts for the other values', () => {
 	const values = [...new Array<number>(800).fill(0), ...Array.from({ length: 200 }, (_, index) => index + 1)];
 	const cuts = quantileCuts(values, 10);
 	assert.equal(cuts[0], 0.5);
 	assert.ok(cuts.length >= 8, `${cuts}`);
 });
 
-test('a number is in the bin after the cuts below it; a missing one is in bin 0', () => {
+test('the bin of a number is 1 plus the cuts below it; missing is bin 0', () => {
 	assert.deepEqual(
 		[-5, 0, 0.5, 1, 9, Number.NaN].map((value) => binOf([0, 0.5, 2], value)),
 		[1, 1, 2, 3, 4, 0],

@@ -6,7 +6,7 @@ import { featureSet } from '../../src/scoring/features.ts';
 const features = featureSet(['visits'], ['channel']);
 const example = { numeric: [1], categorical: ['email'], label: 1, atMs: 0 } as const;
 
-test('rows beyond one chunk are kept like the others', () => {
+test('rows beyond one chunk are stored like the others', () => {
 	const dataset = new Dataset(features);
 	const count = 200_000;
 	for (let row = 0; row < count; row++)
@@ -22,7 +22,7 @@ test('rows beyond one chunk are kept like the others', () => {
 	assert.equal(dataset.rows, count);
 });
 
-test('a row that does not fit the features, or is infinite, is refused', () => {
+test('a row that does not fit the features, or is infinite, is rejected', () => {
 	const dataset = new Dataset(features);
 	assert.throws(() => dataset.add({ ...example, numeric: [1, 2] }), /row 0 has not the values/);
 	assert.throws(() => dataset.add({ ...example, categorical: [] }), /row 0 has not the values/);

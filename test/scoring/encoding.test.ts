@@ -29,7 +29,7 @@ function encoded(count: number) {
 	return { dataset, order, encoding, rows: encodeRows(dataset, order, encoding, true) };
 }
 
-test('numbers are standardised; missing ones are in the middle and in a bin of their own', () => {
+test('numbers are standardised; missing ones get the mean and a bin of their own', () => {
 	const { rows } = encoded(800);
 	const [values, bins] = [rows.linear[0] as Float32Array, rows.bins[0] as Uint8Array];
 	const known = values.filter((_, row) => bins[row] !== 0);
@@ -40,7 +40,7 @@ test('numbers are standardised; missing ones are in the middle and in a bin of t
 	assert.ok(bins.includes(0));
 });
 
-test('frequent texts have a slot each; of a rare one, a row is told what the rows before had shown', () => {
+test('frequent texts have a slot each; a rare text is encoded by earlier rows only', () => {
 	const { dataset, order, encoding, rows } = encoded(800);
 	assert.deepEqual(encoding.categorical[0]?.frequent, ['/', '/pricing']);
 	const page = Array.from(dataset.categorical(0, order), (code) => dataset.texts(0)[code] as string);
@@ -55,7 +55,7 @@ test('frequent texts have a slot each; of a rare one, a row is told what the row
 	}
 });
 
-test('a scorer computes from a row what training computed from columns', () => {
+test('a scorer computes the same from a row as training from columns', () => {
 	const { dataset, order, encoding } = encoded(800);
 	const rows = encodeRows(dataset, order, encoding, false);
 	const { weights } = fitLogistic(rows, 1);

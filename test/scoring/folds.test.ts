@@ -6,7 +6,7 @@ import { byVisitsAndEmail, datasetOf, visitors } from './made-up.ts';
 
 const minuteMs = 60_000;
 
-test('no fold learns from a row whose outcome was not known when its later rows began', () => {
+test('no fold learns from a row whose outcome was unknown when its later rows begin', () => {
 	fc.assert(
 		fc.property(
 			fc.integer({ min: 200, max: 500 }),
@@ -41,7 +41,7 @@ test('no fold learns from a row whose outcome was not known when its later rows 
 	);
 });
 
-test('the last three fifths judge in five blocks, each what came before', () => {
+test('the last three fifths are five blocks, each of which judges models of everything before it', () => {
 	const dataset = datasetOf(visitors(500, 1, byVisitsAndEmail));
 	const folds = timeFolds(dataset, dataset.inTimeOrder(1), 0);
 	assert.deepEqual(
@@ -56,13 +56,13 @@ test('the last three fifths judge in five blocks, each what came before', () => 
 	);
 });
 
-test('where a horizon leaves nothing to learn from, the fold says that outcomes overlap', () => {
+test('a fold reports overlapping outcomes if the horizon leaves nothing else to learn from', () => {
 	const dataset = datasetOf(visitors(500, 1, byVisitsAndEmail));
 	const folds = timeFolds(dataset, dataset.inTimeOrder(1), 1e12);
 	assert.ok(folds.length === 5 && folds.every(({ overlaps }) => overlaps));
 });
 
-test('rows of one time are shuffled, the same way for the same seed', () => {
+test('rows of one time are shuffled, equally for the same seed', () => {
 	const dataset = datasetOf(visitors(100, 1, byVisitsAndEmail).map((example) => ({ ...example, atMs: 0 })));
 	const order = dataset.inTimeOrder(1);
 	assert.deepEqual(order, dataset.inTimeOrder(1));

@@ -20,7 +20,7 @@ for (const kind of ['logistic', 'boosting'] as const) {
 	const horizonMs =
 		model.kind !== 'prior' && model.calibration.kind === 'by recency' ? model.calibration.horizonMs : 0;
 
-	test(`${kind}: that is its kind, and it scores as it was trained to`, () => {
+	test(`${kind}: the stored model has this kind and scores as trained`, () => {
 		assert.equal(model.kind, kind);
 		const random = seededRandom(11);
 		for (let visitor = 0; visitor < 100; visitor++) {
@@ -49,7 +49,7 @@ for (const kind of ['logistic', 'boosting'] as const) {
 		return scorer.score(without, recencyOf(profile, nowMs, horizonMs));
 	}
 
-	test(`${kind}: without the fact of any reason the score moves as the reason says; the first moves it most`, () => {
+	test(`${kind}: without the fact of a reason the score moves as the reason says, most for the first`, () => {
 		fc.assert(
 			fc.property(fc.integer({ min: 1 }), (seed) => {
 				const { log, nowMs } = madeUpVisitor(seededRandom(seed));
@@ -73,7 +73,7 @@ for (const kind of ['logistic', 'boosting'] as const) {
 		);
 	});
 
-	test(`${kind}: of any visitor there is a probability, and there are reasons`, () => {
+	test(`${kind}: any visitor gets a probability and reasons`, () => {
 		fc.assert(
 			fc.property(anyLog, fc.nat(400 * dayMs), (log, laterMs) => {
 				const profile = profileOf(log);
@@ -87,7 +87,7 @@ for (const kind of ['logistic', 'boosting'] as const) {
 	});
 }
 
-test('a visitor who has not viewed pricing has a lower score than one who has, who is told so', () => {
+test('viewing pricing raises the score, and the reason says so', () => {
 	const goalModel = openModel('1', JSON.stringify(trainedOnVisitors('logistic').model));
 	const visit = (page: string) =>
 		profileOf([
@@ -108,7 +108,7 @@ test('the score is as of the moment: recency decays between hits', () => {
 	);
 });
 
-test('a profile that an earlier program wrote, without counts that fade, has a score', () => {
+test('a profile of an earlier version without decayed counts gets a score', () => {
 	const goalModel = openModel('1', JSON.stringify(trainedOnVisitors('logistic').model));
 	const profile = profileOf([hit(startMs), subscription(startMs + 1)]) as Profile;
 	const { recent: _, ...subscriptions } = profile.subscriptions as NonNullable<Profile['subscriptions']>;
@@ -117,7 +117,7 @@ test('a profile that an earlier program wrote, without counts that fade, has a s
 	assert.ok(goalModel.reasons(earlier, startMs + dayMs, 'raise').length > 0);
 });
 
-test('a stored base rate gives it to all, with no reasons', () => {
+test('a stored base rate is the score of everybody, without reasons', () => {
 	const prior: Model = { format: modelFormat, kind: 'prior', features: madeUpFeatures, baseRate: 0.125 };
 	const goalModel = openModel('2026-11-21.2', JSON.stringify(prior));
 	const profile = profileOf([hit(startMs)]) as Profile;
@@ -126,7 +126,7 @@ test('a stored base rate gives it to all, with no reasons', () => {
 	assert.equal(goalModel.version, '2026-11-21.2');
 });
 
-test('a model of another program, or a broken one, is refused with a reason', () => {
+test('a model of another version, or a broken one, is rejected with a reason', () => {
 	const { model } = trainedOnVisitors('logistic');
 	assert(model.kind === 'logistic');
 	const shoeSize = { numeric: [{ name: 'shoeSize', absent: 0 }], categorical: [] };

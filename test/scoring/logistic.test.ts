@@ -37,7 +37,7 @@ function gradientAt(
 	return gradient;
 }
 
-test('at the optimum no weight can be changed to lower the loss', () => {
+test('at the optimum, changing any weight raises the loss', () => {
 	fc.assert(
 		fc.property(
 			fc.integer({ min: 100, max: 600 }),
@@ -53,7 +53,7 @@ test('at the optimum no weight can be changed to lower the loss', () => {
 	);
 });
 
-test('it says that it converged, in few steps, and from any start ends at the same place', () => {
+test('the fit reports convergence, in few steps, and reaches the same optimum from any start', () => {
 	const rows = encoded(3000, 7);
 	const cold = fitLogistic(rows, 10);
 	const warm = fitLogistic(rows, 10, { start: fitLogistic(rows, 1000).parameters });
@@ -74,7 +74,7 @@ test('stronger penalties give smaller weights', () => {
 	);
 });
 
-test('one outcome alone does not lead weights to infinity', () => {
+test('a single outcome does not make weights infinite', () => {
 	const rows = { ...encoded(200, 1), labels: new Uint8Array(200) };
 	const { parameters } = fitLogistic(rows, 1);
 	assert.ok(parameters.every(Number.isFinite));

@@ -23,7 +23,7 @@ const scored = fc
 	}))
 	.filter(({ labels }) => labels.includes(0) && labels.includes(1));
 
-test('AUC is the share of pairs in the right order, ties counting half', () => {
+test('AUC is the share of correctly ordered pairs, with ties counting half', () => {
 	fc.assert(
 		fc.property(scored, ({ labels, scores }) => {
 			let [right, pairs] = [0, 0];
@@ -40,7 +40,7 @@ test('AUC is the share of pairs in the right order, ties counting half', () => {
 	);
 });
 
-test('AUC depends on the order of scores alone', () => {
+test('AUC depends only on the order of scores', () => {
 	fc.assert(
 		fc.property(scored, ({ labels, scores }) => {
 			const moved = scores.map((score) => logistic(3 * score ** 3 - 1));
@@ -49,7 +49,7 @@ test('AUC depends on the order of scores alone', () => {
 	);
 });
 
-test("AUC's interval holds the truth about 95 times of 100", () => {
+test("AUC's interval contains the true value about 95 times in 100", () => {
 	const random = seededRandom(5);
 	const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 	// Two normal distributions, one deviation apart: the true AUC is Φ(1/√2).
@@ -79,7 +79,7 @@ test("rows of one group do not narrow AUC's interval", () => {
 	assert.ok(auc(repeatedLabels, repeatedScores).low > once.low);
 });
 
-test('log loss and Brier score of known scores', () => {
+test('log loss and Brier score match known values', () => {
 	const labels = Uint8Array.of(1, 0);
 	const scores = Float64Array.of(0.8, 0.4);
 	assert.ok(Math.abs(logLoss(labels, scores) + (Math.log(0.8) + Math.log(0.6)) / 2) < 1e-12);
@@ -87,7 +87,7 @@ test('log loss and Brier score of known scores', () => {
 	assert.ok(Number.isFinite(logLoss(labels, Float64Array.of(0, 1))), 'a sure mistake has a price');
 });
 
-test('a calibration table holds every row once; the error is what it misses by', () => {
+test('a calibration table contains every row once, and its error is the mean distance', () => {
 	fc.assert(
 		fc.property(scored, ({ labels, scores }) => {
 			const table = calibrationTable(labels, scores);
@@ -102,7 +102,7 @@ test('a calibration table holds every row once; the error is what it misses by',
 	);
 });
 
-test('the ROC curve rises from 0 to 1, and the area under it is the AUC', () => {
+test('the ROC curve rises from 0 to 1, and its area is the AUC', () => {
 	fc.assert(
 		fc.property(scored, ({ labels, scores }) => {
 			const curve = rocCurve(labels, scores, 1_000_000);

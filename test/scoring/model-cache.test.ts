@@ -29,7 +29,7 @@ function cacheOf(bodies: Record<string, string>, maxModels = 10) {
 	return { cache, read, errors, clock, bodies };
 }
 
-test('a model is read once, even where many ask at once, and is there at once from then on', async () => {
+test('a model is read once, even by concurrent requests, and is then available synchronously', async () => {
 	const { cache, read } = cacheOf({ 1: body });
 	const asked = await Promise.all([cache.get(1, named('1')), cache.get(1, named('1'))]);
 	assert.equal(asked[0]?.version, '1');
@@ -39,7 +39,7 @@ test('a model is read once, even where many ask at once, and is there at once fr
 	assert.deepEqual(read, ['1 1', '2 1']);
 });
 
-test('models that are used longest ago, or no more, make room', async () => {
+test('the least recently used and the deactivated models are evicted', async () => {
 	const { cache, read } = cacheOf({ 1: body, 2: body, 3: body }, 2);
 	for (const version of ['1', '2', '3']) await cache.get(1, named(version));
 	assert.ok(cache.get(1, named('1')) instanceof Promise);
@@ -49,7 +49,7 @@ test('models that are used longest ago, or no more, make room', async () => {
 	assert.equal(read.length, 5);
 });
 
-test('where a model cannot be read there is none for 5 s, and one error', async () => {
+test('a model that cannot be read is missing for 5 s, with one error', async () => {
 	const { cache, read, errors, clock, bodies } = cacheOf({});
 	assert.equal(await cache.get(1, named('1')), undefined);
 	clock.nowMs = 4999;
@@ -61,7 +61,7 @@ test('where a model cannot be read there is none for 5 s, and one error', async 
 	assert.equal((await cache.get(1, named('1')))?.version, '1');
 });
 
-test('a model that cannot be applied is told with its name, and there is none', async () => {
+test('a model that cannot be applied is reported by name and missing', async () => {
 	const { cache, errors, read } = cacheOf({ 1: body.replace('"format":1', '"format":2') });
 	assert.equal(await cache.get(7, named('1')), undefined);
 	assert.equal(cache.get(7, named('1')), undefined);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { percentile, quantiles } from '../../src/scoring/percentile.ts';
 
-test('a percentile is close to the share of scores below, equal ones counting half', () => {
+test('a percentile is close to the share of lower scores, with equal ones counting half', () => {
 	fc.assert(
 		fc.property(
 			fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 400, maxLength: 1000 }),
@@ -31,7 +31,7 @@ test('a higher score never has a lower percentile', () => {
 	);
 });
 
-test('where all scores are the same, or none is known, a score is in the middle', () => {
+test('a score is in the middle if all scores are equal or none is known', () => {
 	assert.equal(percentile(quantiles([0.1, 0.1, 0.1]), 0.1), 50);
 	assert.equal(percentile(quantiles([]), 0.1), 50);
 });

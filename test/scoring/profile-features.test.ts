@@ -22,7 +22,7 @@ function named(profile: Profile, nowMs: number): Record<string, number | string>
 	]);
 }
 
-test('a row tells numbers, texts, and the names of the account', () => {
+test("a row has numbers, texts, and the account's names", () => {
 	const profile = profileAfter(
 		hit(startMs, { channel: 'email', page: '/', events: ['play'] }),
 		hit(startMs + minuteMs, { channel: 'email', page: 'pricing', events: ['play'] }),
@@ -49,7 +49,7 @@ test('a row tells numbers, texts, and the names of the account', () => {
 	assert.equal(row.lastEvt, 'trial');
 });
 
-test('what has never happened is missing or none', () => {
+test('what never happened is missing or none', () => {
 	const features = profileFeatures({
 		pages: ['pricing'],
 		channels: ['email'],
@@ -65,7 +65,7 @@ test('what has never happened is missing or none', () => {
 	assert.equal(value('evt:trial'), 0);
 });
 
-test('every value of any profile is a number or missing, never infinite', () => {
+test('every value of any profile is a finite number or missing', () => {
 	fc.assert(
 		fc.property(anyLog, fc.nat(400 * dayMs), (log, laterMs) => {
 			const profile = profileOf(log);
@@ -79,7 +79,7 @@ test('every value of any profile is a number or missing, never infinite', () => 
 	);
 });
 
-test('the vocabulary is what most visitors have in common, the most frequent first', () => {
+test('the vocabulary is the most frequent names among visitors, most frequent first', () => {
 	const profiles = Array.from({ length: 200 }, (_, index) =>
 		profileAfter(
 			hit(startMs, { page: '/' }),
@@ -89,7 +89,7 @@ test('the vocabulary is what most visitors have in common, the most frequent fir
 	assert.deepEqual(vocabularyOf(profiles).pages, ['/', 'pricing']);
 });
 
-test('a feature of another program is refused', () => {
+test('a feature of another version is rejected', () => {
 	assert.throws(() => profileRows(featureSet(['shoeSize'], [])), /unknown feature shoeSize/);
 	assert.throws(() => profileRows(featureSet([], ['hat'])), /unknown feature hat/);
 });

@@ -17,7 +17,7 @@ function phrases(log: readonly LogEntry[], nowMs: number): string[] {
 	return facts(profileOf(log) as Profile, nowMs).map(({ phrase }) => phrase);
 }
 
-test('what is known of a visitor, in plain language', () => {
+test('facts about a visitor are in plain language', () => {
 	const log = [
 		hit(startMs, { sid: '1', page: '/', channel: 'email', events: ['play'] }),
 		hit(startMs + 14 * minuteMs, { sid: '1', page: 'pricing', channel: 'email', events: ['play', 'stop'] }),
@@ -51,7 +51,7 @@ test('what is known of a visitor, in plain language', () => {
 	);
 });
 
-test('one is not many, and who has hardly any history is not told the same thing twice', () => {
+test('singular and plural are right, and short histories do not repeat a fact', () => {
 	const log = [
 		hit(startMs, { page: 'pricing', channel: 'organic search', events: ['play'] }),
 		subscription(startMs, { evt: 'trial' }),
@@ -68,7 +68,7 @@ test('one is not many, and who has hardly any history is not told the same thing
 	]);
 });
 
-test('time passes', () => {
+test('times are in suitable units', () => {
 	for (const [passedMs, said] of [
 		[59_999, 'just now'],
 		[minuteMs, '1 minute ago'],
@@ -81,14 +81,14 @@ test('time passes', () => {
 		assert.ok(phrases([hit(startMs)], startMs + passedMs).includes(`viewed pricing ${said}`), said);
 });
 
-test('visits are told with the time in which they all were', () => {
+test('visits are described with the period in which all of them were', () => {
 	const log = [hit(startMs, { sid: '1' }), hit(startMs + dayMs, { sid: '2' })];
 	assert.ok(phrases(log, startMs + 7 * dayMs).includes('2 visits in 7 days'));
 	assert.ok(phrases(log, startMs + 7 * dayMs + 1).includes('2 visits in 30 days'));
 	assert.ok(phrases(log, startMs + 31 * dayMs).includes('2 visits'));
 });
 
-test('a name from the web is plain text on one line, cut at 60 characters', () => {
+test('a name from the web becomes plain text on one line, cut at 60 characters', () => {
 	const page = (name: string) =>
 		phrases([hit(startMs, { page: name })], startMs).find((phrase) => phrase.startsWith('viewed'));
 	assert.equal(page('<script>alert("1")</script>'), 'viewed <script>alert("1")</script> just now');
@@ -97,7 +97,7 @@ test('a name from the web is plain text on one line, cut at 60 characters', () =
 	assert.equal(page('🦊'.repeat(61)), `viewed ${'🦊'.repeat(59)}… just now`);
 });
 
-test('of any visitor: each column tells of one fact, and what is said fits on a line', () => {
+test('for any visitor, each column belongs to one fact, and each text fits on a line', () => {
 	fc.assert(
 		fc.property(anyLog, fc.nat(400 * dayMs), (log, laterMs) => {
 			const profile = profileOf(log);

@@ -6,7 +6,7 @@ import { byVisitsAndEmail, datasetOf, visitors } from './made-up.ts';
 
 const { report } = train(datasetOf(visitors(2000, 1, byVisitsAndEmail)), { seed: 1 });
 
-test('the page draws ROC, calibration and scores, and loads nothing', () => {
+test('the page draws ROC, calibration and scores, and is self-contained', () => {
 	const page = reportPage('Scores', ['All were read.'], [{ heading: 'subscription', lead: [], report }]);
 	assert.equal(page.match(/<svg/g)?.length, 3);
 	assert.ok(!/<script|src=|href=|url\(|NaN|undefined/.test(page));
@@ -14,7 +14,7 @@ test('the page draws ROC, calibration and scores, and loads nothing', () => {
 		assert.ok(page.includes(figure));
 });
 
-test('what pages named cannot become markup', () => {
+test('names from pages cannot become markup', () => {
 	const [feature] = report.topFeatures;
 	assert.ok(feature);
 	const named = { ...report, topFeatures: [{ ...feature, name: '<script>alert(1)</script>' }] };
@@ -22,7 +22,7 @@ test('what pages named cannot become markup', () => {
 	assert.ok(!page.includes('<script') && !page.includes('<b>'));
 });
 
-test('a goal that is too rare has a page too, with its warning', () => {
+test('a goal with too few conversions has a page too, with its warning', () => {
 	const rare = train(datasetOf(visitors(100, 1, () => -5)), { seed: 1 });
 	const page = reportPage('Scores', [], [{ heading: 'rare', lead: [], report: rare.report }]);
 	assert.ok(page.includes('class="warning"') && !page.includes('<svg'));

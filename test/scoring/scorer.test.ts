@@ -14,7 +14,7 @@ const models: Record<string, Model> = {
 for (const [kind, model] of Object.entries(models)) {
 	const scorer = new Scorer(model);
 
-	test(`${kind}: that is its kind, and JSON keeps it whole`, () => {
+	test(`${kind}: the model has this kind and survives JSON`, () => {
 		assert.equal(model.kind, kind);
 		const restored = new Scorer(JSON.parse(JSON.stringify(model)));
 		for (const row of visitors(100, 2, byVisitsAndEmail))
@@ -29,7 +29,7 @@ for (const [kind, model] of Object.entries(models)) {
 			}
 	});
 
-	test(`${kind}: what was never seen, or is missing, has a score`, () => {
+	test(`${kind}: unseen and missing values get a score`, () => {
 		for (const row of [
 			{ numeric: [Number.NaN, Number.NaN], categorical: ['__proto__'] },
 			{ numeric: [1e30, -1e30], categorical: ['constructor'] },
@@ -52,7 +52,7 @@ function without(row: FeatureRow, feature: number): FeatureRow {
 	};
 }
 
-test("the logistic model's contributions add up to what the whole row adds", () => {
+test("the logistic model's contributions add up to that of the whole row", () => {
 	const scorer = new Scorer(models.logistic as Model);
 	const logOdds = (row: FeatureRow) => scorer.logOdds(row);
 	for (const row of visitors(50, 4, byVisitsAndEmail)) {
@@ -61,6 +61,6 @@ test("the logistic model's contributions add up to what the whole row adds", () 
 	}
 });
 
-test('a model of another format is refused', () => {
+test('a model of another format is rejected', () => {
 	assert.throws(() => new Scorer({ ...(models.logistic as Model), format: 2 as 1 }), /format 2/);
 });

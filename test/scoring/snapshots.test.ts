@@ -44,7 +44,7 @@ const anyHistory = fc.tuple(anyLog, fc.array(fc.nat({ max: 3 * dayMs }), { maxLe
 
 const takers = [visitorSnapshots, visitSnapshots];
 
-test('what comes after a moment is not in its profile, and what the horizon holds is in its labels', () => {
+test('what happens after a moment is not in its profile; what happens within the horizon is in its labels', () => {
 	fc.assert(
 		fc.property(anyHistory, fc.nat({ max: 16 }), fc.integer(), (log, days, seed) => {
 			const plan = planAt(startMs + days * dayMs);
@@ -67,7 +67,7 @@ test('what comes after a moment is not in its profile, and what the horizon hold
 	);
 });
 
-test('every moment lies a horizon before the end, and after a hit', () => {
+test('every moment is a horizon before the end, and after a hit', () => {
 	fc.assert(
 		fc.property(
 			anyHistory,
@@ -87,7 +87,7 @@ test('every moment lies a horizon before the end, and after a hit', () => {
 	);
 });
 
-test("a visit's snapshot is of that visit alone, as of one of its hits", () => {
+test("a visit's snapshot contains only that visit, as of one of its hits", () => {
 	fc.assert(
 		fc.property(anyHistory, fc.integer(), (log, seed) => {
 			for (const { atMs, profile } of visitSnapshots(log, planAt(startMs + 16 * dayMs), seededRandom(seed))) {
@@ -100,7 +100,7 @@ test("a visit's snapshot is of that visit alone, as of one of its hits", () => {
 	);
 });
 
-test('an upload that is joined by a later claim is not known before, but counts as reached', () => {
+test('an upload joined by a later link is unknown before it, but counts as reaching the goal', () => {
 	const uploadedMs = startMs + dayMs;
 	const event = { entry: subscription(uploadedMs), knownFromMs: startMs + 3 * dayMs };
 	const log = history([hit(startMs)], [{ ...event, knownUntilMs: Number.POSITIVE_INFINITY }]);
@@ -134,7 +134,7 @@ test('hits of the same moment are all known then, and none of them is later', ()
 	assert.deepEqual(snapshot?.labels, [0, 0, 0]);
 });
 
-test('moments follow hits as often as visitors hit: the first visit of who comes once counts as any other', () => {
+test("moments are as frequent as hits: a one-time visitor's first visit counts like any other", () => {
 	const plan = { ...planAt(startMs + 40 * dayMs), hitShare: 0.5, cutsMs: [] };
 	const count = (hits: number) => {
 		const log = history(Array.from({ length: hits }, (_, number) => hit(startMs + number * dayMs)));

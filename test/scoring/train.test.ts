@@ -11,7 +11,7 @@ test('the same data and seed give the same model and report', () => {
 	assert.equal(run(), run());
 });
 
-test('it ranks and is calibrated on visitors that it has not seen', () => {
+test('the model ranks unseen visitors and is calibrated on them', () => {
 	const { model } = train(datasetOf(visitors(4000, 1, byVisitsAndEmail)), { seed: 1 });
 	const scorer = new Scorer(model);
 	const others = visitors(6000, 2, byVisitsAndEmail);
@@ -22,13 +22,13 @@ test('it ranks and is calibrated on visitors that it has not seen', () => {
 	assert.ok(Math.abs(mean(scores) - mean(labels)) < 0.02);
 });
 
-test('boosting is chosen where later rows show that it is better, and the report says so', () => {
+test('boosting is chosen if it is better on later rows, and the report says so', () => {
 	const { model, report } = train(datasetOf(visitors(4000, 1, byInteraction)), { seed: 1 });
 	assert.equal(model.kind, 'boosting');
 	assert.match(report.chosen[0] ?? '', /boosting gains 0\.\d+ \(0\.\d+ to 0\.\d+\).* so boosting was chosen/);
 });
 
-test('fewer than 30 conversions are given the base rate', () => {
+test('fewer than 30 conversions give the base rate', () => {
 	const examples = visitors(2000, 1, () => -3).map((example, index) => ({
 		...example,
 		label: index % 69 === 0 ? (1 as const) : (0 as const),
@@ -40,12 +40,12 @@ test('fewer than 30 conversions are given the base rate', () => {
 	assert.match(report.warnings[0] ?? '', /29 rows with a conversion; a model needs 30/);
 });
 
-test('no rows at all are given a small rate, not none', () => {
+test('no rows give a small base rate rather than none', () => {
 	const { model } = train(datasetOf([]), { seed: 1 });
 	assert.equal(model.baseRate, 0.01);
 });
 
-test('outcomes that nothing tells are given the base rate, with a warning', () => {
+test('unpredictable outcomes give the base rate and a warning', () => {
 	let served = 0;
 	for (let seed = 1; seed <= 6; seed++) {
 		const { model, report } = train(datasetOf(visitors(1000, seed, () => -2)), { seed });
@@ -55,7 +55,7 @@ test('outcomes that nothing tells are given the base rate, with a warning', () =
 	assert.ok(served <= 1, `${served} of 6 found a pattern in noise`);
 });
 
-test('a pattern of the past that later rows break is not served', () => {
+test('a pattern that later rows contradict is not served', () => {
 	const examples = visitors(4000, 1, byVisitsAndEmail);
 	const broken = examples.map((example, index) =>
 		index < 1600 ? example : { ...example, label: (index * 7919) % 10 === 0 ? (1 as const) : (0 as const) },
@@ -63,7 +63,7 @@ test('a pattern of the past that later rows break is not served', () => {
 	assert.equal(train(datasetOf(broken), { seed: 1 }).model.kind, 'prior');
 });
 
-test('the report holds what an analyst asks for', () => {
+test('the report contains what an analyst needs', () => {
 	const { report } = train(datasetOf(visitors(4000, 1, byVisitsAndEmail)), { seed: 1 });
 	const { later } = report;
 	assert.ok(later);
@@ -82,13 +82,13 @@ test('the report holds what an analyst asks for', () => {
 	assert.match(report.chosen[0] ?? '', /logistic model was chosen. It converged in \d+ steps/);
 });
 
-test('where outcomes were known too early, there is a warning', () => {
+test('outcomes that were known too early give a warning', () => {
 	const dataset = datasetOf(visitors(2000, 1, byVisitsAndEmail));
 	const { report } = train(dataset, { seed: 1, horizonMs: 1e15 });
 	assert.match(report.warnings[0] ?? '', /were not known yet/);
 });
 
-test('the level of the served model is that of the most recent rows, not of what was before', () => {
+test("the served model's level is that of the most recent rows", () => {
 	const base = (day: number) => (day < 60 ? 0.8 : day < 80 ? 0 : -0.8);
 	const examples = visitors(6000, 3, () => 0).map((example, index) => {
 		const logOdds = base(index / 60) + byVisitsAndEmail(example) + 1;

@@ -68,7 +68,7 @@ async function aMoment(): Promise<void> {
 	for (let turn = 0; turn < 30; turn++) await nextTurn();
 }
 
-test('a score of a model has its percentile among recent visitors, its band and its reasons', async () => {
+test("a model's score has a percentile among recent visitors, a band and reasons", async () => {
 	const { ask, scorer, clock } = scorerOf(visitors);
 	const account = accountWith([version('7')]);
 	const some = await scorer.scores(account, 'vid', { ...profile, hits: 95 }, true);
@@ -81,7 +81,7 @@ test('a score of a model has its percentile among recent visitors, its band and 
 	]);
 });
 
-test('other models and bands hold at once, without a wait where somebody has just asked', async () => {
+test('changed models and bands apply at once, without delay for an account in use', async () => {
 	const { ask, clock, forgotten } = scorerOf(visitors);
 	assert.equal(modelOf(await ask(accountWith([version('1')]))), '1');
 	clock.nowMs += 500;
@@ -101,7 +101,7 @@ test('other models and bands hold at once, without a wait where somebody has jus
 	assert.equal((ask(accountWith([], 40)) as GoalScore[])[0]?.band, 'high');
 });
 
-test('who has not been asked for long never gets an answer of a model that was replaced', async () => {
+test('an account that was not in use never gets the score of a replaced model', async () => {
 	const { ask, clock } = scorerOf(visitors);
 	await ask(accountWith([version('1')]));
 	clock.nowMs += 1001;
@@ -110,7 +110,7 @@ test('who has not been asked for long never gets an answer of a model that was r
 	assert.equal(modelOf(await answer), '2');
 });
 
-test('where new references cannot be made, the old ones go on', async () => {
+test('old references stay in use if new ones cannot be made', async () => {
 	const { ask, clock, store, errors } = scorerOf(visitors);
 	await ask(accountWith([version('1')]));
 	store.fails = true;
@@ -122,7 +122,7 @@ test('where new references cannot be made, the old ones go on', async () => {
 	assert.equal(modelOf(await ask(accountWith([version('2')]))), '2');
 });
 
-test('a model of another scope does not count', async () => {
+test('a model of another scope is not used', async () => {
 	const { ask } = scorerOf(visitors);
 	assert.equal(modelOf(await ask(accountWith([{ ...version('1'), scope: 'sid' }]))), 'prior');
 });

@@ -20,7 +20,7 @@ async function run(
 	return took;
 }
 
-test('transactions converge on 15 ms, however long each item takes', async () => {
+test('transactions converge to 15 ms, whatever an item costs', async () => {
 	for (const msEach of [0.02, 0.1, 1, 4]) {
 		const clock = { ms: 0 };
 		const batchSizer = new BatchSizer({ initial: 50, max: 2500 }, () => clock.ms);

@@ -12,7 +12,7 @@ function written(sql: string, shape: Shape): Record<string, string> {
 	);
 }
 
-test('lists, of one element and of more', () => {
+test('lists of one element and of more are written differently', () => {
 	const sql = 'SELECT vid FROM @visitor WHERE vid IN ?list AND sid IN ?list AND at < ? FOR UPDATE';
 	const postgres =
 		'SELECT vid FROM ·visitor WHERE vid = ANY($1::text[]) AND sid = ANY($2::text[]) AND at < $3 FOR UPDATE';
@@ -23,7 +23,7 @@ test('lists, of one element and of more', () => {
 	});
 });
 
-test('a list as a table', () => {
+test('a list is written as a table', () => {
 	assert.deepEqual(written('SELECT key FROM ?each AS list', { singles: [false] }), {
 		sqlite: 'SELECT key FROM (SELECT value AS key FROM json_each(?)) AS list',
 		postgres: 'SELECT key FROM (SELECT key FROM unnest($1::text[]) AS list (key)) AS list',
@@ -31,7 +31,7 @@ test('a list as a table', () => {
 	});
 });
 
-test('rows behind a value', () => {
+test('rows follow a value', () => {
 	const shape: Shape = { singles: [false], rows: 2, columns: ['text', 'bigint'] };
 	assert.deepEqual(written('WITH n AS (SELECT ?) INSERT INTO @hit (vid, at) ?rows', shape), {
 		sqlite: 'WITH n AS (SELECT ?) INSERT INTO hit (vid, at) VALUES (?, ?), (?, ?)',
@@ -41,7 +41,7 @@ test('rows behind a value', () => {
 	});
 });
 
-test('a text is written once for each shape', () => {
+test('a text is compiled once for each shape', () => {
 	const texts = new Texts(dialects.sqlite);
 	const write = (rows: number) =>
 		texts.of('INSERT INTO @hit ?rows', rows, () => ({ rows, columns: ['text'] }));

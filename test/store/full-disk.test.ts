@@ -4,7 +4,7 @@ import { FullDisk } from '../../src/store/full-disk.ts';
 
 const noRoom = new Error('no room');
 
-test('nothing is written as long as no error was found, nor once there is room again', async () => {
+test('nothing is written unless an error was seen, nor once there is space again', async () => {
 	let looks = 0;
 	const disk = new FullDisk(async () => {
 		looks++;
@@ -17,7 +17,7 @@ test('nothing is written as long as no error was found, nor once there is room a
 	assert.equal(looks, 1);
 });
 
-test('it fails until there is room', async () => {
+test('the check fails until there is space', async () => {
 	let hasRoom = false;
 	const disk = new FullDisk(async () => {
 		if (!hasRoom) throw noRoom;
@@ -29,7 +29,7 @@ test('it fails until there is room', async () => {
 	await disk.check();
 });
 
-test('an error that is found during a look is not forgotten', async () => {
+test('an error during a check is not lost', async () => {
 	let looks = 0;
 	const disk: FullDisk = new FullDisk(async () => {
 		if (++looks === 1) disk.found();

@@ -69,7 +69,7 @@ async function addEarlierAccounts(store: Store, earlier: Earlier, count: number)
 }
 
 for (const engine of engines)
-	test(`on ${engine.name} a server migrates none of many accounts before it serves, and each when it is used`, async (t) => {
+	test(`on ${engine.name} a server migrates an account on first use, not before it serves`, async (t) => {
 		const address = await engine.freshAddress(t);
 		const store = await openFor(t, address);
 		const earlier = await earlierOn(t, engine, address);
@@ -107,7 +107,7 @@ for (const engine of engines)
 	});
 
 for (const engine of engines)
-	test(`on ${engine.name} a hit is stored in an account from before the upgrade, and joined to what was there`, async (t) => {
+	test(`on ${engine.name} a hit in an account from before the upgrade is stored and joined to earlier data`, async (t) => {
 		const address = await engine.freshAddress(t);
 		const store = await openFor(t, address);
 		const earlier = await earlierOn(t, engine, address);
@@ -120,7 +120,7 @@ for (const engine of engines)
 		await reader.close();
 	});
 
-test('on postgres several servers that use an account first at once migrate it once', async (t) => {
+test('on postgres, of several servers that use an account first, one migrates it', async (t) => {
 	const address = await freshPostgresDatabase();
 	const store = await openFor(t, address);
 	const earlier = await earlierOn(t, engines[1] as Engine, address);
@@ -134,7 +134,7 @@ test('on postgres several servers that use an account first at once migrate it o
 	await Promise.all(servers.map((server) => server.close()));
 });
 
-test('on postgres a migration that takes long is waited for by its account alone', async (t) => {
+test('on postgres, only its account waits for a slow migration', async (t) => {
 	const address = await freshPostgresDatabase();
 	const service = await startProxiedService(t, address, {}, { timeoutMs: 600 });
 	const other = await sessionOn(t, address);
@@ -154,7 +154,7 @@ test('on postgres a migration that takes long is waited for by its account alone
 	assert.deepEqual(await service.stored(service.globex), ['e']);
 });
 
-test('on postgres a server goes on with what a newer one has migrated', async (t) => {
+test('on postgres, a server keeps using a schema that a newer one has migrated', async (t) => {
 	const address = await freshPostgresDatabase();
 	const service = await startProxiedService(t, address, {});
 	assert.equal((await service.upload(['before'])).status, 201);
@@ -167,7 +167,7 @@ test('on postgres a server goes on with what a newer one has migrated', async (t
 	assert.equal((await service.upload(['first use'], service.globex)).status, 201);
 });
 
-test('on postgres a schema that is missing is not made anew: that would hide a loss', async (t) => {
+test('on postgres, a missing schema is not created, which would hide a loss', async (t) => {
 	const address = await freshPostgresDatabase();
 	const store = await openFor(t, address);
 	await addClient(store);
@@ -185,7 +185,7 @@ test('on postgres a schema that is missing is not made anew: that would hide a l
 	);
 });
 
-test('on sqlite hits from before recent hits stay as they are, whenever the migration is killed, and others follow', async () => {
+test('on sqlite, hits older than recent hits stay as they are even if the migration is killed, and new ones are added', async () => {
 	const { hits, kills } = await upgrade(300, 2);
 	assert.ok(hits > 1000 && kills === 2);
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startService } from '../../support.ts';
 import { askImage, assertImage, countVisitors } from './image.ts';
 
-test('what is in the address is a hit; vid goes on, and an event may begin a sale', async (t) => {
+test('the query parameters are the hit: they keep the visitor, and an event may start a sale', async (t) => {
 	const service = await startService(t);
 	const { hit, aid, upload } = service;
 	const { vid, sid } = await hit();
@@ -20,7 +20,7 @@ test('what is in the address is a hit; vid goes on, and an event may begin a sal
 	assert.deepEqual(segments?.at(-1), { id: 'subscriber', name: 'Subscribers' });
 });
 
-test("a bot's is an image and no hit", async (t) => {
+test('a bot gets an image, and nothing is stored', async (t) => {
 	const service = await startService(t);
 	const answer = await askImage(service, `aid=${service.aid}`, { 'user-agent': 'Googlebot/2.1' });
 	await assertImage(answer, 200);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startService } from '../../support.ts';
 import { askImage, assertImage, countVisitors } from './image.ts';
 
-test('no account, an unknown one, two, and a field that cannot be: an image, and nothing stored', async (t) => {
+test('a missing, unknown or repeated account, or an invalid field: an image, and nothing is stored', async (t) => {
 	const service = await startService(t);
 	const { aid } = service;
 	const tooMany = `aid=${aid}${'&event=x'.repeat(21)}`;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startService } from '../../support.ts';
 import { askImage, assertImage, countVisitors } from './image.ts';
 
-test('a page of an origin that the account does not allow, where the browser says so', async (t) => {
+test('a page of an origin that the account does not allow is refused, if the browser sends the origin', async (t) => {
 	const service = await startService(t);
 	const { store, server, aid } = service;
 	await store.control.updateAccount(aid, { origins: ['https://acme.example'] });

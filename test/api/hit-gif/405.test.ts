@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startService } from '../../support.ts';
 import { countVisitors } from './image.ts';
 
-test('only GET; to ask about the image is no hit', async (t) => {
+test('only GET stores a hit; HEAD does not', async (t) => {
 	const service = await startService(t);
 	for (const method of ['HEAD', 'POST', 'DELETE']) {
 		const answer = await fetch(`${service.url}/hit.gif?aid=${service.aid}`, { method });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startService } from '../../support.ts';
 import { askImage, assertImage, countVisitors } from './image.ts';
 
-test('more than one address may send: an image, and when to try again', async (t) => {
+test('more hits than one address may send: an image with retry-after', async (t) => {
 	const service = await startService(t, { hitsPerAddress: 0.1 });
 	await assertImage(await askImage(service, `aid=${service.aid}`), 200);
 	const refused = await askImage(service, `aid=${service.aid}`);
@@ -12,7 +12,7 @@ test('more than one address may send: an image, and when to try again', async (t
 	assert.equal(await countVisitors(service), 1);
 });
 
-test('more than one visitor may send', async (t) => {
+test('more hits than one visitor may send', async (t) => {
 	const service = await startService(t, { hitsPerVisitor: 0.1 });
 	const { vid } = await service.hit();
 	await assertImage(await askImage(service, `aid=${service.aid}&vid=${vid}`), 200);

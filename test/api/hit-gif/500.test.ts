@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { startService } from '../../support.ts';
 import { askImage, assertImage } from './image.ts';
 
-test('the store fails: an image all the same', async (t) => {
+test('the image is sent even if the store fails', async (t) => {
 	const service = await startService(t);
 	const { id } = await service.store.control.account(service.aid);
 	const file = join(service.folder, 'accounts', `${id}.sqlite`);

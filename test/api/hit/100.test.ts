@@ -12,7 +12,7 @@ const head = (headers: Record<string, string | number>, version = '1.1') =>
 		'\r\n',
 	].join('\r\n');
 
-test('who asks with "Expect: 100-continue" is told to go on', async (t) => {
+test('a client that sends "Expect: 100-continue" gets 100', async (t) => {
 	const { url, aid } = await startService(t);
 	const body = JSON.stringify({ aid });
 	for (const expect of ['100-continue', '100-Continue']) {
@@ -26,7 +26,7 @@ test('who asks with "Expect: 100-continue" is told to go on', async (t) => {
 	}
 });
 
-test('a body that would be refused is not asked for', async (t) => {
+test('a body that would be refused gets no 100', async (t) => {
 	const { url } = await startService(t);
 	for (const [headers, status] of [
 		[{ 'content-type': 'image/png', 'content-length': 10 }, 415],
@@ -38,7 +38,7 @@ test('a body that would be refused is not asked for', async (t) => {
 	}
 });
 
-test('HTTP/1.0 knows no interim answers', async (t) => {
+test('an HTTP/1.0 client gets no interim response', async (t) => {
 	const { url, aid } = await startService(t);
 	const body = JSON.stringify({ aid });
 	const connection = await connectTo(t, url);

@@ -4,7 +4,7 @@ import { browserUserAgent, startService } from '../../support.ts';
 
 const foreign = '0123456789abcdef0123456789abcdef';
 
-test('gives a visitor, a visit and a cask; as JSON, and as the text that beacons send', async (t) => {
+test('returns a visitor, a visit and a cask, for JSON and for the plain text that beacons send', async (t) => {
 	const { sendHit } = await startService(t, { now: () => Date.UTC(2026, 10, 21, 12) });
 	for (const type of ['application/json', 'text/plain', 'text/plain;charset=UTF-8']) {
 		const answer = await sendHit({}, { 'content-type': type });
@@ -19,7 +19,7 @@ test('gives a visitor, a visit and a cask; as JSON, and as the text that beacons
 	}
 });
 
-test('a visitor keeps its vid; one that the host did not issue gets a fresh one', async (t) => {
+test('a visitor keeps its vid; a vid that the service did not issue is replaced', async (t) => {
 	const { hit } = await startService(t);
 	const { vid } = await hit();
 	assert.equal((await hit({ vid })).vid, vid);
@@ -39,7 +39,7 @@ test('a visit ends after 30 minutes without a hit', async (t) => {
 	assert.notEqual(next.sid, sid);
 });
 
-test('scores and segments come along where they are asked for', async (t) => {
+test('returns scores and segments on request', async (t) => {
 	const { hit } = await startService(t);
 	const both = await hit({}, {}, '?include=scores,segments');
 	assert.equal(both.scores?.length, 2);
@@ -61,7 +61,7 @@ test("a bot's hit is answered and not stored", async (t) => {
 	assert.equal(await store.read(id, (reader) => reader.countVisitors()), 0);
 });
 
-test('hit.gif stores a hit and is an image, whatever happens', async (t) => {
+test('hit.gif stores a hit and always answers with an image', async (t) => {
 	const { url, aid, store } = await startService(t);
 	const headers = { 'user-agent': browserUserAgent };
 	for (const [of, status] of [

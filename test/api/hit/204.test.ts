@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startService } from '../../support.ts';
 
-test('OPTIONS tells any page what it may send; it is no hit and of no budget', async (t) => {
+test('OPTIONS tells pages of every origin what they may send, stores no hit and uses no budget', async (t) => {
 	const { url, store, aid, hit } = await startService(t, { hitsPerAddress: 0.1 });
 	for (let count = 0; count < 3; count++) {
 		const answer = await fetch(`${url}/hit?scope=sid`, {

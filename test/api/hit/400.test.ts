@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startService } from '../../support.ts';
 
-test('names every field that is wrong, and stores nothing', async (t) => {
+test('names every invalid field, and stores nothing', async (t) => {
 	const { sendHit, store, aid } = await startService(t);
 	const answer = await sendHit({ title: 1, events: [{ name: 'a' }, { tid: 'b', currency: 'gbp' }] });
 	assert.equal(answer.status, 400);
@@ -15,7 +15,7 @@ test('names every field that is wrong, and stores nothing', async (t) => {
 	assert.equal(await store.read(id, (reader) => reader.countVisitors()), 0);
 });
 
-test('no JSON, and an account that there is not', async (t) => {
+test('invalid JSON, or an unknown account', async (t) => {
 	const { sendHit } = await startService(t);
 	const text = async (body: unknown) => {
 		const answer = await sendHit(body);
@@ -27,7 +27,7 @@ test('no JSON, and an account that there is not', async (t) => {
 	assert.match(await text({ aid: 'c-a-unknown' }), /"validationErrors":"Invalid account"\}$/);
 });
 
-test('20 events are taken, 21 are not', async (t) => {
+test('20 events are accepted, 21 are not', async (t) => {
 	const { sendHit } = await startService(t);
 	const events = (count: number) => Array.from({ length: count }, () => ({ name: 'seen' }));
 	assert.equal((await sendHit({ events: events(20) })).status, 200);
@@ -39,7 +39,7 @@ test('20 events are taken, 21 are not', async (t) => {
 	);
 });
 
-test('what is wrong is read by the pages of the account that the hit names', async (t) => {
+test("pages of the named account's origins may read the error", async (t) => {
 	const { sendHit, store, server, aid } = await startService(t);
 	await store.control.updateAccount(aid, { origins: ['https://acme.example'] });
 	await server.directory.refresh();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startService } from '../../support.ts';
 
-test('a page of an origin that the account does not allow', async (t) => {
+test('a page of an origin that the account does not allow is refused', async (t) => {
 	const { sendHit, store, server, aid } = await startService(t);
 	await store.control.updateAccount(aid, { origins: ['https://acme.example'] });
 	await server.directory.refresh();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startService } from '../../support.ts';
 
-test('a hit is a POST; every page may read so', async (t) => {
+test('only POST is allowed, and pages of every origin may read the error', async (t) => {
 	const { url } = await startService(t);
 	for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE']) {
 		const answer = await fetch(`${url}/hit`, { method });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { connectTo } from '../../raw-http.ts';
 import { browserUserAgent, startService } from '../../support.ts';
 
-test('16 KiB are taken, one byte more is not', async (t) => {
+test('16 KiB are accepted, one more byte is not', async (t) => {
 	const { sendHit, aid } = await startService(t);
 	const ofSize = (bytes: number) => JSON.stringify({ aid }).padEnd(bytes);
 	assert.equal((await sendHit(ofSize(16_384))).status, 200);
@@ -13,7 +13,7 @@ test('16 KiB are taken, one byte more is not', async (t) => {
 	assert.equal(answer.headers.get('access-control-allow-origin'), '*');
 });
 
-test('chunks are refused once they are too many, and nothing of them is stored', async (t) => {
+test('a chunked body is refused once it is too large, and nothing is stored', async (t) => {
 	const { url, aid, store, hit } = await startService(t);
 	const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 	const connection = await connectTo(t, url);

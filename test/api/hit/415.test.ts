@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startService } from '../../support.ts';
 
-test('neither JSON nor plain text in UTF-8, or compressed', async (t) => {
+test('a body that is neither JSON nor plain text in UTF-8, or is compressed', async (t) => {
 	const { sendHit } = await startService(t);
 	for (const headers of [
 		{ 'content-type': 'application/x-www-form-urlencoded' },

@@ -15,7 +15,7 @@ test('more hits than one address may send', async (t) => {
 	await assertLimited(await sendHit());
 });
 
-test('more hits than one visitor may send; others go on', async (t) => {
+test('more hits than one visitor may send; other visitors are not affected', async (t) => {
 	const { sendHit, hit } = await startService(t, { hitsPerVisitor: 0.1 });
 	const { vid } = await hit();
 	await hit({ vid });

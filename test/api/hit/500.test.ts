@@ -6,7 +6,7 @@ import { startService } from '../../support.ts';
 
 const home = 'https://acme.example';
 
-test('the store fails: the page may read so, and once it is back a hit is stored', async (t) => {
+test('pages may read that the store failed, and a hit is stored once it works again', async (t) => {
 	const { sendHit, store, server, folder, aid, logged } = await startService(t);
 	await store.control.updateAccount(aid, { origins: [home] });
 	await server.directory.refresh();

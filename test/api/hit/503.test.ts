@@ -4,7 +4,7 @@ import { QueueFullError } from '../../../src/errors.ts';
 import { appOver } from '../../faulty-store.ts';
 import { browserUserAgent } from '../../support.ts';
 
-test('more hits wait for the store than the queue holds; the image is one all the same', async (t) => {
+test('more hits wait for the store than the queue holds; hit.gif still answers with an image', async (t) => {
 	const { app, aid } = await appOver(t, { storeHit: () => Promise.reject(new QueueFullError()) });
 	const headers = { 'user-agent': browserUserAgent, 'content-type': 'text/plain' };
 	const answer = await app.inject({ method: 'POST', url: '/hit', headers, payload: JSON.stringify({ aid }) });

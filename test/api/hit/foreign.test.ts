@@ -4,7 +4,7 @@ import { addClient, event, startService } from '../../support.ts';
 
 const subscribers = { id: 'subscriber', name: 'Subscribers' };
 
-test("another account's vid and sid count for nothing: who shows them is somebody new", async (t) => {
+test("another account's vid and sid are replaced", async (t) => {
 	const { hit, store, server, url, aid, upload } = await startService(t);
 	const other = await addClient(store, { client: 'other' });
 	await server.directory.refresh();
@@ -27,7 +27,7 @@ test("another account's vid and sid count for nothing: who shows them is somebod
 		assert.equal((await fetch(`${url}/segments?cask=${ours.cask}&${more}`)).status, 403);
 });
 
-test("another visitor's sid leads into nobody's visit", async (t) => {
+test("another visitor's sid starts a new visit", async (t) => {
 	const { hit, aid, store } = await startService(t);
 	const [one, two] = [await hit(), await hit()];
 	const mixed = await hit({ vid: one.vid, sid: two.sid });
@@ -40,7 +40,7 @@ test("another visitor's sid leads into nobody's visit", async (t) => {
 	assert.equal(await store.read(id, (reader) => reader.countVisitors()), 3);
 });
 
-test('the cask of a visit opens that visit, and a later visit has another', async (t) => {
+test('the cask of a visit reads that visit; a later visit has another cask', async (t) => {
 	const clock = { nowMs: Date.UTC(2026, 10, 21, 12) };
 	const { hit, url } = await startService(t, { now: () => clock.nowMs });
 	const first = await hit({}, {}, '?scope=sid');

@@ -9,7 +9,7 @@ import { startService, temporaryFolder } from '../../support.ts';
 const ours = { 'x-forwarded-for': '203.0.113.9' };
 const theirs = { 'x-forwarded-for': '198.51.100.7' };
 
-test('a hit from a network of the file is answered and not stored; the file is followed', async (t) => {
+test('a hit from a listed network is answered but not stored, and changes of the file take effect', async (t) => {
 	const file = join(temporaryFolder(t), 'networks.txt');
 	writeFileSync(file, '# our offices\n203.0.113.0/24\n');
 	const service = await startService(t, { ignoreNetworks: file, behindProxy: 1, hitPath: '/basket' });
@@ -39,7 +39,7 @@ test('a hit from a network of the file is answered and not stored; the file is f
 	assert.doesNotMatch(service.logged.join(), /203\.0\.113|198\.51\.100/);
 });
 
-test('a file that cannot be used stops the start', async (t) => {
+test('an invalid file prevents the start', async (t) => {
 	const folder = temporaryFolder(t);
 	const file = join(folder, 'networks.txt');
 	writeFileSync(file, '10.0.0.0/8\n10.0.0.0/99\n');
@@ -58,7 +58,7 @@ test('a file that cannot be used stops the start', async (t) => {
 	assert.match(stderr, /--ignore-networks .* cannot be used: line 2 is not a network/);
 });
 
-test('hits under a name of its own are hits', async (t) => {
+test("hits to a path of the site's choice are stored", async (t) => {
 	const service = await startService(t, { hitPath: '/basket' });
 	const answer = await fetch(`${service.url}/basket`, {
 		method: 'POST',

@@ -23,7 +23,7 @@ async function assertStoredWithout(answer: Response, fields: readonly string[]):
 	assert.deepEqual(Object.keys((await answer.json()) as object), fields);
 }
 
-test('a hit is stored and what came with it cannot be read: the answer is 200, without it', async (t) => {
+test('if a hit is stored but its scores cannot be read, the answer is 200 without them', async (t) => {
 	const { hit, sendHit, store, folder, aid, logged } = await startService(t);
 	const { vid } = await hit();
 	const { id } = await store.control.account(aid);
@@ -46,7 +46,7 @@ test('a hit is stored and what came with it cannot be read: the answer is 200, w
 	assert.equal(profile?.hits, 3);
 });
 
-test('the same on PostgreSQL, whose connection is lost by the read', async (t) => {
+test('the same on PostgreSQL, when the read loses its connection', async (t) => {
 	const { proxy, server, acme, logged } = await startProxiedService(t, await freshPostgresDatabase(), {});
 	const send = () =>
 		fetch(`${server.url}/hit${everything}`, {
@@ -62,7 +62,7 @@ test('the same on PostgreSQL, whose connection is lost by the read', async (t) =
 	await assertStoredWithout(await send(), ['vid', 'sid', 'cask', 'caskExpiresAt', 'scores', 'segments']);
 });
 
-test('a hit is stored and no cask can be signed: the page gets its vid and sid all the same', async (t) => {
+test('if a hit is stored but no cask can be signed, the page still gets its vid and sid', async (t) => {
 	const { sendHit, server, folder, logged } = await startService(t);
 	const control = new DatabaseSync(join(folder, 'control.sqlite'));
 	control.exec('DELETE FROM signing_key; UPDATE revision SET number = number + 1');
@@ -73,7 +73,7 @@ test('a hit is stored and no cask can be signed: the page gets its vid and sid a
 	assertLogged(logged, answer);
 });
 
-test('the outcome of a hit on PostgreSQL cannot be known: that is what is said', async (t) => {
+test('a hit whose outcome on PostgreSQL is unknown is answered as unknown', async (t) => {
 	const { proxy, server, acme } = await startProxiedService(t, await freshPostgresDatabase(), {});
 	proxy.commitFault = 'cut after';
 	const answer = await fetch(`${server.url}/hit`, {

@@ -7,7 +7,7 @@ import { addClient, startService } from '../../support.ts';
 
 const home = 'https://acme.example';
 
-test('the store fails: the page may read so, the operator finds the cause, and nobody a path', async (t) => {
+test('pages may read that the store failed, the log has the cause, and no answer contains a path', async (t) => {
 	const { url, store, server, folder, logged } = await startService(t);
 	const { aid } = await addClient(store, { client: 'broken' });
 	await store.control.updateAccount(aid, { origins: [home] });

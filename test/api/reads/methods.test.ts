@@ -12,7 +12,7 @@ function steadyHeaders(answer: Response): Record<string, string> {
 	return Object.fromEntries(headers);
 }
 
-test('HEAD answers with the status and the headers of GET, and without a body', async (t) => {
+test('HEAD answers with the status and headers of GET, without a body', async (t) => {
 	const { url, hit, aid } = await startService(t, { now: () => noonMs });
 	const { cask } = await hit();
 	for (const path of paths)
@@ -30,7 +30,7 @@ test('HEAD answers with the status and the headers of GET, and without a body', 
 		}
 });
 
-test('OPTIONS tells any page what it may ask, with a cask or without', async (t) => {
+test('OPTIONS tells pages of every origin what they may request, with or without a cask', async (t) => {
 	const { url } = await startService(t);
 	for (const path of paths)
 		for (const query of ['', '?cask=x']) {
@@ -49,7 +49,7 @@ test('OPTIONS tells any page what it may ask, with a cask or without', async (t)
 		}
 });
 
-test('a method that there is not: 405, which every page may read', async (t) => {
+test('another method gets 405, which pages of every origin may read', async (t) => {
 	const { url } = await startService(t);
 	for (const path of paths)
 		for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
@@ -61,7 +61,7 @@ test('a method that there is not: 405, which every page may read', async (t) => 
 		}
 });
 
-test('/segments answers as /visscores/segments does, to the byte', async (t) => {
+test('/segments and /visscores/segments answer byte for byte the same', async (t) => {
 	const { url, hit, aid } = await startService(t, { now: () => noonMs });
 	const { vid, sid, cask } = await hit();
 	const ofVisit = await hit({ vid, sid }, {}, '?scope=sid');

@@ -52,7 +52,7 @@ async function assertReadableByAll(service: TestService, query: string, status: 
 	assert.deepEqual(await readableBy(service, query, elsewhere, status), ['*', null], query);
 }
 
-test("200 and 403 are read by the pages of the cask's account alone", async (t) => {
+test("only pages of the account's origins may read 200 and 403", async (t) => {
 	const service = await startStrict(t);
 	const { cask } = await service.hit({}, { origin: home });
 	await assertLeftToHome(service, `cask=${cask}`, 200);
@@ -61,7 +61,7 @@ test("200 and 403 are read by the pages of the cask's account alone", async (t) 
 		await assertLeftToHome(service, `cask=${cask}&${more}`, 403);
 });
 
-test('401 too, where the cask or the aid names the account, proven or not', async (t) => {
+test('the same for 401 if the cask, verified or not, or the query names a known account', async (t) => {
 	const clock = { nowMs: Date.now() };
 	const service = await startStrict(t, () => clock.nowMs);
 	const { aid, other } = service;
@@ -76,7 +76,7 @@ test('401 too, where the cask or the aid names the account, proven or not', asyn
 	await assertLeftToHome(service, `cask=${cask}`, 401);
 });
 
-test('where nothing names an account that is known, every page may read that it must fire again', async (t) => {
+test('if no known account is named, pages of every origin may read the 401, so that they can fire again', async (t) => {
 	const service = await startStrict(t);
 	const { aid, other, store, server } = service;
 	const claims = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');

@@ -33,7 +33,7 @@ const [newVisitors, returning, subscribers] = [
 	{ id: 'subscriber', name: 'Subscribers' },
 ];
 
-test('the cask of a visit gives the segments of that visit alone, under both paths', async (t) => {
+test('the cask of a visit reads the segments of that visit only, under both paths', async (t) => {
 	const { service, first, second, whole } = await startWithVisits(t);
 	const evaluatedAt = '2026-11-22T00:00:00.000Z';
 	for (const path of ['/visscores/segments', '/segments']) {
@@ -62,7 +62,7 @@ test('the cask of a visit gives the segments of that visit alone, under both pat
 	}
 });
 
-test('the cask of a visit opens neither the visitor nor another visit, whatever the query names', async (t) => {
+test('the cask of a visit reads neither the visitor nor another visit, whatever the query names', async (t) => {
 	const { service, first, second } = await startWithVisits(t);
 	for (const path of ['/visscores', '/visscores/segments', '/segments'])
 		for (const more of [`vid=${first.vid}`, `sid=${second.sid}`, `sid=${first.sid}&vid=${first.vid}`]) {
@@ -72,7 +72,7 @@ test('the cask of a visit opens neither the visitor nor another visit, whatever 
 		}
 });
 
-test('a visit stays what it was when the visitor goes on', async (t) => {
+test("a visit's segments stay the same when the visitor starts another visit", async (t) => {
 	const { service, first, whole } = await startWithVisits(t);
 	const read = async () => {
 		const answer = await fetch(`${service.url}/visscores?cask=${first.cask}`);

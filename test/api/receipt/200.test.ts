@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { event, startService } from '../../support.ts';
 import { askReceipt } from './ask.ts';
 
-test('what is stored, when, by which request; joined or not', async (t) => {
+test('says what is stored, when, by which request, and whether it is joined', async (t) => {
 	const service = await startService(t, { now: () => Date.UTC(2026, 10, 22, 10, 4, 5, 6) });
 	const sent = event({ tid: 'order-1', cid: 'customer-1' });
 	const uploaded = await service.upload({ aid: service.aid, data: [sent] });
@@ -26,7 +26,7 @@ test('what is stored, when, by which request; joined or not', async (t) => {
 	assert.deepEqual(await joined.json(), { ...receipt, joined: true });
 });
 
-test('of a repeat, the request that came first', async (t) => {
+test('for a repeated event, names the first request', async (t) => {
 	const service = await startService(t);
 	const first = await service.upload({ aid: service.aid, data: [event({ tid: 'a', rvn: 1 })] });
 	await service.upload({ aid: service.aid, data: [event({ tid: 'a', rvn: 2 })] });
@@ -35,7 +35,7 @@ test('of a repeat, the request that came first', async (t) => {
 	assert.equal((receipt.event as { rvn: number }).rvn, 1);
 });
 
-test('a tid may have any characters, as many as it may', async (t) => {
+test('a tid may contain any characters, up to the maximum length', async (t) => {
 	const service = await startService(t);
 	const tids = ['a/b', 'a?b#c', 'ü', '%2F', 'receipts', ' ', '👩'.repeat(255), 'x'.repeat(255), '...', "'--"];
 	await service.upload({ aid: service.aid, data: tids.map((tid) => event({ tid })) });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { addClient, startService } from '../../support.ts';
 import { askReceipt } from './ask.ts';
 
-test('an account that is unknown or of another client: one and the same answer', async (t) => {
+test("an unknown account and another client's account get the same answer", async (t) => {
 	const service = await startService(t);
 	const other = await addClient(service.store, { client: 'globex' });
 	await service.server.directory.refresh();
@@ -17,7 +17,7 @@ test('an account that is unknown or of another client: one and the same answer',
 	}
 });
 
-test('what is missing or wrong is named', async (t) => {
+test('names missing and invalid parameters', async (t) => {
 	const service = await startService(t);
 	const ask = async (path: string) => {
 		const answer = await fetch(`${service.url}/subscription/${path}`, {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startService } from '../../support.ts';
 import { askReceipt } from './ask.ts';
 
-test('without a key, and from a browser', async (t) => {
+test('a request without a key, or from a browser, is refused', async (t) => {
 	const service = await startService(t);
 	for (const headers of [{ 'x-api-key': 'unknown' }, { origin: 'https://shop.example' }]) {
 		const answer = await askReceipt(service, 'T', { headers: headers as Record<string, string> });

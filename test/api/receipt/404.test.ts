@@ -5,7 +5,7 @@ import { askReceipt } from './ask.ts';
 
 const notStored = '{"message":"No subscription event with this tid is stored.","validationErrors":null}';
 
-test('what is not stored, simulated or another case of letters', async (t) => {
+test('an event that is not stored, was simulated, or has other letter case in its tid', async (t) => {
 	const service = await startService(t);
 	await service.upload({ aid: service.aid, data: [event({ tid: 'order-1' })] });
 	await service.upload({ aid: service.aid, simulate: true, data: [event({ tid: 'order-2' })] });
@@ -17,7 +17,7 @@ test('what is not stored, simulated or another case of letters', async (t) => {
 	}
 });
 
-test('two names are no path', async (t) => {
+test('a path with two names matches no operation', async (t) => {
 	const service = await startService(t);
 	for (const path of ['/subscription/a/b', '/receipts/a']) {
 		const answer = await fetch(`${service.url}${path}?aid=${service.aid}`, {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startService } from '../../support.ts';
 
-test('every method but GET and HEAD, with those that are allowed', async (t) => {
+test('methods other than GET and HEAD are refused, and Allow lists these', async (t) => {
 	const service = await startService(t);
 	const headers = { 'x-api-key': service.key };
 	for (const [path, allowed] of [

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startService } from '../../support.ts';
 import { askReceipt } from './ask.ts';
 
-test('takes one request off the rate', async (t) => {
+test('uses one request of the rate', async (t) => {
 	const service = await startService(t, { plan: { ratePerSecond: 0.001, burst: 1 } });
 	assert.equal((await askReceipt(service, 'T')).status, 404);
 	const answer = await askReceipt(service, 'T');
@@ -12,7 +12,7 @@ test('takes one request off the rate', async (t) => {
 	assert.ok(Number(answer.headers.get('retry-after')) > 900);
 });
 
-test('takes one request off the quota', async (t) => {
+test('uses one request of the quota', async (t) => {
 	const service = await startService(t, { plan: { quotaPerMonth: 1 } });
 	assert.equal((await askReceipt(service, 'T')).status, 404);
 	const answer = await askReceipt(service, 'T');

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { startService } from '../../support.ts';
 import { askReceipt } from './ask.ts';
 
-test('the store fails: nothing of it is told', async (t) => {
+test('a failure of the store reveals nothing', async (t) => {
 	const service = await startService(t);
 	const { id } = await service.store.control.account(service.aid);
 	const database = new DatabaseSync(`${service.folder}/accounts/${id}.sqlite`);

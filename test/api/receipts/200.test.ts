@@ -12,7 +12,7 @@ interface Receipts {
 	}[];
 }
 
-test('a receipt for each of a hundred tids, in the order in which they were asked for', async (t) => {
+test('returns a receipt for each of a hundred tids, in the order of the request', async (t) => {
 	const service = await startService(t);
 	const tids = Array.from({ length: 100 }, (_, index) => `order-${99 - index}`);
 	const sent = tids.filter((_, index) => index % 4 === 0).map((tid) => event({ tid }));
@@ -31,7 +31,7 @@ test('a receipt for each of a hundred tids, in the order in which they were aske
 		else assert.deepEqual(Object.keys(receipt), ['tid', 'stored']);
 });
 
-test('a tid that is asked for twice is told twice, and . and .. can be asked for', async (t) => {
+test('a repeated tid is answered twice, and . and .. are valid tids', async (t) => {
 	const service = await startService(t);
 	await service.upload({ aid: service.aid, data: [event({ tid: '..' })] });
 	const answer = await askReceipts(service, { aid: service.aid, tids: ['..', '.', '..'], unknown: 1 });

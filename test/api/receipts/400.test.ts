@@ -5,7 +5,7 @@ import { askReceipts } from './ask.ts';
 
 const text = 'a string of 1 to 255 characters, without control characters or lone surrogates';
 
-test('what is missing or wrong is named', async (t) => {
+test('names missing and invalid properties', async (t) => {
 	const service = await startService(t);
 	const { aid } = service;
 	const tidsRule = `tids must be an array of 1 to 100 elements, each ${text}`;
@@ -31,7 +31,7 @@ test('what is missing or wrong is named', async (t) => {
 	}
 });
 
-test('a body that is no JSON, and an account of another client', async (t) => {
+test("a body that is not JSON, or another client's account", async (t) => {
 	const service = await startService(t);
 	const other = await addClient(service.store, { client: 'globex' });
 	const malformed = await askReceipts(service, '{');

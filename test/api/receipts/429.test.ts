@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startService } from '../../support.ts';
 import { askReceipts } from './ask.ts';
 
-test('a hundred receipts take one request off the quota', async (t) => {
+test('a hundred receipts use one request of the quota', async (t) => {
 	const service = await startService(t, { plan: { quotaPerMonth: 2 } });
 	const body = { aid: service.aid, tids: Array(100).fill('a') };
 	assert.match((await askReceipts(service, body)).headers.get('ratelimit') ?? '', /"quota";r=1;/);

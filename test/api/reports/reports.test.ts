@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startService } from '../../support.ts';
 
-test('a read key reads reports and uploads nothing, an upload key the other way round', async (t) => {
+test('a read key reads reports but cannot upload, and an upload key the reverse', async (t) => {
 	const service = await startService(t);
 	const { aid, url, store } = service;
 	const { key: readKey } = await store.control.issueKey('acme', 'plan-of-acme', 'read');

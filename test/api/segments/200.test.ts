@@ -4,7 +4,7 @@ import { event, startService } from '../../support.ts';
 
 const noonMs = Date.UTC(2026, 10, 21, 12);
 
-test('/visscores/segments and /segments answer the same: the default segments of a new visitor', async (t) => {
+test('/visscores/segments and /segments return the default segments of a new visitor', async (t) => {
 	const { url, hit } = await startService(t, { now: () => noonMs });
 	const { vid, cask } = await hit();
 	for (const path of ['/visscores/segments', '/segments']) {
@@ -19,7 +19,7 @@ test('/visscores/segments and /segments answer the same: the default segments of
 	}
 });
 
-test('a sale that begins on a page and is uploaded later makes a subscriber', async (t) => {
+test('a sale that starts on a page and is uploaded later makes the visitor a subscriber', async (t) => {
 	const { url, aid, hit, upload } = await startService(t);
 	const { cask } = await hit({ events: [{ name: 'checkout', tid: 'order-web-1' }] });
 	const answer = await upload({ aid, data: [event({ tid: 'order-web-1' })] });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startService } from '../../support.ts';
 
-test('without a cask, and with what is none, on both paths', async (t) => {
+test('a missing or invalid cask is refused, on both paths', async (t) => {
 	const { url } = await startService(t);
 	for (const path of ['/visscores/segments', '/segments'])
 		for (const query of ['', '?cask=x']) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addClient, startService } from '../../support.ts';
 
-test('a valid cask, but not for what the query names, on both paths', async (t) => {
+test('a valid cask is refused for anything but its own subject, on both paths', async (t) => {
 	const { url, hit, store, server } = await startService(t);
 	const other = await addClient(store, { client: 'other' });
 	await server.directory.refresh();

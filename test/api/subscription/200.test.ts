@@ -4,7 +4,7 @@ import { duplicateHeaders, event, startService } from '../../support.ts';
 
 const simulated = '{"message":"Subscription simulated successfully.","validationErrors":null}';
 
-test('simulates: answers as the real call would, and stores nothing', async (t) => {
+test('a simulated request is answered like a real one, and stores nothing', async (t) => {
 	const service = await startService(t);
 	const data = [event(), event()];
 	const answer = await service.upload({ aid: service.aid, data, simulate: true });
@@ -18,7 +18,7 @@ test('simulates: answers as the real call would, and stores nothing', async (t) 
 	assert.deepEqual(await service.stored(), []);
 });
 
-test('what was simulated is still new to the real call', async (t) => {
+test('a simulated event is still new to a real request', async (t) => {
 	const service = await startService(t);
 	const data = [event()];
 	for (let count = 0; count < 2; count++) await service.upload({ aid: service.aid, data, simulate: true });
@@ -28,7 +28,7 @@ test('what was simulated is still new to the real call', async (t) => {
 	assert.equal(answer.headers.get('x-events-duplicate'), '0');
 });
 
-test('counts duplicates of what is stored, and within the request', async (t) => {
+test('counts duplicates of stored events and within the request', async (t) => {
 	const service = await startService(t);
 	const sale = event();
 	await service.upload({ aid: service.aid, data: [sale] });
@@ -49,7 +49,7 @@ test('counts duplicates of what is stored, and within the request', async (t) =>
 	assert.equal((await service.stored()).length, 1);
 });
 
-test('a simulated conflict leaves what is stored as it is', async (t) => {
+test('a simulated conflict does not change the stored event', async (t) => {
 	const service = await startService(t);
 	const sale = event({ rvn: 1 });
 	await service.upload({ aid: service.aid, data: [sale] });
@@ -65,7 +65,7 @@ test('a simulated conflict leaves what is stored as it is', async (t) => {
 	assert.deepEqual(await service.stored(), before);
 });
 
-test('simulated and real requests at the same time do not touch each other', async (t) => {
+test('concurrent simulated and real requests do not affect each other', async (t) => {
 	const service = await startService(t);
 	const answers = await Promise.all(
 		Array.from({ length: 40 }, (_, index) =>
@@ -85,7 +85,7 @@ test('simulated and real requests at the same time do not touch each other', asy
 	);
 });
 
-test('simulating checks everything that the real call checks', async (t) => {
+test('a simulated request is validated like a real one', async (t) => {
 	const service = await startService(t);
 	const upload = (fields: object) =>
 		service.upload({ aid: service.aid, data: [event()], simulate: true, ...fields });

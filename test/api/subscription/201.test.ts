@@ -5,7 +5,7 @@ import { addClient, duplicateHeaders, event, startService } from '../../support.
 
 const stored = '{"message":"Subscription created successfully.","validationErrors":null}';
 
-test('stores the events of a request, field by field', async (t) => {
+test('stores every field of every event', async (t) => {
 	const service = await startService(t, { now: () => Date.UTC(2026, 10, 21, 10) });
 	const answer = await service.upload({
 		aid: service.aid,
@@ -37,14 +37,14 @@ test('stores the events of a request, field by field', async (t) => {
 	]);
 });
 
-test('simulate false is as good as absent', async (t) => {
+test('simulate false means the same as absent', async (t) => {
 	const service = await startService(t);
 	const answer = await service.upload({ aid: service.aid, data: [event()], simulate: false });
 	assert.equal(answer.status, 201);
 	assert.equal((await service.stored()).length, 1);
 });
 
-test('every answer has a request id of its own', async (t) => {
+test('every answer has its own request id', async (t) => {
 	const service = await startService(t);
 	const ids = new Set<string>();
 	for (let count = 0; count < 3; count++) {
@@ -55,7 +55,7 @@ test('every answer has a request id of its own', async (t) => {
 	for (const id of ids) assert.match(id, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
 });
 
-test('tells the limits of the key and what is left of them', async (t) => {
+test('returns the limits of the key and the remaining requests', async (t) => {
 	const service = await startService(t, {
 		plan: { ratePerSecond: 10, burst: 5, quotaPerMonth: 1000 },
 		now: () => Date.UTC(2026, 10, 21, 10),
@@ -89,7 +89,7 @@ test('rvn missing, null or empty is 0; negative is a refund; every safe integer 
 	);
 });
 
-test('cid missing, null or empty is none', async (t) => {
+test('cid missing, null or empty means none', async (t) => {
 	const service = await startService(t);
 	const data = [event(), event({ cid: null }), event({ cid: '' }), event({ cid: 'c' })];
 	assert.equal((await service.upload({ aid: service.aid, data })).status, 201);
@@ -99,7 +99,7 @@ test('cid missing, null or empty is none', async (t) => {
 	);
 });
 
-test('strings are kept exactly as sent, and differ where a single code point does', async (t) => {
+test('strings are stored exactly as sent, and differ if one code point does', async (t) => {
 	const service = await startService(t, { plan: { maxEvents: 100 } });
 	const strings = [
 		'Order-1',
@@ -130,7 +130,7 @@ test('strings are kept exactly as sent, and differ where a single code point doe
 	);
 });
 
-test('unknown properties are ignored, whatever they are called and hold', async (t) => {
+test('unknown properties are ignored, whatever their names and values', async (t) => {
 	const service = await startService(t);
 	const deep = `${'['.repeat(10_000)}${']'.repeat(10_000)}`;
 	const body = `{
@@ -149,7 +149,7 @@ test('unknown properties are ignored, whatever they are called and hold', async 
 	);
 });
 
-test('of a property that comes twice, the last counts', async (t) => {
+test('the last of several properties with the same name counts', async (t) => {
 	const service = await startService(t);
 	const answer = await service.upload(
 		`{"aid":"c-a-unknown","simulate":true,"data":[],"aid":"${service.aid}","simulate":false,"data":[{"tid":"first","tid":"last","subid":"s","evt":"e"}]}`,
@@ -161,13 +161,13 @@ test('of a property that comes twice, the last counts', async (t) => {
 	);
 });
 
-test('a byte order mark before the JSON is skipped', async (t) => {
+test('a byte order mark before the JSON is ignored', async (t) => {
 	const service = await startService(t);
 	const answer = await service.upload(`\ufeff${JSON.stringify({ aid: service.aid, data: [event()] })}`);
 	assert.equal(answer.status, 201);
 });
 
-test('a repeat is a success that stores nothing: the first write wins', async (t) => {
+test('a repeated upload succeeds and stores nothing: the first write wins', async (t) => {
 	const service = await startService(t);
 	const first = { tid: 'T-1', subid: 'S-1', cid: 'C-1', evt: 'newsletter', rvn: 1 };
 	await service.upload({ aid: service.aid, data: [first] });
@@ -196,7 +196,7 @@ test('a repeat is a success that stores nothing: the first write wins', async (t
 	);
 });
 
-test('a tid that comes twice in one request is stored once, with the content that came first', async (t) => {
+test('a tid repeated within a request is stored once, with the first content', async (t) => {
 	const service = await startService(t);
 	const answer = await service.upload({
 		aid: service.aid,
@@ -219,7 +219,7 @@ test('a tid that comes twice in one request is stored once, with the content tha
 	);
 });
 
-test('repeats are named by their row, and so are those with other content', async (t) => {
+test('duplicates and conflicts are named by their row', async (t) => {
 	const service = await startService(t);
 	const sale = event({ tid: 'T-1', cid: 'C-1', rvn: 100 });
 	const fresh = () => event();
@@ -249,7 +249,7 @@ test('repeats are named by their row, and so are those with other content', asyn
 	});
 });
 
-test('of many repeats, the first hundred are named: proxies take only so much of headers', async (t) => {
+test('only the first hundred duplicates are named, because proxies limit the size of headers', async (t) => {
 	const service = await startService(t, { plan: { maxEvents: 1000 } });
 	const data = Array.from({ length: 1000 }, () => event());
 	await service.upload({ aid: service.aid, data });
@@ -264,7 +264,7 @@ test('of many repeats, the first hundred are named: proxies take only so much of
 	});
 });
 
-test('a repeat with other content is logged for the operator; an equal one is not', async (t) => {
+test('a conflicting duplicate is logged, an equal one is not', async (t) => {
 	const service = await startService(t);
 	const conflicts = () => service.logged.map((line) => JSON.parse(line)).filter((entry) => entry.tids);
 	const sale = event({ tid: 'T-1', cid: 'C-1', rvn: 100 });
@@ -306,7 +306,7 @@ test('a tid is unique within its account, not between accounts', async (t) => {
 	);
 });
 
-test('30 objects are taken; a plan may allow more', async (t) => {
+test('30 objects are accepted; a plan may allow more', async (t) => {
 	const service = await startService(t);
 	const many = (count: number) => Array.from({ length: count }, () => event());
 	assert.equal((await service.upload({ aid: service.aid, data: many(30) })).status, 201);
@@ -319,7 +319,7 @@ test('30 objects are taken; a plan may allow more', async (t) => {
 	assert.equal((await service.stored(bulk.aid)).length, 1000);
 });
 
-test('application/json is taken in any case, with charset UTF-8 or none', async (t) => {
+test('application/json is accepted in any letter case, with charset UTF-8 or without a charset', async (t) => {
 	const service = await startService(t);
 	for (const type of [
 		'application/json',
@@ -335,7 +335,7 @@ test('application/json is taken in any case, with charset UTF-8 or none', async 
 	}
 });
 
-test('a body may come in chunks, without content-length', async (t) => {
+test('a chunked body without content-length is accepted', async (t) => {
 	const service = await startService(t);
 	const body = Buffer.from(JSON.stringify({ aid: service.aid, data: [event({ cid: 'é😀' })] }));
 	const connection = await connectTo(t, service.url);
@@ -347,7 +347,7 @@ test('a body may come in chunks, without content-length', async (t) => {
 	assert.equal((await service.stored())[0]?.cid, 'é😀');
 });
 
-test('who asks with "Expect: 100-continue" is told to go on', async (t) => {
+test('a client that sends "Expect: 100-continue" gets 100', async (t) => {
 	const service = await startService(t);
 	const body = JSON.stringify({ aid: service.aid, data: [event()] });
 	const connection = await connectTo(t, service.url);
@@ -361,7 +361,7 @@ test('who asks with "Expect: 100-continue" is told to go on', async (t) => {
 	assert.equal(answer.body, stored);
 });
 
-test('requests that follow each other on one connection are answered in order', async (t) => {
+test('pipelined requests on one connection are answered in order', async (t) => {
 	const service = await startService(t);
 	const connection = await connectTo(t, service.url);
 	const sizes = [3, 1, 2];

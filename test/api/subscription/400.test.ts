@@ -29,12 +29,12 @@ async function assertNothingStored(service: TestService): Promise<void> {
 	assert.deepEqual(await service.stored(), []);
 }
 
-test('an empty body', async (t) => {
+test('an empty body is refused', async (t) => {
 	const service = await startService(t);
 	await assertRefused(await service.upload(''), refused('Malformed JSON.', 'the body is empty'));
 });
 
-test('a body that is not UTF-8', async (t) => {
+test('a body that is not UTF-8 is refused', async (t) => {
 	const service = await startService(t);
 	const valid = Buffer.from(JSON.stringify({ aid: service.aid, data: [event({ cid: 'CID' })] }));
 	const withCid = (...bytes: number[]) => {
@@ -60,7 +60,7 @@ test('a body that is not UTF-8', async (t) => {
 	assert.equal((await service.stored()).length, 1);
 });
 
-test('a body that is not JSON; the text says why and shows nothing of the body', async (t) => {
+test('a body that is not JSON is refused; the error says why, without quoting the body', async (t) => {
 	const service = await startService(t);
 	const valid = JSON.stringify({ aid: service.aid, data: [event({ cid: 'Private' })] });
 	const bodies = [
@@ -111,14 +111,14 @@ test('a body that is not JSON; the text says why and shows nothing of the body',
 	await assertNothingStored(service);
 });
 
-test('JSON that is no object', async (t) => {
+test('JSON that is not an object is refused', async (t) => {
 	const service = await startService(t);
 	const problem = 'the body must be an object';
 	for (const body of ['null', 'true', '1', '"aid"', '[]', `[{"aid":"${service.aid}"}]`])
 		await assertProblems(await service.upload(body), problem);
 });
 
-test('properties of the request that are missing or wrong', async (t) => {
+test('names missing and invalid properties of the request', async (t) => {
 	const service = await startService(t);
 	const data = 'data must be an array of at least one subscription event';
 	const cases: [fields: Record<string, unknown>, ...problems: string[]][] = [
@@ -147,7 +147,7 @@ test('properties of the request that are missing or wrong', async (t) => {
 	await assertNothingStored(service);
 });
 
-test('an event that is no object', async (t) => {
+test('an event that is not an object is refused', async (t) => {
 	const service = await startService(t);
 	for (const element of [null, true, 1, 'order-1', [], [event()]])
 		await assertProblems(
@@ -157,7 +157,7 @@ test('an event that is no object', async (t) => {
 });
 
 for (const field of ['tid', 'subid', 'evt', 'cid']) {
-	test(`${field}: wrong type, too long, control characters, lone surrogates`, async (t) => {
+	test(`${field}: a wrong type, excess length, control characters and lone surrogates are refused`, async (t) => {
 		const service = await startService(t);
 		const wrong = [7, true, [], {}, ['x'], 'x'.repeat(256), '😀'.repeat(256)];
 		const control = ['\0', '\u0001', '\t', '\n', '\r', '\u001f', '\u007f', '\u0080', '\u009f'];
@@ -172,7 +172,7 @@ for (const field of ['tid', 'subid', 'evt', 'cid']) {
 }
 
 for (const field of ['tid', 'subid', 'evt']) {
-	test(`${field}: missing, null or empty`, async (t) => {
+	test(`${field}: missing, null and empty are refused`, async (t) => {
 		const service = await startService(t);
 		const upload = (value: unknown) =>
 			service.upload({ aid: service.aid, data: [event({ [field]: value })] });
@@ -183,7 +183,7 @@ for (const field of ['tid', 'subid', 'evt']) {
 	});
 }
 
-test('rvn: not a safe integer', async (t) => {
+test('rvn: anything but a safe integer is refused', async (t) => {
 	const service = await startService(t);
 	const { tid, subid, evt } = event();
 	for (const rvn of [
@@ -213,7 +213,7 @@ test('rvn: not a safe integer', async (t) => {
 	await assertNothingStored(service);
 });
 
-test('what an object inherits, or is given as __proto__, is no property of the request', async (t) => {
+test('inherited properties and __proto__ do not count as properties of the request', async (t) => {
 	const service = await startService(t);
 	const row = JSON.stringify(event());
 	await assertProblems(
@@ -236,7 +236,7 @@ test('what an object inherits, or is given as __proto__, is no property of the r
 	await assertNothingStored(service);
 });
 
-test('of a property that comes twice, the last counts', async (t) => {
+test('the last of several properties with the same name counts', async (t) => {
 	const service = await startService(t);
 	await assertProblems(
 		await service.upload(
@@ -248,7 +248,7 @@ test('of a property that comes twice, the last counts', async (t) => {
 	await assertNothingStored(service);
 });
 
-test('one answer names every bad row and field, and good rows are not stored', async (t) => {
+test('one answer names every invalid row and field, and valid rows are not stored', async (t) => {
 	const service = await startService(t);
 	const data = Array.from({ length: 9 }, () => event());
 	data[3] = event({ tid: undefined });
@@ -271,7 +271,7 @@ test('one answer names every bad row and field, and good rows are not stored', a
 	await assertNothingStored(service);
 });
 
-test('beyond 2,000 characters the text ends with how many more there are', async (t) => {
+test('an error over 2,000 characters ends with the number of further problems', async (t) => {
 	const service = await startService(t);
 	const answer = await service.upload({
 		aid: service.aid,
@@ -289,7 +289,7 @@ test('beyond 2,000 characters the text ends with how many more there are', async
 	assert.ok(validationErrors.length + `; data[3].evt must be ${text}`.length > 2000);
 });
 
-test('of a request with far too many objects, no more than any plan allows are looked at one by one', async (t) => {
+test('in a request with far too many objects, only as many are checked as any plan allows', async (t) => {
 	const service = await startService(t);
 	const answer = await service.upload(`{"aid":"${service.aid}","data":[${'{},'.repeat(80_000)}{}]}`);
 	assert.equal(answer.status, 400);
@@ -301,7 +301,7 @@ test('of a request with far too many objects, no more than any plan allows are l
 	assert.equal(parts.length + Number(more?.[1]), 1 + 1000 * 3);
 });
 
-test('more than 30 objects', async (t) => {
+test('more than 30 objects are refused', async (t) => {
 	const service = await startService(t);
 	const data = Array.from({ length: 31 }, () => event());
 	await assertProblems(
@@ -317,7 +317,7 @@ test('more than 30 objects', async (t) => {
 	await assertNothingStored(service);
 });
 
-test('more objects than the plan of the key allows', async (t) => {
+test("more objects than the key's plan allows are refused", async (t) => {
 	const service = await startService(t, { plan: { maxEvents: 2 } });
 	const many = (count: number) => ({ aid: service.aid, data: Array.from({ length: count }, () => event()) });
 	await assertProblems(await service.upload(many(3)), 'data must have at most 2 objects, it has 3');
@@ -325,7 +325,7 @@ test('more objects than the plan of the key allows', async (t) => {
 	assert.equal((await service.upload(many(2))).status, 201);
 });
 
-test("an account that is unknown, disabled or another client's: one and the same answer", async (t) => {
+test("an unknown, a disabled and another client's account get the same answer", async (t) => {
 	const service = await startService(t);
 	const other = await addClient(service.store, { client: 'globex' });
 	const disabled = 'c-a-acme-old';
@@ -359,7 +359,7 @@ test("an account that is unknown, disabled or another client's: one and the same
 	assert.equal((await service.upload({ aid: disabled, data: [event()] })).status, 201);
 });
 
-test('JSON is checked before the account, the account before the rows', async (t) => {
+test('JSON is checked before the account, and the account before the rows', async (t) => {
 	const service = await startService(t);
 	const malformed = await service.upload('{"aid":"c-a-nobody","data":[{}]');
 	assert.equal(((await malformed.json()) as { message: string }).message, 'Malformed JSON.');
@@ -381,7 +381,7 @@ async function warmUp(service: TestService): Promise<void> {
 	await service.upload({ aid: service.aid, data: [event()], simulate: true });
 }
 
-test('a body that is shorter than content-length says: nothing is stored', async (t) => {
+test('nothing is stored from a body shorter than its content-length', async (t) => {
 	const service = await startService(t);
 	await warmUp(service);
 	const body = JSON.stringify({ aid: service.aid, data: [event()] });
@@ -408,7 +408,7 @@ test('a body that is shorter than content-length says: nothing is stored', async
 	);
 });
 
-test('chunks that break off: nothing is stored', async (t) => {
+test('nothing is stored from an incomplete chunked body', async (t) => {
 	const service = await startService(t);
 	await warmUp(service);
 	const body = JSON.stringify({ aid: service.aid, data: [event()] });
@@ -422,7 +422,7 @@ test('chunks that break off: nothing is stored', async (t) => {
 	await assertNothingStored(service);
 });
 
-test('a body that is longer than content-length says: nothing is stored', async (t) => {
+test('nothing is stored from a body longer than its content-length', async (t) => {
 	const service = await startService(t);
 	const body = JSON.stringify({ aid: service.aid, data: [event()] });
 	const connection = await connectTo(t, service.url);

@@ -22,7 +22,7 @@ function assertNoCors(headers: Headers): void {
 	);
 }
 
-test('a key that is missing, unknown or revoked: one and the same answer', async (t) => {
+test('a missing, an unknown and a revoked key get the same answer', async (t) => {
 	const service = await startService(t);
 	const { key: revoked, id } = await service.store.control.issueKey('acme', 'standard');
 	await service.store.control.revokeKey(id);
@@ -57,7 +57,7 @@ test('a key that is missing, unknown or revoked: one and the same answer', async
 	assert.equal((await upload(service.key)).status, 201);
 });
 
-test('a key elsewhere than in x-api-key is none', async (t) => {
+test('a key is accepted only in x-api-key', async (t) => {
 	const service = await startService(t);
 	const body = { aid: service.aid, data: [event()] };
 	await assertForbidden(
@@ -73,14 +73,14 @@ test('a key elsewhere than in x-api-key is none', async (t) => {
 	assert.deepEqual(await service.stored(), []);
 });
 
-test('a key sent twice is none', async (t) => {
+test('a key sent twice is refused', async (t) => {
 	const service = await startService(t);
 	const connection = await connectTo(t, service.url);
 	connection.send(uploadHead({ 'x-api-key': service.key, 'X-Api-Key': service.key, 'content-length': 0 }));
 	assert.equal((await connection.answer()).status, 403);
 });
 
-test('a request from a browser, even with a valid key', async (t) => {
+test('a request from a browser is refused, even with a valid key', async (t) => {
 	const service = await startService(t);
 	for (const headers of [
 		{ origin: 'https://shop.example' },
@@ -105,7 +105,7 @@ test('a request from a browser, even with a valid key', async (t) => {
 	assert.deepEqual(await service.stored(), []);
 });
 
-test('sec-fetch-mode alone is no proof of a browser', async (t) => {
+test('sec-fetch-mode alone does not identify a browser', async (t) => {
 	const service = await startService(t);
 	const connection = await connectTo(t, service.url);
 	const body = JSON.stringify({ aid: service.aid, data: [event()] });
@@ -118,7 +118,7 @@ test('sec-fetch-mode alone is no proof of a browser', async (t) => {
 	assertNoCors(answer.headers);
 });
 
-test('OPTIONS, with and without what a preflight has', async (t) => {
+test('OPTIONS is refused, with or without the headers of a preflight', async (t) => {
 	const service = await startService(t);
 	const preflight = {
 		origin: 'https://shop.example',
@@ -132,7 +132,7 @@ test('OPTIONS, with and without what a preflight has', async (t) => {
 		);
 });
 
-test('takes nothing off the limits of the key', async (t) => {
+test("does not use the key's limits", async (t) => {
 	const service = await startService(t, { plan: { ratePerSecond: 0.001, burst: 1, quotaPerMonth: 1 } });
 	const body = { aid: service.aid, data: [event()] };
 	for (let count = 0; count < 3; count++)
@@ -143,7 +143,7 @@ test('takes nothing off the limits of the key', async (t) => {
 	assert.equal((await service.upload(body)).status, 201);
 });
 
-test('comes before rate, quota, size, media type and body', async (t) => {
+test('is decided before rate, quota, size, media type and body', async (t) => {
 	const service = await startService(t, { plan: { ratePerSecond: 0.001, burst: 1, quotaPerMonth: 1 } });
 	await service.upload({ aid: service.aid, data: [event()] });
 	assert.equal((await service.upload('{')).status, 429);
@@ -154,7 +154,7 @@ test('comes before rate, quota, size, media type and body', async (t) => {
 	);
 });
 
-test('is answered before the body is sent: 100 MB declared, none of it sent', async (t) => {
+test('is answered before the body is sent', async (t) => {
 	const service = await startService(t);
 	for (const headers of [{ 'x-api-key': 'unknown' }, { 'x-api-key': service.key, origin: 'null' }]) {
 		const connection = await connectTo(t, service.url);
@@ -168,7 +168,7 @@ test('is answered before the body is sent: 100 MB declared, none of it sent', as
 	}
 });
 
-test('who asks with "Expect: 100-continue" is refused without being told to go on', async (t) => {
+test('a client that sends "Expect: 100-continue" is refused without a 100', async (t) => {
 	const service = await startService(t);
 	const connection = await connectTo(t, service.url);
 	connection.send(
@@ -179,7 +179,7 @@ test('who asks with "Expect: 100-continue" is refused without being told to go o
 	assert.equal(answer.body, forbidden);
 });
 
-test('a key that another process issues or revokes is known within a second', async (t) => {
+test('a key that another process issues or revokes takes effect within a second', async (t) => {
 	const service = await startService(t);
 	const elsewhere = await openStore(`sqlite:${service.folder}`);
 	t.after(() => elsewhere.close());

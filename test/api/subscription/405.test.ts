@@ -5,7 +5,7 @@ import { event, startService } from '../../support.ts';
 
 const methodNotAllowed = '{"message":"Method not allowed.","validationErrors":null}';
 
-test('every method but POST, with the one that is allowed', async (t) => {
+test('methods other than POST are refused, and Allow lists POST', async (t) => {
 	const service = await startService(t);
 	for (const method of ['GET', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'QUERY', 'PROPFIND']) {
 		const connection = await connectTo(t, service.url);
@@ -22,7 +22,7 @@ test('every method but POST, with the one that is allowed', async (t) => {
 	}
 });
 
-test('HEAD gets the same headers and no body', async (t) => {
+test('HEAD gets the same headers without a body', async (t) => {
 	const service = await startService(t);
 	const answer = await fetch(`${service.url}/subscription`, { method: 'HEAD' });
 	assert.equal(answer.status, 405);
@@ -30,7 +30,7 @@ test('HEAD gets the same headers and no body', async (t) => {
 	assert.equal(await answer.text(), '');
 });
 
-test('comes before the key, and stores nothing', async (t) => {
+test('is decided before the key, and stores nothing', async (t) => {
 	const service = await startService(t);
 	for (const key of ['unknown', service.key]) {
 		const answer = await fetch(`${service.url}/subscription`, {

@@ -7,7 +7,7 @@ const tooLarge =
 	'{"message":"Payload too large.","validationErrors":"the body may have at most 262144 bytes"}';
 const limit = 256 * 1024;
 
-test('256 KiB are taken, one byte more is not', async (t) => {
+test('256 KiB are accepted, one more byte is not', async (t) => {
 	const service = await startService(t);
 	// White space is part of a body, too.
 	const ofSize = (size: number) => JSON.stringify({ aid: service.aid, data: [event()] }).padEnd(size);
@@ -30,7 +30,7 @@ test('the limit counts bytes, not characters', async (t) => {
 	assert.deepEqual(await service.stored(), []);
 });
 
-test('a declared length is refused before the body is sent', async (t) => {
+test('a declared length that is too large is refused before the body is sent', async (t) => {
 	const service = await startService(t);
 	for (const expect of [undefined, '100-continue']) {
 		const connection = await connectTo(t, service.url);
@@ -42,7 +42,7 @@ test('a declared length is refused before the body is sent', async (t) => {
 	}
 });
 
-test('chunks are refused once they are too many, and none of them is stored', async (t) => {
+test('a chunked body is refused once it is too large, and nothing is stored', async (t) => {
 	const service = await startService(t);
 	const body = JSON.stringify({ aid: service.aid, data: [event()] });
 	const connection = await connectTo(t, service.url);
@@ -60,7 +60,7 @@ test('chunks are refused once they are too many, and none of them is stored', as
 	);
 });
 
-test('who goes on sending is cut off', async (t) => {
+test('a client that keeps sending is disconnected', async (t) => {
 	const service = await startService(t);
 	const connection = await connectTo(t, service.url);
 	connection.send(uploadHead({ 'x-api-key': service.key, 'content-length': 100_000_000 }));
@@ -69,7 +69,7 @@ test('who goes on sending is cut off', async (t) => {
 	await connection.closed;
 });
 
-test('a client that sends all of a body that is too large can read the answer', async (t) => {
+test('a client that sends all of a too large body can read the answer', async (t) => {
 	const service = await startService(t);
 	const answers = await Promise.all(
 		Array.from({ length: 10 }, () => service.upload(' '.repeat(limit + 100_000))),

@@ -9,7 +9,7 @@ const wrongType =
 const compressed =
 	'{"message":"Unsupported media type.","validationErrors":"the body must not be compressed: leave content-encoding out"}';
 
-test('a content-type other than JSON in UTF-8, or none', async (t) => {
+test('a content-type other than JSON in UTF-8, or none, is refused', async (t) => {
 	const service = await startService(t);
 	const body = new TextEncoder().encode(JSON.stringify({ aid: service.aid, data: [event()] }));
 	for (const type of [
@@ -43,7 +43,7 @@ test('a content-type other than JSON in UTF-8, or none', async (t) => {
 	assert.deepEqual(await service.stored(), []);
 });
 
-test('a body that is compressed', async (t) => {
+test('a compressed body is refused', async (t) => {
 	const service = await startService(t);
 	const body = JSON.stringify({ aid: service.aid, data: [event()] });
 	for (const encoding of ['gzip', 'br', 'deflate', 'zstd', 'gzip, identity']) {

@@ -9,7 +9,7 @@ const quotaExceeded = '{"message":"Too Many Requests"}';
 /** So slow that no second token comes while a test runs. */
 const once = { ratePerSecond: 0.001, burst: 1 };
 
-test('the rate is exceeded', async (t) => {
+test('a request above the rate is refused', async (t) => {
 	const service = await startService(t, {
 		plan: { ratePerSecond: 0.01, burst: 1, quotaPerMonth: 100 },
 		now: () => Date.UTC(2026, 10, 21, 10),
@@ -28,7 +28,7 @@ test('the rate is exceeded', async (t) => {
 	assert.equal((await service.stored()).length, 1);
 });
 
-test('the limits of the spec: 10 a second, burst 1; who waits as long as told is let in', async (t) => {
+test("the specification's limits are 10 a second and burst 1; waiting for retry-after is enough", async (t) => {
 	const service = await startService(t, { plan: { ratePerSecond: 10, burst: 1 } });
 	const upload = () => service.upload({ aid: service.aid, data: [event()] });
 	const startedAt = performance.now();
@@ -50,7 +50,7 @@ test('the limits of the spec: 10 a second, burst 1; who waits as long as told is
 	assert.equal((await upload()).status, 201);
 });
 
-test('a burst may be saved up', async (t) => {
+test('unused requests accumulate up to the burst', async (t) => {
 	const service = await startService(t, { plan: { ratePerSecond: 0.001, burst: 3 } });
 	const statuses: number[] = [];
 	for (let count = 0; count < 5; count++)
@@ -58,7 +58,7 @@ test('a burst may be saved up', async (t) => {
 	assert.deepEqual(statuses, [201, 201, 201, 429, 429]);
 });
 
-test('each key has a rate and a quota of its own, also two keys of one client', async (t) => {
+test('each key has its own rate and quota, even two keys of one client', async (t) => {
 	const service = await startService(t, { plan: { ...once, quotaPerMonth: 1 } });
 	const second = await service.store.control.issueKey('acme', 'plan-of-acme');
 	const other = await addClient(service.store, { client: 'globex' });
@@ -70,7 +70,7 @@ test('each key has a rate and a quota of its own, also two keys of one client', 
 	assert.equal((await upload(other.aid, other.key)).status, 201);
 });
 
-test('the monthly quota is used up, until the 1st of the next month, 00:00 UTC', async (t) => {
+test('a used quota refuses requests until the 1st of the next month, 00:00 UTC', async (t) => {
 	let nowMs = Date.UTC(2026, 10, 21, 10);
 	const service = await startService(t, { plan: { quotaPerMonth: 3 }, now: () => nowMs });
 	const upload = () => service.upload({ aid: service.aid, data: [event()] });
@@ -97,7 +97,7 @@ test('the monthly quota is used up, until the 1st of the next month, 00:00 UTC',
 	assert.equal((await service.stored()).length, 4);
 });
 
-test('the quota is hard: never exceeded by requests at the same time', async (t) => {
+test('concurrent requests never exceed the quota', async (t) => {
 	const service = await startService(t, { plan: { quotaPerMonth: 70 } });
 	const answers = await Promise.all(
 		Array.from({ length: 150 }, () => service.upload({ aid: service.aid, data: [event()] })),
@@ -108,7 +108,7 @@ test('the quota is hard: never exceeded by requests at the same time', async (t)
 	assert.equal((await service.stored()).length, 70);
 });
 
-test('simulated requests count toward the quota', async (t) => {
+test('simulated requests count towards the quota', async (t) => {
 	const service = await startService(t, { plan: { quotaPerMonth: 2 } });
 	const upload = (simulate: boolean) => service.upload({ aid: service.aid, data: [event()], simulate });
 	assert.equal((await upload(true)).status, 200);
@@ -117,7 +117,7 @@ test('simulated requests count toward the quota', async (t) => {
 	assert.deepEqual(await service.stored(), []);
 });
 
-test('requests that are refused for what they hold count toward the quota', async (t) => {
+test('invalid requests count towards the quota', async (t) => {
 	const service = await startService(t, { plan: { quotaPerMonth: 5 } });
 	const good = { aid: service.aid, data: [event()] };
 	assert.equal((await service.upload('{')).status, 400);
@@ -128,7 +128,7 @@ test('requests that are refused for what they hold count toward the quota', asyn
 	assert.equal(await (await service.upload(good)).text(), quotaExceeded);
 });
 
-test('the rate is decided before the quota, and what it refuses does not count toward the quota', async (t) => {
+test('the rate is checked before the quota, and requests above the rate do not use the quota', async (t) => {
 	const service = await startService(t, { plan: { ratePerSecond: 0.001, burst: 3, quotaPerMonth: 2 } });
 	const texts: string[] = [];
 	for (let count = 0; count < 4; count++)
@@ -146,7 +146,7 @@ test('the rate is decided before the quota, and what it refuses does not count t
 	assert.deepEqual(left, ['99', '99', '99']);
 });
 
-test('rate and quota are decided before size, media type and body, and before the body is sent', async (t) => {
+test('rate and quota are checked before size, media type and body, and before the body is sent', async (t) => {
 	for (const [plan, body] of [
 		[once, rateExceeded],
 		[{ quotaPerMonth: 1 }, quotaExceeded],
@@ -169,7 +169,7 @@ test('rate and quota are decided before size, media type and body, and before th
 	}
 });
 
-test('a quota that the operator raises lets requests in again', async (t) => {
+test('raising the quota admits requests again', async (t) => {
 	const service = await startService(t, { plan: { quotaPerMonth: 1 } });
 	const upload = () => service.upload({ aid: service.aid, data: [event()] });
 	assert.equal((await upload()).status, 201);

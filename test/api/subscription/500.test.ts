@@ -26,7 +26,7 @@ async function assertStoreFailed(service: TestService, answer: Response): Promis
 	assert.ok(entry?.cause, 'the cause is logged');
 }
 
-test("the account's file is missing: no other is put in its place; once it is back, all is well", async (t) => {
+test('if the file of an account is missing, none is created in its place, and putting it back is enough', async (t) => {
 	const service = await startService(t);
 	const file = accountFile(service);
 	renameSync(file, `${file}.away`);
@@ -39,13 +39,13 @@ test("the account's file is missing: no other is put in its place; once it is ba
 	assert.equal(answer.headers.get('x-events-stored'), '1');
 });
 
-test("the account's file is no database", async (t) => {
+test('uploads to an account whose file is not a database fail', async (t) => {
 	const service = await startService(t);
 	writeFileSync(accountFile(service), 'x'.repeat(10_000));
 	await assertStoreFailed(service, await service.upload({ aid: service.aid, data: [event()] }));
 });
 
-test('other accounts are not harmed', async (t) => {
+test('other accounts are not affected', async (t) => {
 	const service = await startService(t);
 	const other = await addClient(service.store, { client: 'globex' });
 	await service.server.directory.refresh();
@@ -77,7 +77,7 @@ function poison(service: TestService, how: 'ABORT' | 'FAIL' | 'ROLLBACK'): { cur
 }
 
 for (const how of ['ABORT', 'FAIL', 'ROLLBACK'] as const) {
-	test(`a request that fails halfway (${how}) is undone as a whole`, async (t) => {
+	test(`a request that fails halfway (${how}) stores nothing`, async (t) => {
 		const service = await startService(t);
 		const { cure } = poison(service, how);
 		const upload = { aid: service.aid, data: [event(), event({ tid: 'poison' }), event()] };
@@ -89,7 +89,7 @@ for (const how of ['ABORT', 'FAIL', 'ROLLBACK'] as const) {
 		assert.equal(answer.headers.get('x-events-stored'), '3');
 	});
 
-	test(`requests committed together with one that fails (${how}) are answered as what became of them`, async (t) => {
+	test(`requests committed together with a failing one (${how}) get their own outcomes`, async (t) => {
 		const service = await startService(t);
 		poison(service, how);
 		const answers = await Promise.all(
@@ -114,7 +114,7 @@ for (const how of ['ABORT', 'FAIL', 'ROLLBACK'] as const) {
 	});
 }
 
-test('whatever the store throws, the answer names no SQL, path or secret', async (t) => {
+test('no failure of the store puts SQL, a path or a secret into the answer', async (t) => {
 	const { upload, aid, logged } = await appOver(t, {
 		storeSubscriptionEvents: () =>
 			Promise.reject(new Error('INSERT INTO subscription_event failed in /data/accounts/1.sqlite')),
@@ -125,7 +125,7 @@ test('whatever the store throws, the answer names no SQL, path or secret', async
 	assert.ok(logged.some((line) => line.includes('INSERT INTO subscription_event failed')));
 });
 
-test('an outcome that is unknown is said to be so', async (t) => {
+test('an unknown outcome is answered as unknown', async (t) => {
 	const { upload, aid } = await appOver(t, {
 		storeSubscriptionEvents: () => Promise.reject(new StorageError('outcome unknown; retrying is safe')),
 	});
@@ -137,7 +137,7 @@ test('an outcome that is unknown is said to be so', async (t) => {
 	);
 });
 
-test('a quota that cannot be asked for', async (t) => {
+test('a request fails if the quota cannot be leased', async (t) => {
 	const { upload, aid } = await appOver(t, {
 		settleQuotas: () => Promise.reject(new StorageError('disk I/O error')),
 	});
@@ -146,7 +146,7 @@ test('a quota that cannot be asked for', async (t) => {
 	assert.equal(answer.body, storeFailed);
 });
 
-test('what is stored is answered so, also where the log cannot be written', async (t) => {
+test('a stored upload is answered 201 even if the log cannot be written', async (t) => {
 	const { upload, aid, logged } = await appOver(t, {
 		storeSubscriptionEvents: async () => ({ stored: 0, duplicateRows: [0], conflictingRows: [0] }),
 	});

@@ -10,7 +10,7 @@ const overloaded = '{"message":"Service unavailable.","validationErrors":null}';
 
 // The queue is bounded by number, which takes 8,192 clients to fill, and by size, which takes 64 MiB: a few
 // hundred of the largest requests, held up by another process that has the account's lock.
-test('more uploads wait for the store than the queue holds; those that wait are not lost', async (t) => {
+test('more uploads wait for the store than the queue holds; the waiting ones are stored', async (t) => {
 	const service = await startService(t, { plan: { maxEvents: 1000, timeoutMs: 30_000 } });
 	await using lock = await lockDatabase(join(service.folder, 'accounts/1.sqlite'));
 	const filler = 'x'.repeat(240);
@@ -47,7 +47,7 @@ test('more uploads wait for the store than the queue holds; those that wait are 
 	assert.equal((await service.upload({ aid: service.aid, data: [event()] })).status, 201);
 });
 
-test('more requests wait for their quota than the queue holds', async (t) => {
+test('more requests wait for a lease of quota than the queue holds', async (t) => {
 	const { upload, aid } = await appOver(t, { settleQuotas: () => Promise.reject(new QueueFullError()) });
 	const answer = await upload({ aid, data: [event()] });
 	assert.equal(answer.status, 503);

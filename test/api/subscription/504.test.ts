@@ -35,7 +35,7 @@ async function storedInTheEnd(service: TestService): Promise<string[]> {
 	return (await service.stored()).map(({ tid }) => tid);
 }
 
-test('a body that comes too slowly; what of it comes later is not stored', async (t) => {
+test('a body that arrives too slowly expires, and nothing of it is stored later', async (t) => {
 	const service = await startService(t, { plan: { timeoutMs: 300 } });
 	const body = JSON.stringify({ aid: service.aid, data: [event()] });
 	const connection = await connectTo(t, service.url);
@@ -48,7 +48,7 @@ test('a body that comes too slowly; what of it comes later is not stored', async
 	assert.deepEqual(await storedInTheEnd(service), ['after']);
 });
 
-test('a body that never comes after "100 Continue"', async (t) => {
+test('a body that never follows "100 Continue" expires', async (t) => {
 	const service = await startService(t, { plan: { timeoutMs: 200 } });
 	const connection = await connectTo(t, service.url);
 	connection.send(uploadHead({ 'x-api-key': service.key, 'content-length': 100, expect: '100-continue' }));
@@ -56,7 +56,7 @@ test('a body that never comes after "100 Continue"', async (t) => {
 	assertTimedOut(await connection.answer());
 });
 
-test('a body that trickles in for ever is cut off', async (t) => {
+test('a body that never ends is cut off', async (t) => {
 	const service = await startService(t, { plan: { timeoutMs: 200 } });
 	const connection = await connectTo(t, service.url);
 	connection.send(uploadHead({ 'x-api-key': service.key, 'content-length': 100_000 }));
@@ -66,7 +66,7 @@ test('a body that trickles in for ever is cut off', async (t) => {
 	await connection.closed;
 });
 
-test('a body that is refused after its time is up gets no second answer', async (t) => {
+test('a body refused after its deadline gets no second answer', async (t) => {
 	const service = await startService(t, { plan: { timeoutMs: 800 } });
 	const connection = await connectTo(t, service.url);
 	connection.send(uploadHead({ 'x-api-key': service.key, 'transfer-encoding': 'chunked' }));
@@ -78,7 +78,7 @@ test('a body that is refused after its time is up gets no second answer', async 
 	assert.equal((await connection.answer()).status, 201);
 });
 
-test('a store that is stuck; when it goes on, nothing of the expired request is stored', async (t) => {
+test('a request expires while the store is stuck, and is not stored later', async (t) => {
 	const service = await startService(t, { plan: { timeoutMs: 300 } });
 	await using lock = await lockDatabase(accountFile(service));
 	const startedAt = performance.now();
@@ -94,7 +94,7 @@ test('a store that is stuck; when it goes on, nothing of the expired request is 
 	assert.deepEqual(await storedInTheEnd(service), ['after']);
 });
 
-test('a store that is stuck before the first upload of a key: other accounts are not delayed', async (t) => {
+test('a store stuck before the first upload of a key does not delay other accounts', async (t) => {
 	const service = await startService(t, { plan: { timeoutMs: 1000 } });
 	const other = await addClient(service.store, { client: 'globex', plan: { timeoutMs: 60_000 } });
 	await service.server.directory.refresh();
@@ -121,7 +121,7 @@ test('a store that is stuck before the first upload of a key: other accounts are
 	assert.deepEqual(await storedInTheEnd(service), ['after']);
 });
 
-test('who has more time is stored when the store goes on, who had less is not', async (t) => {
+test('when the store continues, requests within their deadlines are stored, expired ones are not', async (t) => {
 	const service = await startService(t, { plan: { timeoutMs: 200 } });
 	const plan = await service.store.control.plan('plan-of-acme');
 	await service.store.control.createPlan({ ...plan, name: 'patient', timeoutMs: 20_000 });
@@ -158,7 +158,7 @@ function isBeingWritten(service: TestService): boolean {
 	}
 }
 
-test('a statement that is slow: answered in time, undone when it ends', async (t) => {
+test('a slow statement is answered in time, and rolled back when it ends', async (t) => {
 	const service = await startService(t, { plan: { timeoutMs: 250 } });
 	slowDown(service);
 	// On a busy machine the time may be up before the statement begins; then it never does.
@@ -178,7 +178,7 @@ test('a statement that is slow: answered in time, undone when it ends', async (t
 	assert.deepEqual(await storedInTheEnd(service), ['next', 'after']);
 });
 
-test('a quota that cannot be asked for in time', async (t) => {
+test('a lease of quota that takes too long is answered in time', async (t) => {
 	const service = await startService(t, { plan: { timeoutMs: 300 } });
 	await using lock = await lockDatabase(join(service.folder, 'control.sqlite'));
 	const body = JSON.stringify({ aid: service.aid, data: [event()] });

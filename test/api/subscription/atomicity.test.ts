@@ -77,7 +77,7 @@ function outcomeOf(answer: Response): object {
 			};
 }
 
-test('batches one after the other: answers and rows are those of the model', async (t) => {
+test('sequential batches give the answers and rows of the model', async (t) => {
 	const service = await startService(t);
 	await fc.assert(
 		fc.asyncProperty(fc.array(batchArbitrary, { minLength: 1, maxLength: 12 }), async (batches) => {
@@ -90,7 +90,7 @@ test('batches one after the other: answers and rows are those of the model', asy
 	);
 });
 
-test('batches at the same time: each tid is stored once, and the answers add up', async (t) => {
+test('concurrent batches store each tid once, and their answers add up', async (t) => {
 	const service = await startService(t);
 	await fc.assert(
 		fc.asyncProperty(fc.array(batchArbitrary, { minLength: 2, maxLength: 25 }), async (batches) => {
@@ -136,7 +136,7 @@ function sameEvent(one: SubscriptionEvent | undefined, other: SubscriptionEvent)
 	);
 }
 
-test('the same upload sent 50 times at once, as by an impatient client, is stored once', async (t) => {
+test('the same upload sent 50 times concurrently is stored once', async (t) => {
 	const service = await startService(t);
 	const { upload, stored } = await freshAccount(service);
 	const events = Array.from({ length: 30 }, (_, index) => ({

@@ -45,7 +45,7 @@ for (const [what, more] of [
 	});
 }
 
-test("Node's fetch", async (t) => {
+test("uploads with Node's fetch", async (t) => {
 	const service = await startService(t);
 	const answer = await fetch(`${service.url}/subscription`, {
 		method: 'POST',
@@ -57,7 +57,7 @@ test("Node's fetch", async (t) => {
 	await assertStored(service);
 });
 
-test("Node's fetch with a stream, whose length it does not know", async (t) => {
+test("uploads a stream of unknown length with Node's fetch", async (t) => {
 	const service = await startService(t);
 	const answer = await fetch(`${service.url}/subscription`, {
 		method: 'POST',
@@ -69,7 +69,7 @@ test("Node's fetch with a stream, whose length it does not know", async (t) => {
 	await assertStored(service);
 });
 
-test("Node's http.request", async (t) => {
+test("uploads with Node's http.request", async (t) => {
 	const service = await startService(t);
 	const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
 	request(
@@ -92,7 +92,7 @@ with urllib.request.urlopen(request, timeout=10) as answer:
     print(answer.status, answer.read().decode())
 `;
 
-test("Python's urllib", { skip: missing('python3') }, async (t) => {
+test("uploads with Python's urllib", { skip: missing('python3') }, async (t) => {
 	const service = await startService(t);
 	const python = new TestProcess('python3', ['-c', withUrllib, `${service.url}/subscription`, service.key]);
 	python.child.stdin?.end(bodyFor(service));

@@ -56,7 +56,7 @@ async function start(t: TestContext) {
 	return { folder, disk, client, other, serve, upload, stored };
 }
 
-test('where COMMIT cannot be made durable, nobody is told what is not known, and only that account is refused', {
+test('if a COMMIT cannot be made durable, no answer claims an outcome, and only that account is refused', {
 	skip,
 }, async (t) => {
 	const { disk, other, serve, upload, stored } = await start(t);
@@ -74,7 +74,7 @@ test('where COMMIT cannot be made durable, nobody is told what is not known, and
 	assert.deepEqual(await stored(), ['before', 'after', 'failed']);
 });
 
-test('a failed COMMIT that can be undone at once: the answer says that nothing is stored, which stays true', {
+test('if a failed COMMIT can be undone at once, the answer says that nothing is stored, and it stays so', {
 	skip,
 }, async (t) => {
 	const { folder, disk, serve, upload, stored } = await start(t);
@@ -88,7 +88,7 @@ test('a failed COMMIT that can be undone at once: the answer says that nothing i
 	assert.deepEqual(await stored(), ['before', 'after']);
 });
 
-test('what is acknowledged after a failed COMMIT survives, though the server was killed and then the power failed', {
+test('what is acknowledged after a failed COMMIT survives a kill and a power cut', {
 	skip,
 }, async (t) => {
 	const { folder, disk, serve, upload, stored } = await start(t);
@@ -111,7 +111,7 @@ test('what is acknowledged after a failed COMMIT survives, though the server was
 	);
 });
 
-test('a hit whose COMMIT fails is not said to be lost', { skip }, async (t) => {
+test('a hit whose COMMIT fails is not reported as lost', { skip }, async (t) => {
 	const { disk, client, serve, upload } = await start(t);
 	await using server = await serve();
 	assert.equal(await upload(server, 'before'), 201);

@@ -67,7 +67,7 @@ const places: Readonly<Record<string, (disk: SmallDisk) => Promise<Place>>> = {
 const skip = noSmallDisk();
 
 for (const [name, findPlace] of Object.entries(places))
-	test(`${name} on a full disk: 500 and nothing stored, not ready; all is well within a second of there being room`, {
+	test(`${name} on a full disk: 500, nothing stored, not ready; works within a second of having space again`, {
 		skip,
 	}, async () => {
 		await using atEnd = new AsyncDisposableStack();

@@ -41,7 +41,7 @@ async function start(t: TestContext, engine: Engine) {
 }
 
 for (const engine of engines) {
-	test(`on ${engine.name} a clock that jumps into the next month and back admits no more than the quota of either`, async (t) => {
+	test(`on ${engine.name} a clock that jumps into the next month and back admits no more than either quota`, async (t) => {
 		const { clock, admitted } = await start(t, engine);
 		const inNovember = await admitted(6);
 		clock.nowMs = december;
@@ -56,7 +56,7 @@ for (const engine of engines) {
 		}
 	});
 
-	test(`on ${engine.name} a quota that is used up when the clock steps back within the month can grow`, async (t) => {
+	test(`on ${engine.name} a quota used up before the clock steps back within the month can be raised`, async (t) => {
 		const { clock, store, admitted } = await start(t, engine);
 		assert.equal(await admitted(12), quotaPerMonth);
 		clock.nowMs -= 86_400_000;

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { addClient, event, startService } from '../../support.ts';
 import { askUsage } from './ask.ts';
 
-test('the plan, and what is used of it, as of now', async (t) => {
+test('returns the plan and its current usage', async (t) => {
 	const plan = { ratePerSecond: 5, burst: 20, quotaPerMonth: 1000, timeoutMs: 4000, maxEvents: 40 };
 	const service = await startService(t, { plan, now: () => Date.UTC(2026, 10, 22) });
 	const expected = { plan: 'plan-of-acme', ...plan, resetsAt: '2026-12-01T00:00:00.000Z' };
@@ -16,7 +16,7 @@ test('the plan, and what is used of it, as of now', async (t) => {
 	assert.deepEqual(await (await askUsage(service)).json(), { ...expected, used: 8, remaining: 992 });
 });
 
-test('costs neither rate nor quota', async (t) => {
+test('uses neither rate nor quota', async (t) => {
 	const service = await startService(t, { plan: { ratePerSecond: 0.001, burst: 1, quotaPerMonth: 1 } });
 	for (let count = 0; count < 5; count++) {
 		const answer = await askUsage(service);
@@ -29,7 +29,7 @@ test('costs neither rate nor quota', async (t) => {
 	assert.deepEqual([used, remaining], [1, 0]);
 });
 
-test('of one key alone', async (t) => {
+test('returns the usage of one key only', async (t) => {
 	const service = await startService(t);
 	const other = await addClient(service.store, { client: 'globex' });
 	await service.server.directory.refresh();

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { addClient, event, startService } from '../../support.ts';
 import { askUsage } from './ask.ts';
 
-test('a key that asks too often is refused, uploads of it are not, nor are other keys', async (t) => {
+test('a key that asks too often is refused; its uploads and other keys are not', async (t) => {
 	const service = await startService(t);
 	const other = await addClient(service.store, { client: 'globex' });
 	await service.server.directory.refresh();

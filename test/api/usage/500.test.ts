@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { startService } from '../../support.ts';
 import { askUsage } from './ask.ts';
 
-test('the control database fails: nothing of it is told', async (t) => {
+test('a failure of the control database reveals nothing', async (t) => {
 	const service = await startService(t);
 	const database = new DatabaseSync(`${service.folder}/control.sqlite`);
 	database.exec('ALTER TABLE quota_lease RENAME TO gone');

@@ -12,7 +12,7 @@ const ofNobody = '0123456789abcdef0123456789abcdef';
 const priorScores =
 	'[{"goal":"subscription","score":0.02,"percentile":50,"band":"medium","model":"prior"},{"goal":"return","score":0.02,"percentile":50,"band":"medium","model":"prior"}]';
 
-test('one score for each goal, from the base rate until a model is trained', async (t) => {
+test('returns one score per goal, from the base rate until a model is trained', async (t) => {
 	const { url, hit } = await startService(t, { now: () => noonMs });
 	const { vid, cask } = await hit();
 	const answer = await fetch(`${url}/visscores?cask=${cask}`);
@@ -26,14 +26,14 @@ test('one score for each goal, from the base rate until a model is trained', asy
 	assert.match(answer.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
 });
 
-test('aid and vid may be named, and other parameters mean nothing', async (t) => {
+test('aid and vid may be given, and other parameters are ignored', async (t) => {
 	const { url, hit, aid } = await startService(t);
 	const { vid, cask } = await hit();
 	for (const more of [`&aid=${aid}`, `&vid=${vid}`, `&aid=${aid}&vid=${vid}`, '&colour=red'])
 		assert.equal((await fetch(`${url}/visscores?cask=${cask}${more}`)).status, 200, more);
 });
 
-test('the cask of a visit gives the visit alone', async (t) => {
+test('the cask of a visit reads that visit only', async (t) => {
 	const clock = { nowMs: noonMs };
 	const { url, hit, aid } = await startService(t, { now: () => clock.nowMs });
 	const first = await hit();
@@ -52,7 +52,7 @@ test('the cask of a visit gives the visit alone', async (t) => {
 	assert.deepEqual(rate(whole), [0.02, 0.02]);
 });
 
-test('a score may give its reasons only where the account allows it, and only if asked', async (t) => {
+test('a score has reasons only if the account allows it and the request asks for them', async (t) => {
 	const { url, hit, store, server, aid } = await startService(t);
 	const { cask } = await hit();
 	const reasons = async (more: string) => {
@@ -70,7 +70,7 @@ test('a score may give its reasons only where the account allows it, and only if
 		assert.deepEqual(await reasons(more), [undefined, undefined], more);
 });
 
-test('an empty list where nothing is known: of a bot, of nobody, of who was erased', async (t) => {
+test('the list is empty for a bot, an unknown visitor and an erased one', async (t) => {
 	const { url, hit, store, server, aid } = await startService(t);
 	const scores = async (cask: string) => {
 		const answer = await fetch(`${url}/visscores?cask=${cask}`);
@@ -92,7 +92,7 @@ test('an empty list where nothing is known: of a bot, of nobody, of who was eras
 	}
 });
 
-test('HEAD answers as GET, without the body', async (t) => {
+test('HEAD answers like GET, without the body', async (t) => {
 	const { url, hit } = await startService(t);
 	const { cask } = await hit();
 	const answer = await fetch(`${url}/visscores?cask=${cask}`, { method: 'HEAD' });
@@ -102,7 +102,7 @@ test('HEAD answers as GET, without the body', async (t) => {
 	assert.equal(answer.headers.get('cache-control'), 'private, no-store');
 });
 
-test('OPTIONS tells any page what it may ask', async (t) => {
+test('OPTIONS tells pages of every origin what they may request', async (t) => {
 	const { url } = await startService(t);
 	const answer = await fetch(`${url}/visscores`, {
 		method: 'OPTIONS',
@@ -115,7 +115,7 @@ test('OPTIONS tells any page what it may ask', async (t) => {
 	assert.equal(answer.headers.get('allow'), 'GET, HEAD, OPTIONS');
 });
 
-test('pages of all origins may read, until the account names some', async (t) => {
+test('pages of every origin may read until the account names some', async (t) => {
 	const { url, hit, store, server, aid } = await startService(t);
 	const { cask } = await hit();
 	const allowed = async (origin?: string) => {
@@ -134,7 +134,7 @@ test('pages of all origins may read, until the account names some', async (t) =>
 	assert.deepEqual(await allowed(), [null, 'origin']);
 });
 
-test('no rate limit: two hundred reads at once', async (t) => {
+test('200 reads at once are not limited', async (t) => {
 	const { url, hit } = await startService(t);
 	const { cask } = await hit();
 	const answers = await Promise.all(

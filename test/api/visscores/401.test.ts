@@ -20,7 +20,7 @@ async function assertUnauthorized(answer: Response, reason: string): Promise<voi
 	assert.match(answer.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
 }
 
-test('a cask that is missing, there twice, malformed or forged', async (t) => {
+test('a missing, repeated, malformed or forged cask is refused', async (t) => {
 	const { url, hit, aid } = await startService(t);
 	const { cask, vid } = await hit();
 	const [header, claims, signature] = cask.split('.') as [string, string, string];
@@ -43,7 +43,7 @@ test('a cask that is missing, there twice, malformed or forged', async (t) => {
 		await assertUnauthorized(await fetch(`${url}/visscores${query}`), reason);
 });
 
-test('a cask is no API key, and an API key no cask; neither counts in a header', async (t) => {
+test('a cask is not accepted as an API key, nor an API key as a cask, nor either in a header', async (t) => {
 	const { url, hit, key } = await startService(t);
 	const { cask } = await hit();
 	await assertUnauthorized(await fetch(`${url}/visscores?cask=${key}`), 'the cask is malformed');
@@ -55,7 +55,7 @@ test('a cask is no API key, and an API key no cask; neither counts in a header',
 		await assertUnauthorized(await fetch(`${url}/visscores`, { headers }), 'the cask is missing');
 });
 
-test('24 hours after the hit it is over, to the second', async (t) => {
+test('a cask expires 24 hours after the hit, to the second', async (t) => {
 	const clock = { nowMs: Date.UTC(2026, 10, 21, 12) };
 	const { url, hit } = await startService(t, { now: () => clock.nowMs });
 	const { cask, caskExpiresAt } = await hit();
@@ -66,7 +66,7 @@ test('24 hours after the hit it is over, to the second', async (t) => {
 	await assertUnauthorized(await fetch(`${url}/visscores?cask=${cask}`), 'the cask has expired');
 });
 
-test('a cask of another service', async (t) => {
+test('a cask of another service is refused', async (t) => {
 	const [one, other] = [await startService(t), await startService(t)];
 	const { cask } = await other.hit();
 	await assertUnauthorized(
@@ -75,7 +75,7 @@ test('a cask of another service', async (t) => {
 	);
 });
 
-test('rotating the signing key leaves what was issued before in force', async (t) => {
+test('casks stay valid when the signing key is rotated', async (t) => {
 	let aheadMs = 0;
 	const { url, hit, store, server } = await startService(t, { now: () => Date.now() + aheadMs });
 	const before = await hit();

@@ -12,7 +12,7 @@ async function assertForbidden(answer: Response, what: string): Promise<void> {
 	assert.equal(answer.headers.get('cache-control'), 'private, no-store');
 }
 
-test('a valid cask, but not for the account, the visitor or the visit that the query names', async (t) => {
+test('a valid cask is refused for another account, visitor or visit in the query', async (t) => {
 	const { url, hit, store, server, aid } = await startService(t);
 	const other = await addClient(store, { client: 'other' });
 	await server.directory.refresh();
@@ -35,7 +35,7 @@ test('a valid cask, but not for the account, the visitor or the visit that the q
 		await assertForbidden(await fetch(`${url}/visscores?cask=${ofVisit.cask}${more}`), more);
 });
 
-test('the casks of an erased visitor and of its visits, at once', async (t) => {
+test('the casks of an erased visitor and of its visits are refused at once', async (t) => {
 	const { url, hit, store, server, aid } = await startService(t);
 	const { vid, cask } = await hit();
 	const ofVisit = await hit({ vid }, {}, '?scope=sid');
@@ -49,7 +49,7 @@ test('the casks of an erased visitor and of its visits, at once', async (t) => {
 	assert.equal((await fetch(`${url}/visscores?cask=${somebody.cask}`)).status, 200);
 });
 
-test('the casks of a disabled account', async (t) => {
+test('the casks of a disabled account are refused', async (t) => {
 	const { url, hit, store, server, aid } = await startService(t);
 	const { cask } = await hit();
 	await store.control.setAccountDisabled(aid, true);

@@ -45,7 +45,7 @@ for (const engine of engines) {
 		['a minute ahead', { server: 0, command: minuteMs }],
 		['an hour behind the server', { server: 60 * minuteMs, command: 0 }],
 	] as const)
-		test(`on ${engine.name} a clock that is ${name} keeps no cask of an erased visitor alive`, async (t) => {
+		test(`on ${engine.name} a clock that is ${name} keeps no cask of an erased visitor valid`, async (t) => {
 			const { store, accountId, hit, statusOf } = await start(t, engine, clocks);
 			const [erased, other] = [await hit(), await hit()];
 			const again = await hit({ vid: erased.vid, sid: erased.sid });
@@ -60,7 +60,7 @@ for (const engine of engines) {
 			assert.equal(await statusOf(fresh), 200);
 		});
 
-	test(`on ${engine.name} a cask of a hit that arrives during the erasure is void, too`, async (t) => {
+	test(`on ${engine.name} a cask of a hit that arrives during the erasure is revoked too`, async (t) => {
 		const clocks = { server: 2000, command: 0 };
 		const { store, accountId, hit, statusOf } = await start(t, engine, clocks);
 		const { vid } = await hit();

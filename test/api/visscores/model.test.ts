@@ -55,7 +55,7 @@ async function served(service: TestService, cask: string, model: string): Promis
 	}
 }
 
-test('a model that another process makes active is served by a running server, and so is going back', async (t) => {
+test('a running server uses a model that another process activates, and returns to an earlier one', async (t) => {
 	const service = await withModels(t);
 	const { aid, cask, versions, at } = service;
 	const [first, second] = versions;
@@ -94,7 +94,7 @@ test('a model that cannot be applied is no error: the base rate is served, and t
 	await caskadeJson(['segment', 'test', aid, '--rule', 'visitor.hits > 0', ...at]);
 });
 
-test('bands that are changed hold in a running server', async (t) => {
+test('changed bands apply in a running server', async (t) => {
 	const service = await withModels(t);
 	const { aid, cask, at, url } = service;
 	await subscriptionScore(service, cask);

@@ -16,7 +16,7 @@ export function controlContract(engine: Engine): void {
 			return { address, store, control: store.control };
 		};
 
-		test('an account is made once, with its client; its name is free of any client', async (t) => {
+		test('an account is created once, with its client, and its name is unique over all clients', async (t) => {
 			const { store, control } = await start(t);
 			assert.equal(await control.hasClients(), false);
 			await addAccount(store, 'c-a-acme-uk');
@@ -35,7 +35,7 @@ export function controlContract(engine: Engine): void {
 			await assertRefuses(control.issueKey('other', 'standard'), /There is no client other/);
 		});
 
-		test('an account whose database cannot be made is not there', async (t) => {
+		test('an account whose database cannot be created does not exist', async (t) => {
 			const { store, control } = await start(t);
 			const account = { aid: 'c-a-acme-uk', client: 'acme', origins: [] };
 			await assert.rejects(
@@ -47,7 +47,7 @@ export function controlContract(engine: Engine): void {
 			await addAccount(store, 'c-a-acme-uk');
 		});
 
-		test('an account is disabled and enabled again; both may be said twice', async (t) => {
+		test('disabling and enabling an account is idempotent', async (t) => {
 			const { store, control } = await start(t);
 			await addAccount(store, 'c-a-acme-uk');
 			const { disabledAt } = await control.setAccountDisabled('c-a-acme-uk', true);
@@ -58,7 +58,7 @@ export function controlContract(engine: Engine): void {
 			await assertRefuses(control.setAccountDisabled('c-a-none', true), /There is no account c-a-none/);
 		});
 
-		test('a client is disabled and enabled again; both may be said twice; others go on', async (t) => {
+		test('disabling and enabling a client is idempotent, and does not affect other clients', async (t) => {
 			const { store, control } = await start(t);
 			await addAccount(store, 'c-a-acme-uk');
 			await addAccount(store, 'c-a-acme-us');
@@ -94,7 +94,7 @@ export function controlContract(engine: Engine): void {
 			await assertRefuses(control.setClientDisabled('none', true), /There is no client none/);
 		});
 
-		test('a key needs a client and a plan; it is revoked for ever, which may be said twice', async (t) => {
+		test('a key needs a client and a plan; revoking it is final and idempotent', async (t) => {
 			const { store, control } = await start(t);
 			await addAccount(store, 'c-a-acme-uk');
 			await assertRefuses(control.issueKey('other', 'standard'), /There is no client other/);
@@ -110,7 +110,7 @@ export function controlContract(engine: Engine): void {
 			await assertRefuses(control.revokeKey('k_none'), /There is no key k_none/);
 		});
 
-		test('the plan of the spec is always there; others are added once, and changed', async (t) => {
+		test('the standard plan always exists; others can be created once, and changed', async (t) => {
 			const { control } = await start(t);
 			assert.deepEqual(await control.plans(), [standardPlan]);
 			const large = {

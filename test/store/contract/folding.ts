@@ -115,7 +115,7 @@ function* readLog(): Steps<{ of: string; entry: LogEntry }[]> {
 /** What every engine must do where a request would have to read too much. */
 export function foldingContract(engine: Engine): void {
 	suite(`folding on ${engine.name}`, () => {
-		test('hits of one moment, and after the clock has stepped back a little, follow each other', async (t) => {
+		test('hits of one moment, and after a small step back of the clock, follow each other', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const issued = await writer.storeHit(accountId, hit());
 			for (const atMs of [0, 0, -5000, -59_000, 1].map((ms) => receivedAtMs + ms))
@@ -144,7 +144,7 @@ export function foldingContract(engine: Engine): void {
 				return joinEvents(events, new Map(events.map(({ tid }) => [tid, { vid, named: 2 }])), new Map());
 			},
 		};
-		test('what a request costs does not grow with what was sent before', async (t) => {
+		test('the cost of a request does not grow with what was sent before', async (t) => {
 			for (const [what, request] of Object.entries(requests)) {
 				const costs = [];
 				for (const hits of [600, 6000]) {
@@ -162,7 +162,7 @@ export function foldingContract(engine: Engine): void {
 			}
 		});
 
-		test('who shows the tid of a subscription with many events gets all of them by and by', async (t) => {
+		test('a visitor who shows the tid of a subscription with many events gains all of them eventually', async (t) => {
 			const costs = [];
 			for (const count of [300, 1500]) {
 				const { store, accountId } = await startServingFor(t, engine);
@@ -200,7 +200,7 @@ export function foldingContract(engine: Engine): void {
 				assert.ok(rows < 100 && statements < 60, JSON.stringify(costs));
 		});
 
-		test('who shows a customer id that many events have gets all of them by and by', async (t) => {
+		test('a visitor who shows a customer id with many events gains all of them eventually', async (t) => {
 			const costs = [];
 			for (const count of [300, 1500]) {
 				const { store, writer, accountId } = await startServingFor(t, engine);
@@ -232,7 +232,7 @@ export function foldingContract(engine: Engine): void {
 			assert(Number(costs[0]?.rows) < 100, JSON.stringify(costs));
 		});
 
-		test('what waits shows what was known last, then all, and pieces are short', async (t) => {
+		test('reads give the last known profile until folding is complete, and pieces are short', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			await addLongLog(store, accountId, 1500, receivedAtMs);
 			const reader = store.startReading();
@@ -256,7 +256,7 @@ export function foldingContract(engine: Engine): void {
 			await assertFolded(store, accountId);
 		});
 
-		test('whatever comes while a visitor is folded, all of it is in the profile', async (t) => {
+		test('everything that arrives during folding is in the profile', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			await addLongLog(store, accountId, 700, receivedAtMs);
 			const cid = 'C-long';
@@ -289,7 +289,7 @@ export function foldingContract(engine: Engine): void {
 			);
 		});
 
-		test('history of a visitor with a long log leads to the same, however it comes, in short pieces', async (t) => {
+		test('importing history of a visitor with a long log gives the same result in any order, in short pieces', async (t) => {
 			const { store, accountId: whole } = await startServingFor(t, engine);
 			const pieces = await addAccount(store, 'c-a-pieces');
 			const random = seededRandom(3);
@@ -323,7 +323,7 @@ export function foldingContract(engine: Engine): void {
 		});
 
 		if (!engine.isFolder)
-			test('no transaction reads more rows than a piece has, in the tables either', async (t) => {
+			test('no transaction reads more rows than a piece, counted in the tables', async (t) => {
 				const { store, accountId } = await startServingFor(t, engine);
 				await addLongLog(store, accountId, 12_000, receivedAtMs);
 				const others = Array.from({ length: 1000 }, (_, index) =>
@@ -358,7 +358,7 @@ export function foldingContract(engine: Engine): void {
 			});
 
 		const prunings = [...Array(3).keys()].map((third) => receivedAtMs - third * 400_000);
-		test('what is pruned of long logs stops counting, links and sales too, and pieces are short', async (t) => {
+		test('hits pruned from long logs no longer count, nor do their links and sales, and pieces are short', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			await addLongLog(store, accountId, 1200, receivedAtMs);
 			const other = await writer.storeHit(accountId, hit({ atMs: receivedAtMs - 300_000 }));
@@ -395,7 +395,7 @@ export function foldingContract(engine: Engine): void {
 			}
 		});
 
-		test('a visitor with a long log is unknown as soon as it is being erased, and gone in short pieces', async (t) => {
+		test('a visitor with a long log is unknown as soon as the erasure begins, and is deleted in short pieces', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			await addLongLog(store, accountId, 700, receivedAtMs);
 			for (let number = 0; number < 3; number++)
@@ -436,7 +436,7 @@ export function foldingContract(engine: Engine): void {
 			await assertFolded(store, accountId);
 		});
 
-		test('several who fold at once do it once', async (t: TestContext) => {
+		test('concurrent folding by several processes gives the same result', async (t: TestContext) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			await addLongLog(store, accountId, 1500, receivedAtMs);
 			await writer.storeHit(accountId, late());

@@ -86,7 +86,7 @@ export function historiesContract(engine: Engine): void {
 			return { place, accountId: await addAccount(place, 'c-a-acme-uk') };
 		};
 
-		test('hits come in order, uploads with the time since which they were known', async (t) => {
+		test('hits are in order, and uploads have the time since which they were known', async (t) => {
 			const { place, accountId } = await start(t);
 			await store(place, accountId, [
 				{ type: 'hit', visitor: 2, minute: 1, tid: null, cid: 'C1' },
@@ -142,7 +142,7 @@ export function historiesContract(engine: Engine): void {
 			});
 		});
 
-		test('as of a moment it is what it was then, whatever has come since', async (t) => {
+		test('a history as of a moment is the same as it was then, whatever has arrived since', async (t) => {
 			const { place } = await start(t);
 			let accounts = 0;
 			await fc.assert(

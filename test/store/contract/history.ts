@@ -97,7 +97,7 @@ function entriesOf(
 /** What every engine must do with history. */
 export function historyContract(engine: Engine): void {
 	suite(`history on ${engine.name}`, () => {
-		test('in whatever order it comes, and however often, the same follows', async (t) => {
+		test('history gives the same result in any order and any number of times', async (t) => {
 			const store = await openFor(t, await engine.freshAddress(t));
 			let account = 0;
 			const add = async (pieces: readonly (readonly Entry[])[]) => {
@@ -136,7 +136,7 @@ export function historyContract(engine: Engine): void {
 			);
 		});
 
-		test('visits that nothing names are cut where half an hour is between two hits', async (t) => {
+		test('hits without a visit form visits, separated by half an hour without a hit', async (t) => {
 			const { store, accountId, add } = await openWithAccount(t, engine);
 			await add([past(0), past(29), past(59), past(100)]);
 			assert.deepEqual(await visitsOf(store, accountId), [2, 1, 1]);
@@ -147,7 +147,7 @@ export function historyContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('a visit that history names is one visit, however long, and takes no hits that it does not name', async (t) => {
+		test('a visit named by history stays one visit, however long, without other hits', async (t) => {
 			const { store, accountId, add } = await openWithAccount(t, engine);
 			const named = { sid: 'b'.repeat(32) };
 			await add([past(0, named), past(500, named)]);
@@ -161,7 +161,7 @@ export function historyContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('history that comes again is not stored again, whole or in part', async (t) => {
+		test('repeated history is not stored again, in whole or in part', async (t) => {
 			const { store, accountId, add } = await openWithAccount(t, engine);
 			const events = [pastEvent(), pastEvent()];
 			assert.deepEqual(await add([past(0), past(5), past(5)], events), { hits: 2, events: 2, conflicts: [] });
@@ -172,7 +172,7 @@ export function historyContract(engine: Engine): void {
 			assert.deepEqual(more, { hits: 2, events: 1, conflicts: [] });
 		});
 
-		test('imports at the same time store nothing twice', async (t) => {
+		test('concurrent imports store nothing twice', async (t) => {
 			const address = await engine.freshAddress(t);
 			const stores = [await openFor(t, address), await openFor(t, address)];
 			const accountId = await addAccount(stores[0] as Store, 'c-a-acme-uk');
@@ -185,7 +185,7 @@ export function historyContract(engine: Engine): void {
 			assert.deepEqual(stored.map((one) => one.hits).sort(), [0, 200]);
 		});
 
-		test('a hit that differs in anything but its channel and device is another', async (t) => {
+		test('hits that differ in anything but channel and device are different hits', async (t) => {
 			const { add } = await openWithAccount(t, engine);
 			await add([past(0)]);
 			const isStored = async (bodyFields: Partial<HitRecord>, fields: Partial<HistoryHit> = {}) =>
@@ -197,7 +197,7 @@ export function historyContract(engine: Engine): void {
 			assert.equal(await isStored({}, { atMs: receivedAtMs + 1 }), true);
 		});
 
-		test('of events with the same tid the first is stored; one with other content is a conflict', async (t) => {
+		test('the first event with a tid is stored; different content is a conflict', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const [uploaded, first] = [subscriptionEvent(), pastEvent({ rvn: 1 })];
 			await upload(writer, accountId, [uploaded]);
@@ -214,7 +214,7 @@ export function historyContract(engine: Engine): void {
 			);
 		});
 
-		test('a live hit without its sid goes on with the visit, and loses nothing of it', async (t) => {
+		test('a live hit without its sid continues the visit and keeps its data', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const issued = await writer.storeHit(accountId, hit());
 			const next = hit({ vid: issued.vid, atMs: receivedAtMs + minuteMs });
@@ -222,7 +222,7 @@ export function historyContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('the secret of an account is made once, and is its own', async (t) => {
+		test('the secret of an account is created once and is unique', async (t) => {
 			const store = await openFor(t, await engine.freshAddress(t));
 			const [one, other] = [await addAccount(store, 'c-a-one'), await addAccount(store, 'c-a-other')];
 			const secret = await store.control.importSecret(one);

@@ -40,7 +40,7 @@ async function twoWriters(t: Parameters<typeof openFor>[0], engine: Engine, serv
 /** What must hold whatever arrives at the same time. */
 export function joinContract(engine: Engine): void {
 	suite(`what arrives at once on ${engine.name}`, () => {
-		test('of a tid that comes more than once, the stored event decides whose the sale is', async (t) => {
+		test('for a repeated tid, the stored event decides who owns the sale', async (t) => {
 			const serving = await startServingFor(t, engine);
 			const { store, writer, accountId } = serving;
 			const holders = new Map<string, string>();
@@ -82,7 +82,7 @@ export function joinContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test("hits that show another visitor's sid leave that visit alone", async (t) => {
+		test("hits with another visitor's sid do not change that visit", async (t) => {
 			const serving = await startServingFor(t, engine);
 			const { store, accountId } = serving;
 			const [one, other] = await twoWriters(t, engine, serving);
@@ -100,7 +100,7 @@ export function joinContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('an erasure leaves nothing behind, whoever goes on to show what is erased', async (t) => {
+		test('an erasure leaves nothing, whoever shows erased keys later', async (t) => {
 			const serving = await startServingFor(t, engine);
 			const { store, accountId } = serving;
 			const [one, other] = await twoWriters(t, engine, serving);

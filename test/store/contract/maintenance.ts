@@ -21,7 +21,7 @@ import {
 export function maintenanceContract(engine: Engine): void {
 	const skip = !engine.isFolder && 'only a data folder does this itself';
 	suite(`looking after ${engine.name}`, () => {
-		test('several may open empty databases at once; one makes the schema', async (t) => {
+		test('several processes may open an empty store at once; one creates the schema', async (t) => {
 			const address = await engine.freshAddress(t);
 			const stores = await Promise.all(Array.from({ length: 5 }, () => openFor(t, address)));
 			for (const store of stores)
@@ -31,7 +31,7 @@ export function maintenanceContract(engine: Engine): void {
 				);
 		});
 
-		test('migrating again changes nothing', async (t) => {
+		test('migrating twice changes nothing', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const given = subscriptionEvents(2);
 			await upload(writer, accountId, given);
@@ -41,7 +41,7 @@ export function maintenanceContract(engine: Engine): void {
 			assert.deepEqual(await storedContent(store, accountId), given);
 		});
 
-		test('one server at a time', { skip }, async (t) => {
+		test('only one server runs at a time', { skip }, async (t) => {
 			const { address, writer } = await startServingFor(t, engine);
 			const second = await openFor(t, address);
 			await assertRefuses(
@@ -53,7 +53,7 @@ export function maintenanceContract(engine: Engine): void {
 			await startWritingFor(t, second);
 		});
 
-		test('a backup taken while uploads go on is a store of its own, each upload whole', {
+		test('a backup taken during uploads is a store of its own, with each upload whole', {
 			skip,
 		}, async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
@@ -94,7 +94,7 @@ export function maintenanceContract(engine: Engine): void {
 			assert.ok(directory.key(key));
 		});
 
-		test('a backup goes into a new folder only', { skip }, async (t) => {
+		test('a backup is only written to a new folder', { skip }, async (t) => {
 			const { store } = await startServingFor(t, engine);
 			const folder = join(temporaryFolder(t), 'backup');
 			await store.backup(folder, () => {});
@@ -104,7 +104,7 @@ export function maintenanceContract(engine: Engine): void {
 			);
 		});
 
-		test('an examination finds a sound store sound', async (t) => {
+		test('checks report no problem in a sound store', async (t) => {
 			const { store } = await startServingFor(t, engine);
 			const careOf = async () =>
 				(await Array.fromAsync(store.runChecks())).filter(({ ok }) => !ok).map(({ check }) => check);

@@ -18,7 +18,7 @@ export function orderContract(engine: Engine): void {
 			return { clock, store, control: store.control, accountId };
 		};
 
-		test('signing keys that are made in one millisecond: the newest comes first', async (t) => {
+		test('of signing keys created in one millisecond, the last comes first', async (t) => {
 			const { clock, control } = await start(t);
 			const kids = [(await control.ensureSigningKeys())[0]?.kid];
 			for (let made = 1; made <= 20; made++) {
@@ -36,7 +36,7 @@ export function orderContract(engine: Engine): void {
 			);
 		});
 
-		test('a key that was rotated out by an hour less on the clock never signs again', async (t) => {
+		test('a key that was rotated while the clock was an hour back never signs again', async (t) => {
 			const { clock, control } = await start(t);
 			await control.ensureSigningKeys();
 			const before = await control.rotateSigningKeys();
@@ -50,7 +50,7 @@ export function orderContract(engine: Engine): void {
 			}
 		});
 
-		test('API keys come in the order of their issue, in lists and in usage', async (t) => {
+		test('API keys are listed in order of issue, in lists and in usage', async (t) => {
 			const { clock, control } = await start(t);
 			const ids: string[] = [];
 			for (let issued = 0; issued < 20; issued++) {
@@ -67,7 +67,7 @@ export function orderContract(engine: Engine): void {
 			);
 		});
 
-		test('models come in the order in which they were made, their versions too', async (t) => {
+		test('models and their versions are listed in order of creation', async (t) => {
 			const { clock, control, accountId } = await start(t);
 			const versions: string[] = [];
 			for (let made = 0; made < 12; made++) {
@@ -81,7 +81,7 @@ export function orderContract(engine: Engine): void {
 			);
 		});
 
-		test('goals and segments come in the order in which they were made, with the time of their making', async (t) => {
+		test('goals and segments are listed in order of creation, with the time of creation', async (t) => {
 			const { clock, control, accountId } = await start(t);
 			const goal = { evts: ['*'], horizonDays: 7, mediumFrom: 50, highFrom: 90 };
 			const names = (await control.goals(accountId)).map(({ name }) => name);

@@ -75,7 +75,7 @@ export function asOfContract(engine: Engine): void {
 	suite(`visitors as of a time on ${engine.name}`, () => {
 		const start = async (t: TestContext) => openFor(t, await engine.freshAddress(t));
 
-		test('a profile as of a time is the one that was stored then, whatever has come since', async (t) => {
+		test('a profile as of a time equals the one stored then, whatever has arrived since', async (t) => {
 			const store = await start(t);
 			let accounts = 0;
 			await fc.assert(
@@ -94,7 +94,7 @@ export function asOfContract(engine: Engine): void {
 			);
 		});
 
-		test('a later link to a tid does not take back what the holder of the cid had then', async (t) => {
+		test("a later link to a tid does not remove what the cid's holder had then", async (t) => {
 			const store = await start(t);
 			const accountId = await addAccount(store, 'c-a-acme-uk');
 			await happen(store, accountId, [
@@ -116,7 +116,7 @@ export function asOfContract(engine: Engine): void {
 			);
 		});
 
-		test('scores of all visitors, or of some, as of now and as of then', async (t) => {
+		test('all or listed visitors are scored, as of now or as of a time', async (t) => {
 			const store = await start(t);
 			const accountId = await addAccount(store, 'c-a-acme-uk');
 			await happen(store, accountId, [

@@ -31,7 +31,7 @@ export function quotaContract(engine: Engine): void {
 			return { ...serving, keyId, usage, settlement, settle };
 		}
 
-		test('leases add up to the quota, and to no more', async (t) => {
+		test('leases add up to the quota and no more', async (t) => {
 			const { settle } = await startCounting(t, 1000);
 			let [seq, leased] = [0, 0];
 			for (let round = 0; round < 100; round++) {
@@ -45,7 +45,7 @@ export function quotaContract(engine: Engine): void {
 			assert.equal(leased, 1000);
 		});
 
-		test('what is given back can be leased again; months are apart', async (t) => {
+		test('returned quota can be leased again, and months are separate', async (t) => {
 			const { writer, keyId, usage, settle } = await startCounting(t, 1);
 			assert.deepEqual(await settle(1, 0, 'lease'), { seq: 1, leased: 1, used: 0, leasedByAll: 1 });
 			assert.equal((await settle(2, 0, 'lease'))?.leased, 1);
@@ -59,14 +59,14 @@ export function quotaContract(engine: Engine): void {
 			assert.deepEqual(await usage(), { used: 1, forfeited: 0, remaining: 0 });
 		});
 
-		test('a quota that was made smaller than what is leased grants nothing more', async (t) => {
+		test('a quota reduced below what is leased grants nothing more', async (t) => {
 			const { settle } = await startCounting(t, 1000);
 			const first = await settle(1, 0, 'lease');
 			const leased = first?.leased ?? 0;
 			assert.equal((await settle(2, 0, 'lease', leased - 1))?.leased, leased);
 		});
 
-		test('what is told again, or late, counts once', async (t) => {
+		test('repeated and late settlements count once', async (t) => {
 			const { writer, settle, settlement, usage } = await startCounting(t, 1000);
 			const held = await settle(1, 0, 'lease');
 			assert.deepEqual(await settle(1, 0, 'lease'), held);
@@ -84,7 +84,7 @@ export function quotaContract(engine: Engine): void {
 			assert.deepEqual(await usage(), { used: 20, forfeited: 0, remaining: 980 });
 		});
 
-		test('of leases that nobody knows any more nothing is told', async (t) => {
+		test('nothing is returned for unknown leases', async (t) => {
 			const { settle, usage } = await startCounting(t, 1000);
 			assert.equal(await settle(2, 10, 'lease'), null);
 			assert.equal(await settle(1, 10, 'return'), null);
@@ -92,7 +92,7 @@ export function quotaContract(engine: Engine): void {
 			assert.deepEqual(await usage(), { used: 0, forfeited: 0, remaining: 1000 });
 		});
 
-		test('many at once, of several keys and servers, add up', async (t) => {
+		test('concurrent settlements of several keys and servers add up', async (t) => {
 			const { address, store, keyId, writer } = await startCounting(t, 1000);
 			const { id: otherKey } = await store.control.issueKey('acme', 'small');
 			const writers = [writer];
@@ -120,7 +120,7 @@ export function quotaContract(engine: Engine): void {
 			}
 		});
 
-		test('what an ended server has leased and not given back is forfeited, and is not used', async (t) => {
+		test('the unused lease of a dead server is forfeited and not usable', async (t) => {
 			const { address, store, writer, settle, usage } = await startCounting(t, 1000);
 			const leased = (await settle(1, 0, 'lease'))?.leased ?? 0;
 			await settle(2, 3, 'nothing');

@@ -14,7 +14,7 @@ import { hit } from './visitors.ts';
 /** What every engine must tell of what is stored. */
 export function receiptContract(engine: Engine): void {
 	suite(`receipts on ${engine.name}`, () => {
-		test('tell what is stored, when, by which request, and whether it is joined', async (t) => {
+		test('receipts say what is stored, when, by which request, and whether it is joined', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const first = subscriptionEvent({ tid: '1', cid: 'C-1', rvn: -499 });
 			const other = subscriptionEvent({ tid: "o'ther 👩‍👩‍👧" });
@@ -36,7 +36,7 @@ export function receiptContract(engine: Engine): void {
 			});
 		});
 
-		test('are of one account', async (t) => {
+		test('receipts belong to one account', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const otherId = await addAccount(store, 'c-a-other-us', 'other');
 			const event = subscriptionEvent();

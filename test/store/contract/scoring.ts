@@ -18,7 +18,7 @@ export function scoringContract(engine: Engine): void {
 			return { store, control: store.control, accountId, known };
 		};
 
-		test('an account begins with the goals and segments of every account; servers know them', async (t) => {
+		test('an account starts with the default goals and segments, and servers know them', async (t) => {
 			const { control, accountId, known } = await start(t);
 			assert.deepEqual(await control.goals(accountId), defaultGoals);
 			assert.deepEqual(await control.segments(accountId), defaultSegments);
@@ -35,7 +35,7 @@ export function scoringContract(engine: Engine): void {
 			);
 		});
 
-		test('goals and segments are added once and deleted once, each account has its own', async (t) => {
+		test('goals and segments are created once and deleted once, separately for each account', async (t) => {
 			const { store, control, accountId, known } = await start(t);
 			const other = await addAccount(store, 'c-a-acme-us');
 			const goal = { name: 'trial', evts: ['trial', 'Probe "Ü"'], ...goalDefaults, horizonDays: 0.5 };
@@ -60,7 +60,7 @@ export function scoringContract(engine: Engine): void {
 			assert.equal((await known()).segments.length, defaultSegments.length);
 		});
 
-		test('goals and segments are listed as they were made, and those made anew come last', async (t) => {
+		test('goals and segments are listed in order of creation, and recreated ones come last', async (t) => {
 			const { control, accountId, known } = await start(t);
 			for (const name of ['z', 'a', 'm']) {
 				await control.createGoal(accountId, { name, evts: [name], ...goalDefaults });
@@ -81,7 +81,7 @@ export function scoringContract(engine: Engine): void {
 			);
 		});
 
-		test('what is left out of an update stays as it was', async (t) => {
+		test('fields left out of an update keep their values', async (t) => {
 			const { control, known } = await start(t);
 			const channelRules = [{ channel: 'partner', pattern: 'utm_source=ours' }];
 			await control.updateAccount('c-a-acme-uk', { explains: true, origins: ['https://x.test'] });
@@ -98,7 +98,7 @@ export function scoringContract(engine: Engine): void {
 			);
 		});
 
-		test('models get versions by the day; one of each goal and scope is active, or none', async (t) => {
+		test('models get versions by day, and at most one of each goal and scope is active', async (t) => {
 			const { control, accountId, known } = await start(t);
 			const insert = (goal: string, scope: 'vid' | 'sid') =>
 				control.insertModel(accountId, { goal, scope, body: `{"of":"${goal}"}`, report: '{"auc":0.7}' });
@@ -141,7 +141,7 @@ export function scoringContract(engine: Engine): void {
 			assert.equal((await insert('subscription', 'vid')).version, first.version.replace(/1$/, '4'));
 		});
 
-		test('of 8 that need the first signing key at once, one makes it', async (t) => {
+		test('of 8 processes that need the first signing key at once, one creates it', async (t) => {
 			const { control } = await start(t);
 			const keys = await Promise.all(Array.from({ length: 8 }, () => control.ensureSigningKeys()));
 			const [key] = await control.signingKeys();
@@ -150,7 +150,7 @@ export function scoringContract(engine: Engine): void {
 			assert.equal(key?.retiresAtMs, null);
 		});
 
-		test('after a rotation the new key comes first, and the earlier one has its day', async (t) => {
+		test('after a rotation the new key comes first, and the earlier one stays valid for a day', async (t) => {
 			const { control } = await start(t);
 			const [first] = await control.ensureSigningKeys();
 			const second = await control.rotateSigningKeys();
@@ -163,7 +163,7 @@ export function scoringContract(engine: Engine): void {
 			assert.deepEqual(await control.ensureSigningKeys(), [newest, earlier]);
 		});
 
-		test('the last revocation of a visitor or visit holds', async (t) => {
+		test('the latest revocation of a visitor or visit counts', async (t) => {
 			const { control, accountId, known } = await start(t);
 			const [vid, sid] = ['0'.repeat(32), '1'.repeat(32)];
 			const beforeMs = Date.now();

@@ -63,7 +63,7 @@ export function subscriptionContract(engine: Engine): void {
 			await assertAsTheLogSays(serving.store, serving.accountId);
 		});
 
-		test('whichever of hit, acquisition and renewal comes first', async (t) => {
+		test('in whatever order hit, acquisition and renewal arrive', async (t) => {
 			const serving = await startServingFor(t, engine);
 			await sends(serving, 2, { tid: 'R-1' });
 			await sends(serving, 1, { tid: 'A' });
@@ -74,7 +74,7 @@ export function subscriptionContract(engine: Engine): void {
 			await assertAsTheLogSays(serving.store, serving.accountId);
 		});
 
-		test('in one request, and nothing of a simulated one', async (t) => {
+		test('within one request too, but nothing of a simulated one', async (t) => {
 			const serving = await startServingFor(t, engine);
 			const { store, writer, accountId } = serving;
 			const { vid } = await shows(serving, { cid: 'C' });
@@ -89,7 +89,7 @@ export function subscriptionContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('an event that names somebody keeps that visitor; what names nobody follows the acquisition', async (t) => {
+		test('an event that names a visitor stays with it; one that names nobody follows the acquisition', async (t) => {
 			const serving = await startServingFor(t, engine);
 			const renewer = await shows(serving, { tid: 'R-1' });
 			await sends(serving, 1, { tid: 'A' });
@@ -107,7 +107,7 @@ export function subscriptionContract(engine: Engine): void {
 			await assertAsTheLogSays(serving.store, serving.accountId);
 		});
 
-		test('of two customers with one subid the first has what names neither; refunds come last', async (t) => {
+		test('for two customers with one subid, the first owns what names nobody; refunds count last', async (t) => {
 			const serving = await startServingFor(t, engine);
 			const [one, other] = [await shows(serving, { cid: 'C-1' }), await shows(serving, { cid: 'C-2' })];
 			await sends(serving, 1, { tid: 'refund', cid: 'C-2', rvn: -100 });
@@ -122,7 +122,7 @@ export function subscriptionContract(engine: Engine): void {
 			await assertAsTheLogSays(serving.store, serving.accountId);
 		});
 
-		test('erasing the visitor lets all of them go, and the next one has what is left', async (t) => {
+		test('erasing the visitor releases the events, and the next owner gets the rest', async (t) => {
 			const serving = await startServingFor(t, engine);
 			const { store, accountId } = serving;
 			const buyer = await shows(serving, { tid: 'A' });
@@ -138,7 +138,7 @@ export function subscriptionContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('training sees them, as of any moment', async (t) => {
+		test('training sees them as of any moment', async (t) => {
 			const serving = await startServingFor(t, engine);
 			const { store, accountId } = serving;
 			const { vid } = await shows(serving, { tid: 'A' });
@@ -152,7 +152,7 @@ export function subscriptionContract(engine: Engine): void {
 			assert.deepEqual([await seenAt(0), await seenAt(1), await seenAt(2)], [[], ['A'], ['A', 'R-1']]);
 		});
 
-		test('however much is stored at the same time', async (t) => {
+		test('however much is stored concurrently', async (t) => {
 			const serving = await startServingFor(t, engine);
 			const { store, writer, accountId, address } = serving;
 			const other = engine.isFolder ? writer : await startWritingFor(t, await openFor(t, address));
@@ -178,7 +178,7 @@ export function subscriptionContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('in any order of arrival, live or as history', async (t) => {
+		test('in any order of arrival, live or imported', async (t) => {
 			const events = ['A', 'R-1', 'R-2', 'R-3'].map((tid, minute) => ({
 				...subscriptionEvent({ tid, subid: 'S', cid: tid === 'R-2' ? 'C' : null }),
 				receivedAtMs: receivedAtMs + minute * 60_000,

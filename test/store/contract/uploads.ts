@@ -24,7 +24,7 @@ const text = fc
 /** What every engine must do with uploads. */
 export function uploadContract(engine: Engine): void {
 	suite(`uploads on ${engine.name}`, () => {
-		test('stores every field exactly, in order of arrival', async (t) => {
+		test('every field is stored exactly, in order of arrival', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const first = subscriptionEvent({ cid: 'C-1', rvn: -499 });
 			const second = subscriptionEvent();
@@ -45,7 +45,7 @@ export function uploadContract(engine: Engine): void {
 			]);
 		});
 
-		test('keeps any text exactly: case, spaces, composed and decomposed letters, emoji', async (t) => {
+		test('any text is stored exactly: case, spaces, composed and decomposed letters, emoji', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const alike = [
 				'a',
@@ -80,7 +80,7 @@ export function uploadContract(engine: Engine): void {
 			assert.deepEqual(await storedContent(store, accountId), [...kept.values()]);
 		});
 
-		test('keeps revenue exactly up to the largest safe integers', async (t) => {
+		test('revenue is stored exactly up to the largest safe integers', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const revenues = [0, 1, -1, 2 ** 31, -(2 ** 31) - 1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
 			const given = revenues.map((rvn) => subscriptionEvent({ rvn }));
@@ -94,7 +94,7 @@ export function uploadContract(engine: Engine): void {
 			});
 		});
 
-		test('of events with the same tid the first is stored, for ever; others are told apart from repeats', async (t) => {
+		test('the first event with a tid is stored for ever, and conflicts are distinguished from repeats', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const first = subscriptionEvent({ tid: 'T', cid: 'C' });
 			await upload(writer, accountId, [first]);
@@ -119,7 +119,7 @@ export function uploadContract(engine: Engine): void {
 			assert.deepEqual(await storedContent(store, accountId), [first]);
 		});
 
-		test('the same holds inside one upload', async (t) => {
+		test('the same holds within one upload', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const first = subscriptionEvent({ tid: 'T' });
 			const other = { ...first, rvn: first.rvn + 1 };
@@ -131,7 +131,7 @@ export function uploadContract(engine: Engine): void {
 			assert.deepEqual((await storedContent(store, accountId))[0], first);
 		});
 
-		test('a simulated upload tells what a real one would, and leaves nothing', async (t) => {
+		test('a simulated upload has the outcome of a real one, and stores nothing', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const known = subscriptionEvent();
 			await upload(writer, accountId, [known]);
@@ -142,7 +142,7 @@ export function uploadContract(engine: Engine): void {
 			assert.deepEqual(await upload(writer, accountId, given), simulated);
 		});
 
-		test('any sequence of uploads ends as a map from tid to its first event', async (t) => {
+		test('any sequence of uploads results in a map from tid to its first event', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const model = new Map<string, SubscriptionEvent>();
 			const tid = fc.integer({ min: 0, max: 40 }).map(String);
@@ -173,7 +173,7 @@ export function uploadContract(engine: Engine): void {
 			assert.deepEqual(await storedContent(store, accountId), [...model.values()]);
 		});
 
-		test('an upload may be larger than one statement takes', async (t) => {
+		test('an upload may exceed the size of one statement', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const given = subscriptionEvents(1000);
 			given[999] = given[0] as SubscriptionEvent;
@@ -186,7 +186,7 @@ export function uploadContract(engine: Engine): void {
 			assert.equal((await storedContent(store, accountId)).length, 998);
 		});
 
-		test('an upload whose deadline has passed is expired, and nothing of it is stored', async (t) => {
+		test('an upload after its deadline expires, and nothing is stored', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const given = { events: subscriptionEvents(3), receivedAtMs, simulate: false };
 			const others = [1, 2, 3].map(() => upload(writer, accountId, subscriptionEvents(1)));
@@ -199,7 +199,7 @@ export function uploadContract(engine: Engine): void {
 			assert.equal((await storedContent(store, accountId)).length, 3);
 		});
 
-		test('deadline and commit decide once: what was told to have expired is not stored, all else is', async (t) => {
+		test('either the deadline or the commit decides: expired uploads are not stored, all others are', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const told = new Set<string>();
 			const outcomes = Array.from({ length: 400 }, async (_, index) => {
@@ -247,7 +247,7 @@ export function uploadContract(engine: Engine): void {
 			);
 		});
 
-		test('two accounts do not see each other', async (t) => {
+		test('accounts are isolated from each other', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const otherId = await addAccount(store, 'c-a-other-us', 'other');
 			const here = subscriptionEvent({ tid: 'T' });
@@ -259,7 +259,7 @@ export function uploadContract(engine: Engine): void {
 			assert.deepEqual(await storedContent(store, otherId), [there]);
 		});
 
-		test('what is answered can be read at once, by a store of its own', async (t) => {
+		test('acknowledged events can be read at once by another store', async (t) => {
 			const { address, writer, accountId } = await startServingFor(t, engine);
 			const reader = await openFor(t, address);
 			for (let count = 1; count <= 20; count++) {
@@ -268,7 +268,7 @@ export function uploadContract(engine: Engine): void {
 			}
 		});
 
-		test('events are read page by page, or the one with a tid', async (t) => {
+		test('events are read in pages, or by tid', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const given = subscriptionEvents(2500);
 			await upload(writer, accountId, given);

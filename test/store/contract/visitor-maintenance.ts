@@ -39,7 +39,7 @@ async function fill({ writer, accountId }: Serving) {
 /** What every engine must offer to whoever looks after visitors. */
 export function visitorMaintenanceContract(engine: Engine): void {
 	suite(`looking after visitors on ${engine.name}`, () => {
-		test('a record has everything of one visitor, and nothing of another', async (t) => {
+		test('a record contains everything about one visitor, and nothing about another', async (t) => {
 			const serving = await startServingFor(t, engine);
 			const { buyer, customer, sales } = await fill(serving);
 			const record = await serving.store.transact(serving.accountId, () => visitorRecord(buyer.freshVid));
@@ -80,7 +80,7 @@ export function visitorMaintenanceContract(engine: Engine): void {
 			await assertRefuses(eraseVisitor(store, accountId, issued.vid), /^Nothing is stored/);
 		});
 
-		test('erasing a customer forgets its visitors, and the cid of every sale', async (t) => {
+		test('erasing a customer erases its visitors, and the cid of every sale', async (t) => {
 			const serving = await startServingFor(t, engine);
 			const { store, accountId } = serving;
 			const { buyer } = await fill(serving);
@@ -93,7 +93,7 @@ export function visitorMaintenanceContract(engine: Engine): void {
 			await assertRefuses(eraseCustomerVisitors(store, accountId, 'C-care'), /^Nothing is stored/);
 		});
 
-		test('rebuilding finds nothing to do where nothing is wrong', async (t) => {
+		test('rebuilding a sound account changes nothing', async (t) => {
 			const serving = await startServingFor(t, engine);
 			await fill(serving);
 			const before = await derived(serving.store, serving.accountId);
@@ -114,7 +114,7 @@ export function visitorMaintenanceContract(engine: Engine): void {
 			'a visit that no hit has led to': `INSERT INTO @visit (sid, vid, profile) VALUES ('s', '${'f'.repeat(32)}', '{}')`,
 			'a link that no hit has made': `INSERT INTO @claim (key, at, vid) VALUES ('t:T-care', 1, '${'f'.repeat(32)}')`,
 		};
-		test('rebuilding repairs whatever is wrong', async (t) => {
+		test('rebuilding repairs anything wrong', async (t) => {
 			const serving = await startServingFor(t, engine);
 			const { store, accountId } = serving;
 			await fill(serving);
@@ -127,7 +127,7 @@ export function visitorMaintenanceContract(engine: Engine): void {
 			}
 		});
 
-		test('rebuilding repairs whatever is wrong with a visitor of many hits, in short pieces', async (t) => {
+		test('rebuilding repairs anything wrong with a visitor of many hits, in short pieces', async (t) => {
 			const serving = await startServingFor(t, engine);
 			const { store, writer, accountId } = serving;
 			await addLongLog(store, accountId, 1700, receivedAtMs);

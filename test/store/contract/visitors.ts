@@ -110,7 +110,7 @@ async function profile(store: Store, accountId: number, vid: string) {
 /** What every engine must do with hits, joins and profiles. */
 export function visitorContract(engine: Engine): void {
 	suite(`visitors on ${engine.name}`, () => {
-		test('a first hit makes a visitor and a visit; the next goes on with both', async (t) => {
+		test('the first hit creates a visitor and a visit; the next one continues both', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const first = hit();
 			const issued = await writer.storeHit(accountId, first);
@@ -128,7 +128,7 @@ export function visitorContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('all visitors can be gone over in order of arrival, a page at a time', async (t) => {
+		test('all visitors can be read in order of arrival, a page at a time', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const hits = [hit(), hit({}, { page: 'checkout' }), hit()];
 			for (const each of hits) await writer.storeHit(accountId, each);
@@ -161,7 +161,7 @@ export function visitorContract(engine: Engine): void {
 			['no visit', null],
 			['a visit that is not there', newId()],
 		] as const)
-			test(`a page that tells of ${told} goes on with the one that is under way`, async (t) => {
+			test(`a page that sends ${told} continues the visit in progress`, async (t) => {
 				const { store, writer, accountId } = await startServingFor(t, engine);
 				const issued = await writer.storeHit(accountId, hit());
 				const next = hit({ vid: issued.vid, sid, atMs: startMs + minuteMs }, { page: 'checkout' });
@@ -169,7 +169,7 @@ export function visitorContract(engine: Engine): void {
 				await assertAsTheLogSays(store, accountId);
 			});
 
-		test('an unknown vid, and a sid of another visitor, count for nothing', async (t) => {
+		test("an unknown vid, and another visitor's sid, are replaced", async (t) => {
 			const { writer, accountId } = await startServingFor(t, engine);
 			const unknown = hit({ vid: newId(), sid: newId() });
 			assert.deepEqual(await writer.storeHit(accountId, unknown), {
@@ -184,7 +184,7 @@ export function visitorContract(engine: Engine): void {
 			});
 		});
 
-		test('a vid of another account gets a fresh one', async (t) => {
+		test('a vid of another account is replaced', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const other = await addAccount(store, 'c-a-other-uk', 'other');
 			const issued = await writer.storeHit(accountId, hit());
@@ -193,7 +193,7 @@ export function visitorContract(engine: Engine): void {
 		});
 
 		for (const first of ['hit', 'upload'])
-			test(`a sale begun on a page and approved later is joined, the ${first} first`, async (t) => {
+			test(`a sale that starts on a page and is approved later is joined, with the ${first} first`, async (t) => {
 				const { store, writer, accountId } = await startServingFor(t, engine);
 				const sale = hit({}, { events: [{ name: 'checkout', tid: 'T-joined' }] });
 				const approval = subscriptionEvent({ tid: 'T-joined', rvn: 1250 });
@@ -206,7 +206,7 @@ export function visitorContract(engine: Engine): void {
 				await assertAsTheLogSays(store, accountId);
 			});
 
-		test('cid links where tid does not; tid wins over cid', async (t) => {
+		test('cid links if tid does not; tid takes precedence over cid', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const customer = hit({}, { cid: 'C-linked' });
 			const buyer = hit({ atMs: startMs + 1 }, { events: [{ name: 'checkout', tid: 'T-both' }] });
@@ -223,7 +223,7 @@ export function visitorContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('of two visitors who show one tid, the first keeps it', async (t) => {
+		test('of two visitors who show one tid, the first owns it', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const events = [{ name: 'checkout', tid: 'T-claimed' }];
 			const first = hit({}, { events });
@@ -242,7 +242,7 @@ export function visitorContract(engine: Engine): void {
 			assert.equal((await profile(store, accountId, sale.freshVid))?.subscriptions, null);
 		});
 
-		test('hits and uploads that arrive at once miss no join', async (t) => {
+		test('no join is missed between concurrent hits and uploads', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const sales = Array.from({ length: 40 }, (_, index) => `T-at-once-${index}`);
 			const hits = sales.map((tid, index) =>
@@ -259,7 +259,7 @@ export function visitorContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('erasing a visitor leaves the sale, without visitor and customer', async (t) => {
+		test('erasing a visitor keeps the sale, without visitor and customer', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const gone = hit({}, { cid: 'C-gone', events: [{ name: 'checkout', tid: 'T-gone' }] });
 			const kept = hit({ atMs: startMs + 5 });
@@ -305,7 +305,7 @@ export function visitorContract(engine: Engine): void {
 			});
 		});
 
-		test('what is pruned stops counting', async (t) => {
+		test('pruned hits no longer count', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const old = hit({}, { page: 'old' });
 			const issued = await writer.storeHit(accountId, old);
@@ -321,7 +321,7 @@ export function visitorContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('a hit that comes late counts as if it had come in time', async (t) => {
+		test('a late hit counts as if it had arrived in time', async (t) => {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			const issued = await writer.storeHit(accountId, hit({ atMs: startMs + 20 * minuteMs }));
 			await writer.storeHit(accountId, hit({ ...issued, atMs: startMs }, { page: 'first' }));
@@ -332,7 +332,7 @@ export function visitorContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('any order of arrival leads to the same links, joins and profiles', async (t) => {
+		test('any order of arrival gives the same links, joins and profiles', async (t) => {
 			const store = await openFor(t, await engine.freshAddress(t));
 			let account = 0;
 			await fc.assert(

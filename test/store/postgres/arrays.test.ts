@@ -8,7 +8,7 @@ import { sessionOn } from './service.ts';
 /** PostgreSQL takes any text but U+0000, and no lone surrogates. */
 const text = fc.string({ unit: 'grapheme' }).map((any) => any.replaceAll('\0', ''));
 
-test('PostgreSQL reads arrays as they were written', async (t) => {
+test('PostgreSQL reads arrays as written', async (t) => {
 	const session = await sessionOn(t, await freshPostgresDatabase());
 	const read = async (type: string, array: unknown) => {
 		const { rows } = await session.query(`SELECT to_json($1::${type}[])::text AS json`, [array]);

@@ -105,7 +105,7 @@ const ways: Record<string, (url: string, account: Account, cask: string) => Prom
 
 for (const [name, use] of Object.entries(ways))
 	for (const isFresh of name === 'reads' ? [false] : [false, true])
-		test(`${name} go on while the tables of six busy accounts are locked${isFresh ? ', also of accounts that are used for the first time' : ''}`, async (t) => {
+		test(`${name} continue while the tables of six busy accounts are locked${isFresh ? ', also of accounts used for the first time' : ''}`, async (t) => {
 			const place = await start(t, 3000);
 			const { url, stuck, free, lock } = place;
 			const casks = new Map<Account, string>();

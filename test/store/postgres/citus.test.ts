@@ -22,7 +22,7 @@ const workers = { 'worker-1:5432': 'on', 'worker-2:5432': 'remote_apply' };
 
 const newest = migrationFiles('postgres', 'client').length;
 
-test('accounts are distributed, and the control schema is not', async (t) => {
+test('accounts are distributed, the control schema is not', async (t) => {
 	const address = await freshCitusLike({ workers });
 	const store = await openFor(t, address);
 	const id = await addAccount(store, 'c-a-x');
@@ -34,7 +34,7 @@ test('accounts are distributed, and the control schema is not', async (t) => {
 	assert.deepEqual(rows, [{ name: `caskade_account_${id}` }]);
 });
 
-test('a copy goes on with the numbers that it has brought', async (t) => {
+test('a copy continues the numbers of the copied rows', async (t) => {
 	const [sqlite] = engines;
 	assert.ok(sqlite);
 	const source = await openFor(t, await sqlite.freshAddress(t));
@@ -64,7 +64,7 @@ async function checksOf(store: Store, ...checks: string[]): Promise<string[]> {
 		.map(({ check, ok, detail }) => `${ok ? 'ok' : 'CARE'} ${check}: ${detail}`);
 }
 
-test('doctor says where accounts lie', async (t) => {
+test('doctor shows the node of each account', async (t) => {
 	const address = await freshCitusLike({ workers });
 	const store = await openFor(t, address);
 	await addAccount(store, 'c-a-x');
@@ -83,7 +83,7 @@ test('doctor says where accounts lie', async (t) => {
 
 const nameOf = (address: string) => new URL(address).pathname.slice(1);
 
-test('doctor finds a cluster of one, and a control schema that is distributed', async (t) => {
+test('doctor reports a cluster of one node, and a distributed control schema', async (t) => {
 	const address = await freshCitusLike({ workers: {} });
 	const store = await openFor(t, address);
 	const session = await sessionOn(t, address);
@@ -100,7 +100,7 @@ test('doctor finds a cluster of one, and a control schema that is distributed', 
 	]);
 });
 
-test('workers that would answer 201 before it is durable: no server starts, doctor says why', async (t) => {
+test('if workers would answer 201 before it is durable, no server starts and doctor says why', async (t) => {
 	const address = await freshCitusLike({
 		workers: { ...workers, 'worker-3:5432': 'off', 'worker-4:5432': null },
 	});
@@ -113,7 +113,7 @@ test('workers that would answer 201 before it is durable: no server starts, doct
 	assert.match(undurable as string, sentence);
 });
 
-test('a worker that does not answer keeps no server from starting', async (t) => {
+test('a worker that does not answer does not prevent a start', async (t) => {
 	const store = await openFor(t, await freshCitusLike({ workers: { ...workers, 'worker-3:5432': null } }));
 	await startWritingFor(t, store);
 	const broken = await freshCitusLike({ workers });
@@ -125,7 +125,7 @@ test('a worker that does not answer keeps no server from starting', async (t) =>
 	assert.match(errors.join(), /run_command_on_workers/);
 });
 
-test("an account's own database on a worker of the cluster is refused in a sentence", async (t) => {
+test("an account's own database on a worker of the cluster is refused with a reason", async (t) => {
 	const worker = await freshCitusLike({ workers, localGroup: 1 });
 	const store = await openFor(t, await freshCitusLike({ workers }));
 	const create = (ownDatabase: string) =>
@@ -137,7 +137,7 @@ test("an account's own database on a worker of the cluster is refused in a sente
 	await create(await freshCitusLike({ workers }));
 });
 
-test('statements are found, whatever semicolons do not end one', () => {
+test('statements are split correctly, whatever contains semicolons', () => {
 	const statements = [
 		'-- of a comment;\nSELECT 1',
 		"/* of a\n longer; one */ SELECT 'of a text;', 'with ''its'' quotes;'",

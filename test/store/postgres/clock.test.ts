@@ -8,7 +8,7 @@ import { openFor, startWritingFor } from '../engines.ts';
 import { freshPostgresDatabase } from '../postgres-server.ts';
 import { becomes, sessionOn, startProxiedService, uploadTids } from './service.ts';
 
-test('a database clock that has stepped back an hour: uploads go on', async (t) => {
+test('uploads continue when the clock of the database steps back an hour', async (t) => {
 	const plan = { ratePerSecond: 10, burst: 1 };
 	const service = await startProxiedService(t, await freshPostgresDatabase(), plan);
 	const session = await sessionOn(t, service.address);
@@ -19,7 +19,7 @@ test('a database clock that has stepped back an hour: uploads go on', async (t) 
 	assert.deepEqual(await service.stored(), ['before', 'after']);
 });
 
-test('the bucket fills from the moment of the step on, whatever its tokens were', async (t) => {
+test('the bucket refills from the moment of the step, whatever its tokens were', async (t) => {
 	const address = await freshPostgresDatabase();
 	const { tokens } = await startWritingFor(t, await openFor(t, address));
 	const session = await sessionOn(t, address);
@@ -34,7 +34,7 @@ test('the bucket fills from the moment of the step on, whatever its tokens were'
 const dayMs = 86_400_000;
 const movedClock = pathToFileURL(join(import.meta.dirname, '../../moved-clock.js')).href;
 
-test("servers whose clocks are wrong go by the database's: months of quotas, and casks", async (t) => {
+test("servers with wrong clocks use the database's, for months of quota and for casks", async (t) => {
 	const address = await freshPostgresDatabase();
 	const store = await openFor(t, address);
 	const client = await addClient(store, { plan: { quotaPerMonth: 30 } });

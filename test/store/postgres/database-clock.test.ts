@@ -22,7 +22,7 @@ function assertOff(clock: DatabaseClock, offMs: number, withinMs = 100): void {
 	assert.ok(Number.isInteger(clock.now()));
 }
 
-test("tells the database's time, wherever it steps", async () => {
+test("gives the database's time, however it steps", async () => {
 	const clock = new DatabaseClock();
 	for (const offMs of [0, hourMs, -hourMs, 24 * hourMs, 0]) {
 		await clock.read(askFor(offMs));
@@ -30,7 +30,7 @@ test("tells the database's time, wherever it steps", async () => {
 	}
 });
 
-test('an answer that takes long does not make it step', async () => {
+test('a slow answer does not make it step', async () => {
 	const clock = new DatabaseClock();
 	await clock.read(askFor(hourMs));
 	const before = clock.now() - monotonicMs();
@@ -44,7 +44,7 @@ test('is never ahead of the database', async () => {
 	assert.ok(clock.now() <= Date.now());
 });
 
-test('goes on where the database cannot be asked', async () => {
+test('continues while the database cannot be read', async () => {
 	const clock = new DatabaseClock();
 	await clock.read(askFor(-hourMs));
 	await assert.rejects(clock.read(() => Promise.reject(new Error('the database is away'))));

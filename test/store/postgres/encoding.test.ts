@@ -13,7 +13,7 @@ import {
 import { freshPostgresDatabase } from '../postgres-server.ts';
 import { sessionOn } from './service.ts';
 
-test('a database that is not UTF-8 is refused in a sentence, and left as it is', async (t) => {
+test('a database that is not UTF-8 is refused with a reason and not changed', async (t) => {
 	const address = await freshPostgresDatabase('SQL_ASCII');
 	const sentence = / has the encoding SQL_ASCII, and Caskade needs UTF8: /;
 	assertRefused(await caskade(['serve', '--port', '0', '--database', address]), sentence);
@@ -23,7 +23,7 @@ test('a database that is not UTF-8 is refused in a sentence, and left as it is',
 	assert.deepEqual(rows, []);
 });
 
-test('so is an own database, when its account is created and when somebody has moved it there', async (t) => {
+test('the same for an own database, when its account is created and when it was moved there', async (t) => {
 	const own = await freshPostgresDatabase('LATIN1');
 	const sentence = / has the encoding LATIN1, and Caskade needs UTF8: /;
 	const address = await freshPostgresDatabase();
@@ -41,7 +41,7 @@ test('so is an own database, when its account is created and when somebody has m
 	await assertRefuses(storedContent(moved, id), sentence);
 });
 
-test('whatever encoding sessions have by default, text stays as it was sent', async (t) => {
+test("text is stored as sent, whatever the sessions' default encoding", async (t) => {
 	const freshAddress = async () => {
 		const address = new URL(await freshPostgresDatabase());
 		const session = await sessionOn(t, address.href);

@@ -55,7 +55,7 @@ async function storedInTheEnd(service: ProxiedService, withinMs = 1000): Promise
 	return service.stored();
 }
 
-test('connections that were cut while idle: the next upload does not notice', async (t) => {
+test('the next upload does not notice that idle connections were cut', async (t) => {
 	const service = await start(t, patient);
 	assert.equal((await service.upload(['before'])).status, 201);
 	// Whether or not their end has reached this process when the upload does.
@@ -69,7 +69,7 @@ test('connections that were cut while idle: the next upload does not notice', as
 	assert.deepEqual(await service.stored(), ['before', ...waitsMs.map((waitMs) => `after ${waitMs} ms`)]);
 });
 
-test('a connection that is cut before its COMMIT is sent: the upload is tried again, and stored once', async (t) => {
+test('an upload whose connection is cut before COMMIT is repeated and stored once', async (t) => {
 	const service = await start(t, patient);
 	const [other, watcher] = [await sessionOn(t, service.address), await sessionOn(t, service.address)];
 	await other.query('BEGIN; LOCK TABLE caskade_account_1.subscription_event');
@@ -90,7 +90,7 @@ async function waitingForLocks(session: Session): Promise<number> {
 	return rows.length;
 }
 
-test('sessions that an administrator ends, again and again under load', async (t) => {
+test('uploads survive sessions that an administrator ends repeatedly under load', async (t) => {
 	const service = await start(t, patient);
 	const other = await sessionOn(t, service.address);
 	const answers: { tid: string; status: number }[] = [];
@@ -118,7 +118,7 @@ test('sessions that an administrator ends, again and again under load', async (t
 });
 
 for (const which of ['both ways', 'answers'] as const) {
-	test(`a network that stalls (${which}): 504 in time, 503 from /readyz; then all is well, and nothing of it is stored`, async (t) => {
+	test(`a stalled network (${which}): 504 in time, 503 from /readyz, nothing stored, and recovery`, async (t) => {
 		const service = await start(t);
 		await service.uploadUntilStored('before');
 		service.proxy.stall(which);
@@ -131,7 +131,7 @@ for (const which of ['both ways', 'answers'] as const) {
 	});
 }
 
-test('a network that is slow: uploads take longer, and are stored', async (t) => {
+test('on a slow network uploads take longer and are stored', async (t) => {
 	const service = await start(t, patient);
 	service.proxy.delayMs = 50;
 	const { status, tookMs } = await service.upload(['slow']);
@@ -141,7 +141,7 @@ test('a network that is slow: uploads take longer, and are stored', async (t) =>
 	assert.deepEqual(await service.stored(), ['slow']);
 });
 
-test('connections whose other end has vanished are not handed out for ever', async (t) => {
+test('connections whose other end has vanished are not handed out', async (t) => {
 	const service = await start(t);
 	await service.uploadUntilStored('before');
 	service.proxy.vanish();
@@ -153,7 +153,7 @@ test('connections whose other end has vanished are not handed out for ever', asy
 	await becomes('ready', 2000, () => service.isReady());
 });
 
-test('a statement on a vanished connection is given up in time, and the other idle connections with it', async (t) => {
+test('a statement on a vanished connection ends in time, and the other idle connections are cut', async (t) => {
 	await using proxy = await PostgresProxy.start(await freshPostgresDatabase());
 	const pool = new PostgresPool(proxy.address, { size: 3, ...poolLimits, statementTimeoutMs: 200 }, () => {});
 	t.after(() => pool.end());
@@ -167,7 +167,7 @@ test('a statement on a vanished connection is given up in time, and the other id
 	await Promise.all([1, 2, 3].map(() => pool.query('SELECT 1')));
 });
 
-test('a vanished network keeps nobody from stopping', async () => {
+test('a vanished network does not prevent stopping', async () => {
 	await using proxy = await PostgresProxy.start(await freshPostgresDatabase());
 	const pool = new PostgresPool(proxy.address, { size: 2, ...poolLimits }, () => {});
 	const clients = await Promise.all([pool.acquire(30_000), pool.acquire(30_000)]);
@@ -188,7 +188,7 @@ const outcomes: Record<Exclude<CommitFault, 'lost before'>, { status: number; st
 	'denied after': { status: 201, stored: ['a', 'b'] },
 };
 for (const [fault, { status, stored }] of Object.entries(outcomes)) {
-	test(`a COMMIT of which nobody knows (${fault}) is read back: ${status}`, async (t) => {
+	test(`a COMMIT with an unknown outcome (${fault}) is read back: ${status}`, async (t) => {
 		const service = await start(t, patient);
 		service.proxy.commitFault = fault as CommitFault;
 		const answer = await service.upload(['a', 'a', 'b']);
@@ -213,7 +213,7 @@ for (const [fault, { status, stored }] of Object.entries(outcomes)) {
 const refusals = ['BEGIN', 'INSERT INTO', 'COMMIT'];
 
 for (const refused of ['SET LOCAL statement_timeout =', ...refusals])
-	test(`a server that refuses ${refused} alone: 500, and nothing of the upload is stored`, async (t) => {
+	test(`a server that refuses only ${refused}: 500, and nothing of the upload is stored`, async (t) => {
 		const service = await start(t, patient);
 		service.proxy.refusedStatement = refused;
 		const answer = await service.upload(['a', 'b']);
@@ -225,7 +225,7 @@ for (const refused of ['SET LOCAL statement_timeout =', ...refusals])
 	});
 
 for (const refused of refusals)
-	test(`a server that refuses ${refused} alone: nothing of the hit is stored`, async (t) => {
+	test(`a server that refuses only ${refused}: nothing of the hit is stored`, async (t) => {
 		const { proxy, writer, store, acme } = await start(t, patient);
 		const { id } = await store.control.account(acme.aid);
 		const shown = hit({}, { cid: 'A', events: [{ name: 'e', tid: 't' }] });
@@ -303,7 +303,7 @@ async function startQueues(
 }
 
 for (const end of ['before COMMIT is sent', 'before COMMIT arrives'] as const) {
-	test(`a session that is ended for its idleness ${end}: all is tried again, and stored once`, async (t) => {
+	test(`a session ended because it was idle ${end} is repeated, and everything is stored once`, async (t) => {
 		const { address, proxy, upload, stored, storeHit, storedHits } = await startQueues(t, {
 			idleInTransactionMs: 100,
 		});
@@ -334,7 +334,7 @@ async function sessions(session: Session): Promise<Set<unknown>> {
 	return new Set(rows.map((row) => (row as { pid: number }).pid));
 }
 
-test('a statement that an administrator cancels: all is tried again, and stored once', async (t) => {
+test('a statement that an administrator cancels is repeated, and everything is stored once', async (t) => {
 	const { address, upload, stored, storeHit, storedHits } = await startQueues(t, {});
 	const [other, watcher] = [await sessionOn(t, address), await sessionOn(t, address)];
 	await other.query('BEGIN; LOCK TABLE caskade_account_1.subscription_event, caskade_account_1.hit');
@@ -351,7 +351,7 @@ test('a statement that an administrator cancels: all is tried again, and stored 
 	assert.equal(await storedHits(), 1);
 });
 
-test('a COMMIT whose outcome cannot be known: that is what is said', async (t) => {
+test('a COMMIT whose outcome cannot be determined is answered as unknown', async (t) => {
 	const { proxy, upload, stored } = await startQueues(t, { length: 10, readBackMs: 300 });
 	proxy.commitFault = 'cut after';
 	proxy.refusesAfterFault = true;
@@ -366,7 +366,7 @@ test('a COMMIT whose outcome cannot be known: that is what is said', async (t) =
 	assert.equal((await stored()).length, 1);
 });
 
-test('more uploads than the queue holds are refused at once; the queue empties by itself', async (t) => {
+test('uploads above the capacity of the queue are refused at once, and the queue drains', async (t) => {
 	const { proxy, queue, upload, stored } = await startQueues(t, { length: 50 });
 	proxy.stall();
 	const waiting = Array.from({ length: 50 }, (_, n) => upload(`waiting-${n}`, 300));
@@ -381,7 +381,7 @@ test('more uploads than the queue holds are refused at once; the queue empties b
 	);
 });
 
-test('a tid that another session is about to store: 504, and what was answered so is not stored later', async (t) => {
+test('a tid that another session is about to store: 504, and it is not stored later', async (t) => {
 	const service = await start(t);
 	const other = await sessionOn(t, service.address);
 	await other.query(
@@ -392,7 +392,7 @@ test('a tid that another session is about to store: 504, and what was answered s
 	assert.deepEqual(await storedInTheEnd(service), ['after']);
 });
 
-test('an account whose table is locked: 504 for its uploads; those of others go on', async (t) => {
+test('an account with a locked table gets 504, others are not affected', async (t) => {
 	const service = await start(t, { timeoutMs: shortMs }, patient);
 	const other = await sessionOn(t, service.address);
 	await other.query('BEGIN; LOCK TABLE caskade_account_1.subscription_event');
@@ -418,7 +418,7 @@ test('an account whose table is locked: 504 for its uploads; those of others go 
 	assert.deepEqual(await storedInTheEnd(service), ['after']);
 });
 
-test('all connections in use by locked accounts: 504 in time for everybody, and nothing of it is stored', async (t) => {
+test('with all connections used by locked accounts, everybody gets 504 in time, and nothing is stored', async (t) => {
 	// Long enough for all of them to be waiting before the first expires.
 	const slowMs = 2000;
 	const service = await start(t, { timeoutMs: slowMs });
@@ -443,7 +443,7 @@ test('all connections in use by locked accounts: 504 in time for everybody, and 
 	assert.deepEqual(await service.stored(locked), []);
 });
 
-test('limits that are locked: 504 in time; uploads whose limits are decided are not affected', async (t) => {
+test('locked limits give 504 in time; uploads admitted before are not affected', async (t) => {
 	const service = await start(t);
 	const other = await sessionOn(t, service.address);
 	await service.uploadUntilStored('before');
@@ -453,7 +453,7 @@ test('limits that are locked: 504 in time; uploads whose limits are decided are 
 	assert.deepEqual(await storedInTheEnd(service), ['before', 'after']);
 });
 
-test('the COMMIT of a transaction that has failed is no success', async (t) => {
+test('the COMMIT of a failed transaction is no success', async (t) => {
 	const pool = new PostgresPool(await freshPostgresDatabase(), { size: 1, ...poolLimits }, () => {});
 	const client = await pool.acquire(30_000);
 	t.after(() => {
@@ -465,7 +465,7 @@ test('the COMMIT of a transaction that has failed is no success', async (t) => {
 	await assert.rejects(commit(client), isRolledBack);
 });
 
-test('a server that is shut down and started again', async (t) => {
+test('uploads recover after a restart of the database server', async (t) => {
 	const server = await startOwnPostgres();
 	const service = await startProxiedService(t, await createDatabase(server), patient);
 	t.after(() => server.stop());
@@ -480,7 +480,7 @@ test('a server that is shut down and started again', async (t) => {
 	await becomes('ready', 1500, () => service.isReady());
 });
 
-test('outages of all kinds under load: only 201 stores, and the service recovers from each', async () => {
+test('under outages of all kinds and load, exactly the 201s are stored, and the service recovers', async () => {
 	const rounds = await outages({ address: await freshPostgresDatabase(), rounds: 2 });
 	for (const { stored } of rounds) assert.ok(stored > 0);
 });

@@ -52,7 +52,7 @@ async function schemasAt(t: TestContext, address: string): Promise<string[]> {
 	return rows.map((row) => row.schema_name);
 }
 
-test('an account with a server of its own has its data there, and nowhere else', async (t) => {
+test('the data of an account with its own server is only there', async (t) => {
 	const { service, address, at, id, own, store } = await startWithOwnServer(t);
 	assert.deepEqual(await schemasAt(t, address), [`caskade_account_${id}`]);
 	assert.ok(!(await schemasAt(t, service.address)).includes(`caskade_account_${id}`));
@@ -100,7 +100,7 @@ async function othersGoOn(service: ProxiedService, tid: string): Promise<void> {
 }
 
 for (const how of ['refuse', 'vanish'] as const)
-	test(`an own server that is lost (${how}) concerns its account alone`, async (t) => {
+	test(`losing an own server (${how}) affects only its account`, async (t) => {
 		const { service, proxy, at, own, id, store } = await startWithOwnServer(t, 600);
 		proxy[how]();
 		const lost = Array.from({ length: 20 }, (_, n) => uploadTids(service.server.url, own, [`lost-${n}`]));
@@ -125,7 +125,7 @@ for (const how of ['refuse', 'vanish'] as const)
 		);
 	});
 
-test('migrate goes on past an own server that is lost, and says which', async (t) => {
+test('migrate continues past a lost own server, and names it', async (t) => {
 	const { proxy, at } = await startWithOwnServer(t);
 	proxy.refuse();
 	const { stdout, stderr, code } = await caskade(['migrate', '--json', ...at]);
@@ -137,7 +137,7 @@ test('migrate goes on past an own server that is lost, and says which', async (t
 	assert.equal(code, 1);
 });
 
-test('a running server follows an account that is moved', async (t) => {
+test('a running server follows an account that was moved', async (t) => {
 	const { service, id, own } = await startWithOwnServer(t);
 	const elsewhere = await freshPostgresDatabase();
 	const there = await openFor(t, elsewhere);
@@ -152,7 +152,7 @@ test('a running server follows an account that is moved', async (t) => {
 	});
 });
 
-test('a copy brings accounts with servers of their own together in one place', async (t) => {
+test('a copy puts accounts with own servers in one place', async (t) => {
 	const { service, id, store } = await startWithOwnServer(t);
 	await store.transact(id, () => storeHits([hit()]));
 	await service.server.stop();
@@ -164,7 +164,7 @@ test('a copy brings accounts with servers of their own together in one place', a
 	}
 });
 
-test('a place that cannot be an own database is refused in a sentence without the password', async (t) => {
+test('an unusable own database is refused with a reason, without the password', async (t) => {
 	const at = ['--database', await freshPostgresDatabase()];
 	const create = (address: string, place = at) =>
 		caskade(['account', 'create', 'c-a-x', '--client', 'x', ...place], { CASKADE_OWN_DATABASE: address });

@@ -16,13 +16,13 @@ function things(most: number) {
 	return { log, serverPool };
 }
 
-test('each server has one thing, made when it is first needed', () => {
+test('each server has one resource, made when first needed', () => {
 	const { log, serverPool } = things(2);
 	assert.equal(serverPool.get('a'), serverPool.get('a'));
 	assert.deepEqual(log, ['made a']);
 });
 
-test('of too many the one that was used longest ago is closed, and made anew when needed', async () => {
+test('above the limit the least recently used is closed, and made again when needed', async () => {
 	const { log, serverPool } = things(2);
 	for (const address of ['a', 'b', 'a', 'c', 'b']) serverPool.get(address);
 	assert.deepEqual(log, ['made a', 'made b', 'closed b', 'made c', 'closed a', 'made b']);
@@ -30,7 +30,7 @@ test('of too many the one that was used longest ago is closed, and made anew whe
 	assert.deepEqual(log.slice(6).sort(), ['closed b', 'closed c']);
 });
 
-test('closing waits for what was closed before', async () => {
+test('closing waits for resources that are still closing', async () => {
 	const { promise, resolve } = Promise.withResolvers<void>();
 	const serverPool = new ServerPool(1, (address) => ({
 		close: () => (address === 'slow' ? promise : Promise.resolve()),

@@ -73,12 +73,13 @@ const ratePlans = [
 ];
 const quotaPerMonth = 200;
 
-test('four servers on one database', async (t) => {
+test('four servers share one database', async (t) => {
 	const cluster = await startCluster(t, [...ratePlans, { quotaPerMonth }]);
-	await t.test('hammered with one key they admit rate × time + burst, and refuse without asking', (t) =>
-		holdsRate(t, cluster),
+	await t.test(
+		'under excess load of one key they admit rate × time + burst, and refuse without a query',
+		(t) => holdsRate(t, cluster),
 	);
-	await t.test('a small quota is never exceeded, though one of them is killed', () => holdsQuota(cluster));
+	await t.test('a small quota is never exceeded, even if a server is killed', () => holdsQuota(cluster));
 });
 
 async function holdsRate(t: TestContext, { servers, clients, proxy }: Cluster): Promise<void> {

@@ -26,7 +26,7 @@ test('usage counts each request once, however many answers of the database are l
 	);
 });
 
-test('of two servers one is killed: what it had leased is forfeited, is not used, and the other goes on', async (t) => {
+test('the lease of a killed server is forfeited and not used, and the other server continues', async (t) => {
 	const address = await freshPostgresDatabase();
 	const store = await openFor(t, address);
 	const client = await addClient(store, { plan: { quotaPerMonth: 1000 } });

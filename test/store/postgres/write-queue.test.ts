@@ -63,14 +63,14 @@ const engines = {
 	Citus: { address: () => freshCitusLike({ workers: { 'worker-1:5432': 'on' } }), groups: [1, 1, 1] },
 };
 for (const [name, { address, groups: expected }] of Object.entries(engines))
-	test(`uploads of several accounts that wait together: ${expected.length} transactions on ${name}`, async (t) => {
+	test(`waiting uploads of several accounts take ${expected.length} transactions on ${name}`, async (t) => {
 		const { accountIds, upload, groups, stored } = await start(t, await address());
 		await Promise.all(accountIds.map((accountId) => upload(accountId, 'together')));
 		assert.deepEqual(groups, expected);
 		for (const accountId of accountIds) assert.deepEqual(await stored(accountId), ['first', 'together']);
 	});
 
-test('an upload that the database refuses fails alone, of those that go together', async (t) => {
+test('an upload that the database refuses fails alone in its group', async (t) => {
 	const { accountIds, upload, session, stored } = await start(t, await freshPostgresDatabase());
 	const [one, other] = accountIds as [number, number];
 	await session.query(
@@ -91,7 +91,7 @@ test('an upload that the database refuses fails alone, of those that go together
 	assert.deepEqual(await stored(other), ['first', 'c']);
 });
 
-test('an account that is locked holds up the others of its transaction for a moment only', async (t) => {
+test('a locked account delays the others of its transaction only for a moment', async (t) => {
 	const { accountIds, upload, session, stored } = await start(t, await freshPostgresDatabase());
 	const [locked, ...others] = accountIds as [number, number, number];
 	await session.query(`BEGIN; LOCK TABLE caskade_account_${locked}.subscription_event`);
@@ -104,7 +104,7 @@ test('an account that is locked holds up the others of its transaction for a mom
 	assert.deepEqual(await stored(locked), ['first', 'late']);
 });
 
-test('of a cid that thousands have shown, the first holds it', async (t) => {
+test('of thousands who showed a cid, the first owns it', async (t) => {
 	const { accountIds, upload, session } = await start(t, await freshPostgresDatabase());
 	const [accountId] = accountIds as [number];
 	const schema = `caskade_account_${accountId}`;

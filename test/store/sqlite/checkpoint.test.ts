@@ -13,7 +13,7 @@ const writtenMebibytes = 320;
 /** Lets other threads run, but nothing of this one. */
 const pause = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
-test('the write-ahead log stays short under a writer that never rests', async (t) => {
+test('the write-ahead log stays short under continuous writes', async (t) => {
 	const { database, path } = accountDatabase(t);
 	database.exec('PRAGMA wal_autocheckpoint = 0; CREATE TABLE written (block BLOB)');
 	const connection = new Connection(database);

@@ -41,7 +41,7 @@ function openHandles(folder: string): number {
 	}).length;
 }
 
-test('keeps so many databases open, and no more', linuxOnly, (t) => {
+test('keeps at most its limit of databases open', linuxOnly, (t) => {
 	const folder = manyAccounts(dataFolder(t, 1));
 	const most = 8;
 	const pool = new ConnectionPool(folder, most);
@@ -56,7 +56,7 @@ test('keeps so many databases open, and no more', linuxOnly, (t) => {
 	assert.equal(openHandles(folder.path), 0);
 });
 
-test('closes the database that was used longest ago, and never the control database', (t) => {
+test('closes the least recently used database, but never the control database', (t) => {
 	const pool = new ConnectionPool(dataFolder(t, 3), 3);
 	t.after(() => pool.closeAll());
 	const control = pool.get(0);
@@ -69,7 +69,7 @@ test('closes the database that was used longest ago, and never the control datab
 	assert.notEqual(pool.get(2), second);
 });
 
-test('the more databases are open, the fewer pages each of them keeps', (t) => {
+test('with more open databases, each has a smaller cache', (t) => {
 	const pool = new ConnectionPool(dataFolder(t, 8), 8);
 	t.after(() => pool.closeAll());
 	const cacheKiB = (id: number) =>
@@ -79,7 +79,7 @@ test('the more databases are open, the fewer pages each of them keeps', (t) => {
 	assert.deepEqual([1, 2, 3, 4, 5, 6, 7, 8].map(cacheKiB), Array(8).fill(512));
 });
 
-test('a missing file is an error, and stays missing', (t) => {
+test('a missing file is an error and is not created', (t) => {
 	const folder = dataFolder(t, 1);
 	rmSync(folder.accountPath(1));
 	const pool = new ConnectionPool(folder, 4);
@@ -88,30 +88,26 @@ test('a missing file is an error, and stays missing', (t) => {
 	assert.equal(existsSync(folder.accountPath(1)), false);
 });
 
-test(
-	'uploads to 300 accounts at once go through few handles, each to its own account',
-	linuxOnly,
-	async (t) => {
-		const folder = manyAccounts(dataFolder(t, 1));
-		const store = new SqliteStore(folder.path);
-		t.after(() => store.close());
-		const writer = await startWritingFor(t, store);
-		for (let round = 0; round < 2; round++) {
-			const outcomes = ids.map((id) =>
-				upload(writer, id, [subscriptionEvent({ tid: `T-${round}`, subid: `S-${id}` })]),
-			);
-			assert.ok((await Promise.all(outcomes)).every(({ stored }) => stored === 1));
-			assert.ok(openHandles(folder.path) < 260 * handlesEach);
-		}
-		for (const id of [1, 2, 100, 300])
-			assert.deepEqual(
-				(await storedContent(store, id)).map(({ subid }) => subid),
-				[`S-${id}`, `S-${id}`],
-			);
-	},
-);
+test('uploads to 300 accounts at once use few handles, each for its own account', linuxOnly, async (t) => {
+	const folder = manyAccounts(dataFolder(t, 1));
+	const store = new SqliteStore(folder.path);
+	t.after(() => store.close());
+	const writer = await startWritingFor(t, store);
+	for (let round = 0; round < 2; round++) {
+		const outcomes = ids.map((id) =>
+			upload(writer, id, [subscriptionEvent({ tid: `T-${round}`, subid: `S-${id}` })]),
+		);
+		assert.ok((await Promise.all(outcomes)).every(({ stored }) => stored === 1));
+		assert.ok(openHandles(folder.path) < 260 * handlesEach);
+	}
+	for (const id of [1, 2, 100, 300])
+		assert.deepEqual(
+			(await storedContent(store, id)).map(({ subid }) => subid),
+			[`S-${id}`, `S-${id}`],
+		);
+});
 
-test('several threads write to several accounts, and each account has one of them', linuxOnly, async (t) => {
+test('several threads write to several accounts, one thread per account', linuxOnly, async (t) => {
 	const store = await openFor(t, await (engines[0] as Engine).freshAddress(t));
 	for (let id = 1; id <= 6; id++) assert.equal(await addAccount(store, `c-a-${id}`), id);
 	const writer = await startWritingFor(t, store);
@@ -132,7 +128,7 @@ test('several threads write to several accounts, and each account has one of the
 		);
 });
 
-test('an account whose file is missing fails alone', async (t) => {
+test('an account with a missing file fails alone', async (t) => {
 	const folder = dataFolder(t, 2);
 	const store = new SqliteStore(folder.path);
 	t.after(() => store.close());
@@ -144,7 +140,7 @@ test('an account whose file is missing fails alone', async (t) => {
 	assert.equal(existsSync(folder.accountPath(1)), false);
 });
 
-test('the operator is told of an account whose file is missing', {}, async (t) => {
+test('an account with a missing file is reported to the operator', {}, async (t) => {
 	const folder = dataFolder(t, 1);
 	const store = new SqliteStore(folder.path);
 	t.after(() => store.close());

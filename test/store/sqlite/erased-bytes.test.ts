@@ -72,7 +72,7 @@ async function countIn(folder: string, texts: readonly string[]): Promise<number
 	return JSON.parse(stdout);
 }
 
-test('of erased visitors no byte is left in the files, while the server runs and after it has stopped', async (t) => {
+test('no byte of erased visitors stays in the files, while the server runs and after it has stopped', async (t) => {
 	const { address, writer, store, accountId, vids, folder } = await startWithVisitors(t);
 	const erased = [1, 2, 3, 30, 31, 50, 78];
 	const texts = erased.flatMap((number) => [name(number), vids[number] as string]);
@@ -102,7 +102,7 @@ test('of erased visitors no byte is left in the files, while the server runs and
 	);
 });
 
-test('of hits that retention has deleted no byte is left in the files', async (t) => {
+test('no byte of hits deleted by retention stays in the files', async (t) => {
 	const { store, folder } = await startWithVisitors(t);
 	const odd = Array.from({ length: visitors / 2 }, (_, index) => name(2 * index + 1));
 	const texts = odd.flatMap((visitor) => [`${visitor}-title`, `${visitor}-url`, `${visitor}-page`]);

@@ -35,7 +35,7 @@ async function start(t: TestContext) {
 	return { folder, disk, writer, tell, stored };
 }
 
-test('a checkpoint that cannot be made durable copies all of it again, and what is acknowledged survives', {
+test('a checkpoint that cannot be made durable is repeated in full, and acknowledged data survives', {
 	skip,
 }, async (t) => {
 	const { folder, disk, writer, tell, stored } = await start(t);
@@ -50,7 +50,7 @@ test('a checkpoint that cannot be made durable copies all of it again, and what 
 	assert.deepEqual(stored(), { A: 100, B: 100 });
 });
 
-test('where a part had been copied before, the process ends at once, and nothing is lost', {
+test('if a part had been copied before, the process ends at once, and nothing is lost', {
 	skip,
 }, async (t) => {
 	const { folder, disk, writer, tell, stored } = await start(t);

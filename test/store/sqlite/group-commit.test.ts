@@ -54,7 +54,7 @@ const committed = (slot: number, stored: number) => ({
 	value: { stored, duplicateRows: [], conflictingRows: [] },
 });
 
-test('requests of a group see each other in order, and share one transaction', (t) => {
+test('requests of a group see each other in order and share one transaction', (t) => {
 	const { database, path, cells, connection } = start(t);
 	let seenByOthers: unknown[] = [];
 	whenStored(database, 'C', () => {
@@ -70,7 +70,7 @@ test('requests of a group see each other in order, and share one transaction', (
 	assert.deepEqual([...cells.subarray(0, 3)], [cell.committing, cell.committing, cell.waiting]);
 });
 
-test('one that the database refuses leaves nothing behind and does not hurt the others', (t) => {
+test('a request that the database refuses stores nothing and does not affect the others', (t) => {
 	const { database, cells, connection } = start(t);
 	const bad: Work = {
 		...work(1, ['B']),
@@ -87,7 +87,7 @@ test('one that the database refuses leaves nothing behind and does not hurt the 
 	assert.deepEqual(tidsIn(database), ['A', 'C']);
 });
 
-test('one that expired before its turn is left out, by its cell or by the clock', (t) => {
+test('a request that expired before its turn is left out, by its cell or by the clock', (t) => {
 	const { database, cells, connection } = start(t);
 	Atomics.store(cells, 1, cell.expired);
 	const late = work(2, ['C'], { deadlineMs: monotonicMs() });
@@ -102,7 +102,7 @@ test('one that expired before its turn is left out, by its cell or by the clock'
 	assert.equal(cells[2], cell.expired);
 });
 
-test('one that the timer expires while it is being stored is rolled back, and the group commits', (t) => {
+test('a request that expires by the timer while it is stored is rolled back, and the group commits', (t) => {
 	const { database, cells, connection } = start(t);
 	whenStored(database, 'B2', () => {
 		assert.equal(Atomics.compareExchange(cells, 1, cell.waiting, cell.expired), cell.waiting);
@@ -112,7 +112,7 @@ test('one that the timer expires while it is being stored is rolled back, and th
 	assert.deepEqual(tidsIn(database), ['A', 'C']);
 });
 
-test('one whose time runs out while it is being stored is rolled back, though its timer has not fired', (t) => {
+test('a request that expires by the clock while it is stored is rolled back, before its timer fires', (t) => {
 	const { database, cells, connection } = start(t);
 	const deadlineMs = monotonicMs() + 50;
 	whenStored(database, 'B', () => {
@@ -124,7 +124,7 @@ test('one whose time runs out while it is being stored is rolled back, though it
 	assert.equal(cells[1], cell.expired, 'the timer, when it fires, finds it decided');
 });
 
-test('once a request is on its way to COMMIT, its timer cannot win any more', (t) => {
+test('once a request is committing, its timer cannot expire it', (t) => {
 	const { database, cells, connection } = start(t);
 	let won = true;
 	whenStored(database, 'B', () => {
@@ -137,7 +137,7 @@ test('once a request is on its way to COMMIT, its timer cannot win any more', (t
 	assert.equal(won, false);
 });
 
-test('where another process holds the lock, nothing happens and nothing is decided', (t) => {
+test('if another process holds the lock, nothing happens and nothing is decided', (t) => {
 	const { database, path, cells, connection } = start(t);
 	const other = openFor(t, path);
 	other.exec('BEGIN IMMEDIATE');
@@ -149,7 +149,7 @@ test('where another process holds the lock, nothing happens and nothing is decid
 	assert.deepEqual(commitGroup(connection, group, cells), [committed(0, 1), committed(1, 1)]);
 });
 
-test('where COMMIT fails, every request of the group has failed and nothing is stored', (t) => {
+test('if COMMIT fails, every request of the group has failed and nothing is stored', (t) => {
 	const { database, cells, connection } = start(t);
 	// A constraint that is looked at only at COMMIT.
 	database.exec(`
@@ -170,7 +170,7 @@ test('where COMMIT fails, every request of the group has failed and nothing is s
 	assert.deepEqual(commitGroup(connection, [work(3, ['A'])], cells), [committed(3, 1)]);
 });
 
-test('on a full disk each request is stored whole, where it is said to be, or not at all', (t) => {
+test('on a full disk, each request is stored whole if it was acknowledged, or not at all', (t) => {
 	const { database, cells, connection } = start(t);
 	commitGroup(connection, [work(0, ['A'])], cells);
 	const pages = Number(database.prepare('PRAGMA page_count').get()?.page_count);

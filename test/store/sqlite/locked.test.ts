@@ -24,7 +24,7 @@ async function startLocked(t: TestContext) {
 	return { store, writer, unlock: () => other.exec('ROLLBACK') };
 }
 
-test('an upload waits for a lock of another process, and uploads to other accounts do not wait with it', async (t) => {
+test('an upload waits for the lock of another process, and uploads to other accounts do not', async (t) => {
 	const { store, writer, unlock } = await startLocked(t);
 	const events = subscriptionEvents(3);
 	const waiting = upload(writer, 1, events);
@@ -36,7 +36,7 @@ test('an upload waits for a lock of another process, and uploads to other accoun
 	assert.deepEqual(await storedContent(store, 1), events);
 });
 
-test('an upload that waits for a lock expires by its deadline, and is not stored later', async (t) => {
+test('an upload that waits for a lock expires at its deadline and is not stored later', async (t) => {
 	const { store, writer, unlock } = await startLocked(t);
 	// Whoever looks first decides: the timer here, or the writer on its next try. Nobody waits for the lock to go.
 	const deadline = new Deadline(100, () => {});
@@ -49,7 +49,7 @@ test('an upload that waits for a lock expires by its deadline, and is not stored
 	assert.deepEqual(await storedContent(store, 1), [later]);
 });
 
-test('a timer that is late expires its own upload, and not the one that has its place in the queue by then', async (t) => {
+test("a late timer expires its own upload, not the slot's next one", async (t) => {
 	const { store, writer, unlock } = await startLocked(t);
 	const deadline = new Deadline(60_000, () => {});
 	t.after(() => deadline.clear());
@@ -70,7 +70,7 @@ test('a timer that is late expires its own upload, and not the one that has its 
 	assert.deepEqual(await storedContent(store, 1), next);
 });
 
-test('a server that stops finishes what waits for a lock', async (t) => {
+test('a stopping server finishes what waits for a lock', async (t) => {
 	const { store, writer, unlock } = await startLocked(t);
 	const waiting = upload(writer, 1, [subscriptionEvent()]);
 	const stopped = writer.stop();

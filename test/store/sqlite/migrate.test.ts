@@ -10,7 +10,7 @@ import { TestProcess } from '../../process.ts';
 import { temporaryFolder } from '../../support.ts';
 import { openFor, rows, schemaOf } from './databases.ts';
 
-test('a fresh database gets the newest schema, once', (t) => {
+test('a new database gets the newest schema, once', (t) => {
 	for (const kind of ['control', 'client'] as const) {
 		const database = openFor(t, join(temporaryFolder(t), 'fresh.sqlite'));
 		assert.equal(schemaVersion(database), 0);
@@ -22,7 +22,7 @@ test('a fresh database gets the newest schema, once', (t) => {
 	}
 });
 
-test('of 8 processes that open a fresh folder at once, all succeed and find one schema', async (t) => {
+test('of 8 processes that open a new folder at once, all succeed with one schema', async (t) => {
 	const folder = join(temporaryFolder(t), 'data');
 	const script = join(import.meta.dirname, 'open-together.ts');
 	await using stack = new AsyncDisposableStack();
@@ -43,7 +43,7 @@ test('of 8 processes that open a fresh folder at once, all succeed and find one 
 	assert.deepEqual(schemaOf(control), schemaOf(alone));
 });
 
-test('a database of a newer Caskade is refused and not touched', (t) => {
+test('a database of a newer version is refused and not changed', (t) => {
 	for (const kind of ['control', 'client'] as const) {
 		const path = join(temporaryFolder(t), 'newer.sqlite');
 		const database = openFor(t, path);
@@ -61,7 +61,7 @@ test('a database of a newer Caskade is refused and not touched', (t) => {
 	}
 });
 
-test('a folder of a newer Caskade is refused before anything else is done', (t) => {
+test('a folder of a newer version is refused before anything else happens', (t) => {
 	const folder = temporaryFolder(t);
 	mkdirSync(join(folder, 'accounts'));
 	const control = openFor(t, join(folder, 'control.sqlite'));
@@ -71,7 +71,7 @@ test('a folder of a newer Caskade is refused before anything else is done', (t) 
 	assert.deepEqual(readdirSync(folder).sort(), ['accounts', 'control.sqlite']);
 });
 
-test('a migration that fails half-way leaves the database as it was', (t) => {
+test('a failing migration leaves the database unchanged', (t) => {
 	const database = openFor(t, join(temporaryFolder(t), 'odd.sqlite'));
 	// In the way of the migration's last statement, so that those before it have run.
 	database.exec('CREATE TABLE odd (id INTEGER); CREATE INDEX subscription_event_tid ON odd (id)');
@@ -84,7 +84,7 @@ test('a migration that fails half-way leaves the database as it was', (t) => {
 	assert.equal(migrate(database, 'client'), latestSchema('client'));
 });
 
-test('accounts from before goals and segments get those that a new account begins with', async (t) => {
+test('accounts older than goals and segments get the defaults of a new account', async (t) => {
 	const folder = new DataFolder(temporaryFolder(t));
 	folder.create();
 	const control = openFor(t, folder.controlPath);
@@ -100,7 +100,7 @@ test('accounts from before goals and segments get those that a new account begin
 	assert.deepEqual(await store.control.segments(1), await store.control.segments(added.id));
 });
 
-test('signing keys from before sequences: the one that has not been rotated out comes first, whatever the clock said', async (t) => {
+test('for signing keys older than sequence numbers, the one that was not rotated comes first, whatever the clock said', async (t) => {
 	const folder = new DataFolder(temporaryFolder(t));
 	folder.create();
 	const control = openFor(t, folder.controlPath);

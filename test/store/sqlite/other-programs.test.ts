@@ -44,7 +44,7 @@ function noSqlite3(): string | false {
 	}
 }
 
-test('an older SQLite that looks at a live database takes nothing of it away', {
+test('an older SQLite that reads a live database loses nothing', {
 	skip: noSqlite3(),
 }, async (t) => {
 	const { address, server, upload, path } = await startUsed(t);
@@ -61,7 +61,7 @@ test('an older SQLite that looks at a live database takes nothing of it away', {
 	);
 });
 
-test('a server keeps its locks on the databases that it has open', {
+test('a server keeps its locks on open databases', {
 	skip: existsSync('/proc/locks') ? false : 'locks are read in /proc/locks',
 }, async (t) => {
 	const { server, path } = await startUsed(t);

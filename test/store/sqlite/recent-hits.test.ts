@@ -20,7 +20,7 @@ async function startWithFile(t: TestContext) {
 	return { ...serving, rows, number };
 }
 
-test('a visitor has some sixty recent hits at most, and all hits are read, in their order', async (t) => {
+test('a visitor has about sixty recent hits at most, and all hits are read in order', async (t) => {
 	const { store, writer, accountId, rows, number } = await startWithFile(t);
 	const issued = await writer.storeHit(accountId, hit());
 	const hits = 150;
@@ -50,7 +50,7 @@ test('a visitor has some sixty recent hits at most, and all hits are read, in th
 	});
 });
 
-test('rebuilding finds recent hits that no visitor lists any more', async (t) => {
+test('rebuilding finds recent hits that no visitor lists', async (t) => {
 	const { store, writer, accountId, rows, number } = await startWithFile(t);
 	const issued = await writer.storeHit(accountId, hit());
 	await writer.storeHit(accountId, hit({ ...issued, atMs: receivedAtMs + 1 }));
@@ -62,7 +62,7 @@ test('rebuilding finds recent hits that no visitor lists any more', async (t) =>
 	assert.equal(number('SELECT count(*) FROM hit'), 2);
 });
 
-test('hits of visitors who have few are in no index by visitor, and need none', async (t) => {
+test('hits of visitors with few hits are not in the index by visitor', async (t) => {
 	const { writer, accountId, number } = await startWithFile(t);
 	const visits = [];
 	for (let index = 0; index < 300; index++) visits.push(await writer.storeHit(accountId, hit()));
