@@ -11,7 +11,7 @@ import { temporaryFolder } from './support.ts';
 const projectFolder = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(projectFolder, path), 'utf8');
 /** The parser that makes OpenAPI documents in YAML; it comes with it. */
-const requireOfSwagger = createRequire(import.meta.resolve('@fastify/swagger'));
+const requireOfSwagger = createRequire(join(projectFolder, 'node_modules/@fastify/swagger/index.js'));
 const { parse } = requireOfSwagger('yaml') as {
 	parse: (text: string, options: { merge: boolean }) => unknown;
 };

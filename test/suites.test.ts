@@ -19,7 +19,7 @@ test('npm test runs every test file once, through one of the files in test/suite
 test('a test that fails makes npm test fail', async (t) => {
 	const file = join(temporaryFolder(t), 'failing.test.js');
 	writeFileSync(file, "require('node:test').test('fails', () => { throw new Error('on purpose'); });");
-	const setup = join(import.meta.dirname, 'one-postgres.ts');
+	const setup = join(import.meta.dirname, 'before-all.ts');
 	await using run = new TestProcess(process.execPath, ['--test', `--test-global-setup=${setup}`, file], {
 		TEST_DATABASE_URL: '',
 	});

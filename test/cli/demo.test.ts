@@ -59,7 +59,7 @@ for (const engine of engines)
 		assert.equal(upload.status, 201);
 	});
 
-test('profiles match the log, and sales belong to their buyers', async (t) => {
+test('profiles match the log, sales belong to their buyers, and all segments but the one of scores have members', async (t) => {
 	const at = ['--database', newFolder(t)];
 	await caskadeJson(['demo', '--visitors', '1000', ...at]);
 	assert.deepEqual(await caskadeJson(['visitor', 'rebuild', 'c-a-demo-local', ...at]), {
@@ -70,11 +70,6 @@ test('profiles match the log, and sales belong to their buyers', async (t) => {
 	const owners = await store.read(id, (reader) => reader.rows('subscription_event', undefined, 1000));
 	assert.ok(owners.length > 20);
 	assert.ok(owners.every((row) => row.at(-1) !== null));
-});
-
-test('every segment except the one of scores has members, and nobody is in all of them', async (t) => {
-	const at = ['--database', newFolder(t)];
-	await caskadeJson(['demo', '--visitors', '1000', ...at]);
 	for (const segment of ['new', 'returning', 'engaged', 'considering', 'subscriber']) {
 		const { matching } = (await caskadeJson(['segment', 'test', 'c-a-demo-local', segment, ...at])) as {
 			matching: number;

@@ -224,7 +224,7 @@ function* countStored(): Steps<[hits: number, events: number]> {
 }
 
 /** Enough for a command to be killed while it stores them. */
-const visitors = 800;
+const visitors = 400;
 
 test('a killed import is completed by running it again; nothing is stored twice or depends on the order', async (t) => {
 	const lines = manyLines(visitors);

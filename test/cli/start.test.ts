@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { openStore } from '../../src/store/open.ts';
-import { assertRefused, type Ended, mainPath, TestProcess } from '../process.ts';
+import { assertRefused, caskadeWithin, type Ended, mainPath, TestProcess } from '../process.ts';
 import { noSmallDisk, SmallDisk } from '../small-disk.ts';
 import { sessionOn } from '../store/postgres/service.ts';
 import { freshPostgresDatabase } from '../store/postgres-server.ts';
@@ -52,7 +52,9 @@ test('a server whose control database is damaged ends with a sentence, wherever 
 	for (const [sentence, damage] of damages) {
 		const folder = temporaryFolder(t);
 		damage(await usedFolder(folder));
-		assertRefused(await serve(`sqlite:${folder}`), sentence);
+		const address = `sqlite:${folder}`;
+		assertRefused(await caskadeWithin(['serve', '--port', '0', '--database', address]), sentence);
+		if (damage === damages.at(-1)?.[1]) assertRefused(await serve(address), sentence);
 	}
 });
 
@@ -68,7 +70,7 @@ test('neither a server nor a command begins on a full disk, and each says so', {
 		['serve', '--port', '0', '--demo'],
 		['key', 'list'],
 	])
-		assertRefused(await ends(...args, '--database', `sqlite:${folder}`), /The disk .*is full/);
+		assertRefused(await caskadeWithin([...args, '--database', `sqlite:${folder}`]), /The disk .*is full/);
 	assertRefused(await serve(`sqlite:${join(disk.path, 'new')}`), /The disk .*is full/);
 });
 

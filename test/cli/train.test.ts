@@ -29,7 +29,7 @@ async function withVisitors(t: TestContext, count: number, postgresAddress?: str
 const asOf = ['--as-of', '2026-11-21'];
 
 test('it trains, says what an operator needs to know, and draws it', async (t) => {
-	const { folder, at, models } = await withVisitors(t, 90);
+	const { folder, at, models } = await withVisitors(t, 60);
 	const file = join(folder, 'report.html');
 	const { code, stdout, stderr } = await caskade([
 		...['train', 'c-a-acme-uk', '--goal', 'return', '--report', file, ...asOf, ...at],
@@ -110,7 +110,7 @@ test('what cannot be done is refused', async (t) => {
 });
 
 test('serve --train-every trains at its start, goes on serving, and stops at once', async (t) => {
-	const { at, models } = await withVisitors(t, 90);
+	const { at, models } = await withVisitors(t, 60);
 	await using server = await ServeProcess.start(['--train-every', '6h', ...at]);
 	while (!/"scope":"sid".*"msg":"trained"/.test(server.stderr))
 		await new Promise((resolve) => setTimeout(resolve, 50));
@@ -124,7 +124,7 @@ test('serve --train-every trains at its start, goes on serving, and stops at onc
 });
 
 test('several workers train once, in the process that starts them', async (t) => {
-	const { at } = await withVisitors(t, 60, await freshPostgresDatabase());
+	const { at } = await withVisitors(t, 45, await freshPostgresDatabase());
 	await using server = await ServeProcess.start(['--workers', '2', '--train-every', '6h', ...at]);
 	const trained = () => server.stderr.split('\n').filter((line) => line.includes('"msg":"trained"'));
 	while (trained().length < 4) await new Promise((resolve) => setTimeout(resolve, 50));

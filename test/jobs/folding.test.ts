@@ -25,14 +25,14 @@ function* readFoldedTo(): Steps<number | undefined> {
 }
 
 for (const engine of engines) {
-	test(`forty concurrent hits of a visitor with 20,000 hits delay nobody, on ${engine.name}`, async (t) => {
+	test(`forty concurrent hits of a visitor with 6,000 hits delay nobody, on ${engine.name}`, async (t) => {
 		const address = await engine.freshAddress(t);
 		const store = await openFor(t, address);
 		const { aid } = await addClient(store);
 		const other = await addClient(store, { client: 'globex' });
 		const { id } = await store.control.account(aid);
 		// The clock has been set back: every hit lies before the last.
-		await addLongLog(store, id, 20_000, Date.now() + 600_000);
+		await addLongLog(store, id, 6_000, Date.now() + 600_000);
 		await using server = await ServeProcess.start(['--database', address]);
 		const fire = async () => {
 			const answer = await fetch(`${server.url}/hit`, {
@@ -55,7 +55,7 @@ for (const engine of engines) {
 		const reader = store.startReading();
 		t.after(() => reader.close());
 		await eventually('all hits are in the profile', async () => {
-			return (await reader.visitor(id, longLogVid))?.hits === 20_040;
+			return (await reader.visitor(id, longLogVid))?.hits === 6_040;
 		});
 	});
 
@@ -64,7 +64,7 @@ for (const engine of engines) {
 		const store = await openFor(t, address);
 		const { aid } = await addClient(store);
 		const { id } = await store.control.account(aid);
-		await addLongLog(store, id, 5000, Date.now());
+		await addLongLog(store, id, 3000, Date.now());
 		await store.transact(id, () => run([...waitToBeFolded([longLogVid], [])]));
 		const before = await foldedTo(store, id);
 		await using first = await ServeProcess.start(['--database', address]);

@@ -14,7 +14,7 @@ const [sqlite] = engines as [Engine];
 const comesBack: Goal = { name: 'return', evts: ['visit'], ...goalDefaults };
 const never: Goal = { name: 'never', evts: ['nothing'], ...goalDefaults };
 
-async function place(t: TestContext, engine = sqlite, count = 90) {
+async function place(t: TestContext, engine = sqlite, count = 45) {
 	const store = await openFor(t, await engine.freshAddress(t));
 	const id = await addAccount(store, 'c-a-acme-uk');
 	await storeVisitors(store, id, madeUpVisitors(count));
@@ -45,28 +45,27 @@ async function activeOf(store: Store, accountId: number): Promise<string[]> {
 }
 
 test('the same history gives the same model on every engine; what comes later changes nothing', async (t) => {
-	const bodies: string[] = [];
+	const trained = [];
 	for (const engine of engines) {
 		const { store, account } = await place(t, engine);
-		const [trained] = await trainAt(store, account, { asOfMs: logEndMs - 5 * dayMs });
-		assert.ok(trained?.version);
-		assert.equal(trained.report.asOf, new Date(logEndMs - 5 * dayMs).toISOString());
-		bodies.push(
-			await store.control.modelBody(account.id, { goal: 'return', scope: 'vid', version: trained.version }),
-		);
-		const later = madeUpVisitors(50, 9).map((visitor) => ({
-			...visitor,
-			hits: visitor.hits.map((hit) => ({ ...hit, atMs: logEndMs })),
-		}));
-		await storeVisitors(store, account.id, later);
-		const [again] = await trainAt(store, account, { asOfMs: logEndMs - 5 * dayMs });
-		assert.deepEqual(again?.report, trained.report);
+		if (trained.length > 0) {
+			const later = madeUpVisitors(50, 9).map((visitor) => ({
+				...visitor,
+				hits: visitor.hits.map((hit) => ({ ...hit, atMs: logEndMs })),
+			}));
+			await storeVisitors(store, account.id, later);
+		}
+		const [ofVisitors] = await trainAt(store, account, { asOfMs: logEndMs - 5 * dayMs });
+		assert.ok(ofVisitors?.version);
+		assert.equal(ofVisitors.report.asOf, new Date(logEndMs - 5 * dayMs).toISOString());
+		const model = { goal: 'return', scope: 'vid', version: ofVisitors.version } as const;
+		trained.push({ body: await store.control.modelBody(account.id, model), report: ofVisitors.report });
 	}
-	assert.equal(bodies[0], bodies[1]);
+	assert.deepEqual(trained[1], trained[0]);
 });
 
-test('a model that is better than the base rate scores; the next one takes its place and tells of it', async (t) => {
-	const { store, account } = await place(t, sqlite, 200);
+test('a model that is better than the base rate scores until a newer one takes its place; one of an earlier time does not', async (t) => {
+	const { store, account } = await place(t, sqlite, 150);
 	const [first] = await trainAt(store, account);
 	assert.equal(first?.active, true);
 	assert.ok((await activeOf(store, account.id)).includes(`return vid ${first?.version}`));
@@ -78,15 +77,10 @@ test('a model that is better than the base rate scores; the next one takes its p
 		...{ goal: 'return', scope: 'vid', version: String(second?.version) },
 	});
 	assert.deepEqual(JSON.parse(stored), JSON.parse(JSON.stringify(second?.report)));
-});
-
-test('a model that knows less than the one that scores is stored, and does not score', async (t) => {
-	const { store, account } = await place(t, sqlite, 200);
-	const [newest] = await trainAt(store, account);
 	const [earlier] = await trainAt(store, account, { asOfMs: logEndMs - 5 * dayMs });
 	assert.equal(earlier?.active, false);
 	assert.match(earlier?.why ?? '', /stored only/);
-	assert.ok((await activeOf(store, account.id)).includes(`return vid ${newest?.version}`));
+	assert.ok((await activeOf(store, account.id)).includes(`return vid ${second?.version}`));
 });
 
 test('a goal that is never reached gets the base rate, and a warning', async (t) => {
@@ -131,7 +125,7 @@ test('the newest 10 versions of each are kept, and the active one whatever its a
 });
 
 test('a version that was chosen by hand goes on scoring; only a training by hand replaces it', async (t) => {
-	const { store, account } = await place(t);
+	const { store, account } = await place(t, sqlite, 60);
 	const [first] = await trainAt(store, account);
 	const [second] = await trainAt(store, account, { keepsChoice: true });
 	assert.equal(second?.active, true, 'the newest was active, so nothing had been chosen');

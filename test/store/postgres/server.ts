@@ -32,7 +32,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
 		port,
 		initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
 		// No test cuts the power; and several files of tests use it at once.
-		postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=300'],
+		postgresFlags: ['-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'max_connections=300'],
 	});
 	await postgres.start();
 	return {
@@ -60,7 +60,9 @@ export async function createDatabase(
 	const name = `caskade_test_${randomBytes(6).toString('hex')}`;
 	const client = new pg.Client({ connectionString: server.url });
 	await client.connect();
-	await client.query(`CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE 'C' TEMPLATE ${template}`);
+	await client.query(
+		`CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE 'C' TEMPLATE ${template} STRATEGY FILE_COPY`,
+	);
 	await client.end();
 	const address = new URL(server.url);
 	address.pathname = `/${name}`;

@@ -1,0 +1,19 @@
+// Preloaded into every process and thread of a test run, since most of what a short test costs is loading modules.
+import module from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+
+const folder = join(tmpdir(), 'node-compile-cache');
+process.env.NODE_COMPILE_CACHE ??= folder;
+// Absent from the old versions of Node that a test or npm may run.
+module.enableCompileCache?.(folder);
+
+/** Packages by name, each with the file that it was bundled into; set by `test/bundled-packages.ts`. */
+const bundles = JSON.parse(process.env.TEST_BUNDLED_PACKAGES ?? '{}');
+module.registerHooks?.({
+	resolve: (specifier, context, nextResolve) =>
+		Object.hasOwn(bundles, specifier)
+			? { url: bundles[specifier], format: 'module', shortCircuit: true }
+			: nextResolve(specifier, context),
+});
