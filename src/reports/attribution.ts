@@ -190,7 +190,7 @@ function similarVisitors(
 	const ofOwner = Map.groupBy(known, ({ owner }) => owner);
 	const alike = new Map<
 		string,
-		{ visitors: number; converted: (readonly number[])[]; lost: readonly number[] | null }
+		{ visitors: number; converted: readonly (readonly number[])[]; lost: readonly number[] | null }
 	>();
 	for (const own of ofOwner.values()) {
 		const converted = own.map(({ path }) => path.labels);
@@ -206,10 +206,13 @@ function similarVisitors(
 		const name = `lost ${labels.join()}`;
 		const same = alike.get(name);
 		if (same) same.visitors += visitors;
-		else alike.set(name, { visitors, converted: [], lost: labels });
+		else alike.set(name, { visitors, converted: nothing, lost: labels });
 	}
-	return [...alike].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, visitors]) => visitors);
+	const names = [...alike.keys()].sort();
+	return names.map((name) => alike.get(name) as AlikeVisitors);
 }
+
+const nothing: readonly (readonly number[])[] = [];
 
 function assistRatios(paths: readonly CreditedPath[], labels: number): (number | null)[] {
 	const [last, assisted] = [new Float64Array(labels + 1), new Float64Array(labels + 1)];

@@ -35,14 +35,22 @@ export function creditOf(
 		refundPence: new Float64Array(labels + 1),
 	};
 	const add = (label: number, weight: number, amounts: Amounts) => {
-		for (const name of amountNames) (credit[name][label] as number) += weight * amounts[name];
+		// Written out: in a loop over the names it takes five times as long.
+		(credit.subscriptions[label] as number) += weight * amounts.subscriptions;
+		(credit.acquisitionPence[label] as number) += weight * amounts.acquisitionPence;
+		(credit.renewalPence[label] as number) += weight * amounts.renewalPence;
+		(credit.refundPence[label] as number) += weight * amounts.refundPence;
 	};
 	const shares = model === 'markov' ? markovShares(paths, lost, labels) : undefined;
 	for (const { path, amounts } of paths) {
 		if (path.labels.length === 0) add(labels, 1, amounts);
-		else if (model !== 'markov')
-			for (const [touch, weight] of weightsOf(model, path, halfLifeDays).entries())
+		else if (model !== 'markov') {
+			const weights = weightsOf(model, path, halfLifeDays);
+			for (let touch = 0; touch < weights.length; touch++) {
+				const weight = weights[touch] as number;
 				if (weight > 0) add(path.labels[touch] as number, weight, amounts);
+			}
+		}
 	}
 	if (!shares) return credit;
 	for (const name of amountNames) {

@@ -18,6 +18,9 @@ const separator = '\u001f';
 
 /** A touch's value of the dimensions. */
 export function labelOf(touch: Touch, by: Grouping): string {
+	const [first] = by;
+	// Mostly there is one, and millions of touches.
+	if (first !== undefined && by.length === 1) return touch[first] ?? notSet;
 	return by.map((dimension) => touch[dimension] ?? notSet).join(separator);
 }
 

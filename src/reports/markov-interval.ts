@@ -28,18 +28,13 @@ export function shareIntervals(
 	random: () => number,
 ): ShareInterval[] {
 	const chain = new MarkovChain(labels);
-	const drawn = visitors.map(({ visitors: count, converted, lost }) => ({
-		count,
-		transitions: [
-			...converted.flatMap((path) => chain.transitionsOf(path, true)),
-			...(lost ? chain.transitionsOf(lost, false) : []),
-		],
-	}));
+	const packed = packTransitions(visitors, chain);
 	const shares = Array.from({ length: resamples }, () => {
 		chain.clear();
-		for (const { count, transitions } of drawn) {
-			const times = poisson(count, random);
-			if (times > 0) chain.addTransitions(transitions, times);
+		for (let alike = 0; alike < visitors.length; alike++) {
+			const times = poisson((visitors[alike] as AlikeVisitors).visitors, random);
+			if (times > 0)
+				chain.addTransitions(packed.transitions, times, packed.starts[alike], packed.starts[alike + 1]);
 		}
 		return creditShares(chain.removalEffects());
 	});
@@ -48,6 +43,31 @@ export function shareIntervals(
 		const cut = Math.floor(0.025 * resamples);
 		return { low: sorted[cut] as number, high: sorted[resamples - 1 - cut] as number };
 	});
+}
+
+/** The transitions of all alike visitors in one list, and where those of each begin: there may be many. */
+function packTransitions(
+	visitors: readonly AlikeVisitors[],
+	chain: MarkovChain,
+): { transitions: Int32Array; starts: Int32Array } {
+	const length = (path: readonly number[]) => path.length + 1;
+	const sizes = visitors.map(
+		({ converted, lost }) =>
+			converted.reduce((all, path) => all + length(path), 0) + (lost ? length(lost) : 0),
+	);
+	const starts = new Int32Array(visitors.length + 1);
+	for (const [alike, size] of sizes.entries()) starts[alike + 1] = (starts[alike] as number) + size;
+	const transitions = new Int32Array(starts.at(-1) as number);
+	let at = 0;
+	const add = (path: readonly number[], isConverted: boolean) => {
+		transitions.set(chain.transitionsOf(path, isConverted), at);
+		at += length(path);
+	};
+	for (const { converted, lost } of visitors) {
+		for (const path of converted) add(path, true);
+		if (lost) add(lost, false);
+	}
+	return { transitions, starts };
 }
 
 function poisson(mean: number, random: () => number): number {

@@ -24,8 +24,15 @@ export class MarkovChain {
 		return transitions;
 	}
 
-	addTransitions(transitions: readonly number[], times: number): void {
-		for (const transition of transitions) (this.#counts[transition] as number) += times;
+	/** @param transitions has them from a place to another, the last one excluded */
+	addTransitions(
+		transitions: ArrayLike<number>,
+		times: number,
+		from = 0,
+		to: number = transitions.length,
+	): void {
+		for (let place = from; place < to; place++)
+			(this.#counts[transitions[place] as number] as number) += times;
 	}
 
 	addPath(path: readonly number[], isConverted: boolean, times = 1): void {
@@ -55,8 +62,8 @@ export class MarkovChain {
 		for (let row = 0; row < labels; row++)
 			for (let column = 0; column < labels; column++)
 				matrix[row * labels + column] = (row === column ? 1 : 0) - share(row, column);
-		const inverse = invert(matrix, labels);
-		const at = (row: number, column: number) => inverse[row * labels + column] as number;
+		invert(matrix, labels);
+		const at = (row: number, column: number) => matrix[row * labels + column] as number;
 		const states = Array.from({ length: labels }, (_, label) => label);
 		const direct = states.map((label) => share(label, labels));
 		const converts = states.map((row) =>
@@ -82,32 +89,23 @@ function sum(values: readonly number[]): number {
 	return values.reduce((total, value) => total + value, 0);
 }
 
-/** The inverse of a square matrix, stored by rows, by Gauss–Jordan elimination with partial pivoting. */
-function invert(matrix: Float64Array, size: number): Float64Array {
-	const inverse = new Float64Array(size * size);
-	for (let row = 0; row < size; row++) inverse[row * size + row] = 1;
-	for (let column = 0; column < size; column++) {
-		let pivot = column;
-		for (let row = column + 1; row < size; row++)
-			if (Math.abs(matrix[row * size + column] as number) > Math.abs(matrix[pivot * size + column] as number))
-				pivot = row;
-		if (pivot !== column)
-			for (const table of [matrix, inverse])
-				for (let at = 0; at < size; at++) {
-					const held = table[pivot * size + at] as number;
-					table[pivot * size + at] = table[column * size + at] as number;
-					table[column * size + at] = held;
-				}
-		const scale = 1 / (matrix[column * size + column] as number);
-		for (const table of [matrix, inverse])
-			for (let at = 0; at < size; at++) (table[column * size + at] as number) *= scale;
-		for (let row = 0; row < size; row++) {
-			const factor = matrix[row * size + column] as number;
-			if (row === column || factor === 0) continue;
-			for (const table of [matrix, inverse])
-				for (let at = 0; at < size; at++)
-					(table[row * size + at] as number) -= factor * (table[column * size + at] as number);
+/**
+ * Inverts I−Q in its own place (Gauss–Jordan). No row of Q adds up to more than 1 and every path ends, so I−Q is an
+ * M-matrix: its pivots stay above zero, and rows need not be exchanged.
+ */
+function invert(matrix: Float64Array, size: number): void {
+	for (let pivot = 0; pivot < size; pivot++) {
+		const pivotRow = matrix.subarray(pivot * size, (pivot + 1) * size);
+		const scale = 1 / (pivotRow[pivot] as number);
+		pivotRow[pivot] = 1;
+		for (let column = 0; column < size; column++) (pivotRow[column] as number) *= scale;
+		for (let other = 0; other < size; other++) {
+			const start = other * size;
+			const factor = matrix[start + pivot] as number;
+			if (other === pivot || factor === 0) continue;
+			matrix[start + pivot] = 0;
+			for (let column = 0; column < size; column++)
+				(matrix[start + column] as number) -= factor * (pivotRow[column] as number);
 		}
 	}
-	return inverse;
 }

@@ -6,19 +6,19 @@ export const defaultLookbackDays = 90;
 const samePageMs = 30 * 60_000;
 
 /** The owner's touches that are credited for a conversion: those in the lookback period before it. */
-export function pathOf(
-	touches: readonly Touch[],
+export function pathOf<T extends Touch>(
+	touches: readonly T[],
 	convertedAtMs: number,
 	lookbackDays: number,
-): readonly Touch[] {
+): readonly T[] {
 	const fromMs = convertedAtMs - lookbackDays * dayMs;
 	return touches.filter(({ atMs }) => atMs > fromMs && atMs <= convertedAtMs);
 }
 
 /** Touches, without repeats of the previous one. @param touches of one visitor, by time */
-export function withoutRepeats(touches: readonly Touch[]): Touch[] {
-	const kept: Touch[] = [];
-	let last: Touch | undefined;
+export function withoutRepeats<T extends Touch>(touches: readonly T[]): T[] {
+	const kept: T[] = [];
+	let last: T | undefined;
 	for (const touch of touches) {
 		if (!(last && touch.atMs - last.atMs < samePageMs && isAlike(touch, last))) kept.push(touch);
 		last = touch;

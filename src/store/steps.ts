@@ -13,6 +13,13 @@ export interface Query {
 	readonly rows?: readonly (readonly Value[])[];
 	/** Creates background work, which must be announced after the commit. */
 	readonly wakes?: true;
+	/** Rows are arrays of values, see `tuplesOf`: where there are millions, they cost a third of what objects do. */
+	readonly asTuples?: true;
+}
+
+/** The rows of a query with `asTuples`, the values in the order of the columns. */
+export function tuplesOf<Tuple extends readonly Value[]>(rows: readonly Row[] = []): readonly Tuple[] {
+	return rows as unknown as readonly Tuple[];
 }
 
 /**

@@ -47,9 +47,9 @@ export async function runQuery(
 	if ('lock' in query) return lock(client, schema, query);
 	if (isEmpty(query)) return [];
 	if (query.wakes) withBackgroundWork.add(client);
-	const { sql, values = [], rows } = query;
+	const { sql, values = [], rows, asTuples } = query;
 	const parameters = values.map((value) => (isList(value) ? textArray(value) : value));
-	if (!rows) return send(client, { schema, sql, parameters, timeoutMs });
+	if (!rows) return send(client, { schema, sql, parameters, timeoutMs, asTuples });
 	const columns = typesOf(rows);
 	if (capabilitiesOf(client).canUnnest) {
 		const arrays = columns.map((type, column) => arrayOf(type, rows, column));
@@ -75,6 +75,7 @@ interface Statement {
 	readonly rows?: number;
 	readonly parameters: unknown[];
 	readonly timeoutMs: number | undefined;
+	readonly asTuples?: true | undefined;
 }
 
 const arrayTexts = new Texts(dialects.postgres);
@@ -88,7 +89,10 @@ async function send(client: pg.PoolClient, statement: Statement): Promise<readon
 			.of(sql, shape, () => ({ columns, ...(rows && { rows }) }))
 			.join(`"${schema}".`);
 	const prepared = statementOn(client, `${schema} ${shape} ${sql}`, text);
-	const config = { ...prepared, values: parameters, query_timeout: timeoutMs };
+	const config = {
+		...{ ...prepared, values: parameters, query_timeout: timeoutMs },
+		...(statement.asTuples && { rowMode: 'array' }),
+	};
 	return (await client.query<Row>(config)).rows;
 }
 

@@ -19,9 +19,9 @@ function run(connection: Connection, query: Query | Lock | Settle): readonly Row
 	if ('settle' in query) return runSteps(connection, settling(query));
 	if ('lock' in query || isEmpty(query)) return [];
 	if (query.wakes) connection.wakes = true;
-	const { sql, values = [], rows } = query;
+	const { sql, values = [], rows, asTuples } = query;
 	if (rows) return insertChunks(rows).flatMap((chunk) => runOnce(connection, sql, values, chunk));
-	return runOnce(connection, sql, values, []);
+	return runOnce(connection, sql, values, [], asTuples);
 }
 
 /** Few sizes, so that there are few statements; none exceeds SQLite's limit of parameters. */
@@ -42,8 +42,10 @@ function runOnce(
 	sql: string,
 	values: NonNullable<Query['values']>,
 	rows: NonNullable<Query['rows']>,
+	asTuples = false,
 ): Row[] {
 	const statement = connection.statement(textOf(sql, values, rows));
+	if (asTuples) statement.setReturnArrays(true);
 	const parameters = [
 		...values.map((value) => (Array.isArray(value) ? (single(value) ?? JSON.stringify(value)) : value)),
 		...rows.flat(),
