@@ -209,7 +209,7 @@ function similarVisitors(
 		else alike.set(name, { visitors, converted: nothing, lost: labels });
 	}
 	const names = [...alike.keys()].sort();
-	return names.map((name) => alike.get(name) as AlikeVisitors);
+	return names.map((name) => alike.get(name) as SimilarVisitors);
 }
 
 const nothing: readonly (readonly number[])[] = [];

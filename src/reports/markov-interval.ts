@@ -31,10 +31,10 @@ export function shareIntervals(
 	const packed = packTransitions(visitors, chain);
 	const shares = Array.from({ length: resamples }, () => {
 		chain.clear();
-		for (let alike = 0; alike < visitors.length; alike++) {
-			const times = poisson((visitors[alike] as AlikeVisitors).visitors, random);
+		for (let group = 0; group < visitors.length; group++) {
+			const times = poisson((visitors[group] as SimilarVisitors).visitors, random);
 			if (times > 0)
-				chain.addTransitions(packed.transitions, times, packed.starts[alike], packed.starts[alike + 1]);
+				chain.addTransitions(packed.transitions, times, packed.starts[group], packed.starts[group + 1]);
 		}
 		return creditShares(chain.removalEffects());
 	});
@@ -45,9 +45,9 @@ export function shareIntervals(
 	});
 }
 
-/** The transitions of all alike visitors in one list, and where those of each begin: there may be many. */
+/** The transitions of all visitors in one list, and where those of each group begin: there may be hundreds of thousands. */
 function packTransitions(
-	visitors: readonly AlikeVisitors[],
+	visitors: readonly SimilarVisitors[],
 	chain: MarkovChain,
 ): { transitions: Int32Array; starts: Int32Array } {
 	const length = (path: readonly number[]) => path.length + 1;
@@ -56,7 +56,7 @@ function packTransitions(
 			converted.reduce((all, path) => all + length(path), 0) + (lost ? length(lost) : 0),
 	);
 	const starts = new Int32Array(visitors.length + 1);
-	for (const [alike, size] of sizes.entries()) starts[alike + 1] = (starts[alike] as number) + size;
+	for (const [group, size] of sizes.entries()) starts[group + 1] = (starts[group] as number) + size;
 	const transitions = new Int32Array(starts.at(-1) as number);
 	let at = 0;
 	const add = (path: readonly number[], isConverted: boolean) => {

@@ -1,5 +1,4 @@
 import { isFromPayment, type Touch } from '../domain/touch.ts';
-import type { ClientReader } from '../store/account/account-reader.ts';
 import {
 	eachTouch,
 	eventsIn,
@@ -20,7 +19,6 @@ import { type Grouping, labelOf } from './label.ts';
 import { LostPaths } from './lost-paths.ts';
 import { dayMs } from './model.ts';
 import { pathOf, withoutRepeats } from './path.ts';
-import type { PageSeen } from './paths.ts';
 import { type Subscription, subscriptionOf } from './subscription.ts';
 
 export interface ReadOptions {
@@ -216,38 +214,4 @@ export function* readCoverage(
 		joinedBy:
 			vid === null ? 'unjoined' : (['subid', 'cid', 'tid'] as const satisfies JoinedBy[])[named as 0 | 1 | 2],
 	}));
-}
-
-const maxPages = 100;
-/** The number of owners whose hits are read at once. */
-const ownersPerRead = 500;
-
-/** The pages that owners viewed in the days before they converted, with the number of subscriptions. */
-export async function readPagesSeen(
-	reader: Pick<ClientReader, 'visitorHistories'>,
-	journeys: readonly Journey[],
-	{ asOfMs, lookbackDays }: Pick<ReadOptions, 'asOfMs' | 'lookbackDays'>,
-): Promise<PageSeen[]> {
-	const ofOwner = Map.groupBy(
-		journeys.map(({ subscription }) => subscription),
-		({ owner }) => owner,
-	);
-	const seen = new Map<string, Set<Subscription>>();
-	const owners = [...ofOwner.keys()].filter((vid) => vid !== null);
-	for (let from = 0; from < owners.length; from += ownersPerRead)
-		for (const { vid, hits } of await reader.visitorHistories(
-			owners.slice(from, from + ownersPerRead),
-			asOfMs,
-		))
-			for (const subscription of ofOwner.get(vid) ?? []) {
-				const toMs = subscription.convertedAtMs;
-				const fromMs = toMs - lookbackDays * dayMs;
-				for (const { page, atMs } of hits)
-					if (page !== null && atMs > fromMs && atMs <= toMs)
-						seen.set(page, (seen.get(page) ?? new Set()).add(subscription));
-			}
-	return [...seen]
-		.map(([page, subscriptions]) => ({ page, subscriptions: subscriptions.size }))
-		.sort((a, b) => b.subscriptions - a.subscriptions || (a.page < b.page ? -1 : 1))
-		.slice(0, maxPages);
 }

@@ -9,7 +9,8 @@ import { acquiredAtMs, isIn, type Journey, type Period } from './journey.ts';
 import type { Grouping } from './label.ts';
 import { lifetimeValues } from './lifetime-value.ts';
 import { describePaths } from './paths.ts';
-import { type ReadOptions, readCoverage, readJourneys, readPagesSeen } from './read-journeys.ts';
+import { type ReadOptions, readCoverage, readJourneys } from './read-journeys.ts';
+import { readPagesSeen } from './read-pages.ts';
 import { describeRenewals } from './renewals.ts';
 import type { ReportQuery } from './report-query.ts';
 import { describeSpending } from './spend.ts';
@@ -70,7 +71,7 @@ export async function runReport(
 	}
 	if (query.kind === 'paths') {
 		const counted = journeys.filter(({ subscription }) => isIn(period, acquiredAtMs(subscription)));
-		const pages = await store.read(account.id, (reader) => readPagesSeen(reader, counted, read));
+		const pages = await store.runReadOnly(account.id, readPagesSeen(counted, read));
 		const { rows, ...paths } = describePaths(journeys, { by, period, basis, top: query.top, pages });
 		return { ...head, basis, lookbackDays, by, ...paths, rows: rowsOf(rows) };
 	}

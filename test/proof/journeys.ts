@@ -2,17 +2,20 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
 import { openStore } from '../../src/store/open.ts';
-import { mainPath, TestProcess } from '../process.ts';
+import { mainPath, ServeProcess, TestProcess } from '../process.ts';
 import { assertAsAwkSays, cdnowEnd, cdnowEvents, cdnowMaster } from '../reports/cdnow.ts';
+import { createDatabase, startPostgres } from '../store/postgres/server.ts';
+import { addLargeAccount } from './large-account.ts';
 
 /**
- * Reports on much: CDNOW, whole, against a script over the raw file; and an account with a million visitors, for time
- * and memory. `node test/proof/journeys.ts [visitors]`
+ * Reports on much: CDNOW, whole, against a script over the raw file; and an account with a million visitors on each engine,
+ * for time and memory. `node test/proof/journeys.ts [visitors] [visitors on PostgreSQL]`
  */
 
 const visitors = Number(process.argv[2] ?? 1_000_000);
+const postgresVisitors = Number(process.argv[3] ?? visitors);
 const folder = mkdtempSync(join(tmpdir(), 'caskade-journeys-'));
 const database = `sqlite:${join(folder, 'data')}`;
 
@@ -26,15 +29,15 @@ interface Run {
 
 async function caskade(...args: string[]): Promise<Run> {
 	const beganMs = performance.now();
-	const script = `process.on("exit", () => { const { maxRSS, userCPUTime, systemCPUTime } = process.resourceUsage(); process.stderr.write("peak " + maxRSS + " cpu " + (userCPUTime + systemCPUTime)); }); await import(${JSON.stringify(mainPath)});`;
+	// Not `maxRSS`, which a process inherits from the one that starts it.
+	const script = `import { readFileSync } from "node:fs"; process.on("exit", () => { const { userCPUTime, systemCPUTime } = process.resourceUsage(); const [, peakKiB] = /VmHWM:\\s*(\\d+)/.exec(readFileSync("/proc/self/status", "utf8")); process.stderr.write("peak " + peakKiB + " cpu " + (userCPUTime + systemCPUTime)); }); await import(${JSON.stringify(mainPath)});`;
 	await using child = new TestProcess(process.execPath, [
 		'--input-type=module',
 		'-e',
 		script,
 		mainPath,
 		...args,
-		'--database',
-		database,
+		...(args[0] === 'copy' || args.includes('--database') ? [] : ['--database', database]),
 	]);
 	const { stdout, stderr, code } = await child.ended;
 	assert.equal(code, 0, stderr);
@@ -47,13 +50,12 @@ async function caskade(...args: string[]): Promise<Run> {
 	};
 }
 
-async function addAccount(aid: string): Promise<string> {
+async function addAccount(aid: string): Promise<void> {
 	const store = await openStore(database);
-	const { id } = await store.control.createAccount({ aid, client: 'proof', origins: [] }, (account) =>
+	await store.control.createAccount({ aid, client: 'proof', origins: [] }, (account) =>
 		store.createAccountDatabase(account),
 	);
 	await store.close();
-	return join(folder, 'data/accounts', `${id}.sqlite`);
 }
 
 async function proveCdnow(): Promise<void> {
@@ -79,71 +81,107 @@ async function proveCdnow(): Promise<void> {
 	console.log(`CDNOW: ${lines.length} purchases, ${cells} cells are what the script says`);
 }
 
-/** Written straight into the tables that reports read: by way of the log it would take most of an hour. */
-async function fillLarge(): Promise<void> {
-	const path = await addAccount('c-a-large');
-	using account = new DatabaseSync(path);
-	const nowMs = Date.now();
-	const yearMs = 365 * 86_400_000;
-	account.exec(`
-		PRAGMA synchronous = OFF;
-		BEGIN;
-		CREATE TEMP TABLE origin (n INTEGER PRIMARY KEY, text TEXT);
-		WITH RECURSIVE n(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM n WHERE n < 59)
-		INSERT INTO origin SELECT n, json_array(
-			CASE n % 6 WHEN 0 THEN 'email' WHEN 1 THEN 'direct' WHEN 2 THEN 'paid search' WHEN 3 THEN 'organic search' WHEN 4 THEN 'social' ELSE 'referral' END,
-			'source ' || (n % 12), NULL, 'campaign ' || (n % 20), '/landing/' || n) FROM n;
-		CREATE TEMP TABLE person AS WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${visitors})
-			SELECT n, lower(hex(randomblob(16))) AS vid, ${nowMs - yearMs} + abs(random() % ${yearMs}) AS at, 1 + abs(random() % 3) AS touches FROM n;
-		INSERT OR IGNORE INTO touch SELECT vid, person.at + k.n * 86400000 * (1 + abs(random() % 9)), (SELECT text FROM origin WHERE n = abs(random() % 60))
-			FROM (SELECT 0 AS n UNION SELECT 1 UNION SELECT 2) AS k JOIN person ON k.n < touches ORDER BY vid;
-		CREATE TEMP TABLE event AS SELECT 'T-' || n || '-' || k AS tid, 'S-' || n AS subid, vid, n, k, at + 20 * 86400000 + k * 30 * 86400000 AS at
-			FROM (SELECT 0 AS k UNION SELECT 1 UNION SELECT 2) AS renewal JOIN person ON n % 10 = 0;
-		INSERT INTO subscription_event (tid, subid, cid, evt, rvn, received_at, vid, named)
-			SELECT tid, subid, NULL, 'newsletter', CASE WHEN k = 2 AND n % 7 = 0 THEN -499 ELSE 499 + n % 3000 END, at, vid, CASE k WHEN 0 THEN 2 ELSE 0 END FROM event WHERE at < ${nowMs} ORDER BY at;
-		INSERT INTO claim (key, at, vid) SELECT 't:' || tid, at - 3600000, vid FROM event WHERE k = 0 AND at < ${nowMs};
-		COMMIT;
-		ANALYZE;
-	`);
-	const count = (table: string) => account.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.n;
+async function measure(what: string, place: string, ...args: string[]): Promise<void> {
+	const { seconds, cpuSeconds, peakMiB } = await caskade('report', ...args, '--json', '--database', place);
 	console.log(
-		`Large: ${visitors} visitors, ${count('touch')} touches, ${count('subscription_event')} events`,
+		`${what}: ${seconds.toFixed(1)} s (${cpuSeconds.toFixed(1)} s of this process's processor), ${peakMiB.toFixed(0)} MiB`,
 	);
 }
 
-async function measure(what: string, ...args: string[]): Promise<void> {
-	const { seconds, cpuSeconds, peakMiB } = await caskade('report', ...args, '--json');
-	console.log(
-		`${what}: ${seconds.toFixed(1)} s (${cpuSeconds.toFixed(1)} s of a processor), ${peakMiB.toFixed(0)} MiB`,
+async function measureReports(engine: string, place: string): Promise<void> {
+	const attribution = ['attribution', 'c-a-large', '--model', 'all'];
+	const on = (what: string, ...args: string[]) => measure(`${engine}, ${what}`, place, ...args);
+	await on('attribution, all models, 200 bootstraps', ...attribution);
+	await on('attribution, all models, no intervals', ...attribution, '--no-intervals');
+	await on('attribution, one model', 'attribution', 'c-a-large');
+	const monthsAgo = (months: number) => Temporal.Now.plainDateISO().subtract({ months }).with({ day: 1 });
+	const month = ['--from', `${monthsAgo(6)}`, '--to', `${monthsAgo(5)}`];
+	await on('attribution of one month, one model', 'attribution', 'c-a-large', ...month);
+	await on('attribution of one month, all models, 200 bootstraps', ...attribution, ...month);
+	for (const kind of ['ltv', 'renewals', 'paths', 'coverage']) {
+		await on(kind, kind, 'c-a-large');
+		await on(`${kind} of one month`, kind, 'c-a-large', ...month);
+	}
+}
+
+/** How long reads of scores take before a report and while one is made. */
+async function measureReads(): Promise<void> {
+	await caskade(
+		'plan',
+		'create',
+		'patient',
+		'--rate',
+		'10',
+		'--burst',
+		'10',
+		'--quota',
+		'1000',
+		'--timeout-ms',
+		'100000',
 	);
+	const issued = await caskade(
+		'key',
+		'issue',
+		'--client',
+		'proof',
+		'--plan',
+		'patient',
+		'--scope',
+		'read',
+		'--json',
+	);
+	await using server = await ServeProcess.start(['--database', database]);
+	const hit = { aid: 'c-a-large', url: 'https://shop.example/' };
+	const answer = await fetch(`${server.url}/hit`, { method: 'POST', body: JSON.stringify(hit) });
+	const { cask } = (await answer.json()) as { cask: string };
+	let isOver = false;
+	const readUntilOver = async () => {
+		const times: number[] = [];
+		while (!isOver) {
+			const beganMs = performance.now();
+			assert.equal((await fetch(`${server.url}/visscores?cask=${cask}`)).status, 200);
+			times.push(performance.now() - beganMs);
+			await delay(2);
+		}
+		times.sort((a, b) => a - b);
+		const at = (share: number) => (times[Math.floor(share * times.length)] ?? 0).toFixed(1);
+		return `${times.length} reads, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`;
+	};
+	const before = readUntilOver();
+	await delay(5000);
+	isOver = true;
+	console.log(`GET /visscores, before: ${await before}`);
+	isOver = false;
+	const meanwhile = readUntilOver();
+	const beganMs = performance.now();
+	const report = await fetch(`${server.url}/reports/attribution?aid=c-a-large&model=all`, {
+		headers: { 'x-api-key': JSON.parse(issued.stdout).key },
+	});
+	assert.equal(report.status, 200, await report.text());
+	isOver = true;
+	const seconds = ((performance.now() - beganMs) / 1000).toFixed(1);
+	console.log(`GET /visscores, while a report of all models is made in ${seconds} s: ${await meanwhile}`);
+}
+
+async function measurePostgres(): Promise<void> {
+	const small = join(folder, 'small');
+	console.log(`PostgreSQL: ${JSON.stringify(await addLargeAccount(small, postgresVisitors))}`);
+	const postgres = await startPostgres();
+	try {
+		const place = await createDatabase(postgres);
+		await caskade('copy', '--from', `sqlite:${small}`, '--to', place);
+		await measureReports('PostgreSQL', place);
+	} finally {
+		await postgres.stop();
+	}
 }
 
 try {
 	await proveCdnow();
-	await fillLarge();
-	await measure(
-		'attribution, all models, without intervals',
-		'attribution',
-		'c-a-large',
-		'--model',
-		'all',
-		'--no-intervals',
-	);
-	await measure('attribution, all models, 200 bootstraps', 'attribution', 'c-a-large', '--model', 'all');
-	const from = new Date(Date.now() - 200 * 86_400_000).toISOString().slice(0, 8);
-	const to = new Date(Date.now() - 170 * 86_400_000).toISOString().slice(0, 8);
-	await measure(
-		'attribution of one month',
-		'attribution',
-		'c-a-large',
-		'--model',
-		'all',
-		'--from',
-		`${from}01`,
-		'--to',
-		`${to}01`,
-	);
-	await measure('ltv', 'ltv', 'c-a-large');
+	console.log(`SQLite: ${JSON.stringify(await addLargeAccount(join(folder, 'data'), visitors))}`);
+	await measureReports('SQLite', database);
+	await measureReads();
+	if (postgresVisitors > 0) await measurePostgres();
 } finally {
 	rmSync(folder, { recursive: true, force: true });
 }

@@ -1,3 +1,4 @@
+import type { HitRecord } from '../../domain/hit.ts';
 import { type Query, type Steps, tuplesOf } from '../steps.ts';
 import { holdersUpTo } from './identity-links.ts';
 
@@ -186,6 +187,23 @@ export function* touchesOfVisitors(
 		];
 		for (const row of tuplesOf<TouchRow>(page)) take(row);
 	}
+}
+
+/** Gives the pages of some visitors' hits, later than a moment and up to another, in no order. */
+export function* hitsOfVisitors(
+	vids: readonly string[],
+	{ fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number },
+	take: (vid: string, atMs: number, page: string | null) => void,
+): Steps<void> {
+	const [rows] = yield [
+		{
+			sql: 'SELECT vid, at, body FROM @logged_hit WHERE vid IN ?list AND at > ? AND at <= ? /* hits of */',
+			values: [vids, fromMs, untilMs],
+			asTuples: true,
+		},
+	];
+	for (const [vid, atMs, body] of tuplesOf<[string, number, string]>(rows))
+		take(vid, atMs, (JSON.parse(body) as HitRecord).page);
 }
 
 /** Visitors with a touch in a period. */
