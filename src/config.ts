@@ -80,6 +80,8 @@ export interface ServeSettings {
 	readonly demo?: boolean;
 	/** Older hits are deleted. Without it, hits are kept for ever. */
 	readonly keepHitsDays?: number;
+	/** Touches of visitors with subscription events stay when their hits are deleted. */
+	readonly keepTouches?: boolean;
 	/** Number of processes that share the port. */
 	readonly workers: number;
 	readonly roles?: readonly Role[];
@@ -135,6 +137,10 @@ export const serveOptions = () => [
 		'--keep-hits-days <number>',
 		'delete hits that are older than so many days, and what was derived from them',
 	).argParser(wholeNumber(1, 36_500)),
+	new Option(
+		'--keep-touches',
+		'with --keep-hits-days: how subscribers arrived stays, so that reports can tell what led to their subscriptions',
+	),
 	new Option(
 		'--train-every <time>',
 		'train the models of all accounts anew so often, as 6h or 1d; without it only by hand',

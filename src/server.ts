@@ -29,7 +29,7 @@ export interface RunningServer {
 
 type ListenSettings = Omit<
 	ServeSettings,
-	'database' | 'logLevel' | 'workers' | 'drainDelayMs' | 'keepHitsDays' | 'trainEvery'
+	'database' | 'logLevel' | 'workers' | 'drainDelayMs' | 'keepHitsDays' | 'keepTouches' | 'trainEvery'
 > & {
 	/** How long requests are still accepted after `stop`, until load balancers notice. */
 	readonly drainDelayMs?: number;

@@ -124,7 +124,7 @@ for (const [name, [damage, reason]] of Object.entries(damages))
 			signal: new AbortController().signal,
 			report: (one: object) => reports.push(one as never),
 		};
-		await pruneAll(store, { ...round, keepHitsDays: 1, everyMs: 1000 });
+		await pruneAll(store, { ...round, keepHitsDays: 1, keepTouches: false, everyMs: 1000 });
 		await trainDue(store, { ...round, everyMs: 1000, seed: 1 });
 		assert.deepEqual(
 			reports.filter(({ type }) => type === 'error').map(({ aid }) => aid),

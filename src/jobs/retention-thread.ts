@@ -6,13 +6,14 @@ import { everyHourMs, type RetentionSettings, runRetention } from './retention.t
 
 if (!parentPort) throw new Error('this file is the retention thread');
 const port = parentPort;
-const { database, stage, keepHitsDays } = workerData as Required<RetentionSettings>;
+const { database, stage, keepHitsDays, keepTouches } = workerData as Required<RetentionSettings>;
 const stopping = new AbortController();
 port.once('message', () => stopping.abort());
 
 const store = await openStore(database, { stage, mustExist: true });
 await runRetention(store, {
 	keepHitsDays,
+	keepTouches,
 	everyMs: everyHourMs,
 	now: store.now,
 	report: (report) => port.postMessage(report),

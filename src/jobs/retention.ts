@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { reasonOf } from '../errors.ts';
-import { prune } from '../store/account/pruning.ts';
+import { prune, pruneKept } from '../store/account/pruning.ts';
 import { pauseMs } from '../store/batch-sizer.ts';
 import type { Store } from '../store/store.ts';
 
@@ -14,6 +14,8 @@ export type RetentionReport =
 
 export interface RetentionOptions {
 	readonly keepHitsDays: number;
+	/** Whether the touches of converted visitors stay. */
+	readonly keepTouches: boolean;
 	readonly everyMs: number;
 	readonly now: () => number;
 	readonly report: (report: RetentionReport) => void;
@@ -42,7 +44,7 @@ export async function pruneAll(store: Store, options: RetentionOptions): Promise
 		for (const { id, aid } of await store.control.accounts()) {
 			if (signal.aborted) return;
 			try {
-				const hits = await pruneAccount(store, id, beforeMs, signal);
+				const hits = await pruneAccount(store, id, beforeMs, options);
 				if (hits > 0) report({ type: 'pruned', aid, hits });
 				// Even where nothing was deleted: the previous round may have failed before this step.
 				await store.purge(id, { rewrite: false });
@@ -59,14 +61,21 @@ async function pruneAccount(
 	store: Store,
 	accountId: number,
 	beforeMs: number,
-	signal: AbortSignal,
+	{ keepTouches, signal }: RetentionOptions,
 ): Promise<number> {
+	const hits = await repeat(() => store.transact(accountId, () => prune(beforeMs, keepTouches)), signal);
+	if (!keepTouches) await repeat(() => store.transact(accountId, () => pruneKept(beforeMs)), signal);
+	return hits;
+}
+
+/** Deletes a page at a time, with a pause as long as each took. @returns how much was deleted */
+async function repeat(prunePage: () => Promise<number>, signal: AbortSignal): Promise<number> {
 	let total = 0;
 	while (!signal.aborted) {
 		const beganMs = performance.now();
-		const hits = await store.transact(accountId, () => prune(beforeMs));
-		if (hits === 0) break;
-		total += hits;
+		const pruned = await prunePage();
+		if (pruned === 0) break;
+		total += pruned;
 		await pause(Math.max(pauseMs, performance.now() - beganMs), signal);
 	}
 	return total;
@@ -80,4 +89,5 @@ export interface RetentionSettings {
 	readonly database: string;
 	readonly stage?: string;
 	readonly keepHitsDays?: number;
+	readonly keepTouches?: boolean;
 }

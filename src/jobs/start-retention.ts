@@ -10,10 +10,10 @@ import { SupervisedThread } from './supervised-thread.ts';
  */
 export function startRetention(settings: RetentionSettings, log: Log): () => Promise<void> {
 	if (settings.keepHitsDays === undefined) return async () => {};
-	const { database, stage, keepHitsDays } = settings;
+	const { database, stage, keepHitsDays, keepTouches = false } = settings;
 	const thread = new SupervisedThread<RetentionReport>({
 		file: new URL('./retention-thread.ts', import.meta.url),
-		workerData: { database, stage, keepHitsDays },
+		workerData: { database, stage, keepHitsDays, keepTouches },
 		onMessage: ({ type, ...fields }) => {
 			if (type === 'pruned') log.info(fields, 'pruned');
 			else log.error(fields, 'retention failed');

@@ -23,7 +23,14 @@ function optionsAt(nowMs: number) {
 	const report = (one: RetentionReport) => reports.push(one);
 	return {
 		...{ reports, stopping },
-		options: { keepHitsDays: 30, everyMs: 10, now: () => nowMs, report, signal: stopping.signal },
+		options: {
+			keepHitsDays: 30,
+			keepTouches: false,
+			everyMs: 10,
+			now: () => nowMs,
+			report,
+			signal: stopping.signal,
+		},
 	};
 }
 

@@ -96,7 +96,10 @@ export function* rebuildVisitors(vids: readonly string[]): Steps<{ changed: numb
 function* takeLinks(vids: readonly string[]): Steps<readonly ContestedEvent[]> {
 	const [, taken = [], shown = []] = yield [
 		{ lock: 'exclusive', keys: 'all' },
-		{ sql: 'DELETE FROM @claim WHERE vid IN ?list RETURNING key /* take links */', values: [vids] },
+		{
+			sql: 'DELETE FROM @claim WHERE vid IN ?list AND kept IS NULL RETURNING key /* take links */',
+			values: [vids],
+		},
 		// In a damaged database, some hits may have no link.
 		{
 			sql: `SELECT vid, at, body FROM @hit WHERE vid IN ?list AND (body LIKE '%"cid":"%' OR body LIKE '%"tid":"%') /* take links */`,
@@ -154,7 +157,7 @@ export function* unverifyLinks(vid: string, after: string): Steps<string | undef
 	yield [
 		lockVisitors([vid]),
 		{
-			sql: 'UPDATE @claim SET unfounded = 1 WHERE vid = ? AND key IN ?list /* rebuild */',
+			sql: 'UPDATE @claim SET unfounded = 1 WHERE vid = ? AND key IN ?list AND kept IS NULL /* rebuild */',
 			values: [vid, keys],
 		},
 	];

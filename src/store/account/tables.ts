@@ -9,9 +9,9 @@ export interface ClientTables {
 	recent_hit: HitRow;
 	logged_hit: HitRow;
 	/** Identity links: who has shown a `tid` or a `cid`. */
-	claim: { key: string; at: number; vid: string; unfounded: number | null };
+	claim: { key: string; at: number; vid: string; unfounded: number | null; kept: number | null };
 	/** How visitors arrived; see `touches.ts`. */
-	touch: { vid: string; at: number; origin: string };
+	touch: { vid: string; at: number; origin: string; kept: number | null };
 	spend: { day: string; channel: string; campaign: string; pence: number };
 	visit: { id: number; sid: string; vid: string; profile: string } & FoldingColumns;
 	visitor: { id: number; vid: string; profile: string } & FoldingColumns;
@@ -62,8 +62,8 @@ export const clientTables = {
 		key: ['id'],
 	},
 	hit: { columns: ['id', 'vid', 'sid', 'at', 'body'], key: ['id'] },
-	claim: { columns: ['vid', 'key', 'at', 'unfounded'], key: ['vid', 'key'] },
-	touch: { columns: ['vid', 'at', 'origin'], key: ['vid', 'at'] },
+	claim: { columns: ['vid', 'key', 'at', 'unfounded', 'kept'], key: ['vid', 'key'] },
+	touch: { columns: ['vid', 'at', 'origin', 'kept'], key: ['vid', 'at'] },
 	spend: { columns: ['day', 'channel', 'campaign', 'pence'], key: ['day', 'channel', 'campaign'] },
 	visit: { columns: ['id', 'sid', 'vid', 'profile', 'folded_to', 'refolded'], key: ['id'] },
 	visitor: { columns: ['id', 'vid', 'profile', 'folded_to', 'refolded'], key: ['id'] },

@@ -72,9 +72,10 @@ export function saveTouches(touches: readonly StoredTouch[]): Query {
 	};
 }
 
+/** The touches of visitors that follow from their logs. */
 export function loadTouches(vids: readonly string[]): Query {
 	return {
-		sql: 'SELECT vid, at, origin FROM @touch WHERE vid IN ?list ORDER BY vid, at /* load touches */',
+		sql: 'SELECT vid, at, origin FROM @touch WHERE vid IN ?list AND kept IS NULL ORDER BY vid, at /* load touches */',
 		values: [vids],
 	};
 }
@@ -100,7 +101,10 @@ export function correctTouches(
 	return {
 		changed: wrong.length,
 		queries: [
-			{ sql: 'DELETE FROM @touch WHERE vid IN ?list /* correct touches */', values: [wrong] },
+			{
+				sql: 'DELETE FROM @touch WHERE vid IN ?list AND kept IS NULL /* correct touches */',
+				values: [wrong],
+			},
 			{ ...save, rows: wrong.flatMap((vid) => wanted.get(vid) ?? []) },
 		],
 	};
@@ -122,7 +126,7 @@ export function replaceTouches(
 ): Query[] {
 	return [
 		{
-			sql: 'DELETE FROM @touch WHERE vid = ? AND at > ? AND at <= ? /* replace touches */',
+			sql: 'DELETE FROM @touch WHERE vid = ? AND at > ? AND at <= ? AND kept IS NULL /* replace touches */',
 			values: [vid, fromMs, Number.isNaN(toMs) ? Number.MAX_SAFE_INTEGER : toMs],
 		},
 		saveTouches(touches),

@@ -108,6 +108,7 @@ test('no byte of hits deleted by retention stays in the files', async (t) => {
 	const texts = odd.flatMap((visitor) => [`${visitor}-title`, `${visitor}-url`, `${visitor}-page`]);
 	await pruneAll(store, {
 		keepHitsDays: 1,
+		keepTouches: false,
 		everyMs: 1,
 		now: () => receivedAtMs + 47 * 60 * minuteMs,
 		report: (report) => assert.equal(report.type, 'pruned'),

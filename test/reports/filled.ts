@@ -1,0 +1,56 @@
+import type { HistoryHit } from '../../src/domain/hit.ts';
+import { paymentProviders } from '../../src/domain/touch.ts';
+import { attributionModels, dayMs } from '../../src/reports/model.ts';
+import { defaultQuery, type ReportKind, type ReportQuery } from '../../src/reports/report-query.ts';
+import { type Report, runReport } from '../../src/reports/run-report.ts';
+import { type HistoryEvent, storeHistory } from '../../src/store/account/past-history.ts';
+import { foldAll } from '../../src/store/fold-all.ts';
+import type { Store } from '../../src/store/store.ts';
+import { body } from '../store/contract/visitors.ts';
+import { addAccount } from '../store/engines.ts';
+import { day0Ms } from './made-up.ts';
+
+export const nowMs = Date.UTC(2026, 11, 1);
+export const vidOf = (visitor: number) => String(visitor).repeat(32);
+
+export type Entry = ({ type: 'hit' } & HistoryHit) | ({ type: 'event' } & HistoryEvent);
+
+/** A visit of one page, some days after the first of January 2026. */
+export function visit(visitor: number, day: number, tid: string | null, channel = 'email'): Entry {
+	return {
+		...{ type: 'hit', vid: vidOf(visitor), sid: null, atMs: day0Ms + day * dayMs },
+		body: body({ channel, events: tid === null ? [] : [{ name: 'order', tid }] }),
+	};
+}
+
+export function sale(tid: string, subid: string, day: number, rvn: number): Entry {
+	return {
+		...{ type: 'event', tid, subid, cid: null, evt: 'newsletter', rvn },
+		receivedAtMs: day0Ms + day * dayMs,
+	};
+}
+
+/** Adds an account with these entries, stored one after the other. */
+export async function fill(store: Store, aid: string, entries: readonly Entry[]): Promise<number> {
+	const id = await addAccount(store, aid);
+	await add(store, id, entries);
+	return id;
+}
+
+export async function add(store: Store, id: number, entries: readonly Entry[]): Promise<void> {
+	for (const entry of entries)
+		if (entry.type === 'hit') await store.transact(id, () => storeHistory([entry], []));
+		else await store.transact(id, () => storeHistory([], [entry]));
+	await foldAll(store, id);
+}
+
+export function report(
+	store: Store,
+	id: number,
+	kind: ReportKind,
+	fields: Partial<ReportQuery> = {},
+): Promise<Report> {
+	const query = { ...defaultQuery(kind), models: attributionModels, asOfMs: nowMs, ...fields };
+	const account = { id, aid: 'c-a-acme-uk', timezone: 'UTC', paymentProviders: [] };
+	return runReport(store, account, query, paymentProviders);
+}

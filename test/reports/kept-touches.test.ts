@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { pruneAll } from '../../src/jobs/retention.ts';
+import { dayMs } from '../../src/reports/model.ts';
+import type { Report } from '../../src/reports/run-report.ts';
+import { copyStore } from '../../src/store/copy.ts';
+import { eraseVisitor } from '../../src/store/erasure.ts';
+import { rebuildAll } from '../../src/store/rebuilding.ts';
+import type { Store } from '../../src/store/store.ts';
+import { engines, openFor } from '../store/engines.ts';
+import { add, fill, report, sale, vidOf, visit } from './filled.ts';
+import { day0Ms } from './made-up.ts';
+
+/** All hits are older than may be. */
+const prune = (store: Store, keepTouches: boolean) =>
+	pruneAll(store, {
+		...{ keepHitsDays: 30, keepTouches, everyMs: 1, now: () => day0Ms + 300 * dayMs },
+		report: (each) => assert.equal(each.type, 'pruned', JSON.stringify(each)),
+		signal: new AbortController().signal,
+	});
+
+const attribution = (store: Store, id: number) =>
+	report(store, id, 'attribution', { asOfMs: null, models: ['linear'] });
+
+function netByChannel({ rows }: Report): unknown[] {
+	return rows.map((row) => [row.channel, (row.models as { linear: { netPence: number } }).linear.netPence]);
+}
+
+async function subscribers(t: TestContext, address: string): Promise<{ store: Store; id: number }> {
+	const store = await openFor(t, address);
+	const id = await fill(store, 'c-a-acme-uk', [
+		...[visit(1, 10, null), visit(1, 20, 'A', 'social'), sale('A', 'S', 21, 500), sale('A-2', 'S', 50, 500)],
+		// Somebody else has not subscribed.
+		...[visit(2, 10, 'X'), visit(2, 12, null, 'social')],
+	]);
+	return { store, id };
+}
+
+for (const engine of engines)
+	test(`retention keeps how subscribers arrived, if it is told to, on ${engine.name}`, async (t) => {
+		const { store, id } = await subscribers(t, await engine.freshAddress(t));
+		const before = await attribution(store, id);
+		assert.deepEqual(netByChannel(before), [
+			['email', 500],
+			['social', 500],
+		]);
+		await prune(store, true);
+		const count = (table: 'hit' | 'visitor' | 'touch' | 'claim') =>
+			store.read(id, (reader) => reader.count(table));
+		assert.deepEqual(
+			[await count('hit'), await count('visitor'), await count('touch'), await count('claim')],
+			[0, 0, 2, 1],
+			'of who has not subscribed, nothing stays',
+		);
+		assert.deepEqual((await attribution(store, id)).rows, before.rows);
+		await rebuildAll(store, id);
+		assert.deepEqual(
+			(await attribution(store, id)).rows,
+			before.rows,
+			'a rebuild cannot derive it from hits',
+		);
+
+		const target = await openFor(t, await engine.freshAddress(t));
+		await copyStore(store, target, () => {});
+		const copied = await target.control.account('c-a-acme-uk');
+		assert.deepEqual((await attribution(target, copied.id)).rows, before.rows);
+
+		await add(store, id, [sale('A-3', 'S', 80, 500)]);
+		assert.deepEqual(netByChannel(await attribution(store, id)), [
+			['email', 750],
+			['social', 750],
+		]);
+		await eraseVisitor(store, id, vidOf(1));
+		assert.deepEqual(netByChannel(await attribution(store, id)), [['(none)', 1500]]);
+		assert.deepEqual([await count('touch'), await count('claim')], [0, 0]);
+
+		await prune(target, false);
+		assert.deepEqual(netByChannel(await attribution(target, copied.id)), [['(none)', 1000]]);
+	});
+
+test('a link that a younger hit shows too outlives what was kept', async (t) => {
+	const { store, id } = await subscribers(t, await (engines[0] as (typeof engines)[number]).freshAddress(t));
+	await add(store, id, [visit(1, 280, 'A', 'referral')]);
+	await prune(store, true);
+	assert.equal(await store.read(id, (reader) => reader.count('touch')), 3);
+	await prune(store, false);
+	// Its `tid` is first shown by the younger hit now.
+	assert.deepEqual(netByChannel(await attribution(store, id)), [['referral', 1000]]);
+	await rebuildAll(store, id);
+	assert.equal(await store.read(id, (reader) => reader.count('touch')), 1);
+});
