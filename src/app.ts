@@ -70,6 +70,8 @@ export interface AppOptions {
 	/** Where hits and the tag are besides `/hit` and `/tag.js`. */
 	readonly hitPath?: string;
 	readonly tagPath?: string;
+	/** A visitor of an account with webhooks may have changed. */
+	readonly onVisitorChange?: (accountId: number) => void;
 	/** Whether hits from an address are not stored. */
 	readonly isIgnored?: (address: string | undefined) => boolean;
 	/** Without it the server speaks plain HTTP/1.1. */
@@ -101,7 +103,7 @@ const connectionOptions = {
 /** Builds the HTTP service. It does not listen. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	const { directory, quota, writer, reader, scorer, metrics, log, now, prefix = '', tls } = options;
-	const { roles = ['api', 'collect'], hitLimits = defaultHitLimits } = options;
+	const { roles = ['api', 'collect'], hitLimits = defaultHitLimits, onVisitorChange = () => {} } = options;
 	const isProxy = options.proxies === undefined ? undefined : isProxyOf(options.proxies);
 	const app = fastify({
 		logger: false,
@@ -194,6 +196,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 			metrics.eventsStored.inc(stored);
 			metrics.eventsDuplicate.inc(duplicateRows.length);
 			metrics.eventsConflicting.inc(conflictingRows.length);
+			const account = directory.account(aid);
+			if (account && account.webhooks.length > 0) onVisitorChange(account.id);
 		}
 		if (conflictingRows.length === 0) return;
 		const tids = [...new Set(conflictingRows.map((row) => events[row]?.tid))];
@@ -227,7 +231,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 				};
 				const onProxyProblem = (problem: ProxyProblem) => log.warn({}, proxyProblems[problem]);
 				const { isIgnored = () => false } = options;
-				const sinks = { onHit, onLeftOut, onProxyProblem, isIgnored };
+				const sinks = { onHit, onVisitorChange, onLeftOut, onProxyProblem, isIgnored };
 				const handler = new HitHandler({ directory, writer, reads, budget, isProxy, now, ...sinks });
 				hit(operations, handler, options.hitPath);
 				hitGif(operations, handler, options.hitPath);

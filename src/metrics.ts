@@ -101,6 +101,44 @@ export class Metrics {
 		});
 	}
 
+	/** @param failing tells how many webhooks fail */
+	watchWebhooks(
+		counts: () => { readonly delivered: number; readonly failed: number; readonly disabled: number },
+		failing: () => number,
+	): void {
+		new Counter({
+			name: 'caskade_webhook_attempts_total',
+			help: 'Attempts to deliver messages to webhooks, by outcome.',
+			labelNames: ['outcome'],
+			registers: [this.#registry],
+			collect() {
+				const { delivered, failed } = counts();
+				this.reset();
+				this.inc({ outcome: 'delivered' }, delivered);
+				this.inc({ outcome: 'failed' }, failed);
+			},
+		});
+		new Counter({
+			name: 'caskade_webhooks_disabled_total',
+			help: 'Webhooks that were disabled because they failed for three days or answered 410.',
+			registers: [this.#registry],
+			collect() {
+				this.reset();
+				this.inc(counts().disabled);
+			},
+		});
+		new Gauge({
+			name: 'caskade_webhooks_failing',
+			help: 'Webhooks to which nothing was delivered for more than a minute, for all its attempts.',
+			registers: [this.#registry],
+			// Every process knows of all webhooks.
+			aggregator: 'max',
+			collect() {
+				this.set(failing());
+			},
+		});
+	}
+
 	/** @param count tells of how many goals what came has left the interval of what was said */
 	watchLevels(count: () => number): void {
 		new Gauge({

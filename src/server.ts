@@ -43,6 +43,13 @@ export interface BackgroundFolding {
 	readonly waiting: number;
 }
 
+/** Tells webhooks of an account that its visitors have changed. */
+export interface BackgroundWebhooks {
+	wake(accountId: number): void;
+	watch(hasWebhooks: () => boolean): void;
+	readonly counts: { readonly delivered: number; readonly failed: number; readonly disabled: number };
+}
+
 /** Interval for closing idle connections while stopping. */
 const sweepEveryMs = 50;
 
@@ -50,6 +57,7 @@ const sweepEveryMs = 50;
  * Starts a server on a store, and closes the store when the server stops or cannot start.
  * @param onDeath called when nothing can be stored any more; the process should end
  * @param folding handles background work; without it, other processes must
+ * @param webhooks handles webhooks; likewise
  * @throws OperatorError where the store or a port is in use, or the address requires TLS
  */
 export async function startServer(
@@ -59,6 +67,7 @@ export async function startServer(
 	onDeath: (error: Error) => void,
 	now: () => number = store.now,
 	folding?: BackgroundFolding,
+	webhooks?: BackgroundWebhooks,
 ): Promise<RunningServer> {
 	// Disposed of in reverse order, when the server stops or cannot start.
 	await using starting = new AsyncDisposableStack();
@@ -92,6 +101,13 @@ export async function startServer(
 	const directory = await AccessDirectory.load(store.control, onControlError);
 	starting.defer(() => directory.stop());
 	metrics.watchLevels(() => directory.levelsOutside);
+	if (webhooks) {
+		metrics.watchWebhooks(
+			() => webhooks.counts,
+			() => directory.failingWebhooks,
+		);
+		webhooks.watch(() => directory.accountsWithWebhooks.length > 0);
+	}
 	const quota = new QuotaCounter(writer, { now, monotonicMs, onError: onControlError });
 	starting.defer(() => quota.stop());
 	const reader = store.startReading();
@@ -129,6 +145,7 @@ export async function startServer(
 	let draining = false;
 	const app = await buildApp({
 		...{ directory, quota, writer, reader, scorer, metrics, log, now, prefix, tls },
+		onVisitorChange: (accountId) => webhooks?.wake(accountId),
 		usageOf: (keyId) => store.control.usageOf(keyId),
 		reports: new ReportRunner(store.place),
 		...(settings.roles && { roles: settings.roles }),

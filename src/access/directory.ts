@@ -59,6 +59,23 @@ export class AccessDirectory {
 		return this.#snapshot.accounts.get(aid);
 	}
 
+	/** Those that are not disabled and have webhooks that are not. */
+	get accountsWithWebhooks(): KnownAccount[] {
+		return [...this.#snapshot.accounts.values()].filter(({ webhooks }) => webhooks.length > 0);
+	}
+
+	/** How many webhooks have failed for more than a minute. */
+	get failingWebhooks(): number {
+		return this.accountsWithWebhooks
+			.flatMap(({ webhooks }) => webhooks)
+			.filter(({ failingSinceMs }) => failingSinceMs !== null).length;
+	}
+
+	/** Counts the changes of the control database. */
+	get revision(): number {
+		return this.#snapshot.revision;
+	}
+
 	/** Of how many goals' models what came has left the interval of what was said. */
 	get levelsOutside(): number {
 		let count = 0;

@@ -30,6 +30,8 @@ export interface HitOptions {
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	readonly onHit: (kind: 'stored' | 'bot' | 'ignored' | 'refused') => void;
+	/** A visitor of an account with webhooks has changed. */
+	readonly onVisitorChange: (accountId: number) => void;
 	/** A part of the answer to a hit was left out. */
 	readonly onLeftOut: (requestId: string, error: unknown) => void;
 	readonly onProxyProblem: (problem: ProxyProblem) => void;
@@ -116,6 +118,7 @@ export class HitHandler {
 		};
 		const stored = await writer.storeHit(account.id, hit).catch(storeFailed(account.aid, hitTexts));
 		onHit('stored');
+		if (account.webhooks.length > 0) this.#options.onVisitorChange(account.id);
 		reply.header('x-hit-stored', '1');
 		return { account, ...stored, atMs };
 	}

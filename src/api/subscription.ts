@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { AccessDirectory, KnownKey } from '../access/directory.ts';
 import type { SubscriptionEvent } from '../domain/subscription-event.ts';
+import { wants } from '../domain/webhook.ts';
 import { ApiError } from '../errors.ts';
 import { sendJson } from '../http/answer.ts';
 import { parseJson } from '../http/body.ts';
@@ -50,10 +51,12 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 		{ key, deadline }: Admitted,
 	): Promise<FastifyReply> {
 		const { aid, simulate, events, accountId } = readUpload(request.body as Buffer, key, directory);
+		const { webhooks = [] } = directory.account(aid) ?? {};
+		const tellsConflicts = webhooks.some((webhook) => wants(webhook, 'subscription.conflict'));
 		const outcome = await writer
 			.storeSubscriptionEvents(
 				accountId,
-				{ events, receivedAtMs: now(), requestId: request.id, simulate },
+				{ events, receivedAtMs: now(), requestId: request.id, simulate, tellsConflicts },
 				deadline,
 			)
 			.catch(storeFailed(aid, nothingStored));

@@ -29,6 +29,7 @@ import { trainCommand } from './train.ts';
 import { uploadCommand } from './upload.ts';
 import { usageCommand } from './usage.ts';
 import { visitorCommand } from './visitor.ts';
+import { webhookCommand } from './webhook.ts';
 
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
 
@@ -68,6 +69,7 @@ Commands may run while a server runs. Servers apply a change within a second.`,
 		.addCommand(spendCommand())
 		.addCommand(uploadCommand())
 		.addCommand(segmentCommand())
+		.addCommand(webhookCommand())
 		.addCommand(trainCommand())
 		.addCommand(backtestCommand())
 		.addCommand(backupCommand())

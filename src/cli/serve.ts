@@ -77,19 +77,23 @@ async function start(settings: ServeSettings, log: Log): Promise<{ store: Store;
 	const { startServer } = await import('../server.ts');
 	const store = await openStore(settings.database, settings);
 	const { startFolding } = await import('../jobs/start-folding.ts');
+	const { startWebhooks } = await import('../jobs/start-webhooks.ts');
 	const folding = startFolding(settings, log);
+	const webhooks = startWebhooks(settings, log);
 	const onDeath = (error: Error) => {
 		log.fatal({ reason: error.message }, 'the writer thread died');
 		process.exit(1);
 	};
-	const server = await startServer(store, settings, log, onDeath, store.now, folding).catch(async (error) => {
-		await folding.stop();
-		throw error;
-	});
+	const server = await startServer(store, settings, log, onDeath, store.now, folding, webhooks).catch(
+		async (error) => {
+			await Promise.all([folding.stop(), webhooks.stop()]);
+			throw error;
+		},
+	);
 	const { startRetention } = await import('../jobs/start-retention.ts');
 	const stopRetention = startRetention(settings, log);
 	const stop = async () => {
-		await Promise.all([stopRetention(), folding.stop(), server.stop()]);
+		await Promise.all([stopRetention(), folding.stop(), webhooks.stop(), server.stop()]);
 	};
 	return { store, server: { ...server, stop } };
 }

@@ -1,11 +1,10 @@
 import { type Goal, hasReachedSince, horizonMsOf } from '../domain/goal.ts';
 import type { Profile } from '../domain/profile.ts';
+import type { Band } from '../domain/standing.ts';
 import { type BaseRate, baseRateFor, smoothedRate } from './base-rate.ts';
 import type { GoalModel } from './goal-model.ts';
 import { percentile as percentileOf, quantiles } from './percentile.ts';
 import { recencies } from './recency.ts';
-
-export type Band = 'low' | 'medium' | 'high';
 
 export interface GoalScore {
 	readonly goal: string;

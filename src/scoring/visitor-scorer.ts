@@ -8,7 +8,7 @@ import type { GoalModel } from './goal-model.ts';
 import type { Models } from './model-cache.ts';
 import { type GoalScore, type ScoreReference, ScoreReferenceBuilder, scoreGoal } from './score-reference.ts';
 
-export type { Band, GoalScore } from './score-reference.ts';
+export type { GoalScore } from './score-reference.ts';
 
 /** What an account's scores are compared with. */
 interface AccountReferences {

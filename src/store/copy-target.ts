@@ -70,6 +70,22 @@ export const controlColumns = {
 		'seq',
 		'levels',
 	],
+	webhook: [
+		'id',
+		'account_id',
+		'url',
+		'events',
+		'with_cid',
+		'allow_private',
+		'secret',
+		'previous_secret',
+		'previous_until',
+		'created_at',
+		'disabled_at',
+		'disabled_why',
+		'failing_since',
+		'seq',
+	],
 } as const satisfies { [Table in keyof ControlContent]: (keyof ControlContent[Table][number])[] };
 
 export const controlTables = Object.keys(controlColumns) as (keyof ControlContent)[];

@@ -226,16 +226,10 @@ async function checksumOfAccount(
 	progress: (rows: number) => void,
 ): Promise<Checksum> {
 	const hash = createHash('sha256');
-	const counts = {
-		subscription_event: 0,
-		hit: 0,
-		claim: 0,
-		touch: 0,
-		spend: 0,
-		visit: 0,
-		visitor: 0,
-		task: 0,
-	};
+	const counts = Object.fromEntries(clientTableNames.map((table) => [table, 0])) as Record<
+		ClientTable,
+		number
+	>;
 	for (const table of clientTableNames) {
 		hash.update(`${table}\n`);
 		await forEachPage(store, accountId, table, undefined, async (rows) => {

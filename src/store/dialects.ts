@@ -22,7 +22,8 @@ interface Dialect {
 	readonly inList: (next: () => string, isSingle: boolean) => string;
 	readonly each: (next: () => string, isSingle: boolean) => string;
 	readonly rows: (next: () => string, shape: Shape) => string;
-	readonly forUpdate: string;
+	/** Whether rows are locked; where there is one writer, none need be. */
+	readonly locksRows: boolean;
 }
 
 /** A parameter for each value. Both engines name the columns of `VALUES` `column1`, `column2`, … */
@@ -43,7 +44,7 @@ const postgres: Dialect = {
 		const names = columns.map((_, index) => `column${index + 1}`);
 		return `SELECT * FROM unnest(${arrays.join(', ')}) AS list (${names.join(', ')})`;
 	},
-	forUpdate: ' FOR UPDATE',
+	locksRows: true,
 };
 
 export const dialects = {
@@ -60,7 +61,7 @@ export const dialects = {
 			isSingle ? `(SELECT ${next()} AS key)` : `(SELECT value AS key FROM json_each(${next()}))`,
 		rows: values,
 		// There is one writer.
-		forUpdate: '',
+		locksRows: false,
 	},
 	postgres,
 	/** For servers that cannot insert from arrays. */
@@ -71,7 +72,7 @@ export const dialects = {
 export type Parts = readonly string[];
 
 /** The placeholders in the SQL of a `Query`. */
-const blanks = /(@logged_hit\b|@(?=[a-z])|IN \?list|\?each|\?rows|\?| FOR UPDATE\b)/;
+const blanks = /(@logged_hit\b|@(?=[a-z])|IN \?list|\?each|\?rows|\?| FOR UPDATE(?: SKIP LOCKED)?\b)/;
 
 /** Enough for all fixed statements. Texts that are built for each call must not fill the memory. */
 const maxTemplates = 1000;
@@ -105,7 +106,7 @@ export class Texts {
 	}
 
 	#write(tokens: readonly string[], shape: Shape): Parts {
-		const { hasSchemas, loggedHit, parameter, inList, each, rows, forUpdate } = this.#dialect;
+		const { hasSchemas, loggedHit, parameter, inList, each, rows, locksRows } = this.#dialect;
 		const singles = shape.singles?.values();
 		let number = 0;
 		const next = () => parameter(++number);
@@ -114,7 +115,7 @@ export class Texts {
 			if (token === 'IN ?list') return inList(next, isSingle());
 			if (token === '?each') return each(next, isSingle());
 			if (token === '?rows') return rows(next, shape);
-			if (token === ' FOR UPDATE') return forUpdate;
+			if (token.startsWith(' FOR UPDATE')) return locksRows ? token : '';
 			if (token === '@logged_hit') return loggedHit;
 			if (token === '@') return '';
 			if (token !== '?') return token;

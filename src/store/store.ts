@@ -15,6 +15,8 @@ export interface Upload extends Arrival {
 	readonly events: readonly SubscriptionEvent[];
 	/** Do everything, then roll back. */
 	readonly simulate: boolean;
+	/** Whether a webhook is to be told of conflicts. */
+	readonly tellsConflicts?: boolean;
 }
 
 /** The outcome of an upload. Rows are indices of its events, from 0. */

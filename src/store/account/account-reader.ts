@@ -2,6 +2,14 @@ import { type Kysely, sql } from 'kysely';
 import type { Profile } from '../../domain/profile.ts';
 import { type SubscriptionEvent, subscriptionEventFields } from '../../domain/subscription-event.ts';
 import type { Value } from '../steps.ts';
+import {
+	changedSince,
+	customerIdsOf,
+	type EvaluatedVisitor,
+	evaluatedPage,
+	evaluatedVisitors,
+	evaluatedWithoutVisitor,
+} from './standings.ts';
 import { type ClientTable, type ClientTables, clientTables, type HitTables, oneHitTable } from './tables.ts';
 import {
 	type FirstHit,
@@ -151,5 +159,33 @@ export class ClientReader {
 	/** The histories of these visitors up to a moment, in the order of `vids`. Visitors without one are left out. */
 	visitorHistories(vids: readonly string[], asOfMs: number): Promise<VisitorHistory[]> {
 		return visitorHistories(this.#database, vids, asOfMs, this.#hitTables);
+	}
+
+	/** The visitors with hits or subscription events after a moment and up to another, and the time of the last of these. */
+	changedSince(afterMs: number, untilMs: number): Promise<Map<string, number>> {
+		return changedSince(this.#database, afterMs, untilMs, this.#hitTables);
+	}
+
+	/** Visitors and what webhooks know of them. Those that are gone have no profile. */
+	evaluatedVisitors(vids: readonly string[]): Promise<EvaluatedVisitor[]> {
+		return evaluatedVisitors(this.#database, vids);
+	}
+
+	/** The same of the next visitors in order of arrival. @returns the id of the last one; undefined at the end */
+	evaluatedPage(
+		afterId: number,
+		limit: number,
+	): Promise<{ visitors: EvaluatedVisitor[]; lastId: number | undefined }> {
+		return evaluatedPage(this.#database, afterId, limit);
+	}
+
+	/** Visitors that webhooks know and who are gone, for example because their hits were too old. */
+	evaluatedWithoutVisitor(limit: number): Promise<EvaluatedVisitor[]> {
+		return evaluatedWithoutVisitor(this.#database, limit);
+	}
+
+	/** The customer id that each visitor has shown last; those without one are left out. */
+	customerIdsOf(vids: readonly string[]): Promise<Map<string, string>> {
+		return customerIdsOf(this.#database, vids);
 	}
 }

@@ -1,4 +1,5 @@
 import type { Row, Steps } from '../steps.ts';
+import { forgetVisitor } from './evaluation.ts';
 import { assignEvents, lockContested } from './identity-links.ts';
 import { addTasks } from './tasks.ts';
 import { lockVisitors, refold, unique } from './visitor-log.ts';
@@ -79,6 +80,7 @@ export function* beginErasing(vid: string, nowMs: number): Steps<void> {
 		// Before the visitor's row, which lists them, is deleted.
 		{ settle: [vid] },
 		{ sql: 'DELETE FROM @visitor WHERE vid = ? /* erase */', values: [vid] },
+		...forgetVisitor(vid),
 		touch(vid, nowMs),
 	];
 }
@@ -131,6 +133,7 @@ export function* erasePiece(vid: string, nowMs: number): Steps<Erased | undefine
 			// An import may have brought the visitor back. Erase what it added, too.
 			{ sql: 'DELETE FROM @visitor WHERE vid = ? /* erase */', values: [vid] },
 			{ sql: 'DELETE FROM @touch WHERE vid = ? /* erase */', values: [vid] },
+			...forgetVisitor(vid),
 			{ sql: 'DELETE FROM @task WHERE name = ? /* erase */', values: [taskOf(vid)] },
 		];
 		return undefined;

@@ -16,6 +16,26 @@ export interface ClientTables {
 	visit: { id: number; sid: string; vid: string; profile: string } & FoldingColumns;
 	visitor: { id: number; vid: string; profile: string } & FoldingColumns;
 	task: { id: number; name: string; position: number };
+	/** Of webhooks; see `evaluation.ts`. */
+	membership: { vid: string; segment: string; since: number; sequence: number };
+	standing: { vid: string; body: string };
+	evaluation: { name: string; holder: string; held_until: number; sequence: number; state: string };
+	/** See `outbox.ts`. */
+	outbox: {
+		webhook: string;
+		sequence: number;
+		type: string;
+		vid: string | null;
+		body: string;
+		created_at: number;
+		due_at: number | null;
+		attempts: number;
+		attempted_at: number | null;
+		delivered_at: number | null;
+		status: number | null;
+		problem: string | null;
+	};
+	conflict: { id: number; at: number; request_id: string | null; tids: string };
 }
 
 /** Where reads find hits. */
@@ -68,6 +88,17 @@ export const clientTables = {
 	visit: { columns: ['id', 'sid', 'vid', 'profile', 'folded_to', 'refolded'], key: ['id'] },
 	visitor: { columns: ['id', 'vid', 'profile', 'folded_to', 'refolded'], key: ['id'] },
 	task: { columns: ['id', 'name', 'position'], key: ['id'] },
+	membership: { columns: ['vid', 'segment', 'since', 'sequence'], key: ['vid', 'segment'] },
+	standing: { columns: ['vid', 'body'], key: ['vid'] },
+	evaluation: { columns: ['name', 'holder', 'held_until', 'sequence', 'state'], key: ['name'] },
+	outbox: {
+		columns: [
+			...(['webhook', 'sequence', 'type', 'vid', 'body', 'created_at', 'due_at', 'attempts'] as const),
+			...(['attempted_at', 'delivered_at', 'status', 'problem'] as const),
+		],
+		key: ['webhook', 'sequence'],
+	},
+	conflict: { columns: ['id', 'at', 'request_id', 'tids'], key: ['id'] },
 } as const satisfies { [Table in ClientTable]: TableDescription<Table> };
 
 export const clientTableNames = Object.keys(clientTables) as ClientTable[];

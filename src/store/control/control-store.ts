@@ -6,6 +6,7 @@ import type { ModelLevels } from '../../domain/model-levels.ts';
 import type { Segment } from '../../domain/segment.ts';
 import type { SigningKey } from '../../domain/signing-key.ts';
 import type { UsagePlan } from '../../domain/usage-plan.ts';
+import type { ActiveWebhook, DisabledReason, Webhook } from '../../domain/webhook.ts';
 import * as accounts from './accounts.ts';
 import * as casks from './casks.ts';
 import * as clients from './clients.ts';
@@ -16,6 +17,7 @@ import * as plans from './plans.ts';
 import * as segments from './segments.ts';
 import { type AccessSnapshot, selectSnapshot } from './snapshot.ts';
 import type { ControlContent, ControlDatabase, ControlTables } from './tables.ts';
+import * as webhooks from './webhooks.ts';
 
 export type { Account, AccountSettings, NewAccount } from './accounts.ts';
 export type { Client } from './clients.ts';
@@ -23,6 +25,7 @@ export type { ApiKey, IssuedKey, KeyUsage } from './keys.ts';
 export type { ModelName, StoredModel } from './models.ts';
 export type { AccessSnapshot, KnownAccount } from './snapshot.ts';
 export type { ControlContent, ControlTables } from './tables.ts';
+export type { StoredWebhook, WebhookSecret } from './webhooks.ts';
 
 /** The servers whose quota leases are still in use; `all` if none can have died. */
 export type LiveServers = () => Promise<readonly string[] | 'all'>;
@@ -111,6 +114,7 @@ export class ControlStore {
 				goal: await transaction.selectFrom('goal').selectAll().execute(),
 				segment: await transaction.selectFrom('segment').selectAll().execute(),
 				model: await transaction.selectFrom('model').selectAll().execute(),
+				webhook: await transaction.selectFrom('webhook').selectAll().execute(),
 			}));
 	}
 
@@ -381,5 +385,56 @@ export class ControlStore {
 	/** JSON, as it was inserted. @throws OperatorError where there is none */
 	async modelReport(accountId: number, name: models.ModelName): Promise<string> {
 		return (await models.selectModel(this.#database, accountId, name)).report;
+	}
+
+	/** In order of creation, without their secrets. */
+	webhooks(accountId: number): Promise<webhooks.StoredWebhook[]> {
+		return webhooks.selectWebhooks(this.#database, accountId);
+	}
+
+	/** With its secrets. @throws OperatorError where there is none */
+	webhook(accountId: number, id: string): Promise<webhooks.StoredWebhook & ActiveWebhook> {
+		return webhooks.selectWebhook(this.#database, accountId, id);
+	}
+
+	/** The secret is returned only here. @throws OperatorError where the account has too many */
+	createWebhook(
+		accountId: number,
+		webhook: Omit<Webhook, 'id'>,
+	): Promise<webhooks.StoredWebhook & webhooks.WebhookSecret> {
+		return this.#change((transaction) =>
+			webhooks.insertWebhook(transaction, accountId, webhook, this.#now()),
+		);
+	}
+
+	/** The previous secret signs as well for a day. @throws OperatorError where there is none */
+	rotateWebhookSecret(accountId: number, id: string): Promise<webhooks.WebhookSecret> {
+		return this.#change((transaction) => webhooks.rotateSecret(transaction, accountId, id, this.#now()));
+	}
+
+	/** Disables a webhook; null enables it. @throws OperatorError where there is none */
+	setWebhookDisabled(
+		accountId: number,
+		id: string,
+		why: DisabledReason | null,
+	): Promise<webhooks.StoredWebhook> {
+		return this.#change((transaction) =>
+			webhooks.setWebhookDisabled(transaction, accountId, id, why, this.#now()),
+		);
+	}
+
+	/** Since when deliveries fail; null where they succeed. */
+	setWebhookFailing(id: string, sinceMs: number | null): Promise<void> {
+		return this.#change((transaction) => webhooks.updateFailing(transaction, id, sinceMs));
+	}
+
+	/** Makes running servers look for messages that a command has added. */
+	announceWebhooks(): Promise<void> {
+		return this.#change(async () => {});
+	}
+
+	/** What waits for it is left to time. @throws OperatorError where there is none */
+	deleteWebhook(accountId: number, id: string): Promise<void> {
+		return this.#change((transaction) => webhooks.deleteWebhook(transaction, accountId, id));
 	}
 }

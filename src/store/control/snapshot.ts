@@ -3,6 +3,7 @@ import type { Goal } from '../../domain/goal.ts';
 import type { Segment } from '../../domain/segment.ts';
 import { caskLifetimeMs, type SigningKey } from '../../domain/signing-key.ts';
 import type { UsagePlan } from '../../domain/usage-plan.ts';
+import type { ActiveWebhook } from '../../domain/webhook.ts';
 import { type AccountSettings, accountSettings } from './accounts.ts';
 import { selectSigningKeys } from './casks.ts';
 import { toGoal } from './goals.ts';
@@ -10,6 +11,7 @@ import { type ActiveModel, toActiveModel } from './models.ts';
 import { toPlan } from './plans.ts';
 import { toSegment } from './segments.ts';
 import type { ControlDatabase } from './tables.ts';
+import { selectActiveWebhooks, toActiveWebhook } from './webhooks.ts';
 
 /** An account that is not disabled. */
 export interface KnownAccount extends AccountSettings {
@@ -24,6 +26,8 @@ export interface KnownAccount extends AccountSettings {
 	readonly baseRates: ReadonlyMap<string, readonly number[]>;
 	/** Times of revocations by `vid` or `sid`, as long as a revoked cask could still be valid. */
 	readonly revocations: ReadonlyMap<string, number>;
+	/** Those that are not disabled. */
+	readonly webhooks: readonly ActiveWebhook[];
 }
 
 /** Everything that a server needs to admit requests, as of one revision. */
@@ -105,6 +109,7 @@ async function selectUsableAccounts(
 			.where('revoked_at', '>', nowMs - caskLifetimeMs)
 			.execute(),
 	);
+	const webhooks = byAccount(await selectActiveWebhooks(database));
 	return new Map(
 		accounts.map((account) => [
 			account.aid,
@@ -122,6 +127,7 @@ async function selectUsableAccounts(
 					),
 				),
 				revocations: new Map(revocations(account.id).map((row) => [row.subject, row.revoked_at])),
+				webhooks: webhooks(account.id).map(toActiveWebhook),
 			},
 		]),
 	);

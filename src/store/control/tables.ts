@@ -1,6 +1,7 @@
 import type { Generated, Kysely, Selectable } from 'kysely';
 import type { KeyScope } from '../../domain/api-key.ts';
 import type { CaskScope } from '../../domain/cask-scope.ts';
+import type { DisabledReason } from '../../domain/webhook.ts';
 
 /** The tables of the control database; see `migrations/<engine>/control/`. */
 export interface ControlTables {
@@ -81,6 +82,22 @@ export interface ControlTables {
 		seq: number;
 		levels: Generated<string | null>;
 	};
+	webhook: {
+		id: string;
+		account_id: number;
+		url: string;
+		events: string;
+		with_cid: number;
+		allow_private: number;
+		secret: string;
+		previous_secret: string | null;
+		previous_until: number | null;
+		created_at: number;
+		disabled_at: number | null;
+		disabled_why: DisabledReason | null;
+		failing_since: number | null;
+		seq: number;
+	};
 }
 
 export type ControlDatabase = Kysely<ControlTables>;
@@ -103,7 +120,7 @@ export function isoTime(ms: number | null): string | null {
  */
 export async function nextSeq(
 	database: ControlDatabase,
-	table: 'signing_key' | 'api_key' | 'goal' | 'segment' | 'model',
+	table: 'signing_key' | 'api_key' | 'goal' | 'segment' | 'model' | 'webhook',
 ): Promise<number> {
 	const { last } = await database
 		.selectFrom(table)

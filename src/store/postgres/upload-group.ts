@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { monotonicMs } from '../../clock.ts';
 import { type StoredEvent, type SubscriptionEvent, storedEvent } from '../../domain/subscription-event.ts';
 import { StorageError } from '../../errors.ts';
+import { addConflicts } from '../account/evaluation.ts';
 import { eventKeys, holdersOf, ownersOf } from '../account/identity-links.ts';
 import {
 	ownersOfSubscriptions,
@@ -103,6 +104,7 @@ async function store(
 			await join(client, schema, stored, { holders, subscribers });
 		const outcomes =
 			inserted === 'all' ? uploads.map(allNew) : await outcomesOf(client, schema, uploads, inserted);
+		await rememberConflicts(client, schema, uploads, outcomes);
 		answers.push(() => {
 			uploads.forEach(({ resolve }, place) => {
 				resolve(outcomes[place] as UploadOutcome);
@@ -189,6 +191,19 @@ function firstOfEach(fresh: readonly StoredEvent[]): StoredEvent[] {
 	const rows = new Map<string, StoredEvent>();
 	for (const event of fresh) if (!rows.has(event.tid)) rows.set(event.tid, event);
 	return [...rows.values()];
+}
+
+async function rememberConflicts(
+	client: pg.PoolClient,
+	schema: string,
+	uploads: readonly WaitingUpload[],
+	outcomes: readonly UploadOutcome[],
+): Promise<void> {
+	for (const [index, { upload }] of uploads.entries()) {
+		const { conflictingRows } = outcomes[index] as UploadOutcome;
+		if (upload.tellsConflicts && conflictingRows.length > 0)
+			await runQuery(client, schema, addConflicts(upload.events, conflictingRows, upload));
+	}
 }
 
 function allNew({ upload }: WaitingUpload): UploadOutcome {

@@ -6,10 +6,12 @@ import {
 	storedEventColumns,
 	subscriptionEventFields,
 } from '../../domain/subscription-event.ts';
+import { addConflicts } from '../account/evaluation.ts';
 import { holdersOf, ownersOf } from '../account/identity-links.ts';
 import { ownersOfSubscriptions, subidsOf, subscribersIn } from '../account/subscription-owners.ts';
 import { joinEvents, storeHits } from '../account/visitor-log.ts';
 import { settleQuotas } from '../control/quota-leases.ts';
+import type { Steps } from '../steps.ts';
 import type { UploadOutcome } from '../store.ts';
 import { duplicateRowsOf, outcomeOf } from '../upload-outcome.ts';
 import type { Connection } from './connection.ts';
@@ -91,6 +93,10 @@ function* joinOwned(events: readonly StoredEvent[]): ReturnType<typeof joinEvent
 	yield* joinEvents(events, ownersOf(events, holders), subscribersIn(subscriptions));
 }
 
+function* rememberConflicts(...conflicts: Parameters<typeof addConflicts>): Steps<void> {
+	yield [addConflicts(...conflicts)];
+}
+
 /** The writer thread's commands in an account's database. */
 export const clientCommands = {
 	/** Stores the events that are new. The unique index on tid decides which are. */
@@ -109,6 +115,8 @@ export const clientCommands = {
 			stored < total
 				? findRepeats(connection, upload.events(), lastId)
 				: { stored, duplicateRows: [], conflictingRows: [] };
+		if (input.tellsConflicts && value.conflictingRows.length > 0)
+			runSteps(connection, rememberConflicts(upload.events(), value.conflictingRows, input));
 		return { value, keep: !input.simulate };
 	},
 

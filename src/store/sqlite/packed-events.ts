@@ -12,6 +12,7 @@ export interface PackedUpload extends Arrival {
 	/** All fields of all events in order, separated by U+001F, which no field may contain. An absent field is empty. */
 	readonly fields: string;
 	readonly simulate: boolean;
+	readonly tellsConflicts?: boolean;
 }
 
 export const fieldSeparator = '\u001f';

@@ -31,6 +31,7 @@ export function scoringContract(engine: Engine): void {
 					...{ id: accountId, clientId: account.clientId, aid: 'c-a-acme-uk' },
 					...{ origins: [], explains: false, channelRules: [], timezone: 'UTC', paymentProviders: [] },
 					...{ goals: 0, segments: 0, models: [], baseRates: new Map(), revocations: new Map() },
+					webhooks: [],
 				},
 			);
 		});

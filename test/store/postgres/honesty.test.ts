@@ -243,7 +243,10 @@ for (const refused of refusals)
 		});
 	});
 
-const noRows = { subscription_event: 0, hit: 0, claim: 0, touch: 0, spend: 0, visit: 0, visitor: 0, task: 0 };
+const noRows = Object.fromEntries(clientTableNames.map((table) => [table, 0])) as Record<
+	(typeof clientTableNames)[number],
+	number
+>;
 
 async function rowCounts(store: Store, accountId: number): Promise<typeof noRows> {
 	return store.read(accountId, async (reader) => {

@@ -1,0 +1,289 @@
+import { Argument, InvalidArgumentError, Option } from 'commander';
+import { Command, databaseOption, jsonOption, moment, stageOption, wholeNumber } from '../config.ts';
+import { type WebhookEvent, webhookEvents } from '../domain/webhook.ts';
+import { OperatorError } from '../errors.ts';
+import { deleteMessages, deliveries, replayMessages } from '../store/account/outbox.ts';
+import type { Account, StoredWebhook, WebhookSecret } from '../store/control/control-store.ts';
+import type { Store } from '../store/store.ts';
+import { keepMessagesMs } from '../webhooks/retry.ts';
+import { isPrivateHost } from '../webhooks/send.ts';
+import { sendTest } from '../webhooks/test-message.ts';
+import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
+
+const keptDays = keepMessagesMs / 86_400_000;
+
+const aidArgument = () => new Argument('<aid>', 'account token');
+const idArgument = () => new Argument('<id>', 'id of the webhook, as wh_…');
+
+interface CreateOptions extends CommonOptions {
+	readonly url: string;
+	readonly events: readonly WebhookEvent[];
+	readonly withCid?: boolean;
+	readonly allowPrivate?: boolean;
+}
+
+interface DeliveriesOptions extends CommonOptions {
+	readonly webhook?: string;
+	readonly failed?: boolean;
+	readonly limit: number;
+}
+
+export function webhookCommand(): Command {
+	const command = new Command('webhook').summary('tell a URL of changes of visitors').description(
+		`Manage webhooks: URLs that are told when visitors of an account change. Messages are signed, as
+Standard Webhooks 1.0.0 says; docs/integrating.md shows how to verify them.
+
+  segment.entered, segment.left   a visitor is in a segment, or no longer
+  score.band.changed              a score is now low, medium or high
+  goal.reached                    a visitor has reached a goal
+  subscription.conflict           an upload repeats a tid with other content
+
+A message that is not answered with 2xx is sent again, after 5 s and then ever later, for three days. A webhook that
+answers 410, or fails for three days, is disabled.`,
+	);
+	createCommand(command);
+	listCommand(command);
+	testCommand(command);
+	rotateCommand(command);
+	disableCommand(command);
+	enableCommand(command);
+	deleteCommand(command);
+	deliveriesCommand(command);
+	replayCommand(command);
+	return command;
+}
+
+/** Adds the options that all have. */
+function withCommonOptions(command: Command): Command {
+	return command.addOption(databaseOption()).addOption(stageOption()).addOption(jsonOption());
+}
+
+function withAccount(
+	options: CommonOptions,
+	aid: string,
+	fn: (store: Store, account: Account) => Promise<void>,
+): Promise<void> {
+	return withStore(options, async (store) => fn(store, await store.control.account(aid)));
+}
+
+function createCommand(command: Command): void {
+	const create = command
+		.command('create')
+		.summary('add a webhook')
+		.description('Add a webhook. The secret that signs its messages is shown only here.')
+		.addArgument(aidArgument())
+		.addOption(
+			new Option('--url <url>', 'where messages are sent: https://…').argParser(url).makeOptionMandatory(),
+		)
+		.addOption(
+			new Option('--events <list>', `what it is told of, for example ${webhookEvents[0]},${webhookEvents[1]}`)
+				.argParser(events)
+				.makeOptionMandatory(),
+		)
+		.option('--with-cid', 'messages have the customer id that the visitor has shown last')
+		.option('--allow-private', 'the URL may be of a private network or this machine, and plain http')
+		.action((aid: string, options: CreateOptions) =>
+			withAccount(options, aid, async (store, { id }) => {
+				const { withCid = false, allowPrivate = false } = options;
+				if (!allowPrivate && !options.url.startsWith('https:'))
+					throw new OperatorError(
+						'--url must begin with https://, since messages are about people; --allow-private permits http:// for receivers in your own network.',
+					);
+				if (!allowPrivate && isPrivateHost(options.url))
+					throw new OperatorError(
+						'--url has an address that is not a public one; --allow-private permits receivers in your own network.',
+					);
+				const webhook = await store.control.createWebhook(id, {
+					...{ url: options.url, events: options.events, withCid, allowPrivate },
+				});
+				showSecret(options, { ...shown(webhook), secret: webhook.secret });
+			}),
+		);
+	withCommonOptions(create);
+}
+
+function listCommand(command: Command): void {
+	const list = command
+		.command('list')
+		.description('list the webhooks of an account')
+		.addArgument(aidArgument())
+		.action((aid: string, options: CommonOptions) =>
+			withAccount(options, aid, async (store, { id }) => {
+				const webhooks = (await store.control.webhooks(id)).map(shown);
+				if (options.json) printJson(webhooks);
+				else printTable(webhooks, `No webhooks. 'caskade webhook create ${aid}' adds one.`);
+			}),
+		);
+	withCommonOptions(list);
+}
+
+function testCommand(command: Command): void {
+	const test = command
+		.command('test')
+		.summary('send a test message')
+		.description('Send a message of the type webhook.test from this machine, and print the answer.')
+		.addArgument(aidArgument())
+		.addArgument(idArgument())
+		.action((aid: string, id: string, options: CommonOptions) =>
+			withAccount(options, aid, async (store, account) => {
+				const tested = await sendTest(store, account, id);
+				if (options.json) printJson(tested);
+				else printRecord({ ...tested });
+				if (tested.problem !== null) process.exitCode = 1;
+			}),
+		);
+	withCommonOptions(test);
+}
+
+function rotateCommand(command: Command): void {
+	const rotate = command
+		.command('rotate')
+		.summary('give a webhook a new secret')
+		.description(
+			'Give a webhook a new secret. For 24 hours messages are signed with the previous one as well.',
+		)
+		.addArgument(aidArgument())
+		.addArgument(idArgument())
+		.action((aid: string, id: string, options: CommonOptions) =>
+			withAccount(options, aid, async (store, account) =>
+				showSecret(options, await store.control.rotateWebhookSecret(account.id, id)),
+			),
+		);
+	withCommonOptions(rotate);
+}
+
+function disableCommand(command: Command): void {
+	const disable = command
+		.command('disable')
+		.description('send a webhook nothing any more; changes from now on are not kept for it')
+		.addArgument(aidArgument())
+		.addArgument(idArgument())
+		.action((aid: string, id: string, options: CommonOptions) =>
+			withAccount(options, aid, async (store, account) =>
+				show(options, await store.control.setWebhookDisabled(account.id, id, 'operator')),
+			),
+		);
+	withCommonOptions(disable);
+}
+
+function enableCommand(command: Command): void {
+	const enable = command
+		.command('enable')
+		.description('send to a webhook again, beginning with what still waits for it')
+		.addArgument(aidArgument())
+		.addArgument(idArgument())
+		.action((aid: string, id: string, options: CommonOptions) =>
+			withAccount(options, aid, async (store, account) =>
+				show(options, await store.control.setWebhookDisabled(account.id, id, null)),
+			),
+		);
+	withCommonOptions(enable);
+}
+
+function deleteCommand(command: Command): void {
+	const remove = command
+		.command('delete')
+		.description('delete a webhook and all its messages')
+		.addArgument(aidArgument())
+		.addArgument(idArgument())
+		.action((aid: string, id: string, options: CommonOptions) =>
+			withAccount(options, aid, async (store, account) => {
+				await store.control.deleteWebhook(account.id, id);
+				await store.transact(account.id, () => deleteMessages(id));
+				if (options.json) printJson({ deleted: id });
+				else printLine(`Webhook ${id} is deleted.`);
+			}),
+		);
+	withCommonOptions(remove);
+}
+
+function deliveriesCommand(command: Command): void {
+	const list = command
+		.command('deliveries')
+		.summary('list the latest messages')
+		.description(`List the latest messages and how their delivery went. They are kept for ${keptDays} days.`)
+		.addArgument(aidArgument())
+		.option('--webhook <id>', 'of this webhook only')
+		.option('--failed', 'only those that were attempted and not delivered')
+		.addOption(
+			new Option('--limit <number>', 'the most to list').default(50).argParser(wholeNumber(1, 10_000)),
+		)
+		.action((aid: string, options: DeliveriesOptions) =>
+			withAccount(options, aid, async (store, { id }) => {
+				const { webhook, failed = false, limit } = options;
+				const found = await store.runReadOnly(id, deliveries({ webhook, failed, limit }));
+				if (options.json) printJson(found);
+				else printTable(found, 'No messages.');
+			}),
+		);
+	withCommonOptions(list);
+}
+
+function replayCommand(command: Command): void {
+	const replay = command
+		.command('replay')
+		.summary('send messages again')
+		.description(
+			`Send a webhook all messages again that were made since a time, delivered or not, with the same ids.
+They are kept for ${keptDays} days.`,
+		)
+		.addArgument(aidArgument())
+		.addArgument(idArgument())
+		.addOption(
+			new Option('--since <time>', 'for example 2026-11-21T10:00:00Z')
+				.argParser(moment)
+				.makeOptionMandatory(),
+		)
+		.action((aid: string, id: string, options: CommonOptions & { since: number }) =>
+			withAccount(options, aid, async (store, account) => {
+				const { disabledAt } = await store.control.webhook(account.id, id);
+				if (disabledAt !== null)
+					throw new OperatorError(
+						`Webhook ${id} is disabled; 'caskade webhook enable ${aid} ${id}' comes first.`,
+					);
+				const nowMs = Math.floor(store.now());
+				const messages = await store.transact(account.id, () => replayMessages(id, options.since, nowMs));
+				await store.control.announceWebhooks();
+				if (options.json) printJson({ webhook: id, messages });
+				else printLine(`${messages} messages are sent again.`);
+			}),
+		);
+	withCommonOptions(replay);
+}
+
+function shown(webhook: StoredWebhook) {
+	const { id, url, events: told, withCid, allowPrivate, createdAt, failingSince } = webhook;
+	const { disabledAt, disabledWhy } = webhook;
+	return { id, url, events: told, withCid, allowPrivate, createdAt, failingSince, disabledAt, disabledWhy };
+}
+
+function show({ json }: CommonOptions, webhook: StoredWebhook): void {
+	if (json) printJson(shown(webhook));
+	else printRecord(shown(webhook));
+}
+
+function showSecret({ json }: CommonOptions, webhook: WebhookSecret): void {
+	if (json) printJson(webhook);
+	else {
+		printRecord({ ...webhook });
+		printLine('The secret is shown only now.');
+	}
+}
+
+function url(value: string): string {
+	const parsed = URL.canParse(value) ? new URL(value) : undefined;
+	if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username + parsed.password !== '')
+		throw new InvalidArgumentError(
+			'It must be a URL such as https://crm.example/hooks, without a user name and password.',
+		);
+	if (value.length > 2000) throw new InvalidArgumentError('It must have at most 2,000 characters.');
+	parsed.hash = '';
+	return parsed.href;
+}
+
+function events(value: string): WebhookEvent[] {
+	const names = [...new Set(value.split(',').map((name) => name.trim()))];
+	if (!names.every((name) => (webhookEvents as readonly string[]).includes(name)))
+		throw new InvalidArgumentError(`It must be a list of ${webhookEvents.join(', ')}.`);
+	return names as WebhookEvent[];
+}

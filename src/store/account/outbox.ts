@@ -1,0 +1,205 @@
+import type { MessageType } from '../../domain/webhook.ts';
+import type { Query, Row, Steps } from '../steps.ts';
+
+/** A message to one webhook. */
+export interface NewMessage {
+	readonly webhook: string;
+	readonly sequence: number;
+	readonly type: MessageType;
+	/** Whom it is about; erasing the visitor removes it. */
+	readonly vid: string | null;
+	/** JSON, as it is sent. */
+	readonly body: string;
+}
+
+/** A message that is to be sent now. */
+export interface DueMessage {
+	readonly webhook: string;
+	readonly sequence: number;
+	readonly body: string;
+	readonly createdAtMs: number;
+	/** This one included. */
+	readonly attempts: number;
+}
+
+/** How an attempt went. */
+export interface Attempted {
+	readonly webhook: string;
+	readonly sequence: number;
+	readonly atMs: number;
+	/** Of the answer; null where there was none. */
+	readonly status: number | null;
+	/** Why it failed; null where it was delivered. */
+	readonly problem: string | null;
+	/** When the next one is due; null where there is none. */
+	readonly dueAtMs: number | null;
+}
+
+/** A message as commands show it. Times are ISO 8601, UTC. */
+export interface Delivery {
+	readonly id: string;
+	readonly webhook: string;
+	readonly type: string;
+	readonly createdAt: string;
+	readonly state: 'delivered' | 'waiting' | 'failed';
+	readonly attempts: number;
+	readonly attemptedAt: string | null;
+	readonly status: number | null;
+	readonly problem: string | null;
+	readonly nextAttemptAt: string | null;
+}
+
+/** The id that receivers see; the same in every attempt. */
+export function messageId({ webhook, sequence }: Pick<NewMessage, 'webhook' | 'sequence'>): string {
+	return `msg_${webhook.replace(/^wh_/, '')}_${sequence}`;
+}
+
+/** Adds messages, which are due at once. @param first what has become of the first attempt already */
+export function insertMessages(
+	messages: readonly NewMessage[],
+	nowMs: number,
+	first = { attempts: 0, dueAtMs: nowMs },
+): Query {
+	return {
+		sql: 'INSERT INTO @outbox (webhook, sequence, type, vid, body, created_at, due_at, attempts) ?rows /* add messages */',
+		rows: messages.map(({ webhook, sequence, type, vid, body }) => [
+			...[webhook, sequence, type, vid, body],
+			...[nowMs, first.dueAtMs, first.attempts],
+		]),
+	};
+}
+
+/**
+ * Takes messages of a webhook that are due. Until `leaseMs` no other process takes them, and if this one dies, one does then.
+ */
+export function* takeDue(
+	webhook: string,
+	{ nowMs, leaseMs, limit }: { nowMs: number; leaseMs: number; limit: number },
+): Steps<DueMessage[]> {
+	const [rows = []] = yield [
+		{
+			sql: 'UPDATE @outbox SET due_at = ?, attempts = attempts + 1 WHERE webhook = ? AND sequence IN (SELECT sequence FROM @outbox WHERE webhook = ? AND due_at <= ? ORDER BY due_at LIMIT ? FOR UPDATE SKIP LOCKED) RETURNING sequence, body, created_at, attempts /* take due */',
+			values: [leaseMs, webhook, webhook, nowMs, limit],
+		},
+	];
+	return rows
+		.map((row) => ({
+			webhook,
+			sequence: Number(row.sequence),
+			body: String(row.body),
+			createdAtMs: Number(row.created_at),
+			attempts: Number(row.attempts),
+		}))
+		.sort((a, b) => a.sequence - b.sequence);
+}
+
+/** Stores how attempts went. Messages that were erased meanwhile stay so. */
+export function* saveAttempts(attempts: readonly Attempted[]): Steps<void> {
+	yield [
+		{
+			sql: `UPDATE @outbox AS outbox SET
+				attempted_at = CAST(done.column3 AS bigint), status = CAST(done.column4 AS bigint), problem = CAST(done.column5 AS text),
+				due_at = CAST(done.column6 AS bigint), delivered_at = CAST(done.column7 AS bigint)
+				FROM (?rows) AS done WHERE outbox.webhook = done.column1 AND outbox.sequence = CAST(done.column2 AS bigint) /* save attempts */`,
+			rows: attempts.map(({ webhook, sequence, atMs, status, problem, dueAtMs }) => [
+				...[webhook, sequence, atMs, status, problem, dueAtMs],
+				problem === null ? atMs : null,
+			]),
+		},
+	];
+}
+
+/** Gives messages back that were taken and not sent. */
+export function* giveBack(messages: readonly DueMessage[], nowMs: number): Steps<void> {
+	yield [
+		{
+			sql: `UPDATE @outbox AS outbox SET due_at = ?, attempts = attempts - 1
+				FROM (?rows) AS taken WHERE outbox.webhook = taken.column1 AND outbox.sequence = CAST(taken.column2 AS bigint) AND outbox.due_at IS NOT NULL /* give back */`,
+			values: [nowMs],
+			rows: messages.map(({ webhook, sequence }) => [webhook, sequence]),
+		},
+	];
+}
+
+/** When the next message of each webhook is due, by its id; those with none are left out. */
+export function* nextDue(webhooks: readonly string[]): Steps<Map<string, number>> {
+	const [rows = []] = yield [
+		{
+			sql: 'SELECT key, (SELECT min(due_at) FROM @outbox AS outbox WHERE outbox.webhook = list.key AND due_at IS NOT NULL) AS due_at FROM ?each AS list /* next due */',
+			values: [webhooks],
+		},
+	];
+	return new Map(
+		rows.flatMap(({ key, due_at }) => (due_at === null ? [] : [[String(key), Number(due_at)] as const])),
+	);
+}
+
+/** Messages of a page of deletions. */
+const maxPruned = 1000;
+
+/** Deletes messages that were made before a moment. @returns how many; 0 at the end */
+export function* pruneMessages(beforeMs: number): Steps<number> {
+	const [rows = []] = yield [
+		{
+			sql: `DELETE FROM @outbox WHERE (webhook, sequence) IN (SELECT webhook, sequence FROM @outbox WHERE created_at < ? ORDER BY created_at LIMIT ${maxPruned}) RETURNING sequence /* prune messages */`,
+			values: [beforeMs],
+		},
+	];
+	return rows.length;
+}
+
+/** The latest messages first. @param filter.webhook of one only */
+export function* deliveries(filter: {
+	readonly webhook: string | undefined;
+	readonly failed: boolean;
+	readonly limit: number;
+}): Steps<Delivery[]> {
+	const conditions = [
+		...(filter.webhook === undefined ? [] : ['webhook = ?']),
+		...(filter.failed ? ['delivered_at IS NULL AND attempted_at IS NOT NULL'] : []),
+	];
+	const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
+	const [rows = []] = yield [
+		{
+			sql: `SELECT webhook, sequence, type, created_at, due_at, attempts, attempted_at, delivered_at, status, problem FROM @outbox ${where} ORDER BY created_at DESC, sequence DESC, webhook LIMIT ? /* deliveries */`,
+			values: [...(filter.webhook === undefined ? [] : [filter.webhook]), filter.limit],
+		},
+	];
+	return rows.map(toDelivery);
+}
+
+function toDelivery(row: Row): Delivery {
+	const state = row.delivered_at !== null ? 'delivered' : row.due_at !== null ? 'waiting' : 'failed';
+	return {
+		id: messageId({ webhook: String(row.webhook), sequence: Number(row.sequence) }),
+		webhook: String(row.webhook),
+		type: String(row.type),
+		createdAt: isoTime(row.created_at) as string,
+		state,
+		attempts: Number(row.attempts),
+		attemptedAt: isoTime(row.attempted_at),
+		status: row.status === null ? null : Number(row.status),
+		problem: row.problem === null ? null : String(row.problem),
+		nextAttemptAt: isoTime(row.due_at),
+	};
+}
+
+function isoTime(ms: Row[string] | undefined): string | null {
+	return ms === null || ms === undefined ? null : new Date(Number(ms)).toISOString();
+}
+
+/** Sends messages again that were made since a moment, delivered or not. @returns how many */
+export function* replayMessages(webhook: string, sinceMs: number, nowMs: number): Steps<number> {
+	const [rows = []] = yield [
+		{
+			sql: 'UPDATE @outbox SET due_at = ?, delivered_at = NULL, attempts = 0 WHERE webhook = ? AND created_at >= ? RETURNING sequence /* replay */',
+			values: [nowMs, webhook, sinceMs],
+		},
+	];
+	return rows.length;
+}
+
+/** Deletes all messages of a webhook. */
+export function* deleteMessages(webhook: string): Steps<void> {
+	yield [{ sql: 'DELETE FROM @outbox WHERE webhook = ? /* delete messages */', values: [webhook] }];
+}

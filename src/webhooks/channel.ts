@@ -1,0 +1,251 @@
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ActiveWebhook, DisabledReason } from '../domain/webhook.ts';
+import { reasonOf } from '../errors.ts';
+import {
+	type Attempted,
+	type DueMessage,
+	giveBack,
+	messageId,
+	nextDue,
+	saveAttempts,
+	takeDue,
+} from '../store/account/outbox.ts';
+import type { Steps } from '../store/steps.ts';
+import type { Store } from '../store/store.ts';
+import { disableAfterMs, parseRetryAfter, retryPauseMs } from './retry.ts';
+import { deliveryTimeoutMs, send } from './send.ts';
+import { signedHeaders } from './signature.ts';
+
+/** The most deliveries to one webhook at a time. Each failure halves it, each success adds one. */
+const maxInFlight = 32;
+/** Taken messages that a dead process has not sent are sent by another after this. */
+const leaseMs = 30_000;
+/** A taken message that waits for longer is given back. */
+const maxWaitMs = leaseMs - deliveryTimeoutMs - 5000;
+/** The outcomes of deliveries are stored together, after this at the latest. */
+const gatherMs = 20;
+/** How often is it looked for messages that other processes have left. */
+const lookEveryMs = 30_000;
+/** Pause after an error of the store. */
+const retryAfterErrorMs = 2000;
+/** Failures are remembered in the control database when they last for longer. */
+const failingAfterMs = 60_000;
+/** How long a stop waits for answers. */
+const patienceMs = 2000;
+
+export interface ChannelOptions {
+	readonly store: Store;
+	readonly accountId: number;
+	readonly report: (report: DeliveryReport) => void;
+	/** From 0 to 1. */
+	readonly random: () => number;
+}
+
+export type DeliveryReport =
+	| { readonly type: 'attempts'; readonly delivered: number; readonly failed: number }
+	| { readonly type: 'disabled'; readonly webhook: string; readonly why: DisabledReason }
+	| { readonly type: 'error'; readonly account: number; readonly reason: string };
+
+/** Delivers the messages of one webhook, so that a slow one holds up no other. */
+export class Channel {
+	readonly #options: ChannelOptions;
+	#webhook: ActiveWebhook;
+	readonly #agent: HttpAgent;
+	readonly #stopping = new AbortController();
+	readonly #waiting: (DueMessage & { readonly takenAtMs: number })[] = [];
+	readonly #attempted: Attempted[] = [];
+	#inFlight = 0;
+	#limit = 8;
+	#pausedUntilMs = Number.NEGATIVE_INFINITY;
+	#failingSinceMs: number | null;
+	#isFailureStored: boolean;
+	/** Whether the control database was seen to say that it fails. */
+	#wasFailureSeen: boolean;
+	#wake = Promise.withResolvers<void>();
+	readonly #ended: Promise<void>;
+
+	constructor(webhook: ActiveWebhook, options: ChannelOptions) {
+		this.#options = options;
+		this.#webhook = webhook;
+		this.#failingSinceMs = webhook.failingSinceMs;
+		this.#isFailureStored = webhook.failingSinceMs !== null;
+		this.#wasFailureSeen = this.#isFailureStored;
+		const Agent = webhook.url.startsWith('https:') ? HttpsAgent : HttpAgent;
+		this.#agent = new Agent({ keepAlive: true, maxSockets: maxInFlight, maxFreeSockets: 4, timeout: 60_000 });
+		this.#ended = this.#run();
+	}
+
+	/** Follows a change of the webhook, for example of its secret. */
+	update(webhook: ActiveWebhook): void {
+		this.#webhook = webhook;
+		const isFailing = webhook.failingSinceMs !== null;
+		// Another process has delivered something.
+		if (!isFailing && this.#wasFailureSeen) {
+			this.#failingSinceMs = null;
+			this.#isFailureStored = false;
+		}
+		this.#wasFailureSeen = isFailing;
+	}
+
+	/** Messages were added. */
+	wake(): void {
+		this.#wake.resolve();
+	}
+
+	/** Waits for answers for a moment; what was not sent is left to others. */
+	async stop(): Promise<void> {
+		this.#stopping.abort();
+		this.#wake.resolve();
+		await this.#ended;
+	}
+
+	async #run(): Promise<void> {
+		while (!this.#stopping.signal.aborted) {
+			this.#wake = Promise.withResolvers();
+			try {
+				const taken = await this.#exchange();
+				this.#sendMore();
+				if (taken === 0 && this.#inFlight === 0 && this.#attempted.length === 0) await this.#sleepUntilDue();
+				else await this.#gather();
+			} catch (error) {
+				this.#fail(error);
+				await this.#sleep(retryAfterErrorMs);
+			}
+		}
+		await this.#end().catch((error) => this.#fail(error));
+		this.#agent.destroy();
+	}
+
+	#fail(error: unknown): void {
+		this.#options.report({ type: 'error', account: this.#options.accountId, reason: reasonOf(error) });
+	}
+
+	#transact<T>(begin: () => Steps<T>): Promise<T> {
+		return this.#options.store.transact(this.#options.accountId, begin);
+	}
+
+	/** Stores what was attempted and takes more, in one transaction. @returns how many were taken */
+	async #exchange(): Promise<number> {
+		const nowMs = Math.floor(this.#options.store.now());
+		const limit = nowMs < this.#pausedUntilMs ? 0 : 2 * this.#limit - this.#waiting.length - this.#inFlight;
+		const attempted = [...this.#attempted];
+		if (attempted.length === 0 && limit <= 0) return 0;
+		const { id } = this.#webhook;
+		const taken = await this.#transact(function* () {
+			yield* saveAttempts(attempted);
+			return limit > 0 ? yield* takeDue(id, { nowMs, leaseMs: nowMs + leaseMs, limit }) : [];
+		});
+		this.#attempted.splice(0, attempted.length);
+		for (const message of taken) this.#waiting.push({ ...message, takenAtMs: performance.now() });
+		return taken.length;
+	}
+
+	#sendMore(): void {
+		while (this.#inFlight < this.#limit && !this.#stopping.signal.aborted) {
+			const message = this.#waiting.shift();
+			if (!message) return;
+			// Its lease would end before the answer.
+			if (performance.now() - message.takenAtMs > maxWaitMs) continue;
+			this.#inFlight++;
+			void this.#deliver(message).finally(() => {
+				this.#inFlight--;
+				this.#sendMore();
+			});
+		}
+	}
+
+	async #deliver(message: DueMessage): Promise<void> {
+		const { store, random } = this.#options;
+		const { url, allowPrivate } = this.#webhook;
+		const { body, webhook, sequence, attempts } = message;
+		const headers = signedHeaders(this.#webhook, { id: messageId(message), body, atMs: store.now() });
+		const { status, problem, retryAfter } = await send({
+			url,
+			allowPrivate,
+			headers,
+			body,
+			agent: this.#agent,
+		});
+		const atMs = Math.floor(store.now());
+		const retryAfterMs = problem === null ? undefined : parseRetryAfter(retryAfter, atMs);
+		const pauseMs = problem === null ? undefined : retryPauseMs(attempts, random(), retryAfterMs);
+		const dueAtMs = pauseMs === undefined ? null : atMs + pauseMs;
+		this.#attempted.push({ webhook, sequence, atMs, status, problem, dueAtMs });
+		const isOk = problem === null;
+		this.#options.report({ type: 'attempts', delivered: isOk ? 1 : 0, failed: isOk ? 0 : 1 });
+		if (isOk) this.#limit = Math.min(maxInFlight, this.#limit + 1);
+		else this.#limit = Math.max(1, this.#limit >> 1);
+		if (retryAfterMs !== undefined && pauseMs !== undefined)
+			this.#pausedUntilMs = atMs + Math.min(retryAfterMs, pauseMs);
+		await this.#remember(isOk, status, atMs).catch((error) => this.#fail(error));
+		if (this.#attempted.length >= this.#limit) this.#wake.resolve();
+	}
+
+	/** Follows whether the webhook works; one that is gone, or has not worked for days, is disabled. */
+	async #remember(isOk: boolean, status: number | null, atMs: number): Promise<void> {
+		const { control } = this.#options.store;
+		const { id } = this.#webhook;
+		if (isOk) {
+			this.#failingSinceMs = null;
+			if (!this.#isFailureStored) return;
+			this.#isFailureStored = false;
+			await control.setWebhookFailing(id, null);
+			return;
+		}
+		this.#failingSinceMs ??= atMs;
+		const failingMs = atMs - this.#failingSinceMs;
+		if (status === 410) await this.#disable('gone');
+		else if (failingMs >= disableAfterMs) await this.#disable('failing');
+		else if (failingMs >= failingAfterMs && !this.#isFailureStored) {
+			this.#isFailureStored = true;
+			await control.setWebhookFailing(id, this.#failingSinceMs);
+		}
+	}
+
+	async #disable(why: DisabledReason): Promise<void> {
+		if (this.#stopping.signal.aborted) return;
+		this.#stopping.abort();
+		this.#wake.resolve();
+		const { store, accountId, report } = this.#options;
+		await store.control.setWebhookDisabled(accountId, this.#webhook.id, why);
+		report({ type: 'disabled', webhook: this.#webhook.id, why });
+	}
+
+	/** Until some deliveries have ended, or there are others to send. */
+	async #gather(): Promise<void> {
+		if (this.#attempted.length === 0) await this.#sleep(this.#inFlight > 0 ? 10 * gatherMs : 0);
+		if (this.#attempted.length < this.#limit) await delay(gatherMs);
+	}
+
+	async #sleepUntilDue(): Promise<void> {
+		const { store } = this.#options;
+		const { id } = this.#webhook;
+		const due = await store.runReadOnly(this.#options.accountId, nextDue([id]));
+		const nowMs = store.now();
+		const dueMs = Math.max(due.get(id) ?? Number.POSITIVE_INFINITY, this.#pausedUntilMs);
+		await this.#sleep(Math.min(lookEveryMs, dueMs - nowMs));
+	}
+
+	/** Until then, or until something wakes it. */
+	async #sleep(ms: number): Promise<void> {
+		if (ms <= 0) return;
+		const slept = new AbortController();
+		const sleeping = delay(ms, undefined, { signal: slept.signal, ref: false }).catch(() => {});
+		await Promise.race([this.#wake.promise, sleeping]);
+		slept.abort();
+	}
+
+	async #end(): Promise<void> {
+		const left = this.#waiting.splice(0);
+		const giveUpAtMs = performance.now() + patienceMs;
+		while (this.#inFlight > 0 && performance.now() < giveUpAtMs) await delay(10);
+		const attempted = this.#attempted.splice(0);
+		const nowMs = Math.floor(this.#options.store.now());
+		await this.#transact(function* () {
+			yield* saveAttempts(attempted);
+			yield* giveBack(left, nowMs);
+		});
+	}
+}

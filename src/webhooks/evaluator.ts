@@ -1,0 +1,453 @@
+import { createHash } from 'node:crypto';
+import type { Standing } from '../domain/standing.ts';
+import { wants } from '../domain/webhook.ts';
+import type { VisitorScorer } from '../scoring/visitor-scorer.ts';
+import { readScores } from '../segments/matching.ts';
+import type { ClientReader } from '../store/account/account-reader.ts';
+import {
+	type Evaluated,
+	type EvaluationState,
+	type EvaluationStep,
+	type Held,
+	holdEvaluation,
+	type Recount,
+	releaseEvaluation,
+	saveEvaluation,
+	waitingConflicts,
+} from '../store/account/evaluation.ts';
+import { type NewMessage, pruneMessages } from '../store/account/outbox.ts';
+import type { EvaluatedVisitor } from '../store/account/standings.ts';
+import type { KnownAccount } from '../store/control/control-store.ts';
+import type { Store } from '../store/store.ts';
+import { dataOf, messagesTo } from './message.ts';
+import { keepMessagesMs } from './retry.ts';
+import { bodyOf, nowhere, standingOf, type Transition, transitionsOf } from './standing.ts';
+
+/** From the beginning of one sweep over all visitors to that of the next. */
+export const sweepEveryMs = 600_000;
+/** After so much of that time, a sweep takes all the time that it can get. */
+const hurryAfterMs = 420_000;
+/** Between two rounds of a sweep. */
+const maxSweepPauseMs = 900;
+/** A round gives way to other accounts after this. */
+const roundMs = 200;
+/** A process that dies keeps others from an account for so long. */
+const holdMs = 15_000;
+/** Entries may become visible so long after their time: a hit waits for its commit for 5 s at most. */
+const overlapMs = 6000;
+/** So much of the log is read at a time, and more where it has few visitors. */
+const minWindowMs = 60_000;
+const fewVisitors = 1000;
+/** After a longer break, changes are counted instead of told. */
+const maxBreakMs = 86_400_000;
+/** How far the log was followed is stored so often where nothing else is. */
+const saveEveryMs = 10_000;
+/** Another process may know of a change so much earlier. */
+const maxBehindMs = 10_000;
+/** Visitors of a step. */
+const maxVisitors = 100;
+const maxSeen = 100_000;
+
+export interface EvaluatorOptions {
+	readonly store: Store;
+	readonly scorer: VisitorScorer;
+	/** Identifies this process. */
+	readonly holder: string;
+	/** Messages were stored. */
+	readonly onMessages: (accountId: number) => void;
+	readonly signal: AbortSignal;
+}
+
+/** What a round has left. */
+export interface RoundOutcome {
+	/** When the next one should begin, unless something happens before. */
+	readonly againInMs: number;
+}
+
+/** The account as it is now, and the revision of the control database that says so. */
+export interface Snapshot {
+	readonly account: KnownAccount;
+	readonly revision: number;
+}
+
+/**
+ * Compares the visitors of one account with what webhooks know of them, and stores what has changed: those with new log entries
+ * at once, all others in sweeps. What it knows is in the database, so a process may die at any point and another goes on.
+ */
+export class Evaluator {
+	readonly #options: EvaluatorOptions;
+	/** The last log entries of visitors that were evaluated lately. */
+	readonly #seen = new Map<string, number>();
+	#savedAtMs = Number.NEGATIVE_INFINITY;
+	#madeFor = { account: undefined as KnownAccount | undefined, text: '' };
+
+	constructor(options: EvaluatorOptions) {
+		this.#options = options;
+	}
+
+	async round(snapshot: Snapshot): Promise<RoundOutcome> {
+		const { store, holder } = this.#options;
+		const { account } = snapshot;
+		const nowMs = Math.floor(store.now());
+		const begin = beginningAt(nowMs);
+		const held = await store.transact(account.id, () =>
+			holdEvaluation(holder, nowMs, nowMs + holdMs, { begin, isAlone: !store.takesManyServers }),
+		);
+		if (!held) return { againInMs: 500 };
+		try {
+			return await this.#work(snapshot, held, nowMs);
+		} finally {
+			if (store.takesManyServers) await store.transact(account.id, () => releaseEvaluation(holder));
+		}
+	}
+
+	async #work({ account, revision }: Snapshot, held: Held, nowMs: number): Promise<RoundOutcome> {
+		const { state } = held;
+		if (state.revision > revision && Math.abs(nowMs - state.savedAtMs) < maxBehindMs)
+			return { againInMs: 500 };
+		const work = new Round(this.#options, account, held, { ...state, revision });
+		const beganMs = performance.now();
+		const isOver = () => this.#options.signal.aborted || performance.now() - beganMs > roundMs;
+		const madeFor = this.#textOf(account);
+		const isBroken = nowMs - state.logToMs > maxBreakMs;
+		if (state.madeFor !== madeFor || isBroken) {
+			await work.recount(madeFor, isBroken || state.madeFor === '' ? 'started' : 'changed', nowMs);
+		}
+		await work.tellConflicts(nowMs);
+		let isCurrent = false;
+		await this.#options.store.read(account.id, async (reader) => {
+			isCurrent = await work.followLog(reader, this.#seen, isOver);
+			if (isCurrent) await work.sweep(reader, isOver);
+		});
+		const { isSweepDone, sweepAtMs } = work.state;
+		if (work.isSweepSlice || Math.abs(nowMs - this.#savedAtMs) > saveEveryMs) {
+			await work.save([], nowMs);
+			this.#savedAtMs = nowMs;
+		}
+		if (!isCurrent) return { againInMs: 0 };
+		const tookMs = performance.now() - beganMs;
+		if (isSweepDone) return { againInMs: Math.max(1000, Math.min(60_000, sweepAtMs + sweepEveryMs - nowMs)) };
+		const share = nowMs - sweepAtMs > hurryAfterMs ? 0.2 : 3;
+		return { againInMs: Math.min(maxSweepPauseMs, tookMs * share) };
+	}
+
+	/** What changes of standings are due to where no visitor has done anything. */
+	#textOf(account: KnownAccount): string {
+		if (this.#madeFor.account !== account) {
+			const text = JSON.stringify([
+				account.segments.map(({ id, rule }) => [id, rule]),
+				account.goals.map(({ name, evts, mediumFrom, highFrom }) => [name, evts, mediumFrom, highFrom]),
+				account.models.filter(({ scope }) => scope === 'vid'),
+				needsScores(account),
+			]);
+			this.#madeFor = { account, text: createHash('sha256').update(text).digest('base64url').slice(0, 22) };
+		}
+		return this.#madeFor.text;
+	}
+}
+
+function beginningAt(nowMs: number): EvaluationState {
+	return {
+		...{ sinceMs: nowMs, logToMs: nowMs, savedAtMs: 0, revision: 0, madeFor: '' },
+		...{ sweepAtMs: nowMs, sweepAfterId: 0, isSweepDone: true, recount: null },
+	};
+}
+
+function needsScores({ segments, webhooks }: KnownAccount): boolean {
+	return readScores(segments) || webhooks.some((webhook) => wants(webhook, 'score.band.changed'));
+}
+
+/** How changes are told of: each to webhooks, or counted. */
+type Telling = 'each' | 'counted';
+
+/** What one process does for an account while it holds it. */
+class Round {
+	readonly #options: EvaluatorOptions;
+	readonly #account: KnownAccount;
+	readonly #needsScores: boolean;
+	#held: Held;
+	#sequence: number;
+	state: EvaluationState;
+	/** Whether a part of a sweep was done. */
+	isSweepSlice = false;
+
+	constructor(options: EvaluatorOptions, account: KnownAccount, held: Held, state: EvaluationState) {
+		this.#options = options;
+		this.#account = account;
+		this.#needsScores = needsScores(account);
+		this.#held = held;
+		this.#sequence = held.sequence;
+		this.state = state;
+	}
+
+	/** Sweeps over all visitors and counts what has changed, in place of a message for each. */
+	async recount(madeFor: string, reason: Recount['reason'], nowMs: number): Promise<void> {
+		const { state } = this;
+		this.state = {
+			...state,
+			madeFor,
+			...(reason === 'started' && { sinceMs: nowMs, logToMs: nowMs }),
+			...{ sweepAtMs: nowMs, sweepAfterId: 0, isSweepDone: false },
+			recount: {
+				reason: state.recount?.reason ?? reason,
+				// What was counted before the rules changed again has been stored.
+				segments: Object.fromEntries(
+					Object.entries(state.recount?.segments ?? {}).map(([id, count]) => [id, { ...count, members: 0 }]),
+				),
+				bands: state.recount?.bands ?? {},
+			},
+		};
+		await this.save([], nowMs);
+	}
+
+	async tellConflicts(nowMs: number): Promise<void> {
+		const { store } = this.#options;
+		const conflicts = await store.runReadOnly(this.#account.id, waitingConflicts());
+		if (conflicts.length === 0) return;
+		const messages = conflicts.flatMap(({ atMs, requestId, tids }) =>
+			this.#messages(
+				'subscription.conflict',
+				{ requestId, tids, receivedAt: new Date(atMs).toISOString() },
+				nowMs,
+			),
+		);
+		await this.save([], nowMs, { messages, conflictIds: conflicts.map(({ id }) => id) });
+	}
+
+	/** Evaluates the visitors with new log entries. @returns whether that is all of them */
+	async followLog(reader: ClientReader, seen: Map<string, number>, isOver: () => boolean): Promise<boolean> {
+		for (let windowMs = minWindowMs; ; ) {
+			const nowMs = Math.floor(this.#options.store.now());
+			const fromMs = this.state.logToMs - overlapMs;
+			// Hits may be dated a moment ahead.
+			const untilMs = nowMs - fromMs < windowMs ? nowMs + windowMs : fromMs + windowMs;
+			const changed = await reader.changedSince(fromMs, untilMs);
+			const fresh = [...changed].filter(
+				([vid, atMs]) => !((seen.get(vid) ?? Number.NEGATIVE_INFINITY) >= atMs),
+			);
+			for (let from = 0; from < fresh.length; from += maxVisitors) {
+				const some = fresh.slice(from, from + maxVisitors);
+				const visitors = await reader.evaluatedVisitors(some.map(([vid]) => vid));
+				await this.#evaluate(reader, visitors, 'each', nowMs);
+				for (const [vid, atMs] of some) seen.set(vid, atMs);
+			}
+			this.state = { ...this.state, logToMs: Math.max(this.state.logToMs, Math.min(untilMs, nowMs)) };
+			if (seen.size > maxSeen) seen.clear();
+			if (untilMs >= nowMs) {
+				for (const [vid, atMs] of seen) if (atMs < fromMs) seen.delete(vid);
+				return true;
+			}
+			if (isOver()) return false;
+			windowMs = changed.size < fewVisitors ? 2 * windowMs : minWindowMs;
+		}
+	}
+
+	/** Goes on with the sweep over all visitors, or begins one when it is time. */
+	async sweep(reader: ClientReader, isOver: () => boolean): Promise<void> {
+		const nowMs = Math.floor(this.#options.store.now());
+		if (this.state.isSweepDone) {
+			if (Math.abs(nowMs - this.state.sweepAtMs) < sweepEveryMs) return;
+			await this.#prune(nowMs);
+			this.state = { ...this.state, sweepAtMs: nowMs, sweepAfterId: 0, isSweepDone: false };
+		}
+		this.isSweepSlice = true;
+		while (!this.state.isSweepDone && !isOver()) await this.#sweepOn(reader, nowMs);
+	}
+
+	async #sweepOn(reader: ClientReader, nowMs: number): Promise<void> {
+		const telling = this.state.recount ? 'counted' : 'each';
+		const { visitors, lastId } = await reader.evaluatedPage(this.state.sweepAfterId, maxVisitors);
+		this.state = { ...this.state, sweepAfterId: lastId ?? this.state.sweepAfterId };
+		if (visitors.length > 0) {
+			await this.#evaluate(reader, visitors, telling, nowMs);
+			return;
+		}
+		const gone = await reader.evaluatedWithoutVisitor(maxVisitors);
+		if (gone.length > 0) await this.#evaluate(reader, gone, telling, nowMs);
+		else await this.#endSweep(nowMs);
+	}
+
+	async #endSweep(nowMs: number): Promise<void> {
+		const { recount } = this.state;
+		this.state = { ...this.state, isSweepDone: true, recount: null };
+		if (!recount) return;
+		const { reason } = recount;
+		const named = (ids: readonly string[]) => ids.toSorted();
+		const messages = this.#messages(
+			'segments.recomputed',
+			{
+				reason,
+				segments: named(Object.keys(recount.segments)).map((segment) => ({
+					segment,
+					...recount.segments[segment],
+				})),
+				bands: named(Object.keys(recount.bands)).map((goal) => ({ goal, changed: recount.bands[goal] })),
+			},
+			nowMs,
+		);
+		await this.save([], nowMs, { messages });
+	}
+
+	async #prune(nowMs: number): Promise<void> {
+		const { store } = this.#options;
+		for (let pruned = 1; pruned > 0; )
+			pruned = await store.transact(this.#account.id, () => pruneMessages(nowMs - keepMessagesMs));
+	}
+
+	async #evaluate(
+		reader: ClientReader,
+		visitors: readonly EvaluatedVisitor[],
+		telling: Telling,
+		nowMs: number,
+	): Promise<void> {
+		const changes: Change[] = [];
+		for (const visitor of visitors) {
+			const change = await this.#compare(visitor, telling, nowMs);
+			if (change) changes.push(change);
+		}
+		if (changes.length === 0) return;
+		const told = changes.filter(({ transitions }) => transitions.length > 0).map(({ vid }) => vid);
+		const withCids = this.#account.webhooks.some(({ withCid }) => withCid);
+		const cids = withCids ? await reader.customerIdsOf(told) : new Map<string, string>();
+		await this.save(
+			changes.map((change) => this.#written(change, cids.get(change.vid) ?? null, nowMs)),
+			nowMs,
+		);
+	}
+
+	/** @returns undefined where nothing is to be stored */
+	async #compare(
+		{ vid, profile, standing: before }: EvaluatedVisitor,
+		telling: Telling,
+		nowMs: number,
+	): Promise<Change | undefined> {
+		if (!profile) {
+			if (!before) return undefined;
+			const left = { ...nowhere, goals: before.goals };
+			if (telling === 'counted') this.#count(before, left);
+			return {
+				vid,
+				before,
+				after: left,
+				isGone: true,
+				transitions: telling === 'each' ? transitionsOf(before, left) : [],
+			};
+		}
+		const { sinceMs, sweepAtMs, recount } = this.state;
+		// Of these the log tells.
+		if (telling === 'counted' && recount && profile.lastAtMs > sweepAtMs) {
+			if (before) this.#count(before, before);
+			return undefined;
+		}
+		const scores = this.#needsScores
+			? await this.#options.scorer.scores(this.#account, 'vid', profile, false)
+			: [];
+		const known = before ?? nowhere;
+		const after = standingOf(this.#account, profile, scores, known, nowMs);
+		const isNew = profile.firstAtMs >= sinceMs && nowMs - profile.lastAtMs < maxBreakMs;
+		const transitions = transitionsOf(known, after);
+		if (telling === 'counted') this.#count(known, after);
+		if (before && transitions.length === 0 && bodyOf(before) === bodyOf(after)) return undefined;
+		const isTold = (transition: Transition) => {
+			if (telling === 'counted' && before) return false;
+			if (before || isNew) return true;
+			// Somebody from before: only what has just happened.
+			return (
+				transition.type === 'goal.reached' &&
+				transition.reachedAtMs >= sinceMs &&
+				transition.number === after.goals[transition.goal]?.count
+			);
+		};
+		return { vid, before: known, after, isGone: false, transitions: transitions.filter(isTold) };
+	}
+
+	#count(before: Standing, after: Standing): void {
+		const { recount } = this.state;
+		if (!recount) return;
+		const segments = { ...recount.segments };
+		const add = (segment: string, key: 'members' | 'entered' | 'left') => {
+			const count = segments[segment] ?? { members: 0, entered: 0, left: 0 };
+			segments[segment] = { ...count, [key]: count[key] + 1 };
+		};
+		for (const segment of after.segments) {
+			add(segment, 'members');
+			if (!before.segments.has(segment)) add(segment, 'entered');
+		}
+		for (const segment of before.segments) if (!after.segments.has(segment)) add(segment, 'left');
+		const bands = { ...recount.bands };
+		for (const [goal, band] of Object.entries(after.bands))
+			if (before.bands[goal] !== band) bands[goal] = (bands[goal] ?? 0) + 1;
+		this.state = { ...this.state, recount: { ...recount, segments, bands } };
+	}
+
+	/** Gives each change its sequence, in memberships and messages alike. */
+	#written(
+		{ vid, before, after, isGone, transitions }: Change,
+		cid: string | null,
+		nowMs: number,
+	): Evaluated {
+		const sequences = new Map<string, number>();
+		const messages = transitions.flatMap((transition) => {
+			const sequence = this.#next(nowMs);
+			if (transition.type === 'segment.entered') sequences.set(transition.segment, sequence);
+			return messagesTo(this.#account.webhooks, {
+				...{ type: transition.type, aid: this.#account.aid, sequence, atMs: nowMs },
+				subject: { vid, cid },
+				data: dataOf(this.#account, transition, nowMs),
+			});
+		});
+		return {
+			vid,
+			standing: isGone ? null : bodyOf(after),
+			entered: [...after.segments]
+				.filter((segment) => !before.segments.has(segment))
+				.map((segment) => ({ segment, sequence: sequences.get(segment) ?? this.#next(nowMs) })),
+			left: [...before.segments].filter((segment) => !after.segments.has(segment)),
+			messages,
+		};
+	}
+
+	#messages(
+		type: 'subscription.conflict' | 'segments.recomputed',
+		data: object,
+		nowMs: number,
+	): NewMessage[] {
+		return messagesTo(this.#account.webhooks, {
+			...{ type, aid: this.#account.aid, sequence: this.#next(nowMs), atMs: nowMs },
+			data: data as Readonly<Record<string, unknown>>,
+		});
+	}
+
+	/** Rises with time, so that it does so even where an older database was restored. */
+	#next(nowMs: number): number {
+		this.#sequence = Math.max(this.#sequence + 1, nowMs * 1000);
+		return this.#sequence;
+	}
+
+	async save(
+		visitors: readonly Evaluated[],
+		nowMs: number,
+		others: Partial<Pick<EvaluationStep, 'messages' | 'conflictIds'>> = {},
+	): Promise<void> {
+		const { store, onMessages } = this.#options;
+		const state = { ...this.state, savedAtMs: nowMs };
+		const step = {
+			...{ held: this.#held, sequence: this.#sequence, state, nowMs, visitors },
+			...{ messages: [], conflictIds: [], ...others },
+		};
+		await store.transact(this.#account.id, () => saveEvaluation(step));
+		this.#held = { ...this.#held, sequence: this.#sequence };
+		this.state = state;
+		if (step.messages.length > 0 || visitors.some(({ messages }) => messages.length > 0))
+			onMessages(this.#account.id);
+	}
+}
+
+interface Change {
+	readonly vid: string;
+	readonly before: Standing;
+	readonly after: Standing;
+	readonly isGone: boolean;
+	/** Those that are told of. */
+	readonly transitions: readonly Transition[];
+}

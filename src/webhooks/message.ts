@@ -1,0 +1,64 @@
+import { type MessageType, type Webhook, wants } from '../domain/webhook.ts';
+import type { NewMessage } from '../store/account/outbox.ts';
+import type { KnownAccount } from '../store/control/control-store.ts';
+import type { Transition } from './standing.ts';
+
+/** Whom a message is about. */
+export interface MessageSubject {
+	readonly vid: string;
+	/** The customer id that the visitor has shown last. */
+	readonly cid: string | null;
+}
+
+type Data = Readonly<Record<string, unknown>>;
+
+/** Writes a message for each webhook that wants it. */
+export function messagesTo(
+	webhooks: readonly Webhook[],
+	message: {
+		readonly type: MessageType;
+		readonly aid: string;
+		readonly sequence: number;
+		readonly atMs: number;
+		readonly subject?: MessageSubject;
+		readonly data: Data;
+	},
+): NewMessage[] {
+	const { type, aid, sequence, atMs, subject, data } = message;
+	const timestamp = new Date(atMs).toISOString();
+	return webhooks
+		.filter((webhook) => wants(webhook, type))
+		.map(({ id, withCid }) => ({
+			webhook: id,
+			sequence,
+			type,
+			vid: subject?.vid ?? null,
+			body: JSON.stringify({
+				type,
+				timestamp,
+				data: {
+					aid,
+					...(subject && { vid: subject.vid, ...(withCid && { cid: subject.cid }) }),
+					sequence,
+					...data,
+				},
+			}),
+		}));
+}
+
+/** What a message about a transition says besides. */
+export function dataOf(
+	{ segments }: Pick<KnownAccount, 'segments'>,
+	transition: Transition,
+	atMs: number,
+): Data {
+	const { type, ...fields } = transition;
+	if ('segment' in fields) {
+		const { name = fields.segment } = segments.find(({ id }) => id === fields.segment) ?? {};
+		const since = type === 'segment.entered' && { since: new Date(atMs).toISOString() };
+		return { segment: fields.segment, name, ...since };
+	}
+	if ('band' in fields) return fields;
+	const { goal, number, reachedAtMs } = fields;
+	return { goal, number, reachedAt: new Date(reachedAtMs).toISOString() };
+}

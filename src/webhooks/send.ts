@@ -1,0 +1,113 @@
+import { type LookupAddress, lookup } from 'node:dns';
+import { type Agent, type RequestOptions, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { reasonOf } from '../errors.ts';
+
+/** For the whole request: name, connection, TLS, answer. */
+export const deliveryTimeoutMs = 10_000;
+/** More of an answer is not read. */
+const maxAnswerBytes = 16_384;
+
+export interface DeliveryRequest {
+	readonly url: string;
+	readonly allowPrivate: boolean;
+	readonly headers: Readonly<Record<string, string>>;
+	/** JSON. */
+	readonly body: string;
+	readonly agent?: Agent;
+	readonly timeoutMs?: number;
+	readonly signal?: AbortSignal;
+}
+
+export interface DeliveryAnswer {
+	/** Null where there was no answer. */
+	readonly status: number | null;
+	/** Why it does not count as delivered; null where it does. */
+	readonly problem: string | null;
+	readonly retryAfter?: string | undefined;
+}
+
+/** Whether an address is one of the public internet. */
+export function isPublicAddress(address: string): boolean {
+	return ipaddr.process(address).range() === 'unicast';
+}
+
+/** Whether a URL has the address of a private network, or of this machine, in place of a name. */
+export function isPrivateHost(url: string): boolean {
+	const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
+	return isIP(host) > 0 && !isPublicAddress(host);
+}
+
+const privateProblem = 'the address is not a public one';
+
+/**
+ * Resolves a name once; what is connected to is what was checked. Of several addresses the public ones remain.
+ * @param resolve for tests
+ */
+export function publicLookup(resolve: typeof lookup = lookup): LookupFunction {
+	return (hostname, options, callback) => {
+		resolve(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
+			const allowed = error ? [] : addresses.filter(({ address }) => isPublicAddress(address));
+			const [first] = allowed;
+			if (!first) callback(error ?? new Error(privateProblem), '', 0);
+			else if (options.all) callback(null, allowed);
+			else callback(null, first.address, first.family);
+		});
+	};
+}
+
+const checkedLookup = publicLookup();
+
+/** Sends a message once. Redirects are not followed. Never rejects. */
+export function send(delivery: DeliveryRequest): Promise<DeliveryAnswer> {
+	const { allowPrivate, headers, body, agent, signal, timeoutMs = deliveryTimeoutMs } = delivery;
+	const url = new URL(delivery.url);
+	if (!allowPrivate && isPrivateHost(delivery.url))
+		return Promise.resolve({ status: null, problem: privateProblem });
+	const options: RequestOptions = {
+		method: 'POST',
+		headers: {
+			'content-type': 'application/json',
+			'content-length': Buffer.byteLength(body),
+			'user-agent': 'caskade-webhooks',
+			...headers,
+		},
+		...(agent && { agent }),
+		...(signal && { signal }),
+		...(!allowPrivate && { lookup: checkedLookup }),
+	};
+	return new Promise((resolve) => {
+		const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, options);
+		const timer = setTimeout(
+			() => request.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)),
+			timeoutMs,
+		);
+		request.on('close', () => clearTimeout(timer));
+		request.on('error', (error) => resolve({ status: null, problem: problemOf(error) }));
+		request.on('response', (response) => {
+			const { statusCode: status = 0 } = response;
+			resolve({
+				status,
+				problem: status >= 200 && status < 300 ? null : `answered ${status}`,
+				retryAfter: response.headers['retry-after'],
+			});
+			// The rest is read only so that the connection can be used again.
+			let bytes = 0;
+			response.on('data', (chunk: Buffer) => {
+				bytes += chunk.length;
+				if (bytes > maxAnswerBytes) request.destroy();
+			});
+			response.on('error', () => {});
+		});
+		request.end(body);
+	});
+}
+
+/** Short, and without what was sent. */
+function problemOf(error: unknown): string {
+	const { code } = error as NodeJS.ErrnoException;
+	const reason = code === undefined ? reasonOf(error) : `${code}`;
+	return reason.slice(0, 200);
+}

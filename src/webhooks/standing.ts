@@ -1,0 +1,100 @@
+import type { Profile } from '../domain/profile.ts';
+import { heldBand, type Reached, reachedOf, type Standing } from '../domain/standing.ts';
+import type { GoalScore } from '../scoring/visitor-scorer.ts';
+import { matchingSegments } from '../segments/matching.ts';
+import { ruleFacts } from '../segments/rule-facts.ts';
+import type { KnownAccount } from '../store/control/control-store.ts';
+
+export const nowhere: Standing = { segments: new Set(), bands: {}, goals: {} };
+
+/** A change of a visitor that webhooks are told of. */
+export type Transition =
+	| { readonly type: 'segment.entered' | 'segment.left'; readonly segment: string }
+	| {
+			readonly type: 'score.band.changed';
+			readonly goal: string;
+			readonly band: string;
+			readonly previousBand: string | null;
+	  }
+	| {
+			readonly type: 'goal.reached';
+			readonly goal: string;
+			/** Counts the visitor's reachings of the goal, from 1. */
+			readonly number: number;
+			readonly reachedAtMs: number;
+	  };
+
+/** One visitor has at most so many messages of one goal at a time. */
+const maxReached = 100;
+
+/**
+ * Where a visitor stands now, by the rules that reads are served by. Rules see the held bands, so that nobody at the edge of a
+ * band comes and goes.
+ * @param scores empty where neither rules nor webhooks need them
+ */
+export function standingOf(
+	{ goals, segments }: Pick<KnownAccount, 'goals' | 'segments'>,
+	profile: Profile,
+	scores: readonly GoalScore[],
+	before: Standing,
+	nowMs: number,
+): Standing {
+	const held = scores.map((score) => {
+		const goal = goals.find(({ name }) => name === score.goal);
+		if (!goal || score.model === 'prior') return score;
+		return { ...score, band: heldBand(goal, score.percentile, before.bands[goal.name]) };
+	});
+	const facts = ruleFacts(profile, held, nowMs);
+	return {
+		segments: new Set(matchingSegments(segments, facts).map(({ id }) => id)),
+		bands: Object.fromEntries(
+			held.flatMap(({ goal, band, model }) => (model === 'prior' ? [] : [[goal, band]])),
+		),
+		goals: Object.fromEntries(
+			goals.flatMap((goal) => {
+				const reached = reachedOf(profile, goal);
+				return reached ? [[goal.name, reached]] : [];
+			}),
+		),
+	};
+}
+
+/** What has changed, in a fixed order. */
+export function transitionsOf(before: Standing, after: Standing): Transition[] {
+	return [
+		...[...before.segments]
+			.filter((segment) => !after.segments.has(segment))
+			.map((segment) => ({ type: 'segment.left', segment }) as const),
+		...[...after.segments]
+			.filter((segment) => !before.segments.has(segment))
+			.map((segment) => ({ type: 'segment.entered', segment }) as const),
+		...Object.entries(after.bands)
+			.filter(([goal, band]) => before.bands[goal] !== band)
+			.map(([goal, band]) => {
+				const previousBand = before.bands[goal] ?? null;
+				return { type: 'score.band.changed', goal, band, previousBand } as const;
+			}),
+		...Object.entries(after.goals).flatMap(([goal, reached]) =>
+			reachings(before.goals[goal], reached).map(
+				(number) => ({ type: 'goal.reached', goal, number, reachedAtMs: reached.lastAtMs }) as const,
+			),
+		),
+	];
+}
+
+/** The numbers of reachings that are new. Counts of rare events may start again, since profiles keep the latest 50 names. */
+function reachings(before: Reached | undefined, { count, lastAtMs }: Reached): number[] {
+	if (!before) return numbersTo(count, count);
+	if (count > before.count) return numbersTo(count, count - before.count);
+	return count < before.count && lastAtMs > before.lastAtMs ? [count] : [];
+}
+
+function numbersTo(last: number, count: number): number[] {
+	const shown = Math.min(count, maxReached);
+	return Array.from({ length: shown }, (_, index) => last - shown + 1 + index);
+}
+
+/** Whether two standings are the same but for segments, which are stored apart. */
+export function bodyOf({ bands, goals }: Standing): string {
+	return JSON.stringify({ bands, goals });
+}

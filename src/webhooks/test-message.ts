@@ -1,0 +1,51 @@
+import { insertMessages, messageId, saveAttempts } from '../store/account/outbox.ts';
+import type { Account } from '../store/control/control-store.ts';
+import type { Steps } from '../store/steps.ts';
+import type { Store } from '../store/store.ts';
+import { retryPauseMs } from './retry.ts';
+import { send } from './send.ts';
+import { signedHeaders } from './signature.ts';
+
+/** How a test message went. */
+export interface Tested {
+	readonly id: string;
+	readonly url: string;
+	readonly status: number | null;
+	readonly problem: string | null;
+	readonly tookMs: number;
+}
+
+/** By then it is sent, or this process is dead. */
+const sentWithinMs = 30_000;
+
+/**
+ * Sends a test message to a webhook, disabled or not. It is among the others, and if it fails, servers send it again.
+ * @throws OperatorError where there is no such webhook
+ */
+export async function sendTest(store: Store, account: Account, id: string): Promise<Tested> {
+	const webhook = await store.control.webhook(account.id, id);
+	const atMs = Math.floor(store.now());
+	// In the same order as all others, and different from them: theirs are of evaluations, which nobody runs twice at once.
+	const sequence = atMs * 1000 + 500 + Math.floor(Math.random() * 500);
+	const body = JSON.stringify({
+		type: 'webhook.test',
+		timestamp: new Date(atMs).toISOString(),
+		data: { aid: account.aid, sequence },
+	});
+	const message = { webhook: id, sequence, type: 'webhook.test', vid: null, body } as const;
+	await store.transact(account.id, function* (): Steps<void> {
+		yield [insertMessages([message], atMs, { attempts: 1, dueAtMs: atMs + sentWithinMs })];
+	});
+	const { url, allowPrivate } = webhook;
+	const beganMs = performance.now();
+	const { status, problem } = await send({
+		...{ url, allowPrivate, body },
+		headers: signedHeaders(webhook, { id: messageId(message), body, atMs }),
+	});
+	const tookMs = Math.round(performance.now() - beganMs);
+	const endMs = Math.floor(store.now());
+	const dueAtMs = problem === null ? null : endMs + (retryPauseMs(1, Math.random()) ?? 0);
+	const attempt = { webhook: id, sequence, atMs: endMs, status, problem, dueAtMs };
+	await store.transact(account.id, () => saveAttempts([attempt]));
+	return { id: messageId(message), url, status, problem, tookMs };
+}

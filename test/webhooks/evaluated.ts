@@ -1,0 +1,177 @@
+import type { TestContext } from 'node:test';
+import { AccessDirectory } from '../../src/access/directory.ts';
+import { monotonicMs } from '../../src/clock.ts';
+import type { ArrivingHit, HitRecord, StoredHit } from '../../src/domain/hit.ts';
+import type { WebhookEvent } from '../../src/domain/webhook.ts';
+import { webhookEvents } from '../../src/domain/webhook.ts';
+import { ModelCache } from '../../src/scoring/model-cache.ts';
+import { VisitorScorer } from '../../src/scoring/visitor-scorer.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Row, Steps } from '../../src/store/steps.ts';
+import type { ServingWriter, Store } from '../../src/store/store.ts';
+import { Evaluator } from '../../src/webhooks/evaluator.ts';
+import { hit } from '../store/contract/visitors.ts';
+import { addAccount, type Engine, receivedAtMs, startWritingFor } from '../store/engines.ts';
+
+export const aid = 'c-a-acme-uk';
+export const secondMs = 1000;
+export const minuteMs = 60_000;
+export const dayMs = 86_400_000;
+
+/** A message as it is sent. */
+export interface Message {
+	readonly type: string;
+	readonly timestamp: string;
+	readonly data: Readonly<Record<string, unknown>> & { readonly sequence: number };
+}
+
+/** A store whose clock is set by hand, with one account. */
+export class Site {
+	readonly address: string;
+	readonly store: Store;
+	readonly writer: ServingWriter;
+	readonly accountId: number;
+	/** What is to be closed when the test is over, the last one first. */
+	readonly closing: AsyncDisposableStack;
+	readonly #clock: { nowMs: number };
+
+	private constructor(
+		address: string,
+		store: Store,
+		writer: ServingWriter,
+		accountId: number,
+		clock: { nowMs: number },
+		closing: AsyncDisposableStack,
+	) {
+		this.closing = closing;
+		this.address = address;
+		this.store = store;
+		this.writer = writer;
+		this.accountId = accountId;
+		this.#clock = clock;
+	}
+
+	static async open(t: TestContext, engine: Engine): Promise<Site> {
+		const address = await engine.installedAddress(t);
+		const clock = { nowMs: receivedAtMs };
+		const store = await openStore(address, { now: () => clock.nowMs });
+		const closing = new AsyncDisposableStack();
+		t.after(() => closing.disposeAsync());
+		closing.defer(() => store.close());
+		const accountId = await addAccount(store, aid);
+		const writer = await startWritingFor(t, store);
+		closing.defer(() => writer.stop());
+		return new Site(address, store, writer, accountId, clock, closing);
+	}
+
+	get nowMs(): number {
+		return this.#clock.nowMs;
+	}
+
+	/** From now on, time passes by itself. */
+	useRealTime(): void {
+		Object.defineProperty(this.#clock, 'nowMs', { get: Date.now });
+	}
+
+	passes(ms: number): void {
+		this.#clock.nowMs += ms;
+	}
+
+	/** Adds a webhook. @returns its id */
+	async webhook(
+		events: readonly WebhookEvent[] = webhookEvents,
+		options: { withCid?: boolean; url?: string } = {},
+	): Promise<string> {
+		const { withCid = false, url = 'http://127.0.0.1:9/' } = options;
+		const { id } = await this.store.control.createWebhook(this.accountId, {
+			...{ url, events, withCid, allowPrivate: true },
+		});
+		return id;
+	}
+
+	/** A hit of now, of a new visitor or of one. */
+	hit(of: Partial<ArrivingHit> = {}, fields: Partial<HitRecord> = {}): Promise<StoredHit> {
+		return this.writer.storeHit(this.accountId, hit({ atMs: this.nowMs, ...of }, fields));
+	}
+
+	/** What evaluates the account; another one is another process. */
+	async evaluator(holder = 'one'): Promise<Evaluating> {
+		const { store } = this;
+		const directory = await AccessDirectory.load(store.control, ignore);
+		this.closing.defer(() => directory.stop());
+		const reader = store.startReading();
+		this.closing.defer(() => reader.close());
+		const scorer = new VisitorScorer({
+			reader,
+			models: new ModelCache({
+				read: (id, name) => store.control.modelBody(id, name),
+				onError: ignore,
+				monotonicMs,
+			}),
+			now: store.now,
+			onError: ignore,
+		});
+		const { signal } = new AbortController();
+		const evaluator = new Evaluator({ store, scorer, holder, signal, onMessages: () => {} });
+		const evaluating: Evaluating = {
+			directory,
+			scorer,
+			async round() {
+				await directory.refresh();
+				const account = directory.account(aid);
+				if (!account) throw new Error('the account is gone');
+				return evaluator.round({ account, revision: directory.revision });
+			},
+			/** Until nothing is left. */
+			async settle() {
+				for (let rounds = 0; rounds < 1000; rounds++)
+					if ((await evaluating.round()).againInMs >= 1000) return;
+				throw new Error('it never settles');
+			},
+		};
+		return evaluating;
+	}
+
+	/** Rows of a table. */
+	rows(table: 'membership' | 'standing' | 'outbox' | 'evaluation' | 'conflict'): Promise<readonly Row[]> {
+		return this.store.transact(this.accountId, () => rowsOf(table));
+	}
+
+	/** All messages, in the order of their sequence. */
+	async messages(): Promise<Message[]> {
+		const rows = await this.rows('outbox');
+		return rows
+			.map(({ body }) => JSON.parse(String(body)) as Message)
+			.sort((a, b) => a.data.sequence - b.data.sequence);
+	}
+
+	/** Those since the last time, shortened: `type subject`. */
+	async news(): Promise<string[]> {
+		const all = await this.messages();
+		const fresh = all.slice(this.#told);
+		this.#told = all.length;
+		return fresh.map(shown);
+	}
+
+	#told = 0;
+}
+
+export interface Evaluating {
+	readonly directory: AccessDirectory;
+	readonly scorer: VisitorScorer;
+	round(): Promise<{ againInMs: number }>;
+	settle(): Promise<void>;
+}
+
+function shown({ type, data }: Message): string {
+	const what = data.segment ?? (data.goal && [data.goal, data.band ?? data.number].join(' ')) ?? data.reason;
+	return `${type} ${what ?? (data.tids as string[]).join()}`;
+}
+
+function* rowsOf(table: string): Steps<readonly Row[]> {
+	const [rows = []] = yield [{ sql: `SELECT * FROM @${table}` }];
+	return rows;
+}
+
+/** What is read in the background may fail when the test is over. */
+function ignore(): void {}
