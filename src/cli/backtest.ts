@@ -16,7 +16,7 @@ interface BacktestCommandOptions extends CommonOptions {
 
 export function backtestCommand(): Command {
 	return new Command('backtest')
-		.summary('go back in time, train, score, and compare with what came')
+		.summary('go back in time, train, score, and compare with the outcomes')
 		.description(
 			`Judge a goal's scores by the past. The command goes back to several moments, spread evenly over the later 60 % of the
 history. As of each moment it trains a model on what was known then, scores every visitor, and compares the scores with
@@ -29,19 +29,17 @@ It takes as long as that many trainings. A server may run beside it.`,
 		)
 		.argument('<aid>', 'account token')
 		.requiredOption('--goal <name>', 'the goal')
-		.addOption(new Option('--cuts <number>', 'how many moments').default(6).argParser(wholeNumber(1, 50)))
+		.addOption(new Option('--cuts <number>', 'number of moments').default(6).argParser(wholeNumber(1, 50)))
 		.addOption(
 			new Option(
 				'--at <moment>',
-				'cut: all visitors as of the cut, as a batch scores them; hit: who has hit until the next cut, right after a hit, as pages ask',
+				'cut: all visitors as of the cut, as a batch does; hit: visitors with a hit before the next cut, right after a hit, as pages do',
 			)
 				.choices(['cut', 'hit'])
 				.default('cut'),
 		)
 		.addOption(
-			new Option('--seed <number>', 'what chance is drawn from')
-				.default(1)
-				.argParser(wholeNumber(0, 2 ** 31)),
+			new Option('--seed <number>', 'seed of random numbers').default(1).argParser(wholeNumber(0, 2 ** 31)),
 		)
 		.addOption(new Option('--html <file>', 'write it as one HTML page, with drawings'))
 		.addCommonOptions()

@@ -17,22 +17,21 @@ interface ScopeOptions extends CommonOptions {
 const aidArgument = () => new Argument('<aid>', 'account token');
 const goalArgument = () => new Argument('<goal>', 'name of the goal');
 const scopeOption = () =>
-	new Option('--scope <scope>', 'of what it scores: vid, visitors, or sid, single visits')
+	new Option('--scope <scope>', 'what it scores: vid for visitors, sid for single visits')
 		.choices(['vid', 'sid'])
 		.default('vid');
 
 export function modelCommand(): Command {
 	const command = new Command('model').summary('list, compare, activate models').description(
-		`Models: what a goal's scores are made by. Every training stores a version; one of them, or none, is active.
-Running servers score with another version within two seconds of its becoming active. Where none is active, they
-serve the base rate, 'prior'.`,
+		`Manage the models that compute a goal's scores. Every training stores a version; one of them, or none, is active.
+Running servers use a newly activated version within two seconds. If none is active, they serve the base rate, 'prior'.`,
 	);
 	command
 		.command('list')
 		.summary('list models, to compare them')
 		.description(
-			`List an account's models with how well each did on rows later than all that it had learned from: the lower the
-log loss the better, and it should be below that of the base rate.`,
+			`List an account's models, with how well each did on rows later than those it learned from. A lower log loss is
+better, and it should be below that of the base rate.`,
 		)
 		.addArgument(aidArgument())
 		.option('--goal <name>', 'only models of this goal')
@@ -43,14 +42,14 @@ log loss the better, and it should be below that of the base rate.`,
 				if (options.goal !== undefined) await requireGoal(store, id, options.goal);
 				const models = await compared(store, id, options.goal);
 				if (options.json) printJson(models);
-				else printTable(models.map(rounded), `No models; 'caskade train ${aid}' makes them.`);
+				else printTable(models.map(rounded), `No models. 'caskade train ${aid}' makes them.`);
 			}),
 		);
 	command
 		.command('show')
 		.summary('how a model was trained and judged')
 		.description(
-			'Print the report of a model: what it was trained on, how it was judged, what moves its scores; and of one that has\nscored, week by week, what it said, as served, and what came.',
+			'Print the report of a model: what it was trained on, how it was judged, and what moves its scores. If it has been\nactive, also print the mean score as served and the rate for each week.',
 		)
 		.addArgument(aidArgument())
 		.addArgument(goalArgument())
@@ -77,10 +76,10 @@ log loss the better, and it should be below that of the base rate.`,
 		);
 	command
 		.command('use')
-		.summary('make a version the one that scores')
+		.summary('activate a version')
 		.description(
-			`Make a version the one that scores, to activate it or to go back to an earlier one. 'prior' activates none: the
-base rate is served.`,
+			`Activate a version, for example to go back to an earlier one. 'prior' activates none, so that the base rate is
+served.`,
 		)
 		.addArgument(aidArgument())
 		.addArgument(goalArgument())

@@ -13,7 +13,7 @@ interface PlanFlags {
 }
 
 const planOptions = () => [
-	new Option('--rate <number>', 'requests per second that flow in').argParser(positiveNumber(1_000_000)),
+	new Option('--rate <number>', 'requests per second').argParser(positiveNumber(1_000_000)),
 	new Option('--burst <number>', 'requests that can be saved up').argParser(wholeNumber(1, 1_000_000)),
 	new Option('--quota <number>', 'requests per calendar month (UTC), a hard limit').argParser(
 		wholeNumber(0, Number.MAX_SAFE_INTEGER),

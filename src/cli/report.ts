@@ -28,39 +28,42 @@ export function reportCommand(): Command {
 	return new Command('report')
 		.summary('which visits led to which subscriptions, and what they were worth')
 		.description(
-			`Print a report of an account: a table, or with --json, --csv or --html what programs, spreadsheets and people take.
+			`Print a report of an account as a table; with --json, --csv or --html for programs, spreadsheets or browsers.
 
   attribution   what each channel is credited with
   paths         the paths to subscriptions, and how long they took
   ltv           what subscriptions bring, by month of acquisition
   renewals      who renews, and who is refunded
-  coverage      how many events have found their visitor
-  spend         what subscriptions have cost, see 'caskade spend import'
+  coverage      how many events are joined to their visitor
+  spend         what subscriptions cost, see 'caskade spend import'
 
-Days are of the account's time zone; --from is included, --to excluded. docs/reports.md has every figure's formula.`,
+Days are in the account's time zone; --from is inclusive, --to exclusive. docs/reports.md has every figure's formula.`,
 		)
 		.addArgument(new Argument('<report>').choices(reportKinds))
 		.addArgument(new Argument('<aid>', 'account token'))
 		.addOption(new Option('--from <day>', 'the first day, as 2026-01-31').argParser(refusing(day)))
 		.addOption(new Option('--to <day>', 'the day after the last').argParser(refusing(day)))
 		.addOption(
-			new Option('--as-of <time>', 'see nothing later, as 2026-11-21 or 2026-11-21T10:30:00Z').argParser(
+			new Option('--as-of <time>', 'use nothing later, as 2026-11-21 or 2026-11-21T10:30:00Z').argParser(
 				moment,
 			),
 		)
 		.addOption(
-			new Option('--timezone <name>', "of days and months, as Europe/London (default: the account's)"),
+			new Option(
+				'--timezone <name>',
+				"time zone of days and months, as Europe/London (default: the account's)",
+			),
 		)
 		.addOption(
 			new Option(
 				'--by <dimensions>',
-				`one or two of ${touchDimensions.join(', ')}, with a comma; or none, for one row (default: channel)`,
+				`one or two of ${touchDimensions.join(', ')}, separated by a comma; or none, for one row (default: channel)`,
 			).argParser(refusing(grouping)),
 		)
 		.addOption(
 			new Option(
 				'--model <models>',
-				`some of ${attributionModels.join(', ')}, with commas, or all (default: last-non-direct)`,
+				`some of ${attributionModels.join(', ')}, separated by commas, or all (default: last-non-direct)`,
 			).argParser(refusing(models)),
 		)
 		.addOption(
@@ -70,7 +73,7 @@ Days are of the account's time zone; --from is included, --to excluded. docs/rep
 			).choices(['event', 'cohort']),
 		)
 		.addOption(
-			new Option('--lookback-days <number>', 'touches that take credit (default: 90)').argParser(
+			new Option('--lookback-days <number>', 'maximum age of credited touches (default: 90)').argParser(
 				wholeNumber(1, 3650),
 			),
 		)
@@ -82,7 +85,7 @@ Days are of the account's time zone; --from is included, --to excluded. docs/rep
 		.addOption(
 			new Option(
 				'--no-intervals',
-				'leave the intervals of the model markov out, which take most of the time',
+				'leave out the intervals of the model markov, which take most of the time',
 			),
 		)
 		.addOption(new Option('--evt <name>', 'only subscriptions whose acquisition has this event type'))
@@ -94,9 +97,9 @@ Days are of the account's time zone; --from is included, --to excluded. docs/rep
 			).argParser(renewalPeriod),
 		)
 		.addOption(
-			new Option('--top <number>', 'paths that are shown (default: 20)').argParser(wholeNumber(1, 10_000)),
+			new Option('--top <number>', 'number of paths to show (default: 20)').argParser(wholeNumber(1, 10_000)),
 		)
-		.addOption(new Option('--csv', 'print CSV; pence as whole numbers'))
+		.addOption(new Option('--csv', 'print CSV, with whole pence'))
 		.addOption(new Option('--html <file>', 'write one HTML page, with pictures'))
 		.addCommonOptions()
 		.action((kind: ReportKind, aid: string, options: ReportOptions) =>

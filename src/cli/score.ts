@@ -28,32 +28,38 @@ export function scoreCommand(): Command {
 	return new Command('score')
 		.summary("print every visitor's scores, now or as of a time")
 		.description(
-			`Print every visitor's score, percentile and band for each goal, one JSON object a line (with --json, one array),
-to send to other systems or to test how well earlier scores foretold what came.
+			`Print every visitor's score, percentile and band for each goal, one JSON object per line (with --json, one
+array), to send to other systems or to test how well earlier scores predicted the outcomes.
 
-With --as-of, profiles are made from the log up to that time, and nothing later is seen: the model is one that was
+With --as-of, profiles are made from the log up to that time, and nothing later is used. The model is one that was
 trained as of then or earlier ('caskade train AID --as-of TIME'), unless --model names another. Percentiles are among
-the visitors who were there within the goal's last horizon.
+the visitors who were present within the goal's last horizon.
 
-With --each-at-its-last-hit every visitor is scored as of its last hit, as a page would have been told; 'at' says when.`,
+With --each-at-its-last-hit, every visitor is scored as of its last hit, as a page was told; 'at' is that time.`,
 		)
 		.argument('<aid>', 'account token')
-		.option('--goal <name>', 'only this goal; without it all')
+		.option('--goal <name>', 'only this goal (default: all)')
 		.option(
 			'--model <version>',
-			'score with this version of the model of --goal, or prior; without it the active one',
+			'score with this version of the model of --goal, or prior (default: the active one)',
 		)
 		.addOption(
 			new Option('--as-of <time>', 'the time, as 2026-11-01 or 2026-11-01T12:00:00Z').argParser(moment),
 		)
-		.option('--visitors <file>', 'only these: a vid a line, or a line as {"visitor":"c-17","vid":"…"}')
+		.option(
+			'--visitors <file>',
+			'only these visitors: one vid per line, or one object such as {"visitor":"c-17","vid":"…"}',
+		)
 		.addOption(
 			new Option('--scope <scope>', 'vid: visitors; sid: the latest visit of each visitor')
 				.choices(['vid', 'sid'])
 				.default('vid'),
 		)
-		.option('--each-at-its-last-hit', 'each as of its last hit, instead of all as of one moment')
-		.option('--explain', 'tell what raises a high score, and what lowers a low one')
+		.option(
+			'--each-at-its-last-hit',
+			'score each visitor as of its last hit, instead of all as of one moment',
+		)
+		.option('--explain', 'add reasons: what raises a high score, or lowers a low one')
 		.addOption(new Option('--format <format>', 'what to print').choices(['ndjson', 'csv']).default('ndjson'))
 		.addCommonOptions()
 		.action((aid: string, options: ScoreOptions) =>
@@ -112,7 +118,7 @@ async function score(store: Store, aid: string, options: ScoreOptions): Promise<
 	const unknown = counts.wanted - counts.scored;
 	if (unknown > 0)
 		process.stderr.write(
-			`${unknown} of the ${counts.wanted} visitors in ${options.visitors} were not known then; they are left out.\n`,
+			`${unknown} of the ${counts.wanted} visitors in ${options.visitors} were not known then, and are left out.\n`,
 		);
 }
 

@@ -17,25 +17,25 @@ export function trainCommand(): Command {
 		.summary("train the models of an account's goals")
 		.description(
 			`Train a model for each goal of an account on its own history, for visitors and for single visits. Models are
-judged on later time than they learned from, and the judgement is printed and stored. What is better than the base rate
-scores from then on; else everybody is given the base rate. 'caskade serve --train-every 6h' trains on schedule.
+judged on a later period than they learned from, and the report is printed and stored. A model that is better than the
+base rate becomes active. Without one, everybody gets the base rate. 'caskade serve --train-every 6h' trains on schedule.
 
-With --as-of, nothing later is seen, as if the command had run then. Where a model scores that has seen more, it goes on:
-'caskade score AID --as-of TIME' uses the new one.`,
+With --as-of, nothing later is used, as if the command had run then. If the active model has seen more, it stays active,
+and 'caskade score AID --as-of TIME' uses the new one.`,
 		)
 		.addArgument(new Argument('<aid>', 'account token'))
 		.addOption(new Option('--goal <name>', 'this goal only'))
 		.addOption(
-			new Option('--as-of <time>', 'see nothing later, as 2026-11-21 or 2026-11-21T10:30:00Z').argParser(
+			new Option('--as-of <time>', 'use nothing later, as 2026-11-21 or 2026-11-21T10:30:00Z').argParser(
 				moment,
 			),
 		)
 		.addOption(
-			new Option('--seed <number>', 'what chance is drawn from; the same gives the same models')
+			new Option('--seed <number>', 'seed of random numbers; the same seed gives the same models')
 				.default(1)
 				.argParser(wholeNumber(0, 2 ** 31)),
 		)
-		.addOption(new Option('--report <file>', 'write the judgement as one HTML page, with drawings'))
+		.addOption(new Option('--report <file>', 'write the report as one HTML page, with drawings'))
 		.addCommonOptions()
 		.action(trainAndPrint);
 }

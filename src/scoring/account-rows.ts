@@ -107,13 +107,13 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 			...(Number.isFinite(extent.fromMs) ? [extentSentence(extent)] : []),
 			...(ended
 				? [
-						`The log ends there, ${count(Math.floor((options.asOfMs - asOfMs) / dayMs), 'day')} before ${isoTime(options.asOfMs)}; of the time since nothing is known, so the models are as of its end.`,
+						`The log ends there, ${count(Math.floor((options.asOfMs - asOfMs) / dayMs), 'day')} before ${isoTime(options.asOfMs)}; nothing is known about the time since, so the models are as of its end.`,
 					]
 				: []),
 			listed.share < 1
-				? `Of ${listed.total} visitors, ${(listed.share * 100).toFixed(1)} % were drawn by what they did first: their number bounds the work.`
+				? `Of ${listed.total} visitors, ${(listed.share * 100).toFixed(1)} % were sampled by their first hits, to bound the work.`
 				: `All ${listed.total} visitors were read.`,
-			'A row is what was known of a visitor after a hit, as often as visitors hit, or at one of eight moments spread evenly; a visitor may be among those learned from and, later, among those judged by.',
+			'A row is what was known about a visitor after a hit, or at one of eight evenly spread moments. A visitor may have rows to learn from and later rows to judge by.',
 		],
 	};
 }
@@ -125,7 +125,7 @@ function cutsForActivity({ hits, uploads }: HistoryExtent, { total }: ListedVisi
 
 function extentSentence({ hits, fromMs, toMs }: HistoryExtent): string {
 	const days = count(Math.max(1, Math.round((toMs - fromMs) / dayMs)), 'day');
-	return `The history is of ${days}, ${isoTime(fromMs)} to ${isoTime(toMs)}, with ${count(hits, 'hit')}.`;
+	return `The history covers ${days}, ${isoTime(fromMs)} to ${isoTime(toMs)}, with ${count(hits, 'hit')}.`;
 }
 
 function count(number: number, unit: string): string {

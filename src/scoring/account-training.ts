@@ -128,7 +128,7 @@ async function keep(
 		return {
 			...{ version: null, active: false, former, report },
 			why: active
-				? `Nothing was stored; version ${active.version} goes on.`
+				? `Nothing was stored; version ${active.version} stays active.`
 				: 'Nothing was stored; the base rate is served.',
 		};
 	const chosenByHand = keepsChoice && (await isChosenByHand(control, account.id, before));
@@ -146,12 +146,12 @@ async function keep(
 	if (chosenByHand)
 		return {
 			...{ ...told, active: false },
-			why: `It was stored only: ${active ? `version ${active.version}` : 'the base rate'} had been chosen by hand.`,
+			why: `It was stored but not activated: ${active ? `version ${active.version}` : 'the base rate'} was chosen by an operator.`,
 		};
 	if (knowsLess)
 		return {
 			...{ ...told, active: false },
-			why: `It was stored only: ${former.version} goes on, which has learned from what came later.`,
+			why: `It was stored but not activated: ${former.version}, which has learned from later data, stays active.`,
 		};
 	return {
 		...{ ...told, active: isBetter },

@@ -13,7 +13,7 @@ export function backtestPage(title: string, report: BacktestReport): string {
 	const heading = Object.keys(rows[0] ?? {});
 	return page(
 		title,
-		`<p>As of each cut a model was trained on what was known then; what it said is compared with what came.</p>
+		`<p>As of each cut, a model was trained on what was known then. Its scores (said) are compared with the outcomes (came).</p>
 <table><tr>${heading.map((name) => `<th>${escapeHtml(name)}</th>`).join('')}</tr>
 ${rows
 	.map(
@@ -25,7 +25,7 @@ ${rows
 	.join('\n')}
 </table>
 ${levels(report)}${losses(report)}${calibrationFigure('Calibration, all cuts', report.all.calibrationTable, 'visitors')}
-<p><b style="color:${blue}">Blue</b> is what would have been served; <b style="color:${orange}">orange</b> what came, and in the second drawing a simple model on recency, count and age; <b style="color:${grey}">grey</b> the base rate.</p>`,
+<p><b style="color:${blue}">Blue</b> is what would have been served. <b style="color:${orange}">Orange</b> is the outcome, and in the second drawing a simple model on recency, count and age. <b style="color:${grey}">Grey</b> is the base rate.</p>`,
 	);
 }
 

@@ -31,7 +31,7 @@ export function kindSentence(choice: Choice, fit: LogisticFit | undefined): stri
 export function shapeSentence({
 	shape: { slope, triedSlope, gain, blocksThatGain, blocks },
 }: Choice): string {
-	const tried = `a slope of ${triedSlope} gains ${gain.toFixed(4)} of log loss, in ${blocksThatGain} of ${blocks} blocks that had no say in it`;
+	const tried = `a slope of ${triedSlope} gains ${gain.toFixed(4)} of log loss, in ${blocksThatGain} of ${blocks} blocks that did not choose it`;
 	return slope === 1
 		? `Log-odds are spread as the model gives them: ${tried}.`
 		: `Log-odds are multiplied by ${slope}: ${tried}.`;
@@ -39,28 +39,28 @@ export function shapeSentence({
 
 /** The share of the model's log-odds that is served, and why. */
 export function signalSentence({ signal: { standardErrors, shares } }: Choice): string {
-	return `What it says and what came later go together by ${standardErrors.toFixed(1)} standard errors, so of its distance from the base rate ${shares.map(percent).join(', ')} is served: of who is there, was there within the horizon, and before.`;
+	return `Its predictions correlate with later outcomes by ${standardErrors.toFixed(1)} standard errors, so ${shares.map(percent).join(', ')} of its distance from the base rate is served: for visitors who are present, were present within the horizon, and before that.`;
 }
 
 /** Why the base rate is served. */
 export function noSignalSentence({ signal: { standardErrors } }: Choice): string {
-	return `What the model says and what came later go together by ${standardErrors.toFixed(1)} standard errors only; up to 2 may be chance.`;
+	return `The model's predictions correlate with later outcomes by only ${standardErrors.toFixed(1)} standard errors; up to 2 may be chance.`;
 }
 
 /** The rows that set the levels. */
 export function levelSentence({ atMs, labels, recency }: TimedRows, recent: RecentRows): string {
 	const day = (row: number | undefined) => new Date(atMs[row ?? 0] as number).toISOString().slice(0, 10);
-	const told = recencies
+	const rates = recencies
 		.filter((each) => recency.includes(each))
 		.map((each) => {
 			const rows = recent[each];
 			const rate = rows.reduce((sum, row) => sum + (labels[row] as number), 0) / rows.length;
 			return `${percent(rate)} of the ${rows.length} since ${day(rows[0])} who ${recencyTexts[each]}`;
 		});
-	return `The level is that of the most recent rows: ${told.join(', ')}.`;
+	return `The level is the rate of the most recent rows: ${rates.join(', ')}.`;
 }
 
-const recencyTexts = ['were there', 'had been within the horizon', 'had been before'] as const;
+const recencyTexts = ['were present', 'were present within the horizon', 'were present before that'] as const;
 
 /** A feature's name for people; some names do not say what they count. */
 export function featureText(name: string): string {

@@ -58,7 +58,7 @@ export function train(
 		report: {
 			...told,
 			kind: prior.kind,
-			chosen: [`Everybody is given the base rate, ${percent(prior.baseRate)}.`],
+			chosen: [`Everybody gets the base rate, ${percent(prior.baseRate)}.`],
 			warnings: [reason],
 			later,
 			topFeatures: [],

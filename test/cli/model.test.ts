@@ -48,7 +48,7 @@ test('model list compares versions by what later rows said', async (t) => {
 		stdout,
 		new RegExp(`\\nsubscription +vid +${second} +\\S+ +boosting +no +0\\.\\d{3} +0\\.\\d{4} `),
 	);
-	assert.match((await caskade(['model', 'list', aid, '--goal', 'return', ...at])).stdout, /^No models; /);
+	assert.match((await caskade(['model', 'list', aid, '--goal', 'return', ...at])).stdout, /^No models\. /);
 	assertRefused(await caskade(['model', 'list', aid, '--goal', 'x', ...at]), /has no goal x/);
 });
 

@@ -135,7 +135,7 @@ test('of some visitors, by the names that they have elsewhere', async (t) => {
 	assert.deepEqual(await score(...flags), [{ visitor: 'crm "7", x', ...all[2] }, all[1]]);
 	const { stdout, stderr } = await caskade(['score', aid, ...flags, '--format', 'csv', ...at]);
 	assert.match(stdout, /^visitor,vid,goal,.*\n"crm ""7"", x",.*\n,[0-9a-f]{32},subscription,/);
-	assert.equal(stderr, `1 of the 3 visitors in ${path} were not known then; they are left out.\n`);
+	assert.equal(stderr, `1 of the 3 visitors in ${path} were not known then, and are left out.\n`);
 	assert.deepEqual(
 		await caskadeJson([
 			'score',

@@ -37,7 +37,7 @@ test('it trains, says what an operator needs to know, and draws it', async (t) =
 	assert.equal(code, 0, stderr);
 	assert.match(stderr, /read c-a-acme-uk: .* visitors/);
 	for (const words of [
-		/^c-a-acme-uk as of 2026-11-21T00:00:00\.000Z\nThe history is of \d+ days, .*, with \d+ hits\.\nAll \d+ visitors were read\./,
+		/^c-a-acme-uk as of 2026-11-21T00:00:00\.000Z\nThe history covers \d+ days, .*, with \d+ hits\.\nAll \d+ visitors were read\./,
 		/Goal return of visitors, within 7 days\nVersion [-\d]+\.1 scores from now on\./,
 		/rows +\d+\nconversions +\d+\nbase rate +\d/,
 		/AUC +0\.\d{3} \(0\.\d{3} to 0\.\d{3}\)\nlog loss +0\.\d{4}, of the base rate 0\.\d{4}\nBrier +0\./,

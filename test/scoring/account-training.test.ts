@@ -44,7 +44,7 @@ async function activeOf(store: Store, accountId: number): Promise<string[]> {
 		.map(({ goal, scope, version }) => `${goal} ${scope} ${version}`);
 }
 
-test('the same history gives the same model on every engine; what comes later changes nothing', async (t) => {
+test('the same history gives the same model on every engine, and later data changes nothing', async (t) => {
 	const trained = [];
 	for (const engine of engines) {
 		const { store, account } = await place(t, engine);
@@ -64,7 +64,7 @@ test('the same history gives the same model on every engine; what comes later ch
 	assert.deepEqual(trained[1], trained[0]);
 });
 
-test('a model that is better than the base rate scores until a newer one takes its place; one of an earlier time does not', async (t) => {
+test('a model better than the base rate is active until a newer one replaces it; one that has seen less does not', async (t) => {
 	const { store, account } = await place(t, sqlite, 150);
 	const [first] = await trainAt(store, account);
 	assert.equal(first?.active, true);
@@ -79,11 +79,11 @@ test('a model that is better than the base rate scores until a newer one takes i
 	assert.deepEqual(JSON.parse(stored), JSON.parse(JSON.stringify(second?.report)));
 	const [earlier] = await trainAt(store, account, { asOfMs: logEndMs - 5 * dayMs });
 	assert.equal(earlier?.active, false);
-	assert.match(earlier?.why ?? '', /stored only/);
+	assert.match(earlier?.why ?? '', /stored but not activated/);
 	assert.ok((await activeOf(store, account.id)).includes(`return vid ${second?.version}`));
 });
 
-test('a goal that is never reached gets the base rate, and a warning', async (t) => {
+test('a goal that is never reached gets the base rate and a warning', async (t) => {
 	const { store, account } = await place(t);
 	const [trained] = await trainAt(store, account, { goals: [never] });
 	assert.equal(trained?.active, false);
@@ -96,7 +96,7 @@ test('a goal that is never reached gets the base rate, and a warning', async (t)
 	assert.equal((await store.control.models(account.id)).length, 2, 'its reports are kept all the same');
 });
 
-test('nothing is stored where there is nothing to learn from', async (t) => {
+test('nothing is stored if there is nothing to learn from', async (t) => {
 	const { store } = await place(t);
 	const id = await addAccount(store, 'c-a-empty');
 	for (const { version, why, report } of await trainAt(store, { id, aid: 'c-a-empty' })) {
@@ -107,7 +107,7 @@ test('nothing is stored where there is nothing to learn from', async (t) => {
 	assert.deepEqual(await store.control.models(id), []);
 });
 
-test('the newest 10 versions of each are kept, and the active one whatever its age', async (t) => {
+test('the newest 10 versions of each goal and scope are kept, and the active one whatever its age', async (t) => {
 	const { store, account } = await place(t);
 	const [first] = await trainAt(store, account, { goals: [never] });
 	await trainAt(store, account, { goals: [never] });
@@ -124,7 +124,7 @@ test('the newest 10 versions of each are kept, and the active one whatever its a
 	assert.equal(kept[0], oldest.version);
 });
 
-test('a version that was chosen by hand goes on scoring; only a training by hand replaces it', async (t) => {
+test('a version chosen by an operator stays active until training is run by hand', async (t) => {
 	const { store, account } = await place(t, sqlite, 60);
 	const [first] = await trainAt(store, account);
 	const [second] = await trainAt(store, account, { keepsChoice: true });
@@ -133,11 +133,14 @@ test('a version that was chosen by hand goes on scoring; only a training by hand
 	await store.control.activateModel(account.id, chosen);
 	const [third] = await trainAt(store, account, { keepsChoice: true });
 	assert.equal(third?.active, false);
-	assert.equal(third?.why, `It was stored only: version ${first?.version} had been chosen by hand.`);
+	assert.equal(
+		third?.why,
+		`It was stored but not activated: version ${first?.version} was chosen by an operator.`,
+	);
 	assert.ok((await activeOf(store, account.id)).includes(`return vid ${first?.version}`));
 	await store.control.activateModel(account.id, { ...chosen, version: null });
 	const [fourth] = await trainAt(store, account, { keepsChoice: true });
-	assert.match(fourth?.why ?? '', /the base rate had been chosen by hand/);
+	assert.match(fourth?.why ?? '', /the base rate was chosen by an operator/);
 	const [fifth] = await trainAt(store, account);
 	assert.equal(fifth?.active, true);
 });
@@ -152,7 +155,7 @@ function scheduleAt(nowMs: () => number) {
 	};
 }
 
-test('on schedule, an account is trained when its newest model is old enough; whoever looks', async (t) => {
+test('an account is trained on schedule when its newest model is old enough, whichever server notices', async (t) => {
 	const { store, account } = await place(t);
 	await addAccount(store, 'c-a-empty');
 	let nowMs = Date.now();
@@ -171,7 +174,7 @@ test('on schedule, an account is trained when its newest model is old enough; wh
 	assert.equal(trained().length, 4);
 });
 
-test('an account that fails is reported, and keeps no other from being trained', async (t) => {
+test('a failing account is reported and does not stop the training of others', async (t) => {
 	const { store, account } = await place(t);
 	await store.control.createAccount({ aid: 'c-a-broken', client: 'acme', origins: [] }, async () => {});
 	await store.control.createAccount({ aid: 'c-a-off', client: 'acme', origins: [] }, async () => {});
