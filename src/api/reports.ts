@@ -13,6 +13,7 @@ import {
 	models,
 	type ReportKind,
 	type ReportQuery,
+	renewalPeriod,
 	reportKinds,
 } from '../reports/report-query.ts';
 import type { ReportRunner } from '../reports/report-runner.ts';
@@ -116,6 +117,8 @@ const readers: Readonly<Record<string, (value: string) => Partial<ReportQuery>>>
 	intervals: (value) => ({ intervals: value !== '0' }),
 	evt: (value) => ({ evt: value }),
 	channel: (value) => ({ channel: value }),
+	segment: (value) => ({ segment: value }),
+	period: (value) => ({ periodDays: Object.assign({}, ...value.split(',').map(renewalPeriod)) }),
 	top: (value) => ({ top: whole(value, 10_000) }),
 };
 
@@ -164,6 +167,8 @@ const querySchema = Type.Object({
 	intervals: text('`0` leaves the intervals of the model markov out.'),
 	evt: text('Only subscriptions whose acquisition has this event type.'),
 	channel: text('Only subscriptions with this channel in their path.'),
+	segment: text('Only subscriptions whose visitor is in this segment, by its id.'),
+	period: text('Days from one renewal to the next, as newsletter=30,gift=365. Default: the median.'),
 	top: text('Paths that are shown. Default: 20.'),
 });
 

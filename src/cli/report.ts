@@ -9,6 +9,7 @@ import {
 	models,
 	type ReportKind,
 	type ReportQuery,
+	renewalPeriod,
 	reportKinds,
 } from '../reports/report-query.ts';
 import type { Report } from '../reports/run-report.ts';
@@ -90,11 +91,15 @@ Days are in the account's time zone; --from is inclusive, --to exclusive. docs/r
 		)
 		.addOption(new Option('--evt <name>', 'only subscriptions whose acquisition has this event type'))
 		.addOption(new Option('--channel <name>', 'only subscriptions with this channel in their path'))
+		.addOption(new Option('--segment <id>', 'only subscriptions whose visitor is in this segment'))
 		.addOption(
 			new Option(
 				'--period <evt=days...>',
 				'days from one renewal to the next, as newsletter=30 (default: the median)',
-			).argParser(renewalPeriod),
+			).argParser((value: string, earlier: Readonly<Record<string, number>> = {}) => ({
+				...earlier,
+				...refusing(renewalPeriod)(value),
+			})),
 		)
 		.addOption(
 			new Option('--top <number>', 'number of paths to show (default: 20)').argParser(wholeNumber(1, 10_000)),
@@ -113,9 +118,10 @@ Days are in the account's time zone; --from is inclusive, --to exclusive. docs/r
 }
 
 function reportQueryOf(kind: ReportKind, options: ReportOptions): ReportQuery {
-	const { from, to, timezone, by, basis, lookbackDays, halfLifeDays, intervals, evt, channel, top } = options;
+	const { from, to, timezone, by, basis, lookbackDays, halfLifeDays, intervals, evt, channel, segment, top } =
+		options;
 	const given = {
-		...{ from, to, timezone, by, basis, lookbackDays, halfLifeDays, intervals, evt, channel, top },
+		...{ from, to, timezone, by, basis, lookbackDays, halfLifeDays, intervals, evt, channel, segment, top },
 		...{ asOfMs: options.asOf, models: options.model, periodDays: options.period },
 	};
 	const set = Object.entries(given).filter(([, value]) => value !== undefined);
@@ -140,14 +146,4 @@ function refusing<Value>(parse: (value: string) => Value): (value: string) => Va
 			throw new InvalidArgumentError((error as Error).message);
 		}
 	};
-}
-
-function renewalPeriod(
-	value: string,
-	earlier: Readonly<Record<string, number>> = {},
-): Record<string, number> {
-	const [, evt = '', days] = /^(.+)=(\d{1,4})$/.exec(value) ?? [];
-	if (!(Number(days) > 0))
-		throw new InvalidArgumentError('It must be an event type and days, as newsletter=30.');
-	return { ...earlier, [evt]: Number(days) };
 }

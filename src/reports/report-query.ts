@@ -28,6 +28,8 @@ export interface ReportQuery {
 	readonly evt: string | null;
 	/** Only subscriptions with this channel in their path. */
 	readonly channel: string | null;
+	/** Only subscriptions whose owner is in this segment, by its id. */
+	readonly segment: string | null;
 	/** Days between renewals, by `evt`. */
 	readonly periodDays: Readonly<Record<string, number>>;
 	/** The number of paths to show. */
@@ -44,7 +46,7 @@ export function defaultQuery(kind: ReportKind): ReportQuery {
 			halfLifeDays: defaultHalfLifeDays,
 			intervals: true,
 		},
-		...{ evt: null, channel: null, periodDays: {}, top: 20 },
+		...{ evt: null, channel: null, segment: null, periodDays: {}, top: 20 },
 	};
 }
 
@@ -79,4 +81,11 @@ export function models(value: string): AttributionModel[] {
 	if (!names.every((name) => (attributionModels as readonly string[]).includes(name)))
 		throw new OperatorError(`It must be all, or some of ${attributionModels.join(', ')}, with commas.`);
 	return names as AttributionModel[];
+}
+
+/** An event type with the days between renewals, as `newsletter=30`. @throws OperatorError */
+export function renewalPeriod(value: string): Record<string, number> {
+	const [, evt = '', days] = /^(.+)=(\d{1,4})$/.exec(value) ?? [];
+	if (!(Number(days) > 0)) throw new OperatorError('It must be an event type and days, as newsletter=30.');
+	return { [evt]: Number(days) };
 }

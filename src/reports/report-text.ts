@@ -34,13 +34,17 @@ export function reportText(kind: ReportKind, report: Report): string {
 }
 
 /** One or two lines that describe a report. */
-export function headOf({ aid, from, to, asOf, timezone, basis, totals }: Report): string[] {
+export function headOf({ aid, from, to, asOf, timezone, basis, totals, ...report }: Report): string[] {
 	const period = from || to ? `from ${from ?? 'the beginning'} to ${to ?? 'now'}` : 'of all time';
 	const head = `${aid} ${period}, as of ${asOf}, ${timezone}${basis ? `, by ${basis === 'event' ? 'the date of each event' : "the acquisition's date"}` : ''}`;
-	if (!totals) return [head];
+	const filters = (['evt', 'channel', 'segment'] as const).flatMap((name) =>
+		report[name] === undefined ? [] : [`${name} ${report[name]}`],
+	);
+	const lines = filters.length > 0 ? [head, `Only subscriptions with ${filters.join(', ')}`] : [head];
+	if (!totals) return lines;
 	const { subscriptions, ...pence } = totals as Record<string, number>;
 	const amounts = Object.entries(pence).map(
 		([name, value]) => `${shownColumn(name)} ${shownCell(name, value)}`,
 	);
-	return [head, `${subscriptions} subscriptions: ${amounts.join(', ')}`];
+	return [...lines, `${subscriptions} subscriptions: ${amounts.join(', ')}`];
 }

@@ -13,6 +13,7 @@ import { type ReadOptions, readCoverage, readJourneys } from './read-journeys.ts
 import { readPagesSeen } from './read-pages.ts';
 import { describeRenewals } from './renewals.ts';
 import type { ReportQuery } from './report-query.ts';
+import { segmentMembers } from './segment-members.ts';
 import { describeSpending } from './spend.ts';
 
 /** The account that a report is about. */
@@ -53,14 +54,21 @@ export async function runReport(
 		to: query.to,
 		asOf: new Date(asOfMs).toISOString(),
 		timezone: calendar.timezone,
+		...filtersOf(query),
 	};
 	if (query.kind === 'coverage') {
+		if (query.channel !== null || query.segment !== null)
+			throw new OperatorError(
+				'coverage takes no channel and no segment: events without a visitor have none.',
+			);
 		const events = await store.runReadOnly(account.id, readCoverage(read));
 		const counted = query.evt === null ? events : events.filter(({ evt }) => evt === query.evt);
 		return { ...head, rows: rowsOf(describeCoverage(counted, { period, calendar })) };
 	}
 	const { journeys: all, lost } = await store.runReadOnly(account.id, readJourneys(read));
-	const journeys = all.filter((journey) => matchesQuery(journey, query));
+	const matching = all.filter((journey) => matchesQuery(journey, query));
+	const journeys =
+		query.segment === null ? matching : await inSegment(store, account, query.segment, matching, read);
 	const { by, basis, lookbackDays, halfLifeDays } = query;
 	if (query.kind === 'attribution') {
 		const { intervals, models } = query;
@@ -104,6 +112,28 @@ function needsLostPaths({ kind, models }: ReportQuery): boolean {
 function matchesQuery({ subscription, path }: Journey, { evt, channel }: ReportQuery): boolean {
 	if (evt !== null && subscription.evt !== evt) return false;
 	return channel === null || path.some((touch) => touch.channel === channel);
+}
+
+/** Only those that are set: they are part of what the report says. */
+function filtersOf({ evt, channel, segment }: ReportQuery): Record<string, string> {
+	return {
+		...(evt !== null && { evt }),
+		...(channel !== null && { channel }),
+		...(segment !== null && { segment }),
+	};
+}
+
+async function inSegment(
+	store: Store,
+	account: ReportedAccount,
+	segment: string,
+	journeys: readonly Journey[],
+	read: ReadOptions,
+): Promise<Journey[]> {
+	const owners = new Set(journeys.map(({ subscription: { owner } }) => owner));
+	const vids = [...owners].filter((vid) => vid !== null);
+	const members = await segmentMembers(store, account, segment, vids, read);
+	return journeys.filter(({ subscription: { owner } }) => owner !== null && members.has(owner));
 }
 
 function periodOf({ from, to }: ReportQuery, calendar: Calendar): Period {

@@ -212,3 +212,30 @@ test('erasing a visitor moves revenue to (none), and totals stay', async (t) => 
 		assert.equal(totalOf(after), totalOf(before));
 	}
 });
+
+test('a segment chooses the subscriptions of visitors who are in it, or were', async (t) => {
+	for (const store of await openBoth(t)) {
+		const id = await fill(store, 'c-a-acme-uk', [
+			...[visit(1, 10, 'A'), sale('A', 'S', 12, 500), visit(1, 40, null, 'direct')],
+			...[visit(2, 10, 'B', 'social'), sale('B', 'S-2', 12, 300), sale('C', 'S-3', 12, 700)],
+		]);
+		await store.control.createSegment(id, { id: 'back', name: 'Back', rule: 'visitor.visits >= 2' });
+		const scored = { id: 'scored', name: 'Scored', rule: 'scores.subscription >= 0.0' };
+		await store.control.createSegment(id, scored);
+		const net = async (fields: Partial<ReportQuery>) =>
+			totalOf(await report(store, id, 'attribution', { models: ['last'], intervals: false, ...fields }));
+		assert.equal(await net({}), 1500);
+		for (const asOfMs of [null, day0Ms + 41 * dayMs]) {
+			assert.equal(await net({ segment: 'back', asOfMs }), 500);
+			assert.equal(await net({ segment: 'scored', asOfMs }), 800, 'nobody knows whose the third is');
+		}
+		assert.equal(await net({ segment: 'back', asOfMs: day0Ms + 30 * dayMs }), 0);
+		const { segment } = await report(store, id, 'ltv', { segment: 'back' });
+		assert.equal(segment, 'back');
+		await assert.rejects(net({ segment: 'unknown' }), /has no segment unknown/);
+		await assert.rejects(
+			report(store, id, 'coverage', { segment: 'back' }),
+			/coverage takes no channel and no/,
+		);
+	}
+});

@@ -53,6 +53,13 @@ test('a read key reads reports but cannot upload, and an upload key the reverse'
 		validationErrors as string,
 		/^from: .*; by: .*; model: .*; lookbackDays: It must be a whole number/,
 	);
+	const segment = await get(`renewals?aid=${aid}&segment=subscriber&period=newsletter=30,gift=365`);
+	assert.equal(segment.status, 200);
+	assert.equal(((await segment.json()) as { segment: string }).segment, 'subscriber');
+	const unknown = await get(`ltv?aid=${aid}&segment=none`);
+	assert.match(await unknown.text(), /The account has no segment none\./);
+	const period = await get(`renewals?aid=${aid}&period=newsletter`);
+	assert.match(await period.text(), /period: It must be an event type and days, as newsletter=30\./);
 	const zone = await get(`ltv?aid=${aid}&timezone=Mars/Base`);
 	assert.deepEqual(await zone.json(), {
 		message: 'Error reading report.',

@@ -1,0 +1,62 @@
+import { monotonicMs } from '../clock.ts';
+import { OperatorError } from '../errors.ts';
+import { ModelCache } from '../scoring/model-cache.ts';
+import { VisitorScorer } from '../scoring/visitor-scorer.ts';
+import { compileRule } from '../segments/rule.ts';
+import { ruleFacts } from '../segments/rule-facts.ts';
+import { profileThen } from '../store/account/visitor-history.ts';
+import type { Store } from '../store/store.ts';
+import type { ReportedAccount } from './run-report.ts';
+
+/** Bounds memory. */
+const pageVisitors = 500;
+
+/**
+ * Which visitors are in a segment, by their profiles as of a moment. Rules that read scores get those of the models in use.
+ * @param isPast whether the moment is in the past, so that profiles are made from the log up to then
+ * @throws OperatorError where there is no such segment
+ */
+export async function segmentMembers(
+	store: Store,
+	{ id: accountId, aid }: Pick<ReportedAccount, 'id' | 'aid'>,
+	segmentId: string,
+	vids: readonly string[],
+	{ asOfMs, isPast }: { readonly asOfMs: number; readonly isPast: boolean },
+): Promise<Set<string>> {
+	const segment = (await store.control.segments(accountId)).find(({ id }) => id === segmentId);
+	if (!segment)
+		throw new OperatorError(`The account has no segment ${segmentId}. 'caskade segment list AID' lists all.`);
+	const rule = compileRule(segment.rule);
+	const account = (await store.control.accessSnapshot()).accounts.get(aid);
+	const servingReader = store.startReading();
+	const members = new Set<string>();
+	try {
+		const scorer = new VisitorScorer({
+			reader: servingReader,
+			models: new ModelCache({
+				read: (account, name) => store.control.modelBody(account, name),
+				...{ monotonicMs, onError: fail },
+			}),
+			...{ now: () => asOfMs, onError: fail },
+		});
+		for (let first = 0; first < vids.length; first += pageVisitors) {
+			const page = vids.slice(first, first + pageVisitors);
+			const profiles = await store.read(accountId, async (reader) =>
+				isPast
+					? new Map((await reader.visitorHistories(page, asOfMs)).map((one) => [one.vid, profileThen(one)]))
+					: reader.profilesOf(page),
+			);
+			for (const [vid, profile] of profiles) {
+				const scores = rule.readsScores && account ? await scorer.scores(account, 'vid', profile, false) : [];
+				if (rule.matches(ruleFacts(profile, scores, asOfMs))) members.add(vid);
+			}
+		}
+	} finally {
+		await servingReader.close();
+	}
+	return members;
+}
+
+function fail(error: unknown): never {
+	throw error;
+}
