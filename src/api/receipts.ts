@@ -7,6 +7,7 @@ import { parseJson } from '../http/body.ts';
 import { describeErrors, describeJson } from '../http/openapi.ts';
 import { describeProblems } from '../schema/problems.ts';
 import { maxReceipts, receiptsCheck, receiptsProblems, receiptsSchema } from '../schema/receipt-request.ts';
+import { exampleEvent, storedEventSchema } from '../schema/subscription-request.ts';
 import type { Receipt } from '../store/account/receipts.ts';
 import type { ServingReader } from '../store/store.ts';
 import {
@@ -100,16 +101,7 @@ export const storedSchema = Type.Object(
 		receivedAt: fieldSchemas.receivedAt,
 		requestId: fieldSchemas.requestId,
 		joined: fieldSchemas.joined,
-		event: Type.Object(
-			{
-				tid: Type.String(),
-				subid: Type.String(),
-				cid: Type.Union([Type.String(), Type.Null()]),
-				evt: Type.String(),
-				rvn: Type.Integer(),
-			},
-			{ description: 'As it is stored. `cid` is null after an erasure, too.' },
-		),
+		event: storedEventSchema,
 	},
 	{ description: 'Stored.' },
 );
@@ -125,7 +117,7 @@ export const exampleReceipt = {
 	receivedAt: '2026-11-22T10:04:05.006Z',
 	requestId: 'f1104c7d-62c8-4197-8130-76f6fb683b9a',
 	joined: true,
-	event: { tid: 'order-1001', subid: 'sub-77', cid: 'customer-42', evt: 'newsletter', rvn: 499 },
+	event: exampleEvent,
 };
 
 /** The stored events of an account with these `tid`s, by `tid`. */

@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox';
+import Type, { type Static, type TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { SubscriptionEvent } from '../domain/subscription-event.ts';
 import { compileProblems } from './problems.ts';
@@ -23,6 +23,26 @@ export const eventSchema = Type.Object(
 	},
 	{ description: 'A subscription event.' },
 );
+
+/** An event in a receipt. */
+export const storedEventSchema = Type.Object(
+	{
+		tid: Type.String(),
+		subid: Type.String(),
+		cid: Type.Union([Type.String(), Type.Null()]),
+		evt: Type.String(),
+		rvn: Type.Integer(),
+	} satisfies Record<keyof SubscriptionEvent, TSchema>,
+	{ description: 'As it is stored. `cid` is null after an erasure, too.' },
+);
+
+export const exampleEvent: SubscriptionEvent = {
+	tid: 'order-1001',
+	subid: 'sub-77',
+	cid: 'customer-42',
+	evt: 'newsletter',
+	rvn: 499,
+};
 
 const dataOptions = {
 	minItems: 1,

@@ -2,11 +2,10 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { finished } from 'node:stream/promises';
+import { subscriptionEventFields } from '../domain/subscription-event.ts';
 import { csvCell } from '../format/csv.ts';
 import { readEvents } from './event-file.ts';
 import type { RowOutcomes } from './row-outcomes.ts';
-
-const fields = ['tid', 'subid', 'cid', 'evt', 'rvn'] as const;
 
 /**
  * Writes the outcome of each row, and the rejected rows in a form that can be corrected and uploaded.
@@ -16,7 +15,7 @@ export async function writeReports(path: string, outcomes: RowOutcomes): Promise
 	const report = new CsvFile(`${path}.report.csv`, ['line', 'tid', 'outcome', 'reason', 'requestId']);
 	const rejected =
 		outcomes.counts.rejected > 0
-			? new CsvFile(`${path}.rejected.csv`, [...fields, 'line', 'reason'])
+			? new CsvFile(`${path}.rejected.csv`, [...subscriptionEventFields, 'line', 'reason'])
 			: undefined;
 	for await (const piece of readEvents(path)) {
 		for (const row of piece) {
@@ -25,7 +24,7 @@ export async function writeReports(path: string, outcomes: RowOutcomes): Promise
 			const { outcome, reason, requestId } = known;
 			await report.add([row.line, row.fields?.tid, outcome, reason, requestId]);
 			if (outcome === 'rejected')
-				await rejected?.add([...fields.map((name) => row.fields?.[name]), row.line, reason]);
+				await rejected?.add([...subscriptionEventFields.map((name) => row.fields?.[name]), row.line, reason]);
 		}
 	}
 	await report.end();
