@@ -1,6 +1,5 @@
 import type { StorePlace } from '../store/store.ts';
-import type { ReportQuery } from './report-query.ts';
-import type { ReportedAccount } from './run-report.ts';
+import type { ReportedAccount, ReportQuery } from './report-query.ts';
 
 /** The input of a report thread. */
 export interface ReportJob {

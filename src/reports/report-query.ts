@@ -8,6 +8,14 @@ import { defaultLookbackDays } from './path.ts';
 export const reportKinds = ['attribution', 'paths', 'ltv', 'renewals', 'coverage', 'spend'] as const;
 export type ReportKind = (typeof reportKinds)[number];
 
+/** The account that a report is about. */
+export interface ReportedAccount {
+	readonly id: number;
+	readonly aid: string;
+	readonly timezone: string;
+	readonly paymentProviders: readonly string[];
+}
+
 /** The parameters of a report. Plain data, because it is passed to a thread. */
 export interface ReportQuery {
 	readonly kind: ReportKind;

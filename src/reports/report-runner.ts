@@ -2,8 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { OperatorError, QueueFullError } from '../errors.ts';
 import type { StorePlace } from '../store/store.ts';
 import type { ReportJob, ReportMessage } from './report-job.ts';
-import type { ReportQuery } from './report-query.ts';
-import type { ReportedAccount } from './run-report.ts';
+import type { ReportedAccount, ReportQuery } from './report-query.ts';
 
 /** The maximum number of waiting reports; each takes seconds of CPU time. */
 const maxWaiting = 4;

@@ -12,17 +12,9 @@ import { describePaths } from './paths.ts';
 import { type ReadOptions, readCoverage, readJourneys } from './read-journeys.ts';
 import { readPagesSeen } from './read-pages.ts';
 import { describeRenewals } from './renewals.ts';
-import type { ReportQuery } from './report-query.ts';
+import type { ReportedAccount, ReportQuery } from './report-query.ts';
 import { segmentMembers } from './segment-members.ts';
 import { describeSpending } from './spend.ts';
-
-/** The account that a report is about. */
-export interface ReportedAccount {
-	readonly id: number;
-	readonly aid: string;
-	readonly timezone: string;
-	readonly paymentProviders: readonly string[];
-}
 
 /** A report as JSON. Its rows have the values of their dimensions by name. */
 export interface Report {

@@ -6,7 +6,7 @@ import { compileRule } from '../segments/rule.ts';
 import { ruleFacts } from '../segments/rule-facts.ts';
 import { profileThen } from '../store/account/visitor-history.ts';
 import type { Store } from '../store/store.ts';
-import type { ReportedAccount } from './run-report.ts';
+import type { ReportedAccount } from './report-query.ts';
 
 /** Bounds memory. */
 const pageVisitors = 500;
