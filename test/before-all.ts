@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { bundlePackages } from './bundled-packages.ts';
+import { bundle } from './bundles.ts';
 import { type PostgresServer, startPostgres } from './store/postgres/server.ts';
 
 let folder: string | undefined;
@@ -13,12 +13,12 @@ const memoryDisk = '/dev/shm';
 const neededBytes = 6 * 2 ** 30;
 
 /**
- * One PostgreSQL server and one set of bundled packages for all tests of a run. A file that runs by itself starts its own
- * server and loads the packages as they are.
+ * One PostgreSQL server and one set of bundles for all tests of a run. A file that runs by itself starts its own server
+ * and loads all modules as they are.
  */
 export async function globalSetup(): Promise<void> {
 	// Before the folder of temporary files is this run's: they are kept for the next.
-	const bundles = bundlePackages();
+	const bundles = bundle();
 	// Hundreds of databases are made and removed, which takes a memory disk a fifth of the time.
 	folder = mkdtempSync(join(hasMemoryDisk() ? memoryDisk : tmpdir(), 'caskade-tests-'));
 	// PostgreSQL's user must reach its own folder in it.
@@ -26,7 +26,7 @@ export async function globalSetup(): Promise<void> {
 	process.env.TMPDIR = folder;
 	server = await startPostgres();
 	process.env.TEST_DATABASE_URL = server.url;
-	process.env.TEST_BUNDLED_PACKAGES = JSON.stringify(await bundles);
+	process.env.TEST_BUNDLES = JSON.stringify(await bundles);
 	// For the processes that tests start, too.
 	process.env.NODE_OPTIONS = `--import=${pathToFileURL(join(import.meta.dirname, 'quick-loading.js'))}`;
 }

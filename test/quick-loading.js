@@ -9,8 +9,8 @@ process.env.NODE_COMPILE_CACHE ??= folder;
 // Absent from the old versions of Node that a test or npm may run.
 module.enableCompileCache?.(folder);
 
-/** Packages by name, each with the file that it was bundled into; set by `test/bundled-packages.ts`. */
-const bundles = JSON.parse(process.env.TEST_BUNDLED_PACKAGES ?? '{}');
+/** Files by what is imported instead of them; set by `test/before-all.ts`. */
+const bundles = JSON.parse(process.env.TEST_BUNDLES ?? '{}');
 module.registerHooks?.({
 	resolve: (specifier, context, nextResolve) =>
 		Object.hasOwn(bundles, specifier)

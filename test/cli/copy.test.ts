@@ -144,8 +144,8 @@ for (const [from, to] of [
 ] as const)
 	test(`copy takes everything from ${engines[from]?.name} to ${engines[to]?.name}, and a server goes on there`, async (t) => {
 		const [source, target] = await freshPlaces(t, from, to);
-		// More than a page, where the engines differ.
-		const count = from === to ? 301 : 5001;
+		// More than a page, once.
+		const count = from < to ? 5001 : 301;
 		const { store, key, aids } = await fill(await openFor(t, source), count, 301);
 		const report = (await caskadeJson(['copy', '--from', source, '--to', target])) as {
 			accounts: {
