@@ -50,7 +50,7 @@ test('the demo shop greets a new visitor, one who considers the plans, and a sub
 	await heading();
 	await page.click('#order');
 	await heading();
-	// What the shop's back end does once the order is paid; the page says how.
+	// What the shop's back end does once the order is paid, as the page says.
 	const [, body = ''] = /-d '(.+)'$/.exec((await page.textContent('#upload')) ?? '') ?? [];
 	assert.equal((await server.upload(key, JSON.parse(body))).status, 201);
 	await page.click('text=Back to the first page');

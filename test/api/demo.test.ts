@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { shopPages } from '../../src/demo/shop.ts';
 import { emptyInstallation, ServeProcess } from '../process.ts';
 
-/** The status of a path as it is written: `fetch` would take the dots out. */
+/** The status of a path exactly as written; `fetch` would resolve the dots. */
 function statusOf(url: string, path: string): Promise<number | undefined> {
 	const { hostname, port } = new URL(url);
 	return new Promise((resolve, reject) => {

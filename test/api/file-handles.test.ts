@@ -12,7 +12,7 @@ import { addClient, event, temporaryFolder } from '../support.ts';
 const handles = 96;
 const accounts = 12;
 
-/** Over one connection, which stays open. */
+/** Asks over one connection, which stays open. */
 async function ask(agent: Agent, url: string, body?: object, key = ''): Promise<string> {
 	const headers = { 'content-type': 'application/json', 'x-api-key': key };
 	const sent = request(url, { agent, method: body ? 'POST' : 'GET', headers: body ? headers : {} });
@@ -49,7 +49,7 @@ test('connections that take all file handles do not stop the server: /readyz rep
 			flood.push(connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {}));
 		return (await ask(kept, `${url}/readyz`)) === '503 {"status":"no file handles left"}';
 	});
-	// A connection that waits to be accepted may take a handle that has just been given back; so it may need another try.
+	// A waiting connection may take a handle that has just been freed, so this may need another attempt.
 	await eventually('an account that is open is served on', async () => /^201/.test(await upload(first)));
 	await eventually('an account that was not open takes the place of another', async () =>
 		/^201/.test(await upload(second)),
@@ -57,7 +57,7 @@ test('connections that take all file handles do not stop the server: /readyz rep
 	assert.match(await ask(kept, `${url}/healthz`), /^200/);
 
 	for (const socket of flood) socket.destroy();
-	// A connection that comes before the handles are back is closed.
+	// A connection that arrives before handles are free is closed.
 	await eventually('ready', async () => (await fetch(`${url}/readyz`).catch(() => null))?.status === 200);
 	for (const client of [first, second, ...others]) assert.match(await upload(client), /^201/);
 });

@@ -150,7 +150,7 @@ test('/docs loads everything from this host', async (t) => {
 	const page = await fetch(`${service.url}/docs`);
 	assert.equal(page.status, 200);
 	assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');
-	// Says to the browser itself that nothing may come from elsewhere, whatever Swagger UI would like.
+	// The browser itself must block everything from elsewhere, whatever Swagger UI requests.
 	const policy = page.headers.get('content-security-policy') as string;
 	assert.match(policy, /^default-src 'self';/);
 	assert.doesNotMatch(policy, /https?:|\*/);

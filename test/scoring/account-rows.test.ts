@@ -60,7 +60,7 @@ function rowsOf(visitors: readonly MadeUpVisitor[], seed = 1, untilMs = asOfMs):
 	return accountRows(readerOf(visitors), { goals, asOfMs: untilMs, seed, onProgress: () => {} });
 }
 
-/** Everything that training can see, as texts: where rows differ, the first that does is shown. */
+/** Everything that training uses, as texts, so that a failure shows the first difference. */
 function content({ rows, told }: AccountRows): unknown {
 	return JSON.stringify({
 		told,

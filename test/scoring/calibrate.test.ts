@@ -35,7 +35,7 @@ test('a calibration is finite for any outcomes', () => {
 	);
 });
 
-/** A model that is twice too sure, and says too much by one in log-odds. */
+/** A model whose log-odds are twice too extreme, and too high by one. */
 function overconfident(seed: number): { labels: Uint8Array; logOdds: Float64Array } {
 	const random = seededRandom(seed);
 	const logOdds = Float64Array.from({ length: 20_000 }, () => random() * 8 - 4);

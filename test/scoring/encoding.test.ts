@@ -11,7 +11,7 @@ import { Scorer } from '../../src/scoring/scorer.ts';
 
 const features = featureSet(['amount'], ['page']);
 
-/** Two frequent pages, and rare ones of which each is seen four times. */
+/** Two frequent pages, and rare ones with four rows each. */
 function examples(count: number, seed: number) {
 	const random = seededRandom(seed);
 	return Array.from({ length: count }, (_, row) => ({

@@ -33,7 +33,7 @@ for (const kind of ['logistic', 'boosting'] as const) {
 		}
 	});
 
-	/** The score without what a reason says, of a visitor who is there as lately as before. */
+	/** The score of the same visitor, equally recent, without a reason's fact. */
 	function scoreWithout(reason: string, profile: Profile, nowMs: number): number {
 		const row = rowOf(profile, nowMs);
 		const which = reason.startsWith(lowering) ? 'lower' : 'raise';

@@ -13,7 +13,10 @@ function encoded(count: number, seed: number): EncodedRows {
 	return encodeRows(dataset, order, fitEncoding(dataset, order), true);
 }
 
-/** Written anew from the definition: ½·strength·w² on all but the intercept, plus the log loss, as a mean. */
+/**
+ * Written independently from the definition: ½·strength·w² on all weights but the intercept, plus the log loss, as a
+ * mean.
+ */
 function gradientAt(
 	rows: EncodedRows,
 	strength: number,

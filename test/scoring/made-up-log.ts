@@ -16,8 +16,8 @@ const pages = ['/', 'blog', 'features', 'docs', 'about', 'contact'];
 const channels = ['direct', 'organic', 'paid', 'email', 'social'];
 
 /**
- * A visitor of the last 60 days, the same for the same seed and number. Some are keen: they come back, look at prices, and
- * at times start a sale, whose upload comes a few hours later.
+ * A visitor of the last 60 days; the same for the same seed and number. Some are keen: they return, view prices, and
+ * sometimes start a sale that is uploaded a few hours later.
  */
 export function madeUpVisitor(seed: number, number: number): MadeUpVisitor {
 	const random = seededRandom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b));
@@ -63,7 +63,7 @@ export function madeUpVisitors(count: number, seed = 1): MadeUpVisitor[] {
 	return Array.from({ length: count }, (_, number) => madeUpVisitor(seed, number));
 }
 
-/** Stores visitors' logs as an import does, with their times. */
+/** Stores visitors' logs with their times, like an import. */
 export async function storeVisitors(
 	store: Store,
 	accountId: number,

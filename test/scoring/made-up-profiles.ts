@@ -20,7 +20,7 @@ export const madeUpFeatures: FeatureSet = {
 	categorical: all.categorical.filter(({ name }) => learned.test(name)),
 };
 
-/** What is known of a made-up visitor, and as of when: some visits by some channels, pages, events, subscription events. */
+/** A generated visitor's log, and the current time: visits, channels, pages, events, subscription events. */
 export function madeUpVisitor(random: () => number): { log: LogEntry[]; nowMs: number } {
 	const log: LogEntry[] = [];
 	let atMs = startMs;
@@ -40,7 +40,10 @@ export function madeUpVisitor(random: () => number): { log: LogEntry[]; nowMs: n
 	return { log, nowMs: atMs };
 }
 
-/** Who has viewed pricing, comes by email or has been lately, converts more often; with an interaction, by email only. */
+/**
+ * Visitors convert more often if they viewed pricing, come by email or were active recently; with an interaction, only
+ * by email.
+ */
 export function logOddsOf(profile: Profile, nowMs: number, interaction: boolean): number {
 	const pricing = profile.pageTimes.some(([page]) => page === 'pricing') ? 1 : 0;
 	const email = profile.lastChannel === 'email' ? 1 : 0;
@@ -51,7 +54,7 @@ export function logOddsOf(profile: Profile, nowMs: number, interaction: boolean)
 
 const trained = new Map<string, { model: Model; report: TrainingReport }>();
 
-/** A model that has learned from made-up visitors; the same on every run. */
+/** A model trained on generated visitors; the same on every run. */
 export function trainedOnVisitors(kind: 'logistic' | 'boosting'): { model: Model; report: TrainingReport } {
 	let known = trained.get(kind);
 	if (!known) {

@@ -5,7 +5,7 @@ import { seededRandom } from '../../src/scoring/random.ts';
 
 export const features = featureSet(['visits', 'noise'], ['channel']);
 
-/** Visitors of whom `logOdds` says how likely they convert: many visits, noise, and five channels. */
+/** Visitors who convert with these log-odds: many visits, noise, and five channels. */
 export function visitors(count: number, seed: number, logOdds: (row: FeatureRow) => number): Example[] {
 	const random = seededRandom(seed);
 	return Array.from({ length: count }, (_, index) => {
@@ -17,12 +17,12 @@ export function visitors(count: number, seed: number, logOdds: (row: FeatureRow)
 	});
 }
 
-/** More visits and email help. */
+/** More visits and email raise the probability. */
 export function byVisitsAndEmail({ numeric, categorical }: FeatureRow): number {
 	return -3 + Math.log1p(numeric[0] as number) + (categorical[0] === 'email' ? 1 : 0);
 }
 
-/** What no straight line can tell: many visits help by email and hurt elsewhere. */
+/** Not linear: many visits help by email and hurt elsewhere. */
 export function byInteraction({ numeric, categorical }: FeatureRow): number {
 	const many = (numeric[0] as number) > 3 ? 1 : -1;
 	return -1.5 + (categorical[0] === 'email' || categorical[0] === 'paid' ? many : -many) * 1.5;

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { lines, prove } from '../proof/scoring.ts';
 
-/** The short form of `npm run proof:scoring`: one line on which boosting is the better, and one on which it is not. */
+/** The short form of `npm run proof:scoring`: one line where boosting is better, and one where it is not. */
 for (const name of ['Shoppers, November and December', 'CDNOW all, 13 weeks ahead']) {
 	const line = lines.find((other) => other.name === name);
 	const missing = line?.files.find((file) => !existsSync(file));

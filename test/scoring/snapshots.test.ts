@@ -27,7 +27,7 @@ function history(hits: readonly HitEntry[], events: readonly JoinedEvent[] = [])
 	return { vid: 'v', hits: [...hits].sort(compareEntries), events };
 }
 
-/** A history of what had been done by then, as the store gives it. */
+/** A history up to a moment, as the store returns it. */
 const anyHistory = fc.tuple(anyLog, fc.array(fc.nat({ max: 3 * dayMs }), { maxLength: 60 })).map(
 	([log, delaysMs]): VisitorHistory => ({
 		vid: 'v',

@@ -106,7 +106,7 @@ test("the served model's level is that of the most recent rows", () => {
 	);
 });
 
-/** A number in [0, 1) of a row's own. */
+/** A pseudorandom number in [0, 1) for each row. */
 function hash(index: number): number {
 	return seededRandom(index)();
 }

@@ -26,7 +26,7 @@ function version(text: string): ModelName {
 	return { goal: 'subscription', scope: 'vid', version: text };
 }
 
-/** A scorer of visitors of whom the one with `hits` hits converts with a probability of `hits` %. */
+/** A scorer for which the visitor with `hits` hits converts with a probability of `hits` %. */
 function scorerOf(visitors: readonly Profile[]) {
 	const clock = { nowMs: startMs };
 	const forgotten: string[] = [];
@@ -63,7 +63,7 @@ function modelOf(scores: readonly GoalScore[]): string | undefined {
 	return scores[0]?.model;
 }
 
-/** References are made in some turns of the event loop. */
+/** Waits until references are made, which takes some turns of the event loop. */
 async function aMoment(): Promise<void> {
 	for (let turn = 0; turn < 30; turn++) await nextTurn();
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BatchSizer } from '../../src/store/batch-sizer.ts';
 
-/** Runs transactions that take so long for each piece of their size. @returns how long they took */
+/** Runs transactions that take a fixed time per item. @returns their durations */
 async function run(
 	batchSizer: BatchSizer,
 	clock: { ms: number },

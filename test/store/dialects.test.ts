@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dialects, type Shape, Texts } from '../../src/store/dialects.ts';
 
-/** What each engine makes of a query; `·` is where the name of a schema comes. */
+/** The text of a query for each engine; `·` marks the schema's name. */
 function written(sql: string, shape: Shape): Record<string, string> {
 	return Object.fromEntries(
 		Object.entries(dialects).map(([name, dialect]) => [

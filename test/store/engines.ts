@@ -10,16 +10,16 @@ import type { ServingWriter, Store, UploadOutcome, WriterEvents } from '../../sr
 import { temporaryFolder } from '../support.ts';
 import { freshPostgresDatabase, installedPostgresDatabase } from './postgres-server.ts';
 
-/** A kind of database that Caskade can keep its data in. */
+/** A kind of database that Caskade can use. */
 export interface Engine {
 	readonly name: string;
-	/** The address of databases that have nothing in them yet. */
+	/** The address of an empty database. */
 	freshAddress(t: TestContext): Promise<string>;
-	/** The address of databases that nobody has used; where that is quicker, their tables are there. */
+	/** The address of an unused database, with tables if that is quicker. */
 	installedAddress(t: TestContext): Promise<string>;
 	/**
-	 * A data folder has one server at a time, which copies the folder for a backup and knows at its start that whatever
-	 * is still leased is lost. A database server has tools of its own for copies, and other servers that may be alive.
+	 * A data folder has one server at a time, which copies the folder for a backup, and at its start knows that all
+	 * leases are lost. A database server has its own tools for copies, and other servers may be alive.
 	 */
 	readonly isFolder: boolean;
 }
@@ -57,7 +57,7 @@ const ignoreEvents: WriterEvents = {
 	},
 };
 
-/** Takes a store for serving, for one test. */
+/** Opens a store for serving, for one test. */
 export async function startWritingFor(
 	t: TestContext,
 	store: Store,
@@ -78,11 +78,11 @@ export interface Serving {
 	readonly address: string;
 	readonly store: Store;
 	readonly writer: ServingWriter;
-	/** Of `c-a-acme-uk`, an account of the client `acme`. */
+	/** The number of `c-a-acme-uk`, an account of the client `acme`. */
 	readonly accountId: number;
 }
 
-/** A fresh store with one account, taken for serving. */
+/** A new store with one account, opened for serving. */
 export async function startServingFor(t: TestContext, engine: Engine): Promise<Serving> {
 	const address = await engine.installedAddress(t);
 	const store = await openFor(t, address);
@@ -91,7 +91,7 @@ export async function startServingFor(t: TestContext, engine: Engine): Promise<S
 	return { address, store, writer, accountId };
 }
 
-/** Adds an account and gives its number. */
+/** Adds an account. @returns its number */
 export async function addAccount(store: Store, aid: string, client = 'acme'): Promise<number> {
 	const account = await store.control.createAccount({ aid, client, origins: [] }, (id) =>
 		store.createAccountDatabase(id),
@@ -101,7 +101,7 @@ export async function addAccount(store: Store, aid: string, client = 'acme'): Pr
 
 let eventNumber = 0;
 
-/** A subscription event with a `tid` of its own. */
+/** A subscription event with a unique `tid`. */
 export function subscriptionEvent(fields: Partial<SubscriptionEvent> = {}): SubscriptionEvent {
 	eventNumber++;
 	return {
@@ -120,7 +120,7 @@ export function subscriptionEvents(count: number): SubscriptionEvent[] {
 
 export const receivedAtMs = Date.UTC(2026, 10, 21, 10);
 
-/** Uploads with a deadline that no test meets by accident. */
+/** Uploads with a deadline that no test reaches by accident. */
 export async function upload(
 	writer: ServingWriter,
 	accountId: number,
@@ -142,7 +142,7 @@ export async function upload(
 	}
 }
 
-/** What an operator asked for is refused, with a sentence. */
+/** Expects an OperatorError with this message. */
 export function assertRefuses(promise: Promise<unknown>, message: RegExp): Promise<void> {
 	return assert.rejects(promise, (error) => {
 		assert.ok(error instanceof OperatorError);
@@ -151,7 +151,7 @@ export function assertRefuses(promise: Promise<unknown>, message: RegExp): Promi
 	});
 }
 
-/** What is stored of an account, in order of arrival. */
+/** The stored events of an account, in order of arrival. */
 export function storedEvents(store: Store, accountId: number): Promise<StoredSubscriptionEvent[]> {
 	return store.read(accountId, (reader) => Array.fromAsync(reader.subscriptionEvents()));
 }

@@ -7,7 +7,7 @@ import { body } from './contract/visitors.ts';
 export const longLogVid = 'a'.repeat(32);
 export const longLogSid = 'b'.repeat(32);
 
-/** Entries of a long log, every second one of the visit `sid`; the last one is at `endMs`. */
+/** Entries of a long log; every second one is of the visit `sid`, and the last one is at `endMs`. */
 function longLog(hits: number, endMs: number) {
 	const text = JSON.stringify(body());
 	return Array.from({ length: hits }, (_, index) => ({
@@ -18,7 +18,7 @@ function longLog(hits: number, endMs: number) {
 	}));
 }
 
-/** A visitor with so many hits, as if they had come one by one. */
+/** Adds a visitor with many hits, as if they had arrived one by one. */
 export async function addLongLog(
 	store: Store,
 	accountId: number,

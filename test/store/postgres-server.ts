@@ -2,10 +2,10 @@ import { after } from 'node:test';
 import { openStore } from '../../src/store/open.ts';
 import { createDatabase, type PostgresServer, startPostgres } from './postgres/server.ts';
 
-/** For the tests of this process. */
+/** Shared by the tests of this process. */
 let server: Promise<PostgresServer> | undefined;
 
-// Registered here, since a hook registered inside a test would end with that test.
+// Registered here, because a hook registered inside a test would run when that test ends.
 after(async () => (await server)?.stop());
 
 function postgresServer(): Promise<PostgresServer> {
@@ -18,10 +18,10 @@ export async function freshPostgresDatabase(encoding?: string): Promise<string> 
 	return createDatabase(await postgresServer(), { ...(encoding && { encoding }) });
 }
 
-/** Name of a database that has what every database of Caskade has; it is made once. */
+/** Name of a database with the tables that every installation has; created once. */
 let template: Promise<string> | undefined;
 
-/** The address of a new database with the tables of an installation that nobody has used: quicker than an empty one. */
+/** The address of a new database with the tables of an unused installation: quicker than an empty one. */
 export async function installedPostgresDatabase(): Promise<string> {
 	template ??= makeTemplate();
 	return createDatabase(await postgresServer(), { template: await template });

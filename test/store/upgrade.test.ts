@@ -15,7 +15,7 @@ import { type Engine, engines, openFor, startWritingFor, subscriptionEvent, uplo
 import { becomes, sessionOn, startProxiedService } from './postgres/service.ts';
 import { freshPostgresDatabase } from './postgres-server.ts';
 
-/** Where accounts' databases are as the first version has left them. */
+/** Accounts' databases as the first version left them. */
 interface Earlier {
 	readonly newest: number;
 	make(accountId: number): Promise<void>;
@@ -60,7 +60,7 @@ async function earlierOn(t: TestContext, engine: Engine, address: string): Promi
 	};
 }
 
-/** A client `acme` with so many accounts from before an upgrade, `c-a-1` and so on. */
+/** A client `acme` with accounts from before an upgrade, `c-a-1` and so on. */
 async function addEarlierAccounts(store: Store, earlier: Earlier, count: number): Promise<string> {
 	for (let id = 1; id <= count; id++)
 		await store.control.createAccount({ aid: `c-a-${id}`, client: 'acme', origins: [] }, earlier.make);

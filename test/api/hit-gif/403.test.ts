@@ -11,7 +11,7 @@ test('a page of an origin that the account does not allow is refused, if the bro
 	await assertImage(await askImage(service, `aid=${aid}`, { origin: 'https://evil.example' }), 403);
 	assert.equal(await countVisitors(service), 0);
 	await assertImage(await askImage(service, `aid=${aid}`, { origin: 'https://acme.example' }), 200);
-	// Of an image that is part of a page, browsers name no origin.
+	// Browsers send no origin for an image in a page.
 	await assertImage(await askImage(service, `aid=${aid}`), 200);
 	assert.equal(await countVisitors(service), 2);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { browserUserAgent, type TestService } from '../../support.ts';
 
-/** Asks for the image as a page without scripts does. */
+/** Requests the image like a page without scripts. */
 export function askImage(
 	{ url }: TestService,
 	query: string,
@@ -10,7 +10,7 @@ export function askImage(
 	return fetch(`${url}/hit.gif?${query}`, { headers: { 'user-agent': browserUserAgent, ...headers } });
 }
 
-/** The whole transparent pixel, whatever the status: browsers show an image that they can read. */
+/** Expects the whole transparent pixel, whatever the status: browsers must be able to show it. */
 export async function assertImage(answer: Response, status: number): Promise<void> {
 	assert.equal(answer.status, status);
 	assert.equal(answer.headers.get('content-type'), 'image/gif');

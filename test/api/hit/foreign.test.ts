@@ -22,7 +22,7 @@ test("another account's vid and sid are replaced", async (t) => {
 	const newVisitors = { id: 'new', name: 'New visitors' };
 	assert.deepEqual(await segments(ours.cask), [other.aid, ours.vid, [newVisitors]]);
 	assert.deepEqual(await segments(theirs.cask), [aid, theirs.vid, [newVisitors, subscribers]]);
-	// And the cask that came for it opens nothing of the other account.
+	// The cask of the answer does not give access to the other account.
 	for (const more of [`aid=${aid}`, `vid=${theirs.vid}`])
 		assert.equal((await fetch(`${url}/segments?cask=${ours.cask}&${more}`)).status, 403);
 });

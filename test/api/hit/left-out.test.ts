@@ -8,7 +8,7 @@ import { browserUserAgent, startService } from '../../support.ts';
 
 const everything = '?include=scores,segments';
 
-/** The line that tells the operator of what an answer lacks. */
+/** The log line about what an answer lacks. */
 function assertLogged(logged: readonly string[], answer: Response): void {
 	const requestId = answer.headers.get('x-request-id');
 	const entry = logged
@@ -33,7 +33,7 @@ test('if a hit is stored but its scores cannot be read, the answer is 200 withou
 		database.exec(`PRAGMA user_version = ${version}`);
 		return before;
 	};
-	// The writer has it open; whoever reads has not yet, and looks.
+	// The writer has the file open already; a reader opens it now, and checks its version.
 	const version = setSchema(99);
 	const answer = await sendHit({ vid }, {}, everything);
 	setSchema(version);

@@ -5,7 +5,7 @@ import { startService } from '../../support.ts';
 const noonMs = Date.UTC(2026, 10, 21, 12);
 const paths = ['/visscores', '/visscores/segments', '/segments'];
 
-/** The headers, but those that differ from request to request and those of the connection: fetch closes it after HEAD. */
+/** The headers, except those that differ per request or connection: fetch closes the connection after HEAD. */
 function steadyHeaders(answer: Response): Record<string, string> {
 	const headers = new Headers(answer.headers);
 	for (const name of ['x-request-id', 'date', 'connection', 'keep-alive']) headers.delete(name);

@@ -7,7 +7,7 @@ const elsewhere = 'https://evil.example';
 const paths = ['/visscores', '/visscores/segments', '/segments'];
 const dayMs = 86_400_000;
 
-/** A service whose account allows the pages of one origin alone, beside an account that allows all. */
+/** A service whose account allows only one origin, and another account that allows all. */
 async function startStrict(
 	t: TestContext,
 	now?: () => number,
@@ -19,7 +19,7 @@ async function startStrict(
 	return { ...service, other };
 }
 
-/** What pages may read of an answer to each path, and to `HEAD`; the status must be the expected one. */
+/** The origins that may read an answer, for each path and `HEAD`. Expects the status. */
 async function readableBy(
 	{ url }: TestService,
 	query: string,
@@ -41,7 +41,7 @@ async function readableBy(
 	return JSON.parse([...found][0] as string);
 }
 
-/** The account's origins decide: its own pages read the answer, others and tools get no leave. */
+/** Expects that only pages of the account's origins may read the answer. */
 async function assertLeftToHome(service: TestService, query: string, status: number): Promise<void> {
 	assert.deepEqual(await readableBy(service, query, home, status), [home, 'origin'], query);
 	assert.deepEqual(await readableBy(service, query, elsewhere, status), [null, 'origin'], query);
@@ -56,7 +56,7 @@ test("only pages of the account's origins may read 200 and 403", async (t) => {
 	const service = await startStrict(t);
 	const { cask } = await service.hit({}, { origin: home });
 	await assertLeftToHome(service, `cask=${cask}`, 200);
-	// The cask is valid: its account counts, not what the query names.
+	// The cask is valid, so its account counts, not the one in the query.
 	for (const more of [`aid=${service.other}`, 'vid=x', 'sid='])
 		await assertLeftToHome(service, `cask=${cask}&${more}`, 403);
 });
@@ -85,7 +85,7 @@ test('if no known account is named, pages of every origin may read the 401, so t
 	for (const query of ['', 'cask=', 'cask=x', `cask=${'x.'.repeat(2000)}`, 'aid=c-a-unknown', `aid=${other}`])
 		await assertReadableByAll(service, query, 401);
 	await assertReadableByAll(service, `aid=${aid}&aid=${aid}`, 401);
-	// A disabled account is unknown to servers.
+	// Servers do not know disabled accounts.
 	const { cask } = await service.hit({}, { origin: home });
 	await store.control.setAccountDisabled(aid, true);
 	await server.directory.refresh();

@@ -5,7 +5,7 @@ import { event, startService, type TestService } from '../../support.ts';
 const noonMs = Date.UTC(2026, 10, 21, 12);
 const dayMs = 86_400_000;
 
-/** A visitor who came, and came again a day later and bought; with a cask of each visit and one of the visitor. */
+/** A visitor who came twice, a day apart, and bought; with a cask of each visit and one of the visitor. */
 async function startWithVisits(t: TestContext) {
 	const clock = { nowMs: noonMs };
 	const service = await startService(t, { now: () => clock.nowMs });
@@ -44,7 +44,7 @@ test('the cask of a visit reads the segments of that visit only, under both path
 			evaluatedAt,
 			expiresAt: '2026-11-23T00:00:00.000Z',
 		});
-		// In the first visit nobody had come back, nor bought.
+		// The first visit knows neither the return nor the purchase.
 		assert.deepEqual(await segments(service, path, first.cask), {
 			aid: service.aid,
 			sid: first.sid,

@@ -1,6 +1,6 @@
 import type { TestService } from '../../support.ts';
 
-/** Asks for the receipt of an event as a client does. */
+/** Requests the receipt of an event like a client. */
 export function askReceipt(
 	service: TestService,
 	tid: string,

@@ -1,6 +1,6 @@
 import type { TestService } from '../../support.ts';
 
-/** Asks for receipts as a client does. */
+/** Requests receipts like a client. */
 export function askReceipts(
 	service: TestService,
 	body: unknown,

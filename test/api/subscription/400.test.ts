@@ -5,7 +5,7 @@ import { addClient, event, startService, type TestService } from '../../support.
 
 const text = 'a string of 1 to 255 characters, without control characters or lone surrogates';
 
-/** The body of a 400 whose own text is in `validationErrors`. */
+/** The body of a 400 whose text is in `validationErrors`. */
 function refused(message: string, validationErrors: string): string {
 	return JSON.stringify({ message, validationErrors });
 }
@@ -20,7 +20,7 @@ async function assertRefused(answer: Response, body: string, what = body): Promi
 	assert.equal(answer.headers.get('x-events-duplicate'), null);
 }
 
-/** Refused with these problems, in this order. */
+/** Expects these problems, in this order. */
 async function assertProblems(answer: Response, ...problems: string[]): Promise<void> {
 	await assertRefused(answer, refused('Error inserting subscription.', problems.join('; ')));
 }
@@ -285,7 +285,7 @@ test('an error over 2,000 characters ends with the number of further problems', 
 	const more = /^and (\d+) more$/.exec(parts.pop() as string);
 	assert.equal(parts.length + Number(more?.[1]), 30 * 5);
 	assert.equal(parts[0], `data[0].tid must be ${text}`);
-	// As many as fit: another one would not have.
+	// As many as fit: one more would exceed the limit.
 	assert.ok(validationErrors.length + `; data[3].evt must be ${text}`.length > 2000);
 });
 
@@ -368,7 +368,7 @@ test('JSON is checked before the account, and the account before the rows', asyn
 		const answer = await service.upload({ aid: 'c-a-nobody', ...rest });
 		assert.equal(((await answer.json()) as { validationErrors: string }).validationErrors, 'Invalid account');
 	}
-	// Where there is no account to look for, all that is wrong is told at once.
+	// If no account is named, all problems are listed at once.
 	await assertProblems(
 		await service.upload({ aid: '', data: [{ tid: 'T-1', subid: 'S-1' }] }),
 		`aid must be ${text}`,
@@ -376,7 +376,7 @@ test('JSON is checked before the account, and the account before the rows', asyn
 	);
 });
 
-/** The first request of a key waits for a lease of its quota before its body is read; those after it do not. */
+/** Waits for a lease: the first request of a key waits for it before its body is read, later ones do not. */
 async function warmUp(service: TestService): Promise<void> {
 	await service.upload({ aid: service.aid, data: [event()], simulate: true });
 }
@@ -400,7 +400,7 @@ test('nothing is stored from a body shorter than its content-length', async (t) 
 	brokenOff.destroy();
 	await brokenOff.closed;
 
-	// What was sent before on other connections is decided by the time that this is answered.
+	// When this is answered, earlier requests on other connections have been decided.
 	assert.equal((await service.upload({ aid: service.aid, data: [event({ tid: 'after' })] })).status, 201);
 	assert.deepEqual(
 		(await service.stored()).map(({ tid }) => tid),

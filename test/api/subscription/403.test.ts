@@ -162,7 +162,7 @@ test('is answered before the body is sent', async (t) => {
 		const answer = await connection.answer();
 		assert.equal(answer.status, 403);
 		assert.equal(answer.body, forbidden);
-		// The server does not take 100 MB in order to throw them away.
+		// The server does not receive 100 MB only to discard them.
 		for (let sent = 0; sent < 3; sent++) connection.send(Buffer.alloc(1024 * 1024));
 		await connection.closed;
 	}

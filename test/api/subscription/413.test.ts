@@ -9,7 +9,7 @@ const limit = 256 * 1024;
 
 test('256 KiB are accepted, one more byte is not', async (t) => {
 	const service = await startService(t);
-	// White space is part of a body, too.
+	// White space is part of the body.
 	const ofSize = (size: number) => JSON.stringify({ aid: service.aid, data: [event()] }).padEnd(size);
 	assert.equal((await service.upload(ofSize(limit))).status, 201);
 	const answer = await service.upload(ofSize(limit + 1));

@@ -6,7 +6,7 @@ import { addClient, event, startService } from '../../support.ts';
 const rateExceeded = '{"message":"Rate limit exceeded.","validationErrors":null}';
 const quotaExceeded = '{"message":"Too Many Requests"}';
 
-/** So slow that no second token comes while a test runs. */
+/** So slow that no second token arrives during a test. */
 const once = { ratePerSecond: 0.001, burst: 1 };
 
 test('a request above the rate is refused', async (t) => {

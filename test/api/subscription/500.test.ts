@@ -18,7 +18,7 @@ async function assertStoreFailed(service: TestService, answer: Response): Promis
 	assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
 	assert.equal(answer.headers.get('x-events-stored'), null);
 	assert.match(answer.headers.get('ratelimit-policy') ?? '', /^"rate";q=\d+;w=1, "quota";q=\d+;w=\d+$/);
-	// The operator finds the cause by the request id.
+	// The log has the cause, under the request id.
 	const requestId = answer.headers.get('x-request-id');
 	const entry = service.logged
 		.map((line) => JSON.parse(line))
@@ -63,7 +63,7 @@ test('other accounts are not affected', async (t) => {
 	);
 });
 
-/** Makes storing the tid `poison` fail, as a damaged page would, in the middle of a request. */
+/** Makes storing the tid `poison` fail in the middle of a request, like a damaged page. */
 function poison(service: TestService, how: 'ABORT' | 'FAIL' | 'ROLLBACK'): { cure: () => void } {
 	const change = (sql: string) => {
 		const database = new DatabaseSync(accountFile(service), { timeout: 5000 });

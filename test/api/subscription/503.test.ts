@@ -8,8 +8,8 @@ import { event, startService } from '../../support.ts';
 
 const overloaded = '{"message":"Service unavailable.","validationErrors":null}';
 
-// The queue is bounded by number, which takes 8,192 clients to fill, and by size, which takes 64 MiB: a few
-// hundred of the largest requests, held up by another process that has the account's lock.
+// Filling the queue by number would take 8,192 clients. So it is filled by size, 64 MiB: a few hundred of the largest
+// requests, delayed by another process that has the account's lock.
 test('more uploads wait for the store than the queue holds; the waiting ones are stored', async (t) => {
 	const service = await startService(t, { plan: { maxEvents: 1000, timeoutMs: 30_000 } });
 	await using lock = await lockDatabase(join(service.folder, 'accounts/1.sqlite'));

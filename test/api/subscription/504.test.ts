@@ -25,8 +25,8 @@ async function assertFetchTimedOut(answer: Response): Promise<void> {
 }
 
 /**
- * Uploads the tid `after` to the same account until it is stored, then tells what is: all that came before is decided by
- * then.
+ * Uploads the tid `after` to the same account until it is stored, then returns the stored tids. Everything before is
+ * decided by then.
  */
 async function storedInTheEnd(service: TestService): Promise<string[]> {
 	await eventually('it is stored', async () => {
@@ -137,7 +137,7 @@ test('when the store continues, requests within their deadlines are stored, expi
 	assert.deepEqual(await storedInTheEnd(service), ['long', 'after']);
 });
 
-/** Makes storing the tid `slow` take about a second of computing, in the middle of a statement. */
+/** Makes storing the tid `slow` take about a second of CPU time within a statement. */
 function slowDown(service: TestService): void {
 	const database = new DatabaseSync(accountFile(service));
 	database.exec(`CREATE TRIGGER slow BEFORE INSERT ON subscription_event WHEN NEW.tid = 'slow' BEGIN
@@ -161,7 +161,7 @@ function isBeingWritten(service: TestService): boolean {
 test('a slow statement is answered in time, and rolled back when it ends', async (t) => {
 	const service = await startService(t, { plan: { timeoutMs: 250 } });
 	slowDown(service);
-	// On a busy machine the time may be up before the statement begins; then it never does.
+	// On a busy machine, the deadline may expire before the statement begins; then it never does.
 	await eventually('answered while the statement goes on', async () => {
 		const answer = await service.upload({ aid: service.aid, data: [event(), event({ tid: 'slow' })] });
 		const goesOn = isBeingWritten(service);
@@ -169,7 +169,7 @@ test('a slow statement is answered in time, and rolled back when it ends', async
 		return goesOn;
 	});
 
-	// Others to the same account wait behind it, and are stored once there is time for them.
+	// Other uploads to the same account wait behind it, and are stored later.
 	for (;;) {
 		const next = await service.upload({ aid: service.aid, data: [event({ tid: 'next' })] });
 		if (next.status === 201) break;

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { SubscriptionEvent } from '../../../src/domain/subscription-event.ts';
 import { addClient, startService, type TestService } from '../../support.ts';
 
-/** An event as it is uploaded. Few tids, so that batches have many in common. */
+/** An event to upload. There are few tids, so that batches have many in common. */
 const eventArbitrary: fc.Arbitrary<SubscriptionEvent> = fc.record(
 	{
 		tid: fc.integer({ min: 0, max: 15 }).map((number) => `T-${number}`),
@@ -19,7 +19,7 @@ const eventArbitrary: fc.Arbitrary<SubscriptionEvent> = fc.record(
 interface Batch {
 	readonly events: readonly SubscriptionEvent[];
 	readonly simulate: boolean;
-	/** Which event is made invalid. */
+	/** The index of the event to make invalid. */
 	readonly flaw: number | null;
 }
 
@@ -29,7 +29,7 @@ const batchArbitrary: fc.Arbitrary<Batch> = fc.record({
 	flaw: fc.option(fc.nat(7), { freq: 4 }),
 });
 
-/** What the contract says: the first write of a tid wins, for ever; only 201 stores. */
+/** The contract: the first write of a tid wins for ever, and only 201 stores. */
 class Model {
 	readonly rows = new Map<string, SubscriptionEvent>();
 
@@ -49,7 +49,7 @@ class Model {
 
 let accountNumber = 0;
 
-/** An account of its own for each run of a property, on one running server. */
+/** A new account for each run of a property, on one running server. */
 async function freshAccount(
 	service: TestService,
 ): Promise<{ upload: (batch: Batch) => Promise<Response>; stored: () => Promise<SubscriptionEvent[]> }> {
@@ -113,7 +113,7 @@ test('concurrent batches store each tid once, and their answers add up', async (
 			const accepted = batches.filter(({ simulate, flaw }) => !simulate && flaw === null);
 			const tids = new Set(accepted.flatMap(({ events }) => events.map(({ tid }) => tid)));
 			assert.deepEqual(rows.map(({ tid }) => tid).sort(), [...tids].sort());
-			// Of each tid the whole of one event is stored, the first of its batch.
+			// Each tid has one whole event, the first of its batch.
 			for (const row of rows)
 				assert.ok(
 					accepted.some(({ events }) =>

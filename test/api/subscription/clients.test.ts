@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { TestProcess } from '../../process.ts';
 import { event, startService, type TestService } from '../../support.ts';
 
-/** What clients are likely to be written with; each uploads the same, with nothing but what its makers made it send. */
+/** Common HTTP clients; each uploads the same, with its default headers. */
 
 const created = '{"message":"Subscription created successfully.","validationErrors":null}';
 
@@ -20,7 +20,7 @@ async function assertStored(service: TestService): Promise<void> {
 	);
 }
 
-/** The reason to skip where a program is not on this machine. */
+/** The reason to skip if a program is not installed. */
 function missing(program: string): string | false {
 	return spawnSync(program, ['--version']).status === 0 ? false : `there is no ${program} here`;
 }

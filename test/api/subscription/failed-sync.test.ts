@@ -39,7 +39,7 @@ async function start(t: TestContext) {
 	const disk = new FaultyDisk(temporaryFolder(t));
 	disk.adopt(folder);
 	const serve = () => ServeProcess.start(['--database', address], disk.environment);
-	/** What becomes of an upload: its status, and for an error what it says. */
+	/** The outcome of an upload: its status, and the text of an error. */
 	const upload = async (server: ServeProcess, tid: string, { aid, key } = client) => {
 		const answer = await server.upload(key, { aid, data: [event({ tid })] });
 		const { validationErrors } = (await answer.json()) as { validationErrors: string | null };
@@ -98,7 +98,8 @@ test('what is acknowledged after a failed COMMIT survives a kill and a power cut
 	assert.equal(await upload(server, 'failed'), unknown);
 	await server.kill();
 	disk.heal();
-	// Reads the log anew, and with it what was not made durable; and nobody who closes the database is the last to do so.
+	// Reads the log anew, including what was not made durable, and keeps the database open, so that nobody is the last
+	// to close it.
 	await using _ = await lookAt(join(folder, 'accounts/1.sqlite'));
 	await using restarted = await serve();
 	assert.equal(await upload(restarted, 'after'), 201);

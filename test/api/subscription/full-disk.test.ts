@@ -19,7 +19,7 @@ const storeFailed =
 /** Databases on a small disk. */
 interface Place extends AsyncDisposable {
 	readonly address: string;
-	/** Sees to it that what the probe writes will find room although the disk is full. */
+	/** Ensures that the probe's write finds space although the disk is full. */
 	leaveRoomForProbe(): void;
 }
 
@@ -29,7 +29,7 @@ const places: Readonly<Record<string, (disk: SmallDisk) => Promise<Place>>> = {
 		return {
 			address: `sqlite:${folder}`,
 			leaveRoomForProbe() {
-				// The write-ahead log begins anew, and the file keeps its length.
+				// The write-ahead log restarts, and the file keeps its length.
 				const control = new DatabaseSync(join(folder, 'control.sqlite'), { timeout: 5000 });
 				control.exec('PRAGMA wal_checkpoint(RESTART)');
 				control.close();
@@ -38,7 +38,7 @@ const places: Readonly<Record<string, (disk: SmallDisk) => Promise<Place>>> = {
 		};
 	},
 	async PostgreSQL(disk) {
-		// One that nobody else needs: its disk gets full.
+		// A server that nobody else needs, because its disk becomes full.
 		const server = await startOwnPostgres();
 		const address = await createDatabase(server);
 		const database = new URL(address).pathname.slice(1);
@@ -46,13 +46,13 @@ const places: Readonly<Record<string, (disk: SmallDisk) => Promise<Place>>> = {
 		admin.pathname = '/postgres';
 		const session = new pg.Client({ connectionString: admin.href });
 		await session.connect();
-		// The server runs as this user where the tests run as root.
+		// If the tests run as root, the server runs as this user.
 		execFileSync('chown', ['postgres', disk.path]);
 		await session.query(`CREATE TABLESPACE small LOCATION '${disk.path}'`);
 		await session.query(`ALTER DATABASE ${database} SET TABLESPACE small`);
 		return {
 			address,
-			// The one row that it changes has a page already.
+			// The row that it changes already has a page.
 			leaveRoomForProbe() {},
 			async [Symbol.asyncDispose]() {
 				await session.query(`DROP DATABASE ${database} WITH (FORCE)`);
@@ -108,7 +108,7 @@ for (const [name, findPlace] of Object.entries(places))
 		await becomes('an upload fails', 2000, async () => (await upload()) === 500);
 		await becomes('not ready', 2000, async () => !(await isReady()));
 		assert.deepEqual(await Promise.all(Array.from({ length: 8 }, upload)), Array(8).fill(500));
-		// An answer of /readyz holds for a second; then it looks again.
+		// An answer of /readyz is cached for a second.
 		await delay(1100);
 		assert.equal(await isReady(), false);
 		assert.equal((await fetch(`${server.url}/healthz`)).status, 200);

@@ -11,7 +11,7 @@ const quotaPerMonth = 10;
 const november = Date.UTC(2026, 10, 30, 23, 59, 50);
 const december = Date.UTC(2026, 11, 1);
 
-/** A server whose clock the test sets, and how many requests it has admitted in each month of that clock. */
+/** A server whose clock the test sets, with the number of requests admitted in each month of that clock. */
 async function start(t: TestContext, engine: Engine) {
 	const address = await engine.freshAddress(t);
 	const store = await openFor(t, address);
@@ -27,7 +27,7 @@ async function start(t: TestContext, engine: Engine) {
 	return {
 		clock,
 		store,
-		/** Uploads one after the other; tells how many were admitted. */
+		/** Uploads sequentially. @returns how many were admitted */
 		async admitted(uploads: number): Promise<number> {
 			let admitted = 0;
 			for (let n = 0; n < uploads; n++) {

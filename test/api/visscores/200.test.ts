@@ -8,7 +8,7 @@ const noonMs = Date.UTC(2026, 10, 21, 12);
 const dayMs = 86_400_000;
 const ofNobody = '0123456789abcdef0123456789abcdef';
 
-/** The default goals before anything is trained: 0.02 with the weight of 50 visitors, of whom one is known. */
+/** The default goals before training: 0.02 with the weight of 50 visitors, one of whom is known. */
 const priorScores =
 	'[{"goal":"subscription","score":0.02,"percentile":50,"band":"medium","model":"prior"},{"goal":"return","score":0.02,"percentile":50,"band":"medium","model":"prior"}]';
 
@@ -44,7 +44,7 @@ test('the cask of a visit reads that visit only', async (t) => {
 	const body = (await answer.json()) as Record<string, unknown>;
 	assert.deepEqual(Object.keys(body), ['aid', 'sid', 'scores', 'scoredAt', 'expiresAt']);
 	assert.equal(body.sid, sid);
-	// Nobody was there a horizon ago; that the visitor came back says nothing of how many do within one.
+	// Nobody was known a horizon ago, and the visitor's return says nothing about how many return within one.
 	const rate = ({ scores }: { scores?: unknown }) =>
 		(scores as { score: number }[]).map(({ score }) => score);
 	assert.deepEqual(rate(body), [0.02, 0.02]);
@@ -64,7 +64,7 @@ test('a score has reasons only if the account allows it and the request asks for
 	assert.deepEqual(await reasons('&explain=1'), [undefined, undefined]);
 	await store.control.updateAccount(aid, { explains: true });
 	await server.directory.refresh();
-	// The base rate has none to give.
+	// The base rate has no reasons.
 	assert.deepEqual(await reasons('&explain=1'), [[], []]);
 	for (const more of ['', '&explain=0', '&explain=true', '&explain=1&explain=1'])
 		assert.deepEqual(await reasons(more), [undefined, undefined], more);
@@ -83,7 +83,7 @@ test('the list is empty for a bot, an unknown visitor and an erased one', async 
 	await eraseVisitor(store, id, vid);
 	await server.directory.refresh();
 	for (const subject of [ofNobody, vid]) {
-		// Casks are dated in whole seconds, and what is as old as the erasure is void.
+		// Casks are dated in whole seconds, and one as old as the erasure is revoked.
 		const later = Date.now() + 2000;
 		assert.deepEqual(
 			await scores(issueCask(server.directory.signingKeys, { aid, scope: 'vid', subject }, later).cask),

@@ -13,7 +13,7 @@ async function assertUnauthorized(answer: Response, reason: string): Promise<voi
 		answer.headers.get('www-authenticate'),
 		`Bearer error="invalid_token", error_description="${reason}"`,
 	);
-	// The page must be able to read that it has to fire once more.
+	// The page must be able to read that it must fire again.
 	assert.equal(answer.headers.get('access-control-allow-origin'), '*');
 	assert.match(answer.headers.get('access-control-expose-headers') ?? '', /www-authenticate/);
 	assert.equal(answer.headers.get('cache-control'), 'private, no-store');
@@ -81,7 +81,7 @@ test('casks stay valid when the signing key is rotated', async (t) => {
 	const before = await hit();
 	await store.control.rotateSigningKeys();
 	await server.directory.refresh();
-	// A new key signs only when every server has had the time to hear of it.
+	// A new key signs only when every server has had time to learn of it.
 	aheadMs = 60_000;
 	const after = await hit();
 	const kid = (cask: string) => JSON.parse(atob(cask.split('.')[0] as string)).kid;

@@ -9,7 +9,7 @@ import { addClient, browserUserAgent, collectLog, type HitAnswer } from '../../s
 
 const minuteMs = 60_000;
 
-/** A server, and a command beside it whose clock is not the server's. */
+/** A server, and a command with another clock. */
 async function start(t: TestContext, engine: Engine, clocks: { server: number; command: number }) {
 	const address = await engine.freshAddress(t);
 	const { aid } = await addClient(await openFor(t, address));
@@ -68,7 +68,7 @@ for (const engine of engines) {
 		const meanwhile: HitAnswer[] = [];
 		store.control.revokeCasks = async (...of) => {
 			await revoke(...of);
-			// Of another visit, which the first look has not seen.
+			// A hit of another visit, which the first pass has not seen.
 			if (meanwhile.length === 0) meanwhile.push(await hit({ vid }));
 		};
 		await eraseVisitor(store, accountId, vid);

@@ -5,7 +5,7 @@ import { caskadeJson } from '../../process.ts';
 import { trainedOnVisitors } from '../../scoring/made-up-profiles.ts';
 import { startService, type TestService } from '../../support.ts';
 
-/** A machine that does much else may be slow; the time that it took is told. */
+/** Generous for busy machines. */
 const patienceMs = 30_000;
 
 interface Score {
@@ -16,7 +16,7 @@ interface Score {
 	readonly reasons?: readonly string[];
 }
 
-/** A service with a model of each kind, stored and not active, and the cask of a visitor. */
+/** A service with a stored, inactive model of each kind, and the cask of a visitor. */
 async function withModels(t: Parameters<typeof startService>[0]) {
 	const service = await startService(t);
 	const { store, aid, hit, folder } = service;
@@ -44,7 +44,7 @@ async function subscriptionScore({ url }: TestService, cask: string, more = ''):
 	return scores.find(({ goal }) => goal === 'subscription') as Score;
 }
 
-/** Asks again and again, until the model is served. */
+/** Reads until the model is served. */
 async function served(service: TestService, cask: string, model: string): Promise<Score> {
 	const began = performance.now();
 	for (;;) {

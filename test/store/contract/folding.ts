@@ -30,7 +30,7 @@ const minuteMs = 60_000;
 const vid = longLogVid;
 const sid = longLogSid;
 
-/** Counts what steps send and get. */
+/** Counts the statements and rows of steps. */
 function* counting<T>(steps: Steps<T>, cost: { statements: number; rows: number }): Steps<T> {
 	let results: readonly (readonly Row[])[] = [];
 	for (let step = steps.next(results); ; step = steps.next(results)) {
@@ -42,7 +42,7 @@ function* counting<T>(steps: Steps<T>, cost: { statements: number; rows: number 
 	}
 }
 
-/** Counts the rows that PostgreSQL reads in its tables for these steps. */
+/** Counts the table rows that PostgreSQL reads for these steps. */
 function* scanning<T>(steps: Steps<T>, cost: { scanned: number }): Steps<T> {
 	const before = yield* scanned();
 	const outcome = yield* steps;
@@ -50,7 +50,7 @@ function* scanning<T>(steps: Steps<T>, cost: { scanned: number }): Steps<T> {
 	return outcome;
 }
 
-/** So far, on this connection. */
+/** The count so far, on this connection. */
 function* scanned(): Steps<number> {
 	const [rows = []] = yield [
 		{
@@ -60,7 +60,7 @@ function* scanned(): Steps<number> {
 	return Number(rows[0]?.scanned);
 }
 
-/** What derives from a log, made from all of it at once. */
+/** Compares everything derived from a log with a single pass over it. */
 export async function assertFolded(store: Store, accountId: number): Promise<void> {
 	assert.equal(await store.waiting(accountId), 0);
 	const record = await store.transact(accountId, () => readLog());
@@ -112,7 +112,7 @@ function* readLog(): Steps<{ of: string; entry: LogEntry }[]> {
 	];
 }
 
-/** What every engine must do where a request would have to read too much. */
+/** The contract of every engine for work that is too much for a request. */
 export function foldingContract(engine: Engine): void {
 	suite(`folding on ${engine.name}`, () => {
 		test('hits of one moment, and after a small step back of the clock, follow each other', async (t) => {
@@ -241,7 +241,7 @@ export function foldingContract(engine: Engine): void {
 			await writer.storeHit(accountId, late());
 			assert.equal(await store.waiting(accountId), 2);
 			assert.equal(await hits(), 1500);
-			// What is the latest is known at once.
+			// The latest entry is known at once.
 			await writer.storeHit(accountId, late({ atMs: receivedAtMs + 1000 }));
 			assert.equal(await hits(), 1501);
 			let after: string | undefined = '';
@@ -295,7 +295,7 @@ export function foldingContract(engine: Engine): void {
 			const random = seededRandom(3);
 			let atMs = receivedAtMs;
 			const all = Array.from({ length: 7000 }, (_, index): HistoryHit => {
-				// Now and then there is half an hour between two, or a visit has a name.
+				// Occasionally, half an hour lies between two hits, or a visit is named.
 				atMs += random() < 0.002 ? 31 * minuteMs : 500 + Math.floor(random() * 1000);
 				const url = `https://shop.example/${index}`;
 				return { vid, sid: random() < 0.02 ? sid : null, atMs, body: body({ url, cid: 'C-1' }) };
@@ -315,7 +315,7 @@ export function foldingContract(engine: Engine): void {
 						assert(left.length < given);
 						if (given === 700) most.rows = Math.max(most.rows, cost.rows);
 					}
-			// Above all the hits themselves and the 1,000 among which they come.
+			// Mostly the hits themselves and the 1,000 between which they arrive.
 			assert(most.rows < 6000, JSON.stringify(most));
 			await foldAll(store, pieces);
 			await assertFolded(store, pieces);
@@ -350,7 +350,8 @@ export function foldingContract(engine: Engine): void {
 				scans.set('to prune', await most(() => prune(receivedAtMs - 1_000_000), 5));
 				await store.transact(accountId, () => beginErasing(vid, 1));
 				scans.set('to erase', await most(() => erasePiece(vid, 1), 5));
-				// Tables as small as that of the 1,000 events PostgreSQL reads whole, up to three times; the long log never.
+				// PostgreSQL reads tables as small as that of the 1,000 events completely, up to three times; the long
+				// log never.
 				assert.deepEqual(
 					[...scans].filter(([, rows]) => rows > 5000),
 					[],
@@ -362,7 +363,7 @@ export function foldingContract(engine: Engine): void {
 			const { store, writer, accountId } = await startServingFor(t, engine);
 			await addLongLog(store, accountId, 1200, receivedAtMs);
 			const other = await writer.storeHit(accountId, hit({ atMs: receivedAtMs - 300_000 }));
-			// Shown by the long visitor early and late, and by the other in between.
+			// Shown early and late by the visitor with the long log, and in between by the other.
 			for (const [tid, ago] of [
 				['T-again', 1_000_000],
 				['T-once', 1_000_000],
@@ -411,14 +412,14 @@ export function foldingContract(engine: Engine): void {
 				[null, null],
 			);
 			assert.equal(await store.transact(accountId, () => visitorRecord(vid)), null);
-			// Whoever goes on to show what is erased is somebody else, and what comes is of the next who has claimed it.
+			// A visitor who shows erased keys later is a new one, and later events belong to the next holder.
 			const again = hit({ vid, sid, atMs: receivedAtMs + 10 }, { cid: 'C-1' });
 			assert.deepEqual(await writer.storeHit(accountId, again), { vid: again.freshVid, sid: again.freshSid });
 			await upload(writer, accountId, [subscriptionEvent({ tid: 'T-next', cid: 'C-2' })]);
 			const cost = { statements: 0, rows: 0 };
 			await store.transact(accountId, () => counting(erasePiece(vid, 2), cost));
 			assert(cost.rows < 500, JSON.stringify(cost));
-			// As a server goes on with what has been interrupted.
+			// A server resumes what was interrupted.
 			assert.equal(await store.transact(accountId, () => findAbandonedErasure(2)), undefined);
 			assert.equal(await store.transact(accountId, () => findAbandonedErasure(3)), vid);
 			await eraseOne(store, accountId, vid);

@@ -24,7 +24,7 @@ interface UploadStep {
 	readonly minute: number;
 	readonly tid: string;
 	readonly cid: string | null;
-	/** Without it, a subscription of its own. */
+	/** Default: a subscription of its own. */
 	readonly subid?: string;
 }
 type Step = HitStep | UploadStep;
@@ -48,7 +48,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
 		subid: fc.constantFrom('S1', 'S2'),
 	}),
 );
-/** Each `tid` is uploaded once, and steps come in the order of their times. */
+/** Each `tid` is uploaded once, and steps are in order of time. */
 const anySteps = fc
 	.uniqueArray(anyStep, {
 		maxLength: 14,
@@ -78,7 +78,7 @@ async function historiesAt(place: Store, accountId: number, asOfMs: number): Pro
 	);
 }
 
-/** What every engine must tell of what visitors had done. */
+/** The contract of every engine for histories of visitors. */
 export function historiesContract(engine: Engine): void {
 	suite(`histories as of a moment on ${engine.name}`, () => {
 		const start = async (t: TestContext) => {

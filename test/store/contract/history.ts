@@ -19,7 +19,7 @@ import { assertAsTheLogSays, body, derived, hit } from './visitors.ts';
 const minuteMs = 60_000;
 const vid = 'a'.repeat(32);
 
-/** A hit of one visitor, so many minutes after the start. */
+/** A hit of one visitor, this many minutes after the start. */
 function past(
 	minutes: number,
 	fields: Partial<HistoryHit> = {},
@@ -50,7 +50,7 @@ async function openWithAccount(t: Parameters<typeof openFor>[0], engine: Engine)
 	return { store, accountId, add };
 }
 
-/** How many hits each visit has, in order of time. */
+/** The number of hits of each visit, in order of time. */
 async function visitsOf(store: Store, accountId: number): Promise<number[]> {
 	const { visits } = (await derived(store, accountId)) as { visits: { profile: string }[] };
 	const profiles = visits.map(({ profile }) => JSON.parse(profile) as { firstAtMs: number; hits: number });
@@ -59,7 +59,7 @@ async function visitsOf(store: Store, accountId: number): Promise<number[]> {
 
 type Entry = { hit: HistoryHit } | { event: HistoryEvent };
 
-/** Minutes that leave gaps of less, of just, and of more than half an hour. */
+/** Minutes that leave gaps of less than, exactly, and more than half an hour. */
 const minutes = fc.integer({ min: 0, max: 20 }).map((tens) => tens * 10);
 const maybe = fc.option(fc.constantFrom('1', '2'), { freq: 1 });
 const somebody = fc.constantFrom('a', 'b');
@@ -94,7 +94,7 @@ function entriesOf(
 	];
 }
 
-/** What every engine must do with history. */
+/** The contract of every engine for imported history. */
 export function historyContract(engine: Engine): void {
 	suite(`history on ${engine.name}`, () => {
 		test('history gives the same result in any order and any number of times', async (t) => {

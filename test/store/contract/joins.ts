@@ -31,13 +31,13 @@ async function derivedFrom({ store, accountId }: Serving): Promise<Derived> {
 	return (await derived(store, accountId)) as Derived;
 }
 
-/** A writer of its own for each of several hits at a time, where an engine allows several. */
+/** A separate writer for each of several concurrent hits, if an engine allows several. */
 async function twoWriters(t: Parameters<typeof openFor>[0], engine: Engine, serving: Serving) {
 	if (engine.isFolder) return [serving.writer, serving.writer] as const;
 	return [serving.writer, await startWritingFor(t, await openFor(t, serving.address))] as const;
 }
 
-/** What must hold whatever arrives at the same time. */
+/** The contract for concurrent hits and uploads. */
 export function joinContract(engine: Engine): void {
 	suite(`what arrives at once on ${engine.name}`, () => {
 		test('for a repeated tid, the stored event decides who owns the sale', async (t) => {

@@ -17,7 +17,7 @@ import {
 	upload,
 } from '../engines.ts';
 
-/** What every engine must offer to look after it. */
+/** The contract of every engine for maintenance. */
 export function maintenanceContract(engine: Engine): void {
 	const skip = !engine.isFolder && 'only a data folder does this itself';
 	suite(`looking after ${engine.name}`, () => {
@@ -83,7 +83,7 @@ export function maintenanceContract(engine: Engine): void {
 			assert.equal(copied.length % 30, 0);
 			assert.deepEqual(copied, (await storedContent(store, accountId)).slice(0, copied.length));
 
-			// And it can be served in place of what it was made from.
+			// The copy can be served in place of the original.
 			const copyWriter = await startWritingFor(t, copy);
 			assert.equal(
 				(await upload(copyWriter, accountId, before[0] as SubscriptionEvent[])).duplicateRows.length,

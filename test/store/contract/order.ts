@@ -7,7 +7,7 @@ import { addAccount, type Engine } from '../engines.ts';
 const atMs = Date.UTC(2026, 10, 21, 10);
 const hourMs = 3_600_000;
 
-/** What was made later comes later, though several are made in one millisecond and clocks step back. */
+/** What is created later comes later, even within one millisecond and when clocks step back. */
 export function orderContract(engine: Engine): void {
 	suite(`the order of what is made on ${engine.name}`, () => {
 		const start = async (t: TestContext) => {

@@ -17,7 +17,7 @@ import { hit } from './visitors.ts';
 const hourMs = 3_600_000;
 const startMs = receivedAtMs;
 
-/** Something that happens in the hour of its place in the list. */
+/** Something that happens at the hour given by its position in the list. */
 type Happening =
 	| { readonly type: 'hit'; readonly visitor: number; readonly tid?: string; readonly cid?: string }
 	| { readonly type: 'event'; readonly tid: string; readonly cid: string | null };
@@ -70,7 +70,7 @@ function profilesAsOf(store: Store, accountId: number, asOfMs: number): Promise<
 	});
 }
 
-/** What every engine must give of the past. */
+/** The contract of every engine for reads of the past. */
 export function asOfContract(engine: Engine): void {
 	suite(`visitors as of a time on ${engine.name}`, () => {
 		const start = async (t: TestContext) => openFor(t, await engine.freshAddress(t));
@@ -168,7 +168,7 @@ export function asOfContract(engine: Engine): void {
 			);
 			const then = await scores(1, true, [model, undefined]);
 			assert.deepEqual(shown(then), vids.slice(0, 2));
-			// Nobody was there a horizon ago: nothing is known but what holds of everybody.
+			// Nobody was known a horizon ago, so only the general base rate is known.
 			assert.deepEqual(
 				(await scores(3, true, [undefined, undefined])).map((each) => each.scores[0]?.score),
 				[0.02, 0.02, 0.02],

@@ -4,7 +4,7 @@ import type { QuotaSettlement } from '../../../src/domain/quota-lease.ts';
 import { standardPlan } from '../../../src/domain/usage-plan.ts';
 import { type Engine, openFor, startServingFor, startWritingFor } from '../engines.ts';
 
-/** What every engine must do with quotas and usage. */
+/** The contract of every engine for quotas and usage. */
 export function quotaContract(engine: Engine): void {
 	suite(`quota and usage on ${engine.name}`, () => {
 		const month = new Date().toISOString().slice(0, 7);

@@ -11,7 +11,7 @@ import {
 } from '../engines.ts';
 import { hit } from './visitors.ts';
 
-/** What every engine must tell of what is stored. */
+/** The contract of every engine for receipts. */
 export function receiptContract(engine: Engine): void {
 	suite(`receipts on ${engine.name}`, () => {
 		test('receipts say what is stored, when, by which request, and whether it is joined', async (t) => {

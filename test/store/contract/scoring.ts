@@ -4,7 +4,7 @@ import { defaultGoals, type Goal, goalDefaults } from '../../../src/domain/goal.
 import { defaultSegments, type Segment } from '../../../src/domain/segment.ts';
 import { addAccount, assertRefuses, type Engine, openFor } from '../engines.ts';
 
-/** What every engine must do with goals, segments, models, and with what signs and voids casks. */
+/** The contract of every engine for goals, segments, models, signing keys and revocations. */
 export function scoringContract(engine: Engine): void {
 	suite(`goals, segments, models and casks on ${engine.name}`, () => {
 		const start = async (t: TestContext) => {
@@ -138,7 +138,7 @@ export function scoringContract(engine: Engine): void {
 			assert.deepEqual((await known()).models, []);
 			await control.createGoal(accountId, defaultGoals[0] as Goal);
 			await assertRefuses(control.activateModel(accountId, first), /There is no model/);
-			// Nobody could tell from a score's version which of the two models gave it.
+			// If the version were reused, a score's version could mean either model.
 			assert.equal((await insert('subscription', 'vid')).version, first.version.replace(/1$/, '4'));
 		});
 

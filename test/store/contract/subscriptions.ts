@@ -19,7 +19,7 @@ import {
 } from '../engines.ts';
 import { assertAsTheLogSays, hit } from './visitors.ts';
 
-/** Whom each event belongs to, and what names them: 2 its tid, 1 its cid, 0 its subscription. */
+/** The owner of each event, and what names it: 2 its tid, 1 its cid, 0 its subscription. */
 async function ownersIn(store: Store, accountId: number): Promise<Record<string, [string | null, number]>> {
 	function* read(): Steps<[string, [string | null, number]][]> {
 		const [rows = []] = yield [{ sql: 'SELECT tid, vid, named FROM @subscription_event ORDER BY tid' }];
@@ -28,7 +28,7 @@ async function ownersIn(store: Store, accountId: number): Promise<Record<string,
 	return Object.fromEntries(await store.runReadOnly(accountId, read()));
 }
 
-/** All events of one `subid` belong together. */
+/** The contract of every engine for the events of one `subid`. */
 export function subscriptionContract(engine: Engine): void {
 	suite(`events of one subid on ${engine.name}`, () => {
 		const shows = ({ writer, accountId }: Serving, fields: { tid?: string; cid?: string }) =>

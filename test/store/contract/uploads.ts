@@ -16,12 +16,12 @@ import {
 	upload,
 } from '../engines.ts';
 
-/** Text as the operation lets it through: no control characters, no lone surrogates, not empty. */
+/** Text that the operation accepts: no control characters, no lone surrogates, not empty. */
 const text = fc
 	.string({ unit: 'binary', minLength: 1, maxLength: 60 })
 	.filter((value) => value.isWellFormed() && !/[\u0000-\u001f\u007f-\u009f]/.test(value));
 
-/** What every engine must do with uploads. */
+/** The contract of every engine for uploads. */
 export function uploadContract(engine: Engine): void {
 	suite(`uploads on ${engine.name}`, () => {
 		test('every field is stored exactly, in order of arrival', async (t) => {
@@ -86,7 +86,7 @@ export function uploadContract(engine: Engine): void {
 			const given = revenues.map((rvn) => subscriptionEvent({ rvn }));
 			await upload(writer, accountId, given);
 			assert.deepEqual(await storedContent(store, accountId), given);
-			// What is the same up to there is no conflict.
+			// Equal content is no conflict.
 			assert.deepEqual(await upload(writer, accountId, given), {
 				stored: 0,
 				duplicateRows: revenues.map((_, row) => row),

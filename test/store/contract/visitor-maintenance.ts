@@ -22,7 +22,7 @@ function* run(queries: readonly Query[]): Steps<void> {
 	yield queries;
 }
 
-/** Three visitors, of whom two have bought. */
+/** Three visitors, two of whom have bought. */
 async function fill({ writer, accountId }: Serving) {
 	const buyer = hit({}, { cid: 'C-care', events: [{ name: 'checkout', tid: 'T-care' }] });
 	const customer = hit({ atMs: receivedAtMs + 1 }, { cid: 'C-other' });
@@ -36,7 +36,7 @@ async function fill({ writer, accountId }: Serving) {
 	return { buyer, customer, visitor, sales };
 }
 
-/** What every engine must offer to whoever looks after visitors. */
+/** The contract of every engine for maintaining visitors. */
 export function visitorMaintenanceContract(engine: Engine): void {
 	suite(`looking after visitors on ${engine.name}`, () => {
 		test('a record contains everything about one visitor, and nothing about another', async (t) => {

@@ -24,7 +24,7 @@ const startMs = receivedAtMs;
 
 let number = 0;
 
-/** Ids that no other test has. */
+/** Ids that no other test uses. */
 function newId(): string {
 	number++;
 	return number.toString(16).padStart(32, '0');
@@ -56,7 +56,7 @@ export function hit(fields: Partial<ArrivingHit> = {}, bodyFields: Partial<HitRe
 	};
 }
 
-/** All that follows from an account's log. */
+/** Everything derived from an account's log. */
 export function derived(store: Store, accountId: number): Promise<unknown> {
 	return store.transact(accountId, () => readDerived());
 }
@@ -84,7 +84,7 @@ function* allVisitors(): Steps<string[]> {
 	return rows.map(({ vid }) => String(vid));
 }
 
-/** Rebuilds all visitors, and expects that nothing changes. */
+/** Rebuilds all visitors, and expects no change. */
 export async function assertAsTheLogSays(store: Store, accountId: number): Promise<void> {
 	await foldAll(store, accountId);
 	const before = await derived(store, accountId);
@@ -107,7 +107,7 @@ async function profile(store: Store, accountId: number, vid: string) {
 	}
 }
 
-/** What every engine must do with hits, joins and profiles. */
+/** The contract of every engine for hits, joins and profiles. */
 export function visitorContract(engine: Engine): void {
 	suite(`visitors on ${engine.name}`, () => {
 		test('the first hit creates a visitor and a visit; the next one continues both', async (t) => {
@@ -387,7 +387,7 @@ const arrival: fc.Arbitrary<Arrival> = fc.oneof(
 		cid: maybe,
 		page: small,
 	}),
-	// One upload for each tid: the first write wins by design, so that two would depend on the order.
+	// One upload for each tid: the first write wins by design, so two would depend on the order.
 	fc
 		.record({ type: fc.constant('upload' as const), tid: small, cid: fc.constant(null) })
 		.chain(({ type, tid }) =>
@@ -420,7 +420,7 @@ function* arrive(entry: Arrival): Steps<unknown> {
 				body: body({
 					page: `page-${entry.page}`,
 					channel: ['direct', 'email', 'internal', 'social'][entry.page] as string,
-					// Two hits that are the same but for their visit would be one.
+					// Two hits that differ only in their visit would count as one.
 					url: `https://shop.example/${entry.visit}/page-${entry.page}`,
 					events: entry.tid === null ? [] : [{ name: 'checkout', tid: `T-${entry.tid}` }],
 					cid: entry.cid === null ? null : `C-${entry.cid}`,

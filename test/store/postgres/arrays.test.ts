@@ -5,7 +5,7 @@ import { numberArray, textArray } from '../../../src/store/postgres/arrays.ts';
 import { freshPostgresDatabase } from '../postgres-server.ts';
 import { sessionOn } from './service.ts';
 
-/** PostgreSQL takes any text but U+0000, and no lone surrogates. */
+/** PostgreSQL accepts any text without U+0000 and lone surrogates. */
 const text = fc.string({ unit: 'grapheme' }).map((any) => any.replaceAll('\0', ''));
 
 test('PostgreSQL reads arrays as written', async (t) => {

@@ -9,7 +9,7 @@ import { addClient, browserUserAgent, collectLog, type HitAnswer } from '../../s
 import { freshPostgresDatabase } from '../postgres-server.ts';
 import { becomes, type ClientOfService, uploadTids } from './service.ts';
 
-/** Accounts whose tables somebody locks; as many as there are connections for uploads, and more. */
+/** Accounts whose tables another session locks; more than there are connections for uploads. */
 const stuckNames = ['stuck-a', 'stuck-b', 'stuck-c', 'stuck-d', 'stuck-e', 'stuck-f'];
 const freeNames = ['free-a', 'free-b'];
 
@@ -17,7 +17,7 @@ interface Place {
 	readonly url: string;
 	readonly stuck: readonly Account[];
 	readonly free: readonly Account[];
-	/** Locks every table of the stuck accounts. @returns what unlocks them */
+	/** Locks every table of the stuck accounts. @returns a function that unlocks them */
 	readonly lock: () => Promise<() => Promise<void>>;
 }
 
@@ -69,7 +69,7 @@ async function sendHit(url: string, { aid }: Account, fields: object = {}): Prom
 	return JSON.parse(text);
 }
 
-/** Sends to the stuck accounts as fast as answers come; nobody cares for what they are. */
+/** Sends requests to the stuck accounts as fast as they are answered, whatever the answers. */
 function keepBusy(place: Place, send: (account: Account) => Promise<unknown>): () => Promise<void> {
 	let isOver = false;
 	const senders = place.stuck
@@ -93,7 +93,7 @@ const upload = async (url: string, account: Account) => {
 	assert.equal(status, 201, body);
 };
 
-/** Each way to the database, with what uses it. */
+/** Each kind of access to the database. */
 const ways: Record<string, (url: string, account: Account, cask: string) => Promise<unknown>> = {
 	uploads: upload,
 	hits: (url, account) => sendHit(url, account, { cid: `C-${number++}` }),
@@ -124,7 +124,7 @@ for (const [name, use] of Object.entries(ways))
 				}
 				await Promise.all(answers);
 				assert.equal((await fetch(`${url}/readyz`)).status, 200);
-				// Whose tables are free again are served again.
+				// Accounts whose tables are unlocked are served again.
 				await unlock();
 				for (const account of stuck)
 					await becomes(`${account.aid} is served again`, 6000, () =>

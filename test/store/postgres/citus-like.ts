@@ -2,17 +2,18 @@ import pg from 'pg';
 import { freshPostgresDatabase } from '../postgres-server.ts';
 
 export interface CitusLike {
-	/** By host and port, the `synchronous_commit` of each worker; `null` where it does not answer. */
+	/** The `synchronous_commit` of each worker, by host and port; `null` if the worker does not answer. */
 	readonly workers: Readonly<Record<string, string | null>>;
 	/** 0 for the coordinator. */
 	readonly localGroup?: number;
-	/** Whether new schemas are distributed; to the first worker. */
+	/** Whether new schemas are distributed, to the first worker. */
 	readonly distributes?: boolean;
 }
 
 /**
- * A plain database that answers as one with Citus does (seen on Citus 13.2 over PostgreSQL 15), as far as Caskade notices:
- * the catalog, which schemas are distributed, and what is refused. Its rows all lie in it.
+ * A plain database that answers like one with Citus (as observed on Citus 13.2 with PostgreSQL 15), as far as Caskade
+ * notices: the catalog, which schemas are distributed, and which statements are refused. All its rows are stored
+ * locally.
  * @returns its address
  */
 export async function freshCitusLike(options: CitusLike): Promise<string> {
@@ -77,7 +78,7 @@ END $$;
 CREATE EVENT TRIGGER distribute ON ddl_command_end EXECUTE FUNCTION distribute();
 `;
 
-/** What Citus refuses, in its words. From its last statement on. */
+/** What Citus refuses, with its messages. Effective from the last statement on. */
 const refusals = `
 CREATE SCHEMA citus_like;
 CREATE FUNCTION citus_like.setval(sequence regclass, value bigint, is_called boolean) RETURNS bigint LANGUAGE plpgsql AS $$

@@ -56,7 +56,7 @@ test('a copy continues the numbers of the copied rows', async (t) => {
 	assert.ok(await derived(target, id));
 });
 
-/** What `doctor` says checks of these names. */
+/** The results of these checks of `doctor`. */
 async function checksOf(store: Store, ...checks: string[]): Promise<string[]> {
 	const all: Check[] = await Array.fromAsync(store.runChecks());
 	return all

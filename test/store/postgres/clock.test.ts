@@ -13,7 +13,7 @@ test('uploads continue when the clock of the database steps back an hour', async
 	const service = await startProxiedService(t, await freshPostgresDatabase(), plan);
 	const session = await sessionOn(t, service.address);
 	assert.equal((await service.upload(['before'])).status, 201);
-	// What a clock an hour ahead has left behind.
+	// The state after the clock was an hour ahead.
 	await session.query('UPDATE caskade_control.token_bucket SET at_ms = at_ms + 3600000');
 	await becomes('an upload is stored', 1000, async () => (await service.upload(['after'])).status === 201);
 	assert.deepEqual(await service.stored(), ['before', 'after']);

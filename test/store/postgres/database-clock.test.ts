@@ -6,7 +6,7 @@ import { DatabaseClock } from '../../../src/store/postgres/database-clock.ts';
 
 const hourMs = 3_600_000;
 
-/** A database whose clock is so far off this machine's. */
+/** A database whose clock differs from this machine's by a fixed amount. */
 const askFor =
 	(offMs: number, tookMs = 0) =>
 	async () => {

@@ -31,7 +31,7 @@ import { type Answer, becomes, type ProxiedService, sessionOn, startProxiedServi
 
 const shortMs = 600;
 const poolLimits = { connectTimeoutMs: 10_000, statementTimeoutMs: 5000, idleInTransactionMs: 2000 };
-/** A deadline that does not strike. */
+/** A deadline that does not expire. */
 const patient = { timeoutMs: 60_000 };
 
 const start = async (
@@ -46,7 +46,7 @@ function assertTimedOut({ status, body, tookMs }: Answer, timeoutMs = shortMs): 
 	assert.ok(tookMs >= timeoutMs - 10 && tookMs < timeoutMs * patience, `answered after ${tookMs} ms`);
 }
 
-/** Uploads the tid `after` until it is stored, then tells what is: all that came before is decided by then. */
+/** Uploads the tid `after` until it is stored, then returns the stored tids. Everything before is decided by then. */
 async function storedInTheEnd(service: ProxiedService, withinMs = 1000): Promise<string[]> {
 	await becomes('an upload is stored again', withinMs, async () => {
 		return (await service.upload(['after'])).status === 201;
@@ -58,7 +58,7 @@ async function storedInTheEnd(service: ProxiedService, withinMs = 1000): Promise
 test('the next upload does not notice that idle connections were cut', async (t) => {
 	const service = await start(t, patient);
 	assert.equal((await service.upload(['before'])).status, 201);
-	// Whether or not their end has reached this process when the upload does.
+	// Whether or not this process knows of their end when it uploads.
 	const waitsMs = [0, 1, 10, 100];
 	for (const waitMs of waitsMs) {
 		service.proxy.cut();
@@ -108,7 +108,7 @@ test('uploads survive sessions that an administrator ends repeatedly under load'
 		);
 	}
 	const succeeded = () => answers.filter(({ status }) => status === 201).length;
-	// How many succeed between the cuts is the machine's speed; that enough do after them is the service's recovery.
+	// How many succeed between the cuts depends on the machine; that enough do after them shows the recovery.
 	await becomes('more than 20 stored', 10_000, () => succeeded() > 20);
 	over = true;
 	await Promise.all(clients);
@@ -148,7 +148,7 @@ test('connections whose other end has vanished are not handed out', async (t) =>
 	const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => service.upload([`vanished-${n}`])));
 	for (const answer of answers) assertTimedOut(answer);
 	service.proxy.restore();
-	// The longest that a connection is trusted while it is silent: a statement's 1.5 s on the server, and 0.5 s.
+	// The longest time that a silent connection is trusted: a statement's 1.5 s on the server, and 0.5 s.
 	assert.deepEqual(await storedInTheEnd(service, 2500), ['before', 'after']);
 	await becomes('ready', 2000, () => service.isReady());
 });
@@ -160,10 +160,10 @@ test('a statement on a vanished connection ends in time, and the other idle conn
 	const clients = await Promise.all([1, 2, 3].map(() => pool.acquire(30_000)));
 	for (const client of clients) client.release();
 	proxy.vanish();
-	// Only those that are there have vanished.
+	// Only existing connections have vanished.
 	proxy.restore();
 	await assert.rejects(pool.query('SELECT 1'), isConnectionLost);
-	// No one else has to find out: a connection that has vanished would fail them too.
+	// The other connections are cut too: queries on a vanished one would fail.
 	await Promise.all([1, 2, 3].map(() => pool.query('SELECT 1')));
 });
 
@@ -175,7 +175,7 @@ test('a vanished network does not prevent stopping', async () => {
 	for (const client of clients) client.release();
 	proxy.vanish();
 	await pool.end();
-	// Nothing is left that keeps the process alive.
+	// Nothing keeps the process alive.
 	await closed;
 });
 
@@ -200,7 +200,7 @@ for (const [fault, { status, stored }] of Object.entries(outcomes)) {
 				duplicateRows: '1',
 				conflictingRows: '1',
 			});
-		// A COMMIT is waited for 2 s, then its session is ended within 2 s.
+		// Caskade waits for a COMMIT for 2 s, then its session is ended within 2 s.
 		assert.ok(answer.tookMs < 5000 * patience, `${answer.tookMs} ms`);
 		if (status === 500) assert.match(answer.body, /nothing is stored, retrying is safe/);
 		assert.deepEqual(await service.stored(), stored);
@@ -209,7 +209,7 @@ for (const [fault, { status, stored }] of Object.entries(outcomes)) {
 	});
 }
 
-/** What a server refuses, in turn. */
+/** The statements that a server refuses, in turn. */
 const refusals = ['BEGIN', 'INSERT INTO', 'COMMIT'];
 
 for (const refused of ['SET LOCAL statement_timeout =', ...refusals])
@@ -256,7 +256,7 @@ async function rowCounts(store: Store, accountId: number): Promise<typeof noRows
 	});
 }
 
-/** The queues on a proxied database with one account, and no HTTP around them. */
+/** The queues on a proxied database with one account, without HTTP. */
 async function startQueues(
 	t: TestContext,
 	{
@@ -317,7 +317,7 @@ for (const end of ['before COMMIT is sent', 'before COMMIT arrives'] as const) {
 			if (end === 'before COMMIT is sent') proxy.stall('answers');
 			else proxy.commitFault = 'lost before';
 			const written = write === storeHit ? write() : upload('b');
-			// By its number: what is tried again may have a session of its own by then.
+			// Identified by number, because a repeated transaction may have a new session by then.
 			await becomes('the session is ended', 1000, async () => !before.isSubsetOf(await sessions(watcher)));
 			proxy.restore();
 			await written;
@@ -422,7 +422,7 @@ test('an account with a locked table gets 504, others are not affected', async (
 });
 
 test('with all connections used by locked accounts, everybody gets 504 in time, and nothing is stored', async (t) => {
-	// Long enough for all of them to be waiting before the first expires.
+	// Long enough for all of them to be waiting before the first one expires.
 	const slowMs = 2000;
 	const service = await start(t, { timeoutMs: slowMs });
 	const third = await addAccount(service.store, 'c-a-acme-third');

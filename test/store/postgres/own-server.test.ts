@@ -14,7 +14,7 @@ import { becomes, type ProxiedService, sessionOn, startProxiedService, uploadTid
 
 const ownAid = 'c-a-acme-own';
 
-/** A service, an account of its client `acme` on a database of its own, and the network between the two. */
+/** A service, an account of its client `acme` with an own database, and the network between the two. */
 async function startWithOwnServer(t: TestContext, timeoutMs = 60_000) {
 	const service = await startProxiedService(t, await freshPostgresDatabase(), { timeoutMs });
 	const address = await freshPostgresDatabase();

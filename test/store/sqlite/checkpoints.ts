@@ -1,4 +1,6 @@
-/** Run in a process of its own: does with the database that its argument names what it is told, a line each. */
+/**
+ * Runs in a process of its own: executes commands from standard input, one per line, on the database in its argument.
+ */
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { checkpoint, emptyLog } from '../../../src/store/sqlite/checkpoint.ts';
@@ -12,7 +14,7 @@ emptyLog(database);
 const reader = new DatabaseSync(path);
 
 const commands: Record<string, (argument: string) => void> = {
-	// Many, so that they fill pages that nothing stored later touches.
+	// Many, so that they fill pages that later ones do not touch.
 	store: (name) => {
 		const insert = database.prepare(
 			"INSERT INTO subscription_event (tid, subid, evt, rvn, received_at) VALUES (?, ?, 'e', 0, 0)",

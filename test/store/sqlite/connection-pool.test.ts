@@ -24,13 +24,13 @@ const ids = Array.from({ length: accounts }, (_, index) => index + 1);
 const handlesEach = 3;
 const linuxOnly = { skip: existsSync('/proc/self/fd') ? false : 'open handles are counted in /proc/self/fd' };
 
-/** Copies, because making one by one would take longer than the test. */
+/** Copies one account, because creating each would take longer than the test. */
 function manyAccounts(folder: DataFolder): DataFolder {
 	for (const id of ids.slice(1)) copyFileSync(folder.accountPath(1), folder.accountPath(id));
 	return folder;
 }
 
-/** How many files under a folder this process has open. */
+/** The number of files under a folder that this process has open. */
 function openHandles(folder: string): number {
 	return readdirSync('/proc/self/fd').filter((descriptor) => {
 		try {

@@ -16,7 +16,7 @@ export function openFor(t: TestContext, path: string): DatabaseSync {
 	return database;
 }
 
-/** A new account's database, and where it is. */
+/** A new account's database and its path. */
 export function accountDatabase(t: TestContext): { database: DatabaseSync; path: string } {
 	const path = join(temporaryFolder(t), 'account.sqlite');
 	const database = openFor(t, path);
@@ -24,7 +24,7 @@ export function accountDatabase(t: TestContext): { database: DatabaseSync; path:
 	return { database, path };
 }
 
-/** A data folder with a control database and those of so many accounts, numbered from 1. */
+/** A data folder with a control database and accounts' databases, numbered from 1. */
 export function dataFolder(t: TestContext, accounts: number): DataFolder {
 	const folder = new DataFolder(temporaryFolder(t));
 	mkdirSync(folder.accountsPath);
@@ -38,7 +38,7 @@ export function dataFolder(t: TestContext, accounts: number): DataFolder {
 	return folder;
 }
 
-/** The rows that a query gives, without the null prototype that the driver gives them. */
+/** The rows of a query, without the null prototype of the driver. */
 export function rows(database: DatabaseSync, sql: string): Record<string, unknown>[] {
 	return database
 		.prepare(sql)
@@ -46,7 +46,7 @@ export function rows(database: DatabaseSync, sql: string): Record<string, unknow
 		.map((row) => ({ ...row }));
 }
 
-/** Everything that a schema consists of. */
+/** The whole schema. */
 export function schemaOf(database: DatabaseSync): Record<string, unknown>[] {
 	return rows(database, 'SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name');
 }

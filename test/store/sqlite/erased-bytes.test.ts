@@ -20,10 +20,10 @@ const minuteMs = 60_000;
 
 const randomId = () => randomBytes(16).toString('hex');
 
-/** What every value that is stored of visitor `number` begins with; digits of their own, so that none begins another. */
+/** The prefix of every stored value of visitor `number`; no prefix starts with another. */
 const name = (number: number) => `Marker${String(number).padStart(4, '0')}`;
 
-/** A server that has stored the hits of many visitors, in turns so that their profiles grow, and a sale of each. */
+/** A server that has stored hits of many visitors, interleaved so that their profiles grow, and a sale of each. */
 async function startWithVisitors(t: TestContext): Promise<Serving & { vids: string[]; folder: string }> {
 	const [sqlite] = engines;
 	assert.ok(sqlite);
@@ -35,7 +35,7 @@ async function startWithVisitors(t: TestContext): Promise<Serving & { vids: stri
 			hit(
 				{
 					...(known[number] ?? { freshVid: randomId(), freshSid: randomId() }),
-					// The even ones come a day later.
+					// Visitors with even numbers come a day later.
 					atMs: receivedAtMs + round * minuteMs + (number % 2 === 0 ? 24 * 60 * minuteMs : 0),
 				},
 				{
@@ -60,7 +60,7 @@ async function startWithVisitors(t: TestContext): Promise<Serving & { vids: stri
 	};
 }
 
-/** How often each of these texts is found in an account's files; read by another process, so that no lock is lost. */
+/** How often each text occurs in an account's files. Another process reads them, so that no lock is lost. */
 async function countIn(folder: string, texts: readonly string[]): Promise<number[]> {
 	const script = `
 		const { readdirSync, readFileSync } = require('node:fs');

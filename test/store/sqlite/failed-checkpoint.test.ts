@@ -8,7 +8,7 @@ import { accountDatabase, openFor, rows } from './databases.ts';
 
 const skip = noFaultyDisk();
 
-/** A process that keeps a database open, and does as its standard input says. */
+/** A process that keeps a database open, and obeys its standard input. */
 async function start(t: TestContext) {
 	const { database, path } = accountDatabase(t);
 	database.close();
@@ -22,7 +22,7 @@ async function start(t: TestContext) {
 		writer.child.stdin?.write(`${command}\n`);
 		return (await writer.printed(new RegExp(`^${++told} (.*)$`, 'm')))[1];
 	};
-	/** How many are stored under each name; in a sound database. */
+	/** The number stored under each name; in a sound database. */
 	const stored = () => {
 		const database = openFor(t, path);
 		assert.deepEqual(rows(database, 'PRAGMA integrity_check'), [{ integrity_check: 'ok' }]);
@@ -58,7 +58,7 @@ test('if a part had been copied before, the process ends at once, and nothing is
 	await tell('store A');
 	await tell('read');
 	await tell('store B');
-	// Up to what the reader sees; that part is not synced.
+	// Copies up to what the reader sees, without a sync.
 	assert.equal(await tell('checkpoint'), 'done');
 	await tell('stop reading');
 	disk.failOnce({ call: 'fsync', path: 'account.sqlite', error: 'EIO' });

@@ -16,7 +16,7 @@ const pack = (events: readonly (readonly [tid: string, rvn: string])[]): PackedU
 	simulate: false,
 });
 
-/** An upload of events with these tids; not a number for revenue is what the database refuses. */
+/** An upload of events with these tids. The database refuses revenue that is not a number. */
 function work(
 	slot: number,
 	tids: readonly string[],
@@ -36,7 +36,7 @@ function start(t: TestContext) {
 const tidsIn = (database: DatabaseSync) =>
 	rows(database, 'SELECT tid FROM subscription_event ORDER BY id').map(({ tid }) => tid);
 
-/** What a trigger does when the event with this tid is stored. */
+/** Calls `fn` from a trigger when the event with this tid is stored. */
 function whenStored(database: DatabaseSync, tid: string, fn: () => void): void {
 	database.function('when_stored', () => {
 		fn();
@@ -151,7 +151,7 @@ test('if another process holds the lock, nothing happens and nothing is decided'
 
 test('if COMMIT fails, every request of the group has failed and nothing is stored', (t) => {
 	const { database, cells, connection } = start(t);
-	// A constraint that is looked at only at COMMIT.
+	// A constraint that is checked only at COMMIT.
 	database.exec(`
 		PRAGMA foreign_keys = ON;
 		CREATE TABLE nowhere (id INTEGER PRIMARY KEY);

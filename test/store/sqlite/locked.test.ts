@@ -13,7 +13,7 @@ import {
 } from '../engines.ts';
 import { dataFolder, openFor } from './databases.ts';
 
-/** A store with two accounts, 1 and 2; another connection holds the write lock of the first. */
+/** A store with accounts 1 and 2; another connection holds the first one's write lock. */
 async function startLocked(t: TestContext) {
 	const folder = dataFolder(t, 2);
 	const store = new SqliteStore(folder.path);
@@ -38,7 +38,7 @@ test('an upload waits for the lock of another process, and uploads to other acco
 
 test('an upload that waits for a lock expires at its deadline and is not stored later', async (t) => {
 	const { store, writer, unlock } = await startLocked(t);
-	// Whoever looks first decides: the timer here, or the writer on its next try. Nobody waits for the lock to go.
+	// Either the timer or the writer's next attempt decides. Nobody waits for the lock.
 	const deadline = new Deadline(100, () => {});
 	const given = { events: subscriptionEvents(3), receivedAtMs, simulate: false };
 	const waiting = writer.storeSubscriptionEvents(1, given, deadline);

@@ -73,7 +73,7 @@ test('a folder of a newer version is refused before anything else happens', (t) 
 
 test('a failing migration leaves the database unchanged', (t) => {
 	const database = openFor(t, join(temporaryFolder(t), 'odd.sqlite'));
-	// In the way of the migration's last statement, so that those before it have run.
+	// Conflicts with the migration's last statement, so that the earlier ones have run.
 	database.exec('CREATE TABLE odd (id INTEGER); CREATE INDEX subscription_event_tid ON odd (id)');
 	const before = schemaOf(database);
 	assert.throws(() => migrate(database, 'client'), /already/);

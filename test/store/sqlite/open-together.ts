@@ -1,4 +1,4 @@
-/** Run in a process of its own: opens the data folder that its argument names when it is told to, and says how it went. */
+/** Runs in a process of its own: on command, opens the data folder in its argument, and reports the result. */
 import { once } from 'node:events';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 

@@ -8,7 +8,7 @@ import { ServeProcess } from '../../process.ts';
 import { addClient, browserUserAgent, event, temporaryFolder } from '../../support.ts';
 import { storedEvents } from '../engines.ts';
 
-/** A server that has stored an upload and a hit, and has read what it answered the hit with. */
+/** A server that has stored an upload and a hit, and read the answer to the hit. */
 async function startUsed(t: TestContext) {
 	const folder = temporaryFolder(t);
 	const address = `sqlite:${folder}`;
@@ -30,7 +30,7 @@ async function startUsed(t: TestContext) {
 	return { address, server, upload, path: join(folder, 'accounts/1.sqlite') };
 }
 
-/** A command of another program that opens the file, reads, and closes it. */
+/** Another program that opens the file, reads and closes it. */
 function lookAt(path: string): void {
 	execFileSync('sqlite3', [path, 'SELECT count(*) FROM subscription_event']);
 }

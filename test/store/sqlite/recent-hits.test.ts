@@ -9,7 +9,7 @@ import { type Engine, engines, receivedAtMs, startServingFor } from '../engines.
 async function startWithFile(t: TestContext) {
 	const serving = await startServingFor(t, engines[0] as Engine);
 	const path = `${serving.address.replace('sqlite:', '')}/accounts/${serving.accountId}.sqlite`;
-	/** In a transaction of its own; closed at once, as others write. */
+	/** In its own transaction, closed at once, like other writers. */
 	const rows = (sql: string) => {
 		const database = new DatabaseSync(path, { timeout: 1000 });
 		const found = database.prepare(sql).all();
