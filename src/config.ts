@@ -61,6 +61,8 @@ export const stageOption = () =>
 
 /** Machine-readable output; an option of every command that prints a result. */
 export const jsonOption = () => new Option('--json', 'print one JSON document on standard output');
+/** For commands whose rows go into a table. */
+export const csvOption = () => new Option('--csv', 'print CSV, with a header');
 
 export interface ServeSettings {
 	readonly database: string;

@@ -1,25 +1,35 @@
 import { once } from 'node:events';
-import { Command } from '../config.ts';
+import { Command, csvOption } from '../config.ts';
+import { subscriptionEventFields } from '../domain/subscription-event.ts';
+import { csvRow } from '../format/csv.ts';
 import { type CommonOptions, printJson, withStore } from './output.ts';
+
+const columns = [...subscriptionEventFields, 'receivedAt'] as const;
 
 export function eventsCommand(): Command {
 	return new Command('events')
 		.summary("print an account's stored subscription events")
 		.description(
 			`Print an account's stored subscription events in order of arrival, one JSON object per line (with --json, one
-			array). They contain customer ids: protect the output like the database.`,
+			array; with --csv, a table). They contain customer ids: protect the output like the database.`,
 		)
 		.argument('<aid>', 'account token')
 		.option('--tid <tid>', 'only the event with this transaction id')
+		.addOption(csvOption().conflicts('json'))
 		.addCommonOptions()
-		.action((aid: string, options: CommonOptions & { tid?: string }) =>
+		.action((aid: string, options: CommonOptions & { tid?: string; csv?: boolean }) =>
 			withStore(options, async (store) => {
 				const { id } = await store.control.account(aid);
 				await store.read(id, async (reader) => {
 					const events = reader.subscriptionEvents({ tid: options.tid });
 					if (options.json) return printJson(await Array.fromAsync(events));
-					for await (const event of events)
-						if (!process.stdout.write(`${JSON.stringify(event)}\n`)) await once(process.stdout, 'drain');
+					if (options.csv) process.stdout.write(csvRow(columns));
+					for await (const event of events) {
+						const line = options.csv
+							? csvRow(columns.map((column) => event[column]))
+							: `${JSON.stringify(event)}\n`;
+						if (!process.stdout.write(line)) await once(process.stdout, 'drain');
+					}
 				});
 			}),
 		);

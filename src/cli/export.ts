@@ -1,35 +1,46 @@
 import { once } from 'node:events';
-import { Command, databaseOption, stageOption } from '../config.ts';
+import { Command, csvOption, databaseOption, stageOption } from '../config.ts';
+import { csvRow } from '../format/csv.ts';
 import { visitorRecord } from '../store/account/visitor-record.ts';
 import type { Store } from '../store/store.ts';
 import { type CommonOptions, withStore } from './output.ts';
 
 const pageVisitors = 500;
+const columns = [
+	...['type', 'at', 'visitor', 'visit', 'url', 'referrer', 'title', 'events', 'channel', 'device'],
+	...['cid', 'tid', 'subid', 'evt', 'rvn'],
+];
+
+type Line = Readonly<Record<string, unknown>>;
 
 export function exportCommand(): Command {
 	return new Command('export')
 		.summary("print an account's hits and subscription events, as import takes them")
 		.description(
-			`Print all hits and subscription events of an account, one JSON object a line, as 'caskade import' takes them: imported
-into an empty account, they give the same visits, joins, profiles and reports. Visitors get other vids there. The lines
-are personal data, as the database is.
+			`Print all hits and subscription events of an account, one JSON object a line or, with --csv, one row, as 'caskade
+import' takes them: imported into an empty account, they give the same visits, joins, profiles and reports. Visitors get
+other vids there. The lines are personal data, as the database is.
 
   caskade export c-a-acme-uk > acme.ndjson
   caskade import c-a-acme-copy acme.ndjson`,
 		)
 		.argument('<aid>', 'account token')
+		.addOption(csvOption())
 		.addOption(databaseOption())
 		.addOption(stageOption())
-		.action((aid: string, options: CommonOptions) =>
+		.action((aid: string, options: CommonOptions & { csv?: boolean }) =>
 			withStore(options, async (store) => {
 				const { id } = await store.control.account(aid);
-				for await (const line of linesOf(store, id))
-					if (!process.stdout.write(`${JSON.stringify(line)}\n`)) await once(process.stdout, 'drain');
+				if (options.csv) process.stdout.write(csvRow(columns));
+				for await (const line of linesOf(store, id)) {
+					const text = options.csv ? rowOf(line) : `${JSON.stringify(line)}\n`;
+					if (!process.stdout.write(text)) await once(process.stdout, 'drain');
+				}
 			}),
 		);
 }
 
-async function* linesOf(store: Store, accountId: number): AsyncGenerator<object> {
+async function* linesOf(store: Store, accountId: number): AsyncGenerator<Line> {
 	for (let last: string | undefined = ''; last !== undefined; ) {
 		const after: string = last;
 		const vids = await store.read(accountId, (reader) => reader.vidsAfter(after, pageVisitors));
@@ -45,6 +56,17 @@ async function* linesOf(store: Store, accountId: number): AsyncGenerator<object>
 		yield withoutNulls({ type: 'subscription', at: receivedAt, ...event });
 }
 
-function withoutNulls(fields: object): object {
+function withoutNulls(fields: object): Line {
 	return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+}
+
+/** Events are JSON, all else is text or a number. Exact, for import: nothing is escaped for spreadsheets. */
+function rowOf(line: Line): string {
+	return csvRow(
+		columns.map((column) => {
+			const value = line[column] as string | number | readonly object[] | undefined;
+			if (typeof value !== 'object') return value;
+			return value.length === 0 ? null : JSON.stringify(value);
+		}),
+	);
 }

@@ -3,3 +3,8 @@ export function csvCell(value: string | number | null | undefined): string {
 	const text = String(value ?? '');
 	return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
+
+/** A row of CSV, with its end of line. */
+export function csvRow(cells: readonly (string | number | null | undefined)[]): string {
+	return `${cells.map(csvCell).join(',')}\r\n`;
+}

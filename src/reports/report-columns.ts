@@ -1,4 +1,4 @@
-import { csvCell } from '../format/csv.ts';
+import { csvRow } from '../format/csv.ts';
 import type { CreditedAmounts } from './attribution.ts';
 import { pathText } from './paths.ts';
 import type { Report } from './run-report.ts';
@@ -36,11 +36,11 @@ export function columnsOf(rows: readonly FlatRow[]): string[] {
 export function csvOf(rows: readonly FlatRow[]): string {
 	const columns = columnsOf(rows);
 	const lines = [columns, ...rows.map((row) => columns.map((column) => row[column] ?? null))];
-	return lines.map((cells) => `${cells.map(safeCell).join(',')}\r\n`).join('');
+	return lines.map((cells) => csvRow(cells.map(safeCell))).join('');
 }
 
-function safeCell(value: Cell): string {
-	return csvCell(typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : value);
+function safeCell(value: Cell): Cell {
+	return typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
 }
 
 /** Formats a cell for people: pence as pounds, shares as percentages. */

@@ -2,36 +2,93 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { caskade, caskadeJson } from '../process.ts';
+import { openStore } from '../../src/store/open.ts';
+import { assertMisused, caskade, caskadeJson } from '../process.ts';
+import { engines } from '../store/engines.ts';
 import { temporaryFolder } from '../support.ts';
 
-test('what export prints, imported into an empty account, gives the same reports', async (t) => {
-	const folder = temporaryFolder(t);
-	const at = ['--database', `sqlite:${folder}`];
-	await caskade(['demo', 'c-a-first', '--visitors', '120', '--days', '90', ...at]);
-	await caskade(['account', 'create', 'c-a-second', '--client', 'copy', ...at]);
-	const { stdout, code } = await caskade(['export', 'c-a-first', ...at]);
-	assert.equal(code, 0);
-	const file = join(folder, 'export.ndjson');
-	writeFileSync(file, stdout);
-	const imported = await caskade(['import', 'c-a-second', file, ...at]);
-	assert.equal(imported.code, 0, imported.stderr);
-	const asOf = new Date().toISOString().slice(0, 10);
+const asOf = new Date().toISOString().slice(0, 10);
+
+/** The reports and profiles of an account, without the names of the account and of visits. */
+async function contentOf(aid: string, address: string): Promise<unknown> {
+	const reports: unknown[] = [];
 	for (const kind of ['attribution', 'paths', 'ltv', 'renewals', 'coverage']) {
-		const [first, second] = await Promise.all(
-			['c-a-first', 'c-a-second'].map((aid) =>
-				caskadeJson([
-					'report',
-					kind,
-					aid,
-					'--as-of',
-					asOf,
-					...(kind === 'attribution' ? ['--model', 'all'] : []),
-					...at,
-				]),
-			),
-		);
-		assert.deepEqual({ ...(second as object), aid: 0 }, { ...(first as object), aid: 0 }, kind);
-		assert.ok((first as { rows: unknown[] }).rows.length > 0, kind);
+		const models = kind === 'attribution' ? ['--model', 'all', '--no-intervals'] : [];
+		const flags = ['--as-of', asOf, ...models, '--database', address];
+		const report = (await caskadeJson(['report', kind, aid, ...flags])) as { rows: unknown[] };
+		assert.ok(report.rows.length > 0, kind);
+		reports.push({ ...report, aid: null });
 	}
+	const store = await openStore(address);
+	try {
+		const { id } = await store.control.account(aid);
+		const profiles = await store.read(id, (reader) => reader.visitorProfiles(0, 10_000));
+		return {
+			reports,
+			profiles: profiles.map(({ profile }) => JSON.stringify(profile).replace(/"sid":"\w+"/, '')).sort(),
+		};
+	} finally {
+		await store.close();
+	}
+}
+
+test('what export prints, imported into an empty account of any engine, gives the same profiles and reports', async (t) => {
+	const folder = temporaryFolder(t);
+	const source = `sqlite:${join(folder, 'source')}`;
+	const made = await caskade([
+		'demo',
+		'c-a-first',
+		'--visitors',
+		'120',
+		'--days',
+		'90',
+		'--database',
+		source,
+	]);
+	assert.equal(made.code, 0, made.stderr);
+	const odd = [
+		{
+			type: 'hit',
+			at: '2026-01-31T10:00:00Z',
+			visitor: 'v',
+			title: 'a "quoted", =1+1',
+			url: 'https://shop.example/a,b',
+		},
+		{
+			type: 'hit',
+			at: '2026-01-31T10:01:00Z',
+			visitor: 'v',
+			events: [{ name: 'order; "x"', tid: '=A,1' }],
+			cid: ' c ',
+		},
+		{ type: 'subscription', at: '2026-01-31T10:05:00Z', tid: '=A,1', subid: '007', evt: 'gift', rvn: -5 },
+	];
+	const oddFile = join(folder, 'odd.ndjson');
+	writeFileSync(oddFile, odd.map((line) => `${JSON.stringify(line)}\n`).join(''));
+	const added = await caskade(['import', 'c-a-first', oddFile, '--database', source]);
+	assert.equal(added.code, 0, added.stderr);
+	const files: string[] = [];
+	for (const flags of [[], ['--csv']]) {
+		const { stdout, code } = await caskade(['export', 'c-a-first', ...flags, '--database', source]);
+		assert.equal(code, 0);
+		files.push(join(folder, `export-${flags.length}`));
+		writeFileSync(files.at(-1) as string, stdout);
+	}
+	const expected = await contentOf('c-a-first', source);
+	for (const engine of engines) {
+		const address = await engine.freshAddress(t);
+		for (const [number, file] of files.entries()) {
+			const aid = `c-a-copy-${number}`;
+			await caskade(['account', 'create', aid, '--client', 'copy', '--database', address]);
+			const imported = await caskade(['import', aid, file, '--database', address]);
+			assert.equal(imported.code, 0, imported.stderr);
+			assert.deepEqual(await contentOf(aid, address), expected, `${engine.name} ${file}`);
+		}
+	}
+	const csv = await caskade(['events', 'c-a-first', '--tid', '=A,1', '--csv', '--database', source]);
+	assert.match(
+		csv.stdout,
+		/^tid,subid,cid,evt,rvn,receivedAt\r\n"=A,1",007,,gift,-5,2026-01-31T10:05:00.000Z\r\n$/,
+	);
+	assertMisused(await caskade(['events', 'c-a-first', '--csv', '--json', '--database', source]), /--csv/);
 });
