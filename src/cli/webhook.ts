@@ -53,7 +53,7 @@ answers 410, or fails for three days, is disabled.`,
 	return command;
 }
 
-/** Adds the options that all have. */
+/** Adds the options of all these commands. */
 function withCommonOptions(command: Command): Command {
 	return command.addOption(databaseOption()).addOption(stageOption()).addOption(jsonOption());
 }

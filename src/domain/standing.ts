@@ -13,13 +13,16 @@ export interface Reached {
 /** What webhooks know of a visitor. */
 export interface Standing {
 	readonly segments: ReadonlySet<string>;
-	/** By goal; only of goals with a model, because without one everybody is in the middle. */
+	/** By goal; only goals with a model, because without one everybody is in the middle. */
 	readonly bands: Readonly<Record<string, Band>>;
-	/** By goal; only of those that were reached. */
+	/** By goal; only goals that were reached. */
 	readonly goals: Readonly<Record<string, Reached>>;
 }
 
-/** A band is left downwards only by more than so many percentiles, so that nobody at its edge comes and goes. */
+/**
+ * A band is left downwards only by more than this many percentiles, so that visitors at its edge do not change back and
+ * forth.
+ */
 export const bandMargin = 3;
 
 /** The band of a percentile for someone who was in another. */
@@ -36,7 +39,7 @@ export function heldBand(
 		: 'low';
 }
 
-/** How often a profile's visitor has reached a goal; undefined where it never has. */
+/** How often a profile's visitor has reached a goal; undefined if never. */
 export function reachedOf(
 	{ events, subscriptions, visit, visits }: Profile,
 	{ evts }: Pick<Goal, 'evts'>,

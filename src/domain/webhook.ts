@@ -1,4 +1,4 @@
-/** Types of messages that a webhook may ask for. */
+/** Types of messages that a webhook may subscribe to. */
 export const webhookEvents = [
 	'segment.entered',
 	'segment.left',
@@ -10,33 +10,33 @@ export const webhookEvents = [
 export type WebhookEvent = (typeof webhookEvents)[number];
 
 /**
- * `segments.recomputed` is sent to whoever asks for segments or bands, in place of a message for each visitor; `webhook.test`
- * is sent by command.
+ * `segments.recomputed` is sent to webhooks for segments or bands, in place of a message for each visitor.
+ * `webhook.test` is sent by command.
  */
 export type MessageType = WebhookEvent | 'segments.recomputed' | 'webhook.test';
 
-/** Where changes of an account's visitors are sent. */
+/** A receiver of changes of an account's visitors. */
 export interface Webhook {
 	readonly id: string;
 	readonly url: string;
 	readonly events: readonly WebhookEvent[];
-	/** Whether messages have the customer id. */
+	/** Whether messages contain the customer id. */
 	readonly withCid: boolean;
 	/** Whether the address may be a private one, or one of this machine. */
 	readonly allowPrivate: boolean;
 }
 
-/** What delivery needs besides. */
+/** A webhook with what delivery needs. */
 export interface ActiveWebhook extends Webhook {
 	/** `whsec_…` */
 	readonly secret: string;
-	/** After a rotation: signs as well until then. */
+	/** The secret before a rotation, which also signs until then. */
 	readonly previous: { readonly secret: string; readonly untilMs: number } | null;
 	/** Milliseconds since 1970; null while deliveries succeed. */
 	readonly failingSinceMs: number | null;
 }
 
-/** Why a webhook gets no messages: by command, its answer 410, or failures for three days. */
+/** Why a webhook gets no messages: disabled by command, answered 410, or failed for three days. */
 export type DisabledReason = 'operator' | 'gone' | 'failing';
 
 /** Whether a webhook gets messages of a type. */

@@ -10,17 +10,17 @@ export interface WebhooksJob {
 	wake(accountId: number): void;
 	/** Deliveries so far, and webhooks that were disabled because they failed. */
 	readonly counts: { readonly delivered: number; readonly failed: number; readonly disabled: number };
-	/** Starts the thread as soon as there are webhooks. */
+	/** Starts the thread once there are webhooks. */
 	watch(hasWebhooks: () => boolean): void;
-	/** Waits for answers for a moment. */
+	/** Waits briefly for answers. */
 	stop(): Promise<void>;
 }
 
-/** Accounts are announced together, after this. */
+/** Accounts are announced together, after this time. */
 const announceAfterMs = 100;
 const watchEveryMs = 500;
 
-/** Runs webhooks on a thread of their own, which is started when the first one is there. */
+/** Runs webhooks on a thread, which starts once there is a webhook. */
 export function startWebhooks({ database, stage }: StorePlace, log: Log): WebhooksJob {
 	const counts = { delivered: 0, failed: 0, disabled: 0 };
 	const announced = new Set<number>();

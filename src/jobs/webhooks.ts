@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts';
 import { Channel, type DeliveryReport } from '../webhooks/channel.ts';
 import { Evaluator } from '../webhooks/evaluator.ts';
 
-/** An account with new entries waits for others at least so long, so that many entries share an evaluation. */
+/** Minimum pause between two evaluations of an account, so that many entries share one. */
 const minPauseMs = 400;
 const retryAfterErrorMs = 5000;
 const longestSleepMs = 1000;
@@ -43,7 +43,7 @@ export class WebhookJob {
 		options.signal.addEventListener('abort', () => this.#wake.resolve());
 	}
 
-	/** An account has new hits or uploads. */
+	/** Announces that an account has new hits or uploads. */
 	wake(accountId: number): void {
 		const turn = this.#turns.get(accountId);
 		if (!turn) return;
@@ -67,7 +67,7 @@ export class WebhookJob {
 		await Promise.all([...this.#channels.values()].map(({ channel }) => channel.stop()));
 	}
 
-	/** Follows the control database: who has which webhooks. */
+	/** Follows the webhooks in the control database. */
 	#follow(): void {
 		const { directory, store, report, random = Math.random } = this.#options;
 		if (directory.revision === this.#revision) return;
@@ -119,13 +119,13 @@ export class WebhookJob {
 			if (error instanceof ConcurrentChangeError) againInMs = minPauseMs;
 			else report({ type: 'error', account: accountId, reason: reasonOf(error) });
 		}
-		// Something may have woken it meanwhile.
+		// A `wake` may have come meanwhile.
 		turn.dueAtMs = Math.min(turn.dueAtMs, performance.now() + againInMs);
 	}
 
 	async #sleep(ms: number): Promise<void> {
 		if (ms <= 0) {
-			// Others have their turn.
+			// Lets other accounts have their turn.
 			await delay(0);
 			return;
 		}

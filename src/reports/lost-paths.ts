@@ -1,13 +1,13 @@
 import type { LostPath } from './journey.ts';
 
-/** No report has so many different labels: they are part of a place in a table. */
+/** No report has more labels. A label is part of a table index. */
 const maxLabels = 2 ** 24;
 
-/** Counts visitors by their paths, without a text or list for each: there may be millions. */
+/** Counts visitors by their paths in a tree, without a text or list for each, because there may be millions. */
 export class LostPaths {
 	readonly #labels: string[] = [];
 	readonly #numbers = new Map<string, number>();
-	/** Where a path goes on from a place in the tree with a label. */
+	/** The next node of the tree, by node and label. */
 	readonly #next = new Map<number, number>();
 	readonly #parents: number[] = [-1];
 	readonly #visitors: number[] = [0];
@@ -22,7 +22,7 @@ export class LostPaths {
 		return number;
 	}
 
-	/** The path of the visitor goes on. @param label see `numberOf` */
+	/** Adds a step to the visitor's path. @param label see `numberOf` */
 	step(label: number): void {
 		const key = this.#at * maxLabels + label;
 		let next = this.#next.get(key);
@@ -34,7 +34,7 @@ export class LostPaths {
 		this.#at = next;
 	}
 
-	/** The path of the visitor ends. */
+	/** Ends the visitor's path. */
 	end(): void {
 		(this.#visitors[this.#at] as number)++;
 		this.#at = 0;

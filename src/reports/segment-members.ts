@@ -12,9 +12,9 @@ import type { ReportedAccount } from './report-query.ts';
 const pageVisitors = 500;
 
 /**
- * Which visitors are in a segment, by their profiles as of a moment. Rules that read scores get those of the models in use.
+ * The visitors in a segment, by their profiles as of a moment. Rules that read scores use the active models.
  * @param isPast whether the moment is in the past, so that profiles are made from the log up to then
- * @throws OperatorError where there is no such segment
+ * @throws OperatorError where the segment does not exist
  */
 export async function segmentMembers(
 	store: Store,

@@ -18,21 +18,21 @@ import { disableAfterMs, parseRetryAfter, retryPauseMs } from './retry.ts';
 import { deliveryTimeoutMs, send } from './send.ts';
 import { signedHeaders } from './signature.ts';
 
-/** The most deliveries to one webhook at a time. Each failure halves it, each success adds one. */
+/** The maximum number of concurrent deliveries to one webhook. Each failure halves it, each success adds one. */
 const maxInFlight = 32;
-/** Taken messages that a dead process has not sent are sent by another after this. */
+/** If a process dies, another one sends the messages that it had taken after this time. */
 const leaseMs = 30_000;
-/** A taken message that waits for longer is given back. */
+/** A taken message that has waited longer is given back. */
 const maxWaitMs = leaseMs - deliveryTimeoutMs - 5000;
-/** The outcomes of deliveries are stored together, after this at the latest. */
+/** Outcomes of deliveries are stored together, after this time at the latest. */
 const gatherMs = 20;
-/** How often is it looked for messages that other processes have left. */
+/** Interval for checking for messages that other processes have left. */
 const lookEveryMs = 30_000;
 /** Pause after an error of the store. */
 const retryAfterErrorMs = 2000;
-/** Failures are remembered in the control database when they last for longer. */
+/** Failures that last longer are recorded in the control database. */
 const failingAfterMs = 60_000;
-/** How long a stop waits for answers. */
+/** How long stopping waits for answers. */
 const patienceMs = 2000;
 
 export interface ChannelOptions {
@@ -48,7 +48,7 @@ export type DeliveryReport =
 	| { readonly type: 'disabled'; readonly webhook: string; readonly why: DisabledReason }
 	| { readonly type: 'error'; readonly account: number; readonly reason: string };
 
-/** Delivers the messages of one webhook, so that a slow one holds up no other. */
+/** Delivers the messages of one webhook, so that a slow webhook does not delay others. */
 export class Channel {
 	readonly #options: ChannelOptions;
 	#webhook: ActiveWebhook;
@@ -61,7 +61,7 @@ export class Channel {
 	#pausedUntilMs = Number.NEGATIVE_INFINITY;
 	#failingSinceMs: number | null;
 	#isFailureStored: boolean;
-	/** Whether the control database was seen to say that it fails. */
+	/** Whether the control database has recorded that the webhook fails. */
 	#wasFailureSeen: boolean;
 	#wake = Promise.withResolvers<void>();
 	readonly #ended: Promise<void>;
@@ -77,7 +77,7 @@ export class Channel {
 		this.#ended = this.#run();
 	}
 
-	/** Follows a change of the webhook, for example of its secret. */
+	/** Applies a change of the webhook, for example of its secret. */
 	update(webhook: ActiveWebhook): void {
 		this.#webhook = webhook;
 		const isFailing = webhook.failingSinceMs !== null;
@@ -89,12 +89,12 @@ export class Channel {
 		this.#wasFailureSeen = isFailing;
 	}
 
-	/** Messages were added. */
+	/** Announces that messages were added. */
 	wake(): void {
 		this.#wake.resolve();
 	}
 
-	/** Waits for answers for a moment; what was not sent is left to others. */
+	/** Waits briefly for answers. Other processes send the rest. */
 	async stop(): Promise<void> {
 		this.#stopping.abort();
 		this.#wake.resolve();
@@ -126,7 +126,7 @@ export class Channel {
 		return this.#options.store.transact(this.#options.accountId, begin);
 	}
 
-	/** Stores what was attempted and takes more, in one transaction. @returns how many were taken */
+	/** Stores the outcomes of attempts and takes more messages, in one transaction. @returns how many it took */
 	async #exchange(): Promise<number> {
 		const nowMs = Math.floor(this.#options.store.now());
 		const limit = nowMs < this.#pausedUntilMs ? 0 : 2 * this.#limit - this.#waiting.length - this.#inFlight;
@@ -183,7 +183,7 @@ export class Channel {
 		if (this.#attempted.length >= this.#limit) this.#wake.resolve();
 	}
 
-	/** Follows whether the webhook works; one that is gone, or has not worked for days, is disabled. */
+	/** Records whether the webhook works. Disables it if it is gone, or has failed for days. */
 	async #remember(isOk: boolean, status: number | null, atMs: number): Promise<void> {
 		const { control } = this.#options.store;
 		const { id } = this.#webhook;
@@ -213,7 +213,7 @@ export class Channel {
 		report({ type: 'disabled', webhook: this.#webhook.id, why });
 	}
 
-	/** Until some deliveries have ended, or there are others to send. */
+	/** Waits until some deliveries have ended, or there are others to send. */
 	async #gather(): Promise<void> {
 		if (this.#attempted.length === 0) await this.#sleep(this.#inFlight > 0 ? 10 * gatherMs : 0);
 		if (this.#attempted.length < this.#limit) await delay(gatherMs);
@@ -228,7 +228,7 @@ export class Channel {
 		await this.#sleep(Math.min(lookEveryMs, dueMs - nowMs));
 	}
 
-	/** Until then, or until something wakes it. */
+	/** Sleeps for this time, or until woken. */
 	async #sleep(ms: number): Promise<void> {
 		if (ms <= 0) return;
 		const slept = new AbortController();

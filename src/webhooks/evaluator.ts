@@ -23,28 +23,28 @@ import { dataOf, messagesTo } from './message.ts';
 import { keepMessagesMs } from './retry.ts';
 import { bodyOf, nowhere, standingOf, type Transition, transitionsOf } from './standing.ts';
 
-/** From the beginning of one sweep over all visitors to that of the next. */
+/** Interval between the starts of two sweeps over all visitors. */
 export const sweepEveryMs = 600_000;
-/** After so much of that time, a sweep takes all the time that it can get. */
+/** A sweep that has taken longer uses all available time. */
 const hurryAfterMs = 420_000;
-/** Between two rounds of a sweep. */
+/** Maximum pause between two rounds of a sweep. */
 const maxSweepPauseMs = 900;
-/** A round gives way to other accounts after this. */
+/** Duration of a round, after which other accounts get their turn. */
 const roundMs = 200;
-/** A process that dies keeps others from an account for so long. */
+/** If a process dies, others can evaluate its accounts after this time. */
 const holdMs = 15_000;
-/** Entries may become visible so long after their time: a hit waits for its commit for 5 s at most. */
+/** An entry may become visible this long after its time: a hit waits for its commit for 5 s at most. */
 const overlapMs = 6000;
-/** So much of the log is read at a time, and more where it has few visitors. */
+/** The period of the log that is read at once; longer if it has few visitors. */
 const minWindowMs = 60_000;
 const fewVisitors = 1000;
-/** After a longer break, changes are counted instead of told. */
+/** After a longer interruption, changes are counted instead of sent. */
 const maxBreakMs = 86_400_000;
-/** How far the log was followed is stored so often where nothing else is. */
+/** How often the position in the log is stored if nothing else is. */
 const saveEveryMs = 10_000;
-/** Another process may know of a change so much earlier. */
+/** Another process may learn of a change this much earlier. */
 const maxBehindMs = 10_000;
-/** Visitors of a step. */
+/** Maximum number of visitors in a step. */
 const maxVisitors = 100;
 const maxSeen = 100_000;
 
@@ -53,30 +53,31 @@ export interface EvaluatorOptions {
 	readonly scorer: VisitorScorer;
 	/** Identifies this process. */
 	readonly holder: string;
-	/** Messages were stored. */
+	/** Called when messages were stored. */
 	readonly onMessages: (accountId: number) => void;
 	readonly signal: AbortSignal;
 }
 
-/** What a round has left. */
+/** What a round has left to do. */
 export interface RoundOutcome {
-	/** When the next one should begin, unless something happens before. */
+	/** When the next round should start, unless something happens before. */
 	readonly againInMs: number;
 }
 
-/** The account as it is now, and the revision of the control database that says so. */
+/** An account, and the revision of the control database that it was read from. */
 export interface Snapshot {
 	readonly account: KnownAccount;
 	readonly revision: number;
 }
 
 /**
- * Compares the visitors of one account with what webhooks know of them, and stores what has changed: those with new log entries
- * at once, all others in sweeps. What it knows is in the database, so a process may die at any point and another goes on.
+ * Compares an account's visitors with what webhooks know about them, and stores the changes: at once for visitors with
+ * new log entries, in sweeps for all others. Its state is in the database, so that a process may die at any point and
+ * another one continues.
  */
 export class Evaluator {
 	readonly #options: EvaluatorOptions;
-	/** The last log entries of visitors that were evaluated lately. */
+	/** The latest log entries of recently evaluated visitors. */
 	readonly #seen = new Map<string, number>();
 	#savedAtMs = Number.NEGATIVE_INFINITY;
 	#madeFor = { account: undefined as KnownAccount | undefined, text: '' };
@@ -131,7 +132,7 @@ export class Evaluator {
 		return { againInMs: Math.min(maxSweepPauseMs, tookMs * share) };
 	}
 
-	/** What changes of standings are due to where no visitor has done anything. */
+	/** Identifies everything that can change standings without any action of a visitor. */
 	#textOf(account: KnownAccount): string {
 		if (this.#madeFor.account !== account) {
 			const text = JSON.stringify([
@@ -157,10 +158,10 @@ function needsScores({ segments, webhooks }: KnownAccount): boolean {
 	return readScores(segments) || webhooks.some((webhook) => wants(webhook, 'score.band.changed'));
 }
 
-/** How changes are told of: each to webhooks, or counted. */
+/** Whether changes are sent one by one, or counted. */
 type Telling = 'each' | 'counted';
 
-/** What one process does for an account while it holds it. */
+/** The work of one process on an account that it holds. */
 class Round {
 	readonly #options: EvaluatorOptions;
 	readonly #account: KnownAccount;
@@ -180,7 +181,7 @@ class Round {
 		this.state = state;
 	}
 
-	/** Sweeps over all visitors and counts what has changed, in place of a message for each. */
+	/** Sweeps over all visitors and counts changes instead of sending a message for each. */
 	async recount(madeFor: string, reason: Recount['reason'], nowMs: number): Promise<void> {
 		const { state } = this;
 		this.state = {
@@ -190,7 +191,7 @@ class Round {
 			...{ sweepAtMs: nowMs, sweepAfterId: 0, isSweepDone: false },
 			recount: {
 				reason: state.recount?.reason ?? reason,
-				// What was counted before the rules changed again has been stored.
+				// Counts from before the latest change of rules have been stored.
 				segments: Object.fromEntries(
 					Object.entries(state.recount?.segments ?? {}).map(([id, count]) => [id, { ...count, members: 0 }]),
 				),
@@ -214,12 +215,12 @@ class Round {
 		await this.save([], nowMs, { messages, conflictIds: conflicts.map(({ id }) => id) });
 	}
 
-	/** Evaluates the visitors with new log entries. @returns whether that is all of them */
+	/** Evaluates visitors with new log entries. @returns whether all were evaluated */
 	async followLog(reader: ClientReader, seen: Map<string, number>, isOver: () => boolean): Promise<boolean> {
 		for (let windowMs = minWindowMs; ; ) {
 			const nowMs = Math.floor(this.#options.store.now());
 			const fromMs = this.state.logToMs - overlapMs;
-			// Hits may be dated a moment ahead.
+			// Hits may have times slightly in the future.
 			const untilMs = nowMs - fromMs < windowMs ? nowMs + windowMs : fromMs + windowMs;
 			const changed = await reader.changedSince(fromMs, untilMs);
 			const fresh = [...changed].filter(
@@ -242,7 +243,7 @@ class Round {
 		}
 	}
 
-	/** Goes on with the sweep over all visitors, or begins one when it is time. */
+	/** Continues the sweep over all visitors, or starts one when it is due. */
 	async sweep(reader: ClientReader, isOver: () => boolean): Promise<void> {
 		const nowMs = Math.floor(this.#options.store.now());
 		if (this.state.isSweepDone) {
@@ -315,7 +316,7 @@ class Round {
 		);
 	}
 
-	/** @returns undefined where nothing is to be stored */
+	/** @returns undefined if nothing is to be stored */
 	async #compare(
 		{ vid, profile, standing: before }: EvaluatedVisitor,
 		telling: Telling,
@@ -334,7 +335,7 @@ class Round {
 			};
 		}
 		const { sinceMs, sweepAtMs, recount } = this.state;
-		// Of these the log tells.
+		// The log will show these.
 		if (telling === 'counted' && recount && profile.lastAtMs > sweepAtMs) {
 			if (before) this.#count(before, before);
 			return undefined;
@@ -351,7 +352,7 @@ class Round {
 		const isTold = (transition: Transition) => {
 			if (telling === 'counted' && before) return false;
 			if (before || isNew) return true;
-			// Somebody from before: only what has just happened.
+			// A visitor from before webhooks: only recent changes count.
 			return (
 				transition.type === 'goal.reached' &&
 				transition.reachedAtMs >= sinceMs &&
@@ -380,7 +381,7 @@ class Round {
 		this.state = { ...this.state, recount: { ...recount, segments, bands } };
 	}
 
-	/** Gives each change its sequence, in memberships and messages alike. */
+	/** Numbers the changes, equally in memberships and messages. */
 	#written(
 		{ vid, before, after, isGone, transitions }: Change,
 		cid: string | null,
@@ -418,7 +419,7 @@ class Round {
 		});
 	}
 
-	/** Rises with time, so that it does so even where an older database was restored. */
+	/** Increases with time, so that it also does after an older database was restored. */
 	#next(nowMs: number): number {
 		this.#sequence = Math.max(this.#sequence + 1, nowMs * 1000);
 		return this.#sequence;
@@ -448,6 +449,6 @@ interface Change {
 	readonly before: Standing;
 	readonly after: Standing;
 	readonly isGone: boolean;
-	/** Those that are told of. */
+	/** The transitions to send. */
 	readonly transitions: readonly Transition[];
 }

@@ -6,13 +6,13 @@ import type { Transition } from './standing.ts';
 /** Whom a message is about. */
 export interface MessageSubject {
 	readonly vid: string;
-	/** The customer id that the visitor has shown last. */
+	/** The last customer id that the visitor has shown. */
 	readonly cid: string | null;
 }
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** Writes a message for each webhook that wants it. */
+/** Makes a message for each webhook that wants it. */
 export function messagesTo(
 	webhooks: readonly Webhook[],
 	message: {
@@ -46,7 +46,7 @@ export function messagesTo(
 		}));
 }
 
-/** What a message about a transition says besides. */
+/** The data of a message about a transition. */
 export function dataOf(
 	{ segments }: Pick<KnownAccount, 'segments'>,
 	transition: Transition,

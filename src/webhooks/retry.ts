@@ -2,24 +2,24 @@ const secondMs = 1000;
 const minuteMs = 60_000;
 const hourMs = 3_600_000;
 
-/** Pauses between attempts: from 5 s to 24 h, three days in all. */
+/** Pauses between attempts: from 5 s to 24 h, three days in total. */
 export const retryPausesMs: readonly number[] = [
 	...[5 * secondMs, 30 * secondMs, 3 * minuteMs, 15 * minuteMs, hourMs],
 	...[3 * hourMs, 8 * hourMs, 12 * hourMs, 24 * hourMs, 24 * hourMs],
 ];
 
-/** A webhook that fails for so long is disabled. */
+/** A webhook that has failed for this long is disabled. */
 export const disableAfterMs = 72 * hourMs;
-/** Messages are kept for so long after they were made, delivered or not: longer than all attempts take. */
+/** Messages are kept this long, delivered or not: longer than all attempts take. */
 export const keepMessagesMs = 4 * 24 * hourMs;
 
 const maxJitter = 0.1;
 
 /**
- * The pause after so many failed attempts; undefined where there is no other. Only ever longer than the schedule, so that all
- * attempts together take three days.
+ * The pause after a number of failed attempts; undefined after the last one. Never shorter than the schedule, so that
+ * all attempts together take three days.
  * @param random from 0 to 1
- * @param retryAfterMs what the receiver asks for; it counts up to a day
+ * @param retryAfterMs what the receiver asks for; at most a day is respected
  */
 export function retryPauseMs(attempts: number, random: number, retryAfterMs = 0): number | undefined {
 	const pauseMs = retryPausesMs[attempts - 1];
@@ -27,7 +27,7 @@ export function retryPauseMs(attempts: number, random: number, retryAfterMs = 0)
 	return Math.round(Math.max(pauseMs * (1 + maxJitter * random), Math.min(retryAfterMs, 24 * hourMs)));
 }
 
-/** What `Retry-After` asks for, in seconds or as a date; undefined where it says nothing. */
+/** The value of `Retry-After`, in seconds or as a date; undefined if it is invalid. */
 export function parseRetryAfter(value: string | undefined, nowMs: number): number | undefined {
 	if (value === undefined) return undefined;
 	if (/^\d{1,9}$/.test(value)) return Number(value) * secondMs;

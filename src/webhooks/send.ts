@@ -5,9 +5,9 @@ import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { reasonOf } from '../errors.ts';
 
-/** For the whole request: name, connection, TLS, answer. */
+/** For the whole request: name resolution, connection, TLS, answer. */
 export const deliveryTimeoutMs = 10_000;
-/** More of an answer is not read. */
+/** Longer answers are not read completely. */
 const maxAnswerBytes = 16_384;
 
 export interface DeliveryRequest {
@@ -22,19 +22,19 @@ export interface DeliveryRequest {
 }
 
 export interface DeliveryAnswer {
-	/** Null where there was no answer. */
+	/** Null if there was no answer. */
 	readonly status: number | null;
-	/** Why it does not count as delivered; null where it does. */
+	/** Why it does not count as delivered; null if it does. */
 	readonly problem: string | null;
 	readonly retryAfter?: string | undefined;
 }
 
-/** Whether an address is one of the public internet. */
+/** Whether an address belongs to the public internet. */
 export function isPublicAddress(address: string): boolean {
 	return ipaddr.process(address).range() === 'unicast';
 }
 
-/** Whether a URL has the address of a private network, or of this machine, in place of a name. */
+/** Whether a URL contains an address of a private network or of this machine instead of a name. */
 export function isPrivateHost(url: string): boolean {
 	const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
 	return isIP(host) > 0 && !isPublicAddress(host);
@@ -43,7 +43,8 @@ export function isPrivateHost(url: string): boolean {
 const privateProblem = 'the address is not a public one';
 
 /**
- * Resolves a name once; what is connected to is what was checked. Of several addresses the public ones remain.
+ * Resolves a name once, so that the connection goes to the checked address. If there are several, only public ones
+ * remain.
  * @param resolve for tests
  */
 export function publicLookup(resolve: typeof lookup = lookup): LookupFunction {
@@ -93,7 +94,7 @@ export function send(delivery: DeliveryRequest): Promise<DeliveryAnswer> {
 				problem: status >= 200 && status < 300 ? null : `answered ${status}`,
 				retryAfter: response.headers['retry-after'],
 			});
-			// The rest is read only so that the connection can be used again.
+			// The rest is read only so that the connection can be reused.
 			let bytes = 0;
 			response.on('data', (chunk: Buffer) => {
 				bytes += chunk.length;
@@ -105,7 +106,7 @@ export function send(delivery: DeliveryRequest): Promise<DeliveryAnswer> {
 	});
 }
 
-/** Short, and without what was sent. */
+/** A short reason that contains nothing of what was sent. */
 function problemOf(error: unknown): string {
 	const { code } = error as NodeJS.ErrnoException;
 	const reason = code === undefined ? reasonOf(error) : `${code}`;

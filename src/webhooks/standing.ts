@@ -7,7 +7,7 @@ import type { KnownAccount } from '../store/control/control-store.ts';
 
 export const nowhere: Standing = { segments: new Set(), bands: {}, goals: {} };
 
-/** A change of a visitor that webhooks are told of. */
+/** A change of a visitor that webhooks are notified of. */
 export type Transition =
 	| { readonly type: 'segment.entered' | 'segment.left'; readonly segment: string }
 	| {
@@ -19,18 +19,18 @@ export type Transition =
 	| {
 			readonly type: 'goal.reached';
 			readonly goal: string;
-			/** Counts the visitor's reachings of the goal, from 1. */
+			/** How often the visitor has reached the goal, from 1. */
 			readonly number: number;
 			readonly reachedAtMs: number;
 	  };
 
-/** One visitor has at most so many messages of one goal at a time. */
+/** Maximum number of messages about one visitor and goal at a time. */
 const maxReached = 100;
 
 /**
- * Where a visitor stands now, by the rules that reads are served by. Rules see the held bands, so that nobody at the edge of a
- * band comes and goes.
- * @param scores empty where neither rules nor webhooks need them
+ * A visitor's current standing, by the rules that reads use. Rules see the held bands, so that visitors at the edge of
+ * a band do not change back and forth.
+ * @param scores empty if neither rules nor webhooks need them
  */
 export function standingOf(
 	{ goals, segments }: Pick<KnownAccount, 'goals' | 'segments'>,
@@ -59,7 +59,7 @@ export function standingOf(
 	};
 }
 
-/** What has changed, in a fixed order. */
+/** The changes, in a fixed order. */
 export function transitionsOf(before: Standing, after: Standing): Transition[] {
 	return [
 		...[...before.segments]
@@ -82,7 +82,7 @@ export function transitionsOf(before: Standing, after: Standing): Transition[] {
 	];
 }
 
-/** The numbers of reachings that are new. Counts of rare events may start again, since profiles keep the latest 50 names. */
+/** The numbers of new reachings. Counts of rare events may restart, because profiles keep the latest 50 names. */
 function reachings(before: Reached | undefined, { count, lastAtMs }: Reached): number[] {
 	if (!before) return numbersTo(count, count);
 	if (count > before.count) return numbersTo(count, count - before.count);
@@ -94,7 +94,7 @@ function numbersTo(last: number, count: number): number[] {
 	return Array.from({ length: shown }, (_, index) => last - shown + 1 + index);
 }
 
-/** Whether two standings are the same but for segments, which are stored apart. */
+/** The stored form of a standing, without segments, which are stored separately. */
 export function bodyOf({ bands, goals }: Standing): string {
 	return JSON.stringify({ bands, goals });
 }

@@ -6,7 +6,7 @@ import { retryPauseMs } from './retry.ts';
 import { send } from './send.ts';
 import { signedHeaders } from './signature.ts';
 
-/** How a test message went. */
+/** The result of a test message. */
 export interface Tested {
 	readonly id: string;
 	readonly url: string;
@@ -15,17 +15,18 @@ export interface Tested {
 	readonly tookMs: number;
 }
 
-/** By then it is sent, or this process is dead. */
+/** After this time it has been sent, or this process is dead. */
 const sentWithinMs = 30_000;
 
 /**
- * Sends a test message to a webhook, disabled or not. It is among the others, and if it fails, servers send it again.
- * @throws OperatorError where there is no such webhook
+ * Sends a test message to a webhook, even if it is disabled. It is stored like others, so servers repeat it if it
+ * fails.
+ * @throws OperatorError where the webhook does not exist
  */
 export async function sendTest(store: Store, account: Account, id: string): Promise<Tested> {
 	const webhook = await store.control.webhook(account.id, id);
 	const atMs = Math.floor(store.now());
-	// In the same order as all others, and different from them: theirs are of evaluations, which nobody runs twice at once.
+	// Ordered like all other messages, and different from theirs, which evaluations number, one at a time.
 	const sequence = atMs * 1000 + 500 + Math.floor(Math.random() * 500);
 	const body = JSON.stringify({
 		type: 'webhook.test',

@@ -4,30 +4,30 @@ import type { Query, Steps } from '../steps.ts';
 import { insertMessages, type NewMessage } from './outbox.ts';
 import { lockVisitors } from './visitor-log.ts';
 
-/** How far the evaluation of an account's visitors has come, and by what it was done. */
+/** The progress of evaluating an account's visitors, and what it was based on. */
 export interface EvaluationState {
-	/** When it began. Visitors from before are taken in without a message each. */
+	/** When evaluation began. Visitors from before are added without a message each. */
 	readonly sinceMs: number;
-	/** Up to when the log has been followed. */
+	/** The log has been followed up to this moment. */
 	readonly logToMs: number;
 	readonly savedAtMs: number;
-	/** Of the control database that whoever saved this knew. */
+	/** The revision of the control database that this was based on. */
 	readonly revision: number;
-	/** What visitors were compared with last: rules, goals and models. */
+	/** Identifies the rules, goals and models that visitors were last compared with. */
 	readonly madeFor: string;
-	/** When the current sweep over all visitors began; the id of the last one it has come to. */
+	/** When the current sweep over all visitors began, and the id of the last visitor it has reached. */
 	readonly sweepAtMs: number;
 	readonly sweepAfterId: number;
 	readonly isSweepDone: boolean;
-	/** A sweep that counts changes instead of telling each; null where the sweep tells each. */
+	/** A sweep that counts changes instead of sending each; null if each is sent. */
 	readonly recount: Recount | null;
 }
 
 export interface Recount {
 	readonly reason: 'started' | 'changed';
-	/** By segment: how many are in it, and how many have come and gone. */
+	/** By segment: the number of members, and how many entered and left. */
 	readonly segments: Readonly<Record<string, SegmentCount>>;
-	/** By goal: how many scores have another band. */
+	/** By goal: how many scores changed their band. */
 	readonly bands: Readonly<Record<string, number>>;
 }
 
@@ -37,10 +37,10 @@ export interface SegmentCount {
 	readonly left: number;
 }
 
-/** The process that holds an account's evaluation, and where it is. */
+/** The process that holds an account's evaluation, and its progress. */
 export interface Held {
 	readonly holder: string;
-	/** The last that was given out. */
+	/** The last sequence number used. */
 	readonly sequence: number;
 	readonly state: EvaluationState;
 }
@@ -49,8 +49,8 @@ const columns = 'holder, sequence, state';
 
 /**
  * Lets one process evaluate an account for a while.
- * @param isAlone no other process can, whatever the row says: it is of one that is dead
- * @returns undefined where another does it
+ * @param isAlone whether no other process can evaluate it, so that a stored holder must be dead
+ * @returns undefined if another process holds it
  */
 export function* holdEvaluation(
 	holder: string,
@@ -75,7 +75,7 @@ export function* holdEvaluation(
 	return made && toHeld(made);
 }
 
-/** Where the evaluation is; undefined where there was none yet. */
+/** The progress of the evaluation; undefined before the first. */
 export function* evaluation(): Steps<Held | undefined> {
 	const [[row] = []] = yield [
 		{ sql: `SELECT ${columns} FROM @evaluation WHERE name = 'webhooks' /* evaluation */` },
@@ -87,7 +87,7 @@ function toHeld({ holder, sequence, state }: Readonly<Record<string, unknown>>):
 	return { holder: String(holder), sequence: Number(sequence), state: JSON.parse(String(state)) };
 }
 
-/** Lets others evaluate. */
+/** Lets other processes evaluate. */
 export function* releaseEvaluation(holder: string): Steps<void> {
 	yield [
 		{
@@ -97,10 +97,10 @@ export function* releaseEvaluation(holder: string): Steps<void> {
 	];
 }
 
-/** What has become of some visitors. */
+/** The result for a visitor. */
 export interface Evaluated {
 	readonly vid: string;
-	/** What is stored of bands and goals; null where nothing is kept, because the visitor is gone. */
+	/** Stored bands and goals; null if the visitor is gone. */
 	readonly standing: string | null;
 	readonly entered: readonly { readonly segment: string; readonly sequence: number }[];
 	readonly left: readonly string[];
@@ -114,16 +114,15 @@ export interface EvaluationStep {
 	readonly state: EvaluationState;
 	readonly nowMs: number;
 	readonly visitors: readonly Evaluated[];
-	/** Of no visitor. */
+	/** Messages that are not about a visitor. */
 	readonly messages: readonly NewMessage[];
-	/** Conflicts that are told of. */
+	/** Conflicts that have become messages. */
 	readonly conflictIds: readonly number[];
 }
 
 /**
- * Stores memberships, messages and how far the evaluation has come, all or nothing. A visitor that was erased meanwhile is
- * left out.
- * @throws ConcurrentChangeError where another process has gone on
+ * Stores memberships, messages and the progress, all or nothing. Ignores visitors who were erased meanwhile.
+ * @throws ConcurrentChangeError where another process has continued
  */
 export function* saveEvaluation(step: EvaluationStep): Steps<void> {
 	const { held, sequence, state, nowMs, conflictIds } = step;
@@ -169,7 +168,7 @@ export function* saveEvaluation(step: EvaluationStep): Steps<void> {
 	];
 }
 
-/** Removes what webhooks know of a visitor and what waits to be sent of it. */
+/** Deletes what webhooks know about a visitor, and unsent messages about it. */
 export function forgetVisitor(vid: string): Query[] {
 	return ['membership', 'standing', 'outbox'].map((table) => ({
 		sql: `DELETE FROM @${table} WHERE vid = ? /* erase */`,
@@ -177,7 +176,7 @@ export function forgetVisitor(vid: string): Query[] {
 	}));
 }
 
-/** An upload that repeated `tid`s with other content. */
+/** An upload that repeated `tid`s with different content. */
 export interface Conflict {
 	readonly id: number;
 	readonly atMs: number;
@@ -185,7 +184,7 @@ export interface Conflict {
 	readonly tids: readonly string[];
 }
 
-/** Remembers the conflicts of an upload until webhooks are told. Empty where there are none. */
+/** Stores the conflicts of an upload until webhooks are notified. Empty if there are none. */
 export function addConflicts(
 	events: readonly SubscriptionEvent[],
 	rows: readonly number[],
@@ -200,7 +199,7 @@ export function addConflicts(
 
 const maxConflicts = 200;
 
-/** Conflicts that nobody was told of yet, in order of arrival. */
+/** Conflicts without a message so far, in order of arrival. */
 export function* waitingConflicts(): Steps<Conflict[]> {
 	const [rows = []] = yield [
 		{

@@ -6,32 +6,32 @@ export interface NewMessage {
 	readonly webhook: string;
 	readonly sequence: number;
 	readonly type: MessageType;
-	/** Whom it is about; erasing the visitor removes it. */
+	/** The visitor it is about; erasing the visitor deletes it. */
 	readonly vid: string | null;
-	/** JSON, as it is sent. */
+	/** JSON, as sent. */
 	readonly body: string;
 }
 
-/** A message that is to be sent now. */
+/** A message to send now. */
 export interface DueMessage {
 	readonly webhook: string;
 	readonly sequence: number;
 	readonly body: string;
 	readonly createdAtMs: number;
-	/** This one included. */
+	/** Including this one. */
 	readonly attempts: number;
 }
 
-/** How an attempt went. */
+/** The outcome of an attempt. */
 export interface Attempted {
 	readonly webhook: string;
 	readonly sequence: number;
 	readonly atMs: number;
-	/** Of the answer; null where there was none. */
+	/** The answer's status; null if there was none. */
 	readonly status: number | null;
-	/** Why it failed; null where it was delivered. */
+	/** Why it failed; null if it was delivered. */
 	readonly problem: string | null;
-	/** When the next one is due; null where there is none. */
+	/** When the next attempt is due; null if there is none. */
 	readonly dueAtMs: number | null;
 }
 
@@ -49,12 +49,12 @@ export interface Delivery {
 	readonly nextAttemptAt: string | null;
 }
 
-/** The id that receivers see; the same in every attempt. */
+/** The id that receivers see; the same for every attempt. */
 export function messageId({ webhook, sequence }: Pick<NewMessage, 'webhook' | 'sequence'>): string {
 	return `msg_${webhook.replace(/^wh_/, '')}_${sequence}`;
 }
 
-/** Adds messages, which are due at once. @param first what has become of the first attempt already */
+/** Adds messages, which are due at once. @param first the outcome of a first attempt that was already made */
 export function insertMessages(
 	messages: readonly NewMessage[],
 	nowMs: number,
@@ -70,7 +70,8 @@ export function insertMessages(
 }
 
 /**
- * Takes messages of a webhook that are due. Until `leaseMs` no other process takes them, and if this one dies, one does then.
+ * Takes due messages of a webhook. Until `leaseMs` no other process takes them; if this one dies, another one takes
+ * them then.
  */
 export function* takeDue(
 	webhook: string,
@@ -93,7 +94,7 @@ export function* takeDue(
 		.sort((a, b) => a.sequence - b.sequence);
 }
 
-/** Stores how attempts went. Messages that were erased meanwhile stay so. */
+/** Stores the outcomes of attempts. Ignores messages that were erased meanwhile. */
 export function* saveAttempts(attempts: readonly Attempted[]): Steps<void> {
 	yield [
 		{
@@ -109,7 +110,7 @@ export function* saveAttempts(attempts: readonly Attempted[]): Steps<void> {
 	];
 }
 
-/** Gives messages back that were taken and not sent. */
+/** Returns messages that were taken and not sent. */
 export function* giveBack(messages: readonly DueMessage[], nowMs: number): Steps<void> {
 	yield [
 		{
@@ -121,7 +122,7 @@ export function* giveBack(messages: readonly DueMessage[], nowMs: number): Steps
 	];
 }
 
-/** When the next message of each webhook is due, by its id; those with none are left out. */
+/** When the next message of each webhook is due, by its id. Webhooks without messages are left out. */
 export function* nextDue(webhooks: readonly string[]): Steps<Map<string, number>> {
 	const [rows = []] = yield [
 		{
@@ -134,10 +135,10 @@ export function* nextDue(webhooks: readonly string[]): Steps<Map<string, number>
 	);
 }
 
-/** Messages of a page of deletions. */
+/** Messages deleted in one transaction. */
 const maxPruned = 1000;
 
-/** Deletes messages that were made before a moment. @returns how many; 0 at the end */
+/** Deletes messages older than a moment. @returns how many; 0 at the end */
 export function* pruneMessages(beforeMs: number): Steps<number> {
 	const [rows = []] = yield [
 		{
@@ -148,7 +149,7 @@ export function* pruneMessages(beforeMs: number): Steps<number> {
 	return rows.length;
 }
 
-/** The latest messages first. @param filter.webhook of one only */
+/** Messages, latest first. @param filter.webhook only of this webhook */
 export function* deliveries(filter: {
 	readonly webhook: string | undefined;
 	readonly failed: boolean;
@@ -188,7 +189,7 @@ function isoTime(ms: Row[string] | undefined): string | null {
 	return ms === null || ms === undefined ? null : new Date(Number(ms)).toISOString();
 }
 
-/** Sends messages again that were made since a moment, delivered or not. @returns how many */
+/** Queues messages since a moment again, delivered or not. @returns how many */
 export function* replayMessages(webhook: string, sinceMs: number, nowMs: number): Steps<number> {
 	const [rows = []] = yield [
 		{

@@ -3,18 +3,18 @@ import type { Profile } from '../../domain/profile.ts';
 import type { Standing } from '../../domain/standing.ts';
 import type { ClientTables, HitTables } from './tables.ts';
 
-/** A visitor and what webhooks know of it. */
+/** A visitor, and what webhooks know about it. */
 export interface EvaluatedVisitor {
 	readonly vid: string;
-	/** Null where the visitor is gone. */
+	/** Null if the visitor is gone. */
 	readonly profile: Profile | null;
-	/** Null where it was never evaluated. */
+	/** Null if it was never evaluated. */
 	readonly standing: Standing | null;
 }
 
 type Database = Kysely<ClientTables>;
 
-/** Visitors with entries after a moment and up to another, and the time of the last of these. */
+/** Visitors with entries in a period, and the time of the last of these entries. */
 export async function changedSince(
 	database: Database,
 	afterMs: number,

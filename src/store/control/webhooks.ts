@@ -3,9 +3,9 @@ import type { ActiveWebhook, DisabledReason, Webhook } from '../../domain/webhoo
 import { OperatorError } from '../../errors.ts';
 import { type ControlDatabase, type ControlTables, isoTime, nextSeq } from './tables.ts';
 
-/** After a rotation, messages are signed with the previous secret, too. */
+/** How long messages are also signed with the previous secret after a rotation. */
 export const previousSecretMs = 86_400_000;
-/** Each costs a row for every message. */
+/** Each webhook costs a row per message. */
 const maxWebhooks = 20;
 const secretPrefix = 'whsec_';
 
@@ -17,7 +17,7 @@ export interface StoredWebhook extends Webhook {
 	readonly failingSince: string | null;
 }
 
-/** The secret is shown only when it is made. */
+/** A webhook with its secret, which is shown only when it is created. */
 export interface WebhookSecret {
 	readonly id: string;
 	readonly secret: string;
@@ -62,7 +62,7 @@ export async function selectWebhooks(database: ControlDatabase, accountId: numbe
 	return rows.map(toWebhook);
 }
 
-/** Those of all accounts, or of one, that are not disabled, in order of creation. */
+/** The webhooks that are not disabled, of all accounts or of one, in order of creation. */
 export function selectActiveWebhooks(database: ControlDatabase): Promise<Row[]> {
 	return database.selectFrom('webhook').selectAll().where('disabled_at', 'is', null).orderBy('seq').execute();
 }
@@ -100,7 +100,7 @@ function newSecret(): string {
 	return secretPrefix + randomBytes(24).toString('base64');
 }
 
-/** Gives a webhook a new secret; the present one signs as well for a day. @throws OperatorError where there is none */
+/** Gives a webhook a new secret; the current one also signs for a day. @throws OperatorError where there is none */
 export async function rotateSecret(
 	database: ControlDatabase,
 	accountId: number,
@@ -128,7 +128,7 @@ export async function selectWebhook(
 }
 
 /**
- * Enables a webhook, or disables it; saying it twice keeps the first time and reason.
+ * Enables or disables a webhook. Disabling twice keeps the first time and reason.
  * @throws OperatorError where there is none
  */
 export async function setWebhookDisabled(
@@ -152,7 +152,7 @@ export async function setWebhookDisabled(
 	return toWebhook(await selectRow(database, accountId, id));
 }
 
-/** Remembers since when deliveries fail, or that they succeed again; null. One that is gone is left out. */
+/** Records since when deliveries fail; null if they succeed. Ignores webhooks that were deleted. */
 export async function updateFailing(
 	database: ControlDatabase,
 	id: string,
