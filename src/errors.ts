@@ -38,7 +38,7 @@ export const errorTable = {
 		message: 'Error reading receipts.',
 		validationErrors: null,
 		detail: 'validationErrors',
-		when: 'What receipts are asked for is missing or of the wrong type; the text names every field that is.',
+		when: 'A field is missing or of the wrong type; the text names every one.',
 	},
 	invalid_report: {
 		status: 400,
@@ -83,7 +83,7 @@ export const errorTable = {
 		status: 404,
 		message: 'No subscription event with this tid is stored.',
 		validationErrors: null,
-		when: 'A receipt is asked for of what is not stored.',
+		when: 'No event with this `tid` is stored.',
 	},
 	method_not_allowed: {
 		status: 405,

@@ -139,7 +139,7 @@ export class Metrics {
 		});
 	}
 
-	/** @param count tells of how many goals what came has left the interval of what was said */
+	/** @param count returns the number of goals whose rate is outside the interval around the mean score */
 	watchLevels(count: () => number): void {
 		new Gauge({
 			name: 'caskade_score_levels_outside',

@@ -18,7 +18,7 @@ export interface SubscriptionEvent {
 export interface UploadRequest {
 	/** Account token of the client. */
 	readonly aid: string;
-	/** At most 30 subscription events, where the usage plan of the key does not say otherwise. */
+	/** At most 30 subscription events, unless the key's usage plan says otherwise. */
 	readonly data: readonly SubscriptionEvent[];
 	/** Do everything but store. Counts toward the quota. */
 	readonly simulate?: boolean | undefined;
@@ -33,16 +33,16 @@ export interface UploadAnswer {
 
 /** Stored. */
 export interface StoredReceipt {
-	/** Transaction id, as it was asked for. */
+	/** Transaction id, as in the request. */
 	readonly tid: string;
 	readonly stored: true;
-	/** When the event came. */
+	/** When the event arrived. */
 	readonly receivedAt: string;
-	/** `x-request-id` of the answer that said it was stored. Null where it was imported, or stored by a version that did not keep it. */
+	/** The `x-request-id` of the answer that acknowledged the event. Null if it was imported, or stored by a version that did not record it. */
 	readonly requestId: string | null;
-	/** Whether the event is of a visitor who is known. */
+	/** Whether the event is joined to a visitor. */
 	readonly joined: boolean;
-	/** As it is stored. `cid` is null after an erasure, too. */
+	/** The stored event. `cid` is null after an erasure, too. */
 	readonly event: {
 		readonly tid: string;
 		readonly subid: string;
@@ -54,7 +54,7 @@ export interface StoredReceipt {
 
 /** Not stored. */
 export interface MissingReceipt {
-	/** Transaction id, as it was asked for. */
+	/** Transaction id, as in the request. */
 	readonly tid: string;
 	readonly stored: false;
 }
@@ -76,20 +76,20 @@ export interface ReceiptsAnswer {
 export interface Usage {
 	/** Name of the usage plan. */
 	readonly plan: string;
-	/** Requests a second. */
+	/** Requests per second. */
 	readonly ratePerSecond: number;
-	/** Requests that may be saved up. */
+	/** Requests that may be sent at once. */
 	readonly burst: number;
-	/** Requests in a calendar month, UTC. */
+	/** Requests per calendar month, UTC. */
 	readonly quotaPerMonth: number;
-	/** Requests of this month that were let in. What other servers have let in is told within a fifth of a second. */
+	/** Requests of this month that were admitted. Those of other servers are included within a fifth of a second. */
 	readonly used: number;
-	/** What is left of the quota. A crashed server may have taken up to 99 requests with it. */
+	/** The rest of the quota. A crashed server forfeits up to 99 requests. */
 	readonly remaining: number;
-	/** When the quota begins anew. */
+	/** When the quota is reset. */
 	readonly resetsAt: string;
-	/** Events that one request may have. */
+	/** Maximum number of events in a request. */
 	readonly maxEvents: number;
-	/** Time that a request may take. */
+	/** Time limit of a request. */
 	readonly timeoutMs: number;
 }

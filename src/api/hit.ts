@@ -13,7 +13,7 @@ const hitLimitBytes = 16 * 1024;
 const answerSchema = Type.Object({
 	vid: Type.String({ description: 'The visitor: send it with the next hit.' }),
 	sid: Type.String({ description: 'The visit: send it with the next hit.' }),
-	cask: Type.Optional(Type.String({ description: 'Opens scores and segments for 24 hours.' })),
+	cask: Type.Optional(Type.String({ description: 'Gives access to scores and segments for 24 hours.' })),
 	caskExpiresAt: Type.Optional(Type.String({ format: 'date-time' })),
 });
 
@@ -22,14 +22,16 @@ const description = {
 	tags: ['Visitors'],
 	summary: 'Collect a hit',
 	description:
-		'Stores what happened on a page, durably, and answers who the visitor is. `text/plain` is taken, too, as beacons send it. The header `x-hit-stored` is 0 for bots, of which nothing is stored. What else was asked for and cannot be made, as scores that cannot be read, is left out of the answer.',
+		'Stores what happened on a page, durably, and returns the visitor. `text/plain`, which beacons send, is accepted too. The header `x-hit-stored` is 0 for bots, whose hits are not stored. Requested parts that fail, such as scores that cannot be read, are left out of the answer.',
 	querystring: Type.Object({
 		include: Type.Optional(
-			Type.String({ description: '`scores`, `segments` or both, with a comma: adds them to the answer.' }),
+			Type.String({
+				description: '`scores`, `segments` or both, separated by a comma: adds them to the answer.',
+			}),
 		),
 		scope: Type.Optional(
 			Type.Union([Type.Literal('vid'), Type.Literal('sid')], {
-				description: 'What the cask opens: the visitor, or the visit alone.',
+				description: 'What the cask gives access to: the visitor, or only the visit.',
 				default: 'vid',
 			}),
 		),

@@ -102,7 +102,7 @@ export function describeRead(operation: {
 		summary: operation.summary,
 		description: operation.description,
 		querystring: Type.Object({
-			cask: Type.String({ description: 'Attribution signing key, as the answer to a hit holds it.' }),
+			cask: Type.String({ description: 'Attribution signing key, from the answer to a hit.' }),
 			aid: id("Must be the cask's, where given."),
 			vid: id("Must be the cask's, where given."),
 			sid: id("Must be the cask's, where given."),
@@ -110,7 +110,7 @@ export function describeRead(operation: {
 		}),
 		response: {
 			200: {
-				description: 'What the cask opens.',
+				description: 'What the cask gives access to.',
 				headers: { 'x-request-id': requestIdHeader },
 				content: { 'application/json': { schema: answer, example: operation.example } },
 			},

@@ -49,9 +49,9 @@ export function receipt(app: FastifyInstance, options: ReceiptOptions): void {
 		takes: 'rate and quota',
 		description: {
 			tags: ['Subscription events'],
-			summary: 'Ask what is stored with a tid',
+			summary: 'Retrieve the receipt of an event',
 			description:
-				'Takes one request off rate and quota. A `tid` that is `.` or `..` cannot be in a path; `POST /subscription/receipts` takes any. For servers, not for browsers.',
+				'Uses one request of rate and quota. A `tid` that is `.` or `..` cannot be in a path; use `POST /subscription/receipts` for it. For servers, not for browsers.',
 			params: receiptPathSchema,
 			querystring: receiptQuerySchema,
 			response: {

@@ -54,12 +54,12 @@ export function receipts(app: FastifyInstance, options: ReceiptOptions): void {
 		takes: 'rate and quota',
 		description: {
 			tags: ['Subscription events'],
-			summary: 'Ask what is stored with some tids',
-			description: `Up to ${maxReceipts} transaction ids of one account. Takes one request off rate and quota. For servers, not for browsers.`,
+			summary: 'Retrieve the receipts of several events',
+			description: `Up to ${maxReceipts} transaction ids of one account. Uses one request of rate and quota. For servers, not for browsers.`,
 			body: receiptsSchema,
 			response: {
 				200: describeJson(
-					'A receipt for each `tid`, in the order in which they were sent.',
+					'A receipt for each `tid`, in the order of the request.',
 					Type.Object({
 						aid: Type.String({ description: 'The account.' }),
 						receipts: Type.Array(Type.Union([storedSchema, missingSchema])),
@@ -85,13 +85,13 @@ export function receipts(app: FastifyInstance, options: ReceiptOptions): void {
 }
 
 const fieldSchemas = {
-	tid: Type.String({ description: 'Transaction id, as it was asked for.' }),
-	receivedAt: Type.String({ format: 'date-time', description: 'When the event came.' }),
+	tid: Type.String({ description: 'Transaction id, as in the request.' }),
+	receivedAt: Type.String({ format: 'date-time', description: 'When the event arrived.' }),
 	requestId: Type.Union([Type.String(), Type.Null()], {
 		description:
-			'`x-request-id` of the answer that said it was stored. Null where it was imported, or stored by a version that did not keep it.',
+			'The `x-request-id` of the answer that acknowledged the event. Null if it was imported, or stored by a version that did not record it.',
 	}),
-	joined: Type.Boolean({ description: 'Whether the event is of a visitor who is known.' }),
+	joined: Type.Boolean({ description: 'Whether the event is joined to a visitor.' }),
 };
 
 export const storedSchema = Type.Object(
@@ -130,7 +130,7 @@ export async function readReceipts(
 	return new Map(found.map((receipt) => [receipt.event.tid, receipt]));
 }
 
-/** A receipt as it is sent. */
+/** A receipt in an answer. */
 export function describeReceipt(tid: string, receipt: Receipt | undefined): object {
 	if (!receipt) return { tid, stored: false };
 	const { event, receivedAtMs, requestId, joined } = receipt;

@@ -53,7 +53,7 @@ export function reports(app: FastifyInstance, options: ReportOptions): void {
 				tags: ['Reports'],
 				summary: summaries[kind],
 				description:
-					'Takes one request off rate and quota, of a key that was issued with `--scope read`. Pence are whole. `docs/reports.md` has the formula of every figure. For servers, not for browsers.',
+					'Uses one request of rate and quota, of a key that was issued with `--scope read`. Pence are whole. `docs/reports.md` has the formula of every figure. For servers, not for browsers.',
 				querystring: querySchema,
 				response: {
 					200: describeJson('The report.', reportSchema, exampleReport),
@@ -79,7 +79,7 @@ export function reports(app: FastifyInstance, options: ReportOptions): void {
 		if (account?.clientId !== key.clientId) throw unavailableAccount(query.aid);
 		const reportQuery = reportQueryOf(kind, query);
 		const abandoned = new AbortController();
-		// The deadline has answered, or whoever asked has gone.
+		// The deadline has answered, or the client has disconnected.
 		reply.raw.once('close', () => abandoned.abort());
 		const { id, aid, timezone, paymentProviders } = account;
 		const report = await options.reports
@@ -176,9 +176,9 @@ const reportSchema = Type.Object({
 	aid: Type.String({ description: 'The account.' }),
 	from: Type.Union([Type.String(), Type.Null()]),
 	to: Type.Union([Type.String(), Type.Null()]),
-	asOf: Type.String({ format: 'date-time', description: 'The moment that the report is of.' }),
-	timezone: Type.String({ description: 'Of days and months.' }),
-	rows: Type.Array(Type.Record(Type.String(), Type.Unknown()), { description: 'One object a row.' }),
+	asOf: Type.String({ format: 'date-time', description: 'The moment of the report.' }),
+	timezone: Type.String({ description: 'Time zone of days and months.' }),
+	rows: Type.Array(Type.Record(Type.String(), Type.Unknown()), { description: 'One object per row.' }),
 });
 
 const exampleReport = {

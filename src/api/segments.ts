@@ -4,7 +4,7 @@ import { mapMaybePromise } from '../segments/visitor-reads.ts';
 import { about, describeRead, type ReadOptions, read } from './reads.ts';
 
 const segmentSchema = Type.Object({
-	id: Type.String({ description: 'Stays when the name changes.' }),
+	id: Type.String({ description: 'Does not change when the name does.' }),
 	name: Type.String(),
 });
 
@@ -25,7 +25,7 @@ export function segments(app: FastifyInstance, { authorizer, reads, now }: ReadO
 			operationId: 'getSegments',
 			summary: 'Retrieve segment data',
 			description:
-				'The segments of the account that the visitor is in as of now. `/segments` answers the same. Empty where nothing is known of the visitor.',
+				'The current segments of the visitor. `/segments` answers the same. Empty if nothing is known about the visitor.',
 			fields: { segments: Type.Array(segmentSchema), evaluatedAt: Type.String({ format: 'date-time' }) },
 			parameters: {},
 			example,

@@ -77,7 +77,7 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 			tags: ['Subscription events'],
 			summary: 'Upload subscription events',
 			description:
-				'Stores subscription events of one account, all of a request or none. For servers, not for browsers. Any retry is safe.',
+				'Stores subscription events of one account: all events of a request, or none. For servers, not for browsers. Every retry is safe.',
 			body: uploadSchema,
 			response: {
 				201: describeSuccess('Stored, durably.', storedBody),
@@ -112,21 +112,20 @@ function describeSuccess(description: string, body: string): ResponseDescription
 			'x-events-duplicate': {
 				type: 'integer',
 				description:
-					'Events whose tid was stored before, or comes earlier in the request; they are not stored again.',
+					'Events whose tid was stored before, or occurs earlier in the request; they are not stored again.',
 			},
 			'x-events-conflicting': {
 				type: 'integer',
-				description: 'Duplicates with other content than what is stored, which stays as it is.',
+				description: 'Duplicates whose content differs from the stored event, which does not change.',
 			},
 			'x-duplicate-rows': {
 				type: 'string',
-				description:
-					'Places in `data` of the duplicates, from 0; the first 100. Absent where there are none.',
+				description: 'Indices of the duplicates in `data`, from 0; the first 100. Absent if there are none.',
 				example: '3,7',
 			},
 			'x-conflicting-rows': {
 				type: 'string',
-				description: 'Those of them that conflict; the first 100. Absent where there are none.',
+				description: 'Indices of the conflicting ones; the first 100. Absent if there are none.',
 				example: '7',
 			},
 			...describeLimits,

@@ -52,8 +52,8 @@ export function usage(app: FastifyInstance, options: UsageOptions): void {
 		takes: limit,
 		description: {
 			tags: ['Subscription events'],
-			summary: 'Ask for the limits of the key, and what is left of its quota',
-			description: `Costs neither rate nor quota; a key may ask ${limit.ratePerSecond} time a second, ${limit.burst} times at once. For servers, not for browsers.`,
+			summary: 'Retrieve the limits of the key, and the rest of its quota',
+			description: `Uses neither rate nor quota. A key may ask ${limit.ratePerSecond} time a second, with a burst of ${limit.burst}. For servers, not for browsers.`,
 			response: {
 				200: describeJson('The plan of the key, and its use this month.', usageSchema, exampleUsage),
 				...describeErrors({
@@ -70,19 +70,19 @@ export function usage(app: FastifyInstance, options: UsageOptions): void {
 
 const usageSchema = Type.Object({
 	plan: Type.String({ description: 'Name of the usage plan.' }),
-	ratePerSecond: Type.Number({ description: 'Requests a second.' }),
-	burst: Type.Integer({ description: 'Requests that may be saved up.' }),
-	quotaPerMonth: Type.Integer({ description: 'Requests in a calendar month, UTC.' }),
+	ratePerSecond: Type.Number({ description: 'Requests per second.' }),
+	burst: Type.Integer({ description: 'Requests that may be sent at once.' }),
+	quotaPerMonth: Type.Integer({ description: 'Requests per calendar month, UTC.' }),
 	used: Type.Integer({
 		description:
-			'Requests of this month that were let in. What other servers have let in is told within a fifth of a second.',
+			'Requests of this month that were admitted. Those of other servers are included within a fifth of a second.',
 	}),
 	remaining: Type.Integer({
-		description: 'What is left of the quota. A crashed server may have taken up to 99 requests with it.',
+		description: 'The rest of the quota. A crashed server forfeits up to 99 requests.',
 	}),
-	resetsAt: Type.String({ format: 'date-time', description: 'When the quota begins anew.' }),
-	maxEvents: Type.Integer({ description: 'Events that one request may have.' }),
-	timeoutMs: Type.Integer({ description: 'Time that a request may take.' }),
+	resetsAt: Type.String({ format: 'date-time', description: 'When the quota is reset.' }),
+	maxEvents: Type.Integer({ description: 'Maximum number of events in a request.' }),
+	timeoutMs: Type.Integer({ description: 'Time limit of a request.' }),
 });
 
 const exampleUsage = {

@@ -6,15 +6,15 @@ import { about, describeRead, type ReadOptions, read } from './reads.ts';
 const scoreSchema = Type.Object({
 	goal: Type.String({ description: "One of the account's goals." }),
 	score: Type.Number({
-		description: 'The probability that the goal is reached within its horizon, as of now.',
+		description: 'The current probability that the goal is reached within its horizon.',
 	}),
 	percentile: Type.Number({ description: "Among the account's recent visitors, 0 to 100." }),
 	band: Type.Union([Type.Literal('low'), Type.Literal('medium'), Type.Literal('high')]),
-	model: Type.String({ description: 'The version of the model; `prior` where the base rate is served.' }),
+	model: Type.String({ description: 'The version of the model; `prior` if the base rate is served.' }),
 	reasons: Type.Optional(
 		Type.Array(Type.String(), {
 			description:
-				'Up to three facts in plain language that raise it, the strongest first; with `explain=1`, where the account allows it.',
+				'Up to three facts in plain language that raise it, strongest first; with `explain=1`, if the account allows it.',
 		}),
 	),
 });
@@ -35,11 +35,11 @@ export function visscores(app: FastifyInstance, { authorizer, reads, now }: Read
 		schema: describeRead({
 			operationId: 'getVisitorScores',
 			summary: 'Retrieve visitor scores',
-			description: 'One score for each goal of the account. Empty where nothing is known of the visitor.',
+			description: 'One score for each goal of the account. Empty if nothing is known about the visitor.',
 			fields: { scores: Type.Array(scoreSchema), scoredAt: Type.String({ format: 'date-time' }) },
 			parameters: {
 				explain: Type.Optional(
-					Type.String({ description: '`1` asks for the reasons of each score.', examples: ['1'] }),
+					Type.String({ description: '`1` requests the reasons of each score.', examples: ['1'] }),
 				),
 			},
 			example,

@@ -129,8 +129,8 @@ async function goalsToScore(store: Store, accountId: number, { goal, model }: Sc
 }
 
 /**
- * The model of each goal: the version that is asked for, else the active one. As of a time it is one that had seen nothing
- * later: the active one if it may be, else the newest; where there is none, the base rate, and a note.
+ * The model of each goal: the requested version, else the active one. As of a time, it is one that had seen nothing
+ * later: the active one if possible, else the newest. Without one, the base rate, and a note.
  */
 async function modelsOf(
 	store: Store,

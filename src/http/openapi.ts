@@ -7,7 +7,7 @@ import { type ErrorCode, errorBody, errorTable } from '../errors.ts';
 
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
 
-export const requestIdHeader = { type: 'string', description: 'Names the request in the logs.' };
+export const requestIdHeader = { type: 'string', description: 'Identifies the request in the logs.' };
 export const describeLimits = {
 	'ratelimit-policy': {
 		type: 'string',
@@ -16,7 +16,7 @@ export const describeLimits = {
 	},
 	ratelimit: {
 		type: 'string',
-		description: 'What is left of them: requests that would be let in at once.',
+		description: 'What is left of them: requests that would be admitted at once.',
 	},
 };
 

@@ -12,7 +12,7 @@ const eventSchema = Type.Object(
 	{
 		name: text('What happened; goals are reached by it.', ['checkout']),
 		tid: optional(Type.String(textLimits), textRule, {
-			description: 'Transaction id of a sale that begins here; an upload with the same tid completes it.',
+			description: 'Transaction id of a sale that starts here; an upload with the same tid completes it.',
 			examples: ['order-1001'],
 		}),
 		rvn: optional(
@@ -33,15 +33,15 @@ const eventsOptions = { maxItems: maxEvents, 'x-must-be': `an array of at most $
 const hitFields = {
 	aid: text('Account token of the client.', ['c-a-acme-uk']),
 	vid: optional(Type.String(textLimits), textRule, {
-		description: 'The visitor, as an earlier answer named it. Unknown ones get a fresh one.',
+		description: 'The visitor, from an earlier answer. An unknown one is replaced.',
 		examples: ['0f6f3b2c9a1d4e5f8a7b6c5d4e3f2a1b'],
 	}),
 	sid: optional(Type.String(textLimits), textRule, {
-		description: 'The visit, as an earlier answer named it.',
+		description: 'The visit, from an earlier answer.',
 		examples: ['5d1c6a7e8f9048b1a2c3d4e5f6a7b8c9'],
 	}),
 	url: optional(longText(8192), 'a string of at most 8192 characters', {
-		description: 'Address of the page. Of its query only utm parameters are kept.',
+		description: 'Address of the page. Only utm parameters of its query are stored.',
 		examples: ['https://shop.example/pricing?utm_source=news'],
 	}),
 	referrer: optional(longText(8192), 'a string of at most 8192 characters', {
@@ -53,14 +53,14 @@ const hitFields = {
 		examples: ['Pricing'],
 	}),
 	cid: optional(Type.String(textLimits), textRule, {
-		description: 'Customer id, where the page knows it.',
+		description: 'Customer id, if the page knows it.',
 		examples: ['customer-42'],
 	}),
 	events: Type.Optional(Type.Array(eventSchema, eventsOptions)),
 };
 
 export const hitSchema = Type.Object(hitFields, {
-	description: 'A page that was seen, or something that happened on it. Unknown properties are ignored.',
+	description: 'A page view, or something that happened on the page. Unknown properties are ignored.',
 });
 
 export type HitRequest = Static<typeof hitSchema>;

@@ -33,7 +33,7 @@ export const storedEventSchema = Type.Object(
 		evt: Type.String(),
 		rvn: Type.Integer(),
 	} satisfies Record<keyof SubscriptionEvent, TSchema>,
-	{ description: 'As it is stored. `cid` is null after an erasure, too.' },
+	{ description: 'The stored event. `cid` is null after an erasure, too.' },
 );
 
 export const exampleEvent: SubscriptionEvent = {
@@ -46,7 +46,7 @@ export const exampleEvent: SubscriptionEvent = {
 
 const dataOptions = {
 	minItems: 1,
-	description: 'At most 30 subscription events, where the usage plan of the key does not say otherwise.',
+	description: "At most 30 subscription events, unless the key's usage plan says otherwise.",
 	'x-must-be': 'an array of at least one subscription event',
 };
 
@@ -76,7 +76,7 @@ const uploadProblems = compileProblems(
 export const eventCheck = Compile(eventSchema);
 export const eventProblems = compileProblems(eventSchema);
 
-/** An event as it is sent. */
+/** An event in a request. */
 export type SentEvent = Static<typeof eventSchema>;
 
 /** Converts a valid event of a request to the event that is stored. */

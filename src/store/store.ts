@@ -15,7 +15,7 @@ export interface Upload extends Arrival {
 	readonly events: readonly SubscriptionEvent[];
 	/** Do everything, then roll back. */
 	readonly simulate: boolean;
-	/** Whether a webhook is to be told of conflicts. */
+	/** Whether a webhook wants conflicts. */
 	readonly tellsConflicts?: boolean;
 }
 
@@ -127,7 +127,7 @@ export interface Store {
 	read<T>(accountId: number, fn: (reader: ClientReader) => Promise<T>): Promise<T>;
 	/**
 	 * Runs steps in one transaction in an account's database, also beside a serving process. The only way to write to it.
-	 * Begins them anew after a concurrent change or a deadlock.
+	 * Repeats them after a concurrent change or a deadlock.
 	 */
 	transact<T>(accountId: number, begin: () => Steps<T>): Promise<T>;
 	/**

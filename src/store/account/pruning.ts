@@ -90,7 +90,7 @@ function keepLinks(links: readonly IdentityLink[]): Query {
 }
 
 /**
- * Deletes a page of the touches and links from before a moment that retention kept when it was told to.
+ * Deletes a page of the touches and links from before a moment that retention was configured to keep.
  * @returns how many; 0 at the end
  */
 export function* pruneKept(beforeMs: number): Steps<number> {

@@ -19,7 +19,7 @@ export function logState(database: DatabaseSync): { logged: number; copied: numb
  * fsync, Linux treats the pages that it did not write as written. Pages that do not count as copied are safe: the log
  * still has them, and they are copied again. But SQLite counts a part as copied before it has synced it, because it
  * syncs the database only when the whole log is copied. Only a process that opens the database while nobody else has it
- * open counts anew and copies everything again. Nothing may be closed before that, because closing trusts the count and
+ * open counts again and copies everything again. Nothing may be closed before that, because closing trusts the count and
  * deletes the log.
  * @returns whether nobody else was in the way
  */
