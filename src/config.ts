@@ -106,21 +106,21 @@ export const serveOptions = () => [
 	stageOption(),
 	new Option('--host <address>', 'address to listen on').default('127.0.0.1'),
 	new Option('--port <number>', 'port to listen on; 0 takes any free one').default(8080).argParser(port),
-	new Option('--base-path <path>', 'where the service is on its host, as /api; before the stage').argParser(
+	new Option('--base-path <path>', 'path prefix of the service, as /api; comes before the stage').argParser(
 		basePath,
 	),
-	new Option('--tls-cert <file>', 'serve HTTPS with this certificate (PEM, its chain after it)'),
-	new Option('--tls-key <file>', "the certificate's private key (PEM); both are followed when they change"),
-	new Option('--self-signed', 'serve HTTPS with a certificate made for the occasion, to try it out'),
+	new Option('--tls-cert <file>', 'serve HTTPS with this certificate (PEM, followed by its chain)'),
+	new Option('--tls-key <file>', "the certificate's private key (PEM); changes of either file take effect"),
+	new Option('--self-signed', 'serve HTTPS with a generated certificate, to try it out'),
 	new Option(
 		'--behind-proxy [proxies]',
-		'proxies in front end TLS: how many, 1 without a number, or their networks, as 10.0.0.0/8,fd00::/8',
+		'proxies in front terminate TLS: their number (1 if left out), or their networks, as 10.0.0.0/8,fd00::/8',
 	)
 		.preset('1')
 		.argParser(proxies),
 	new Option(
 		'--metrics-port <number>',
-		'port of GET /metrics, for Prometheus; without it there are none',
+		'port of GET /metrics, for Prometheus (default: no metrics)',
 	).argParser(port),
 	new Option('--metrics-host <address>', 'address of GET /metrics').default('127.0.0.1'),
 	new Option('--log-level <level>', 'how much to log; debug logs every request')
@@ -131,21 +131,21 @@ export const serveOptions = () => [
 		.argParser(wholeNumber(1, 64)),
 	new Option(
 		'--drain-delay-ms <number>',
-		'when told to stop, say so at /readyz and go on for this long, until no balancer sends more',
+		'how long to keep serving after the signal to stop; /readyz reports it, so that load balancers stop sending',
 	)
 		.default(0)
 		.argParser(wholeNumber(0, 600_000)),
 	new Option(
 		'--keep-hits-days <number>',
-		'delete hits that are older than so many days, and what was derived from them',
+		'delete hits older than this many days, and what was derived from them',
 	).argParser(wholeNumber(1, 36_500)),
 	new Option(
 		'--keep-touches',
-		'with --keep-hits-days: how subscribers arrived stays, so that reports can tell what led to their subscriptions',
+		'with --keep-hits-days, keep how subscribers arrived, so that reports still show what led to their subscriptions',
 	),
 	new Option(
 		'--train-every <time>',
-		'train the models of all accounts anew so often, as 6h or 1d; without it only by hand',
+		'interval for training the models of all accounts, as 6h or 1d (default: only by command)',
 	).argParser(duration),
 	new Option(
 		'--roles <list>',
@@ -153,10 +153,10 @@ export const serveOptions = () => [
 	)
 		.default([...allRoles], 'api,collect')
 		.argParser(roles),
-	new Option('--hits-per-address <number>', 'hits a second that one address may send; 10 s of it at once')
+	new Option('--hits-per-address <number>', 'hits per second from one address; 10 s of them at once')
 		.default(50)
 		.argParser(positiveNumber(1e6)),
-	new Option('--hits-per-visitor <number>', 'hits a second that one visitor may send; 10 s of it at once')
+	new Option('--hits-per-visitor <number>', 'hits per second from one visitor; 10 s of them at once')
 		.default(5)
 		.argParser(positiveNumber(1e6)),
 	new Option(
@@ -173,7 +173,7 @@ export const serveOptions = () => [
 	),
 	new Option(
 		'--demo',
-		'serve a shop to try it with at /demo/; where there are no clients yet, make one and print a curl line for it',
+		'serve a demo shop at /demo/; if there are no clients yet, create one and print a curl line for it',
 	),
 ];
 

@@ -46,7 +46,7 @@ export interface Collected extends StoredHit {
 export class HitHandler {
 	readonly #options: HitOptions;
 	/** Problems that were logged, once per process. */
-	readonly #told = new Set<ProxyProblem>();
+	readonly #logged = new Set<ProxyProblem>();
 	/** Requests that come from where hits are not stored; of the address itself nothing is kept. */
 	readonly #ignored = new WeakSet<FastifyRequest>();
 
@@ -67,8 +67,8 @@ export class HitHandler {
 	#takeOfClient(request: FastifyRequest): void {
 		const { address, problem } = clientOf(request.raw, this.#options.isProxy);
 		if (this.#options.isIgnored(address)) this.#ignored.add(request);
-		if (problem && !this.#told.has(problem)) {
-			this.#told.add(problem);
+		if (problem && !this.#logged.has(problem)) {
+			this.#logged.add(problem);
 			this.#options.onProxyProblem(problem);
 		}
 		this.#wait(this.#options.budget.takeOfAddress(address));
@@ -128,7 +128,7 @@ export class HitHandler {
 		const { reads, onLeftOut } = this.#options;
 		const query = request.query as Record<string, unknown>;
 		const scope: CaskScope = query.scope === 'sid' ? 'sid' : 'vid';
-		const whose = { account, scope, subject: scope === 'vid' ? vid : sid };
+		const subject = { account, scope, subject: scope === 'vid' ? vid : sid };
 		const included = [query.include].join().split(/[, ]+/);
 		const made = async (make: () => object | Promise<object>) => {
 			try {
@@ -141,10 +141,10 @@ export class HitHandler {
 		return {
 			vid,
 			sid,
-			...(await made(() => this.#cask(whose, atMs))),
-			...(included.includes('scores') && (await made(async () => ({ scores: await reads.scores(whose) })))),
+			...(await made(() => this.#cask(subject, atMs))),
+			...(included.includes('scores') && (await made(async () => ({ scores: await reads.scores(subject) })))),
 			...(included.includes('segments') &&
-				(await made(async () => ({ segments: await reads.segments(whose) })))),
+				(await made(async () => ({ segments: await reads.segments(subject) })))),
 		};
 	}
 

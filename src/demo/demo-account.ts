@@ -32,7 +32,7 @@ export async function openDemoAccount(store: Store, aid: string): Promise<DemoAc
 	const known = (await control.accounts()).find((account) => account.aid === aid);
 	if (known && known.client !== demoClient && (await hasData(store, known)))
 		throw new OperatorError(
-			`The account ${aid} has visitors or events of its own, and those of the demo could not be told from them. Name another account; it is created if it does not exist.`,
+			`The account ${aid} has visitors or events of its own, which could not be distinguished from those of the demo. Name another account; it is created if it does not exist.`,
 		);
 	const account =
 		known ??

@@ -40,7 +40,10 @@ const timeRule = 'a time that has been, with its zone, as 2026-01-31T10:00:00Z';
 const own = {
 	visitor: text('The visitor; any name.', ['user-4711']),
 	visit: optional(Type.String(textLimits), textRule, { description: 'The visit.', examples: [] }),
-	channel: optional(Type.String(textLimits), textRule, { description: 'Else told by url.', examples: [] }),
+	channel: optional(Type.String(textLimits), textRule, {
+		description: 'Derived from url by default.',
+		examples: [],
+	}),
 	device: optional(Type.String(textLimits), textRule, { description: 'Else by userAgent.', examples: [] }),
 	userAgent: optional(words(2000), 'a string of at most 2000 characters', { description: '', examples: [] }),
 };

@@ -4,7 +4,7 @@ import { ModelCache } from '../scoring/model-cache.ts';
 import { VisitorScorer } from '../scoring/visitor-scorer.ts';
 import { compileRule } from '../segments/rule.ts';
 import { ruleFacts } from '../segments/rule-facts.ts';
-import { profileThen } from '../store/account/visitor-history.ts';
+import { profileAtEnd } from '../store/account/visitor-history.ts';
 import type { Store } from '../store/store.ts';
 import type { ReportedAccount } from './report-query.ts';
 
@@ -43,7 +43,7 @@ export async function segmentMembers(
 			const page = vids.slice(first, first + pageVisitors);
 			const profiles = await store.read(accountId, async (reader) =>
 				isPast
-					? new Map((await reader.visitorHistories(page, asOfMs)).map((one) => [one.vid, profileThen(one)]))
+					? new Map((await reader.visitorHistories(page, asOfMs)).map((one) => [one.vid, profileAtEnd(one)]))
 					: reader.profilesOf(page),
 			);
 			for (const [vid, profile] of profiles) {

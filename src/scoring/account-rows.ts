@@ -37,7 +37,7 @@ export interface GoalRows {
 export interface AccountRows {
 	readonly rows: readonly GoalRows[];
 	/** How the rows were made, in sentences. */
-	readonly told: readonly string[];
+	readonly notes: readonly string[];
 	/** Nothing later was used: the requested moment, or the end of a log that ended before it. */
 	readonly asOfMs: number;
 }
@@ -103,7 +103,7 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 	return {
 		rows: collectors.flatMap((collector) => collector.goalRows()),
 		asOfMs,
-		told: [
+		notes: [
 			...(Number.isFinite(extent.fromMs) ? [extentSentence(extent)] : []),
 			...(ended
 				? [

@@ -75,7 +75,7 @@ const keptVersions = 10;
  */
 export async function trainAccount(store: Store, training: AccountTraining): Promise<TrainedGoal[]> {
 	const { account, goals, seed, onProgress } = training;
-	const { rows, told, asOfMs, rates } = await store.read(account.id, async (reader) => {
+	const { rows, notes, asOfMs, rates } = await store.read(account.id, async (reader) => {
 		const total = await reader.countVisitors();
 		const made = await accountRows(reader, {
 			...{ goals, asOfMs: training.asOfMs, seed },
@@ -104,7 +104,7 @@ export async function trainAccount(store: Store, training: AccountTraining): Pro
 			);
 		trained.push(
 			await keep(store, training, JSON.stringify(model), {
-				...{ goal: goal.name, scope, asOf: isoTime(asOfMs), horizonDays: goal.horizonDays, history: told },
+				...{ goal: goal.name, scope, asOf: isoTime(asOfMs), horizonDays: goal.horizonDays, history: notes },
 				...{ baseRates: rates.get(goal.name)?.byRecency ?? [] },
 				...report,
 				warnings,
@@ -142,19 +142,19 @@ async function keep(
 	const now = await versionsOf(control, account.id, report);
 	for (const model of now.slice(0, -keptVersions).filter((one) => !one.active))
 		await control.deleteModel(account.id, model);
-	const told = { version: name.version, former, report };
+	const common = { version: name.version, former, report };
 	if (chosenByHand)
 		return {
-			...{ ...told, active: false },
+			...{ ...common, active: false },
 			why: `It was stored but not activated: ${active ? `version ${active.version}` : 'the base rate'} was chosen by an operator.`,
 		};
 	if (knowsLess)
 		return {
-			...{ ...told, active: false },
+			...{ ...common, active: false },
 			why: `It was stored but not activated: ${former.version}, which has learned from later data, stays active.`,
 		};
 	return {
-		...{ ...told, active: isBetter },
+		...{ ...common, active: isBetter },
 		why: isBetter
 			? `Version ${name.version} scores from now on${active ? `, instead of ${active.version}` : ''}.`
 			: 'The base rate is served.',

@@ -1,7 +1,7 @@
 import { type Goal, horizonMsOf } from '../domain/goal.ts';
 import type { Profile } from '../domain/profile.ts';
 import { OperatorError } from '../errors.ts';
-import { type HistoryExtent, profileThen } from '../store/account/visitor-history.ts';
+import { type HistoryExtent, profileAtEnd } from '../store/account/visitor-history.ts';
 import { accountRows, type HistoryReader } from './account-rows.ts';
 import { baseRateFor, measureBaseRates, type RateReader } from './base-rate.ts';
 import { openModel } from './goal-model.ts';
@@ -208,7 +208,7 @@ async function* visitorsAt(
 		);
 		for (const [index, history] of then.entries()) {
 			const [label = 0] = labelsOf(later[index] ?? history, cutMs, { goals: [goal], horizonMs });
-			yield { vid: history.vid, atMs: cutMs, profile: profileThen(history), label };
+			yield { vid: history.vid, atMs: cutMs, profile: profileAtEnd(history), label };
 		}
 	}
 }

@@ -1,7 +1,7 @@
 import type { CaskScope } from '../domain/cask-scope.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { ClientReader } from '../store/account/account-reader.ts';
-import { profileThen, type VisitorHistory } from '../store/account/visitor-history.ts';
+import { profileAtEnd, type VisitorHistory } from '../store/account/visitor-history.ts';
 import { type GoalScore, type ReferenceOf, ScoreReferenceBuilder, scoreGoal } from './score-reference.ts';
 import { profilesAt, visitProfileAt } from './snapshots.ts';
 
@@ -58,7 +58,7 @@ export async function* batchScores(
 		if (scope === 'sid' && last)
 			return { profile: visitProfileAt(history, last.sid, atMs), atMs, sid: last.sid };
 		const [profile] = atMs === nowMs ? [] : profilesAt(history, [atMs]);
-		return { profile: profile ?? profileThen(history), atMs };
+		return { profile: profile ?? profileAtEnd(history), atMs };
 	};
 	const knownOf = async (vids: readonly string[]): Promise<Map<string, Omit<KnownVisitor, 'vid'>>> => {
 		if (!fromLog && !eachAtItsLastHit && scope === 'vid') {

@@ -52,11 +52,11 @@ export function train(
 		// One more row with a rate of 1 %: without data, the rate is not 0.
 		baseRate: (conversions + 0.01) / (rows + 1),
 	};
-	const told = { rows, conversions, baseRate: prior.baseRate, seed };
+	const common = { rows, conversions, baseRate: prior.baseRate, seed };
 	const serveBaseRate = (reason: string, later?: LaterMeasures) => ({
 		model: prior,
 		report: {
-			...told,
+			...common,
 			kind: prior.kind,
 			chosen: [`Everybody gets the base rate, ${percent(prior.baseRate)}.`],
 			warnings: [reason],
@@ -100,7 +100,7 @@ export function train(
 	return {
 		model,
 		report: {
-			...told,
+			...common,
 			kind: model.kind,
 			chosen: [
 				kindSentence(choice, fitted.logistic),

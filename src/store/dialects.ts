@@ -79,7 +79,7 @@ const maxTemplates = 1000;
 const maxShapes = 500;
 
 /** The SQL of queries for one engine, compiled once for each shape of the values. */
-export class Texts {
+export class SqlTexts {
 	readonly #dialect: Dialect;
 	readonly #templates = new LRUCache<string, { tokens: readonly string[]; parts: Map<unknown, Parts> }>({
 		max: maxTemplates,

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dialects, type Shape, Texts } from '../../src/store/dialects.ts';
+import { dialects, type Shape, SqlTexts } from '../../src/store/dialects.ts';
 
 /** The text of a query for each engine; `·` marks the schema's name. */
 function written(sql: string, shape: Shape): Record<string, string> {
 	return Object.fromEntries(
 		Object.entries(dialects).map(([name, dialect]) => [
 			name,
-			new Texts(dialect).of(sql, '', () => shape).join('·'),
+			new SqlTexts(dialect).of(sql, '', () => shape).join('·'),
 		]),
 	);
 }
@@ -42,7 +42,7 @@ test('rows follow a value', () => {
 });
 
 test('a text is compiled once for each shape', () => {
-	const texts = new Texts(dialects.sqlite);
+	const texts = new SqlTexts(dialects.sqlite);
 	const write = (rows: number) =>
 		texts.of('INSERT INTO @hit ?rows', rows, () => ({ rows, columns: ['text'] }));
 	assert.equal(write(2), write(2));

@@ -45,12 +45,12 @@ export function* eventsUpTo(asOfMs: number, isPast: boolean): Steps<JourneyEvent
 			},
 		];
 		const rows = tuplesOf<EventTuple>(page);
-		for (const event of isPast ? yield* ownedThen(rows, asOfMs) : rows.map(toEvent)) events.push(event);
+		for (const event of isPast ? yield* withOwnersAsOf(rows, asOfMs) : rows.map(toEvent)) events.push(event);
 		const last = rows.at(-1);
 		if (!last || rows.length < pageRows) break;
 		[lastId] = last;
 	}
-	return isPast ? followingThen(events) : events;
+	return isPast ? withSubscriptionOwners(events) : events;
 }
 
 /** The events received in a period. */
@@ -103,7 +103,7 @@ function toEvent(row: EventTuple): JourneyEvent {
 }
 
 /** Events with the owners that they named as of a moment. */
-function* ownedThen(rows: readonly EventTuple[], asOfMs: number): Steps<JourneyEvent[]> {
+function* withOwnersAsOf(rows: readonly EventTuple[], asOfMs: number): Steps<JourneyEvent[]> {
 	const keys = rows.flatMap(([, tid, , cid]) => (cid === null ? [`t:${tid}`] : [`t:${tid}`, `c:${cid}`]));
 	const [holders = []] = yield [holdersUpTo([...new Set(keys)], asOfMs)];
 	const holderOf = new Map(holders.map(({ key, vid }) => [key, vid]));
@@ -116,7 +116,7 @@ function* ownedThen(rows: readonly EventTuple[], asOfMs: number): Steps<JourneyE
 }
 
 /** The same, with events that belong to the owner of their subscription, see `ownersOfSubscriptions`. */
-function followingThen(events: readonly JourneyEvent[]): JourneyEvent[] {
+function withSubscriptionOwners(events: readonly JourneyEvent[]): JourneyEvent[] {
 	const rank = (event: JourneyEvent) => [Number(event.revenuePence < 0), event.atMs, event.id] as const;
 	const first = new Map<string, JourneyEvent>();
 	for (const event of events) {

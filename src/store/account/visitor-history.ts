@@ -168,7 +168,7 @@ export async function visitorHistories(
 }
 
 /** The visitor's stored profile as of the moment up to which the history goes. */
-export function profileThen({ hits, events }: VisitorHistory): Profile {
+export function profileAtEnd({ hits, events }: VisitorHistory): Profile {
 	const held = events.filter(({ knownUntilMs }) => knownUntilMs === Number.POSITIVE_INFINITY);
 	return profileOf([...hits, ...held.map(({ entry }) => entry)]) as Profile;
 }

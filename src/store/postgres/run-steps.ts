@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { type ColumnType, dialects, Texts } from '../dialects.ts';
+import { type ColumnType, dialects, SqlTexts } from '../dialects.ts';
 import { isEmpty, type Lock, type Query, type Row, type Settle, type Steps, type Value } from '../steps.ts';
 import { numberArray, textArray } from './arrays.ts';
 import { capabilitiesOf } from './capabilities.ts';
@@ -78,8 +78,8 @@ interface Statement {
 	readonly asTuples?: true | undefined;
 }
 
-const arrayTexts = new Texts(dialects.postgres);
-const valueTexts = new Texts(dialects.postgresWithValues);
+const arrayTexts = new SqlTexts(dialects.postgres);
+const valueTexts = new SqlTexts(dialects.postgresWithValues);
 
 async function send(client: pg.PoolClient, statement: Statement): Promise<readonly Row[]> {
 	const { schema, sql, columns = [], rows, parameters, timeoutMs } = statement;

@@ -1,10 +1,10 @@
 import type { SQLInputValue } from 'node:sqlite';
-import { dialects, Texts } from '../dialects.ts';
+import { dialects, SqlTexts } from '../dialects.ts';
 import { isEmpty, type Lock, type Query, type Row, type Settle, type Steps } from '../steps.ts';
 import type { Connection } from './connection.ts';
 import { settling } from './recent-hits.ts';
 
-const texts = new Texts(dialects.sqlite);
+const texts = new SqlTexts(dialects.sqlite);
 
 /**
  * Runs a transaction's steps on a connection that has begun it. There is one writer, so advisory locks are not needed.

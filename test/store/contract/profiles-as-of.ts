@@ -6,7 +6,7 @@ import type { Profile } from '../../../src/domain/profile.ts';
 import { batchScores, type VisitorRef, type VisitorScores } from '../../../src/scoring/batch-scores.ts';
 import { type GoalModel, openModel } from '../../../src/scoring/goal-model.ts';
 import { storeHistory } from '../../../src/store/account/past-history.ts';
-import { profileThen } from '../../../src/store/account/visitor-history.ts';
+import { profileAtEnd } from '../../../src/store/account/visitor-history.ts';
 import { storeHits } from '../../../src/store/account/visitor-log.ts';
 import type { Steps } from '../../../src/store/steps.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -66,7 +66,7 @@ function happen(store: Store, accountId: number, list: readonly Happening[]): Pr
 function profilesAsOf(store: Store, accountId: number, asOfMs: number): Promise<Map<string, Profile>> {
 	return store.read(accountId, async (reader) => {
 		const histories = await reader.visitorHistories(vids, asOfMs);
-		return new Map(histories.map((history) => [history.vid, profileThen(history)]));
+		return new Map(histories.map((history) => [history.vid, profileAtEnd(history)]));
 	});
 }
 
