@@ -1,5 +1,5 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
-import { Command, databaseOption, jsonOption, moment, stageOption, wholeNumber } from '../config.ts';
+import { Command, moment, wholeNumber } from '../config.ts';
 import { type WebhookEvent, webhookEvents } from '../domain/webhook.ts';
 import { OperatorError } from '../errors.ts';
 import { deleteMessages, deliveries, replayMessages } from '../store/account/outbox.ts';
@@ -29,16 +29,16 @@ interface DeliveriesOptions extends CommonOptions {
 }
 
 export function webhookCommand(): Command {
-	const command = new Command('webhook').summary('tell a URL of changes of visitors').description(
-		`Manage webhooks: URLs that are told when visitors of an account change. Messages are signed, as
-Standard Webhooks 1.0.0 says; docs/integrating.md shows how to verify them.
+	const command = new Command('webhook').summary('notify a URL of changes of visitors').description(
+		`Manage webhooks: URLs that are notified when visitors of an account change. Messages are signed according to
+Standard Webhooks 1.0.0; docs/integrating.md shows how to verify them.
 
-  segment.entered, segment.left   a visitor is in a segment, or no longer
+  segment.entered, segment.left   a visitor has entered or left a segment
   score.band.changed              a score is now low, medium or high
   goal.reached                    a visitor has reached a goal
   subscription.conflict           an upload repeats a tid with other content
 
-A message that is not answered with 2xx is sent again, after 5 s and then ever later, for three days. A webhook that
+A message that is not answered with 2xx is sent again, after 5 s and then at growing intervals, for three days. A webhook that
 answers 410, or fails for three days, is disabled.`,
 	);
 	createCommand(command);
@@ -51,11 +51,6 @@ answers 410, or fails for three days, is disabled.`,
 	deliveriesCommand(command);
 	replayCommand(command);
 	return command;
-}
-
-/** Adds the options of all these commands. */
-function withCommonOptions(command: Command): Command {
-	return command.addOption(databaseOption()).addOption(stageOption()).addOption(jsonOption());
 }
 
 function withAccount(
@@ -76,12 +71,15 @@ function createCommand(command: Command): void {
 			new Option('--url <url>', 'where messages are sent: https://…').argParser(url).makeOptionMandatory(),
 		)
 		.addOption(
-			new Option('--events <list>', `what it is told of, for example ${webhookEvents[0]},${webhookEvents[1]}`)
+			new Option(
+				'--events <list>',
+				`what it is notified of, for example ${webhookEvents[0]},${webhookEvents[1]}`,
+			)
 				.argParser(events)
 				.makeOptionMandatory(),
 		)
-		.option('--with-cid', 'messages have the customer id that the visitor has shown last')
-		.option('--allow-private', 'the URL may be of a private network or this machine, and plain http')
+		.option('--with-cid', 'messages contain the last customer id that the visitor has shown')
+		.option('--allow-private', 'allow a URL in a private network or on this machine, and plain http')
 		.action((aid: string, options: CreateOptions) =>
 			withAccount(options, aid, async (store, { id }) => {
 				const { withCid = false, allowPrivate = false } = options;
@@ -99,7 +97,7 @@ function createCommand(command: Command): void {
 				showSecret(options, { ...shown(webhook), secret: webhook.secret });
 			}),
 		);
-	withCommonOptions(create);
+	create.addCommonOptions();
 }
 
 function listCommand(command: Command): void {
@@ -114,7 +112,7 @@ function listCommand(command: Command): void {
 				else printTable(webhooks, `No webhooks. 'caskade webhook create ${aid}' adds one.`);
 			}),
 		);
-	withCommonOptions(list);
+	list.addCommonOptions();
 }
 
 function testCommand(command: Command): void {
@@ -132,7 +130,7 @@ function testCommand(command: Command): void {
 				if (tested.problem !== null) process.exitCode = 1;
 			}),
 		);
-	withCommonOptions(test);
+	test.addCommonOptions();
 }
 
 function rotateCommand(command: Command): void {
@@ -149,13 +147,13 @@ function rotateCommand(command: Command): void {
 				showSecret(options, await store.control.rotateWebhookSecret(account.id, id)),
 			),
 		);
-	withCommonOptions(rotate);
+	rotate.addCommonOptions();
 }
 
 function disableCommand(command: Command): void {
 	const disable = command
 		.command('disable')
-		.description('send a webhook nothing any more; changes from now on are not kept for it')
+		.description('stop sending to a webhook; changes from now on are not kept for it')
 		.addArgument(aidArgument())
 		.addArgument(idArgument())
 		.action((aid: string, id: string, options: CommonOptions) =>
@@ -163,13 +161,13 @@ function disableCommand(command: Command): void {
 				show(options, await store.control.setWebhookDisabled(account.id, id, 'operator')),
 			),
 		);
-	withCommonOptions(disable);
+	disable.addCommonOptions();
 }
 
 function enableCommand(command: Command): void {
 	const enable = command
 		.command('enable')
-		.description('send to a webhook again, beginning with what still waits for it')
+		.description('send to a webhook again, starting with messages that still wait')
 		.addArgument(aidArgument())
 		.addArgument(idArgument())
 		.action((aid: string, id: string, options: CommonOptions) =>
@@ -177,7 +175,7 @@ function enableCommand(command: Command): void {
 				show(options, await store.control.setWebhookDisabled(account.id, id, null)),
 			),
 		);
-	withCommonOptions(enable);
+	enable.addCommonOptions();
 }
 
 function deleteCommand(command: Command): void {
@@ -194,7 +192,7 @@ function deleteCommand(command: Command): void {
 				else printLine(`Webhook ${id} is deleted.`);
 			}),
 		);
-	withCommonOptions(remove);
+	remove.addCommonOptions();
 }
 
 function deliveriesCommand(command: Command): void {
@@ -216,7 +214,7 @@ function deliveriesCommand(command: Command): void {
 				else printTable(found, 'No messages.');
 			}),
 		);
-	withCommonOptions(list);
+	list.addCommonOptions();
 }
 
 function replayCommand(command: Command): void {
@@ -224,7 +222,7 @@ function replayCommand(command: Command): void {
 		.command('replay')
 		.summary('send messages again')
 		.description(
-			`Send a webhook all messages again that were made since a time, delivered or not, with the same ids.
+			`Send a webhook all messages since a time again, delivered or not, with the same ids.
 They are kept for ${keptDays} days.`,
 		)
 		.addArgument(aidArgument())
@@ -239,7 +237,7 @@ They are kept for ${keptDays} days.`,
 				const { disabledAt } = await store.control.webhook(account.id, id);
 				if (disabledAt !== null)
 					throw new OperatorError(
-						`Webhook ${id} is disabled; 'caskade webhook enable ${aid} ${id}' comes first.`,
+						`Webhook ${id} is disabled; enable it first with 'caskade webhook enable ${aid} ${id}'.`,
 					);
 				const nowMs = Math.floor(store.now());
 				const messages = await store.transact(account.id, () => replayMessages(id, options.since, nowMs));
@@ -248,7 +246,7 @@ They are kept for ${keptDays} days.`,
 				else printLine(`${messages} messages are sent again.`);
 			}),
 		);
-	withCommonOptions(replay);
+	replay.addCommonOptions();
 }
 
 function shown(webhook: StoredWebhook) {

@@ -50,7 +50,7 @@ type OnProgress = (progress: CopyProgress) => void;
  * @throws OperatorError where a server runs on the source, the target is in use, or either changes during the copy
  */
 export async function copyStore(source: Store, target: Store, onProgress: OnProgress): Promise<CopyReport> {
-	const unblockServers = source.keepServersAway();
+	const unblockServers = source.blockServers();
 	try {
 		const content = await source.control.content();
 		if (content.client.length === 0) throw new OperatorError('There is nothing to copy: no client is there.');

@@ -165,7 +165,7 @@ export interface Store {
 	 * @returns a function that allows servers again
 	 * @throws OperatorError where a server runs
 	 */
-	keepServersAway(): () => void;
+	blockServers(): () => void;
 	/**
 	 * Prepares to receive another store's content.
 	 * @throws OperatorError where the store is in use for anything else

@@ -259,12 +259,12 @@ test('a copy is refused while a server runs on the data folder, and prevents ser
 		/A server runs on the data folder .*; stop it first, since what arrives meanwhile would not be copied/,
 	);
 	const free = await openFor(t, target);
-	const letServersIn = free.keepServersAway();
+	const unblockServers = free.blockServers();
 	assertRefused(
 		await caskade(['serve', '--port', '0', '--database', target]),
 		/Another 'caskade serve' runs/,
 	);
-	letServersIn();
+	unblockServers();
 });
 
 test('a copy needs an empty target and a source with data', async (t) => {

@@ -28,7 +28,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'key revoke': /Revoke a key/,
 	usage: /use of this month's quota/,
 	segment: /visitors that match a rule/,
-	webhook: /told when visitors of an account change/,
+	webhook: /notified when visitors of an account change/,
 	'webhook create': /shown only here/,
 	'webhook list': /list the webhooks/,
 	'webhook test': /print the answer/,

@@ -327,7 +327,7 @@ export class PostgresStore implements Store {
 	}
 
 	/** Servers on other machines cannot be blocked. A copy detects what they change meanwhile. */
-	keepServersAway(): () => void {
+	blockServers(): () => void {
 		return () => {};
 	}
 

@@ -224,7 +224,7 @@ export class SqliteStore implements Store {
 		return checkFolder(this.#folder, this.control);
 	}
 
-	keepServersAway(): () => void {
+	blockServers(): () => void {
 		const lock = this.#lock(
 			`A server runs on the data folder ${this.#folder.path}; stop it first, since what arrives meanwhile would not be copied.`,
 		);
