@@ -33,7 +33,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'webhook list': /list the webhooks/,
 	'webhook test': /print the answer/,
 	'webhook rotate': /24 hours/,
-	'webhook disable': /send a webhook nothing/,
+	'webhook disable': /stop sending to a webhook/,
 	'webhook enable': /send to a webhook again/,
 	'webhook delete': /delete a webhook/,
 	'webhook deliveries': /how their delivery went/,
