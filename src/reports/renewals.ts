@@ -109,7 +109,7 @@ function agesOf(journeys: readonly Journey[], periodMs: number, asOfMs: number) 
 	const ages: { eligible: number; renewed: number; atRisk: number }[] = [];
 	for (const { subscription } of journeys) {
 		const renewals = subscription.steps.filter(({ kind }) => kind === 'renewal').length;
-		const sinceMs = asOfMs - graceMs - acquiredAtMs(subscription);
+		const sinceMs = asOfMs - graceMs - subscription.convertedAtMs;
 		const chances = Math.min(maxAges, Math.floor(sinceMs / periodMs));
 		for (let age = 1; age <= chances; age++) {
 			const at = ages[age - 1] ?? { eligible: 0, renewed: 0, atRisk: 0 };

@@ -1,5 +1,13 @@
 import { textTable } from '../format/text-table.ts';
-import { type Cell, columnsOf, flatRows, shownCell, shownColumn } from './report-columns.ts';
+import {
+	columnsOf,
+	type FlatRow,
+	flatRows,
+	shownCell,
+	shownColumn,
+	shownColumns,
+	sideTables,
+} from './report-columns.ts';
 import type { ReportKind } from './report-query.ts';
 import type { Report } from './run-report.ts';
 
@@ -13,24 +21,20 @@ export function reportText(kind: ReportKind, report: Report): string {
 	const lines = [
 		...headOf(report),
 		'',
-		...(rows.length === 0
-			? ['Nothing to report.']
-			: textTable(
-					columns.map(shownColumn),
-					rows.map((row) => columns.map((column) => shownCell(column, row[column] ?? null))),
-					columns.map((column) => rows.every((row) => typeof row[column] !== 'string')),
-				)),
+		...(rows.length === 0 ? ['Nothing to report.'] : tableOf(rows, columns)),
 	];
-	for (const [name, percentiles] of Object.entries(report))
-		if (name === 'daysToConvert' || name === 'approvalDays')
-			lines.push(
-				'',
-				`${shownColumn(name)}: ${Object.entries(percentiles as object)
-					.map(([at, days]) => `${at} ${shownCell('', days as Cell)}`)
-					.join(', ')}`,
-			);
+	for (const { title, rows: side } of sideTables(report))
+		lines.push('', title, ...tableOf(side, columnsOf(side)));
 	for (const warning of (report.warnings as string[] | undefined) ?? []) lines.push('', warning);
 	return `${lines.join('\n')}\n`;
+}
+
+function tableOf(rows: readonly FlatRow[], columns: readonly string[]): string[] {
+	return textTable(
+		shownColumns(columns),
+		rows.map((row) => columns.map((column) => shownCell(column, row[column] ?? null))),
+		columns.map((column) => rows.every((row) => typeof row[column] !== 'string')),
+	);
 }
 
 /** One or two lines that describe a report. */

@@ -35,9 +35,10 @@ export async function runReport(
 	const calendar = calendarOf(query.timezone ?? account.timezone);
 	const asOfMs = query.asOfMs ?? store.now();
 	const period = periodOf(query, calendar);
+	const by = query.kind === 'spend' ? spendGrouping(query.by) : query.by;
 	const read: ReadOptions = {
 		...{ asOfMs, period, isPast: query.asOfMs !== null, lookbackDays: query.lookbackDays },
-		lostBy: needsLostPaths(query) ? query.by : null,
+		lostBy: needsLostPaths(query) ? by : null,
 		paymentProviders: new Set([...knownProviders, ...account.paymentProviders]),
 	};
 	const head = {
@@ -61,7 +62,7 @@ export async function runReport(
 	const matching = all.filter((journey) => matchesQuery(journey, query));
 	const journeys =
 		query.segment === null ? matching : await inSegment(store, account, query.segment, matching, read);
-	const { by, basis, lookbackDays, halfLifeDays } = query;
+	const { basis, lookbackDays, halfLifeDays } = query;
 	if (query.kind === 'attribution') {
 		const { intervals, models } = query;
 		const options = { by, models, period, basis, halfLifeDays, intervals, random: seededRandom(seed) };
@@ -77,7 +78,12 @@ export async function runReport(
 	}
 	if (query.kind === 'ltv') {
 		const rows = lifetimeValues(journeys, { by, period, asOfMs, calendar });
-		return { ...head, lookbackDays, by, rows: named(rows, by) };
+		return {
+			...head,
+			lookbackDays,
+			by,
+			rows: named(rows, by).map(({ month, ...row }) => ({ month, ...row })),
+		};
 	}
 	if (query.kind === 'renewals') {
 		const periodDays = new Map(Object.entries(query.periodDays));
@@ -86,15 +92,21 @@ export async function runReport(
 	}
 	const spending = await store.runReadOnly(account.id, spendingRows());
 	const [model = 'last-non-direct'] = query.models;
-	const spendBy = by.includes('campaign') ? (['channel', 'campaign'] as const) : (['channel'] as const);
 	const rows = describeSpending(spending, journeys, lost, {
-		by: spendBy,
+		by,
 		model,
 		halfLifeDays,
 		period,
 		calendar,
 	});
-	return { ...head, lookbackDays, model, by: spendBy, rows: named(rows, spendBy) };
+	return { ...head, lookbackDays, model, by, rows: named(rows, by) };
+}
+
+/** Spending is known by channel, or by channel and campaign. @throws OperatorError */
+function spendGrouping(by: Grouping): Grouping {
+	const isKnown = by.includes('channel') && by.every((name) => name === 'channel' || name === 'campaign');
+	if (!isKnown) throw new OperatorError('spend is by channel, or by channel,campaign: so spending is known.');
+	return by;
 }
 
 function needsLostPaths({ kind, models }: ReportQuery): boolean {

@@ -1,7 +1,7 @@
 import { type Calendar, monthsBetween } from './calendar.ts';
 import { creditOf } from './credit.ts';
 import { acquiredAtMs, amountsOf, isIn, type Journey, type LostPath, type Period, ratio } from './journey.ts';
-import { Labels, labelledPath, labelOf, labelValues } from './label.ts';
+import { type Grouping, Labels, labelledPath, labelOf, labelValues } from './label.ts';
 import type { AttributionModel } from './model.ts';
 
 /** Money spent on a channel, or on one of its campaigns, on one day. */
@@ -15,7 +15,8 @@ export interface Spending {
 }
 
 export interface SpendOptions {
-	readonly by: readonly ['channel'] | readonly ['channel', 'campaign'];
+	/** Channel, or channel and campaign. */
+	readonly by: Grouping;
 	readonly model: AttributionModel;
 	readonly halfLifeDays: number;
 	/** Period of the days of spending, and of the acquisitions. */

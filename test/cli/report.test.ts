@@ -42,6 +42,14 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 		const html = readFileSync(page, 'utf8');
 		assert.match(html, /^<!doctype html>/);
 		assert.doesNotMatch(html, /(src|href)=|<script|url\(/, 'it loads nothing');
+		const headings = shown.stdout.split('\n').find((line) => /^(channel|month|path) /.test(line)) as string;
+		assert.equal(
+			new Set(headings.split(/ {2,}/)).size,
+			headings.split(/ {2,}/).length,
+			`${kind}: ${headings}`,
+		);
+		const drawn = { paths: '<svg', ltv: 'shaded', renewals: 'shaded' }[kind] ?? 'class="bars"';
+		assert.ok(html.includes(drawn), kind);
 	}
 	const report = (await caskadeJson(['report', 'attribution', aid, '--model', 'linear,markov', ...at])) as {
 		totals: { netPence: number };
@@ -52,6 +60,12 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 			report.rows.reduce((sum, { models }) => sum + (models[model]?.netPence ?? 0), 0),
 			report.totals.netPence,
 		);
+	const { stdout: paths } = await caskade(['report', 'paths', aid, ...at]);
+	assert.match(paths, /\nDays\n.+\nTouches of paths\n.+\nTransitions\n.+\nPages before conversion\n/s);
+	const { stdout: renewals } = await caskade(['report', 'renewals', aid, '--csv', ...at]);
+	assert.match(renewals, /^channel,evt,.*,age,eligible,renewed,atRisk,stayed,survivors\r\n/);
+	const bySource = ['report', 'spend', aid, '--by', 'source', ...at];
+	assertRefused(await caskade(bySource), /spend is by channel, or by channel,campaign/);
 	const filtered = await caskade([
 		'report',
 		'ltv',

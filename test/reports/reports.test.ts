@@ -197,6 +197,13 @@ test('renewals are of those who could have renewed', () => {
 	assert.deepEqual([yearly?.periodDays, yearly?.eligible], [365, []]);
 });
 
+test('the time to renew begins with the checkout, not with its approval', () => {
+	const approved = journey('A', [[10, 500]], [], { shownDay: 0 });
+	const asOfMs = day0Ms + 40 * dayMs;
+	const options = { by: [], period: allTime, asOfMs, periodDays: new Map([['newsletter', 30]]) };
+	assert.deepEqual(describeRenewals([approved], options)[0]?.eligible, [1]);
+});
+
 test('coverage counts events by what has joined them', () => {
 	const event = (joinedBy: 'tid' | 'subid' | 'unjoined', revenuePence: number) => ({
 		...{ atMs: day0Ms, evt: 'newsletter', joinedBy, revenuePence },
