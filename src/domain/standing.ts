@@ -14,9 +14,9 @@ export interface Reached {
 export interface Standing {
 	readonly segments: ReadonlySet<string>;
 	/** By goal; only goals with a model, because without one everybody is in the middle. */
-	readonly bands: Readonly<Record<string, Band>>;
+	readonly bands: ReadonlyMap<string, Band>;
 	/** By goal; only goals that were reached. */
-	readonly goals: Readonly<Record<string, Reached>>;
+	readonly goals: ReadonlyMap<string, Reached>;
 }
 
 /**

@@ -70,6 +70,16 @@ export class VisitorScorer {
 		return this.#scores(account.id, references, profile, nowMs, explain);
 	}
 
+	/**
+	 * Resolves when scores are by the account's present goals and models. Else old ones may answer for a moment.
+	 * @throws StorageError
+	 */
+	async prepare(account: KnownAccount, scope: CaskScope): Promise<void> {
+		const name = `${account.id} ${scope}`;
+		while (this.#references.get(name)?.madeFor !== cacheKeyOf(account, scope))
+			await (this.#making.get(name) ?? this.#make(name, account, scope, this.#now()));
+	}
+
 	#scores(
 		accountId: number,
 		{ goals }: AccountReferences,

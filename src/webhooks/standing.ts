@@ -5,7 +5,7 @@ import { matchingSegments } from '../segments/matching.ts';
 import { ruleFacts } from '../segments/rule-facts.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 
-export const nowhere: Standing = { segments: new Set(), bands: {}, goals: {} };
+export const nowhere: Standing = { segments: new Set(), bands: new Map(), goals: new Map() };
 
 /** A change of a visitor that webhooks are notified of. */
 export type Transition =
@@ -33,7 +33,7 @@ const maxReached = 100;
  * @param scores empty if neither rules nor webhooks need them
  */
 export function standingOf(
-	{ goals, segments }: Pick<KnownAccount, 'goals' | 'segments'>,
+	{ goals, segments, models }: Pick<KnownAccount, 'goals' | 'segments' | 'models'>,
 	profile: Profile,
 	scores: readonly GoalScore[],
 	before: Standing,
@@ -41,19 +41,25 @@ export function standingOf(
 ): Standing {
 	const held = scores.map((score) => {
 		const goal = goals.find(({ name }) => name === score.goal);
-		if (!goal || score.model === 'prior') return score;
-		return { ...score, band: heldBand(goal, score.percentile, before.bands[goal.name]) };
+		if (!goal) return score;
+		if (score.model === 'prior') {
+			// A model that cannot be read for a moment changes no band.
+			const isMissing = models.some((model) => model.goal === goal.name && model.scope === 'vid');
+			const last = isMissing ? before.bands.get(goal.name) : undefined;
+			return last ? { ...score, band: last, model: 'missing' } : score;
+		}
+		return { ...score, band: heldBand(goal, score.percentile, before.bands.get(goal.name)) };
 	});
 	const facts = ruleFacts(profile, held, nowMs);
 	return {
 		segments: new Set(matchingSegments(segments, facts).map(({ id }) => id)),
-		bands: Object.fromEntries(
-			held.flatMap(({ goal, band, model }) => (model === 'prior' ? [] : [[goal, band]])),
+		bands: new Map(
+			held.flatMap(({ goal, band, model }) => (model === 'prior' ? [] : [[goal, band] as const])),
 		),
-		goals: Object.fromEntries(
+		goals: new Map(
 			goals.flatMap((goal) => {
 				const reached = reachedOf(profile, goal);
-				return reached ? [[goal.name, reached]] : [];
+				return reached ? [[goal.name, reached] as const] : [];
 			}),
 		),
 	};
@@ -68,14 +74,14 @@ export function transitionsOf(before: Standing, after: Standing): Transition[] {
 		...[...after.segments]
 			.filter((segment) => !before.segments.has(segment))
 			.map((segment) => ({ type: 'segment.entered', segment }) as const),
-		...Object.entries(after.bands)
-			.filter(([goal, band]) => before.bands[goal] !== band)
+		...[...after.bands]
+			.filter(([goal, band]) => before.bands.get(goal) !== band)
 			.map(([goal, band]) => {
-				const previousBand = before.bands[goal] ?? null;
+				const previousBand = before.bands.get(goal) ?? null;
 				return { type: 'score.band.changed', goal, band, previousBand } as const;
 			}),
-		...Object.entries(after.goals).flatMap(([goal, reached]) =>
-			reachings(before.goals[goal], reached).map(
+		...[...after.goals].flatMap(([goal, reached]) =>
+			reachings(before.goals.get(goal), reached).map(
 				(number) => ({ type: 'goal.reached', goal, number, reachedAtMs: reached.lastAtMs }) as const,
 			),
 		),
@@ -96,5 +102,5 @@ function numbersTo(last: number, count: number): number[] {
 
 /** The stored form of a standing, without segments, which are stored separately. */
 export function bodyOf({ bands, goals }: Standing): string {
-	return JSON.stringify({ bands, goals });
+	return JSON.stringify({ bands: [...bands], goals: [...goals] });
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { prune } from '../../src/store/account/pruning.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
+import { trainedOnVisitors } from '../scoring/made-up-profiles.ts';
 import { engines, subscriptionEvent, upload } from '../store/engines.ts';
 import { aid, dayMs, minuteMs, Site, secondMs } from './evaluated.ts';
 
@@ -132,6 +134,77 @@ for (const engine of engines)
 			]);
 			const segments = (await site.rows('membership')).map(({ segment }) => segment);
 			assert.deepEqual([segments.length, ...new Set(segments)], [120, 'keen']);
+		});
+
+		test('a model that is activated is one summary; then bands change, and segments with them', async (t) => {
+			const site = await Site.open(t, engine);
+			const { control } = site.store;
+			await site.webhook(['score.band.changed', 'segment.entered']);
+			const evaluator = await site.evaluator();
+			for (let visitor = 0; visitor < 30; visitor++) await site.hit();
+			site.passes(secondMs);
+			await evaluator.settle();
+			assert.deepEqual(
+				await site.news(),
+				['segments.recomputed started'],
+				'without a model nobody has a band',
+			);
+			const { model, report } = trainedOnVisitors('logistic');
+			const texts = { body: JSON.stringify(model), report: JSON.stringify(report) };
+			const named = { goal: 'subscription', scope: 'vid', ...texts } as const;
+			await control.insertModel(site.accountId, named, 'activate it');
+			site.passes(secondMs);
+			await evaluator.settle();
+			assert.deepEqual(await site.news(), ['segments.recomputed changed']);
+			assert.deepEqual((await site.messages()).at(-1)?.data.bands, [{ goal: 'subscription', changed: 30 }]);
+			site.passes(minuteMs);
+			const visitor = await site.hit();
+			for (let hits = 0; hits < 40; hits++) {
+				site.passes(secondMs);
+				await site.hit(visitor, { page: 'pricing', events: [{ name: 'checkout' }] });
+			}
+			await evaluator.settle();
+			const bands = (await site.messages()).filter(
+				({ type, data }) => type === 'score.band.changed' && data.vid === visitor.vid,
+			);
+			assert.deepEqual(
+				bands.map(({ data: { goal, previousBand } }) => ({ goal, previousBand })),
+				[{ goal: 'subscription', previousBand: null }],
+			);
+		});
+
+		test('a visitor whose hits are too old to be kept leaves its segments', async (t) => {
+			const site = await Site.open(t, engine);
+			await site.webhook(['segment.left']);
+			const evaluator = await site.evaluator();
+			await evaluator.settle();
+			site.passes(secondMs);
+			const visitor = await site.hit();
+			await evaluator.settle();
+			site.passes(20 * minuteMs);
+			await site.store.transact(site.accountId, () => prune(site.nowMs));
+			await evaluator.settle();
+			const last = (await site.messages()).at(-1);
+			assert.deepEqual([last?.type, last?.data.vid], ['segment.left', visitor.vid]);
+			for (const table of ['membership', 'standing'] as const) assert.deepEqual(await site.rows(table), []);
+		});
+
+		test('an older database that is restored gives no sequence out again', async (t) => {
+			const site = await Site.open(t, engine);
+			await site.webhook(['segment.entered']);
+			const evaluator = await site.evaluator();
+			await evaluator.settle();
+			site.passes(secondMs);
+			await site.hit();
+			await evaluator.settle();
+			const last = (await site.messages()).at(-1)?.data.sequence ?? 0;
+			await site.store.transact(site.accountId, function* () {
+				yield [{ sql: 'UPDATE @evaluation SET sequence = 0' }];
+			});
+			site.passes(secondMs);
+			await site.hit();
+			await evaluator.settle();
+			assert.ok(((await site.messages()).at(-1)?.data.sequence ?? 0) > last);
 		});
 
 		test('visitors from before the first webhook are counted, not told', async (t) => {

@@ -52,11 +52,15 @@ test('a percentile that moves by less than the margin changes a band at most onc
 test('transitions lead from one standing to the other, and none from it to itself', () => {
 	const standing = fc.record({
 		segments: fc.uniqueArray(fc.constantFrom('a', 'b', 'c')).map((ids) => new Set(ids)),
-		bands: fc.dictionary(fc.constantFrom('x', 'y'), fc.constantFrom<Band>('low', 'medium', 'high')),
-		goals: fc.dictionary(
-			fc.constantFrom('x', 'y'),
-			fc.record({ count: fc.integer({ min: 1, max: 9 }), lastAtMs: fc.integer({ min: 0, max: 9 }) }),
-		),
+		bands: fc
+			.dictionary(fc.constantFrom('x', 'constructor'), fc.constantFrom<Band>('low', 'medium', 'high'))
+			.map((bands) => new Map(Object.entries(bands))),
+		goals: fc
+			.dictionary(
+				fc.constantFrom('x', 'y'),
+				fc.record({ count: fc.integer({ min: 1, max: 9 }), lastAtMs: fc.integer({ min: 0, max: 9 }) }),
+			)
+			.map((goals) => new Map(Object.entries(goals))),
 	});
 	fc.assert(
 		fc.property(standing, standing, (before, after) => {
@@ -69,7 +73,7 @@ test('transitions lead from one standing to the other, and none from it to itsel
 			assert.deepEqual([...segments].sort(), [...after.segments].sort());
 		}),
 	);
-	const times = transitionsOf(nowhere, { ...nowhere, goals: { x: { count: 3, lastAtMs: 5 } } });
+	const times = transitionsOf(nowhere, { ...nowhere, goals: new Map([['x', { count: 3, lastAtMs: 5 }]]) });
 	assert.deepEqual(
 		times.map((one) => 'number' in one && one.number),
 		[1, 2, 3],

@@ -26,9 +26,9 @@ export interface EvaluationState {
 export interface Recount {
 	readonly reason: 'started' | 'changed';
 	/** By segment: the number of members, and how many entered and left. */
-	readonly segments: Readonly<Record<string, SegmentCount>>;
+	readonly segments: readonly (readonly [segment: string, count: SegmentCount])[];
 	/** By goal: how many scores changed their band. */
-	readonly bands: Readonly<Record<string, number>>;
+	readonly bands: readonly (readonly [goal: string, changed: number])[];
 }
 
 export interface SegmentCount {

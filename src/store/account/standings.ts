@@ -123,11 +123,16 @@ async function withStandings(
 				body === undefined
 					? null
 					: {
-							...JSON.parse(body),
+							...toStanding(body),
 							segments: new Set((memberships.get(vid) ?? []).map(({ segment }) => segment)),
 						},
 		};
 	});
+}
+
+function toStanding(body: string): Pick<Standing, 'bands' | 'goals'> {
+	const { bands, goals } = JSON.parse(body);
+	return { bands: new Map(bands), goals: new Map(goals) };
 }
 
 export async function customerIdsOf(

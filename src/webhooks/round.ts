@@ -1,0 +1,317 @@
+import type { Standing } from '../domain/standing.ts';
+import { wants } from '../domain/webhook.ts';
+import type { VisitorScorer } from '../scoring/visitor-scorer.ts';
+import { readScores } from '../segments/matching.ts';
+import type { ClientReader } from '../store/account/account-reader.ts';
+import {
+	type Evaluated,
+	type EvaluationState,
+	type EvaluationStep,
+	type Held,
+	type Recount,
+	saveEvaluation,
+	waitingConflicts,
+} from '../store/account/evaluation.ts';
+import { type NewMessage, pruneMessages } from '../store/account/outbox.ts';
+import type { EvaluatedVisitor } from '../store/account/standings.ts';
+import type { KnownAccount } from '../store/control/control-store.ts';
+import type { Store } from '../store/store.ts';
+import { dataOf, messagesTo } from './message.ts';
+import { begunAgain, counted, summaryOf } from './recount.ts';
+import { keepMessagesMs } from './retry.ts';
+import { bodyOf, nowhere, standingOf, type Transition, transitionsOf } from './standing.ts';
+
+/** Interval between the starts of two sweeps over all visitors. */
+export const sweepEveryMs = 600_000;
+/** An entry may become visible this long after its time: a hit waits for its commit for 5 s at most. */
+const overlapMs = 6000;
+/** The period of the log that is read at once; longer if it has few visitors. */
+const minWindowMs = 60_000;
+const fewVisitors = 1000;
+/** Maximum number of visitors in a step. */
+const maxVisitors = 100;
+const maxSeen = 100_000;
+/** After a longer interruption, changes are counted instead of sent. */
+export const maxBreakMs = 86_400_000;
+
+export interface EvaluatorOptions {
+	readonly store: Store;
+	readonly scorer: VisitorScorer;
+	/** Identifies this process. */
+	readonly holder: string;
+	/** Called when messages were stored. */
+	readonly onMessages: (accountId: number) => void;
+	readonly signal: AbortSignal;
+}
+
+/** Whether rules or webhooks read scores. */
+export function needsScores({ segments, webhooks }: KnownAccount): boolean {
+	return readScores(segments) || webhooks.some((webhook) => wants(webhook, 'score.band.changed'));
+}
+
+/** Whether changes are sent one by one, or counted. */
+type Telling = 'each' | 'counted';
+
+/** The work of one process on an account that it holds. */
+export class Round {
+	readonly #options: EvaluatorOptions;
+	readonly #account: KnownAccount;
+	readonly #needsScores: boolean;
+	#held: Held;
+	#sequence: number;
+	state: EvaluationState;
+	/** Whether a part of a sweep was done. */
+	isSweepSlice = false;
+
+	constructor(options: EvaluatorOptions, account: KnownAccount, held: Held, state: EvaluationState) {
+		this.#options = options;
+		this.#account = account;
+		this.#needsScores = needsScores(account);
+		this.#held = held;
+		this.#sequence = held.sequence;
+		this.state = state;
+	}
+
+	/** Everybody is compared by the same rules and models. */
+	async prepare(): Promise<void> {
+		if (this.#needsScores) await this.#options.scorer.prepare(this.#account, 'vid');
+	}
+
+	/** Sweeps over all visitors and counts changes instead of sending a message for each. */
+	async recount(madeFor: string, reason: Recount['reason'], nowMs: number): Promise<void> {
+		const { state } = this;
+		this.state = {
+			...state,
+			madeFor,
+			...(reason === 'started' && { sinceMs: nowMs, logToMs: nowMs }),
+			...{ sweepAtMs: nowMs, sweepAfterId: 0, isSweepDone: false },
+			recount: begunAgain(state.recount, reason),
+		};
+		await this.save([], nowMs);
+	}
+
+	async tellConflicts(nowMs: number): Promise<void> {
+		const { store } = this.#options;
+		const conflicts = await store.runReadOnly(this.#account.id, waitingConflicts());
+		if (conflicts.length === 0) return;
+		const messages = conflicts.flatMap(({ atMs, requestId, tids }) =>
+			this.#messages(
+				'subscription.conflict',
+				{ requestId, tids, receivedAt: new Date(atMs).toISOString() },
+				nowMs,
+			),
+		);
+		await this.save([], nowMs, { messages, conflictIds: conflicts.map(({ id }) => id) });
+	}
+
+	/** Evaluates visitors with new log entries. @returns whether all were evaluated */
+	async followLog(reader: ClientReader, seen: Map<string, number>, isOver: () => boolean): Promise<boolean> {
+		for (let windowMs = minWindowMs; ; ) {
+			const nowMs = Math.floor(this.#options.store.now());
+			const fromMs = this.state.logToMs - overlapMs;
+			// Hits may have times slightly in the future.
+			const untilMs = nowMs - fromMs < windowMs ? nowMs + windowMs : fromMs + windowMs;
+			const changed = await reader.changedSince(fromMs, untilMs);
+			const fresh = [...changed].filter(
+				([vid, atMs]) => !((seen.get(vid) ?? Number.NEGATIVE_INFINITY) >= atMs),
+			);
+			for (let from = 0; from < fresh.length; from += maxVisitors) {
+				const some = fresh.slice(from, from + maxVisitors);
+				const visitors = await reader.evaluatedVisitors(some.map(([vid]) => vid));
+				await this.#evaluate(reader, visitors, 'each', nowMs);
+				for (const [vid, atMs] of some) seen.set(vid, atMs);
+				if (isOver()) return false;
+			}
+			this.state = { ...this.state, logToMs: Math.max(this.state.logToMs, Math.min(untilMs, nowMs)) };
+			if (seen.size > maxSeen) seen.clear();
+			if (untilMs >= nowMs) {
+				for (const [vid, atMs] of seen) if (atMs < fromMs) seen.delete(vid);
+				return true;
+			}
+			if (isOver()) return false;
+			windowMs = changed.size < fewVisitors ? 2 * windowMs : minWindowMs;
+		}
+	}
+
+	/** Continues the sweep over all visitors, or starts one when it is due. */
+	async sweep(reader: ClientReader, isOver: () => boolean): Promise<void> {
+		const nowMs = Math.floor(this.#options.store.now());
+		if (this.state.isSweepDone) {
+			if (Math.abs(nowMs - this.state.sweepAtMs) < sweepEveryMs) return;
+			await this.#prune(nowMs);
+			this.state = { ...this.state, sweepAtMs: nowMs, sweepAfterId: 0, isSweepDone: false };
+		}
+		this.isSweepSlice = true;
+		while (!this.state.isSweepDone && !isOver()) await this.#sweepOn(reader, nowMs);
+	}
+
+	async #sweepOn(reader: ClientReader, nowMs: number): Promise<void> {
+		const telling = this.state.recount ? 'counted' : 'each';
+		const { visitors, lastId } = await reader.evaluatedPage(this.state.sweepAfterId, maxVisitors);
+		this.state = { ...this.state, sweepAfterId: lastId ?? this.state.sweepAfterId };
+		if (visitors.length > 0) {
+			await this.#evaluate(reader, visitors, telling, nowMs);
+			return;
+		}
+		const gone = await reader.evaluatedWithoutVisitor(maxVisitors);
+		if (gone.length > 0) await this.#evaluate(reader, gone, telling, nowMs);
+		else await this.#endSweep(nowMs);
+	}
+
+	async #endSweep(nowMs: number): Promise<void> {
+		const { recount } = this.state;
+		this.state = { ...this.state, isSweepDone: true, recount: null };
+		if (!recount) return;
+		const messages = this.#messages('segments.recomputed', summaryOf(recount), nowMs);
+		await this.save([], nowMs, { messages });
+	}
+
+	async #prune(nowMs: number): Promise<void> {
+		const { store } = this.#options;
+		for (let pruned = 1; pruned > 0; )
+			pruned = await store.transact(this.#account.id, () => pruneMessages(nowMs - keepMessagesMs));
+	}
+
+	async #evaluate(
+		reader: ClientReader,
+		visitors: readonly EvaluatedVisitor[],
+		telling: Telling,
+		nowMs: number,
+	): Promise<void> {
+		const changes: Change[] = [];
+		for (const visitor of visitors) {
+			const change = await this.#compare(visitor, telling, nowMs);
+			if (change) changes.push(change);
+		}
+		if (changes.length === 0) return;
+		const told = changes.filter(({ transitions }) => transitions.length > 0).map(({ vid }) => vid);
+		const withCids = this.#account.webhooks.some(({ withCid }) => withCid);
+		const cids = withCids ? await reader.customerIdsOf(told) : new Map<string, string>();
+		await this.save(
+			changes.map((change) => this.#written(change, cids.get(change.vid) ?? null, nowMs)),
+			nowMs,
+		);
+	}
+
+	/** @returns undefined if nothing is to be stored */
+	async #compare(
+		{ vid, profile, standing: before }: EvaluatedVisitor,
+		telling: Telling,
+		nowMs: number,
+	): Promise<Change | undefined> {
+		if (!profile) {
+			if (!before) return undefined;
+			const left = { ...nowhere, goals: before.goals };
+			if (telling === 'counted') this.#count(before, left);
+			return {
+				vid,
+				before,
+				after: left,
+				isGone: true,
+				transitions: telling === 'each' ? transitionsOf(before, left) : [],
+			};
+		}
+		const { sinceMs, sweepAtMs, recount } = this.state;
+		// The log will show these.
+		if (telling === 'counted' && recount && profile.lastAtMs > sweepAtMs) {
+			if (before) this.#count(before, before);
+			return undefined;
+		}
+		const scores = this.#needsScores
+			? await this.#options.scorer.scores(this.#account, 'vid', profile, false)
+			: [];
+		const known = before ?? nowhere;
+		const after = standingOf(this.#account, profile, scores, known, nowMs);
+		const isNew = profile.firstAtMs >= sinceMs && nowMs - profile.lastAtMs < maxBreakMs;
+		const transitions = transitionsOf(known, after);
+		if (telling === 'counted') this.#count(known, after);
+		if (before && transitions.length === 0 && bodyOf(before) === bodyOf(after)) return undefined;
+		const isTold = (transition: Transition) => {
+			if (telling === 'counted' && before) return false;
+			if (before || isNew) return true;
+			// A visitor from before webhooks: only recent changes count.
+			return (
+				transition.type === 'goal.reached' &&
+				transition.reachedAtMs >= sinceMs &&
+				transition.number === after.goals.get(transition.goal)?.count
+			);
+		};
+		return { vid, before: known, after, isGone: false, transitions: transitions.filter(isTold) };
+	}
+
+	#count(before: Standing, after: Standing): void {
+		const { recount } = this.state;
+		if (recount) this.state = { ...this.state, recount: counted(recount, before, after) };
+	}
+
+	/** Numbers the changes, equally in memberships and messages. */
+	#written(
+		{ vid, before, after, isGone, transitions }: Change,
+		cid: string | null,
+		nowMs: number,
+	): Evaluated {
+		const sequences = new Map<string, number>();
+		const messages = transitions.flatMap((transition) => {
+			const sequence = this.#next(nowMs);
+			if (transition.type === 'segment.entered') sequences.set(transition.segment, sequence);
+			return messagesTo(this.#account.webhooks, {
+				...{ type: transition.type, aid: this.#account.aid, sequence, atMs: nowMs },
+				subject: { vid, cid },
+				data: dataOf(this.#account, transition, nowMs),
+			});
+		});
+		return {
+			vid,
+			standing: isGone ? null : bodyOf(after),
+			entered: [...after.segments]
+				.filter((segment) => !before.segments.has(segment))
+				.map((segment) => ({ segment, sequence: sequences.get(segment) ?? this.#next(nowMs) })),
+			left: [...before.segments].filter((segment) => !after.segments.has(segment)),
+			messages,
+		};
+	}
+
+	#messages(
+		type: 'subscription.conflict' | 'segments.recomputed',
+		data: object,
+		nowMs: number,
+	): NewMessage[] {
+		return messagesTo(this.#account.webhooks, {
+			...{ type, aid: this.#account.aid, sequence: this.#next(nowMs), atMs: nowMs },
+			data: data as Readonly<Record<string, unknown>>,
+		});
+	}
+
+	/** Increases with time, so that it also does after an older database was restored. */
+	#next(nowMs: number): number {
+		this.#sequence = Math.max(this.#sequence + 1, nowMs * 1000);
+		return this.#sequence;
+	}
+
+	async save(
+		visitors: readonly Evaluated[],
+		nowMs: number,
+		others: Partial<Pick<EvaluationStep, 'messages' | 'conflictIds'>> = {},
+	): Promise<void> {
+		const { store, onMessages } = this.#options;
+		const state = { ...this.state, savedAtMs: nowMs };
+		const step = {
+			...{ held: this.#held, sequence: this.#sequence, state, nowMs, visitors },
+			...{ messages: [], conflictIds: [], ...others },
+		};
+		await store.transact(this.#account.id, () => saveEvaluation(step));
+		this.#held = { ...this.#held, sequence: this.#sequence };
+		this.state = state;
+		if (step.messages.length > 0 || visitors.some(({ messages }) => messages.length > 0))
+			onMessages(this.#account.id);
+	}
+}
+
+interface Change {
+	readonly vid: string;
+	readonly before: Standing;
+	readonly after: Standing;
+	readonly isGone: boolean;
+	/** The transitions to send. */
+	readonly transitions: readonly Transition[];
+}
