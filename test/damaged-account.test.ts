@@ -94,7 +94,7 @@ async function startDamaged(t: TestContext, damage: (file: string) => void, when
 }
 
 for (const [name, [damage, reason]] of Object.entries(damages))
-	test(`an account's file is ${name}: its requests get 500, all else goes on, and once a backup is there it does too`, async (t) => {
+	test(`if an account's file is ${name}, its requests get 500, others are not affected, and putting a backup in place repairs it`, async (t) => {
 		const { address, store, lost, sound, file, logged, uploadTo, hitOf } = await startDamaged(
 			t,
 			damage,
@@ -137,7 +137,7 @@ for (const [name, [damage, reason]] of Object.entries(damages))
 		assert.deepEqual([await uploadTo(lost), await hitOf(lost)], [201, 200]);
 	});
 
-test('a file that goes away while it is served takes nothing any more, and another in its place is used', async (t) => {
+test('a file that disappears while served accepts nothing more, and another in its place is used', async (t) => {
 	const { store, lost, file, ruin, uploadTo, hitOf } = await startDamaged(t, (path) => rmSync(path), 'while');
 	assert.deepEqual([await uploadTo(lost, { tid: 'kept' }), await hitOf(lost)], [201, 200]);
 	// As a backup is made: of one moment, without the log beside it.
@@ -166,7 +166,7 @@ test('a flood of requests to a damaged account does not flood the log', async (t
 });
 
 for (const engine of engines) {
-	test(`an installation that has lost its control data is no new one: ${engine.name}`, async (t) => {
+	test(`an installation without its control data does not count as new: ${engine.name}`, async (t) => {
 		const address = await engine.freshAddress(t);
 		const store = await openStore(address);
 		await addClient(store);
@@ -196,7 +196,7 @@ for (const engine of engines) {
 		await (await openStore(address, { stage: 'staging' })).close();
 	});
 
-	test(`a new account takes over nothing that has rows in it: ${engine.name}`, async (t) => {
+	test(`a new account does not take over anything that has rows: ${engine.name}`, async (t) => {
 		const address = await engine.freshAddress(t);
 		const store = await openFor(t, address);
 		const id = await addAccount(store, 'c-a-old');
@@ -214,7 +214,7 @@ for (const engine of engines) {
 		assert.deepEqual(await store.control.accounts(), []);
 	});
 
-	test(`what a creation has left behind that did not end is used: ${engine.name}`, async (t) => {
+	test(`what an interrupted creation left is reused: ${engine.name}`, async (t) => {
 		const address = await engine.freshAddress(t);
 		const store = await openFor(t, address);
 		await store.createAccountDatabase(1);

@@ -5,13 +5,13 @@ import { engines } from './store/engines.ts';
 
 for (const { name, isFolder, freshAddress } of engines)
 	suite(`logins, pages, checkouts and the uploads of their sales at once, on ${name}`, () => {
-		test('nothing fails, and all is stored as answered', async (t) => {
+		test('nothing fails, and everything is stored as acknowledged', async (t) => {
 			const address = await freshAddress(t);
 			await mixedLoad({ address, workers: 1, visitors: 4, sessions: 6 });
 			if (!isFolder) assert.equal(await deadlocksOf(address), 0);
 		});
 
-		test('nor with several processes, reads, imports and erasures beside', async (t) => {
+		test('the same with several processes, reads, imports and erasures at the same time', async (t) => {
 			const address = await freshAddress(t);
 			const workers = isFolder ? 1 : 2;
 			const { load } = await mixedLoad({ address, workers, visitors: 12, sessions: 2, besides: true });

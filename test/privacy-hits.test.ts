@@ -19,7 +19,7 @@ const paths = ['/visscores', '/visscores/segments', '/segments'];
 const casksOf = /eyJ[\w-]+\.[\w-]+\.[\w-]+/;
 const statements = /\b(SELECT|INSERT|UPDATE|DELETE|PRAGMA|SAVEPOINT|BEGIN) \w/;
 
-test('hits and reads: no log, metric or answer tells a cask, a cid, a key, an address or a path; no address is stored', async (t) => {
+test('hits and reads: no log, metric or answer contains a cask, a cid, a key, an address or a path; no address is stored', async (t) => {
 	const folder = temporaryFolder(t);
 	const store = await openStore(`sqlite:${folder}`);
 	const { aid, key } = await addClient(store);

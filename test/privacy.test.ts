@@ -17,7 +17,7 @@ async function freePort(): Promise<number> {
 
 const cid = 'Private-Customer-4711';
 
-test('no log at any level, no metric and no answer has an API key, a cid or the data folder in it', async (t) => {
+test('no log at any level, no metric and no answer contains an API key, a cid or the data folder', async (t) => {
 	const metricsPort = await freePort();
 	const service = await startService(t, { metricsPort, plan: { timeoutMs: 300 } });
 	const limited = await addClient(service.store, {

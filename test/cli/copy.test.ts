@@ -142,7 +142,7 @@ for (const [from, to] of [
 	[1, 0],
 	[1, 1],
 ] as const)
-	test(`copy takes everything from ${engines[from]?.name} to ${engines[to]?.name}, and a server goes on there`, async (t) => {
+	test(`copy takes everything from ${engines[from]?.name} to ${engines[to]?.name}, and a server continues there`, async (t) => {
 		const [source, target] = await freshPlaces(t, from, to);
 		// More than a page, once.
 		const count = from < to ? 5001 : 301;
@@ -189,7 +189,7 @@ for (const [from, to] of [
 	});
 
 for (const to of [0, 1])
-	test(`a copy to ${engines[to]?.name} that is killed goes on where it was, and nothing is doubled`, async (t) => {
+	test(`a killed copy to ${engines[to]?.name} is resumed, and nothing is copied twice`, async (t) => {
 		const { store, address } = await filled(t, 2000);
 		const target = await killHalfWay(t, address, to);
 		const command = ['copy', '--from', address, '--to', target];

@@ -44,7 +44,7 @@ for (const [place, flags] of [
 	['one process', []],
 	['workers', ['--workers', '2']],
 ] as const)
-	test(`${place}: when the delay is over it stops by itself, not before`, async (t) => {
+	test(`${place}: stops by itself when the delay is over, not before`, async (t) => {
 		const address = flags.length > 0 ? await freshPostgresDatabase() : `sqlite:${temporaryFolder(t)}`;
 		const { server } = await startWithDelay(t, address, '--drain-delay-ms', '400', ...flags);
 		const beganMs = performance.now();
@@ -77,7 +77,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const)
 		assert.deepEqual(await draining.stored(), ['before', 'on a kept connection', 'on a new connection']);
 	});
 
-test('HTTP/2: the connection goes on with what is on its way, and its client opens no other stream on it', async (t) => {
+test('HTTP/2: streams in flight are answered during the delay, and the client opens no new ones', async (t) => {
 	const { server, aid, key, stored } = await startWithDelay(
 		t,
 		`sqlite:${temporaryFolder(t)}`,
@@ -115,7 +115,7 @@ test('HTTP/2: the connection goes on with what is on its way, and its client ope
 	assert.deepEqual((await stored()).sort(), ['first', 'second']);
 });
 
-test('every worker says that it is draining, and takes uploads until the delay is over', async (t) => {
+test('every worker reports that it is draining, and accepts uploads until the delay is over', async (t) => {
 	const draining = await startWithDelay(t, await freshPostgresDatabase(), '--workers', '2');
 	const { server } = draining;
 	server.child.kill('SIGTERM');
@@ -130,7 +130,7 @@ test('every worker says that it is draining, and takes uploads until the delay i
 	assert.deepEqual((await draining.stored()).sort(), tids);
 });
 
-test('a second signal ends it without the rest of the delay', async (t) => {
+test('a second signal ends the server without waiting for the delay', async (t) => {
 	const { server } = await startWithDelay(t, `sqlite:${temporaryFolder(t)}`);
 	server.child.kill('SIGTERM');
 	await withinASecond('draining', async () => (await readiness(server)) === '{"status":"draining"}');

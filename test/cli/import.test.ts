@@ -270,7 +270,7 @@ test('a killed import is completed by running it again; nothing is stored twice 
 });
 
 for (const engine of [sqlite, postgres])
-	test(`on ${engine.name} a server goes on meanwhile, and knows who was imported`, async (t) => {
+	test(`on ${engine.name} a running server is not disturbed, and knows the imported visitors`, async (t) => {
 		const { database, file, args, folder, store } = await install(t, engine);
 		await store.control.createPlan(roomyPlan);
 		const { key } = await store.control.issueKey('acme', roomyPlan.name);

@@ -52,7 +52,7 @@ test('a command in its own process prints and exits as it does in the test proce
 	}
 });
 
-test('npx caskade in the repository is this program, with the Node that is pinned', async () => {
+test('npx caskade in the repository runs this program, with the pinned Node', async () => {
 	const { stdout } = await promisify(execFile)('npx', ['--no-install', 'caskade', '--version'], {
 		cwd: join(import.meta.dirname, '../..'),
 		env: { ...process.env, npm_config_offline: 'true' },

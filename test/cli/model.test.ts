@@ -24,7 +24,7 @@ async function withModels(t: TestContext) {
 	return { at, store, id, first, second, ofVisits: await insert('logistic', 'sid') };
 }
 
-test('model list compares versions by what later rows said', async (t) => {
+test('model list compares versions by their results on later rows', async (t) => {
 	const { at, first, second } = await withModels(t);
 	const models = (await caskadeJson(['model', 'list', aid, ...at])) as Record<string, unknown>[];
 	const later = trainedOnVisitors('logistic').report.later;
@@ -52,7 +52,7 @@ test('model list compares versions by what later rows said', async (t) => {
 	assertRefused(await caskade(['model', 'list', aid, '--goal', 'x', ...at]), /has no goal x/);
 });
 
-test('model show tells the report in words, or as it is', async (t) => {
+test('model show prints the report in words, or as JSON', async (t) => {
 	const { at, first, ofVisits } = await withModels(t);
 	const { report } = trainedOnVisitors('logistic');
 	const shown = (await caskadeJson(['model', 'show', aid, 'subscription', first, ...at])) as object;
@@ -95,7 +95,7 @@ test('model use activates a version, goes back to an earlier one, or to none', a
 	assert.match((await caskade(['model', 'use', aid, 'subscription', first, ...at])).stdout, /^version +2/m);
 });
 
-test('model use refuses what could not score, and changes nothing', async (t) => {
+test('model use refuses a model that cannot score, and changes nothing', async (t) => {
 	const { at, store, id, first } = await withModels(t);
 	const use = (...args: string[]) => caskade(['model', 'use', aid, ...args, ...at]);
 	await use('subscription', first);

@@ -76,7 +76,7 @@ test('--demo on an empty folder prints a curl line that is answered with 201, an
 	assert.equal(((await caskadeJson(['key', 'list', ...at])) as unknown[]).length, 1);
 });
 
-test('--demo makes nothing in a folder that has clients, and without it nothing is made at all', async (t) => {
+test('--demo creates nothing in a folder that has clients, and without it nothing is created at all', async (t) => {
 	const { at, store } = await folderWithClient(t);
 	await using server = await ServeProcess.start(['--demo', ...at]);
 	assert.match((await server.kill('SIGTERM')).stdout, /^Caskade serves at .*\n$/);
@@ -91,7 +91,7 @@ test('--demo makes nothing in a folder that has clients, and without it nothing 
 	assert.deepEqual(await caskadeJson(['account', 'list', ...empty]), []);
 });
 
-test('a second server on the same folder is refused, and the first goes on', async (t) => {
+test('a second server on the same folder is refused, and the first keeps running', async (t) => {
 	const { at, aid, key } = await folderWithClient(t);
 	await using first = await ServeProcess.start(at);
 	const second = await caskade(['serve', '--port', '0', ...at]);
@@ -139,7 +139,7 @@ test('keys do not cross a network in the clear: other addresses need --behind-pr
 	);
 });
 
-test('proxies in front are a number, or networks; without either, it is one', async (t) => {
+test('proxies in front are a number or networks; the flag alone means one', async (t) => {
 	const given = (...args: string[]) => {
 		const command = new Command('serve');
 		for (const option of serveOptions()) command.addOption(option);
@@ -179,7 +179,7 @@ test('proxies in front are a number, or networks; without either, it is one', as
 		);
 });
 
-test('what the command line changes, a running server knows within a second', async (t) => {
+test('changes by commands reach a running server within a second', async (t) => {
 	const { at, aid } = await folderWithClient(t);
 	await using server = await ServeProcess.start(at);
 	const status = async (key: string) => (await server.upload(key, { aid, data: [event()] })).status;
@@ -219,7 +219,7 @@ test('metrics have a port of their own', async (t) => {
 });
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const)
-	test(`${signal} under load: what is answered with 201 is stored, nothing else is, exit code 0`, async (t) => {
+	test(`${signal} under load: exactly the uploads answered with 201 are stored, exit code 0`, async (t) => {
 		const { at, aid, key, stored } = await folderWithClient(t);
 		await using server = await ServeProcess.start(at);
 		const load = new UploadLoad({ url: server.url, key, aid, connections: 32 });

@@ -19,7 +19,7 @@ const serve = (address: string, stage?: string) =>
 	ServeProcess.start(['--database', address, ...(stage === undefined ? [] : ['--stage', stage])]);
 
 for (const engine of engines)
-	test(`${engine.name}: stages serve side by side, and nothing issued by one opens another`, async (t) => {
+	test(`${engine.name}: stages serve side by side, and what one issues is not valid in another`, async (t) => {
 		const address = await engine.freshAddress(t);
 		const stages = engine.isFolder ? [undefined, 'staging', 'staging-2'] : [undefined, 'staging'];
 		const clients = await Promise.all(stages.map((stage) => addClientTo(t, address, stage)));
@@ -56,7 +56,7 @@ test('the operations of a stage are under its name, and nowhere else', async (t)
 	for (const path of ['/healthz', '/readyz']) assert.equal(await status(`${origin}${path}`), 200, path);
 });
 
-test('every command works on the stage that it is told, by flag or by environment', async (t) => {
+test('every command works on its stage, given by flag or environment', async (t) => {
 	const folder = temporaryFolder(t);
 	const at = ['--database', `sqlite:${folder}`];
 	await (await openStore(`sqlite:${folder}`)).close();
@@ -103,7 +103,7 @@ test('a stage has schemas of its own, whatever its name', async (t) => {
 	);
 });
 
-test('a stage whose name could be something else is refused', async (t) => {
+test('a stage whose name is ambiguous is refused', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	for (const name of ['', 'Staging', '../x', 'a/b', 'a_b', 'a"b', '-a', 'a.b', 'ä', 'x'.repeat(31)])
 		assertMisused(

@@ -48,7 +48,7 @@ const damages: readonly (readonly [what: RegExp, (path: string) => void])[] = [
 	[/control\.sqlite cannot be used/, (path) => mkdirSync(`${path}-wal`)],
 ];
 
-test('a server whose control database is damaged ends with a sentence, wherever the damage is', async (t) => {
+test('a server whose control database is damaged exits with one sentence, wherever the damage is', async (t) => {
 	for (const [sentence, damage] of damages) {
 		const folder = temporaryFolder(t);
 		damage(await usedFolder(folder));
@@ -58,7 +58,7 @@ test('a server whose control database is damaged ends with a sentence, wherever 
 	}
 });
 
-test('neither a server nor a command begins on a full disk, and each says so', {
+test('neither a server nor a command starts on a full disk, and each says so', {
 	skip: noSmallDisk(),
 }, async () => {
 	using disk = new SmallDisk();
@@ -82,7 +82,7 @@ async function silentServer(t: TestContext): Promise<string> {
 	return `postgres://caskade:secret@127.0.0.1:${(server.address() as { port: number }).port}/caskade`;
 }
 
-test('a PostgreSQL server that never answers is given up, by servers, workers and commands', async (t) => {
+test('servers, workers and commands give up on a PostgreSQL server that never answers', async (t) => {
 	const address = await silentServer(t);
 	const outcomes = await Promise.all([
 		serve(address),
@@ -92,7 +92,7 @@ test('a PostgreSQL server that never answers is given up, by servers, workers an
 	for (const ended of outcomes) assertRefused(ended, /No PostgreSQL server answers at 127\.0\.0\.1:\d+/);
 });
 
-test('a PostgreSQL server that refuses is quoted in a sentence', async (t) => {
+test('the refusal of a PostgreSQL server is quoted in one sentence', async (t) => {
 	const address = await freshPostgresDatabase();
 	const session = await sessionOn(t, address);
 	await (await openStore(address)).close();

@@ -28,7 +28,7 @@ async function withVisitors(t: TestContext, count: number, postgresAddress?: str
 
 const asOf = ['--as-of', '2026-11-21'];
 
-test('it trains, says what an operator needs to know, and draws it', async (t) => {
+test('train prints and draws what an operator needs to know', async (t) => {
 	const { folder, at, models } = await withVisitors(t, 60);
 	const file = join(folder, 'report.html');
 	const { code, stdout, stderr } = await caskade([
@@ -51,7 +51,7 @@ test('it trains, says what an operator needs to know, and draws it', async (t) =
 	assert.ok((await models()).some(({ goal, scope }) => goal === 'return' && scope === 'vid'));
 });
 
-test('the same history and seed tell the same; another goal and a rare one have their place', async (t) => {
+test('the same history and seed give the same result; other and rare goals have reports too', async (t) => {
 	const { at } = await withVisitors(t, 60);
 	const run = async () =>
 		(await caskadeJson(['train', 'c-a-acme-uk', '--seed', '7', ...asOf, ...at])) as {
@@ -75,7 +75,7 @@ test('the same history and seed tell the same; another goal and a rare one have 
 	);
 });
 
-test('an account without history is told so, without an error', async (t) => {
+test('an account without history is reported without an error', async (t) => {
 	const { at } = await withVisitors(t, 0);
 	const { code, stdout } = await caskade(['train', 'c-a-acme-uk', ...at]);
 	assert.equal(code, 0);
@@ -85,7 +85,7 @@ test('an account without history is told so, without an error', async (t) => {
 	);
 });
 
-test('what cannot be done is refused', async (t) => {
+test('impossible options are refused', async (t) => {
 	const { folder, at } = await withVisitors(t, 5);
 	const train = (...args: string[]) => caskade(['train', ...args, ...at, '--json']);
 	assertRefused(await train('c-a-other'), /There is no account c-a-other/);
@@ -109,7 +109,7 @@ test('what cannot be done is refused', async (t) => {
 		);
 });
 
-test('serve --train-every trains at its start, goes on serving, and stops at once', async (t) => {
+test('serve --train-every trains at start, keeps serving, and stops at once', async (t) => {
 	const { at, models } = await withVisitors(t, 60);
 	await using server = await ServeProcess.start(['--train-every', '6h', ...at]);
 	while (!/"scope":"sid".*"msg":"trained"/.test(server.stderr))

@@ -64,7 +64,7 @@ test('usage shows exactly what a running server has admitted, within a second', 
 	assert.equal(((await caskadeJson(['usage', ...at])) as KeyUsage[])[0]?.used, 16, 'and after a clean end');
 });
 
-test('what a killed server had leased is forfeited: it is neither used nor left', async (t) => {
+test('the lease of a killed server is forfeited: neither used nor left', async (t) => {
 	const address = `sqlite:${temporaryFolder(t)}`;
 	const store = await openStore(address);
 	t.after(() => store.close());
@@ -90,7 +90,7 @@ test('what a killed server had leased is forfeited: it is neither used nor left'
 	await server.kill();
 });
 
-test('usage of nobody', async (t) => {
+test('usage without any key', async (t) => {
 	const at = await emptyInstallation(t);
 	assert.deepEqual(await caskadeJson(['usage', ...at]), []);
 	assert.match((await caskade(['usage', ...at])).stdout, /^No keys yet/);

@@ -25,7 +25,7 @@ async function startWithBuyer(t: TestContext) {
 	return { ...serving, buyer, other, sale, command };
 }
 
-test('visitor show prints profile, visits, events and what was shown', async (t) => {
+test('visitor show prints profile, visits, events and shown keys', async (t) => {
 	const { buyer, sale, command } = await startWithBuyer(t);
 	const shown = (await caskadeJson(command('show', buyer.freshVid))) as Record<string, unknown>;
 	assert.deepEqual(shown.visits, [
@@ -53,7 +53,7 @@ test('visitor export is one JSON document with every hit', async (t) => {
 	assert.deepEqual(JSON.parse(plain.stdout).hits, exported.hits);
 });
 
-test('visitor erase forgets one visitor, or all of a customer, beside a server', async (t) => {
+test('visitor erase erases one visitor, or all of a customer, beside a server', async (t) => {
 	const { buyer, other, writer, accountId, command } = await startWithBuyer(t);
 	assert.deepEqual(await caskadeJson(command('erase', '--cid', 'C-shown')), {
 		...{ aid: 'c-a-acme-uk', vids: [buyer.freshVid], revoked: 2, hits: 1, visits: 1, events: 1 },
@@ -76,7 +76,7 @@ test('visitor erase needs either a visitor or a customer', async (t) => {
 	assertMisused(await caskade(command('show', 'ABC')), /32 lower-case hexadecimal digits/);
 });
 
-test('visitor rebuild says how many were not as the log says', async (t) => {
+test('visitor rebuild prints how many visitors differed from the log', async (t) => {
 	const { store, accountId, command } = await startWithBuyer(t);
 	assert.deepEqual(await caskadeJson(command('rebuild')), {
 		...{ aid: 'c-a-acme-uk', visitors: 2, changed: 0 },

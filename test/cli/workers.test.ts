@@ -96,7 +96,7 @@ async function holdsRate(server: ServeProcess, { key, aid }: { key: string; aid:
 	assert.ok(statuses.every((status) => status === 201 || status === 429));
 }
 
-test('a worker that is killed is replaced, and the quota is not exceeded', async (t) => {
+test('a killed worker is replaced, and the quota is not exceeded', async (t) => {
 	const quotaPerMonth = 400;
 	const { address, store, aid, key } = await placeWithClient(t, { quotaPerMonth });
 	await using server = await startTwo(address);
@@ -148,7 +148,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const)
 		assert.deepEqual(stored.map(({ tid }) => tid).sort(), acknowledged.flatMap(({ tids }) => tids).sort());
 	});
 
-test('a data folder has one process: more workers are refused, and what keeps them from starting is said once', async (t) => {
+test('a data folder has one process: more workers are refused, and the reason is printed once', async (t) => {
 	const folder = ['--database', `sqlite:${temporaryFolder(t)}`];
 	assertRefused(
 		await caskadeWithin(['serve', '--workers', '2', '--port', '0', ...folder]),

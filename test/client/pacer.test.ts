@@ -37,7 +37,7 @@ function simulate(limit: RateLimit, requests: number, options: { stolen?: number
 	return { refusals, sent, seconds: nowMs / 1000 };
 }
 
-test('whoever has a key alone is never refused, and uses nearly all of the rate', () => {
+test('a client with a key of its own is never refused, and uses nearly all of the rate', () => {
 	fc.assert(
 		fc.property(
 			fc.double({ min: 0.1, max: 100, noNaN: true }),
@@ -64,7 +64,7 @@ test('a refusal halves the pace, which recovers slowly', () => {
 	assert.ok(Math.abs((gaps[390] as number) - wholeGap) < 1);
 });
 
-test('several calls at once are spaced by the policy, the first one too', async (t) => {
+test('concurrent calls are spaced by the policy, including the first one', async (t) => {
 	const service = await startService(t, { plan: { ratePerSecond: 10, burst: 1 } });
 	const caskade = clientOf(service);
 	const startedAt = performance.now();

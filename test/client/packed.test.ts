@@ -29,7 +29,7 @@ export const message: Promise<unknown> = webhooks.verify('', new Headers(), 'whs
 export const wrong: SubscriptionEvent = { ...event, rvn: true };
 `;
 
-test('the packed client in an empty project: runs on Node 20 too, has types, needs nothing', async (t) => {
+test('the packed client runs in an empty project, also on Node 20, with types and without dependencies', async (t) => {
 	const folder = temporaryFolder(t);
 	const installed = packInto(folder);
 	const { dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));

@@ -26,7 +26,7 @@ async function serverThat(t: TestContext, answer: RequestListener): Promise<stri
 	return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test('an answer that is lost is asked for again; nothing is stored twice', async (t) => {
+test('a lost answer is requested again, and nothing is stored twice', async (t) => {
 	const service = await startService(t);
 	let lost = 0;
 	const losing: typeof fetch = async (input, init) => {
@@ -40,7 +40,7 @@ test('an answer that is lost is asked for again; nothing is stored twice', async
 	assert.equal((await service.stored()).length, 3);
 });
 
-test('what passes is tried again, as often as it may; what does not is not', async (t) => {
+test('transient errors are retried up to the limit, others are not', async (t) => {
 	let asked = 0;
 	let status = 500;
 	const url = await serverThat(t, (_request, response) => {
@@ -72,7 +72,7 @@ test('what passes is tried again, as often as it may; what does not is not', asy
 	}
 });
 
-test('who must wait longer than a minute is told so at once', async (t) => {
+test('a wait of more than a minute is reported at once', async (t) => {
 	const service = await startService(t, { plan: { ratePerSecond: 0.001, burst: 1 } });
 	const { subscriptions } = clientOf(service);
 	await subscriptions.upload(service.aid, newsletters(1));
@@ -84,7 +84,7 @@ test('who must wait longer than a minute is told so at once', async (t) => {
 	});
 });
 
-test('an answer that no Caskade gives is no success', async (t) => {
+test('an answer that is not from Caskade is not a success', async (t) => {
 	let body = '';
 	const url = await serverThat(t, (_request, response) => {
 		response.writeHead(201, body.startsWith('{') ? { 'x-request-id': 'r' } : {}).end(body);
@@ -94,7 +94,7 @@ test('an answer that no Caskade gives is no success', async (t) => {
 		await assert.rejects(subscriptions.upload('a', newsletters(1)), UnexpectedAnswerError);
 });
 
-test('a server that does not answer, or not to the end, in time', async (t) => {
+test('a server that does not answer, or not completely, times out', async (t) => {
 	const url = await serverThat(t, (_request, response) => response.writeHead(201).write('{'));
 	const caskade = new Caskade({ url, apiKey: 'k', timeoutMs: 100, maxRetries: 1 });
 	await assert.rejects(caskade.subscriptions.upload('a', newsletters(1)), (error: CaskadeError) => {
@@ -108,7 +108,7 @@ test('a server that does not answer, or not to the end, in time', async (t) => {
 	await assert.rejects(stopped, /stopped/);
 });
 
-test('what cannot be right is refused before anything is sent', () => {
+test('invalid input is rejected before anything is sent', () => {
 	assert.throws(() => new Caskade({ url: 'ftp://x', apiKey: 'k' }), /url must begin with https/);
 	assert.throws(() => new Caskade({ url: 'nonsense', apiKey: 'k' }), TypeError);
 	assert.throws(() => new Caskade({ url: 'https://x', apiKey: '' }), /apiKey/);

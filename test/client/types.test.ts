@@ -4,13 +4,13 @@ import { test } from 'node:test';
 import { generateTypes, typesFile } from '../../client/generate-types.ts';
 import { startService } from '../support.ts';
 
-test("the client's types are those of /openapi.json; npm run build:client-types makes them", async (t) => {
+test("the client's types match /openapi.json; npm run build:client-types generates them", async (t) => {
 	const service = await startService(t);
 	const document = await (await fetch(`${service.url}/openapi.json`)).json();
 	assert.equal(readFileSync(typesFile, 'utf8'), generateTypes(document));
 });
 
-test('a schema that changes changes the types', () => {
+test('a changed schema changes the types', () => {
 	const text = readFileSync(typesFile, 'utf8');
 	assert.match(text, /readonly rvn\?: number \| '' \| null \| undefined;/);
 	assert.match(text, /export interface Usage \{/);

@@ -14,7 +14,7 @@ import {
 import { startService } from '../support.ts';
 import { clientOf, newsletters } from './client.ts';
 
-test('an upload tells what was stored, what was a duplicate, what conflicts', async (t) => {
+test('an upload returns what was stored, duplicate and conflicting', async (t) => {
 	const service = await startService(t);
 	const { subscriptions } = clientOf(service);
 	const events = newsletters(3);
@@ -42,7 +42,7 @@ test('an upload tells what was stored, what was a duplicate, what conflicts', as
 	assert.equal((await service.stored()).length, 3);
 });
 
-test('each refusal is an error of its own class', async (t) => {
+test('each error has its own class', async (t) => {
 	const service = await startService(t, { plan: { quotaPerMonth: 4 } });
 	const { aid } = service;
 	const failure = (upload: Promise<unknown>) =>
@@ -83,7 +83,7 @@ test('each refusal is an error of its own class', async (t) => {
 	assert.doesNotMatch(JSON.stringify([wrong, foreign, stranger, usedUp]), new RegExp(service.key));
 });
 
-test('rows are read from what the server says, cut texts too', () => {
+test("rows are parsed from the server's text, even if it is cut off", () => {
 	assert.deepEqual(rowsOf('data must have at most 30 objects, it has 31'), []);
 	assert.deepEqual(rowsOf('data[3].tid is required; data[17].rvn must be an integer; and 15 more'), [
 		{ index: 3, field: 'tid', message: 'is required' },
@@ -91,7 +91,7 @@ test('rows are read from what the server says, cut texts too', () => {
 	]);
 });
 
-test('any number of events go in batches, and onBatch is told of each', async (t) => {
+test('any number of events are sent in batches, and onBatch receives each', async (t) => {
 	const service = await startService(t);
 	const { subscriptions } = clientOf(service);
 	const events = newsletters(100);
@@ -109,7 +109,7 @@ test('any number of events go in batches, and onBatch is told of each', async (t
 	assert.equal((await service.stored()).length, 100);
 });
 
-test('rows that the server refuses stop it, or are taken out', async (t) => {
+test('rows that the server rejects stop the upload, or are skipped', async (t) => {
 	const service = await startService(t);
 	const { subscriptions } = clientOf(service);
 	const events = newsletters(90).map((event, index) => (index % 40 === 5 ? { ...event, evt: '' } : event));
@@ -145,7 +145,7 @@ test('a batch of long events fits into a request', async (t) => {
 	assert.ok(summary.requests > 1);
 });
 
-test('a signal ends it; what onBatch was told of is stored', async (t) => {
+test('a signal ends the upload; what onBatch received is stored', async (t) => {
 	const service = await startService(t, { plan: { ratePerSecond: 20, burst: 1 } });
 	const stop = new AbortController();
 	let told = 0;

@@ -16,7 +16,7 @@ function signed(by = secret, at = new Date(), text = body): Record<string, strin
 	};
 }
 
-test('what the library of Standard Webhooks has signed is what it says', async () => {
+test('messages signed by the library of Standard Webhooks are verified', async () => {
 	const message = JSON.parse(body);
 	assert.deepEqual(await webhooks.verify(body, signed(), secret), message);
 	assert.deepEqual(await webhooks.verify(Buffer.from(body), new Headers(signed()), secret), message);
@@ -26,14 +26,14 @@ test('what the library of Standard Webhooks has signed is what it says', async (
 	assert.deepEqual(await webhooks.verify(body, headers, secret.replace('whsec_', '')), message);
 });
 
-test('while a secret is being changed, either signature and either secret will do', async () => {
+test('during a rotation, either signature and either secret is accepted', async () => {
 	const both = signed();
 	both['webhook-signature'] += ` ${signed(other)['webhook-signature']} v1a,unknown`;
 	for (const known of [secret, other, [other, secret]]) await webhooks.verify(body, both, known);
 	await webhooks.verify(body, signed(), [other, secret]);
 });
 
-test('what is changed, old, or not signed is refused', async () => {
+test('changed, old and unsigned messages are rejected', async () => {
 	const refused = (...args: Parameters<typeof webhooks.verify>) =>
 		assert.rejects(webhooks.verify(...args), WebhookVerificationError);
 	await refused(`${body} `, signed(), secret);

@@ -95,7 +95,7 @@ for (const [name, version, start] of [
 	['nginx', '-v', (url: string) => Nginx.start(url)],
 ] as const) {
 	const missing = spawnSync(name.toLowerCase(), [version]).error;
-	test(`behind ${name} as it is shipped, each visitor has a budget, and none by forging`, {
+	test(`behind ${name} as shipped, each visitor has a budget, which forging does not evade`, {
 		skip: missing && `${name} is not installed on this machine`,
 	}, async (t) => {
 		const service = await startService(t, { ...oneHit, behindProxy: 1 });

@@ -65,7 +65,7 @@ describe('cleanUrl', () => {
 	});
 });
 
-test('whatever is sent: bounded, well-formed, and nothing of it but the path and the campaign', () => {
+test('the result is bounded and well-formed for any input, and contains only path and campaign', () => {
 	const url = fc.webUrl({ withQueryParameters: true, withFragments: true });
 	fc.assert(
 		fc.property(url, (sent) => {

@@ -230,7 +230,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		assert.deepEqual(await cookies(page), {});
 	});
 
-	test('a cask that has expired: fires once more and asks again', async (t) => {
+	test('when a cask has expired, fires once more and asks again', async (t) => {
 		let nowMs = Date.now();
 		const { page, asked, hits } = await visit(t, [setAccount, fire], { now: () => nowMs });
 		await page.evaluate('vscr.scores()');
@@ -275,7 +275,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		}
 	});
 
-	test('asks the server that it comes from, wherever it is there, or the one that the page names', async (t) => {
+	test('asks the server that it was loaded from, under any path, or the one that the page sets', async (t) => {
 		const script = readFileSync(new URL('../../src/collect/tag/tag.v1.js', import.meta.url));
 		const asked: string[] = [];
 		const server = await startSite(t, (path) => {
@@ -295,7 +295,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		assert.deepEqual(asked, ['/api/staging/tag.js', '/api/staging/hit', '/api/staging/tag.js', '/other/hit']);
 	});
 
-	test('hits go where the site has them under a name of its own', async (t) => {
+	test('sends hits to the path that the site has chosen', async (t) => {
 		const service = await startService(t, { hitPath: '/basket', tagPath: '/assets/shop.js' });
 		const queue = 'window.vscr=window.vscr||function(){(vscr.q=vscr.q||[]).push(arguments)};';
 		const commands = [`vscr('setServer','${service.url}')`, `vscr('setHitPath','/basket')`, setAccount, fire];
@@ -310,7 +310,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		assert.deepEqual(asked, ['POST /basket', 'GET /visscores']);
 	});
 
-	test('whoever has followed the link is not counted, until the other link', async (t) => {
+	test('a browser that followed the opt-out link is not counted until it follows the other', async (t) => {
 		const { page, hits, site } = await visit(t, [setAccount, fire]);
 		await page.evaluate('vscr.scores()');
 		assert.equal(hits().length, 1);

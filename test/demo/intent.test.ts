@@ -46,7 +46,7 @@ function* undecided(entries: readonly DemoEntry[]) {
 	}
 }
 
-test('what visitors do tells who will subscribe: a model ranks them well, and not perfectly', () => {
+test("visitors' actions predict who will subscribe: a model ranks them well, but not perfectly", () => {
 	const entries = demoStream({ seed: 1, visitors: 5000, days: 60, untilMs, shop: 'https://shop.example/' });
 	const dataset = new Dataset(featureSet(['visits', 'plansViewed', 'recentHits', 'baskets'], ['channel']));
 	for (const { facts, ...row } of undecided(entries)) {

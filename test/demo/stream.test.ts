@@ -34,7 +34,7 @@ test('the same options give the same history, and another seed another', () => {
 	);
 });
 
-test('times are within the days, and in order; every visitor is there', () => {
+test('times are within the days and in order, and every visitor occurs', () => {
 	fc.assert(
 		fc.property(options, (given) => {
 			const entries = demoStream(given);
@@ -51,7 +51,7 @@ test('times are within the days, and in order; every visitor is there', () => {
 	);
 });
 
-test('every entry is one that the live service takes', () => {
+test('the live service would accept every entry', () => {
 	const eventCheck = Compile(eventSchema);
 	const pages = new Set(Object.values(shopPages).map(({ path }) => pageOf(shop + path)));
 	for (const entry of demoStream({ seed: 1, visitors: 2000, days: 60, untilMs: year2026, shop })) {
@@ -75,7 +75,7 @@ test('a visit ends where the live service would end it', () => {
 	}
 });
 
-test('a tid is of one sale, and of two histories none is the same', () => {
+test('a tid belongs to one sale, and two histories have none in common', () => {
 	const tidsUntil = (untilMs: number) =>
 		demoStream({ seed: 1, visitors: 1000, days: 60, untilMs, shop }).flatMap((entry) =>
 			entry.type === 'subscription' ? [entry.event.tid] : [],
@@ -85,7 +85,7 @@ test('a tid is of one sale, and of two histories none is the same', () => {
 	assert.equal(new Set([...tids, ...later]).size, tids.length + later.length);
 });
 
-test('people come by day, and on Fridays, when the letter is sent', () => {
+test('visitors come by day, and on Fridays, when the newsletter is sent', () => {
 	const arrivals = demoStream({ seed: 1, visitors: 5000, days: 70, untilMs: year2026, shop })
 		.filter((entry) => entry.type === 'hit')
 		.map(({ atMs }) => new Date(atMs));

@@ -15,7 +15,7 @@ function examples(language: string): string[] {
 	);
 }
 
-test('the examples do what they say', async (t) => {
+test('the examples work as described', async (t) => {
 	const service = await startService(t);
 	const folder = temporaryFolder(t);
 	const environment = { CASKADE_URL: service.url, CASKADE_KEY: service.key };

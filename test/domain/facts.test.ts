@@ -129,7 +129,7 @@ describe('a visit', () => {
 		assert.deepEqual(visitFacts(profileOf([subscription(startMs)])), nothing);
 	});
 
-	test('is the latest alone', () => {
+	test('is only the latest one', () => {
 		const sid = 'b'.repeat(32);
 		const profile = profileOf([
 			hit(startMs, { page: 'offer', events: ['play', 'stop'] }),

@@ -144,7 +144,7 @@ test('every line is read or refused, and none throws', () => {
 	);
 });
 
-test('what is no address of the web is no page, and is said so', () => {
+test('an invalid web address is not a page, and is reported', () => {
 	for (const url of ['not a url', '/pricing', 'mailto:a@b.example'])
 		assert.equal(
 			problemsOf({ ...hit, url }),
@@ -154,7 +154,7 @@ test('what is no address of the web is no page, and is said so', () => {
 		assert.equal(typeof readHistoryLine({ ...hit, url }, context), 'object', `${url}`);
 });
 
-test('a line of an upload that names a visitor is refused: nobody would be joined', () => {
+test('a line of an upload that names a visitor is refused, because it would join nobody', () => {
 	assert.equal(
 		problemsOf({ ...sale, visitor: 'c-17' }),
 		'visitor is of hits only; a subscription event is joined by tid or cid',

@@ -39,7 +39,7 @@ async function hitsOf(store: Store, accountId: number, vid: string): Promise<num
 }
 
 for (const engine of engines)
-	test(`hits are kept so many days on ${engine.name}, in every account, to the millisecond`, async (t) => {
+	test(`hits are kept for the set number of days on ${engine.name}, in every account, to the millisecond`, async (t) => {
 		const { store, writer, accountId } = await startServingFor(t, engine);
 		const otherId = await addAccount(store, 'c-a-other-us', 'other');
 		await store.control.setAccountDisabled('c-a-other-us', true);

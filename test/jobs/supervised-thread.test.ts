@@ -27,7 +27,7 @@ async function takeAway(t: TestContext, address: string): Promise<() => Promise<
 }
 
 for (const engine of engines)
-	test(`threads that die are restarted, and the log says so: ${engine.name}`, async (t) => {
+	test(`threads that die are restarted and logged: ${engine.name}`, async (t) => {
 		const address = await engine.freshAddress(t);
 		const store = await openStore(address);
 		// Whoever works on this account says so, since its database is missing.

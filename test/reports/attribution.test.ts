@@ -34,7 +34,7 @@ test('the weights of a path add up to 1', () => {
 	);
 });
 
-test('models weigh touches as their table says', () => {
+test('models weight touches as documented', () => {
 	const path = {
 		labels: [0, 1, 2, 3],
 		agesMs: [14, 7, 0, 0].map((d) => d * dayMs),
@@ -65,7 +65,7 @@ test('models weigh touches as their table says', () => {
 	assert.deepEqual(weightsOf('linear', { labels: [], agesMs: [], isDirect: [] }), []);
 });
 
-test('a number is split exactly, below zero too', () => {
+test('a number is split exactly, even below zero', () => {
 	const parts = fc
 		.array(fc.nat(1000), { minLength: 1, maxLength: 30 })
 		.filter((given) => given.some((part) => part > 0));
@@ -86,7 +86,7 @@ test('a number is split exactly, below zero too', () => {
 	);
 });
 
-test('every column of every model adds up to what is stored, whatever the period', () => {
+test('every column of every model adds up to the stored total, in any period', () => {
 	const period = fc.tuple(fc.integer({ min: 60, max: 400 }), fc.integer({ min: 60, max: 400 }));
 	fc.assert(
 		fc.property(
@@ -120,7 +120,7 @@ test('every column of every model adds up to what is stored, whatever the period
 	);
 });
 
-test('a removal effect is what the conversions lose when the channel is taken away', () => {
+test('a removal effect equals the conversions lost without the channel', () => {
 	const labels = 5;
 	const path = fc.array(fc.nat(labels - 1), { minLength: 1, maxLength: 6 });
 	const paths = fc.array(
@@ -197,7 +197,7 @@ const example = [
 	journey('C', [[22, 499]]),
 ];
 
-test('the example of the documentation', () => {
+test('the example of the documentation is right', () => {
 	const { totals, rows, warnings } = attribute(
 		example,
 		[{ labels: ['paid search'], visitors: 2 }],
@@ -247,14 +247,14 @@ test('the example of the documentation', () => {
 	assert.deepEqual(warnings, ['The Markov model rests on 2 subscriptions; below 300 it says little.']);
 });
 
-test('with nothing to tell rows apart there is one', () => {
+test('without dimensions there is one row', () => {
 	const { rows } = attribute(example, [], options({ by: [] }));
 	assert.equal(rows.length, 1);
 	assert.deepEqual(rows[0]?.values, []);
 	for (const model of attributionModels) assert.equal(rows[0]?.models[model]?.netPence, 2249);
 });
 
-test('values beyond the two hundred most frequent are one row', () => {
+test('values beyond the two hundred most frequent share one row', () => {
 	const many = Array.from({ length: 300 }, (_, number) =>
 		journey(`S-${number}`, [[9, 100]], [touch(`channel ${number % 250}`, 5)]),
 	);
@@ -263,7 +263,7 @@ test('values beyond the two hundred most frequent are one row', () => {
 	assert.equal(rows.find(({ values }) => values[0] === '(other)')?.models.linear?.subscriptions, 51);
 });
 
-test('intervals hold what is credited, and the same chance gives the same', () => {
+test('intervals contain the credited value, and are the same for the same seed', () => {
 	const journeys = Array.from({ length: 400 }, (_, number) =>
 		journey(
 			`S-${number}`,

@@ -9,7 +9,7 @@ import { addAccount, openFor } from '../store/engines.ts';
 import { temporaryFolder } from '../support.ts';
 import { assertAsAwkSays, cdnowEnd, cdnowEvents, cdnowSample } from './cdnow.ts';
 
-test('cohorts of a tenth of CDNOW are what a script over the raw file says', {
+test('cohorts of a tenth of CDNOW match those of a script over the raw file', {
 	skip: !existsSync(cdnowSample) && `${cdnowSample} is missing`,
 }, async (t) => {
 	const store = await openFor(t, `sqlite:${join(temporaryFolder(t), 'data')}`);

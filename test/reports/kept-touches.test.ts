@@ -37,7 +37,7 @@ async function subscribers(t: TestContext, address: string): Promise<{ store: St
 }
 
 for (const engine of engines)
-	test(`retention keeps how subscribers arrived, if it is told to, on ${engine.name}`, async (t) => {
+	test(`retention keeps how subscribers arrived, if configured, on ${engine.name}`, async (t) => {
 		const { store, id } = await subscribers(t, await engine.freshAddress(t));
 		const before = await attribution(store, id);
 		assert.deepEqual(netByChannel(before), [

@@ -14,7 +14,7 @@ const expectedFile = join(folder, 'channelattribution_pathdata_expected.csv');
 type Row = Readonly<Record<string, string>>;
 const rowsOf = (path: string): Row[] => parse(readFileSync(path), { columns: true });
 
-test('published paths are credited as an independent implementation credits them', {
+test('published paths are credited as by an independent implementation', {
 	skip: !existsSync(file) && `${file} is missing`,
 }, () => {
 	const expected = rowsOf(expectedFile);

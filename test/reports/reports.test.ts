@@ -16,7 +16,7 @@ import { allTime, day0Ms, journey, madeUpJourneys, touch } from './made-up.ts';
 const utc = new Calendar('UTC');
 const total = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
 
-test('what is negative is a refund, the first other event the acquisition, later ones are renewals', () => {
+test('negative revenue is a refund, the first other event the acquisition, later ones are renewals', () => {
 	const event = (tid: string, day: number, revenuePence: number) => ({
 		...{ tid, subid: 'S', evt: `of ${tid}`, revenuePence },
 		atMs: day0Ms + day * dayMs,
@@ -40,7 +40,7 @@ test('what is negative is a refund, the first other event the acquisition, later
 	);
 });
 
-test('a path has the touches of so many days up to the conversion', () => {
+test('a path has the touches of the lookback period before the conversion', () => {
 	const touches = [0, 10, 50, 100, 101].map((day) => touch('email', day));
 	const path = pathOf(touches, day0Ms + 100 * dayMs, 90);
 	assert.deepEqual(
@@ -50,14 +50,14 @@ test('a path has the touches of so many days up to the conversion', () => {
 	);
 });
 
-test('hits that arrive alike within half an hour are one touch', () => {
+test('equal touches within half an hour count as one', () => {
 	const minute = 1 / 1440;
 	const touches = [touch('email', 1), touch('email', 1 + 29 * minute), touch('email', 1 + 58 * minute)];
 	const later = [touch('social', 1 + 59 * minute), touch('email', 1 + 60 * minute), touch('email', 1.5)];
 	assert.deepEqual(withoutRepeats([...touches, ...later]), [touches[0], ...later]);
 });
 
-test('months begin and end by the zone, and an hour more or less is no matter', () => {
+test('months follow the time zone, including changes of daylight saving time', () => {
 	const london = new Calendar('Europe/London');
 	assert.equal(london.startOfDay('2026-03-30') - london.startOfDay('2026-03-29'), 23 * 3_600_000);
 	assert.equal(london.monthOf(Date.UTC(2026, 5, 30, 23, 30)), '2026-07');
@@ -85,7 +85,7 @@ const paid = [
 	]),
 ];
 
-test('lifetime value is what was paid up to the end of each month, for each subscription', () => {
+test('lifetime value is the revenue up to the end of each month, per subscription', () => {
 	const asOfMs = Date.UTC(2026, 3, 15);
 	const rows = lifetimeValues(paid, { by: [], period: allTime, asOfMs, calendar: utc });
 	assert.deepEqual(rows, [
@@ -128,7 +128,7 @@ test('another time zone moves subscriptions between months and loses none', () =
 	);
 });
 
-test('paths are counted, the longest runs as one', () => {
+test('paths are counted with repeats collapsed', () => {
 	const journeys = [
 		journey(
 			'A',
@@ -175,12 +175,12 @@ test('paths are counted, the longest runs as one', () => {
 	);
 });
 
-test('percentiles are values of the list', () => {
+test('percentiles are elements of the list', () => {
 	assert.deepEqual(percentilesOf([]), { p50: null, p75: null, p90: null });
 	assert.deepEqual(percentilesOf([10, 1, 2, 3, 4, 5, 6, 7, 8, 9]), { p50: 5, p75: 8, p90: 9 });
 });
 
-test('renewals are of those who could have renewed', () => {
+test('renewals are counted among subscriptions that could have renewed', () => {
 	const asOfMs = day0Ms + 70 * dayMs;
 	const options = { by: [], period: allTime, asOfMs, periodDays: new Map() };
 	const [row] = describeRenewals(paid, options);
@@ -204,7 +204,7 @@ test('the time to renew begins with the checkout, not with its approval', () => 
 	assert.deepEqual(describeRenewals([approved], options)[0]?.eligible, [1]);
 });
 
-test('coverage counts events by what has joined them', () => {
+test('coverage counts events by how they were joined', () => {
 	const event = (joinedBy: 'tid' | 'subid' | 'unjoined', revenuePence: number) => ({
 		...{ atMs: day0Ms, evt: 'newsletter', joinedBy, revenuePence },
 	});
@@ -221,7 +221,7 @@ test('coverage counts events by what has joined them', () => {
 	);
 });
 
-test('spending is set against what it brought', () => {
+test('spending is compared with the revenue it brought', () => {
 	const spend = (day: string, channel: string, pence: number) => ({ day, channel, campaign: '', pence });
 	const rows = describeSpending(
 		[

@@ -71,7 +71,7 @@ const totalOf = ({ totals }: Report) => (totals as { netPence: number }).netPenc
 const openBoth = (t: TestContext) =>
 	Promise.all(engines.map(async (engine) => openFor(t, await engine.freshAddress(t))));
 
-test('any order of arrival on any engine gives the same reports, and as of a moment those of a store that ended then', async (t) => {
+test('reports do not depend on the order of arrival or the engine, and as of a moment equal those of a store that ended then', async (t) => {
 	const stores = await openBoth(t);
 	let run = 0;
 	await fc.assert(
@@ -108,7 +108,7 @@ test('any order of arrival on any engine gives the same reports, and as of a mom
 	);
 });
 
-test('a month reads what it needs and says the same as the whole', async (t) => {
+test('a report of a month reads only what it needs, and equals that part of the whole', async (t) => {
 	for (const store of await openBoth(t)) {
 		const entries = fc
 			.sample(scripts, { numRuns: 3, seed: 7 })
@@ -155,7 +155,7 @@ function* counted<Outcome>(steps: Steps<Outcome>): Steps<number> {
 	return rows;
 }
 
-test('a month reads no more rows in an account that has more of other months', async (t) => {
+test('a report of a month reads no more rows if other months have more', async (t) => {
 	const visitors = (first: number, count: number, day: number) =>
 		Array.from({ length: count }, (_, n) => {
 			const vid = String(first + n).padStart(32, '0');
@@ -178,7 +178,7 @@ test('a month reads no more rows in an account that has more of other months', a
 	}
 });
 
-test('erasing a visitor moves revenue to (none), and totals stay', async (t) => {
+test('erasing a visitor moves revenue to (none), and totals stay the same', async (t) => {
 	for (const store of await openBoth(t)) {
 		const paid = visit(1, 11, null, 'referral');
 		const fromBank: Entry =
@@ -213,7 +213,7 @@ test('erasing a visitor moves revenue to (none), and totals stay', async (t) => 
 	}
 });
 
-test('a segment chooses the subscriptions of visitors who are in it, or were', async (t) => {
+test('a segment selects the subscriptions of visitors who are, or were, in it', async (t) => {
 	for (const store of await openBoth(t)) {
 		const id = await fill(store, 'c-a-acme-uk', [
 			...[visit(1, 10, 'A'), sale('A', 'S', 12, 500), visit(1, 40, null, 'direct')],

@@ -87,8 +87,8 @@ describe('a rule that does not hold', () => {
 		test(text, () => assert.equal(matches(text), false));
 });
 
-describe('nobody known', () => {
-	test('matches the rules that say so, and may never have subscribed', () => {
+describe('an unknown visitor', () => {
+	test('matches rules that say so, and has never subscribed', () => {
 		assert.equal(compileRule('visitor.visits == 0 && visitor.device == ""').matches(unknown), true);
 		assert.equal(compileRule('visitor.daysSinceSubscription < 365').matches(unknown), false);
 		assert.equal(compileRule('visitor.daysSinceSubscription > 365').matches(unknown), true);

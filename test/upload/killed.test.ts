@@ -41,7 +41,7 @@ test('over TLS and a network that loses answers, every row is stored once', asyn
 	);
 });
 
-test('an upload that is killed goes on where it was, as often as it is, and ends with every row stored once', async (t) => {
+test('an upload that is killed repeatedly resumes each time, and ends with every row stored once', async (t) => {
 	const service = await startService(t, { plan: { ratePerSecond: 60, burst: 1 } });
 	const path = fileOf(t, csvOf(rows));
 	const args = uploadArgs(service, path);

@@ -41,7 +41,7 @@ test('a file is uploaded; the report names every row and the request that stored
 	assert.equal((await service.stored()).length, 100);
 });
 
-test('NDJSON, simulated: all is done but stored', async (t) => {
+test('simulated NDJSON is processed completely without being stored', async (t) => {
 	const service = await startService(t);
 	const text = Array.from({ length: 40 }, (_, row) =>
 		JSON.stringify(event({ tid: `t-${row}`, rvn: -5, more: 1 })),
@@ -53,7 +53,7 @@ test('NDJSON, simulated: all is done but stored', async (t) => {
 	assert.deepEqual(await service.stored(), []);
 });
 
-test('wrong rows stop it before anything is sent; they can be mended and uploaded', async (t) => {
+test('invalid rows stop the upload before anything is sent, and can be corrected and uploaded', async (t) => {
 	const service = await startService(t);
 	const spoiled: Record<number, string> = {
 		7: ',sub-7,,newsletter,1',
@@ -93,7 +93,7 @@ order-20,"sub, ""20""",,newsletter,4.99,22,rvn must be an integer
 	assert.equal((await service.stored()).length, 50);
 });
 
-test('a quota that is used up stops it, and it goes on when there is more', async (t) => {
+test('the upload stops when the quota is used up, and resumes when there is more', async (t) => {
 	const service = await startService(t, { plan: { quotaPerMonth: 3 } });
 	const path = fileOf(t, csvOf(200));
 	const stopped = await uploadFile(service, path);
@@ -115,7 +115,7 @@ test('a quota that is used up stops it, and it goes on when there is more', asyn
 	await eventually('the usage is told', async () => (await usage())?.used === 7);
 });
 
-test('progress of another file is not gone on with; what a crash has cut is', async (t) => {
+test('the progress of another file is not resumed; an incomplete last line is ignored', async (t) => {
 	const service = await startService(t, { plan: { quotaPerMonth: 1 } });
 	const path = fileOf(t, csvOf(60));
 	assert.equal((await uploadFile(service, path)).code, 2);
@@ -132,7 +132,7 @@ test('progress of another file is not gone on with; what a crash has cut is', as
 	assert.match(stdout, /60 stored/);
 });
 
-test('what cannot work is said in a sentence', async (t) => {
+test('impossible options are refused in one sentence', async (t) => {
 	const service = await startService(t);
 	const path = fileOf(t, csvOf(1));
 	assertRefused(await caskadeWithin(uploadArgs(service, path)), /give --key-file, or set CASKADE_KEY/);

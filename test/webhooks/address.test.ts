@@ -17,7 +17,7 @@ test('only addresses of the public internet are public', () => {
 	assert.ok(!isPrivateHost('https://crm.example/'));
 });
 
-test('a name is resolved once, and only its public addresses are connected to', async () => {
+test('a name is resolved once, and connections go only to its public addresses', async () => {
 	let asked = 0;
 	const resolveTo = (addresses: readonly string[]) =>
 		((_host: string, _options: unknown, callback: (...args: unknown[]) => void) => {

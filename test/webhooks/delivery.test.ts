@@ -34,7 +34,7 @@ async function run(site: Site, holder = 'one') {
 
 for (const engine of engines)
 	suite(`deliveries on ${engine.name}`, () => {
-		test('a hit is delivered once, signed as Standard Webhooks say', async (t) => {
+		test('a hit is delivered once, signed according to Standard Webhooks', async (t) => {
 			const site = await Site.open(t, engine);
 			const receiver = await Receiver.start(site);
 			const id = await site.webhook(['segment.entered'], { url: receiver.url });
@@ -60,7 +60,7 @@ for (const engine of engines)
 			});
 		});
 
-		test('while a secret rotates both sign, for a day', async (t) => {
+		test('during a rotation of the secret both sign, for a day', async (t) => {
 			const site = await Site.open(t, engine);
 			const receiver = await Receiver.start(site);
 			const id = await site.webhook(['segment.entered'], { url: receiver.url });
@@ -76,7 +76,7 @@ for (const engine of engines)
 			await stop();
 		});
 
-		test('what fails is sent again with the same id; others are not held up', async (t) => {
+		test('a failed message is repeated with the same id, and does not delay others', async (t) => {
 			const site = await Site.open(t, engine);
 			const receiver = await Receiver.start(site);
 			const stuck = await Receiver.start(site);
@@ -132,7 +132,7 @@ for (const engine of engines)
 			await eventually('it is told', () => reports.some(({ type }) => type === 'disabled'));
 		});
 
-		test('one that fails for three days is disabled', async (t) => {
+		test('a webhook that fails for three days is disabled', async (t) => {
 			const site = await Site.open(t, engine);
 			const receiver = await Receiver.start(site);
 			receiver.answer = () => 500;

@@ -8,7 +8,7 @@ import { aid, dayMs, minuteMs, Site, secondMs } from './evaluated.ts';
 
 for (const engine of engines)
 	suite(`what webhooks are told on ${engine.name}`, () => {
-		test('a new visitor enters segments, and leaves them for others', async (t) => {
+		test('a new visitor enters segments, and later moves to others', async (t) => {
 			const site = await Site.open(t, engine);
 			await site.webhook();
 			const evaluator = await site.evaluator();
@@ -72,7 +72,7 @@ for (const engine of engines)
 			assert.ok(!('cid' in (first?.data ?? {})));
 		});
 
-		test('cid only where the webhook asked for it', async (t) => {
+		test('messages contain cid only if the webhook wants it', async (t) => {
 			const site = await Site.open(t, engine);
 			const withCid = await site.webhook(['segment.entered'], { withCid: true });
 			const without = await site.webhook(['segment.entered']);
@@ -90,7 +90,7 @@ for (const engine of engines)
 			assert.doesNotMatch(bodies.get(without) ?? '', /customer-1|cid/);
 		});
 
-		test('what changes with time alone is told of by a sweep within 15 minutes', async (t) => {
+		test('changes caused by time alone are sent by a sweep within 15 minutes', async (t) => {
 			const site = await Site.open(t, engine);
 			const rule = 'visitor.daysSinceLast >= 1';
 			await site.store.control.createSegment(site.accountId, { id: 'away', name: 'Away', rule });
@@ -113,7 +113,7 @@ for (const engine of engines)
 			assert.deepEqual([...new Set(news)], ['segment.entered away']);
 		});
 
-		test('a changed rule is one summary, and memberships follow', async (t) => {
+		test('a changed rule gives one summary, and memberships are updated', async (t) => {
 			const site = await Site.open(t, engine);
 			await site.webhook(['segment.left']);
 			const evaluator = await site.evaluator();
@@ -207,7 +207,7 @@ for (const engine of engines)
 			assert.ok(((await site.messages()).at(-1)?.data.sequence ?? 0) > last);
 		});
 
-		test('visitors from before the first webhook are counted, not told', async (t) => {
+		test('visitors from before the first webhook are counted, not sent', async (t) => {
 			const site = await Site.open(t, engine);
 			const known = await site.hit();
 			site.passes(dayMs);
@@ -228,7 +228,7 @@ for (const engine of engines)
 			]);
 		});
 
-		test('conflicting uploads are told of, simulated ones are not', async (t) => {
+		test('conflicting uploads are sent, simulated ones are not', async (t) => {
 			const site = await Site.open(t, engine);
 			await site.webhook(['subscription.conflict']);
 			const evaluator = await site.evaluator();
@@ -252,7 +252,7 @@ for (const engine of engines)
 			assert.deepEqual(await site.rows('conflict'), []);
 		});
 
-		test('erasing a visitor removes its memberships and what waits', async (t) => {
+		test('erasing a visitor deletes its memberships and waiting messages', async (t) => {
 			const site = await Site.open(t, engine);
 			await site.webhook();
 			const evaluator = await site.evaluator();
@@ -268,7 +268,7 @@ for (const engine of engines)
 			}
 		});
 
-		test('while one process evaluates an account no other does; when it dies another goes on', async (t) => {
+		test('only one process evaluates an account at a time; when it dies another continues', async (t) => {
 			const site = await Site.open(t, engine);
 			if (!site.store.takesManyServers) return t.skip('one process serves');
 			await site.webhook();

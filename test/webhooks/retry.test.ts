@@ -11,7 +11,7 @@ import {
 
 const hourMs = 3_600_000;
 
-test('retries grow from 5 s to 24 h, for three days in all', () => {
+test('retries grow from 5 s to 24 h, for three days in total', () => {
 	assert.equal(retryPauseMs(1, 0), 5000);
 	assert.equal(retryPauseMs(retryPausesMs.length, 0), 24 * hourMs);
 	assert.equal(retryPauseMs(retryPausesMs.length + 1, 0), undefined);

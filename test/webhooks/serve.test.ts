@@ -5,7 +5,7 @@ import { caskadeJson, ServeProcess } from '../process.ts';
 import { temporaryFolder } from '../support.ts';
 import { Receiver } from './receiver.ts';
 
-test('a server tells a webhook of a hit and of an upload; no secret is logged', async (t) => {
+test('a server sends a webhook a hit and an upload, and logs no secret', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	const aid = 'c-a-acme-uk';
 	await caskadeJson(['account', 'create', aid, '--client', 'acme', ...at]);

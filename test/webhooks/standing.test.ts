@@ -49,7 +49,7 @@ test('a percentile that moves by less than the margin changes a band at most onc
 	);
 });
 
-test('transitions lead from one standing to the other, and none from it to itself', () => {
+test('transitions lead from one standing to the other, and none from a standing to itself', () => {
 	const standing = fc.record({
 		segments: fc.uniqueArray(fc.constantFrom('a', 'b', 'c')).map((ids) => new Set(ids)),
 		bands: fc
@@ -80,7 +80,7 @@ test('transitions lead from one standing to the other, and none from it to itsel
 	);
 });
 
-test('a goal is counted by its events; those of uploads once', () => {
+test('a goal counts its events, and an upload only once', () => {
 	const profile = profileOf([
 		hit(8, { events: ['basket', 'basket'] }),
 		{ type: 'subscription', atMs: 9, tid: 't', subid: 's', evt: 'newsletter', revenuePence: 1 },
