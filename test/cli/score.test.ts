@@ -122,6 +122,39 @@ test('as of a time the model, too, has seen nothing later', async (t) => {
 	assert.equal(((await caskadeJson(score)) as Line[])[0]?.model, earlier.version);
 });
 
+test('each visitor as of its last hit, as its page was told, with the time', async (t) => {
+	const { aid, vids, at, clock, score } = await withVisitors(t);
+	clock.nowMs += 5 * hourMs;
+	const flags = ['--goal', 'subscription', '--each-at-its-last-hit'];
+	const lines = (await score(...flags)) as (Line & { at: string })[];
+	assert.deepEqual(
+		lines.map(({ vid, at }) => [vid, Date.parse(at)]),
+		vids.map((vid, index) => [vid, beganMs + index * hourMs]),
+	);
+	const csv = (await caskade(['score', aid, ...flags, '--format', 'csv', ...at])).stdout;
+	assert.match(csv, /^vid,goal,score,percentile,band,model,at\n[0-9a-f]{32},subscription,.*,2\d{3}-.*Z\n/);
+	// Two visitors have seen the same page, hours apart: at their hits they were alike.
+	assert.equal(lines[0]?.score, lines[2]?.score);
+});
+
+test('the latest visit of each visitor, and what raises or lowers a score', async (t) => {
+	const { aid, vids, at, hit, score } = await withVisitors(t);
+	const { sid } = await hit({ vid: vids[0] as string, url: 'https://shop.example/pricing' });
+	const visits = (await score('--scope', 'sid', '--goal', 'subscription')) as (Line & { sid: string })[];
+	assert.deepEqual(
+		visits.map(({ vid }) => vid),
+		vids,
+	);
+	assert.equal(visits[0]?.sid, sid);
+	assert.equal(new Set(visits.map((visit) => visit.sid)).size, 3);
+	const explained = (await score('--goal', 'subscription', '--explain')) as (Line & { reasons: unknown[] })[];
+	const [most] = explained.toSorted((a, b) => b.score - a.score);
+	assert.ok((most?.reasons.length ?? 0) > 0);
+	assert.ok(explained.every(({ reasons }) => Array.isArray(reasons)));
+	const csv = (await caskade(['score', aid, '--explain', '--format', 'csv', ...at])).stdout;
+	assert.match(csv, /^vid,goal,score,percentile,band,model,reasons\n/);
+});
+
 test('of some visitors, by the names that they have elsewhere', async (t) => {
 	const { aid, vids, at, folder, score } = await withVisitors(t);
 	const path = join(folder, 'visitors');

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { type Goal, goalDefaults } from '../../src/domain/goal.ts';
+import { ScoreUpkeep, type UpkeepReport } from '../../src/jobs/score-upkeep.ts';
+import { logEndMs, madeUpVisitors, storeVisitors } from '../scoring/made-up-log.ts';
+import { trainedOnVisitors } from '../scoring/made-up-profiles.ts';
+import { addAccount, type Engine, engines, openFor } from '../store/engines.ts';
+
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+const [sqlite] = engines as [Engine];
+const comesBack: Goal = { name: 'return', evts: ['visit'], ...goalDefaults };
+
+/** An account with history, and upkeep that is run round by round at the clock's time. */
+async function place(t: TestContext) {
+	const store = await openFor(t, await sqlite.freshAddress(t));
+	const accountId = await addAccount(store, 'c-a-acme-uk');
+	await storeVisitors(store, accountId, madeUpVisitors(200));
+	const clock = { nowMs: logEndMs };
+	const reports: UpkeepReport[] = [];
+	const stopping = new AbortController();
+	const upkeep = new ScoreUpkeep(store, {
+		now: () => clock.nowMs,
+		report: (report) => reports.push(report),
+		signal: stopping.signal,
+	});
+	const ratesOf = async (goal: string) => (await store.control.baseRates(accountId)).get(goal);
+	return { store, accountId, clock, reports, stopping, upkeep, ratesOf };
+}
+
+test('base rates are measured within the horizon, by recency, in the first round', async (t) => {
+	const { upkeep, ratesOf, reports } = await place(t);
+	assert.equal(await ratesOf('return'), undefined);
+	await upkeep.round();
+	const rates = (await ratesOf('return')) as readonly number[];
+	assert.equal(rates.length, 3);
+	assert.ok(
+		rates.every((rate) => rate > 0 && rate < 1),
+		String(rates),
+	);
+	assert.ok((rates[0] as number) > (rates[2] as number), 'who was here lately comes back more often');
+	assert.deepEqual(reports, []);
+});
+
+test('an account whose rates have not changed is measured less and less often', async (t) => {
+	const { store, accountId, clock, upkeep, ratesOf } = await place(t);
+	let measured = 0;
+	const read = store.read.bind(store);
+	store.read = ((...args) => {
+		measured++;
+		return read(...args);
+	}) as typeof store.read;
+	await upkeep.round();
+	for (const pauseMinutes of [1, 2, 4, 8]) {
+		measured = 0;
+		clock.nowMs += pauseMinutes * minuteMs - 1;
+		await upkeep.round();
+		assert.equal(measured, 0, `${pauseMinutes} minutes are not over`);
+		clock.nowMs += 1;
+		await upkeep.round();
+		assert.equal(measured, 1, `${pauseMinutes} minutes are over`);
+	}
+	// Whatever changes is soon measured again.
+	await store.control.createGoal(accountId, { ...comesBack, name: 'again' });
+	clock.nowMs += 16 * minuteMs;
+	await upkeep.round();
+	assert.ok(await ratesOf('again'));
+	measured = 0;
+	clock.nowMs += minuteMs;
+	await upkeep.round();
+	assert.equal(measured, 1);
+});
+
+test('a failing account is reported and retried after 10 minutes, and others are not delayed', async (t) => {
+	const { store, accountId, clock, upkeep, reports, ratesOf } = await place(t);
+	const other = await addAccount(store, 'c-a-globex-uk', 'globex');
+	const read = store.read.bind(store);
+	let failing = true;
+	store.read = ((id, work) =>
+		failing && id === accountId
+			? Promise.reject(new Error('the disk is on fire'))
+			: read(id, work)) as typeof read;
+	await upkeep.round();
+	assert.deepEqual(reports, [{ type: 'error', aid: 'c-a-acme-uk', reason: 'the disk is on fire' }]);
+	assert.equal(await ratesOf('return'), undefined);
+	assert.ok((await store.control.baseRates(other)).get('return'));
+	failing = false;
+	clock.nowMs += 10 * minuteMs - 1;
+	await upkeep.round();
+	assert.equal(await ratesOf('return'), undefined);
+	clock.nowMs += 1;
+	await upkeep.round();
+	assert.ok(await ratesOf('return'));
+});
+
+test('disabled accounts are left alone, and nothing begins after the signal', async (t) => {
+	const { store, upkeep, ratesOf, stopping } = await place(t);
+	await store.control.setAccountDisabled('c-a-acme-uk', true);
+	await upkeep.round();
+	assert.equal(await ratesOf('return'), undefined);
+	await store.control.setAccountDisabled('c-a-acme-uk', false);
+	stopping.abort();
+	await upkeep.round();
+	assert.equal(await ratesOf('return'), undefined);
+});
+
+test('the level of an active model follows the outcomes, week by week, and is reported', async (t) => {
+	const { store, accountId, clock, upkeep, reports } = await place(t);
+	const { model, report } = trainedOnVisitors('logistic');
+	const asOf = new Date(logEndMs - 30 * dayMs).toISOString();
+	const texts = { body: JSON.stringify(model), report: JSON.stringify({ ...report, asOf }) };
+	const name = await store.control.insertModel(accountId, { goal: 'return', scope: 'vid', ...texts });
+	await store.control.activateModel(accountId, name);
+	await upkeep.round();
+	const [first] = reports;
+	assert.equal(first?.type, 'level');
+	assert.ok(first?.type === 'level');
+	const { said, came, shifts, ...rest } = first;
+	assert.deepEqual(rest, {
+		...{ type: 'level', aid: 'c-a-acme-uk', goal: 'return', scope: 'vid', version: name.version },
+		isOutside: rest.isOutside,
+	});
+	assert.ok(said !== null && came !== null);
+	assert.equal(shifts.length, 3);
+	// The level goes the way of the outcomes, by a factor of e at most.
+	assert.ok(shifts.every((shift) => Math.abs(shift) <= 1));
+	assert.equal(Math.sign(shifts[0] as number), Math.sign(came - said));
+	const levels = await store.control.modelLevels(accountId, name);
+	assert.ok((levels?.weeks.length ?? 0) >= 3);
+
+	clock.nowMs += 2 * minuteMs;
+	await upkeep.round();
+	assert.equal(reports.length, 1, 'no outcome has become known since');
+	clock.nowMs += dayMs;
+	await upkeep.round();
+	assert.equal(reports.length, 2);
+});
