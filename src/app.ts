@@ -217,7 +217,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 				receipts(operations, { ...guard, directory, reader });
 				receipt(operations, { ...guard, directory, reader });
 				usage(operations, { ...guard, quota, usageOf: options.usageOf });
-				reports(operations, { ...guard, directory, reports: options.reports });
+				reports(operations, { ...guard, directory, reports: options.reports, now });
 				visscores(operations, { authorizer, reads, now });
 				segments(operations, { authorizer, reads, now });
 			}

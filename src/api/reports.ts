@@ -29,6 +29,7 @@ import { storeFailed } from './store-failed.ts';
 export interface ReportOptions extends KeyOperationOptions {
 	readonly directory: AccessDirectory;
 	readonly reports: ReportRunner;
+	readonly now: () => number;
 }
 
 const summaries: Readonly<Record<ReportKind, string>> = {
@@ -77,7 +78,7 @@ export function reports(app: FastifyInstance, options: ReportOptions): void {
 		const account = typeof query.aid === 'string' ? options.directory.account(query.aid) : undefined;
 		if (query.aid === undefined) throw invalid('aid is required');
 		if (account?.clientId !== key.clientId) throw unavailableAccount(query.aid);
-		const reportQuery = reportQueryOf(kind, query);
+		const reportQuery = reportQueryOf(kind, query, options.now());
 		const abandoned = new AbortController();
 		// The deadline has answered, or the client has disconnected.
 		reply.raw.once('close', () => abandoned.abort());
@@ -113,8 +114,11 @@ const readers: Readonly<Record<string, (value: string) => Partial<ReportQuery>>>
 		return { basis: value };
 	},
 	lookbackDays: (value) => ({ lookbackDays: whole(value, 3650) }),
-	halfLifeDays: (value) => ({ halfLifeDays: whole(value, 3650) }),
-	intervals: (value) => ({ intervals: value !== '0' }),
+	halfLifeDays: (value) => ({ halfLifeDays: positive(value, 3650) }),
+	intervals: (value) => {
+		if (value !== '0' && value !== '1') throw new OperatorError('It must be 0 or 1.');
+		return { intervals: value === '1' };
+	},
 	evt: (value) => ({ evt: value }),
 	channel: (value) => ({ channel: value }),
 	segment: (value) => ({ segment: value }),
@@ -123,20 +127,25 @@ const readers: Readonly<Record<string, (value: string) => Partial<ReportQuery>>>
 };
 
 /** @throws ApiError `invalid_report` that names every parameter that is wrong */
-function reportQueryOf(kind: ReportKind, query: Query): ReportQuery {
+function reportQueryOf(kind: ReportKind, query: Query, nowMs: number): ReportQuery {
 	const problems: string[] = [];
 	let reportQuery = defaultQuery(kind);
 	for (const [name, value] of Object.entries(query)) {
+		if (name === 'aid' || value === undefined) continue;
 		const read = readers[name];
-		if (!read || value === undefined) continue;
 		try {
+			// Ignored, a mistyped filter would give a report of everything.
+			if (!read) throw new OperatorError('There is no such parameter.');
 			if (typeof value !== 'string') throw new OperatorError('It may come once.');
+			if (value === '') throw new OperatorError('It must not be empty.');
 			reportQuery = { ...reportQuery, ...read(value) };
 		} catch (error) {
 			if (!(error instanceof OperatorError)) throw error;
 			problems.push(`${name}: ${error.message}`);
 		}
 	}
+	if (reportQuery.asOfMs !== null && reportQuery.asOfMs > nowMs)
+		problems.push('asOf: It must be in the past.');
 	if (problems.length > 0) throw invalid(problems.join('; '));
 	return reportQuery;
 }
@@ -146,9 +155,18 @@ function whole(value: string, max: number): number {
 	throw new OperatorError(`It must be a whole number from 1 to ${max}.`);
 }
 
+function positive(value: string, max: number): number {
+	if (/^\d{1,4}(\.\d{1,6})?$/.test(value) && Number(value) > 0 && Number(value) <= max) return Number(value);
+	throw new OperatorError(`It must be a number over 0, at most ${max}.`);
+}
+
+/** A day means its beginning. */
 function time(value: string): number {
-	const ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z$/.test(value) ? Date.parse(value) : Number.NaN;
-	if (Number.isNaN(ms)) throw new OperatorError('It must be a time as 2026-11-21T10:30:00Z.');
+	const ms = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?Z)?$/.test(value)
+		? Date.parse(`${day(value.slice(0, 10))}${value.slice(10)}`)
+		: Number.NaN;
+	if (Number.isNaN(ms))
+		throw new OperatorError('It must be a time in UTC, as 2026-11-21 or 2026-11-21T10:30:00Z.');
 	return ms;
 }
 
@@ -157,7 +175,7 @@ const querySchema = Type.Object({
 	aid: Type.String({ description: 'Account token of the client.' }),
 	from: text("The first day, in the report's time zone, as 2026-01-31."),
 	to: text('The day after the last.'),
-	asOf: text('Nothing later is seen; a time in UTC, as 2026-11-21T10:30:00Z.'),
+	asOf: text('Nothing later is seen; a time in UTC that has been, as 2026-11-21 or 2026-11-21T10:30:00Z.'),
 	timezone: text("Of days and months, as Europe/London; default: the account's."),
 	by: text(`One or two of ${touchDimensions.join(', ')}, with a comma, or none. Default: channel.`),
 	model: text(`Some of ${attributionModels.join(', ')}, with commas, or all. Default: last-non-direct.`),

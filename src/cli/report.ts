@@ -104,7 +104,7 @@ Days are in the account's time zone; --from is inclusive, --to exclusive. docs/r
 		.addOption(
 			new Option('--top <number>', 'number of paths to show (default: 20)').argParser(wholeNumber(1, 10_000)),
 		)
-		.addOption(new Option('--csv', 'print CSV, with whole pence'))
+		.addOption(new Option('--csv', 'print CSV, with whole pence').conflicts('json'))
 		.addOption(new Option('--html <file>', 'write one HTML page, with pictures'))
 		.addCommonOptions()
 		.action((kind: ReportKind, aid: string, options: ReportOptions) =>

@@ -82,6 +82,6 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 	assertMisused(await caskade(['report', 'ltv', aid, '--by', 'page', ...at]), /one or two of channel/);
 	assertRefused(
 		await caskade(['report', 'ltv', aid, '--from', '2026-02-01', '--to', '2026-02-01', ...at]),
-		/--to must be a later day/,
+		/to must be a later day than from/,
 	);
 });
