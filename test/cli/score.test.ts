@@ -48,7 +48,7 @@ async function withVisitors(t: TestContext) {
 	return { ...service, clock, vids, version: name.version, at, score };
 }
 
-test('every score of every visitor, one a line, beside a running server', async (t) => {
+test('prints every score of every visitor, one per line, beside a running server', async (t) => {
 	const { aid, vids, version, at, score } = await withVisitors(t);
 	const lines = await score();
 	assert.deepEqual(
@@ -81,7 +81,7 @@ test('every score of every visitor, one a line, beside a running server', async 
 	assert.deepEqual(await score('--goal', 'subscription', '--model', version), ofGoal);
 });
 
-test('as of a time nothing later is seen', async (t) => {
+test('as of a time, nothing later is used', async (t) => {
 	const { vids, clock, hit, upload, aid, score } = await withVisitors(t);
 	const [first, second] = vids as [string, string];
 	const asOf = new Date(beganMs + 1.5 * hourMs).toISOString();
@@ -104,7 +104,7 @@ test('as of a time nothing later is seen', async (t) => {
 	assert.deepEqual(await score('--as-of', '2001-01-01'), []);
 });
 
-test('as of a time the model, too, has seen nothing later', async (t) => {
+test('as of a time, the model has seen nothing later either', async (t) => {
 	const { aid, store, version, at } = await withVisitors(t);
 	const asOf = new Date(beganMs + 0.5 * hourMs).toISOString();
 	const score = ['score', aid, '--goal', 'subscription', '--as-of', asOf, ...at];
@@ -155,7 +155,7 @@ test('the latest visit of each visitor, and what raises or lowers a score', asyn
 	assert.match(csv, /^vid,goal,score,percentile,band,model,reasons\n/);
 });
 
-test('of some visitors, by the names that they have elsewhere', async (t) => {
+test('scores listed visitors, by their names in another system', async (t) => {
 	const { aid, vids, at, folder, score } = await withVisitors(t);
 	const path = join(folder, 'visitors');
 	const unknown = 'f'.repeat(32);
@@ -190,7 +190,7 @@ test('of some visitors, by the names that they have elsewhere', async (t) => {
 	);
 });
 
-test('what makes no sense is refused', async (t) => {
+test('contradictory options are refused', async (t) => {
 	const address = `sqlite:${(await startService(t)).folder}`;
 	const score = (...args: string[]) => caskade(['score', ...args, '--database', address]);
 	assertRefused(await score('c-a-nobody'), /no account c-a-nobody/);
