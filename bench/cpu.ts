@@ -22,6 +22,7 @@ function cpuTimes(pid: number): CpuTimes {
 /** Threads of the service by what they do; the others are the runtime's own. */
 const jobs: Readonly<Record<string, string>> = {
 	'node-MainThread': 'serving',
+	serving: 'serving',
 	writer: 'writing',
 	'control-writer': 'writing',
 	checkpointer: 'checkpointing',

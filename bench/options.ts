@@ -19,6 +19,7 @@ export const lineNames = [
 	'joined-uploads',
 	'reads-under-load',
 	'score-cost',
+	'workers',
 	'pg-thirty',
 	'pg-random',
 	'pg-accounts',
@@ -79,6 +80,7 @@ Lines, on an embedded database:
   joined-uploads           30 new events of customers who are visitors
   reads-under-load         latency of reads while hits and uploads run at half of their peak
   score-cost               CPU of a look-up and of a score, inside the service
+  workers                  cost of a request with two serving threads, over one
 On PostgreSQL 18, which comes as a package and is started for it:
   pg-thirty, pg-random     30 new events; against bare node:http, pgbench and the hand-written bench/baseline/
   pg-accounts, pg-events   as above, and 'caskade migrate' over 5,000 accounts

@@ -22,6 +22,7 @@ import { SqlitePlace } from './sqlite-place.ts';
 import { startUp } from './start-up.ts';
 import { formatTable, type Row } from './table.ts';
 import { throughputLines } from './throughput.ts';
+import { workersLine } from './workers.ts';
 import { requireWrk } from './wrk.ts';
 
 const lines: readonly Line[] = [
@@ -36,6 +37,7 @@ const lines: readonly Line[] = [
 	joinedLine,
 	readsUnderLoad,
 	scoreCost,
+	workersLine,
 	...pgThroughputLines,
 	pgAccounts,
 	pgEvents,

@@ -82,13 +82,14 @@ export class Caskade {
 	}
 
 	/** Starts `caskade serve` on a place, which goes away when it stops, unless it is to be kept. */
-	async serve(given?: Place, kept?: 'kept'): Promise<RunningCaskade> {
+	async serve(given?: Place, kept?: 'kept', workers = 1): Promise<RunningCaskade> {
 		const place = given ?? (await this.newPlace());
 		const metricsPort = await freePort();
 		const logPath = join(this.folder, `${metricsPort}.log`);
 		const flags = ['--database', place.address, '--port', '0', '--metrics-port', String(metricsPort)];
 		// All hits come from one address.
 		flags.push('--hits-per-address', '1000000', '--hits-per-visitor', '1000000');
+		if (workers > 1) flags.push('--workers', String(workers));
 		const log = openSync(logPath, 'w');
 		const child = start(process.execPath, [caskade, 'serve', ...flags], { stdio: ['ignore', 'pipe', log] });
 		closeSync(log);

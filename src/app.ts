@@ -4,8 +4,9 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { Admission } from './access/admission.ts';
 import { Authorizer } from './access/authorizer.ts';
 import type { AccessDirectory } from './access/directory.ts';
-import type { QuotaCounter } from './access/quota.ts';
+import type { Quota } from './access/quota.ts';
 import { LocalRateLimiter, SharedRateLimiter } from './access/rate-limit.ts';
+import type { BucketMemory } from './access/token-buckets.ts';
 import { demo } from './api/demo.ts';
 import { docs } from './api/docs.ts';
 import { health } from './api/health.ts';
@@ -21,7 +22,7 @@ import { tag } from './api/tag.ts';
 import { usage } from './api/usage.ts';
 import { visscores } from './api/visscores.ts';
 import { monotonicMs } from './clock.ts';
-import { type BudgetLimits, HitBudget } from './collect/hit-budget.ts';
+import { type BudgetLimits, HitBudget, type HitBudgetMemory } from './collect/hit-budget.ts';
 import { isProxyOf, type Proxies, type ProxyProblem, proxyProblems } from './domain/client-address.ts';
 import type { Role } from './domain/role.ts';
 import { ApiError } from './errors.ts';
@@ -42,12 +43,12 @@ import type { ReportRunner } from './reports/report-runner.ts';
 import type { VisitorScorer } from './scoring/visitor-scorer.ts';
 import { VisitorReads } from './segments/visitor-reads.ts';
 import type { KeyUsage } from './store/control/control-store.ts';
-import type { ServingReader, ServingWriter } from './store/store.ts';
+import type { RequestWriter, ServingReader } from './store/store.ts';
 
 export interface AppOptions {
 	readonly directory: AccessDirectory;
-	readonly quota: QuotaCounter;
-	readonly writer: ServingWriter;
+	readonly quota: Quota;
+	readonly writer: RequestWriter;
 	readonly reader: ServingReader;
 	/** A key's usage this month, over all servers. */
 	readonly usageOf: (keyId: string) => Promise<KeyUsage | undefined>;
@@ -56,6 +57,8 @@ export interface AppOptions {
 	/** The server's roles; all by default. */
 	readonly roles?: readonly Role[];
 	readonly hitLimits?: BudgetLimits;
+	/** Memory of limits that other threads share. */
+	readonly limits?: { readonly rates: BucketMemory; readonly hits: HitBudgetMemory };
 	readonly metrics: Metrics;
 	readonly log: Log;
 	/** Milliseconds since 1970. */
@@ -103,7 +106,8 @@ const connectionOptions = {
 /** Builds the HTTP service. It does not listen. */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	const { directory, quota, writer, reader, scorer, metrics, log, now, prefix = '', tls } = options;
-	const { roles = ['api', 'collect'], hitLimits = defaultHitLimits, onVisitorChange = () => {} } = options;
+	const { roles = ['api', 'collect'], hitLimits = defaultHitLimits, limits } = options;
+	const { onVisitorChange = () => {} } = options;
 	const isProxy = options.proxies === undefined ? undefined : isProxyOf(options.proxies);
 	const app = fastify({
 		logger: false,
@@ -183,8 +187,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		directory,
 		rate: writer.tokens
 			? new SharedRateLimiter(writer.tokens, monotonicMs)
-			: new LocalRateLimiter(monotonicMs),
-		own: new LocalRateLimiter(monotonicMs),
+			: new LocalRateLimiter(monotonicMs, limits?.rates),
+		own: new LocalRateLimiter(monotonicMs, limits?.rates),
 		quota,
 		now,
 		onRefusal: (kind) => metrics.refusals.inc({ kind }),
@@ -206,7 +210,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 
 	const authorizer = new Authorizer(directory, now);
 	const reads = new VisitorReads(reader, scorer, now);
-	const budget = new HitBudget(hitLimits, monotonicMs);
+	// The answer to a hit counts that hit.
+	const readsOfHits = new VisitorReads(reader.current, scorer, now);
+	const budget = new HitBudget(hitLimits, monotonicMs, limits?.hits);
 	const probes = { isDraining: options.isDraining, probe: () => writer.probe(), monotonicMs };
 	await openapi(app, prefix);
 	await app.register(
@@ -232,7 +238,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 				const onProxyProblem = (problem: ProxyProblem) => log.warn({}, proxyProblems[problem]);
 				const { isIgnored = () => false } = options;
 				const sinks = { onHit, onVisitorChange, onLeftOut, onProxyProblem, isIgnored };
-				const handler = new HitHandler({ directory, writer, reads, budget, isProxy, now, ...sinks });
+				const handler = new HitHandler({
+					...{ directory, writer, reads: readsOfHits, budget, isProxy, now },
+					...sinks,
+				});
 				hit(operations, handler, options.hitPath);
 				hitGif(operations, handler, options.hitPath);
 				tag(operations, options.tagPath);

@@ -67,6 +67,8 @@ export const csvOption = () => new Option('--csv', 'print CSV, with a header');
 export interface ServeSettings {
 	readonly database: string;
 	readonly stage?: string;
+	/** A replica that reads of pages go to. */
+	readonly readDatabase?: string;
 	/** For example `/api`; empty for none. */
 	readonly basePath?: string;
 	readonly host: string;
@@ -84,7 +86,7 @@ export interface ServeSettings {
 	readonly keepHitsDays?: number;
 	/** Touches of visitors with subscription events stay when their hits are deleted. */
 	readonly keepTouches?: boolean;
-	/** Number of processes that share the port. */
+	/** Number of threads that share the port; on PostgreSQL, of processes. */
 	readonly workers: number;
 	readonly roles?: readonly Role[];
 	/** Interval between trainings of all accounts, in milliseconds. Without it, training runs only on command. */
@@ -104,6 +106,10 @@ export interface ServeSettings {
 export const serveOptions = () => [
 	databaseOption(),
 	stageOption(),
+	new Option(
+		'--read-database <address>',
+		'a streaming replica of a PostgreSQL database, which answers reads of scores and segments',
+	),
 	new Option('--host <address>', 'address to listen on').default('127.0.0.1'),
 	new Option('--port <number>', 'port to listen on; 0 takes any free one').default(8080).argParser(port),
 	new Option('--base-path <path>', 'path prefix of the service, as /api; comes before the stage').argParser(
@@ -126,7 +132,10 @@ export const serveOptions = () => [
 	new Option('--log-level <level>', 'how much to log; debug logs every request')
 		.choices([...logLevels])
 		.default('info'),
-	new Option('--workers <number>', 'processes that share the port; more than 1 needs PostgreSQL')
+	new Option(
+		'--workers <number>',
+		'threads that share the port, to use more cores; on PostgreSQL they are processes',
+	)
 		.default(1)
 		.argParser(wholeNumber(1, 64)),
 	new Option(

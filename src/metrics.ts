@@ -1,6 +1,15 @@
 import cluster from 'node:cluster';
 import { createServer, type Server } from 'node:http';
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import {
+	AggregatorRegistry,
+	Counter,
+	collectDefaultMetrics,
+	Gauge,
+	Histogram,
+	type MetricObjectWithValues,
+	type MetricValue,
+	Registry,
+} from 'prom-client';
 
 /** Prometheus metrics of a running server. Labels never contain data from clients. */
 export class Metrics {
@@ -65,8 +74,9 @@ export class Metrics {
 		registers: [this.#registry],
 	});
 
-	constructor() {
-		collectDefaultMetrics({ register: this.#registry });
+	/** @param options.ofThread of one of several threads: what a process has once is left out */
+	constructor({ ofThread = false } = {}) {
+		if (!ofThread) collectDefaultMetrics({ register: this.#registry });
 		if (cluster.isWorker) this.#answerPrimary();
 	}
 
@@ -153,6 +163,19 @@ export class Metrics {
 		});
 	}
 
+	/** @param isUsed tells whether reads go to the replica */
+	watchReplica(isUsed: () => boolean): void {
+		new Gauge({
+			name: 'caskade_read_replica_used',
+			help: 'Whether reads go to the replica (1) or to the primary (0).',
+			registers: [this.#registry],
+			aggregator: 'min',
+			collect() {
+				this.set(isUsed() ? 1 : 0);
+			},
+		});
+	}
+
 	answered(operation: string, status: number, seconds: number): void {
 		const name = `${operation} ${status}`;
 		let series = this.#answered.get(name);
@@ -176,31 +199,35 @@ export class Metrics {
 		return this.#registry.metrics();
 	}
 
-	listen(host: string, port: number): Promise<Server> {
-		return serveMetrics(host, port, this.#registry.contentType, () => this.text());
+	/** For another thread. */
+	values(): Promise<MetricValues> {
+		return this.#registry.getMetricsAsJSON();
+	}
+
+	/** The sums of these metrics and those of threads. */
+	async textWith(ofThreads: readonly MetricValues[]): Promise<string> {
+		return AggregatorRegistry.aggregate([await this.values(), ...ofThreads]).metrics();
 	}
 }
+
+/** A process' metrics at a moment. */
+export type MetricValues = MetricObjectWithValues<MetricValue<string>>[];
 
 /** Serves the sums over all workers, collected on each scrape. For the primary. */
 export function serveSharedMetrics(host: string, port: number): Promise<Server> {
 	const registry = new AggregatorRegistry();
-	return serveMetrics(host, port, registry.contentType, () => registry.clusterMetrics());
+	return serveMetrics(host, port, () => registry.clusterMetrics());
 }
 
 /** Serves `GET /metrics` on a separate port, which clients need not be able to reach. */
-async function serveMetrics(
-	host: string,
-	port: number,
-	contentType: string,
-	text: () => Promise<string>,
-): Promise<Server> {
+export async function serveMetrics(host: string, port: number, text: () => Promise<string>): Promise<Server> {
 	const server = createServer((request, response) => {
 		if (request.method !== 'GET' || request.url !== '/metrics') {
 			response.writeHead(404).end();
 			return;
 		}
 		text().then(
-			(metrics) => response.writeHead(200, { 'content-type': contentType }).end(metrics),
+			(metrics) => response.writeHead(200, { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE }).end(metrics),
 			// A worker ended during the scrape.
 			() => response.writeHead(503).end(),
 		);

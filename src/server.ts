@@ -1,20 +1,17 @@
-import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { AccessDirectory } from './access/directory.ts';
 import { QuotaCounter } from './access/quota.ts';
-import { buildApp, defaultHitLimits } from './app.ts';
 import { monotonicMs } from './clock.ts';
-import { IgnoredNetworks } from './collect/ignored-networks.ts';
 import type { ServeSettings } from './config.ts';
 import { OperatorError, reasonOf } from './errors.ts';
-import { readTls } from './http/tls.ts';
+import { readTls, type Tls } from './http/tls.ts';
 import type { Log } from './log.ts';
 import { LogThrottle } from './log-throttle.ts';
-import { Metrics } from './metrics.ts';
-import { ReportRunner } from './reports/report-runner.ts';
-import { ModelCache } from './scoring/model-cache.ts';
-import { VisitorScorer } from './scoring/visitor-scorer.ts';
-import type { Store } from './store/store.ts';
+import { Metrics, serveMetrics } from './metrics.ts';
+import { limitMemory } from './server/limit-memory.ts';
+import type { ListenSettings } from './server/listen.ts';
+import { portError, requireFreePort } from './server/port.ts';
+import { ServingThreads } from './server/serving-threads.ts';
+import type { ServingWriter, Store } from './store/store.ts';
 
 export interface RunningServer {
 	/** For example `http://127.0.0.1:8080` or `https://127.0.0.1:8443/api/staging`. */
@@ -26,14 +23,6 @@ export interface RunningServer {
 	 */
 	stop(): Promise<void>;
 }
-
-type ListenSettings = Omit<
-	ServeSettings,
-	'database' | 'logLevel' | 'workers' | 'drainDelayMs' | 'keepHitsDays' | 'keepTouches' | 'trainEvery'
-> & {
-	/** How long requests are still accepted after `stop`, until load balancers notice. */
-	readonly drainDelayMs?: number;
-};
 
 /** The background job that folds the log into profiles. */
 export interface BackgroundFolding {
@@ -50,8 +39,15 @@ export interface BackgroundWebhooks {
 	readonly counts: { readonly delivered: number; readonly failed: number; readonly disabled: number };
 }
 
-/** Interval for closing idle connections while stopping. */
-const sweepEveryMs = 50;
+/** What a server consists of besides the threads that listen. */
+interface Core {
+	readonly tls: Tls | undefined;
+	readonly metrics: Metrics;
+	readonly logThrottle: LogThrottle;
+	readonly writer: ServingWriter;
+	readonly quota: QuotaCounter;
+	readonly directory: AccessDirectory;
+}
 
 /**
  * Starts a server on a store, and closes the store when the server stops or cannot start.
@@ -69,12 +65,72 @@ export async function startServer(
 	folding?: BackgroundFolding,
 	webhooks?: BackgroundWebhooks,
 ): Promise<RunningServer> {
-	// Disposed of in reverse order, when the server stops or cannot start.
 	await using starting = new AsyncDisposableStack();
+	const core = await startCore(starting, { store, settings, log, onDeath, now, folding, webhooks });
+	await listenForMetrics(starting, settings, () => core.metrics.text());
+	// A server with threads of its own needs none of it on this thread.
+	const { listen } = await import('./server/listen.ts');
+	const listener = await listen({
+		...{ ...core, store, settings, log, now, limits: limitMemory() },
+		onVisitorChange: (accountId) => webhooks?.wake(accountId),
+	});
+	const running = starting.move();
+	const { directory } = core;
+	return { url: listener.url, directory, stop: stopping(() => listener.stop(), running) };
+}
+
+/**
+ * The same, on so many threads that share the port, for a store that has one process.
+ * @param onDeath also called when one of the threads has died: it may have held a lock of the limits
+ */
+export async function startServerOnThreads(
+	threads: number,
+	store: Store,
+	settings: ListenSettings & Pick<ServeSettings, 'logLevel'>,
+	log: Log,
+	onDeath: (error: Error) => void,
+	folding: BackgroundFolding,
+	webhooks: BackgroundWebhooks,
+): Promise<RunningServer> {
+	await using starting = new AsyncDisposableStack();
+	const { now } = store;
+	const { tls, metrics, writer, quota, directory } = await startCore(starting, {
+		...{ store, settings, log, onDeath, now, folding, webhooks },
+	});
+	await requireFreePort(settings.host, settings.port);
+	const serving = new ServingThreads({
+		...{ quota, writer, limits: limitMemory(), onDeath },
+		onVisitorChange: (accountId) => webhooks.wake(accountId),
+	});
+	starting.defer(() => serving.end());
+	await listenForMetrics(starting, settings, async () => metrics.textWith(await serving.metrics()));
+	const url = await serving.start(threads, {
+		place: store.place,
+		settings,
+		logLevel: settings.logLevel,
+		tls,
+	});
+	const running = starting.move();
+	return { url, directory, stop: stopping(() => serving.stop(), running) };
+}
+
+/** @param starting disposed of in reverse order, when the server stops or cannot start */
+async function startCore(
+	starting: AsyncDisposableStack,
+	options: {
+		store: Store;
+		settings: ListenSettings;
+		log: Log;
+		onDeath: (error: Error) => void;
+		now: () => number;
+		folding: BackgroundFolding | undefined;
+		webhooks: BackgroundWebhooks | undefined;
+	},
+): Promise<Core> {
+	const { store, settings, log, onDeath, now, folding, webhooks } = options;
 	starting.defer(() => store.close());
 	const tls = await readTls(settings);
 	if (!tls) requireSafeAddress(settings);
-	const prefix = `${settings.basePath ?? ''}${settings.stage === undefined ? '' : `/${settings.stage}`}`;
 	const metrics = new Metrics();
 	const logThrottle = new LogThrottle(monotonicMs);
 	const writer = await store.startWriting({
@@ -91,14 +147,13 @@ export async function startServer(
 	starting.defer(() => writer.stop());
 	metrics.watchQueue(() => writer.queueDepth);
 	if (folding) metrics.watchFolding(() => folding.waiting);
-	const logError = (what: string) => (error: unknown) => {
+	await store.control.ensureSigningKeys();
+	const onError = (error: unknown) => {
 		const reason = reasonOf(error);
+		const what = 'control database error';
 		logThrottle.log(`${what} ${reason}`, (fields) => log.error({ reason, ...fields }, what));
 	};
-	const onControlError = logError('control database error');
-	const onScoreError = logError('scores failed');
-	await store.control.ensureSigningKeys();
-	const directory = await AccessDirectory.load(store.control, onControlError);
+	const directory = await AccessDirectory.load(store.control, onError);
 	starting.defer(() => directory.stop());
 	metrics.watchLevels(() => directory.levelsOutside);
 	if (webhooks) {
@@ -108,86 +163,32 @@ export async function startServer(
 		);
 		webhooks.watch(() => directory.accountsWithWebhooks.length > 0);
 	}
-	const quota = new QuotaCounter(writer, { now, monotonicMs, onError: onControlError });
+	const quota = new QuotaCounter(writer, { now, monotonicMs, onError });
 	starting.defer(() => quota.stop());
-	const reader = store.startReading();
-	starting.defer(() => reader.close());
-	const scorer = new VisitorScorer({
-		reader,
-		models: new ModelCache({
-			read: (accountId, name) => store.control.modelBody(accountId, name),
-			monotonicMs,
-			onError: onScoreError,
-		}),
-		now,
-		onError: onScoreError,
-	});
-	if (settings.metricsPort !== undefined) {
-		const metricsServer = await metrics
-			.listen(settings.metricsHost, settings.metricsPort)
-			.catch(portError(settings.metricsHost, settings.metricsPort, '--metrics-port'));
-		starting.defer(() => {
-			metricsServer.close();
-			metricsServer.closeAllConnections();
-		});
-	}
-	const ignored =
-		settings.ignoreNetworks === undefined
-			? undefined
-			: starting.use(
-					new IgnoredNetworks(settings.ignoreNetworks, (reason) =>
-						log.error(
-							{ reason },
-							'the file of --ignore-networks cannot be used; the previous networks stay in effect',
-						),
-					),
-				);
-	let draining = false;
-	const app = await buildApp({
-		...{ directory, quota, writer, reader, scorer, metrics, log, now, prefix, tls },
-		onVisitorChange: (accountId) => webhooks?.wake(accountId),
-		usageOf: (keyId) => store.control.usageOf(keyId),
-		reports: new ReportRunner(store.place),
-		...(settings.roles && { roles: settings.roles }),
-		...(settings.demo && { demo: true }),
-		...(settings.hitPath !== undefined && { hitPath: settings.hitPath }),
-		...(settings.tagPath !== undefined && { tagPath: settings.tagPath }),
-		...(ignored && { isIgnored: (address) => ignored.has(address) }),
-		hitLimits: {
-			perAddress: settings.hitsPerAddress ?? defaultHitLimits.perAddress,
-			perVisitor: settings.hitsPerVisitor ?? defaultHitLimits.perVisitor,
-		},
-		isDraining: () => draining,
-		...(settings.behindProxy && { proxies: settings.behindProxy }),
-	});
+	return { tls, metrics, logThrottle, writer, quota, directory };
+}
 
-	starting.defer(async () => {
-		// By then every request is answered. What is still open are bodies that nobody waits for.
-		const forceClose = setTimeout(() => app.server.closeAllConnections(), directory.maxTimeoutMs + 1000);
-		// A connection that was busy when closing began is kept alive by its answer. Node does not close it.
-		const sweep = setInterval(() => app.server.closeIdleConnections(), sweepEveryMs);
-		await app.close();
-		clearInterval(sweep);
-		clearTimeout(forceClose);
+async function listenForMetrics(
+	starting: AsyncDisposableStack,
+	{ metricsHost, metricsPort }: ListenSettings,
+	text: () => Promise<string>,
+): Promise<void> {
+	if (metricsPort === undefined) return;
+	const server = await serveMetrics(metricsHost, metricsPort, text).catch(
+		portError(metricsHost, metricsPort, '--metrics-port'),
+	);
+	starting.defer(() => {
+		server.close();
+		server.closeAllConnections();
 	});
+}
 
-	await app
-		.listen({ host: settings.host, port: settings.port })
-		.catch(portError(settings.host, settings.port, '--port'));
-	const running = starting.move();
-	const shutDown = async () => {
-		draining = true;
-		if (settings.drainDelayMs) await delay(settings.drainDelayMs);
-		await running.disposeAsync();
-	};
+function stopping(stopListening: () => Promise<void>, rest: AsyncDisposableStack): () => Promise<void> {
 	let stopped: Promise<void> | undefined;
-	const stop = () => {
-		stopped ??= shutDown();
+	return () => {
+		stopped ??= stopListening().finally(() => rest.disposeAsync());
 		return stopped;
 	};
-	const { address, port, family } = app.server.address() as AddressInfo;
-	const origin = `${tls ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
-	return { url: `${origin}${prefix}`, directory, stop };
 }
 
 /** Refuses a public address without TLS, because API keys must not cross a network unencrypted. */
@@ -197,17 +198,4 @@ function requireSafeAddress({ host, behindProxy }: ListenSettings): void {
 		throw new OperatorError(
 			`--host ${host} would accept API keys without TLS. Set --tls-cert and --tls-key, or put a proxy that terminates TLS in front and set --behind-proxy, or listen on 127.0.0.1.`,
 		);
-}
-
-/** Explains why a port cannot be listened on. */
-export function portError(host: string, port: number, flag: string): (error: NodeJS.ErrnoException) => never {
-	return (error) => {
-		const reasons: Readonly<Record<string, string>> = {
-			EADDRINUSE: `Port ${port} on ${host} is in use; choose another with ${flag}.`,
-			EACCES: `Port ${port} requires privileges that this process lacks; choose one above 1023 with ${flag}.`,
-			EADDRNOTAVAIL: `${host} is not an address of this machine.`,
-			ENOTFOUND: `${host} is not an address of this machine.`,
-		};
-		throw new OperatorError(reasons[error.code ?? ''] ?? error.message, { cause: error });
-	};
 }

@@ -5,7 +5,7 @@ import { monthAt, type UsagePlan } from '../domain/usage-plan.ts';
 import { ApiError } from '../errors.ts';
 import type { AccessDirectory, KnownKey } from './directory.ts';
 import { quotaPolicy, quotaRemaining, ratePolicy, rateRemaining, retryAfter } from './limit-headers.ts';
-import type { QuotaCounter } from './quota.ts';
+import type { Quota } from './quota.ts';
 import type { LocalRateLimiter, RateDecision, RateLimiter } from './rate-limit.ts';
 
 /** Why a request was refused before its body was read. */
@@ -36,7 +36,7 @@ export class Admission {
 	readonly #directory: AccessDirectory;
 	readonly #rate: RateLimiter;
 	readonly #own: LocalRateLimiter;
-	readonly #quota: QuotaCounter;
+	readonly #quota: Quota;
 	readonly #now: () => number;
 	readonly #onRefusal: (refusal: Refusal) => void;
 	readonly #policies = new WeakMap<UsagePlan, { month: string; text: string }>();
@@ -46,7 +46,7 @@ export class Admission {
 		rate: RateLimiter;
 		/** For operations that use up neither rate nor quota. */
 		own: LocalRateLimiter;
-		quota: QuotaCounter;
+		quota: Quota;
 		/** Milliseconds since 1970; determines the month of the quota. */
 		now: () => number;
 		onRefusal: (refusal: Refusal) => void;

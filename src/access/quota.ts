@@ -1,5 +1,6 @@
 import type { QuotaHolding, QuotaSettlement } from '../domain/quota-lease.ts';
 import { type Month, monthAt, type UsagePlan } from '../domain/usage-plan.ts';
+import { LeasedRequests } from './leased-requests.ts';
 
 /**
  * Leases the next block when this many requests are left, so that none has to wait. A crash forfeits at most this and one
@@ -12,28 +13,88 @@ const reportEveryMs = 200;
 /** Attempts to report while stopping; more than one is needed after a lost answer. */
 const maxReports = 3;
 
+/** What one thread lends another: the requests are in memory that both share. */
+export interface LentRequests {
+	readonly month: string;
+	readonly buffer: SharedArrayBuffer;
+}
+
 /** Leases quota to servers, across all of them. */
 export interface QuotaLedger {
 	settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]>;
 }
 
+/** What decides on requests by a key's quota. */
+export interface Quota {
+	/**
+	 * Takes one request from the key's quota.
+	 * @returns whether one was left; a promise only where a lease must be awaited. It rejects where the control database
+	 * fails.
+	 */
+	take(keyId: string, plan: UsagePlan): boolean | Promise<boolean>;
+	/** The rest of the key's quota this month, to this server's knowledge. */
+	remaining(keyId: string, plan: UsagePlan): number;
+	/** Reports usage to the ledger. */
+	report(): Promise<void>;
+}
+
+/** Whether there was nothing left to lease, a moment ago. A quota that was raised is leased from at once. */
+export function isUsedUp(
+	{ leasedByAll, askedAtMs }: LeasedRequests,
+	{ quotaPerMonth }: UsagePlan,
+	nowMs: number,
+): boolean {
+	return leasedByAll >= quotaPerMonth && nowMs - askedAtMs < recheckMs;
+}
+
+/** Whether the next block is to be leased, so that no request has to wait for it. */
+export function isRunningOut(requests: LeasedRequests): boolean {
+	return requests.left < leaseAgainBelow;
+}
+
 /** This server's share of a key's month. It has admitted `used` requests and may admit up to `leased`. */
-interface Share {
+class Share {
 	readonly keyId: string;
 	readonly month: Month;
-	leased: number;
-	used: number;
+	/** Those of `leased` that are not used. Other threads may take some at any time. */
+	readonly requests = new LeasedRequests();
+	leased = 0;
 	/** The part of `used` that the ledger knows. */
-	reported: number;
+	reported = 0;
 	/** Sequence number of the last settlement that was answered. */
-	seq: number;
-	leasedByAll: number;
-	/** Monotonic time at which the last lease was answered. */
-	askedAtMs: number;
+	seq = 0;
 	/** A lease or return was never answered, so the ledger may disagree with this server. */
-	isUnsure: boolean;
+	isUnsure = false;
 	/** The lease or return in flight; one at a time. */
 	settling: Promise<void> | undefined;
+
+	constructor(keyId: string, month: Month) {
+		this.keyId = keyId;
+		this.month = month;
+	}
+
+	get used(): number {
+		return this.leased - this.requests.left;
+	}
+
+	/** From now on, nothing of the lease may be admitted, whether or not its return succeeds. */
+	withdraw(): void {
+		this.leased -= this.requests.withdraw();
+	}
+
+	accept({ seq, leased, used, leasedByAll }: QuotaHolding): void {
+		// A stale answer, overtaken by a later one.
+		if (seq < this.seq) return;
+		// This server used some of that month before it dropped the share.
+		const usedBefore = this.seq === 0 ? used : 0;
+		const more = leased - this.leased;
+		this.leased = leased;
+		this.requests.leasedByAll = leasedByAll;
+		this.requests.add(more - usedBefore);
+		this.seq = seq;
+		this.reported = Math.max(this.reported, used);
+		this.isUnsure = false;
+	}
 }
 
 /**
@@ -41,7 +102,7 @@ interface Share {
  * database, in blocks, and only in the month of the lease. The quota therefore holds across servers, crashes and clock
  * changes, and most requests need no query.
  */
-export class QuotaCounter {
+export class QuotaCounter implements Quota {
 	readonly #ledger: QuotaLedger;
 	readonly #now: () => number;
 	readonly #monotonicMs: () => number;
@@ -75,16 +136,10 @@ export class QuotaCounter {
 		}, reportEveryMs).unref();
 	}
 
-	/**
-	 * Takes one request from the key's quota.
-	 * @returns whether one was left; a promise only where a lease must be awaited. It rejects where the control database
-	 * fails.
-	 */
 	take(keyId: string, plan: UsagePlan): boolean | Promise<boolean> {
 		const share = this.#share(keyId, monthAt(this.#now()));
-		if (share.used < share.leased) {
-			share.used++;
-			if (share.leased - share.used < leaseAgainBelow && !this.#isUsedUp(share, plan))
+		if (share.requests.take()) {
+			if (isRunningOut(share.requests) && !this.#isUsedUp(share, plan))
 				this.#lease(share, plan).catch(() => {
 					// The request that needs the next lease reports the error.
 				});
@@ -94,15 +149,24 @@ export class QuotaCounter {
 		return this.#lease(share, plan).then(() => this.take(keyId, plan));
 	}
 
-	/** To this server's knowledge. A quota that was raised is leased from at once. */
-	#isUsedUp({ leasedByAll, askedAtMs }: Share, { quotaPerMonth }: UsagePlan): boolean {
-		return leasedByAll >= quotaPerMonth && this.#monotonicMs() - askedAtMs < recheckMs;
+	/**
+	 * Leases for another thread of this process, unless there is enough.
+	 * @returns the month's name, and the requests of it that all threads share
+	 */
+	async lend(keyId: string, plan: UsagePlan): Promise<LentRequests> {
+		const month = monthAt(this.#now());
+		const share = this.#share(keyId, month);
+		if (isRunningOut(share.requests) && !this.#isUsedUp(share, plan)) await this.#lease(share, plan);
+		return { month: month.name, buffer: share.requests.buffer };
 	}
 
-	/** The rest of the key's quota this month, to this server's knowledge. */
-	remaining(keyId: string, plan: UsagePlan): number {
+	#isUsedUp({ requests }: Share, plan: UsagePlan): boolean {
+		return isUsedUp(requests, plan, this.#monotonicMs());
+	}
+
+	remaining(keyId: string, { quotaPerMonth }: UsagePlan): number {
 		const share = this.#months.get(monthAt(this.#now()).name)?.get(keyId);
-		return Math.max(0, plan.quotaPerMonth - (share ? share.leasedByAll - share.leased + share.used : 0));
+		return share ? share.requests.remainingOf(quotaPerMonth) : quotaPerMonth;
 	}
 
 	#share(keyId: string, month: Month): Share {
@@ -113,12 +177,7 @@ export class QuotaCounter {
 		}
 		let share = shares.get(keyId);
 		if (!share) {
-			share = {
-				...{ keyId, month, leased: 0, used: 0, reported: 0, seq: 0, leasedByAll: 0 },
-				askedAtMs: Number.NEGATIVE_INFINITY,
-				isUnsure: false,
-				settling: undefined,
-			};
+			share = new Share(keyId, month);
 			shares.set(keyId, share);
 		}
 		return share;
@@ -128,7 +187,7 @@ export class QuotaCounter {
 	#lease(share: Share, { quotaPerMonth }: UsagePlan): Promise<void> {
 		share.settling ??= this.#settle([settlementOf(share, { kind: 'lease', quotaPerMonth })], [share])
 			.then(() => {
-				share.askedAtMs = this.#monotonicMs();
+				share.requests.askedAtMs = this.#monotonicMs();
 			})
 			.finally(() => {
 				share.settling = undefined;
@@ -144,13 +203,16 @@ export class QuotaCounter {
 		});
 		for (const [index, share] of shares.entries()) {
 			const holding = holdings[index];
-			if (holding) accept(share, holding);
+			if (holding) share.accept(holding);
 			// The ledger took this server for dead: start again, and forfeit the rest of the lease.
 			else this.#forget(share);
 		}
 	}
 
-	#forget({ keyId, month }: Share): void {
+	#forget(share: Share): void {
+		const { keyId, month } = share;
+		// Other threads may still have it.
+		share.withdraw();
 		const shares = this.#months.get(month.name);
 		shares?.delete(keyId);
 		if (shares?.size === 0) this.#months.delete(month.name);
@@ -180,7 +242,9 @@ export class QuotaCounter {
 			// The lease in flight reports usage as well.
 			if (share.settling) continue;
 			const isOver = isEnd || share.month.name !== present;
-			const isReturning = isOver && (share.used < share.leased || share.isUnsure);
+			const isReturning = isOver && (share.requests.left > 0 || share.isUnsure);
+			// Before its usage is read, which is final then.
+			if (isReturning) share.withdraw();
 			if (isReturning || share.reported < share.used) {
 				shares.push(share);
 				settlements.push(settlementOf(share, { kind: isReturning ? 'return' : 'nothing' }));
@@ -192,8 +256,6 @@ export class QuotaCounter {
 	/** @returns whether the ledger failed */
 	async #tell(settlements: readonly QuotaSettlement[], shares: readonly Share[]): Promise<boolean> {
 		const returning = shares.filter((_, index) => settlements[index]?.ask.kind === 'return');
-		// Nothing of the lease may be admitted from now on, whether or not the return succeeds.
-		for (const share of returning) share.leased = share.used;
 		const settling = this.#settle(settlements, shares);
 		const settled = settling.then(
 			() => false,
@@ -222,16 +284,4 @@ export class QuotaCounter {
 
 function settlementOf({ keyId, month, used, seq }: Share, ask: QuotaSettlement['ask']): QuotaSettlement {
 	return { keyId, month: month.name, used, seq: seq + 1, ask };
-}
-
-function accept(share: Share, { seq, leased, used, leasedByAll }: QuotaHolding): void {
-	// A stale answer, overtaken by a later one.
-	if (seq < share.seq) return;
-	// This server used some of that month before it dropped the share.
-	if (share.seq === 0) share.used = Math.max(share.used, used);
-	share.seq = seq;
-	share.leased = leased;
-	share.reported = Math.max(share.reported, used);
-	share.leasedByAll = leasedByAll;
-	share.isUnsure = false;
 }

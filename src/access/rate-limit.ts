@@ -1,7 +1,8 @@
-import { fullBucket, type RateLimit, type TokenBucket, takeToken } from '../domain/token-bucket.ts';
+import type { RateLimit } from '../domain/token-bucket.ts';
 import { QueueFullError } from '../errors.ts';
 import type { TokenLedger } from '../store/store.ts';
 import type { KnownKey } from './directory.ts';
+import { type BucketMemory, bucketMemory, TokenBuckets } from './token-buckets.ts';
 
 export interface RateDecision {
 	readonly granted: boolean;
@@ -13,32 +14,34 @@ export interface RateDecision {
 export interface RateLimiter {
 	/** Returns a promise only where the shared ledger must be asked. */
 	take(key: KnownKey): RateDecision | Promise<RateDecision>;
-	/** Whole tokens left, to this server's knowledge. */
+	/** Whole tokens left, to the knowledge of whoever asks. */
 	remaining(key: KnownKey): number;
 }
 
-/** Token buckets in memory, for a single server. */
-export class LocalRateLimiter implements RateLimiter {
-	readonly #monotonicMs: () => number;
-	readonly #buckets = new Map<string, TokenBucket>();
+/** Far more keys than anybody has: a key's bucket must never be given up. */
+const keySlots = 65_536;
 
-	constructor(monotonicMs: () => number) {
+export const rateMemory = (): BucketMemory => bucketMemory(keySlots);
+
+/** Token buckets in the memory of a single process, whose threads may share them. */
+export class LocalRateLimiter implements RateLimiter {
+	readonly #buckets: TokenBuckets;
+	readonly #monotonicMs: () => number;
+	readonly #left = new Map<string, number>();
+
+	constructor(monotonicMs: () => number, memory: BucketMemory = rateMemory()) {
+		this.#buckets = new TokenBuckets(memory);
 		this.#monotonicMs = monotonicMs;
 	}
 
 	take({ id, plan }: { readonly id: string; readonly plan: RateLimit }): RateDecision {
-		const nowMs = this.#monotonicMs();
-		const { bucket, granted, retryAfterMs } = takeToken(
-			this.#buckets.get(id) ?? fullBucket(plan, nowMs),
-			plan,
-			nowMs,
-		);
-		this.#buckets.set(id, bucket);
+		const { granted, retryAfterMs, tokens } = this.#buckets.take(id, plan, this.#monotonicMs());
+		this.#left.set(id, tokens);
 		return { granted, retryAfterMs };
 	}
 
 	remaining({ id, plan }: KnownKey): number {
-		return Math.floor(this.#buckets.get(id)?.tokens ?? plan.burst);
+		return Math.floor(this.#left.get(id) ?? plan.burst);
 	}
 }
 

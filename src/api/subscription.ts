@@ -14,7 +14,7 @@ import {
 } from '../http/openapi.ts';
 import { describeProblems } from '../schema/problems.ts';
 import { findUploadProblems, toEvent, uploadCheck, uploadSchema } from '../schema/subscription-request.ts';
-import type { ServingWriter, UploadOutcome } from '../store/store.ts';
+import type { AccountWrites, UploadOutcome } from '../store/store.ts';
 import {
 	type Admitted,
 	accountOf,
@@ -29,7 +29,7 @@ const simulatedBody = '{"message":"Subscription simulated successfully.","valida
 
 export interface SubscriptionOptions extends KeyOperationOptions {
 	readonly directory: AccessDirectory;
-	readonly writer: ServingWriter;
+	readonly writer: AccountWrites;
 	readonly now: () => number;
 	readonly onUpload: (requestId: string, result: UploadResult) => void;
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import Type from 'typebox';
-import type { QuotaCounter } from '../access/quota.ts';
+import type { Quota } from '../access/quota.ts';
 import { sendJson } from '../http/answer.ts';
 import { describeErrors, describeJson } from '../http/openapi.ts';
 import type { KeyUsage } from '../store/control/control-store.ts';
@@ -8,7 +8,7 @@ import { type Admitted, type KeyOperationOptions, keyOperation } from './key-ope
 import { storeFailed } from './store-failed.ts';
 
 export interface UsageOptions extends KeyOperationOptions {
-	readonly quota: QuotaCounter;
+	readonly quota: Quota;
 	/** A key's usage this month, over all servers. */
 	readonly usageOf: (keyId: string) => Promise<KeyUsage | undefined>;
 }

@@ -19,8 +19,8 @@ answers what is in flight, and exits 0; a second signal ends it at once. What it
   GET  /docs              the HTTP reference; /openapi.json for programs
   GET  /healthz /readyz   the process is alive; it is ready for requests
 
-Only one server can run on a data folder at a time. On PostgreSQL any number can, and
---workers runs several on this machine. Logs are JSON lines on standard error.`,
+Only one server can run on a data folder at a time; on PostgreSQL any number can. --workers
+lets a server use several cores of this machine. Logs are JSON lines on standard error.`,
 		)
 		.action(serve);
 	for (const option of serveOptions()) command.addOption(option);
@@ -32,18 +32,23 @@ async function serve(settings: ServeSettings): Promise<void> {
 	const { createLog } = await import('../log.ts');
 	const log = createLog(settings.logLevel);
 	if (cluster.isWorker) return serveAsWorker(settings, log.child({ worker: cluster.worker?.id }));
-	if (settings.workers > 1) {
+	const store = await openStore(settings.database, settings);
+	if (settings.workers > 1 && store.takesManyServers) {
+		await store.close();
 		const { runWorkers } = await import('./workers.ts');
 		return runWorkers(settings, log);
 	}
-	const { store, server } = await start(settings, log);
+	const server = await start(store, settings, log);
 	const stopTraining = await startTraining(settings, log);
 	stopOnSignals(async () => {
 		await Promise.all([stopTraining(), server.stop()]);
 	}, log);
 	log.info({ url: server.url }, 'listening');
 	const shop = settings.demo ? `, demo: ${server.url}/demo/` : '';
-	printLine(`Caskade serves at ${server.url} (reference: ${server.url}/docs${shop}). Stop it with Ctrl+C.`);
+	const workers = settings.workers > 1 ? ` with ${settings.workers} workers` : '';
+	printLine(
+		`Caskade serves at ${server.url} (reference: ${server.url}/docs${shop})${workers}. Stop it with Ctrl+C.`,
+	);
 	if (settings.demo) await offerDemo(store, server);
 }
 
@@ -65,7 +70,8 @@ async function serveAsWorker(settings: ServeSettings, log: Log): Promise<void> {
 		if (message.type === 'stop') void onStop();
 	});
 	const { metricsPort: _, ...listenSettings } = settings;
-	const { store, server } = await start(listenSettings, log);
+	const store = await openStore(settings.database, settings);
+	const server = await start(store, { ...listenSettings, workers: 1 }, log);
 	stop = server.stop;
 	log.info({ url: server.url, pid: process.pid }, 'listening');
 	const message: FromWorker = { type: 'serving', url: server.url };
@@ -73,36 +79,40 @@ async function serveAsWorker(settings: ServeSettings, log: Log): Promise<void> {
 	if (settings.demo && cluster.worker?.id === 1) await offerDemo(store, server);
 }
 
-async function start(settings: ServeSettings, log: Log): Promise<{ store: Store; server: RunningServer }> {
-	const { startServer } = await import('../server.ts');
-	const store = await openStore(settings.database, settings);
+type StartedServer = Omit<RunningServer, 'directory'> & { readonly directory?: RunningServer['directory'] };
+
+async function start(store: Store, settings: ServeSettings, log: Log): Promise<StartedServer> {
+	const { startServer, startServerOnThreads } = await import('../server.ts');
 	const { startFolding } = await import('../jobs/start-folding.ts');
 	const { startWebhooks } = await import('../jobs/start-webhooks.ts');
 	const folding = startFolding(settings, log);
 	const webhooks = startWebhooks(settings, log);
 	const onDeath = (error: Error) => {
-		log.fatal({ reason: error.message }, 'the writer thread died');
+		log.fatal({ reason: error.message }, 'a thread died');
 		process.exit(1);
 	};
-	const server = await startServer(store, settings, log, onDeath, store.now, folding, webhooks).catch(
-		async (error) => {
-			await Promise.all([folding.stop(), webhooks.stop()]);
-			throw error;
-		},
-	);
+	const { workers } = settings;
+	const starting: Promise<StartedServer> =
+		workers > 1
+			? startServerOnThreads(workers, store, settings, log, onDeath, folding, webhooks)
+			: startServer(store, settings, log, onDeath, store.now, folding, webhooks);
+	const server = await starting.catch(async (error) => {
+		await Promise.all([folding.stop(), webhooks.stop()]);
+		throw error;
+	});
 	const { startRetention } = await import('../jobs/start-retention.ts');
 	const stopRetention = startRetention(settings, log);
 	const stop = async () => {
 		await Promise.all([stopRetention(), folding.stop(), webhooks.stop(), server.stop()]);
 	};
-	return { store, server: { ...server, stop } };
+	return { ...server, stop };
 }
 
-async function offerDemo(store: Store, server: RunningServer): Promise<void> {
+async function offerDemo(store: Store, server: StartedServer): Promise<void> {
 	if (await store.control.hasClients()) return;
 	const { demoAid, openDemoAccount, uploadLine } = await import('../demo/demo-account.ts');
 	const { account, key } = await openDemoAccount(store, demoAid);
-	await server.directory.refresh();
+	await server.directory?.refresh();
 	if (key)
 		printLine(`
 There were no clients yet, so there is now a client '${account.client}' with the account ${demoAid}.

@@ -2,9 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ServeSettings } from '../config.ts';
-import { OperatorError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { openStore } from '../store/open.ts';
 import { printLine } from './output.ts';
 import { startTraining } from './start-training.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
@@ -12,12 +10,8 @@ import type { FromWorker, ToWorker } from './worker-messages.ts';
 /** Pause before a worker is replaced, so that one that cannot start is not restarted in a tight loop. */
 const replaceAfterMs = 500;
 
-/**
- * Runs `settings.workers` processes that share the port, and replaces those that die, until a signal stops them.
- * @throws OperatorError where the store allows one server only
- */
+/** Runs `settings.workers` processes that share the port, and replaces those that die, until a signal stops them. */
 export async function runWorkers(settings: ServeSettings, log: Log): Promise<void> {
-	await requireManyServers(settings);
 	const metricsServer = await listenForMetrics(settings);
 	const workers = new Workers(log, metricsServer);
 	workers.stopOnSignals();
@@ -33,20 +27,11 @@ export async function runWorkers(settings: ServeSettings, log: Log): Promise<voi
 	);
 }
 
-async function requireManyServers(settings: ServeSettings): Promise<void> {
-	const store = await openStore(settings.database, settings);
-	await store.close();
-	if (!store.takesManyServers)
-		throw new OperatorError(
-			`--workers ${settings.workers} needs PostgreSQL: a data folder has one process that writes; leave --workers out, or move with 'caskade copy'.`,
-		);
-}
-
 async function listenForMetrics({ metricsHost, metricsPort }: ServeSettings): Promise<Server | undefined> {
 	if (metricsPort === undefined) return undefined;
 	const [{ serveSharedMetrics }, { portError }] = await Promise.all([
 		import('../metrics.ts'),
-		import('../server.ts'),
+		import('../server/port.ts'),
 	]);
 	return serveSharedMetrics(metricsHost, metricsPort).catch(
 		portError(metricsHost, metricsPort, '--metrics-port'),

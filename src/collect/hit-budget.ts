@@ -1,9 +1,20 @@
-import { LRUCache } from 'lru-cache';
+import { type BucketMemory, bucketMemory, TokenBuckets } from '../access/token-buckets.ts';
 import { networkOf } from '../domain/client-address.ts';
-import { fullBucket, type RateLimit, type TokenBucket, takeToken } from '../domain/token-bucket.ts';
+import type { RateLimit } from '../domain/token-bucket.ts';
 
-/** Maximum number of buckets in memory, for addresses and visitors each. An evicted one starts full again. */
-const maxRemembered = 100_000;
+/** Buckets in memory, for addresses and visitors each: 3 MiB. The least recently used are given up first. */
+const slots = 131_072;
+
+/** The buckets of a process, which its threads share. */
+export interface HitBudgetMemory {
+	readonly addresses: BucketMemory;
+	readonly visitors: BucketMemory;
+}
+
+export const hitBudgetMemory = (): HitBudgetMemory => ({
+	addresses: bucketMemory(slots),
+	visitors: bucketMemory(slots),
+});
 
 export interface BudgetLimits {
 	/** Hits per second from one address, which many visitors may share. */
@@ -24,9 +35,13 @@ export class HitBudget {
 	readonly #visitors: Buckets;
 
 	/** @param nowMs a monotonic clock */
-	constructor({ perAddress, perVisitor }: BudgetLimits, nowMs: () => number) {
-		this.#addresses = new Buckets(perAddress, nowMs);
-		this.#visitors = new Buckets(perVisitor, nowMs);
+	constructor(
+		{ perAddress, perVisitor }: BudgetLimits,
+		nowMs: () => number,
+		{ addresses, visitors }: HitBudgetMemory = hitBudgetMemory(),
+	) {
+		this.#addresses = new Buckets(perAddress, nowMs, addresses);
+		this.#visitors = new Buckets(perVisitor, nowMs, visitors);
 	}
 
 	/**
@@ -49,19 +64,15 @@ export class HitBudget {
 class Buckets {
 	readonly #limit: RateLimit;
 	readonly #nowMs: () => number;
-	// Bounded by size: bounded by `max`, the cache would allocate all its slots at once, which takes 8 ms of every start.
-	readonly #buckets = new LRUCache<string, TokenBucket>({ maxSize: maxRemembered, sizeCalculation: () => 1 });
+	readonly #buckets: TokenBuckets;
 
-	constructor(ratePerSecond: number, nowMs: () => number) {
+	constructor(ratePerSecond: number, nowMs: () => number, memory: BucketMemory) {
 		this.#limit = { ratePerSecond, burst: Math.max(1, ratePerSecond * burstSeconds) };
 		this.#nowMs = nowMs;
+		this.#buckets = new TokenBuckets(memory);
 	}
 
 	take(name: string): number {
-		const nowMs = this.#nowMs();
-		const before = this.#buckets.get(name) ?? fullBucket(this.#limit, nowMs);
-		const { bucket, retryAfterMs } = takeToken(before, this.#limit, nowMs);
-		this.#buckets.set(name, bucket);
-		return retryAfterMs;
+		return this.#buckets.take(name, this.#limit, this.#nowMs()).retryAfterMs;
 	}
 }

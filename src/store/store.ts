@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { Deadline } from '../deadline.ts';
 import type { CaskScope } from '../domain/cask-scope.ts';
 import type { ArrivingHit, StoredHit } from '../domain/hit.ts';
@@ -35,8 +36,8 @@ export interface TokenLedger {
 	takeTokens(keyId: string, plan: UsagePlan, wanted: number): Promise<{ granted: number; tokens: number }>;
 }
 
-/** The writes of a serving process. Every method resolves only when its outcome is durable. */
-export interface ServingWriter {
+/** Writes to accounts' databases. Every method resolves only when its outcome is durable. */
+export interface AccountWrites {
 	/**
 	 * Stores an upload in one account's database, all of it or nothing.
 	 * @returns `expired` where the deadline won the decision
@@ -52,17 +53,33 @@ export interface ServingWriter {
 	 * @throws QueueFullError, StorageError
 	 */
 	storeHit(accountId: number, hit: ArrivingHit): Promise<StoredHit>;
+}
+
+/** What another thread of the process needs in order to write, too. */
+export interface WriterLink {
+	/** To be transferred when this is posted. */
+	readonly transfer: readonly MessagePort[];
+}
+
+/** What the thread that answers requests writes with. */
+export interface RequestWriter extends AccountWrites {
 	/** The shared token buckets; absent where only one server can use the store. */
 	readonly tokens?: TokenLedger;
+	/** Performs a real write, and resolves when it succeeds. */
+	probe(): Promise<void>;
+}
+
+/** The writes of a serving process. Every method resolves only when its outcome is durable. */
+export interface ServingWriter extends RequestWriter {
 	/**
 	 * Leases quota and reports usage. May be repeated until it is answered.
 	 * @returns what this server holds of each; null where its leases are no longer known
 	 */
 	settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]>;
-	/** Performs a real write, and resolves when it succeeds. */
-	probe(): Promise<void>;
 	/** Number of requests waiting for the store. */
 	readonly queueDepth: number;
+	/** For another thread of this process; absent where other processes can write. */
+	link?(): WriterLink;
 	/** Finishes the waiting requests and closes everything. */
 	stop(): Promise<void>;
 }
@@ -73,8 +90,16 @@ export interface NumberedProfile {
 	readonly profile: Profile;
 }
 
+/** What happens to the reads of a serving process. */
+export interface ReaderEvents {
+	/** Reads go to the replica, or, for this reason, to the primary. */
+	readonly onReplica: (isUsed: boolean, reason: string) => void;
+}
+
 /** The reads of a serving process: index look-ups. */
 export interface ServingReader {
+	/** Reads all that is stored so far. Others may lag behind by some seconds, where there is a replica. */
+	readonly current: ServingReader;
 	/** The profile as of the last hit or event; null where there is no such visitor. */
 	visitor(accountId: number, vid: string): Profile | null | Promise<Profile | null>;
 	visit(accountId: number, sid: string): Profile | null | Promise<Profile | null>;
@@ -123,6 +148,8 @@ export interface Store {
 	readonly now: () => number;
 	/** Whether several processes may serve it at once. A data folder has one writer. */
 	readonly takesManyServers: boolean;
+	/** Whether reads go to a replica while there is one that is up to date. */
+	readonly hasReplica: boolean;
 	/** Reads one account's database. */
 	read<T>(accountId: number, fn: (reader: ClientReader) => Promise<T>): Promise<T>;
 	/**
@@ -141,7 +168,7 @@ export interface Store {
 	/** Amount of background work waiting in an account, capped at some thousands. Does not migrate its schema. */
 	waiting(accountId: number): Promise<number>;
 	/** Opens the reads of a serving process. */
-	startReading(): ServingReader;
+	startReading(events?: ReaderEvents): ServingReader;
 	/**
 	 * Creates the database of a new account.
 	 * @param ownDatabase address of the account's own database server
@@ -153,6 +180,11 @@ export interface Store {
 	 * @throws OperatorError where another server holds it
 	 */
 	startWriting(events: WriterEvents): Promise<ServingWriter>;
+	/**
+	 * Writes through another thread of this process, which has started writing.
+	 * @param link from that thread's writer
+	 */
+	joinWriting?(link: WriterLink, onCommit: WriterEvents['onCommit']): AccountWrites;
 	/** Migrates every database to the newest schema, each in its own transaction, while others stay in use. */
 	migrate(progress: (step: MigrationProgress) => void): Promise<void>;
 	/** Writes a consistent copy of every database into a new folder, while servers run. */

@@ -1,5 +1,5 @@
 /**
- * `npm run proof:crash [ROUNDS]`: uploads from many connections, kill -9 at a random moment, restart, count; again and
+ * `npm run proof:crash [ROUNDS [WORKERS]]`: uploads from many connections, kill -9 at a random moment, restart, count; again and
  * again on the same data folder. `test/crash.test.ts` is the short form.
  */
 import assert from 'node:assert/strict';
@@ -73,9 +73,10 @@ async function usageOf(store: Store, client: string): Promise<{ used: number; fo
 export async function crash(options: {
 	folder: string;
 	rounds: number;
+	workers?: number;
 	onRound?: (round: CrashRound, number: number) => void;
 }): Promise<CrashRound[]> {
-	const { folder, rounds: count, onRound } = options;
+	const { folder, rounds: count, workers = 1, onRound } = options;
 	const address = `sqlite:${join(folder, 'data')}`;
 	const store = await openStore(address);
 	const quotaPerMonth = 100 * count;
@@ -83,7 +84,8 @@ export async function crash(options: {
 	const small: Client = await addClient(store, { client: 'small', plan: { quotaPerMonth } });
 	const rounds: CrashRound[] = [];
 	const sentOf = new Map<Client, SentUpload[]>([roomy, small].map((client) => [client, []]));
-	let server = await ServeProcess.start(['--database', address]);
+	const start = () => ServeProcess.start(['--database', address, '--workers', String(workers)]);
+	let server = await start();
 	try {
 		for (let number = 1; number <= count; number++) {
 			const { url } = server;
@@ -99,7 +101,7 @@ export async function crash(options: {
 			await Promise.all(loads.values().map((load) => load.over()));
 
 			// Nothing is repaired: the next start is all there is.
-			server = await ServeProcess.start(['--database', address]);
+			server = await start();
 			const care = (await Array.fromAsync(store.runChecks())).filter(({ ok }) => !ok);
 			assert.deepEqual(care, []);
 			let [acknowledged, unanswered, storedUnanswered, forfeited] = [0, 0, 0, 0];
@@ -170,6 +172,7 @@ if (import.meta.main) {
 		const rounds = await crash({
 			folder,
 			rounds: Number(process.argv[2] ?? 20),
+			workers: Number(process.argv[3] ?? 1),
 			onRound: (round, number) => console.log(`round ${number}: ${JSON.stringify(round)}`),
 		});
 		const sum = (name: keyof CrashRound) => rounds.reduce((total, round) => total + round[name], 0);

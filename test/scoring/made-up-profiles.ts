@@ -61,7 +61,7 @@ export function trainedOnVisitors(kind: 'logistic' | 'boosting'): { model: Model
 		const random = seededRandom(7);
 		const dataset = new Dataset(madeUpFeatures);
 		const rowOf = profileRows(madeUpFeatures);
-		for (let row = 0; row < 500; row++) {
+		for (let row = 0; row < 1500; row++) {
 			const { log, nowMs } = madeUpVisitor(random);
 			const profile = profileOf(log) as Profile;
 			const label = random() < logistic(logOddsOf(profile, nowMs, kind === 'boosting')) ? 1 : 0;

@@ -12,6 +12,7 @@ import type { Steps } from '../steps.ts';
 import type {
 	Check,
 	MigrationProgress,
+	ReaderEvents,
 	ServingReader,
 	ServingWriter,
 	Store,
@@ -35,6 +36,8 @@ import { DatabaseClock } from './database-clock.ts';
 import { migrate, schemaVersion } from './migrate.ts';
 import { NewestSchemas } from './newest-schemas.ts';
 import { ReadQueue } from './read-queue.ts';
+import { ReadReplica } from './read-replica.ts';
+import { ReplicaReader } from './replica-reader.ts';
 import { runSteps } from './run-steps.ts';
 import { ServerPool } from './server-pool.ts';
 import { PostgresReader } from './serving-reader.ts';
@@ -66,6 +69,13 @@ const newestControl = migrationFiles('postgres', 'control').length;
 /** Several times the heartbeat of a server. */
 const deadAfterMs = 10_000;
 
+export interface PostgresOptions {
+	readonly stage?: string | undefined;
+	readonly now?: (() => number) | undefined;
+	/** Address of a replica for reads of a serving process. */
+	readonly readDatabase?: string | undefined;
+}
+
 /**
  * One stage's databases on PostgreSQL: a control schema, and a schema for each account. An account with a server of its
  * own has a schema of the same name there.
@@ -83,10 +93,11 @@ export class PostgresStore implements Store {
 	readonly #reads: ServerPool<ReadQueue>;
 	readonly #newest: NewestSchemas;
 	readonly #controlPool: PostgresPool;
+	readonly #replica: ReadReplica | undefined;
 	readonly #controlDatabase: Kysely<ControlTables>;
 	#onError: (address: string, error: Error) => void = () => {};
 
-	private constructor(address: string, stage: string | undefined, now?: () => number) {
+	private constructor(address: string, { stage, now, readDatabase }: PostgresOptions) {
 		const schemas = new SchemaNames(stage);
 		this.place = { database: address, stage };
 		this.#schemas = schemas;
@@ -106,6 +117,7 @@ export class PostgresStore implements Store {
 		this.#newest = new NewestSchemas(this.#servers, this.#reads, (to) => this.#pools.get(to));
 		this.#controlPool = pool(address, controlPool);
 		this.#controlDatabase = kyselyOver(this.#controlPool, schemas.control);
+		if (readDatabase !== undefined) this.#replica = new ReadReplica(readDatabase, this.#controlPool);
 		const clock = new DatabaseClock();
 		this.now = now ?? (() => clock.now());
 		this.control = new ControlStore(this.#controlDatabase, {
@@ -120,8 +132,8 @@ export class PostgresStore implements Store {
 	 * Connects, and migrates the control schema to the newest version.
 	 * @throws OperatorError where no server answers
 	 */
-	static async open(address: string, stage?: string, now?: () => number): Promise<PostgresStore> {
-		const store = new PostgresStore(address, stage, now);
+	static async open(address: string, options: PostgresOptions = {}): Promise<PostgresStore> {
+		const store = new PostgresStore(address, options);
 		try {
 			await store.#bringControl();
 			// This reads the clock, too.
@@ -221,8 +233,23 @@ export class PostgresStore implements Store {
 		}
 	}
 
-	startReading(): ServingReader {
-		return new PostgresReader({ servers: this.#servers, newest: this.#newest, reads: this.#reads });
+	get hasReplica(): boolean {
+		return this.#replica !== undefined;
+	}
+
+	startReading(events: ReaderEvents = { onReplica: () => {} }): ServingReader {
+		const parts = { servers: this.#servers, newest: this.#newest, reads: this.#reads };
+		const addressOf = (id: number) => this.#servers.addressOf(id);
+		const current = new PostgresReader({ ...parts, addressOf });
+		const replica = this.#replica;
+		if (!replica) return current;
+		replica.follow(events.onReplica);
+		return new ReplicaReader({
+			...{ replica, current },
+			lagging: new PostgresReader({ ...parts, addressOf: () => replica.address }),
+			// Accounts with a server of their own are not on a replica of this one.
+			hasAccount: (id) => addressOf(id) === this.#servers.home,
+		});
 	}
 
 	async createAccountDatabase(accountId: number, ownDatabase?: string): Promise<void> {
@@ -279,6 +306,7 @@ export class PostgresStore implements Store {
 	async startWriting(events: WriterEvents): Promise<ServingWriter> {
 		this.#onError = (address, error) => events.onError(this.#servers.nameOf(address), error.message);
 		await this.#checkDurability();
+		await this.#replica?.check();
 		const writer = new PostgresWriter(
 			{ servers: this.#servers, schemas: this.#schemas, newest: this.#newest },
 			events,
@@ -336,6 +364,7 @@ export class PostgresStore implements Store {
 	}
 
 	async close(): Promise<void> {
+		await this.#replica?.close();
 		await Promise.all([this.#controlDatabase.destroy(), this.#pools.close(), this.#reads.close()]);
 	}
 }

@@ -10,6 +10,11 @@ import {
 import { type Connection, isBusy, isIoError } from './connection.ts';
 import { type CommandName, cell, type Work, type WorkResult } from './messages.ts';
 
+/** With the memory that the thread it came from shares. */
+export interface ArrivedWork extends Work {
+	readonly cells: Int32Array;
+}
+
 type AnyCommand = (connection: Connection, input: never) => CommandResult<unknown>;
 
 const commands: Record<CommandName, AnyCommand> = {
@@ -21,15 +26,11 @@ const commands: Record<CommandName, AnyCommand> = {
  * Runs a group of requests in one transaction, with a savepoint for each: every request is all-or-nothing, and they
  * share one fsync.
  *
- * Whether a request is committed or expires is decided once, in its shared cell: here before COMMIT, or by the server's
- * timer. The write lock is taken first, so that no decided request waits for another process.
- * @returns the results; `busy` if another process holds the write lock, and then nothing has happened
+ * The deadline's decision is taken once, in the request's shared cell: here on the way to COMMIT, or by the
+ * server's timer. The lock is taken first, so that nothing that has been decided waits for another process.
+ * @returns the results in the group's order, or `busy` where another process holds the write lock; then nothing has happened
  */
-export function commitGroup(
-	connection: Connection,
-	group: readonly Work[],
-	cells: Int32Array,
-): WorkResult[] | 'busy' {
+export function commitGroup(connection: Connection, group: readonly ArrivedWork[]): WorkResult[] | 'busy' {
 	const { database } = connection;
 	try {
 		connection.statement('BEGIN IMMEDIATE').run();
@@ -39,7 +40,7 @@ export function commitGroup(
 	}
 	let outcome: 'failed' | 'unknown' = 'failed';
 	try {
-		const results = group.map((work) => runInSavepoint(connection, work, cells));
+		const results = group.map((work) => runInSavepoint(connection, work));
 		try {
 			connection.statement('COMMIT').run();
 		} catch (error) {
@@ -51,15 +52,12 @@ export function commitGroup(
 		return results;
 	} catch (error) {
 		if (database.isTransaction) database.exec('ROLLBACK');
-		return group.map((work) =>
-			Atomics.load(cells, work.slot) === cell.expired ? expired(work) : failed(work, error, outcome),
-		);
+		return group.map((work) => (isExpired(work) ? expired(work) : failed(work, error, outcome)));
 	}
 }
 
-function runInSavepoint(connection: Connection, work: Work, cells: Int32Array): WorkResult {
-	if (work.deadlineMs <= monotonicMs()) Atomics.compareExchange(cells, work.slot, cell.waiting, cell.expired);
-	if (Atomics.load(cells, work.slot) === cell.expired) return expired(work);
+function runInSavepoint(connection: Connection, work: ArrivedWork): WorkResult {
+	if (isExpiredBy(work, monotonicMs())) return expired(work);
 	connection.statement('SAVEPOINT request').run();
 	let result: WorkResult;
 	let keep = false;
@@ -67,8 +65,8 @@ function runInSavepoint(connection: Connection, work: Work, cells: Int32Array): 
 		const done = commands[work.command](connection, work.input as never);
 		const decided =
 			work.deadlineMs > monotonicMs() &&
-			Atomics.compareExchange(cells, work.slot, cell.waiting, cell.committing) === cell.waiting;
-		if (!decided) Atomics.store(cells, work.slot, cell.expired);
+			Atomics.compareExchange(work.cells, work.slot, cell.waiting, cell.committing) === cell.waiting;
+		if (!decided) Atomics.store(work.cells, work.slot, cell.expired);
 		keep = decided && done.keep;
 		result = decided ? { slot: work.slot, outcome: 'committed', value: done.value } : expired(work);
 	} catch (error) {
@@ -81,7 +79,16 @@ function runInSavepoint(connection: Connection, work: Work, cells: Int32Array): 
 	return result;
 }
 
-function expired(work: Work): WorkResult {
+function isExpiredBy(work: ArrivedWork, nowMs: number): boolean {
+	if (work.deadlineMs <= nowMs) Atomics.compareExchange(work.cells, work.slot, cell.waiting, cell.expired);
+	return isExpired(work);
+}
+
+function isExpired(work: ArrivedWork): boolean {
+	return Atomics.load(work.cells, work.slot) === cell.expired;
+}
+
+export function expired(work: Work): WorkResult {
 	return { slot: work.slot, outcome: 'expired' };
 }
 
@@ -91,14 +98,15 @@ function failed(work: Work, error: unknown, outcome: 'failed' | 'unknown' = 'fai
 }
 
 /** Separates the requests that have expired, which need no lock. */
-export function dropExpired(queue: Work[], cells: Int32Array): { live: Work[]; results: WorkResult[] } {
-	const live: Work[] = [];
-	const results: WorkResult[] = [];
+export function dropExpired<Arrived extends ArrivedWork>(
+	queue: readonly Arrived[],
+): { live: Arrived[]; dropped: Arrived[] } {
+	const live: Arrived[] = [];
+	const dropped: Arrived[] = [];
 	const nowMs = monotonicMs();
 	for (const work of queue) {
-		if (work.deadlineMs <= nowMs) Atomics.compareExchange(cells, work.slot, cell.waiting, cell.expired);
-		if (Atomics.load(cells, work.slot) === cell.expired) results.push(expired(work));
+		if (isExpiredBy(work, nowMs)) dropped.push(work);
 		else live.push(work);
 	}
-	return { live, results };
+	return { live, dropped };
 }

@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { ClientCommands, ControlCommands } from './commands.ts';
 
 /** States of a request's cell in the memory that both threads share. Whoever changes it from `waiting` decides. */
@@ -25,12 +26,25 @@ export type WorkResult =
 	/** `unknown`: the COMMIT failed, and only reading the log anew will show whether it is stored. */
 	| { slot: number; outcome: 'failed' | 'unknown'; reason: string; isIoError: boolean };
 
-export type ToWriter = { type: 'work'; work: Work[] } | { type: 'stop' };
+/** A thread that hands over work: how the writer thread answers it, and its cells. */
+export interface WriterEnd {
+	readonly port: MessagePort;
+	readonly cellsBuffer: SharedArrayBuffer;
+}
 
+/** From the thread that has started the writer thread. */
+export type ToWriter = ({ type: 'connect' } & WriterEnd) | { type: 'stop' };
+
+/** The answers to one thread's work. */
+export interface Results {
+	readonly results: WorkResult[];
+	/** Of the work committed together; to one of the threads whose work it was. `seconds`: from BEGIN to the end of COMMIT. */
+	readonly group?: { readonly size: number; readonly seconds: number };
+}
+
+/** To the thread that has started the writer thread. */
 export type FromWriter =
 	| { type: 'ready' }
-	/** `commitSeconds` is the time from BEGIN to the end of COMMIT. */
-	| { type: 'results'; results: WorkResult[]; databaseId: number; commitSeconds: number }
 	/** An account has background work. */
 	| { type: 'waiting'; databaseId: number }
 	/** For the operator; safe to log. */

@@ -1,24 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import { monotonicMs } from '../../clock.ts';
-import type { Deadline } from '../../deadline.ts';
-import type { ArrivingHit, StoredHit } from '../../domain/hit.ts';
 import type { QuotaHolding, QuotaSettlement } from '../../domain/quota-lease.ts';
 import { OperatorError, reasonOf, StorageError } from '../../errors.ts';
 import { FullDisk } from '../full-disk.ts';
-import type { ServingWriter, Upload, UploadOutcome, WriterEvents } from '../store.ts';
-import { AccountWriters } from './account-writers.ts';
+import type { ServingWriter, WriterEvents } from '../store.ts';
+import { AccountWriters, RunningAccountWriters } from './account-writers.ts';
 import type { ControlCommands } from './commands.ts';
 import type { DataFolder, FolderLock } from './data-folder.ts';
 import { controlDatabaseId } from './messages.ts';
-import { packUpload } from './packed-events.ts';
-import { QueueBounds, Writer } from './writer.ts';
+import { QueueBounds } from './queue-bounds.ts';
+import { RunningWriter } from './running-writer.ts';
+import { Writer } from './writer.ts';
 
 /** For requests to the control database, which are small. */
-const controlBounds = { length: 1024, characters: 1024 * 1024 };
+const controlBounds = { length: 1024, maxCharacters: 1024 * 1024 };
 const probeTimeoutMs = 1000;
 const controlTimeoutMs = 10_000;
-const hitTimeoutMs = 5000;
 /** SQLite's texts for a disk that accepts no writes. */
 const diskErrorCodes: ReadonlySet<string> = new Set(['database or disk is full', 'disk I/O error']);
 /** More than one group of uploads needs. */
@@ -52,16 +50,16 @@ export async function startServingWriter(
 	};
 	// The control database has a thread of its own, so that quota leases and uploads do not wait for each other.
 	const [writers, controlWriter] = await Promise.all([
-		AccountWriters.start(accounts, { ...options, name: 'writer', onCommit }).then(stoppedAtTheEnd),
-		Writer.start({
-			...options,
-			name: 'control-writer',
-			bounds: new QueueBounds(controlBounds.length, controlBounds.characters),
-			openDatabases: 1,
-			onCommit: () => {},
-		}).then(stoppedAtTheEnd),
+		RunningAccountWriters.start(accounts, { ...options, name: 'writer' }).then(stoppedAtTheEnd),
+		RunningWriter.start({ ...options, name: 'control-writer', openDatabases: 1 }).then(stoppedAtTheEnd),
 	]);
-	const control = new ControlWrites(controlWriter);
+	const writes = new AccountWriters(writers.connect(), onCommit);
+	const bounds = new QueueBounds(controlBounds);
+	const control = new ControlWrites(new Writer(controlWriter.connect(bounds), bounds, () => {}));
+	starting.defer(() => {
+		writes.flush();
+		control.flush();
+	});
 	await control.forfeitLeases().catch((error) => {
 		throw new OperatorError(
 			`${folder.controlPath} cannot be written (${reasonOf(error)}); 'caskade doctor' looks for damage.`,
@@ -71,30 +69,10 @@ export async function startServingWriter(
 	isServing = true;
 	const running = starting.move();
 	return {
-		async storeSubscriptionEvents(
-			accountId: number,
-			upload: Upload,
-			deadline: Deadline,
-		): Promise<UploadOutcome | 'expired'> {
-			const packed = packUpload(upload);
-			const characters = packed.fields.length;
-			const { atMs: deadlineMs } = deadline;
-			return writers.of(accountId).submit(accountId, 'storeSubscriptionEvents', packed, {
-				deadlineMs,
-				deadline,
-				characters,
-			});
-		},
-		async storeHit(accountId: number, { body, ...hit }: ArrivingHit): Promise<StoredHit> {
-			const text = JSON.stringify(body);
-			const characters = 1000 + text.length;
-			const deadlineMs = monotonicMs() + hitTimeoutMs;
-			const stored = await writers
-				.of(accountId)
-				.submit(accountId, 'storeHit', { ...hit, text }, { deadlineMs, characters });
-			if (stored === 'expired') throw new StorageError('the hit could not be stored in time');
-			return stored;
-		},
+		storeSubscriptionEvents: (accountId, upload, deadline) =>
+			writes.storeSubscriptionEvents(accountId, upload, deadline),
+		storeHit: (accountId, hit) => writes.storeHit(accountId, hit),
+		link: () => writers.connect(),
 		settleQuotas: (settlements) => control.settleQuotas(settlements),
 		async probe() {
 			await disk.check();
@@ -137,6 +115,10 @@ class ControlWrites {
 		const value = await this.#writer.submit(controlDatabaseId, command, input as never, { deadlineMs });
 		if (value === 'expired') throw new StorageError('the control database is locked');
 		return value as ReturnType<ControlCommands[Name]>['value'];
+	}
+
+	flush(): void {
+		this.#writer.flush();
 	}
 
 	settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]> {

@@ -1,4 +1,4 @@
-import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { monotonicMs } from '../../clock.ts';
 import { reasonOf } from '../../errors.ts';
 import { Checkpointer } from './checkpointer.ts';
@@ -6,8 +6,8 @@ import type { Connection } from './connection.ts';
 import { isBusy, isIoError } from './connection.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { DataFolder } from './data-folder.ts';
-import { commitGroup, dropExpired } from './group-commit.ts';
-import type { FromWriter, ToWriter, Work, WorkResult } from './messages.ts';
+import { type ArrivedWork, commitGroup, dropExpired, expired } from './group-commit.ts';
+import type { FromWriter, Results, ToWriter, Work, WorkResult, WriterEnd } from './messages.ts';
 
 /** A writer thread. While a process serves, only such threads write to its databases. */
 
@@ -17,17 +17,14 @@ const groupLimit = 256;
 const busyRetryMs = 1;
 const reportBusyAfterMs = 1000;
 
-const { folderPath, cellsBuffer, openDatabases } = workerData as {
-	folderPath: string;
-	cellsBuffer: SharedArrayBuffer;
-	openDatabases: number;
-};
+const { folderPath, openDatabases } = workerData as { folderPath: string; openDatabases: number };
 if (!parentPort) throw new Error('this file is the writer thread');
-const port = parentPort;
-const cells = new Int32Array(cellsBuffer);
+const owner = parentPort;
 const pool = new ConnectionPool(new DataFolder(folderPath), openDatabases);
 const checkpointer = new Checkpointer();
-const queues = new Map<number, Work[]>();
+/** Of each thread that hands over work: what takes it. */
+const takers = new Map<MessagePort, (arrived: readonly Work[]) => void>();
+const queues = new Map<number, QueuedWork[]>();
 /** When to try the databases again that another process has locked. */
 const retryAtMs = new Map<number, number>();
 /** Since when a database is locked; infinity once this was reported. */
@@ -35,25 +32,39 @@ const busySinceMs = new Map<number, number>();
 let stopping = false;
 let timer: NodeJS.Timeout | undefined;
 
-function send(message: FromWriter): void {
-	port.postMessage(message);
+/** Work, and where its result goes. */
+interface QueuedWork extends ArrivedWork {
+	readonly port: MessagePort;
 }
 
-function take(message: ToWriter): void {
-	if (message.type === 'stop') {
-		stopping = true;
-		return;
-	}
-	for (const work of message.work) {
+function send(message: FromWriter): void {
+	owner.postMessage(message);
+}
+
+function connect({ port, cellsBuffer }: WriterEnd): void {
+	const cells = new Int32Array(cellsBuffer);
+	const taker = (arrived: readonly Work[]) => take(arrived, port, cells);
+	takers.set(port, taker);
+	port.on('message', (arrived: Work[]) => {
+		taker(arrived);
+		work();
+	});
+	port.on('close', () => takers.delete(port));
+}
+
+function take(arrived: readonly Work[], port: MessagePort, cells: Int32Array): void {
+	for (const work of arrived) {
+		const queued = { ...work, port, cells };
 		const queue = queues.get(work.databaseId);
-		if (queue) queue.push(work);
-		else queues.set(work.databaseId, [work]);
+		if (queue) queue.push(queued);
+		else queues.set(work.databaseId, [queued]);
 	}
 }
 
 /** Receives new requests without returning to the event loop. */
 function takeWaiting(): void {
-	for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) take(next.message);
+	for (const [port, taker] of takers)
+		for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) taker(next.message);
 }
 
 /** The next database in turn. */
@@ -62,7 +73,7 @@ function nextDatabase(nowMs: number): number | undefined {
 }
 
 function runGroup(databaseId: number): void {
-	const { live, results } = dropExpired(queues.get(databaseId) ?? [], cells);
+	const { live, dropped } = dropExpired(queues.get(databaseId) ?? []);
 	queues.delete(databaseId);
 	const group = live.slice(0, groupLimit);
 	const startedAtMs = monotonicMs();
@@ -75,10 +86,25 @@ function runGroup(databaseId: number): void {
 	else {
 		retryAtMs.delete(databaseId);
 		busySinceMs.delete(databaseId);
-		results.push(...outcome);
 	}
-	if (results.length > 0)
-		send({ type: 'results', results, databaseId, commitSeconds: (endedAtMs - startedAtMs) / 1000 });
+	const done = outcome === 'busy' ? dropped : [...dropped, ...group];
+	const results = outcome === 'busy' ? dropped.map(expired) : [...dropped.map(expired), ...outcome];
+	answer(done, results, (endedAtMs - startedAtMs) / 1000);
+}
+
+/** Gives each thread its results. */
+function answer(done: readonly QueuedWork[], results: readonly WorkResult[], seconds: number): void {
+	const ofPorts = new Map<MessagePort, WorkResult[]>();
+	for (const [index, { port }] of done.entries()) {
+		const ofPort = ofPorts.get(port);
+		if (ofPort) ofPort.push(results[index] as WorkResult);
+		else ofPorts.set(port, [results[index] as WorkResult]);
+	}
+	let group: Results['group'] = { size: done.length, seconds };
+	for (const [port, ofPort] of ofPorts) {
+		port.postMessage({ results: ofPort, ...(group && { group }) } satisfies Results);
+		group = undefined;
+	}
 }
 
 /** Reports a lock that stays, once. */
@@ -92,7 +118,7 @@ function retryLater(databaseId: number, nowMs: number): void {
 	}
 }
 
-function commit(databaseId: number, group: readonly Work[]): WorkResult[] | 'busy' {
+function commit(databaseId: number, group: readonly QueuedWork[]): WorkResult[] | 'busy' {
 	for (const failure of checkpointer.takeFailures()) markFailed(failure.databaseId, failure.reason);
 	let connection: Connection;
 	try {
@@ -103,7 +129,7 @@ function commit(databaseId: number, group: readonly Work[]): WorkResult[] | 'bus
 		send({ type: 'error', databaseId, reason });
 		return group.map((work) => ({ slot: work.slot, outcome: 'failed', reason, isIoError: isIoError(error) }));
 	}
-	const results = commitGroup(connection, group, cells);
+	const results = commitGroup(connection, group);
 	if (results === 'busy') return results;
 	const failures = results.filter((result) => 'reason' in result);
 	const ioFailure = failures.find((result) => result.isIoError);
@@ -174,11 +200,15 @@ function work(): void {
 async function stop(): Promise<void> {
 	await checkpointer.stop();
 	pool.closeAll();
-	port.close();
+	for (const port of takers.keys()) port.close();
+	owner.close();
 }
 
-port.on('message', (message: ToWriter) => {
-	take(message);
-	work();
+owner.on('message', (message: ToWriter) => {
+	if (message.type === 'connect') connect(message);
+	else {
+		stopping = true;
+		work();
+	}
 });
 send({ type: 'ready' });

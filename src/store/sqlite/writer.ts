@@ -1,71 +1,29 @@
-import { Worker } from 'node:worker_threads';
+import type { MessagePort } from 'node:worker_threads';
 import type { Deadline } from '../../deadline.ts';
 import { QueueFullError, StorageError } from '../../errors.ts';
 import type { ClientCommands, CommandResult, ControlCommands } from './commands.ts';
 import {
 	type CommandName,
 	cell,
-	type FromWriter,
-	type ToWriter,
+	type Results,
 	type Work,
 	type WorkResult,
+	type WriterEnd,
 } from './messages.ts';
+import type { QueueBounds } from './queue-bounds.ts';
 
 type Commands = ClientCommands & ControlCommands;
 type Input<Name extends CommandName> = Parameters<Commands[Name]>[1];
 type CommandValue<Name extends CommandName> =
 	ReturnType<Commands[Name]> extends CommandResult<infer V> ? V : never;
 
-export interface WriterOptions {
-	readonly folderPath: string;
-	/** The thread's name, for operators. */
-	readonly name: string;
-	/** May be shared with other writers. */
-	readonly bounds: QueueBounds;
-	/** The maximum number of databases that the thread keeps open. */
-	readonly openDatabases: number;
-	readonly onCommit: (group: { size: number; seconds: number }) => void;
-	readonly onError: (databaseId: number, reason: string) => void;
-	readonly onWaiting: (databaseId: number) => void;
-	/** The thread has died, and this process cannot store anything any more. */
-	readonly onDeath: (error: Error) => void;
-}
+export type OnCommit = (group: { size: number; seconds: number }) => void;
 
 /**
  * Requests per message. The rest of one turn of the event loop follows in further messages, so that the writer begins
  * while this thread still reads requests (measured: 15 % more uploads than with one message per turn).
  */
 const messageLength = 8;
-
-/** The limits of what may wait for writers. */
-export class QueueBounds {
-	readonly length: number;
-	readonly #maxCharacters: number;
-	#waiting = 0;
-	#characters = 0;
-
-	constructor(length: number, characters: number) {
-		this.length = length;
-		this.#maxCharacters = characters;
-	}
-
-	get waiting(): number {
-		return this.#waiting;
-	}
-
-	/** @returns false if the queue is full */
-	enter(characters: number): boolean {
-		if (this.#waiting === this.length || this.#characters + characters > this.#maxCharacters) return false;
-		this.#waiting++;
-		this.#characters += characters;
-		return true;
-	}
-
-	leave(characters: number): void {
-		this.#waiting--;
-		this.#characters -= characters;
-	}
-}
 
 const outcomeUnknown = 'outcome unknown; retrying is safe';
 
@@ -81,46 +39,32 @@ interface Waiting {
  * returns each result to its request. The number and size of waiting requests are bounded.
  */
 export class Writer {
-	readonly #options: WriterOptions;
-	readonly #thread: Worker;
+	readonly #port: MessagePort;
+	readonly #bounds: QueueBounds;
+	readonly #onCommit: OnCommit;
 	readonly #cells: Int32Array;
 	readonly #freeSlots: number[];
 	readonly #waiting: (Waiting | undefined)[];
 	#outbox: Work[] = [];
-	#ended: Promise<void>;
 
-	private constructor(options: WriterOptions) {
-		const { length } = options.bounds;
-		this.#options = options;
-		const cellsBuffer = new SharedArrayBuffer(length * Int32Array.BYTES_PER_ELEMENT);
+	constructor({ port, cellsBuffer }: WriterEnd, bounds: QueueBounds, onCommit: OnCommit) {
+		const { length } = bounds;
+		this.#port = port;
+		this.#bounds = bounds;
+		this.#onCommit = onCommit;
 		this.#cells = new Int32Array(cellsBuffer);
 		this.#freeSlots = Array.from({ length }, (_, index) => length - 1 - index);
 		this.#waiting = Array.from({ length });
-		this.#thread = new Worker(new URL('./writer-thread.ts', import.meta.url), {
-			name: options.name,
-			workerData: { folderPath: options.folderPath, cellsBuffer, openDatabases: options.openDatabases },
+		port.on('message', (message: Results) => this.#receive(message));
+		// When the writer thread has ended, with nothing waiting, or has died.
+		port.once('close', () => {
+			for (const waiting of this.#waiting) waiting?.reject(new StorageError(outcomeUnknown));
 		});
-		this.#thread.on('message', (message: FromWriter) => this.#receive(message));
-		this.#ended = new Promise((resolve) => this.#thread.once('exit', () => resolve()));
-		this.#thread.once('error', (error) => {
-			for (const waiting of this.#waiting)
-				waiting?.reject(new StorageError(outcomeUnknown, { cause: error }));
-			options.onDeath(error instanceof Error ? error : new Error(String(error)));
-		});
-	}
-
-	static async start(options: WriterOptions): Promise<Writer> {
-		const writer = new Writer(options);
-		await new Promise<void>((resolve, reject) => {
-			writer.#thread.once('message', () => resolve());
-			writer.#thread.once('error', reject);
-		});
-		return writer;
 	}
 
 	/** Number of requests that have not been answered. */
 	get depth(): number {
-		return this.#options.bounds.length - this.#freeSlots.length;
+		return this.#bounds.length - this.#freeSlots.length;
 	}
 
 	/**
@@ -138,7 +82,7 @@ export class Writer {
 		options: { deadlineMs: number; deadline?: Deadline; characters?: number },
 	): Promise<CommandValue<Name> | 'expired'> {
 		const characters = options.characters ?? 0;
-		if (!this.#options.bounds.enter(characters)) return Promise.reject(new QueueFullError());
+		if (!this.#bounds.enter(characters)) return Promise.reject(new QueueFullError());
 		// There are as many slots as may wait.
 		const slot = this.#freeSlots.pop() as number;
 		Atomics.store(this.#cells, slot, cell.waiting);
@@ -153,7 +97,7 @@ export class Writer {
 			input,
 			deadlineMs: options.deadlineMs,
 		});
-		if (this.#outbox.length >= messageLength) this.#flush();
+		if (this.#outbox.length >= messageLength) this.flush();
 		return new Promise((resolve, reject) => {
 			this.#waiting[slot] = {
 				resolve: resolve as (value: unknown) => void,
@@ -169,26 +113,20 @@ export class Writer {
 	 * (measured at half of the peak load: p99 24 ms instead of 45 ms).
 	 */
 	#flushSoon(): void {
-		if (this.depth > 1) setTimeout(() => this.#flush(), 1);
-		else setImmediate(() => this.#flush());
+		if (this.depth > 1) setTimeout(() => this.flush(), 1);
+		else setImmediate(() => this.flush());
 	}
 
-	#flush(): void {
+	/** Hands over what waits here; needed before the writer thread is told to stop. */
+	flush(): void {
 		if (this.#outbox.length === 0) return;
-		this.#post({ type: 'work', work: this.#outbox });
+		this.#port.postMessage(this.#outbox);
 		this.#outbox = [];
 	}
 
-	#post(message: ToWriter): void {
-		this.#thread.postMessage(message);
-	}
-
-	#receive(message: FromWriter): void {
-		if (message.type === 'error') this.#options.onError(message.databaseId, message.reason);
-		if (message.type === 'waiting') this.#options.onWaiting(message.databaseId);
-		if (message.type !== 'results') return;
-		this.#options.onCommit({ size: message.results.length, seconds: message.commitSeconds });
-		for (const result of message.results) this.#settle(result);
+	#receive({ results, group }: Results): void {
+		if (group) this.#onCommit(group);
+		for (const result of results) this.#settle(result);
 	}
 
 	#settle(result: WorkResult): void {
@@ -198,17 +136,10 @@ export class Writer {
 		// Its timer may fire late, and must not expire the slot's next request.
 		waiting.deadline?.decideBy(() => false);
 		this.#freeSlots.push(result.slot);
-		this.#options.bounds.leave(waiting.characters);
+		this.#bounds.leave(waiting.characters);
 		if (result.outcome === 'committed') waiting.resolve(result.value);
 		else if (result.outcome === 'expired') waiting.resolve('expired');
 		else if (result.outcome === 'unknown') waiting.reject(new StorageError(outcomeUnknown));
 		else waiting.reject(new StorageError(result.reason));
-	}
-
-	/** Lets the thread finish its requests, close its databases and end. */
-	async stop(): Promise<void> {
-		this.#flush();
-		this.#post({ type: 'stop' });
-		await this.#ended;
 	}
 }

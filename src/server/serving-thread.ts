@@ -1,0 +1,92 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { createBirpc } from 'birpc';
+import { AccessDirectory } from '../access/directory.ts';
+import { LentQuota } from '../access/lent-quota.ts';
+import { monotonicMs } from '../clock.ts';
+import { OperatorError, reasonOf } from '../errors.ts';
+import { createLog } from '../log.ts';
+import { LogThrottle } from '../log-throttle.ts';
+import { Metrics } from '../metrics.ts';
+import { openStore } from '../store/open.ts';
+import { type Listener, listen } from './listen.ts';
+import {
+	callTimeoutMs,
+	type MainThreadCalls,
+	type ServingThreadCalls,
+	type ServingThreadData,
+} from './thread-calls.ts';
+
+/** A thread that listens on a port that other threads share; see `ServingThreads`. */
+
+if (!parentPort) throw new Error('this file is a serving thread');
+const main = parentPort;
+const { number, place, settings, logLevel, tls, limits, link } = workerData as ServingThreadData;
+const log = createLog(logLevel).child({ worker: number });
+const metrics = new Metrics({ ofThread: true });
+const store = await openStore(place.database, place);
+let listener: Listener | undefined;
+let directory: AccessDirectory | undefined;
+/** Accounts whose visitors have changed; announced together, after this time. */
+const changed = new Set<number>();
+const announceAfterMs = 100;
+
+const calls = createBirpc<MainThreadCalls, ServingThreadCalls>(
+	{
+		async listen(port) {
+			try {
+				listener = await start(port);
+			} catch (error) {
+				if (error instanceof OperatorError) return { refused: error.message };
+				throw error;
+			}
+			log.info({ url: listener.url }, 'listening');
+			return { url: listener.url, port: listener.port };
+		},
+		metrics: () => metrics.values(),
+		async stop() {
+			log.info({}, 'stopping');
+			await listener?.stop();
+			await directory?.stop();
+			await store.close();
+			log.info({}, 'stopped');
+		},
+	},
+	{
+		post: (message) => main.postMessage(message),
+		on: (taker) => main.on('message', taker),
+		timeout: callTimeoutMs,
+	},
+);
+
+function onVisitorChange(accountId: number): void {
+	if (changed.size === 0)
+		setTimeout(() => {
+			void calls.visitorsChanged.asEvent([...changed]);
+			changed.clear();
+		}, announceAfterMs).unref();
+	changed.add(accountId);
+}
+
+async function start(port: number): Promise<Listener> {
+	const writes = store.joinWriting?.(link, (group) => metrics.committed(group));
+	if (!writes) throw new Error('this store is written to by processes, not by threads');
+	const { now } = store;
+	const logThrottle = new LogThrottle(monotonicMs);
+	directory = await AccessDirectory.load(store.control, (error) => {
+		const reason = reasonOf(error);
+		logThrottle.log(`control database ${reason}`, (fields) =>
+			log.error({ reason, ...fields }, 'control database error'),
+		);
+	});
+	return listen({
+		...{ directory, store, tls, limits, metrics, log, logThrottle, now, onVisitorChange },
+		settings: { ...settings, port },
+		writer: {
+			storeSubscriptionEvents: (...upload) => writes.storeSubscriptionEvents(...upload),
+			storeHit: (...hit) => writes.storeHit(...hit),
+			probe: () => calls.probe(),
+		},
+		quota: new LentQuota(calls, { now, monotonicMs }),
+		sharesPort: true,
+	});
+}
