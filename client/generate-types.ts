@@ -31,7 +31,20 @@ const named: readonly (readonly [name: string, schemaIn: (paths: Json) => Json])
 	['ReceiptsRequest', (paths) => paths['/subscription/receipts'].post.requestBody.content[json].schema],
 	['ReceiptsAnswer', (paths) => paths['/subscription/receipts'].post.responses[200].content[json].schema],
 	['Usage', (paths) => paths['/usage'].get.responses[200].content[json].schema],
+	['ReportQuery', (paths) => queryOf(paths['/reports/attribution'].get)],
+	['Report', (paths) => paths['/reports/attribution'].get.responses[200].content[json].schema],
 ];
+
+/** The query parameters of an operation as the schema of an object. */
+function queryOf({ parameters }: Json): Json {
+	return {
+		type: 'object',
+		properties: Object.fromEntries(
+			parameters.map(({ name, schema, description }: Json) => [name, { description, ...schema }]),
+		),
+		required: parameters.filter(({ required }: Json) => required).map(({ name }: Json) => name),
+	};
+}
 
 /** Generates the TypeScript types of requests and answers. @param document content of `/openapi.json` */
 export function generateTypes(document: Json): string {
@@ -53,8 +66,9 @@ function typeOf(schema: Json, indent: string, names: ReadonlyMap<string, string>
 	if (schema.anyOf) return schema.anyOf.map((one: Json) => typeOf(one, indent, names)).join(' | ');
 	if (schema.type === 'array') {
 		const items = typeOf(schema.items, indent, names);
-		return items.includes(' ') ? `readonly (${items})[]` : `readonly ${items}[]`;
+		return items.includes(' | ') ? `readonly (${items})[]` : `readonly ${items}[]`;
 	}
+	if (schema.type === 'object' && !schema.properties) return 'Readonly<Record<string, unknown>>';
 	if (schema.type === 'object') return objectOf(schema, indent, names);
 	if (schema.type === 'integer') return 'number';
 	if (['string', 'number', 'boolean', 'null'].includes(schema.type)) return schema.type;

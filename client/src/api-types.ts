@@ -93,3 +93,51 @@ export interface Usage {
 	/** Time limit of a request. */
 	readonly timeoutMs: number;
 }
+
+export interface ReportQuery {
+	/** Account token of the client. */
+	readonly aid: string;
+	/** The first day, in the report's time zone, as 2026-01-31. */
+	readonly from?: string | undefined;
+	/** The day after the last. */
+	readonly to?: string | undefined;
+	/** Nothing later is seen; a time in UTC, as 2026-11-21T10:30:00Z. */
+	readonly asOf?: string | undefined;
+	/** Of days and months, as Europe/London; default: the account's. */
+	readonly timezone?: string | undefined;
+	/** One or two of channel, source, medium, campaign, landing, with a comma, or none. Default: channel. */
+	readonly by?: string | undefined;
+	/** Some of first, last, last-non-direct, linear, decay, position, markov, with commas, or all. Default: last-non-direct. */
+	readonly model?: string | undefined;
+	/** `event` counts what happened in the period (default), `cohort` all of its acquisitions. */
+	readonly basis?: string | undefined;
+	/** Touches of so many days take credit. Default: 90. */
+	readonly lookbackDays?: string | undefined;
+	/** Of the model decay. Default: 7. */
+	readonly halfLifeDays?: string | undefined;
+	/** `0` leaves the intervals of the model markov out. */
+	readonly intervals?: string | undefined;
+	/** Only subscriptions whose acquisition has this event type. */
+	readonly evt?: string | undefined;
+	/** Only subscriptions with this channel in their path. */
+	readonly channel?: string | undefined;
+	/** Only subscriptions whose visitor is in this segment, by its id. */
+	readonly segment?: string | undefined;
+	/** Days from one renewal to the next, as newsletter=30,gift=365. Default: the median. */
+	readonly period?: string | undefined;
+	/** Paths that are shown. Default: 20. */
+	readonly top?: string | undefined;
+}
+
+export interface Report {
+	/** The account. */
+	readonly aid: string;
+	readonly from: string | null;
+	readonly to: string | null;
+	/** The moment of the report. */
+	readonly asOf: string;
+	/** Time zone of days and months. */
+	readonly timezone: string;
+	/** One object per row. */
+	readonly rows: readonly Readonly<Record<string, unknown>>[];
+}

@@ -1,9 +1,17 @@
 import type { Usage } from './api-types.ts';
 import { Receipts } from './receipts.ts';
+import { Reports } from './reports.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { type CallOptions, type CaskadeOptions, Transport } from './transport.ts';
 
-export type { MissingReceipt, StoredReceipt, SubscriptionEvent, Usage } from './api-types.ts';
+export type {
+	MissingReceipt,
+	Report,
+	ReportQuery,
+	StoredReceipt,
+	SubscriptionEvent,
+	Usage,
+} from './api-types.ts';
 export {
 	BadGatewayError,
 	BadRequestError,
@@ -24,6 +32,7 @@ export {
 	UnsupportedMediaTypeError,
 } from './errors.ts';
 export type { Receipt, Receipts } from './receipts.ts';
+export type { ReportOptions, Reports } from './reports.ts';
 export type {
 	BatchOutcome,
 	Subscriptions,
@@ -42,12 +51,14 @@ export { WebhookVerificationError, webhooks } from './webhooks.ts';
 export class Caskade {
 	readonly subscriptions: Subscriptions;
 	readonly receipts: Receipts;
+	readonly reports: Reports;
 	readonly #transport: Transport;
 
 	constructor(options: CaskadeOptions) {
 		this.#transport = new Transport(options);
 		this.subscriptions = new Subscriptions(this.#transport);
 		this.receipts = new Receipts(this.#transport);
+		this.reports = new Reports(this.#transport);
 	}
 
 	/** Returns the limits of the key and the rest of its quota. Costs neither rate nor quota. @throws CaskadeError */

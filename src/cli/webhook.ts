@@ -2,9 +2,10 @@ import { Argument, InvalidArgumentError, Option } from 'commander';
 import { Command, moment, wholeNumber } from '../config.ts';
 import { type WebhookEvent, webhookEvents } from '../domain/webhook.ts';
 import { OperatorError } from '../errors.ts';
-import { deleteMessages, deliveries, replayMessages } from '../store/account/outbox.ts';
+import { deliveries } from '../store/account/outbox.ts';
 import type { Account, StoredWebhook, WebhookSecret } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
+import { deleteMessages, replayMessages } from '../webhooks/old-messages.ts';
 import { keepMessagesMs } from '../webhooks/retry.ts';
 import { isPrivateHost } from '../webhooks/send.ts';
 import { sendTest } from '../webhooks/test-message.ts';
@@ -187,7 +188,7 @@ function deleteCommand(command: Command): void {
 		.action((aid: string, id: string, options: CommonOptions) =>
 			withAccount(options, aid, async (store, account) => {
 				await store.control.deleteWebhook(account.id, id);
-				await store.transact(account.id, () => deleteMessages(id));
+				await deleteMessages(store, account.id, id);
 				if (options.json) printJson({ deleted: id });
 				else printLine(`Webhook ${id} is deleted.`);
 			}),
@@ -239,8 +240,7 @@ They are kept for ${keptDays} days.`,
 					throw new OperatorError(
 						`Webhook ${id} is disabled; enable it first with 'caskade webhook enable ${aid} ${id}'.`,
 					);
-				const nowMs = Math.floor(store.now());
-				const messages = await store.transact(account.id, () => replayMessages(id, options.since, nowMs));
+				const messages = await replayMessages(store, account.id, id, options.since);
 				await store.control.announceWebhooks();
 				if (options.json) printJson({ webhook: id, messages });
 				else printLine(`${messages} messages are sent again.`);

@@ -12,13 +12,13 @@ import {
 	saveEvaluation,
 	waitingConflicts,
 } from '../store/account/evaluation.ts';
-import { type NewMessage, pruneMessages } from '../store/account/outbox.ts';
+import type { NewMessage } from '../store/account/outbox.ts';
 import type { EvaluatedVisitor } from '../store/account/standings.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { dataOf, messagesTo } from './message.ts';
+import { pruneOldMessages } from './old-messages.ts';
 import { begunAgain, counted, summaryOf } from './recount.ts';
-import { keepMessagesMs } from './retry.ts';
 import { bodyOf, nowhere, standingOf, type Transition, transitionsOf } from './standing.ts';
 
 /** Interval between the starts of two sweeps over all visitors. */
@@ -138,7 +138,7 @@ export class Round {
 		const nowMs = Math.floor(this.#options.store.now());
 		if (this.state.isSweepDone) {
 			if (Math.abs(nowMs - this.state.sweepAtMs) < sweepEveryMs) return;
-			await this.#prune(nowMs);
+			await pruneOldMessages(this.#options.store, this.#account.id, nowMs);
 			this.state = { ...this.state, sweepAtMs: nowMs, sweepAfterId: 0, isSweepDone: false };
 		}
 		this.isSweepSlice = true;
@@ -164,12 +164,6 @@ export class Round {
 		if (!recount) return;
 		const messages = this.#messages('segments.recomputed', summaryOf(recount), nowMs);
 		await this.save([], nowMs, { messages });
-	}
-
-	async #prune(nowMs: number): Promise<void> {
-		const { store } = this.#options;
-		for (let pruned = 1; pruned > 0; )
-			pruned = await store.transact(this.#account.id, () => pruneMessages(nowMs - keepMessagesMs));
 	}
 
 	async #evaluate(

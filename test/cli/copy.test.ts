@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { insertMessages } from '../../src/store/account/outbox.ts';
 import { prune } from '../../src/store/account/pruning.ts';
 import { storeHits } from '../../src/store/account/visitor-log.ts';
 import { copyStore } from '../../src/store/copy.ts';
@@ -46,7 +47,8 @@ async function fill(store: Store, eventsPerAccount: number, ofTheOther = eventsP
 	return { store, key, aids: [aid, other.aid, 'c-a-empty'] };
 }
 
-async function setUpScoring({ control }: Store, aid: string): Promise<void> {
+async function setUpScoring(store: Store, aid: string): Promise<void> {
+	const { control } = store;
 	const { id } = await control.updateAccount(aid, {
 		explains: true,
 		channelRules: [{ channel: 'partner', pattern: 'utm_source=ours' }],
@@ -60,6 +62,32 @@ async function setUpScoring({ control }: Store, aid: string): Promise<void> {
 	await control.createSegment(id, { id: 'keen', name: oddTexts.join(), rule: 'visitor.hits > 3' });
 	const model = { goal: goal.name, scope: 'vid', body: '{"weights":[0.1]}', report: '{}' } as const;
 	await control.activateModel(id, await control.insertModel(id, model));
+	await setUpWebhook(store, id);
+}
+
+/** A webhook whose secret was rotated, and rows of each of its tables. */
+async function setUpWebhook(store: Store, accountId: number): Promise<void> {
+	const { id } = await store.control.createWebhook(accountId, {
+		...{ url: 'https://crm.example/?q="Ü"', events: ['segment.left'], withCid: true, allowPrivate: false },
+	});
+	await store.control.rotateWebhookSecret(accountId, id);
+	await store.control.setWebhookFailing(id, 1);
+	await store.transact(accountId, function* () {
+		const message = { webhook: id, sequence: 2 ** 52, type: 'segment.left', vid: 'v', body: '{}' } as const;
+		yield [
+			{
+				sql: 'INSERT INTO @membership (vid, segment, since, sequence) ?rows',
+				rows: [['v', 'keen', 1, 2 ** 52]],
+			},
+			{ sql: 'INSERT INTO @standing (vid, body) ?rows', rows: [['v', '{}']] },
+			{
+				sql: 'INSERT INTO @evaluation (name, holder, held_until, sequence, state) ?rows',
+				rows: [['webhooks', 'one', 1, 2 ** 52, '{}']],
+			},
+			{ sql: 'INSERT INTO @conflict (at, request_id, tids) ?rows', rows: [[1, 'r-1', '["T-1"]']] },
+			insertMessages([message, { ...message, webhook: 'wh_Z', vid: null }], 1),
+		];
+	});
 }
 
 async function recordUsage(store: Store, keyId: string): Promise<void> {
@@ -348,8 +376,8 @@ test('without --json a copy shows its progress and its result', async (t) => {
 	await fill(await openFor(t, source), 500);
 	const { stdout, stderr, code } = await caskade(['copy', '--from', source, '--to', target]);
 	assert.equal(code, 0);
-	assert.match(stderr, /^copy c-a-acme-uk: 0 of 1,412 rows\n/);
-	assert.match(stderr, /^verify c-a-other-uk: 1,412 of 1,412 rows, [\d,]+\/s$/m);
+	assert.match(stderr, /^copy c-a-acme-uk: 0 of 1,418 rows\n/);
+	assert.match(stderr, /^verify c-a-other-uk: 1,418 of 1,418 rows, [\d,]+\/s$/m);
 	assert.match(
 		stdout,
 		/Everything is copied and compared: 2 clients, 3 accounts, 3 plans, 2 keys, 1000 events, 138 hits\.\n$/,

@@ -164,7 +164,7 @@ export async function webhooksKilled(options: {
 
 /** Until everything is evaluated and delivered; what waits for another attempt goes now. */
 async function drain(store: Store, accountId: number): Promise<void> {
-	for (let quiet = 0, before = -1; quiet < 3; ) {
+	for (let quiet = 0, before = -1; quiet < 2; ) {
 		await store.transact(accountId, () => makeDue());
 		await store.control.announceWebhooks();
 		await delay(1200);

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { WebhookJob } from '../../src/jobs/webhooks.ts';
-import { deliveries, replayMessages } from '../../src/store/account/outbox.ts';
+import { deliveries } from '../../src/store/account/outbox.ts';
 import type { DeliveryReport } from '../../src/webhooks/channel.ts';
+import { replayMessages } from '../../src/webhooks/old-messages.ts';
 import { eventually } from '../eventually.ts';
 import { engines } from '../store/engines.ts';
 import { dayMs, Site, secondMs } from './evaluated.ts';
@@ -180,8 +181,7 @@ for (const engine of engines)
 				return one?.state === 'delivered';
 			});
 			site.passes(secondMs);
-			const replay = (sinceMs: number) =>
-				site.store.transact(site.accountId, () => replayMessages(id, sinceMs, site.nowMs));
+			const replay = (sinceMs: number) => replayMessages(site.store, site.accountId, id, sinceMs);
 			assert.equal(await replay(site.nowMs), 0);
 			assert.equal(await replay(site.nowMs - secondMs), 1);
 			await look();

@@ -189,6 +189,21 @@ for (const engine of engines)
 			for (const table of ['membership', 'standing'] as const) assert.deepEqual(await site.rows(table), []);
 		});
 
+		test('messages are deleted after four days', async (t) => {
+			const site = await Site.open(t, engine);
+			await site.webhook(['segment.entered']);
+			const evaluator = await site.evaluator();
+			await evaluator.settle();
+			for (let day = 0; day <= 5; day++) {
+				site.passes(dayMs - minuteMs);
+				await site.hit();
+				await evaluator.settle();
+			}
+			const oldestMs = Math.min(...(await site.rows('outbox')).map(({ created_at }) => Number(created_at)));
+			assert.ok(oldestMs >= site.nowMs - 4 * dayMs);
+			assert.ok((await site.rows('outbox')).length >= 3);
+		});
+
 		test('an older database that is restored gives no sequence out again', async (t) => {
 			const site = await Site.open(t, engine);
 			await site.webhook(['segment.entered']);

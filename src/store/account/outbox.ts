@@ -135,14 +135,14 @@ export function* nextDue(webhooks: readonly string[]): Steps<Map<string, number>
 	);
 }
 
-/** Messages deleted in one transaction. */
-const maxPruned = 1000;
+/** Rows per transaction of whatever changes many. */
+const pageRows = 500;
 
 /** Deletes messages older than a moment. @returns how many; 0 at the end */
 export function* pruneMessages(beforeMs: number): Steps<number> {
 	const [rows = []] = yield [
 		{
-			sql: `DELETE FROM @outbox WHERE (webhook, sequence) IN (SELECT webhook, sequence FROM @outbox WHERE created_at < ? ORDER BY created_at LIMIT ${maxPruned}) RETURNING sequence /* prune messages */`,
+			sql: `DELETE FROM @outbox WHERE (webhook, sequence) IN (SELECT webhook, sequence FROM @outbox WHERE created_at < ? ORDER BY created_at LIMIT ${pageRows}) RETURNING sequence /* prune messages */`,
 			values: [beforeMs],
 		},
 	];
@@ -189,18 +189,31 @@ function isoTime(ms: Row[string] | undefined): string | null {
 	return ms === null || ms === undefined ? null : new Date(Number(ms)).toISOString();
 }
 
-/** Queues messages since a moment again, delivered or not. @returns how many */
-export function* replayMessages(webhook: string, sinceMs: number, nowMs: number): Steps<number> {
+/**
+ * Queues a page of the messages since a moment again, delivered or not, in the order of their sequence.
+ * @returns their number, and the last sequence; undefined at the end
+ */
+export function* replayPage(
+	webhook: string,
+	{ sinceMs, nowMs, after }: { sinceMs: number; nowMs: number; after: number },
+): Steps<{ count: number; last: number | undefined }> {
 	const [rows = []] = yield [
 		{
-			sql: 'UPDATE @outbox SET due_at = ?, delivered_at = NULL, attempts = 0 WHERE webhook = ? AND created_at >= ? RETURNING sequence /* replay */',
-			values: [nowMs, webhook, sinceMs],
+			sql: `UPDATE @outbox SET due_at = ?, delivered_at = NULL, attempts = 0 WHERE webhook = ? AND sequence IN (SELECT sequence FROM @outbox WHERE webhook = ? AND sequence > ? AND created_at >= ? ORDER BY sequence LIMIT ${pageRows}) RETURNING sequence /* replay */`,
+			values: [nowMs, webhook, webhook, after, sinceMs],
+		},
+	];
+	const last = Math.max(...rows.map(({ sequence }) => Number(sequence)));
+	return { count: rows.length, last: rows.length === pageRows ? last : undefined };
+}
+
+/** Deletes a page of a webhook's messages. @returns how many; 0 at the end */
+export function* deletePage(webhook: string): Steps<number> {
+	const [rows = []] = yield [
+		{
+			sql: `DELETE FROM @outbox WHERE webhook = ? AND sequence IN (SELECT sequence FROM @outbox WHERE webhook = ? ORDER BY sequence LIMIT ${pageRows}) RETURNING sequence /* delete messages */`,
+			values: [webhook, webhook],
 		},
 	];
 	return rows.length;
-}
-
-/** Deletes all messages of a webhook. */
-export function* deleteMessages(webhook: string): Steps<void> {
-	yield [{ sql: 'DELETE FROM @outbox WHERE webhook = ? /* delete messages */', values: [webhook] }];
 }
