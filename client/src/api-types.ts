@@ -101,7 +101,7 @@ export interface ReportQuery {
 	readonly from?: string | undefined;
 	/** The day after the last. */
 	readonly to?: string | undefined;
-	/** Nothing later is seen; a time in UTC, as 2026-11-21T10:30:00Z. */
+	/** Nothing later is seen; a time in UTC that has been, as 2026-11-21 or 2026-11-21T10:30:00Z. */
 	readonly asOf?: string | undefined;
 	/** Of days and months, as Europe/London; default: the account's. */
 	readonly timezone?: string | undefined;
