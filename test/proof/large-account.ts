@@ -49,7 +49,7 @@ export async function addLargeAccount(folder: string, visitors: number): Promise
 			WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${visitors})
 			SELECT n, lower(hex(randomblob(16))) AS vid, ${nowMs - yearMs} + any(${yearMs}) AS at, 1 + any(3) AS touches FROM n;
 		CREATE TEMP TABLE k AS SELECT value AS k FROM json_each('[0, 1, 2, 3, 4]');
-		INSERT OR IGNORE INTO touch
+		INSERT OR IGNORE INTO touch (vid, at, origin)
 			SELECT vid, at + k * ${dayMs} * (1 + any(9)), any_origin() FROM person JOIN k ON k < touches ORDER BY vid;
 		INSERT INTO hit (vid, sid, at, body)
 			SELECT vid, substr(vid, 1, 31) || k, at + k * 3600000,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { dayMs } from '../../src/reports/model.ts';
@@ -8,8 +9,10 @@ import type { Report } from '../../src/reports/run-report.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
 import type { Steps } from '../../src/store/steps.ts';
 import type { Store } from '../../src/store/store.ts';
+import { addLargeAccount } from '../proof/large-account.ts';
 import { body } from '../store/contract/visitors.ts';
 import { engines, openFor } from '../store/engines.ts';
+import { temporaryFolder } from '../support.ts';
 import { add, type Entry, fill, report, sale, vidOf, visit } from './filled.ts';
 import { day0Ms } from './made-up.ts';
 
@@ -238,4 +241,14 @@ test('a segment selects the subscriptions of visitors who are, or were, in it', 
 			/coverage takes no channel and no/,
 		);
 	}
+});
+
+test('the account of the proof has journeys', async (t) => {
+	const folder = join(temporaryFolder(t), 'data');
+	const { visitors, touches } = await addLargeAccount(folder, 300);
+	assert.ok(touches > visitors);
+	const store = await openFor(t, `sqlite:${folder}`);
+	const { id } = await store.control.account('c-a-large');
+	const { rows } = await report(store, id, 'attribution', { asOfMs: null });
+	assert.ok(rows.length > 3);
 });
