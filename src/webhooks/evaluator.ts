@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import {
 	type EvaluationState,
+	evaluation,
 	type Held,
 	holdEvaluation,
 	releaseEvaluation,
@@ -53,16 +54,28 @@ export class Evaluator {
 		const { store, holder } = this.#options;
 		const { account } = snapshot;
 		const nowMs = Math.floor(store.now());
-		const begin = beginningAt(nowMs);
-		const held = await store.transact(account.id, () =>
-			holdEvaluation(holder, nowMs, nowMs + holdMs, { begin, isAlone: !store.takesManyServers }),
-		);
+		const held = await this.#hold(account.id, nowMs);
 		if (!held) return { againInMs: 500 };
 		try {
 			return await this.#work(snapshot, held, nowMs);
 		} finally {
 			if (store.takesManyServers) await store.transact(account.id, () => releaseEvaluation(holder));
 		}
+	}
+
+	async #hold(accountId: number, nowMs: number): Promise<Held | undefined> {
+		const { store, holder } = this.#options;
+		// Where there is one server, nobody takes it away: a read, which waits for no disk.
+		if (!store.takesManyServers) {
+			const held = await store.runReadOnly(accountId, evaluation());
+			if (held?.holder === holder) return held;
+		}
+		return store.transact(accountId, () =>
+			holdEvaluation(holder, nowMs, nowMs + holdMs, {
+				begin: beginningAt(nowMs),
+				isAlone: !store.takesManyServers,
+			}),
+		);
 	}
 
 	async #work({ account, revision }: Snapshot, held: Held, nowMs: number): Promise<RoundOutcome> {

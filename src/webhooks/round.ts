@@ -108,7 +108,8 @@ export class Round {
 	async followLog(reader: ClientReader, seen: Map<string, number>, isOver: () => boolean): Promise<boolean> {
 		for (let windowMs = minWindowMs; ; ) {
 			const nowMs = Math.floor(this.#options.store.now());
-			const fromMs = this.state.logToMs - overlapMs;
+			// The clock may have stepped back.
+			const fromMs = Math.min(this.state.logToMs, nowMs) - overlapMs;
 			// Hits may have times slightly in the future.
 			const untilMs = nowMs - fromMs < windowMs ? nowMs + windowMs : fromMs + windowMs;
 			const changed = await reader.changedSince(fromMs, untilMs);
@@ -122,7 +123,7 @@ export class Round {
 				for (const [vid, atMs] of some) seen.set(vid, atMs);
 				if (isOver()) return false;
 			}
-			this.state = { ...this.state, logToMs: Math.max(this.state.logToMs, Math.min(untilMs, nowMs)) };
+			this.state = { ...this.state, logToMs: Math.min(untilMs, nowMs) };
 			if (seen.size > maxSeen) seen.clear();
 			if (untilMs >= nowMs) {
 				for (const [vid, atMs] of seen) if (atMs < fromMs) seen.delete(vid);

@@ -151,12 +151,14 @@ for (const engine of engines)
 					`attempt ${attempt}`,
 					async () => {
 						const one = await attempts();
+						// Another message may be the one that was too much.
+						if ((await webhook())?.disabledWhy === 'failing') return true;
 						return one?.attempts === attempt && one.attemptedAt === new Date(site.nowMs).toISOString();
 					},
 					5000,
 				);
 				const dueAt = (await attempts())?.nextAttemptAt;
-				if (typeof dueAt !== 'string') break;
+				if (typeof dueAt !== 'string' || (await webhook())?.disabledWhy === 'failing') break;
 				site.passes(Date.parse(dueAt) - site.nowMs);
 				await look();
 			}

@@ -58,11 +58,12 @@ export function* holdEvaluation(
 	untilMs: number,
 	{ begin, isAlone }: { begin: EvaluationState; isAlone: boolean },
 ): Steps<Held | undefined> {
-	const free = isAlone ? '' : 'AND (holder = ? OR held_until < ?)';
+	// The clock may have stepped back: then it is held until a time that is too far away.
+	const free = isAlone ? '' : 'AND (holder = ? OR held_until < ? OR held_until > ?)';
 	const [[row] = []] = yield [
 		{
 			sql: `UPDATE @evaluation SET holder = ?, held_until = ? WHERE name = 'webhooks' ${free} RETURNING ${columns} /* hold evaluation */`,
-			values: [holder, untilMs, ...(isAlone ? [] : [holder, nowMs])],
+			values: [holder, untilMs, ...(isAlone ? [] : [holder, nowMs, 2 * untilMs - nowMs])],
 		},
 	];
 	if (row) return toHeld(row);
