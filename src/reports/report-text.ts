@@ -44,7 +44,7 @@ export function headOf({ aid, from, to, asOf, timezone, basis, totals, ...report
 	const filters = (['evt', 'channel', 'segment'] as const).flatMap((name) =>
 		report[name] === undefined ? [] : [`${name} ${report[name]}`],
 	);
-	const lines = filters.length > 0 ? [head, `Only subscriptions with ${filters.join(', ')}`] : [head];
+	const lines = filters.length > 0 ? [head, `Only ${filters.join(', ')}`] : [head];
 	if (!totals) return lines;
 	const { subscriptions, ...pence } = totals as Record<string, number>;
 	const amounts = Object.entries(pence).map(
