@@ -100,12 +100,12 @@ export class ServingThreads {
 		return Promise.all(this.#threads.map(({ calls }) => calls.metrics()));
 	}
 
-	/** Resolves when all requests in flight are answered. */
+	/** Resolves when all requests in flight are answered. A thread that dies meanwhile ends the process, as ever. */
 	async stop(): Promise<void> {
-		this.#isEnding = true;
 		await Promise.all(this.#threads.map(({ calls }) => calls.stop()));
 	}
 
+	/** To be called when they have stopped, or could not all be started. */
 	async end(): Promise<void> {
 		this.#isEnding = true;
 		await Promise.all(this.#threads.map(({ worker }) => worker.terminate()));
