@@ -18,7 +18,7 @@ function isAlive(pid: number): boolean {
 for (const engine of engines)
 	for (const args of engine.isFolder ? [[]] : [[], ['--workers', '2']])
 		test(`a server keeps running when the reader of its output exits, and still stops on a signal: ${engine.name} ${args.join(' ')}`, async (t) => {
-			const address = await engine.freshAddress(t);
+			const address = await engine.installedAddress(t);
 			const store = await openStore(address);
 			const { aid, key } = await addClient(store);
 			await store.close();
@@ -38,7 +38,7 @@ for (const engine of engines)
 		});
 
 test('workers exit when their primary, and with it the reader of their log, is killed', async (t) => {
-	const address = (await engines[1]?.freshAddress(t)) as string;
+	const address = (await engines[1]?.installedAddress(t)) as string;
 	await using server = await ServeProcess.start(['--database', address, '--workers', '2']);
 	const pids = [...server.stderr.matchAll(/"worker":\d,.*"pid":(\d+)/g)].map(([, pid]) => Number(pid));
 	assert.equal(pids.length, 2);

@@ -29,7 +29,7 @@ const few = ['--visitors', '300'];
 
 for (const engine of engines)
 	test(`${engine.name}: demo fills a new account beside a running server, which then serves what it prints`, async (t) => {
-		const address = await engine.freshAddress(t);
+		const address = await engine.installedAddress(t);
 		await using server = await ServeProcess.start(['--database', address]);
 		// Of 2,000, at every hour of the day, somebody looks at the plans again and again.
 		const count = engine.isFolder ? 2000 : 300;

@@ -6,7 +6,7 @@ import type { Store } from '../../src/store/store.ts';
 import { assertMisused, caskadeWithin, ServeProcess, withinASecond } from '../process.ts';
 import { connectTo, type RawConnection, uploadHead } from '../raw-http.ts';
 import { openFor, storedEvents } from '../store/engines.ts';
-import { freshPostgresDatabase } from '../store/postgres-server.ts';
+import { installedPostgresDatabase } from '../store/postgres-server.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 
 /** Longer than any test takes. */
@@ -46,7 +46,8 @@ for (const [place, flags] of [
 	['processes', ['--workers', '2']],
 ] as const)
 	test(`${place}: stops by itself when the delay is over, not before`, async (t) => {
-		const address = place === 'processes' ? await freshPostgresDatabase() : `sqlite:${temporaryFolder(t)}`;
+		const address =
+			place === 'processes' ? await installedPostgresDatabase() : `sqlite:${temporaryFolder(t)}`;
 		const { server } = await startWithDelay(t, address, '--drain-delay-ms', '400', ...flags);
 		const beganMs = performance.now();
 		const { code, stderr } = await server.kill('SIGTERM');
@@ -118,7 +119,8 @@ test('HTTP/2: streams in flight are answered during the delay, and the client op
 
 for (const place of ['threads', 'processes'])
 	test(`${place}: every worker reports that it is draining, and accepts uploads until the delay is over`, async (t) => {
-		const address = place === 'processes' ? await freshPostgresDatabase() : `sqlite:${temporaryFolder(t)}`;
+		const address =
+			place === 'processes' ? await installedPostgresDatabase() : `sqlite:${temporaryFolder(t)}`;
 		const draining = await startWithDelay(t, address, '--workers', '2');
 		const { server } = draining;
 		server.child.kill('SIGTERM');

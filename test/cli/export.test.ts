@@ -76,7 +76,7 @@ test('what export prints, imported into an empty account of any engine, gives th
 	}
 	const expected = await contentOf('c-a-first', source);
 	for (const engine of engines) {
-		const address = await engine.freshAddress(t);
+		const address = await engine.installedAddress(t);
 		for (const [number, file] of files.entries()) {
 			const aid = `c-a-copy-${number}`;
 			await caskade(['account', 'create', aid, '--client', 'copy', '--database', address]);

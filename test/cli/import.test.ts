@@ -36,7 +36,7 @@ interface Shown {
 
 /** An installation with one account, and a place for files. */
 async function install(t: TestContext, engine = sqlite) {
-	const database = await engine.freshAddress(t);
+	const database = await engine.installedAddress(t);
 	const store = await openFor(t, database);
 	const accountId = await addAccount(store, 'c-a-acme-uk');
 	const folder = temporaryFolder(t);

@@ -1,10 +1,10 @@
 import { test } from 'node:test';
 import { rollingRestarts } from '../proof/rolling-restart.ts';
-import { freshPostgresDatabase } from '../store/postgres-server.ts';
+import { installedPostgresDatabase } from '../store/postgres-server.ts';
 
 test('two servers are restarted in turn under load: every request is answered 201, and stored once', async (t) => {
 	const { uploads } = await rollingRestarts({
-		address: await freshPostgresDatabase(),
+		address: await installedPostgresDatabase(),
 		balancer: 'asking 10 times a second',
 		drainDelayMs: 2000,
 		rounds: 1,

@@ -20,7 +20,7 @@ const serve = (address: string, stage?: string) =>
 
 for (const engine of engines)
 	test(`${engine.name}: stages serve side by side, and what one issues is not valid in another`, async (t) => {
-		const address = await engine.freshAddress(t);
+		const address = await engine.installedAddress(t);
 		const stages = engine.isFolder ? [undefined, 'staging', 'staging-2'] : [undefined, 'staging'];
 		const clients = await Promise.all(stages.map((stage) => addClientTo(t, address, stage)));
 		const servers: ServeProcess[] = [];
@@ -83,7 +83,7 @@ test('every command works on its stage, given by flag or environment', async (t)
 
 test('a stage has schemas of its own, whatever its name', async (t) => {
 	const engine = engines.find(({ name }) => name === 'postgres');
-	const address = (await engine?.freshAddress(t)) as string;
+	const address = (await engine?.installedAddress(t)) as string;
 	for (const stage of [undefined, 'account', '1', '-'.padStart(30, 'x')])
 		await addClientTo(t, address, stage);
 	const client = new pg.Client({ connectionString: address });

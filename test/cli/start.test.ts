@@ -7,7 +7,7 @@ import { openStore } from '../../src/store/open.ts';
 import { assertRefused, caskadeWithin, type Ended, mainPath, TestProcess } from '../process.ts';
 import { noSmallDisk, SmallDisk } from '../small-disk.ts';
 import { sessionOn } from '../store/postgres/service.ts';
-import { freshPostgresDatabase } from '../store/postgres-server.ts';
+import { installedPostgresDatabase } from '../store/postgres-server.ts';
 import { addClient, temporaryFolder } from '../support.ts';
 
 /** How a command ends that cannot do its work. */
@@ -93,7 +93,7 @@ test('servers, workers and commands give up on a PostgreSQL server that never an
 });
 
 test('the refusal of a PostgreSQL server is quoted in one sentence', async (t) => {
-	const address = await freshPostgresDatabase();
+	const address = await installedPostgresDatabase();
 	const session = await sessionOn(t, address);
 	await (await openStore(address)).close();
 	await session.query('BEGIN');

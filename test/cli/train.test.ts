@@ -6,7 +6,7 @@ import { openStore } from '../../src/store/open.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson, ServeProcess } from '../process.ts';
 import { madeUpVisitors, storeVisitors } from '../scoring/made-up-log.ts';
 import { addAccount } from '../store/engines.ts';
-import { freshPostgresDatabase } from '../store/postgres-server.ts';
+import { installedPostgresDatabase } from '../store/postgres-server.ts';
 import { temporaryFolder } from '../support.ts';
 
 interface Trained {
@@ -124,7 +124,7 @@ test('serve --train-every trains at start, keeps serving, and stops at once', as
 });
 
 test('several workers train once, in the process that starts them', async (t) => {
-	const { at } = await withVisitors(t, 45, await freshPostgresDatabase());
+	const { at } = await withVisitors(t, 45, await installedPostgresDatabase());
 	await using server = await ServeProcess.start(['--workers', '2', '--train-every', '6h', ...at]);
 	const trained = () => server.stderr.split('\n').filter((line) => line.includes('"msg":"trained"'));
 	while (trained().length < 4) await new Promise((resolve) => setTimeout(resolve, 50));

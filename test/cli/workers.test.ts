@@ -6,7 +6,7 @@ import type { Store } from '../../src/store/store.ts';
 import { eventually } from '../eventually.ts';
 import { UploadLoad } from '../load.ts';
 import { assertRefused, caskade, freePort, ServeProcess } from '../process.ts';
-import { freshPostgresDatabase } from '../store/postgres-server.ts';
+import { installedPostgresDatabase } from '../store/postgres-server.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 
 interface Place {
@@ -19,7 +19,7 @@ interface Place {
 /** Workers are threads on a data folder, and processes on PostgreSQL. */
 const engines = {
 	SQLite: (t: TestContext) => `sqlite:${temporaryFolder(t)}`,
-	PostgreSQL: () => freshPostgresDatabase(),
+	PostgreSQL: () => installedPostgresDatabase(),
 } as const;
 type EngineName = keyof typeof engines;
 const engineNames = Object.keys(engines) as EngineName[];

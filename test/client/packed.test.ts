@@ -29,6 +29,18 @@ export const message: Promise<unknown> = webhooks.verify('', new Headers(), 'whs
 export const wrong: SubscriptionEvent = { ...event, rvn: true };
 `;
 
+/** The command of each runtime on this machine; Bun and Deno where they are on the PATH. */
+function runtimes(): [string, ...string[]][] {
+	const isThere = ([command]: readonly [string, ...string[]]) =>
+		(process.env.PATH ?? '').split(':').some((folder) => existsSync(join(folder, command)));
+	const nodes = [process.execPath, ...['/usr/bin/node', '/usr/local/bin/node'].filter(existsSync)];
+	const others: [string, ...string[]][] = [
+		['bun'],
+		['deno', 'run', '--no-lock', '--allow-env', '--allow-net'],
+	];
+	return [...nodes.map((node): [string] => [node]), ...others.filter(isThere)];
+}
+
 test('the packed client runs in an empty project, also on Node 20, with types and without dependencies', async (t) => {
 	const folder = temporaryFolder(t);
 	const installed = packInto(folder);
@@ -40,16 +52,16 @@ test('the packed client runs in an empty project, also on Node 20, with types an
 
 	writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
 	writeFileSync(join(folder, 'upload.js'), script);
-	const runtimes = [process.execPath, ...['/usr/bin/node', '/usr/local/bin/node'].filter(existsSync)];
-	for (const runtime of runtimes) {
+	for (const [runtime, ...args] of runtimes()) {
 		const service = await startService(t);
-		await using process = new TestProcess(runtime, [join(folder, 'upload.js')], {
+		await using process = new TestProcess(runtime, [...args, join(folder, 'upload.js')], {
 			URL: service.url,
 			KEY: service.key,
 		});
 		const { stdout, stderr } = await process.ended;
 		assert.equal(stderr, '', runtime);
 		assert.deepEqual(JSON.parse(stdout), [1, 1, true, true, 4], runtime);
+		t.diagnostic(`ran on ${runtime}`);
 	}
 
 	mkdirSync(join(folder, 'typed'));

@@ -26,7 +26,7 @@ function* readFoldedTo(): Steps<number | undefined> {
 
 for (const engine of engines) {
 	test(`forty concurrent hits of a visitor with 6,000 hits delay nobody, on ${engine.name}`, async (t) => {
-		const address = await engine.freshAddress(t);
+		const address = await engine.installedAddress(t);
 		const store = await openFor(t, address);
 		const { aid } = await addClient(store);
 		const other = await addClient(store, { client: 'globex' });
@@ -60,7 +60,7 @@ for (const engine of engines) {
 	});
 
 	test(`after a server is killed while folding, the next one continues, on ${engine.name}`, async (t) => {
-		const address = await engine.freshAddress(t);
+		const address = await engine.installedAddress(t);
 		const store = await openFor(t, address);
 		const { aid } = await addClient(store);
 		const { id } = await store.control.account(aid);

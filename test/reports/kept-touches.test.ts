@@ -38,7 +38,7 @@ async function subscribers(t: TestContext, address: string): Promise<{ store: St
 
 for (const engine of engines)
 	test(`retention keeps how subscribers arrived, if configured, on ${engine.name}`, async (t) => {
-		const { store, id } = await subscribers(t, await engine.freshAddress(t));
+		const { store, id } = await subscribers(t, await engine.installedAddress(t));
 		const before = await attribution(store, id);
 		assert.deepEqual(netByChannel(before), [
 			['email', 500],
@@ -60,7 +60,7 @@ for (const engine of engines)
 			'a rebuild cannot derive it from hits',
 		);
 
-		const target = await openFor(t, await engine.freshAddress(t));
+		const target = await openFor(t, await engine.installedAddress(t));
 		await copyStore(store, target, () => {});
 		const copied = await target.control.account('c-a-acme-uk');
 		assert.deepEqual((await attribution(target, copied.id)).rows, before.rows);
@@ -79,7 +79,10 @@ for (const engine of engines)
 	});
 
 test('a link that a younger hit shows too outlives what was kept', async (t) => {
-	const { store, id } = await subscribers(t, await (engines[0] as (typeof engines)[number]).freshAddress(t));
+	const { store, id } = await subscribers(
+		t,
+		await (engines[0] as (typeof engines)[number]).installedAddress(t),
+	);
 	await add(store, id, [visit(1, 280, 'A', 'referral')]);
 	await prune(store, true);
 	assert.equal(await store.read(id, (reader) => reader.count('touch')), 3);

@@ -72,7 +72,7 @@ async function reports(store: Store, id: number, fields: Partial<ReportQuery> = 
 
 const totalOf = ({ totals }: Report) => (totals as { netPence: number }).netPence;
 const openBoth = (t: TestContext) =>
-	Promise.all(engines.map(async (engine) => openFor(t, await engine.freshAddress(t))));
+	Promise.all(engines.map(async (engine) => openFor(t, await engine.installedAddress(t))));
 
 test('reports do not depend on the order of arrival or the engine, and as of a moment equal those of a store that ended then', async (t) => {
 	const stores = await openBoth(t);

@@ -15,7 +15,7 @@ const comesBack: Goal = { name: 'return', evts: ['visit'], ...goalDefaults };
 const never: Goal = { name: 'never', evts: ['nothing'], ...goalDefaults };
 
 async function place(t: TestContext, engine = sqlite, count = 45) {
-	const store = await openFor(t, await engine.freshAddress(t));
+	const store = await openFor(t, await engine.installedAddress(t));
 	const id = await addAccount(store, 'c-a-acme-uk');
 	await storeVisitors(store, id, madeUpVisitors(count));
 	return { store, account: { id, aid: 'c-a-acme-uk' } };

@@ -29,6 +29,9 @@ export async function installedPostgresDatabase(): Promise<string> {
 
 async function makeTemplate(): Promise<string> {
 	const address = await freshPostgresDatabase();
-	await (await openStore(address)).close();
+	const store = await openStore(address);
+	// The first account takes over what the creation of an account has left behind.
+	await store.createAccountDatabase(1);
+	await store.close();
 	return new URL(address).pathname.slice(1);
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { startProxiedService } from '../../store/postgres/service.ts';
-import { freshPostgresDatabase } from '../../store/postgres-server.ts';
+import { installedPostgresDatabase } from '../../store/postgres-server.ts';
 import { browserUserAgent, startService } from '../../support.ts';
 
 const everything = '?include=scores,segments';
@@ -47,7 +47,7 @@ test('if a hit is stored but its scores cannot be read, the answer is 200 withou
 });
 
 test('the same on PostgreSQL, when the read loses its connection', async (t) => {
-	const { proxy, server, acme, logged } = await startProxiedService(t, await freshPostgresDatabase(), {});
+	const { proxy, server, acme, logged } = await startProxiedService(t, await installedPostgresDatabase(), {});
 	const send = () =>
 		fetch(`${server.url}/hit${everything}`, {
 			method: 'POST',
@@ -74,7 +74,7 @@ test('if a hit is stored but no cask can be signed, the page still gets its vid 
 });
 
 test('a hit whose outcome on PostgreSQL is unknown is answered as unknown', async (t) => {
-	const { proxy, server, acme } = await startProxiedService(t, await freshPostgresDatabase(), {});
+	const { proxy, server, acme } = await startProxiedService(t, await installedPostgresDatabase(), {});
 	proxy.commitFault = 'cut after';
 	const answer = await fetch(`${server.url}/hit`, {
 		method: 'POST',

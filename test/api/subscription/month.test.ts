@@ -13,7 +13,7 @@ const december = Date.UTC(2026, 11, 1);
 
 /** A server whose clock the test sets, with the number of requests admitted in each month of that clock. */
 async function start(t: TestContext, engine: Engine) {
-	const address = await engine.freshAddress(t);
+	const address = await engine.installedAddress(t);
 	const store = await openFor(t, address);
 	const client = await addClient(store, { plan: { quotaPerMonth } });
 	const clock = { nowMs: november };

@@ -11,7 +11,7 @@ const minuteMs = 60_000;
 
 /** A server, and a command with another clock. */
 async function start(t: TestContext, engine: Engine, clocks: { server: number; command: number }) {
-	const address = await engine.freshAddress(t);
+	const address = await engine.installedAddress(t);
 	const { aid } = await addClient(await openFor(t, address));
 	const store = await openStore(address, { now: () => Date.now() + clocks.command });
 	t.after(() => store.close());

@@ -11,7 +11,7 @@ import { addAccount, assertRefuses, type Engine, openFor } from '../engines.ts';
 export function controlContract(engine: Engine): void {
 	suite(`the control database on ${engine.name}`, () => {
 		const start = async (t: TestContext) => {
-			const address = await engine.freshAddress(t);
+			const address = await engine.installedAddress(t);
 			const store = await openFor(t, address);
 			return { address, store, control: store.control };
 		};

@@ -82,7 +82,7 @@ async function historiesAt(place: Store, accountId: number, asOfMs: number): Pro
 export function historiesContract(engine: Engine): void {
 	suite(`histories as of a moment on ${engine.name}`, () => {
 		const start = async (t: TestContext) => {
-			const place = await openFor(t, await engine.freshAddress(t));
+			const place = await openFor(t, await engine.installedAddress(t));
 			return { place, accountId: await addAccount(place, 'c-a-acme-uk') };
 		};
 

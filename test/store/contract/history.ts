@@ -40,7 +40,7 @@ function pastEvent(fields: Partial<HistoryEvent> = {}): HistoryEvent {
 }
 
 async function openWithAccount(t: Parameters<typeof openFor>[0], engine: Engine) {
-	const store = await openFor(t, await engine.freshAddress(t));
+	const store = await openFor(t, await engine.installedAddress(t));
 	const accountId = await addAccount(store, 'c-a-acme-uk');
 	const add = async (hits: readonly HistoryHit[], events: readonly HistoryEvent[] = []) => {
 		const { left, ...stored } = await store.transact(accountId, () => storeHistory(hits, events));
@@ -98,7 +98,7 @@ function entriesOf(
 export function historyContract(engine: Engine): void {
 	suite(`history on ${engine.name}`, () => {
 		test('history gives the same result in any order and any number of times', async (t) => {
-			const store = await openFor(t, await engine.freshAddress(t));
+			const store = await openFor(t, await engine.installedAddress(t));
 			let account = 0;
 			const add = async (pieces: readonly (readonly Entry[])[]) => {
 				const accountId = await addAccount(store, `c-a-${account++}`);
@@ -173,7 +173,7 @@ export function historyContract(engine: Engine): void {
 		});
 
 		test('concurrent imports store nothing twice', async (t) => {
-			const address = await engine.freshAddress(t);
+			const address = await engine.installedAddress(t);
 			const stores = [await openFor(t, address), await openFor(t, address)];
 			const accountId = await addAccount(stores[0] as Store, 'c-a-acme-uk');
 			const hits = Array.from({ length: 200 }, (_, index) =>
@@ -223,7 +223,7 @@ export function historyContract(engine: Engine): void {
 		});
 
 		test('the secret of an account is created once and is unique', async (t) => {
-			const store = await openFor(t, await engine.freshAddress(t));
+			const store = await openFor(t, await engine.installedAddress(t));
 			const [one, other] = [await addAccount(store, 'c-a-one'), await addAccount(store, 'c-a-other')];
 			const secret = await store.control.importSecret(one);
 			assert.match(secret, /^[\w-]{43}$/);

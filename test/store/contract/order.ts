@@ -12,7 +12,7 @@ export function orderContract(engine: Engine): void {
 	suite(`the order of what is made on ${engine.name}`, () => {
 		const start = async (t: TestContext) => {
 			const clock = { nowMs: atMs };
-			const store = await openStore(await engine.freshAddress(t), { now: () => clock.nowMs });
+			const store = await openStore(await engine.installedAddress(t), { now: () => clock.nowMs });
 			t.after(() => store.close());
 			const accountId = await addAccount(store, 'c-a-acme-uk');
 			return { clock, store, control: store.control, accountId };

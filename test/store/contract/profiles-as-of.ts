@@ -73,7 +73,7 @@ function profilesAsOf(store: Store, accountId: number, asOfMs: number): Promise<
 /** The contract of every engine for reads of the past. */
 export function asOfContract(engine: Engine): void {
 	suite(`visitors as of a time on ${engine.name}`, () => {
-		const start = async (t: TestContext) => openFor(t, await engine.freshAddress(t));
+		const start = async (t: TestContext) => openFor(t, await engine.installedAddress(t));
 
 		test('a profile as of a time equals the one stored then, whatever has arrived since', async (t) => {
 			const store = await start(t);

@@ -8,7 +8,7 @@ import { addAccount, assertRefuses, type Engine, openFor } from '../engines.ts';
 export function scoringContract(engine: Engine): void {
 	suite(`goals, segments, models and casks on ${engine.name}`, () => {
 		const start = async (t: TestContext) => {
-			const store = await openFor(t, await engine.freshAddress(t));
+			const store = await openFor(t, await engine.installedAddress(t));
 			const accountId = await addAccount(store, 'c-a-acme-uk');
 			const known = async () => {
 				const account = (await store.control.accessSnapshot()).accounts.get('c-a-acme-uk');

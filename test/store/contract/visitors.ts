@@ -333,7 +333,7 @@ export function visitorContract(engine: Engine): void {
 		});
 
 		test('any order of arrival gives the same links, joins and profiles', async (t) => {
-			const store = await openFor(t, await engine.freshAddress(t));
+			const store = await openFor(t, await engine.installedAddress(t));
 			let account = 0;
 			await fc.assert(
 				fc.asyncProperty(

@@ -6,7 +6,7 @@ import { startServer } from '../../../src/server.ts';
 import { clientTableNames } from '../../../src/store/account/tables.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { addClient, browserUserAgent, collectLog, type HitAnswer } from '../../support.ts';
-import { freshPostgresDatabase } from '../postgres-server.ts';
+import { installedPostgresDatabase } from '../postgres-server.ts';
 import { becomes, type ClientOfService, uploadTids } from './service.ts';
 
 /** Accounts whose tables another session locks; more than there are connections for uploads. */
@@ -26,7 +26,7 @@ interface Account extends ClientOfService {
 }
 
 async function start(t: TestContext, timeoutMs: number): Promise<Place> {
-	const address = await freshPostgresDatabase();
+	const address = await installedPostgresDatabase();
 	const store = await openStore(address);
 	const add = async (client: string): Promise<Account> => {
 		const { aid, key } = await addClient(store, { client, plan: { timeoutMs } });

@@ -5,12 +5,12 @@ import { pathToFileURL } from 'node:url';
 import { ServeProcess } from '../../process.ts';
 import { addClient, browserUserAgent, type HitAnswer, roomyPlan } from '../../support.ts';
 import { openFor, startWritingFor } from '../engines.ts';
-import { freshPostgresDatabase } from '../postgres-server.ts';
+import { installedPostgresDatabase } from '../postgres-server.ts';
 import { becomes, sessionOn, startProxiedService, uploadTids } from './service.ts';
 
 test('uploads continue when the clock of the database steps back an hour', async (t) => {
 	const plan = { ratePerSecond: 10, burst: 1 };
-	const service = await startProxiedService(t, await freshPostgresDatabase(), plan);
+	const service = await startProxiedService(t, await installedPostgresDatabase(), plan);
 	const session = await sessionOn(t, service.address);
 	assert.equal((await service.upload(['before'])).status, 201);
 	// The state after the clock was an hour ahead.
@@ -20,7 +20,7 @@ test('uploads continue when the clock of the database steps back an hour', async
 });
 
 test('the bucket refills from the moment of the step, whatever its tokens were', async (t) => {
-	const address = await freshPostgresDatabase();
+	const address = await installedPostgresDatabase();
 	const { tokens } = await startWritingFor(t, await openFor(t, address));
 	const session = await sessionOn(t, address);
 	const plan = { ...roomyPlan, ratePerSecond: 1000, burst: 100 };
@@ -35,7 +35,7 @@ const dayMs = 86_400_000;
 const movedClock = pathToFileURL(join(import.meta.dirname, '../../moved-clock.js')).href;
 
 test("servers with wrong clocks use the database's, for months of quota and for casks", async (t) => {
-	const address = await freshPostgresDatabase();
+	const address = await installedPostgresDatabase();
 	const store = await openFor(t, address);
 	const client = await addClient(store, { plan: { quotaPerMonth: 30 } });
 	const start = (aheadMs: number) =>

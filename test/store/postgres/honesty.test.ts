@@ -24,7 +24,7 @@ import { outages } from '../../proof/postgres.ts';
 import { duplicateHeaders } from '../../support.ts';
 import { hit } from '../contract/visitors.ts';
 import { addAccount, openFor, storedEvents, subscriptionEvent } from '../engines.ts';
-import { freshPostgresDatabase } from '../postgres-server.ts';
+import { freshPostgresDatabase, installedPostgresDatabase } from '../postgres-server.ts';
 import { type CommitFault, PostgresProxy } from './proxy.ts';
 import { createDatabase, startOwnPostgres } from './server.ts';
 import { type Answer, becomes, type ProxiedService, sessionOn, startProxiedService } from './service.ts';
@@ -38,7 +38,7 @@ const start = async (
 	t: TestContext,
 	plan = { timeoutMs: shortMs },
 	planOfGlobex = plan,
-): Promise<ProxiedService> => startProxiedService(t, await freshPostgresDatabase(), plan, planOfGlobex);
+): Promise<ProxiedService> => startProxiedService(t, await installedPostgresDatabase(), plan, planOfGlobex);
 
 function assertTimedOut({ status, body, tookMs }: Answer, timeoutMs = shortMs): void {
 	assert.equal(status, 504);
@@ -264,7 +264,7 @@ async function startQueues(
 		...options
 	}: { length?: number; readBackMs?: number; idleInTransactionMs?: number },
 ) {
-	const address = await freshPostgresDatabase();
+	const address = await installedPostgresDatabase();
 	const store = await openFor(t, address);
 	const accountId = await addAccount(store, 'c-a-acme-uk');
 	const proxy = await PostgresProxy.start(address);
@@ -484,6 +484,6 @@ test('uploads recover after a restart of the database server', async (t) => {
 });
 
 test('under outages of all kinds and load, exactly the 201s are stored, and the service recovers', async () => {
-	const rounds = await outages({ address: await freshPostgresDatabase(), rounds: 2 });
+	const rounds = await outages({ address: await installedPostgresDatabase(), rounds: 2 });
 	for (const { stored } of rounds) assert.ok(stored > 0);
 });

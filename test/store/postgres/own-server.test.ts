@@ -8,7 +8,7 @@ import { assertRefused, caskade, caskadeJson, freePort, withinASecond } from '..
 import { temporaryFolder } from '../../support.ts';
 import { derived, hit } from '../contract/visitors.ts';
 import { addAccount, assertRefuses, engines, openFor, storedEvents } from '../engines.ts';
-import { freshPostgresDatabase } from '../postgres-server.ts';
+import { freshPostgresDatabase, installedPostgresDatabase } from '../postgres-server.ts';
 import { PostgresProxy } from './proxy.ts';
 import { becomes, type ProxiedService, sessionOn, startProxiedService, uploadTids } from './service.ts';
 
@@ -16,7 +16,7 @@ const ownAid = 'c-a-acme-own';
 
 /** A service, an account of its client `acme` with an own database, and the network between the two. */
 async function startWithOwnServer(t: TestContext, timeoutMs = 60_000) {
-	const service = await startProxiedService(t, await freshPostgresDatabase(), { timeoutMs });
+	const service = await startProxiedService(t, await installedPostgresDatabase(), { timeoutMs });
 	const address = await freshPostgresDatabase();
 	const proxy = await PostgresProxy.start(address);
 	t.after(async () => {

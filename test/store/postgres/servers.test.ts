@@ -5,7 +5,7 @@ import type { Store } from '../../../src/store/store.ts';
 import { ServeProcess } from '../../process.ts';
 import { addClient } from '../../support.ts';
 import { openFor } from '../engines.ts';
-import { freshPostgresDatabase } from '../postgres-server.ts';
+import { installedPostgresDatabase } from '../postgres-server.ts';
 import { PostgresProxy } from './proxy.ts';
 import { type Answer, becomes, type ClientOfService, uploadTids } from './service.ts';
 
@@ -19,7 +19,7 @@ interface Cluster {
 
 /** Four servers on one database. */
 async function startCluster(t: TestContext, plans: readonly Partial<UsagePlan>[]): Promise<Cluster> {
-	const address = await freshPostgresDatabase();
+	const address = await installedPostgresDatabase();
 	const store = await openFor(t, address);
 	const clients: ClientOfService[] = [];
 	for (const [number, plan] of plans.entries())

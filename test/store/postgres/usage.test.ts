@@ -3,11 +3,11 @@ import { test } from 'node:test';
 import { ServeProcess } from '../../process.ts';
 import { addClient } from '../../support.ts';
 import { openFor } from '../engines.ts';
-import { freshPostgresDatabase } from '../postgres-server.ts';
+import { installedPostgresDatabase } from '../postgres-server.ts';
 import { becomes, sessionOn, startProxiedService, uploadTids } from './service.ts';
 
 test('usage counts each request once, however many answers of the database are lost', async (t) => {
-	const service = await startProxiedService(t, await freshPostgresDatabase(), { quotaPerMonth: 1000 });
+	const service = await startProxiedService(t, await installedPostgresDatabase(), { quotaPerMonth: 1000 });
 	const uploads = 60;
 	for (let number = 0; number < uploads; number++) {
 		// Loses the answer to a report or lease, or to its COMMIT.
@@ -27,7 +27,7 @@ test('usage counts each request once, however many answers of the database are l
 });
 
 test('the lease of a killed server is forfeited and not used, and the other server continues', async (t) => {
-	const address = await freshPostgresDatabase();
+	const address = await installedPostgresDatabase();
 	const store = await openFor(t, address);
 	const client = await addClient(store, { plan: { quotaPerMonth: 1000 } });
 	const session = await sessionOn(t, address);

@@ -7,7 +7,7 @@ import { waitingUpload } from '../../../src/store/postgres/waiting-upload.ts';
 import { WriteQueue } from '../../../src/store/postgres/write-queue.ts';
 import type { UploadOutcome } from '../../../src/store/store.ts';
 import { addAccount, openFor, storedEvents, subscriptionEvent } from '../engines.ts';
-import { freshPostgresDatabase } from '../postgres-server.ts';
+import { installedPostgresDatabase } from '../postgres-server.ts';
 import { freshCitusLike } from './citus-like.ts';
 import { becomes, sessionOn } from './service.ts';
 
@@ -58,7 +58,7 @@ async function start(t: TestContext, address: string) {
 }
 
 const engines = {
-	'plain PostgreSQL': { address: freshPostgresDatabase, groups: [3] },
+	'plain PostgreSQL': { address: installedPostgresDatabase, groups: [3] },
 	// There, accounts are on several nodes.
 	Citus: { address: () => freshCitusLike({ workers: { 'worker-1:5432': 'on' } }), groups: [1, 1, 1] },
 };
@@ -71,7 +71,7 @@ for (const [name, { address, groups: expected }] of Object.entries(engines))
 	});
 
 test('an upload that the database refuses fails alone in its group', async (t) => {
-	const { accountIds, upload, session, stored } = await start(t, await freshPostgresDatabase());
+	const { accountIds, upload, session, stored } = await start(t, await installedPostgresDatabase());
 	const [one, other] = accountIds as [number, number];
 	await session.query(
 		`ALTER TABLE caskade_account_${one}.subscription_event ADD CHECK (tid <> 'refused'); DROP TABLE caskade_account_3.claim CASCADE`,
@@ -92,7 +92,7 @@ test('an upload that the database refuses fails alone in its group', async (t) =
 });
 
 test('a locked account delays the others of its transaction only for a moment', async (t) => {
-	const { accountIds, upload, session, stored } = await start(t, await freshPostgresDatabase());
+	const { accountIds, upload, session, stored } = await start(t, await installedPostgresDatabase());
 	const [locked, ...others] = accountIds as [number, number, number];
 	await session.query(`BEGIN; LOCK TABLE caskade_account_${locked}.subscription_event`);
 	const waiting = upload(locked, 'late');
@@ -105,7 +105,7 @@ test('a locked account delays the others of its transaction only for a moment', 
 });
 
 test('of thousands who showed a cid, the first owns it', async (t) => {
-	const { accountIds, upload, session } = await start(t, await freshPostgresDatabase());
+	const { accountIds, upload, session } = await start(t, await installedPostgresDatabase());
 	const [accountId] = accountIds as [number];
 	const schema = `caskade_account_${accountId}`;
 	await session.query(
