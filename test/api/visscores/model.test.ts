@@ -18,7 +18,9 @@ interface Score {
 
 /** A service with a stored, inactive model of each kind, and the cask of a visitor. */
 async function withModels(t: Parameters<typeof startService>[0]) {
-	const service = await startService(t);
+	// The model counts the time between hits and since: a clock that stands still gives the same scores every time.
+	const clock = { nowMs: Date.UTC(2026, 10, 22, 9) };
+	const service = await startService(t, { now: () => clock.nowMs });
 	const { store, aid, hit, folder } = service;
 	const { id } = await store.control.account(aid);
 	const versions: string[] = [];
@@ -32,6 +34,7 @@ async function withModels(t: Parameters<typeof startService>[0]) {
 	await store.control.updateAccount(aid, { explains: true });
 	await service.server.directory.refresh();
 	const { vid } = await hit({ url: 'https://shop.example/pricing' });
+	clock.nowMs += 60_000;
 	const { cask } = await hit({ vid, url: 'https://shop.example/blog' });
 	const at = ['--database', `sqlite:${folder}`];
 	return { ...service, accountId: id, versions: versions as [string, string], vid, cask, at };
