@@ -3,10 +3,8 @@
  * of a place with visitors, and `vid`s, as JSON, prints microseconds of CPU as JSON.
  */
 import { readFileSync } from 'node:fs';
-import { monotonicMs } from '../src/clock.ts';
 import type { Profile } from '../src/domain/profile.ts';
-import { ModelCache } from '../src/scoring/model-cache.ts';
-import { VisitorScorer } from '../src/scoring/visitor-scorer.ts';
+import { scorerOf } from '../src/scoring/visitor-scorer.ts';
 import { openStore } from '../src/store/open.ts';
 import { aidOf } from './rows.ts';
 
@@ -34,12 +32,7 @@ const reader = store.startReading();
 const onError = (error: unknown) => {
 	throw error;
 };
-const models = new ModelCache({
-	read: (accountId, name) => store.control.modelBody(accountId, name),
-	onError,
-	monotonicMs,
-});
-const scorer = new VisitorScorer({ reader, models, now: Date.now, onError });
+const scorer = scorerOf(store, { reader, now: Date.now, onError });
 
 async function cpuUs(work: () => Promise<void>): Promise<number> {
 	const before = process.cpuUsage();

@@ -1,4 +1,6 @@
 import { pino } from 'pino';
+import { reasonOf } from './errors.ts';
+import type { LogThrottle } from './log-throttle.ts';
 
 export type Log = pino.Logger;
 
@@ -41,4 +43,12 @@ export function createLog(level: LogLevel, destination: pino.DestinationStream =
 		},
 		destination,
 	);
+}
+
+/** Logs errors with a message of their own, few of those that repeat. */
+export function throttledErrors(log: Log, throttle: LogThrottle, message: string): (error: unknown) => void {
+	return (error) => {
+		const reason = reasonOf(error);
+		throttle.log(`${message} ${reason}`, (fields) => log.error({ reason, ...fields }, message));
+	};
 }

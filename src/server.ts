@@ -2,9 +2,9 @@ import { AccessDirectory } from './access/directory.ts';
 import { QuotaCounter } from './access/quota.ts';
 import { monotonicMs } from './clock.ts';
 import type { ServeSettings } from './config.ts';
-import { OperatorError, reasonOf } from './errors.ts';
+import { OperatorError } from './errors.ts';
 import { readTls, type Tls } from './http/tls.ts';
-import type { Log } from './log.ts';
+import { type Log, throttledErrors } from './log.ts';
 import { LogThrottle } from './log-throttle.ts';
 import { Metrics, serveMetrics } from './metrics.ts';
 import { limitMemory } from './server/limit-memory.ts';
@@ -148,11 +148,7 @@ async function startCore(
 	metrics.watchQueue(() => writer.queueDepth);
 	if (folding) metrics.watchFolding(() => folding.waiting);
 	await store.control.ensureSigningKeys();
-	const onError = (error: unknown) => {
-		const reason = reasonOf(error);
-		const what = 'control database error';
-		logThrottle.log(`${what} ${reason}`, (fields) => log.error({ reason, ...fields }, what));
-	};
+	const onError = throttledErrors(log, logThrottle, 'control database error');
 	const directory = await AccessDirectory.load(store.control, onError);
 	starting.defer(() => directory.stop());
 	metrics.watchLevels(() => directory.levelsOutside);

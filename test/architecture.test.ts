@@ -24,7 +24,7 @@ const order = [
 	...['segments', 'scoring', 'collect', 'access', 'store', 'schema', 'domain'],
 ];
 /** At the very bottom: they import no folder. */
-const bottom = ['metrics', 'log', 'log-throttle', 'deadline', 'clock', 'format', 'errors'];
+const bottom = ['metrics', 'log', 'log-throttle', 'deadline', 'wakeable-sleep', 'clock', 'format', 'errors'];
 /** Beside the order: who may import them, and what they may import. */
 const beside: Readonly<Record<string, { importedBy: readonly string[]; imports: readonly string[] }>> = {
 	http: { importedBy: ['api', 'console', 'app', 'server'], imports: ['schema', ...bottom] },

@@ -1,9 +1,7 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
-import { monotonicMs } from '../clock.ts';
 import { Command } from '../config.ts';
 import { OperatorError } from '../errors.ts';
-import { ModelCache } from '../scoring/model-cache.ts';
-import { VisitorScorer } from '../scoring/visitor-scorer.ts';
+import { scorerOf } from '../scoring/visitor-scorer.ts';
 import { countMatches, type MatchCount } from '../segments/count.ts';
 import type { Rule } from '../segments/rule.ts';
 import type { Account } from '../store/control/control-store.ts';
@@ -151,16 +149,7 @@ async function countIn(
 	const servingReader = store.startReading();
 	const progress = showProgress(process.stderr, 'visitors', options.json ?? false);
 	try {
-		const scorer = new VisitorScorer({
-			reader: servingReader,
-			models: new ModelCache({
-				read: (accountId, name) => store.control.modelBody(accountId, name),
-				monotonicMs,
-				onError: printError,
-			}),
-			now: () => nowMs,
-			onError: printError,
-		});
+		const scorer = scorerOf(store, { reader: servingReader, now: () => nowMs, onError: printError });
 		return await store.read(id, (reader) =>
 			countMatches(
 				reader,

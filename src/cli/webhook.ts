@@ -63,7 +63,7 @@ function withAccount(
 }
 
 function createCommand(command: Command): void {
-	const create = command
+	command
 		.command('create')
 		.summary('add a webhook')
 		.description('Add a webhook. The secret that signs its messages is shown only here.')
@@ -81,6 +81,7 @@ function createCommand(command: Command): void {
 		)
 		.option('--with-cid', 'messages contain the last customer id that the visitor has shown')
 		.option('--allow-private', 'allow a URL in a private network or on this machine, and plain http')
+		.addCommonOptions()
 		.action((aid: string, options: CreateOptions) =>
 			withAccount(options, aid, async (store, { id }) => {
 				const { withCid = false, allowPrivate = false } = options;
@@ -98,14 +99,14 @@ function createCommand(command: Command): void {
 				showSecret(options, { ...shown(webhook), secret: webhook.secret });
 			}),
 		);
-	create.addCommonOptions();
 }
 
 function listCommand(command: Command): void {
-	const list = command
+	command
 		.command('list')
 		.description('list the webhooks of an account')
 		.addArgument(aidArgument())
+		.addCommonOptions()
 		.action((aid: string, options: CommonOptions) =>
 			withAccount(options, aid, async (store, { id }) => {
 				const webhooks = (await store.control.webhooks(id)).map(shown);
@@ -113,16 +114,16 @@ function listCommand(command: Command): void {
 				else printTable(webhooks, `No webhooks. 'caskade webhook create ${aid}' adds one.`);
 			}),
 		);
-	list.addCommonOptions();
 }
 
 function testCommand(command: Command): void {
-	const test = command
+	command
 		.command('test')
 		.summary('send a test message')
 		.description('Send a message of the type webhook.test from this machine, and print the answer.')
 		.addArgument(aidArgument())
 		.addArgument(idArgument())
+		.addCommonOptions()
 		.action((aid: string, id: string, options: CommonOptions) =>
 			withAccount(options, aid, async (store, account) => {
 				const tested = await sendTest(store, account, id);
@@ -131,11 +132,10 @@ function testCommand(command: Command): void {
 				if (tested.problem !== null) process.exitCode = 1;
 			}),
 		);
-	test.addCommonOptions();
 }
 
 function rotateCommand(command: Command): void {
-	const rotate = command
+	command
 		.command('rotate')
 		.summary('give a webhook a new secret')
 		.description(
@@ -143,48 +143,49 @@ function rotateCommand(command: Command): void {
 		)
 		.addArgument(aidArgument())
 		.addArgument(idArgument())
+		.addCommonOptions()
 		.action((aid: string, id: string, options: CommonOptions) =>
 			withAccount(options, aid, async (store, account) =>
 				showSecret(options, await store.control.rotateWebhookSecret(account.id, id)),
 			),
 		);
-	rotate.addCommonOptions();
 }
 
 function disableCommand(command: Command): void {
-	const disable = command
+	command
 		.command('disable')
 		.description('stop sending to a webhook; changes from now on are not kept for it')
 		.addArgument(aidArgument())
 		.addArgument(idArgument())
+		.addCommonOptions()
 		.action((aid: string, id: string, options: CommonOptions) =>
 			withAccount(options, aid, async (store, account) =>
 				show(options, await store.control.setWebhookDisabled(account.id, id, 'operator')),
 			),
 		);
-	disable.addCommonOptions();
 }
 
 function enableCommand(command: Command): void {
-	const enable = command
+	command
 		.command('enable')
 		.description('send to a webhook again, starting with messages that still wait')
 		.addArgument(aidArgument())
 		.addArgument(idArgument())
+		.addCommonOptions()
 		.action((aid: string, id: string, options: CommonOptions) =>
 			withAccount(options, aid, async (store, account) =>
 				show(options, await store.control.setWebhookDisabled(account.id, id, null)),
 			),
 		);
-	enable.addCommonOptions();
 }
 
 function deleteCommand(command: Command): void {
-	const remove = command
+	command
 		.command('delete')
 		.description('delete a webhook and all its messages')
 		.addArgument(aidArgument())
 		.addArgument(idArgument())
+		.addCommonOptions()
 		.action((aid: string, id: string, options: CommonOptions) =>
 			withAccount(options, aid, async (store, account) => {
 				await store.control.deleteWebhook(account.id, id);
@@ -193,11 +194,10 @@ function deleteCommand(command: Command): void {
 				else printLine(`Webhook ${id} is deleted.`);
 			}),
 		);
-	remove.addCommonOptions();
 }
 
 function deliveriesCommand(command: Command): void {
-	const list = command
+	command
 		.command('deliveries')
 		.summary('list the latest messages')
 		.description(`List the latest messages and how their delivery went. They are kept for ${keptDays} days.`)
@@ -207,6 +207,7 @@ function deliveriesCommand(command: Command): void {
 		.addOption(
 			new Option('--limit <number>', 'the most to list').default(50).argParser(wholeNumber(1, 10_000)),
 		)
+		.addCommonOptions()
 		.action((aid: string, options: DeliveriesOptions) =>
 			withAccount(options, aid, async (store, { id }) => {
 				const { webhook, failed = false, limit } = options;
@@ -215,11 +216,10 @@ function deliveriesCommand(command: Command): void {
 				else printTable(found, 'No messages.');
 			}),
 		);
-	list.addCommonOptions();
 }
 
 function replayCommand(command: Command): void {
-	const replay = command
+	command
 		.command('replay')
 		.summary('send messages again')
 		.description(
@@ -233,6 +233,7 @@ They are kept for ${keptDays} days.`,
 				.argParser(moment)
 				.makeOptionMandatory(),
 		)
+		.addCommonOptions()
 		.action((aid: string, id: string, options: CommonOptions & { since: number }) =>
 			withAccount(options, aid, async (store, account) => {
 				const { disabledAt } = await store.control.webhook(account.id, id);
@@ -246,7 +247,6 @@ They are kept for ${keptDays} days.`,
 				else printLine(`${messages} messages are sent again.`);
 			}),
 		);
-	replay.addCommonOptions();
 }
 
 function shown(webhook: StoredWebhook) {

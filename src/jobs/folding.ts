@@ -1,10 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { reasonOf } from '../errors.ts';
 import { findAbandonedErasure } from '../store/account/erasing.ts';
 import { pauseMs } from '../store/batch-sizer.ts';
 import { eraseOne } from '../store/erasure.ts';
 import { foldOnce } from '../store/fold-all.ts';
 import type { Store } from '../store/store.ts';
+import { WakeableSleep } from '../wakeable-sleep.ts';
 
 /** Interval for checking all accounts, to take over the work of processes that were killed. */
 const roundEveryMs = 600_000;
@@ -34,7 +34,7 @@ export class Folder {
 	/** Accounts with work waiting: the cursor of the last batch, and the earliest time of the next. */
 	readonly #places = new Map<number, { after: string; notBeforeMs: number }>();
 	readonly #counts = new Map<number, number>();
-	#wake = Promise.withResolvers<void>();
+	readonly #pause = new WakeableSleep();
 
 	constructor(store: Store, options: FoldingOptions) {
 		this.#store = store;
@@ -44,13 +44,13 @@ export class Folder {
 	/** Announces that an account has work waiting. */
 	wake(accountId: number): void {
 		if (!this.#places.has(accountId)) this.#places.set(accountId, { after: '', notBeforeMs: 0 });
-		this.#wake.resolve();
+		this.#pause.wake();
 	}
 
 	/** Runs until the signal. */
 	async run(): Promise<void> {
 		const { signal } = this.#options;
-		signal.addEventListener('abort', () => this.#wake.resolve());
+		signal.addEventListener('abort', () => this.#pause.wake());
 		let nextRoundAtMs = performance.now();
 		while (!signal.aborted) {
 			if (performance.now() >= nextRoundAtMs) {
@@ -60,7 +60,7 @@ export class Folder {
 			for (const [accountId, { after, notBeforeMs }] of [...this.#places])
 				if (!signal.aborted && notBeforeMs <= performance.now()) await this.#piece(accountId, after);
 			const nextMs = [...this.#places.values()].map(({ notBeforeMs }) => notBeforeMs);
-			await this.#sleep(Math.min(nextRoundAtMs, ...nextMs) - performance.now());
+			await this.#pause.sleep(Math.max(1, Math.min(nextRoundAtMs, ...nextMs) - performance.now()));
 		}
 	}
 
@@ -118,17 +118,6 @@ export class Folder {
 	#fail(error: unknown, account?: number): void {
 		const reason = reasonOf(error);
 		this.#options.report({ type: 'error', ...(account !== undefined && { account }), reason });
-	}
-
-	async #sleep(ms: number): Promise<void> {
-		const woken = new AbortController();
-		await Promise.race([
-			this.#wake.promise,
-			delay(Math.max(1, ms), undefined, { signal: woken.signal }).catch(() => {}),
-		]);
-		woken.abort();
-		this.#wake = Promise.withResolvers();
-		if (this.#options.signal.aborted) this.#wake.resolve();
 	}
 }
 

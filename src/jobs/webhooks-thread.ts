@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { AccessDirectory } from '../access/directory.ts';
-import { monotonicMs } from '../clock.ts';
 import { reasonOf } from '../errors.ts';
-import { ModelCache } from '../scoring/model-cache.ts';
-import { VisitorScorer } from '../scoring/visitor-scorer.ts';
+import { scorerOf } from '../scoring/visitor-scorer.ts';
 import { openStore } from '../store/open.ts';
 import type { StorePlace } from '../store/store.ts';
 import { WebhookJob } from './webhooks.ts';
@@ -19,14 +17,9 @@ const onError = (error: unknown) => port.postMessage({ type: 'error', reason: re
 const store = await openStore(database, { stage, mustExist: true });
 const directory = await AccessDirectory.load(store.control, onError);
 const reader = store.startReading();
-const models = new ModelCache({
-	read: (accountId, name) => store.control.modelBody(accountId, name),
-	monotonicMs,
-	onError,
-});
 const job = new WebhookJob({
 	...{ store, directory, holder: randomUUID(), signal: stopping.signal },
-	scorer: new VisitorScorer({ reader, models, now: store.now, onError }),
+	scorer: scorerOf(store, { reader, now: store.now, onError }),
 	report: (report) => port.postMessage(report),
 });
 port.on('message', (message: readonly number[] | 'stop') => {

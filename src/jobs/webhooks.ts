@@ -3,6 +3,7 @@ import type { AccessDirectory } from '../access/directory.ts';
 import { ConcurrentChangeError, reasonOf } from '../errors.ts';
 import type { VisitorScorer } from '../scoring/visitor-scorer.ts';
 import type { Store } from '../store/store.ts';
+import { WakeableSleep } from '../wakeable-sleep.ts';
 import { Channel, type DeliveryReport } from '../webhooks/channel.ts';
 import { Evaluator } from '../webhooks/evaluator.ts';
 
@@ -36,11 +37,11 @@ export class WebhookJob {
 	/** By webhook. */
 	readonly #channels = new Map<string, { readonly accountId: number; readonly channel: Channel }>();
 	#revision = -1;
-	#wake = Promise.withResolvers<void>();
+	readonly #pause = new WakeableSleep();
 
 	constructor(options: WebhookJobOptions) {
 		this.#options = options;
-		options.signal.addEventListener('abort', () => this.#wake.resolve());
+		options.signal.addEventListener('abort', () => this.#pause.wake());
 	}
 
 	/** Announces that an account has new hits or uploads. */
@@ -48,21 +49,23 @@ export class WebhookJob {
 		const turn = this.#turns.get(accountId);
 		if (!turn) return;
 		turn.dueAtMs = Math.min(turn.dueAtMs, turn.earliestMs);
-		this.#wake.resolve();
+		this.#pause.wake();
 	}
 
 	/** Runs until the signal. */
 	async run(): Promise<void> {
 		const { signal } = this.#options;
 		while (!signal.aborted) {
-			this.#wake = Promise.withResolvers();
 			this.#follow();
 			for (const { id } of this.#options.directory.accountsWithWebhooks) {
 				const turn = this.#turns.get(id);
 				if (turn && turn.dueAtMs <= performance.now() && !signal.aborted) await this.#round(id, turn);
 			}
 			const nextMs = Math.min(...[...this.#turns.values()].map(({ dueAtMs }) => dueAtMs));
-			await this.#sleep(Math.min(longestSleepMs, nextMs - performance.now()));
+			const pauseMs = Math.min(longestSleepMs, nextMs - performance.now());
+			// Even without a pause, other accounts have their turn.
+			if (pauseMs > 0) await this.#pause.sleep(pauseMs);
+			else await delay(0);
 		}
 		await Promise.all([...this.#channels.values()].map(({ channel }) => channel.stop()));
 	}
@@ -121,17 +124,5 @@ export class WebhookJob {
 		}
 		// A `wake` may have come meanwhile.
 		turn.dueAtMs = Math.min(turn.dueAtMs, performance.now() + againInMs);
-	}
-
-	async #sleep(ms: number): Promise<void> {
-		if (ms <= 0) {
-			// Lets other accounts have their turn.
-			await delay(0);
-			return;
-		}
-		const slept = new AbortController();
-		const sleeping = delay(ms, undefined, { signal: slept.signal }).catch(() => {});
-		await Promise.race([this.#wake.promise, sleeping]);
-		slept.abort();
 	}
 }

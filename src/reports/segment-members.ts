@@ -1,7 +1,5 @@
-import { monotonicMs } from '../clock.ts';
 import { OperatorError } from '../errors.ts';
-import { ModelCache } from '../scoring/model-cache.ts';
-import { VisitorScorer } from '../scoring/visitor-scorer.ts';
+import { scorerOf } from '../scoring/visitor-scorer.ts';
 import { compileRule } from '../segments/rule.ts';
 import { ruleFacts } from '../segments/rule-facts.ts';
 import { profileAtEnd } from '../store/account/visitor-history.ts';
@@ -31,14 +29,7 @@ export async function segmentMembers(
 	const servingReader = store.startReading();
 	const members = new Set<string>();
 	try {
-		const scorer = new VisitorScorer({
-			reader: servingReader,
-			models: new ModelCache({
-				read: (account, name) => store.control.modelBody(account, name),
-				...{ monotonicMs, onError: fail },
-			}),
-			...{ now: () => asOfMs, onError: fail },
-		});
+		const scorer = scorerOf(store, { reader: servingReader, now: () => asOfMs, onError: fail });
 		for (let first = 0; first < vids.length; first += pageVisitors) {
 			const page = vids.slice(first, first + pageVisitors);
 			const profiles = await store.read(accountId, async (reader) =>

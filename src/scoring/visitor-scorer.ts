@@ -1,11 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
+import { monotonicMs } from '../clock.ts';
 import type { CaskScope } from '../domain/cask-scope.ts';
 import type { Profile } from '../domain/profile.ts';
 import type { KnownAccount, ModelName } from '../store/control/control-store.ts';
-import type { ServingReader } from '../store/store.ts';
+import type { ServingReader, Store } from '../store/store.ts';
 import type { GoalModel } from './goal-model.ts';
-import type { Models } from './model-cache.ts';
+import { ModelCache, type Models } from './model-cache.ts';
 import { type GoalScore, type ScoreReference, ScoreReferenceBuilder, scoreGoal } from './score-reference.ts';
 
 export type { GoalScore } from './score-reference.ts';
@@ -186,4 +187,24 @@ function cacheKeyOf(account: KnownAccount, scope: CaskScope): string {
 		cacheKeys.set(account, texts);
 	}
 	return texts[scope];
+}
+
+/**
+ * A scorer with the models of a store.
+ * @param options.onError called when a model cannot be used, or references could not be renewed
+ */
+export function scorerOf(
+	{ control }: Store,
+	options: {
+		reader: ServingReader;
+		/** Milliseconds since 1970. */
+		now: () => number;
+		onError: (error: unknown) => void;
+	},
+): VisitorScorer {
+	const read = (accountId: number, name: ModelName) => control.modelBody(accountId, name);
+	return new VisitorScorer({
+		...options,
+		models: new ModelCache({ read, monotonicMs, onError: options.onError }),
+	});
 }

@@ -3,17 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { AccessDirectory } from '../access/directory.ts';
 import type { Quota } from '../access/quota.ts';
 import { buildApp, defaultHitLimits } from '../app.ts';
-import { monotonicMs } from '../clock.ts';
 import { IgnoredNetworks } from '../collect/ignored-networks.ts';
 import type { ServeSettings } from '../config.ts';
-import { reasonOf } from '../errors.ts';
 import type { Tls } from '../http/tls.ts';
-import type { Log } from '../log.ts';
+import { type Log, throttledErrors } from '../log.ts';
 import type { LogThrottle } from '../log-throttle.ts';
 import type { Metrics } from '../metrics.ts';
 import { ReportRunner } from '../reports/report-runner.ts';
-import { ModelCache } from '../scoring/model-cache.ts';
-import { VisitorScorer } from '../scoring/visitor-scorer.ts';
+import { scorerOf } from '../scoring/visitor-scorer.ts';
 import type { RequestWriter, Store } from '../store/store.ts';
 import type { LimitMemory } from './limit-memory.ts';
 import { portError } from './port.ts';
@@ -66,10 +63,6 @@ export async function listen(options: {
 	// Disposed of in reverse order, when the listener stops or cannot start.
 	await using starting = new AsyncDisposableStack();
 	const prefix = `${settings.basePath ?? ''}${settings.stage === undefined ? '' : `/${settings.stage}`}`;
-	const onScoreError = (error: unknown) => {
-		const reason = reasonOf(error);
-		logThrottle.log(`scores failed ${reason}`, (fields) => log.error({ reason, ...fields }, 'scores failed'));
-	};
 	let usesReplica = false;
 	if (store.hasReplica) metrics.watchReplica(() => usesReplica);
 	const reader = store.startReading({
@@ -83,16 +76,8 @@ export async function listen(options: {
 		},
 	});
 	starting.defer(() => reader.close());
-	const scorer = new VisitorScorer({
-		reader,
-		models: new ModelCache({
-			read: (accountId, name) => store.control.modelBody(accountId, name),
-			monotonicMs,
-			onError: onScoreError,
-		}),
-		now,
-		onError: onScoreError,
-	});
+	const onError = throttledErrors(log, logThrottle, 'scores failed');
+	const scorer = scorerOf(store, { reader, now, onError });
 	const ignored =
 		settings.ignoreNetworks === undefined
 			? undefined

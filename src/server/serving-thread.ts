@@ -3,8 +3,8 @@ import { createBirpc } from 'birpc';
 import { AccessDirectory } from '../access/directory.ts';
 import { LentQuota } from '../access/lent-quota.ts';
 import { monotonicMs } from '../clock.ts';
-import { OperatorError, reasonOf } from '../errors.ts';
-import { createLog } from '../log.ts';
+import { OperatorError } from '../errors.ts';
+import { createLog, throttledErrors } from '../log.ts';
 import { LogThrottle } from '../log-throttle.ts';
 import { Metrics } from '../metrics.ts';
 import { openStore } from '../store/open.ts';
@@ -72,12 +72,8 @@ async function start(port: number): Promise<Listener> {
 	if (!writes) throw new Error('this store is written to by processes, not by threads');
 	const { now } = store;
 	const logThrottle = new LogThrottle(monotonicMs);
-	directory = await AccessDirectory.load(store.control, (error) => {
-		const reason = reasonOf(error);
-		logThrottle.log(`control database ${reason}`, (fields) =>
-			log.error({ reason, ...fields }, 'control database error'),
-		);
-	});
+	const onError = throttledErrors(log, logThrottle, 'control database error');
+	directory = await AccessDirectory.load(store.control, onError);
 	return listen({
 		...{ directory, store, tls, limits, metrics, log, logThrottle, now, onVisitorChange },
 		settings: { ...settings, port },

@@ -14,6 +14,7 @@ import {
 } from '../store/account/outbox.ts';
 import type { Steps } from '../store/steps.ts';
 import type { Store } from '../store/store.ts';
+import { WakeableSleep } from '../wakeable-sleep.ts';
 import { disableAfterMs, parseRetryAfter, retryPauseMs } from './retry.ts';
 import { deliveryTimeoutMs, send } from './send.ts';
 import { signedHeaders } from './signature.ts';
@@ -63,7 +64,7 @@ export class Channel {
 	#isFailureStored: boolean;
 	/** Whether the control database has recorded that the webhook fails. */
 	#wasFailureSeen: boolean;
-	#wake = Promise.withResolvers<void>();
+	readonly #pause = new WakeableSleep({ ref: false });
 	readonly #ended: Promise<void>;
 
 	constructor(webhook: ActiveWebhook, options: ChannelOptions) {
@@ -91,19 +92,18 @@ export class Channel {
 
 	/** Announces that messages were added. */
 	wake(): void {
-		this.#wake.resolve();
+		this.#pause.wake();
 	}
 
 	/** Waits briefly for answers. Other processes send the rest. */
 	async stop(): Promise<void> {
 		this.#stopping.abort();
-		this.#wake.resolve();
+		this.#pause.wake();
 		await this.#ended;
 	}
 
 	async #run(): Promise<void> {
 		while (!this.#stopping.signal.aborted) {
-			this.#wake = Promise.withResolvers();
 			try {
 				const taken = await this.#exchange();
 				this.#sendMore();
@@ -111,7 +111,7 @@ export class Channel {
 				else await this.#gather();
 			} catch (error) {
 				this.#fail(error);
-				await this.#sleep(retryAfterErrorMs);
+				await this.#pause.sleep(retryAfterErrorMs);
 			}
 		}
 		await this.#end().catch((error) => this.#fail(error));
@@ -180,7 +180,7 @@ export class Channel {
 		if (retryAfterMs !== undefined && pauseMs !== undefined)
 			this.#pausedUntilMs = atMs + Math.min(retryAfterMs, pauseMs);
 		await this.#remember(isOk, status, atMs).catch((error) => this.#fail(error));
-		if (this.#attempted.length >= this.#limit) this.#wake.resolve();
+		if (this.#attempted.length >= this.#limit) this.#pause.wake();
 	}
 
 	/** Records whether the webhook works. Disables it if it is gone, or has failed for days. */
@@ -207,7 +207,7 @@ export class Channel {
 	async #disable(why: DisabledReason): Promise<void> {
 		if (this.#stopping.signal.aborted) return;
 		this.#stopping.abort();
-		this.#wake.resolve();
+		this.#pause.wake();
 		const { store, accountId, report } = this.#options;
 		await store.control.setWebhookDisabled(accountId, this.#webhook.id, why);
 		report({ type: 'disabled', webhook: this.#webhook.id, why });
@@ -215,7 +215,7 @@ export class Channel {
 
 	/** Waits until some deliveries have ended, or there are others to send. */
 	async #gather(): Promise<void> {
-		if (this.#attempted.length === 0) await this.#sleep(this.#inFlight > 0 ? 10 * gatherMs : 0);
+		if (this.#attempted.length === 0) await this.#pause.sleep(this.#inFlight > 0 ? 10 * gatherMs : 0);
 		if (this.#attempted.length < this.#limit) await delay(gatherMs);
 	}
 
@@ -225,16 +225,7 @@ export class Channel {
 		const due = await store.runReadOnly(this.#options.accountId, nextDue([id]));
 		const nowMs = store.now();
 		const dueMs = Math.max(due.get(id) ?? Number.POSITIVE_INFINITY, this.#pausedUntilMs);
-		await this.#sleep(Math.min(lookEveryMs, dueMs - nowMs));
-	}
-
-	/** Sleeps for this time, or until woken. */
-	async #sleep(ms: number): Promise<void> {
-		if (ms <= 0) return;
-		const slept = new AbortController();
-		const sleeping = delay(ms, undefined, { signal: slept.signal, ref: false }).catch(() => {});
-		await Promise.race([this.#wake.promise, sleeping]);
-		slept.abort();
+		await this.#pause.sleep(Math.min(lookEveryMs, dueMs - nowMs));
 	}
 
 	async #end(): Promise<void> {

@@ -12,20 +12,18 @@ export interface MessageSubject {
 
 type Data = Readonly<Record<string, unknown>>;
 
+interface Message {
+	readonly type: MessageType;
+	readonly aid: string;
+	readonly sequence: number;
+	readonly atMs: number;
+	readonly subject?: MessageSubject;
+	readonly data: Data;
+}
+
 /** Makes a message for each webhook that wants it. */
-export function messagesTo(
-	webhooks: readonly Webhook[],
-	message: {
-		readonly type: MessageType;
-		readonly aid: string;
-		readonly sequence: number;
-		readonly atMs: number;
-		readonly subject?: MessageSubject;
-		readonly data: Data;
-	},
-): NewMessage[] {
-	const { type, aid, sequence, atMs, subject, data } = message;
-	const timestamp = new Date(atMs).toISOString();
+export function messagesTo(webhooks: readonly Webhook[], message: Message): NewMessage[] {
+	const { type, sequence, subject } = message;
 	return webhooks
 		.filter((webhook) => wants(webhook, type))
 		.map(({ id, withCid }) => ({
@@ -33,17 +31,25 @@ export function messagesTo(
 			sequence,
 			type,
 			vid: subject?.vid ?? null,
-			body: JSON.stringify({
-				type,
-				timestamp,
-				data: {
-					aid,
-					...(subject && { vid: subject.vid, ...(withCid && { cid: subject.cid }) }),
-					sequence,
-					...data,
-				},
-			}),
+			body: bodyOfMessage(message, withCid),
 		}));
+}
+
+/** A message as JSON, as it is sent. */
+export function bodyOfMessage(
+	{ type, aid, sequence, atMs, subject, data }: Message,
+	withCid: boolean,
+): string {
+	return JSON.stringify({
+		type,
+		timestamp: new Date(atMs).toISOString(),
+		data: {
+			aid,
+			...(subject && { vid: subject.vid, ...(withCid && { cid: subject.cid }) }),
+			sequence,
+			...data,
+		},
+	});
 }
 
 /** The data of a message about a transition. */

@@ -2,6 +2,7 @@ import { insertMessages, messageId, saveAttempts } from '../store/account/outbox
 import type { Account } from '../store/control/control-store.ts';
 import type { Steps } from '../store/steps.ts';
 import type { Store } from '../store/store.ts';
+import { bodyOfMessage } from './message.ts';
 import { retryPauseMs } from './retry.ts';
 import { send } from './send.ts';
 import { signedHeaders } from './signature.ts';
@@ -28,12 +29,9 @@ export async function sendTest(store: Store, account: Account, id: string): Prom
 	const atMs = Math.floor(store.now());
 	// Ordered like all other messages, and different from theirs, which evaluations number, one at a time.
 	const sequence = atMs * 1000 + 500 + Math.floor(Math.random() * 500);
-	const body = JSON.stringify({
-		type: 'webhook.test',
-		timestamp: new Date(atMs).toISOString(),
-		data: { aid: account.aid, sequence },
-	});
-	const message = { webhook: id, sequence, type: 'webhook.test', vid: null, body } as const;
+	const type = 'webhook.test';
+	const body = bodyOfMessage({ type, aid: account.aid, sequence, atMs, data: {} }, false);
+	const message = { webhook: id, sequence, type, vid: null, body } as const;
 	await store.transact(account.id, function* (): Steps<void> {
 		yield [insertMessages([message], atMs, { attempts: 1, dueAtMs: atMs + sentWithinMs })];
 	});

@@ -1,11 +1,9 @@
 import type { TestContext } from 'node:test';
 import { AccessDirectory } from '../../src/access/directory.ts';
-import { monotonicMs } from '../../src/clock.ts';
 import type { ArrivingHit, HitRecord, StoredHit } from '../../src/domain/hit.ts';
 import type { WebhookEvent } from '../../src/domain/webhook.ts';
 import { webhookEvents } from '../../src/domain/webhook.ts';
-import { ModelCache } from '../../src/scoring/model-cache.ts';
-import { VisitorScorer } from '../../src/scoring/visitor-scorer.ts';
+import { scorerOf, type VisitorScorer } from '../../src/scoring/visitor-scorer.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Row, Steps } from '../../src/store/steps.ts';
 import type { ServingWriter, Store } from '../../src/store/store.ts';
@@ -101,16 +99,7 @@ export class Site {
 		this.closing.defer(() => directory.stop());
 		const reader = store.startReading();
 		this.closing.defer(() => reader.close());
-		const scorer = new VisitorScorer({
-			reader,
-			models: new ModelCache({
-				read: (id, name) => store.control.modelBody(id, name),
-				onError: ignore,
-				monotonicMs,
-			}),
-			now: store.now,
-			onError: ignore,
-		});
+		const scorer = scorerOf(store, { reader, now: store.now, onError: ignore });
 		const { signal } = new AbortController();
 		const evaluator = new Evaluator({ store, scorer, holder, signal, onMessages: () => {} });
 		const evaluating: Evaluating = {

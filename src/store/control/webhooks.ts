@@ -4,7 +4,7 @@ import { OperatorError } from '../../errors.ts';
 import { type ControlDatabase, type ControlTables, isoTime, nextSeq } from './tables.ts';
 
 /** How long messages are also signed with the previous secret after a rotation. */
-export const previousSecretMs = 86_400_000;
+const previousSecretMs = 86_400_000;
 /** Each webhook costs a row per message. */
 const maxWebhooks = 20;
 const secretPrefix = 'whsec_';
@@ -25,7 +25,7 @@ export interface WebhookSecret {
 
 type Row = ControlTables['webhook'];
 
-export function toWebhook(row: Row): StoredWebhook {
+function toWebhook(row: Row): StoredWebhook {
 	return {
 		id: row.id,
 		url: row.url,
@@ -62,7 +62,7 @@ export async function selectWebhooks(database: ControlDatabase, accountId: numbe
 	return rows.map(toWebhook);
 }
 
-/** The webhooks that are not disabled, of all accounts or of one, in order of creation. */
+/** The webhooks that are not disabled, of all accounts, in order of creation. */
 export function selectActiveWebhooks(database: ControlDatabase): Promise<Row[]> {
 	return database.selectFrom('webhook').selectAll().where('disabled_at', 'is', null).orderBy('seq').execute();
 }
