@@ -66,9 +66,8 @@ const maxFollowing = 50;
 export function* followSubscriptions(all: readonly string[]): Steps<Set<string>> {
 	const subids = [...new Set(all)];
 	if (subids.length === 0) return new Set();
-	const [alone = [], rows = [], counts = []] = yield [
+	const [alone = [], counts = []] = yield [
 		{ lock: 'alone', keys: subids.map((subid) => `s:${subid}`) },
-		ownersOfSubscriptions(subids),
 		{
 			sql: `SELECT key AS subid, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE subid = list.key AND named = 0 ORDER BY id LIMIT ${maxFollowing + 1}) AS first) AS events FROM ?each AS list /* count following */`,
 			values: [subids],
@@ -83,10 +82,12 @@ export function* followSubscriptions(all: readonly string[]): Steps<Set<string>>
 	}
 	// Transactions that cannot see this one may be storing such events now.
 	const isAlone = alone.every((row) => row.alone);
-	const [following = []] = yield [
+	const followed = left < maxFollowing ? few : [];
+	const [rows = [], following = []] = yield [
+		ownersOfSubscriptions(followed),
 		{
 			sql: 'SELECT tid, subid, vid FROM @subscription_event WHERE subid IN ?list AND named = 0 ORDER BY tid FOR UPDATE /* following */',
-			values: [left < maxFollowing ? few : []],
+			values: [followed],
 		},
 		addTasks(subids.filter((subid) => !isAlone || !few.includes(subid)).map((subid) => `s:${subid}`)),
 	];

@@ -262,10 +262,19 @@ export function* joinEvents(
 ): Steps<void> {
 	const named = events.filter(({ tid }) => owners.has(tid));
 	yield [setOwners(named.map(({ tid }) => [tid, owners.get(tid)]))];
+	yield* joinNamedEvents(events, owners, subscribers);
+}
+
+/** The same for events that were stored with the visitor whom they name. */
+export function* joinNamedEvents(
+	events: readonly StoredEvent[],
+	owners: ReadonlyMap<string, Owner>,
+	subscribers: ReadonlyMap<string, string>,
+): Steps<void> {
 	// Events of a subscription that name nobody follow its new owner, the stored ones included.
 	const newlyOwned = new Set(
-		named
-			.filter(({ tid, subid }) => owners.get(tid)?.vid !== subscribers.get(subid))
+		events
+			.filter(({ tid, subid }) => owners.has(tid) && owners.get(tid)?.vid !== subscribers.get(subid))
 			.map(({ subid }) => subid),
 	);
 	const followed = yield* followSubscriptions([...newlyOwned]);

@@ -8,8 +8,13 @@ import {
 } from '../../domain/subscription-event.ts';
 import { addConflicts } from '../account/evaluation.ts';
 import { holdersOf, ownersOf } from '../account/identity-links.ts';
-import { ownersOfSubscriptions, subidsOf, subscribersIn } from '../account/subscription-owners.ts';
-import { joinEvents, storeHits } from '../account/visitor-log.ts';
+import {
+	type Owner,
+	ownersOfSubscriptions,
+	subidsOf,
+	subscribersIn,
+} from '../account/subscription-owners.ts';
+import { joinNamedEvents, storeHits } from '../account/visitor-log.ts';
 import { settleQuotas } from '../control/quota-leases.ts';
 import type { Steps } from '../steps.ts';
 import type { UploadOutcome } from '../store.ts';
@@ -35,8 +40,9 @@ export interface CommandResult<Value> {
 const rowsPerInsert = 100;
 
 const insertStatements = new Map<number, string>();
-const columns = storedEventColumns.join(', ');
-const row = `(${storedEventColumns.map(() => '?').join(', ')})`;
+const insertedColumns = [...storedEventColumns, 'vid', 'named'];
+const columns = insertedColumns.join(', ');
+const row = `(${insertedColumns.map(() => '?').join(', ')})`;
 
 /**
  * `INSERT … VALUES` for a number of rows. SQLite binds numbered parameters (?1) at twice the cost of unnumbered ones.
@@ -51,16 +57,12 @@ function insertStatement(rows: number): string {
 	return sql;
 }
 
-/** The outcome of an upload with repeated events. */
+/** The outcome of an upload with repeated events. @param fresh the tids that are new */
 function findRepeats(
 	connection: Connection,
 	events: readonly SubscriptionEvent[],
-	lastId: number,
+	fresh: ReadonlySet<string>,
 ): UploadOutcome {
-	const fresh = connection
-		.statement('SELECT tid FROM subscription_event WHERE id > ? /* new tids */')
-		.all(lastId)
-		.map(({ tid }) => String(tid));
 	const select = connection.statement(
 		`SELECT ${subscriptionEventFields.join(', ')} FROM subscription_event WHERE tid = ? /* find conflicts */`,
 	);
@@ -76,21 +78,34 @@ function lastEventId(connection: Connection): number {
 	return Number(row?.id ?? 0);
 }
 
-/** Joins the events that have just been stored. Cheap if no visitor has shown any of their tids and cids. */
-function joinEventsAfter(connection: Connection, lastId: number): void {
-	if (!connection.statement('SELECT 1 FROM claim LIMIT 1 /* any claims */').get()) return;
-	const events = connection
-		.statement(`SELECT ${columns} FROM subscription_event WHERE id > ? /* new events */`)
-		.all(lastId) as unknown as StoredEvent[];
-	runSteps(connection, joinOwned(events));
+function tidsAfter(connection: Connection, lastId: number): Set<string> {
+	const select = connection.statement('SELECT tid FROM subscription_event WHERE id > ? /* new tids */');
+	return new Set(select.all(lastId).map(({ tid }) => String(tid)));
 }
 
-function* joinOwned(events: readonly StoredEvent[]): ReturnType<typeof joinEvents> {
+/** Whom the events of an upload belong to, by what was stored before. */
+interface Joinable {
+	/** The events, and of those with the same tid only the first, which is the one that is stored. */
+	readonly events: readonly StoredEvent[];
+	readonly owners: ReadonlyMap<string, Owner>;
+	readonly subscribers: ReadonlyMap<string, string>;
+}
+
+/** Nothing if no visitor has shown a tid or cid, which is cheap to find out. */
+function findOwners(connection: Connection, upload: UnpackedUpload): Joinable | undefined {
+	if (!connection.statement('SELECT 1 FROM claim LIMIT 1 /* any claims */').get()) return undefined;
+	return runSteps(connection, ownersAmong(upload.storedEvents()));
+}
+
+function* ownersAmong(uploaded: readonly StoredEvent[]): Steps<Joinable> {
+	const byTid = new Map<string, StoredEvent>();
+	for (const event of uploaded) if (!byTid.has(event.tid)) byTid.set(event.tid, event);
+	const events = [...byTid.values()];
 	const [holders = [], subscriptions = []] = yield [
 		holdersOf(events),
 		ownersOfSubscriptions(subidsOf(events)),
 	];
-	yield* joinEvents(events, ownersOf(events, holders), subscribersIn(subscriptions));
+	return { events, owners: ownersOf(events, holders), subscribers: subscribersIn(subscriptions) };
 }
 
 function* rememberConflicts(...conflicts: Parameters<typeof addConflicts>): Steps<void> {
@@ -99,22 +114,30 @@ function* rememberConflicts(...conflicts: Parameters<typeof addConflicts>): Step
 
 /** The writer thread's commands in an account's database. */
 export const clientCommands = {
-	/** Stores the events that are new. The unique index on tid decides which are. */
+	/**
+	 * Stores the events that are new, each with the visitor whom it names. The unique index on tid decides which are new.
+	 */
 	storeSubscriptionEvents(connection: Connection, input: PackedUpload): CommandResult<UploadOutcome> {
 		const upload = new UnpackedUpload(input);
 		const { total } = upload;
 		const lastId = lastEventId(connection);
+		const joinable = findOwners(connection, upload);
+		const ownerOf = (tid: string) => joinable?.owners.get(tid);
 		let stored = 0;
 		for (let from = 0; from < total; from += rowsPerInsert) {
 			const rows = Math.min(rowsPerInsert, total - from);
-			const parameters = upload.parameters(from, rows);
+			const parameters = upload.parameters(from, rows, ownerOf);
 			stored += Number(connection.statement(insertStatement(rows)).run(...parameters).changes);
 		}
-		if (stored > 0) joinEventsAfter(connection, lastId);
-		const value =
-			stored < total
-				? findRepeats(connection, upload.events(), lastId)
-				: { stored, duplicateRows: [], conflictingRows: [] };
+		const fresh = stored < total ? tidsAfter(connection, lastId) : undefined;
+		if (joinable && stored > 0) {
+			const { events, owners, subscribers } = joinable;
+			const added = fresh ? events.filter(({ tid }) => fresh.has(tid)) : events;
+			runSteps(connection, joinNamedEvents(added, owners, subscribers));
+		}
+		const value = fresh
+			? findRepeats(connection, upload.events(), fresh)
+			: { stored, duplicateRows: [], conflictingRows: [] };
 		if (input.tellsConflicts && value.conflictingRows.length > 0)
 			runSteps(connection, rememberConflicts(upload.events(), value.conflictingRows, input));
 		return { value, keep: !input.simulate };

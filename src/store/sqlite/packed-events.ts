@@ -1,10 +1,12 @@
 import {
 	type Arrival,
 	arrivalValues,
+	type StoredEvent,
 	type SubscriptionEvent,
 	subscriptionEventFields,
 	subscriptionEventTypes,
 } from '../../domain/subscription-event.ts';
+import type { Owner } from '../account/subscription-owners.ts';
 import type { Upload } from '../store.ts';
 
 /** An upload as sent to the writer thread. One string is copied faster than 150. */
@@ -18,6 +20,7 @@ export interface PackedUpload extends Arrival {
 export const fieldSeparator = '\u001f';
 
 const fieldsPerEvent = subscriptionEventFields.length;
+const tidField = subscriptionEventFields.indexOf('tid');
 const areIntegers = subscriptionEventFields.map((field) => subscriptionEventTypes[field] === 'integer');
 
 type EventValue = string | number | null;
@@ -36,7 +39,7 @@ export function packUpload({ events, ...upload }: Upload): PackedUpload {
 export class UnpackedUpload {
 	readonly total: number;
 	readonly #texts: readonly string[];
-	readonly #arrival: readonly EventValue[];
+	readonly #arrival: ReturnType<typeof arrivalValues>;
 
 	constructor(upload: PackedUpload) {
 		this.#texts = upload.fields.split(fieldSeparator);
@@ -49,28 +52,38 @@ export class UnpackedUpload {
 		return areIntegers[field] ? Number(text) : text || null;
 	}
 
-	/** The parameters to insert a range of the events. */
-	parameters(from: number, rows: number): EventValue[] {
+	/**
+	 * The parameters to insert a range of the events.
+	 * @param ownerOf whom an event names; the owner's columns follow those of the event
+	 */
+	parameters(from: number, rows: number, ownerOf: (tid: string) => Owner | undefined): EventValue[] {
 		const [texts, arrival] = [this.#texts, this.#arrival];
 		const parameters: EventValue[] = [];
 		let at = from * fieldsPerEvent;
 		for (let row = 0; row < rows; row++) {
+			const owner = ownerOf(texts[at + tidField] as string);
 			for (let field = 0; field < fieldsPerEvent; field++) {
 				const text = texts[at++] as string;
 				parameters.push(areIntegers[field] ? Number(text) : text || null);
 			}
 			for (let index = 0; index < arrival.length; index++) parameters.push(arrival[index] as EventValue);
+			parameters.push(owner?.vid ?? null, owner?.named ?? 0);
 		}
 		return parameters;
 	}
 
 	events(): SubscriptionEvent[] {
-		return Array.from(
-			{ length: this.total },
-			(_, row) =>
-				Object.fromEntries(
-					subscriptionEventFields.map((name, field) => [name, this.#value(row, field)]),
-				) as unknown as SubscriptionEvent,
-		);
+		return Array.from({ length: this.total }, (_, row) => {
+			const event: Record<string, EventValue> = {};
+			for (let field = 0; field < fieldsPerEvent; field++)
+				event[subscriptionEventFields[field] as string] = this.#value(row, field);
+			return event as unknown as SubscriptionEvent;
+		});
+	}
+
+	/** The events as they are stored. */
+	storedEvents(): StoredEvent[] {
+		const [received_at, request_id] = this.#arrival;
+		return this.events().map((event) => ({ ...event, received_at, request_id }));
 	}
 }
