@@ -3,8 +3,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ClientReader } from '../../src/store/account/account-reader.ts';
 import { insertMessages } from '../../src/store/account/outbox.ts';
 import { prune } from '../../src/store/account/pruning.ts';
+import { countVisitors } from '../../src/store/account/rebuild-visitors.ts';
 import { storeHits } from '../../src/store/account/visitor-log.ts';
 import { copyStore } from '../../src/store/copy.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
@@ -276,6 +278,23 @@ async function counterOf(t: TestContext, address: string): Promise<(accountId: n
 			() => 0,
 		);
 }
+
+test('a copy between engines serves the sockets of one while it reads the other', async (t) => {
+	const { store } = await fill(await openFor(t, (await engines[0]?.freshAddress(t)) as string), 5001, 10);
+	// As in the comparison of a large account, which reads one page after another.
+	let timers = 0;
+	const timer = setInterval(() => timers++, 10);
+	t.after(() => clearInterval(timer));
+	const pages = async (reader: ClientReader, untilMs: number) => {
+		while (performance.now() < untilMs) await reader.rows('subscription_event', undefined, 100);
+	};
+	await store.read(1, (reader) => pages(reader, performance.now() + 200));
+	assert.ok(timers >= 2, `${timers} timers in one read`);
+	timers = 0;
+	for (const endMs = performance.now() + 200; performance.now() < endMs; )
+		await store.runReadOnly(1, countVisitors());
+	assert.ok(timers >= 2, `${timers} timers between transactions`);
+});
 
 test('a copy is refused while a server runs on the data folder, and prevents servers from starting', async (t) => {
 	const [source, target] = await freshPlaces(t, 0, 0);

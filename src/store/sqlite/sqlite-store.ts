@@ -30,6 +30,7 @@ import { Connection, openDatabase } from './connection.ts';
 import { SqliteCopyTarget } from './copy-target.ts';
 import { DataFolder, type FolderLock, isServed, lockFolder } from './data-folder.ts';
 import { kyselyOver } from './dialect.ts';
+import { letOthersRun, yieldingBetweenStatements } from './event-loop.ts';
 import { fileError } from './file-error.ts';
 import { latestSchema, migrate, schemaVersion } from './migrate.ts';
 import { runSteps } from './run-steps.ts';
@@ -69,7 +70,9 @@ export class SqliteStore implements Store {
 	}
 
 	async read<T>(accountId: number, fn: (reader: ClientReader) => Promise<T>): Promise<T> {
-		const database = kyselyOver<ClientTables>(this.#openAccount(accountId));
+		const database = kyselyOver<ClientTables>(this.#openAccount(accountId)).withPlugin(
+			yieldingBetweenStatements,
+		);
 		try {
 			return await fn(new ClientReader(database, hitTables));
 		} finally {
@@ -81,11 +84,14 @@ export class SqliteStore implements Store {
 	async transact<T>(accountId: number, begin: () => Steps<T>): Promise<T> {
 		const outcome = this.#run(accountId, 'BEGIN IMMEDIATE', begin());
 		if (this.#last) checkpointLongLog(this.#last.connection.database);
+		await letOthersRun();
 		return outcome;
 	}
 
 	async runReadOnly<T>(accountId: number, steps: Steps<T>): Promise<T> {
-		return this.#run(accountId, 'BEGIN', steps);
+		const outcome = this.#run(accountId, 'BEGIN', steps);
+		await letOthersRun();
+		return outcome;
 	}
 
 	#run<T>(accountId: number, begin: 'BEGIN' | 'BEGIN IMMEDIATE', steps: Steps<T>): T {
