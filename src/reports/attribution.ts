@@ -1,5 +1,5 @@
 import { apportion } from './apportion.ts';
-import { type CreditedPath, creditOf, type LostLabels } from './credit.ts';
+import { type CreditedPath, creditOf } from './credit.ts';
 import {
 	type Amounts,
 	addAmounts,
@@ -8,14 +8,14 @@ import {
 	type Basis,
 	countedSteps,
 	type Journey,
-	type LostPath,
 	netPence,
 	noAmounts,
 	type Period,
 	ratio,
 	rounded,
 } from './journey.ts';
-import { type Grouping, Labels, labelledPath, labelOf, labelValues, none } from './label.ts';
+import { countLabels, type Grouping, Labels, labelledPath, labelOf, labelValues, none } from './label.ts';
+import type { LostLabels, LostPaths } from './lost-paths.ts';
 import { type ShareInterval, type SimilarVisitors, shareIntervals } from './markov-interval.ts';
 import type { AttributionModel, LabelledPath } from './model.ts';
 
@@ -63,11 +63,11 @@ const partsOfOne = 10_000;
 
 /**
  * Credits touches with the subscriptions and pence that followed them. Every column adds up to the stored total.
- * @param journeys in the order of `subid`
+ * @param journeys in an order that does not depend on the order of arrival, so that sums are equal to the last digit
  */
 export function attribute(
 	journeys: readonly Journey[],
-	lost: readonly LostPath[],
+	lost: LostPaths,
 	options: AttributionOptions,
 ): Attribution {
 	const { by, models, period, basis } = options;
@@ -90,7 +90,7 @@ export function attribute(
 		amounts,
 		owner: subscription.owner,
 	}));
-	const lostLabels = lost.map((path) => ({ labels: path.labels.map(numberOf), visitors: path.visitors }));
+	const lostLabels = lost.labelled(numberOf);
 	const totals = paths.reduce((sum, { amounts }) => addAmounts(sum, amounts), noAmounts);
 	const isMarkov = models.includes('markov');
 	const intervals =
@@ -137,11 +137,10 @@ export function attribute(
 /** Without a dimension everything is one row, even subscriptions whose touches are unknown. */
 const wholePath: LabelledPath = { labels: [0], agesMs: [0], isDirect: [false] };
 
-function labelsOf(journeys: readonly Journey[], lost: readonly LostPath[], by: Grouping): Labels {
-	const counts = new Map<string, number>(by.length === 0 ? [['', 1]] : []);
-	const count = (label: string, times: number) => counts.set(label, (counts.get(label) ?? 0) + times);
-	for (const { path } of journeys) for (const touch of path) count(labelOf(touch, by), 1);
-	for (const { labels, visitors } of lost) for (const label of labels) count(label, visitors);
+function labelsOf(journeys: readonly Journey[], lost: LostPaths, by: Grouping): Labels {
+	if (by.length === 0) return new Labels(new Map([['', 1]]));
+	const counts = lost.counts();
+	countLabels(counts, journeys, by);
 	return new Labels(counts);
 }
 
@@ -186,33 +185,29 @@ function similarVisitors(
 	paths: readonly (CreditedPath & { readonly owner: string | null })[],
 	lost: readonly LostLabels[],
 ): SimilarVisitors[] {
-	const known = paths.filter(({ path }) => path.labels.length > 0);
-	const ofOwner = Map.groupBy(known, ({ owner }) => owner);
-	const alike = new Map<
-		string,
-		{ visitors: number; converted: readonly (readonly number[])[]; lost: readonly number[] | null }
-	>();
-	for (const own of ofOwner.values()) {
-		const converted = own.map(({ path }) => path.labels);
+	const ofOwner = new Map<string | null, (readonly number[])[]>();
+	for (const { path, owner } of paths) {
+		if (path.labels.length === 0) continue;
+		const own = ofOwner.get(owner);
+		if (own) own.push(path.labels);
+		else ofOwner.set(owner, [path.labels]);
+	}
+	const alike = new Map<string, { visitors: number; converted: readonly (readonly number[])[] }>();
+	for (const converted of ofOwner.values()) {
 		const name = converted
 			.map((path) => path.join())
 			.sort()
 			.join(' ');
 		const same = alike.get(name);
 		if (same) same.visitors++;
-		else alike.set(name, { visitors: 1, converted, lost: null });
+		else alike.set(name, { visitors: 1, converted });
 	}
-	for (const { labels, visitors } of lost) {
-		const name = `lost ${labels.join()}`;
-		const same = alike.get(name);
-		if (same) same.visitors += visitors;
-		else alike.set(name, { visitors, converted: nothing, lost: labels });
-	}
-	const names = [...alike.keys()].sort();
-	return names.map((name) => alike.get(name) as SimilarVisitors);
+	const subscribers = [...alike].sort(([a], [b]) => (a < b ? -1 : 1));
+	return [
+		...subscribers.map(([, visitors]) => ({ ...visitors, lost: null })),
+		...lost.map(({ labels, visitors }) => ({ visitors, converted: [], lost: labels })),
+	];
 }
-
-const nothing: readonly (readonly number[])[] = [];
 
 function assistRatios(paths: readonly CreditedPath[], labels: number): (number | null)[] {
 	const [last, assisted] = [new Float64Array(labels + 1), new Float64Array(labels + 1)];

@@ -1,4 +1,5 @@
 import { type Amounts, amountNames } from './journey.ts';
+import type { LostLabels } from './lost-paths.ts';
 import { creditShares, MarkovChain } from './markov.ts';
 import { type AttributionModel, type LabelledPath, weightsOf } from './model.ts';
 
@@ -8,11 +9,6 @@ export interface CreditedPath {
 	/** The number of subscriptions; several if paths are equal. */
 	readonly conversions: number;
 	readonly amounts: Amounts;
-}
-
-export interface LostLabels {
-	readonly labels: readonly number[];
-	readonly visitors: number;
 }
 
 /** The credit of each label, by the names of amounts; the last element is for empty paths. Not rounded to pence. */

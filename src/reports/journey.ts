@@ -8,13 +8,6 @@ export interface Journey {
 	readonly path: readonly Touch[];
 }
 
-/** How visitors who did not subscribe left. */
-export interface LostPath {
-	/** The labels of their touches, see `labelOf`. */
-	readonly labels: readonly string[];
-	readonly visitors: number;
-}
-
 /** From a moment, inclusive, to a moment, exclusive. */
 export interface Period {
 	readonly fromMs: number;

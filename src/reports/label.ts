@@ -17,7 +17,7 @@ const maxLabels = 200;
 const separator = '\u001f';
 
 /** A touch's value of the dimensions. */
-export function labelOf(touch: Touch, by: Grouping): string {
+export function labelOf(touch: Readonly<Record<TouchDimension, string | null>>, by: Grouping): string {
 	const [first] = by;
 	// Mostly there is one, and millions of touches.
 	if (first !== undefined && by.length === 1) return touch[first] ?? notSet;
@@ -27,6 +27,19 @@ export function labelOf(touch: Touch, by: Grouping): string {
 export function labelValues(label: string, by: Grouping): Label {
 	if (by.length === 0) return [];
 	return label === none || label === other ? by.map(() => label) : label.split(separator);
+}
+
+/** Counts how often each label occurs in paths. */
+export function countLabels(
+	counts: Map<string, number>,
+	journeys: readonly { readonly path: readonly Touch[] }[],
+	by: Grouping,
+): void {
+	for (const { path } of journeys)
+		for (const touch of path) {
+			const label = labelOf(touch, by);
+			counts.set(label, (counts.get(label) ?? 0) + 1);
+		}
 }
 
 /** Numbers labels. The most frequent ones have their own numbers, the others share one. */

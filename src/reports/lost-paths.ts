@@ -1,18 +1,19 @@
-import type { LostPath } from './journey.ts';
+/** The path of visitors who did not subscribe, by the numbers of its labels. */
+export interface LostLabels {
+	readonly labels: readonly number[];
+	readonly visitors: number;
+}
 
-/** No report has more labels. A label is part of a table index. */
-const maxLabels = 2 ** 24;
+const end = -1;
 
-/** Counts visitors by their paths in a tree, without a text or list for each, because there may be millions. */
+/** The paths of visitors who did not subscribe. There may be millions: they are numbers in one list. */
 export class LostPaths {
 	readonly #labels: string[] = [];
 	readonly #numbers = new Map<string, number>();
-	/** The next node of the tree, by node and label. */
-	readonly #next = new Map<number, number>();
-	readonly #parents: number[] = [-1];
-	readonly #visitors: number[] = [0];
-	#at = 0;
+	#steps = new Int32Array(1024);
+	#length = 0;
 
+	/** The number of a label, for `step`. */
 	numberOf(label: string): number {
 		let number = this.#numbers.get(label);
 		if (number === undefined) {
@@ -24,31 +25,48 @@ export class LostPaths {
 
 	/** Adds a step to the visitor's path. @param label see `numberOf` */
 	step(label: number): void {
-		const key = this.#at * maxLabels + label;
-		let next = this.#next.get(key);
-		if (next === undefined) {
-			next = this.#parents.push(key) - 1;
-			this.#visitors.push(0);
-			this.#next.set(key, next);
+		if (this.#length === this.#steps.length) {
+			const steps = new Int32Array(2 * this.#length);
+			steps.set(this.#steps);
+			this.#steps = steps;
 		}
-		this.#at = next;
+		this.#steps[this.#length++] = label;
 	}
 
 	/** Ends the visitor's path. */
 	end(): void {
-		(this.#visitors[this.#at] as number)++;
-		this.#at = 0;
+		this.step(end);
 	}
 
-	*paths(): Generator<LostPath> {
-		for (const [end, visitors] of this.#visitors.entries()) {
-			if (end === 0 || visitors === 0) continue;
-			const labels: string[] = [];
-			for (let key = this.#parents[end] as number; key >= 0; ) {
-				labels.push(this.#labels[key % maxLabels] as string);
-				key = this.#parents[Math.floor(key / maxLabels)] as number;
-			}
-			yield { labels: labels.reverse(), visitors };
+	/** How often each label occurs. */
+	counts(): Map<string, number> {
+		const counts = new Float64Array(this.#labels.length);
+		for (let place = 0; place < this.#length; place++) {
+			const label = this.#steps[place] as number;
+			if (label !== end) (counts[label] as number)++;
 		}
+		return new Map(
+			this.#labels.flatMap((label, number) => (counts[number] ? [[label, counts[number]]] : [])),
+		);
+	}
+
+	/** The distinct paths with other numbers, in an order that only depends on these. @param numberOf gives at most 65,536 */
+	labelled(numberOf: (label: string) => number): LostLabels[] {
+		const numbers = this.#labels.map(numberOf);
+		const visitors = new Map<string, number>();
+		// A text is the quickest key of a list of numbers.
+		let path = '';
+		for (let place = 0; place < this.#length; place++) {
+			const label = this.#steps[place] as number;
+			if (label !== end) path += String.fromCharCode(numbers[label] as number);
+			else {
+				if (path !== '') visitors.set(path, (visitors.get(path) ?? 0) + 1);
+				path = '';
+			}
+		}
+		return [...visitors.keys()].sort().map((known) => ({
+			labels: Array.from({ length: known.length }, (_, step) => known.charCodeAt(step)),
+			visitors: visitors.get(known) as number,
+		}));
 	}
 }

@@ -4,7 +4,6 @@ import {
 	eventsIn,
 	eventsOfSubscriptions,
 	eventsUpTo,
-	firstShown,
 	type JourneyEvent,
 	subscribersAmong,
 	type TouchRow,
@@ -14,11 +13,11 @@ import {
 import { parseOrigin } from '../store/account/touches.ts';
 import type { Steps } from '../store/steps.ts';
 import type { CoveredEvent, JoinedBy } from './coverage.ts';
-import { isIn, type Journey, type LostPath, type Period } from './journey.ts';
+import { isIn, type Journey, type Period } from './journey.ts';
 import { type Grouping, labelOf } from './label.ts';
 import { LostPaths } from './lost-paths.ts';
 import { dayMs } from './model.ts';
-import { pathOf, withoutRepeats } from './path.ts';
+import { isInLookback, type Origin, pathOf, VisitorTouches } from './path.ts';
 import { type Subscription, subscriptionOf } from './subscription.ts';
 
 export interface ReadOptions {
@@ -35,9 +34,10 @@ export interface ReadOptions {
 }
 
 export interface ReadJourneys {
-	/** In the order of `subid`. */
+	/** By their first event, then by `subid`. */
 	readonly journeys: readonly Journey[];
-	readonly lost: readonly LostPath[];
+	/** Of visitors who did not subscribe. */
+	readonly lost: LostPaths;
 }
 
 /** With more owners, the touches of all visitors are read in order instead of each owner's. */
@@ -53,27 +53,35 @@ export function* readJourneys(options: ReadOptions): Steps<ReadJourneys> {
 		.sort((a, b) => compare(a.owner, b.owner));
 	const paths: (readonly Touch[])[] = subscriptions.map(() => []);
 	const lost = new LostPaths();
-	const readTouch = touchReader(options, lost);
+	const touches = new VisitorTouches<ReportedOrigin>();
+	const readOrigin = originReader(options, lost);
 	const lostUntilMs = asOfMs - lookbackDays * dayMs;
 	let next = 0;
-	const visitors = new VisitorTouches((vid, rows) => {
+	const visitors = new Visitors((vid, { atMs, origins, count }) => {
 		// Visitors come in the order of owners: a merge costs a tenth of a look-up of each.
 		while (next < owned.length && (owned[next]?.owner as string) < vid) next++;
 		const isOwner = owned[next]?.owner === vid;
 		// Most visitors have neither subscribed nor been lost for certain.
-		if (!isOwner && (!lostBy || (rows[0] as TouchRow)[1] > lostUntilMs)) return;
-		const touches = withoutRepeats(readTouches(rows, readTouch));
+		if (!isOwner && (!lostBy || (atMs[0] as number) > lostUntilMs)) return;
+		touches.clear();
+		for (let place = 0; place < count; place++) {
+			const origin = readOrigin(origins[place] as string);
+			if (!origin.isPayment) touches.add(atMs[place] as number, origin);
+		}
 		if (isOwner) {
+			const all = touches.touches();
 			for (; owned[next]?.owner === vid; next++) {
 				const { place } = owned[next] as (typeof owned)[number];
 				const { convertedAtMs } = subscriptions[place] as Subscription;
-				paths[place] = pathOf(touches, convertedAtMs, lookbackDays);
+				paths[place] = pathOf(all, convertedAtMs, lookbackDays);
 			}
 			return;
 		}
-		const last = touches.at(-1);
-		if (!last || last.atMs > lostUntilMs || !isIn(period, last.atMs)) return;
-		for (const { label } of pathOf(touches, last.atMs, lookbackDays)) lost.step(label);
+		if (touches.length === 0) return;
+		const lastAtMs = touches.atMs(touches.length - 1);
+		if (lastAtMs > lostUntilMs || !isIn(period, lastAtMs)) return;
+		for (let touch = 0; touch < touches.length; touch++)
+			if (isInLookback(touches.atMs(touch), lastAtMs, lookbackDays)) lost.step(touches.origin(touch).label);
 		lost.end();
 	});
 	const owners = [...new Set(owned.map(({ owner }) => owner))];
@@ -92,7 +100,7 @@ export function* readJourneys(options: ReadOptions): Steps<ReadJourneys> {
 	visitors.end();
 	return {
 		journeys: subscriptions.map((subscription, place) => ({ subscription, path: paths[place] ?? [] })),
-		lost: [...lost.paths()],
+		lost,
 	};
 }
 
@@ -114,14 +122,11 @@ function* readSubscriptions(
 		events.sort((a, b) => a.atMs - b.atMs || a.id - b.id),
 		({ subid }) => subid,
 	);
-	const groups = [...ofSubscription.values()].sort(([a], [b]) => compare(a?.subid, b?.subid));
-	const acquisitions = groups.map((own) => own.find(isNoRefund));
-	const tids = acquisitions.flatMap((event) => (event?.named === 2 ? [event.tid] : []));
-	const shown = yield* firstShown(tids, asOfMs);
-	return groups.map((own, place) => {
-		const owner = (acquisitions[place] ?? own[0])?.vid ?? null;
-		return subscriptionOf(own, owner, (tid) => shown.get(tid) ?? null);
-	});
+	// They are in this order already, except those of the same moment. Sorting by `subid` alone costs ten times as much.
+	const groups = [...ofSubscription.values()].sort(
+		([a], [b]) => (a?.atMs as number) - (b?.atMs as number) || compare(a?.subid, b?.subid),
+	);
+	return groups.map((own) => subscriptionOf(own, (own.find(isNoRefund) ?? own[0])?.vid ?? null));
 }
 
 function compare(a = '', b = ''): number {
@@ -138,66 +143,64 @@ function* eventsOfPeriod({ fromMs, toMs }: Period, asOfMs: number): Steps<Journe
 	return yield* eventsOfSubscriptions([...new Set(some.map(({ subid }) => subid))], asOfMs);
 }
 
-/** A touch with the number of its label among those of lost paths. */
-type NumberedTouch = Touch & { readonly label: number };
+/** A parsed origin. */
+interface ReportedOrigin extends Origin {
+	/** The number of its label among those of lost paths. */
+	readonly label: number;
+	/** Whether it is a payment provider, from which nobody arrives. */
+	readonly isPayment: boolean;
+}
 
 /** The maximum number of origins whose parsed form is cached. */
 const maxOrigins = 50_000;
 
-/** @returns a function that parses a stored touch; null if it comes from a payment provider */
-function touchReader(
+/** @returns a function that parses a stored origin */
+function originReader(
 	{ paymentProviders, lostBy }: Pick<ReadOptions, 'paymentProviders' | 'lostBy'>,
 	lost: LostPaths,
-): (row: TouchRow) => NumberedTouch | null {
-	const known = new Map<string, NumberedTouch | null>();
-	return (row) => {
-		// By index, which costs less than destructuring.
-		const atMs = row[1];
-		const origin = row[2];
-		let parsed = known.get(origin);
+): (origin: string) => ReportedOrigin {
+	const known = new Map<string, ReportedOrigin>();
+	return (text) => {
+		let parsed = known.get(text);
 		if (parsed === undefined) {
-			const touch = { atMs, ...parseOrigin(origin) };
-			const label = lostBy ? lost.numberOf(labelOf(touch, lostBy)) : 0;
-			parsed = isFromPayment(touch, paymentProviders) ? null : { ...touch, label };
+			const origin = parseOrigin(text);
+			const isPayment = isFromPayment(origin, paymentProviders);
+			const label = lostBy && !isPayment ? lost.numberOf(labelOf(origin, lostBy)) : 0;
+			parsed = { ...origin, label, isPayment };
 			if (known.size >= maxOrigins) known.clear();
-			known.set(origin, parsed);
+			known.set(text, parsed);
 		}
-		if (parsed === null) return null;
-		// Not a spread, which takes several times as long, and there may be millions.
-		const { channel, source, medium, campaign, landing, label } = parsed;
-		return { atMs, channel, source, medium, campaign, landing, label };
+		return parsed;
 	};
 }
 
-function readTouches(
-	rows: readonly TouchRow[],
-	readTouch: (row: TouchRow) => NumberedTouch | null,
-): NumberedTouch[] {
-	const touches: NumberedTouch[] = [];
-	for (const row of rows) {
-		const touch = readTouch(row);
-		if (touch !== null) touches.push(touch);
-	}
-	return touches;
-}
+/** Groups consecutive touches by visitor. Its lists are used again, because there may be millions of visitors. */
+class Visitors {
+	readonly #onVisitor: (vid: string, touches: Visitors) => void;
+	readonly atMs: number[] = [];
+	readonly origins: string[] = [];
+	/** The number of the visitor's touches. */
+	count = 0;
+	#vid = '';
 
-/** Groups consecutive touches by visitor. */
-class VisitorTouches {
-	readonly #onVisitor: (vid: string, rows: readonly TouchRow[]) => void;
-	#rows: TouchRow[] = [];
-
-	constructor(onVisitor: (vid: string, rows: readonly TouchRow[]) => void) {
+	constructor(onVisitor: (vid: string, touches: Visitors) => void) {
 		this.#onVisitor = onVisitor;
 	}
 
 	readonly take = (row: TouchRow) => {
-		if (this.#rows[0] !== undefined && this.#rows[0][0] !== row[0]) this.end();
-		this.#rows.push(row);
+		// By index, which costs less than destructuring.
+		if (row[0] !== this.#vid) {
+			this.end();
+			this.#vid = row[0];
+		}
+		this.atMs[this.count] = row[1];
+		this.origins[this.count] = row[2];
+		this.count++;
 	};
 
 	end(): void {
-		if (this.#rows[0]) this.#onVisitor(this.#rows[0][0], this.#rows);
-		this.#rows = [];
+		if (this.count > 0) this.#onVisitor(this.#vid, this);
+		this.count = 0;
 	}
 }
 

@@ -1,7 +1,8 @@
 import { type Calendar, monthsBetween } from './calendar.ts';
 import { creditOf } from './credit.ts';
-import { acquiredAtMs, amountsOf, isIn, type Journey, type LostPath, type Period, ratio } from './journey.ts';
-import { type Grouping, Labels, labelledPath, labelOf, labelValues } from './label.ts';
+import { acquiredAtMs, amountsOf, isIn, type Journey, type Period, ratio } from './journey.ts';
+import { countLabels, type Grouping, Labels, labelledPath, labelOf, labelValues } from './label.ts';
+import type { LostPaths } from './lost-paths.ts';
 import type { AttributionModel } from './model.ts';
 
 /** Money spent on a channel, or on one of its campaigns, on one day. */
@@ -44,7 +45,7 @@ const partsOfOne = 10_000;
 export function describeSpending(
 	spending: readonly Spending[],
 	journeys: readonly Journey[],
-	lost: readonly LostPath[],
+	lost: LostPaths,
 	{ by, model, halfLifeDays, period, calendar }: SpendOptions,
 ): SpendRow[] {
 	const spent = new Map<string, number>();
@@ -52,7 +53,6 @@ export function describeSpending(
 		if (!isIn(period, calendar.startOfDay(day))) continue;
 		const label = labelOf(
 			{
-				atMs: 0,
 				channel,
 				campaign: campaign.toLowerCase() || null,
 				source: null,
@@ -68,7 +68,7 @@ export function describeSpending(
 	);
 	const labels = labelsOf(acquired, lost, [...spent.keys()], by);
 	const numberOf = (label: string) => labels.numberOf(label);
-	const lostLabels = lost.map((path) => ({ labels: path.labels.map(numberOf), visitors: path.visitors }));
+	const lostLabels = lost.labelled(numberOf);
 	const paths = acquired.map(({ subscription, path }) => ({
 		subscription,
 		conversions: 1,
@@ -120,15 +120,13 @@ export function describeSpending(
 
 function labelsOf(
 	journeys: readonly Journey[],
-	lost: readonly LostPath[],
+	lost: LostPaths,
 	spent: readonly string[],
 	by: SpendOptions['by'],
 ): Labels {
 	// Labels with spending have rows of their own, however few touches they have.
-	const counts = new Map<string, number>();
-	const count = (label: string, times: number) => counts.set(label, (counts.get(label) ?? 0) + times);
-	for (const { path } of journeys) for (const touch of path) count(labelOf(touch, by), 1);
-	for (const { labels, visitors } of lost) for (const label of labels) count(label, visitors);
+	const counts = lost.counts();
+	countLabels(counts, journeys, by);
 	for (const label of spent) counts.set(label, Number.MAX_SAFE_INTEGER);
 	return new Labels(counts);
 }

@@ -1,4 +1,4 @@
-import type { SubscriptionEntry } from '../domain/profile.ts';
+import type { JourneyEvent } from '../store/account/journey-rows.ts';
 
 /** An event of a subscription, and its role. */
 export interface SubscriptionStep {
@@ -29,36 +29,31 @@ export interface Subscription {
  * Orders the events of a `subid`. Negative revenue is a refund, the first other event is the acquisition, later ones
  * are renewals.
  * @param events at least one; those of one moment in order of arrival
- * @param shownAtMs when a `tid` was first shown on a page
  */
 export function subscriptionOf(
-	events: readonly Pick<SubscriptionEntry, 'tid' | 'subid' | 'evt' | 'atMs' | 'revenuePence'>[],
+	events: readonly Pick<JourneyEvent, 'subid' | 'evt' | 'atMs' | 'revenuePence' | 'shownAtMs'>[],
 	owner: string | null,
-	shownAtMs: (tid: string) => number | null,
 ): Subscription {
 	const sorted = events.toSorted((a, b) => a.atMs - b.atMs);
-	const first = sorted.find(({ revenuePence }) => revenuePence >= 0);
-	const steps = sorted.map((event) => ({
-		kind:
-			event.revenuePence < 0
-				? ('refund' as const)
-				: event === first
-					? ('acquisition' as const)
-					: ('renewal' as const),
-		atMs: event.atMs,
-		evt: event.evt,
-		revenuePence: event.revenuePence,
-	}));
 	const [earliest] = sorted;
 	if (!earliest) throw new Error('a subscription has at least one event');
-	const shown = first ? shownAtMs(first.tid) : null;
+	const first = sorted.find(({ revenuePence }) => revenuePence >= 0);
+	let acquisition: SubscriptionStep | null = null;
+	const steps = sorted.map((event) => {
+		const { atMs, evt, revenuePence } = event;
+		const kind = revenuePence < 0 ? 'refund' : event === first ? 'acquisition' : 'renewal';
+		const step: SubscriptionStep = { kind, atMs, evt, revenuePence };
+		if (event === first) acquisition = step;
+		return step;
+	});
+	const shownAtMs = first?.shownAtMs ?? null;
 	return {
 		subid: earliest.subid,
 		owner,
 		steps,
-		acquisition: steps.find(({ kind }) => kind === 'acquisition') ?? null,
+		acquisition,
 		evt: (first ?? earliest).evt,
-		shownAtMs: shown,
-		convertedAtMs: shown ?? (first ?? earliest).atMs,
+		shownAtMs,
+		convertedAtMs: shownAtMs ?? (first ?? earliest).atMs,
 	};
 }

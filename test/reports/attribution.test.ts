@@ -7,7 +7,7 @@ import { countedSteps } from '../../src/reports/journey.ts';
 import { MarkovChain } from '../../src/reports/markov.ts';
 import { attributionModels, dayMs, pathModels, weightsOf } from '../../src/reports/model.ts';
 import { seededRandom } from '../../src/scoring/random.ts';
-import { allTime, day0Ms, journey, madeUpJourneys, madeUpLost, touch } from './made-up.ts';
+import { allTime, day0Ms, journey, lostPaths, madeUpJourneys, madeUpLost, touch } from './made-up.ts';
 
 const options = (fields: Partial<AttributionOptions> = {}): AttributionOptions => ({
 	...{ by: ['channel'], models: attributionModels, period: allTime, basis: 'event', halfLifeDays: 7 },
@@ -200,7 +200,7 @@ const example = [
 test('the example of the documentation is right', () => {
 	const { totals, rows, warnings } = attribute(
 		example,
-		[{ labels: ['paid search'], visitors: 2 }],
+		lostPaths([{ labels: ['paid search'], visitors: 2 }]),
 		options(),
 	);
 	assert.deepEqual(totals, {
@@ -248,7 +248,7 @@ test('the example of the documentation is right', () => {
 });
 
 test('without dimensions there is one row', () => {
-	const { rows } = attribute(example, [], options({ by: [] }));
+	const { rows } = attribute(example, lostPaths(), options({ by: [] }));
 	assert.equal(rows.length, 1);
 	assert.deepEqual(rows[0]?.values, []);
 	for (const model of attributionModels) assert.equal(rows[0]?.models[model]?.netPence, 2249);
@@ -258,7 +258,7 @@ test('values beyond the two hundred most frequent share one row', () => {
 	const many = Array.from({ length: 300 }, (_, number) =>
 		journey(`S-${number}`, [[9, 100]], [touch(`channel ${number % 250}`, 5)]),
 	);
-	const { rows } = attribute(many, [], options({ models: ['linear'] }));
+	const { rows } = attribute(many, lostPaths(), options({ models: ['linear'] }));
 	assert.equal(rows.length, 200);
 	assert.equal(rows.find(({ values }) => values[0] === '(other)')?.models.linear?.subscriptions, 51);
 });
@@ -271,10 +271,10 @@ test('intervals contain the credited value, and are the same for the same seed',
 			[touch(['email', 'social', 'direct'][number % 3] as string, 5), touch('email', 6)],
 		),
 	);
-	const lost = [
+	const lost = lostPaths([
 		{ labels: ['social'], visitors: 500 },
 		{ labels: ['email'], visitors: 100 },
-	];
+	]);
 	const report = () =>
 		attribute(journeys, lost, options({ models: ['markov'], intervals: true, random: seededRandom(7) }));
 	const { rows, warnings } = report();

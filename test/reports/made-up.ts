@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { Touch } from '../../src/domain/touch.ts';
 import type { Journey } from '../../src/reports/journey.ts';
+import { LostPaths } from '../../src/reports/lost-paths.ts';
 import { dayMs } from '../../src/reports/model.ts';
 import { subscriptionOf } from '../../src/reports/subscription.ts';
 
@@ -23,12 +24,11 @@ export function journey(
 	fields: { owner?: string; evt?: string; shownDay?: number } = {},
 ): Journey {
 	const { owner = subid, evt = 'newsletter', shownDay } = fields;
-	const events = payments.map(([day, revenuePence], number) => ({
-		...{ tid: `${subid}-${number}`, subid, evt, revenuePence },
-		atMs: day0Ms + day * dayMs,
+	const events = payments.map(([day, revenuePence]) => ({
+		...{ subid, evt, revenuePence, atMs: day0Ms + day * dayMs },
+		shownAtMs: shownDay === undefined ? null : day0Ms + shownDay * dayMs,
 	}));
-	const shownAtMs = () => (shownDay === undefined ? null : day0Ms + shownDay * dayMs);
-	return { subscription: subscriptionOf(events, owner, shownAtMs), path };
+	return { subscription: subscriptionOf(events, owner), path };
 }
 
 const channels = ['affiliates', 'direct', 'email', 'organic search', 'paid search', 'social'];
@@ -56,10 +56,25 @@ export const madeUpJourneys: fc.Arbitrary<Journey[]> = fc
 		),
 	);
 
-export const madeUpLost = fc.array(
-	fc.record({
-		labels: fc.array(fc.constantFrom(...channels), { minLength: 1, maxLength: 5 }),
-		visitors: fc.integer({ min: 1, max: 50 }),
-	}),
-	{ maxLength: 10 },
-);
+/** The paths of visitors who did not subscribe, and how many left by each. */
+export function lostPaths(
+	paths: readonly { readonly labels: readonly string[]; readonly visitors: number }[] = [],
+): LostPaths {
+	const lost = new LostPaths();
+	for (const { labels, visitors } of paths)
+		for (let visitor = 0; visitor < visitors; visitor++) {
+			for (const label of labels) lost.step(lost.numberOf(label));
+			lost.end();
+		}
+	return lost;
+}
+
+export const madeUpLost = fc
+	.array(
+		fc.record({
+			labels: fc.array(fc.constantFrom(...channels), { minLength: 1, maxLength: 5 }),
+			visitors: fc.integer({ min: 1, max: 50 }),
+		}),
+		{ maxLength: 10 },
+	)
+	.map(lostPaths);

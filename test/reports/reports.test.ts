@@ -5,25 +5,24 @@ import { Calendar } from '../../src/reports/calendar.ts';
 import { describeCoverage } from '../../src/reports/coverage.ts';
 import { lifetimeValues } from '../../src/reports/lifetime-value.ts';
 import { dayMs } from '../../src/reports/model.ts';
-import { pathOf, withoutRepeats } from '../../src/reports/path.ts';
+import { pathOf, VisitorTouches } from '../../src/reports/path.ts';
 import { describePaths, pathText } from '../../src/reports/paths.ts';
 import { percentilesOf } from '../../src/reports/percentile.ts';
 import { describeRenewals } from '../../src/reports/renewals.ts';
 import { describeSpending } from '../../src/reports/spend.ts';
 import { subscriptionOf } from '../../src/reports/subscription.ts';
-import { allTime, day0Ms, journey, madeUpJourneys, touch } from './made-up.ts';
+import { allTime, day0Ms, journey, lostPaths, madeUpJourneys, touch } from './made-up.ts';
 
 const utc = new Calendar('UTC');
 const total = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
 
 test('negative revenue is a refund, the first other event the acquisition, later ones are renewals', () => {
 	const event = (tid: string, day: number, revenuePence: number) => ({
-		...{ tid, subid: 'S', evt: `of ${tid}`, revenuePence },
-		atMs: day0Ms + day * dayMs,
+		...{ subid: 'S', evt: `of ${tid}`, revenuePence, atMs: day0Ms + day * dayMs },
+		shownAtMs: tid === 'B' ? day0Ms : null,
 	});
-	const shown = (tid: string) => (tid === 'B' ? day0Ms : null);
 	const all = [event('D', 9, 500), event('B', 5, 500), event('C', 5, 0), event('A', 1, -100)];
-	const { steps, acquisition, evt, convertedAtMs, shownAtMs } = subscriptionOf(all, 'V', shown);
+	const { steps, acquisition, evt, convertedAtMs, shownAtMs } = subscriptionOf(all, 'V');
 	assert.deepEqual(
 		steps.map(({ kind, evt: of }) => `${kind} ${of}`),
 		[...['refund of A', 'acquisition of B', 'renewal of C', 'renewal of D']],
@@ -33,7 +32,7 @@ test('negative revenue is a refund, the first other event the acquisition, later
 		{ evt, convertedAtMs, shownAtMs },
 		{ evt: 'of B', convertedAtMs: day0Ms, shownAtMs: day0Ms },
 	);
-	const refunds = subscriptionOf([event('B', 3, -1), event('A', 4, -1)], null, shown);
+	const refunds = subscriptionOf([event('B', 3, -1), event('A', 4, -1)], null);
 	assert.deepEqual(
 		[refunds.acquisition, refunds.shownAtMs, refunds.convertedAtMs],
 		[null, null, day0Ms + 3 * dayMs],
@@ -54,7 +53,12 @@ test('equal touches within half an hour count as one', () => {
 	const minute = 1 / 1440;
 	const touches = [touch('email', 1), touch('email', 1 + 29 * minute), touch('email', 1 + 58 * minute)];
 	const later = [touch('social', 1 + 59 * minute), touch('email', 1 + 60 * minute), touch('email', 1.5)];
-	assert.deepEqual(withoutRepeats([...touches, ...later]), [touches[0], ...later]);
+	const visitor = new VisitorTouches();
+	for (let again = 0; again < 2; again++) {
+		visitor.clear();
+		for (const one of [...touches, ...later]) visitor.add(one.atMs, one);
+		assert.deepEqual(visitor.touches(), [touches[0], ...later]);
+	}
 });
 
 test('months follow the time zone, including changes of daylight saving time', () => {
@@ -230,7 +234,7 @@ test('spending is compared with the revenue it brought', () => {
 			spend('2026-02-01', 'display', 900),
 		],
 		paid,
-		[],
+		lostPaths(),
 		{ by: ['channel'], model: 'last-non-direct', halfLifeDays: 7, period: allTime, calendar: utc },
 	);
 	assert.deepEqual(rows, [

@@ -10,7 +10,6 @@ const maxNames = 1000;
 /** A stored event and its owner. */
 export interface JourneyEvent {
 	readonly id: number;
-	readonly tid: string;
 	readonly subid: string;
 	readonly evt: string;
 	readonly revenuePence: number;
@@ -18,34 +17,45 @@ export interface JourneyEvent {
 	readonly vid: string | null;
 	/** See `Owner`. */
 	readonly named: number;
+	/** When its `tid` was first shown on a page, up to the moment. Null where its owner was not found by its `tid`. */
+	readonly shownAtMs: number | null;
 }
 
-const eventColumns = 'id, tid, subid, cid, evt, rvn, received_at, vid, named';
 type EventTuple = readonly [
 	id: number,
-	tid: string,
 	subid: string,
-	cid: string | null,
 	evt: string,
 	rvn: number,
 	receivedAt: number,
 	vid: string | null,
 	named: number,
+	shownAt: number | null,
 ];
+type PastEventTuple = readonly [...EventTuple, tid: string, cid: string | null];
+
+const firstShown =
+	"(SELECT min(at) FROM @claim AS claim WHERE claim.key = 't:' || event.tid AND claim.at <= ?)";
+const ownedEventColumns = 'id, subid, evt, rvn, received_at, vid, named';
+/** Take the moment as their first value. */
+const eventColumns = `${ownedEventColumns}, CASE WHEN named = 2 THEN ${firstShown} END`;
+const pastEventColumns = `${ownedEventColumns}, ${firstShown}, tid, cid`;
 
 /** All events received up to a moment. @param isPast whether to give the owners as of that moment */
 export function* eventsUpTo(asOfMs: number, isPast: boolean): Steps<JourneyEvent[]> {
 	const events: JourneyEvent[] = [];
+	const toEvent = eventReader();
+	const columns = isPast ? pastEventColumns : eventColumns;
 	for (let lastId = 0; ; ) {
 		const [page] = yield [
 			{
-				sql: `SELECT ${eventColumns} FROM @subscription_event WHERE id > ? AND received_at <= ? ORDER BY id LIMIT ${pageRows} /* events up to */`,
-				values: [lastId, asOfMs],
+				sql: `SELECT ${columns} FROM @subscription_event AS event WHERE id > ? AND received_at <= ? ORDER BY id LIMIT ${pageRows} /* events up to */`,
+				values: [asOfMs, lastId, asOfMs],
 				asTuples: true,
 			},
 		];
-		const rows = tuplesOf<EventTuple>(page);
-		for (const event of isPast ? yield* withOwnersAsOf(rows, asOfMs) : rows.map(toEvent)) events.push(event);
+		const rows = tuplesOf<PastEventTuple>(page);
+		if (isPast) for (const event of yield* withOwnersAsOf(rows, toEvent, asOfMs)) events.push(event);
+		else for (const row of rows) events.push(toEvent(row));
 		const last = rows.at(-1);
 		if (!last || rows.length < pageRows) break;
 		[lastId] = last;
@@ -53,13 +63,14 @@ export function* eventsUpTo(asOfMs: number, isPast: boolean): Steps<JourneyEvent
 	return isPast ? withSubscriptionOwners(events) : events;
 }
 
-/** The events received in a period. */
+/** The events received in a period, without when their `tid` was shown. */
 export function* eventsIn({ fromMs, toMs }: { fromMs: number; toMs: number }): Steps<JourneyEvent[]> {
 	const events: JourneyEvent[] = [];
+	const toEvent = eventReader();
 	for (let [lastMs, lastId] = [fromMs, 0]; ; ) {
 		const [page] = yield [
 			{
-				sql: `SELECT ${eventColumns} FROM @subscription_event WHERE (received_at, id) > (?, ?) AND received_at < ? ORDER BY received_at, id LIMIT ${pageRows} /* events in */`,
+				sql: `SELECT ${ownedEventColumns}, NULL FROM @subscription_event WHERE (received_at, id) > (?, ?) AND received_at < ? ORDER BY received_at, id LIMIT ${pageRows} /* events in */`,
 				values: [lastMs, lastId, toMs],
 				asTuples: true,
 			},
@@ -75,11 +86,12 @@ export function* eventsIn({ fromMs, toMs }: { fromMs: number; toMs: number }): S
 /** All events of these subscriptions received up to a moment. */
 export function* eventsOfSubscriptions(subids: readonly string[], asOfMs: number): Steps<JourneyEvent[]> {
 	const events: JourneyEvent[] = [];
+	const toEvent = eventReader();
 	for (const some of chunks(subids)) {
 		const pages = yield ['named > 0', 'named = 0'].map(
 			(part): Query => ({
-				sql: `SELECT ${eventColumns} FROM @subscription_event WHERE subid IN ?list AND ${part} AND received_at <= ? /* events of */`,
-				values: [some, asOfMs],
+				sql: `SELECT ${eventColumns} FROM @subscription_event AS event WHERE subid IN ?list AND ${part} AND received_at <= ? /* events of */`,
+				values: [asOfMs, some, asOfMs],
 				asTuples: true,
 			}),
 		);
@@ -88,30 +100,52 @@ export function* eventsOfSubscriptions(subids: readonly string[], asOfMs: number
 	return events;
 }
 
-/** By index, which costs less than destructuring. */
-function toEvent(row: EventTuple): JourneyEvent {
-	return {
-		id: row[0],
-		tid: row[1],
-		subid: row[2],
-		evt: row[4],
-		revenuePence: row[5],
-		atMs: row[6],
-		vid: row[7],
-		named: row[8],
+type ToEvent = (row: EventTuple | PastEventTuple) => JourneyEvent;
+
+/** @returns a function that keeps one text for each `evt`: there are few */
+function eventReader(): ToEvent {
+	const evts = new Map<string, string>();
+	// By index, which costs less than destructuring.
+	return (row) => {
+		let evt = evts.get(row[2]);
+		if (evt === undefined) {
+			evt = row[2];
+			evts.set(evt, evt);
+		}
+		return {
+			id: row[0],
+			subid: row[1],
+			evt,
+			revenuePence: row[3],
+			atMs: row[4],
+			vid: row[5],
+			named: row[6],
+			shownAtMs: row[7],
+		};
 	};
 }
 
 /** Events with the owners that they named as of a moment. */
-function* withOwnersAsOf(rows: readonly EventTuple[], asOfMs: number): Steps<JourneyEvent[]> {
-	const keys = rows.flatMap(([, tid, , cid]) => (cid === null ? [`t:${tid}`] : [`t:${tid}`, `c:${cid}`]));
+function* withOwnersAsOf(
+	rows: readonly PastEventTuple[],
+	toEvent: ToEvent,
+	asOfMs: number,
+): Steps<JourneyEvent[]> {
+	const keys = rows.flatMap(([, , , , , , , , tid, cid]) =>
+		cid === null ? [`t:${tid}`] : [`t:${tid}`, `c:${cid}`],
+	);
 	const [holders = []] = yield [holdersUpTo([...new Set(keys)], asOfMs)];
 	const holderOf = new Map(holders.map(({ key, vid }) => [key, vid]));
 	return rows.map((row) => {
-		const [, tid, , cid] = row;
+		const [, , , , , , , , tid, cid] = row;
 		const [byTid, byCid] = [holderOf.get(`t:${tid}`) ?? null, holderOf.get(`c:${cid}`) ?? null];
 		const named = byTid === null ? (byCid === null ? 0 : 1) : 2;
-		return { ...toEvent(row), vid: (byTid ?? byCid) as string | null, named };
+		const event = toEvent(row);
+		return {
+			...event,
+			...{ vid: (byTid ?? byCid) as string | null, named },
+			shownAtMs: named === 2 ? event.shownAtMs : null,
+		};
 	});
 }
 
@@ -131,23 +165,6 @@ function withSubscriptionOwners(events: readonly JourneyEvent[]): JourneyEvent[]
 function isBefore(a: readonly number[], b: readonly number[]): boolean {
 	const at = a.findIndex((value, index) => value !== b[index]);
 	return at < 0 || (a[at] as number) < (b[at] as number);
-}
-
-/** When each `tid` was first shown on a page, up to a moment. */
-export function* firstShown(tids: readonly string[], asOfMs: number): Steps<Map<string, number>> {
-	const shown = new Map<string, number>();
-	for (const some of chunks(tids)) {
-		const [page] = yield [
-			{
-				sql: 'SELECT key, (SELECT min(at) FROM @claim AS claim WHERE claim.key = list.key AND at <= ?) AS at FROM ?each AS list /* first shown */',
-				values: [asOfMs, some.map((tid) => `t:${tid}`)],
-				asTuples: true,
-			},
-		];
-		for (const [key, atMs] of tuplesOf<[string, number | null]>(page))
-			if (atMs !== null) shown.set(key.slice(2), atMs);
-	}
-	return shown;
 }
 
 /** A touch as its row. There may be millions, so no object is made for each. */
