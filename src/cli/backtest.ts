@@ -33,7 +33,7 @@ It takes as long as that many trainings. A server may run beside it.`,
 		.addOption(
 			new Option(
 				'--at <moment>',
-				'cut: all visitors as of the cut, as a batch does; hit: visitors with a hit before the next cut, right after a hit, as pages do',
+				'cut: all visitors as of the cut, as a batch does; hit: visitors right after their hits until the next cut, as pages do',
 			)
 				.choices(['cut', 'hit'])
 				.default('cut'),
@@ -53,7 +53,7 @@ It takes as long as that many trainings. A server may run beside it.`,
 				const report = await store
 					.read(id, async (reader) =>
 						backtest(reader, {
-							cutsMs: cutsForBacktest(await reader.historyExtent(store.now()), goal, options.cuts),
+							...cutsForBacktest(await reader.historyExtent(store.now()), goal, options.cuts, options.at),
 							...{ goal, seed: options.seed, at: options.at },
 							onProgress: (done, total) => progress.update(`back-testing ${aid}`, done, total),
 						}),

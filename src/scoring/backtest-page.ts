@@ -24,7 +24,7 @@ ${rows
 	)
 	.join('\n')}
 </table>
-${levels(report)}${losses(report)}${calibrationFigure('Calibration, all cuts', report.all.calibrationTable, 'visitors')}
+${levels(report)}${losses(report)}${calibrationFigure('Calibration, all cuts', report.all.calibrationTable, 'scores')}
 <p><b style="color:${blue}">Blue</b> is what would have been served. <b style="color:${orange}">Orange</b> is the outcome, and in the second drawing a simple model on recency, count and age. <b style="color:${grey}">Grey</b> is the base rate.</p>`,
 	);
 }

@@ -8,7 +8,7 @@ const figures = (measures: Measures | null, digits: number, of: (measures: Measu
 export function backtestRows({ cuts, all }: BacktestReport) {
 	return [...cuts, all].map((report: CutReport) => ({
 		cut: report.cut.slice(0, 10),
-		visitors: report.visitors,
+		scores: report.scores,
 		served: report.kind,
 		said: percent(report.served.said),
 		came: percent(report.came),

@@ -21,18 +21,21 @@ import { simpleModel } from './simple-model.ts';
 import { labelsOf, profilesAt } from './snapshots.ts';
 import { train } from './train.ts';
 
+export type BacktestMoment = 'cut' | 'hit';
+
 export interface BacktestOptions {
 	readonly goal: Goal;
 	/** The moments as of which models are trained and visitors scored, earliest first. */
 	readonly cutsMs: readonly number[];
+	/** Outcomes of what is scored later are not known in full. */
+	readonly untilMs: number;
 	readonly seed: number;
 	/**
-	 * `cut`: all visitors known at the cut; `hit`: visitors with a hit before the next cut, right after a hit, when
-	 * pages ask.
+	 * `cut`: all visitors known at the cut; `hit`: after hits until the next cut, when pages ask.
 	 */
-	readonly at: 'cut' | 'hit';
-	/** The maximum number of visitors scored at each cut, sampled evenly. Default: 20,000. */
-	readonly maxVisitors?: number;
+	readonly at: BacktestMoment;
+	/** The maximum number of visitors, and about the maximum number of hits, for each cut; sampled evenly. */
+	readonly maxScores?: number;
 	readonly onProgress: (done: number, total: number) => void;
 }
 
@@ -50,7 +53,8 @@ export interface Measures {
 export interface CutReport {
 	/** ISO 8601, UTC; `all` for all cuts together. */
 	readonly cut: string;
-	readonly visitors: number;
+	/** The number of scores: one for each visitor, or for each hit. */
+	readonly scores: number;
 	/** The share that reached the goal. */
 	readonly came: number;
 	/** What would have been served: the kind of model, or `prior`. For all cuts, how many of them had a model. */
@@ -72,22 +76,33 @@ export interface BacktestReport {
 const teachingShare = 0.4;
 
 /**
- * Moments spread evenly over a history, the last one a horizon before its end.
+ * Moments spread evenly over a history. Everything that is scored is a horizon before its end, so that its outcome is
+ * known.
  * @throws OperatorError where the history is too short
  */
-export function cutsForBacktest({ fromMs, toMs }: HistoryExtent, goal: Goal, cuts: number): number[] {
+export function cutsForBacktest(
+	{ fromMs, toMs }: HistoryExtent,
+	goal: Goal,
+	cuts: number,
+	at: BacktestMoment,
+): Pick<BacktestOptions, 'cutsMs' | 'untilMs'> {
 	const lastMs = toMs - horizonMsOf(goal);
 	const firstMs = fromMs + (toMs - fromMs) * teachingShare;
 	if (!(lastMs > firstMs))
 		throw new OperatorError(
 			`The history is too short: a back-test of a goal within ${daysText(goal.horizonDays)} needs more than ${daysText(Math.ceil(goal.horizonDays / (1 - teachingShare)))}.`,
 		);
-	return Array.from({ length: cuts }, (_, cut) =>
-		Math.round(cuts === 1 ? lastMs : firstMs + ((lastMs - firstMs) * cut) / (cuts - 1)),
-	);
+	// Hits are scored up to the next cut, so the last cut needs time after it.
+	const steps = at === 'hit' ? cuts : cuts - 1;
+	return {
+		cutsMs: Array.from({ length: cuts }, (_, cut) =>
+			Math.round(steps === 0 ? lastMs : firstMs + ((lastMs - firstMs) * cut) / steps),
+		),
+		untilMs: lastMs,
+	};
 }
 
-const defaultMaxVisitors = 20_000;
+const defaultMaxScores = 20_000;
 const vidsPerPage = 250;
 const vidsPerList = 5000;
 
@@ -107,18 +122,12 @@ export async function backtest(
 	reader: HistoryReader & RateReader,
 	options: BacktestOptions,
 ): Promise<BacktestReport> {
-	const { goal, cutsMs, onProgress } = options;
+	const { goal, cutsMs, untilMs, onProgress } = options;
 	const numbers = new Map<string, number>();
 	const cuts: { report: CutReport; outcomes: Outcomes }[] = [];
 	for (const [index, cutMs] of cutsMs.entries()) {
 		onProgress(index, cutsMs.length);
-		const { kind, outcomes } = await goBack(
-			reader,
-			options,
-			cutMs,
-			cutsMs[index + 1] ?? cutMs + (cutMs - (cutsMs[index - 1] ?? cutMs)),
-			numbers,
-		);
+		const { kind, outcomes } = await goBack(reader, options, cutMs, cutsMs[index + 1] ?? untilMs, numbers);
 		cuts.push({ report: reportOf(new Date(cutMs).toISOString(), kind, outcomes), outcomes });
 	}
 	onProgress(cutsMs.length, cutsMs.length);
@@ -138,7 +147,7 @@ export async function backtest(
 
 async function goBack(
 	reader: HistoryReader & RateReader,
-	{ goal, seed, at, maxVisitors = defaultMaxVisitors }: BacktestOptions,
+	{ goal, seed, at, maxScores = defaultMaxScores }: BacktestOptions,
 	cutMs: number,
 	untilMs: number,
 	numbers: Map<string, number>,
@@ -155,11 +164,11 @@ async function goBack(
 	const simple = simpleModel(dataset);
 	const rates = (await measureBaseRates(reader, [goal], cutMs)).get(goal.name) ?? { byRecency: [0, 0, 0] };
 	const outcomes: Outcomes = { labels: [], served: [], base: [], simple: [], groups: [] };
-	const vids = await drawnVisitors(reader, maxVisitors);
+	const vids = await drawnVisitors(reader, maxScores);
 	const scored =
 		at === 'cut'
 			? visitorsAt(reader, vids, goal, cutMs)
-			: hitsAfter(reader, vids, goal, cutMs, untilMs, seed);
+			: hitsAfter(reader, vids, { goal, fromMs: cutMs, untilMs, seed, maxScores });
 	for await (const { vid, profile, atMs, label } of scored) {
 		const base = baseRateFor(rates, goal, profile, atMs);
 		outcomes.labels.push(label);
@@ -213,28 +222,37 @@ async function* visitorsAt(
 	}
 }
 
-/** Visitors with a hit in a period, as of one of those hits, chosen at random. */
+interface HitPeriod {
+	readonly goal: Goal;
+	readonly fromMs: number;
+	readonly untilMs: number;
+	readonly seed: number;
+	readonly maxScores: number;
+}
+
+/** Hits of a period, each with its visitor as of then. Every hit has the same chance, as pages ask after each. */
 async function* hitsAfter(
 	reader: HistoryReader,
 	vids: readonly string[],
-	goal: Goal,
-	fromMs: number,
-	untilMs: number,
-	seed: number,
+	{ goal, fromMs, untilMs, seed, maxScores }: HitPeriod,
 ): AsyncGenerator<ScoredVisitor> {
 	const horizonMs = horizonMsOf(goal);
+	const [before, after] = [await reader.historyExtent(fromMs), await reader.historyExtent(untilMs)];
+	const share = maxScores / Math.max(1, after.hits - before.hits);
 	const random = seededRandom(seed);
 	for (let from = 0; from < vids.length; from += vidsPerPage)
 		for (const history of await reader.visitorHistories(
 			vids.slice(from, from + vidsPerPage),
 			untilMs + horizonMs,
 		)) {
-			const hits = history.hits.filter((hit) => hit.atMs > fromMs && hit.atMs <= untilMs);
-			const atMs = hits[Math.floor(random() * hits.length)]?.atMs;
-			if (atMs === undefined) continue;
-			const [profile] = profilesAt(history, [atMs]);
-			const [label = 0] = labelsOf(history, atMs, { goals: [goal], horizonMs });
-			yield { vid: history.vid, atMs, profile: profile as Profile, label };
+			const momentsMs = history.hits
+				.map(({ atMs }) => atMs)
+				.filter((atMs) => atMs > fromMs && atMs <= untilMs && random() < share);
+			for (const [index, profile] of profilesAt(history, momentsMs).entries()) {
+				const atMs = momentsMs[index] as number;
+				const [label = 0] = labelsOf(history, atMs, { goals: [goal], horizonMs });
+				yield { vid: history.vid, atMs, profile, label };
+			}
 		}
 }
 
@@ -244,7 +262,7 @@ function reportOf(cut: string, kind: string, outcomes: Outcomes): CutReport {
 	const served = Float64Array.from(outcomes.served);
 	return {
 		cut,
-		visitors: labels.length,
+		scores: labels.length,
 		came: labels.length === 0 ? 0 : mean(labels),
 		kind,
 		served: measures(labels, served, groups),

@@ -18,9 +18,11 @@ export interface RateReader {
 }
 
 const dayMs = 86_400_000;
-/** The assumed base rate of an account without data, and its weight as a number of visitors. */
+/** The assumed base rate of an account without data. */
 const priorRate = 0.02;
-const priorWeight = 10;
+/** The weight of what is assumed: ten visitors, or half a conversion if that is more, so that no rate vanishes. */
+const minPriorVisitors = 10;
+const minPriorConversions = 0.5;
 /** The sample: moments of the past and hits at each, and visitors at as many places among all. */
 const places = 40;
 const hitsPerPlace = 25;
@@ -38,7 +40,8 @@ export function baseRateFor(rate: BaseRate, goal: Goal, profile: Profile, nowMs:
 
 /** A rate observed on `of` visitors, shrunken towards another. */
 export function smoothedRate(reached: number, of: number, towards = priorRate): number {
-	return (reached + towards * priorWeight) / (of + priorWeight);
+	const weight = Math.max(minPriorVisitors, minPriorConversions / towards);
+	return (reached + towards * weight) / (of + weight);
 }
 
 /**
@@ -56,7 +59,10 @@ export async function measureBaseRates(
 	for (const [horizonMs, ofHorizon] of Map.groupBy(goals, horizonMsOf)) {
 		const counts = ofHorizon.map(() => recencies.map((): Count => ({ reached: 0, of: 0 })));
 		const toMs = nowMs - horizonMs;
-		const fromMs = toMs - Math.max(minPeriodMs, horizonMs / 4);
+		const periodMs = Math.max(minPeriodMs, horizonMs / 4);
+		const [earliest] = (await reader.hitsBefore(toMs, places * hitsPerPlace)).slice(-1);
+		// A week of few hits would give a rate of few hits.
+		const fromMs = Math.min(toMs - periodMs, (earliest?.atMs ?? toMs) - 1);
 		for await (const { recency, labels } of sampleOutcomes(reader, {
 			...{ goals: ofHorizon, horizonMs, fromMs, toMs, nowMs, vids },
 		}))

@@ -5,9 +5,10 @@ import { type Recency, recencies } from './recency.ts';
 const enoughVisitors = 200;
 /** Whole weeks, so that weekdays and weekends count alike. */
 const minPeriodMs = 7 * 86_400_000;
-/** At most this share of the known rows is recent. */
+/** At most this share of the known rows is recent, unless it has too few visitors of either outcome. */
 const recentShare = 0.2;
-/** A recency has a level of its own if it has this many recent rows, and some of each outcome. */
+const minVisitors = 20;
+/** A recency has a level of its own if it has this many rows, and some of each outcome. */
 const minRows = 50;
 const minOfOutcome = 5;
 
@@ -50,19 +51,19 @@ export function recentRows(rows: TimedRows, known: number): RecentRows {
 
 function recentOf({ atMs, labels, groups }: TimedRows, rows: Uint32Array): Uint32Array {
 	const timeOf = (place: number) => atMs[rows[place] as number] as number;
-	let from = Math.max(0, rows.length - Math.max(1, Math.ceil(rows.length * recentShare)));
-	// Keeps rows of one moment together.
-	while (from > 0 && timeOf(from - 1) === timeOf(from)) from--;
+	const latestFifth = rows.length - Math.max(1, Math.ceil(rows.length * recentShare));
 	const lastMs = timeOf(rows.length - 1);
 	const seen = [new Set<number>(), new Set<number>()] as const;
-	for (let place = rows.length - 1; place > from; place--) {
+	for (let place = rows.length - 1; place > 0; place--) {
 		const row = rows[place] as number;
 		seen[labels[row] as 0 | 1].add(groups[row] as number);
-		const isEnough = Math.min(seen[0].size, seen[1].size) >= enoughVisitors;
-		if (isEnough && lastMs - timeOf(place) >= minPeriodMs && timeOf(place) !== timeOf(place - 1))
-			return rows.subarray(place);
+		// Keeps rows of one moment together.
+		if (timeOf(place) === timeOf(place - 1)) continue;
+		const rarer = Math.min(seen[0].size, seen[1].size);
+		const isEnough = rarer >= enoughVisitors && lastMs - timeOf(place) >= minPeriodMs;
+		if (isEnough || (place <= latestFifth && rarer >= minVisitors)) return rows.subarray(place);
 	}
-	return rows.subarray(from);
+	return rows;
 }
 
 /** The rate of labels. If all are alike, half a row of the other outcome is added, so that the log-odds stay finite. */

@@ -50,7 +50,7 @@ export function diagonal(): string {
 export function calibrationFigure(
 	caption: string,
 	bins: readonly CalibrationBin[],
-	unit: 'rows' | 'visitors',
+	unit: 'rows' | 'scores',
 ): string {
 	const highest = Math.max(0.01, ...bins.map(({ meanScore, rate }) => Math.max(meanScore, rate)));
 	const dots = bins.map(({ meanScore, rate, rows }) => {

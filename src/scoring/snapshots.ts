@@ -19,8 +19,11 @@ export interface SnapshotPlan {
 	readonly goals: readonly Pick<Goal, 'evts'>[];
 	/** Moments independent of what a visitor does, like those of a batch; earliest first. */
 	readonly cutsMs: readonly number[];
-	/** The mean and maximum number of cuts used for one visitor. */
-	readonly cutsOfOne: number;
+	/**
+	 * The share of cuts followed by a snapshot. Every visitor known at a cut has the same chance, so those known for long
+	 * are as frequent as in a batch.
+	 */
+	readonly cutShare: number;
 	/**
 	 * The share of hits followed by a snapshot, as pages ask after each. So new visitors are as frequent as they are
 	 * for pages.
@@ -53,7 +56,7 @@ export function visitorSnapshots(
 	const hitTimesMs = history.hits.map(({ atMs }) => atMs).filter((atMs) => atMs <= lastMs);
 	const cutsMs = plan.cutsMs.filter((atMs) => atMs >= firstHitMs && atMs <= lastMs);
 	const fromHits = draw(hitTimesMs, hitCount(plan, hitTimesMs.length, random), random);
-	const fromCuts = draw(cutsMs, roundStochastically(plan.cutsOfOne, random), random);
+	const fromCuts = cutsMs.filter(() => random() < plan.cutShare);
 	const moments = [...new Set([...fromHits, ...fromCuts])].sort((a, b) => a - b);
 	const profiles = profilesAt(history, moments);
 	return moments.map((atMs, index) => ({

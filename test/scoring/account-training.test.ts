@@ -52,6 +52,7 @@ test('the same history gives the same model on every engine, and later data chan
 			const later = madeUpVisitors(50, 9).map((visitor) => ({
 				...visitor,
 				hits: visitor.hits.map((hit) => ({ ...hit, atMs: logEndMs })),
+				events: visitor.events.map((event) => ({ ...event, receivedAtMs: logEndMs })),
 			}));
 			await storeVisitors(store, account.id, later);
 		}

@@ -25,20 +25,27 @@ test('the base rate is higher for present visitors than for absent ones', async 
 });
 
 test('a back-test trains as of each cut on what was known then, and compares with the outcomes', async () => {
-	const cutsMs = cutsForBacktest(await reader.historyExtent(endMs), sale, 2);
+	const extent = await reader.historyExtent(endMs);
+	const plan = cutsForBacktest(extent, sale, 2, 'hit');
 	const { cuts, all } = await backtest(reader, {
-		...{ goal: sale, cutsMs, seed: 1, at: 'hit' },
+		...{ goal: sale, ...plan, seed: 1, at: 'hit' },
 		onProgress: () => {},
 	});
 	assert.equal(cuts.length, 2);
 	assert.equal(
-		all.visitors,
-		cuts.reduce((sum, cut) => sum + cut.visitors, 0),
+		all.scores,
+		cuts.reduce((sum, cut) => sum + cut.scores, 0),
 	);
 	assert.ok(cuts.every((cut) => cut.served.logLoss < 1 && cut.baseRate.logLoss < 1));
 	const page = backtestPage('Back-test', { cuts, all });
 	assert.ok(page.includes('<svg') && !/src=|href=|@import|<script/.test(page));
-	assert.throws(() => cutsForBacktest({ hits: 1, uploads: 0, fromMs: 0, toMs: dayMs }, sale, 2), /too short/);
+	assert.throws(
+		() => cutsForBacktest({ hits: 1, uploads: 0, fromMs: 0, toMs: dayMs }, sale, 2, 'cut'),
+		/too short/,
+	);
+	const { hits: before } = await reader.historyExtent(plan.cutsMs[0] ?? 0);
+	const { hits: known } = await reader.historyExtent(extent.toMs - 7 * dayMs);
+	assert.equal(all.scores, known - before, 'every hit whose outcome is known in full');
 });
 
 test('between trainings the level follows outcomes, shrunken and bounded, and weeks show scores as served', async () => {

@@ -16,9 +16,9 @@ import { anyLog, dayMs, hit, startMs, subscription } from '../domain/log.ts';
 const horizonMs = 2 * dayMs;
 const goals = [{ evts: ['*'] }, { evts: ['visit'] }, { evts: ['pricing-seen', 'membership'] }];
 
-function planAt(asOfMs: number, cutsOfOne = 4): SnapshotPlan {
+function planAt(asOfMs: number, cutShare = 0.5): SnapshotPlan {
 	return {
-		...{ asOfMs, horizonMs, goals, cutsOfOne, hitShare: 0.7 },
+		...{ asOfMs, horizonMs, goals, cutShare, hitShare: 0.7 },
 		cutsMs: cutsOf(startMs, asOfMs - horizonMs, 8),
 	};
 }
@@ -78,8 +78,8 @@ test('every moment is a horizon before the end, and after a hit', () => {
 				const asOfMs = startMs + days * dayMs;
 				const first = Math.min(...log.hits.map(({ atMs }) => atMs));
 				for (const take of takers) {
-					const taken = take(log, planAt(asOfMs, most), seededRandom(seed));
-					assert.ok(taken.length <= most + 32);
+					const taken = take(log, planAt(asOfMs, most / 9), seededRandom(seed));
+					assert.ok(taken.length <= 8 + 32);
 					for (const { atMs } of taken) assert.ok(atMs >= first && atMs + horizonMs <= asOfMs);
 				}
 			},
@@ -107,6 +107,7 @@ test('an upload joined by a later link is unknown before it, but counts as reach
 	const plan = {
 		...planAt(startMs + 10 * dayMs),
 		hitShare: 1,
+		cutShare: 1,
 		cutsMs: [0.5, 2, 4].map((days) => startMs + days * dayMs),
 	};
 	const at = (days: number): Snapshot | undefined =>
@@ -146,4 +147,19 @@ test("moments are as frequent as hits: a one-time visitor's first visit counts l
 	};
 	assert.ok(Math.abs(count(1) - 0.5) < 0.1);
 	assert.ok(Math.abs(count(9) - 4.5) < 0.1);
+});
+
+test('at every cut, those known for long are as frequent as newcomers', () => {
+	const cutsMs = cutsOf(startMs, startMs + 80 * dayMs, 8);
+	const plan = { ...planAt(startMs + 90 * dayMs, 0.25), hitShare: 0, cutsMs };
+	const lastCutMs = cutsMs.at(-1) as number;
+	const takenAtLast = (firstDay: number) => {
+		const log = history([hit(startMs + firstDay * dayMs)]);
+		let taken = 0;
+		for (let seed = 0; seed < 2000; seed++)
+			for (const { atMs } of visitorSnapshots(log, plan, seededRandom(seed))) if (atMs === lastCutMs) taken++;
+		return taken / 2000;
+	};
+	assert.ok(Math.abs(takenAtLast(0) - 0.25) < 0.04, 'known for eight cuts');
+	assert.ok(Math.abs(takenAtLast(75) - 0.25) < 0.04, 'known for one');
 });
