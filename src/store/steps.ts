@@ -41,6 +41,16 @@ export interface Settle {
 	readonly settle: readonly string[] | { readonly beforeMs: number; readonly max: number };
 }
 
+/**
+ * A query in pages, for many rows. An engine that is a round trip away reads the next page while one is taken. Its result
+ * is empty.
+ */
+export interface Stream {
+	/** The query of the next page; undefined at the end. @param before the page before it; undefined at first */
+	readonly next: (before: readonly Row[] | undefined) => Query | undefined;
+	readonly take: (rows: readonly Row[]) => void;
+}
+
 /** Hits that are the latest of their visitors and visits. */
 export interface LatestHits {
 	readonly hits: readonly {
@@ -62,7 +72,7 @@ export interface LatestHits {
  * that is a round trip away.
  */
 export type Steps<Outcome> = Generator<
-	readonly (Query | Lock | Settle)[],
+	readonly (Query | Lock | Settle | Stream)[],
 	Outcome,
 	readonly (readonly Row[])[]
 >;

@@ -1,11 +1,48 @@
-import type { HitRecord } from '../../domain/hit.ts';
-import { type Query, type Steps, tuplesOf } from '../steps.ts';
+import { type Query, type Steps, type Stream, tuplesOf, type Value } from '../steps.ts';
 import { holdersUpTo } from './identity-links.ts';
 
 /** Rows of a page; bounds memory. */
-const pageRows = 2000;
+const pageRows = 1000;
 /** Names in one statement. */
 const maxNames = 1000;
+
+/** A query in pages of rows, each after the last row of the page before. */
+function inPages<Tuple extends readonly Value[]>(
+	query: (last: Tuple | undefined) => Pick<Query, 'sql' | 'values'>,
+	take: (rows: readonly Tuple[]) => void,
+): Stream {
+	return {
+		next: (before) => {
+			if (before && before.length < pageRows) return undefined;
+			return { ...query(tuplesOf<Tuple>(before).at(-1)), asTuples: true };
+		},
+		take: (rows) => take(tuplesOf<Tuple>(rows)),
+	};
+}
+
+/** A query in pages of names. */
+function forNames<Tuple extends readonly Value[]>(
+	names: readonly string[],
+	query: (some: readonly string[]) => Pick<Query, 'sql' | 'values'>,
+	take: (rows: readonly Tuple[]) => void,
+): Stream {
+	let from = 0;
+	return {
+		next: () => {
+			if (from >= names.length) return undefined;
+			const some = names.slice(from, from + maxNames);
+			from += maxNames;
+			return { ...query(some), asTuples: true };
+		},
+		take: (rows) => take(tuplesOf<Tuple>(rows)),
+	};
+}
+
+function each<Tuple>(take: (row: Tuple) => void): (rows: readonly Tuple[]) => void {
+	return (rows) => {
+		for (const row of rows) take(row);
+	};
+}
 
 /** A stored event and its owner. */
 export interface JourneyEvent {
@@ -43,22 +80,20 @@ const pastEventColumns = `${ownedEventColumns}, ${firstShown}, tid, cid`;
 /** All events received up to a moment. @param isPast whether to give the owners as of that moment */
 export function* eventsUpTo(asOfMs: number, isPast: boolean): Steps<JourneyEvent[]> {
 	const events: JourneyEvent[] = [];
+	const past: PastEventTuple[] = [];
 	const toEvent = eventReader();
-	const columns = isPast ? pastEventColumns : eventColumns;
-	for (let lastId = 0; ; ) {
-		const [page] = yield [
-			{
-				sql: `SELECT ${columns} FROM @subscription_event AS event WHERE id > ? AND received_at <= ? ORDER BY id LIMIT ${pageRows} /* events up to */`,
-				values: [asOfMs, lastId, asOfMs],
-				asTuples: true,
-			},
-		];
-		const rows = tuplesOf<PastEventTuple>(page);
-		if (isPast) for (const event of yield* withOwnersAsOf(rows, toEvent, asOfMs)) events.push(event);
-		else for (const row of rows) events.push(toEvent(row));
-		const last = rows.at(-1);
-		if (!last || rows.length < pageRows) break;
-		[lastId] = last;
+	yield [
+		inPages<PastEventTuple>(
+			(last) => ({
+				sql: `SELECT ${isPast ? pastEventColumns : eventColumns} FROM @subscription_event AS event WHERE id > ? AND received_at <= ? ORDER BY id LIMIT ${pageRows} /* events up to */`,
+				values: [asOfMs, last?.[0] ?? 0, asOfMs],
+			}),
+			each((row) => (isPast ? past.push(row) : events.push(toEvent(row)))),
+		),
+	];
+	for (let from = 0; from < past.length; from += maxNames) {
+		const some = past.slice(from, from + maxNames);
+		for (const event of yield* withOwnersAsOf(some, toEvent, asOfMs)) events.push(event);
 	}
 	return isPast ? withSubscriptionOwners(events) : events;
 }
@@ -67,36 +102,32 @@ export function* eventsUpTo(asOfMs: number, isPast: boolean): Steps<JourneyEvent
 export function* eventsIn({ fromMs, toMs }: { fromMs: number; toMs: number }): Steps<JourneyEvent[]> {
 	const events: JourneyEvent[] = [];
 	const toEvent = eventReader();
-	for (let [lastMs, lastId] = [fromMs, 0]; ; ) {
-		const [page] = yield [
-			{
+	yield [
+		inPages<EventTuple>(
+			(last) => ({
 				sql: `SELECT ${ownedEventColumns}, NULL FROM @subscription_event WHERE (received_at, id) > (?, ?) AND received_at < ? ORDER BY received_at, id LIMIT ${pageRows} /* events in */`,
-				values: [lastMs, lastId, toMs],
-				asTuples: true,
-			},
-		];
-		const rows = tuplesOf<EventTuple>(page);
-		for (const row of rows) events.push(toEvent(row));
-		const last = events.at(-1);
-		if (!last || rows.length < pageRows) return events;
-		[lastMs, lastId] = [last.atMs, last.id];
-	}
+				values: [last?.[4] ?? fromMs, last?.[0] ?? 0, toMs],
+			}),
+			each((row) => events.push(toEvent(row))),
+		),
+	];
+	return events;
 }
 
 /** All events of these subscriptions received up to a moment. */
 export function* eventsOfSubscriptions(subids: readonly string[], asOfMs: number): Steps<JourneyEvent[]> {
 	const events: JourneyEvent[] = [];
 	const toEvent = eventReader();
-	for (const some of chunks(subids)) {
-		const pages = yield ['named > 0', 'named = 0'].map(
-			(part): Query => ({
+	yield ['named > 0', 'named = 0'].map((part) =>
+		forNames<EventTuple>(
+			subids,
+			(some) => ({
 				sql: `SELECT ${eventColumns} FROM @subscription_event AS event WHERE subid IN ?list AND ${part} AND received_at <= ? /* events of */`,
 				values: [asOfMs, some, asOfMs],
-				asTuples: true,
 			}),
-		);
-		for (const page of pages) for (const row of tuplesOf<EventTuple>(page)) events.push(toEvent(row));
-	}
+			each((row) => events.push(toEvent(row))),
+		),
+	);
 	return events;
 }
 
@@ -172,20 +203,15 @@ export type TouchRow = readonly [vid: string, atMs: number, origin: string];
 
 /** Passes on the touches of all visitors up to a moment, by `vid` and time. */
 export function* eachTouch(asOfMs: number, take: (touch: TouchRow) => void): Steps<void> {
-	for (let [vid, atMs] = ['', Number.MIN_SAFE_INTEGER]; ; ) {
-		const [page] = yield [
-			{
+	yield [
+		inPages<TouchRow>(
+			(last) => ({
 				sql: `SELECT vid, at, origin FROM @touch WHERE (vid, at) > (?, ?) AND at <= ? ORDER BY vid, at LIMIT ${pageRows} /* each touch */`,
-				values: [vid, atMs, asOfMs],
-				asTuples: true,
-			},
-		];
-		const rows = tuplesOf<TouchRow>(page);
-		for (const row of rows) take(row);
-		const last = rows.at(-1);
-		if (!last || rows.length < pageRows) return;
-		[vid, atMs] = last;
-	}
+				values: [last?.[0] ?? '', last?.[1] ?? Number.MIN_SAFE_INTEGER, asOfMs],
+			}),
+			each(take),
+		),
+	];
 }
 
 /** The same for some visitors. */
@@ -194,71 +220,68 @@ export function* touchesOfVisitors(
 	asOfMs: number,
 	take: (touch: TouchRow) => void,
 ): Steps<void> {
-	for (const some of chunks(vids)) {
-		const [page] = yield [
-			{
+	yield [
+		forNames<TouchRow>(
+			vids,
+			(some) => ({
 				sql: 'SELECT vid, at, origin FROM @touch WHERE vid IN ?list AND at <= ? ORDER BY vid, at /* touches of */',
 				values: [some, asOfMs],
-				asTuples: true,
-			},
-		];
-		for (const row of tuplesOf<TouchRow>(page)) take(row);
-	}
+			}),
+			each(take),
+		),
+	];
 }
 
-/** Gives the pages of some visitors' hits, later than a moment and up to another, in no order. */
+/** A hit as its row: as many as there are, no object is made for each. */
+export type HitRow = readonly [vid: string, atMs: number, body: string];
+
+/** Passes on some visitors' hits, later than a moment and up to another. All hits of a visitor come together. */
 export function* hitsOfVisitors(
 	vids: readonly string[],
 	{ fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number },
-	take: (vid: string, atMs: number, page: string | null) => void,
+	take: (hits: readonly HitRow[]) => void,
 ): Steps<void> {
-	const [rows] = yield [
-		{
-			sql: 'SELECT vid, at, body FROM @logged_hit WHERE vid IN ?list AND at > ? AND at <= ? /* hits of */',
-			values: [vids, fromMs, untilMs],
-			asTuples: true,
-		},
+	yield [
+		forNames<HitRow>(
+			vids,
+			(some) => ({
+				sql: 'SELECT vid, at, body FROM @logged_hit WHERE vid IN ?list AND at > ? AND at <= ? /* hits of */',
+				values: [some, fromMs, untilMs],
+			}),
+			take,
+		),
 	];
-	for (const [vid, atMs, body] of tuplesOf<[string, number, string]>(rows))
-		take(vid, atMs, (JSON.parse(body) as HitRecord).page);
 }
 
 /** Visitors with a touch in a period. */
 export function* visitorsTouchedIn({ fromMs, toMs }: { fromMs: number; toMs: number }): Steps<Set<string>> {
 	const vids = new Set<string>();
-	for (let [lastMs, lastVid] = [fromMs, '']; ; ) {
-		const [page] = yield [
-			{
+	yield [
+		inPages<[atMs: number, vid: string]>(
+			(last) => ({
 				sql: `SELECT at, vid FROM @touch WHERE (at, vid) > (?, ?) AND at < ? ORDER BY at, vid LIMIT ${pageRows} /* touched in */`,
-				values: [lastMs, lastVid, toMs],
-				asTuples: true,
-			},
-		];
-		const rows = tuplesOf<[number, string]>(page);
-		for (const [, vid] of rows) vids.add(vid);
-		const last = rows.at(-1);
-		if (!last || rows.length < pageRows) return vids;
-		[lastMs, lastVid] = last;
-	}
+				values: [last?.[0] ?? fromMs, last?.[1] ?? '', toMs],
+			}),
+			each(([, vid]) => vids.add(vid)),
+		),
+	];
+	return vids;
 }
 
 /** The visitors among these who have subscribed up to a moment. */
 export function* subscribersAmong(vids: readonly string[], asOfMs: number): Steps<Set<string>> {
 	const subscribers = new Set<string>();
-	for (const some of chunks(vids)) {
-		const [rows = []] = yield [
-			{
+	yield [
+		forNames<[vid: string]>(
+			vids,
+			(some) => ({
 				sql: 'SELECT DISTINCT vid FROM @subscription_event WHERE vid IN ?list AND received_at <= ? /* subscribers */',
 				values: [some, asOfMs],
-			},
-		];
-		for (const { vid } of rows) subscribers.add(String(vid));
-	}
+			}),
+			each(([vid]) => subscribers.add(vid)),
+		),
+	];
 	return subscribers;
-}
-
-function* chunks(names: readonly string[]): Generator<string[]> {
-	for (let from = 0; from < names.length; from += maxNames) yield names.slice(from, from + maxNames);
 }
 
 /** All stored spending, by day. */

@@ -1,6 +1,15 @@
 import type pg from 'pg';
 import { type ColumnType, dialects, SqlTexts } from '../dialects.ts';
-import { isEmpty, type Lock, type Query, type Row, type Settle, type Steps, type Value } from '../steps.ts';
+import {
+	isEmpty,
+	type Lock,
+	type Query,
+	type Row,
+	type Settle,
+	type Steps,
+	type Stream,
+	type Value,
+} from '../steps.ts';
 import { numberArray, textArray } from './arrays.ts';
 import { capabilitiesOf } from './capabilities.ts';
 import { pipeline } from './connection.ts';
@@ -40,9 +49,10 @@ export function hasBackgroundWork(client: pg.PoolClient): boolean {
 export async function runQuery(
 	client: pg.PoolClient,
 	schema: string,
-	query: Query | Lock | Settle,
+	query: Query | Lock | Settle | Stream,
 	timeoutMs?: number,
 ): Promise<readonly Row[]> {
+	if ('take' in query) return runStream(client, schema, query);
 	if ('settle' in query) return [];
 	if ('lock' in query) return lock(client, schema, query);
 	if (isEmpty(query)) return [];
@@ -65,6 +75,26 @@ export async function runQuery(
 		);
 	}
 	return results;
+}
+
+async function runStream(
+	client: pg.PoolClient,
+	schema: string,
+	{ next, take }: Stream,
+): Promise<readonly Row[]> {
+	const send = (before?: readonly Row[]) => {
+		const query = next(before);
+		const sent = query && runQuery(client, schema, query);
+		// It fails while a page is taken, if at all. It is awaited afterwards.
+		sent?.catch(() => {});
+		return sent;
+	};
+	for (let coming = send(); coming; ) {
+		const rows = await coming;
+		coming = send(rows);
+		take(rows);
+	}
+	return [];
 }
 
 interface Statement {

@@ -1,6 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { dialects, SqlTexts } from '../dialects.ts';
-import { isEmpty, type Lock, type Query, type Row, type Settle, type Steps } from '../steps.ts';
+import { isEmpty, type Lock, type Query, type Row, type Settle, type Steps, type Stream } from '../steps.ts';
 import type { Connection } from './connection.ts';
 import { settling } from './recent-hits.ts';
 
@@ -15,13 +15,23 @@ export function runSteps<Outcome>(connection: Connection, steps: Steps<Outcome>)
 	return step.value;
 }
 
-function run(connection: Connection, query: Query | Lock | Settle): readonly Row[] {
+function run(connection: Connection, query: Query | Lock | Settle | Stream): readonly Row[] {
+	if ('take' in query) return runStream(connection, query);
 	if ('settle' in query) return runSteps(connection, settling(query));
 	if ('lock' in query || isEmpty(query)) return [];
 	if (query.wakes) connection.wakes = true;
 	const { sql, values = [], rows, asTuples } = query;
 	if (rows) return insertChunks(rows).flatMap((chunk) => runOnce(connection, sql, values, chunk));
 	return runOnce(connection, sql, values, [], asTuples);
+}
+
+function runStream(connection: Connection, { next, take }: Stream): readonly Row[] {
+	let rows: readonly Row[] | undefined;
+	for (let query = next(rows); query; query = next(rows)) {
+		rows = run(connection, query);
+		take(rows);
+	}
+	return [];
 }
 
 /** Few sizes, so that there are few statements; none exceeds SQLite's limit of parameters. */
