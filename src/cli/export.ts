@@ -32,28 +32,34 @@ other vids there. The lines are personal data, as the database is.
 			withStore(options, async (store) => {
 				const { id } = await store.control.account(aid);
 				if (options.csv) process.stdout.write(csvRow(columns));
-				for await (const line of linesOf(store, id)) {
+				await exportAll(store, id, async (line) => {
 					const text = options.csv ? rowOf(line) : `${JSON.stringify(line)}\n`;
 					if (!process.stdout.write(text)) await once(process.stdout, 'drain');
-				}
+				});
 			}),
 		);
 }
 
-async function* linesOf(store: Store, accountId: number): AsyncGenerator<Line> {
+/** Passes on one line at a time, so that an account of any size fits in memory. */
+async function exportAll(
+	store: Store,
+	accountId: number,
+	write: (line: Line) => Promise<void>,
+): Promise<void> {
 	for (let last: string | undefined = ''; last !== undefined; ) {
 		const after: string = last;
 		const vids = await store.read(accountId, (reader) => reader.vidsAfter(after, pageVisitors));
 		for (const vid of vids) {
 			const record = await store.runReadOnly(accountId, visitorRecord(vid));
 			for (const { at, sid, page: _, ...body } of record?.hits ?? [])
-				yield withoutNulls({ type: 'hit', at, visitor: vid, visit: sid, ...body });
+				await write(withoutNulls({ type: 'hit', at, visitor: vid, visit: sid, ...body }));
 		}
 		last = vids.at(-1);
 	}
-	const events = await store.read(accountId, (reader) => Array.fromAsync(reader.subscriptionEvents()));
-	for (const { receivedAt, ...event } of events)
-		yield withoutNulls({ type: 'subscription', at: receivedAt, ...event });
+	await store.read(accountId, async (reader) => {
+		for await (const { receivedAt, ...event } of reader.subscriptionEvents())
+			await write(withoutNulls({ type: 'subscription', at: receivedAt, ...event }));
+	});
 }
 
 function withoutNulls(fields: object): Line {

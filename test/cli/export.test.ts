@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { storeHistory } from '../../src/store/account/past-history.ts';
 import { openStore } from '../../src/store/open.ts';
-import { assertMisused, caskade, caskadeJson } from '../process.ts';
-import { engines } from '../store/engines.ts';
+import { assertMisused, caskade, caskadeJson, mainPath, TestProcess } from '../process.ts';
+import { addAccount, engines, openFor } from '../store/engines.ts';
 import { temporaryFolder } from '../support.ts';
 
 const asOf = new Date().toISOString().slice(0, 10);
@@ -91,4 +93,28 @@ test('what export prints, imported into an empty account of any engine, gives th
 		/^tid,subid,cid,evt,rvn,receivedAt\r\n"=A,1",007,,gift,-5,2026-01-31T10:05:00.000Z\r\n$/,
 	);
 	assertMisused(await caskade(['events', 'c-a-first', '--csv', '--json', '--database', source]), /--csv/);
+});
+
+test('an export reads events as fast as they are taken, not all at once', async (t) => {
+	const address = `sqlite:${temporaryFolder(t)}`;
+	const store = await openFor(t, address);
+	const id = await addAccount(store, 'c-a-acme-uk');
+	const event = (number: number) => ({
+		...{ tid: `T-${number}`, subid: `S-${number}`, cid: null, evt: 'newsletter'.repeat(20), rvn: 1 },
+		receivedAtMs: 1000 + number,
+	});
+	// More than fits into a pipe and the buffers at its ends.
+	const events = Array.from({ length: 3000 }, (_, number) => event(number));
+	await store.transact(id, () => storeHistory([], events));
+	await using exporting = new TestProcess(process.execPath, [
+		...[mainPath, 'export', 'c-a-acme-uk', '--database', address],
+	]);
+	const { stdout } = exporting.child;
+	await once(stdout as NodeJS.ReadableStream, 'data');
+	stdout?.pause();
+	await store.transact(id, () => storeHistory([], [event(3000)]));
+	stdout?.resume();
+	const { stdout: lines, code } = await exporting.ended;
+	assert.equal(code, 0);
+	assert.equal(lines.trim().split('\n').length, 3001);
 });
