@@ -31,7 +31,7 @@ const named: readonly (readonly [name: string, schemaIn: (paths: Json) => Json])
 	['ReceiptsRequest', (paths) => paths['/subscription/receipts'].post.requestBody.content[json].schema],
 	['ReceiptsAnswer', (paths) => paths['/subscription/receipts'].post.responses[200].content[json].schema],
 	['Usage', (paths) => paths['/usage'].get.responses[200].content[json].schema],
-	['ReportQuery', (paths) => queryOf(paths['/reports/attribution'].get)],
+	['ReportQuery', reportQueryOf],
 	['Report', (paths) => paths['/reports/attribution'].get.responses[200].content[json].schema],
 ];
 
@@ -43,6 +43,19 @@ function queryOf({ parameters }: Json): Json {
 			parameters.map(({ name, schema, description }: Json) => [name, { description, ...schema }]),
 		),
 		required: parameters.filter(({ required }: Json) => required).map(({ name }: Json) => name),
+	};
+}
+
+/** The parameters of all reports. Each report refuses those that it does not use. */
+function reportQueryOf(paths: Json): Json {
+	const queries = Object.keys(paths)
+		.filter((path) => path.startsWith('/reports/'))
+		.map((path) => queryOf(paths[path].get));
+	const properties = Object.assign({}, ...queries.map((query) => query.properties));
+	return {
+		...queries[0],
+		description: 'The parameters of all reports. Each report refuses those that it does not use.',
+		properties,
 	};
 }
 

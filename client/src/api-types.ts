@@ -94,6 +94,7 @@ export interface Usage {
 	readonly timeoutMs: number;
 }
 
+/** The parameters of all reports. Each report refuses those that it does not use. */
 export interface ReportQuery {
 	/** Account token of the client. */
 	readonly aid: string;
@@ -105,28 +106,28 @@ export interface ReportQuery {
 	readonly asOf?: string | undefined;
 	/** Of days and months, as Europe/London; default: the account's. */
 	readonly timezone?: string | undefined;
-	/** One or two of channel, source, medium, campaign, landing, with a comma, or none. Default: channel. */
-	readonly by?: string | undefined;
-	/** Some of first, last, last-non-direct, linear, decay, position, markov, with commas, or all. Default: last-non-direct. */
-	readonly model?: string | undefined;
-	/** `event` counts what happened in the period (default), `cohort` all of its acquisitions. */
-	readonly basis?: string | undefined;
-	/** Touches of so many days take credit. Default: 90. */
-	readonly lookbackDays?: string | undefined;
-	/** Of the model decay. Default: 7. */
-	readonly halfLifeDays?: string | undefined;
-	/** `0` leaves the intervals of the model markov out. */
-	readonly intervals?: string | undefined;
 	/** Only subscriptions whose acquisition has this event type. */
 	readonly evt?: string | undefined;
+	/** One or two of channel, source, medium, campaign, landing, with a comma, or none. Default: channel. */
+	readonly by?: string | undefined;
+	/** Touches of so many days take credit. Default: 90. */
+	readonly lookbackDays?: string | undefined;
 	/** Only subscriptions with this channel in their path. */
 	readonly channel?: string | undefined;
 	/** Only subscriptions whose visitor is in this segment, by its id. */
 	readonly segment?: string | undefined;
-	/** Days from one renewal to the next, as newsletter=30,gift=365. Default: the median. */
-	readonly period?: string | undefined;
+	/** Some of first, last, last-non-direct, linear, decay, position, markov, with commas, or all. Default: last-non-direct. */
+	readonly model?: string | undefined;
+	/** Of the model decay. Default: 7. */
+	readonly halfLifeDays?: string | undefined;
+	/** `event` counts what happened in the period (default), `cohort` all of its acquisitions. */
+	readonly basis?: string | undefined;
+	/** `0` leaves the intervals of the model markov out. */
+	readonly intervals?: string | undefined;
 	/** Paths that are shown. Default: 20. */
 	readonly top?: string | undefined;
+	/** Days from one renewal to the next, as newsletter=30,gift=365. Default: the median. */
+	readonly period?: string | undefined;
 }
 
 export interface Report {

@@ -11,10 +11,13 @@ import {
 	defaultQuery,
 	grouping,
 	models,
+	parametersOf,
 	type ReportKind,
+	type ReportParameter,
 	type ReportQuery,
 	renewalPeriod,
 	reportKinds,
+	usesParameter,
 } from '../reports/report-query.ts';
 import type { ReportRunner } from '../reports/report-runner.ts';
 import {
@@ -55,7 +58,7 @@ export function reports(app: FastifyInstance, options: ReportOptions): void {
 				summary: summaries[kind],
 				description:
 					'Uses one request of rate and quota, of a key that was issued with `--scope read`. Pence are whole. `docs/reports.md` has the formula of every figure. For servers, not for browsers.',
-				querystring: querySchema,
+				querystring: querySchema(kind),
 				response: {
 					200: describeJson('The report.', reportSchema, exampleReport),
 					...describeErrors({
@@ -102,7 +105,7 @@ function invalid(detail: string): ApiError {
 }
 
 /** How each parameter is read. */
-const readers: Readonly<Record<string, (value: string) => Partial<ReportQuery>>> = {
+const readers: Readonly<Record<ReportParameter, (value: string) => Partial<ReportQuery>>> = {
 	from: (value) => ({ from: day(value) }),
 	to: (value) => ({ to: day(value) }),
 	asOf: (value) => ({ asOfMs: time(value) }),
@@ -132,10 +135,11 @@ function reportQueryOf(kind: ReportKind, query: Query, nowMs: number): ReportQue
 	let reportQuery = defaultQuery(kind);
 	for (const [name, value] of Object.entries(query)) {
 		if (name === 'aid' || value === undefined) continue;
-		const read = readers[name];
+		const read = readers[name as ReportParameter];
 		try {
 			// Ignored, a mistyped filter would give a report of everything.
 			if (!read) throw new OperatorError('There is no such parameter.');
+			if (!usesParameter(kind, name)) throw new OperatorError(`The report ${kind} does not use it.`);
 			if (typeof value !== 'string') throw new OperatorError('It may come once.');
 			if (value === '') throw new OperatorError('It must not be empty.');
 			reportQuery = { ...reportQuery, ...read(value) };
@@ -171,8 +175,7 @@ function time(value: string): number {
 }
 
 const text = (description: string) => Type.Optional(Type.String({ description }));
-const querySchema = Type.Object({
-	aid: Type.String({ description: 'Account token of the client.' }),
+const parameters: Readonly<Record<ReportParameter, Type.TSchema>> = {
 	from: text("The first day, in the report's time zone, as 2026-01-31."),
 	to: text('The day after the last.'),
 	asOf: text('Nothing later is seen; a time in UTC that has been, as 2026-11-21 or 2026-11-21T10:30:00Z.'),
@@ -188,7 +191,15 @@ const querySchema = Type.Object({
 	segment: text('Only subscriptions whose visitor is in this segment, by its id.'),
 	period: text('Days from one renewal to the next, as newsletter=30,gift=365. Default: the median.'),
 	top: text('Paths that are shown. Default: 20.'),
-});
+};
+
+function querySchema(kind: ReportKind) {
+	const own = parametersOf[kind].map((name) => [name, parameters[name]]);
+	return Type.Object({
+		aid: Type.String({ description: 'Account token of the client.' }),
+		...Object.fromEntries(own),
+	});
+}
 
 const reportSchema = Type.Object({
 	aid: Type.String({ description: 'The account.' }),

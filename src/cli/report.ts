@@ -1,6 +1,7 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
 import { Command, moment, positiveNumber, wholeNumber } from '../config.ts';
 import { paymentProviders, touchDimensions } from '../domain/touch.ts';
+import { OperatorError } from '../errors.ts';
 import { attributionModels } from '../reports/model.ts';
 import {
 	day,
@@ -11,6 +12,7 @@ import {
 	type ReportQuery,
 	renewalPeriod,
 	reportKinds,
+	usesParameter,
 } from '../reports/report-query.ts';
 import type { Report } from '../reports/run-report.ts';
 import { type CommonOptions, printJson, withStore } from './output.ts';
@@ -38,7 +40,8 @@ export function reportCommand(): Command {
   coverage      how many events are joined to their visitor
   spend         what subscriptions cost, see 'caskade spend import'
 
-Days are in the account's time zone; --from is inclusive, --to exclusive. docs/reports.md has every figure's formula.`,
+Days are in the account's time zone; --from is inclusive, --to exclusive. A flag that the report does not use is refused.
+docs/reports.md has every figure's formula.`,
 		)
 		.addArgument(new Argument('<report>').choices(reportKinds))
 		.addArgument(new Argument('<aid>', 'account token'))
@@ -107,13 +110,29 @@ Days are in the account's time zone; --from is inclusive, --to exclusive. docs/r
 		.addOption(new Option('--csv', 'print CSV, with whole pence').conflicts('json'))
 		.addOption(new Option('--html <file>', 'write one HTML page, with pictures'))
 		.addCommonOptions()
-		.action((kind: ReportKind, aid: string, options: ReportOptions) =>
+		.action((kind: ReportKind, aid: string, options: ReportOptions, command: Command) =>
 			withStore(options, async (store) => {
+				requireUsed(kind, command);
 				const account = await store.control.account(aid);
 				const { runReport } = await import('../reports/run-report.ts');
 				const report = await runReport(store, account, reportQueryOf(kind, options), paymentProviders);
 				await print(kind, report, options);
 			}),
+		);
+}
+
+const outputFlags = ['json', 'csv', 'html', 'database', 'stage'];
+
+/** Settings from the environment are for any report, so that these may be without effect. */
+function requireUsed(kind: ReportKind, command: Command): void {
+	const unused = command.options.filter((option) => {
+		const name = option.attributeName();
+		const isGiven = command.getOptionValueSource(name) === 'cli';
+		return isGiven && !outputFlags.includes(name) && !usesParameter(kind, name);
+	});
+	if (unused.length > 0)
+		throw new OperatorError(
+			`The report ${kind} does not use ${unused.map(({ long }) => long).join(', ')}; leave it out.`,
 		);
 }
 

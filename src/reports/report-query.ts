@@ -8,6 +8,28 @@ import { defaultLookbackDays } from './path.ts';
 export const reportKinds = ['attribution', 'paths', 'ltv', 'renewals', 'coverage', 'spend'] as const;
 export type ReportKind = (typeof reportKinds)[number];
 
+/** Parameters of all reports. */
+const commonParameters = ['from', 'to', 'asOf', 'timezone', 'evt'] as const;
+/** Parameters of reports on paths: events without a visitor have none. */
+const pathParameters = ['by', 'lookbackDays', 'channel', 'segment'] as const;
+const modelParameters = ['model', 'halfLifeDays'] as const;
+
+/** The parameters that each report uses. A parameter without effect is refused, since somebody expects one. */
+export const parametersOf = {
+	attribution: [...commonParameters, ...pathParameters, ...modelParameters, 'basis', 'intervals'],
+	paths: [...commonParameters, ...pathParameters, 'basis', 'top'],
+	ltv: [...commonParameters, ...pathParameters],
+	renewals: [...commonParameters, ...pathParameters, 'period'],
+	coverage: commonParameters,
+	spend: [...commonParameters, ...pathParameters, ...modelParameters],
+} as const satisfies Readonly<Record<ReportKind, readonly string[]>>;
+
+export type ReportParameter = (typeof parametersOf)[ReportKind][number];
+
+export function usesParameter(kind: ReportKind, name: string): boolean {
+	return (parametersOf[kind] as readonly string[]).includes(name);
+}
+
 /** The account that a report is about. */
 export interface ReportedAccount {
 	readonly id: number;

@@ -8,6 +8,7 @@ import { describeCoverage } from './coverage.ts';
 import { acquiredAtMs, isIn, type Journey, type Period } from './journey.ts';
 import type { Grouping } from './label.ts';
 import { lifetimeValues } from './lifetime-value.ts';
+import { defaultModel } from './model.ts';
 import { describePaths } from './paths.ts';
 import { type ReadOptions, readCoverage, readJourneys } from './read-journeys.ts';
 import { readPagesSeen } from './read-pages.ts';
@@ -36,6 +37,9 @@ export async function runReport(
 	const asOfMs = query.asOfMs ?? store.now();
 	const period = periodOf(query, calendar);
 	const by = query.kind === 'spend' ? spendGrouping(query.by) : query.by;
+	const [model = defaultModel, ...otherModels] = query.models;
+	if (query.kind === 'spend' && otherModels.length > 0)
+		throw new OperatorError('spend credits subscriptions by one model; name one.');
 	const read: ReadOptions = {
 		...{ asOfMs, period, isPast: query.asOfMs !== null, lookbackDays: query.lookbackDays },
 		lostBy: needsLostPaths(query) ? by : null,
@@ -50,10 +54,6 @@ export async function runReport(
 		...filtersOf(query),
 	};
 	if (query.kind === 'coverage') {
-		if (query.channel !== null || query.segment !== null)
-			throw new OperatorError(
-				'coverage takes no channel and no segment: events without a visitor have none.',
-			);
 		const events = await store.runReadOnly(account.id, readCoverage(read));
 		const counted = query.evt === null ? events : events.filter(({ evt }) => evt === query.evt);
 		return { ...head, rows: rowsOf(describeCoverage(counted, { period, calendar })) };
@@ -91,7 +91,6 @@ export async function runReport(
 		return { ...head, lookbackDays, by, rows: named(rows, by) };
 	}
 	const spending = await store.runReadOnly(account.id, spendingRows());
-	const [model = 'last-non-direct'] = query.models;
 	const rows = describeSpending(spending, journeys, lost, {
 		by,
 		model,

@@ -66,6 +66,15 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 	assert.match(renewals, /^channel,evt,.*,age,eligible,renewed,atRisk,stayed,survivors\r\n/);
 	const bySource = ['report', 'spend', aid, '--by', 'source', ...at];
 	assertRefused(await caskade(bySource), /spend is by channel, or by channel,campaign/);
+	const unused = ['--top', '3', '--no-intervals', '--evt', 'newsletter', ...at];
+	assertRefused(
+		await caskade(['report', 'ltv', aid, ...unused]),
+		/The report ltv does not use --no-intervals, --top; leave it out\./,
+	);
+	assertRefused(
+		await caskade(['report', 'coverage', aid, '--segment', 'subscriber', ...at]),
+		/The report coverage does not use --segment;/,
+	);
 	const filtered = await caskade([
 		'report',
 		'ltv',

@@ -50,7 +50,8 @@ export function report(
 	kind: ReportKind,
 	fields: Partial<ReportQuery> = {},
 ): Promise<Report> {
-	const query = { ...defaultQuery(kind), models: attributionModels, asOfMs: nowMs, ...fields };
+	const models: ReportQuery['models'] = kind === 'spend' ? ['linear'] : attributionModels;
+	const query = { ...defaultQuery(kind), models, asOfMs: nowMs, ...fields };
 	const account = { id, aid: 'c-a-acme-uk', timezone: 'UTC', paymentProviders: [] };
 	return runReport(store, account, query, paymentProviders);
 }

@@ -243,10 +243,6 @@ test('a segment selects the subscriptions of visitors who are, or were, in it', 
 		const { segment } = await report(store, id, 'ltv', { segment: 'back' });
 		assert.equal(segment, 'back');
 		await assert.rejects(net({ segment: 'unknown' }), /has no segment unknown/);
-		await assert.rejects(
-			report(store, id, 'coverage', { segment: 'back' }),
-			/coverage takes no channel and no/,
-		);
 	}
 });
 

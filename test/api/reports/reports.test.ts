@@ -54,15 +54,15 @@ test('a read key reads reports but cannot upload, and an upload key the reverse'
 		/^from: .*; by: .*; model: .*; lookbackDays: It must be a whole number/,
 	);
 	const many = await get(
-		`ltv?aid=${aid}&asOf=2126-01-01&segmnt=x&evt=&intervals=no&halfLifeDays=0&period=x&top=1&top=2`,
+		`attribution?aid=${aid}&asOf=2126-01-01&segmnt=x&evt=&intervals=no&halfLifeDays=0&period=x&channel=a&channel=b`,
 	);
 	assert.equal(
 		((await many.json()) as { validationErrors: string }).validationErrors,
 		'segmnt: There is no such parameter.; evt: It must not be empty.; intervals: It must be 0 or 1.; ' +
 			'halfLifeDays: It must be a number over 0, at most 3650.; ' +
-			'period: It must be an event type and days, as newsletter=30.; top: It may come once.; asOf: It must be in the past.',
+			'period: The report attribution does not use it.; channel: It may come once.; asOf: It must be in the past.',
 	);
-	assert.equal((await get(`ltv?aid=${aid}&asOf=2020-01-31&halfLifeDays=0.5`)).status, 200);
+	assert.equal((await get(`spend?aid=${aid}&asOf=2020-01-31&halfLifeDays=0.5`)).status, 200);
 	const segment = await get(`renewals?aid=${aid}&segment=subscriber&period=newsletter=30,gift=365`);
 	assert.equal(segment.status, 200);
 	assert.equal(((await segment.json()) as { segment: string }).segment, 'subscriber');
@@ -70,6 +70,8 @@ test('a read key reads reports but cannot upload, and an upload key the reverse'
 	assert.match(await unknown.text(), /The account has no segment none\./);
 	const period = await get(`renewals?aid=${aid}&period=newsletter`);
 	assert.match(await period.text(), /period: It must be an event type and days, as newsletter=30\./);
+	const spend = await get(`spend?aid=${aid}&model=first,last`);
+	assert.match(await spend.text(), /spend credits subscriptions by one model; name one\./);
 	const zone = await get(`ltv?aid=${aid}&timezone=Mars/Base`);
 	assert.deepEqual(await zone.json(), {
 		message: 'Error reading report.',
