@@ -9,10 +9,11 @@ import { controlDatabaseId } from './messages.ts';
 import { migrate } from './migrate.ts';
 
 /**
- * Page cache between transactions. It is small, because after a transaction that split a page SQLite looks through the
- * whole cache. That costs a hit more than reading a page again from the system's cache.
+ * Page cache between transactions. After a transaction that split a page, SQLite looks through the whole cache, which
+ * costs hits as much as a larger cache saves. Uploads that join 30 visitors cost 13 % less with 8 MiB than with 2 MiB;
+ * 16 MiB gain nothing more.
  */
-const maxCacheKiB = 2 * 1024;
+const maxCacheKiB = 8 * 1024;
 /** The same when the maximum number of databases is open: all caches together must fit into memory. */
 const minCacheKiB = 512;
 /** Pages of a transaction that stay in memory until COMMIT. Further ones may be written more than once. */
