@@ -1,6 +1,7 @@
 import { cpuDuring } from './cpu.ts';
 import { type CurvePoint, curveRows } from './curve.ts';
 import type { Bench, Line, LineResult } from './line.ts';
+import { firstRun } from './options.ts';
 import { PostgresPlace } from './postgres-place.ts';
 import { manyRows } from './rows.ts';
 import { type Caskade, pidsOf, type RunningCaskade } from './servers.ts';
@@ -33,7 +34,7 @@ async function measure({ options, progress }: Bench, engine: string, caskade: Ca
 		const store = await StoredCount.begin(server, { name, load, status: 201 });
 		points.push({ name, server, load, store, perSecond: [], costsUs: [], costsOfEach: [] });
 	}
-	for (let run = 0; run <= options.runs; run++) {
+	for (let run = firstRun(options); run <= options.runs; run++) {
 		const seconds = run === 0 ? options.warmUpSeconds : options.seconds;
 		for (const { name, server, load, store, perSecond, costsUs, costsOfEach } of points) {
 			const { result: stored, usedUs } = await cpuDuring(pidsOf(server), () =>

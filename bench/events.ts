@@ -3,6 +3,7 @@ import { curveRows } from './curve.ts';
 import type { Bench, Line, LineResult } from './line.ts';
 import { quietMetrics } from './metrics.ts';
 import type { OpenLoopInput, OpenLoopResult } from './open-loop.ts';
+import { firstRun } from './options.ts';
 import { runProgram } from './processes.ts';
 import { manyRows, nextPrefix, type Tids } from './rows.ts';
 import { type Caskade, pidsOf, type RunningCaskade } from './servers.ts';
@@ -42,7 +43,7 @@ async function measure({ options, progress }: Bench, engine: string, caskade: Ca
 			server: await caskade.serve(place),
 		});
 	}
-	for (let run = 0; run <= options.runs; run++) {
+	for (let run = firstRun(options); run <= options.runs; run++) {
 		for (const { name, runs, server } of points) {
 			for (const tids of allTids) {
 				const input: OpenLoopInput = {

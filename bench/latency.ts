@@ -15,8 +15,10 @@ async function measure(bench: Bench): Promise<LineResult> {
 	const server = await caskade.serve();
 	const bare = await serveBare({ ...(await upload(server.url, caskade.key, manyRows)), parse: true });
 	const load: Load = { rows: manyRows, key: caskade.key, tids: 'rising' };
-	await wrk(bare.url, load, options.warmUpSeconds);
-	await wrk(server.url, load, options.warmUpSeconds);
+	if (options.warmUpSeconds > 0) {
+		await wrk(bare.url, load, options.warmUpSeconds);
+		await wrk(server.url, load, options.warmUpSeconds);
+	}
 	const peakPerSecond = bench.peakPerSecond ?? (await measurePeak(server.url, load, options.seconds));
 	const ratePerSecond = Math.round(peakPerSecond / 2);
 	const openLoop = (url: string) => {

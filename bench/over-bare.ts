@@ -2,7 +2,7 @@ import { cpuByJob, cpuDuring, describeSplit } from './cpu.ts';
 import { curveRows } from './curve.ts';
 import type { Bench, Line, LineResult } from './line.ts';
 import { memoryMiB } from './memory.ts';
-import type { LineName } from './options.ts';
+import { firstRun, type LineName } from './options.ts';
 import {
 	type Answer,
 	type Caskade,
@@ -100,7 +100,7 @@ async function measure(
 			runs: { perSecond: [], costsUs: [] } as Runs,
 		})),
 	);
-	for (let run = 0; run <= options.runs; run++) {
+	for (let run = firstRun(options); run <= options.runs; run++) {
 		const seconds = run === 0 ? options.warmUpSeconds : options.seconds;
 		const which = run === 0 ? 'warm-up' : `run ${run} of ${options.runs}`;
 		for (const [index, bare] of bares.entries()) {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { hashApiKey } from '../src/domain/api-key.ts';
 import { cpuDuring } from './cpu.ts';
 import type { Bench, Line, LineResult } from './line.ts';
-import type { LineName } from './options.ts';
+import { firstRun, type LineName } from './options.ts';
 import { pgbench } from './pgbench.ts';
 import { PostgresPlace } from './postgres-place.ts';
 import type { PostgresServer } from './postgres-server.ts';
@@ -42,7 +42,7 @@ async function measure(bench: Bench, name: LineName, tids: Tids): Promise<LineRe
 	const baselineCosts: number[][] = [];
 	let baselineAnswers = 0;
 	let rawTransactions = 0;
-	for (let run = 0; run <= options.runs; run++) {
+	for (let run = firstRun(options); run <= options.runs; run++) {
 		const seconds = run === 0 ? options.warmUpSeconds : options.seconds;
 		const load = (url: string) => wrk(url, expected.load, seconds);
 		const bareResult = await load(bare.url);

@@ -41,7 +41,7 @@ async function measure({ options, caskade, progress }: Bench): Promise<LineResul
 			seconds: options.seconds,
 		} satisfies OpenLoopInput);
 
-	await peak(options.warmUpSeconds);
+	if (options.warmUpSeconds > 0) await peak(options.warmUpSeconds);
 	const halfOf = ({ requests, seconds }: WrkResult) => Math.max(1, Math.round(requests / seconds / 2));
 	const [hitsPerSecond, uploadsPerSecond] = (await peak(options.seconds)).map(halfOf) as [number, number];
 	const load = `${whole(hitsPerSecond)} hits/s, ${whole(uploadsPerSecond)} uploads/s of ${manyRows}`;

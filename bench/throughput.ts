@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Bench, Line, LineResult } from './line.ts';
-import type { LineName } from './options.ts';
+import { firstRun, type LineName } from './options.ts';
 import { runProgram } from './processes.ts';
 import type { RawInput } from './raw-sqlite.ts';
 import { manyRows, nextPrefix, type Tids } from './rows.ts';
@@ -45,7 +45,7 @@ async function measure(bench: Bench, line: Throughput): Promise<LineResult> {
 		events: [],
 		raw: [],
 	};
-	for (let run = 0; run <= options.runs; run++) {
+	for (let run = firstRun(options); run <= options.runs; run++) {
 		const seconds = run === 0 ? options.warmUpSeconds : options.seconds;
 		const bareResult = await wrk(bare.url, line.load, seconds);
 		checkAnswers(bareResult, line);

@@ -1,6 +1,7 @@
 import { cpuByJob, cpuDuring, describeSplit } from './cpu.ts';
 import { beginVisits } from './hits.ts';
 import type { Line } from './line.ts';
+import { firstRun } from './options.ts';
 import { manyRows } from './rows.ts';
 import type { RunningCaskade } from './servers.ts';
 import { countedAnswers } from './stored-count.ts';
@@ -50,7 +51,7 @@ export const workersLine: Line = {
 				splits: {},
 			});
 		}
-		for (let run = 0; run <= options.runs; run++) {
+		for (let run = firstRun(options); run <= options.runs; run++) {
 			const seconds = run === 0 ? warmUps * options.warmUpSeconds : options.seconds;
 			for (const kind of kinds) {
 				const measured: string[] = [];
