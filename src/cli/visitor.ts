@@ -17,7 +17,9 @@ export function visitorCommand(): Command {
 	command
 		.command('show')
 		.summary('show a visitor, readably')
-		.description("Print a visitor's profile, visits, joined subscription events, and shown tids and cids.")
+		.description(
+			"Print a visitor's profile, visits, joined subscription events, shown tids and cids, and the segments that webhooks were told of.",
+		)
 		.argument('<aid>', 'account token')
 		.argument('<vid>', 'the visitor', vidArgument)
 		.addCommonOptions()
@@ -89,9 +91,10 @@ function withRecord(
 }
 
 /** The readable part of a record; hits are only in the export. */
-function shown(aid: string, { vid, profile, visits, subscriptionEvents, identityLinks }: VisitorRecord) {
+function shown(aid: string, record: VisitorRecord) {
+	const { vid, profile, visits, subscriptionEvents, identityLinks, memberships } = record;
 	return {
-		...{ aid, vid, profile, subscriptionEvents, identityLinks },
+		...{ aid, vid, profile, subscriptionEvents, identityLinks, memberships },
 		visits: visits.map(({ sid, profile: visit }) => ({
 			sid,
 			startedAt: isoTime(visit.firstAtMs),
@@ -104,7 +107,7 @@ function shown(aid: string, { vid, profile, visits, subscriptionEvents, identity
 }
 
 function show(aid: string, record: VisitorRecord): void {
-	const { vid, profile, subscriptionEvents, visits, identityLinks } = shown(aid, record);
+	const { vid, profile, subscriptionEvents, visits, identityLinks, memberships } = shown(aid, record);
 	printRecord({ aid, vid, ...(profile && readable(profile)) });
 	printLine('');
 	printTable(visits, 'No visits.');
@@ -112,6 +115,8 @@ function show(aid: string, record: VisitorRecord): void {
 	printTable(subscriptionEvents, 'No subscription events.');
 	printLine('');
 	printTable(identityLinks, 'No tids or cids shown.');
+	printLine('');
+	printTable(memberships, 'No segments that webhooks were told of.');
 }
 
 function readable(profile: Profile): Record<string, unknown> {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { monotonicMs } from '../clock.ts';
 import { OperatorError } from '../errors.ts';
 import {
 	beginErasing,
@@ -10,9 +11,15 @@ import {
 	visitorsOfCustomer,
 	visitsAfter,
 } from './account/erasing.ts';
+import { messagesAbout, underWayUntil } from './account/outbox.ts';
 import { pauseMs } from './batch-sizer.ts';
 import { foldAll } from './fold-all.ts';
+import type { Row, Steps } from './steps.ts';
 import type { Store } from './store.ts';
+
+/** A process that has taken a message to a webhook sends it within this time, see `webhooks/channel.ts`. */
+const maxMessageMs = 30_000;
+const messagePauseMs = 20;
 
 export interface Erasure extends Erased {
 	readonly vids: readonly string[];
@@ -71,17 +78,36 @@ export async function eraseOne(store: Store, accountId: number, vid: string): Pr
 	const revoked = new Set<string>();
 	// First, so that no cask outlives the data that identifies it; then again for what was added meanwhile.
 	await revokeCasks(store, accountId, vid, revoked);
-	await store.transact(accountId, () => beginErasing(vid, Date.now()));
+	await waitForMessages(store, accountId, vid);
+	const untilMs = await store.transact(accountId, () => beginErasing(vid, Date.now()));
 	await revokeCasks(store, accountId, vid, revoked);
 	const all = { revoked: revoked.size, hits: 0, visits: 0, events: 0 };
 	for (;;) {
 		const piece = await store.transact(accountId, () => erasePiece(vid, Date.now()));
-		if (!piece) return all;
+		if (!piece) break;
 		all.hits += piece.hits;
 		all.visits += piece.visits;
 		all.events += piece.events;
 		await delay(pauseMs);
 	}
+	// Only messages that were taken after the wait above.
+	if (untilMs > 0) await delay(Math.min(maxMessageMs, Math.max(0, untilMs - store.now())));
+	return all;
+}
+
+/** Waits until no message about a visitor is under way, so that none is sent once the visitor is erased. */
+async function waitForMessages(store: Store, accountId: number, vid: string): Promise<void> {
+	const giveUpAtMs = monotonicMs() + maxMessageMs;
+	while (monotonicMs() < giveUpAtMs) {
+		const messages = await store.runReadOnly(accountId, readMessages(vid));
+		if (underWayUntil(messages) <= store.now()) return;
+		await delay(messagePauseMs);
+	}
+}
+
+function* readMessages(vid: string): Steps<readonly Row[]> {
+	const [messages = []] = yield [messagesAbout(vid)];
+	return messages;
 }
 
 /**

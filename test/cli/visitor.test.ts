@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { insertMessages, saveAttempts, takeDue } from '../../src/store/account/outbox.ts';
+import { eraseVisitor } from '../../src/store/erasure.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
 import { hit } from '../store/contract/visitors.ts';
 import { engines, receivedAtMs, startServingFor, subscriptionEvent, upload } from '../store/engines.ts';
@@ -46,12 +49,70 @@ test('visitor export is one JSON document with every hit', async (t) => {
 	const { buyer, command } = await startWithBuyer(t);
 	const exported = (await caskadeJson(command('export', buyer.freshVid))) as Record<string, unknown>;
 	assert.deepEqual(Object.keys(exported).sort(), [
-		...['aid', 'exportedAt', 'hits', 'identityLinks', 'profile', 'subscriptionEvents', 'vid', 'visits'],
+		...['aid', 'exportedAt', 'hits', 'identityLinks', 'memberships', 'messages', 'profile', 'standing'],
+		...['subscriptionEvents', 'vid', 'visits'],
 	]);
 	assert.deepEqual(exported.hits, [{ at, sid: buyer.freshSid, ...buyer.body }]);
 	const plain = await caskade(command('export', buyer.freshVid));
 	assert.deepEqual(JSON.parse(plain.stdout).hits, exported.hits);
 });
+
+test('show and export contain what webhooks know of a visitor', async (t) => {
+	const { buyer, store, accountId, command } = await startWithBuyer(t);
+	const vid = buyer.freshVid;
+	await store.transact(accountId, function* () {
+		yield [
+			{
+				sql: 'INSERT INTO @membership (vid, segment, since, sequence) ?rows',
+				rows: [[vid, 'keen', receivedAtMs, 7]],
+			},
+			{ sql: 'INSERT INTO @standing (vid, body) ?rows', rows: [[vid, '{"bands":[]}']] },
+			insertMessages([message(vid)], receivedAtMs),
+		];
+	});
+	const memberships = [{ segment: 'keen', since: at }];
+	const exported = (await caskadeJson(command('export', vid))) as Record<string, unknown>;
+	assert.deepEqual(
+		[exported.memberships, exported.standing, exported.messages],
+		[memberships, { bands: [] }, [{ createdAt: at, message: { vid } }]],
+	);
+	assert.deepEqual(((await caskadeJson(command('show', vid))) as typeof exported).memberships, memberships);
+	assert.match((await caskade(command('show', vid))).stdout, /^keen +2026-11-21T10:00:00.000Z$/m);
+});
+
+function message(vid: string) {
+	const body = JSON.stringify({ vid });
+	return { webhook: 'wh_1', sequence: 7, type: 'segment.entered', vid, body } as const;
+}
+
+for (const engine of engines)
+	test(`an erasure waits for messages to webhooks that are under way, on ${engine.name}`, async (t) => {
+		const { store, writer, accountId } = await startServingFor(t, engine);
+		const { freshVid: vid, ...rest } = hit();
+		await writer.storeHit(accountId, { freshVid: vid, ...rest });
+		const nowMs = Math.floor(store.now());
+		const taken = await store.transact(accountId, function* () {
+			yield [insertMessages([message(vid)], nowMs)];
+			return yield* takeDue('wh_1', { nowMs, leaseMs: nowMs + 20_000, limit: 1 });
+		});
+		assert.equal(taken.length, 1);
+		let isErased = false;
+		const erasing = eraseVisitor(store, accountId, vid).then(() => {
+			isErased = true;
+		});
+		await delay(60);
+		assert.equal(isErased, false);
+		// The receiver has failed. There is no other attempt.
+		const failed = { atMs: nowMs, status: 500, problem: 'status 500', dueAtMs: nowMs + 20_000 };
+		await store.transact(accountId, () => saveAttempts([{ webhook: 'wh_1', sequence: 7, ...failed }]));
+		await erasing;
+		assert.deepEqual(
+			await store.transact(accountId, () =>
+				takeDue('wh_1', { nowMs: nowMs + 30_000, leaseMs: nowMs + 60_000, limit: 1 }),
+			),
+			[],
+		);
+	});
 
 test('visitor erase erases one visitor, or all of a customer, beside a server', async (t) => {
 	const { buyer, other, writer, accountId, command } = await startWithBuyer(t);

@@ -1,6 +1,7 @@
 import type { Row, Steps } from '../steps.ts';
 import { forgetVisitor } from './evaluation.ts';
 import { assignEvents, lockContested } from './identity-links.ts';
+import { deleteMessagesAbout, underWayUntil } from './outbox.ts';
 import { addTasks } from './tasks.ts';
 import { lockVisitors, refold, unique } from './visitor-log.ts';
 
@@ -70,8 +71,9 @@ export function* visitorsOfCustomer(cid: string, after: string): Steps<string[]>
  * Makes a visitor unknown, at once and for good: it gains no hit and no event, and no read finds it. Its stored data is then
  * erased in pieces, see `erasePiece`.
  * @param nowMs shows other processes that the erasure is in progress
+ * @returns until when a message about the visitor may be under way, see `underWayUntil`
  */
-export function* beginErasing(vid: string, nowMs: number): Steps<void> {
+export function* beginErasing(vid: string, nowMs: number): Steps<number> {
 	// Nobody adds a link or an event in between.
 	const [, [task] = []] = yield [{ lock: 'exclusive', keys: 'all' }, findTask(vid)];
 	yield [
@@ -80,9 +82,10 @@ export function* beginErasing(vid: string, nowMs: number): Steps<void> {
 		// Before the visitor's row, which lists them, is deleted.
 		{ settle: [vid] },
 		{ sql: 'DELETE FROM @visitor WHERE vid = ? /* erase */', values: [vid] },
-		...forgetVisitor(vid),
 		touch(vid, nowMs),
 	];
+	const [messages = []] = yield [deleteMessagesAbout(vid), ...forgetVisitor(vid)];
+	return underWayUntil(messages);
 }
 
 function findTask(vid: string) {
@@ -133,6 +136,7 @@ export function* erasePiece(vid: string, nowMs: number): Steps<Erased | undefine
 			// An import may have brought the visitor back. Erase what it added, too.
 			{ sql: 'DELETE FROM @visitor WHERE vid = ? /* erase */', values: [vid] },
 			{ sql: 'DELETE FROM @touch WHERE vid = ? /* erase */', values: [vid] },
+			deleteMessagesAbout(vid),
 			...forgetVisitor(vid),
 			{ sql: 'DELETE FROM @task WHERE name = ? /* erase */', values: [taskOf(vid)] },
 		];

@@ -134,19 +134,21 @@ export function* saveEvaluation(step: EvaluationStep): Steps<void> {
 	];
 	if (!row || row.holder !== held.holder || Number(row.sequence) !== held.sequence)
 		throw new ConcurrentChangeError('another process evaluates');
-	const kept = step.visitors.filter(({ standing }) => standing !== null).map(({ vid }) => vid);
-	// Locked, so that no erasure misses what is written here.
-	const [there = []] = yield [lockVisitors(kept)];
-	const present = new Set(there.map(({ vid }) => vid));
-	const visitors = step.visitors.filter(({ vid, standing }) => standing === null || present.has(vid));
-	const gone = visitors.filter(({ standing }) => standing === null).map(({ vid }) => vid);
-	const left = visitors.flatMap(({ vid, left }) => left.map((segment) => [vid, segment]));
+	const [gone, kept] = [true, false].map((isGone) =>
+		step.visitors.filter(({ standing }) => (standing === null) === isGone).map(({ vid }) => vid),
+	) as [string[], string[]];
+	// Locked or deleted here, so that no erasure misses what is written here.
+	const [there = [], left = []] = yield [
+		lockVisitors(kept),
+		{ sql: 'DELETE FROM @standing WHERE vid IN ?list RETURNING vid /* gone */', values: [gone] },
+	];
+	const present = new Set([...there, ...left].map(({ vid }) => vid));
+	const visitors = step.visitors.filter(({ vid }) => present.has(vid));
 	yield [
 		{
 			sql: 'DELETE FROM @membership WHERE (vid, segment) IN (SELECT column1, column2 FROM (?rows) AS list) /* left */',
-			rows: left,
+			rows: visitors.flatMap(({ vid, left: segments }) => segments.map((segment) => [vid, segment])),
 		},
-		{ sql: 'DELETE FROM @standing WHERE vid IN ?list /* gone */', values: [gone] },
 		{
 			sql: 'INSERT INTO @membership (vid, segment, since, sequence) ?rows ON CONFLICT (vid, segment) DO NOTHING /* entered */',
 			rows: visitors.flatMap(({ vid, entered }) =>
@@ -169,9 +171,9 @@ export function* saveEvaluation(step: EvaluationStep): Steps<void> {
 	];
 }
 
-/** Deletes what webhooks know about a visitor, and unsent messages about it. */
+/** Deletes what webhooks know about a visitor. */
 export function forgetVisitor(vid: string): Query[] {
-	return ['membership', 'standing', 'outbox'].map((table) => ({
+	return ['membership', 'standing'].map((table) => ({
 		sql: `DELETE FROM @${table} WHERE vid = ? /* erase */`,
 		values: [vid],
 	}));

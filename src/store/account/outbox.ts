@@ -79,7 +79,7 @@ export function* takeDue(
 ): Steps<DueMessage[]> {
 	const [rows = []] = yield [
 		{
-			sql: 'UPDATE @outbox SET due_at = ?, attempts = attempts + 1 WHERE webhook = ? AND sequence IN (SELECT sequence FROM @outbox WHERE webhook = ? AND due_at <= ? ORDER BY due_at LIMIT ? FOR UPDATE SKIP LOCKED) RETURNING sequence, body, created_at, attempts /* take due */',
+			sql: 'UPDATE @outbox SET due_at = ?, attempts = attempts + 1, problem = NULL WHERE webhook = ? AND sequence IN (SELECT sequence FROM @outbox WHERE webhook = ? AND due_at <= ? ORDER BY due_at LIMIT ? FOR UPDATE SKIP LOCKED) RETURNING sequence, body, created_at, attempts /* take due */',
 			values: [leaseMs, webhook, webhook, nowMs, limit],
 		},
 	];
@@ -92,6 +92,28 @@ export function* takeDue(
 			attempts: Number(row.attempts),
 		}))
 		.sort((a, b) => a.sequence - b.sequence);
+}
+
+/** Messages about a visitor, for `underWayUntil`. */
+export function messagesAbout(vid: string): Query {
+	return {
+		sql: 'SELECT due_at, attempts, problem FROM @outbox WHERE vid = ? /* messages about */',
+		values: [vid],
+	};
+}
+
+/** The same, and deletes them. */
+export function deleteMessagesAbout(vid: string): Query {
+	return {
+		sql: 'DELETE FROM @outbox WHERE vid = ? RETURNING due_at, attempts, problem /* erase */',
+		values: [vid],
+	};
+}
+
+/** Until when one of these messages may be under way: a process has taken it, and not stored the outcome. 0 if none is. */
+export function underWayUntil(messages: readonly Row[]): number {
+	const taken = messages.filter(({ attempts, problem }) => Number(attempts) > 0 && problem === null);
+	return Math.max(0, ...taken.map(({ due_at }) => Number(due_at)));
 }
 
 /** Stores the outcomes of attempts. Ignores messages that were erased meanwhile. */

@@ -12,6 +12,12 @@ export interface VisitorRecord {
 	readonly hits: readonly (HitRecord & { readonly at: string; readonly sid: string })[];
 	readonly subscriptionEvents: readonly (SubscriptionEvent & { readonly receivedAt: string })[];
 	readonly identityLinks: readonly ShownKey[];
+	/** The segments that webhooks were told of; empty if the account has no webhook. */
+	readonly memberships: readonly { readonly segment: string; readonly since: string }[];
+	/** Bands and goals as webhooks know them; null if they know nothing of the visitor. */
+	readonly standing: unknown;
+	/** Messages about the visitor that are stored, sent or not. */
+	readonly messages: readonly { readonly createdAt: string; readonly message: unknown }[];
 }
 
 /** A `tid` or `cid` that the visitor's hits have shown, and the first time. */
@@ -29,7 +35,16 @@ export function* visitorRecord(vid: string): Steps<VisitorRecord | null> {
 		{ sql: 'SELECT 1 AS one FROM @task WHERE name = ? /* record */', values: [`e:${vid}`] },
 	];
 	if (erasing.length > 0) return null;
-	const [visitors = [], visits = [], hits = [], events = [], links = []] = yield [
+	const [
+		visitors = [],
+		visits = [],
+		hits = [],
+		events = [],
+		links = [],
+		segments = [],
+		standings = [],
+		messages = [],
+	] = yield [
 		{ sql: 'SELECT profile FROM @visitor WHERE vid = ? /* record */', values: [vid] },
 		{
 			sql: 'SELECT sid, profile FROM @visit WHERE sid IN (SELECT sid FROM @logged_hit WHERE vid = ?) ORDER BY id /* record */',
@@ -47,8 +62,18 @@ export function* visitorRecord(vid: string): Steps<VisitorRecord | null> {
 			sql: "SELECT key, at, (SELECT first.vid FROM @claim AS first WHERE first.key = claim.key ORDER BY first.at, first.vid LIMIT 1) AS holder FROM @claim AS claim WHERE vid = ? AND key <> 'r:' ORDER BY at, key /* record */",
 			values: [vid],
 		},
+		{
+			sql: 'SELECT segment, since FROM @membership WHERE vid = ? ORDER BY since, segment /* record */',
+			values: [vid],
+		},
+		{ sql: 'SELECT body FROM @standing WHERE vid = ? /* record */', values: [vid] },
+		{
+			sql: 'SELECT created_at, body FROM @outbox WHERE vid = ? ORDER BY sequence, webhook /* record */',
+			values: [vid],
+		},
 	];
-	if (visitors.length + hits.length + events.length + links.length === 0) return null;
+	const found = [visitors, hits, events, links, segments, standings, messages];
+	if (found.every((rows) => rows.length === 0)) return null;
 	return {
 		vid,
 		profile: visitors[0] ? JSON.parse(String(visitors[0].profile)) : null,
@@ -69,6 +94,15 @@ export function* visitorRecord(vid: string): Steps<VisitorRecord | null> {
 			value: String(row.key).slice(2),
 			at: isoTime(row.at),
 			holds: row.holder === vid,
+		})),
+		memberships: segments.map(({ segment, since }) => ({
+			segment: String(segment),
+			since: isoTime(since),
+		})),
+		standing: standings[0] ? JSON.parse(String(standings[0].body)) : null,
+		messages: messages.map((row) => ({
+			createdAt: isoTime(row.created_at),
+			message: JSON.parse(String(row.body)),
 		})),
 	};
 }
