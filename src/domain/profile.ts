@@ -29,6 +29,9 @@ export type LogEntry = HitEntry | SubscriptionEntry;
 /** Decayed counts as of the profile's `lastAtMs`, one for each of `halfLivesDays`. */
 export type Decayed = readonly [number, number, number];
 
+/** Decayed counts, one for each of `longHalfLivesDays`. */
+export type LongDecayed = readonly [number, number];
+
 /** Count and last time of an event. Lists are ordered by that time. */
 export type EventCount = readonly [name: string, count: number, lastAtMs: number];
 
@@ -75,6 +78,8 @@ export interface Profile {
 		readonly subids: readonly string[];
 		/** Decayed counts of subscriptions as of `lastAtMs`. */
 		readonly recent: Decayed;
+		/** The same for `longHalfLivesDays`. Unknown if the profile began with an earlier version; a rebuild adds it. */
+		readonly longTerm?: LongDecayed;
 	} | null;
 	readonly recentHits: Decayed;
 	readonly recentVisits: Decayed;
@@ -83,6 +88,7 @@ export interface Profile {
 
 const dayMs = 86_400_000;
 export const halfLivesDays = [1, 7, 30] as const;
+const longHalfLivesDays = [90, 365] as const;
 /** Maximum entries of a list. It bounds the profile, which every hit reads and writes. The oldest entries are evicted. */
 const maxNames = 50;
 const maxSubids = 100;
@@ -180,6 +186,13 @@ export function decay(counts: Decayed | undefined, passedMs: number): Decayed {
 	];
 }
 
+/** Decays long-term counts by `passedMs`. */
+export function decayLongTerm([quarter, year]: LongDecayed, passedMs: number): LongDecayed {
+	const passedDays = Math.max(0, passedMs) / dayMs;
+	const [quarterDays, yearDays] = longHalfLivesDays;
+	return [round(quarter * 2 ** (-passedDays / quarterDays)), round(year * 2 ** (-passedDays / yearDays))];
+}
+
 function round(value: number): number {
 	return Math.round(value * 1e5) / 1e5;
 }
@@ -261,6 +274,10 @@ function applySubscription(profile: Profile, entry: SubscriptionEntry): Profile 
 	const before = profile.subscriptions;
 	const isRenewal = before?.subids.includes(entry.subid) ?? false;
 	const subids = before?.subids ?? [];
+	const longTerm = before ? before.longTerm : ([0, 0] as const);
+	const [quarter, year] = longTerm
+		? decayLongTerm(longTerm, entry.atMs - (before?.lastAtMs ?? entry.atMs))
+		: [0, 0];
 	return {
 		...profile,
 		subscriptions: {
@@ -272,6 +289,7 @@ function applySubscription(profile: Profile, entry: SubscriptionEntry): Profile 
 			evts: countEvent(before?.evts ?? [], entry.evt, entry.atMs),
 			subids: isRenewal ? subids : lastOf([...subids, entry.subid], maxSubids, (subid) => subid),
 			recent: add(before ? decay(before.recent, entry.atMs - before.lastAtMs) : [0, 0, 0], 1),
+			...(longTerm && { longTerm: [round(quarter + 1), round(year + 1)] }),
 		},
 	};
 }

@@ -102,7 +102,7 @@ export function cutsForBacktest(
 	};
 }
 
-const defaultMaxScores = 20_000;
+const defaultMaxScores = 50_000;
 const vidsPerPage = 250;
 const vidsPerList = 5000;
 

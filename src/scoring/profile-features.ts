@@ -1,5 +1,5 @@
 import { type VisitorNumbers, visitorNumbers } from '../domain/facts.ts';
-import type { Profile } from '../domain/profile.ts';
+import { decayLongTerm, type Profile } from '../domain/profile.ts';
 import type { FeatureRow, FeatureSet, NumericFeature } from './features.ts';
 
 /** Names that are frequent among an account's visitors, each of which becomes a feature. */
@@ -52,6 +52,8 @@ const numberReaders: Readonly<Record<string, NumberReader>> = {
 	revenuePence: ({ visitor }) => visitor.revenuePence,
 	recentSubscriptions7d: ({ visitor }) => visitor.recentSubscriptions7d,
 	recentSubscriptions30d: ({ visitor }) => visitor.recentSubscriptions30d,
+	recentSubscriptions90d: (facts) => longTermSubscriptions(facts)[0],
+	recentSubscriptions365d: (facts) => longTermSubscriptions(facts)[1],
 	daysSinceSubscription: ({ visitor }) =>
 		Number.isFinite(visitor.daysSinceSubscription) ? visitor.daysSinceSubscription : Number.NaN,
 	daysPerSubscription: ({ visitor: { subscriptions, daysSinceFirst, daysSinceSubscription } }) =>
@@ -73,15 +75,33 @@ const numberReaders: Readonly<Record<string, NumberReader>> = {
 	/** Visits of the last week, relative to the pace of the last month: over 1, visits become more frequent. */
 	visitTrend: ({ visitor: { recentVisits7d, recentVisits30d } }) =>
 		recentVisits30d > 0.01 ? (recentVisits7d * 30) / (recentVisits30d * 7) : 0,
-	/** The inactive share of the time since the visitor's first activity. */
+	/**
+	 * The inactive share of the time since the visitor's first activity, and a day, so that the score of somebody who has
+	 * just come does not jump within seconds.
+	 */
+	inactiveShare: ({ profile, nowMs }) =>
+		Math.max(0, nowMs - profile.lastAtMs) / (Math.max(0, nowMs - profile.firstAtMs) + dayMs),
+};
+
+/** Numbers of models that earlier versions trained. */
+const formerNumberReaders: Readonly<Record<string, NumberReader>> = {
 	idleShare: ({ profile, nowMs }) =>
 		nowMs > profile.firstAtMs ? (nowMs - profile.lastAtMs) / (nowMs - profile.firstAtMs) : 0,
 };
 
+const noSubscriptions = [0, 0] as const;
+const unknownSubscriptions = [Number.NaN, Number.NaN] as const;
+
+function longTermSubscriptions({ profile: { subscriptions }, nowMs }: KnownFacts): readonly [number, number] {
+	if (!subscriptions) return noSubscriptions;
+	if (!subscriptions.longTerm) return unknownSubscriptions;
+	return decayLongTerm(subscriptions.longTerm, nowMs - subscriptions.lastAtMs);
+}
+
 /** Values of absent facts other than 0. Every scored visitor has been seen, so the fact is recency. */
 const absentNumbers: Readonly<Record<string, number | null>> = {
 	daysSinceLast: 365,
-	idleShare: 1,
+	inactiveShare: 1,
 	daysSinceSubscription: null,
 	daysPerSubscription: null,
 	pencePerSubscription: null,
@@ -177,7 +197,7 @@ export function profileRows(features: FeatureSet): (profile: Profile, nowMs: num
 }
 
 function numberReader(feature: string): NumberReader {
-	const known = numberReaders[feature];
+	const known = numberReaders[feature] ?? formerNumberReaders[feature];
 	if (known) return known;
 	const [, kind = '', name = ''] = /^(\w+):(.*)$/su.exec(feature) ?? [];
 	const named = namedReaders[kind];

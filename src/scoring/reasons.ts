@@ -35,12 +35,15 @@ const factOfNumber: Readonly<Record<string, string>> = {
 	daysSinceFirst: 'first',
 	daysSinceLast: 'last',
 	idleShare: 'last',
+	inactiveShare: 'last',
 	recentEvents7d: 'events',
 	recentEvents30d: 'events',
 	subscriptions: 'subscriptions',
 	renewals: 'subscriptions',
 	recentSubscriptions7d: 'subscriptions',
 	recentSubscriptions30d: 'subscriptions',
+	recentSubscriptions90d: 'subscriptions',
+	recentSubscriptions365d: 'subscriptions',
 	daysSinceSubscription: 'subscriptions',
 	daysPerSubscription: 'subscriptions',
 	revenuePence: 'revenue',
@@ -154,7 +157,11 @@ function sameFact(fact: string, { visits, pageTimes, events, subscriptions }: Pr
 }
 
 /** What a number is compared with as a lowering reason: the opposite of being away is to have just been here. */
-const presentNumbers: Readonly<Record<string, number>> = { daysSinceLast: 0, idleShare: 0 };
+const presentNumbers: Readonly<Record<string, number>> = {
+	daysSinceLast: 0,
+	idleShare: 0,
+	inactiveShare: 0,
+};
 
 /** The row that facts are compared with: their absence, except for `presentNumbers` of lowering facts. */
 export function comparedRow(features: FeatureSet, which: 'raise' | 'lower'): FeatureRow {

@@ -143,6 +143,7 @@ describe('subscription events', () => {
 			],
 			subids: ['s1', 's2'],
 			recent: [1.75, 2.72606, 2.932],
+			longTerm: [2.97704, 2.99431],
 		});
 		assert.deepEqual({ hits, visit }, { hits: 0, visit: null });
 	});

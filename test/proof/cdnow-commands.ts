@@ -6,12 +6,13 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
+import type { BacktestReport } from '../../src/scoring/backtest.ts';
 import { dateMs, type Histories, readHistories } from './cdnow.ts';
 import type { Outcome } from './scoring.ts';
 
 const mainPath = join(import.meta.dirname, '../../src/main.js');
 const dayMs = 24 * 60 * 60 * 1000;
-const horizonDays = 13 * 7;
+export const horizonDays = 13 * 7;
 /** The first moment of which nothing is known: the end of 1997-09-30. */
 const asOfMs = dateMs('19971001');
 const aid = 'c-a-cdnow-us';
@@ -22,11 +23,18 @@ interface ScoredVisitor {
 	readonly score: number;
 }
 
-/**
- * The long way round, as an operator goes it: `caskade import` of customers as visitors with one hit at their first
- * purchase and each purchase as a subscription event, `train --as-of`, `score --as-of`; on a data folder of its own.
- */
-export async function aheadByCommands(masterFile: string): Promise<Outcome> {
+/** An account of CDNOW's customers in a data folder of its own, made by the commands that an operator uses. */
+export interface CdnowAccount {
+	/** Customers scored as of 1997-09-30, by a model of that time. */
+	readonly ahead: (seed: number) => Promise<Outcome>;
+	readonly backtest: (cuts: number, seed: number) => Promise<BacktestReport>;
+}
+
+/** `caskade import` of customers as visitors with a hit at their first purchase and each purchase as an upload. */
+export async function withCdnowAccount<Result>(
+	masterFile: string,
+	use: (account: CdnowAccount) => Promise<Result>,
+): Promise<Result> {
 	const histories = readHistories(masterFile);
 	const folder = await mkdtemp(join(tmpdir(), 'caskade-cdnow-'));
 	try {
@@ -36,23 +44,30 @@ export async function aheadByCommands(masterFile: string): Promise<Outcome> {
 		await caskade('account', 'create', aid, '--client', 'cdnow');
 		await caskade('goal', 'create', aid, 'purchase', '--evt', 'purchase', '--horizon-days', `${horizonDays}`);
 		await caskade('import', aid, history, '--mapping', mapping);
-		const asOf = ['--goal', 'purchase', '--as-of', new Date(asOfMs).toISOString()];
-		await caskade('train', aid, ...asOf);
-		const scored = (await caskade('score', aid, ...asOf, '--visitors', mapping))
-			.trim()
-			.split('\n')
-			.map((line): ScoredVisitor => JSON.parse(line));
-		const models = JSON.parse(await caskade('model', 'list', aid, '--goal', 'purchase', '--json'));
-		const model = models.find(
-			(other: { active: boolean; scope: string }) => other.active && other.scope === 'vid',
-		);
-		return {
-			labels: Uint8Array.from(scored, ({ visitor }) => (buys(histories, visitor) ? 1 : 0)),
-			scores: Float64Array.from(scored, ({ score }) => score),
-			kind: model?.kind ?? 'prior',
-			calibration: model?.calibration ?? '-',
-			why: [],
-		};
+		return await use({
+			ahead: async (seed) => {
+				const asOf = ['--goal', 'purchase', '--as-of', new Date(asOfMs).toISOString()];
+				await caskade('train', aid, ...asOf, '--seed', `${seed}`);
+				const models = JSON.parse(await caskade('model', 'list', aid, '--goal', 'purchase', '--json'));
+				const model = models.findLast((other: { scope: string }) => other.scope === 'vid');
+				const named = ['--model', model.version, '--visitors', mapping];
+				const scored = (await caskade('score', aid, ...asOf, ...named))
+					.trim()
+					.split('\n')
+					.map((line): ScoredVisitor => JSON.parse(line));
+				return {
+					labels: Uint8Array.from(scored, ({ visitor }) => (buys(histories, visitor) ? 1 : 0)),
+					scores: Float64Array.from(scored, ({ score }) => score),
+					kind: model.kind,
+				};
+			},
+			backtest: async (cuts, seed) =>
+				JSON.parse(
+					await caskade(
+						...['backtest', aid, '--goal', 'purchase', '--cuts', `${cuts}`, '--seed', `${seed}`, '--json'],
+					),
+				),
+		});
 	} finally {
 		await rm(folder, { recursive: true });
 	}

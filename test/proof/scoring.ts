@@ -13,8 +13,12 @@ import {
 } from '../../src/scoring/measure.ts';
 import { Scorer } from '../../src/scoring/scorer.ts';
 import { train } from '../../src/scoring/train.ts';
+import { type Aim, printAim, printAimHeader } from './aim.ts';
 import { aheadSplit, sampleSplit } from './cdnow.ts';
-import { aheadByCommands } from './cdnow-commands.ts';
+import { type CdnowAccount, withCdnowAccount } from './cdnow-commands.ts';
+import { backtestsOfKinds, cdnowByCommand, cdnowSampleBacktests } from './scoring-backtests.ts';
+import { decisionAims, signallessAims } from './scoring-decisions.ts';
+import { driftAims } from './scoring-drifts.ts';
 import { everyTenRows, novemberAndDecember, shoppersSplit } from './shoppers.ts';
 import type { Split } from './split.ts';
 
@@ -39,16 +43,18 @@ export interface Outcome {
 	readonly labels: Uint8Array;
 	readonly scores: Float64Array;
 	readonly kind: string;
-	readonly calibration: string;
-	/** What was chosen and why, in sentences. */
-	readonly why: readonly string[];
+}
+
+export interface ProofOptions {
+	readonly seed: number;
+	/** Where the data is more than a short form needs: what to learn from, one in so many. */
+	readonly every?: number;
 }
 
 export interface ProofLine {
 	readonly name: string;
 	readonly files: readonly string[];
-	/** @param every where the data is more than a short form needs: what to learn from, one in so many */
-	readonly test: (every?: number) => Promise<Outcome>;
+	readonly test: (options: ProofOptions) => Promise<Outcome>;
 	/** The better of the README's baselines, figure by figure. */
 	readonly baseline: Baseline;
 	/** Tested on other times than trained on: calibration cannot be promised there. */
@@ -71,16 +77,17 @@ export const lines: readonly ProofLine[] = [
 	...fixed.map(({ name, task, baseline }) => ({
 		name,
 		files: [shoppers],
-		test: () => trainOn(shoppersSplit(shoppers, task)),
+		test: ({ seed }: ProofOptions) => trainOn(shoppersSplit(shoppers, task), seed),
 		baseline,
 		drifts: false,
 	})),
 	{
 		name: 'Shoppers, November and December',
 		files: [shoppers],
-		test: () =>
+		test: ({ seed }) =>
 			trainOn(
 				shoppersSplit(shoppers, { without: ['PageValues'], tests: novemberAndDecember, rowOrder: true }),
+				seed,
 			),
 		baseline: { auc: 0.712, logLoss: 0.476 },
 		drifts: true,
@@ -88,33 +95,34 @@ export const lines: readonly ProofLine[] = [
 	{
 		name: 'CDNOW sample, 39 weeks ahead',
 		files: [master, sample],
-		test: () => trainOn(sampleSplit(master, sample)),
+		test: ({ seed }) => trainOn(sampleSplit(master, sample), seed),
 		baseline: { auc: 0.783, logLoss: 0.48 },
 		drifts: false,
 	},
 	{
 		name: 'CDNOW all, 13 weeks ahead',
 		files: [master],
-		test: (every = 1) => trainOn(aheadSplit(master, every)),
-		baseline: { auc: 0.778, logLoss: 0.383 },
-		drifts: true,
-	},
-	{
-		name: 'CDNOW all, 13 weeks, by the commands',
-		files: [master],
-		test: () => aheadByCommands(master),
+		test: ({ seed, every = 1 }) => trainOn(aheadSplit(master, every), seed),
 		baseline: { auc: 0.778, logLoss: 0.383 },
 		drifts: true,
 	},
 	...fixed.map(({ name, task, baseline }) => ({
 		name: `${name}; row order as time`,
 		files: [shoppers],
-		test: () => trainOn(shoppersSplit(shoppers, { ...task, rowOrder: true })),
+		test: ({ seed }: ProofOptions) => trainOn(shoppersSplit(shoppers, { ...task, rowOrder: true }), seed),
 		baseline,
 		drifts: true,
 		informative: true,
 	})),
 ];
+
+const byCommands = (account: CdnowAccount): ProofLine => ({
+	name: 'CDNOW all, 13 weeks, by the commands',
+	files: [master],
+	test: ({ seed }) => account.ahead(seed),
+	baseline: { auc: 0.778, logLoss: 0.383 },
+	drifts: true,
+});
 
 export interface ProofResult extends Outcome {
 	readonly auc: Interval;
@@ -122,27 +130,22 @@ export interface ProofResult extends Outcome {
 	readonly expectedCalibrationError: number;
 	/** Where the line falls short, in words; empty where it does not. */
 	readonly shortfalls: readonly string[];
-	readonly seconds: number;
 }
 
 /** Trains on one part of a split, and scores the other. */
-async function trainOn({ train: dataset, test }: Split): Promise<Outcome> {
-	const { model, report } = train(dataset, { seed: 1 });
+async function trainOn({ train: dataset, test }: Split, seed: number): Promise<Outcome> {
+	const { model } = train(dataset, { seed });
 	const scorer = new Scorer(model);
 	return {
 		labels: Uint8Array.from(test, ({ label }) => label),
 		scores: Float64Array.from(test, (example) => scorer.score(example)),
 		kind: model.kind,
-		calibration: model.kind === 'prior' ? 'none' : model.calibration.kind,
-		why: [...report.chosen, ...report.warnings],
 	};
 }
 
 /** Trains and tests one line. */
-export async function prove(line: ProofLine, every?: number): Promise<ProofResult> {
-	const startedAtMs = performance.now();
-	const outcome = await line.test(every);
-	const seconds = (performance.now() - startedAtMs) / 1000;
+export async function prove(line: ProofLine, options: ProofOptions): Promise<ProofResult> {
+	const outcome = await line.test(options);
 	const { labels, scores } = outcome;
 	const measured = {
 		auc: auc(labels, scores),
@@ -154,48 +157,72 @@ export async function prove(line: ProofLine, every?: number): Promise<ProofResul
 	if (measured.logLoss > line.baseline.logLoss + tolerance) shortfalls.push('log loss');
 	if (!line.drifts && measured.expectedCalibrationError >= worstCalibrationError)
 		shortfalls.push('calibration');
-	return { ...outcome, ...measured, shortfalls, seconds };
+	return { ...outcome, ...measured, shortfalls };
 }
 
-function row(cells: readonly string[]): string {
-	const widths = [50, 11, 12, 22, 10, 11, 10, 7, 8];
-	return `${cells.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join('')}\n`;
+/** How much worse than its baseline each seed is, and its calibration. */
+function aimsOf(line: ProofLine, results: readonly ProofResult[]): Aim[] {
+	const { name, baseline, drifts, informative = false } = line;
+	const kinds = [...new Set(results.map(({ kind }) => kind))].join(', ');
+	return [
+		{
+			name: `${name}: AUC under ${baseline.auc}`,
+			of: ({ auc: { value } }: ProofResult) => baseline.auc - value,
+		},
+		{
+			name: `  (${kinds}) log loss over ${baseline.logLoss}`,
+			of: (result: ProofResult) => result.logLoss - baseline.logLoss,
+		},
+	]
+		.map(({ name, of }): Aim => ({ name, values: results.map(of), most: tolerance, informative }))
+		.concat({
+			name: '  calibration error',
+			values: results.map((result) => result.expectedCalibrationError),
+			most: worstCalibrationError,
+			informative: informative || drifts,
+		});
 }
+
+const seeds = [1, 2, 3, 4, 5];
+
+async function lineAims(): Promise<Aim[][]> {
+	const aims: Aim[][] = [];
+	for (const line of lines) {
+		const results: ProofResult[] = [];
+		for (const seed of line.informative ? [1] : seeds) results.push(await prove(line, { seed }));
+		aims.push(aimsOf(line, results));
+	}
+	return aims;
+}
+
+async function commandAims(): Promise<Aim[]> {
+	return withCdnowAccount(master, async (account) => {
+		const results: ProofResult[] = [];
+		for (const seed of seeds) results.push(await prove(byCommands(account), { seed }));
+		return [...aimsOf(byCommands(account), results), ...(await cdnowByCommand(account, master))];
+	});
+}
+
+const parts: Readonly<Record<string, () => Promise<Aim[]>>> = {
+	lines: async () => (await lineAims()).flat(),
+	commands: commandAims,
+	cuts: () => cdnowSampleBacktests(sample, seeds),
+	kinds: () => backtestsOfKinds(seeds),
+	drifts: () => driftAims(seeds),
+	decisions: () => decisionAims(sample),
+	signalless: signallessAims,
+};
 
 if (import.meta.main) {
-	process.stdout.write(
-		row(['', 'model', 'calibration', 'AUC (95 %)', 'baseline', 'log loss', 'baseline', 'ECE', 'seconds']),
-	);
-	let failed = false;
-	for (const line of lines) {
-		if (!line.files.every((file) => existsSync(file))) {
-			process.stdout.write(row([line.name, 'skipped: the data is not there']));
-			continue;
-		}
-		const result = await prove(line);
-		const { value, low, high } = result.auc;
-		process.stdout.write(
-			row([
-				line.name,
-				result.kind,
-				result.calibration,
-				`${value.toFixed(4)} (${low.toFixed(3)}-${high.toFixed(3)})`,
-				line.baseline.auc.toFixed(3),
-				result.logLoss.toFixed(4),
-				line.baseline.logLoss.toFixed(3),
-				result.expectedCalibrationError.toFixed(3),
-				result.seconds.toFixed(1),
-				result.shortfalls.length > 0
-					? `${line.informative ? 'below' : 'SHORT'}: ${result.shortfalls.join(', ')}`
-					: '',
-			]),
-		);
-		if (process.argv.includes('--why'))
-			process.stdout.write(result.why.map((text) => `    ${text}\n`).join(''));
-		failed ||= !line.informative && result.shortfalls.length > 0;
+	const missing = Object.values(files).filter((file) => !existsSync(file));
+	if (missing.length > 0) throw new Error(`The data is not there: ${missing.join(', ')}`);
+	printAimHeader();
+	for (const name of process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts)) {
+		const startedUs = process.cpuUsage();
+		const aims = await parts[name]?.();
+		if (!aims) throw new Error(`There is no part ${name}; there are ${Object.keys(parts).join(', ')}.`);
+		if (aims.map(printAim).includes(false)) process.exitCode = 1;
+		const { user, system } = process.cpuUsage(startedUs);
+		process.stdout.write(`  ${name}: ${Math.round((user + system) / 1e6)} s of CPU\n`);
 	}
-	process.stdout.write(
-		`A line may be ${tolerance} worse than the better baseline in either figure, and its ECE is under ${worstCalibrationError} where nothing drifts.\n`,
-	);
-	process.exitCode = failed ? 1 : 0;
 }

@@ -13,7 +13,7 @@ const names = { pages: ['pricing', '/'], channels: ['email', 'direct'], events: 
 const all = profileFeatures(names);
 /** Few enough to learn from quickly. */
 const learned =
-	/^(hits|recentHits7d|visits|recentVisits7d|activeDays|daysSince.*|idleShare|differentPages30d|subscriptions|revenuePence|.*:.*|lastChannel|lastPage|landingPage|lastEvt)$/;
+	/^(hits|recentHits7d|visits|recentVisits7d|activeDays|daysSince.*|inactiveShare|differentPages30d|subscriptions|revenuePence|.*:.*|lastChannel|lastPage|landingPage|lastEvt)$/;
 
 export const madeUpFeatures: FeatureSet = {
 	numeric: all.numeric.filter(({ name }) => learned.test(name)),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type LogEntry, type Profile, profileOf } from '../../src/domain/profile.ts';
+import { apply, type LogEntry, type Profile, profileOf } from '../../src/domain/profile.ts';
 import type { FeatureRow } from '../../src/scoring/features.ts';
 import { featureSet } from '../../src/scoring/features.ts';
 import { profileFeatures, profileRows, vocabularyOf } from '../../src/scoring/profile-features.ts';
@@ -38,7 +38,9 @@ test("a row has numbers, texts, and the account's names", () => {
 	assert.equal(row.revenuePence, 499);
 	assert.equal(row.daysSinceSubscription, 1);
 	assert.equal(row.recentSubscriptions30d, 0.97716);
-	assert.equal(row.idleShare, 0.5);
+	assert.equal(row.recentSubscriptions90d, 0.99233);
+	assert.equal(row.recentSubscriptions365d, 0.9981);
+	assert.equal(row.inactiveShare, 1 / 3);
 	assert.equal(row['page:/'], 2);
 	assert.equal(row['page:pricing'], 2 - 1 / 1440);
 	assert.equal(row['channel:email'], 1);
@@ -63,6 +65,31 @@ test('what never happened is missing or none', () => {
 	assert.equal(value('channel:email'), 0);
 	assert.equal(value('event:play'), 0);
 	assert.equal(value('evt:trial'), 0);
+});
+
+test('seconds after a first hit, no feature but the times since has changed much', () => {
+	const row = (laterMs: number) => named(profileAfter(hit(startMs), hit(startMs + 5)), startMs + 5 + laterMs);
+	const [now, later] = [row(0), row(2000)];
+	for (const [name, value] of Object.entries(now))
+		if (typeof value === 'number' && !Number.isNaN(value))
+			assert.ok(Math.abs((later[name] as number) - value) < 1e-4, `${name}: ${value}, then ${later[name]}`);
+});
+
+test('long-term counts of subscriptions are missing in profiles of earlier versions', () => {
+	const profile = profileAfter(hit(startMs), subscription(startMs + 1, { tid: 'a' }));
+	assert.equal(named(profile, startMs + 90 * dayMs + 1).recentSubscriptions90d, 0.5);
+	assert.ok(profile.subscriptions);
+	const { longTerm: _, ...earlier } = profile.subscriptions;
+	const old = { ...profile, subscriptions: earlier };
+	assert.ok(Number.isNaN(named(old, startMs + dayMs).recentSubscriptions90d));
+	const renewed = apply(old, subscription(startMs + dayMs, { tid: 'b' }));
+	assert.equal(renewed.subscriptions?.longTerm, undefined, 'a count of a part would be wrong');
+	assert.equal(named(profileAfter(hit(startMs)), startMs).recentSubscriptions365d, 0);
+});
+
+test('models with features of earlier versions can be served', () => {
+	const rowOf = profileRows(featureSet(['idleShare'], []));
+	assert.equal(rowOf(profileAfter(hit(startMs)), startMs + dayMs).numeric[0], 1);
 });
 
 test('every value of any profile is a finite number or missing', () => {

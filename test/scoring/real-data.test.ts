@@ -9,7 +9,7 @@ for (const name of ['Shoppers, November and December', 'CDNOW all, 13 weeks ahea
 	const missing = line?.files.find((file) => !existsSync(file));
 	test(`${name}: as good as the baselines`, { skip: missing ? 'the data is not there' : false }, async () => {
 		assert.ok(line);
-		const { shortfalls, kind } = await prove(line, 6);
+		const { shortfalls, kind } = await prove(line, { seed: 1, every: 6 });
 		assert.deepEqual(shortfalls, []);
 		assert.equal(kind, name.startsWith('Shoppers') ? 'boosting' : 'logistic');
 	});

@@ -1,0 +1,94 @@
+import { type Goal, goalDefaults } from '../../src/domain/goal.ts';
+import type { HistoryReader } from '../../src/scoring/account-rows.ts';
+import { type BacktestReport, backtest, cutsForBacktest } from '../../src/scoring/backtest.ts';
+import type { RateReader } from '../../src/scoring/base-rate.ts';
+import { mean } from '../../src/scoring/measure.ts';
+import type { Aim } from './aim.ts';
+import { type Histories, readHistories } from './cdnow.ts';
+import { baselineLogLoss } from './cdnow-baseline.ts';
+import { type CdnowAccount, horizonDays } from './cdnow-commands.ts';
+import { type PlainVisitor, readerOf } from './histories.ts';
+import { kindsOfHistory } from './kinds-of-history.ts';
+
+const dayMs = 86_400_000;
+const cuts = 6;
+
+/** CDNOW's customers as visitors: a hit at the first purchase, and every purchase as a sale at noon. */
+export function cdnowVisitors(histories: Histories): PlainVisitor[] {
+	return [...histories.values()].map((purchases) => ({
+		hits: [{ atMs: (purchases[0]?.atMs ?? 0) + dayMs / 2, visit: 0 }],
+		sales: purchases.map(({ atMs, dollars }) => ({
+			...{ atMs: atMs + dayMs / 2, evt: 'purchase', pence: Math.round(dollars * 100) },
+		})),
+	}));
+}
+
+export const purchase: Goal = { name: 'purchase', evts: ['purchase'], ...goalDefaults, horizonDays };
+
+async function backtestOf(
+	reader: HistoryReader & RateReader,
+	goal: Goal,
+	{ seed, at, cuts }: { seed: number; at: 'cut' | 'hit'; cuts: number },
+): Promise<BacktestReport> {
+	const extent = await reader.historyExtent(Number.POSITIVE_INFINITY);
+	return backtest(reader, {
+		...{ ...cutsForBacktest(extent, goal, cuts, at), goal, seed, at },
+		onProgress: () => {},
+	});
+}
+
+/** How much worse the mean log loss of the cuts is than that of the plain logistic regression. */
+function overBaseline({ cuts: reports }: BacktestReport, histories: Histories): number {
+	return mean(
+		reports.map(({ cut, served }) => {
+			// A purchase of a day counts from noon.
+			const cutMs = Date.parse(cut) - dayMs / 2;
+			return served.logLoss - baselineLogLoss(histories, cutMs, horizonDays * dayMs);
+		}),
+	);
+}
+
+function cdnowAims(name: string, reports: readonly BacktestReport[], histories: Histories): Aim[] {
+	return [
+		{
+			name: `${name}: log loss over regression on 8 features`,
+			values: reports.map((report) => overBaseline(report, histories)),
+			most: 0.003,
+		},
+		{
+			name: `${name}: calibration error, pooled`,
+			values: reports.map(({ all }) => all.served.expectedCalibrationError),
+			most: 0.02,
+		},
+	];
+}
+
+/** All customers, by the command. */
+export async function cdnowByCommand(account: CdnowAccount, masterFile: string): Promise<Aim[]> {
+	const report = await account.backtest(cuts, 1);
+	return cdnowAims(`CDNOW all, ${cuts} cuts by the command`, [report], readHistories(masterFile));
+}
+
+/** A tenth of the customers, over seeds. */
+export async function cdnowSampleBacktests(sampleFile: string, seeds: readonly number[]): Promise<Aim[]> {
+	const histories = readHistories(sampleFile);
+	const reader = readerOf(cdnowVisitors(histories));
+	const reports: BacktestReport[] = [];
+	for (const seed of seeds) reports.push(await backtestOf(reader, purchase, { seed, at: 'cut', cuts }));
+	return cdnowAims(`CDNOW sample, ${cuts} cuts`, reports, histories);
+}
+
+/** Made-up histories of three kinds, each judged when it is asked; every seed is another history. */
+export async function backtestsOfKinds(seeds: readonly number[]): Promise<Aim[]> {
+	const aims: Aim[] = [];
+	for (const { name, at, horizonDays, evts, visitors } of kindsOfHistory) {
+		const goal: Goal = { name: 'goal', evts, ...goalDefaults, horizonDays };
+		const values: number[] = [];
+		for (const seed of seeds) {
+			const { all } = await backtestOf(readerOf(visitors(seed)), goal, { seed, at, cuts: 4 });
+			values.push(all.served.logLoss - all.baseRate.logLoss);
+		}
+		aims.push({ name: `made-up ${name}, at ${at}s: log loss over the base rate`, values, most: 0.002 });
+	}
+	return aims;
+}

@@ -1,0 +1,69 @@
+import type { Goal } from '../../src/domain/goal.ts';
+import { goalDefaults } from '../../src/domain/goal.ts';
+import { accountRows } from '../../src/scoring/account-rows.ts';
+import { backtest, cutsForBacktest } from '../../src/scoring/backtest.ts';
+import { train } from '../../src/scoring/train.ts';
+import type { Aim } from './aim.ts';
+import { readHistories } from './cdnow.ts';
+import { type PlainVisitor, readerOf } from './histories.ts';
+import { kindsOfHistory } from './kinds-of-history.ts';
+import { madeUpHistories } from './made-up-histories.ts';
+import { cdnowVisitors, purchase } from './scoring-backtests.ts';
+
+const decisions = 20;
+const sale: Goal = { name: 'sale', evts: ['sale'], ...goalDefaults };
+
+/** How many of 20 seeds decide otherwise than most, whether a model of all of a history is served. */
+async function differing(name: string, visitors: readonly PlainVisitor[], goal: Goal): Promise<Aim> {
+	const reader = readerOf(visitors);
+	const { toMs: asOfMs } = await reader.historyExtent(Number.POSITIVE_INFINITY);
+	let served = 0;
+	for (let seed = 1; seed <= decisions; seed++) {
+		const { rows } = await accountRows(reader, { goals: [goal], asOfMs, seed, onProgress: () => {} });
+		const ofVisitors = rows.find(({ scope }) => scope === 'vid');
+		if (!ofVisitors) throw new Error('an account has rows of visitors');
+		const { model } = train(ofVisitors.dataset, { seed, horizonMs: ofVisitors.horizonMs });
+		if (model.kind !== 'prior') served++;
+	}
+	return {
+		name: `${name}: decisions that differ (a model is served by ${served})`,
+		values: [Math.min(served, decisions - served)],
+		most: 1,
+	};
+}
+
+export async function decisionAims(sampleFile: string): Promise<Aim[]> {
+	const aims = [await differing('CDNOW sample', cdnowVisitors(readHistories(sampleFile)), purchase)];
+	for (const { name, evts, horizonDays, visitors } of kindsOfHistory)
+		aims.push(await differing(`made-up ${name}`, visitors(1), { ...sale, evts, horizonDays }));
+	const weak = { visitors: 700, days: 120, seed: 1, level: () => -2, signal: 0.15, visits: 3, withinDays: 6 };
+	aims.push(await differing('made-up, weak signal', madeUpHistories(weak), sale));
+	return aims;
+}
+
+/** Accounts whose visitors show nothing of what they will do: a model must not be worse than the base rate. */
+export async function signallessAims(): Promise<Aim[]> {
+	const at = { cut: [] as number[], hit: [] as number[] };
+	let served = 0;
+	for (let seed = 1; seed <= decisions; seed++) {
+		const plain = { visitors: 1000, days: 120, level: () => -2, signal: 0, visits: 3, withinDays: 6 };
+		const reader = readerOf(madeUpHistories({ ...plain, seed }));
+		const extent = await reader.historyExtent(Number.POSITIVE_INFINITY);
+		for (const when of ['cut', 'hit'] as const) {
+			const { all, cuts } = await backtest(reader, {
+				...{ ...cutsForBacktest(extent, sale, 1, when), goal: sale, seed, at: when },
+				onProgress: () => {},
+			});
+			if (cuts.some(({ kind }) => kind !== 'prior')) served++;
+			at[when].push(all.served.logLoss - all.baseRate.logLoss);
+		}
+	}
+	return [
+		{ name: 'no signal, at cuts: log loss over the base rate', values: at.cut, most: 0.002 },
+		{
+			name: `no signal, after hits: the same (${served} of ${2 * decisions} serve a model)`,
+			values: at.hit,
+			most: 0.002,
+		},
+	];
+}

@@ -1,0 +1,144 @@
+import { type Goal, goalDefaults, horizonMsOf } from '../../src/domain/goal.ts';
+import type { ModelLevels } from '../../src/domain/model-levels.ts';
+import { accountRows } from '../../src/scoring/account-rows.ts';
+import { baseRateFor, measureBaseRates } from '../../src/scoring/base-rate.ts';
+import { type GoalModel, openModel } from '../../src/scoring/goal-model.ts';
+import { levelShift } from '../../src/scoring/level.ts';
+import { followLevel } from '../../src/scoring/level-following.ts';
+import { logistic, logLosses, logOddsOfProbability, mean } from '../../src/scoring/measure.ts';
+import { labelsOf, profilesAt } from '../../src/scoring/snapshots.ts';
+import { train } from '../../src/scoring/train.ts';
+import type { VisitorHistory } from '../../src/store/account/visitor-history.ts';
+import type { Aim } from './aim.ts';
+import { readerOf } from './histories.ts';
+import { type MadeUp, madeUpHistories, madeUpStartMs } from './made-up-histories.ts';
+
+const dayMs = 86_400_000;
+const weekMs = 7 * dayMs;
+const goal: Goal = { name: 'sale', evts: ['sale'], ...goalDefaults };
+const days = 190;
+const firstDay = 98;
+const trainedEveryDays = 28;
+const changeDay = 126;
+
+const drifts: readonly (readonly [string, Pick<MadeUp, 'level' | 'isLost'>])[] = [
+	['doubles', { level: (day) => (day < changeDay ? -2 : -1.2) }],
+	['halves', { level: (day) => (day < changeDay ? -1.2 : -2) }],
+	['seasonal', { level: (day) => -1.6 + 0.5 * Math.sin((2 * Math.PI * day) / 60) }],
+	['outage of tracking', { level: () => -1.6, isLost: (day) => day >= changeDay && day < changeDay + 5 }],
+];
+
+interface Moment {
+	readonly logOdds: number;
+	/** As served. */
+	readonly said: number;
+	readonly label: 0 | 1;
+}
+
+/**
+ * How much worse the pooled log loss of what pages are told is than that of the same model at the true level of the
+ * week before, which nobody knows then. The model is trained every four weeks, and its level follows day by day.
+ */
+async function drift(
+	name: string,
+	level: Pick<MadeUp, 'level' | 'isLost'>,
+	seeds: readonly number[],
+): Promise<Aim> {
+	const values: number[] = [];
+	for (const seed of seeds) {
+		const shape = { visitors: 1500, days, signal: 1, visits: 5, withinDays: 5 };
+		const reader = readerOf(madeUpHistories({ ...shape, ...level, seed }));
+		const vids = await reader.vidsAfter('', Number.MAX_SAFE_INTEGER);
+		const histories = await reader.visitorHistories(vids, Number.POSITIVE_INFINITY);
+		let [model, trainedToMs]: [GoalModel | undefined, number] = [undefined, 0];
+		let levels: ModelLevels | undefined;
+		let before: Moment[] = [];
+		const [served, ideal]: [number[], number[]] = [[], []];
+		for (let day = firstDay; day + 14 <= days; day += 7) {
+			const weekFromMs = madeUpStartMs + day * dayMs;
+			if ((day - firstDay) % trainedEveryDays === 0) {
+				[model, trainedToMs, levels] = [await trainedAt(reader, weekFromMs, seed), weekFromMs, undefined];
+				before = model ? momentsOf(histories, model, weekFromMs - weekMs, []) : [];
+			}
+			const week: Moment[] = [];
+			for (let fromMs = weekFromMs; fromMs < weekFromMs + weekMs; fromMs += dayMs) {
+				if (!model) continue;
+				const followed = await followLevel(reader, {
+					...{ goal, scope: 'vid', model, trainedToMs, levels, nowMs: fromMs },
+				});
+				levels = followed ?? levels;
+				const shifts = levels?.shifts.at(-1)?.byRecency ?? [];
+				week.push(...momentsOf(histories, model, fromMs, shifts, dayMs));
+			}
+			if (!model) {
+				const rates = (await measureBaseRates(reader, [goal], weekFromMs)).get(goal.name) ?? {
+					byRecency: [],
+				};
+				const base: GoalModel = {
+					...{ version: 'prior', reasons: () => [] },
+					probability: (profile, nowMs) => baseRateFor(rates, goal, profile, nowMs),
+				};
+				before = momentsOf(histories, base, weekFromMs - weekMs, []);
+				week.push(...momentsOf(histories, base, weekFromMs, []));
+			}
+			const shift = levelShift(
+				Float64Array.from(before, ({ logOdds }) => logOdds),
+				Uint8Array.from(before, ({ label }) => label),
+			);
+			const labels = Uint8Array.from(week, ({ label }) => label);
+			served.push(
+				...logLosses(
+					labels,
+					Float64Array.from(week, ({ said }) => said),
+				),
+			);
+			ideal.push(
+				...logLosses(
+					labels,
+					Float64Array.from(week, ({ logOdds }) => logistic(logOdds + shift)),
+				),
+			);
+			before = week;
+		}
+		values.push(mean(served) - mean(ideal));
+	}
+	return { name: `rate ${name}: log loss over the true level of the week before`, values, most: 0.01 };
+}
+
+async function trainedAt(
+	reader: ReturnType<typeof readerOf>,
+	asOfMs: number,
+	seed: number,
+): Promise<GoalModel | undefined> {
+	const { rows } = await accountRows(reader, { goals: [goal], asOfMs, seed, onProgress: () => {} });
+	const ofVisitors = rows.find(({ scope }) => scope === 'vid');
+	if (!ofVisitors) return undefined;
+	const { model } = train(ofVisitors.dataset, { seed, horizonMs: ofVisitors.horizonMs });
+	return model.kind === 'prior' ? undefined : openModel('proof', JSON.stringify(model));
+}
+
+/** The hits of a week, or of another period. */
+function momentsOf(
+	histories: readonly VisitorHistory[],
+	model: GoalModel,
+	fromMs: number,
+	shifts: readonly number[],
+	periodMs = weekMs,
+): Moment[] {
+	return histories.flatMap((history) => {
+		const timesMs = history.hits.map(({ atMs }) => atMs);
+		const momentsMs = timesMs.filter((atMs) => atMs > fromMs && atMs <= fromMs + periodMs);
+		return profilesAt(history, momentsMs).map((profile, index): Moment => {
+			const atMs = momentsMs[index] as number;
+			const [label = 0] = labelsOf(history, atMs, { goals: [goal], horizonMs: horizonMsOf(goal) });
+			const logOdds = logOddsOfProbability(model.probability(profile, atMs));
+			return { logOdds, said: model.probability(profile, atMs, shifts), label };
+		});
+	});
+}
+
+export async function driftAims(seeds: readonly number[]): Promise<Aim[]> {
+	const aims: Aim[] = [];
+	for (const [name, level] of drifts) aims.push(await drift(name, level, seeds));
+	return aims;
+}
