@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import type { Proxies } from '../src/domain/client-address.ts';
+import type { AccessDirectory } from '../src/access/directory.ts';
 import { standardPlan, type UsagePlan } from '../src/domain/usage-plan.ts';
 import { createLog, type Log } from '../src/log.ts';
+import type { ListenSettings } from '../src/server/listen.ts';
 import { type RunningServer, startServer } from '../src/server.ts';
 import type { StoredSubscriptionEvent } from '../src/store/account/account-reader.ts';
 import { openStore } from '../src/store/open.ts';
@@ -28,39 +29,50 @@ export function temporaryFolder(t: TestContext): string {
 	return folder;
 }
 
+type Client = Pick<ServedAccount, 'client' | 'planName' | 'aid' | 'key' | 'keyId'>;
+
 /** A client with an account and a key on a plan of its own. */
 export async function addClient(
 	store: Store,
 	options: { client?: string; aid?: string; plan?: Partial<UsagePlan> } = {},
-): Promise<{ client: string; aid: string; key: string; keyId: string }> {
+): Promise<Client> {
 	const client = options.client ?? 'acme';
 	const aid = options.aid ?? `c-a-${client}-uk`;
-	const plan = { ...roomyPlan, name: `plan-of-${client}`, ...options.plan };
+	const planName = `plan-of-${client}`;
+	const plan = { ...roomyPlan, name: planName, ...options.plan };
 	await store.control.createAccount({ aid, client, origins: [] }, (id) => store.createAccountDatabase(id));
 	await store.control.createPlan(plan);
-	const { key, id: keyId } = await store.control.issueKey(client, plan.name);
-	return { client, aid, key, keyId };
+	const { key, id: keyId } = await store.control.issueKey(client, planName);
+	return { client, planName, aid, key, keyId };
 }
 
-export interface TestService {
+/** An account, with a database of its own, on a running server. */
+export interface ServedAccount {
 	readonly url: string;
-	readonly folder: string;
-	/** A second connection to the service's databases, as the command line has one. */
+	/** A second connection to the server's databases, as the command line has one. */
 	readonly store: Store;
-	readonly server: RunningServer;
+	readonly directory: AccessDirectory;
+	readonly client: string;
+	readonly planName: string;
 	readonly aid: string;
 	readonly key: string;
 	readonly keyId: string;
-	/** Every line that was logged, as text. */
-	readonly logged: string[];
-	/** Uploads with the service's key; `headers` are added, `undefined` leaves one out. */
+	/** Uploads with the account's key; `headers` are added, `undefined` leaves one out. */
 	upload(body: unknown, headers?: Record<string, string | undefined>): Promise<Response>;
-	/** Fires a hit of the service's account as a browser does; `query` as `?scope=sid`. */
+	/** Fires a hit of the account as a browser does; `query` as `?scope=sid`. */
 	sendHit(body?: unknown, headers?: Record<string, string>, query?: string): Promise<Response>;
 	/** The same, where nothing else than success will do. */
 	hit(body?: object, headers?: Record<string, string>, query?: string): Promise<HitAnswer>;
 	/** What is stored of an account. */
 	stored(aid?: string): Promise<StoredSubscriptionEvent[]>;
+}
+
+/** An account on a server that nobody else uses. */
+export interface TestService extends ServedAccount {
+	readonly folder: string;
+	readonly server: RunningServer;
+	/** Every line that was logged, as text. */
+	readonly logged: string[];
 }
 
 export interface HitAnswer {
@@ -79,54 +91,45 @@ export function collectLog(lines: string[]): Log {
 	return createLog('debug', { write: (line) => lines.push(line) });
 }
 
+export type ServiceOptions = Omit<ListenSettings, 'host' | 'port' | 'metricsHost'> & { now?: () => number };
+
 /** A real server on a fresh data folder, with a client `acme` and its account `c-a-acme-uk`. */
 export async function startService(
 	t: TestContext,
-	options: {
-		plan?: Partial<UsagePlan>;
-		now?: () => number;
-		metricsPort?: number;
-		hitsPerAddress?: number;
-		hitsPerVisitor?: number;
-		behindProxy?: Proxies;
-		hitPath?: string;
-		tagPath?: string;
-		ignoreNetworks?: string;
-		/** Serve HTTPS, HTTP/2 too, with a certificate that nobody vouches for. */
-		selfSigned?: boolean;
-	} = {},
+	{ plan = {}, ...options }: ServiceOptions & { plan?: Partial<UsagePlan> } = {},
 ): Promise<TestService> {
 	const folder = temporaryFolder(t);
-	const address = `sqlite:${folder}`;
-	const store = await openStore(address);
-	const { aid, key, keyId } = await addClient(store, { plan: options.plan ?? {} });
+	const store = await openStore(`sqlite:${folder}`);
+	const client = await addClient(store, { plan });
 	const logged: string[] = [];
-	const { hitsPerAddress, hitsPerVisitor, behindProxy, hitPath, tagPath, ignoreNetworks } = options;
-	const server = await startServer(
-		await openStore(address),
-		{
-			host: '127.0.0.1',
-			port: 0,
-			metricsHost: '127.0.0.1',
-			...(options.selfSigned && { selfSigned: true }),
-			...(hitsPerAddress !== undefined && { hitsPerAddress }),
-			...(hitsPerVisitor !== undefined && { hitsPerVisitor }),
-			...(behindProxy !== undefined && { behindProxy }),
-			...(hitPath !== undefined && { hitPath }),
-			...(tagPath !== undefined && { tagPath }),
-			...(ignoreNetworks !== undefined && { ignoreNetworks }),
-			...(options.metricsPort !== undefined && { metricsPort: options.metricsPort }),
-		},
-		collectLog(logged),
-		(error) => {
-			throw error;
-		},
-		options.now,
-	);
+	const server = await startOn(folder, options, logged);
 	t.after(async () => {
 		await server.stop();
 		await store.close();
 	});
+	return { ...servedAccount(server, store, client), folder, server, logged };
+}
+
+/** Starts a server on a data folder, in this process. */
+export async function startOn(
+	folder: string,
+	{ now, ...settings }: ServiceOptions,
+	logged: string[],
+): Promise<RunningServer> {
+	return startServer(
+		await openStore(`sqlite:${folder}`),
+		{ host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1', ...settings },
+		collectLog(logged),
+		(error) => {
+			throw error;
+		},
+		now,
+	);
+}
+
+/** What a test does with a client's account on a server. */
+export function servedAccount(server: RunningServer, store: Store, client: Client): ServedAccount {
+	const { aid, key } = client;
 	const sendHit: TestService['sendHit'] = (body = {}, headers = {}, query = '') =>
 		fetch(`${server.url}/hit${query}`, {
 			method: 'POST',
@@ -134,14 +137,10 @@ export async function startService(
 			body: typeof body === 'string' ? body : JSON.stringify({ aid, ...(body as object) }),
 		});
 	return {
+		...client,
 		url: server.url,
-		folder,
 		store,
-		server,
-		aid,
-		key,
-		keyId,
-		logged,
+		directory: server.directory,
 		upload: (body, headers = {}) => {
 			const all = { 'content-type': 'application/json', 'x-api-key': key, ...headers };
 			return fetch(`${server.url}/subscription`, {

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { errorTable } from '../../src/errors.ts';
-import { startService, type TestService } from '../support.ts';
+import { openAccount } from '../shared-server.ts';
+import { type ServedAccount, startService } from '../support.ts';
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
@@ -16,7 +17,7 @@ const isOpenApi31 = ajv.compile(
 // biome-ignore lint/suspicious/noExplicitAny: the document's shape is what the first test checks
 type Json = any;
 
-async function documentOf(service: TestService): Promise<Json> {
+async function documentOf(service: ServedAccount): Promise<Json> {
 	const answer = await fetch(`${service.url}/openapi.json`);
 	assert.equal(answer.status, 200);
 	assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
@@ -30,15 +31,15 @@ function* objectsIn(value: Json, path = ''): Generator<[path: string, object: Re
 	for (const [name, inner] of Object.entries(value)) yield* objectsIn(inner, `${path}/${name}`);
 }
 
-test('/openapi.json is a valid OpenAPI 3.1 document', async (t) => {
-	const document = await documentOf(await startService(t));
+test('/openapi.json is a valid OpenAPI 3.1 document', async () => {
+	const document = await documentOf(await openAccount());
 	assert.ok(isOpenApi31(document), JSON.stringify(isOpenApi31.errors, null, 2));
 	for (const [path, { schema }] of objectsIn(document))
 		if (schema) assert.equal(ajv.validateSchema(schema), true, `${path}/schema: ${ajv.errorsText()}`);
 });
 
-test('the document has the operations of the contract, but not those for operators and browsers', async (t) => {
-	const document = await documentOf(await startService(t));
+test('the document has the operations of the contract, but not those for operators and browsers', async () => {
+	const document = await documentOf(await openAccount());
 	assert.deepEqual(Object.keys(document.paths), [
 		...['/subscription', '/subscription/receipts', '/subscription/{tid}', '/usage'],
 		...['attribution', 'paths', 'ltv', 'renewals', 'coverage', 'spend'].map((kind) => `/reports/${kind}`),
@@ -55,8 +56,8 @@ test('the document has the operations of the contract, but not those for operato
 	);
 });
 
-test('every status of the operation is documented, with every body', async (t) => {
-	const document = await documentOf(await startService(t));
+test('every status of the operation is documented, with every body', async () => {
+	const document = await documentOf(await openAccount());
 	const { responses } = document.paths['/subscription'].post;
 	assert.deepEqual(Object.keys(responses), [
 		...['200', '201', '400', '403', '413', '415', '429', '500', '503', '504'],
@@ -97,8 +98,8 @@ test('every status of the operation is documented, with every body', async (t) =
 			);
 });
 
-test('the headers of every answer are documented', async (t) => {
-	const document = await documentOf(await startService(t));
+test('the headers of every answer are documented', async () => {
+	const document = await documentOf(await openAccount());
 	for (const [status, { headers }] of Object.entries<Json>(document.paths['/subscription'].post.responses)) {
 		const expected = ['x-request-id'];
 		if (status !== '403') expected.push('ratelimit', 'ratelimit-policy');
@@ -112,8 +113,8 @@ test('the headers of every answer are documented', async (t) => {
 	}
 });
 
-test('every example is valid by its schema', async (t) => {
-	const document = await documentOf(await startService(t));
+test('every example is valid by its schema', async () => {
+	const document = await documentOf(await openAccount());
 	let examples = 0;
 	const check = (schema: Json, value: Json, path: string) => {
 		assert.ok(ajv.validate(schema, value), `${path}: ${JSON.stringify(value)}: ${ajv.errorsText()}`);
@@ -145,8 +146,8 @@ test("a request built from the document's examples is stored", async (t) => {
 	assert.equal((await service.upload(body)).status, 201);
 });
 
-test('/docs loads everything from this host', async (t) => {
-	const service = await startService(t);
+test('/docs loads everything from this host', async () => {
+	const service = await openAccount();
 	const page = await fetch(`${service.url}/docs`);
 	assert.equal(page.status, 200);
 	assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8');

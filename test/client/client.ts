@@ -1,9 +1,9 @@
 import { Caskade, type CaskadeOptions } from '../../client/src/index.ts';
-import type { TestService } from '../support.ts';
+import type { ServedAccount } from '../support.ts';
 
 /** A client of a service under test. */
 export function clientOf(
-	{ url, key }: Pick<TestService, 'url' | 'key'>,
+	{ url, key }: Pick<ServedAccount, 'url' | 'key'>,
 	options: Partial<CaskadeOptions> = {},
 ): Caskade {
 	return new Caskade({ url, apiKey: key, ...options });

@@ -5,7 +5,7 @@ import { Pacer } from '../../client/src/pacer.ts';
 import { ratePolicy } from '../../src/access/limit-headers.ts';
 import { fullBucket, type RateLimit, takeToken } from '../../src/domain/token-bucket.ts';
 import { standardPlan } from '../../src/domain/usage-plan.ts';
-import { startService } from '../support.ts';
+import { openAccount } from '../shared-server.ts';
 import { clientOf, newsletters } from './client.ts';
 
 /** Sends requests, one after the other, to a bucket that nobody else uses. @returns how many were refused, by when */
@@ -64,8 +64,8 @@ test('a refusal halves the pace, which recovers slowly', () => {
 	assert.ok(Math.abs((gaps[390] as number) - wholeGap) < 1);
 });
 
-test('concurrent calls are spaced by the policy, including the first one', async (t) => {
-	const service = await startService(t, { plan: { ratePerSecond: 10, burst: 1 } });
+test('concurrent calls are spaced by the policy, including the first one', async () => {
+	const service = await openAccount({ ratePerSecond: 10, burst: 1 });
 	const caskade = clientOf(service);
 	const startedAt = performance.now();
 	const uploads = newsletters(6).map((event) => caskade.subscriptions.upload(service.aid, [event]));

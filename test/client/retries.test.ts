@@ -13,7 +13,7 @@ import {
 	RequestTimedOutError,
 	UnexpectedAnswerError,
 } from '../../client/src/index.ts';
-import { startService } from '../support.ts';
+import { openAccount } from '../shared-server.ts';
 import { clientOf, newsletters } from './client.ts';
 
 async function serverThat(t: TestContext, answer: RequestListener): Promise<string> {
@@ -26,8 +26,8 @@ async function serverThat(t: TestContext, answer: RequestListener): Promise<stri
 	return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test('a lost answer is requested again, and nothing is stored twice', async (t) => {
-	const service = await startService(t);
+test('a lost answer is requested again, and nothing is stored twice', async () => {
+	const service = await openAccount();
 	let lost = 0;
 	const losing: typeof fetch = async (input, init) => {
 		const answer = await fetch(input, init);
@@ -72,8 +72,8 @@ test('transient errors are retried up to the limit, others are not', async (t) =
 	}
 });
 
-test('a wait of more than a minute is reported at once', async (t) => {
-	const service = await startService(t, { plan: { ratePerSecond: 0.001, burst: 1 } });
+test('a wait of more than a minute is reported at once', async () => {
+	const service = await openAccount({ ratePerSecond: 0.001, burst: 1 });
 	const { subscriptions } = clientOf(service);
 	await subscriptions.upload(service.aid, newsletters(1));
 	const other = clientOf(service).subscriptions.upload(service.aid, newsletters(1));

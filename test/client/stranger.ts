@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { selfSignedPair } from '../../src/http/self-signed.ts';
 import { TestProcess } from '../process.ts';
-import type { TestService } from '../support.ts';
+import type { ServedAccount } from '../support.ts';
 import { packInto } from './pack.ts';
 import { type RoughProxy, startRoughProxy } from './rough-proxy.ts';
 
@@ -57,7 +57,7 @@ export interface StrangersResult {
  */
 export async function uploadAsStranger(
 	t: { after(fn: () => unknown): void },
-	service: TestService,
+	service: ServedAccount,
 	options: { folder: string; uploads: number; share: number; seed: number },
 ): Promise<StrangersResult> {
 	const { folder, uploads, share, seed } = options;

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { generateTypes, typesFile } from '../../client/generate-types.ts';
-import { startService } from '../support.ts';
+import { openAccount } from '../shared-server.ts';
 
-test("the client's types match /openapi.json; npm run build:client-types generates them", async (t) => {
-	const service = await startService(t);
+test("the client's types match /openapi.json; npm run build:client-types generates them", async () => {
+	const service = await openAccount();
 	const document = await (await fetch(`${service.url}/openapi.json`)).json();
 	assert.equal(readFileSync(typesFile, 'utf8'), generateTypes(document));
 });

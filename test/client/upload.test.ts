@@ -11,11 +11,11 @@ import {
 	QuotaExceededError,
 	type UploadResult,
 } from '../../client/src/index.ts';
-import { startService } from '../support.ts';
+import { openAccount } from '../shared-server.ts';
 import { clientOf, newsletters } from './client.ts';
 
-test('an upload returns what was stored, duplicate and conflicting', async (t) => {
-	const service = await startService(t);
+test('an upload returns what was stored, duplicate and conflicting', async () => {
+	const service = await openAccount();
 	const { subscriptions } = clientOf(service);
 	const events = newsletters(3);
 	const simulated = await subscriptions.upload(service.aid, events, { simulate: true });
@@ -42,8 +42,8 @@ test('an upload returns what was stored, duplicate and conflicting', async (t) =
 	assert.equal((await service.stored()).length, 3);
 });
 
-test('each error has its own class', async (t) => {
-	const service = await startService(t, { plan: { quotaPerMonth: 4 } });
+test('each error has its own class', async () => {
+	const service = await openAccount({ quotaPerMonth: 4 });
 	const { aid } = service;
 	const failure = (upload: Promise<unknown>) =>
 		upload.then(
@@ -91,8 +91,8 @@ test("rows are parsed from the server's text, even if it is cut off", () => {
 	]);
 });
 
-test('any number of events are sent in batches, and onBatch receives each', async (t) => {
-	const service = await startService(t);
+test('any number of events are sent in batches, and onBatch receives each', async () => {
+	const service = await openAccount();
 	const { subscriptions } = clientOf(service);
 	const events = newsletters(100);
 	const batches: BatchOutcome[] = [];
@@ -109,8 +109,8 @@ test('any number of events are sent in batches, and onBatch receives each', asyn
 	assert.equal((await service.stored()).length, 100);
 });
 
-test('rows that the server rejects stop the upload, or are skipped', async (t) => {
-	const service = await startService(t);
+test('rows that the server rejects stop the upload, or are skipped', async () => {
+	const service = await openAccount();
 	const { subscriptions } = clientOf(service);
 	const events = newsletters(90).map((event, index) => (index % 40 === 5 ? { ...event, evt: '' } : event));
 	await assert.rejects(subscriptions.uploadAll(service.aid, events, { concurrency: 1 }), InvalidRequestError);
@@ -133,8 +133,8 @@ test('rows that the server rejects stop the upload, or are skipped', async (t) =
 	assert.equal((await service.stored()).length, 87);
 });
 
-test('a batch of long events fits into a request', async (t) => {
-	const service = await startService(t, { plan: { maxEvents: 1000 } });
+test('a batch of long events fits into a request', async () => {
+	const service = await openAccount({ maxEvents: 1000 });
 	const long = newsletters(300).map((event) => ({
 		...event,
 		subid: '\u{1f469}'.repeat(255),
@@ -145,8 +145,8 @@ test('a batch of long events fits into a request', async (t) => {
 	assert.ok(summary.requests > 1);
 });
 
-test('a signal ends the upload; what onBatch received is stored', async (t) => {
-	const service = await startService(t, { plan: { ratePerSecond: 20, burst: 1 } });
+test('a signal ends the upload; what onBatch received is stored', async () => {
+	const service = await openAccount({ ratePerSecond: 20, burst: 1 });
 	const stop = new AbortController();
 	let told = 0;
 	const upload = clientOf(service).subscriptions.uploadAll(service.aid, newsletters(3000), {
@@ -161,8 +161,8 @@ test('a signal ends the upload; what onBatch received is stored', async (t) => {
 	assert.ok(stored >= told && stored <= told + 4 * 30, `${stored} stored, told of ${told}`);
 });
 
-test('usage and receipts', async (t) => {
-	const service = await startService(t, { plan: { quotaPerMonth: 1000 } });
+test('usage and receipts', async () => {
+	const service = await openAccount({ quotaPerMonth: 1000 });
 	const caskade = clientOf(service);
 	const { requestId } = await caskade.subscriptions.upload(service.aid, newsletters(2));
 	const { used, remaining, quotaPerMonth, resetsAt } = await caskade.usage();

@@ -4,13 +4,14 @@ import { connect } from 'node:net';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectTo, uploadHead } from '../raw-http.ts';
+import { openAccount } from '../shared-server.ts';
 import { event, startService } from '../support.ts';
 
 const badRequest = '{"message":"Bad request.","validationErrors":null}';
 const requestId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-test('an unknown path: 404', async (t) => {
-	const service = await startService(t);
+test('an unknown path: 404', async () => {
+	const service = await openAccount();
 	for (const [method, path] of [
 		['GET', '/'],
 		['GET', '/nothing'],
@@ -29,8 +30,8 @@ test('an unknown path: 404', async (t) => {
 	}
 });
 
-test('a malformed path: 400', async (t) => {
-	const service = await startService(t);
+test('a malformed path: 400', async () => {
+	const service = await openAccount();
 	const answer = await fetch(`${service.url}/%zz`);
 	assert.equal(answer.status, 400);
 	assert.equal(
@@ -40,8 +41,8 @@ test('a malformed path: 400', async (t) => {
 	assert.match(answer.headers.get('x-request-id') ?? '', requestId);
 });
 
-test('a query string changes nothing', async (t) => {
-	const service = await startService(t);
+test('a query string changes nothing', async () => {
+	const service = await openAccount();
 	const answer = await fetch(`${service.url}/subscription?simulate=true`, {
 		method: 'POST',
 		headers: { 'x-api-key': service.key, 'content-type': 'application/json' },
@@ -51,7 +52,7 @@ test('a query string changes nothing', async (t) => {
 });
 
 test('bytes that are not HTTP: 400, and the connection is closed', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	// The first request of a key waits for a lease of its quota before its body is read; those after it do not.
 	await service.upload({ aid: service.aid, data: [event()], simulate: true });
 	const key = { 'x-api-key': service.key };
@@ -77,7 +78,7 @@ test('bytes that are not HTTP: 400, and the connection is closed', async (t) => 
 });
 
 test('headers over 16 KiB: 431', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	const connection = await connectTo(t, service.url);
 	connection.send(uploadHead({ 'x-api-key': service.key, 'x-large': 'x'.repeat(17_000) }));
 	const answer = await connection.answer();
@@ -88,7 +89,7 @@ test('headers over 16 KiB: 431', async (t) => {
 });
 
 test('errors that Node detects have a request id too', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	const requests: [what: string, head: string][] = [
 		['no host', uploadHead({ host: undefined, 'x-api-key': service.key, 'content-length': 0 })],
 		['an unknown expectation', uploadHead({ 'x-api-key': service.key, 'content-length': 0, expect: 'tea' })],

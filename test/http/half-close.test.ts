@@ -4,7 +4,8 @@ import { connect as connectHttp2 } from 'node:http2';
 import { type TestContext, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { connectTo, uploadHead } from '../raw-http.ts';
-import { browserUserAgent, event, startService, type TestService } from '../support.ts';
+import { openAccount } from '../shared-server.ts';
+import { browserUserAgent, event, type ServedAccount, startService } from '../support.ts';
 
 const tlsOptions = (url: string) => ({
 	host: '127.0.0.1',
@@ -37,7 +38,7 @@ async function askPlainly(t: TestContext, url: string, request: string): Promise
 	return `HTTP/1.1 ${status} ${body}`;
 }
 
-const requestsOf = ({ aid, key }: TestService): [request: string, answer: RegExp][] => {
+const requestsOf = ({ aid, key }: ServedAccount): [request: string, answer: RegExp][] => {
 	const upload = JSON.stringify({ aid, data: [event()] });
 	const hit = JSON.stringify({ aid });
 	const hitHead = `POST /hit?include=scores HTTP/1.1\r\nhost: a\r\ncontent-type: text/plain\r\nuser-agent: ${browserUserAgent}`;
@@ -61,7 +62,7 @@ for (const [name, selfSigned, ask] of [
 	});
 
 test('the same for several requests on one connection', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	const connection = await connectTo(t, service.url);
 	const requests = [...requestsOf(service).slice(0, 3), ...requestsOf(service).slice(0, 3)];
 	connection.send(requests.map(([request]) => request).join(''));
@@ -74,7 +75,7 @@ test('the same for several requests on one connection', async (t) => {
 });
 
 test('a half-close without a request closes the connection', async (t) => {
-	const { url } = await startService(t);
+	const { url } = await openAccount();
 	for (const sent of ['', 'GET / HTTP/1.1\r\n']) {
 		const connection = await connectTo(t, url);
 		connection.send(sent);

@@ -4,6 +4,7 @@ import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { connectTo, type RawAnswer } from '../raw-http.ts';
+import { openAccount } from '../shared-server.ts';
 import { startService } from '../support.ts';
 
 const requestId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -70,7 +71,7 @@ const targets: Record<string, number> = {
 };
 
 test('an unknown target: 404, or 400 if it is not a path', async (t) => {
-	const { url } = await startService(t);
+	const { url } = await openAccount();
 	for (const [target, status] of Object.entries(targets)) {
 		const answer = await ask(t, url, `GET ${target} HTTP/1.1\r\nhost: a`);
 		assert.equal(answer.status, status, target);
@@ -93,7 +94,7 @@ test('the same over HTTP/2', async (t) => {
 });
 
 test('an absolute-form target is handled like its path', async (t) => {
-	const { url } = await startService(t);
+	const { url } = await openAccount();
 	for (const [target, status] of [
 		['http://caskade.test/healthz', 200],
 		['http://caskade.test/hit', 405],
@@ -105,7 +106,7 @@ test('an absolute-form target is handled like its path', async (t) => {
 });
 
 test('a preflight with an invalid content-type is answered', async (t) => {
-	const { url } = await startService(t);
+	const { url } = await openAccount();
 	for (const path of ['/hit', '/visscores', '/segments'])
 		for (const type of ['', 'foo', ';', 'application/json'])
 			for (const rest of ['', '\r\ncontent-length: 3', '\r\ncontent-length: 3\r\nexpect: 100-continue']) {
@@ -119,8 +120,8 @@ test('a preflight with an invalid content-type is answered', async (t) => {
 			}
 });
 
-test('files are sent whole, and a failed precondition is not an internal error', async (t) => {
-	const { url } = await startService(t);
+test('files are sent whole, and a failed precondition is not an internal error', async () => {
+	const { url } = await openAccount();
 	const ask = (path: string, headers: Record<string, string>) => fetch(url + path, { headers });
 	for (const path of ['/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js', '/docs', '/tag.js'])
 		for (const range of ['bytes=0-1', 'bytes=99999999-', 'bytes=a-'])

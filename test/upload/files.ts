@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { caskadeWithin, type Ended } from '../process.ts';
-import { type TestService, temporaryFolder } from '../support.ts';
+import { type ServedAccount, temporaryFolder } from '../support.ts';
 
 /** A file of so many events, as CSV; `change` may spoil a row. */
 export function csvOf(count: number, change: (row: number) => string | undefined = () => undefined): string {
@@ -20,11 +20,19 @@ export function fileOf(t: TestContext, text: string, name = 'events.csv'): strin
 	return path;
 }
 
-export function uploadArgs({ url, aid }: TestService, path: string, more: readonly string[] = []): string[] {
+export function uploadArgs(
+	{ url, aid }: ServedAccount,
+	path: string,
+	more: readonly string[] = [],
+): string[] {
 	return ['upload', path, '--url', url, '--aid', aid, ...more];
 }
 
 /** Uploads a file with the command, in this process. */
-export function uploadFile(service: TestService, path: string, more: readonly string[] = []): Promise<Ended> {
+export function uploadFile(
+	service: ServedAccount,
+	path: string,
+	more: readonly string[] = [],
+): Promise<Ended> {
 	return caskadeWithin(uploadArgs(service, path, more), { CASKADE_KEY: service.key });
 }

@@ -5,7 +5,8 @@ import { selfSignedPair } from '../../src/http/self-signed.ts';
 import { startRoughProxy } from '../client/rough-proxy.ts';
 import { eventually } from '../eventually.ts';
 import { mainPath, TestProcess } from '../process.ts';
-import { roomyPlan, startService } from '../support.ts';
+import { openAccount } from '../shared-server.ts';
+import { roomyPlan } from '../support.ts';
 import { csvOf, fileOf, uploadArgs } from './files.ts';
 
 const rows = 4500;
@@ -20,7 +21,7 @@ function sizeOf(path: string): number {
 }
 
 test('over TLS and a network that loses answers, every row is stored once', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	const pair = await selfSignedPair();
 	const { url, done } = await startRoughProxy(t, service.url, pair, { share: 0.4, seed: 3, stalls: false });
 	const path = fileOf(t, csvOf(900));
@@ -42,7 +43,7 @@ test('over TLS and a network that loses answers, every row is stored once', asyn
 });
 
 test('an upload that is killed repeatedly resumes each time, and ends with every row stored once', async (t) => {
-	const service = await startService(t, { plan: { ratePerSecond: 60, burst: 1 } });
+	const service = await openAccount({ ratePerSecond: 60, burst: 1 });
 	const path = fileOf(t, csvOf(rows));
 	const args = uploadArgs(service, path);
 	let size = 0;
@@ -60,11 +61,11 @@ test('an upload that is killed repeatedly resumes each time, and ends with every
 	assert.ok(before > 0 && before < rows, `${before} rows were stored before`);
 	await service.store.control.updatePlan({
 		...roomyPlan,
-		name: 'plan-of-acme',
+		name: service.planName,
 		ratePerSecond: 1_000_000,
 		burst: 1_000_000,
 	});
-	await service.server.directory.refresh();
+	await service.directory.refresh();
 	await using last = start(args, service.key);
 	const { code, stdout, stderr } = await last.ended;
 	assert.equal(code, 0, stderr);

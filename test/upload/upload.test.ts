@@ -3,20 +3,21 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { eventually } from '../eventually.ts';
 import { assertRefused, caskadeWithin } from '../process.ts';
-import { event, roomyPlan, startService } from '../support.ts';
+import { openAccount } from '../shared-server.ts';
+import { event, roomyPlan } from '../support.ts';
 import { csvOf, fileOf, uploadArgs, uploadFile } from './files.ts';
 
 const lines = (path: string) => readFileSync(path, 'utf8').trimEnd().split('\n');
 
 test('a file is uploaded; the report names every row and the request that stored it', async (t) => {
-	const service = await startService(t, { plan: { quotaPerMonth: 1000 } });
+	const service = await openAccount({ quotaPerMonth: 1000 });
 	await service.upload({ aid: service.aid, data: [event({ tid: 'order-3' })] });
 	const path = fileOf(t, csvOf(100));
 	const { code, stdout, stderr } = await uploadFile(service, path);
 	assert.equal(code, 0, stderr);
 	assert.match(
 		stdout,
-		/^100 rows: 100 to send in 4 requests\.\nPlan plan-of-acme: .* 0\.4 % of the 999 requests/,
+		/^100 rows: 100 to send in 4 requests\.\nPlan plan-of-acme\d+: .* 0\.4 % of the 999 requests/,
 	);
 	assert.match(stdout, /100 rows, 99 stored, 0 duplicates, 1 conflicts, 0 rejected/);
 	const stored = await service.stored();
@@ -42,7 +43,7 @@ test('a file is uploaded; the report names every row and the request that stored
 });
 
 test('simulated NDJSON is processed completely without being stored', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	const text = Array.from({ length: 40 }, (_, row) =>
 		JSON.stringify(event({ tid: `t-${row}`, rvn: -5, more: 1 })),
 	);
@@ -54,7 +55,7 @@ test('simulated NDJSON is processed completely without being stored', async (t) 
 });
 
 test('invalid rows stop the upload before anything is sent, and can be corrected and uploaded', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	const spoiled: Record<number, string> = {
 		7: ',sub-7,,newsletter,1',
 		20: 'order-20,"sub, ""20""",,newsletter,4.99',
@@ -94,7 +95,7 @@ order-20,"sub, ""20""",,newsletter,4.99,22,rvn must be an integer
 });
 
 test('the upload stops when the quota is used up, and resumes when there is more', async (t) => {
-	const service = await startService(t, { plan: { quotaPerMonth: 3 } });
+	const service = await openAccount({ quotaPerMonth: 3 });
 	const path = fileOf(t, csvOf(200));
 	const stopped = await uploadFile(service, path);
 	assert.equal(stopped.code, 2);
@@ -105,8 +106,8 @@ test('the upload stops when the quota is used up, and resumes when there is more
 	);
 	assert.equal((await service.stored()).length, 90);
 	assert.equal(lines(`${path}.report.csv`).length, 91);
-	await service.store.control.updatePlan({ ...roomyPlan, name: 'plan-of-acme', quotaPerMonth: 1000 });
-	await service.server.directory.refresh();
+	await service.store.control.updatePlan({ ...roomyPlan, name: service.planName, quotaPerMonth: 1000 });
+	await service.directory.refresh();
 	const { code, stdout } = await uploadFile(service, path);
 	assert.equal(code, 0);
 	assert.match(stdout, /200 rows: 90 done before, 110 to send in 4 requests\./);
@@ -116,11 +117,11 @@ test('the upload stops when the quota is used up, and resumes when there is more
 });
 
 test('the progress of another file is not resumed; an incomplete last line is ignored', async (t) => {
-	const service = await startService(t, { plan: { quotaPerMonth: 1 } });
+	const service = await openAccount({ quotaPerMonth: 1 });
 	const path = fileOf(t, csvOf(60));
 	assert.equal((await uploadFile(service, path)).code, 2);
-	await service.store.control.updatePlan({ ...roomyPlan, name: 'plan-of-acme', quotaPerMonth: 1000 });
-	await service.server.directory.refresh();
+	await service.store.control.updatePlan({ ...roomyPlan, name: service.planName, quotaPerMonth: 1000 });
+	await service.directory.refresh();
 	const changed = fileOf(t, csvOf(61));
 	const progress = readFileSync(`${path}.progress`, 'utf8');
 	writeFileSync(`${changed}.progress`, progress);
@@ -133,7 +134,7 @@ test('the progress of another file is not resumed; an incomplete last line is ig
 });
 
 test('impossible options are refused in one sentence', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	const path = fileOf(t, csvOf(1));
 	assertRefused(await caskadeWithin(uploadArgs(service, path)), /give --key-file, or set CASKADE_KEY/);
 	assertRefused(await uploadFile(service, `${path}.nothing`), /There is no file .*nothing\./);

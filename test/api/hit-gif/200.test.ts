@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
 import { askImage, assertImage, countVisitors } from './image.ts';
 
-test('the query parameters are the hit: they keep the visitor, and an event may start a sale', async (t) => {
-	const service = await startService(t);
+test('the query parameters are the hit: they keep the visitor, and an event may start a sale', async () => {
+	const service = await openAccount();
 	const { hit, aid, upload } = service;
 	const { vid, sid } = await hit();
 	const answer = await askImage(
@@ -20,8 +20,8 @@ test('the query parameters are the hit: they keep the visitor, and an event may 
 	assert.deepEqual(segments?.at(-1), { id: 'subscriber', name: 'Subscribers' });
 });
 
-test('a bot gets an image, and nothing is stored', async (t) => {
-	const service = await startService(t);
+test('a bot gets an image, and nothing is stored', async () => {
+	const service = await openAccount();
 	const answer = await askImage(service, `aid=${service.aid}`, { 'user-agent': 'Googlebot/2.1' });
 	await assertImage(answer, 200);
 	assert.equal(answer.headers.get('x-hit-stored'), '0');

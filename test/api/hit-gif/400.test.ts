@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
 import { askImage, assertImage, countVisitors } from './image.ts';
 
-test('a missing, unknown or repeated account, or an invalid field: an image, and nothing is stored', async (t) => {
-	const service = await startService(t);
+test('a missing, unknown or repeated account, or an invalid field: an image, and nothing is stored', async () => {
+	const service = await openAccount();
 	const { aid } = service;
 	const tooMany = `aid=${aid}${'&event=x'.repeat(21)}`;
 	for (const query of ['', 'aid=c-a-unknown', `aid=${aid}&aid=${aid}`, `aid=${aid}&cid=a%00b`, tooMany])

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
 import { askImage, assertImage, countVisitors } from './image.ts';
 
-test('a page of an origin that the account does not allow is refused, if the browser sends the origin', async (t) => {
-	const service = await startService(t);
-	const { store, server, aid } = service;
+test('a page of an origin that the account does not allow is refused, if the browser sends the origin', async () => {
+	const service = await openAccount();
+	const { store, directory, aid } = service;
 	await store.control.updateAccount(aid, { origins: ['https://acme.example'] });
-	await server.directory.refresh();
+	await directory.refresh();
 	await assertImage(await askImage(service, `aid=${aid}`, { origin: 'https://evil.example' }), 403);
 	assert.equal(await countVisitors(service), 0);
 	await assertImage(await askImage(service, `aid=${aid}`, { origin: 'https://acme.example' }), 200);

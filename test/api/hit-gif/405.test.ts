@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
 import { countVisitors } from './image.ts';
 
-test('only GET stores a hit; HEAD does not', async (t) => {
-	const service = await startService(t);
+test('only GET stores a hit; HEAD does not', async () => {
+	const service = await openAccount();
 	for (const method of ['HEAD', 'POST', 'DELETE']) {
 		const answer = await fetch(`${service.url}/hit.gif?aid=${service.aid}`, { method });
 		assert.equal(answer.status, 405, method);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { browserUserAgent, type TestService } from '../../support.ts';
+import { browserUserAgent, type ServedAccount } from '../../support.ts';
 
 /** Requests the image like a page without scripts. */
 export function askImage(
-	{ url }: TestService,
+	{ url }: ServedAccount,
 	query: string,
 	headers: Record<string, string> = {},
 ): Promise<Response> {
@@ -22,7 +22,7 @@ export async function assertImage(answer: Response, status: number): Promise<voi
 	assert.deepEqual([bytes.readUInt16LE(6), bytes.readUInt16LE(8), bytes.at(-1)], [1, 1, 0x3b]);
 }
 
-export async function countVisitors({ store, aid }: TestService): Promise<number> {
+export async function countVisitors({ store, aid }: ServedAccount): Promise<number> {
 	const { id } = await store.control.account(aid);
 	return store.read(id, (reader) => reader.countVisitors());
 }

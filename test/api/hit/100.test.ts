@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectTo } from '../../raw-http.ts';
-import { browserUserAgent, startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
+import { browserUserAgent } from '../../support.ts';
 
 const head = (headers: Record<string, string | number>, version = '1.1') =>
 	[
@@ -13,7 +14,7 @@ const head = (headers: Record<string, string | number>, version = '1.1') =>
 	].join('\r\n');
 
 test('a client that sends "Expect: 100-continue" gets 100', async (t) => {
-	const { url, aid } = await startService(t);
+	const { url, aid } = await openAccount();
 	const body = JSON.stringify({ aid });
 	for (const expect of ['100-continue', '100-Continue']) {
 		const connection = await connectTo(t, url);
@@ -27,7 +28,7 @@ test('a client that sends "Expect: 100-continue" gets 100', async (t) => {
 });
 
 test('a body that would be refused gets no 100', async (t) => {
-	const { url } = await startService(t);
+	const { url } = await openAccount();
 	for (const [headers, status] of [
 		[{ 'content-type': 'image/png', 'content-length': 10 }, 415],
 		[{ 'content-type': 'application/json', 'content-length': 17_000 }, 413],
@@ -39,7 +40,7 @@ test('a body that would be refused gets no 100', async (t) => {
 });
 
 test('an HTTP/1.0 client gets no interim response', async (t) => {
-	const { url, aid } = await startService(t);
+	const { url, aid } = await openAccount();
 	const body = JSON.stringify({ aid });
 	const connection = await connectTo(t, url);
 	connection.send(head({ 'content-type': 'application/json', 'content-length': body.length }, '1.0'), body);

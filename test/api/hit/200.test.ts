@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openAccount } from '../../shared-server.ts';
 import { browserUserAgent, startService } from '../../support.ts';
 
 const foreign = '0123456789abcdef0123456789abcdef';
@@ -19,8 +20,8 @@ test('returns a visitor, a visit and a cask, for JSON and for the plain text tha
 	}
 });
 
-test('a visitor keeps its vid; a vid that the service did not issue is replaced', async (t) => {
-	const { hit } = await startService(t);
+test('a visitor keeps its vid; a vid that the service did not issue is replaced', async () => {
+	const { hit } = await openAccount();
 	const { vid } = await hit();
 	assert.equal((await hit({ vid })).vid, vid);
 	for (const other of [foreign, vid.toUpperCase(), 'x', ''])
@@ -39,8 +40,8 @@ test('a visit ends after 30 minutes without a hit', async (t) => {
 	assert.notEqual(next.sid, sid);
 });
 
-test('returns scores and segments on request', async (t) => {
-	const { hit } = await startService(t);
+test('returns scores and segments on request', async () => {
+	const { hit } = await openAccount();
 	const both = await hit({}, {}, '?include=scores,segments');
 	assert.equal(both.scores?.length, 2);
 	assert.deepEqual(both.segments, [{ id: 'new', name: 'New visitors' }]);
@@ -52,8 +53,8 @@ test('returns scores and segments on request', async (t) => {
 	assert.equal((await hit({}, {}, '?include=')).segments, undefined);
 });
 
-test("a bot's hit is answered and not stored", async (t) => {
-	const { sendHit, store, aid } = await startService(t);
+test("a bot's hit is answered and not stored", async () => {
+	const { sendHit, store, aid } = await openAccount();
 	const answer = await sendHit({}, { 'user-agent': 'Mozilla/5.0 (compatible; Googlebot/2.1)' });
 	assert.equal(answer.status, 200);
 	assert.equal(answer.headers.get('x-hit-stored'), '0');
@@ -61,8 +62,8 @@ test("a bot's hit is answered and not stored", async (t) => {
 	assert.equal(await store.read(id, (reader) => reader.countVisitors()), 0);
 });
 
-test('hit.gif stores a hit and always answers with an image', async (t) => {
-	const { url, aid, store } = await startService(t);
+test('hit.gif stores a hit and always answers with an image', async () => {
+	const { url, aid, store } = await openAccount();
 	const headers = { 'user-agent': browserUserAgent };
 	for (const [of, status] of [
 		[aid, 200],

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
 
-test('names every invalid field, and stores nothing', async (t) => {
-	const { sendHit, store, aid } = await startService(t);
+test('names every invalid field, and stores nothing', async () => {
+	const { sendHit, store, aid } = await openAccount();
 	const answer = await sendHit({ title: 1, events: [{ name: 'a' }, { tid: 'b', currency: 'gbp' }] });
 	assert.equal(answer.status, 400);
 	const { message, validationErrors } = (await answer.json()) as Record<string, string>;
@@ -15,8 +15,8 @@ test('names every invalid field, and stores nothing', async (t) => {
 	assert.equal(await store.read(id, (reader) => reader.countVisitors()), 0);
 });
 
-test('invalid JSON, or an unknown account', async (t) => {
-	const { sendHit } = await startService(t);
+test('invalid JSON, or an unknown account', async () => {
+	const { sendHit } = await openAccount();
 	const text = async (body: unknown) => {
 		const answer = await sendHit(body);
 		assert.equal(answer.status, 400);
@@ -27,8 +27,8 @@ test('invalid JSON, or an unknown account', async (t) => {
 	assert.match(await text({ aid: 'c-a-unknown' }), /"validationErrors":"Invalid account"\}$/);
 });
 
-test('20 events are accepted, 21 are not', async (t) => {
-	const { sendHit } = await startService(t);
+test('20 events are accepted, 21 are not', async () => {
+	const { sendHit } = await openAccount();
 	const events = (count: number) => Array.from({ length: count }, () => ({ name: 'seen' }));
 	assert.equal((await sendHit({ events: events(20) })).status, 200);
 	const answer = await sendHit({ events: events(21) });
@@ -39,10 +39,10 @@ test('20 events are accepted, 21 are not', async (t) => {
 	);
 });
 
-test("pages of the named account's origins may read the error", async (t) => {
-	const { sendHit, store, server, aid } = await startService(t);
+test("pages of the named account's origins may read the error", async () => {
+	const { sendHit, store, directory, aid } = await openAccount();
 	await store.control.updateAccount(aid, { origins: ['https://acme.example'] });
-	await server.directory.refresh();
+	await directory.refresh();
 	const readableBy = async (origin: string, body: unknown) => {
 		const answer = await sendHit(body, { origin });
 		assert.equal(answer.status, 400);

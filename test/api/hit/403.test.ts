@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
 
-test('a page of an origin that the account does not allow is refused', async (t) => {
-	const { sendHit, store, server, aid } = await startService(t);
+test('a page of an origin that the account does not allow is refused', async () => {
+	const { sendHit, store, directory, aid } = await openAccount();
 	await store.control.updateAccount(aid, { origins: ['https://acme.example'] });
-	await server.directory.refresh();
+	await directory.refresh();
 	const refused = await sendHit({}, { origin: 'https://evil.example' });
 	assert.equal(refused.status, 403);
 	assert.equal(await refused.text(), '{"message":"Forbidden","validationErrors":null}');

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
 
-test('only POST is allowed, and pages of every origin may read the error', async (t) => {
-	const { url } = await startService(t);
+test('only POST is allowed, and pages of every origin may read the error', async () => {
+	const { url } = await openAccount();
 	for (const method of ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE']) {
 		const answer = await fetch(`${url}/hit`, { method });
 		assert.equal(answer.status, 405, method);

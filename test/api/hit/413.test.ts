@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectTo } from '../../raw-http.ts';
-import { browserUserAgent, startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
+import { browserUserAgent } from '../../support.ts';
 
-test('16 KiB are accepted, one more byte is not', async (t) => {
-	const { sendHit, aid } = await startService(t);
+test('16 KiB are accepted, one more byte is not', async () => {
+	const { sendHit, aid } = await openAccount();
 	const ofSize = (bytes: number) => JSON.stringify({ aid }).padEnd(bytes);
 	assert.equal((await sendHit(ofSize(16_384))).status, 200);
 	const answer = await sendHit(ofSize(16_385));
@@ -14,7 +15,7 @@ test('16 KiB are accepted, one more byte is not', async (t) => {
 });
 
 test('a chunked body is refused once it is too large, and nothing is stored', async (t) => {
-	const { url, aid, store, hit } = await startService(t);
+	const { url, aid, store, hit } = await openAccount();
 	const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 	const connection = await connectTo(t, url);
 	connection.send(

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
 
-test('a body that is neither JSON nor plain text in UTF-8, or is compressed', async (t) => {
-	const { sendHit } = await startService(t);
+test('a body that is neither JSON nor plain text in UTF-8, or is compressed', async () => {
+	const { sendHit } = await openAccount();
 	for (const headers of [
 		{ 'content-type': 'application/x-www-form-urlencoded' },
 		{ 'content-type': 'text/plain; charset=latin1' },

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addClient, event, startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
+import { event, startService } from '../../support.ts';
 
 const subscribers = { id: 'subscriber', name: 'Subscribers' };
 
-test("another account's vid and sid are replaced", async (t) => {
-	const { hit, store, server, url, aid, upload } = await startService(t);
-	const other = await addClient(store, { client: 'other' });
-	await server.directory.refresh();
+test("another account's vid and sid are replaced", async () => {
+	const { hit, url, aid, upload } = await openAccount();
+	const other = await openAccount();
 	const theirs = await hit({ events: [{ name: 'checkout', tid: 'order-1' }] });
 	assert.equal((await upload({ aid, data: [event({ tid: 'order-1' })] })).status, 201);
 
@@ -27,8 +27,8 @@ test("another account's vid and sid are replaced", async (t) => {
 		assert.equal((await fetch(`${url}/segments?cask=${ours.cask}&${more}`)).status, 403);
 });
 
-test("another visitor's sid starts a new visit", async (t) => {
-	const { hit, aid, store } = await startService(t);
+test("another visitor's sid starts a new visit", async () => {
+	const { hit, aid, store } = await openAccount();
 	const [one, two] = [await hit(), await hit()];
 	const mixed = await hit({ vid: one.vid, sid: two.sid });
 	assert.equal(mixed.vid, one.vid);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openAccount } from '../../shared-server.ts';
 import { startService } from '../../support.ts';
 
 const noonMs = Date.UTC(2026, 10, 21, 12);
@@ -30,8 +31,8 @@ test('HEAD answers with the status and headers of GET, without a body', async (t
 		}
 });
 
-test('OPTIONS tells pages of every origin what they may request, with or without a cask', async (t) => {
-	const { url } = await startService(t);
+test('OPTIONS tells pages of every origin what they may request, with or without a cask', async () => {
+	const { url } = await openAccount();
 	for (const path of paths)
 		for (const query of ['', '?cask=x']) {
 			const answer = await fetch(url + path + query, {
@@ -49,8 +50,8 @@ test('OPTIONS tells pages of every origin what they may request, with or without
 		}
 });
 
-test('another method gets 405, which pages of every origin may read', async (t) => {
-	const { url } = await startService(t);
+test('another method gets 405, which pages of every origin may read', async () => {
+	const { url } = await openAccount();
 	for (const path of paths)
 		for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
 			const answer = await fetch(url + path, { method });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { event, startService, type TestService } from '../../support.ts';
+import { event, type ServedAccount, startService } from '../../support.ts';
 
 const noonMs = Date.UTC(2026, 10, 21, 12);
 const dayMs = 86_400_000;
@@ -21,7 +21,7 @@ async function startWithVisits(t: TestContext) {
 	return { service, first, second, whole };
 }
 
-async function segments({ url }: TestService, path: string, cask: string): Promise<unknown> {
+async function segments({ url }: ServedAccount, path: string, cask: string): Promise<unknown> {
 	const answer = await fetch(`${url}${path}?cask=${cask}`);
 	assert.equal(answer.status, 200);
 	return answer.json();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openAccount } from '../../shared-server.ts';
 import { event, startService } from '../../support.ts';
 import { askReceipt } from './ask.ts';
 
@@ -26,8 +27,8 @@ test('says what is stored, when, by which request, and whether it is joined', as
 	assert.deepEqual(await joined.json(), { ...receipt, joined: true });
 });
 
-test('for a repeated event, names the first request', async (t) => {
-	const service = await startService(t);
+test('for a repeated event, names the first request', async () => {
+	const service = await openAccount();
 	const first = await service.upload({ aid: service.aid, data: [event({ tid: 'a', rvn: 1 })] });
 	await service.upload({ aid: service.aid, data: [event({ tid: 'a', rvn: 2 })] });
 	const receipt = (await (await askReceipt(service, 'a')).json()) as Record<string, unknown>;
@@ -35,8 +36,8 @@ test('for a repeated event, names the first request', async (t) => {
 	assert.equal((receipt.event as { rvn: number }).rvn, 1);
 });
 
-test('a tid may contain any characters, up to the maximum length', async (t) => {
-	const service = await startService(t);
+test('a tid may contain any characters, up to the maximum length', async () => {
+	const service = await openAccount();
 	const tids = ['a/b', 'a?b#c', 'ü', '%2F', 'receipts', ' ', '👩'.repeat(255), 'x'.repeat(255), '...', "'--"];
 	await service.upload({ aid: service.aid, data: tids.map((tid) => event({ tid })) });
 	for (const tid of tids) {

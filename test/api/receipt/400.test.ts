@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addClient, startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
 import { askReceipt } from './ask.ts';
 
-test("an unknown account and another client's account get the same answer", async (t) => {
-	const service = await startService(t);
-	const other = await addClient(service.store, { client: 'globex' });
-	await service.server.directory.refresh();
+test("an unknown account and another client's account get the same answer", async () => {
+	const service = await openAccount();
+	const other = await openAccount();
 	for (const aid of [other.aid, 'c-a-nobody']) {
 		const answer = await askReceipt(service, 'T', { aid });
 		assert.equal(answer.status, 400);
@@ -17,8 +16,8 @@ test("an unknown account and another client's account get the same answer", asyn
 	}
 });
 
-test('names missing and invalid parameters', async (t) => {
-	const service = await startService(t);
+test('names missing and invalid parameters', async () => {
+	const service = await openAccount();
 	const ask = async (path: string) => {
 		const answer = await fetch(`${service.url}/subscription/${path}`, {
 			headers: { 'x-api-key': service.key },

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
 
-test('methods other than GET and HEAD are refused, and Allow lists these', async (t) => {
-	const service = await startService(t);
+test('methods other than GET and HEAD are refused, and Allow lists these', async () => {
+	const service = await openAccount();
 	const headers = { 'x-api-key': service.key };
 	for (const [path, allowed] of [
 		['/subscription/order-1', 'GET, HEAD'],

@@ -1,8 +1,8 @@
-import type { TestService } from '../../support.ts';
+import type { ServedAccount } from '../../support.ts';
 
 /** Requests the receipt of an event like a client. */
 export function askReceipt(
-	service: TestService,
+	service: ServedAccount,
 	tid: string,
 	{ aid = service.aid, headers = {} }: { aid?: string; headers?: Record<string, string> } = {},
 ): Promise<Response> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { event, startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
+import { event } from '../../support.ts';
 import { askReceipts } from './ask.ts';
 
 interface Receipts {
@@ -12,8 +13,8 @@ interface Receipts {
 	}[];
 }
 
-test('returns a receipt for each of a hundred tids, in the order of the request', async (t) => {
-	const service = await startService(t);
+test('returns a receipt for each of a hundred tids, in the order of the request', async () => {
+	const service = await openAccount();
 	const tids = Array.from({ length: 100 }, (_, index) => `order-${99 - index}`);
 	const sent = tids.filter((_, index) => index % 4 === 0).map((tid) => event({ tid }));
 	const uploaded = await service.upload({ aid: service.aid, data: sent });
@@ -31,8 +32,8 @@ test('returns a receipt for each of a hundred tids, in the order of the request'
 		else assert.deepEqual(Object.keys(receipt), ['tid', 'stored']);
 });
 
-test('a repeated tid is answered twice, and . and .. are valid tids', async (t) => {
-	const service = await startService(t);
+test('a repeated tid is answered twice, and . and .. are valid tids', async () => {
+	const service = await openAccount();
 	await service.upload({ aid: service.aid, data: [event({ tid: '..' })] });
 	const answer = await askReceipts(service, { aid: service.aid, tids: ['..', '.', '..'], unknown: 1 });
 	const { receipts } = (await answer.json()) as Receipts;

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addClient, startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
 import { askReceipts } from './ask.ts';
 
 const text = 'a string of 1 to 255 characters, without control characters or lone surrogates';
 
-test('names missing and invalid properties', async (t) => {
-	const service = await startService(t);
+test('names missing and invalid properties', async () => {
+	const service = await openAccount();
 	const { aid } = service;
 	const tidsRule = `tids must be an array of 1 to 100 elements, each ${text}`;
 	for (const [body, expected] of [
@@ -31,9 +31,9 @@ test('names missing and invalid properties', async (t) => {
 	}
 });
 
-test("a body that is not JSON, or another client's account", async (t) => {
-	const service = await startService(t);
-	const other = await addClient(service.store, { client: 'globex' });
+test("a body that is not JSON, or another client's account", async () => {
+	const service = await openAccount();
+	const other = await openAccount();
 	const malformed = await askReceipts(service, '{');
 	assert.equal(((await malformed.json()) as { message: string }).message, 'Malformed JSON.');
 	const foreign = await askReceipts(service, { aid: other.aid, tids: ['a'] });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
 import { askReceipts } from './ask.ts';
 
-test('a request without a key, or from a browser, is refused', async (t) => {
-	const service = await startService(t);
+test('a request without a key, or from a browser, is refused', async () => {
+	const service = await openAccount();
 	const body = { aid: service.aid, tids: ['a'] };
 	for (const headers of [{ 'x-api-key': 'unknown' }, { origin: 'https://shop.example' }]) {
 		const answer = await askReceipts(service, body, headers as Record<string, string>);

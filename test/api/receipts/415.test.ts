@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
 import { askReceipts } from './ask.ts';
 
-test('a body that is not application/json is refused', async (t) => {
-	const service = await startService(t);
+test('a body that is not application/json is refused', async () => {
+	const service = await openAccount();
 	const answer = await askReceipts(service, '{}', { 'content-type': 'text/plain' });
 	assert.equal(answer.status, 415);
 });

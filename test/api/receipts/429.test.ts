@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
 import { askReceipts } from './ask.ts';
 
-test('a hundred receipts use one request of the quota', async (t) => {
-	const service = await startService(t, { plan: { quotaPerMonth: 2 } });
+test('a hundred receipts use one request of the quota', async () => {
+	const service = await openAccount({ quotaPerMonth: 2 });
 	const body = { aid: service.aid, tids: Array(100).fill('a') };
 	assert.match((await askReceipts(service, body)).headers.get('ratelimit') ?? '', /"quota";r=1;/);
 	assert.equal((await askReceipts(service, body)).status, 200);

@@ -1,8 +1,8 @@
-import type { TestService } from '../../support.ts';
+import type { ServedAccount } from '../../support.ts';
 
 /** Requests receipts like a client. */
 export function askReceipts(
-	service: TestService,
+	service: ServedAccount,
 	body: unknown,
 	headers: Record<string, string> = {},
 ): Promise<Response> {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
 
-test('a read key reads reports but cannot upload, and an upload key the reverse', async (t) => {
-	const service = await startService(t);
-	const { aid, url, store } = service;
-	const { key: readKey } = await store.control.issueKey('acme', 'plan-of-acme', 'read');
-	await service.server.directory.refresh();
+test('a read key reads reports but cannot upload, and an upload key the reverse', async () => {
+	const service = await openAccount();
+	const { client, planName, aid, url, store } = service;
+	const { key: readKey } = await store.control.issueKey(client, planName, 'read');
+	await service.directory.refresh();
 	await service.hit({ url: 'https://shop.example/?utm_source=news&utm_medium=email' });
 	const shown = {
 		url: 'https://shop.example/checkout',

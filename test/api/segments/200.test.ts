@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openAccount } from '../../shared-server.ts';
 import { event, startService } from '../../support.ts';
 
 const noonMs = Date.UTC(2026, 10, 21, 12);
@@ -19,8 +20,8 @@ test('/visscores/segments and /segments return the default segments of a new vis
 	}
 });
 
-test('a sale that starts on a page and is uploaded later makes the visitor a subscriber', async (t) => {
-	const { url, aid, hit, upload } = await startService(t);
+test('a sale that starts on a page and is uploaded later makes the visitor a subscriber', async () => {
+	const { url, aid, hit, upload } = await openAccount();
 	const { cask } = await hit({ events: [{ name: 'checkout', tid: 'order-web-1' }] });
 	const answer = await upload({ aid, data: [event({ tid: 'order-web-1' })] });
 	assert.equal(answer.status, 201);

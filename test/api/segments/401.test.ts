@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
 
-test('a missing or invalid cask is refused, on both paths', async (t) => {
-	const { url } = await startService(t);
+test('a missing or invalid cask is refused, on both paths', async () => {
+	const { url } = await openAccount();
 	for (const path of ['/visscores/segments', '/segments'])
 		for (const query of ['', '?cask=x']) {
 			const answer = await fetch(url + path + query);

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addClient, startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
 
-test('a valid cask is refused for anything but its own subject, on both paths', async (t) => {
-	const { url, hit, store, server } = await startService(t);
-	const other = await addClient(store, { client: 'other' });
-	await server.directory.refresh();
+test('a valid cask is refused for anything but its own subject, on both paths', async () => {
+	const { url, hit } = await openAccount();
+	const other = await openAccount();
 	const { sid, cask } = await hit();
 	const somebody = await hit();
 	for (const path of ['/visscores/segments', '/segments'])

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { duplicateHeaders, event, startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
+import { duplicateHeaders, event } from '../../support.ts';
 
 const simulated = '{"message":"Subscription simulated successfully.","validationErrors":null}';
 
-test('a simulated request is answered like a real one, and stores nothing', async (t) => {
-	const service = await startService(t);
+test('a simulated request is answered like a real one, and stores nothing', async () => {
+	const service = await openAccount();
 	const data = [event(), event()];
 	const answer = await service.upload({ aid: service.aid, data, simulate: true });
 	assert.equal(answer.status, 200);
@@ -18,8 +19,8 @@ test('a simulated request is answered like a real one, and stores nothing', asyn
 	assert.deepEqual(await service.stored(), []);
 });
 
-test('a simulated event is still new to a real request', async (t) => {
-	const service = await startService(t);
+test('a simulated event is still new to a real request', async () => {
+	const service = await openAccount();
 	const data = [event()];
 	for (let count = 0; count < 2; count++) await service.upload({ aid: service.aid, data, simulate: true });
 	const answer = await service.upload({ aid: service.aid, data });
@@ -28,8 +29,8 @@ test('a simulated event is still new to a real request', async (t) => {
 	assert.equal(answer.headers.get('x-events-duplicate'), '0');
 });
 
-test('counts duplicates of stored events and within the request', async (t) => {
-	const service = await startService(t);
+test('counts duplicates of stored events and within the request', async () => {
+	const service = await openAccount();
 	const sale = event();
 	await service.upload({ aid: service.aid, data: [sale] });
 	const twice = event();
@@ -49,8 +50,8 @@ test('counts duplicates of stored events and within the request', async (t) => {
 	assert.equal((await service.stored()).length, 1);
 });
 
-test('a simulated conflict does not change the stored event', async (t) => {
-	const service = await startService(t);
+test('a simulated conflict does not change the stored event', async () => {
+	const service = await openAccount();
 	const sale = event({ rvn: 1 });
 	await service.upload({ aid: service.aid, data: [sale] });
 	const before = await service.stored();
@@ -65,8 +66,8 @@ test('a simulated conflict does not change the stored event', async (t) => {
 	assert.deepEqual(await service.stored(), before);
 });
 
-test('concurrent simulated and real requests do not affect each other', async (t) => {
-	const service = await startService(t);
+test('concurrent simulated and real requests do not affect each other', async () => {
+	const service = await openAccount();
 	const answers = await Promise.all(
 		Array.from({ length: 40 }, (_, index) =>
 			service.upload({ aid: service.aid, data: [event({ tid: `T-${index}` })], simulate: index % 2 === 0 }),
@@ -85,8 +86,8 @@ test('concurrent simulated and real requests do not affect each other', async (t
 	);
 });
 
-test('a simulated request is validated like a real one', async (t) => {
-	const service = await startService(t);
+test('a simulated request is validated like a real one', async () => {
+	const service = await openAccount();
 	const upload = (fields: object) =>
 		service.upload({ aid: service.aid, data: [event()], simulate: true, ...fields });
 	for (const wrong of [{ data: [event({ tid: '' })] }, { aid: 'c-a-unknown' }, { data: [] }])

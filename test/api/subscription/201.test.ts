@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectTo, uploadHead } from '../../raw-http.ts';
-import { addClient, duplicateHeaders, event, startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
+import { duplicateHeaders, event, startService } from '../../support.ts';
 
 const stored = '{"message":"Subscription created successfully.","validationErrors":null}';
 
@@ -37,15 +38,15 @@ test('stores every field of every event', async (t) => {
 	]);
 });
 
-test('simulate false means the same as absent', async (t) => {
-	const service = await startService(t);
+test('simulate false means the same as absent', async () => {
+	const service = await openAccount();
 	const answer = await service.upload({ aid: service.aid, data: [event()], simulate: false });
 	assert.equal(answer.status, 201);
 	assert.equal((await service.stored()).length, 1);
 });
 
-test('every answer has its own request id', async (t) => {
-	const service = await startService(t);
+test('every answer has its own request id', async () => {
+	const service = await openAccount();
 	const ids = new Set<string>();
 	for (let count = 0; count < 3; count++) {
 		const answer = await service.upload({ aid: service.aid, data: [event()] });
@@ -66,8 +67,8 @@ test('returns the limits of the key and the remaining requests', async (t) => {
 	assert.equal(answer.headers.get('ratelimit'), '"rate";r=4, "quota";r=999;t=828000');
 });
 
-test('rvn missing, null or empty is 0; negative is a refund; every safe integer is kept', async (t) => {
-	const service = await startService(t);
+test('rvn missing, null or empty is 0; negative is a refund; every safe integer is kept', async () => {
+	const service = await openAccount();
 	const cases: [json: string, stored: number][] = [
 		['', 0],
 		[',"rvn":null', 0],
@@ -89,8 +90,8 @@ test('rvn missing, null or empty is 0; negative is a refund; every safe integer 
 	);
 });
 
-test('cid missing, null or empty means none', async (t) => {
-	const service = await startService(t);
+test('cid missing, null or empty means none', async () => {
+	const service = await openAccount();
 	const data = [event(), event({ cid: null }), event({ cid: '' }), event({ cid: 'c' })];
 	assert.equal((await service.upload({ aid: service.aid, data })).status, 201);
 	assert.deepEqual(
@@ -99,8 +100,8 @@ test('cid missing, null or empty means none', async (t) => {
 	);
 });
 
-test('strings are stored exactly as sent, and differ if one code point does', async (t) => {
-	const service = await startService(t, { plan: { maxEvents: 100 } });
+test('strings are stored exactly as sent, and differ if one code point does', async () => {
+	const service = await openAccount({ maxEvents: 100 });
 	const strings = [
 		'Order-1',
 		'order-1',
@@ -130,8 +131,8 @@ test('strings are stored exactly as sent, and differ if one code point does', as
 	);
 });
 
-test('unknown properties are ignored, whatever their names and values', async (t) => {
-	const service = await startService(t);
+test('unknown properties are ignored, whatever their names and values', async () => {
+	const service = await openAccount();
 	const deep = `${'['.repeat(10_000)}${']'.repeat(10_000)}`;
 	const body = `{
 		"aid": "${service.aid}", "nested": ${deep}, "huge": 1e400, "__proto__": {"simulate": true},
@@ -149,8 +150,8 @@ test('unknown properties are ignored, whatever their names and values', async (t
 	);
 });
 
-test('the last of several properties with the same name counts', async (t) => {
-	const service = await startService(t);
+test('the last of several properties with the same name counts', async () => {
+	const service = await openAccount();
 	const answer = await service.upload(
 		`{"aid":"c-a-unknown","simulate":true,"data":[],"aid":"${service.aid}","simulate":false,"data":[{"tid":"first","tid":"last","subid":"s","evt":"e"}]}`,
 	);
@@ -161,14 +162,14 @@ test('the last of several properties with the same name counts', async (t) => {
 	);
 });
 
-test('a byte order mark before the JSON is ignored', async (t) => {
-	const service = await startService(t);
+test('a byte order mark before the JSON is ignored', async () => {
+	const service = await openAccount();
 	const answer = await service.upload(`\ufeff${JSON.stringify({ aid: service.aid, data: [event()] })}`);
 	assert.equal(answer.status, 201);
 });
 
-test('a repeated upload succeeds and stores nothing: the first write wins', async (t) => {
-	const service = await startService(t);
+test('a repeated upload succeeds and stores nothing: the first write wins', async () => {
+	const service = await openAccount();
 	const first = { tid: 'T-1', subid: 'S-1', cid: 'C-1', evt: 'newsletter', rvn: 1 };
 	await service.upload({ aid: service.aid, data: [first] });
 	const [before] = await service.stored();
@@ -196,8 +197,8 @@ test('a repeated upload succeeds and stores nothing: the first write wins', asyn
 	);
 });
 
-test('a tid repeated within a request is stored once, with the first content', async (t) => {
-	const service = await startService(t);
+test('a tid repeated within a request is stored once, with the first content', async () => {
+	const service = await openAccount();
 	const answer = await service.upload({
 		aid: service.aid,
 		data: [event({ tid: 'T-1', evt: 'first' }), event({ tid: 'T-1', evt: 'second' }), event({ tid: 'T-2' })],
@@ -219,8 +220,8 @@ test('a tid repeated within a request is stored once, with the first content', a
 	);
 });
 
-test('duplicates and conflicts are named by their row', async (t) => {
-	const service = await startService(t);
+test('duplicates and conflicts are named by their row', async () => {
+	const service = await openAccount();
 	const sale = event({ tid: 'T-1', cid: 'C-1', rvn: 100 });
 	const fresh = () => event();
 	await service.upload({ aid: service.aid, data: [sale] });
@@ -249,8 +250,8 @@ test('duplicates and conflicts are named by their row', async (t) => {
 	});
 });
 
-test('only the first hundred duplicates are named, because proxies limit the size of headers', async (t) => {
-	const service = await startService(t, { plan: { maxEvents: 1000 } });
+test('only the first hundred duplicates are named, because proxies limit the size of headers', async () => {
+	const service = await openAccount({ maxEvents: 1000 });
 	const data = Array.from({ length: 1000 }, () => event());
 	await service.upload({ aid: service.aid, data });
 	const answer = await service.upload({ aid: service.aid, data: data.map((one) => ({ ...one, rvn: 1 })) });
@@ -283,8 +284,8 @@ test('a conflicting duplicate is logged, an equal one is not', async (t) => {
 	assert.equal(conflicts().length, 4);
 });
 
-test('a renewal is a new tid with the same subid', async (t) => {
-	const service = await startService(t);
+test('a renewal is a new tid with the same subid', async () => {
+	const service = await openAccount();
 	for (const tid of ['2026-11', '2026-12']) {
 		const answer = await service.upload({ aid: service.aid, data: [event({ tid, subid: 'S-1' })] });
 		assert.equal(answer.headers.get('x-events-stored'), '1');
@@ -292,10 +293,9 @@ test('a renewal is a new tid with the same subid', async (t) => {
 	assert.equal((await service.stored()).length, 2);
 });
 
-test('a tid is unique within its account, not between accounts', async (t) => {
-	const service = await startService(t);
-	const other = await addClient(service.store, { client: 'globex' });
-	await service.server.directory.refresh();
+test('a tid is unique within its account, not between accounts', async () => {
+	const service = await openAccount();
+	const other = await openAccount();
 	const upload = (aid: string, key: string) =>
 		service.upload({ aid, data: [event({ tid: 'T-1', evt: aid })] }, { 'x-api-key': key });
 	assert.equal((await upload(service.aid, service.key)).headers.get('x-events-stored'), '1');
@@ -306,21 +306,20 @@ test('a tid is unique within its account, not between accounts', async (t) => {
 	);
 });
 
-test('30 objects are accepted; a plan may allow more', async (t) => {
-	const service = await startService(t);
+test('30 objects are accepted; a plan may allow more', async () => {
+	const service = await openAccount();
 	const many = (count: number) => Array.from({ length: count }, () => event());
 	assert.equal((await service.upload({ aid: service.aid, data: many(30) })).status, 201);
 
-	const bulk = await addClient(service.store, { client: 'bulk', plan: { maxEvents: 1000 } });
-	await service.server.directory.refresh();
+	const bulk = await openAccount({ maxEvents: 1000 });
 	const answer = await service.upload({ aid: bulk.aid, data: many(1000) }, { 'x-api-key': bulk.key });
 	assert.equal(answer.status, 201);
 	assert.equal(answer.headers.get('x-events-stored'), '1000');
 	assert.equal((await service.stored(bulk.aid)).length, 1000);
 });
 
-test('application/json is accepted in any letter case, with charset UTF-8 or without a charset', async (t) => {
-	const service = await startService(t);
+test('application/json is accepted in any letter case, with charset UTF-8 or without a charset', async () => {
+	const service = await openAccount();
 	for (const type of [
 		'application/json',
 		'Application/JSON',
@@ -336,7 +335,7 @@ test('application/json is accepted in any letter case, with charset UTF-8 or wit
 });
 
 test('a chunked body without content-length is accepted', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	const body = Buffer.from(JSON.stringify({ aid: service.aid, data: [event({ cid: 'é😀' })] }));
 	const connection = await connectTo(t, service.url);
 	connection.send(uploadHead({ 'x-api-key': service.key, 'transfer-encoding': 'chunked' }));
@@ -348,7 +347,7 @@ test('a chunked body without content-length is accepted', async (t) => {
 });
 
 test('a client that sends "Expect: 100-continue" gets 100', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	const body = JSON.stringify({ aid: service.aid, data: [event()] });
 	const connection = await connectTo(t, service.url);
 	connection.send(
@@ -362,7 +361,7 @@ test('a client that sends "Expect: 100-continue" gets 100', async (t) => {
 });
 
 test('pipelined requests on one connection are answered in order', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	const connection = await connectTo(t, service.url);
 	const sizes = [3, 1, 2];
 	for (const size of sizes) {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectTo, uploadHead } from '../../raw-http.ts';
-import { addClient, event, startService, type TestService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
+import { event, type ServedAccount } from '../../support.ts';
 
 const text = 'a string of 1 to 255 characters, without control characters or lone surrogates';
 
@@ -25,17 +26,17 @@ async function assertProblems(answer: Response, ...problems: string[]): Promise<
 	await assertRefused(answer, refused('Error inserting subscription.', problems.join('; ')));
 }
 
-async function assertNothingStored(service: TestService): Promise<void> {
+async function assertNothingStored(service: ServedAccount): Promise<void> {
 	assert.deepEqual(await service.stored(), []);
 }
 
-test('an empty body is refused', async (t) => {
-	const service = await startService(t);
+test('an empty body is refused', async () => {
+	const service = await openAccount();
 	await assertRefused(await service.upload(''), refused('Malformed JSON.', 'the body is empty'));
 });
 
-test('a body that is not UTF-8 is refused', async (t) => {
-	const service = await startService(t);
+test('a body that is not UTF-8 is refused', async () => {
+	const service = await openAccount();
 	const valid = Buffer.from(JSON.stringify({ aid: service.aid, data: [event({ cid: 'CID' })] }));
 	const withCid = (...bytes: number[]) => {
 		const at = valid.indexOf('CID');
@@ -60,8 +61,8 @@ test('a body that is not UTF-8 is refused', async (t) => {
 	assert.equal((await service.stored()).length, 1);
 });
 
-test('a body that is not JSON is refused; the error says why, without quoting the body', async (t) => {
-	const service = await startService(t);
+test('a body that is not JSON is refused; the error says why, without quoting the body', async () => {
+	const service = await openAccount();
 	const valid = JSON.stringify({ aid: service.aid, data: [event({ cid: 'Private' })] });
 	const bodies = [
 		' ',
@@ -111,15 +112,15 @@ test('a body that is not JSON is refused; the error says why, without quoting th
 	await assertNothingStored(service);
 });
 
-test('JSON that is not an object is refused', async (t) => {
-	const service = await startService(t);
+test('JSON that is not an object is refused', async () => {
+	const service = await openAccount();
 	const problem = 'the body must be an object';
 	for (const body of ['null', 'true', '1', '"aid"', '[]', `[{"aid":"${service.aid}"}]`])
 		await assertProblems(await service.upload(body), problem);
 });
 
-test('names missing and invalid properties of the request', async (t) => {
-	const service = await startService(t);
+test('names missing and invalid properties of the request', async () => {
+	const service = await openAccount();
 	const data = 'data must be an array of at least one subscription event';
 	const cases: [fields: Record<string, unknown>, ...problems: string[]][] = [
 		[{ aid: undefined }, 'aid is required'],
@@ -147,8 +148,8 @@ test('names missing and invalid properties of the request', async (t) => {
 	await assertNothingStored(service);
 });
 
-test('an event that is not an object is refused', async (t) => {
-	const service = await startService(t);
+test('an event that is not an object is refused', async () => {
+	const service = await openAccount();
 	for (const element of [null, true, 1, 'order-1', [], [event()]])
 		await assertProblems(
 			await service.upload({ aid: service.aid, data: [element] }),
@@ -157,8 +158,8 @@ test('an event that is not an object is refused', async (t) => {
 });
 
 for (const field of ['tid', 'subid', 'evt', 'cid']) {
-	test(`${field}: a wrong type, excess length, control characters and lone surrogates are refused`, async (t) => {
-		const service = await startService(t);
+	test(`${field}: a wrong type, excess length, control characters and lone surrogates are refused`, async () => {
+		const service = await openAccount();
 		const wrong = [7, true, [], {}, ['x'], 'x'.repeat(256), '😀'.repeat(256)];
 		const control = ['\0', '\u0001', '\t', '\n', '\r', '\u001f', '\u007f', '\u0080', '\u009f'];
 		const lone = ['\ud800', '\udbff', '\udc00', '\udfff', '\ude00\ud83d', '😀\ud83d'];
@@ -172,8 +173,8 @@ for (const field of ['tid', 'subid', 'evt', 'cid']) {
 }
 
 for (const field of ['tid', 'subid', 'evt']) {
-	test(`${field}: missing, null and empty are refused`, async (t) => {
-		const service = await startService(t);
+	test(`${field}: missing, null and empty are refused`, async () => {
+		const service = await openAccount();
 		const upload = (value: unknown) =>
 			service.upload({ aid: service.aid, data: [event({ [field]: value })] });
 		await assertProblems(await upload(undefined), `data[0].${field} is required`);
@@ -183,8 +184,8 @@ for (const field of ['tid', 'subid', 'evt']) {
 	});
 }
 
-test('rvn: anything but a safe integer is refused', async (t) => {
-	const service = await startService(t);
+test('rvn: anything but a safe integer is refused', async () => {
+	const service = await openAccount();
 	const { tid, subid, evt } = event();
 	for (const rvn of [
 		'1.5',
@@ -213,8 +214,8 @@ test('rvn: anything but a safe integer is refused', async (t) => {
 	await assertNothingStored(service);
 });
 
-test('inherited properties and __proto__ do not count as properties of the request', async (t) => {
-	const service = await startService(t);
+test('inherited properties and __proto__ do not count as properties of the request', async () => {
+	const service = await openAccount();
 	const row = JSON.stringify(event());
 	await assertProblems(
 		await service.upload(`{"__proto__":{"aid":"${service.aid}","data":[${row}]}}`),
@@ -236,8 +237,8 @@ test('inherited properties and __proto__ do not count as properties of the reque
 	await assertNothingStored(service);
 });
 
-test('the last of several properties with the same name counts', async (t) => {
-	const service = await startService(t);
+test('the last of several properties with the same name counts', async () => {
+	const service = await openAccount();
 	await assertProblems(
 		await service.upload(
 			`{"aid":"${service.aid}","data":[{"tid":"good","tid":"","subid":"s","evt":"e","rvn":1,"rvn":"1"}]}`,
@@ -248,8 +249,8 @@ test('the last of several properties with the same name counts', async (t) => {
 	await assertNothingStored(service);
 });
 
-test('one answer names every invalid row and field, and valid rows are not stored', async (t) => {
-	const service = await startService(t);
+test('one answer names every invalid row and field, and valid rows are not stored', async () => {
+	const service = await openAccount();
 	const data = Array.from({ length: 9 }, () => event());
 	data[3] = event({ tid: undefined });
 	data[7] = event({ rvn: '12' });
@@ -271,8 +272,8 @@ test('one answer names every invalid row and field, and valid rows are not store
 	await assertNothingStored(service);
 });
 
-test('an error over 2,000 characters ends with the number of further problems', async (t) => {
-	const service = await startService(t);
+test('an error over 2,000 characters ends with the number of further problems', async () => {
+	const service = await openAccount();
 	const answer = await service.upload({
 		aid: service.aid,
 		data: Array.from({ length: 30 }, () => ({ tid: 1, subid: 2, evt: 3, cid: 4, rvn: 5.5 })),
@@ -289,8 +290,8 @@ test('an error over 2,000 characters ends with the number of further problems', 
 	assert.ok(validationErrors.length + `; data[3].evt must be ${text}`.length > 2000);
 });
 
-test('in a request with far too many objects, only as many are checked as any plan allows', async (t) => {
-	const service = await startService(t);
+test('in a request with far too many objects, only as many are checked as any plan allows', async () => {
+	const service = await openAccount();
 	const answer = await service.upload(`{"aid":"${service.aid}","data":[${'{},'.repeat(80_000)}{}]}`);
 	assert.equal(answer.status, 400);
 	const { validationErrors } = (await answer.json()) as { validationErrors: string };
@@ -301,8 +302,8 @@ test('in a request with far too many objects, only as many are checked as any pl
 	assert.equal(parts.length + Number(more?.[1]), 1 + 1000 * 3);
 });
 
-test('more than 30 objects are refused', async (t) => {
-	const service = await startService(t);
+test('more than 30 objects are refused', async () => {
+	const service = await openAccount();
 	const data = Array.from({ length: 31 }, () => event());
 	await assertProblems(
 		await service.upload({ aid: service.aid, data }),
@@ -317,23 +318,23 @@ test('more than 30 objects are refused', async (t) => {
 	await assertNothingStored(service);
 });
 
-test("more objects than the key's plan allows are refused", async (t) => {
-	const service = await startService(t, { plan: { maxEvents: 2 } });
+test("more objects than the key's plan allows are refused", async () => {
+	const service = await openAccount({ maxEvents: 2 });
 	const many = (count: number) => ({ aid: service.aid, data: Array.from({ length: count }, () => event()) });
 	await assertProblems(await service.upload(many(3)), 'data must have at most 2 objects, it has 3');
 	await assertNothingStored(service);
 	assert.equal((await service.upload(many(2))).status, 201);
 });
 
-test("an unknown, a disabled and another client's account get the same answer", async (t) => {
-	const service = await startService(t);
-	const other = await addClient(service.store, { client: 'globex' });
-	const disabled = 'c-a-acme-old';
-	await service.store.control.createAccount({ aid: disabled, client: 'acme', origins: [] }, (id) =>
+test("an unknown, a disabled and another client's account get the same answer", async () => {
+	const service = await openAccount();
+	const other = await openAccount();
+	const disabled = `${service.aid}-old`;
+	await service.store.control.createAccount({ aid: disabled, client: service.client, origins: [] }, (id) =>
 		service.store.createAccountDatabase(id),
 	);
 	await service.store.control.setAccountDisabled(disabled, true);
-	await service.server.directory.refresh();
+	await service.directory.refresh();
 	for (const aid of [
 		'c-a-nobody',
 		disabled,
@@ -355,12 +356,12 @@ test("an unknown, a disabled and another client's account get the same answer", 
 	assert.deepEqual(await service.stored(disabled), []);
 
 	await service.store.control.setAccountDisabled(disabled, false);
-	await service.server.directory.refresh();
+	await service.directory.refresh();
 	assert.equal((await service.upload({ aid: disabled, data: [event()] })).status, 201);
 });
 
-test('JSON is checked before the account, and the account before the rows', async (t) => {
-	const service = await startService(t);
+test('JSON is checked before the account, and the account before the rows', async () => {
+	const service = await openAccount();
 	const malformed = await service.upload('{"aid":"c-a-nobody","data":[{}]');
 	assert.equal(((await malformed.json()) as { message: string }).message, 'Malformed JSON.');
 
@@ -377,12 +378,12 @@ test('JSON is checked before the account, and the account before the rows', asyn
 });
 
 /** Waits for a lease: the first request of a key waits for it before its body is read, later ones do not. */
-async function warmUp(service: TestService): Promise<void> {
+async function warmUp(service: ServedAccount): Promise<void> {
 	await service.upload({ aid: service.aid, data: [event()], simulate: true });
 }
 
 test('nothing is stored from a body shorter than its content-length', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	await warmUp(service);
 	const body = JSON.stringify({ aid: service.aid, data: [event()] });
 	const head = uploadHead({ 'x-api-key': service.key, 'content-length': body.length + 1 });
@@ -409,7 +410,7 @@ test('nothing is stored from a body shorter than its content-length', async (t) 
 });
 
 test('nothing is stored from an incomplete chunked body', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	await warmUp(service);
 	const body = JSON.stringify({ aid: service.aid, data: [event()] });
 	const connection = await connectTo(t, service.url);
@@ -423,7 +424,7 @@ test('nothing is stored from an incomplete chunked body', async (t) => {
 });
 
 test('nothing is stored from a body longer than its content-length', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	const body = JSON.stringify({ aid: service.aid, data: [event()] });
 	const connection = await connectTo(t, service.url);
 	connection.send(uploadHead({ 'x-api-key': service.key, 'content-length': body.length - 1 }) + body);

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { openStore } from '../../../src/store/open.ts';
 import { eventually } from '../../eventually.ts';
 import { connectTo, uploadHead } from '../../raw-http.ts';
+import { openAccount } from '../../shared-server.ts';
 import { event, startService } from '../../support.ts';
 
 const forbidden = '{"message":"Forbidden","validationErrors":null}';
@@ -22,11 +23,11 @@ function assertNoCors(headers: Headers): void {
 	);
 }
 
-test('a missing, an unknown and a revoked key get the same answer', async (t) => {
-	const service = await startService(t);
-	const { key: revoked, id } = await service.store.control.issueKey('acme', 'standard');
+test('a missing, an unknown and a revoked key get the same answer', async () => {
+	const service = await openAccount();
+	const { key: revoked, id } = await service.store.control.issueKey(service.client, 'standard');
 	await service.store.control.revokeKey(id);
-	await service.server.directory.refresh();
+	await service.directory.refresh();
 	const upload = (key: string | undefined) =>
 		service.upload({ aid: service.aid, data: [event()] }, { 'x-api-key': key });
 	const headerNames = new Set<string>();
@@ -57,8 +58,8 @@ test('a missing, an unknown and a revoked key get the same answer', async (t) =>
 	assert.equal((await upload(service.key)).status, 201);
 });
 
-test('a key is accepted only in x-api-key', async (t) => {
-	const service = await startService(t);
+test('a key is accepted only in x-api-key', async () => {
+	const service = await openAccount();
 	const body = { aid: service.aid, data: [event()] };
 	await assertForbidden(
 		await service.upload(body, { 'x-api-key': undefined, authorization: `Bearer ${service.key}` }),
@@ -74,14 +75,14 @@ test('a key is accepted only in x-api-key', async (t) => {
 });
 
 test('a key sent twice is refused', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	const connection = await connectTo(t, service.url);
 	connection.send(uploadHead({ 'x-api-key': service.key, 'X-Api-Key': service.key, 'content-length': 0 }));
 	assert.equal((await connection.answer()).status, 403);
 });
 
 test('a request from a browser is refused, even with a valid key', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	for (const headers of [
 		{ origin: 'https://shop.example' },
 		{ origin: 'null' },
@@ -106,7 +107,7 @@ test('a request from a browser is refused, even with a valid key', async (t) => 
 });
 
 test('sec-fetch-mode alone does not identify a browser', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	const connection = await connectTo(t, service.url);
 	const body = JSON.stringify({ aid: service.aid, data: [event()] });
 	connection.send(
@@ -118,8 +119,8 @@ test('sec-fetch-mode alone does not identify a browser', async (t) => {
 	assertNoCors(answer.headers);
 });
 
-test('OPTIONS is refused, with or without the headers of a preflight', async (t) => {
-	const service = await startService(t);
+test('OPTIONS is refused, with or without the headers of a preflight', async () => {
+	const service = await openAccount();
 	const preflight = {
 		origin: 'https://shop.example',
 		'access-control-request-method': 'POST',
@@ -132,8 +133,8 @@ test('OPTIONS is refused, with or without the headers of a preflight', async (t)
 		);
 });
 
-test("does not use the key's limits", async (t) => {
-	const service = await startService(t, { plan: { ratePerSecond: 0.001, burst: 1, quotaPerMonth: 1 } });
+test("does not use the key's limits", async () => {
+	const service = await openAccount({ ratePerSecond: 0.001, burst: 1, quotaPerMonth: 1 });
 	const body = { aid: service.aid, data: [event()] };
 	for (let count = 0; count < 3; count++)
 		await assertForbidden(
@@ -143,8 +144,8 @@ test("does not use the key's limits", async (t) => {
 	assert.equal((await service.upload(body)).status, 201);
 });
 
-test('is decided before rate, quota, size, media type and body', async (t) => {
-	const service = await startService(t, { plan: { ratePerSecond: 0.001, burst: 1, quotaPerMonth: 1 } });
+test('is decided before rate, quota, size, media type and body', async () => {
+	const service = await openAccount({ ratePerSecond: 0.001, burst: 1, quotaPerMonth: 1 });
 	await service.upload({ aid: service.aid, data: [event()] });
 	assert.equal((await service.upload('{')).status, 429);
 	await assertForbidden(await service.upload('{', { 'x-api-key': 'unknown' }), 'malformed');
@@ -155,7 +156,7 @@ test('is decided before rate, quota, size, media type and body', async (t) => {
 });
 
 test('is answered before the body is sent', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	for (const headers of [{ 'x-api-key': 'unknown' }, { 'x-api-key': service.key, origin: 'null' }]) {
 		const connection = await connectTo(t, service.url);
 		connection.send(uploadHead({ ...headers, 'content-length': 100_000_000 }));
@@ -169,7 +170,7 @@ test('is answered before the body is sent', async (t) => {
 });
 
 test('a client that sends "Expect: 100-continue" is refused without a 100', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	const connection = await connectTo(t, service.url);
 	connection.send(
 		uploadHead({ 'x-api-key': 'unknown', 'content-length': 100_000_000, expect: '100-continue' }),
@@ -188,7 +189,10 @@ test('a key that another process issues or revokes takes effect within a second'
 			const answer = await service.upload({ aid: service.aid, data: [event()] }, { 'x-api-key': key });
 			return answer.status === status;
 		});
-	await elsewhere.control.createPlan({ ...(await service.store.control.plan('plan-of-acme')), name: 'new' });
+	await elsewhere.control.createPlan({
+		...(await service.store.control.plan(service.planName)),
+		name: 'new',
+	});
 	const { key, id } = await elsewhere.control.issueKey('acme', 'new');
 	await statusBecomes(201, key);
 	await elsewhere.control.revokeKey(id);

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectTo } from '../../raw-http.ts';
-import { event, startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
+import { event } from '../../support.ts';
 
 const methodNotAllowed = '{"message":"Method not allowed.","validationErrors":null}';
 
 test('methods other than POST are refused, and Allow lists POST', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	for (const method of ['GET', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'QUERY', 'PROPFIND']) {
 		const connection = await connectTo(t, service.url);
 		connection.send(
@@ -22,16 +23,16 @@ test('methods other than POST are refused, and Allow lists POST', async (t) => {
 	}
 });
 
-test('HEAD gets the same headers without a body', async (t) => {
-	const service = await startService(t);
+test('HEAD gets the same headers without a body', async () => {
+	const service = await openAccount();
 	const answer = await fetch(`${service.url}/subscription`, { method: 'HEAD' });
 	assert.equal(answer.status, 405);
 	assert.equal(answer.headers.get('allow'), 'POST');
 	assert.equal(await answer.text(), '');
 });
 
-test('is decided before the key, and stores nothing', async (t) => {
-	const service = await startService(t);
+test('is decided before the key, and stores nothing', async () => {
+	const service = await openAccount();
 	for (const key of ['unknown', service.key]) {
 		const answer = await fetch(`${service.url}/subscription`, {
 			method: 'PUT',

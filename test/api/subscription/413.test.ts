@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectTo, uploadHead } from '../../raw-http.ts';
-import { event, startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
+import { event } from '../../support.ts';
 
 const tooLarge =
 	'{"message":"Payload too large.","validationErrors":"the body may have at most 262144 bytes"}';
 const limit = 256 * 1024;
 
-test('256 KiB are accepted, one more byte is not', async (t) => {
-	const service = await startService(t);
+test('256 KiB are accepted, one more byte is not', async () => {
+	const service = await openAccount();
 	// White space is part of the body.
 	const ofSize = (size: number) => JSON.stringify({ aid: service.aid, data: [event()] }).padEnd(size);
 	assert.equal((await service.upload(ofSize(limit))).status, 201);
@@ -21,8 +22,8 @@ test('256 KiB are accepted, one more byte is not', async (t) => {
 	assert.equal((await service.stored()).length, 1);
 });
 
-test('the limit counts bytes, not characters', async (t) => {
-	const service = await startService(t);
+test('the limit counts bytes, not characters', async () => {
+	const service = await openAccount();
 	const body = JSON.stringify({ aid: service.aid, data: [event()], padding: '' });
 	const padded = body.replace('"padding":""', `"padding":"${'é'.repeat(limit / 2)}"`);
 	assert.ok(padded.length < limit);
@@ -31,7 +32,7 @@ test('the limit counts bytes, not characters', async (t) => {
 });
 
 test('a declared length that is too large is refused before the body is sent', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	for (const expect of [undefined, '100-continue']) {
 		const connection = await connectTo(t, service.url);
 		connection.send(uploadHead({ 'x-api-key': service.key, 'content-length': limit + 1, expect }));
@@ -43,7 +44,7 @@ test('a declared length that is too large is refused before the body is sent', a
 });
 
 test('a chunked body is refused once it is too large, and nothing is stored', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	const body = JSON.stringify({ aid: service.aid, data: [event()] });
 	const connection = await connectTo(t, service.url);
 	const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
@@ -61,7 +62,7 @@ test('a chunked body is refused once it is too large, and nothing is stored', as
 });
 
 test('a client that keeps sending is disconnected', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	const connection = await connectTo(t, service.url);
 	connection.send(uploadHead({ 'x-api-key': service.key, 'content-length': 100_000_000 }));
 	assert.equal((await connection.answer()).status, 413);
@@ -69,8 +70,8 @@ test('a client that keeps sending is disconnected', async (t) => {
 	await connection.closed;
 });
 
-test('a client that sends all of a too large body can read the answer', async (t) => {
-	const service = await startService(t);
+test('a client that sends all of a too large body can read the answer', async () => {
+	const service = await openAccount();
 	const answers = await Promise.all(
 		Array.from({ length: 10 }, () => service.upload(' '.repeat(limit + 100_000))),
 	);

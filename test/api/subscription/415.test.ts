@@ -2,15 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { connectTo, uploadHead } from '../../raw-http.ts';
-import { event, startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
+import { event } from '../../support.ts';
 
 const wrongType =
 	'{"message":"Unsupported media type.","validationErrors":"content-type must be application/json, in UTF-8"}';
 const compressed =
 	'{"message":"Unsupported media type.","validationErrors":"the body must not be compressed: leave content-encoding out"}';
 
-test('a content-type other than JSON in UTF-8, or none, is refused', async (t) => {
-	const service = await startService(t);
+test('a content-type other than JSON in UTF-8, or none, is refused', async () => {
+	const service = await openAccount();
 	const body = new TextEncoder().encode(JSON.stringify({ aid: service.aid, data: [event()] }));
 	for (const type of [
 		undefined,
@@ -43,8 +44,8 @@ test('a content-type other than JSON in UTF-8, or none, is refused', async (t) =
 	assert.deepEqual(await service.stored(), []);
 });
 
-test('a compressed body is refused', async (t) => {
-	const service = await startService(t);
+test('a compressed body is refused', async () => {
+	const service = await openAccount();
 	const body = JSON.stringify({ aid: service.aid, data: [event()] });
 	for (const encoding of ['gzip', 'br', 'deflate', 'zstd', 'gzip, identity']) {
 		const answer = await service.upload(gzipSync(body), { 'content-encoding': encoding });
@@ -57,7 +58,7 @@ test('a compressed body is refused', async (t) => {
 });
 
 test('is answered before the body is sent', async (t) => {
-	const service = await startService(t);
+	const service = await openAccount();
 	for (const expect of [undefined, '100-continue']) {
 		const connection = await connectTo(t, service.url);
 		connection.send(

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectTo, uploadHead } from '../../raw-http.ts';
-import { addClient, event, startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
+import { event, startService } from '../../support.ts';
 
 const rateExceeded = '{"message":"Rate limit exceeded.","validationErrors":null}';
 const quotaExceeded = '{"message":"Too Many Requests"}';
@@ -28,8 +29,8 @@ test('a request above the rate is refused', async (t) => {
 	assert.equal((await service.stored()).length, 1);
 });
 
-test("the specification's limits are 10 a second and burst 1; waiting for retry-after is enough", async (t) => {
-	const service = await startService(t, { plan: { ratePerSecond: 10, burst: 1 } });
+test("the specification's limits are 10 a second and burst 1; waiting for retry-after is enough", async () => {
+	const service = await openAccount({ ratePerSecond: 10, burst: 1 });
 	const upload = () => service.upload({ aid: service.aid, data: [event()] });
 	const startedAt = performance.now();
 	let granted = 0;
@@ -50,19 +51,18 @@ test("the specification's limits are 10 a second and burst 1; waiting for retry-
 	assert.equal((await upload()).status, 201);
 });
 
-test('unused requests accumulate up to the burst', async (t) => {
-	const service = await startService(t, { plan: { ratePerSecond: 0.001, burst: 3 } });
+test('unused requests accumulate up to the burst', async () => {
+	const service = await openAccount({ ratePerSecond: 0.001, burst: 3 });
 	const statuses: number[] = [];
 	for (let count = 0; count < 5; count++)
 		statuses.push((await service.upload({ aid: service.aid, data: [event()] })).status);
 	assert.deepEqual(statuses, [201, 201, 201, 429, 429]);
 });
 
-test('each key has its own rate and quota, even two keys of one client', async (t) => {
-	const service = await startService(t, { plan: { ...once, quotaPerMonth: 1 } });
-	const second = await service.store.control.issueKey('acme', 'plan-of-acme');
-	const other = await addClient(service.store, { client: 'globex' });
-	await service.server.directory.refresh();
+test('each key has its own rate and quota, even two keys of one client', async () => {
+	const service = await openAccount({ ...once, quotaPerMonth: 1 });
+	const second = await service.store.control.issueKey(service.client, service.planName);
+	const other = await openAccount();
 	const upload = (aid: string, key: string) => service.upload({ aid, data: [event()] }, { 'x-api-key': key });
 	assert.equal((await upload(service.aid, service.key)).status, 201);
 	assert.equal((await upload(service.aid, service.key)).status, 429);
@@ -97,8 +97,8 @@ test('a used quota refuses requests until the 1st of the next month, 00:00 UTC',
 	assert.equal((await service.stored()).length, 4);
 });
 
-test('concurrent requests never exceed the quota', async (t) => {
-	const service = await startService(t, { plan: { quotaPerMonth: 70 } });
+test('concurrent requests never exceed the quota', async () => {
+	const service = await openAccount({ quotaPerMonth: 70 });
 	const answers = await Promise.all(
 		Array.from({ length: 150 }, () => service.upload({ aid: service.aid, data: [event()] })),
 	);
@@ -108,8 +108,8 @@ test('concurrent requests never exceed the quota', async (t) => {
 	assert.equal((await service.stored()).length, 70);
 });
 
-test('simulated requests count towards the quota', async (t) => {
-	const service = await startService(t, { plan: { quotaPerMonth: 2 } });
+test('simulated requests count towards the quota', async () => {
+	const service = await openAccount({ quotaPerMonth: 2 });
 	const upload = (simulate: boolean) => service.upload({ aid: service.aid, data: [event()], simulate });
 	assert.equal((await upload(true)).status, 200);
 	assert.equal((await upload(true)).status, 200);
@@ -117,8 +117,8 @@ test('simulated requests count towards the quota', async (t) => {
 	assert.deepEqual(await service.stored(), []);
 });
 
-test('invalid requests count towards the quota', async (t) => {
-	const service = await startService(t, { plan: { quotaPerMonth: 5 } });
+test('invalid requests count towards the quota', async () => {
+	const service = await openAccount({ quotaPerMonth: 5 });
 	const good = { aid: service.aid, data: [event()] };
 	assert.equal((await service.upload('{')).status, 400);
 	assert.equal((await service.upload({ ...good, data: [] })).status, 400);
@@ -128,16 +128,15 @@ test('invalid requests count towards the quota', async (t) => {
 	assert.equal(await (await service.upload(good)).text(), quotaExceeded);
 });
 
-test('the rate is checked before the quota, and requests above the rate do not use the quota', async (t) => {
-	const service = await startService(t, { plan: { ratePerSecond: 0.001, burst: 3, quotaPerMonth: 2 } });
+test('the rate is checked before the quota, and requests above the rate do not use the quota', async () => {
+	const service = await openAccount({ ratePerSecond: 0.001, burst: 3, quotaPerMonth: 2 });
 	const texts: string[] = [];
 	for (let count = 0; count < 4; count++)
 		texts.push(await (await service.upload({ aid: service.aid, data: [event()] })).text());
 	const created = '{"message":"Subscription created successfully.","validationErrors":null}';
 	assert.deepEqual(texts, [created, created, quotaExceeded, rateExceeded]);
 
-	const slow = await addClient(service.store, { client: 'slow', plan: { ...once, quotaPerMonth: 100 } });
-	await service.server.directory.refresh();
+	const slow = await openAccount({ ...once, quotaPerMonth: 100 });
 	const left: (string | undefined)[] = [];
 	for (let count = 0; count < 3; count++) {
 		const answer = await service.upload({ aid: slow.aid, data: [event()] }, { 'x-api-key': slow.key });
@@ -151,7 +150,7 @@ test('rate and quota are checked before size, media type and body, and before th
 		[once, rateExceeded],
 		[{ quotaPerMonth: 1 }, quotaExceeded],
 	] as const) {
-		const service = await startService(t, { plan });
+		const service = await openAccount(plan);
 		assert.equal((await service.upload({ aid: service.aid, data: [event()] })).status, 201);
 		for (const headers of [
 			{},
@@ -169,14 +168,14 @@ test('rate and quota are checked before size, media type and body, and before th
 	}
 });
 
-test('raising the quota admits requests again', async (t) => {
-	const service = await startService(t, { plan: { quotaPerMonth: 1 } });
+test('raising the quota admits requests again', async () => {
+	const service = await openAccount({ quotaPerMonth: 1 });
 	const upload = () => service.upload({ aid: service.aid, data: [event()] });
 	assert.equal((await upload()).status, 201);
 	assert.equal((await upload()).status, 429);
-	const plan = await service.store.control.plan('plan-of-acme');
+	const plan = await service.store.control.plan(service.planName);
 	await service.store.control.updatePlan({ ...plan, quotaPerMonth: 2 });
-	await service.server.directory.refresh();
+	await service.directory.refresh();
 	assert.equal((await upload()).status, 201);
 	assert.equal((await upload()).status, 429);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { SubscriptionEvent } from '../../../src/domain/subscription-event.ts';
-import { addClient, startService, type TestService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
 
 /** An event to upload. There are few tids, so that batches have many in common. */
 const eventArbitrary: fc.Arbitrary<SubscriptionEvent> = fc.record(
@@ -47,23 +47,20 @@ class Model {
 	}
 }
 
-let accountNumber = 0;
-
-/** A new account for each run of a property, on one running server. */
-async function freshAccount(
-	service: TestService,
-): Promise<{ upload: (batch: Batch) => Promise<Response>; stored: () => Promise<SubscriptionEvent[]> }> {
-	accountNumber++;
-	const { aid, key } = await addClient(service.store, { client: `client-${accountNumber}` });
-	await service.server.directory.refresh();
+/** A new account for each run of a property. */
+async function freshAccount(): Promise<{
+	upload: (batch: Batch) => Promise<Response>;
+	stored: () => Promise<SubscriptionEvent[]>;
+}> {
+	const account = await openAccount();
 	return {
 		upload: ({ events, simulate, flaw }) => {
 			const data = events.map((event, index) =>
 				flaw !== null && flaw % events.length === index ? { ...event, evt: '' } : event,
 			);
-			return service.upload({ aid, data, simulate }, { 'x-api-key': key });
+			return account.upload({ aid: account.aid, data, simulate });
 		},
-		stored: async () => (await service.stored(aid)).map(({ receivedAt: _, ...event }) => event),
+		stored: async () => (await account.stored()).map(({ receivedAt: _, ...event }) => event),
 	};
 }
 
@@ -77,11 +74,10 @@ function outcomeOf(answer: Response): object {
 			};
 }
 
-test('sequential batches give the answers and rows of the model', async (t) => {
-	const service = await startService(t);
+test('sequential batches give the answers and rows of the model', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(batchArbitrary, { minLength: 1, maxLength: 12 }), async (batches) => {
-			const { upload, stored } = await freshAccount(service);
+			const { upload, stored } = await freshAccount();
 			const model = new Model();
 			for (const batch of batches) assert.deepEqual(outcomeOf(await upload(batch)), model.upload(batch));
 			assert.deepEqual(await stored(), [...model.rows.values()]);
@@ -90,11 +86,10 @@ test('sequential batches give the answers and rows of the model', async (t) => {
 	);
 });
 
-test('concurrent batches store each tid once, and their answers add up', async (t) => {
-	const service = await startService(t);
+test('concurrent batches store each tid once, and their answers add up', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(batchArbitrary, { minLength: 2, maxLength: 25 }), async (batches) => {
-			const { upload, stored } = await freshAccount(service);
+			const { upload, stored } = await freshAccount();
 			const answers = await Promise.all(batches.map(upload));
 			const rows = await stored();
 			let storedCount = 0;
@@ -136,9 +131,8 @@ function sameEvent(one: SubscriptionEvent | undefined, other: SubscriptionEvent)
 	);
 }
 
-test('the same upload sent 50 times concurrently is stored once', async (t) => {
-	const service = await startService(t);
-	const { upload, stored } = await freshAccount(service);
+test('the same upload sent 50 times concurrently is stored once', async () => {
+	const { upload, stored } = await freshAccount();
 	const events = Array.from({ length: 30 }, (_, index) => ({
 		tid: `T-${index}`,
 		subid: 'S-1',

@@ -3,17 +3,18 @@ import { spawnSync } from 'node:child_process';
 import { request } from 'node:http';
 import { test } from 'node:test';
 import { TestProcess } from '../../process.ts';
-import { event, startService, type TestService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
+import { event, type ServedAccount } from '../../support.ts';
 
 /** Common HTTP clients; each uploads the same, with its default headers. */
 
 const created = '{"message":"Subscription created successfully.","validationErrors":null}';
 
-function bodyFor(service: TestService): string {
+function bodyFor(service: ServedAccount): string {
 	return JSON.stringify({ aid: service.aid, data: [event({ tid: 'T-1', cid: 'Zoë 😀' })] });
 }
 
-async function assertStored(service: TestService): Promise<void> {
+async function assertStored(service: ServedAccount): Promise<void> {
 	assert.deepEqual(
 		(await service.stored()).map(({ tid, cid }) => [tid, cid]),
 		[['T-1', 'Zoë 😀']],
@@ -32,8 +33,8 @@ for (const [what, more] of [
 	['curl with HTTP/1.0', ['--http1.0']],
 	['curl that offers HTTP/2', ['--http2']],
 ] as const) {
-	test(what, { skip: missing('curl') }, async (t) => {
-		const service = await startService(t);
+	test(what, { skip: missing('curl') }, async () => {
+		const service = await openAccount();
 		const curl = new TestProcess('curl', [
 			...['--silent', '--show-error', '--write-out', '\n%{http_code}', ...more],
 			...['-H', `x-api-key: ${service.key}`, '-H', 'content-type: application/json'],
@@ -45,8 +46,8 @@ for (const [what, more] of [
 	});
 }
 
-test("uploads with Node's fetch", async (t) => {
-	const service = await startService(t);
+test("uploads with Node's fetch", async () => {
+	const service = await openAccount();
 	const answer = await fetch(`${service.url}/subscription`, {
 		method: 'POST',
 		headers: { 'x-api-key': service.key, 'content-type': 'application/json' },
@@ -57,8 +58,8 @@ test("uploads with Node's fetch", async (t) => {
 	await assertStored(service);
 });
 
-test("uploads a stream of unknown length with Node's fetch", async (t) => {
-	const service = await startService(t);
+test("uploads a stream of unknown length with Node's fetch", async () => {
+	const service = await openAccount();
 	const answer = await fetch(`${service.url}/subscription`, {
 		method: 'POST',
 		headers: { 'x-api-key': service.key, 'content-type': 'application/json' },
@@ -69,8 +70,8 @@ test("uploads a stream of unknown length with Node's fetch", async (t) => {
 	await assertStored(service);
 });
 
-test("uploads with Node's http.request", async (t) => {
-	const service = await startService(t);
+test("uploads with Node's http.request", async () => {
+	const service = await openAccount();
 	const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
 	request(
 		`${service.url}/subscription`,
@@ -92,8 +93,8 @@ with urllib.request.urlopen(request, timeout=10) as answer:
     print(answer.status, answer.read().decode())
 `;
 
-test("uploads with Python's urllib", { skip: missing('python3') }, async (t) => {
-	const service = await startService(t);
+test("uploads with Python's urllib", { skip: missing('python3') }, async () => {
+	const service = await openAccount();
 	const python = new TestProcess('python3', ['-c', withUrllib, `${service.url}/subscription`, service.key]);
 	python.child.stdin?.end(bodyFor(service));
 	assert.deepEqual(await python.ended, { code: 0, signal: null, stdout: `201 ${created}\n`, stderr: '' });

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addClient, event, startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
+import { event, startService } from '../../support.ts';
 import { askUsage } from './ask.ts';
 
 test('returns the plan and its current usage', async (t) => {
 	const plan = { ratePerSecond: 5, burst: 20, quotaPerMonth: 1000, timeoutMs: 4000, maxEvents: 40 };
 	const service = await startService(t, { plan, now: () => Date.UTC(2026, 10, 22) });
-	const expected = { plan: 'plan-of-acme', ...plan, resetsAt: '2026-12-01T00:00:00.000Z' };
+	const expected = { plan: service.planName, ...plan, resetsAt: '2026-12-01T00:00:00.000Z' };
 	const first = await askUsage(service);
 	assert.equal(first.status, 200);
 	assert.equal(first.headers.get('content-type'), 'application/json; charset=utf-8');
@@ -16,8 +17,8 @@ test('returns the plan and its current usage', async (t) => {
 	assert.deepEqual(await (await askUsage(service)).json(), { ...expected, used: 8, remaining: 992 });
 });
 
-test('uses neither rate nor quota', async (t) => {
-	const service = await startService(t, { plan: { ratePerSecond: 0.001, burst: 1, quotaPerMonth: 1 } });
+test('uses neither rate nor quota', async () => {
+	const service = await openAccount({ ratePerSecond: 0.001, burst: 1, quotaPerMonth: 1 });
 	for (let count = 0; count < 5; count++) {
 		const answer = await askUsage(service);
 		assert.equal(answer.status, 200);
@@ -29,14 +30,13 @@ test('uses neither rate nor quota', async (t) => {
 	assert.deepEqual([used, remaining], [1, 0]);
 });
 
-test('returns the usage of one key only', async (t) => {
-	const service = await startService(t);
-	const other = await addClient(service.store, { client: 'globex' });
-	await service.server.directory.refresh();
+test('returns the usage of one key only', async () => {
+	const service = await openAccount();
+	const other = await openAccount();
 	await service.upload({ aid: service.aid, data: [event()] });
 	const { plan, used } = (await (await askUsage(service, { 'x-api-key': other.key })).json()) as {
 		plan: string;
 		used: number;
 	};
-	assert.deepEqual([plan, used], ['plan-of-globex', 0]);
+	assert.deepEqual([plan, used], [other.planName, 0]);
 });

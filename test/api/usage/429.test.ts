@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addClient, event, startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
+import { event } from '../../support.ts';
 import { askUsage } from './ask.ts';
 
-test('a key that asks too often is refused; its uploads and other keys are not', async (t) => {
-	const service = await startService(t);
-	const other = await addClient(service.store, { client: 'globex' });
-	await service.server.directory.refresh();
+test('a key that asks too often is refused; its uploads and other keys are not', async () => {
+	const service = await openAccount();
+	const other = await openAccount();
 	const answers = await Promise.all(Array.from({ length: 20 }, () => askUsage(service)));
 	const refused = answers.filter(({ status }) => status === 429);
 	assert.ok(refused.length >= 5, `${refused.length} were refused`);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { issueCask } from '../../../src/access/cask.ts';
 import { eraseVisitor } from '../../../src/store/erasure.ts';
+import { openAccount } from '../../shared-server.ts';
 import { startService } from '../../support.ts';
 
 const noonMs = Date.UTC(2026, 10, 21, 12);
@@ -26,8 +27,8 @@ test('returns one score per goal, from the base rate until a model is trained', 
 	assert.match(answer.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
 });
 
-test('aid and vid may be given, and other parameters are ignored', async (t) => {
-	const { url, hit, aid } = await startService(t);
+test('aid and vid may be given, and other parameters are ignored', async () => {
+	const { url, hit, aid } = await openAccount();
 	const { vid, cask } = await hit();
 	for (const more of [`&aid=${aid}`, `&vid=${vid}`, `&aid=${aid}&vid=${vid}`, '&colour=red'])
 		assert.equal((await fetch(`${url}/visscores?cask=${cask}${more}`)).status, 200, more);
@@ -52,8 +53,8 @@ test('the cask of a visit reads that visit only', async (t) => {
 	assert.deepEqual(rate(whole), [0.02, 0.02]);
 });
 
-test('a score has reasons only if the account allows it and the request asks for them', async (t) => {
-	const { url, hit, store, server, aid } = await startService(t);
+test('a score has reasons only if the account allows it and the request asks for them', async () => {
+	const { url, hit, store, directory, aid } = await openAccount();
 	const { cask } = await hit();
 	const reasons = async (more: string) => {
 		const answer = await fetch(`${url}/visscores?cask=${cask}${more}`);
@@ -63,15 +64,15 @@ test('a score has reasons only if the account allows it and the request asks for
 	};
 	assert.deepEqual(await reasons('&explain=1'), [undefined, undefined]);
 	await store.control.updateAccount(aid, { explains: true });
-	await server.directory.refresh();
+	await directory.refresh();
 	// The base rate has no reasons.
 	assert.deepEqual(await reasons('&explain=1'), [[], []]);
 	for (const more of ['', '&explain=0', '&explain=true', '&explain=1&explain=1'])
 		assert.deepEqual(await reasons(more), [undefined, undefined], more);
 });
 
-test('the list is empty for a bot, an unknown visitor and an erased one', async (t) => {
-	const { url, hit, store, server, aid } = await startService(t);
+test('the list is empty for a bot, an unknown visitor and an erased one', async () => {
+	const { url, hit, store, directory, aid } = await openAccount();
 	const scores = async (cask: string) => {
 		const answer = await fetch(`${url}/visscores?cask=${cask}`);
 		assert.equal(answer.status, 200);
@@ -81,19 +82,19 @@ test('the list is empty for a bot, an unknown visitor and an erased one', async 
 	const { vid } = await hit();
 	const { id } = await store.control.account(aid);
 	await eraseVisitor(store, id, vid);
-	await server.directory.refresh();
+	await directory.refresh();
 	for (const subject of [ofNobody, vid]) {
 		// Casks are dated in whole seconds, and one as old as the erasure is revoked.
 		const later = Date.now() + 2000;
 		assert.deepEqual(
-			await scores(issueCask(server.directory.signingKeys, { aid, scope: 'vid', subject }, later).cask),
+			await scores(issueCask(directory.signingKeys, { aid, scope: 'vid', subject }, later).cask),
 			[],
 		);
 	}
 });
 
-test('HEAD answers like GET, without the body', async (t) => {
-	const { url, hit } = await startService(t);
+test('HEAD answers like GET, without the body', async () => {
+	const { url, hit } = await openAccount();
 	const { cask } = await hit();
 	const answer = await fetch(`${url}/visscores?cask=${cask}`, { method: 'HEAD' });
 	assert.equal(answer.status, 200);
@@ -102,8 +103,8 @@ test('HEAD answers like GET, without the body', async (t) => {
 	assert.equal(answer.headers.get('cache-control'), 'private, no-store');
 });
 
-test('OPTIONS tells pages of every origin what they may request', async (t) => {
-	const { url } = await startService(t);
+test('OPTIONS tells pages of every origin what they may request', async () => {
+	const { url } = await openAccount();
 	const answer = await fetch(`${url}/visscores`, {
 		method: 'OPTIONS',
 		headers: { origin: 'https://acme.example', 'access-control-request-method': 'GET' },
@@ -115,8 +116,8 @@ test('OPTIONS tells pages of every origin what they may request', async (t) => {
 	assert.equal(answer.headers.get('allow'), 'GET, HEAD, OPTIONS');
 });
 
-test('pages of every origin may read until the account names some', async (t) => {
-	const { url, hit, store, server, aid } = await startService(t);
+test('pages of every origin may read until the account names some', async () => {
+	const { url, hit, store, directory, aid } = await openAccount();
 	const { cask } = await hit();
 	const allowed = async (origin?: string) => {
 		const headers = origin === undefined ? {} : { origin };
@@ -127,15 +128,15 @@ test('pages of every origin may read until the account names some', async (t) =>
 	};
 	assert.deepEqual(await allowed('https://anybody.example'), ['*', null]);
 	await store.control.updateAccount(aid, { origins: ['https://acme.example', 'https://acme.test'] });
-	await server.directory.refresh();
+	await directory.refresh();
 	assert.deepEqual(await allowed('https://acme.example'), ['https://acme.example', 'origin']);
 	assert.deepEqual(await allowed('https://acme.test'), ['https://acme.test', 'origin']);
 	assert.deepEqual(await allowed('https://acme.example.evil.test'), [null, 'origin']);
 	assert.deepEqual(await allowed(), [null, 'origin']);
 });
 
-test('200 reads at once are not limited', async (t) => {
-	const { url, hit } = await startService(t);
+test('200 reads at once are not limited', async () => {
+	const { url, hit } = await openAccount();
 	const { cask } = await hit();
 	const answers = await Promise.all(
 		Array.from({ length: 200 }, () => fetch(`${url}/visscores?cask=${cask}`)),

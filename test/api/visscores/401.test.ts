@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { openAccount } from '../../shared-server.ts';
 import { startService } from '../../support.ts';
 
 const unauthorized = '{"message":"Unauthorized","validationErrors":null}';
@@ -20,8 +21,8 @@ async function assertUnauthorized(answer: Response, reason: string): Promise<voi
 	assert.match(answer.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
 }
 
-test('a missing, repeated, malformed or forged cask is refused', async (t) => {
-	const { url, hit, aid } = await startService(t);
+test('a missing, repeated, malformed or forged cask is refused', async () => {
+	const { url, hit, aid } = await openAccount();
 	const { cask, vid } = await hit();
 	const [header, claims, signature] = cask.split('.') as [string, string, string];
 	const forged = `${header}.${claims}.${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`;
@@ -43,8 +44,8 @@ test('a missing, repeated, malformed or forged cask is refused', async (t) => {
 		await assertUnauthorized(await fetch(`${url}/visscores${query}`), reason);
 });
 
-test('a cask is not accepted as an API key, nor an API key as a cask, nor either in a header', async (t) => {
-	const { url, hit, key } = await startService(t);
+test('a cask is not accepted as an API key, nor an API key as a cask, nor either in a header', async () => {
+	const { url, hit, key } = await openAccount();
 	const { cask } = await hit();
 	await assertUnauthorized(await fetch(`${url}/visscores?cask=${key}`), 'the cask is malformed');
 	for (const headers of [
@@ -67,7 +68,7 @@ test('a cask expires 24 hours after the hit, to the second', async (t) => {
 });
 
 test('a cask of another service is refused', async (t) => {
-	const [one, other] = [await startService(t), await startService(t)];
+	const [one, other] = [await openAccount(), await startService(t)];
 	const { cask } = await other.hit();
 	await assertUnauthorized(
 		await fetch(`${one.url}/visscores?cask=${cask}`),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { eraseVisitor } from '../../../src/store/erasure.ts';
-import { addClient, startService } from '../../support.ts';
+import { openAccount } from '../../shared-server.ts';
 
 async function assertForbidden(answer: Response, what: string): Promise<void> {
 	assert.equal(answer.status, 403, what);
@@ -12,10 +12,9 @@ async function assertForbidden(answer: Response, what: string): Promise<void> {
 	assert.equal(answer.headers.get('cache-control'), 'private, no-store');
 }
 
-test('a valid cask is refused for another account, visitor or visit in the query', async (t) => {
-	const { url, hit, store, server, aid } = await startService(t);
-	const other = await addClient(store, { client: 'other' });
-	await server.directory.refresh();
+test('a valid cask is refused for another account, visitor or visit in the query', async () => {
+	const { url, hit, aid } = await openAccount();
+	const other = await openAccount();
 	const { vid, sid, cask } = await hit();
 	const ofVisit = await hit({ vid }, {}, '?scope=sid');
 	const somebody = await hit();
@@ -35,27 +34,27 @@ test('a valid cask is refused for another account, visitor or visit in the query
 		await assertForbidden(await fetch(`${url}/visscores?cask=${ofVisit.cask}${more}`), more);
 });
 
-test('the casks of an erased visitor and of its visits are refused at once', async (t) => {
-	const { url, hit, store, server, aid } = await startService(t);
+test('the casks of an erased visitor and of its visits are refused at once', async () => {
+	const { url, hit, store, directory, aid } = await openAccount();
 	const { vid, cask } = await hit();
 	const ofVisit = await hit({ vid }, {}, '?scope=sid');
 	const somebody = await hit();
 	const { id } = await store.control.account(aid);
 	await eraseVisitor(store, id, vid);
-	await server.directory.refresh();
+	await directory.refresh();
 	for (const path of ['/visscores', '/visscores/segments', '/segments'])
 		for (const each of [cask, ofVisit.cask])
 			await assertForbidden(await fetch(`${url}${path}?cask=${each}`), path);
 	assert.equal((await fetch(`${url}/visscores?cask=${somebody.cask}`)).status, 200);
 });
 
-test('the casks of a disabled account are refused', async (t) => {
-	const { url, hit, store, server, aid } = await startService(t);
+test('the casks of a disabled account are refused', async () => {
+	const { url, hit, store, directory, aid } = await openAccount();
 	const { cask } = await hit();
 	await store.control.setAccountDisabled(aid, true);
-	await server.directory.refresh();
+	await directory.refresh();
 	await assertForbidden(await fetch(`${url}/visscores?cask=${cask}`), 'disabled');
 	await store.control.setAccountDisabled(aid, false);
-	await server.directory.refresh();
+	await directory.refresh();
 	assert.equal((await fetch(`${url}/visscores?cask=${cask}`)).status, 200);
 });
