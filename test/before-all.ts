@@ -24,6 +24,7 @@ export async function globalSetup(): Promise<void> {
 	// PostgreSQL's user must reach its own folder in it.
 	chmodSync(folder, 0o711);
 	process.env.TMPDIR = folder;
+	process.env.TEST_RUN_FOLDER = folder;
 	server = await startPostgres();
 	process.env.TEST_DATABASE_URL = server.url;
 	process.env.TEST_BUNDLES = JSON.stringify(await bundles);

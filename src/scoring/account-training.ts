@@ -73,7 +73,11 @@ const keptVersions = 10;
  * Trains every goal on an account's history, for visitors and for visits, and stores each model with its report. A
  * model that is better than the base rate becomes active. Without one, the base rate is served.
  */
-export async function trainAccount(store: Store, training: AccountTraining): Promise<TrainedGoal[]> {
+export async function trainAccount(
+	store: Store,
+	training: AccountTraining,
+	trainOn: typeof train = train,
+): Promise<TrainedGoal[]> {
 	const { account, goals, seed, onProgress } = training;
 	const { rows, notes, asOfMs, rates } = await store.read(account.id, async (reader) => {
 		const total = await reader.countVisitors();
@@ -94,7 +98,7 @@ export async function trainAccount(store: Store, training: AccountTraining): Pro
 	for (const { goal, scope, horizonMs, dataset } of rows) {
 		const what = `${goal.name} (${scope === 'vid' ? 'visitors' : 'visits'})`;
 		onProgress({ step: 'train', what, done: trained.length, total: rows.length });
-		const { model, report } = train(dataset, { seed, horizonMs });
+		const { model, report } = trainOn(dataset, { seed, horizonMs });
 		const warnings = [...report.warnings];
 		if (dataset.rows === 0)
 			warnings.splice(

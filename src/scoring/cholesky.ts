@@ -6,7 +6,7 @@
 export function factorise(a: Float64Array, n: number): boolean {
 	for (let first = 0; first < n; first += 4) {
 		let column = 0;
-		if (first + 4 <= n) for (; column < first; column++) fourRows(a, n, first, column);
+		if (first + 4 <= n) for (; column < first; column += 2) fourRows(a, n, first, column);
 		for (let row = first; row < Math.min(n, first + 4); row++) {
 			const rowAt = row * n;
 			for (let next = column; next < row; next++) {
@@ -22,27 +22,51 @@ export function factorise(a: Float64Array, n: number): boolean {
 }
 
 /**
- * One column of four rows: each value read from the column's row serves all four, and the additions are independent.
+ * Two columns of four rows: each value that is read serves two or four sums, and the additions are independent.
+ * @param column even and below `first`
  */
 function fourRows(a: Float64Array, n: number, first: number, column: number): void {
-	const at = column * n;
+	const [at, nextAt] = [column * n, (column + 1) * n];
 	const [row0, row1, row2, row3] = [first * n, (first + 1) * n, (first + 2) * n, (first + 3) * n];
 	let s0 = a[row0 + column] as number;
 	let s1 = a[row1 + column] as number;
 	let s2 = a[row2 + column] as number;
 	let s3 = a[row3 + column] as number;
+	let t0 = a[row0 + column + 1] as number;
+	let t1 = a[row1 + column + 1] as number;
+	let t2 = a[row2 + column + 1] as number;
+	let t3 = a[row3 + column + 1] as number;
 	for (let k = 0; k < column; k++) {
 		const value = a[at + k] as number;
-		s0 -= (a[row0 + k] as number) * value;
-		s1 -= (a[row1 + k] as number) * value;
-		s2 -= (a[row2 + k] as number) * value;
-		s3 -= (a[row3 + k] as number) * value;
+		const nextValue = a[nextAt + k] as number;
+		const v0 = a[row0 + k] as number;
+		const v1 = a[row1 + k] as number;
+		const v2 = a[row2 + k] as number;
+		const v3 = a[row3 + k] as number;
+		s0 -= v0 * value;
+		t0 -= v0 * nextValue;
+		s1 -= v1 * value;
+		t1 -= v1 * nextValue;
+		s2 -= v2 * value;
+		t2 -= v2 * nextValue;
+		s3 -= v3 * value;
+		t3 -= v3 * nextValue;
 	}
 	const diagonal = a[at + column] as number;
-	a[row0 + column] = s0 / diagonal;
-	a[row1 + column] = s1 / diagonal;
-	a[row2 + column] = s2 / diagonal;
-	a[row3 + column] = s3 / diagonal;
+	const below = a[nextAt + column] as number;
+	const nextDiagonal = a[nextAt + column + 1] as number;
+	s0 /= diagonal;
+	s1 /= diagonal;
+	s2 /= diagonal;
+	s3 /= diagonal;
+	a[row0 + column] = s0;
+	a[row1 + column] = s1;
+	a[row2 + column] = s2;
+	a[row3 + column] = s3;
+	a[row0 + column + 1] = (t0 - s0 * below) / nextDiagonal;
+	a[row1 + column + 1] = (t1 - s1 * below) / nextDiagonal;
+	a[row2 + column + 1] = (t2 - s2 * below) / nextDiagonal;
+	a[row3 + column + 1] = (t3 - s3 * below) / nextDiagonal;
 }
 
 function dot(a: Float64Array, from: number, other: number, length: number): number {

@@ -65,3 +65,8 @@ export function binOf(cuts: ArrayLike<number>, value: number): number {
 	}
 	return low + 1;
 }
+
+/** How many bins `binOf` tells apart. */
+export function binCount(cuts: ArrayLike<number>): number {
+	return cuts.length + 2;
+}

@@ -1,4 +1,4 @@
-import { binOf } from './cuts.ts';
+import { binCount, binOf } from './cuts.ts';
 import type { Dataset } from './dataset.ts';
 import { baseRateOf, type Encoding, shrunkenRate, standardised } from './encoding.ts';
 
@@ -13,6 +13,7 @@ export interface EncodedRows {
 	readonly slotCounts: readonly number[];
 	/** One fine bin per row. */
 	readonly bins: readonly Uint8Array[];
+	readonly binCounts: readonly number[];
 }
 
 /**
@@ -33,6 +34,7 @@ export function encodeRows(
 		slots: [] as Uint8Array[],
 		slotCounts: [] as number[],
 		bins: [] as Uint8Array[],
+		binCounts: [] as number[],
 	};
 	for (const [column, numeric] of encoding.numeric.entries()) {
 		const values = dataset.numeric(column, rows);
@@ -49,6 +51,7 @@ export function encodeRows(
 		encoded.slots.push(slots);
 		encoded.slotCounts.push(Math.max(...numeric.slotOfBin) + 1);
 		encoded.bins.push(bins);
+		encoded.binCounts.push(binCount(numeric.cuts));
 	}
 	for (const [column, categorical] of encoding.categorical.entries()) {
 		const codes = dataset.categorical(column, rows);
@@ -62,6 +65,7 @@ export function encodeRows(
 			? ratesSoFar(codes, slots, rateOfCode, labels)
 			: Float32Array.from(codes, (code) => rateOfCode[code] as number);
 		encoded.bins.push(Uint8Array.from(rates, (rate) => binOf(categorical.cuts, rate)));
+		encoded.binCounts.push(binCount(categorical.cuts));
 		encoded.linear.push(rates.map((rate, row) => (slots[row] === 0 ? rate : 0)));
 		encoded.slots.push(slots);
 		encoded.slotCounts.push(categorical.frequent.length + 1);

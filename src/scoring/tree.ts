@@ -4,7 +4,6 @@ const maxLeaves = 15;
 const minRowsInLeaf = 20;
 /** Shrinks the values of small leaves. */
 const leafPenalty = 1;
-const maxBins = 65;
 
 /**
  * A tree as arrays with an entry for each node; node 0 is the root. A row goes left if its fine bin of `column` is at
@@ -53,7 +52,7 @@ export function growTree(
 		tree.left.push(0);
 		tree.right.push(0);
 		tree.value.push((-learningRate * gradient) / (curvature + leafPenalty));
-		return { node, rows: leafRows, sums, split: bestSplit(sums, encoded.bins.length) };
+		return { node, rows: leafRows, sums, split: bestSplit(sums, encoded.binCounts) };
 	};
 	let leaves = [addLeaf(rows, sumsOf(encoded, rows, gradients, curvatures))];
 	for (let count = 1; count < maxLeaves; count++) {
@@ -65,9 +64,9 @@ export function growTree(
 		const { column, bin } = leaf.split as Split;
 		const bins = encoded.bins[column] as Uint8Array;
 		const [left, right] = partition(leaf.rows, bins, bin);
-		// Only the smaller side is summed; the other is the difference from the parent.
+		// Only the smaller side is summed; the other is the difference from the parent, whose sums are needed no more.
 		const smaller = sumsOf(encoded, left.length < right.length ? left : right, gradients, curvatures);
-		const larger = leaf.sums.map((sum, index) => sum - (smaller[index] as number));
+		const larger = subtract(leaf.sums, smaller);
 		const [leftSums, rightSums] = left.length < right.length ? [smaller, larger] : [larger, smaller];
 		const leftLeaf = addLeaf(left, leftSums);
 		const rightLeaf = addLeaf(right, rightSums);
@@ -78,6 +77,12 @@ export function growTree(
 		leaves = [...leaves.filter((other) => other !== leaf), leftLeaf, rightLeaf];
 	}
 	return tree;
+}
+
+/** Subtracts `b` from `a`, in place. */
+function subtract(a: Float64Array, b: Float64Array): Float64Array {
+	for (let index = 0; index < a.length; index++) (a[index] as number) -= b[index] as number;
+	return a;
 }
 
 /** Splits rows, keeping their order. */
@@ -99,7 +104,7 @@ function sumsOf(
 	gradients: Float64Array,
 	curvatures: Float64Array,
 ): Float64Array {
-	const sums = new Float64Array(encoded.bins.length * maxBins * 3);
+	const sums = new Float64Array(3 * encoded.binCounts.reduce((sum, count) => sum + count, 0));
 	// Gathered once, because every column reads them in this order.
 	const g = new Float64Array(rows.length);
 	const h = new Float64Array(rows.length);
@@ -107,35 +112,39 @@ function sumsOf(
 		g[index] = gradients[rows[index] as number] as number;
 		h[index] = curvatures[rows[index] as number] as number;
 	}
+	let start = 0;
 	for (const [column, bins] of encoded.bins.entries()) {
-		const start = column * maxBins * 3;
 		for (let index = 0; index < rows.length; index++) {
 			const at = start + 3 * (bins[rows[index] as number] as number);
 			(sums[at] as number) += g[index] as number;
 			(sums[at + 1] as number) += h[index] as number;
 			(sums[at + 2] as number)++;
 		}
+		start += 3 * (encoded.binCounts[column] as number);
 	}
 	return sums;
 }
 
-function bestSplit(sums: Float64Array, columns: number): Split | undefined {
+function bestSplit(sums: Float64Array, binCounts: readonly number[]): Split | undefined {
 	let best: Split | undefined;
-	for (let column = 0; column < columns; column++) {
-		const bins = sums.subarray(column * maxBins * 3, (column + 1) * maxBins * 3);
+	let end = 0;
+	for (const [column, binCount] of binCounts.entries()) {
+		const start = end;
+		end += 3 * binCount;
 		let [gradient, curvature, rows] = [0, 0, 0];
-		for (let at = 0; at < bins.length; at += 3) {
-			gradient += bins[at] as number;
-			curvature += bins[at + 1] as number;
-			rows += bins[at + 2] as number;
+		for (let at = start; at < end; at += 3) {
+			gradient += sums[at] as number;
+			curvature += sums[at + 1] as number;
+			rows += sums[at + 2] as number;
 		}
 		const whole = gradient ** 2 / (curvature + leafPenalty);
 		let [leftGradient, leftCurvature, leftRows] = [0, 0, 0];
-		for (let bin = 0; bin + 1 < maxBins; bin++) {
-			const inBin = bins[3 * bin + 2] as number;
+		for (let bin = 0; bin + 1 < binCount; bin++) {
+			const at = start + 3 * bin;
+			const inBin = sums[at + 2] as number;
 			if (inBin === 0) continue;
-			leftGradient += bins[3 * bin] as number;
-			leftCurvature += bins[3 * bin + 1] as number;
+			leftGradient += sums[at] as number;
+			leftCurvature += sums[at + 1] as number;
 			leftRows += inBin;
 			if (leftRows < minRowsInLeaf) continue;
 			if (rows - leftRows < minRowsInLeaf) break;

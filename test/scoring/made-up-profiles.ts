@@ -8,6 +8,7 @@ import { seededRandom } from '../../src/scoring/random.ts';
 import type { TrainingReport } from '../../src/scoring/report.ts';
 import { train } from '../../src/scoring/train.ts';
 import { dayMs, hit, minuteMs, startMs, subscription } from '../domain/log.ts';
+import { once } from './once.ts';
 
 const names = { pages: ['pricing', '/'], channels: ['email', 'direct'], events: ['play'], evts: ['trial'] };
 const all = profileFeatures(names);
@@ -52,12 +53,9 @@ export function logOddsOf(profile: Profile, nowMs: number, interaction: boolean)
 	return -2.5 + 1.5 * pricing + 1.2 * email - 0.3 * days + 0.5 * Math.log(profile.visits);
 }
 
-const trained = new Map<string, { model: Model; report: TrainingReport }>();
-
 /** A model trained on generated visitors; the same on every run. */
 export function trainedOnVisitors(kind: 'logistic' | 'boosting'): { model: Model; report: TrainingReport } {
-	let known = trained.get(kind);
-	if (!known) {
+	return once(`trained-on-visitors-${kind}`, () => {
 		const random = seededRandom(7);
 		const dataset = new Dataset(madeUpFeatures);
 		const rowOf = profileRows(madeUpFeatures);
@@ -67,8 +65,6 @@ export function trainedOnVisitors(kind: 'logistic' | 'boosting'): { model: Model
 			const label = random() < logistic(logOddsOf(profile, nowMs, kind === 'boosting')) ? 1 : 0;
 			dataset.add({ ...rowOf(profile, nowMs), label, atMs: row * 1000 });
 		}
-		known = train(dataset, { seed: 1 });
-		trained.set(kind, known);
-	}
-	return known;
+		return train(dataset, { seed: 1 });
+	});
 }

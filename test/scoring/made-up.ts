@@ -2,6 +2,8 @@ import { Dataset } from '../../src/scoring/dataset.ts';
 import { type Example, type FeatureRow, featureSet } from '../../src/scoring/features.ts';
 import { logistic } from '../../src/scoring/measure.ts';
 import { seededRandom } from '../../src/scoring/random.ts';
+import { train } from '../../src/scoring/train.ts';
+import { once } from './once.ts';
 
 export const features = featureSet(['visits', 'noise'], ['channel']);
 
@@ -30,4 +32,10 @@ export function byInteraction({ numeric, categorical }: FeatureRow): number {
 
 export function datasetOf(examples: readonly Example[]): Dataset {
 	return Dataset.from(features, examples);
+}
+
+/** Trained on 4,000 visitors who convert `byVisitsAndEmail` or `byInteraction`. */
+export function trainedOn(kind: 'logistic' | 'boosting'): ReturnType<typeof train> {
+	const logOdds = kind === 'logistic' ? byVisitsAndEmail : byInteraction;
+	return once(`trained-${kind}`, () => train(datasetOf(visitors(4000, 1, logOdds)), { seed: 1 }));
 }

@@ -3,12 +3,11 @@ import { test } from 'node:test';
 import { absentRow, type FeatureRow } from '../../src/scoring/features.ts';
 import type { Model } from '../../src/scoring/model.ts';
 import { Scorer } from '../../src/scoring/scorer.ts';
-import { train } from '../../src/scoring/train.ts';
-import { byInteraction, byVisitsAndEmail, datasetOf, features, visitors } from './made-up.ts';
+import { byVisitsAndEmail, features, trainedOn, visitors } from './made-up.ts';
 
 const models: Record<string, Model> = {
-	logistic: train(datasetOf(visitors(4000, 1, byVisitsAndEmail)), { seed: 1 }).model,
-	boosting: train(datasetOf(visitors(4000, 1, byInteraction)), { seed: 1 }).model,
+	logistic: trainedOn('logistic').model,
+	boosting: trainedOn('boosting').model,
 };
 
 for (const [kind, model] of Object.entries(models)) {

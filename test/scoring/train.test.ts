@@ -4,7 +4,7 @@ import { auc, logistic, mean } from '../../src/scoring/measure.ts';
 import { seededRandom } from '../../src/scoring/random.ts';
 import { Scorer } from '../../src/scoring/scorer.ts';
 import { train } from '../../src/scoring/train.ts';
-import { byInteraction, byVisitsAndEmail, datasetOf, visitors } from './made-up.ts';
+import { byVisitsAndEmail, datasetOf, trainedOn, visitors } from './made-up.ts';
 
 test('the same data and seed give the same model and report', () => {
 	const run = () => JSON.stringify(train(datasetOf(visitors(1000, 1, byVisitsAndEmail)), { seed: 4 }));
@@ -12,7 +12,7 @@ test('the same data and seed give the same model and report', () => {
 });
 
 test('the model ranks unseen visitors and is calibrated on them', () => {
-	const { model } = train(datasetOf(visitors(4000, 1, byVisitsAndEmail)), { seed: 1 });
+	const { model } = trainedOn('logistic');
 	const scorer = new Scorer(model);
 	const others = visitors(6000, 2, byVisitsAndEmail);
 	const labels = Uint8Array.from(others, ({ label }) => label);
@@ -23,7 +23,7 @@ test('the model ranks unseen visitors and is calibrated on them', () => {
 });
 
 test('boosting is chosen if it is better on later rows, and the report says so', () => {
-	const { model, report } = train(datasetOf(visitors(4000, 1, byInteraction)), { seed: 1 });
+	const { model, report } = trainedOn('boosting');
 	assert.equal(model.kind, 'boosting');
 	assert.match(report.chosen[0] ?? '', /boosting gains 0\.\d+ \(0\.\d+ to 0\.\d+\).* so boosting was chosen/);
 });
@@ -64,7 +64,7 @@ test('a pattern that later rows contradict is not served', () => {
 });
 
 test('the report contains what an analyst needs', () => {
-	const { report } = train(datasetOf(visitors(4000, 1, byVisitsAndEmail)), { seed: 1 });
+	const { report } = trainedOn('logistic');
 	const { later } = report;
 	assert.ok(later);
 	assert.equal(later.rows, 1440);
