@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { startService, type TestService } from '../support.ts';
 import { launchBrowser, openContext, openPage, startSite, type Visited, withoutBrowser } from './browser.ts';
 
@@ -11,8 +11,11 @@ const hourMs = 3_600_000;
 
 describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 	let browser: Browser;
+	/** Emptied after each test: pages of a new context are processes of their own. */
+	let emptied: BrowserContext;
 	before(async () => {
 		browser = await launchBrowser();
+		emptied = await browser.newContext();
 	});
 	after(() => browser.close());
 
@@ -33,7 +36,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		hits(): StoredHit[];
 	}
 
-	/** Opens `/pricing` of such a website in a new browser. */
+	/** Opens `/pricing` of such a website in a browser that has seen nothing. */
 	async function visit(
 		t: TestContext,
 		commands: readonly string[],
@@ -41,8 +44,14 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 	): Promise<Visit> {
 		const service = await startService(t, options.now ? { now: options.now } : {});
 		const site = await siteWith(t, service.url, ...commands);
-		const context = await openContext(t, browser, options.initScript);
+		const { initScript } = options;
+		const context = initScript === undefined ? emptied : await openContext(t, browser, initScript);
 		const visited = await openPage(context, `${site}/pricing`, service.url);
+		if (context === emptied)
+			t.after(async () => {
+				await visited.page.close();
+				await context.clearCookies();
+			});
 		await visited.page.waitForFunction('window.vscr && vscr.scores');
 		const hits = await hitsOf(t, service);
 		return { ...visited, service, site, hits };
@@ -260,8 +269,9 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		const servers = [`${service.url}/nowhere`, 'http://127.0.0.1:9', 'not a url', ...answers.keys()];
 		const site = await siteWith(t, service.url);
 		const context = await openContext(t, browser);
+		const { page, errors } = await openPage(context, 'about:blank', service.url);
 		for (const server of servers) {
-			const { page, errors } = await openPage(context, `${site}/`, service.url);
+			await page.goto(`${site}/`);
 			await page.waitForFunction('window.vscr && vscr.scores');
 			const address = typeof server === 'number' ? `${odd}/${server}` : server;
 			await page.evaluate(`vscr('fire'); vscr('setServer',${JSON.stringify(address)}); ${setAccount}; ${fire};
@@ -270,7 +280,6 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 			assert.deepEqual(await page.evaluate('Promise.all([vscr.scores(), vscr.segments()])'), [[], []]);
 			await page.evaluate(`vscr('addEvent','left')`);
 			await page.goto('about:blank');
-			await page.close();
 			assert.deepEqual(errors, [], `server ${address}`);
 		}
 	});
