@@ -22,8 +22,11 @@ export const roomyPlan: UsagePlan = {
 	timeoutMs: 60_000,
 };
 
+/** A test, or all of them: something that ends. */
+export type Lasting = Pick<TestContext, 'after'>;
+
 /** A new folder that goes away with the test. */
-export function temporaryFolder(t: TestContext): string {
+export function temporaryFolder(t: Lasting): string {
 	const folder = mkdtempSync(join(tmpdir(), 'caskade-test-'));
 	t.after(() => rmSync(folder, { recursive: true, force: true }));
 	return folder;
@@ -91,32 +94,18 @@ export function collectLog(lines: string[]): Log {
 	return createLog('debug', { write: (line) => lines.push(line) });
 }
 
-export type ServiceOptions = Omit<ListenSettings, 'host' | 'port' | 'metricsHost'> & { now?: () => number };
+type ServiceOptions = Omit<ListenSettings, 'host' | 'port' | 'metricsHost'> & { now?: () => number };
 
 /** A real server on a fresh data folder, with a client `acme` and its account `c-a-acme-uk`. */
 export async function startService(
-	t: TestContext,
-	{ plan = {}, ...options }: ServiceOptions & { plan?: Partial<UsagePlan> } = {},
+	t: Lasting,
+	{ plan = {}, now, ...settings }: ServiceOptions & { plan?: Partial<UsagePlan> } = {},
 ): Promise<TestService> {
 	const folder = temporaryFolder(t);
 	const store = await openStore(`sqlite:${folder}`);
 	const client = await addClient(store, { plan });
 	const logged: string[] = [];
-	const server = await startOn(folder, options, logged);
-	t.after(async () => {
-		await server.stop();
-		await store.close();
-	});
-	return { ...servedAccount(server, store, client), folder, server, logged };
-}
-
-/** Starts a server on a data folder, in this process. */
-export async function startOn(
-	folder: string,
-	{ now, ...settings }: ServiceOptions,
-	logged: string[],
-): Promise<RunningServer> {
-	return startServer(
+	const server = await startServer(
 		await openStore(`sqlite:${folder}`),
 		{ host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1', ...settings },
 		collectLog(logged),
@@ -125,6 +114,11 @@ export async function startOn(
 		},
 		now,
 	);
+	t.after(async () => {
+		await server.stop();
+		await store.close();
+	});
+	return { ...servedAccount(server, store, client), folder, server, logged };
 }
 
 /** What a test does with a client's account on a server. */

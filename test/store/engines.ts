@@ -7,16 +7,17 @@ import { OperatorError } from '../../src/errors.ts';
 import type { StoredSubscriptionEvent } from '../../src/store/account/account-reader.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { ServingWriter, Store, UploadOutcome, WriterEvents } from '../../src/store/store.ts';
-import { temporaryFolder } from '../support.ts';
+import { allTests } from '../at-end.ts';
+import { type Lasting, temporaryFolder } from '../support.ts';
 import { freshPostgresDatabase, installedPostgresDatabase } from './postgres-server.ts';
 
 /** A kind of database that Caskade can use. */
 export interface Engine {
 	readonly name: string;
 	/** The address of an empty database. */
-	freshAddress(t: TestContext): Promise<string>;
+	freshAddress(t: Lasting): Promise<string>;
 	/** The address of an unused database, with tables if that is quicker. */
-	installedAddress(t: TestContext): Promise<string>;
+	installedAddress(t: Lasting): Promise<string>;
 	/**
 	 * A data folder has one server at a time, which copies the folder for a backup, and at its start knows that all
 	 * leases are lost. A database server has its own tools for copies, and other servers may be alive.
@@ -24,7 +25,7 @@ export interface Engine {
 	readonly isFolder: boolean;
 }
 
-const freshFolder = (t: TestContext) => `sqlite:${join(temporaryFolder(t), 'data')}`;
+const freshFolder = (t: Lasting) => `sqlite:${join(temporaryFolder(t), 'data')}`;
 
 export const engines: readonly Engine[] = [
 	{
@@ -42,7 +43,7 @@ export const engines: readonly Engine[] = [
 ];
 
 /** Opens a store for one test. */
-export async function openFor(t: TestContext, address: string): Promise<Store> {
+export async function openFor(t: Lasting, address: string): Promise<Store> {
 	const store = await openStore(address);
 	t.after(() => store.close());
 	return store;
@@ -59,7 +60,7 @@ const ignoreEvents: WriterEvents = {
 
 /** Opens a store for serving, for one test. */
 export async function startWritingFor(
-	t: TestContext,
+	t: Lasting,
 	store: Store,
 	events: Partial<WriterEvents> = {},
 ): Promise<ServingWriter> {
@@ -78,7 +79,8 @@ export interface Serving {
 	readonly address: string;
 	readonly store: Store;
 	readonly writer: ServingWriter;
-	/** The number of `c-a-acme-uk`, an account of the client `acme`. */
+	/** An account of the client `acme`. */
+	readonly aid: string;
 	readonly accountId: number;
 }
 
@@ -86,13 +88,42 @@ export interface Serving {
 export async function startServingFor(t: TestContext, engine: Engine): Promise<Serving> {
 	const address = await engine.installedAddress(t);
 	const store = await openFor(t, address);
-	const accountId = await addAccount(store, 'c-a-acme-uk');
+	const aid = 'c-a-acme-uk';
+	const accountId = await addAccount(store, aid);
 	const writer = await startWritingFor(t, store);
-	return { address, store, writer, accountId };
+	return { address, store, writer, aid, accountId };
+}
+
+/** For each engine a store, opened for serving, which the tests of this process share. */
+const shared = new Map<Engine, Promise<Omit<Serving, 'aid' | 'accountId'>>>();
+
+/**
+ * A new account, with a database of its own, in a store that the tests of this process share. A test of what accounts
+ * share, or of a store's begin and end, starts its own.
+ */
+export async function openAccountOn(engine: Engine): Promise<Serving> {
+	const serving = shared.get(engine) ?? openShared(engine);
+	shared.set(engine, serving);
+	const { store, writer, address } = await serving;
+	const aid = freshAid();
+	return { store, writer, address, aid, accountId: await addAccount(store, aid) };
+}
+
+async function openShared(engine: Engine): Promise<Omit<Serving, 'aid' | 'accountId'>> {
+	const address = await engine.installedAddress(allTests);
+	const store = await openFor(allTests, address);
+	return { address, store, writer: await startWritingFor(allTests, store) };
+}
+
+let accountCount = 0;
+
+function freshAid(): string {
+	accountCount++;
+	return `c-a-acme-${accountCount}`;
 }
 
 /** Adds an account. @returns its number */
-export async function addAccount(store: Store, aid: string, client = 'acme'): Promise<number> {
+export async function addAccount(store: Store, aid = freshAid(), client = 'acme'): Promise<number> {
 	const account = await store.control.createAccount({ aid, client, origins: [] }, (id) =>
 		store.createAccountDatabase(id),
 	);

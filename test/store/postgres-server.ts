@@ -1,15 +1,15 @@
-import { after } from 'node:test';
 import { openStore } from '../../src/store/open.ts';
+import { allTests } from '../at-end.ts';
 import { createDatabase, type PostgresServer, startPostgres } from './postgres/server.ts';
 
 /** Shared by the tests of this process. */
 let server: Promise<PostgresServer> | undefined;
 
-// Registered here, because a hook registered inside a test would run when that test ends.
-after(async () => (await server)?.stop());
-
 function postgresServer(): Promise<PostgresServer> {
-	server ??= startPostgres();
+	if (!server) {
+		server = startPostgres();
+		allTests.after(async () => (await server)?.stop());
+	}
 	return server;
 }
 

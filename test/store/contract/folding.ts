@@ -18,8 +18,8 @@ import type { ServingWriter, Store } from '../../../src/store/store.ts';
 import {
 	addAccount,
 	type Engine,
+	openAccountOn,
 	receivedAtMs,
-	startServingFor,
 	subscriptionEvent,
 	upload,
 } from '../engines.ts';
@@ -115,8 +115,8 @@ function* readLog(): Steps<{ of: string; entry: LogEntry }[]> {
 /** The contract of every engine for work that is too much for a request. */
 export function foldingContract(engine: Engine): void {
 	suite(`folding on ${engine.name}`, () => {
-		test('hits of one moment, and after a small step back of the clock, follow each other', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('hits of one moment, and after a small step back of the clock, follow each other', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const issued = await writer.storeHit(accountId, hit());
 			for (const atMs of [0, 0, -5000, -59_000, 1].map((ms) => receivedAtMs + ms))
 				await writer.storeHit(accountId, hit({ ...issued, atMs }));
@@ -144,11 +144,11 @@ export function foldingContract(engine: Engine): void {
 				return joinEvents(events, new Map(events.map(({ tid }) => [tid, { vid, named: 2 }])), new Map());
 			},
 		};
-		test('the cost of a request does not grow with what was sent before', async (t) => {
+		test('the cost of a request does not grow with what was sent before', async () => {
 			for (const [what, request] of Object.entries(requests)) {
 				const costs = [];
 				for (const hits of [600, 6000]) {
-					const { store, accountId } = await startServingFor(t, engine);
+					const { store, accountId } = await openAccountOn(engine);
 					await addLongLog(store, accountId, hits, receivedAtMs);
 					const cost = { statements: 0, rows: 0 };
 					await store.transact(accountId, () => counting(request(store, accountId), cost));
@@ -162,10 +162,10 @@ export function foldingContract(engine: Engine): void {
 			}
 		});
 
-		test('a visitor who shows the tid of a subscription with many events gains all of them eventually', async (t) => {
+		test('a visitor who shows the tid of a subscription with many events gains all of them eventually', async () => {
 			const costs = [];
 			for (const count of [300, 1500]) {
-				const { store, accountId } = await startServingFor(t, engine);
+				const { store, accountId } = await openAccountOn(engine);
 				const first = subscriptionEvent({ tid: 'T-first', subid: 'S-long' });
 				const events = Array.from({ length: count }, () => subscriptionEvent({ subid: 'S-long' }));
 				await store.transact(accountId, () =>
@@ -200,10 +200,10 @@ export function foldingContract(engine: Engine): void {
 				assert.ok(rows < 100 && statements < 60, JSON.stringify(costs));
 		});
 
-		test('a visitor who shows a customer id with many events gains all of them eventually', async (t) => {
+		test('a visitor who shows a customer id with many events gains all of them eventually', async () => {
 			const costs = [];
 			for (const count of [300, 1500]) {
-				const { store, writer, accountId } = await startServingFor(t, engine);
+				const { store, writer, accountId } = await openAccountOn(engine);
 				const events = Array.from({ length: count }, () => subscriptionEvent({ cid: 'C-popular' }));
 				await store.transact(accountId, () =>
 					storeHistory(
@@ -233,7 +233,7 @@ export function foldingContract(engine: Engine): void {
 		});
 
 		test('reads give the last known profile until folding is complete, and pieces are short', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+			const { store, writer, accountId } = await openAccountOn(engine);
 			await addLongLog(store, accountId, 1500, receivedAtMs);
 			const reader = store.startReading();
 			t.after(() => reader.close());
@@ -256,8 +256,8 @@ export function foldingContract(engine: Engine): void {
 			await assertFolded(store, accountId);
 		});
 
-		test('everything that arrives during folding is in the profile', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('everything that arrives during folding is in the profile', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			await addLongLog(store, accountId, 700, receivedAtMs);
 			const cid = 'C-long';
 			await writer.storeHit(accountId, late({ atMs: receivedAtMs + 1 }));
@@ -289,9 +289,9 @@ export function foldingContract(engine: Engine): void {
 			);
 		});
 
-		test('importing history of a visitor with a long log gives the same result in any order, in short pieces', async (t) => {
-			const { store, accountId: whole } = await startServingFor(t, engine);
-			const pieces = await addAccount(store, 'c-a-pieces');
+		test('importing history of a visitor with a long log gives the same result in any order, in short pieces', async () => {
+			const { store, accountId: whole } = await openAccountOn(engine);
+			const pieces = await addAccount(store);
 			const random = seededRandom(3);
 			let atMs = receivedAtMs;
 			const all = Array.from({ length: 7000 }, (_, index): HistoryHit => {
@@ -323,8 +323,8 @@ export function foldingContract(engine: Engine): void {
 		});
 
 		if (!engine.isFolder)
-			test('no transaction reads more rows than a piece, counted in the tables', async (t) => {
-				const { store, accountId } = await startServingFor(t, engine);
+			test('no transaction reads more rows than a piece, counted in the tables', async () => {
+				const { store, accountId } = await openAccountOn(engine);
 				await addLongLog(store, accountId, 12_000, receivedAtMs);
 				const others = Array.from({ length: 1000 }, (_, index) =>
 					hit({ atMs: receivedAtMs + index }, { cid: 'C-1' }),
@@ -359,8 +359,8 @@ export function foldingContract(engine: Engine): void {
 			});
 
 		const prunings = [...Array(3).keys()].map((third) => receivedAtMs - third * 400_000);
-		test('hits pruned from long logs no longer count, nor do their links and sales, and pieces are short', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('hits pruned from long logs no longer count, nor do their links and sales, and pieces are short', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			await addLongLog(store, accountId, 1200, receivedAtMs);
 			const other = await writer.storeHit(accountId, hit({ atMs: receivedAtMs - 300_000 }));
 			// Shown early and late by the visitor with the long log, and in between by the other.
@@ -397,7 +397,7 @@ export function foldingContract(engine: Engine): void {
 		});
 
 		test('a visitor with a long log is unknown as soon as the erasure begins, and is deleted in short pieces', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+			const { store, writer, accountId } = await openAccountOn(engine);
 			await addLongLog(store, accountId, 700, receivedAtMs);
 			for (let number = 0; number < 3; number++)
 				await writer.storeHit(accountId, hit({ vid, sid, atMs: receivedAtMs + 1 }, { cid: `C-${number}` }));
@@ -437,8 +437,8 @@ export function foldingContract(engine: Engine): void {
 			await assertFolded(store, accountId);
 		});
 
-		test('concurrent folding by several processes gives the same result', async (t: TestContext) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('concurrent folding by several processes gives the same result', async (_t: TestContext) => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			await addLongLog(store, accountId, 1500, receivedAtMs);
 			await writer.storeHit(accountId, late());
 			await Promise.all([foldAll(store, accountId), foldAll(store, accountId)]);

@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict';
-import { suite, type TestContext, test } from 'node:test';
+import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { storeHistory } from '../../../src/store/account/past-history.ts';
 import type { VisitorHistory } from '../../../src/store/account/visitor-history.ts';
 import { storeHits } from '../../../src/store/account/visitor-log.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { addAccount, type Engine, openFor, receivedAtMs as startMs, subscriptionEvent } from '../engines.ts';
+import {
+	addAccount,
+	type Engine,
+	openAccountOn,
+	receivedAtMs as startMs,
+	subscriptionEvent,
+} from '../engines.ts';
 import { hit } from './visitors.ts';
 
 const minuteMs = 60_000;
@@ -81,13 +87,13 @@ async function historiesAt(place: Store, accountId: number, asOfMs: number): Pro
 /** The contract of every engine for histories of visitors. */
 export function historiesContract(engine: Engine): void {
 	suite(`histories as of a moment on ${engine.name}`, () => {
-		const start = async (t: TestContext) => {
-			const place = await openFor(t, await engine.installedAddress(t));
-			return { place, accountId: await addAccount(place, 'c-a-acme-uk') };
+		const start = async () => {
+			const { store: place, accountId } = await openAccountOn(engine);
+			return { place, accountId };
 		};
 
-		test('hits are in order, and uploads have the time since which they were known', async (t) => {
-			const { place, accountId } = await start(t);
+		test('hits are in order, and uploads have the time since which they were known', async () => {
+			const { place, accountId } = await start();
 			await store(place, accountId, [
 				{ type: 'hit', visitor: 2, minute: 1, tid: null, cid: 'C1' },
 				{ type: 'hit', visitor: 1, minute: 2, tid: null, cid: null },
@@ -133,8 +139,8 @@ export function historiesContract(engine: Engine): void {
 			);
 		});
 
-		test('an empty account has no history', async (t) => {
-			const { place, accountId } = await start(t);
+		test('an empty account has no history', async () => {
+			const { place, accountId } = await start();
 			assert.deepEqual(await historiesAt(place, accountId, ever), []);
 			assert.deepEqual(await place.read(accountId, (reader) => reader.historyExtent(ever)), {
 				...{ hits: 0, uploads: 0 },
@@ -142,14 +148,12 @@ export function historiesContract(engine: Engine): void {
 			});
 		});
 
-		test('a history as of a moment is the same as it was then, whatever has arrived since', async (t) => {
-			const { place } = await start(t);
-			let accounts = 0;
+		test('a history as of a moment is the same as it was then, whatever has arrived since', async () => {
+			const { place } = await start();
 			await fc.assert(
 				fc.asyncProperty(anySteps, minute, async (steps, untilMinute) => {
 					const asOfMs = startMs + untilMinute * minuteMs;
-					const [earlier, whole] = [`c-a-e-${++accounts}`, `c-a-w-${accounts}`];
-					const [earlierId, wholeId] = [await addAccount(place, earlier), await addAccount(place, whole)];
+					const [earlierId, wholeId] = [await addAccount(place), await addAccount(place)];
 					await store(
 						place,
 						earlierId,

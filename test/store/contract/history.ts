@@ -7,9 +7,9 @@ import type { Store } from '../../../src/store/store.ts';
 import {
 	addAccount,
 	type Engine,
+	openAccountOn,
 	openFor,
 	receivedAtMs,
-	startServingFor,
 	storedEvents,
 	subscriptionEvent,
 	upload,
@@ -39,9 +39,8 @@ function pastEvent(fields: Partial<HistoryEvent> = {}): HistoryEvent {
 	return { ...subscriptionEvent(), receivedAtMs, ...fields };
 }
 
-async function openWithAccount(t: Parameters<typeof openFor>[0], engine: Engine) {
-	const store = await openFor(t, await engine.installedAddress(t));
-	const accountId = await addAccount(store, 'c-a-acme-uk');
+async function openWithAccount(_t: Parameters<typeof openFor>[0], engine: Engine) {
+	const { store, accountId } = await openAccountOn(engine);
 	const add = async (hits: readonly HistoryHit[], events: readonly HistoryEvent[] = []) => {
 		const { left, ...stored } = await store.transact(accountId, () => storeHistory(hits, events));
 		assert.deepEqual(left, []);
@@ -97,11 +96,10 @@ function entriesOf(
 /** The contract of every engine for imported history. */
 export function historyContract(engine: Engine): void {
 	suite(`history on ${engine.name}`, () => {
-		test('history gives the same result in any order and any number of times', async (t) => {
-			const store = await openFor(t, await engine.installedAddress(t));
-			let account = 0;
+		test('history gives the same result in any order and any number of times', async () => {
+			const { store } = await openAccountOn(engine);
 			const add = async (pieces: readonly (readonly Entry[])[]) => {
-				const accountId = await addAccount(store, `c-a-${account++}`);
+				const accountId = await addAccount(store);
 				for (const entries of pieces)
 					await store.transact(accountId, () =>
 						storeHistory(
@@ -197,8 +195,8 @@ export function historyContract(engine: Engine): void {
 			assert.equal(await isStored({}, { atMs: receivedAtMs + 1 }), true);
 		});
 
-		test('the first event with a tid is stored; different content is a conflict', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('the first event with a tid is stored; different content is a conflict', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const [uploaded, first] = [subscriptionEvent(), pastEvent({ rvn: 1 })];
 			await upload(writer, accountId, [uploaded]);
 			const other = { ...first, rvn: 2 };
@@ -214,17 +212,17 @@ export function historyContract(engine: Engine): void {
 			);
 		});
 
-		test('a live hit without its sid continues the visit and keeps its data', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('a live hit without its sid continues the visit and keeps its data', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const issued = await writer.storeHit(accountId, hit());
 			const next = hit({ vid: issued.vid, atMs: receivedAtMs + minuteMs });
 			assert.deepEqual(await writer.storeHit(accountId, next), issued);
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('the secret of an account is created once and is unique', async (t) => {
-			const store = await openFor(t, await engine.installedAddress(t));
-			const [one, other] = [await addAccount(store, 'c-a-one'), await addAccount(store, 'c-a-other')];
+		test('the secret of an account is created once and is unique', async () => {
+			const { store } = await openAccountOn(engine);
+			const [one, other] = [await addAccount(store), await addAccount(store)];
 			const secret = await store.control.importSecret(one);
 			assert.match(secret, /^[\w-]{43}$/);
 			assert.equal(await store.control.importSecret(one), secret);

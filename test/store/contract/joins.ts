@@ -7,10 +7,10 @@ import { eraseVisitor } from '../../../src/store/erasure.ts';
 import type { ServingWriter } from '../../../src/store/store.ts';
 import {
 	type Engine,
+	openAccountOn,
 	openFor,
 	receivedAtMs,
 	type Serving,
-	startServingFor,
 	startWritingFor,
 	subscriptionEvent,
 	upload,
@@ -40,8 +40,8 @@ async function twoWriters(t: Parameters<typeof openFor>[0], engine: Engine, serv
 /** The contract for concurrent hits and uploads. */
 export function joinContract(engine: Engine): void {
 	suite(`what arrives at once on ${engine.name}`, () => {
-		test('for a repeated tid, the stored event decides who owns the sale', async (t) => {
-			const serving = await startServingFor(t, engine);
+		test('for a repeated tid, the stored event decides who owns the sale', async () => {
+			const serving = await openAccountOn(engine);
 			const { store, writer, accountId } = serving;
 			const holders = new Map<string, string>();
 			for (const cid of ['C-0', 'C-1', 'C-2']) {
@@ -83,7 +83,7 @@ export function joinContract(engine: Engine): void {
 		});
 
 		test("hits with another visitor's sid do not change that visit", async (t) => {
-			const serving = await startServingFor(t, engine);
+			const serving = await openAccountOn(engine);
 			const { store, accountId } = serving;
 			const [one, other] = await twoWriters(t, engine, serving);
 			const owner = await one.storeHit(accountId, hit());
@@ -101,7 +101,7 @@ export function joinContract(engine: Engine): void {
 		});
 
 		test('an erasure leaves nothing, whoever shows erased keys later', async (t) => {
-			const serving = await startServingFor(t, engine);
+			const serving = await openAccountOn(engine);
 			const { store, accountId } = serving;
 			const [one, other] = await twoWriters(t, engine, serving);
 			for (let round = 0; round < 12; round++) {

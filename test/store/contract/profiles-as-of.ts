@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { suite, type TestContext, test } from 'node:test';
+import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { defaultGoals } from '../../../src/domain/goal.ts';
 import type { Profile } from '../../../src/domain/profile.ts';
@@ -11,7 +11,7 @@ import { storeHits } from '../../../src/store/account/visitor-log.ts';
 import type { Steps } from '../../../src/store/steps.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { trainedOnVisitors } from '../../scoring/made-up-profiles.ts';
-import { addAccount, type Engine, openFor, receivedAtMs, subscriptionEvent } from '../engines.ts';
+import { addAccount, type Engine, openAccountOn, receivedAtMs, subscriptionEvent } from '../engines.ts';
 import { hit } from './visitors.ts';
 
 const hourMs = 3_600_000;
@@ -73,17 +73,13 @@ function profilesAsOf(store: Store, accountId: number, asOfMs: number): Promise<
 /** The contract of every engine for reads of the past. */
 export function asOfContract(engine: Engine): void {
 	suite(`visitors as of a time on ${engine.name}`, () => {
-		const start = async (t: TestContext) => openFor(t, await engine.installedAddress(t));
+		const start = async () => (await openAccountOn(engine)).store;
 
-		test('a profile as of a time equals the one stored then, whatever has arrived since', async (t) => {
-			const store = await start(t);
-			let accounts = 0;
+		test('a profile as of a time equals the one stored then, whatever has arrived since', async () => {
+			const store = await start();
 			await fc.assert(
 				fc.asyncProperty(anyHappenings, fc.nat(14), async (list, hours) => {
-					const [whole, then] = [
-						await addAccount(store, `c-a-whole-${++accounts}`),
-						await addAccount(store, `c-a-then-${accounts}`),
-					];
+					const [whole, then] = [await addAccount(store), await addAccount(store)];
 					await happen(store, whole, list);
 					await happen(store, then, list.slice(0, hours + 1));
 					const asOf = await profilesAsOf(store, whole, startMs + hours * hourMs);
@@ -94,9 +90,9 @@ export function asOfContract(engine: Engine): void {
 			);
 		});
 
-		test("a later link to a tid does not remove what the cid's holder had then", async (t) => {
-			const store = await start(t);
-			const accountId = await addAccount(store, 'c-a-acme-uk');
+		test("a later link to a tid does not remove what the cid's holder had then", async () => {
+			const store = await start();
+			const accountId = await addAccount(store);
 			await happen(store, accountId, [
 				{ type: 'hit', visitor: 0, cid: 'x' },
 				{ type: 'event', tid: 'a', cid: 'x' },
@@ -116,9 +112,9 @@ export function asOfContract(engine: Engine): void {
 			);
 		});
 
-		test('all or listed visitors are scored, as of now or as of a time', async (t) => {
-			const store = await start(t);
-			const accountId = await addAccount(store, 'c-a-acme-uk');
+		test('all or listed visitors are scored, as of now or as of a time', async () => {
+			const store = await start();
+			const accountId = await addAccount(store);
 			await happen(store, accountId, [
 				{ type: 'hit', visitor: 0, cid: 'x' },
 				{ type: 'hit', visitor: 1 },

@@ -4,8 +4,8 @@ import { storeHistory } from '../../../src/store/account/past-history.ts';
 import {
 	addAccount,
 	type Engine,
+	openAccountOn,
 	receivedAtMs,
-	startServingFor,
 	subscriptionEvent,
 	upload,
 } from '../engines.ts';
@@ -15,7 +15,7 @@ import { hit } from './visitors.ts';
 export function receiptContract(engine: Engine): void {
 	suite(`receipts on ${engine.name}`, () => {
 		test('receipts say what is stored, when, by which request, and whether it is joined', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const first = subscriptionEvent({ tid: '1', cid: 'C-1', rvn: -499 });
 			const other = subscriptionEvent({ tid: "o'ther 👩‍👩‍👧" });
 			const old = subscriptionEvent({ tid: 'old' });
@@ -37,8 +37,8 @@ export function receiptContract(engine: Engine): void {
 		});
 
 		test('receipts belong to one account', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
-			const otherId = await addAccount(store, 'c-a-other-us', 'other');
+			const { store, writer, accountId } = await openAccountOn(engine);
+			const otherId = await addAccount(store, undefined, 'other');
 			const event = subscriptionEvent();
 			await upload(writer, accountId, [event]);
 			const reader = store.startReading();

@@ -1,25 +1,24 @@
 import assert from 'node:assert/strict';
-import { suite, type TestContext, test } from 'node:test';
+import { suite, test } from 'node:test';
 import { defaultGoals, type Goal, goalDefaults } from '../../../src/domain/goal.ts';
 import { defaultSegments, type Segment } from '../../../src/domain/segment.ts';
-import { addAccount, assertRefuses, type Engine, openFor } from '../engines.ts';
+import { addAccount, assertRefuses, type Engine, openAccountOn } from '../engines.ts';
 
 /** The contract of every engine for goals, segments, models, signing keys and revocations. */
 export function scoringContract(engine: Engine): void {
 	suite(`goals, segments, models and casks on ${engine.name}`, () => {
-		const start = async (t: TestContext) => {
-			const store = await openFor(t, await engine.installedAddress(t));
-			const accountId = await addAccount(store, 'c-a-acme-uk');
+		const start = async () => {
+			const { store, aid, accountId } = await openAccountOn(engine);
 			const known = async () => {
-				const account = (await store.control.accessSnapshot()).accounts.get('c-a-acme-uk');
+				const account = (await store.control.accessSnapshot()).accounts.get(aid);
 				assert.ok(account);
 				return account;
 			};
-			return { store, control: store.control, accountId, known };
+			return { store, control: store.control, aid, accountId, known };
 		};
 
-		test('an account starts with the default goals and segments, and servers know them', async (t) => {
-			const { control, accountId, known } = await start(t);
+		test('an account starts with the default goals and segments, and servers know them', async () => {
+			const { aid, control, accountId, known } = await start();
 			assert.deepEqual(await control.goals(accountId), defaultGoals);
 			assert.deepEqual(await control.segments(accountId), defaultSegments);
 			const account = await known();
@@ -28,7 +27,7 @@ export function scoringContract(engine: Engine): void {
 			assert.deepEqual(
 				{ ...account, goals: 0, segments: 0 },
 				{
-					...{ id: accountId, clientId: account.clientId, aid: 'c-a-acme-uk' },
+					...{ id: accountId, clientId: account.clientId, aid },
 					...{ origins: [], explains: false, channelRules: [], timezone: 'UTC', paymentProviders: [] },
 					...{ goals: 0, segments: 0, models: [], baseRates: new Map(), revocations: new Map() },
 					webhooks: [],
@@ -36,9 +35,9 @@ export function scoringContract(engine: Engine): void {
 			);
 		});
 
-		test('goals and segments are created once and deleted once, separately for each account', async (t) => {
-			const { store, control, accountId, known } = await start(t);
-			const other = await addAccount(store, 'c-a-acme-us');
+		test('goals and segments are created once and deleted once, separately for each account', async () => {
+			const { store, control, accountId, known } = await start();
+			const other = await addAccount(store);
 			const goal = { name: 'trial', evts: ['trial', 'Probe "Ü"'], ...goalDefaults, horizonDays: 0.5 };
 			const segment = { id: 'keen', name: 'Keen "ones"', rule: 'visitor.hits > 3' };
 			await control.createGoal(accountId, goal);
@@ -61,8 +60,8 @@ export function scoringContract(engine: Engine): void {
 			assert.equal((await known()).segments.length, defaultSegments.length);
 		});
 
-		test('goals and segments are listed in order of creation, and recreated ones come last', async (t) => {
-			const { control, accountId, known } = await start(t);
+		test('goals and segments are listed in order of creation, and recreated ones come last', async () => {
+			const { control, accountId, known } = await start();
 			for (const name of ['z', 'a', 'm']) {
 				await control.createGoal(accountId, { name, evts: [name], ...goalDefaults });
 				await control.createSegment(accountId, { id: name, name, rule: 'true' });
@@ -82,25 +81,25 @@ export function scoringContract(engine: Engine): void {
 			);
 		});
 
-		test('fields left out of an update keep their values', async (t) => {
-			const { control, known } = await start(t);
+		test('fields left out of an update keep their values', async () => {
+			const { aid, control, known } = await start();
 			const channelRules = [{ channel: 'partner', pattern: 'utm_source=ours' }];
-			await control.updateAccount('c-a-acme-uk', { explains: true, origins: ['https://x.test'] });
-			const updated = await control.updateAccount('c-a-acme-uk', { channelRules });
+			await control.updateAccount(aid, { explains: true, origins: ['https://x.test'] });
+			const updated = await control.updateAccount(aid, { channelRules });
 			const { origins, explains } = await known();
 			assert.deepEqual(
 				[origins, explains, (await known()).channelRules],
 				[['https://x.test'], true, channelRules],
 			);
-			assert.deepEqual(updated, await control.account('c-a-acme-uk'));
+			assert.deepEqual(updated, await control.account(aid));
 			await assertRefuses(
 				control.updateAccount('c-a-none', { explains: true }),
 				/There is no account c-a-none/,
 			);
 		});
 
-		test('models get versions by day, and at most one of each goal and scope is active', async (t) => {
-			const { control, accountId, known } = await start(t);
+		test('models get versions by day, and at most one of each goal and scope is active', async () => {
+			const { control, accountId, known } = await start();
 			const insert = (goal: string, scope: 'vid' | 'sid') =>
 				control.insertModel(accountId, { goal, scope, body: `{"of":"${goal}"}`, report: '{"auc":0.7}' });
 			const first = await insert('subscription', 'vid');
@@ -142,8 +141,8 @@ export function scoringContract(engine: Engine): void {
 			assert.equal((await insert('subscription', 'vid')).version, first.version.replace(/1$/, '4'));
 		});
 
-		test('of 8 processes that need the first signing key at once, one creates it', async (t) => {
-			const { control } = await start(t);
+		test('of 8 processes that need the first signing key at once, one creates it', async () => {
+			const { control } = await start();
 			const keys = await Promise.all(Array.from({ length: 8 }, () => control.ensureSigningKeys()));
 			const [key] = await control.signingKeys();
 			for (const known of keys) assert.deepEqual(known, [key]);
@@ -151,8 +150,8 @@ export function scoringContract(engine: Engine): void {
 			assert.equal(key?.retiresAtMs, null);
 		});
 
-		test('after a rotation the new key comes first, and the earlier one stays valid for a day', async (t) => {
-			const { control } = await start(t);
+		test('after a rotation the new key comes first, and the earlier one stays valid for a day', async () => {
+			const { control } = await start();
 			const [first] = await control.ensureSigningKeys();
 			const second = await control.rotateSigningKeys();
 			const [newest, earlier, ...others] = await control.signingKeys();
@@ -164,8 +163,8 @@ export function scoringContract(engine: Engine): void {
 			assert.deepEqual(await control.ensureSigningKeys(), [newest, earlier]);
 		});
 
-		test('the latest revocation of a visitor or visit counts', async (t) => {
-			const { control, accountId, known } = await start(t);
+		test('the latest revocation of a visitor or visit counts', async () => {
+			const { control, accountId, known } = await start();
 			const [vid, sid] = ['0'.repeat(32), '1'.repeat(32)];
 			const beforeMs = Date.now();
 			await control.revokeCasks(accountId, [vid, sid]);

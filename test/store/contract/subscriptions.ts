@@ -9,10 +9,10 @@ import type { Steps } from '../../../src/store/steps.ts';
 import type { Store } from '../../../src/store/store.ts';
 import {
 	type Engine,
+	openAccountOn,
 	openFor,
 	receivedAtMs,
 	type Serving,
-	startServingFor,
 	startWritingFor,
 	subscriptionEvent,
 	upload,
@@ -47,7 +47,7 @@ export function subscriptionContract(engine: Engine): void {
 		};
 
 		test('renewals belong to the visitor of the acquisition', async (t) => {
-			const serving = await startServingFor(t, engine);
+			const serving = await openAccountOn(engine);
 			const { vid } = await shows(serving, { tid: 'A' });
 			await sends(serving, 1, { tid: 'A' });
 			await sends(serving, 2, { tid: 'R-1' });
@@ -64,7 +64,7 @@ export function subscriptionContract(engine: Engine): void {
 		});
 
 		test('in whatever order hit, acquisition and renewal arrive', async (t) => {
-			const serving = await startServingFor(t, engine);
+			const serving = await openAccountOn(engine);
 			await sends(serving, 2, { tid: 'R-1' });
 			await sends(serving, 1, { tid: 'A' });
 			assert.deepEqual(await ownersIn(serving.store, serving.accountId), { A: [null, 0], 'R-1': [null, 0] });
@@ -74,8 +74,8 @@ export function subscriptionContract(engine: Engine): void {
 			await assertAsTheLogSays(serving.store, serving.accountId);
 		});
 
-		test('within one request too, but nothing of a simulated one', async (t) => {
-			const serving = await startServingFor(t, engine);
+		test('within one request too, but nothing of a simulated one', async () => {
+			const serving = await openAccountOn(engine);
 			const { store, writer, accountId } = serving;
 			const { vid } = await shows(serving, { cid: 'C' });
 			const events = [{ tid: 'R' }, { tid: 'A', cid: 'C' }].map((fields) =>
@@ -90,7 +90,7 @@ export function subscriptionContract(engine: Engine): void {
 		});
 
 		test('an event that names a visitor stays with it; one that names nobody follows the acquisition', async (t) => {
-			const serving = await startServingFor(t, engine);
+			const serving = await openAccountOn(engine);
 			const renewer = await shows(serving, { tid: 'R-1' });
 			await sends(serving, 1, { tid: 'A' });
 			await sends(serving, 2, { tid: 'R-1' });
@@ -107,8 +107,8 @@ export function subscriptionContract(engine: Engine): void {
 			await assertAsTheLogSays(serving.store, serving.accountId);
 		});
 
-		test('for two customers with one subid, the first owns what names nobody; refunds count last', async (t) => {
-			const serving = await startServingFor(t, engine);
+		test('for two customers with one subid, the first owns what names nobody; refunds count last', async () => {
+			const serving = await openAccountOn(engine);
 			const [one, other] = [await shows(serving, { cid: 'C-1' }), await shows(serving, { cid: 'C-2' })];
 			await sends(serving, 1, { tid: 'refund', cid: 'C-2', rvn: -100 });
 			await sends(serving, 2, { tid: 'nobody' });
@@ -122,8 +122,8 @@ export function subscriptionContract(engine: Engine): void {
 			await assertAsTheLogSays(serving.store, serving.accountId);
 		});
 
-		test('erasing the visitor releases the events, and the next owner gets the rest', async (t) => {
-			const serving = await startServingFor(t, engine);
+		test('erasing the visitor releases the events, and the next owner gets the rest', async () => {
+			const serving = await openAccountOn(engine);
 			const { store, accountId } = serving;
 			const buyer = await shows(serving, { tid: 'A' });
 			await sends(serving, 1, { tid: 'A' });
@@ -138,8 +138,8 @@ export function subscriptionContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('training sees them as of any moment', async (t) => {
-			const serving = await startServingFor(t, engine);
+		test('training sees them as of any moment', async () => {
+			const serving = await openAccountOn(engine);
 			const { store, accountId } = serving;
 			const { vid } = await shows(serving, { tid: 'A' });
 			await sends(serving, 1, { tid: 'A' });
@@ -153,7 +153,7 @@ export function subscriptionContract(engine: Engine): void {
 		});
 
 		test('however much is stored concurrently', async (t) => {
-			const serving = await startServingFor(t, engine);
+			const serving = await openAccountOn(engine);
 			const { store, writer, accountId, address } = serving;
 			const other = engine.isFolder ? writer : await startWritingFor(t, await openFor(t, address));
 			await fc.assert(
@@ -178,12 +178,12 @@ export function subscriptionContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('in any order of arrival, live or imported', async (t) => {
+		test('in any order of arrival, live or imported', async () => {
 			const events = ['A', 'R-1', 'R-2', 'R-3'].map((tid, minute) => ({
 				...subscriptionEvent({ tid, subid: 'S', cid: tid === 'R-2' ? 'C' : null }),
 				receivedAtMs: receivedAtMs + minute * 60_000,
 			}));
-			const { store, accountId } = await startServingFor(t, engine);
+			const { store, accountId } = await openAccountOn(engine);
 			await store.transact(accountId, () => storeHistory([], events.toReversed()));
 			const visits = ['T', 'C'].map((kind, visitor) => ({
 				vid: String(visitor).repeat(32),

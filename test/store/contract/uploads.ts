@@ -6,9 +6,9 @@ import type { SubscriptionEvent } from '../../../src/domain/subscription-event.t
 import {
 	addAccount,
 	type Engine,
+	openAccountOn,
 	openFor,
 	receivedAtMs,
-	startServingFor,
 	storedContent,
 	storedEvents,
 	subscriptionEvent,
@@ -24,8 +24,8 @@ const text = fc
 /** The contract of every engine for uploads. */
 export function uploadContract(engine: Engine): void {
 	suite(`uploads on ${engine.name}`, () => {
-		test('every field is stored exactly, in order of arrival', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('every field is stored exactly, in order of arrival', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const first = subscriptionEvent({ cid: 'C-1', rvn: -499 });
 			const second = subscriptionEvent();
 			assert.deepEqual(await upload(writer, accountId, [first]), {
@@ -45,8 +45,8 @@ export function uploadContract(engine: Engine): void {
 			]);
 		});
 
-		test('any text is stored exactly: case, spaces, composed and decomposed letters, emoji', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('any text is stored exactly: case, spaces, composed and decomposed letters, emoji', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const alike = [
 				'a',
 				'A',
@@ -80,8 +80,8 @@ export function uploadContract(engine: Engine): void {
 			assert.deepEqual(await storedContent(store, accountId), [...kept.values()]);
 		});
 
-		test('revenue is stored exactly up to the largest safe integers', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('revenue is stored exactly up to the largest safe integers', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const revenues = [0, 1, -1, 2 ** 31, -(2 ** 31) - 1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER];
 			const given = revenues.map((rvn) => subscriptionEvent({ rvn }));
 			await upload(writer, accountId, given);
@@ -94,8 +94,8 @@ export function uploadContract(engine: Engine): void {
 			});
 		});
 
-		test('the first event with a tid is stored for ever, and conflicts are distinguished from repeats', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('the first event with a tid is stored for ever, and conflicts are distinguished from repeats', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const first = subscriptionEvent({ tid: 'T', cid: 'C' });
 			await upload(writer, accountId, [first]);
 			assert.deepEqual(await upload(writer, accountId, [first]), {
@@ -119,8 +119,8 @@ export function uploadContract(engine: Engine): void {
 			assert.deepEqual(await storedContent(store, accountId), [first]);
 		});
 
-		test('the same holds within one upload', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('the same holds within one upload', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const first = subscriptionEvent({ tid: 'T' });
 			const other = { ...first, rvn: first.rvn + 1 };
 			assert.deepEqual(await upload(writer, accountId, [first, other, first, subscriptionEvent()]), {
@@ -131,8 +131,8 @@ export function uploadContract(engine: Engine): void {
 			assert.deepEqual((await storedContent(store, accountId))[0], first);
 		});
 
-		test('a simulated upload has the outcome of a real one, and stores nothing', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('a simulated upload has the outcome of a real one, and stores nothing', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const known = subscriptionEvent();
 			await upload(writer, accountId, [known]);
 			const given = [subscriptionEvent(), known, { ...known, evt: 'other' }, subscriptionEvent()];
@@ -142,8 +142,8 @@ export function uploadContract(engine: Engine): void {
 			assert.deepEqual(await upload(writer, accountId, given), simulated);
 		});
 
-		test('any sequence of uploads results in a map from tid to its first event', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('any sequence of uploads results in a map from tid to its first event', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const model = new Map<string, SubscriptionEvent>();
 			const tid = fc.integer({ min: 0, max: 40 }).map(String);
 			const fields = { tid, subid: tid, cid: fc.option(tid), evt: fc.constantFrom('a', 'b'), rvn: fc.nat(1) };
@@ -173,8 +173,8 @@ export function uploadContract(engine: Engine): void {
 			assert.deepEqual(await storedContent(store, accountId), [...model.values()]);
 		});
 
-		test('an upload may exceed the size of one statement', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('an upload may exceed the size of one statement', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const given = subscriptionEvents(1000);
 			given[999] = given[0] as SubscriptionEvent;
 			given[501] = { ...(given[99] as SubscriptionEvent), subid: 'other' };
@@ -186,8 +186,8 @@ export function uploadContract(engine: Engine): void {
 			assert.equal((await storedContent(store, accountId)).length, 998);
 		});
 
-		test('an upload after its deadline expires, and nothing is stored', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('an upload after its deadline expires, and nothing is stored', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const given = { events: subscriptionEvents(3), receivedAtMs, simulate: false };
 			const others = [1, 2, 3].map(() => upload(writer, accountId, subscriptionEvents(1)));
 			const deadline = new Deadline(0, () => {});
@@ -199,8 +199,8 @@ export function uploadContract(engine: Engine): void {
 			assert.equal((await storedContent(store, accountId)).length, 3);
 		});
 
-		test('either the deadline or the commit decides: expired uploads are not stored, all others are', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('either the deadline or the commit decides: expired uploads are not stored, all others are', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const told = new Set<string>();
 			const outcomes = Array.from({ length: 400 }, async (_, index) => {
 				const events = subscriptionEvents(10);
@@ -222,8 +222,8 @@ export function uploadContract(engine: Engine): void {
 			}
 		});
 
-		test('of concurrent uploads of the same tids, each tid is stored once and whole', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('of concurrent uploads of the same tids, each tid is stored once and whole', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const tids = Array.from({ length: 20 }, (_, index) => `T-${index}`);
 			const uploads = Array.from({ length: 50 }, (_, number) =>
 				tids.map((tid) => ({ tid, subid: `S-${number}`, cid: `C-${number}`, evt: 'e', rvn: number })),
@@ -247,9 +247,9 @@ export function uploadContract(engine: Engine): void {
 			);
 		});
 
-		test('accounts are isolated from each other', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
-			const otherId = await addAccount(store, 'c-a-other-us', 'other');
+		test('accounts are isolated from each other', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			const otherId = await addAccount(store, undefined, 'other');
 			const here = subscriptionEvent({ tid: 'T' });
 			const there = { ...here, subid: 'there' };
 			const both = [upload(writer, accountId, [here]), upload(writer, otherId, [there])];
@@ -260,7 +260,7 @@ export function uploadContract(engine: Engine): void {
 		});
 
 		test('acknowledged events can be read at once by another store', async (t) => {
-			const { address, writer, accountId } = await startServingFor(t, engine);
+			const { address, writer, accountId } = await openAccountOn(engine);
 			const reader = await openFor(t, address);
 			for (let count = 1; count <= 20; count++) {
 				await upload(writer, accountId, subscriptionEvents(1));
@@ -268,8 +268,8 @@ export function uploadContract(engine: Engine): void {
 			}
 		});
 
-		test('events are read in pages, or by tid', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('events are read in pages, or by tid', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const given = subscriptionEvents(2500);
 			await upload(writer, accountId, given);
 			assert.deepEqual(await storedContent(store, accountId), given);

@@ -12,9 +12,8 @@ import type { Store } from '../../../src/store/store.ts';
 import {
 	addAccount,
 	type Engine,
-	openFor,
+	openAccountOn,
 	receivedAtMs,
-	startServingFor,
 	subscriptionEvent,
 	upload,
 } from '../engines.ts';
@@ -110,8 +109,8 @@ async function profile(store: Store, accountId: number, vid: string) {
 /** The contract of every engine for hits, joins and profiles. */
 export function visitorContract(engine: Engine): void {
 	suite(`visitors on ${engine.name}`, () => {
-		test('the first hit creates a visitor and a visit; the next one continues both', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('the first hit creates a visitor and a visit; the next one continues both', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const first = hit();
 			const issued = await writer.storeHit(accountId, first);
 			assert.deepEqual(issued, { vid: first.freshVid, sid: first.freshSid });
@@ -128,8 +127,8 @@ export function visitorContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('all visitors can be read in order of arrival, a page at a time', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('all visitors can be read in order of arrival, a page at a time', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const hits = [hit(), hit({}, { page: 'checkout' }), hit()];
 			for (const each of hits) await writer.storeHit(accountId, each);
 			await store.read(accountId, async (reader) => {
@@ -147,8 +146,8 @@ export function visitorContract(engine: Engine): void {
 			});
 		});
 
-		test('a visit ends after 30 minutes without a hit', async (t) => {
-			const { writer, accountId } = await startServingFor(t, engine);
+		test('a visit ends after 30 minutes without a hit', async () => {
+			const { writer, accountId } = await openAccountOn(engine);
 			const issued = await writer.storeHit(accountId, hit());
 			const within = await writer.storeHit(accountId, hit({ ...issued, atMs: startMs + 30 * minuteMs - 1 }));
 			assert.equal(within.sid, issued.sid);
@@ -161,16 +160,16 @@ export function visitorContract(engine: Engine): void {
 			['no visit', null],
 			['a visit that is not there', newId()],
 		] as const)
-			test(`a page that sends ${told} continues the visit in progress`, async (t) => {
-				const { store, writer, accountId } = await startServingFor(t, engine);
+			test(`a page that sends ${told} continues the visit in progress`, async () => {
+				const { store, writer, accountId } = await openAccountOn(engine);
 				const issued = await writer.storeHit(accountId, hit());
 				const next = hit({ vid: issued.vid, sid, atMs: startMs + minuteMs }, { page: 'checkout' });
 				assert.deepEqual(await writer.storeHit(accountId, next), issued);
 				await assertAsTheLogSays(store, accountId);
 			});
 
-		test("an unknown vid, and another visitor's sid, are replaced", async (t) => {
-			const { writer, accountId } = await startServingFor(t, engine);
+		test("an unknown vid, and another visitor's sid, are replaced", async () => {
+			const { writer, accountId } = await openAccountOn(engine);
 			const unknown = hit({ vid: newId(), sid: newId() });
 			assert.deepEqual(await writer.storeHit(accountId, unknown), {
 				vid: unknown.freshVid,
@@ -184,17 +183,17 @@ export function visitorContract(engine: Engine): void {
 			});
 		});
 
-		test('a vid of another account is replaced', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
-			const other = await addAccount(store, 'c-a-other-uk', 'other');
+		test('a vid of another account is replaced', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			const other = await addAccount(store, undefined, 'other');
 			const issued = await writer.storeHit(accountId, hit());
 			const foreign = hit({ ...issued });
 			assert.equal((await writer.storeHit(other, foreign)).vid, foreign.freshVid);
 		});
 
 		for (const first of ['hit', 'upload'])
-			test(`a sale that starts on a page and is approved later is joined, with the ${first} first`, async (t) => {
-				const { store, writer, accountId } = await startServingFor(t, engine);
+			test(`a sale that starts on a page and is approved later is joined, with the ${first} first`, async () => {
+				const { store, writer, accountId } = await openAccountOn(engine);
 				const sale = hit({}, { events: [{ name: 'checkout', tid: 'T-joined' }] });
 				const approval = subscriptionEvent({ tid: 'T-joined', rvn: 1250 });
 				if (first === 'hit') await writer.storeHit(accountId, sale);
@@ -206,8 +205,8 @@ export function visitorContract(engine: Engine): void {
 				await assertAsTheLogSays(store, accountId);
 			});
 
-		test('cid links if tid does not; tid takes precedence over cid', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('cid links if tid does not; tid takes precedence over cid', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const customer = hit({}, { cid: 'C-linked' });
 			const buyer = hit({ atMs: startMs + 1 }, { events: [{ name: 'checkout', tid: 'T-both' }] });
 			await writer.storeHit(accountId, customer);
@@ -223,8 +222,8 @@ export function visitorContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('of two visitors who show one tid, the first owns it', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('of two visitors who show one tid, the first owns it', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const events = [{ name: 'checkout', tid: 'T-claimed' }];
 			const first = hit({}, { events });
 			await writer.storeHit(accountId, first);
@@ -234,16 +233,16 @@ export function visitorContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('a simulated upload joins nothing', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('a simulated upload joins nothing', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const sale = hit({}, { events: [{ name: 'checkout', tid: 'T-simulated' }] });
 			await writer.storeHit(accountId, sale);
 			await upload(writer, accountId, [subscriptionEvent({ tid: 'T-simulated' })], { simulate: true });
 			assert.equal((await profile(store, accountId, sale.freshVid))?.subscriptions, null);
 		});
 
-		test('no join is missed between concurrent hits and uploads', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('no join is missed between concurrent hits and uploads', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const sales = Array.from({ length: 40 }, (_, index) => `T-at-once-${index}`);
 			const hits = sales.map((tid, index) =>
 				hit({ atMs: startMs + index }, { events: [{ name: 'checkout', tid }] }),
@@ -259,8 +258,8 @@ export function visitorContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('erasing a visitor keeps the sale, without visitor and customer', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('erasing a visitor keeps the sale, without visitor and customer', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const gone = hit({}, { cid: 'C-gone', events: [{ name: 'checkout', tid: 'T-gone' }] });
 			const kept = hit({ atMs: startMs + 5 });
 			await writer.storeHit(accountId, gone);
@@ -286,8 +285,8 @@ export function visitorContract(engine: Engine): void {
 			assert.equal((await writer.storeHit(accountId, again)).vid, again.freshVid);
 		});
 
-		test('erasing a customer finds every visitor who has shown the cid', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('erasing a customer finds every visitor who has shown the cid', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const laptop = hit({}, { cid: 'C-two' });
 			const phone = hit({ atMs: startMs + 1 }, { cid: 'C-two' });
 			await writer.storeHit(accountId, laptop);
@@ -305,8 +304,8 @@ export function visitorContract(engine: Engine): void {
 			});
 		});
 
-		test('pruned hits no longer count', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('pruned hits no longer count', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const old = hit({}, { page: 'old' });
 			const issued = await writer.storeHit(accountId, old);
 			await writer.storeHit(accountId, hit({ ...issued, atMs: startMs + 90 * minuteMs }, { page: 'new' }));
@@ -321,8 +320,8 @@ export function visitorContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('a late hit counts as if it had arrived in time', async (t) => {
-			const { store, writer, accountId } = await startServingFor(t, engine);
+		test('a late hit counts as if it had arrived in time', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
 			const issued = await writer.storeHit(accountId, hit({ atMs: startMs + 20 * minuteMs }));
 			await writer.storeHit(accountId, hit({ ...issued, atMs: startMs }, { page: 'first' }));
 			await writer.storeHit(accountId, hit({ ...issued, atMs: startMs + 10 * minuteMs }));
@@ -332,9 +331,8 @@ export function visitorContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
-		test('any order of arrival gives the same links, joins and profiles', async (t) => {
-			const store = await openFor(t, await engine.installedAddress(t));
-			let account = 0;
+		test('any order of arrival gives the same links, joins and profiles', async () => {
+			const { store } = await openAccountOn(engine);
 			await fc.assert(
 				fc.asyncProperty(
 					fc.array(arrival, { minLength: 2, maxLength: 14 }),
@@ -345,10 +343,7 @@ export function visitorContract(engine: Engine): void {
 							.sort(([a], [b]) => a - b)
 							.map(([, entry]) => entry);
 						const inOrder = [...script].sort((a, b) => a.atMs - b.atMs);
-						const [one, other] = [
-							await addAccount(store, `c-a-one-${account}`),
-							await addAccount(store, `c-a-other-${account++}`),
-						];
+						const [one, other] = [await addAccount(store), await addAccount(store)];
 						for (const entry of inOrder) await store.transact(one, () => arrive(entry));
 						for (const entry of shuffled) await store.transact(other, () => arrive(entry));
 						assert.deepEqual(await derived(store, other), await derived(store, one));
