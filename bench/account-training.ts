@@ -1,9 +1,10 @@
 /**
- * `node bench/account-training.ts [VISITORS] [FOLDER]`: fills a data folder with made-up visitors, the same on every run;
- * then `caskade train` as a process of its own, and `caskade serve --train-every` with pages that read scores meanwhile.
- * Prints the time, the CPU time, the largest memory, and the 99th percentile of the reads without and with training. On a
- * machine that others share, the CPU time is what counts. An existing FOLDER is used again. Reads are measured for a minute
- * of training.
+ * `node bench/account-training.ts [VISITORS] [FOLDER]` measures training in two ways: `caskade train` in its own process,
+ * and `caskade serve --train-every` while pages read scores. The visitors are generated from a fixed seed. A FOLDER that
+ * already holds them is used again.
+ *
+ * Prints wall time, CPU time, peak memory, and the latency percentiles of one minute of reads without and with training.
+ * On a shared machine, only the CPU time is meaningful.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,13 +24,13 @@ const visitors = Number(process.argv[2] ?? 1_000_000);
 const givenFolder = process.argv[3];
 const folder = givenFolder ?? mkdtempSync(join(tmpdir(), 'caskade-training-'));
 const aid = 'c-a-bench-uk';
-const at = ['--database', `sqlite:${folder}`];
+const databaseFlags = ['--database', `sqlite:${folder}`];
 const main = join(import.meta.dirname, '../src/main.js');
 const readsPerSecond = 200;
 const readsMs = 60_000;
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
-/** Rows go in as they are: a million visitors by way of the service would take an hour. */
+/** Inserts rows directly: a million visitors would take an hour through the service. */
 async function fill(store: Store): Promise<void> {
 	const { id } = await store.control.createAccount({ aid, client: 'bench', origins: [] }, (accountId) =>
 		store.createAccountDatabase(accountId),
@@ -62,12 +63,14 @@ async function fill(store: Store): Promise<void> {
 }
 
 function start(...args: string[]): ChildProcess & { readonly pid: number } {
-	const child = spawn(process.execPath, [main, ...args, ...at], { stdio: ['ignore', 'pipe', 'pipe'] });
+	const child = spawn(process.execPath, [main, ...args, ...databaseFlags], {
+		stdio: ['ignore', 'pipe', 'pipe'],
+	});
 	return child as ChildProcess & { readonly pid: number };
 }
 
-/** Until it prints what fits. What it prints later is read on: a closed pipe would end it. */
-function printed(stream: NodeJS.ReadableStream | null, pattern: RegExp): Promise<RegExpExecArray> {
+/** Waits for output that matches `pattern`. Keeps reading after that, because a closed pipe would end the process. */
+function waitForOutput(stream: NodeJS.ReadableStream | null, pattern: RegExp): Promise<RegExpExecArray> {
 	let text = '';
 	return new Promise((resolve, reject) => {
 		stream?.on('data', (chunk) => {
@@ -75,30 +78,30 @@ function printed(stream: NodeJS.ReadableStream | null, pattern: RegExp): Promise
 			const found = pattern.exec(text);
 			if (found) resolve(found);
 		});
-		stream?.on('end', () => reject(new Error(`ended without ${pattern}: ${text}`)));
+		stream?.on('end', () => reject(new Error(`the output ended without ${pattern}: ${text}`)));
 	});
 }
 
-/** The most memory that the process has had. A zombie has none, so it is asked again and again. */
-function watchPeak(pid: number): () => number {
-	let peakMiB = 0;
-	const look = () => {
+/** Peak resident memory of a process. Polled, because /proc shows none once the process has ended. */
+function watchPeakMiB(pid: number): () => number {
+	let maxMiB = 0;
+	const poll = () => {
 		const path = `/proc/${pid}/status`;
 		const [, kibibytes] =
 			/^VmHWM:\s+(\d+) kB/m.exec(existsSync(path) ? readFileSync(path, 'utf8') : '') ?? [];
-		peakMiB = Math.max(peakMiB, Number(kibibytes ?? 0) / 1024);
+		maxMiB = Math.max(maxMiB, Number(kibibytes ?? 0) / 1024);
 	};
-	const timer = setInterval(look, 100);
+	const timer = setInterval(poll, 100);
 	return () => {
 		clearInterval(timer);
-		return peakMiB;
+		return maxMiB;
 	};
 }
 
 async function trainByCommand(): Promise<void> {
 	const startedAtMs = performance.now();
 	const child = start('train', aid, '--as-of', '2026-11-21', '--json');
-	const peak = watchPeak(child.pid);
+	const peakMiB = watchPeakMiB(child.pid);
 	let text = '';
 	child.stdout?.on('data', (chunk) => {
 		text += chunk;
@@ -113,7 +116,7 @@ async function trainByCommand(): Promise<void> {
 	clearInterval(timer);
 	const seconds = (performance.now() - startedAtMs) / 1000;
 	print(
-		`caskade train: ${seconds.toFixed(0)} s, ${cpuSeconds.toFixed(0)} s of CPU, ${peak().toFixed(0)} MiB at most`,
+		`caskade train: ${seconds.toFixed(0)} s, ${cpuSeconds.toFixed(0)} s of CPU, ${peakMiB().toFixed(0)} MiB at most`,
 	);
 	for (const { report } of JSON.parse(text).goals) {
 		const { goal, scope, kind, rows, conversions, later, history } = report;
@@ -132,7 +135,7 @@ function cpuOf(pid: number): number {
 	}
 }
 
-/** Reads scores at a steady rate, whether or not earlier reads are answered, until told to stop. */
+/** Reads scores at a constant rate until `done` resolves. Open loop: it does not wait for earlier answers. */
 async function readsUntil(url: string, casks: readonly string[], done: Promise<unknown>): Promise<string> {
 	const latenciesMs: number[] = [];
 	const reads: Promise<void>[] = [];
@@ -144,7 +147,7 @@ async function readsUntil(url: string, casks: readonly string[], done: Promise<u
 		const cask = casks[Math.floor(Math.random() * casks.length)];
 		const answer = await fetch(`${url}/visscores?cask=${cask}`);
 		await answer.text();
-		if (answer.status !== 200) throw new Error(`a read was answered ${answer.status}`);
+		if (answer.status !== 200) throw new Error(`a read was answered with ${answer.status}, not 200`);
 		latenciesMs.push(performance.now() - dueAtMs);
 	};
 	for (let dueAtMs = performance.now(); !isOver; ) {
@@ -154,8 +157,9 @@ async function readsUntil(url: string, casks: readonly string[], done: Promise<u
 	}
 	await Promise.all(reads);
 	latenciesMs.sort((a, b) => a - b);
-	const share = (of: number) => (latenciesMs[Math.floor(latenciesMs.length * of)] ?? Number.NaN).toFixed(1);
-	return `${latenciesMs.length} reads, p50 ${share(0.5)} ms, p99 ${share(0.99)} ms, p99.9 ${share(0.999)} ms`;
+	const percentile = (share: number) =>
+		(latenciesMs[Math.floor(latenciesMs.length * share)] ?? Number.NaN).toFixed(1);
+	return `${latenciesMs.length} reads, p50 ${percentile(0.5)} ms, p99 ${percentile(0.99)} ms, p99.9 ${percentile(0.999)} ms`;
 }
 
 async function trainBesideReads(store: Store): Promise<void> {
@@ -166,9 +170,9 @@ async function trainBesideReads(store: Store): Promise<void> {
 	});
 	for (const every of [undefined, '1s']) {
 		const child = start('serve', '--port', '0', ...(every ? ['--train-every', every] : []));
-		const peak = watchPeak(child.pid);
+		const peakMiB = watchPeakMiB(child.pid);
 		child.stderr?.resume();
-		const [, url = ''] = await printed(child.stdout, /serves at (http:\S+) /);
+		const [, url = ''] = await waitForOutput(child.stdout, /serves at (http:\S+) /);
 		const startedAtMs = performance.now();
 		const { result, usedUs } = await cpuDuring([child.pid], () =>
 			readsUntil(url, casks, new Promise((resolve) => setTimeout(resolve, readsMs))),
@@ -176,7 +180,7 @@ async function trainBesideReads(store: Store): Promise<void> {
 		const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(0);
 		const cpuSeconds = ((usedUs[0] ?? 0) / 1e6).toFixed(0);
 		print(
-			`reads ${every ? 'while the server trains' : 'without training'}: ${result}; the server used ${cpuSeconds} s of CPU in ${seconds} s, ${peak().toFixed(0)} MiB at most`,
+			`reads ${every ? 'while the server trains' : 'without training'}: ${result}; the server used ${cpuSeconds} s of CPU in ${seconds} s, ${peakMiB().toFixed(0)} MiB at most`,
 		);
 		child.kill('SIGTERM');
 		await once(child, 'exit');

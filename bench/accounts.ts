@@ -1,42 +1,47 @@
+import type { BenchContext, Benchmark, BenchmarkResult } from './benchmark.ts';
 import { cpuDuring } from './cpu.ts';
-import { type CurvePoint, curveRows } from './curve.ts';
-import type { Bench, Line, LineResult } from './line.ts';
+import { type GrowthPoint, growthRows } from './growth.ts';
 import { firstRun } from './options.ts';
-import { PostgresPlace } from './postgres-place.ts';
-import { manyRows } from './rows.ts';
+import { PostgresBenchDatabase } from './postgres-database.ts';
 import { type Caskade, pidsOf, type RunningCaskade } from './servers.ts';
 import { StoredCount } from './stored-count.ts';
 import { median, type Row, whole } from './table.ts';
+import { eventsPerUpload } from './upload-bodies.ts';
 import { type Load, wrk } from './wrk.ts';
 
-/** What a request costs as accounts grow in number: as many requests as it takes, spread over them at random. */
-export const accounts: Line = {
+/** CPU time and throughput of uploads as the number of accounts grows. Each request goes to a random account. */
+export const accounts: Benchmark = {
 	name: 'accounts',
 	measure: (bench) => measure(bench, 'SQLite', bench.caskade),
 };
 
-/** The same on PostgreSQL, and how long `caskade migrate` takes where there is nothing to do. */
-export const pgAccounts: Line = {
+/** The same measurement on PostgreSQL, and the time of a `caskade migrate` that finds nothing to do. */
+export const pgAccounts: Benchmark = {
 	name: 'pg-accounts',
 	measure: async (bench) => measure(bench, 'PostgreSQL', (await bench.onPostgres()).caskade),
 };
 
-async function measure({ options, progress }: Bench, engine: string, caskade: Caskade): Promise<LineResult> {
+async function measure(
+	{ options, progress }: BenchContext,
+	engine: string,
+	caskade: Caskade,
+): Promise<BenchmarkResult> {
 	const migrations: Row[] = [];
 	const points: Point[] = [];
 	for (const count of options.accountCounts) {
-		const place = await caskade.newPlace();
-		await place.addAccounts(count);
-		if (place instanceof PostgresPlace && count > 1) migrations.push(await migrationRow(place, count));
-		const server = await caskade.serve(place);
-		const load: Load = { rows: manyRows, key: caskade.key, tids: 'rising', accounts: count };
+		const database = await caskade.newDatabase();
+		await database.addAccounts(count);
+		if (database instanceof PostgresBenchDatabase && count > 1)
+			migrations.push(await migrationRow(database, count));
+		const server = await caskade.serve(database);
+		const load: Load = { rows: eventsPerUpload, key: caskade.key, tids: 'rising', accounts: count };
 		const name = `${engine}, ${whole(count)} ${count === 1 ? 'account' : 'accounts'}`;
 		const store = await StoredCount.begin(server, { name, load, status: 201 });
-		points.push({ name, server, load, store, perSecond: [], costsUs: [], costsOfEach: [] });
+		points.push({ name, server, load, store, perSecond: [], costsUs: [], costsByProcessUs: [] });
 	}
 	for (let run = firstRun(options); run <= options.runs; run++) {
 		const seconds = run === 0 ? options.warmUpSeconds : options.seconds;
-		for (const { name, server, load, store, perSecond, costsUs, costsOfEach } of points) {
+		for (const { name, server, load, store, perSecond, costsUs, costsByProcessUs } of points) {
 			const { result: stored, usedUs } = await cpuDuring(pidsOf(server), () =>
 				store.during(() => wrk(server.url, load, seconds)),
 			);
@@ -48,31 +53,31 @@ async function measure({ options, progress }: Bench, engine: string, caskade: Ca
 			if (run === 0) continue;
 			perSecond.push(rate);
 			costsUs.push(costUs);
-			costsOfEach.push(usedUs.map((us) => us / stored.uploads));
+			costsByProcessUs.push(usedUs.map((us) => us / stored.uploads));
 		}
 	}
 	await Promise.all(points.map(({ server }) => server.stop()));
-	const curve = (what: string, of: (point: Point) => readonly number[]): CurvePoint[] =>
+	const curve = (what: string, of: (point: Point) => readonly number[]): GrowthPoint[] =>
 		points.map((point) => ({ measure: `${point.name}: ${what}`, values: of(point) }));
 	return {
 		rows: [
-			...curveRows(
+			...growthRows(
 				curve('requests/s', ({ perSecond }) => perSecond),
 				'itself with 1',
 			),
-			...curveRows(
+			...growthRows(
 				curve('CPU of a request', ({ costsUs }) => costsUs),
 				'itself with 1',
 				' µs',
 			),
 			...migrations,
 		],
-		notes: points.flatMap(({ name, server, costsOfEach }) => {
-			if (server.place.enginePid === undefined) return [];
-			const [service, ofEngine] = [0, 1].map((each) =>
-				whole(median(costsOfEach.map((us) => us[each] ?? Number.NaN))),
+		notes: points.flatMap(({ name, server, costsByProcessUs }) => {
+			if (server.database.enginePid === undefined) return [];
+			const [serviceUs, postgresUs] = [0, 1].map((each) =>
+				whole(median(costsByProcessUs.map((us) => us[each] ?? Number.NaN))),
 			);
-			return [`${name}: CPU of a request: ${service} µs in the service, ${ofEngine} µs in PostgreSQL.`];
+			return [`${name}: CPU of a request: ${serviceUs} µs in the service, ${postgresUs} µs in PostgreSQL.`];
 		}),
 	};
 }
@@ -83,18 +88,19 @@ interface Point {
 	readonly load: Load;
 	readonly store: StoredCount;
 	readonly perSecond: number[];
-	/** By all processes, and by each: the service, and its engine where that is another. */
+	/** CPU time per request, of all processes together. */
 	readonly costsUs: number[];
-	readonly costsOfEach: number[][];
+	/** CPU time per request of the service and, if there is one, of the PostgreSQL server. */
+	readonly costsByProcessUs: number[][];
 }
 
-async function migrationRow(place: PostgresPlace, count: number): Promise<Row> {
-	const seconds = await place.migrateSeconds();
+async function migrationRow(database: PostgresBenchDatabase, count: number): Promise<Row> {
+	const seconds = await database.migrateSeconds();
 	return {
 		measure: `caskade migrate, ${whole(count)} accounts: finds nothing to do`,
 		caskade: `${seconds.toFixed(1)} s`,
-		ceiling: '',
-		of: `${((seconds * 1000) / count).toFixed(2)} ms an account`,
+		baseline: '',
+		comparedWith: `${((seconds * 1000) / count).toFixed(2)} ms an account`,
 		ratio: '',
 		aim: '',
 		result: '',

@@ -1,6 +1,6 @@
 /**
- * The ceiling: what `node:http` itself can do here. A process of its own; takes an answer as JSON, gives that answer to
- * everything, byte for byte. With `parse` it reads and parses the body first, without it the headers are enough.
+ * A baseline: the throughput of `node:http` alone. Runs as a separate process that takes one answer as JSON and gives it
+ * to every request. With `parse` it first reads and parses the body as JSON. Without it, it ignores the body.
  * Prints its URL.
  */
 import { createServer, type ServerResponse } from 'node:http';
@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 
 export interface BareAnswer {
 	readonly status: number;
-	/** Names and values in turn. */
+	/** Names and values, alternating. */
 	readonly headers: readonly string[];
 	readonly body: string;
 	readonly parse: boolean;

@@ -1,4 +1,4 @@
-/** Milliseconds of a clock that all threads of a process share. */
+/** Monotonic milliseconds, with the same origin in all threads of a process. */
 export function clockMs(): number {
 	return Number(process.hrtime.bigint()) / 1e6;
 }

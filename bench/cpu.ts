@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** The CPU time that each of these processes uses meanwhile, with its children, in microseconds. */
+/** Runs `work` and measures the CPU time in microseconds that each process and its children use meanwhile. */
 export async function cpuDuring<Result>(
 	pids: readonly number[],
 	work: () => Promise<Result>,
@@ -13,13 +13,13 @@ export async function cpuDuring<Result>(
 
 type CpuTimes = ReadonlyMap<number, number>;
 
-/** Of a process and its children, all threads. */
+/** CPU time in microseconds, of all threads, by pid: of a process and each of its children. */
 function cpuTimes(pid: number): CpuTimes {
 	const pids = [pid, ...threadsOf(pid).flatMap((thread) => childrenOf(pid, thread))];
 	return new Map(pids.map((each) => [each, cpuUs(each)]));
 }
 
-/** Threads of the service by what they do; the others are the runtime's own. */
+/** The work of the service's threads, by thread name. All other threads belong to the runtime. */
 const jobs: Readonly<Record<string, string>> = {
 	'node-MainThread': 'serving',
 	serving: 'serving',
@@ -28,7 +28,7 @@ const jobs: Readonly<Record<string, string>> = {
 	checkpointer: 'checkpointing',
 };
 
-/** The CPU time of a service's threads so far, in microseconds, by what they do. */
+/** CPU time of the service's threads so far, in microseconds, grouped by their work. */
 export function cpuByJob(pid: number): Map<string, number> {
 	const used = new Map<string, number>();
 	for (const thread of threadsOf(pid)) {
@@ -40,7 +40,7 @@ export function cpuByJob(pid: number): Map<string, number> {
 	return used;
 }
 
-/** As `serving 20.1 µs, writing 15.2 µs`, of a request. */
+/** CPU time per request by kind of work, for example `serving 20.1 µs, writing 15.2 µs`. */
 export function describeSplit(
 	before: ReadonlyMap<string, number>,
 	after: ReadonlyMap<string, number>,
@@ -51,7 +51,7 @@ export function describeSplit(
 	return [...after].map(([job, us]) => each(job, us)).join(', ');
 }
 
-/** Of a child that has ended meanwhile, nothing is known. */
+/** Ignores children that have ended: their CPU time is no longer readable. */
 function between(before: CpuTimes, after: CpuTimes): number {
 	return [...after].reduce((sum, [pid, us]) => sum + us - (before.get(pid) ?? 0), 0);
 }
@@ -68,11 +68,11 @@ function childrenOf(pid: number, thread: string): number[] {
 function cpuUs(pid: number): number {
 	let us = 0;
 	try {
-		// The first number of schedstat is nanoseconds on a CPU; /proc/PID/stat counts in steps of 10 ms.
+		// The first number in schedstat is CPU time in nanoseconds. /proc/PID/stat has a resolution of only 10 ms.
 		for (const thread of threadsOf(pid))
 			us += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1000;
 	} catch {
-		// A child or a thread that has just ended.
+		// The child or thread has just ended.
 	}
 	return us;
 }

@@ -1,7 +1,8 @@
 /**
- * `node bench/import.ts [LINES] [ordered|shuffled] [FOLDER]`: imports made-up history, the same on every run, into a new data
- * folder: for each visitor 5 hits in three visits, and for every fourth a subscription event soon after.
- * Prints lines per second, CPU time, memory, and what a line takes on disk. FOLDER is on the disk to be measured.
+ * `node bench/import.ts [LINES] [ordered|shuffled] [FOLDER]` imports generated history into a new data folder in FOLDER,
+ * which should be on the disk to be measured. The history comes from a fixed seed: 5 hits in three visits per visitor, and
+ * a subscription event soon after for every fourth visitor. Prints lines per second, CPU time, peak memory and bytes on
+ * disk per line.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,9 +26,9 @@ async function measure(lines: number, order: string, parent: string): Promise<vo
 	const folder = mkdtempSync(join(parent, 'caskade-import-'));
 	try {
 		const path = join(folder, 'history.ndjson');
-		// In a process of its own, so that the memory that it takes is not counted.
+		// In another process, so that its memory is not measured.
 		const [code] = await once(fork(import.meta.filename, ['--write', path, String(lines), order]), 'exit');
-		if (code !== 0) throw new Error('the file could not be written');
+		if (code !== 0) throw new Error('writing the history file failed');
 		const store = await openStore(`sqlite:${folder}`);
 		const account = { aid: 'c-a-bench', client: 'bench', origins: [] };
 		const { id } = await store.control.createAccount(account, (accountId) =>
@@ -81,7 +82,7 @@ const [minuteMs, dayMs] = [60_000, 86_400_000];
 const pages = ['', 'pricing', 'blog/why-casks', 'docs/start', 'checkout', 'about', 'features/segments'];
 const sources = ['', '', 'https://www.google.com/', 'https://news.example/', 'https://www.facebook.com/'];
 
-/** Visitors begin within 90 days; each makes three visits within 20 days. */
+/** Writes the history file. First visits are spread over 90 days, and a visitor's three visits over at most 20 days. */
 async function write(path: string, lines: number, isShuffled: boolean): Promise<void> {
 	const random = seededRandom(1);
 	const startMs = Date.now() - 120 * dayMs;
@@ -104,8 +105,8 @@ async function write(path: string, lines: number, isShuffled: boolean): Promise<
 	order.sort((a, b) => (rank[a] as number) - (rank[b] as number));
 	const stream = createWriteStream(path);
 	let text = '';
-	for (const [index, place] of order.entries()) {
-		text += `${lineOf(keys[place] as number, times[place] as number)}\n`;
+	for (const [index, line] of order.entries()) {
+		text += `${lineOf(keys[line] as number, times[line] as number)}\n`;
 		if (text.length < 1024 * 1024 && index < lines - 1) continue;
 		if (!stream.write(text)) await once(stream, 'drain');
 		text = '';

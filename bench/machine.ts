@@ -3,7 +3,7 @@ import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { median } from './table.ts';
 
-/** What the figures depend on, for whoever compares them with those of another machine. */
+/** The hardware and software that the figures depend on, so that machines can be compared. */
 export function describeMachine(folder: string): string {
 	const memoryGiB = (totalmem() / 2 ** 30).toFixed(0);
 	const [load = 0] = loadavg();
@@ -11,7 +11,7 @@ export function describeMachine(folder: string): string {
 		`${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown CPU'}, ${memoryGiB} GiB, ${process.platform}`,
 		`Node ${process.versions.node}, SQLite ${process.versions.sqlite}`,
 		`a write of 4 KiB is durable after ${flushMs(folder).toFixed(2)} ms in ${folder}`,
-		`load average ${load.toFixed(2)} before the start`,
+		`load average ${load.toFixed(2)} before the benchmark`,
 	].join('\n');
 }
 

@@ -1,26 +1,26 @@
 import { readFileSync } from 'node:fs';
-import type { Bench, Line, LineResult } from './line.ts';
-import { quietMetrics } from './metrics.ts';
-import { manyRows } from './rows.ts';
+import type { BenchContext, Benchmark, BenchmarkResult } from './benchmark.ts';
+import { idleMetrics } from './metrics.ts';
 import { upload } from './servers.ts';
 import { whole } from './table.ts';
+import { eventsPerUpload } from './upload-bodies.ts';
 import { wrk } from './wrk.ts';
 
-/** A slow machine stops storing after so long and says how far it came. */
+/** Storing stops after this time, even if a slow machine has not stored all events by then. */
 const maxSeconds = 150;
 
-/** What the server's memory grows to when much has been stored. */
-export const memory: Line = { name: 'memory', measure };
+/** Resident memory of the server after many events were stored. */
+export const memory: Benchmark = { name: 'memory', measure };
 
-async function measure({ options, caskade, progress }: Bench): Promise<LineResult> {
+async function measure({ options, caskade, progress }: BenchContext): Promise<BenchmarkResult> {
 	const server = await caskade.serve();
-	await upload(server.url, caskade.key, manyRows);
+	await upload(server.url, caskade.key, eventsPerUpload);
 	const atStart = memoryMiB(server.pid, 'VmRSS');
 	const startedAtMs = performance.now();
-	let events = await server.place.countEvents();
+	let events = await server.database.countEvents();
 	for (let seconds = 1; seconds > 0; ) {
-		await wrk(server.url, { rows: manyRows, key: caskade.key, tids: 'rising' }, seconds);
-		events = (await quietMetrics(server.metricsUrl)).eventsStored;
+		await wrk(server.url, { rows: eventsPerUpload, key: caskade.key, tids: 'rising' }, seconds);
+		events = (await idleMetrics(server.metricsUrl)).eventsStored;
 		const elapsed = (performance.now() - startedAtMs) / 1000;
 		progress(`memory: ${whole(events)} events, ${whole(memoryMiB(server.pid, 'VmRSS'))} MiB`);
 		const secondsLeft = Math.min((options.events - events) / (events / elapsed), maxSeconds - elapsed);
@@ -28,26 +28,27 @@ async function measure({ options, caskade, progress }: Bench): Promise<LineResul
 	}
 	const resident = memoryMiB(server.pid, 'VmRSS');
 	const peak = memoryMiB(server.pid, 'VmHWM');
-	const stored = await server.place.countEvents();
-	if (stored !== events) throw new Error(`memory: ${stored} events are in the database, not ${events}.`);
+	const stored = await server.database.countEvents();
+	if (stored !== events)
+		throw new Error(`memory: ${stored} events are in the database, but the server counted ${events}.`);
 	await server.stop();
 	return {
 		rows: [
 			{
 				measure: `resident memory after ${whole(events)} events`,
 				caskade: `${whole(resident)} MiB`,
-				ceiling: `${whole(atStart)} MiB`,
-				of: 'itself, after its first event',
+				baseline: `${whole(atStart)} MiB`,
+				comparedWith: 'itself, after its first event',
 				ratio: '',
 				aim: '',
 				result: '',
 			},
 		],
-		notes: [`memory: at most ${whole(peak)} MiB at any time.`],
+		notes: [`memory: the peak was ${whole(peak)} MiB.`],
 	};
 }
 
-/** As Linux counts it. */
+/** Resident memory now (`VmRSS`) or at its peak (`VmHWM`), from /proc. */
 export function memoryMiB(pid: number, field: 'VmRSS' | 'VmHWM'): number {
 	const [, kibibytes] =
 		new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];

@@ -1,4 +1,4 @@
-/** The samples of one `GET /metrics`. */
+/** The samples of one answer to `GET /metrics`. */
 export class MetricsSample {
 	readonly #samples: readonly { name: string; labels: string; value: number }[];
 
@@ -17,7 +17,7 @@ export class MetricsSample {
 		);
 	}
 
-	/** Sum over the labels that hold `label`. */
+	/** Sum of the samples with this name whose labels contain `label`. */
 	sum(name: string, label = ''): number {
 		return this.#samples
 			.filter((sample) => sample.name === name && sample.labels.includes(label))
@@ -40,16 +40,16 @@ export class MetricsSample {
 		return this.sum('caskade_http_requests_total', `status="${status}"`);
 	}
 
-	get waiting(): number {
+	get queueDepth(): number {
 		return this.sum('caskade_store_queue_depth');
 	}
 }
 
-/** The metrics once nothing waits for the store any more. */
-export async function quietMetrics(url: string): Promise<MetricsSample> {
+/** Reads the metrics once the store's queues are empty. */
+export async function idleMetrics(url: string): Promise<MetricsSample> {
 	for (;;) {
 		await new Promise((resolve) => setTimeout(resolve, 100));
 		const sample = await MetricsSample.read(url);
-		if (sample.waiting === 0) return sample;
+		if (sample.queueDepth === 0) return sample;
 	}
 }

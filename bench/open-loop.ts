@@ -1,17 +1,17 @@
 /**
- * Sends requests at a given rate, whether or not earlier ones are answered: a slow server gets no relief, and what waits
- * for a connection waits on the clock. Latency counts from the moment a request was due. A process of its own; takes
- * what to do as JSON, prints what it saw as JSON.
+ * An open-loop load generator: it sends requests at a given rate and does not wait for earlier answers. Latency is
+ * measured from the time a request was due, including any wait for a free connection, so there is no coordinated omission.
+ * Runs as a separate process that takes its input as JSON and prints its result as JSON.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { clockMs } from './clock.ts';
-import { type Messages, messageMaker, statusOf } from './messages.ts';
+import { expectedStatusOf, type RequestKind, requestMaker } from './requests.ts';
 
 export interface OpenLoopInput {
 	readonly url: string;
-	readonly messages: Messages;
+	readonly requests: RequestKind;
 	readonly ratePerSecond: number;
 	readonly warmUpSeconds: number;
 	readonly seconds: number;
@@ -20,37 +20,37 @@ export interface OpenLoopInput {
 
 export interface OpenLoopResult {
 	readonly answered: number;
-	/** Answers with another status than they should have. */
-	readonly other: number;
+	/** Answers with an unexpected status. */
+	readonly unexpected: number;
 	readonly p50Ms: number;
 	readonly p99Ms: number;
-	/** How late this program itself noticed that requests were due; it is part of the latency. */
-	readonly noticedLateP99Ms: number;
+	/** 99th percentile of the time from when a request was due until this program noticed. It is part of the latency. */
+	readonly generatorDelayP99Ms: number;
 }
 
-/** What is not answered so long after the end never will be. */
-const patienceMs = 10_000;
+/** Maximum wait for the last answers. */
+const answerTimeoutMs = 10_000;
 
 const input: OpenLoopInput = JSON.parse(process.argv[2] as string);
 const { hostname, port } = new URL(input.url);
-const message = messageMaker(input.messages);
-const expectedStart = `HTTP/1.1 ${statusOf(input.messages)} `;
+const requestText = requestMaker(input.requests);
+const expectedStart = `HTTP/1.1 ${expectedStatusOf(input.requests)} `;
 
 const startAtMs = clockMs() + 200;
 const countFromMs = startAtMs + input.warmUpSeconds * 1000;
 const endAtMs = countFromMs + input.seconds * 1000;
-const free: Connection[] = [];
-/** When the requests were due that wait for a connection, from `nextWaiting` on: `shift` is slow on a long list. */
+const freeConnections: Connection[] = [];
+/** Due times of requests that wait for a connection, from index `nextWaiting` on. `shift` would be slow on a long list. */
 const waiting: number[] = [];
 let nextWaiting = 0;
 const latenciesMs: number[] = [];
-const latenessesMs: number[] = [];
+const generatorDelaysMs: number[] = [];
 let sent = 0;
 let answered = 0;
-let other = 0;
+let unexpected = 0;
 let allSent = false;
 
-/** A kept-alive connection with one request at a time. */
+/** A keep-alive connection that carries one request at a time. */
 class Connection {
 	readonly #socket: Socket;
 	#received = '';
@@ -71,7 +71,7 @@ class Connection {
 	send(dueAtMs: number): void {
 		this.#dueAtMs = dueAtMs;
 		sent++;
-		this.#socket.write(message(sent), 'latin1');
+		this.#socket.write(requestText(sent), 'latin1');
 	}
 
 	#receive(chunk: string): void {
@@ -82,11 +82,11 @@ class Connection {
 		if (length === undefined) fail('an answer has no content-length');
 		if (this.#received.length < headEnd + 4 + Number(length)) return;
 		answered++;
-		if (!this.#received.startsWith(expectedStart)) other++;
+		if (!this.#received.startsWith(expectedStart)) unexpected++;
 		this.#received = '';
 		if (this.#dueAtMs >= countFromMs) latenciesMs.push(clockMs() - this.#dueAtMs);
 		const next = waiting[nextWaiting];
-		if (next === undefined) free.push(this);
+		if (next === undefined) freeConnections.push(this);
 		else {
 			nextWaiting++;
 			this.send(next);
@@ -96,8 +96,8 @@ class Connection {
 }
 
 function send(dueAtMs: number): void {
-	if (dueAtMs >= countFromMs) latenessesMs.push(clockMs() - dueAtMs);
-	const connection = free.pop();
+	if (dueAtMs >= countFromMs) generatorDelaysMs.push(clockMs() - dueAtMs);
+	const connection = freeConnections.pop();
 	if (connection) connection.send(dueAtMs);
 	else waiting.push(dueAtMs);
 }
@@ -111,10 +111,10 @@ function finishIfAnswered(): void {
 	if (answered < sent || nextWaiting < waiting.length) return;
 	const result: OpenLoopResult = {
 		answered,
-		other,
+		unexpected,
 		p50Ms: percentile(latenciesMs, 0.5),
 		p99Ms: percentile(latenciesMs, 0.99),
-		noticedLateP99Ms: percentile(latenessesMs, 0.99),
+		generatorDelayP99Ms: percentile(generatorDelaysMs, 0.99),
 	};
 	process.stdout.write(JSON.stringify(result), () => process.exit(0));
 }
@@ -124,16 +124,21 @@ function percentile(values: readonly number[], share: number): number {
 	return sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN;
 }
 
-free.push(...(await Promise.all(Array.from({ length: input.connections }, () => Connection.open()))));
-const metronome = new Worker(new URL('./metronome.ts', import.meta.url), {
+freeConnections.push(
+	...(await Promise.all(Array.from({ length: input.connections }, () => Connection.open()))),
+);
+const arrivals = new Worker(new URL('./arrivals.ts', import.meta.url), {
 	workerData: { ratePerSecond: input.ratePerSecond, startAtMs, endAtMs },
 });
-metronome.on('message', (due: number[] | null) => {
+arrivals.on('message', (due: number[] | null) => {
 	if (due) return due.forEach(send);
 	allSent = true;
 	setTimeout(
-		() => fail(`${sent - answered + waiting.length - nextWaiting} requests were never answered`),
-		patienceMs,
+		() =>
+			fail(
+				`${sent - answered + waiting.length - nextWaiting} requests were not answered within ${answerTimeoutMs} ms`,
+			),
+		answerTimeoutMs,
 	);
 	finishIfAnswered();
 });

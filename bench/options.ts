@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 
-/** Lines of the table, in its order. */
-export const lineNames = [
+/** The benchmarks, in the order of the table. */
+export const benchmarkNames = [
 	'thirty',
 	'random',
 	'single',
@@ -29,25 +29,26 @@ export const lineNames = [
 	'pg-hit',
 	'pg-joined-uploads',
 ] as const;
-export type LineName = (typeof lineNames)[number];
+export type BenchmarkName = (typeof benchmarkNames)[number];
 
 export interface Options {
-	/** Of each measurement; its median is shown. */
+	/** Runs per measurement. The table shows their median. */
 	readonly runs: number;
-	/** Of each run. */
+	/** Duration of a run. */
 	readonly seconds: number;
 	readonly warmUpSeconds: number;
-	/** Events stored before the memory is read. */
+	/** Events stored before the memory is measured. */
 	readonly events: number;
+	/** Measured starts of the server. */
 	readonly startUps: number;
-	/** The points of the two curves. */
+	/** The amounts of data at which growth is measured. */
 	readonly accountCounts: readonly number[];
 	readonly storedEvents: readonly number[];
-	/** Visitors of the places that reads, hits and joins are measured on. */
+	/** Visitors in the databases of reads, hits and joined uploads. */
 	readonly visitorCounts: readonly number[];
 	readonly pgVisitors: number;
-	readonly lines: readonly LineName[];
-	/** Where data folders are made. */
+	readonly benchmarks: readonly BenchmarkName[];
+	/** Parent of the data folders. */
 	readonly folder: string | undefined;
 	/** Whether the figures replace those of `bench/README.md`. */
 	readonly writes: boolean;
@@ -55,40 +56,43 @@ export interface Options {
 
 export const usage = `npm run bench -- [--quick | --smoke] [--write] [--only NAME]… [--events N] [--runs N] [--seconds N] [--folder DIR]
 
-Measures the service, each figure beside its ceiling in the same run. About half an hour and 10 GB; nothing else should run.
+Measures the service, and a baseline for each figure in the same run. Takes about half an hour and 10 GB of disk.
+Nothing else should run on the machine.
 
-  --quick      shorter runs, 1 million events, shorter curves: some 8 minutes, and less exact
-  --smoke      each line for two seconds, on little data: shows that it works, not how fast
-  --write      puts the figures into bench/README.md in place of those that are there
-  --only NAME  one line (again for more)
-  --events N   stored before the memory is read (10,000,000)
-  --runs N     of each measurement, 3 or more (3)
-  --seconds N  of each run (4)
-  --folder DIR where data folders are made, on the disk to be measured (the system's temporary folder)
+  --quick      shorter runs on less data: about 8 minutes, less precise
+  --smoke      each benchmark for two seconds on little data: shows that it works, not how fast
+  --write      replaces the figures in bench/README.md
+  --only NAME  runs one benchmark; may be repeated
+  --events N   events stored before the memory is measured (10,000,000)
+  --runs N     runs per measurement, at least 3 (3)
+  --seconds N  duration of a run (4)
+  --folder DIR parent of the data folders, on the disk to be measured (the system's temporary folder)
 
-Lines, on an embedded database:
-  thirty, random, single   new events: 30, 30 with random tids, 1; against bare node:http and raw SQLite
-  no-key, rate-limit       refusals, against bare node:http
-  latency                  at half of the peak load
-  memory, start-up
-  accounts                 cost of a request with 1, 100 and 5,000 accounts
-  events                   cost of a request with 10,000, a million and 10 million events stored
-  visscores, segments      reads of scores, and of segments by ten rules, with 10,000, a million and 5 million visitors;
-                           against bare node:http
-  denied                   reads with a forged and with an expired cask
-  hit                      POST /hit, durable
-  joined-uploads           30 new events of customers who are visitors
-  reads-under-load         latency of reads while hits and uploads run at half of their peak
-  score-cost               CPU of a look-up and of a score, inside the service
-  workers                  cost of a request with two serving threads, over one
-On PostgreSQL 18, which comes as a package and is started for it:
-  pg-thirty, pg-random     30 new events; against bare node:http, pgbench and the hand-written bench/baseline/
-  pg-accounts, pg-events   as above, and 'caskade migrate' over 5,000 accounts
+Benchmarks on the embedded database:
+  thirty, random, single   uploads of 30 new events, 30 with random tids, and 1; compared with bare node:http and
+                           raw SQLite
+  no-key, rate-limit       refused uploads; compared with bare node:http
+  latency                  latency of uploads at half of the peak throughput
+  memory                   resident memory after many events
+  start-up                 time from the start of the process to the first 201
+  accounts                 CPU of a request with 1, 100 and 5,000 accounts
+  events                   CPU of a request with 10,000, a million and 10 million events stored
+  visscores, segments      reads of scores, and of segments with ten rules, for 10,000, a million and 5 million visitors;
+                           compared with bare node:http
+  denied                   reads with a forged or an expired cask
+  hit                      durable POST /hit
+  joined-uploads           uploads of 30 new events that are joined to visitors
+  reads-under-load         latency of reads beside hits and uploads at half of their peak throughput
+  score-cost               CPU of a look-up and of a score, without HTTP
+  workers                  CPU of a request with two serving threads, compared with one
+On PostgreSQL 18, which npm installs and the benchmark starts:
+  pg-thirty, pg-random     uploads of 30 new events; compared with bare node:http, pgbench and bench/baseline/
+  pg-accounts, pg-events   as above, and 'caskade migrate' with 5,000 accounts
   pg-visscores, pg-segments, pg-hit, pg-joined-uploads   as above, with a million visitors
 `;
 
-/** @throws Error whose message says which argument is wrong */
-export function readOptions(args: readonly string[]): Options | 'help' {
+/** @throws Error that names the wrong argument */
+export function parseOptions(args: readonly string[]): Options | 'help' {
 	const { values } = parseArgs({
 		args: [...args],
 		options: {
@@ -105,25 +109,25 @@ export function readOptions(args: readonly string[]): Options | 'help' {
 	});
 	if (values.help) return 'help';
 	if (values.smoke && values.write)
-		throw new Error('--smoke measures nothing that is worth writing: leave --write out.');
+		throw new Error('--smoke measures nothing worth writing: leave out --write or use --quick.');
 	const size = sizes[values.smoke ? 'smoke' : values.quick ? 'quick' : 'full'];
 	return {
 		...size,
 		runs: values.runs === undefined ? size.runs : wholeNumber('--runs', values.runs, 3),
 		seconds: values.seconds === undefined ? size.seconds : wholeNumber('--seconds', values.seconds, 1),
 		events: values.events === undefined ? size.events : wholeNumber('--events', values.events, 1),
-		lines: values.only ? values.only.map(lineName) : lineNames,
+		benchmarks: values.only ? values.only.map(benchmarkName) : benchmarkNames,
 		folder: values.folder,
 		writes: values.write ?? false,
 	};
 }
 
-/** The number of the first run, 0 for a warm-up. */
+/** The number of the first run. The warm-up, if there is one, is run 0. */
 export function firstRun({ warmUpSeconds }: Options): number {
 	return warmUpSeconds > 0 ? 0 : 1;
 }
 
-/** How long and on how much data a run measures. */
+/** Durations and amounts of data. */
 const sizes = {
 	full: {
 		...{ runs: 3, seconds: 4, warmUpSeconds: 2, startUps: 5 },
@@ -151,15 +155,16 @@ const sizes = {
 	},
 } as const;
 
-function lineName(name: string): LineName {
-	const found = lineNames.find((candidate) => candidate === name);
-	if (!found) throw new Error(`--only ${name}: there is no such line; there are ${lineNames.join(', ')}.`);
+function benchmarkName(name: string): BenchmarkName {
+	const found = benchmarkNames.find((candidate) => candidate === name);
+	if (!found)
+		throw new Error(`--only ${name}: there is no such benchmark; use one of ${benchmarkNames.join(', ')}.`);
 	return found;
 }
 
 function wholeNumber(flag: string, value: string, min: number): number {
 	const number = Number(value.replaceAll(/[,_]/g, ''));
 	if (!Number.isSafeInteger(number) || number < min)
-		throw new Error(`${flag} ${value}: it must be a whole number of at least ${min}.`);
+		throw new Error(`${flag} ${value}: the value must be a whole number of at least ${min}.`);
 	return number;
 }

@@ -1,23 +1,23 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { eventTable } from './postgres-place.ts';
+import { eventTable } from './postgres-database.ts';
 import { run } from './processes.ts';
-import { nextPrefix, type Tids } from './rows.ts';
+import { nextPrefix, type Tids } from './upload-bodies.ts';
 import { connections } from './wrk.ts';
 
 export interface PgbenchLoad {
 	readonly address: string;
-	/** Events of an INSERT. */
+	/** Events per INSERT. */
 	readonly rows: number;
 	readonly tids: Tids;
 	readonly seconds: number;
-	/** Where its script is written. */
+	/** The folder for its script. */
 	readonly folder: string;
 }
 
 /**
- * The ceiling: what PostgreSQL itself can store here, as many clients as the HTTP load has, each sending the service's
- * INSERT as a transaction of its own, again and again.
+ * A baseline: the throughput of PostgreSQL alone. As many clients as the HTTP load has connections repeat the service's
+ * INSERT, each time in a transaction.
  */
 export async function pgbench(load: PgbenchLoad): Promise<{ transactions: number; perSecond: number }> {
 	const script = join(load.folder, 'insert.pgbench');
@@ -39,7 +39,7 @@ export async function pgbench(load: PgbenchLoad): Promise<{ transactions: number
 	return { transactions, perSecond: number(/tps = ([\d.]+)/) };
 }
 
-/** Numbers have the same length throughout, and those of different clients are near each other, as in `upload.lua`. */
+/** As in `uploads.lua`, rising numbers all have the same length, and those of different clients are close together. */
 function scriptOf({ rows, tids }: PgbenchLoad): string {
 	const prefix = nextPrefix();
 	const numbers = Array.from({ length: rows }, (_, index) => index + 1);
@@ -60,14 +60,14 @@ function padded(number: number, length: number): string {
 	return String(number).padStart(length, '0');
 }
 
-/** @throws Error in one sentence where pgbench is not installed */
+/** @throws Error that says how to install pgbench, if it is missing */
 export async function requirePgbench(): Promise<void> {
 	try {
 		await run('pgbench', ['--version']);
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code === 'ENOENT')
 			throw new Error(
-				"The bench measures PostgreSQL itself with pgbench, which is not installed: 'apt-get install postgresql' (Debian), 'apt-get install postgresql-contrib' (Ubuntu) or 'brew install postgresql' (macOS) brings it.",
+				"These benchmarks need pgbench, which is not installed. Install it with 'apt-get install postgresql' (Debian), 'apt-get install postgresql-contrib' (Ubuntu) or 'brew install postgresql' (macOS).",
 			);
 		throw error;
 	}

@@ -6,19 +6,25 @@ import { initialisePostgres } from '../test/store/postgres/packaged.ts';
 import { endWithBench } from './processes.ts';
 import { freePort } from './servers.ts';
 
-/** As an operator with a little memory to spare sets it; all else is PostgreSQL's own default. */
+/** Settings of an operator with some memory to spare. All others are PostgreSQL's defaults. */
 const settings = {
 	shared_buffers: '1GB',
 	max_wal_size: '4GB',
 	synchronous_commit: 'on',
 	max_connections: '200',
 };
-const shown = ['synchronous_commit', 'fsync', 'full_page_writes', 'shared_buffers', 'max_wal_size'];
+const describedSettings = [
+	'synchronous_commit',
+	'fsync',
+	'full_page_writes',
+	'shared_buffers',
+	'max_wal_size',
+];
 
-/** A PostgreSQL server of the bench's own. */
+/** A PostgreSQL server that the benchmark starts. */
 export class PostgresServer {
 	readonly pid: number;
-	/** Version and settings, for whoever compares figures. */
+	/** Version and settings. */
 	description = '';
 	readonly #url: string;
 	readonly #postgres: EmbeddedPostgres;
@@ -50,7 +56,7 @@ export class PostgresServer {
 		return this.#url.replace(/\w+$/, database);
 	}
 
-	/** Over a connection of its own, one statement after the other. @returns the last one's rows */
+	/** Runs the statements one after another on a new connection. @returns the rows of the last one */
 	async query(statements: string | readonly string[], database = 'postgres'): Promise<pg.QueryResultRow[]> {
 		const client = new pg.Client({ connectionString: this.address(database) });
 		await client.connect();
@@ -66,10 +72,10 @@ export class PostgresServer {
 	async #describe(): Promise<string> {
 		const [version] = await this.query('SHOW server_version');
 		const rows = await this.query(
-			`SELECT name, current_setting(name) AS value FROM unnest(ARRAY['${shown.join("','")}']) AS name`,
+			`SELECT name, current_setting(name) AS value FROM unnest(ARRAY['${describedSettings.join("','")}']) AS name`,
 		);
 		const values = rows.map(({ name, value }) => `${name} ${value}`).join(', ');
-		return `PostgreSQL ${version?.server_version} over TCP on the same machine: ${values}; all else as it comes.`;
+		return `PostgreSQL ${version?.server_version} over TCP on the same machine: ${values}; other settings are defaults.`;
 	}
 
 	stop(): Promise<void> {

@@ -1,20 +1,23 @@
 import type { QueryResultRow } from 'pg';
-import { maxLogged, type VisitorBytes } from './place.ts';
-import { customer, makeTemplates, stem } from './population.ts';
+import { maxVisitorsWithHistory, type VisitorBytes } from './database.ts';
+import { cidPlaceholder, makeVisitorTemplates, vidPlaceholder } from './visitor-templates.ts';
 
 const schema = 'caskade_account_1';
 
-/** What `sqlite-visitors.ts` does, on PostgreSQL. @param query statements over one connection each call */
+/**
+ * Stores generated visitors, like `sqlite-visitors.ts`.
+ * @param query runs the statements of one call on one connection
+ */
 export async function seedVisitors(
 	query: (statements: readonly string[]) => Promise<QueryResultRow[]>,
 	visitors: number,
 ): Promise<VisitorBytes> {
-	const templates = makeTemplates(Date.now());
-	const logged = Math.min(maxLogged, visitors);
-	const own = (text: string) => `replace(${text}, '${stem}', left(visitor.vid, 30))`;
+	const templates = makeVisitorTemplates(Date.now());
+	const visitorsWithHistory = Math.min(maxVisitorsWithHistory, visitors);
+	const own = (text: string) => `replace(${text}, '${vidPlaceholder}', left(visitor.vid, 30))`;
 	const cid = "'cust-' || lpad(visitor.id::text, 7, '0')";
 	const of = (table: string) =>
-		`${schema}.visitor JOIN ${table} ON ${table}.template = visitor.id % ${templates.length} WHERE visitor.id <= ${logged}`;
+		`${schema}.visitor JOIN ${table} ON ${table}.template = visitor.id % ${templates.length} WHERE visitor.id <= ${visitorsWithHistory}`;
 	const indexes = await query([
 		`SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = '${schema}' AND tablename = 'hit' AND indexname <> 'hit_pkey'`,
 	]);
@@ -29,19 +32,19 @@ export async function seedVisitors(
 			value ->> 'body' AS body FROM template, jsonb_array_elements(hits)`,
 		'ANALYZE template; ANALYZE template_visit; ANALYZE template_hit',
 		`INSERT INTO ${schema}.visitor (vid, profile)
-			SELECT vid, replace(profile, '${stem}', left(vid, 30)) FROM (
+			SELECT vid, replace(profile, '${vidPlaceholder}', left(vid, 30)) FROM (
 				SELECT lpad(to_hex((n - 1) * ${Math.floor(2 ** 32 / visitors)}::bigint), 8, '0') || left(md5(random()::text), 24) AS vid, n
 				FROM generate_series(1, ${visitors}) AS n
 			) AS number JOIN template ON template.id = n % ${templates.length} ORDER BY n`,
 		`INSERT INTO ${schema}.visit (sid, vid, profile)
 			SELECT ${own('sid')}, visitor.vid, ${own('template_visit.profile')} FROM ${of('template_visit')} ORDER BY visitor.id`,
-		// Indexes over what is there already are made in a fraction of the time.
+		// Creating the indexes after the inserts takes a fraction of the time.
 		...indexes.map(({ indexname }) => `DROP INDEX ${schema}.${indexname}`),
 		`INSERT INTO ${schema}.hit (vid, sid, at, body)
-			SELECT visitor.vid, ${own('sid')}, at, replace(body, '${customer}', ${cid}) FROM ${of('template_hit')} ORDER BY at`,
+			SELECT visitor.vid, ${own('sid')}, at, replace(body, '${cidPlaceholder}', ${cid}) FROM ${of('template_hit')} ORDER BY at`,
 		...indexes.map(({ indexdef }) => String(indexdef)),
 		`INSERT INTO ${schema}.claim (key, at, vid)
-			SELECT 'c:' || ${cid}, (profile::json ->> 'firstAtMs')::bigint, vid FROM ${schema}.visitor WHERE id <= ${logged}`,
+			SELECT 'c:' || ${cid}, (profile::json ->> 'firstAtMs')::bigint, vid FROM ${schema}.visitor WHERE id <= ${visitorsWithHistory}`,
 		...['visitor', 'visit', 'hit', 'claim'].map((table) => `VACUUM ANALYZE ${schema}.${table}`),
 		'CHECKPOINT',
 	]);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 
-/** Processes and folders end with the bench, however that ends (short of kill -9). */
+/** Processes and folders to remove when the benchmark ends, for any reason but SIGKILL. */
 const running = new Set<ChildProcess>();
 const folders = new Set<string>();
 const pids = new Set<number>();
@@ -28,12 +28,12 @@ for (const [signal, code] of [
 ] as const)
 	process.on(signal, () => process.exit(code));
 
-/** The service's flags have twins in the environment; none of the user's may change what is measured. */
+/** Without the user's `CASKADE_…` variables, which would change the service's settings. */
 const environment = Object.fromEntries(
 	Object.entries(process.env).filter(([name]) => !name.startsWith('CASKADE_')),
 );
 
-/** Starts a program that ends with the bench. */
+/** Starts a program that is killed when the benchmark ends. */
 export function start(program: string, args: readonly string[], options: SpawnOptions = {}): ChildProcess {
 	const child = spawn(program, args, { ...options, env: { ...environment, ...options.env } });
 	running.add(child);
@@ -42,7 +42,7 @@ export function start(program: string, args: readonly string[], options: SpawnOp
 	return child;
 }
 
-/** For a process that was not started here. */
+/** Kills a process when the benchmark ends, even if `start` did not start it. */
 export function endWithBench(pid: number): void {
 	pids.add(pid);
 }
@@ -55,10 +55,11 @@ export async function stop(child: ChildProcess, graceMs = 30_000): Promise<void>
 	child.kill('SIGTERM');
 	await exited;
 	clearTimeout(timer);
-	if (child.signalCode === 'SIGKILL') throw new Error(`${child.spawnargs.join(' ')} did not stop in time.`);
+	if (child.signalCode === 'SIGKILL')
+		throw new Error(`${child.spawnargs.join(' ')} did not stop within ${graceMs} ms.`);
 }
 
-/** Runs a program to its end and gives what it printed. @throws where it fails */
+/** Runs a program to its end. @returns its standard output @throws Error with its output if it fails */
 export async function run(
 	program: string,
 	args: readonly string[],
@@ -75,14 +76,14 @@ export async function run(
 	return stdout;
 }
 
-/** Runs one of the bench's own programs, which takes and prints one JSON document. */
+/** Runs a program of this folder that takes one JSON document as its argument and prints another. */
 export async function runProgram<Result>(file: string, input: object): Promise<Result> {
 	return JSON.parse(await run(process.execPath, [join(import.meta.dirname, file), JSON.stringify(input)]));
 }
 
 const tmpfs = 0x01021994;
 
-/** A new folder that goes away with the bench. In memory nothing would be durable, so it is on a disk if it can be. */
+/** Creates a folder that is removed when the benchmark ends. Avoids tmpfs if it can, because that is not durable. */
 export function temporaryFolder(parent: string | undefined): string {
 	const inMemory = statfsSync(tmpdir()).type === tmpfs;
 	const folder = mkdtempSync(

@@ -1,36 +1,37 @@
 /**
- * The floor: what `node:sqlite` itself takes to store hits, with their visitors and visits, as durably and in groups as the
- * service does. No parsing, no rules: profiles are written back as they were read. A process of its own; takes JSON, prints
- * CPU in µs a hit.
+ * A baseline: the CPU time of `node:sqlite` alone for storing hits with their visitors and visits, with the service's
+ * durability and group commit. Nothing is parsed or computed: profiles are written back as they were read. Runs as a
+ * separate process that takes its input as JSON and prints µs of CPU per hit as JSON.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 
 export interface RawHitsInput {
-	/** An account's file that has visitors. */
+	/** The file of an account with visitors. */
 	readonly path: string;
-	/** Of a file with a vid and a sid a line: whose visits go on. A fifth of the hits comes from new visitors. */
+	/** A file of visits to continue, one `vid sid` per line. A fifth of the hits comes from new visitors instead. */
 	readonly visitsPath: string;
 	readonly hits: number;
-	/** Hits of one transaction. */
-	readonly group: number;
-	/** `indexed`: each hit is put into the indexes by visitor and visit. `recent`: as the service does. */
+	readonly hitsPerTransaction: number;
+	/** `indexed`: hits go into a table with indexes by visitor and visit. `recent`: into the service's `recent_hit`. */
 	readonly layout: 'indexed' | 'recent';
 }
 
 export interface RawHitsCost {
 	readonly writingUs: number;
-	/** Copying the write-ahead log back. */
+	/** CPU of copying the write-ahead log back into the database. */
 	readonly checkpointingUs: number;
 }
 
-const { path, visitsPath, hits, group, layout }: RawHitsInput = JSON.parse(process.argv[2] as string);
+const { path, visitsPath, hits, hitsPerTransaction, layout }: RawHitsInput = JSON.parse(
+	process.argv[2] as string,
+);
 const database = new DatabaseSync(path);
-// As in the service: its page cache, and the size at which it copies its log back.
+// The service's page cache, and the log size at which it checkpoints.
 database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON');
 database.exec('PRAGMA cache_size = -2048; PRAGMA wal_autocheckpoint = 0');
-const longLogPages = 4096;
+const checkpointAtPages = 4096;
 
 const statement = (sql: string) => {
 	const prepared = database.prepare(sql);
@@ -75,11 +76,11 @@ const cpuUs = () => {
 };
 let checkpointingUs = 0;
 const startedUs = cpuUs();
-for (let done = 0; done < hits; done += group) {
+for (let done = 0; done < hits; done += hitsPerTransaction) {
 	database.exec('BEGIN IMMEDIATE');
-	for (let hit = 0; hit < group; hit++) addOne(Date.now() + done + hit);
+	for (let hit = 0; hit < hitsPerTransaction; hit++) addOne(Date.now() + done + hit);
 	database.exec('COMMIT');
-	if (Number(database.prepare('PRAGMA wal_checkpoint(NOOP)').get()?.log) < longLogPages) continue;
+	if (Number(database.prepare('PRAGMA wal_checkpoint(NOOP)').get()?.log) < checkpointAtPages) continue;
 	const beganUs = cpuUs();
 	database.exec('PRAGMA wal_checkpoint(PASSIVE)');
 	checkpointingUs += cpuUs() - beganUs;

@@ -1,28 +1,28 @@
 /**
- * The ceiling: what `node:sqlite` itself can store here. A process of its own; takes what to insert as JSON and prints
- * events per second. Timed is the insertion of events that are in memory, not their making.
+ * A baseline: the throughput of `node:sqlite` alone. Runs as a separate process that takes its input as JSON and prints
+ * events per second as JSON. Only the inserts are timed, not the generation of the events.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { eventOf, type Tids } from './rows.ts';
+import { eventOf, type Tids } from './upload-bodies.ts';
 
 export interface RawInput {
 	readonly path: string;
 	readonly prefix: string;
 	readonly tids: Tids;
-	/** Requests' worth of rows to insert. */
-	readonly requests: number;
-	/** Rows of one INSERT. */
-	readonly rows: number;
-	/** INSERTs of one transaction. */
-	readonly group: number;
+	/** INSERTs in all; one stands for a request. */
+	readonly inserts: number;
+	readonly rowsPerInsert: number;
+	readonly insertsPerTransaction: number;
 }
 
-const { path, prefix, tids, requests, rows, group }: RawInput = JSON.parse(process.argv[2] as string);
+const { path, prefix, tids, inserts, rowsPerInsert, insertsPerTransaction }: RawInput = JSON.parse(
+	process.argv[2] as string,
+);
 
 const database = new DatabaseSync(path);
-// The service's page cache and the size at which it copies its log back, which is faster here than SQLite's defaults.
+// The service's page cache, and the log size at which it checkpoints. SQLite's defaults are slower.
 database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
 database.exec('PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 4096');
 if (!database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'subscription_event'").get()) {
@@ -31,7 +31,7 @@ if (!database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'subscription_ev
 		database.exec(readFileSync(join(migrations, file), 'utf8'));
 }
 
-const values = Array.from({ length: rows }, () => '(?, ?, ?, ?, ?, ?)').join(', ');
+const values = Array.from({ length: rowsPerInsert }, () => '(?, ?, ?, ?, ?, ?)').join(', ');
 const insert = database.prepare(
 	`INSERT INTO subscription_event (tid, subid, cid, evt, rvn, received_at) VALUES ${values}`,
 );
@@ -48,14 +48,14 @@ function insertGroup(uploads: ReturnType<typeof eventOf>[][]): void {
 	database.exec('COMMIT');
 }
 
-let ms = 0;
-for (let done = 0; done < requests; done += group) {
-	const uploads = Array.from({ length: Math.min(group, requests - done) }, (_, request) =>
-		Array.from({ length: rows }, (_, row) => eventOf(prefix, done + request + 1, row + 1, tids)),
+let elapsedMs = 0;
+for (let done = 0; done < inserts; done += insertsPerTransaction) {
+	const uploads = Array.from({ length: Math.min(insertsPerTransaction, inserts - done) }, (_, request) =>
+		Array.from({ length: rowsPerInsert }, (_, row) => eventOf(prefix, done + request + 1, row + 1, tids)),
 	);
 	const startedAtMs = performance.now();
 	insertGroup(uploads);
-	ms += performance.now() - startedAtMs;
+	elapsedMs += performance.now() - startedAtMs;
 }
 database.close();
-process.stdout.write(JSON.stringify({ eventsPerSecond: ((requests * rows) / ms) * 1000 }));
+process.stdout.write(JSON.stringify({ eventsPerSecond: ((inserts * rowsPerInsert) / elapsedMs) * 1000 }));

@@ -1,38 +1,39 @@
-import type { Line } from './line.ts';
-import type { LineName } from './options.ts';
-import { type Mix, overBare, type Prepared } from './over-bare.ts';
-import type { Place } from './place.ts';
-import { aidOf } from './rows.ts';
+import { againstBareHttp, type LoadKind, type PreparedLoad } from './against-bare-http.ts';
+import type { Benchmark } from './benchmark.ts';
+import { fewCasks, maxCasks, writeCasks } from './casks.ts';
+import type { BenchDatabase } from './database.ts';
+import type { BenchmarkName } from './options.ts';
 import { ask, type Population, type RunningCaskade, runCaskade } from './servers.ts';
-import { fewCasks, maxCasks, writeCasks } from './subjects.ts';
 import { whole } from './table.ts';
+import { aidOf } from './upload-bodies.ts';
 import type { Script } from './wrk.ts';
 
-const costAim = 1.3;
+/** Maximum CPU time with the most visitors, as a multiple of that with the fewest. */
+const maxGrowth = 1.3;
 
-/** Reads of scores by visitors drawn at random. */
+/** Reads of the scores of random visitors. */
 const scores = (folder: string) => (server: RunningCaskade, population: Population) =>
 	reads('/visscores', 0.6, folder, server, population);
 
-/** Reads of segments, ten rules each. */
-const tenRules = (folder: string) => async (server: RunningCaskade, population: Population) => {
-	await addSegments(population.place);
+/** Reads of the segments of random visitors, in an account with ten rules. */
+const segments = (folder: string) => async (server: RunningCaskade, population: Population) => {
+	await addSegments(population.database);
 	return reads('/visscores/segments', 0.5, folder, server, population);
 };
 
-/** Reads of scores that are denied. */
+/** Reads with casks that are refused. */
 const denials =
 	(folder: string) =>
-	async (server: RunningCaskade, { place }: Population): Promise<Prepared> => {
-		const { forged, expired, sample } = await writeCasks(place, folder);
-		const denied = async (title: string, casks: string, cask: string): Promise<Mix> => ({
+	async (server: RunningCaskade, { database }: Population): Promise<PreparedLoad> => {
+		const { forged, expired, sample } = await writeCasks(database, folder);
+		const denied = async (title: string, casks: string, cask: string): Promise<LoadKind> => ({
 			title: `GET /visscores, ${title} cask`,
-			script: reading('/visscores', casks, maxCasks),
+			script: readScript('/visscores', casks, maxCasks),
 			sample: await sampleOf(server, '/visscores', cask, 401),
 			aim: 0.8,
 		});
 		return {
-			mixes: [
+			loadKinds: [
 				await denied('forged', forged, sample.forged),
 				await denied('expired', expired, sample.expired),
 			],
@@ -44,34 +45,34 @@ async function reads(
 	aim: number,
 	folder: string,
 	server: RunningCaskade,
-	{ place, visitors, bytes }: Population,
-): Promise<Prepared> {
-	const { valid, sample: casks } = await writeCasks(place, folder);
+	{ database, visitors, bytes }: Population,
+): Promise<PreparedLoad> {
+	const { valid, sample: casks } = await writeCasks(database, folder);
 	const sample = await sampleOf(server, target, casks.valid, 200);
 	return {
-		mixes: [
+		loadKinds: [
 			{
 				title: `GET ${target}, ${whole(maxCasks)} casks`,
-				script: reading(target, valid, maxCasks),
+				script: readScript(target, valid, maxCasks),
 				...{ sample, aim },
 			},
 			{
-				title: `GET ${target}, ${whole(fewCasks)} casks, all remembered`,
-				script: reading(target, valid, fewCasks),
+				title: `GET ${target}, ${whole(fewCasks)} casks, all cached`,
+				script: readScript(target, valid, fewCasks),
 				sample,
 			},
 		],
 		finish: async () => ({
 			rows: [],
 			notes: [
-				`${target}, ${whole(visitors)} visitors: ${whole(bytes.visitor)} bytes of database a visitor, ${whole(bytes.visit)} a visit, ${whole(bytes.hit)} a hit, as seeded. An answer: ${sample.body}`,
+				`${target}, ${whole(visitors)} visitors: ${whole(bytes.visitor)} bytes of database per visitor, ${whole(bytes.visit)} per visit, ${whole(bytes.hit)} per hit, before the load. An answer: ${sample.body}`,
 			],
 		}),
 	};
 }
 
-function reading(target: string, casks: string, max: number): () => Script {
-	return () => ({ file: 'read.lua', env: { TARGET: target, CASKS: casks, MOST: String(max) } });
+function readScript(target: string, casks: string, max: number): () => Script {
+	return () => ({ file: 'reads.lua', env: { TARGET: target, CASKS: casks, MAX_CASKS: String(max) } });
 }
 
 async function sampleOf(server: RunningCaskade, target: string, cask: string, status: number) {
@@ -80,11 +81,11 @@ async function sampleOf(server: RunningCaskade, target: string, cask: string, st
 		headers: { origin: 'https://shop.example' },
 	});
 	if (answer.status !== status)
-		throw new Error(`${target}: the answer is ${answer.status} ${answer.body}, not ${status}.`);
+		throw new Error(`${target}: expected the status ${status}, got ${answer.status} ${answer.body}`);
 	return answer;
 }
 
-/** Five more than an account has at first. */
+/** Five rules in addition to the five that a new account has. */
 const rules: Readonly<Record<string, string>> = {
 	'bench-1': 'visitor.recentVisits7d >= 1.5 && visitor.daysSinceLast < 3',
 	'bench-2': '"articles/page-0" in visitor.pages7d || "articles/page-1" in visitor.pages7d',
@@ -94,27 +95,27 @@ const rules: Readonly<Record<string, string>> = {
 	'bench-5': 'visitor.firstChannel == "paid" && scores["return"] > 0.1 && percentiles.subscription >= 50',
 };
 
-async function addSegments(place: Place): Promise<void> {
-	const flags = ['--database', place.address, '--json'];
+async function addSegments(database: BenchDatabase): Promise<void> {
+	const flags = ['--database', database.address, '--json'];
 	const known = new Set(
 		JSON.parse(await runCaskade('segment', 'list', aidOf(1), ...flags)).map(({ id }: { id: string }) => id),
 	);
 	for (const [id, rule] of Object.entries(rules))
 		if (!known.has(id))
 			await runCaskade('segment', 'create', aidOf(1), id, '--name', id, '--rule', rule, ...flags);
-	// A running server sees them within a second.
+	// A running server reads new segments within a second.
 	await new Promise((resolve) => setTimeout(resolve, 1500));
 }
 
 const read = (
-	name: LineName,
+	name: BenchmarkName,
 	engine: 'SQLite' | 'PostgreSQL',
-	prepare: (folder: string) => (server: RunningCaskade, population: Population) => Promise<Prepared>,
-): Line =>
-	overBare(name, engine, ({ caskade, options }) => ({
+	prepare: (folder: string) => (server: RunningCaskade, population: Population) => Promise<PreparedLoad>,
+): Benchmark =>
+	againstBareHttp(name, engine, ({ caskade, options }) => ({
 		parse: false,
-		...(name === 'visscores' && { costAim }),
-		counts:
+		...(name === 'visscores' && { maxGrowth }),
+		visitorCounts:
 			name === 'denied'
 				? options.visitorCounts.slice(0, 1)
 				: engine === 'SQLite'
@@ -123,13 +124,13 @@ const read = (
 		prepare: prepare(caskade.folder),
 	}));
 
-export const readLines: readonly Line[] = [
+export const readBenchmarks: readonly Benchmark[] = [
 	read('visscores', 'SQLite', scores),
-	read('segments', 'SQLite', tenRules),
+	read('segments', 'SQLite', segments),
 	read('denied', 'SQLite', denials),
 ];
 
-export const pgReadLines: readonly Line[] = [
+export const pgReadBenchmarks: readonly Benchmark[] = [
 	read('pg-visscores', 'PostgreSQL', scores),
-	read('pg-segments', 'PostgreSQL', tenRules),
+	read('pg-segments', 'PostgreSQL', segments),
 ];

@@ -1,63 +1,63 @@
 import { join } from 'node:path';
 import { accounts, pgAccounts } from './accounts.ts';
+import type { BenchContext, Benchmark, OnPostgres } from './benchmark.ts';
 import { events, pgEvents } from './events.ts';
 import { writeFigures } from './figures.ts';
-import { hitLine, pgHitLine } from './hits.ts';
-import { joinedLine, pgJoinedLine } from './joined.ts';
+import { hitBenchmark, pgHitBenchmark } from './hits.ts';
+import { joinedBenchmark, pgJoinedBenchmark } from './joined-uploads.ts';
 import { latency } from './latency.ts';
-import type { Bench, Line, OnPostgres } from './line.ts';
 import { describeMachine } from './machine.ts';
 import { memory } from './memory.ts';
-import { type LineName, type Options, readOptions, usage } from './options.ts';
-import { pgThroughputLines } from './pg-throughput.ts';
+import { type BenchmarkName, type Options, parseOptions, usage } from './options.ts';
 import { requirePgbench } from './pgbench.ts';
-import { PostgresPlace } from './postgres-place.ts';
+import { PostgresBenchDatabase } from './postgres-database.ts';
 import { PostgresServer } from './postgres-server.ts';
+import { pgThroughputBenchmarks } from './postgres-throughput.ts';
 import { temporaryFolder } from './processes.ts';
-import { pgReadLines, readLines } from './reads.ts';
+import { pgReadBenchmarks, readBenchmarks } from './reads.ts';
 import { readsUnderLoad } from './reads-under-load.ts';
 import { scoreCost } from './score-cost.ts';
 import { Caskade } from './servers.ts';
-import { SqlitePlace } from './sqlite-place.ts';
+import { SqliteBenchDatabase } from './sqlite-database.ts';
 import { startUp } from './start-up.ts';
 import { formatTable, type Row } from './table.ts';
-import { throughputLines } from './throughput.ts';
-import { workersLine } from './workers.ts';
-import { requireWrk } from './wrk.ts';
+import { throughputBenchmarks } from './throughput.ts';
+import { workersBenchmark } from './workers.ts';
+import { connections, requireWrk } from './wrk.ts';
 
-const lines: readonly Line[] = [
-	...throughputLines,
+const benchmarks: readonly Benchmark[] = [
+	...throughputBenchmarks,
 	latency,
 	memory,
 	startUp,
 	accounts,
 	events,
-	...readLines,
-	hitLine,
-	joinedLine,
+	...readBenchmarks,
+	hitBenchmark,
+	joinedBenchmark,
 	readsUnderLoad,
 	scoreCost,
-	workersLine,
-	...pgThroughputLines,
+	workersBenchmark,
+	...pgThroughputBenchmarks,
 	pgAccounts,
 	pgEvents,
-	...pgReadLines,
-	pgHitLine,
-	pgJoinedLine,
+	...pgReadBenchmarks,
+	pgHitBenchmark,
+	pgJoinedBenchmark,
 ];
-const needPgbench: readonly LineName[] = ['pg-thirty', 'pg-random'];
+const needsPgbench: readonly BenchmarkName[] = ['pg-thirty', 'pg-random'];
 
 async function main(options: Options): Promise<void> {
 	await requireWrk();
-	if (options.lines.some((name) => needPgbench.includes(name))) await requirePgbench();
+	if (options.benchmarks.some((name) => needsPgbench.includes(name))) await requirePgbench();
 	const startedAtMs = performance.now();
 	const folder = temporaryFolder(options.folder);
 	const machine = describeMachine(folder);
 	print(`${machine}\n`);
 	let postgres: Promise<OnPostgres> | undefined;
-	const bench: Bench = {
+	const bench: BenchContext = {
 		options,
-		caskade: await Caskade.prepare(folder, new SqlitePlace(join(folder, 'data'))),
+		caskade: await Caskade.prepare(folder, new SqliteBenchDatabase(join(folder, 'data'))),
 		onPostgres: () => {
 			postgres ??= startPostgres(folder);
 			return postgres;
@@ -66,21 +66,21 @@ async function main(options: Options): Promise<void> {
 	};
 	const rows: Row[] = [];
 	const notes: string[] = [];
-	for (const line of lines.filter(({ name }) => options.lines.includes(name))) {
-		const result = await line.measure(bench);
+	for (const benchmark of benchmarks.filter(({ name }) => options.benchmarks.includes(name))) {
+		const result = await benchmark.measure(bench);
 		rows.push(...result.rows);
 		notes.push(...result.notes);
 	}
 	await (await postgres)?.server.stop();
 	print(`\n${formatTable(rows)}\n`);
-	const method = `Medians of ${options.runs} alternating runs of ${options.seconds} s after a warm-up; wrk, 1 thread, 64 connections.`;
+	const method = `Medians of ${options.runs} alternating runs of ${options.seconds} s after a warm-up; wrk with 1 thread and ${connections} connections.`;
 	print(method);
 	if (postgres) print((await postgres).server.description);
 	for (const note of notes) print(note);
-	print(`${((performance.now() - startedAtMs) / 1000).toFixed(0)} s in all.`);
+	print(`${((performance.now() - startedAtMs) / 1000).toFixed(0)} s in total.`);
 	if (options.writes)
 		writeFigures(rows, [
-			`Taken on ${new Date().toISOString().slice(0, 10)}.`,
+			`Measured on ${new Date().toISOString().slice(0, 10)}.`,
 			...machine.split('\n'),
 			method,
 			...notes,
@@ -89,7 +89,7 @@ async function main(options: Options): Promise<void> {
 
 async function startPostgres(folder: string): Promise<OnPostgres> {
 	const server = await PostgresServer.start(folder);
-	const caskade = await Caskade.prepare(folder, await PostgresPlace.create(server, 'bench'));
+	const caskade = await Caskade.prepare(folder, await PostgresBenchDatabase.create(server, 'bench'));
 	return { server, caskade };
 }
 
@@ -98,7 +98,7 @@ function print(text: string): void {
 }
 
 try {
-	const options = readOptions(process.argv.slice(2));
+	const options = parseOptions(process.argv.slice(2));
 	if (options === 'help') print(usage);
 	else await main(options);
 } catch (error) {

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import type { BareAnswer } from './bare-server.ts';
-import type { Place, VisitorBytes } from './place.ts';
+import type { BenchDatabase, VisitorBytes } from './database.ts';
 import { run, start, stop } from './processes.ts';
-import { aidOf, bodies, nextPrefix } from './rows.ts';
+import { aidOf, bodyMaker, nextPrefix } from './upload-bodies.ts';
 
 const caskade = join(import.meta.dirname, '../src/main.js');
 
@@ -20,37 +20,40 @@ export interface RunningProcess {
 
 export interface RunningCaskade extends RunningProcess {
 	readonly metricsUrl: string;
-	readonly place: Place;
+	readonly database: BenchDatabase;
 }
 
-/** Of a service and, where it is a process of its own, its engine. */
-export function pidsOf({ pid, place }: RunningCaskade): number[] {
-	return place.enginePid === undefined ? [pid] : [pid, place.enginePid];
+/** The processes of a service: its own and, if there is one, that of the PostgreSQL server. */
+export function pidsOf({ pid, database }: RunningCaskade): number[] {
+	return database.enginePid === undefined ? [pid] : [pid, database.enginePid];
 }
 
-/** Runs a command to its end. */
+/** Runs a `caskade` command to its end. */
 export function runCaskade(...args: string[]): Promise<string> {
 	return run(process.execPath, [caskade, ...args]);
 }
 
-/** Places with an account, a key whose plan has no practical limit and one whose plan admits nothing. */
+/**
+ * Databases to measure on, and the service on them. Each has an account, a key with a practically unlimited plan, and a key
+ * whose plan admits a single request.
+ */
 export class Caskade {
-	/** For logs, and what else a measurement needs. */
+	/** For logs and temporary files. */
 	readonly folder: string;
 	readonly key: string;
 	readonly limitedKey: string;
-	readonly #template: Place;
+	readonly #template: BenchDatabase;
 	readonly #populations = new Map<number, Promise<Population>>();
 
-	private constructor(folder: string, template: Place, key: string, limitedKey: string) {
+	private constructor(folder: string, template: BenchDatabase, key: string, limitedKey: string) {
 		this.folder = folder;
 		this.#template = template;
 		this.key = key;
 		this.limitedKey = limitedKey;
 	}
 
-	/** Fills an empty place with the command line, as an operator does. */
-	static async prepare(folder: string, template: Place): Promise<Caskade> {
+	/** Fills an x. */
+	static async prepare(folder: string, template: BenchDatabase): Promise<Caskade> {
 		const command = (...args: string[]) => runCaskade(...args, '--database', template.address, '--json');
 		const plan = (name: string, rate: number, burst: number) =>
 			command('plan', 'create', name, '--rate', `${rate}`, '--burst', `${burst}`, '--quota', `${10 ** 12}`);
@@ -62,32 +65,32 @@ export class Caskade {
 		return new Caskade(folder, template, await issue('unlimited'), await issue('limited'));
 	}
 
-	/** A fresh place for one server. */
-	newPlace(): Promise<Place> {
+	/** Creates a database for one server. */
+	newDatabase(): Promise<BenchDatabase> {
 		return this.#template.copy();
 	}
 
-	/** A place with so many visitors, made once and kept for the lines that come after. */
+	/** Returns a database with visitors. It is created once and kept for later benchmarks. */
 	populated(visitors: number): Promise<Population> {
 		let population = this.#populations.get(visitors);
 		if (!population) {
-			population = this.newPlace().then(async (place) => ({
-				place,
+			population = this.newDatabase().then(async (database) => ({
+				database,
 				visitors,
-				bytes: await place.addVisitors(visitors),
+				bytes: await database.addVisitors(visitors),
 			}));
 			this.#populations.set(visitors, population);
 		}
 		return population;
 	}
 
-	/** Starts `caskade serve` on a place, which goes away when it stops, unless it is to be kept. */
-	async serve(given?: Place, kept?: 'kept', workers = 1): Promise<RunningCaskade> {
-		const place = given ?? (await this.newPlace());
+	/** Starts `caskade serve`. Stopping it removes the database, unless that is `kept`. */
+	async serve(given?: BenchDatabase, kept?: 'kept', workers = 1): Promise<RunningCaskade> {
+		const database = given ?? (await this.newDatabase());
 		const metricsPort = await freePort();
 		const logPath = join(this.folder, `${metricsPort}.log`);
-		const flags = ['--database', place.address, '--port', '0', '--metrics-port', String(metricsPort)];
-		// All hits come from one address.
+		const flags = ['--database', database.address, '--port', '0', '--metrics-port', String(metricsPort)];
+		// All hits come from one address, so its limits must be high.
 		flags.push('--hits-per-address', '1000000', '--hits-per-visitor', '1000000');
 		if (workers > 1) flags.push('--workers', String(workers));
 		const log = openSync(logPath, 'w');
@@ -98,23 +101,23 @@ export class Caskade {
 			url,
 			metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
 			pid: child.pid as number,
-			place,
+			database,
 			async stop() {
 				await stop(child);
-				if (!kept) await place.remove();
+				if (!kept) await database.remove();
 			},
 		};
 	}
 }
 
-/** A place whose first account has visitors. */
+/** A database whose first account has visitors. */
 export interface Population {
-	readonly place: Place;
+	readonly database: BenchDatabase;
 	readonly visitors: number;
 	readonly bytes: VisitorBytes;
 }
 
-/** Starts the hand-written service of `baseline/` on a database that has its tables. */
+/** Starts the hand-written service of `baseline/` on a database with its tables. */
 export async function serveBaseline(database: string): Promise<RunningProcess> {
 	const child = start(process.execPath, [join(import.meta.dirname, 'baseline/server.ts')], {
 		stdio: ['ignore', 'pipe', 'inherit'],
@@ -124,7 +127,7 @@ export async function serveBaseline(database: string): Promise<RunningProcess> {
 	return { url, pid: child.pid as number, stop: () => stop(child) };
 }
 
-/** Starts a bare server that gives this answer to everything. */
+/** Starts a bare `node:http` server that gives this answer to every request. */
 export async function serveBare(answer: BareAnswer): Promise<RunningProcess> {
 	const child = start(
 		process.execPath,
@@ -137,7 +140,7 @@ export async function serveBare(answer: BareAnswer): Promise<RunningProcess> {
 	return { url, pid: child.pid as number, stop: () => stop(child) };
 }
 
-/** The first URL that a server prints; it listens there then. */
+/** Waits for the first URL that a server prints, which it does once it is listening. */
 async function announcedUrl(child: ChildProcess, log: () => string): Promise<string> {
 	const lines = createInterface({ input: child.stdout as NonNullable<typeof child.stdout> });
 	return new Promise((resolve, reject) => {
@@ -163,21 +166,21 @@ export async function freePort(): Promise<number> {
 	});
 }
 
-/** What Node adds to every answer by itself. */
-const ownHeaders = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding']);
+/** Headers that Node adds to every answer. */
+const nodeHeaders = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding']);
 
-/** Sends one upload over a connection of its own and gives the answer. */
+/** Sends one upload on a new connection. */
 export function upload(url: string, key: string, rows: number): Promise<Answer> {
 	return ask(`${url}/subscription`, {
 		method: 'POST',
 		headers: { 'content-type': 'application/json', ...(key && { 'x-api-key': key }) },
-		body: bodies(nextPrefix(), rows)(1),
+		body: bodyMaker(nextPrefix(), rows)(1),
 	});
 }
 
 export type Answer = Omit<BareAnswer, 'parse'>;
 
-/** Sends one request over a connection of its own and gives the answer. */
+/** Sends one request on a new connection. @returns the answer without the headers that Node adds */
 export function ask(
 	url: string,
 	{
@@ -191,11 +194,11 @@ export function ask(
 		outgoing.once('error', reject);
 		outgoing.once('response', async (response) => {
 			const { rawHeaders } = response;
-			const ownless = rawHeaders.filter((_, index) => {
+			const headers = rawHeaders.filter((_, index) => {
 				const name = rawHeaders[index - (index % 2)] as string;
-				return !ownHeaders.has(name.toLowerCase());
+				return !nodeHeaders.has(name.toLowerCase());
 			});
-			resolve({ status: response.statusCode as number, headers: ownless, body: await text(response) });
+			resolve({ status: response.statusCode as number, headers, body: await text(response) });
 		});
 		outgoing.end(body);
 	});

@@ -1,19 +1,19 @@
-import type { Bench, Line, LineResult } from './line.ts';
+import type { BenchContext, Benchmark, BenchmarkResult } from './benchmark.ts';
 import { type RunningProcess, serveBare, upload } from './servers.ts';
 import { median, verdict, whole } from './table.ts';
 
 const aimMs = 1000;
 
-/** From the start of the process to its first 201, on a data folder with an account and keys. */
-export const startUp: Line = { name: 'start-up', measure };
+/** Time from the start of the process to its first 201, on a data folder with an account and keys. */
+export const startUp: Benchmark = { name: 'start-up', measure };
 
-async function measure({ options, caskade, progress }: Bench): Promise<LineResult> {
+async function measure({ options, caskade, progress }: BenchContext): Promise<BenchmarkResult> {
 	const timesMs: number[] = [];
 	const bareMs: number[] = [];
-	// One more than is counted: the first fills Node's compile cache.
+	// The first start is not counted, because it fills Node's compile cache.
 	for (let run = 0; run <= options.startUps; run++) {
-		const place = await caskade.newPlace();
-		timesMs.push(await timeToFirst201(caskade.key, () => caskade.serve(place)));
+		const database = await caskade.newDatabase();
+		timesMs.push(await timeToFirst201(caskade.key, () => caskade.serve(database)));
 		bareMs.push(
 			await timeToFirst201(caskade.key, () =>
 				serveBare({ status: 201, headers: [], body: '{}', parse: true }),
@@ -29,15 +29,15 @@ async function measure({ options, caskade, progress }: Bench): Promise<LineResul
 			{
 				measure: 'start-up to the first 201',
 				caskade: `${whole(median(countedMs))} ms`,
-				ceiling: `${whole(median(bareMs.slice(1)))} ms`,
-				of: 'bare http',
+				baseline: `${whole(median(bareMs.slice(1)))} ms`,
+				comparedWith: 'bare http',
 				ratio: '',
 				aim: `under ${whole(aimMs)} ms`,
 				result: verdict(median(countedMs) < aimMs),
 			},
 		],
 		notes: [
-			`start-up: ${countedMs.map(whole).join(', ')} ms, and ${whole(firstMs)} ms the first time, not counted.`,
+			`start-up: ${countedMs.map(whole).join(', ')} ms, and ${whole(firstMs)} ms for the first, which is not counted.`,
 		],
 	};
 }

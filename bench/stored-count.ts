@@ -1,95 +1,95 @@
-import { type MetricsSample, quietMetrics } from './metrics.ts';
+import { idleMetrics, type MetricsSample } from './metrics.ts';
 import type { RunningCaskade } from './servers.ts';
 import { whole } from './table.ts';
 import { connections, type Load, type WrkResult } from './wrk.ts';
 
-/** What a server answers to all that it is sent. */
-export interface ExpectedAnswer {
+/** The status that a server should answer every request with. */
+export interface ExpectedStatus {
 	readonly name: string;
 	readonly status: number;
 }
 
-/** The same of uploads. */
-export interface Expected extends ExpectedAnswer {
+/** The uploads sent, and the status that they should be answered with. */
+export interface ExpectedUploads extends ExpectedStatus {
 	readonly load: Load;
 }
 
-/** @throws Error where an answer was cut off or had another kind of status than it should */
+/** @throws Error if an answer was incomplete or had an unexpected kind of status */
 export function checkAnswers(
 	{ requests, refused, broken }: WrkResult,
-	{ name, status }: ExpectedAnswer,
+	{ name, status }: ExpectedStatus,
 ): void {
 	const expected = status < 400 ? 0 : requests;
 	if (broken > 0 || refused !== expected || requests === 0)
 		throw new Error(
-			`${name}: of ${requests} requests ${refused} were refused, not ${expected}, and ${broken} broken.`,
+			`${name}: of ${requests} requests, ${refused} were refused instead of ${expected}, and ${broken} got no complete answer.`,
 		);
 }
 
-/** Compares what wrk counted with what the server did. @throws Error where the server answered otherwise than wrk says */
+/** Runs the load and compares wrk's counts with the server's metrics. @throws Error if they disagree */
 export async function countedAnswers(
 	metricsUrl: string,
-	expected: ExpectedAnswer,
+	expected: ExpectedStatus,
 	load: () => Promise<WrkResult>,
 ): Promise<{ result: WrkResult; before: MetricsSample; after: MetricsSample }> {
 	const { name, status } = expected;
-	const before = await quietMetrics(metricsUrl);
+	const before = await idleMetrics(metricsUrl);
 	const result = await load();
-	const after = await quietMetrics(metricsUrl);
+	const after = await idleMetrics(metricsUrl);
 	checkAnswers(result, expected);
-	// What is under way when wrk stops reaches the server, and nobody reads the answer.
+	// The server also answers the requests in flight when wrk stops, which wrk does not count.
 	const other = after.answers - before.answers - (after.answersWith(status) - before.answersWith(status));
 	const missing = result.requests - (after.answersWith(status) - before.answersWith(status));
 	if (other > connections || missing > 0)
 		throw new Error(
-			`${name}: the server's metrics count ${other} other answers than ${status}, and ${missing} fewer of these than wrk.`,
+			`${name}: according to the server's metrics, ${other} answers had another status than ${status}, and ${missing} answers that wrk counted are missing.`,
 		);
 	return { result, before, after };
 }
 
-/** Compares what wrk counted with what the server did and with what the database holds. */
+/** Compares wrk's counts with the server's metrics and with the rows in the database. */
 export class StoredCount {
 	readonly #server: RunningCaskade;
-	readonly #expected: Expected;
+	readonly #expected: ExpectedUploads;
 	readonly #eventsBefore: number;
 	#answers = 0;
 	#uploads = 0;
 	#runs = 0;
 
-	private constructor(server: RunningCaskade, expected: Expected, eventsBefore: number) {
+	private constructor(server: RunningCaskade, expected: ExpectedUploads, eventsBefore: number) {
 		this.#server = server;
 		this.#expected = expected;
 		this.#eventsBefore = eventsBefore;
 	}
 
-	static async begin(server: RunningCaskade, expected: Expected): Promise<StoredCount> {
-		return new StoredCount(server, expected, await server.place.countEvents());
+	static async begin(server: RunningCaskade, expected: ExpectedUploads): Promise<StoredCount> {
+		return new StoredCount(server, expected, await server.database.countEvents());
 	}
 
-	/** @throws Error where the server answered otherwise than wrk says */
+	/** Runs the load. @throws Error if wrk's counts and the server's metrics disagree */
 	async during(load: () => Promise<WrkResult>): Promise<{ result: WrkResult; uploads: number }> {
-		const line = this.#expected;
-		const { result, before, after } = await countedAnswers(this.#server.metricsUrl, line, load);
-		const uploads = (after.eventsStored - before.eventsStored) / line.load.rows;
+		const expected = this.#expected;
+		const { result, before, after } = await countedAnswers(this.#server.metricsUrl, expected, load);
+		const uploads = (after.eventsStored - before.eventsStored) / expected.load.rows;
 		this.#answers += result.requests;
 		this.#uploads += uploads;
 		this.#runs++;
 		return { result, uploads };
 	}
 
-	/** @throws Error where the database does not hold exactly what was acknowledged and what was under way at the end */
+	/** @throws Error if the database does not hold exactly the uploads that were acknowledged or in flight at the end */
 	async check(): Promise<string> {
 		const { name, status, load } = this.#expected;
-		const events = (await this.#server.place.countEvents()) - this.#eventsBefore;
+		const events = (await this.#server.database.countEvents()) - this.#eventsBefore;
 		if (status >= 400) {
 			if (events > 0) throw new Error(`${name}: ${events} events of refused requests are stored.`);
 			return `${name}: all of ${whole(this.#answers)} requests were answered with ${status}; nothing was stored.`;
 		}
-		const underWay = this.#uploads - this.#answers;
-		if (events !== this.#uploads * load.rows || underWay < 0 || underWay > this.#runs * connections)
+		const inFlight = this.#uploads - this.#answers;
+		if (events !== this.#uploads * load.rows || inFlight < 0 || inFlight > this.#runs * connections)
 			throw new Error(
-				`${name}: ${events} events are in the database; ${this.#answers} requests of ${load.rows} were answered with 201.`,
+				`${name}: ${events} events are in the database, but ${this.#answers} requests of ${load.rows} were answered with 201.`,
 			);
-		return `${name}: ${whole(events)} rows in the database = (${whole(this.#answers)} answers with 201 + ${underWay} uploads under way when wrk stopped) × ${load.rows}.`;
+		return `${name}: ${whole(events)} rows in the database = (${whole(this.#answers)} answers with 201 + ${inFlight} uploads in flight when wrk stopped) × ${load.rows}.`;
 	}
 }

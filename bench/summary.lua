@@ -1,4 +1,4 @@
--- What wrk says at the end, as JSON.
+-- Prints wrk's summary as JSON.
 function done(summary)
 	local errors = summary.errors
 	io.write(string.format(

@@ -1,11 +1,11 @@
-/** A measurement as the table shows it. */
+/** A row of the table. */
 export interface Row {
 	readonly measure: string;
 	readonly caskade: string;
-	readonly ceiling: string;
-	/** What the ceiling is. */
-	readonly of: string;
-	/** Of the medians; in brackets, of the single runs. */
+	readonly baseline: string;
+	/** What the baseline is. */
+	readonly comparedWith: string;
+	/** Ratio of the medians; in brackets, the range of the single runs. */
 	readonly ratio: string;
 	readonly aim: string;
 	readonly result: string;
@@ -14,8 +14,8 @@ export interface Row {
 const headings: Row = {
 	measure: 'measured',
 	caskade: 'Caskade',
-	ceiling: 'ceiling',
-	of: 'what the ceiling is',
+	baseline: 'baseline',
+	comparedWith: 'compared with',
 	ratio: 'ratio (single runs)',
 	aim: 'aim',
 	result: '',
@@ -28,7 +28,7 @@ export function formatTable(rows: readonly Row[]): string {
 	const texts = lines.map((line) =>
 		columns
 			.map((column, index) => {
-				const isNumber = column === 'caskade' || column === 'ceiling';
+				const isNumber = column === 'caskade' || column === 'baseline';
 				const width = widths[index] as number;
 				return isNumber ? line[column].padStart(width) : line[column].padEnd(width);
 			})
@@ -46,27 +46,28 @@ export function median(values: readonly number[]): number {
 	return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
+/** Formats a number rounded, with thousands separators. */
 export function whole(value: number): string {
 	return Math.round(value).toLocaleString('en');
 }
 
-/** Runs of both sides in pairs; more is better. Without an aim the ratio is only shown. */
+/** A row that compares the rates of paired runs. More is better. Without an aim there is no verdict. */
 export function compareRates(comparison: {
 	measure: string;
 	caskade: readonly number[];
-	ceiling: readonly number[];
-	of: string;
+	baseline: readonly number[];
+	comparedWith: string;
 	aim?: number | undefined;
 }): Row {
-	const { measure, caskade, ceiling, of, aim } = comparison;
-	const ratio = median(caskade) / median(ceiling);
-	const single = caskade.map((value, index) => value / (ceiling[index] as number));
+	const { measure, caskade, baseline, comparedWith, aim } = comparison;
+	const ratio = median(caskade) / median(baseline);
+	const single = caskade.map((value, index) => value / (baseline[index] as number));
 	const range = `${Math.min(...single).toFixed(2)} to ${Math.max(...single).toFixed(2)}`;
 	return {
 		measure,
 		caskade: whole(median(caskade)),
-		ceiling: whole(median(ceiling)),
-		of,
+		baseline: whole(median(baseline)),
+		comparedWith,
 		ratio: `${ratio.toFixed(2)} (${range})`,
 		aim: aim === undefined ? '' : `${aim} or more`,
 		result: aim === undefined ? '' : verdict(ratio >= aim),

@@ -1,37 +1,37 @@
 import { join } from 'node:path';
-import type { Bench, Line, LineResult } from './line.ts';
-import { firstRun, type LineName } from './options.ts';
+import type { BenchContext, Benchmark, BenchmarkResult } from './benchmark.ts';
+import { type BenchmarkName, firstRun } from './options.ts';
 import { runProgram } from './processes.ts';
 import type { RawInput } from './raw-sqlite.ts';
-import { manyRows, nextPrefix, type Tids } from './rows.ts';
 import { serveBare, upload } from './servers.ts';
 import { checkAnswers, StoredCount } from './stored-count.ts';
 import { compareRates, median, type Row, whole } from './table.ts';
+import { eventsPerUpload, nextPrefix, type Tids } from './upload-bodies.ts';
 import { type Load, wrk } from './wrk.ts';
 
 interface Throughput {
-	readonly name: LineName;
+	readonly name: BenchmarkName;
 	readonly title: string;
 	readonly load: Load;
 	readonly status: number;
-	/** Share of what bare http does. */
+	/** Minimum throughput, as a share of bare http's. */
 	readonly aim?: number;
-	/** Share of what raw SQLite does; without it that is not compared. */
+	/** Compares with raw SQLite; `aim` is the minimum share of its throughput. */
 	readonly raw?: { readonly aim?: number };
 }
 
-/** Requests whose rows raw SQLite commits together. */
-const rawGroup = 64;
+/** Requests per transaction of raw SQLite. */
+const rawRequestsPerTransaction = 64;
 
-/** A line of the table for one kind of request, as many a second as the server takes. */
-export function throughput(name: LineName, of: (bench: Bench) => Omit<Throughput, 'name'>): Line {
+/** A benchmark of the maximum throughput of one kind of request. */
+function throughput(name: BenchmarkName, of: (bench: BenchContext) => Omit<Throughput, 'name'>): Benchmark {
 	return { name, measure: (bench) => measure(bench, { name, ...of(bench) }) };
 }
 
-async function measure(bench: Bench, line: Throughput): Promise<LineResult> {
+async function measure(bench: BenchContext, line: Throughput): Promise<BenchmarkResult> {
 	const { options, caskade, progress } = bench;
 	const server = await caskade.serve();
-	// What a key that admits one request has left is used up by it; the second answer is the one to measure.
+	// The key's plan admits one request. The load gets the answer to the second.
 	if (line.status === 429) await upload(server.url, line.load.key, line.load.rows);
 	const answer = await upload(server.url, line.load.key, line.load.rows);
 	if (answer.status !== line.status)
@@ -50,7 +50,7 @@ async function measure(bench: Bench, line: Throughput): Promise<LineResult> {
 		const bareResult = await wrk(bare.url, line.load, seconds);
 		checkAnswers(bareResult, line);
 		const { result, uploads } = await store.during(() => wrk(server.url, line.load, seconds));
-		// The same number of rows into as large a database.
+		// The same number of rows, into a database that has grown as much.
 		const raw = line.raw ? await rawEventsPerSecond(rawPath, line.load, uploads) : 0;
 		if (run === 0) continue;
 		rates.bare.push(bareResult.requests / bareResult.seconds);
@@ -67,8 +67,8 @@ async function measure(bench: Bench, line: Throughput): Promise<LineResult> {
 	const bareRow = compareRates({
 		measure: `${line.title}: requests/s`,
 		caskade: rates.caskade,
-		ceiling: rates.bare,
-		of: line.status < 400 ? 'bare http that parses' : 'bare http that does not parse',
+		baseline: rates.bare,
+		comparedWith: line.status < 400 ? 'bare http that parses' : 'bare http that does not parse',
 		aim: line.aim,
 	});
 	const rows: Row[] = [bareRow];
@@ -77,8 +77,8 @@ async function measure(bench: Bench, line: Throughput): Promise<LineResult> {
 			compareRates({
 				measure: `${line.title}: events/s`,
 				caskade: rates.events,
-				ceiling: rates.raw,
-				of: 'raw SQLite, same rows',
+				baseline: rates.raw,
+				comparedWith: 'raw SQLite, same rows',
 				aim: line.raw.aim,
 			}),
 		);
@@ -90,24 +90,24 @@ async function rawEventsPerSecond(path: string, load: Load, uploads: number): Pr
 		path,
 		prefix: nextPrefix(),
 		tids: load.tids as Tids,
-		requests: uploads,
-		rows: load.rows,
-		group: rawGroup,
+		inserts: uploads,
+		rowsPerInsert: load.rows,
+		insertsPerTransaction: rawRequestsPerTransaction,
 	};
 	return (await runProgram<{ eventsPerSecond: number }>('raw-sqlite.ts', input)).eventsPerSecond;
 }
 
-export const throughputLines: readonly Line[] = [
+export const throughputBenchmarks: readonly Benchmark[] = [
 	throughput('thirty', ({ caskade }) => ({
-		title: `${manyRows} new events a request, durable`,
-		load: { rows: manyRows, key: caskade.key, tids: 'rising' },
+		title: `${eventsPerUpload} new events a request, durable`,
+		load: { rows: eventsPerUpload, key: caskade.key, tids: 'rising' },
 		status: 201,
 		aim: 0.6,
 		raw: { aim: 0.5 },
 	})),
 	throughput('random', ({ caskade }) => ({
-		title: `${manyRows} with random tids`,
-		load: { rows: manyRows, key: caskade.key, tids: 'random' },
+		title: `${eventsPerUpload} with random tids`,
+		load: { rows: eventsPerUpload, key: caskade.key, tids: 'random' },
 		status: 201,
 		raw: {},
 	})),
@@ -119,13 +119,13 @@ export const throughputLines: readonly Line[] = [
 	})),
 	throughput('no-key', () => ({
 		title: 'refused without a key',
-		load: { rows: manyRows, key: '', tids: 'same' },
+		load: { rows: eventsPerUpload, key: '', tids: 'same' },
 		status: 403,
 		aim: 0.7,
 	})),
 	throughput('rate-limit', ({ caskade }) => ({
 		title: 'refused by the rate limit',
-		load: { rows: manyRows, key: caskade.limitedKey, tids: 'same' },
+		load: { rows: eventsPerUpload, key: caskade.limitedKey, tids: 'same' },
 		status: 429,
 		aim: 0.7,
 	})),

@@ -1,7 +1,7 @@
 /**
- * `node bench/training.ts [ROWS] [FEATURES] [INTERACTION]`: trains on made-up rows, the same on every run, and prints the time and the
- * largest memory of the process; then what reading a score costs. An interaction of 0 log-odds leaves boosting nothing to
- * find, and has the logistic model fitted.
+ * `node bench/training.ts [ROWS] [FEATURES] [INTERACTION]` trains a model on rows generated from a fixed seed. Prints the
+ * time, the peak memory of the process, and the time of computing a score. INTERACTION is in log-odds; with 0, boosting has
+ * nothing to gain and the logistic model is chosen.
  */
 import { Dataset } from '../src/scoring/dataset.ts';
 import { type FeatureRow, featureSet } from '../src/scoring/features.ts';
@@ -16,7 +16,7 @@ const interactionLogOdds = Number(process.argv[4] ?? 1.2);
 const textColumns = Math.floor(columns / 5);
 const random = seededRandom(1);
 
-/** Long tails, many zeros, some missing; texts of a few common and many rare values. */
+/** Numbers have long tails, many zeros and some missing values. Texts have a few common and many rare values. */
 function nextRow(): { numeric: number[]; categorical: string[] } {
 	const count = () => (random() < 0.5 ? 0 : Math.floor(random() ** -1.2));
 	return {
@@ -57,7 +57,7 @@ print(
 startedAtMs = performance.now();
 const { model, report } = train(dataset, { seed: 1 });
 const peakMb = process.resourceUsage().maxRSS / 1024;
-print(`trained in ${seconds(startedAtMs)} s, ${peakMb.toFixed(0)} MB at most, the rows included`);
+print(`trained in ${seconds(startedAtMs)} s, ${peakMb.toFixed(0)} MB at most, including the rows`);
 print(
 	`${report.kind}: AUC ${report.later?.auc.value.toFixed(3)}, log loss ${report.later?.logLoss.toFixed(4)}`,
 );

@@ -1,21 +1,21 @@
+import type { Benchmark } from './benchmark.ts';
+import { maxCasks, writeCasks } from './casks.ts';
 import { cpuByJob, cpuDuring, describeSplit } from './cpu.ts';
 import { beginVisits } from './hits.ts';
-import type { Line } from './line.ts';
 import { firstRun } from './options.ts';
-import { manyRows } from './rows.ts';
 import type { RunningCaskade } from './servers.ts';
 import { countedAnswers } from './stored-count.ts';
-import { maxCasks, writeCasks } from './subjects.ts';
-import { median, type Row, verdict, whole } from './table.ts';
+import { median, type Row, verdict } from './table.ts';
+import { eventsPerUpload } from './upload-bodies.ts';
 import { type Script, uploads, wrkScript } from './wrk.ts';
 
 const visitors = 10_000;
 const kinds = ['30 new events', 'POST /hit', 'GET /visscores'] as const;
 type Kind = (typeof kinds)[number];
-/** Each thread compiles for itself, and gets half of the requests. */
-const warmUps = 5;
-/** More than this much over one worker's CPU is too much. */
-const aim = 1.1;
+/** A longer warm-up, because each thread compiles for itself and gets only half of the requests. */
+const warmUpFactor = 5;
+/** Maximum CPU time with two workers, as a multiple of that with one. */
+const maxRatio = 1.1;
 
 interface Point {
 	readonly workers: number;
@@ -26,25 +26,25 @@ interface Point {
 	readonly splits: Partial<Record<Kind, string>>;
 }
 
-/** What a request costs with two serving threads, over one, on an embedded database. */
-export const workersLine: Line = {
+/** CPU time of a request with two serving threads, compared with one, on the embedded database. */
+export const workersBenchmark: Benchmark = {
 	name: 'workers',
 	async measure({ options, caskade, progress }) {
 		const points: Point[] = [];
 		for (const workers of [1, 2]) {
-			const place = await caskade.newPlace();
-			await place.addVisitors(visitors);
-			const server = await caskade.serve(place, undefined, workers);
+			const database = await caskade.newDatabase();
+			await database.addVisitors(visitors);
+			const server = await caskade.serve(database, undefined, workers);
 			const { script: hits } = await beginVisits(server, caskade.folder);
-			const { valid } = await writeCasks(place, caskade.folder);
-			const reads = { TARGET: '/visscores', CASKS: valid, MOST: String(maxCasks) };
+			const { valid } = await writeCasks(database, caskade.folder);
+			const reads = { TARGET: '/visscores', CASKS: valid, MAX_CASKS: String(maxCasks) };
 			points.push({
 				workers,
 				server,
 				scripts: {
-					'30 new events': () => uploads({ rows: manyRows, key: caskade.key, tids: 'rising' }),
+					'30 new events': () => uploads({ rows: eventsPerUpload, key: caskade.key, tids: 'rising' }),
 					'POST /hit': () => hits,
-					'GET /visscores': () => ({ file: 'read.lua', env: reads }),
+					'GET /visscores': () => ({ file: 'reads.lua', env: reads }),
 				},
 				statuses: { '30 new events': 201, 'POST /hit': 200, 'GET /visscores': 200 },
 				costsUs: { '30 new events': [], 'POST /hit': [], 'GET /visscores': [] },
@@ -52,7 +52,7 @@ export const workersLine: Line = {
 			});
 		}
 		for (let run = firstRun(options); run <= options.runs; run++) {
-			const seconds = run === 0 ? warmUps * options.warmUpSeconds : options.seconds;
+			const seconds = run === 0 ? warmUpFactor * options.warmUpSeconds : options.seconds;
 			for (const kind of kinds) {
 				const measured: string[] = [];
 				for (const { workers, server, scripts, statuses, costsUs, splits } of points) {
@@ -76,9 +76,7 @@ export const workersLine: Line = {
 		return {
 			rows: kinds.map((kind) => rowOf(kind, points)),
 			notes: points.flatMap(({ workers, splits }) =>
-				kinds.map(
-					(kind) => `${kind}, ${whole(workers)} of --workers: CPU of a request by thread: ${splits[kind]}.`,
-				),
+				kinds.map((kind) => `${kind}, --workers ${workers}: CPU of a request by thread: ${splits[kind]}.`),
 			),
 		};
 	},
@@ -90,10 +88,10 @@ function rowOf(kind: Kind, [one, two]: readonly Point[]): Row {
 	return {
 		measure: `${kind}, SQLite, two workers: CPU of a request`,
 		caskade: `${twoUs?.toFixed(1)} µs`,
-		ceiling: `${oneUs?.toFixed(1)} µs`,
-		of: 'one worker',
+		baseline: `${oneUs?.toFixed(1)} µs`,
+		comparedWith: 'one worker',
 		ratio: ratio.toFixed(2),
-		aim: `${aim} or less`,
-		result: verdict(ratio <= aim),
+		aim: `${maxRatio} or less`,
+		result: verdict(ratio <= maxRatio),
 	};
 }

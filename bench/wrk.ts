@@ -1,20 +1,20 @@
 import { join } from 'node:path';
 import { run } from './processes.ts';
-import { nextPrefix, type Tids } from './rows.ts';
+import { nextPrefix, type Tids } from './upload-bodies.ts';
 
-/** Connections that wrk keeps busy, from one thread. */
+/** Connections of a load generator. */
 export const connections = 64;
 
 export interface Load {
-	/** Events of a request. */
+	/** Events per request. */
 	readonly rows: number;
-	/** None where it is empty. */
+	/** The API key. If empty, none is sent. */
 	readonly key: string;
-	/** `same`: every request is the same. */
+	/** With `same`, all requests are identical. */
 	readonly tids: Tids | 'same';
-	/** How many they are spread over, at random; 1 where it is missing. */
+	/** Each request goes to a random one of this many accounts; the default is 1. */
 	readonly accounts?: number;
-	/** How many the events' `cid`s are spread over, at random; without it they are a few that nobody has shown. */
+	/** Each event has the `cid` of a random one of this many visitors. By default, its `cid` belongs to no visitor. */
 	readonly customers?: number;
 }
 
@@ -23,20 +23,20 @@ export interface WrkResult {
 	readonly seconds: number;
 	/** Answers with a status of 400 or more. */
 	readonly refused: number;
-	/** Requests without a whole answer. */
+	/** Requests without a complete answer. */
 	readonly broken: number;
 }
 
-/** One of the scripts beside this file, and what it reads from its environment. */
+/** A wrk script in this folder, and its environment variables. */
 export interface Script {
 	readonly file: string;
 	readonly env: Readonly<Record<string, string>>;
 }
 
-/** Uploads. */
+/** A wrk script that sends uploads whose `tid`s are new. */
 export function uploads({ rows, key, tids, accounts = 1, customers = 0 }: Load): Script {
 	return {
-		file: 'upload.lua',
+		file: 'uploads.lua',
 		env: {
 			ROWS: String(rows),
 			KEY: key,
@@ -48,12 +48,12 @@ export function uploads({ rows, key, tids, accounts = 1, customers = 0 }: Load):
 	};
 }
 
-/** Puts a server under as much load of uploads as it takes. */
+/** Sends uploads at the server's maximum throughput. */
 export function wrk(url: string, load: Load, seconds: number): Promise<WrkResult> {
 	return wrkScript(url, uploads(load), seconds);
 }
 
-/** Puts a server under as much load as it takes. */
+/** Sends the requests of a script at the server's maximum throughput: closed loop, `clients` connections, one thread. */
 export async function wrkScript(
 	url: string,
 	{ file, env }: Script,
@@ -68,15 +68,15 @@ export async function wrkScript(
 	return JSON.parse(output.trim().split('\n').at(-1) as string);
 }
 
-/** @throws Error in one sentence where wrk is not installed */
+/** @throws Error that says how to install wrk, if it is missing */
 export async function requireWrk(): Promise<void> {
 	try {
-		// `wrk --version` prints it and exits 1.
+		// `wrk --version` exits with 1 even when it succeeds.
 		await run('wrk', ['--version']);
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code === 'ENOENT')
 			throw new Error(
-				"The bench loads the servers with wrk, which is not installed: 'apt-get install wrk' (Debian, Ubuntu), 'dnf install wrk' (Fedora) or 'brew install wrk' (macOS) brings it.",
+				"The benchmarks need the load generator wrk, which is not installed. Install it with 'apt-get install wrk' (Debian, Ubuntu), 'dnf install wrk' (Fedora) or 'brew install wrk' (macOS).",
 			);
 	}
 }

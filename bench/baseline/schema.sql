@@ -1,4 +1,4 @@
--- What the baseline stores in: one table for all accounts.
+-- The tables of the hand-written baseline. One table holds the events of all accounts.
 
 CREATE TABLE api_key (
 	hash text PRIMARY KEY, -- SHA-256, hex

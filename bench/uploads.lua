@@ -1,6 +1,6 @@
--- What wrk sends: uploads of ROWS events with the API key KEY. It shares the cores with the servers, so it is cheap.
--- They go to ACCOUNTS accounts, at random. With CUSTOMERS, every event's cid is one of so many, at random.
--- TIDS says how tids differ: 'rising', 'random' (as UUIDs, at random places of an index), or 'same': one fixed request.
+-- The requests that wrk sends: uploads of ROWS events with the API key KEY. Building them must be cheap, because wrk shares
+-- the cores with the server. Each request goes to a random one of ACCOUNTS accounts. If CUSTOMERS is not 0, each event has a
+-- random one of that many cids. TIDS is 'rising', 'random' (like UUIDs, spread over the index) or 'same' (one fixed request).
 
 local rows = tonumber(os.getenv('ROWS'))
 local prefix = os.getenv('PREFIX')
@@ -21,7 +21,7 @@ for i = 1, rows do
 	after[i] = string.format('","subid":"sub-%06d","cid":"cust-%06d","evt":"newsletter","rvn":%d}', i * 37, i * 91, 1000 + i)
 end
 
--- The first part is the beginning; a row's first is what stands before its tid.
+-- The parts of a body. The first is its beginning; a row's parts start with the text before its tid.
 local parts = {}
 local before = {}
 for i = 1, rows do before[i] = (i == 1) and '{"tid":"' or ',{"tid":"' end
@@ -54,7 +54,7 @@ local function rising()
 	return message(n)
 end
 
--- As 'rising', but for the cids.
+-- Like 'rising', with random cids.
 local function joined()
 	counter = counter + 1
 	local number = string.format('%08d', counter)
@@ -74,7 +74,7 @@ local randomEnd = {}
 if tids == 'random' then
 	math.randomseed(tonumber(prefix))
 	for i = 0, 65535 do hex[i] = string.format('%04x', i) end
-	-- The last digits count, and the prefix stands before them: no two tids are the same.
+	-- The last digits are a counter, after digits of the prefix, so tids never repeat.
 	local stretch = string.format('-4%03x-8%03x-', tonumber(prefix) % 4096, math.floor(tonumber(prefix) / 4096) % 4096)
 	for i = 1, rows do randomEnd[i] = { stretch, string.format('%02x', i) .. after[i] } end
 end

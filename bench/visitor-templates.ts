@@ -3,22 +3,22 @@ import { type HitEntry, type LogEntry, profileOf } from '../src/domain/profile.t
 import { seededRandom } from '../src/scoring/random.ts';
 
 /**
- * Made-up visitors, to be multiplied: a place copies each template many times over, with a `vid` of its own in place
- * of `stem`. Their profiles are what the service's own reducer makes of their hits.
+ * A generated visitor with visits and hits. A database stores many copies of each template, each with its own `vid` instead
+ * of `vidPlaceholder`. The profiles come from the service's own reducer.
  */
-export interface Template {
-	/** JSON, as it is stored. */
+export interface VisitorTemplate {
+	/** JSON text, as stored. */
 	readonly profile: string;
 	readonly visits: readonly { readonly sid: string; readonly profile: string }[];
 	readonly hits: readonly { readonly sid: string; readonly atMs: number; readonly body: string }[];
 }
 
-/** Stands for the first 30 digits of a `vid`, with which its `sid`s begin too. */
-export const stem = '0'.repeat(30);
-/** Stands for the visitor's customer id, which the first hit shows. */
-export const customer = 'cust-#######';
+/** Stands for the first 30 digits of a `vid`. Its `sid`s begin with the same digits. */
+export const vidPlaceholder = '0'.repeat(30);
+/** Stands for the visitor's `cid`, which the first hit contains. */
+export const cidPlaceholder = 'cust-#######';
 
-/** Few enough to be made at once, many enough to differ as visitors do. */
+/** Enough templates to vary like visitors, few enough to generate quickly. */
 const templateCount = 2000;
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
@@ -27,13 +27,13 @@ const channels = ['direct', 'organic', 'paid', 'email', 'social', 'referral'];
 const devices = ['desktop', 'mobile', 'mobile', 'tablet'];
 const eventNames = ['scroll', 'video', 'add-to-basket', 'checkout', 'newsletter', 'search', 'share', 'login'];
 
-/** The same on every run, but for the time that they end at. */
-export function makeTemplates(nowMs: number): Template[] {
+/** Generates the templates from a fixed seed. Their hits end shortly before `nowMs`. */
+export function makeVisitorTemplates(nowMs: number): VisitorTemplate[] {
 	const random = seededRandom(7);
-	return Array.from({ length: templateCount }, () => makeTemplate(random, nowMs));
+	return Array.from({ length: templateCount }, () => makeVisitorTemplate(random, nowMs));
 }
 
-/** 1 or more, `mean` on average, many small and few large. */
+/** Geometric distribution from 1 on: many small numbers, few large ones. */
 function geometric(random: () => number, mean: number): number {
 	return 1 + Math.floor(Math.log(1 - random()) / Math.log(1 - 1 / mean));
 }
@@ -42,14 +42,14 @@ function pick<Item>(random: () => number, items: readonly Item[]): Item {
 	return items[Math.floor(random() * items.length)] as Item;
 }
 
-/** 1.8 visits on average, days apart, 3 hits each; every fifth hit fires an event, one visitor of twenty has subscribed. */
-function makeTemplate(random: () => number, nowMs: number): Template {
+/** About 1.8 visits, days apart, of 3 hits each. A fifth of the hits has an event; a twentieth of the visitors subscribes. */
+function makeVisitorTemplate(random: () => number, nowMs: number): VisitorTemplate {
 	const hits: { entry: HitEntry; body: HitRecord }[] = [];
 	const device = pick(random, devices);
 	let atMs = Math.floor(nowMs - hourMs - random() * 30 * dayMs);
 	const visitCount = Math.min(40, geometric(random, 1.8));
 	for (let visit = visitCount; visit > 0; visit--) {
-		const sid = stem + visit.toString(16).padStart(2, '0');
+		const sid = vidPlaceholder + visit.toString(16).padStart(2, '0');
 		const channel = pick(random, channels);
 		let hitAtMs = atMs;
 		for (let hit = geometric(random, 3); hit > 0; hit--) {
@@ -62,7 +62,7 @@ function makeTemplate(random: () => number, nowMs: number): Template {
 			});
 			hitAtMs += Math.ceil(random() * 180_000);
 		}
-		// The one before it.
+		// The visit before this one.
 		atMs -= Math.ceil((1 + random() * 10) * dayMs);
 	}
 	const entries: LogEntry[] = hits.map(({ entry }) => entry);
@@ -92,7 +92,7 @@ function makeBody(
 	random: () => number,
 	{ channel, device, isFirst }: { channel: string; device: string; isFirst: boolean },
 ): HitRecord {
-	// Of 200 pages, a few get most of the hits.
+	// A few of the 200 pages get most of the hits.
 	const page = `articles/page-${Math.floor(random() ** 3 * 200)}`;
 	return {
 		page,
@@ -100,7 +100,7 @@ function makeBody(
 		referrer: channel === 'direct' ? null : `https://${channel}.example/`,
 		title: `The page ${page}`,
 		events: random() < 0.2 ? [{ name: pick(random, eventNames) }] : [],
-		cid: isFirst ? customer : null,
+		cid: isFirst ? cidPlaceholder : null,
 		channel,
 		device,
 	};

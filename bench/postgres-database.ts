@@ -1,16 +1,16 @@
 import { openStore } from '../src/store/open.ts';
-import { maxLogged, type Place, type VisitorBytes } from './place.ts';
+import { type BenchDatabase, maxVisitorsWithHistory, type VisitorBytes } from './database.ts';
 import type { PostgresServer } from './postgres-server.ts';
 import { seedVisitors } from './postgres-visitors.ts';
 import { runCaskade } from './servers.ts';
 
-/** The first account's events. */
+/** The table of the first account's events. */
 export const eventTable = 'caskade_account_1.subscription_event';
 
 let copies = 0;
 
 /** A database of a PostgreSQL server. */
-export class PostgresPlace implements Place {
+export class PostgresBenchDatabase implements BenchDatabase {
 	readonly #server: PostgresServer;
 	readonly #name: string;
 
@@ -19,9 +19,9 @@ export class PostgresPlace implements Place {
 		this.#name = name;
 	}
 
-	static async create(server: PostgresServer, name: string): Promise<PostgresPlace> {
+	static async create(server: PostgresServer, name: string): Promise<PostgresBenchDatabase> {
 		await server.query(`CREATE DATABASE ${name}`);
-		return new PostgresPlace(server, name);
+		return new PostgresBenchDatabase(server, name);
 	}
 
 	get address(): string {
@@ -60,10 +60,10 @@ export class PostgresPlace implements Place {
 		return Number(row?.number);
 	}
 
-	async prefill(events: number): Promise<void> {
+	async addEvents(events: number): Promise<void> {
 		await this.query([
 			"SET maintenance_work_mem = '1GB'",
-			// Indexes over what is there already are made in a fraction of the time.
+			// Creating the indexes after the inserts takes a fraction of the time.
 			`ALTER TABLE ${eventTable} DROP CONSTRAINT subscription_event_pkey`,
 			'DROP INDEX caskade_account_1.subscription_event_id',
 			`INSERT INTO ${eventTable} (tid, subid, cid, evt, rvn, received_at)
@@ -80,9 +80,9 @@ export class PostgresPlace implements Place {
 		return seedVisitors((statements) => this.query(statements), visitors);
 	}
 
-	async sampleVids(number: number, logged?: 'logged'): Promise<string[]> {
+	async sampleVids(number: number, which?: 'with history'): Promise<string[]> {
 		const count = await this.#number('SELECT max(id) AS number FROM caskade_account_1.visitor');
-		const max = logged ? Math.min(maxLogged, count) : count;
+		const max = which ? Math.min(maxVisitorsWithHistory, count) : count;
 		const rows = await this.query(
 			`SELECT vid FROM (SELECT 1 + floor(random() * ${max})::bigint AS id FROM generate_series(1, ${number})) AS chosen
 			JOIN caskade_account_1.visitor USING (id)`,
@@ -90,28 +90,28 @@ export class PostgresPlace implements Place {
 		return rows.map(({ vid }) => String(vid));
 	}
 
-	async addAccounts(accounts: number): Promise<void> {
+	async addAccounts(total: number): Promise<void> {
 		const store = await openStore(this.address);
-		for (let account = 2; account <= accounts; account++) await store.createAccountDatabase(account);
+		for (let account = 2; account <= total; account++) await store.createAccountDatabase(account);
 		await store.close();
 		await this.query(
 			`INSERT INTO caskade_control.account (aid, client_id, origins, created_at)
-			SELECT 'c-a-bench-' || n, 1, '[]', 0 FROM generate_series(2, ${accounts}) AS n`,
+			SELECT 'c-a-bench-' || n, 1, '[]', 0 FROM generate_series(2, ${total}) AS n`,
 		);
 	}
 
-	/** How long `caskade migrate` takes, the start of its process included. */
+	/** Duration of `caskade migrate`, including the start of its process. */
 	async migrateSeconds(): Promise<number> {
 		const startedAtMs = performance.now();
 		await runCaskade('migrate', '--database', this.address, '--json');
 		return (performance.now() - startedAtMs) / 1000;
 	}
 
-	async copy(): Promise<PostgresPlace> {
+	async copy(): Promise<PostgresBenchDatabase> {
 		copies++;
 		const copy = `${this.#name}_${copies}`;
 		await this.#server.query(`CREATE DATABASE ${copy} TEMPLATE ${this.#name}`);
-		return new PostgresPlace(this.#server, copy);
+		return new PostgresBenchDatabase(this.#server, copy);
 	}
 
 	async remove(): Promise<void> {

@@ -1,16 +1,16 @@
 /**
- * What reading a score costs inside the service, without HTTP: a program of its own, on one thread. Takes the address
- * of a place with visitors, and `vid`s, as JSON, prints microseconds of CPU as JSON.
+ * Measures the CPU time of reading a score without HTTP, on one thread. Runs as a separate process that takes the address
+ * of a database and a file of `vid`s as JSON, and prints µs of CPU as JSON.
  */
 import { readFileSync } from 'node:fs';
 import type { Profile } from '../src/domain/profile.ts';
 import { scorerOf } from '../src/scoring/visitor-scorer.ts';
 import { openStore } from '../src/store/open.ts';
-import { aidOf } from './rows.ts';
+import { aidOf } from './upload-bodies.ts';
 
 export interface ScoringCostInput {
 	readonly address: string;
-	/** A file, one a line. */
+	/** A file with one `vid` per line. */
 	readonly vidsPath: string;
 	readonly rounds: number;
 }
@@ -18,8 +18,9 @@ export interface ScoringCostInput {
 export interface ScoringCost {
 	readonly lookUpUs: number;
 	readonly scoresUs: number;
+	/** Number of goals, and so of scores. */
 	readonly goals: number;
-	/** Of its first score. */
+	/** The version of the model of the first score. */
 	readonly model: string;
 }
 
@@ -27,7 +28,7 @@ const { address, vidsPath, rounds }: ScoringCostInput = JSON.parse(process.argv[
 const vids = readFileSync(vidsPath, 'latin1').trim().split('\n');
 const store = await openStore(address, { mustExist: true });
 const account = (await store.control.accessSnapshot()).accounts.get(aidOf(1));
-if (!account) throw new Error('The place has no account.');
+if (!account) throw new Error(`The database has no account ${aidOf(1)}.`);
 const reader = store.startReading();
 const onError = (error: unknown) => {
 	throw error;
@@ -65,8 +66,8 @@ for (let round = 0; round <= rounds; round++) {
 		}
 	});
 	if (profiles.length !== vids.length)
-		throw new Error(`${vids.length - profiles.length} visitors are missing.`);
-	// The first warms up.
+		throw new Error(`${vids.length - profiles.length} of ${vids.length} visitors were not found.`);
+	// The first round is a warm-up.
 	if (round === 0) continue;
 	lookUps.push(lookUpUs / vids.length);
 	scorings.push(scoresUs / vids.length);

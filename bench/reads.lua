@@ -1,10 +1,10 @@
--- What wrk sends: GETs of TARGET, each with one of the first MOST casks of the file CASKS (one a line) at random.
+-- The requests that wrk sends: GET TARGET, with a random one of the first MAX_CASKS casks of the file CASKS (one per line).
 
 local target = os.getenv('TARGET')
-local most = tonumber(os.getenv('MOST'))
+local max_casks = tonumber(os.getenv('MAX_CASKS'))
 local requests = {}
 for cask in io.lines(os.getenv('CASKS')) do
-	if #requests == most then break end
+	if #requests == max_casks then break end
 	requests[#requests + 1] = 'GET ' .. target .. '?cask=' .. cask
 		.. ' HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: https://shop.example\r\n\r\n'
 end

@@ -1,6 +1,6 @@
 /**
- * `node bench/reading-cost.ts [VISITORS]`: what reading a score costs, step by step, in µs: made-up visitors in a data
- * folder, a logistic model and a boosting model trained on them, then each step alone and all of them together.
+ * `node bench/score-read-steps.ts [VISITORS]` measures reading a score in µs: each step alone, then all of them together.
+ * It stores generated visitors in a data folder and trains a logistic and a boosting model on them.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -33,7 +33,7 @@ const pick = <Item>(items: readonly Item[]) => items[Math.floor(random() ** 2 * 
 const pages = ['/', 'pricing', ...Array.from({ length: 40 }, (_, index) => `blog/${index}`)];
 const hex = (number: number) => number.toString(16).padStart(32, '0');
 
-/** Some visits of some hits each, over a month. */
+/** A random number of visits with a random number of hits, within a month. */
 function hitsOf(visitor: number) {
 	const hits = [];
 	let atMs = startMs + random() * 20 * 86_400_000;
@@ -88,7 +88,7 @@ try {
 			dataset.add({
 				...rowOf(profile, nowMs),
 				atMs: index * 1000,
-				label: random() < rate(profile, interaction) ? 1 : 0,
+				label: random() < subscriptionRate(profile, interaction) ? 1 : 0,
 			});
 		const { model, report } = train(dataset, { seed: 1 });
 		const body = JSON.stringify(model);
@@ -102,12 +102,12 @@ try {
 	const statement = database.prepare('SELECT profile FROM visitor WHERE vid = ?');
 	const rows = profiles.map(({ profile }) => rowOf(profile, nowMs));
 	const at = (read: number) => read % profiles.length;
-	cost('look-up in SQLite', (read) => statement.get(profiles[at(read)]?.vid ?? ''));
-	cost('JSON.parse', (read) => JSON.parse(texts[at(read)] as string));
-	cost('row of features', (read) => rowOf(profiles[at(read)]?.profile as Profile, nowMs));
+	printCost('look-up in SQLite', (read) => statement.get(profiles[at(read)]?.vid ?? ''));
+	printCost('JSON.parse', (read) => JSON.parse(texts[at(read)] as string));
+	printCost('row of features', (read) => rowOf(profiles[at(read)]?.profile as Profile, nowMs));
 	for (const { kind, scorer, open } of models) {
-		cost(`${kind}: score of a row`, (read) => scorer.score(rows[at(read)] as (typeof rows)[number]));
-		cost(
+		printCost(`${kind}: score of a row`, (read) => scorer.score(rows[at(read)] as (typeof rows)[number]));
+		printCost(
 			`${kind}: reasons`,
 			(read) => open.reasons(profiles[at(read)]?.profile as Profile, nowMs, 'raise'),
 			1000,
@@ -126,12 +126,12 @@ try {
 		};
 		const cache = new ModelCache({ read: async () => body, onError: fail, monotonicMs });
 		const scorer = new VisitorScorer({ reader, models: cache, now: () => nowMs, onError: fail });
-		const readings = new VisitorReads(reader, scorer, () => nowMs);
+		const reads = new VisitorReads(reader, scorer, () => nowMs);
 		const read = (index: number, explain = false) =>
-			readings.scores({ account, scope: 'vid', subject: profiles[at(index)]?.vid ?? '' }, explain);
+			reads.scores({ account, scope: 'vid', subject: profiles[at(index)]?.vid ?? '' }, explain);
 		await read(0);
-		cost(`${kind}: a reading, all of it`, (index) => read(index));
-		cost(`${kind}: a reading with its reasons`, (index) => read(index, true), 1000);
+		printCost(`${kind}: a read, all steps`, (index) => read(index));
+		printCost(`${kind}: a read with reasons`, (index) => read(index, true), 1000);
 	}
 	await reader.close();
 } finally {
@@ -139,16 +139,19 @@ try {
 	rmSync(folder, { recursive: true });
 }
 
-/** Visits and email make subscribers, which a line can tell; with an interaction, pricing does where there was a basket. */
-function rate({ pageTimes, events, visits, lastChannel }: Profile, interaction: number): number {
+/**
+ * Probability that a visitor subscribes. Without an interaction it depends on visits and email, which a logistic model can
+ * learn. With one it depends on the pricing page together with a basket, which takes boosting.
+ */
+function subscriptionRate({ pageTimes, events, visits, lastChannel }: Profile, interaction: number): number {
 	const pricing = pageTimes.some(([page]) => page === 'pricing') ? 1 : -1;
 	const basket = events.some(([name]) => name === 'basket') ? 1 : -1;
 	const email = lastChannel === 'email' ? 1 : 0;
 	return logistic(interaction ? 2 * pricing * basket - 1 : Math.log1p(visits) + email - 3);
 }
 
-/** Prints the best of nine rounds: whatever else runs only adds. */
-function cost(what: string, fn: (read: number) => unknown, reads = 10_000): void {
+/** Prints the time of the fastest of nine rounds: other load can only add time. */
+function printCost(what: string, fn: (read: number) => unknown, reads = 10_000): void {
 	for (let read = 0; read < reads / 4; read++) fn(read);
 	const rounds = Array.from({ length: 9 }, () => {
 		const startedAtMs = performance.now();

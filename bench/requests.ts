@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { aidOf, bodies, type Tids } from './rows.ts';
+import { aidOf, bodyMaker, type Tids } from './upload-bodies.ts';
 
-/** What a generator of its own sends, and what it is answered. */
-export type Messages =
+/** The requests that the open-loop load generator sends. */
+export type RequestKind =
 	| {
 			readonly kind: 'uploads';
 			readonly key: string;
@@ -10,28 +10,29 @@ export type Messages =
 			readonly prefix: string;
 			readonly tids?: Tids;
 	  }
-	/** Of scores, with casks of this file. */
+	/** Reads of scores, with the casks of the file `casks`. */
 	| { readonly kind: 'reads'; readonly casks: string }
-	/** Of the visits of this file. */
+	/** Hits that continue the visits of the file `visits`. */
 	| { readonly kind: 'hits'; readonly visits: string };
 
-export const statusOf = (messages: Messages) => (messages.kind === 'uploads' ? 201 : 200);
+/** The status that each of these requests should be answered with. */
+export const expectedStatusOf = (requests: RequestKind) => (requests.kind === 'uploads' ? 201 : 200);
 
-/** Makes whole requests, head and body; cheap, because all but a few characters is made once. */
-export function messageMaker(messages: Messages): (request: number) => string {
-	if (messages.kind === 'uploads') {
-		const body = bodies(messages.prefix, messages.rows, messages.tids);
-		const head = `POST /subscription HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nx-api-key: ${messages.key}\r\nContent-Length: ${body(0).length}\r\n\r\n`;
+/** Returns a function that builds whole requests. It is cheap, because it prepares all but a few characters once. */
+export function requestMaker(requests: RequestKind): (request: number) => string {
+	if (requests.kind === 'uploads') {
+		const body = bodyMaker(requests.prefix, requests.rows, requests.tids);
+		const head = `POST /subscription HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nx-api-key: ${requests.key}\r\nContent-Length: ${body(0).length}\r\n\r\n`;
 		return (request) => head + body(request);
 	}
-	const requests =
-		messages.kind === 'reads'
-			? linesOf(messages.casks).map(
+	const texts =
+		requests.kind === 'reads'
+			? linesOf(requests.casks).map(
 					(cask) =>
 						`GET /visscores?cask=${cask} HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: https://shop.example\r\n\r\n`,
 				)
-			: linesOf(messages.visits).map(hitOf);
-	return () => requests[Math.floor(Math.random() * requests.length)] as string;
+			: linesOf(requests.visits).map(hitOf);
+	return () => texts[Math.floor(Math.random() * texts.length)] as string;
 }
 
 function hitOf(visit: string, index: number): string {

@@ -1,8 +1,8 @@
+import type { BenchContext, Benchmark, BenchmarkResult } from './benchmark.ts';
 import { cpuByJob, cpuDuring, describeSplit } from './cpu.ts';
-import { curveRows } from './curve.ts';
-import type { Bench, Line, LineResult } from './line.ts';
+import { growthRows } from './growth.ts';
 import { memoryMiB } from './memory.ts';
-import { firstRun, type LineName } from './options.ts';
+import { type BenchmarkName, firstRun } from './options.ts';
 import {
 	type Answer,
 	type Caskade,
@@ -16,46 +16,46 @@ import { checkAnswers, countedAnswers } from './stored-count.ts';
 import { compareRates, median, type Row, verdict, whole } from './table.ts';
 import { type Script, wrkScript } from './wrk.ts';
 
-/** What a server with visitors is sent in one measurement. */
-export interface Mix {
+/** A kind of request that is measured. */
+export interface LoadKind {
 	readonly title: string;
-	/** Of one run: uploads are never the same twice. */
+	/** Returns the wrk script of one run. Each run needs a new one, because uploads must not repeat. */
 	readonly script: () => Script;
-	/** One answer of it, for the bare server to give. */
+	/** An answer of the service, which the bare server then gives. */
 	readonly sample: Answer;
-	/** Share of what bare http does. */
+	/** Minimum throughput, as a share of bare http's. */
 	readonly aim?: number;
 }
 
-/** What a line needs of one server, once that runs. */
-export interface Prepared {
-	/** The same ones for every server. */
-	readonly mixes: readonly Mix[];
-	/** Checks what the server has done. @returns what the rows have no room for */
-	finish?(): Promise<LineResult>;
+/** The load for one server, prepared once that is running. */
+export interface PreparedLoad {
+	/** The same kinds in the same order for every server. */
+	readonly loadKinds: readonly LoadKind[];
+	/** Checks what the server has stored. @returns further rows and notes */
+	finish?(): Promise<BenchmarkResult>;
 }
 
-interface OverBare {
-	/** What bare http reads of a request: all of its body, or nothing. */
+interface BareHttpComparison {
+	/** Whether bare http parses the body, or ignores it. */
 	readonly parse: boolean;
-	/** Of the cost with the most visitors, over that with the fewest. */
-	readonly costAim?: number;
-	/** On places with so many visitors each. */
-	readonly counts: readonly number[];
-	prepare(server: RunningCaskade, population: Population): Promise<Prepared>;
+	/** Maximum CPU time with the most visitors, as a multiple of that with the fewest. */
+	readonly maxGrowth?: number;
+	/** The numbers of visitors, one database each. */
+	readonly visitorCounts: readonly number[];
+	prepare(server: RunningCaskade, population: Population): Promise<PreparedLoad>;
 }
 
-/** Rows that compare a kind of request with bare http, at several numbers of visitors that alternate. */
-export function overBare(
-	name: LineName,
+/** A benchmark that compares kinds of requests with bare http, at several numbers of visitors. The runs alternate. */
+export function againstBareHttp(
+	name: BenchmarkName,
 	engine: 'SQLite' | 'PostgreSQL',
-	of: (bench: Bench) => OverBare,
-): Line {
+	of: (bench: BenchContext) => BareHttpComparison,
+): Benchmark {
 	return {
 		name,
 		measure: async (bench) => {
 			const caskade = engine === 'SQLite' ? bench.caskade : (await bench.onPostgres()).caskade;
-			return measure(bench, { name, engine, caskade, line: of(bench) });
+			return measure(bench, { name, engine, caskade, comparison: of(bench) });
 		},
 	};
 }
@@ -63,40 +63,45 @@ export function overBare(
 interface Point {
 	readonly title: string;
 	readonly server: RunningCaskade;
-	readonly prepared: Prepared;
+	readonly prepared: PreparedLoad;
 	readonly memoryAtFirstMiB: number;
-	/** For each mix. */
+	/** For each kind of load. */
 	readonly runs: Runs[];
 }
 
 interface Runs {
 	readonly perSecond: number[];
 	readonly costsUs: number[];
-	/** Of the last run: which threads have used it. */
+	/** CPU time by thread in the last run. */
 	split?: string;
 }
 
 async function measure(
-	{ options, progress }: Bench,
-	{ name, engine, caskade, line }: { name: LineName; engine: string; caskade: Caskade; line: OverBare },
-): Promise<LineResult> {
+	{ options, progress }: BenchContext,
+	{
+		name,
+		engine,
+		caskade,
+		comparison,
+	}: { name: BenchmarkName; engine: string; caskade: Caskade; comparison: BareHttpComparison },
+): Promise<BenchmarkResult> {
 	const points: Point[] = [];
-	for (const count of line.counts) {
+	for (const count of comparison.visitorCounts) {
 		progress(`${name}: ${engine} with ${whole(count)} visitors`);
 		const population = await caskade.populated(count);
-		const server = await caskade.serve(population.place, 'kept');
-		const prepared = await line.prepare(server, population);
+		const server = await caskade.serve(population.database, 'kept');
+		const prepared = await comparison.prepare(server, population);
 		points.push({
 			title: `${engine}, ${whole(count)} visitors`,
 			server,
 			prepared,
 			memoryAtFirstMiB: memoryMiB(server.pid, 'VmRSS'),
-			runs: prepared.mixes.map(() => ({ perSecond: [], costsUs: [] })),
+			runs: prepared.loadKinds.map(() => ({ perSecond: [], costsUs: [] })),
 		});
 	}
 	const bares = await Promise.all(
-		mixesOf(points).map(async ({ sample }) => ({
-			server: await serveBare({ ...sample, parse: line.parse }),
+		loadKindsOf(points).map(async ({ sample }) => ({
+			server: await serveBare({ ...sample, parse: comparison.parse }),
 			runs: { perSecond: [], costsUs: [] } as Runs,
 		})),
 	);
@@ -104,10 +109,14 @@ async function measure(
 		const seconds = run === 0 ? options.warmUpSeconds : options.seconds;
 		const which = run === 0 ? 'warm-up' : `run ${run} of ${options.runs}`;
 		for (const [index, bare] of bares.entries()) {
-			const { title, script, sample } = mixesOf(points)[index] as Mix;
+			const { title, script, sample } = loadKindsOf(points)[index] as LoadKind;
 			const expected = { name: title, status: sample.status };
 			const measured: string[] = [];
-			const take = async (runs: Runs, server: RunningProcess | RunningCaskade, from: () => Script) => {
+			const measureServer = async (
+				runs: Runs,
+				server: RunningProcess | RunningCaskade,
+				from: () => Script,
+			) => {
 				const load = () => wrkScript(server.url, from(), seconds);
 				const isCaskade = 'metricsUrl' in server;
 				const before = cpuByJob(server.pid);
@@ -124,55 +133,55 @@ async function measure(
 				runs.perSecond.push(result.requests / result.seconds);
 				runs.costsUs.push(costUs);
 			};
-			await take(bare.runs, bare.server, script);
+			await measureServer(bare.runs, bare.server, script);
 			for (const { server, prepared, runs } of points)
-				await take(runs[index] as Runs, server, (prepared.mixes[index] as Mix).script);
+				await measureServer(runs[index] as Runs, server, (prepared.loadKinds[index] as LoadKind).script);
 			progress(`${title}, ${which}: bare http ${measured.join(', ')}`);
 		}
 	}
-	const rows = bares.flatMap((bare, index) => rowsOf(points, bare.runs, index, line.costAim));
+	const rows = bares.flatMap((bare, index) => rowsOf(points, bare.runs, index, comparison.maxGrowth));
 	const notes: string[] = [];
 	for (const { title, server, prepared, memoryAtFirstMiB, runs } of points) {
 		for (const [index, { split }] of runs.entries())
-			notes.push(`${prepared.mixes[index]?.title}, ${title}: CPU of a request by thread: ${split}.`);
+			notes.push(`${prepared.loadKinds[index]?.title}, ${title}: CPU of a request by thread: ${split}.`);
 		const finished = await prepared.finish?.();
 		rows.push(...(finished?.rows ?? []));
 		notes.push(...(finished?.notes ?? []));
 		notes.push(
-			`${name}, ${title}: resident memory ${whole(memoryAtFirstMiB)} MiB after the first answers, ${whole(memoryMiB(server.pid, 'VmRSS'))} MiB at the end, at most ${whole(memoryMiB(server.pid, 'VmHWM'))} MiB.`,
+			`${name}, ${title}: resident memory ${whole(memoryAtFirstMiB)} MiB after the first answers, ${whole(memoryMiB(server.pid, 'VmRSS'))} MiB at the end, ${whole(memoryMiB(server.pid, 'VmHWM'))} MiB at the peak.`,
 		);
 	}
 	await Promise.all([...points, ...bares].map(({ server }) => server.stop()));
 	return { rows, notes };
 }
 
-function mixesOf(points: readonly Point[]): readonly Mix[] {
-	return points[0]?.prepared.mixes ?? [];
+function loadKindsOf(points: readonly Point[]): readonly LoadKind[] {
+	return points[0]?.prepared.loadKinds ?? [];
 }
 
-function rowsOf(points: readonly Point[], bare: Runs, index: number, costAim: number | undefined): Row[] {
-	const { title, aim } = mixesOf(points)[index] as Mix;
+function rowsOf(points: readonly Point[], bare: Runs, index: number, maxGrowth: number | undefined): Row[] {
+	const { title, aim } = loadKindsOf(points)[index] as LoadKind;
 	const of = (point: Point) => point.runs[index] as Runs;
 	const rows = points.flatMap((point) => [
 		compareRates({
 			measure: `${title}; ${point.title}: requests/s`,
 			caskade: of(point).perSecond,
-			ceiling: bare.perSecond,
-			of: 'bare http, same answer',
+			baseline: bare.perSecond,
+			comparedWith: 'bare http, same answer',
 			aim,
 		}),
 		{
 			measure: `${title}; ${point.title}: CPU of a request`,
 			caskade: `${median(of(point).costsUs).toFixed(1)} µs`,
-			ceiling: `${median(bare.costsUs).toFixed(1)} µs`,
-			of: 'bare http, same answer',
+			baseline: `${median(bare.costsUs).toFixed(1)} µs`,
+			comparedWith: 'bare http, same answer',
 			ratio: (median(bare.costsUs) / median(of(point).costsUs)).toFixed(2),
 			aim: '',
 			result: '',
 		},
 	]);
 	if (points.length < 2) return rows;
-	const curve = curveRows(
+	const growing = growthRows(
 		points.map((point) => ({
 			measure: `${title}; ${point.title}: CPU of a request`,
 			values: of(point).costsUs,
@@ -180,8 +189,11 @@ function rowsOf(points: readonly Point[], bare: Runs, index: number, costAim: nu
 		'itself with the fewest',
 		' µs',
 	).slice(1);
-	const largest = curve.pop() as Row;
+	const largest = growing.pop() as Row;
 	const growth = median(of(points.at(-1) as Point).costsUs) / median(of(points[0] as Point).costsUs);
-	const judged = costAim !== undefined && { aim: `${costAim} or less`, result: verdict(growth <= costAim) };
-	return [...rows, ...curve, { ...largest, ...judged }];
+	const judged = maxGrowth !== undefined && {
+		aim: `${maxGrowth} or less`,
+		result: verdict(growth <= maxGrowth),
+	};
+	return [...rows, ...growing, { ...largest, ...judged }];
 }

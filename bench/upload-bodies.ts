@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto';
 
-/** The accounts that are uploaded to, from 1 on. */
+/** Account tokens of the benchplaceholder, numbered from 1. */
 export const aidOf = (account: number) => `c-a-bench-${account}`;
 
-/** Events of a large request. */
-export const manyRows = 30;
+/** Events in an upload, unless a benchmark says otherwise. */
+export const eventsPerUpload = 30;
 
-/** `rising` appends to the index over tid, `random` writes to it at random places. */
+/** `rising` tids are appended to the index over tid, `random` ones are inserted all over it. */
 export type Tids = 'rising' | 'random';
 
 let uploads = 0;
 
-/** Starts the tids of one stretch of load; never the same twice, and rising. */
+/** Returns a prefix for the tids of one run. Prefixes rise and never repeat. */
 export function nextPrefix(): string {
 	uploads++;
 	return String(Math.floor(Date.now() / 1000) * 1000 + uploads);
 }
 
-/** An event as `upload.lua` makes it. */
+/** An event like those of `uploads.lua`. */
 export function eventOf(prefix: string, request: number, row: number, tids: Tids = 'rising') {
 	const number = String(request).padStart(8, '0');
 	return {
@@ -29,18 +29,22 @@ export function eventOf(prefix: string, request: number, row: number, tids: Tids
 	};
 }
 
-/** Makes bodies of `rows` events, all of one length; cheap, because all but a few digits is made once. */
-export function bodies(prefix: string, rows: number, tids: Tids = 'rising'): (request: number) => string {
-	const mark = 12_345_678;
+/**
+ * Returns a function that builds upload bodies of `rows` events, all of the same length. It is cheap, because it prepares
+ * all but a few digits once.
+ */
+export function bodyMaker(prefix: string, rows: number, tids: Tids = 'rising'): (request: number) => string {
+	/** Stands for the number of the request. */
+	const placeholder = 12_345_678;
 	const data = Array.from({ length: rows }, (_, index) => {
-		const event = eventOf(prefix, mark, index + 1);
-		return tids === 'rising' ? event : { ...event, tid: `${mark}${mark}-${event.tid}` };
+		const event = eventOf(prefix, placeholder, index + 1);
+		return tids === 'rising' ? event : { ...event, tid: `${placeholder}${placeholder}-${event.tid}` };
 	});
-	const pieces = JSON.stringify({ aid: aidOf(1), data }).split(String(mark));
+	const pieces = JSON.stringify({ aid: aidOf(1), data }).split(String(placeholder));
 	if (tids === 'rising') return (request) => pieces.join(String(request).padStart(8, '0'));
 	return (request) =>
 		pieces.reduce((body, piece, index) => {
-			// The last digits of a tid count; those before are random.
+			// The last digits of a tid are the number of the request; those before are random.
 			const digits = index % 3 === 0 ? String(request).padStart(8, '0') : randomDigits();
 			return body + digits + piece;
 		});

@@ -2,36 +2,36 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { issueCask } from '../src/access/cask.ts';
 import { openStore } from '../src/store/open.ts';
-import type { Place } from './place.ts';
-import { aidOf } from './rows.ts';
+import type { BenchDatabase } from './database.ts';
+import { aidOf } from './upload-bodies.ts';
 
-/** Files of casks for load generators, one a line. */
+/** Files of casks for load generators, one cask per line. */
 export interface CaskFiles {
-	/** Of visitors drawn at random. */
+	/** Casks of random visitors. */
 	readonly valid: string;
-	/** The same ones, if they had been issued 25 hours ago. */
+	/** Casks of the same visitors, issued 25 hours ago. */
 	readonly expired: string;
-	/** The same ones, with another signature. */
+	/** The valid casks with a wrong signature. */
 	readonly forged: string;
-	/** One of each. */
+	/** The first cask of each file. */
 	readonly sample: { readonly valid: string; readonly expired: string; readonly forged: string };
 }
 
-/** Ten times what the service remembers, so that most are verified anew. */
+/** Five times the capacity of the service's cache (`access/cask-verifier.ts`), so that most are verified again. */
 export const maxCasks = 50_000;
-/** So few that the service remembers all of them. */
+/** Few enough for the service's cache. */
 export const fewCasks = 4000;
 
 const hourMs = 3_600_000;
 let files = 0;
 
-/** Issues casks with the place's own signing key; a server must have run on it. */
-export async function writeCasks(place: Place, folder: string): Promise<CaskFiles> {
-	const store = await openStore(place.address);
+/** Issues casks with the database's signing key, which the first start of a server creates. */
+export async function writeCasks(database: BenchDatabase, folder: string): Promise<CaskFiles> {
+	const store = await openStore(database.address);
 	const { signingKeys } = await store.control.accessSnapshot();
 	await store.close();
 	const nowMs = Date.now();
-	const vids = await place.sampleVids(maxCasks);
+	const vids = await database.sampleVids(maxCasks);
 	const casks = (atMs: number) =>
 		vids.map((vid) => issueCask(signingKeys, { aid: aidOf(1), scope: 'vid', subject: vid }, atMs).cask);
 	const [valid, expired] = [casks(nowMs), casks(nowMs - 25 * hourMs)];
@@ -50,7 +50,7 @@ export async function writeCasks(place: Place, folder: string): Promise<CaskFile
 	};
 }
 
-/** Changes the signature's first character. */
+/** Changes the first character of the signature. */
 function forge(cask: string): string {
 	const at = cask.lastIndexOf('.') + 1;
 	return `${cask.slice(0, at)}${cask[at] === 'A' ? 'B' : 'A'}${cask.slice(at + 1)}`;

@@ -1,13 +1,13 @@
 import { median, type Row, whole } from './table.ts';
 
-export interface CurvePoint {
+export interface GrowthPoint {
 	readonly measure: string;
-	/** Of the single runs; those of different points alternate. */
+	/** One value per run. The runs of different points alternate. */
 	readonly values: readonly number[];
 }
 
-/** A row for each point, beside the first of them: the ratio says whether a cost grows. */
-export function curveRows(points: readonly CurvePoint[], of: string, unit = ''): Row[] {
+/** One row per point, compared with the first point. The ratio shows whether a cost grows with the amount of data. */
+export function growthRows(points: readonly GrowthPoint[], comparedWith: string, unit = ''): Row[] {
 	const first = points[0]?.values ?? [];
 	return points.map(({ measure, values }) => {
 		const single = values.map((value, index) => value / (first[index] as number));
@@ -15,8 +15,8 @@ export function curveRows(points: readonly CurvePoint[], of: string, unit = ''):
 		return {
 			measure,
 			caskade: `${whole(median(values))}${unit}`,
-			ceiling: `${whole(median(first))}${unit}`,
-			of,
+			baseline: `${whole(median(first))}${unit}`,
+			comparedWith,
 			ratio: `${(median(values) / median(first)).toFixed(2)} (${range})`,
 			aim: '',
 			result: '',

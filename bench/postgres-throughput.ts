@@ -1,36 +1,40 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashApiKey } from '../src/domain/api-key.ts';
+import type { BenchContext, Benchmark, BenchmarkResult } from './benchmark.ts';
 import { cpuDuring } from './cpu.ts';
-import type { Bench, Line, LineResult } from './line.ts';
-import { firstRun, type LineName } from './options.ts';
+import { type BenchmarkName, firstRun } from './options.ts';
 import { pgbench } from './pgbench.ts';
-import { PostgresPlace } from './postgres-place.ts';
+import { PostgresBenchDatabase } from './postgres-database.ts';
 import type { PostgresServer } from './postgres-server.ts';
-import { aidOf, manyRows, type Tids } from './rows.ts';
 import { serveBare, serveBaseline, upload } from './servers.ts';
-import { checkAnswers, type Expected, StoredCount } from './stored-count.ts';
+import { checkAnswers, type ExpectedUploads, StoredCount } from './stored-count.ts';
 import { compareRates, median, whole } from './table.ts';
+import { aidOf, eventsPerUpload, type Tids } from './upload-bodies.ts';
 import { type WrkResult, wrk } from './wrk.ts';
 
-/** Large uploads on PostgreSQL, against what it, `node:http` and a service written by hand do in the same minutes. */
-function pgThroughput(name: LineName, tids: Tids): Line {
+/** Uploads on PostgreSQL, compared with pgbench, bare `node:http` and the hand-written service of `baseline/`. */
+function pgThroughput(name: BenchmarkName, tids: Tids): Benchmark {
 	return { name, measure: (bench) => measure(bench, name, tids) };
 }
 
-export const pgThroughputLines: readonly Line[] = [
+export const pgThroughputBenchmarks: readonly Benchmark[] = [
 	pgThroughput('pg-thirty', 'rising'),
 	pgThroughput('pg-random', 'random'),
 ];
 
-async function measure(bench: Bench, name: LineName, tids: Tids): Promise<LineResult> {
+async function measure(bench: BenchContext, name: BenchmarkName, tids: Tids): Promise<BenchmarkResult> {
 	const { options, progress } = bench;
 	const { server: postgres, caskade } = await bench.onPostgres();
-	const expected: Expected = { name, load: { rows: manyRows, key: caskade.key, tids }, status: 201 };
+	const expected: ExpectedUploads = {
+		name,
+		load: { rows: eventsPerUpload, key: caskade.key, tids },
+		status: 201,
+	};
 	const service = await caskade.serve();
-	const bare = await serveBare({ ...(await upload(service.url, caskade.key, manyRows)), parse: true });
+	const bare = await serveBare({ ...(await upload(service.url, caskade.key, eventsPerUpload)), parse: true });
 	const baseline = await startBaseline(postgres, name.replace('-', '_'), caskade.key);
-	const raw = await caskade.newPlace();
+	const raw = await caskade.newDatabase();
 	const store = await StoredCount.begin(service, expected);
 	const rates: Record<'bare' | 'caskade' | 'baseline' | 'raw', number[]> = {
 		bare: [],
@@ -51,7 +55,7 @@ async function measure(bench: Bench, name: LineName, tids: Tids): Promise<LineRe
 		);
 		const rawResult = await pgbench({
 			address: raw.address,
-			rows: manyRows,
+			rows: eventsPerUpload,
 			tids,
 			seconds,
 			folder: caskade.folder,
@@ -83,37 +87,39 @@ async function measure(bench: Bench, name: LineName, tids: Tids): Promise<LineRe
 		`${name}: CPU of a request: ${split(costs)}; of the baseline ${split(baselineCosts)}.`,
 	];
 	const rawEvents = await raw.countEvents();
-	// What is under way when pgbench stops is finished, and not counted by all of its versions.
-	if (rawEvents < rawTransactions * manyRows)
-		throw new Error(`${name}: pgbench did ${rawTransactions} transactions; ${rawEvents} events are stored.`);
+	// Transactions in flight when pgbench stops still commit. Some of its versions do not count them.
+	if (rawEvents < rawTransactions * eventsPerUpload)
+		throw new Error(
+			`${name}: pgbench reported ${rawTransactions} transactions, but only ${rawEvents} events are stored.`,
+		);
 	const baselineEvents = await baseline.countEvents();
 	await Promise.all([service.stop(), bare.stop(), baseline.stop(), raw.remove()]);
-	if (baselineEvents < baselineAnswers * manyRows)
+	if (baselineEvents < baselineAnswers * eventsPerUpload)
 		throw new Error(
-			`${name}: the baseline answered ${baselineAnswers}; ${baselineEvents} events are stored.`,
+			`${name}: the baseline answered ${baselineAnswers} requests, but only ${baselineEvents} events are stored.`,
 		);
-	const title = `PostgreSQL: ${manyRows} new events a request${tids === 'random' ? ', random tids' : ''}`;
-	const events = (requests: readonly number[]) => requests.map((value) => value * manyRows);
+	const title = `PostgreSQL: ${eventsPerUpload} new events a request${tids === 'random' ? ', random tids' : ''}`;
+	const events = (requests: readonly number[]) => requests.map((value) => value * eventsPerUpload);
 	return {
 		rows: [
 			compareRates({
 				measure: `${title}: events/s`,
 				caskade: events(rates.caskade),
-				ceiling: events(rates.raw),
-				of: 'pgbench, same INSERT',
+				baseline: events(rates.raw),
+				comparedWith: 'pgbench, same INSERT',
 				aim: 1.2,
 			}),
 			compareRates({
 				measure: `${title}: requests/s`,
 				caskade: rates.caskade,
-				ceiling: rates.bare,
-				of: 'bare http that parses',
+				baseline: rates.bare,
+				comparedWith: 'bare http that parses',
 			}),
 			compareRates({
 				measure: `${title}: requests/s`,
 				caskade: rates.caskade,
-				ceiling: rates.baseline,
-				of: 'baseline: Express and pg',
+				baseline: rates.baseline,
+				comparedWith: 'baseline: Express and pg',
 				aim: 2,
 			}),
 		],
@@ -121,23 +127,23 @@ async function measure(bench: Bench, name: LineName, tids: Tids): Promise<LineRe
 	};
 }
 
-/** On a database of its own with the same account and key, which goes away when it stops. */
+/** Starts the hand-written service on a new database with the same account and key. Stopping it removes the database. */
 async function startBaseline(postgres: PostgresServer, name: string, key: string) {
-	const place = await PostgresPlace.create(postgres, `baseline_${name}`);
-	await place.query([
+	const database = await PostgresBenchDatabase.create(postgres, `baseline_${name}`);
+	await database.query([
 		readFileSync(join(import.meta.dirname, 'baseline/schema.sql'), 'utf8'),
 		`INSERT INTO api_key VALUES ('${hashApiKey(key)}', 1)`,
 		`INSERT INTO account (aid, client_id) VALUES ('${aidOf(1)}', 1)`,
 	]);
-	const server = await serveBaseline(place.address);
+	const server = await serveBaseline(database.address);
 	return {
 		url: server.url,
 		pid: server.pid,
 		countEvents: () =>
-			place.query('SELECT count(*) FROM subscription_event').then(([row]) => Number(row?.count)),
+			database.query('SELECT count(*) FROM subscription_event').then(([row]) => Number(row?.count)),
 		async stop() {
 			await server.stop();
-			await place.remove();
+			await database.remove();
 		},
 	};
 }

@@ -1,5 +1,5 @@
--- What wrk sends: hits as the tag sends them, a fifth from new visitors, the others from those of the file VISITS (vid and
--- sid, a line each) at random. Of 200 pages a few get most of the hits; every fifth fires an event.
+-- The requests that wrk sends: hits like those of the tag. A fifth is from new visitors. The others continue random visits
+-- of the file VISITS (one `vid sid` per line). A few of the 200 pages get most of the hits. A fifth of the hits has an event.
 
 local aid = os.getenv('AID')
 local visits = {}

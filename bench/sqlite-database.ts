@@ -1,13 +1,13 @@
 import { copyFileSync, cpSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { maxLogged, type Place, type VisitorBytes } from './place.ts';
+import { type BenchDatabase, maxVisitorsWithHistory, type VisitorBytes } from './database.ts';
 import { seedVisitors } from './sqlite-visitors.ts';
 
 let copies = 0;
 
 /** A data folder. */
-export class SqlitePlace implements Place {
+export class SqliteBenchDatabase implements BenchDatabase {
 	readonly #folder: string;
 
 	constructor(folder: string) {
@@ -41,9 +41,9 @@ export class SqlitePlace implements Place {
 		return Number(row?.number);
 	}
 
-	async prefill(events: number): Promise<void> {
+	async addEvents(events: number): Promise<void> {
 		const database = new DatabaseSync(this.#account(1));
-		// An index over what is there already is made in a fraction of the time. Durable only at the end.
+		// Creating the index after the inserts takes a fraction of the time. Only the final state is durable.
 		const index = 'CREATE UNIQUE INDEX subscription_event_tid ON subscription_event (tid)';
 		database.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -262144; BEGIN');
 		database.exec('DROP INDEX subscription_event_tid');
@@ -63,10 +63,10 @@ export class SqlitePlace implements Place {
 		return seedVisitors(this.#account(1), visitors);
 	}
 
-	async sampleVids(number: number, logged?: 'logged'): Promise<string[]> {
+	async sampleVids(number: number, which?: 'with history'): Promise<string[]> {
 		const database = new DatabaseSync(this.#account(1), { readOnly: true });
 		const row = database.prepare('SELECT max(id) AS count FROM visitor').get();
-		const max = logged ? Math.min(maxLogged, Number(row?.count)) : Number(row?.count);
+		const max = which ? Math.min(maxVisitorsWithHistory, Number(row?.count)) : Number(row?.count);
 		const select = database.prepare('SELECT vid FROM visitor WHERE id = ?');
 		const vids = Array.from({ length: number }, () =>
 			String(select.get(1 + Math.floor(Math.random() * max))?.vid),
@@ -75,8 +75,8 @@ export class SqlitePlace implements Place {
 		return vids;
 	}
 
-	/** By copying the first account's file; the command line would make one at a time. */
-	async addAccounts(accounts: number): Promise<void> {
+	/** Copies the first account's file, because the command line creates only one account at a time. */
+	async addAccounts(total: number): Promise<void> {
 		const control = new DatabaseSync(join(this.#folder, 'control.sqlite'));
 		control
 			.prepare(
@@ -84,12 +84,12 @@ export class SqlitePlace implements Place {
 				INSERT INTO account (id, aid, client_id, origins, created_at)
 				SELECT n, 'c-a-bench-' || n, 1, '[]', 0 FROM number WHERE n <= ?`,
 			)
-			.run(accounts, accounts);
+			.run(total, total);
 		control.close();
-		for (let account = 2; account <= accounts; account++) {
+		for (let account = 2; account <= total; account++) {
 			copyFileSync(this.#account(1), this.#account(account));
 			const database = new DatabaseSync(this.#account(account));
-			// A file that says it is another account's is refused.
+			// The service refuses a file whose application_id is that of another account.
 			database.exec(`PRAGMA synchronous = OFF; PRAGMA application_id = ${account}`);
 			database.close();
 		}
@@ -104,11 +104,11 @@ export class SqlitePlace implements Place {
 		return join(this.#folder, `accounts/${id}.sqlite`);
 	}
 
-	async copy(): Promise<SqlitePlace> {
+	async copy(): Promise<SqliteBenchDatabase> {
 		copies++;
 		const copy = `${this.#folder}-${copies}`;
 		cpSync(this.#folder, copy, { recursive: true });
-		return new SqlitePlace(copy);
+		return new SqliteBenchDatabase(copy);
 	}
 
 	async remove(): Promise<void> {
