@@ -7,6 +7,7 @@ import { sendJson } from '../http/answer.ts';
 import { describeErrors, describeJson } from '../http/openapi.ts';
 import { attributionModels } from '../reports/model.ts';
 import {
+	checkGrouping,
 	day,
 	defaultQuery,
 	grouping,
@@ -142,7 +143,9 @@ function reportQueryOf(kind: ReportKind, query: Query, nowMs: number): ReportQue
 			if (!usesParameter(kind, name)) throw new OperatorError(`The report ${kind} does not use it.`);
 			if (typeof value !== 'string') throw new OperatorError('It may come once.');
 			if (value === '') throw new OperatorError('It must not be empty.');
-			reportQuery = { ...reportQuery, ...read(value) };
+			const given = read(value);
+			if (given.by) checkGrouping(kind, given.by);
+			reportQuery = { ...reportQuery, ...given };
 		} catch (error) {
 			if (!(error instanceof OperatorError)) throw error;
 			problems.push(`${name}: ${error.message}`);

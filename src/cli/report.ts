@@ -4,6 +4,7 @@ import { paymentProviders, touchDimensions } from '../domain/touch.ts';
 import { OperatorError } from '../errors.ts';
 import { attributionModels } from '../reports/model.ts';
 import {
+	checkGrouping,
 	day,
 	defaultQuery,
 	grouping,
@@ -113,6 +114,7 @@ docs/reports.md has every figure's formula.`,
 		.action((kind: ReportKind, aid: string, options: ReportOptions, command: Command) =>
 			withStore(options, async (store) => {
 				requireUsed(kind, command);
+				if (options.by) checkGrouping(kind, options.by);
 				const account = await store.control.account(aid);
 				const { runReport } = await import('../reports/run-report.ts');
 				const report = await runReport(store, account, reportQueryOf(kind, options), paymentProviders);

@@ -14,10 +14,19 @@ import {
 	ratio,
 	rounded,
 } from './journey.ts';
-import { countLabels, type Grouping, Labels, labelledPath, labelOf, labelValues, none } from './label.ts';
+import {
+	countLabels,
+	type Grouping,
+	Labels,
+	labelledPath,
+	labelOf,
+	labelValues,
+	none,
+	wholePath,
+} from './label.ts';
 import type { LostLabels, LostPaths } from './lost-paths.ts';
 import { type ShareInterval, type SimilarVisitors, shareIntervals } from './markov-interval.ts';
-import type { AttributionModel, LabelledPath } from './model.ts';
+import type { AttributionModel } from './model.ts';
 
 export interface AttributionOptions {
 	readonly by: Grouping;
@@ -133,9 +142,6 @@ export function attribute(
 				: [],
 	};
 }
-
-/** Without a dimension everything is one row, even subscriptions whose touches are unknown. */
-const wholePath: LabelledPath = { labels: [0], agesMs: [0], isDirect: [false] };
 
 function labelsOf(journeys: readonly Journey[], lost: LostPaths, by: Grouping): Labels {
 	if (by.length === 0) return new Labels(new Map([['', 1]]));

@@ -11,10 +11,8 @@ export interface CoveredEvent {
 	readonly joinedBy: JoinedBy;
 }
 
-/** The events of a month and `evt`, by how they were joined. */
-export interface CoverageRow {
-	readonly month: string;
-	readonly evt: string;
+/** Events by how they were joined. */
+export interface Coverage {
 	readonly events: number;
 	readonly tid: number;
 	readonly cid: number;
@@ -25,6 +23,17 @@ export interface CoverageRow {
 	readonly subidPence: number;
 	readonly unjoinedPence: number;
 }
+
+/** The events of a month and `evt`. */
+export interface CoverageRow extends Coverage {
+	readonly month: string;
+	readonly evt: string;
+}
+
+const columns = [
+	...(['events', 'tid', 'cid', 'subid', 'unjoined'] as const),
+	...(['tidPence', 'cidPence', 'subidPence', 'unjoinedPence'] as const),
+];
 
 /** Counts how events were joined, which explains the size of `(none)` in other reports. */
 export function describeCoverage(
@@ -46,4 +55,10 @@ export function describeCoverage(
 		row[`${joinedBy}Pence`] += revenuePence;
 	}
 	return [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+}
+
+/** All rows as one. */
+export function totalCoverage(rows: readonly Coverage[]): Coverage {
+	const sums = columns.map((column) => [column, rows.reduce((sum, row) => sum + row[column], 0)]);
+	return Object.fromEntries(sums);
 }

@@ -72,3 +72,6 @@ export function labelledPath(
 		isDirect: touches.map(({ channel }) => channel === 'direct'),
 	};
 }
+
+/** Without a dimension everything is one row, even subscriptions whose touches are unknown. */
+export const wholePath: LabelledPath = { labels: [0], agesMs: [0], isDirect: [false] };

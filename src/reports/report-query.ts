@@ -20,7 +20,7 @@ export const parametersOf = {
 	paths: [...commonParameters, ...pathParameters, 'basis', 'top'],
 	ltv: [...commonParameters, ...pathParameters],
 	renewals: [...commonParameters, ...pathParameters, 'period'],
-	coverage: commonParameters,
+	coverage: [...commonParameters, 'by'],
 	spend: [...commonParameters, ...pathParameters, ...modelParameters],
 } as const satisfies Readonly<Record<ReportKind, readonly string[]>>;
 
@@ -98,6 +98,17 @@ export function grouping(value: string): Grouping {
 			`It must be none, or one or two of ${touchDimensions.join(', ')}, as channel,campaign.`,
 		);
 	return names as TouchDimension[];
+}
+
+/** Checks that a report can be grouped so. @throws OperatorError */
+export function checkGrouping(kind: ReportKind, by: Grouping): void {
+	if (kind === 'coverage' && by.length > 0)
+		throw new OperatorError('coverage is by month and evt, or by none for one row.');
+	const isSpent = by.includes('channel') && by.every((name) => name === 'channel' || name === 'campaign');
+	if (kind === 'spend' && by.length > 0 && !isSpent)
+		throw new OperatorError(
+			'spend is by channel, or by channel,campaign: so spending is known; or by none for one row.',
+		);
 }
 
 function isDimension(name: string): boolean {

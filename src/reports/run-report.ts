@@ -4,7 +4,7 @@ import { spendingRows } from '../store/account/journey-rows.ts';
 import type { Store } from '../store/store.ts';
 import { attribute } from './attribution.ts';
 import { type Calendar, calendarOf } from './calendar.ts';
-import { describeCoverage } from './coverage.ts';
+import { describeCoverage, totalCoverage } from './coverage.ts';
 import { acquiredAtMs, isIn, type Journey, type Period } from './journey.ts';
 import type { Grouping } from './label.ts';
 import { lifetimeValues } from './lifetime-value.ts';
@@ -36,7 +36,7 @@ export async function runReport(
 	const calendar = calendarOf(query.timezone ?? account.timezone);
 	const asOfMs = query.asOfMs ?? store.now();
 	const period = periodOf(query, calendar);
-	const by = query.kind === 'spend' ? spendGrouping(query.by) : query.by;
+	const { by } = query;
 	const [model = defaultModel, ...otherModels] = query.models;
 	if (query.kind === 'spend' && otherModels.length > 0)
 		throw new OperatorError('spend credits subscriptions by one model; name one.');
@@ -56,7 +56,8 @@ export async function runReport(
 	if (query.kind === 'coverage') {
 		const events = await store.runReadOnly(account.id, readCoverage(read));
 		const counted = query.evt === null ? events : events.filter(({ evt }) => evt === query.evt);
-		return { ...head, rows: rowsOf(describeCoverage(counted, { period, calendar })) };
+		const rows = describeCoverage(counted, { period, calendar });
+		return { ...head, rows: rowsOf(by.length === 0 ? [totalCoverage(rows)] : rows) };
 	}
 	const { journeys: all, lost } = await store.runReadOnly(account.id, readJourneys(read));
 	const matching = all.filter((journey) => matchesQuery(journey, query));
@@ -99,13 +100,6 @@ export async function runReport(
 		calendar,
 	});
 	return { ...head, lookbackDays, model, by, rows: named(rows, by) };
-}
-
-/** Spending is known by channel, or by channel and campaign. @throws OperatorError */
-function spendGrouping(by: Grouping): Grouping {
-	const isKnown = by.includes('channel') && by.every((name) => name === 'channel' || name === 'campaign');
-	if (!isKnown) throw new OperatorError('spend is by channel, or by channel,campaign: so spending is known.');
-	return by;
 }
 
 function needsLostPaths({ kind, models }: ReportQuery): boolean {

@@ -5,6 +5,10 @@ import { test } from 'node:test';
 import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
 import { temporaryFolder } from '../support.ts';
 
+interface Rows {
+	readonly rows: readonly Readonly<Record<string, unknown>>[];
+}
+
 test('reports are tables, JSON, CSV and pages, in the time zone of the account', async (t) => {
 	const folder = temporaryFolder(t);
 	const at = ['--database', `sqlite:${folder}`];
@@ -66,6 +70,19 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 	assert.match(renewals, /^channel,evt,.*,age,eligible,renewed,atRisk,stayed,survivors\r\n/);
 	const bySource = ['report', 'spend', aid, '--by', 'source', ...at];
 	assertRefused(await caskade(bySource), /spend is by channel, or by channel,campaign/);
+	const [coverage] = ((await caskadeJson(['report', 'coverage', aid, '--by', 'none', ...at])) as Rows).rows;
+	const { rows: months } = (await caskadeJson(['report', 'coverage', aid, ...at])) as Rows;
+	assert.equal(
+		coverage?.events,
+		months.reduce((sum, { events }) => sum + (events as number), 0),
+	);
+	const { rows: spent } = (await caskadeJson(['report', 'spend', aid, '--by', 'none', ...at])) as Rows;
+	assert.equal(spent.length, 1);
+	assert.deepEqual([spent[0]?.spentPence, spent[0]?.netPence], [1734, report.totals.netPence]);
+	assertRefused(
+		await caskade(['report', 'coverage', aid, '--by', 'channel', ...at]),
+		/coverage is by month and evt, or by none/,
+	);
 	const unused = ['--top', '3', '--no-intervals', '--evt', 'newsletter', ...at];
 	assertRefused(
 		await caskade(['report', 'ltv', aid, ...unused]),
