@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { issueCask } from '../src/access/cask.ts';
+import { hourMs } from '../src/durations.ts';
 import { openStore } from '../src/store/open.ts';
 import type { BenchDatabase } from './database.ts';
 import { aidOf } from './upload-bodies.ts';
@@ -22,7 +23,6 @@ export const maxCasks = 50_000;
 /** Few enough for the service's cache. */
 export const fewCasks = 4000;
 
-const hourMs = 3_600_000;
 let files = 0;
 
 /** Issues casks with the database's signing key, which the first start of a server creates. */

@@ -4,6 +4,7 @@
  * a subscription event soon after for every fourth visitor. Prints lines per second, CPU time, peak memory and bytes on
  * disk per line.
  */
+
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -18,6 +19,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
+import { dayMs, minuteMs } from '../src/durations.ts';
 import { HistoryImport } from '../src/import/history-import.ts';
 import { seededRandom } from '../src/scoring/random.ts';
 import { openStore } from '../src/store/open.ts';
@@ -78,7 +80,6 @@ function print(text: string): void {
 }
 
 const hitsPerVisitor = 5;
-const [minuteMs, dayMs] = [60_000, 86_400_000];
 const pages = ['', 'pricing', 'blog/why-casks', 'docs/start', 'checkout', 'about', 'features/segments'];
 const sources = ['', '', 'https://www.google.com/', 'https://news.example/', 'https://www.facebook.com/'];
 

@@ -2,12 +2,14 @@
  * `node bench/score-read-steps.ts [VISITORS]` measures reading a score in µs: each step alone, then all of them together.
  * It stores generated visitors in a data folder and trains a logistic and a boosting model on them.
  */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { monotonicMs } from '../src/clock.ts';
 import type { Profile } from '../src/domain/profile.ts';
+import { dayMs } from '../src/durations.ts';
 import { Dataset } from '../src/scoring/dataset.ts';
 import { openModel } from '../src/scoring/goal-model.ts';
 import { logistic } from '../src/scoring/measure.ts';
@@ -25,7 +27,7 @@ import { openStore } from '../src/store/open.ts';
 const visitors = Number(process.argv[2] ?? 2000);
 const random = seededRandom(1);
 const startMs = Date.UTC(2026, 9, 1);
-const nowMs = startMs + 40 * 86_400_000;
+const nowMs = startMs + 40 * dayMs;
 const aid = 'c-a-bench';
 
 const print = (text: string) => process.stdout.write(`${text}\n`);
@@ -36,7 +38,7 @@ const hex = (number: number) => number.toString(16).padStart(32, '0');
 /** A random number of visits with a random number of hits, within a month. */
 function hitsOf(visitor: number) {
 	const hits = [];
-	let atMs = startMs + random() * 20 * 86_400_000;
+	let atMs = startMs + random() * 20 * dayMs;
 	for (let visit = Math.ceil(-Math.log(1 - random()) * 3); visit > 0; visit--) {
 		const channel = pick(['direct', 'organic search', 'email', 'social', 'paid search']);
 		for (let hit = Math.ceil(random() * 8); hit > 0; hit--) {
@@ -57,7 +59,7 @@ function hitsOf(visitor: number) {
 			hits.push({ vid, sid, atMs: Math.floor(atMs), body });
 			atMs += random() * 120_000;
 		}
-		atMs += random() * 3 * 86_400_000;
+		atMs += random() * 3 * dayMs;
 	}
 	return hits;
 }

@@ -1,5 +1,6 @@
 import type { HitRecord } from '../src/domain/hit.ts';
 import { type HitEntry, type LogEntry, profileOf } from '../src/domain/profile.ts';
+import { dayMs, hourMs } from '../src/durations.ts';
 import { seededRandom } from '../src/scoring/random.ts';
 
 /**
@@ -20,8 +21,6 @@ export const cidPlaceholder = 'cust-#######';
 
 /** Enough templates to vary like visitors, few enough to generate quickly. */
 const templateCount = 2000;
-const dayMs = 86_400_000;
-const hourMs = 3_600_000;
 
 const channels = ['direct', 'organic', 'paid', 'email', 'social', 'referral'];
 const devices = ['desktop', 'mobile', 'mobile', 'tablet'];

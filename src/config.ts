@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { Command as CommanderCommand, InvalidArgumentError, Option } from 'commander';
 import { isProxyOf, maxHops, type Proxies } from './domain/client-address.ts';
 import { allRoles, type Role } from './domain/role.ts';
+import { dayMs, hourMs, minuteMs } from './durations.ts';
 import { OperatorError } from './errors.ts';
 import { type LogLevel, logLevels } from './log.ts';
 
@@ -255,13 +256,13 @@ export function wholeNumber(min: number, max: number): (value: string) => number
 	};
 }
 
-const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: minuteMs, h: hourMs, d: dayMs };
 
 /** Parses a flag's duration, such as 90s, 15m, 6h or 1d, to milliseconds. */
 export function duration(value: string): number {
 	const [, number, unit = ''] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
 	const ms = Number(number) * (unitsMs[unit] ?? Number.NaN);
-	if (!(ms >= 1000 && ms <= 365 * 86_400_000))
+	if (!(ms >= 1000 && ms <= 365 * dayMs))
 		throw new InvalidArgumentError('It must be a duration such as 90s, 15m, 6h or 1d, from 1s to 365d.');
 	return ms;
 }

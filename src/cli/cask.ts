@@ -4,6 +4,7 @@ import { type CaskSubject, issueCask } from '../access/cask.ts';
 import { Command } from '../config.ts';
 import { isSubject } from '../domain/cask-scope.ts';
 import { caskLifetimeMs, keyPropagationMs } from '../domain/signing-key.ts';
+import { hourMs, minuteMs } from '../durations.ts';
 import { OperatorError } from '../errors.ts';
 import type { Store } from '../store/store.ts';
 import { type CommonOptions, printJson, printLine, printRecord, withStore } from './output.ts';
@@ -102,7 +103,7 @@ function subject(value: string): string {
 	return value;
 }
 
-const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000 };
+const unitsMs: Readonly<Record<string, number>> = { s: 1000, m: minuteMs, h: hourMs };
 
 function lifetimeMs(value: string): number {
 	const [, number, unit = ''] = /^(\d{1,6})([smh])$/.exec(value) ?? [];

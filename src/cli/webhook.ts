@@ -1,6 +1,7 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
 import { Command, moment, wholeNumber } from '../config.ts';
 import { type WebhookEvent, webhookEvents } from '../domain/webhook.ts';
+import { dayMs } from '../durations.ts';
 import { OperatorError } from '../errors.ts';
 import { deliveries } from '../store/account/outbox.ts';
 import type { Account, StoredWebhook, WebhookSecret } from '../store/control/control-store.ts';
@@ -11,7 +12,7 @@ import { isPrivateHost } from '../webhooks/send.ts';
 import { sendTest } from '../webhooks/test-message.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 
-const keptDays = keepMessagesMs / 86_400_000;
+const keptDays = keepMessagesMs / dayMs;
 
 const aidArgument = () => new Argument('<aid>', 'account token');
 const idArgument = () => new Argument('<id>', 'id of the webhook, as wh_…');

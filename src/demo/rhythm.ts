@@ -1,5 +1,4 @@
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
+import { hourMs } from '../durations.ts';
 
 /** Activity by hour of the day (UTC), relative to the busiest hour. */
 const hours = [

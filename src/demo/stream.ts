@@ -1,3 +1,4 @@
+import { dayMs } from '../durations.ts';
 import { seededRandom } from '../scoring/random.ts';
 import { Chance } from './chance.ts';
 import type { DemoEntry } from './entry.ts';
@@ -13,8 +14,6 @@ export interface DemoOptions {
 	/** Base URL of the shop, with a trailing slash. */
 	readonly shop: string;
 }
-
-const dayMs = 86_400_000;
 
 /**
  * Generates a history of the demo shop, ordered by time. Visitors who return, look at the plans, or come by mail

@@ -1,6 +1,7 @@
+import { dayMs } from '../durations.ts';
 import type { DemoEntry } from './entry.ts';
 
-const recentMs = 3 * 86_400_000;
+const recentMs = 3 * dayMs;
 
 /** The visitor worth looking at: recently active, looked at the plans most often, and has not bought. */
 export function undecidedVisitor(entries: readonly DemoEntry[]): number | undefined {

@@ -1,4 +1,5 @@
 import type { SubscriptionEvent } from '../domain/subscription-event.ts';
+import { dayMs, hourMs, minuteMs } from '../durations.ts';
 import { computers, direct, email, phones, type Source, sources } from './audience.ts';
 import type { Chance } from './chance.ts';
 import type { DemoEntry, DemoHit } from './entry.ts';
@@ -6,9 +7,6 @@ import { nextActiveMs } from './rhythm.ts';
 import { monthPence, type ShopPage, shopPages, yearPence } from './shop.ts';
 
 const secondMs = 1000;
-const minuteMs = 60 * secondMs;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
 
 const maxVisits = 25;
 const maxPages = 12;

@@ -1,3 +1,4 @@
+import { dayMs, minuteMs } from '../durations.ts';
 import { type Decayed, decay, type EventCount, type Profile } from './profile.ts';
 
 /** Numbers and texts about a visitor as of a moment; for a visit's profile, about that visit only. */
@@ -63,9 +64,6 @@ export interface VisitFacts {
 	readonly pagesSeen: readonly string[];
 	readonly eventsFired: readonly string[];
 }
-
-const minuteMs = 60_000;
-const dayMs = 86_400_000;
 
 /** The visitor's facts as of `nowMs`; zero or empty where nothing is known. */
 export function visitorFacts(profile: Profile | null, nowMs: number): VisitorFacts {

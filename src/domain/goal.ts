@@ -1,3 +1,4 @@
+import { dayMs } from '../durations.ts';
 import type { EventCount, LogEntry, Profile } from './profile.ts';
 
 /** An action whose probability is scored. */
@@ -24,7 +25,7 @@ export const defaultGoals: readonly Goal[] = [
 
 /** The horizon, in whole milliseconds. */
 export function horizonMsOf({ horizonDays }: Goal): number {
-	return Math.round(horizonDays * 86_400_000);
+	return Math.round(horizonDays * dayMs);
 }
 
 /** Whether a profile's visitor has reached the goal after a moment. */

@@ -1,3 +1,5 @@
+import { dayMs } from '../durations.ts';
+
 /** A hit, reduced to what profiles need. */
 export interface HitEntry {
 	readonly type: 'hit';
@@ -86,7 +88,6 @@ export interface Profile {
 	readonly recentEvents: Decayed;
 }
 
-const dayMs = 86_400_000;
 export const halfLivesDays = [1, 7, 30] as const;
 const longHalfLivesDays = [90, 365] as const;
 /** Maximum entries of a list. It bounds the profile, which every hit reads and writes. The oldest entries are evicted. */

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { dayMs } from '../durations.ts';
 
 /** Section 8 of the specification. */
-export const caskLifetimeMs = 86_400_000;
+export const caskLifetimeMs = dayMs;
 /** Servers learn of a new key within this time. It does not sign before that. */
 export const keyPropagationMs = 2000;
 

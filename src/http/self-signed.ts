@@ -1,12 +1,11 @@
 import { generate } from 'selfsigned';
+import { dayMs } from '../durations.ts';
 
 /** A certificate chain, leaf first, and its private key; both PEM. */
 export interface CertificatePair {
 	readonly cert: string;
 	readonly key: string;
 }
-
-const dayMs = 86_400_000;
 
 /** Generates a key and a self-signed certificate for this machine's loopback names, for trying out HTTPS. */
 export async function selfSignedPair(nowMs = Date.now()): Promise<CertificatePair> {

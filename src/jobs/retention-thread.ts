@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { hourMs } from '../durations.ts';
 import { openStore } from '../store/open.ts';
-import { everyHourMs, type RetentionSettings, runRetention } from './retention.ts';
+import { type RetentionSettings, runRetention } from './retention.ts';
 
 /** The thread that deletes old hits. It opens the databases itself, like a command that runs beside the server. */
 
@@ -14,7 +15,7 @@ const store = await openStore(database, { stage, mustExist: true });
 await runRetention(store, {
 	keepHitsDays,
 	keepTouches,
-	everyMs: everyHourMs,
+	everyMs: hourMs,
 	now: store.now,
 	report: (report) => port.postMessage(report),
 	signal: stopping.signal,

@@ -1,11 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { dayMs } from '../durations.ts';
 import { reasonOf } from '../errors.ts';
 import { prune, pruneKept } from '../store/account/pruning.ts';
 import { pauseMs } from '../store/batch-sizer.ts';
 import type { Store } from '../store/store.ts';
-
-const dayMs = 86_400_000;
-export const everyHourMs = 3_600_000;
 
 /** The result for one account in a round, where there was anything to do. */
 export type RetentionReport =

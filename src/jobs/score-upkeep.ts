@@ -1,3 +1,4 @@
+import { hourMs } from '../durations.ts';
 import { reasonOf } from '../errors.ts';
 import type { GoalReport } from '../scoring/account-training.ts';
 import { measureBaseRates } from '../scoring/base-rate.ts';
@@ -31,7 +32,7 @@ export interface UpkeepOptions {
 
 /** An account whose rates were never measured, or have changed, is measured again soon; others less and less often. */
 const minPauseMs = 60_000;
-const maxPauseMs = 6 * 3_600_000;
+const maxPauseMs = 6 * hourMs;
 /** Pause after a failure. */
 const retryAfterMs = 600_000;
 /** Smaller relative changes are not worth a new revision for every server. */

@@ -1,5 +1,5 @@
+import { dayMs } from '../durations.ts';
 import { OperatorError } from '../errors.ts';
-import { dayMs } from './model.ts';
 
 /** Days and months of one time zone. */
 export class Calendar {

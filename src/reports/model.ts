@@ -1,3 +1,5 @@
+import { dayMs } from '../durations.ts';
+
 /** A path to a subscription: the labels of its touches as numbers, in order of time. */
 export interface LabelledPath {
 	readonly labels: readonly number[];
@@ -14,7 +16,6 @@ export const attributionModels = [...pathModels, 'markov'] as const;
 export type AttributionModel = (typeof attributionModels)[number];
 export const defaultModel: AttributionModel = 'last-non-direct';
 
-export const dayMs = 86_400_000;
 export const defaultHalfLifeDays = 7;
 
 /** The weights of a path's touches, which add up to 1. An empty path has none. */

@@ -1,9 +1,9 @@
 import type { Touch } from '../domain/touch.ts';
-import { dayMs } from './model.ts';
+import { dayMs, minuteMs } from '../durations.ts';
 
 export const defaultLookbackDays = 90;
 /** Equal touches closer together than this count as one: a page may send several hits, or be reloaded. */
-const samePageMs = 30 * 60_000;
+const samePageMs = 30 * minuteMs;
 
 /** The owner's touches that are credited for a conversion: those in the lookback period before it. */
 export function pathOf<T extends Pick<Touch, 'atMs'>>(

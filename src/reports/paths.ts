@@ -1,3 +1,4 @@
+import { dayMs } from '../durations.ts';
 import {
 	type Amounts,
 	addAmounts,
@@ -11,7 +12,6 @@ import {
 	ratio,
 } from './journey.ts';
 import { type Grouping, labelOf, labelValues, none } from './label.ts';
-import { dayMs } from './model.ts';
 import { type Percentiles, percentilesOf } from './percentile.ts';
 
 export interface PathsOptions {

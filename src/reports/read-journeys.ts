@@ -1,4 +1,5 @@
 import { isFromPayment, type Touch } from '../domain/touch.ts';
+import { dayMs } from '../durations.ts';
 import {
 	eachTouch,
 	eventsIn,
@@ -16,7 +17,6 @@ import type { CoveredEvent, JoinedBy } from './coverage.ts';
 import { isIn, type Journey, type Period } from './journey.ts';
 import { type Grouping, labelOf } from './label.ts';
 import { LostPaths } from './lost-paths.ts';
-import { dayMs } from './model.ts';
 import { isInLookback, type Origin, pathOf, VisitorTouches } from './path.ts';
 import { type Subscription, subscriptionOf } from './subscription.ts';
 

@@ -1,8 +1,8 @@
 import type { HitRecord } from '../domain/hit.ts';
+import { dayMs } from '../durations.ts';
 import { hitsOfVisitors } from '../store/account/journey-rows.ts';
 import type { Steps } from '../store/steps.ts';
 import type { Journey } from './journey.ts';
-import { dayMs } from './model.ts';
 import { isInLookback } from './path.ts';
 import type { PageSeen } from './paths.ts';
 import type { Subscription } from './subscription.ts';

@@ -1,6 +1,6 @@
+import { dayMs } from '../durations.ts';
 import { acquiredAtMs, isIn, type Journey, type Period, ratio, rounded } from './journey.ts';
 import { type Grouping, labelOf, labelValues, none } from './label.ts';
-import { dayMs } from './model.ts';
 
 export interface RenewalsOptions {
 	/** Dimensions of the path's first touch. */

@@ -1,5 +1,6 @@
 import { type Goal, horizonMsOf } from '../domain/goal.ts';
 import type { Profile } from '../domain/profile.ts';
+import { dayMs } from '../durations.ts';
 import type { FirstHit, HistoryExtent, VisitorHistory } from '../store/account/visitor-history.ts';
 import { Dataset } from './dataset.ts';
 import type { FeatureRow, FeatureSet } from './features.ts';
@@ -42,7 +43,6 @@ export interface AccountRows {
 	readonly asOfMs: number;
 }
 
-const dayMs = 86_400_000;
 /** Bound the work: from larger accounts, visitors are sampled. */
 const maxVisitors = 150_000;
 const maxHits = 2_000_000;

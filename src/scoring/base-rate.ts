@@ -1,5 +1,6 @@
 import { type Goal, horizonMsOf } from '../domain/goal.ts';
 import type { Profile } from '../domain/profile.ts';
+import { dayMs } from '../durations.ts';
 import type { HitMoment, VisitorHistory } from '../store/account/visitor-history.ts';
 import { type Recency, recencies, recencyOf } from './recency.ts';
 import { labelsOf, profilesAt } from './snapshots.ts';
@@ -17,7 +18,6 @@ export interface RateReader {
 	visitorHistories(vids: readonly string[], asOfMs: number): Promise<VisitorHistory[]>;
 }
 
-const dayMs = 86_400_000;
 /** The assumed base rate of an account without data. */
 const priorRate = 0.02;
 /** The weight of what is assumed: ten visitors, or half a conversion if that is more, so that no rate vanishes. */

@@ -1,5 +1,6 @@
 import { type Goal, horizonMsOf } from '../domain/goal.ts';
 import type { LevelShift, LevelWeek, ModelLevels } from '../domain/model-levels.ts';
+import { dayMs } from '../durations.ts';
 import { type RateReader, sampleOutcomes } from './base-rate.ts';
 import type { GoalModel } from './goal-model.ts';
 import { levelShift } from './level.ts';
@@ -18,7 +19,6 @@ export interface FollowOptions {
 	readonly nowMs: number;
 }
 
-const dayMs = 86_400_000;
 const weekMs = 7 * dayMs;
 /** A level is measured this often, as far as outcomes are known. */
 const stepMs = dayMs;

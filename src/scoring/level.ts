@@ -1,10 +1,11 @@
+import { dayMs } from '../durations.ts';
 import { logistic, logOddsOfProbability } from './measure.ts';
 import { type Recency, recencies } from './recency.ts';
 
 /** A rate of fewer visitors of either outcome is not reliable, so older rows are used as well. */
 const enoughVisitors = 200;
 /** Whole weeks, so that weekdays and weekends count alike. */
-const minPeriodMs = 7 * 86_400_000;
+const minPeriodMs = 7 * dayMs;
 /** At most this share of the known rows is recent, unless it has too few visitors of either outcome. */
 const recentShare = 0.2;
 const minVisitors = 20;

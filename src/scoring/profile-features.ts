@@ -1,5 +1,6 @@
 import { type VisitorNumbers, visitorNumbers } from '../domain/facts.ts';
 import { decayLongTerm, type Profile } from '../domain/profile.ts';
+import { dayMs, minuteMs } from '../durations.ts';
 import type { FeatureRow, FeatureSet, NumericFeature } from './features.ts';
 
 /** Names that are frequent among an account's visitors, each of which becomes a feature. */
@@ -20,9 +21,6 @@ interface KnownFacts {
 
 type NumberReader = (facts: KnownFacts) => number;
 type TextReader = (facts: KnownFacts) => string;
-
-const minuteMs = 60_000;
-const dayMs = 86_400_000;
 
 /**
  * The numbers of every model. Those that start with `daysSince` or end with `between` are missing if nothing happened.

@@ -1,4 +1,5 @@
 import type { Profile } from '../domain/profile.ts';
+import { dayMs, hourMs, minuteMs } from '../durations.ts';
 import { absentRow, type FeatureRow, type FeatureSet } from './features.ts';
 import type { Scorer } from './scorer.ts';
 
@@ -10,9 +11,6 @@ interface ProfileAt {
 /** Describes a fact in plain language; undefined if there is nothing to say. */
 type Phrase = (known: ProfileAt, name: string) => string | undefined;
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
 /** Names come from hits, which anybody may send. */
 const maxNameCharacters = 60;
 

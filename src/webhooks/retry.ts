@@ -1,6 +1,6 @@
+import { hourMs, minuteMs } from '../durations.ts';
+
 const secondMs = 1000;
-const minuteMs = 60_000;
-const hourMs = 3_600_000;
 
 /** Pauses between attempts: from 5 s to 24 h, three days in total. */
 export const retryPausesMs: readonly number[] = [

@@ -1,5 +1,6 @@
 import type { Standing } from '../domain/standing.ts';
 import { wants } from '../domain/webhook.ts';
+import { dayMs } from '../durations.ts';
 import type { VisitorScorer } from '../scoring/visitor-scorer.ts';
 import { readScores } from '../segments/matching.ts';
 import type { ClientReader } from '../store/account/account-reader.ts';
@@ -32,7 +33,7 @@ const fewVisitors = 1000;
 const maxVisitors = 100;
 const maxSeen = 100_000;
 /** After a longer interruption, changes are counted instead of sent. */
-export const maxBreakMs = 86_400_000;
+export const maxBreakMs = dayMs;
 
 export interface EvaluatorOptions {
 	readonly store: Store;

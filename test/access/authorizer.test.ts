@@ -6,13 +6,13 @@ import fc from 'fast-check';
 import { Authorizer } from '../../src/access/authorizer.ts';
 import { type CaskSubject, issueCask } from '../../src/access/cask.ts';
 import { AccessDirectory } from '../../src/access/directory.ts';
+import { dayMs } from '../../src/durations.ts';
 import { ApiError } from '../../src/errors.ts';
 import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { addAccount } from '../store/engines.ts';
 import { temporaryFolder } from '../support.ts';
 
 const noon = Date.UTC(2026, 10, 21, 12);
-const dayMs = 86_400_000;
 const vid = '0123456789abcdef0123456789abcdef';
 const sid = 'fedcba9876543210fedcba9876543210';
 const ofVisitor = { aid: 'c-a-acme-uk', scope: 'vid', subject: vid } as const;

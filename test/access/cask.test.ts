@@ -6,8 +6,8 @@ import { issueCask } from '../../src/access/cask.ts';
 import { CaskError, CaskVerifier } from '../../src/access/cask-verifier.ts';
 import { isSubject } from '../../src/domain/cask-scope.ts';
 import { newSigningKey, type SigningKey } from '../../src/domain/signing-key.ts';
+import { dayMs } from '../../src/durations.ts';
 
-const dayMs = 86_400_000;
 const nowMs = Date.UTC(2026, 10, 21, 12);
 const vid = '0123456789abcdef0123456789abcdef';
 const key: SigningKey = {

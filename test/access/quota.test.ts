@@ -8,6 +8,7 @@ import { QuotaCounter, type QuotaLedger } from '../../src/access/quota.ts';
 import { monotonicMs } from '../../src/clock.ts';
 import type { QuotaHolding, QuotaSettlement } from '../../src/domain/quota-lease.ts';
 import { monthAt, standardPlan, type UsagePlan } from '../../src/domain/usage-plan.ts';
+import { dayMs } from '../../src/durations.ts';
 import { settleQuotas } from '../../src/store/control/quota-leases.ts';
 import { migrationFiles } from '../../src/store/migrations.ts';
 import { Connection } from '../../src/store/sqlite/connection.ts';
@@ -15,7 +16,6 @@ import { runSteps } from '../../src/store/sqlite/run-steps.ts';
 
 const november = Date.UTC(2026, 10, 21, 10);
 const december = Date.UTC(2026, 11, 1);
-const dayMs = 86_400_000;
 
 const tables = migrationFiles('sqlite', 'control').map((path) => readFileSync(path, 'utf8'));
 

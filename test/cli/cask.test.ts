@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { CaskError, CaskVerifier } from '../../src/access/cask-verifier.ts';
+import { dayMs } from '../../src/durations.ts';
 import { openStore } from '../../src/store/open.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
 import { openFor } from '../store/engines.ts';
@@ -8,7 +9,6 @@ import { temporaryFolder } from '../support.ts';
 
 const vid = '0123456789abcdef0123456789abcdef';
 const sid = 'fedcba9876543210fedcba9876543210';
-const dayMs = 86_400_000;
 
 interface Issued {
 	readonly cask: string;

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { minuteMs } from '../../src/durations.ts';
 import { seededRandom } from '../../src/scoring/random.ts';
 import type { Steps } from '../../src/store/steps.ts';
 import {
@@ -19,7 +20,7 @@ import { addAccount, type Engine, engines, openFor } from '../store/engines.ts';
 import { roomyPlan, temporaryFolder } from '../support.ts';
 
 const [sqlite, postgres] = engines as [Engine, Engine];
-const at = (minutes: number) => new Date(Date.UTC(2026, 0, 31, 10) + minutes * 60_000).toISOString();
+const at = (minutes: number) => new Date(Date.UTC(2026, 0, 31, 10) + minutes * minuteMs).toISOString();
 const json = (...lines: readonly object[]) => `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`;
 
 interface Report {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { hourMs } from '../../src/durations.ts';
 import { openStore } from '../../src/store/open.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
 import { trainedOnVisitors } from '../scoring/made-up-profiles.ts';
 import { startService } from '../support.ts';
 
-const hourMs = 3_600_000;
 const beganMs = Date.now() - 100 * hourMs;
 
 interface Line {

@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { hourMs } from '../../src/durations.ts';
 import { startService, type TestService } from '../support.ts';
 import { launchBrowser, openContext, openPage, startSite, type Visited, withoutBrowser } from './browser.ts';
-
-const hourMs = 3_600_000;
 
 describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 	let browser: Browser;

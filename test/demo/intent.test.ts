@@ -6,11 +6,12 @@ import type { DemoEntry } from '../../src/demo/entry.ts';
 import { demoStream } from '../../src/demo/stream.ts';
 import { visitorFacts } from '../../src/domain/facts.ts';
 import { apply, type LogEntry, type Profile } from '../../src/domain/profile.ts';
+import { dayMs } from '../../src/durations.ts';
 import { Dataset } from '../../src/scoring/dataset.ts';
 import { featureSet } from '../../src/scoring/features.ts';
 import { train } from '../../src/scoring/train.ts';
 
-const horizonMs = 7 * 86_400_000;
+const horizonMs = 7 * dayMs;
 const untilMs = Date.UTC(2026, 10, 21);
 
 function logEntry(entry: DemoEntry): LogEntry {

@@ -7,11 +7,11 @@ import { pageOf } from '../../src/collect/page.ts';
 import type { DemoHit } from '../../src/demo/entry.ts';
 import { shopPages } from '../../src/demo/shop.ts';
 import { type DemoOptions, demoStream } from '../../src/demo/stream.ts';
+import { dayMs } from '../../src/durations.ts';
 import { hitCheck } from '../../src/schema/hit-request.ts';
 import { eventSchema } from '../../src/schema/subscription-request.ts';
 import { visitTimeoutMs } from '../../src/store/account/visitor-log.ts';
 
-const dayMs = 86_400_000;
 const shop = 'http://127.0.0.1:8080/demo/';
 const year2026 = Date.UTC(2026, 0, 1);
 

@@ -3,7 +3,8 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { visitFacts, visitorFacts } from '../../src/domain/facts.ts';
 import { type LogEntry, profileOf } from '../../src/domain/profile.ts';
-import { anyLog, dayMs, hit, minuteMs, startMs, subscription } from './log.ts';
+import { dayMs, minuteMs } from '../../src/durations.ts';
+import { anyLog, hit, startMs, subscription } from './log.ts';
 
 function visitorAsOf(nowMs: number, ...log: LogEntry[]) {
 	return visitorFacts(profileOf(log), nowMs);

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import type { HitEntry, LogEntry, SubscriptionEntry } from '../../src/domain/profile.ts';
+import { hourMs } from '../../src/durations.ts';
 
-export const minuteMs = 60_000;
-export const dayMs = 86_400_000;
 /** Midnight (UTC), from which the tests count. */
 export const startMs = Date.UTC(2026, 10, 2);
 
@@ -41,7 +40,7 @@ const name = fc.oneof(
 	fc.string({ unit: 'binary', maxLength: 12 }),
 );
 /** Few moments, so that many entries share one. */
-const moment = fc.integer({ min: 0, max: 40 }).map((step) => startMs + step * 7 * 3_600_000);
+const moment = fc.integer({ min: 0, max: 40 }).map((step) => startMs + step * 7 * hourMs);
 
 const anyHit: fc.Arbitrary<HitEntry> = fc.record({
 	type: fc.constant('hit'),

@@ -11,7 +11,8 @@ import {
 	type Profile,
 	profileOf,
 } from '../../src/domain/profile.ts';
-import { anyLog, dayMs, hit, minuteMs, startMs, subscription } from './log.ts';
+import { dayMs, minuteMs } from '../../src/durations.ts';
+import { anyLog, hit, startMs, subscription } from './log.ts';
 
 const secondSid = 'b'.repeat(32);
 

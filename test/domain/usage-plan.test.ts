@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { monthAt, standardPlan } from '../../src/domain/usage-plan.ts';
+import { dayMs } from '../../src/durations.ts';
 
 const at = (iso: string) => Date.parse(iso);
 
@@ -35,7 +36,7 @@ test('a month lasts from the 1st, 00:00 UTC, to the 1st of the next', () => {
 test('months have the right number of days', () => {
 	const days = (name: string) => {
 		const { startMs, endMs } = monthAt(at(`${name}-15T00:00:00Z`));
-		return (endMs - startMs) / 86_400_000;
+		return (endMs - startMs) / dayMs;
 	};
 	assert.deepEqual(
 		Array.from({ length: 12 }, (_, index) => days(`2026-${String(index + 1).padStart(2, '0')}`)),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { dayMs } from '../../src/durations.ts';
 import { pruneAll, type RetentionReport, runRetention } from '../../src/jobs/retention.ts';
 import { visitorRecord } from '../../src/store/account/visitor-record.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -14,8 +15,6 @@ import {
 	startServingFor,
 	startWritingFor,
 } from '../store/engines.ts';
-
-const dayMs = 86_400_000;
 
 function optionsAt(nowMs: number) {
 	const reports: RetentionReport[] = [];

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type Goal, goalDefaults } from '../../src/domain/goal.ts';
+import { dayMs, minuteMs } from '../../src/durations.ts';
 import { ScoreUpkeep, type UpkeepReport } from '../../src/jobs/score-upkeep.ts';
 import { logEndMs, madeUpVisitors, storeVisitors } from '../scoring/made-up-log.ts';
 import { trainedOnVisitors } from '../scoring/made-up-profiles.ts';
 import { addAccount, type Engine, engines, openFor } from '../store/engines.ts';
 
-const minuteMs = 60_000;
-const dayMs = 86_400_000;
 const [sqlite] = engines as [Engine];
 const comesBack: Goal = { name: 'return', evts: ['visit'], ...goalDefaults };
 

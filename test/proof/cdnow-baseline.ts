@@ -1,8 +1,8 @@
+import { dayMs } from '../../src/durations.ts';
 import { factorise, solveFactorised } from '../../src/scoring/cholesky.ts';
 import { logistic, logLoss } from '../../src/scoring/measure.ts';
 import type { Histories, Purchase } from './cdnow.ts';
 
-const dayMs = 86_400_000;
 const strength = 1;
 const maxSteps = 30;
 

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
+import { dayMs } from '../../src/durations.ts';
 import type { BacktestReport } from '../../src/scoring/backtest.ts';
 import { dateMs, type Histories, readHistories } from './cdnow.ts';
 import type { Outcome } from './scoring.ts';
 
 const mainPath = join(import.meta.dirname, '../../src/main.js');
-const dayMs = 24 * 60 * 60 * 1000;
 export const horizonDays = 13 * 7;
 /** The first moment of which nothing is known: the end of 1997-09-30. */
 const asOfMs = dateMs('19971001');

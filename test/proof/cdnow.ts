@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
+import { dayMs } from '../../src/durations.ts';
 import { Dataset } from '../../src/scoring/dataset.ts';
 import { type Example, type FeatureRow, featureSet } from '../../src/scoring/features.ts';
 import type { Split } from './split.ts';
-
-const dayMs = 24 * 60 * 60 * 1000;
 
 export interface Purchase {
 	readonly atMs: number;

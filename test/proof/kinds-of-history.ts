@@ -1,8 +1,8 @@
+import { dayMs, hourMs } from '../../src/durations.ts';
 import { logistic } from '../../src/scoring/measure.ts';
 import { seededRandom } from '../../src/scoring/random.ts';
 import type { PlainVisitor } from './histories.ts';
 
-const dayMs = 86_400_000;
 const startMs = Date.UTC(2024, 11, 1);
 
 /** A made-up history, and what is asked of it. */
@@ -54,7 +54,7 @@ function customersOfAShop(seed: number): PlainVisitor[] {
 		let visit = 0;
 		for (let day = joins; day < Math.min(days, joins + lifeDays); day += random.exponential(pace / 1.5)) {
 			if (visit > 0 && random.uniform() * 1.5 > season(day)) continue;
-			const atMs = startMs + Math.floor(day) * dayMs + Math.floor((8 + 10 * random.uniform()) * 3_600_000);
+			const atMs = startMs + Math.floor(day) * dayMs + Math.floor((8 + 10 * random.uniform()) * hourMs);
 			hits.push({ atMs, visit: visit++, page: `c${zipf(random, 40)}`, channel: 'direct' });
 			sales.push({ atMs, evt: 'order', pence: Math.round(pence * Math.exp(0.5 * random.normal())) });
 		}

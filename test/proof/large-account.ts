@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { dayMs } from '../../src/durations.ts';
 import { seededRandom } from '../../src/scoring/random.ts';
 import { openStore } from '../../src/store/open.ts';
 
@@ -10,7 +11,6 @@ export interface LargeAccount {
 	readonly events: number;
 }
 
-const dayMs = 86_400_000;
 const channels = ['email', 'direct', 'paid search', 'organic search', 'social', 'referral'];
 
 /** Arrivals that differ, some far more frequent than others. */

@@ -1,8 +1,8 @@
+import { dayMs } from '../../src/durations.ts';
 import { logistic } from '../../src/scoring/measure.ts';
 import { seededRandom } from '../../src/scoring/random.ts';
 import type { PlainVisitor } from './histories.ts';
 
-const dayMs = 86_400_000;
 export const madeUpStartMs = Date.UTC(2025, 0, 6);
 
 const channels = ['direct', 'organic', 'paid', 'email', 'social'];

@@ -1,4 +1,5 @@
 import { type Goal, goalDefaults } from '../../src/domain/goal.ts';
+import { dayMs } from '../../src/durations.ts';
 import type { HistoryReader } from '../../src/scoring/account-rows.ts';
 import { type BacktestReport, backtest, cutsForBacktest } from '../../src/scoring/backtest.ts';
 import type { RateReader } from '../../src/scoring/base-rate.ts';
@@ -10,7 +11,6 @@ import { type CdnowAccount, horizonDays } from './cdnow-commands.ts';
 import { type PlainVisitor, readerOf } from './histories.ts';
 import { kindsOfHistory } from './kinds-of-history.ts';
 
-const dayMs = 86_400_000;
 const cuts = 6;
 
 /** CDNOW's customers as visitors: a hit at the first purchase, and every purchase as a sale at noon. */

@@ -1,5 +1,6 @@
 import { type Goal, goalDefaults, horizonMsOf } from '../../src/domain/goal.ts';
 import type { ModelLevels } from '../../src/domain/model-levels.ts';
+import { dayMs } from '../../src/durations.ts';
 import { accountRows } from '../../src/scoring/account-rows.ts';
 import { baseRateFor, measureBaseRates } from '../../src/scoring/base-rate.ts';
 import { type GoalModel, openModel } from '../../src/scoring/goal-model.ts';
@@ -13,7 +14,6 @@ import type { Aim } from './aim.ts';
 import { readerOf } from './histories.ts';
 import { type MadeUp, madeUpHistories, madeUpStartMs } from './made-up-histories.ts';
 
-const dayMs = 86_400_000;
 const weekMs = 7 * dayMs;
 const goal: Goal = { name: 'sale', evts: ['sale'], ...goalDefaults };
 const days = 190;

@@ -3,10 +3,12 @@
  * forty times at once with a clock that was set back, while a shuffled file is imported into the same account, while that
  * visitor's profile is made anew, and while the visitor is erased. Numbers are of the machine and of what else it does.
  */
+
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { dayMs } from '../../src/durations.ts';
 import { seededRandom } from '../../src/scoring/random.ts';
 import { openStore } from '../../src/store/open.ts';
 import { mainPath, ServeProcess, TestProcess } from '../process.ts';
@@ -20,7 +22,7 @@ const longHits = 60_000;
 /** Hits of visitors who have five each, in no order, and as many of one visitor as the long log has. */
 function historyFile(folder: string): string {
 	const random = seededRandom(1);
-	const startMs = Date.now() - 90 * 86_400_000;
+	const startMs = Date.now() - 90 * dayMs;
 	const all = Array.from({ length: lines }, (_, index) => {
 		const visitor = index % 4 === 0 ? 'busy' : `user-${Math.floor(index / 5)}`;
 		const at = new Date(startMs + index * 1000 + (index % 5) * 600_000).toISOString();

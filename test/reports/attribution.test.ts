@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { dayMs } from '../../src/durations.ts';
 import { apportion } from '../../src/reports/apportion.ts';
 import { type AttributionOptions, attribute } from '../../src/reports/attribution.ts';
 import { countedSteps } from '../../src/reports/journey.ts';
 import { MarkovChain } from '../../src/reports/markov.ts';
-import { attributionModels, dayMs, pathModels, weightsOf } from '../../src/reports/model.ts';
+import { attributionModels, pathModels, weightsOf } from '../../src/reports/model.ts';
 import { seededRandom } from '../../src/scoring/random.ts';
 import { allTime, day0Ms, journey, lostPaths, madeUpJourneys, madeUpLost, touch } from './made-up.ts';
 

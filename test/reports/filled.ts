@@ -1,6 +1,7 @@
 import type { HistoryHit } from '../../src/domain/hit.ts';
 import { paymentProviders } from '../../src/domain/touch.ts';
-import { attributionModels, dayMs } from '../../src/reports/model.ts';
+import { dayMs } from '../../src/durations.ts';
+import { attributionModels } from '../../src/reports/model.ts';
 import { defaultQuery, type ReportKind, type ReportQuery } from '../../src/reports/report-query.ts';
 import { type Report, runReport } from '../../src/reports/run-report.ts';
 import { type HistoryEvent, storeHistory } from '../../src/store/account/past-history.ts';

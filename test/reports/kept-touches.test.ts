@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { dayMs } from '../../src/durations.ts';
 import { pruneAll } from '../../src/jobs/retention.ts';
-import { dayMs } from '../../src/reports/model.ts';
 import type { Report } from '../../src/reports/run-report.ts';
 import { copyStore } from '../../src/store/copy.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';

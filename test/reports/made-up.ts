@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { Touch } from '../../src/domain/touch.ts';
+import { dayMs } from '../../src/durations.ts';
 import type { Journey } from '../../src/reports/journey.ts';
 import { LostPaths } from '../../src/reports/lost-paths.ts';
-import { dayMs } from '../../src/reports/model.ts';
 import { subscriptionOf } from '../../src/reports/subscription.ts';
 
 export const day0Ms = Date.UTC(2026, 0, 1);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { dayMs, hourMs } from '../../src/durations.ts';
 import { Calendar } from '../../src/reports/calendar.ts';
 import { describeCoverage } from '../../src/reports/coverage.ts';
 import { lifetimeValues } from '../../src/reports/lifetime-value.ts';
-import { dayMs } from '../../src/reports/model.ts';
 import { pathOf, VisitorTouches } from '../../src/reports/path.ts';
 import { describePaths, pathText } from '../../src/reports/paths.ts';
 import { percentilesOf } from '../../src/reports/percentile.ts';
@@ -63,7 +63,7 @@ test('equal touches within half an hour count as one', () => {
 
 test('months follow the time zone, including changes of daylight saving time', () => {
 	const london = new Calendar('Europe/London');
-	assert.equal(london.startOfDay('2026-03-30') - london.startOfDay('2026-03-29'), 23 * 3_600_000);
+	assert.equal(london.startOfDay('2026-03-30') - london.startOfDay('2026-03-29'), 23 * hourMs);
 	assert.equal(london.monthOf(Date.UTC(2026, 5, 30, 23, 30)), '2026-07');
 	assert.equal(utc.monthOf(Date.UTC(2026, 5, 30, 23, 30)), '2026-06');
 	assert.equal(new Calendar('America/New_York').monthOf(Date.UTC(2026, 6, 1, 3)), '2026-06');

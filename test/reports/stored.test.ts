@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
-import { dayMs } from '../../src/reports/model.ts';
+import { dayMs, minuteMs } from '../../src/durations.ts';
 import { readJourneys } from '../../src/reports/read-journeys.ts';
 import { type ReportQuery, reportKinds } from '../../src/reports/report-query.ts';
 import type { Report } from '../../src/reports/run-report.ts';
@@ -28,7 +28,7 @@ const hit = fc
 	})
 	.map(
 		({ visitor, minute, channel, tid, cid }): Entry => ({
-			...{ type: 'hit', vid: vidOf(visitor), sid: null, atMs: day0Ms + minute * 60_000 },
+			...{ type: 'hit', vid: vidOf(visitor), sid: null, atMs: day0Ms + minute * minuteMs },
 			body: body({
 				...{ channel, cid: cid === null ? null : `C-${cid}`, url: `https://shop.example/${minute}` },
 				events: tid === null ? [] : [{ name: 'order', tid: `T-${tid}` }],
@@ -49,7 +49,7 @@ const event = fc
 				subid: `S-${tid % 3}`,
 				cid: tid % 4 === 0 ? `C-${tid % 4}` : null,
 			},
-			...{ evt: 'newsletter', rvn, receivedAtMs: day0Ms + minute * 60_000 },
+			...{ evt: 'newsletter', rvn, receivedAtMs: day0Ms + minute * minuteMs },
 		}),
 	);
 /** Each `tid` once, and no two things at the same time: else what comes first would depend on the order of arrival. */
@@ -79,7 +79,7 @@ test('reports do not depend on the order of arrival or the engine, and as of a m
 	let run = 0;
 	await fc.assert(
 		fc.asyncProperty(scripts, fc.integer({ min: 0, max: 200_000 }), async (script, minute) => {
-			const untilMs = day0Ms + minute * 60_000;
+			const untilMs = day0Ms + minute * minuteMs;
 			const inOrder = script.toSorted((a, b) => momentOf(a) - momentOf(b));
 			const ended = inOrder.filter((entry) => momentOf(entry) <= untilMs);
 			const all: string[] = [];

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultGoals, goalDefaults } from '../../src/domain/goal.ts';
+import { dayMs } from '../../src/durations.ts';
 import { type AccountRows, accountRows, type HistoryReader } from '../../src/scoring/account-rows.ts';
 import { hitEntry } from '../../src/store/account/visitor-log.ts';
 import { logEndMs, type MadeUpVisitor, madeUpVisitors } from './made-up-log.ts';
 
-const dayMs = 86_400_000;
 const asOfMs = logEndMs - 10 * dayMs;
 const goals = [...defaultGoals, { name: 'soon', evts: ['*'], ...goalDefaults, horizonDays: 1 }];
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Goal } from '../../src/domain/goal.ts';
 import { goalDefaults } from '../../src/domain/goal.ts';
+import { dayMs, hourMs } from '../../src/durations.ts';
 import { runScheduledTraining, type ScheduleReport, trainDue } from '../../src/jobs/scheduled-training.ts';
 import { trainAccount } from '../../src/scoring/account-training.ts';
 import { train } from '../../src/scoring/train.ts';
@@ -9,7 +10,6 @@ import type { Store } from '../../src/store/store.ts';
 import { addAccount, type Engine, engines, openFor } from '../store/engines.ts';
 import { logEndMs, madeUpVisitors, storeVisitors } from './made-up-log.ts';
 
-const dayMs = 86_400_000;
 const [sqlite] = engines as [Engine];
 
 const comesBack: Goal = { name: 'return', evts: ['visit'], ...goalDefaults };
@@ -157,7 +157,7 @@ function scheduleAt(nowMs: () => number) {
 	const report = (one: ScheduleReport) => reports.push(one);
 	return {
 		...{ reports, stopping },
-		options: { everyMs: 3_600_000, seed: 1, now: nowMs, report, signal: stopping.signal },
+		options: { everyMs: hourMs, seed: 1, now: nowMs, report, signal: stopping.signal },
 	};
 }
 

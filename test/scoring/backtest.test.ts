@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Goal, goalDefaults } from '../../src/domain/goal.ts';
+import { dayMs } from '../../src/durations.ts';
 import { backtest, cutsForBacktest } from '../../src/scoring/backtest.ts';
 import { backtestPage } from '../../src/scoring/backtest-page.ts';
 import { measureBaseRates } from '../../src/scoring/base-rate.ts';
@@ -9,7 +10,6 @@ import { followLevel } from '../../src/scoring/level-following.ts';
 import { readerOf } from '../proof/histories.ts';
 import { madeUpHistories, madeUpStartMs } from '../proof/made-up-histories.ts';
 
-const dayMs = 86_400_000;
 const sale: Goal = { name: 'sale', evts: ['sale'], ...goalDefaults };
 const ordinary = { visitors: 700, days: 120, seed: 1, signal: 1, visits: 3, withinDays: 7 };
 const reader = readerOf(madeUpHistories({ ...ordinary, level: (day) => (day > 80 ? -0.5 : -2) }));

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { minuteMs } from '../../src/durations.ts';
 import { timeFolds } from '../../src/scoring/folds.ts';
 import { byVisitsAndEmail, datasetOf, visitors } from './made-up.ts';
-
-const minuteMs = 60_000;
 
 test('no fold learns from a row whose outcome was unknown when its later rows begin', () => {
 	fc.assert(

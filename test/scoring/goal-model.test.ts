@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { type Profile, profileOf } from '../../src/domain/profile.ts';
+import { dayMs } from '../../src/durations.ts';
 import { openModel, UnusableModelError } from '../../src/scoring/goal-model.ts';
 import { type Model, modelFormat } from '../../src/scoring/model.ts';
 import { profileRows } from '../../src/scoring/profile-features.ts';
@@ -9,7 +10,7 @@ import { seededRandom } from '../../src/scoring/random.ts';
 import { comparedRow, factsOf, lowering } from '../../src/scoring/reasons.ts';
 import { recencyOf } from '../../src/scoring/recency.ts';
 import { Scorer } from '../../src/scoring/scorer.ts';
-import { anyLog, dayMs, hit, startMs, subscription } from '../domain/log.ts';
+import { anyLog, hit, startMs, subscription } from '../domain/log.ts';
 import { madeUpFeatures, madeUpVisitor, trainedOnVisitors } from './made-up-profiles.ts';
 
 for (const kind of ['logistic', 'boosting'] as const) {

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { dayMs } from '../../src/durations.ts';
 import { smoothedRate } from '../../src/scoring/base-rate.ts';
 import { levelLines, rateOf, recentRows } from '../../src/scoring/level.ts';
 import { logistic, logOddsOfProbability, mean } from '../../src/scoring/measure.ts';
-
-const dayMs = 86_400_000;
 
 /** A row of a visitor of its own for each day and recency: 50 present ones at 30 %, 20 absent ones at 5 %. */
 function rows(days: number) {

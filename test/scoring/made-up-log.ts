@@ -1,5 +1,6 @@
 import type { HitRecord } from '../../src/domain/hit.ts';
 import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
+import { dayMs, hourMs } from '../../src/durations.ts';
 import { seededRandom } from '../../src/scoring/random.ts';
 import { storeHistory } from '../../src/store/account/past-history.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -11,7 +12,6 @@ export interface MadeUpVisitor {
 }
 
 export const logEndMs = Date.UTC(2026, 10, 21);
-const dayMs = 86_400_000;
 const pages = ['/', 'blog', 'features', 'docs', 'about', 'contact'];
 const channels = ['direct', 'organic', 'paid', 'email', 'social'];
 
@@ -42,8 +42,8 @@ export function madeUpVisitor(seed: number, number: number): MadeUpVisitor {
 				cid: null,
 			};
 			hits.push({ sid, atMs, body });
-			if (buys && atMs + 8 * 3_600_000 < logEndMs) {
-				const receivedAtMs = atMs + Math.floor(random() * 8 * 3_600_000) + 1;
+			if (buys && atMs + 8 * hourMs < logEndMs) {
+				const receivedAtMs = atMs + Math.floor(random() * 8 * hourMs) + 1;
 				events.push({ tid, subid: tid, cid: null, evt: 'membership', rvn: 999, receivedAtMs });
 			}
 			atMs += 10_000 + Math.floor(random() * 240_000);

@@ -1,4 +1,5 @@
 import { type LogEntry, type Profile, profileOf } from '../../src/domain/profile.ts';
+import { dayMs, minuteMs } from '../../src/durations.ts';
 import { Dataset } from '../../src/scoring/dataset.ts';
 import type { FeatureSet } from '../../src/scoring/features.ts';
 import { logistic } from '../../src/scoring/measure.ts';
@@ -7,7 +8,7 @@ import { profileFeatures, profileRows } from '../../src/scoring/profile-features
 import { seededRandom } from '../../src/scoring/random.ts';
 import type { TrainingReport } from '../../src/scoring/report.ts';
 import { train } from '../../src/scoring/train.ts';
-import { dayMs, hit, minuteMs, startMs, subscription } from '../domain/log.ts';
+import { hit, startMs, subscription } from '../domain/log.ts';
 import { once } from './once.ts';
 
 const names = { pages: ['pricing', '/'], channels: ['email', 'direct'], events: ['play'], evts: ['trial'] };

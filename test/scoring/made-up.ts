@@ -1,3 +1,4 @@
+import { minuteMs } from '../../src/durations.ts';
 import { Dataset } from '../../src/scoring/dataset.ts';
 import { type Example, type FeatureRow, featureSet } from '../../src/scoring/features.ts';
 import { logistic } from '../../src/scoring/measure.ts';
@@ -15,7 +16,7 @@ export function visitors(count: number, seed: number, logOdds: (row: FeatureRow)
 			numeric: [Math.floor(-Math.log(1 - random()) * 4), random()],
 			categorical: [['', 'email', 'paid', 'social', 'direct'][Math.floor(random() * 5)] as string],
 		};
-		return { ...row, label: random() < logistic(logOdds(row)) ? 1 : 0, atMs: index * 60_000 };
+		return { ...row, label: random() < logistic(logOdds(row)) ? 1 : 0, atMs: index * minuteMs };
 	});
 }
 

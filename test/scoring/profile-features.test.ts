@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { apply, type LogEntry, type Profile, profileOf } from '../../src/domain/profile.ts';
+import { dayMs, minuteMs } from '../../src/durations.ts';
 import type { FeatureRow } from '../../src/scoring/features.ts';
 import { featureSet } from '../../src/scoring/features.ts';
 import { profileFeatures, profileRows, vocabularyOf } from '../../src/scoring/profile-features.ts';
-import { anyLog, dayMs, hit, minuteMs, startMs, subscription } from '../domain/log.ts';
+import { anyLog, hit, startMs, subscription } from '../domain/log.ts';
 
 function profileAfter(...log: LogEntry[]): Profile {
 	const profile = profileOf(log);

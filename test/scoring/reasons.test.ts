@@ -2,11 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { type LogEntry, type Profile, profileOf } from '../../src/domain/profile.ts';
+import { dayMs, hourMs, minuteMs } from '../../src/durations.ts';
 import { profileFeatures, profileRows, vocabularyOf } from '../../src/scoring/profile-features.ts';
 import { type Fact, factsOf } from '../../src/scoring/reasons.ts';
-import { anyLog, dayMs, hit, minuteMs, startMs, subscription } from '../domain/log.ts';
-
-const hourMs = 60 * minuteMs;
+import { anyLog, hit, startMs, subscription } from '../domain/log.ts';
 
 function facts(profile: Profile, nowMs: number): Fact[] {
 	const features = profileFeatures(vocabularyOf([profile]));

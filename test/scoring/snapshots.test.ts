@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { compareEntries, type HitEntry, profileOf } from '../../src/domain/profile.ts';
+import { dayMs } from '../../src/durations.ts';
 import { seededRandom } from '../../src/scoring/random.ts';
 import {
 	cutsOf,
@@ -11,7 +12,7 @@ import {
 	visitSnapshots,
 } from '../../src/scoring/snapshots.ts';
 import type { JoinedEvent, VisitorHistory } from '../../src/store/account/visitor-history.ts';
-import { anyLog, dayMs, hit, startMs, subscription } from '../domain/log.ts';
+import { anyLog, hit, startMs, subscription } from '../domain/log.ts';
 
 const horizonMs = 2 * dayMs;
 const goals = [{ evts: ['*'] }, { evts: ['visit'] }, { evts: ['pricing-seen', 'membership'] }];

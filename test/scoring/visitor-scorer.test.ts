@@ -3,10 +3,11 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { defaultGoals } from '../../src/domain/goal.ts';
 import { type Profile, profileOf } from '../../src/domain/profile.ts';
+import { dayMs } from '../../src/durations.ts';
 import { type GoalScore, VisitorScorer } from '../../src/scoring/visitor-scorer.ts';
 import type { KnownAccount, ModelName } from '../../src/store/control/control-store.ts';
 import type { NumberedProfile, ServingReader } from '../../src/store/store.ts';
-import { dayMs, hit, startMs } from '../domain/log.ts';
+import { hit, startMs } from '../domain/log.ts';
 
 const profile = profileOf([hit(startMs)]) as Profile;
 

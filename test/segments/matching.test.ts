@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultSegments } from '../../src/domain/segment.ts';
+import { dayMs } from '../../src/durations.ts';
 import { matchingSegments, readScores } from '../../src/segments/matching.ts';
-import { dayMs, hit, startMs, subscription } from '../domain/log.ts';
+import { hit, startMs, subscription } from '../domain/log.ts';
 import { factsOf } from './facts.ts';
 
 /** Of this process, so that what else runs on the machine does not count. */

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { dayMs, minuteMs } from '../../src/durations.ts';
 import { compileRule } from '../../src/segments/rule.ts';
 import { RuleError } from '../../src/segments/rule-error.ts';
-import { dayMs, hit, minuteMs, startMs, subscription } from '../domain/log.ts';
+import { hit, startMs, subscription } from '../domain/log.ts';
 import { factsOf } from './facts.ts';
 
 /** Of this process, so that what else runs on the machine does not count. */

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { dayMs } from '../../src/durations.ts';
 import { WebhookJob } from '../../src/jobs/webhooks.ts';
 import { deliveries } from '../../src/store/account/outbox.ts';
 import type { DeliveryReport } from '../../src/webhooks/channel.ts';
 import { replayMessages } from '../../src/webhooks/old-messages.ts';
 import { eventually } from '../eventually.ts';
 import { engines } from '../store/engines.ts';
-import { dayMs, Site, secondMs } from './evaluated.ts';
+import { Site, secondMs } from './evaluated.ts';
 import { Receiver } from './receiver.ts';
 
 /** Runs the job as a server does. */

@@ -13,8 +13,6 @@ import { addAccount, type Engine, receivedAtMs, startWritingFor } from '../store
 
 export const aid = 'c-a-acme-uk';
 export const secondMs = 1000;
-export const minuteMs = 60_000;
-export const dayMs = 86_400_000;
 
 /** A message as it is sent. */
 export interface Message {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { dayMs, hourMs, minuteMs } from '../../src/durations.ts';
 import { prune } from '../../src/store/account/pruning.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
 import { trainedOnVisitors } from '../scoring/made-up-profiles.ts';
 import { engines, subscriptionEvent, upload } from '../store/engines.ts';
-import { aid, dayMs, minuteMs, Site, secondMs } from './evaluated.ts';
+import { aid, Site, secondMs } from './evaluated.ts';
 
 for (const engine of engines)
 	suite(`what webhooks are told on ${engine.name}`, () => {
@@ -18,7 +19,7 @@ for (const engine of engines)
 			const visitor = await site.hit();
 			await evaluator.settle();
 			assert.deepEqual(await site.news(), ['segment.entered new']);
-			site.passes(2 * 3_600_000);
+			site.passes(2 * hourMs);
 			await site.hit(visitor);
 			await evaluator.settle();
 			assert.deepEqual(await site.news(), [
@@ -209,7 +210,7 @@ for (const engine of engines)
 			await site.webhook(['segment.entered']);
 			const evaluator = await site.evaluator();
 			await evaluator.settle();
-			site.passes(-3_600_000);
+			site.passes(-hourMs);
 			await evaluator.settle();
 			await site.news();
 			const visitors = [];

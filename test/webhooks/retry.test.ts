@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { hourMs } from '../../src/durations.ts';
 import {
 	disableAfterMs,
 	keepMessagesMs,
@@ -8,8 +9,6 @@ import {
 	retryPauseMs,
 	retryPausesMs,
 } from '../../src/webhooks/retry.ts';
-
-const hourMs = 3_600_000;
 
 test('retries grow from 5 s to 24 h, for three days in total', () => {
 	assert.equal(retryPauseMs(1, 0), 5000);

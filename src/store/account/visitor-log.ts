@@ -8,6 +8,7 @@ import {
 	type Profile,
 } from '../../domain/profile.ts';
 import { type StoredEvent, subscriptionEntry } from '../../domain/subscription-event.ts';
+import { minuteMs } from '../../durations.ts';
 import { ConcurrentChangeError } from '../../errors.ts';
 import type { LatestHits, Query, Row, Steps } from '../steps.ts';
 import {
@@ -32,7 +33,7 @@ import {
 } from './touches.ts';
 
 /** A visit ends after this long without a hit. */
-export const visitTimeoutMs = 30 * 60_000;
+export const visitTimeoutMs = 30 * minuteMs;
 /** A live hit that is older than its visitor's latest entry by less than this is stored just after that entry. */
 const maxBehindMs = 60_000;
 

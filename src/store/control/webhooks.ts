@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { ActiveWebhook, DisabledReason, Webhook } from '../../domain/webhook.ts';
+import { dayMs } from '../../durations.ts';
 import { OperatorError } from '../../errors.ts';
 import { type ControlDatabase, type ControlTables, isoTime, nextSeq } from './tables.ts';
 
 /** How long messages are also signed with the previous secret after a rotation. */
-const previousSecretMs = 86_400_000;
+const previousSecretMs = dayMs;
 /** Each webhook costs a row per message. */
 const maxWebhooks = 20;
 const secretPrefix = 'whsec_';

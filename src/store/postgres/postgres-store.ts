@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely';
+import { hourMs } from '../../durations.ts';
 import { OperatorError, reasonOf, StorageError } from '../../errors.ts';
 import { ClientReader } from '../account/account-reader.ts';
 import { countWaiting, foldingSchema } from '../account/folding.ts';
@@ -57,7 +58,7 @@ const controlPool: PoolOptions = {
 const maintenancePool: PoolOptions = {
 	size: 4,
 	connectTimeoutMs: 10_000,
-	statementTimeoutMs: 3_600_000,
+	statementTimeoutMs: hourMs,
 	idleInTransactionMs: 60_000,
 };
 

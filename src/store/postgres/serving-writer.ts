@@ -4,6 +4,7 @@ import type { Deadline } from '../../deadline.ts';
 import type { ArrivingHit, StoredHit } from '../../domain/hit.ts';
 import type { QuotaHolding, QuotaSettlement } from '../../domain/quota-lease.ts';
 import type { UsagePlan } from '../../domain/usage-plan.ts';
+import { dayMs } from '../../durations.ts';
 import { asStorageError, reasonOf } from '../../errors.ts';
 import { settleQuotas } from '../control/quota-leases.ts';
 import { FullDisk } from '../full-disk.ts';
@@ -37,7 +38,7 @@ const maxAheadMs = 2000;
 const databaseMs = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint';
 const heartbeatMs = 2000;
 /** A server that was suspended for less than this still has its leases when it continues. */
-const forgetAfterMs = 86_400_000;
+const forgetAfterMs = dayMs;
 
 /** PostgreSQL's codes for a disk that accepts no writes: disk_full, io_error. */
 const diskErrorCodes: ReadonlySet<unknown> = new Set(['53100', '58030']);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { minuteMs } from '../../../src/durations.ts';
 import { openAccount } from '../../shared-server.ts';
 import { browserUserAgent, startService } from '../../support.ts';
 
@@ -32,9 +33,9 @@ test('a visit ends after 30 minutes without a hit', async (t) => {
 	const clock = { nowMs: Date.UTC(2026, 10, 21, 12) };
 	const { hit } = await startService(t, { now: () => clock.nowMs });
 	const { vid, sid } = await hit();
-	clock.nowMs += 30 * 60_000 - 1;
+	clock.nowMs += 30 * minuteMs - 1;
 	assert.equal((await hit({ vid, sid })).sid, sid);
-	clock.nowMs += 30 * 60_000;
+	clock.nowMs += 30 * minuteMs;
 	const next = await hit({ vid, sid });
 	assert.equal(next.vid, vid);
 	assert.notEqual(next.sid, sid);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { minuteMs } from '../../../src/durations.ts';
 import { openAccount } from '../../shared-server.ts';
 import { event, startService } from '../../support.ts';
 
@@ -44,7 +45,7 @@ test('the cask of a visit reads that visit; a later visit has another cask', asy
 	const clock = { nowMs: Date.UTC(2026, 10, 21, 12) };
 	const { hit, url } = await startService(t, { now: () => clock.nowMs });
 	const first = await hit({}, {}, '?scope=sid');
-	clock.nowMs += 31 * 60_000;
+	clock.nowMs += 31 * minuteMs;
 	const second = await hit({ vid: first.vid, sid: first.sid }, {}, '?scope=sid');
 	assert.notEqual(second.sid, first.sid);
 	for (const { cask, sid } of [first, second]) {

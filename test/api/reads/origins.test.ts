@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { dayMs } from '../../../src/durations.ts';
 import { addClient, startService, type TestService } from '../../support.ts';
 
 const home = 'https://acme.example';
 const elsewhere = 'https://evil.example';
 const paths = ['/visscores', '/visscores/segments', '/segments'];
-const dayMs = 86_400_000;
 
 /** A service whose account allows only one origin, and another account that allows all. */
 async function startStrict(

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { dayMs } from '../../../src/durations.ts';
 import { event, type ServedAccount, startService } from '../../support.ts';
 
 const noonMs = Date.UTC(2026, 10, 21, 12);
-const dayMs = 86_400_000;
 
 /** A visitor who came twice, a day apart, and bought; with a cask of each visit and one of the visitor. */
 async function startWithVisits(t: TestContext) {

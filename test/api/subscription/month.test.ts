@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { dayMs } from '../../../src/durations.ts';
 import { startServer } from '../../../src/server.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { eventually } from '../../eventually.ts';
@@ -50,7 +51,7 @@ for (const engine of engines) {
 		assert.equal(inNovember + (await admitted(12)), quotaPerMonth);
 		clock.nowMs = december + 1000;
 		assert.equal(inDecember + (await admitted(12)), quotaPerMonth);
-		for (const nowMs of [november, december, november - 86_400_000, december + 86_400_000]) {
+		for (const nowMs of [november, december, november - dayMs, december + dayMs]) {
 			clock.nowMs = nowMs;
 			assert.equal(await admitted(2), 0);
 		}
@@ -59,7 +60,7 @@ for (const engine of engines) {
 	test(`on ${engine.name} a quota used up before the clock steps back within the month can be raised`, async (t) => {
 		const { clock, store, admitted } = await start(t, engine);
 		assert.equal(await admitted(12), quotaPerMonth);
-		clock.nowMs -= 86_400_000;
+		clock.nowMs -= dayMs;
 		const [plan] = (await store.control.plans()).filter(({ name }) => name !== 'standard');
 		await store.control.updatePlan({ ...(plan as NonNullable<typeof plan>), quotaPerMonth: 20 });
 		await eventually('a larger quota is used', async () => (await admitted(1)) === 1);

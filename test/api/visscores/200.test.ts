@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { issueCask } from '../../../src/access/cask.ts';
+import { dayMs } from '../../../src/durations.ts';
 import { eraseVisitor } from '../../../src/store/erasure.ts';
 import { openAccount } from '../../shared-server.ts';
 import { startService } from '../../support.ts';
 
 const noonMs = Date.UTC(2026, 10, 21, 12);
-const dayMs = 86_400_000;
 const ofNobody = '0123456789abcdef0123456789abcdef';
 
 /** The default goals before training: 0.02 with the weight of 50 visitors, one of whom is known. */

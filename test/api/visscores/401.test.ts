@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { dayMs } from '../../../src/durations.ts';
 import { openAccount } from '../../shared-server.ts';
 import { startService } from '../../support.ts';
 
 const unauthorized = '{"message":"Unauthorized","validationErrors":null}';
-const dayMs = 86_400_000;
 
 async function assertUnauthorized(answer: Response, reason: string): Promise<void> {
 	assert.equal(answer.status, 401, reason);

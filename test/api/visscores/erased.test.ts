@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { minuteMs } from '../../../src/durations.ts';
 import { startServer } from '../../../src/server.ts';
 import { eraseVisitor } from '../../../src/store/erasure.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { eventually } from '../../eventually.ts';
 import { type Engine, engines, openFor } from '../../store/engines.ts';
 import { addClient, browserUserAgent, collectLog, type HitAnswer } from '../../support.ts';
-
-const minuteMs = 60_000;
 
 /** A server, and a command with another clock. */
 async function start(t: TestContext, engine: Engine, clocks: { server: number; command: number }) {

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { ArrivingHit, HistoryHit } from '../../../src/domain/hit.ts';
 import { type LogEntry, profileOf } from '../../../src/domain/profile.ts';
 import { storedEvent } from '../../../src/domain/subscription-event.ts';
+import { minuteMs } from '../../../src/durations.ts';
 import { seededRandom } from '../../../src/scoring/random.ts';
 import { beginErasing, erasePiece, findAbandonedErasure } from '../../../src/store/account/erasing.ts';
 import { foldPiece } from '../../../src/store/account/folding.ts';
@@ -26,7 +27,6 @@ import {
 import { addLongLog, longLogSid, longLogVid } from '../long-log.ts';
 import { assertAsTheLogSays, body, derived, hit } from './visitors.ts';
 
-const minuteMs = 60_000;
 const vid = longLogVid;
 const sid = longLogSid;
 

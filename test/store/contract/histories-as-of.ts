@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
+import { minuteMs } from '../../../src/durations.ts';
 import { storeHistory } from '../../../src/store/account/past-history.ts';
 import type { VisitorHistory } from '../../../src/store/account/visitor-history.ts';
 import { storeHits } from '../../../src/store/account/visitor-log.ts';
@@ -14,7 +15,6 @@ import {
 } from '../engines.ts';
 import { hit } from './visitors.ts';
 
-const minuteMs = 60_000;
 const vidOf = (digit: number) => digit.toString(16).repeat(32);
 const ever = Number.MAX_SAFE_INTEGER;
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import type { HistoryHit, HitRecord } from '../../../src/domain/hit.ts';
+import { minuteMs } from '../../../src/durations.ts';
 import { type HistoryEvent, storeHistory } from '../../../src/store/account/past-history.ts';
 import type { Store } from '../../../src/store/store.ts';
 import {
@@ -16,7 +17,6 @@ import {
 } from '../engines.ts';
 import { assertAsTheLogSays, body, derived, hit } from './visitors.ts';
 
-const minuteMs = 60_000;
 const vid = 'a'.repeat(32);
 
 /** A hit of one visitor, this many minutes after the start. */

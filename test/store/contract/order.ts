@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import { signingKeyAt } from '../../../src/domain/signing-key.ts';
+import { hourMs } from '../../../src/durations.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { addAccount, type Engine } from '../engines.ts';
 
 const atMs = Date.UTC(2026, 10, 21, 10);
-const hourMs = 3_600_000;
 
 /** What is created later comes later, even within one millisecond and when clocks step back. */
 export function orderContract(engine: Engine): void {

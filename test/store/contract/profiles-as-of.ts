@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { defaultGoals } from '../../../src/domain/goal.ts';
 import type { Profile } from '../../../src/domain/profile.ts';
+import { hourMs } from '../../../src/durations.ts';
 import { batchScores, type VisitorRef, type VisitorScores } from '../../../src/scoring/batch-scores.ts';
 import { type GoalModel, openModel } from '../../../src/scoring/goal-model.ts';
 import { storeHistory } from '../../../src/store/account/past-history.ts';
@@ -14,7 +15,6 @@ import { trainedOnVisitors } from '../../scoring/made-up-profiles.ts';
 import { addAccount, type Engine, openAccountOn, receivedAtMs, subscriptionEvent } from '../engines.ts';
 import { hit } from './visitors.ts';
 
-const hourMs = 3_600_000;
 const startMs = receivedAtMs;
 
 /** Something that happens at the hour given by its position in the list. */

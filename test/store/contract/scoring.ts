@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { defaultGoals, type Goal, goalDefaults } from '../../../src/domain/goal.ts';
 import { defaultSegments, type Segment } from '../../../src/domain/segment.ts';
+import { dayMs, minuteMs } from '../../../src/durations.ts';
 import { addAccount, assertRefuses, type Engine, openAccountOn } from '../engines.ts';
 
 /** The contract of every engine for goals, segments, models, signing keys and revocations. */
@@ -158,7 +159,7 @@ export function scoringContract(engine: Engine): void {
 			assert.deepEqual([newest, others], [second, []]);
 			assert.equal(earlier?.kid, first?.kid);
 			const leftMs = Number(earlier?.retiresAtMs) - Date.now();
-			assert.ok(leftMs > 86_400_000 - 60_000 && leftMs <= 86_400_000 + 2000);
+			assert.ok(leftMs > dayMs - minuteMs && leftMs <= dayMs + 2000);
 			assert.deepEqual((await control.accessSnapshot()).signingKeys, [newest, earlier]);
 			assert.deepEqual(await control.ensureSigningKeys(), [newest, earlier]);
 		});

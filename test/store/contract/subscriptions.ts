@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import type { SubscriptionEvent } from '../../../src/domain/subscription-event.ts';
+import { minuteMs } from '../../../src/durations.ts';
 import { storeHistory } from '../../../src/store/account/past-history.ts';
 import { eraseVisitor } from '../../../src/store/erasure.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
@@ -38,7 +39,7 @@ export function subscriptionContract(engine: Engine): void {
 			);
 		const sends = ({ writer, accountId }: Serving, minute: number, fields: Partial<SubscriptionEvent>) =>
 			upload(writer, accountId, [subscriptionEvent({ subid: 'S', ...fields })], {
-				atMs: receivedAtMs + minute * 60_000,
+				atMs: receivedAtMs + minute * minuteMs,
 			});
 		const subscriptionsOf = async (t: TestContext, { store, accountId }: Serving, vid: string) => {
 			const reader = store.startReading();
@@ -146,7 +147,7 @@ export function subscriptionContract(engine: Engine): void {
 			await sends(serving, 2, { tid: 'R-1' });
 			const seenAt = (minute: number) =>
 				store.read(accountId, async (reader) => {
-					const [history] = await reader.visitorHistories([vid], receivedAtMs + minute * 60_000);
+					const [history] = await reader.visitorHistories([vid], receivedAtMs + minute * minuteMs);
 					return history?.events.map(({ entry }) => entry.tid);
 				});
 			assert.deepEqual([await seenAt(0), await seenAt(1), await seenAt(2)], [[], ['A'], ['A', 'R-1']]);
@@ -181,7 +182,7 @@ export function subscriptionContract(engine: Engine): void {
 		test('in any order of arrival, live or imported', async () => {
 			const events = ['A', 'R-1', 'R-2', 'R-3'].map((tid, minute) => ({
 				...subscriptionEvent({ tid, subid: 'S', cid: tid === 'R-2' ? 'C' : null }),
-				receivedAtMs: receivedAtMs + minute * 60_000,
+				receivedAtMs: receivedAtMs + minute * minuteMs,
 			}));
 			const { store, accountId } = await openAccountOn(engine);
 			await store.transact(accountId, () => storeHistory([], events.toReversed()));

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { hourMs } from '../../../src/durations.ts';
 import { countVisitors } from '../../../src/store/account/rebuild-visitors.ts';
 import { visitorRecord } from '../../../src/store/account/visitor-record.ts';
 import { eraseCustomerVisitors, eraseVisitor } from '../../../src/store/erasure.ts';
@@ -66,7 +67,7 @@ export function visitorMaintenanceContract(engine: Engine): void {
 			const { store, writer, accountId } = await openAccountOn(engine);
 			const first = hit();
 			const issued = await writer.storeHit(accountId, first);
-			const later = await writer.storeHit(accountId, hit({ ...issued, atMs: receivedAtMs + 3_600_000 }));
+			const later = await writer.storeHit(accountId, hit({ ...issued, atMs: receivedAtMs + hourMs }));
 			const kept = await writer.storeHit(accountId, hit());
 			const erasure = await eraseVisitor(store, accountId, issued.vid);
 			assert.deepEqual(erasure, { vids: [issued.vid], revoked: 3, hits: 2, visits: 2, events: 0 });

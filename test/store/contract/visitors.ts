@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import type { ArrivingHit, HitRecord } from '../../../src/domain/hit.ts';
+import { minuteMs } from '../../../src/durations.ts';
 import { storeHistory } from '../../../src/store/account/past-history.ts';
 import { prune } from '../../../src/store/account/pruning.ts';
 import { eraseCustomerVisitors, eraseVisitor } from '../../../src/store/erasure.ts';
@@ -18,7 +19,6 @@ import {
 	upload,
 } from '../engines.ts';
 
-const minuteMs = 60_000;
 const startMs = receivedAtMs;
 
 let number = 0;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { dayMs } from '../../../src/durations.ts';
 import { ServeProcess } from '../../process.ts';
 import { addClient, browserUserAgent, type HitAnswer, roomyPlan } from '../../support.ts';
 import { openFor, startWritingFor } from '../engines.ts';
@@ -31,7 +32,6 @@ test('the bucket refills from the moment of the step, whatever its tokens were',
 	assert.equal((await tokens?.takeTokens('k_1', plan, 100))?.granted, 100);
 });
 
-const dayMs = 86_400_000;
 const movedClock = pathToFileURL(join(import.meta.dirname, '../../moved-clock.js')).href;
 
 test("servers with wrong clocks use the database's, for months of quota and for casks", async (t) => {

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { monotonicMs } from '../../../src/clock.ts';
+import { hourMs } from '../../../src/durations.ts';
 import { DatabaseClock } from '../../../src/store/postgres/database-clock.ts';
-
-const hourMs = 3_600_000;
 
 /** A database whose clock differs from this machine's by a fixed amount. */
 const askFor =

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { dayMs, minuteMs } from '../../../src/durations.ts';
 import { pruneAll } from '../../../src/jobs/retention.ts';
 import { caskade, TestProcess } from '../../process.ts';
 import { hit } from '../contract/visitors.ts';
@@ -16,7 +17,6 @@ import {
 
 const visitors = 80;
 const hitsEach = 12;
-const minuteMs = 60_000;
 
 const randomId = () => randomBytes(16).toString('hex');
 
@@ -36,7 +36,7 @@ async function startWithVisitors(t: TestContext): Promise<Serving & { vids: stri
 				{
 					...(known[number] ?? { freshVid: randomId(), freshSid: randomId() }),
 					// Visitors with even numbers come a day later.
-					atMs: receivedAtMs + round * minuteMs + (number % 2 === 0 ? 24 * 60 * minuteMs : 0),
+					atMs: receivedAtMs + round * minuteMs + (number % 2 === 0 ? dayMs : 0),
 				},
 				{
 					page: `${name(number)}-page-${round}`,
