@@ -1,10 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
+import { freePort } from '../test/free-port.ts';
 import type { BareAnswer } from './bare-server.ts';
 import type { BenchDatabase, VisitorBytes } from './database.ts';
 import { run, start, stop } from './processes.ts';
@@ -152,17 +152,6 @@ async function announcedUrl(child: ChildProcess, log: () => string): Promise<str
 		child.once('exit', (code) =>
 			reject(new Error(`${child.spawnargs.join(' ')} exited with ${code}.\n${log()}`)),
 		);
-	});
-}
-
-/** A port of loopback that nobody listens on. */
-export async function freePort(): Promise<number> {
-	const server = createServer();
-	return new Promise((resolve) => {
-		server.listen(0, '127.0.0.1', () => {
-			const { port } = server.address() as AddressInfo;
-			server.close(() => resolve(port));
-		});
 	});
 }
 

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { serveOptions } from '../src/config.ts';
 import { standardPlan } from '../src/domain/usage-plan.ts';
-import { freePort, ServeProcess, TestProcess } from './process.ts';
+import { freePort } from './free-port.ts';
+import { ServeProcess, TestProcess } from './process.ts';
 import { temporaryFolder } from './support.ts';
 
 const projectFolder = join(import.meta.dirname, '..');

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BalancerInFront } from './balancer.ts';
-import { freePort, TestProcess } from './process.ts';
+import { freePort } from './free-port.ts';
+import { TestProcess } from './process.ts';
 
 const deployed = join(import.meta.dirname, '../deploy/compose/haproxy.cfg');
 

@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, TestProcess } from './process.ts';
+import { freePort } from './free-port.ts';
+import { TestProcess } from './process.ts';
 
 const documented = join(import.meta.dirname, '../docs/install.md');
 const tagPage = join(import.meta.dirname, '../docs/tag.md');

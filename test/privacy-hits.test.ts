@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { issueCask } from '../src/access/cask.ts';
 import { startServer } from '../src/server.ts';
 import { openStore } from '../src/store/open.ts';
-import { freePort } from './process.ts';
+import { freePort } from './free-port.ts';
 import { connectTo, type RawAnswer } from './raw-http.ts';
 import { addClient, browserUserAgent, collectLog, temporaryFolder } from './support.ts';
 

@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { freePort } from './free-port.ts';
 import { connectTo, uploadHead } from './raw-http.ts';
 import { addClient, collectLog, event, startService } from './support.ts';
-
-async function freePort(): Promise<number> {
-	const server = createServer();
-	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-	const { port } = server.address() as { port: number };
-	await new Promise((resolve) => server.close(resolve));
-	return port;
-}
 
 const cid = 'Private-Customer-4711';
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -138,16 +137,6 @@ export function assertMisused(ended: Ended, error: RegExp): void {
 /** Checks again and again, until what is promised within a second holds. */
 export async function withinASecond(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
 	await eventually(what, holds, 1000);
-}
-
-/** A port that nobody listens on. */
-export async function freePort(): Promise<number> {
-	const server = createServer().listen(0, '127.0.0.1');
-	await once(server, 'listening');
-	const { port } = server.address() as AddressInfo;
-	server.close();
-	await once(server, 'close');
-	return port;
 }
 
 /** A server in a process of its own. */

@@ -1,10 +1,11 @@
-import { Argument, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { Command } from '../config.ts';
 import type { ChannelRule } from '../domain/channel-rule.ts';
 import { OperatorError } from '../errors.ts';
 import { calendarOf } from '../reports/calendar.ts';
 import type { Account, AccountSettings } from '../store/control/control-store.ts';
 import { checkOwnDatabase } from '../store/own-database.ts';
+import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, printJson, printRecord, printTable, withStore } from './output.ts';
 
 /** Parses an account token. */
@@ -49,8 +50,6 @@ function hostName(value: string, earlier: readonly string[] | false = []): strin
 		throw new InvalidArgumentError('It must be a host in small letters, as pay.example.com.');
 	return [...(earlier || []), value];
 }
-
-const aidArgument = () => new Argument('<aid>', 'account token, as c-a-acme-uk').argParser(accountToken);
 
 function show(account: Account, options: CommonOptions): void {
 	const { id: _, ...shown } = account;
@@ -126,7 +125,7 @@ export function accountCommand(): Command {
 		.command('create')
 		.summary('add an account, and its client if it is new')
 		.description('Add an account. The client is created if it does not exist.')
-		.addArgument(aidArgument())
+		.addArgument(aidArgument().argParser(accountToken))
 		.requiredOption('--client <name>', 'the client that owns it', plainName)
 		.option('--origin <url...>', 'web origins whose pages may read scores (default: all)', webOrigin)
 		.option(
@@ -143,7 +142,7 @@ export function accountCommand(): Command {
 
   caskade account update c-a-acme-uk --channel 'partner=*.partner.example/*' 'podcast=*?*utm_source=pod*'`,
 		)
-		.addArgument(aidArgument())
+		.addArgument(aidArgument().argParser(accountToken))
 		.option('--origin <url...>', 'web origins whose pages may read scores', webOrigin)
 		.addOption(new Option('--no-origin', 'pages of all origins may read scores'))
 		.addOption(new Option('--explain', "let pages, and so everybody, read a score's reasons"))
@@ -186,7 +185,7 @@ export function accountCommand(): Command {
 		command
 			.command(name)
 			.description(description)
-			.addArgument(aidArgument())
+			.addArgument(aidArgument().argParser(accountToken))
 			.addCommonOptions()
 			.action((aid: string, options: CommonOptions) =>
 				withStore(options, async (store) =>

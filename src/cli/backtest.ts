@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import { Command, wholeNumber } from '../config.ts';
 import type { BacktestReport } from '../scoring/backtest.ts';
+import { aidArgument } from './aid-argument.ts';
 import { requireGoal } from './model.ts';
 import { type CommonOptions, printJson, printLine, printTable, withStore } from './output.ts';
 import { writeOutputFile } from './output-file.ts';
@@ -27,7 +28,7 @@ is not better than both is not worth having.
 
 It takes as long as that many trainings. A server may run beside it.`,
 		)
-		.argument('<aid>', 'account token')
+		.addArgument(aidArgument())
 		.requiredOption('--goal <name>', 'the goal')
 		.addOption(new Option('--cuts <number>', 'number of moments').default(6).argParser(wholeNumber(1, 50)))
 		.addOption(

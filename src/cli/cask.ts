@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Argument, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { type CaskSubject, issueCask } from '../access/cask.ts';
 import { Command } from '../config.ts';
 import { isSubject } from '../domain/cask-scope.ts';
@@ -7,6 +7,7 @@ import { caskLifetimeMs, keyPropagationMs } from '../domain/signing-key.ts';
 import { hourMs, minuteMs } from '../durations.ts';
 import { OperatorError } from '../errors.ts';
 import type { Store } from '../store/store.ts';
+import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, printJson, printLine, printRecord, withStore } from './output.ts';
 
 interface IssueOptions extends CommonOptions {
@@ -25,7 +26,7 @@ export function caskCommand(): Command {
 		.command('issue')
 		.summary('issue a cask for a visitor or a visit')
 		.description('Issue a cask for a visitor (--vid) or for one visit (--sid).')
-		.addArgument(new Argument('<aid>', 'account token'))
+		.addArgument(aidArgument())
 		.addOption(new Option('--vid <vid>', 'the visitor').argParser(subject).conflicts('sid'))
 		.addOption(new Option('--sid <sid>', 'the visit').argParser(subject))
 		.addOption(

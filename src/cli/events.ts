@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Command, csvOption } from '../config.ts';
 import { subscriptionEventFields } from '../domain/subscription-event.ts';
 import { csvRow } from '../format/csv.ts';
+import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, printJson, withStore } from './output.ts';
 
 const columns = [...subscriptionEventFields, 'receivedAt'] as const;
@@ -13,7 +14,7 @@ export function eventsCommand(): Command {
 			`Print an account's stored subscription events in order of arrival, one JSON object per line (with --json, one
 			array; with --csv, a table). They contain customer ids: protect the output like the database.`,
 		)
-		.argument('<aid>', 'account token')
+		.addArgument(aidArgument())
 		.option('--tid <tid>', 'only the event with this transaction id')
 		.addOption(csvOption().conflicts('json'))
 		.addCommonOptions()

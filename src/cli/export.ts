@@ -3,6 +3,7 @@ import { Command, csvOption, databaseOption, stageOption } from '../config.ts';
 import { csvRow } from '../format/csv.ts';
 import { visitorRecord } from '../store/account/visitor-record.ts';
 import type { Store } from '../store/store.ts';
+import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, withStore } from './output.ts';
 
 const pageVisitors = 500;
@@ -24,7 +25,7 @@ other vids there. The lines are personal data, as the database is.
   caskade export c-a-acme-uk > acme.ndjson
   caskade import c-a-acme-copy acme.ndjson`,
 		)
-		.argument('<aid>', 'account token')
+		.addArgument(aidArgument())
 		.addOption(csvOption())
 		.addOption(databaseOption())
 		.addOption(stageOption())

@@ -1,7 +1,8 @@
-import { Argument, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { Command, positiveNumber } from '../config.ts';
 import { type Goal, goalDefaults } from '../domain/goal.ts';
 import { plainName } from './account.ts';
+import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 
 type Bands = Pick<Goal, 'mediumFrom' | 'highFrom'>;
@@ -12,7 +13,6 @@ interface GoalCreateOptions extends CommonOptions {
 	readonly bands: Bands;
 }
 
-const aidArgument = () => new Argument('<aid>', 'account token');
 const bandsOption = () =>
 	new Option('--bands <medium,high>', 'percentiles at which the bands medium and high begin').argParser(
 		bands,

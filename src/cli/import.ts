@@ -2,6 +2,7 @@ import { createReadStream, openSync, statSync, writeFileSync } from 'node:fs';
 import { Command } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import type { FileReport } from '../import/history-import.ts';
+import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, printJson, printLine, printTable, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
 
@@ -26,7 +27,7 @@ Hits may also have visit, referrer, title, events, cid, userAgent, channel and d
 Invalid lines are reported by number and field and are not stored; the exit code is then 1. Nothing is stored twice: to
 resume an interrupted import, run the same command again. Servers may keep running. See docs/import.md.`,
 		)
-		.argument('<aid>', 'account token')
+		.addArgument(aidArgument())
 		.argument('<file...>', 'history files, - for standard input; fastest in order of time')
 		.option('--mapping <file>', 'write the vid of each visitor to this file')
 		.addCommonOptions()

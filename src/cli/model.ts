@@ -7,6 +7,7 @@ import { type GoalModel, openModel, UnusableModelError } from '../scoring/goal-m
 import type { TrainingReport } from '../scoring/report.ts';
 import type { ModelName, StoredModel } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
+import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 import { printLevels, printMeasures } from './training-text.ts';
 
@@ -14,7 +15,6 @@ interface ScopeOptions extends CommonOptions {
 	readonly scope: CaskScope;
 }
 
-const aidArgument = () => new Argument('<aid>', 'account token');
 const goalArgument = () => new Argument('<goal>', 'name of the goal');
 const scopeOption = () =>
 	new Option('--scope <scope>', 'what it scores: vid for visitors, sid for single visits')

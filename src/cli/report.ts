@@ -16,6 +16,7 @@ import {
 	usesParameter,
 } from '../reports/report-query.ts';
 import type { Report } from '../reports/run-report.ts';
+import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, printJson, withStore } from './output.ts';
 import { writeOutputFile } from './output-file.ts';
 
@@ -45,7 +46,7 @@ Days are in the account's time zone; --from is inclusive, --to exclusive. A flag
 docs/reports.md has every figure's formula.`,
 		)
 		.addArgument(new Argument('<report>').choices(reportKinds))
-		.addArgument(new Argument('<aid>', 'account token'))
+		.addArgument(aidArgument())
 		.addOption(new Option('--from <day>', 'the first day, as 2026-01-31').argParser(refusing(day)))
 		.addOption(new Option('--to <day>', 'the day after the last').argParser(refusing(day)))
 		.addOption(

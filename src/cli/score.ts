@@ -8,6 +8,7 @@ import type { GoalReport } from '../scoring/account-training.ts';
 import type { GoalModel } from '../scoring/goal-model.ts';
 import type { StoredModel } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
+import { aidArgument } from './aid-argument.ts';
 import { requireGoal, usableModel } from './model.ts';
 import { type CommonOptions, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
@@ -37,7 +38,7 @@ the visitors who were present within the goal's last horizon.
 
 With --each-at-its-last-hit, every visitor is scored as of its last hit, as a page was told; 'at' is that time.`,
 		)
-		.argument('<aid>', 'account token')
+		.addArgument(aidArgument())
 		.option('--goal <name>', 'only this goal (default: all)')
 		.option(
 			'--model <version>',

@@ -7,6 +7,7 @@ import type { Rule } from '../segments/rule.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { plainName } from './account.ts';
+import { aidArgument } from './aid-argument.ts';
 import {
 	type CommonOptions,
 	printError,
@@ -18,7 +19,6 @@ import {
 } from './output.ts';
 import { showProgress } from './progress.ts';
 
-const aidArgument = () => new Argument('<aid>', 'account token, for example c-a-acme-uk');
 const idArgument = () =>
 	new Argument('<id>', 'id of the segment, as pages read it: high-intent').argParser(plainName);
 

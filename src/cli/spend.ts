@@ -6,6 +6,7 @@ import { OperatorError } from '../errors.ts';
 import { day } from '../reports/report-query.ts';
 import type { Spending } from '../reports/spend.ts';
 import { saveSpending } from '../store/account/journey-rows.ts';
+import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, printJson, printLine, withStore } from './output.ts';
 
 const rowsPerTransaction = 500;
@@ -25,7 +26,7 @@ a line is wrong, nothing is stored.
   day,channel,campaign,pence
   2026-01-31,paid search,brand,125000`,
 		)
-		.addArgument(new Argument('<aid>', 'account token'))
+		.addArgument(aidArgument())
 		.addArgument(new Argument('<file>', 'CSV'))
 		.addCommonOptions()
 		.action((aid: string, file: string, options: CommonOptions) =>

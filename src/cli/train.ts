@@ -1,6 +1,7 @@
-import { Argument, Option } from 'commander';
+import { Option } from 'commander';
 import { Command, moment, wholeNumber } from '../config.ts';
 import type { TrainedGoal } from '../scoring/account-training.ts';
+import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, printJson } from './output.ts';
 import { writeOutputFile } from './output-file.ts';
 import { type Progress, showProgress } from './progress.ts';
@@ -23,7 +24,7 @@ base rate becomes active. Without one, everybody gets the base rate. 'caskade se
 With --as-of, nothing later is used, as if the command had run then. If the active model has seen more, it stays active,
 and 'caskade score AID --as-of TIME' uses the new one.`,
 		)
-		.addArgument(new Argument('<aid>', 'account token'))
+		.addArgument(aidArgument())
 		.addOption(new Option('--goal <name>', 'this goal only'))
 		.addOption(
 			new Option('--as-of <time>', 'use nothing later, as 2026-11-21 or 2026-11-21T10:30:00Z').argParser(

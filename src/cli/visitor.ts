@@ -2,10 +2,12 @@ import { InvalidArgumentError } from 'commander';
 import { Command } from '../config.ts';
 import type { Profile } from '../domain/profile.ts';
 import { OperatorError } from '../errors.ts';
+import { isoTime } from '../format/iso-time.ts';
 import { type VisitorRecord, visitorRecord } from '../store/account/visitor-record.ts';
 import { eraseCustomerVisitors, eraseVisitor } from '../store/erasure.ts';
 import { rebuildAll } from '../store/rebuilding.ts';
 import type { Store } from '../store/store.ts';
+import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
 
@@ -20,7 +22,7 @@ export function visitorCommand(): Command {
 		.description(
 			"Print a visitor's profile, visits, joined subscription events, shown tids and cids, and the segments that webhooks were told of.",
 		)
-		.argument('<aid>', 'account token')
+		.addArgument(aidArgument())
 		.argument('<vid>', 'the visitor', vidArgument)
 		.addCommonOptions()
 		.action((aid: string, vid: string, options: CommonOptions) =>
@@ -35,7 +37,7 @@ export function visitorCommand(): Command {
 		.description(
 			'Print everything that is stored about a visitor as one JSON document, to answer a request for access.',
 		)
-		.argument('<aid>', 'account token')
+		.addArgument(aidArgument())
 		.argument('<vid>', 'the visitor', vidArgument)
 		.addCommonOptions()
 		.action((aid: string, vid: string, options: CommonOptions) =>
@@ -51,7 +53,7 @@ export function visitorCommand(): Command {
 			subscription events stay as sales, without visitor and customer id. Running servers revoke their casks within a
 			second. There is no confirmation, and it cannot be undone. Earlier backups still contain the data.`,
 		)
-		.argument('<aid>', 'account token')
+		.addArgument(aidArgument())
 		.argument('[vid]', 'the visitor', vidArgument)
 		.option('--cid <cid>', 'the customer id')
 		.addCommonOptions()
@@ -63,7 +65,7 @@ export function visitorCommand(): Command {
 			`Rebuild every visitor's visits, joins and profile from the log of hits and subscription events, and print how many
 			differed from it. Needed after an upgrade that asks for it, or after a manual repair.`,
 		)
-		.argument('<aid>', 'account token')
+		.addArgument(aidArgument())
 		.addCommonOptions()
 		.action(rebuild);
 	return command;
@@ -138,10 +140,6 @@ function readable(profile: Profile): Record<string, unknown> {
 		renewals: subscriptions?.renewals ?? 0,
 		revenuePence: subscriptions?.revenuePence ?? 0,
 	};
-}
-
-function isoTime(ms: number): string {
-	return new Date(ms).toISOString();
 }
 
 async function erase(

@@ -10,11 +10,11 @@ import { deleteMessages, replayMessages } from '../webhooks/old-messages.ts';
 import { keepMessagesMs } from '../webhooks/retry.ts';
 import { isPrivateHost } from '../webhooks/send.ts';
 import { sendTest } from '../webhooks/test-message.ts';
+import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 
 const keptDays = keepMessagesMs / dayMs;
 
-const aidArgument = () => new Argument('<aid>', 'account token');
 const idArgument = () => new Argument('<id>', 'id of the webhook, as wh_…');
 
 interface CreateOptions extends CommonOptions {

@@ -1,6 +1,7 @@
 import { reasonOf } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { StorePlace } from '../store/store.ts';
+import { announceTogether } from '../webhooks/announce-together.ts';
 import type { DeliveryReport } from '../webhooks/channel.ts';
 import { SupervisedThread } from './supervised-thread.ts';
 
@@ -16,14 +17,11 @@ export interface WebhooksJob {
 	stop(): Promise<void>;
 }
 
-/** Accounts are announced together, after this time. */
-const announceAfterMs = 100;
 const watchEveryMs = 500;
 
 /** Runs webhooks on a thread, which starts once there is a webhook. */
 export function startWebhooks({ database, stage }: StorePlace, log: Log): WebhooksJob {
 	const counts = { delivered: 0, failed: 0, disabled: 0 };
-	const announced = new Set<number>();
 	let thread: SupervisedThread<DeliveryReport> | undefined;
 	let timer: NodeJS.Timeout | undefined;
 	const start = () =>
@@ -41,16 +39,9 @@ export function startWebhooks({ database, stage }: StorePlace, log: Log): Webhoo
 			},
 			onDeath: (error) => log.error({ reason: reasonOf(error) }, 'webhooks failed, starting again'),
 		});
-	const announce = () => {
-		thread?.post([...announced]);
-		announced.clear();
-	};
 	return {
 		counts,
-		wake(accountId) {
-			if (announced.size === 0) setTimeout(announce, announceAfterMs).unref();
-			announced.add(accountId);
-		},
+		wake: announceTogether((accountIds) => thread?.post(accountIds)),
 		watch(hasWebhooks) {
 			const look = () => {
 				if (!hasWebhooks()) return;

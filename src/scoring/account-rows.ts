@@ -1,6 +1,7 @@
 import { type Goal, horizonMsOf } from '../domain/goal.ts';
 import type { Profile } from '../domain/profile.ts';
 import { dayMs } from '../durations.ts';
+import { isoTime } from '../format/iso-time.ts';
 import type { FirstHit, HistoryExtent, VisitorHistory } from '../store/account/visitor-history.ts';
 import { Dataset } from './dataset.ts';
 import type { FeatureRow, FeatureSet } from './features.ts';
@@ -134,10 +135,6 @@ function extentSentence({ hits, fromMs, toMs }: HistoryExtent): string {
 
 function count(number: number, unit: string): string {
 	return `${number} ${unit}${number === 1 ? '' : 's'}`;
-}
-
-function isoTime(ms: number): string {
-	return new Date(ms).toISOString();
 }
 
 interface ListedVisitors {

@@ -1,5 +1,6 @@
 import type { CaskScope } from '../domain/cask-scope.ts';
 import type { Goal } from '../domain/goal.ts';
+import { isoTime } from '../format/iso-time.ts';
 import type { ModelName } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { accountRows } from './account-rows.ts';
@@ -200,8 +201,4 @@ async function formerModel(
 		logLoss: later?.logLoss ?? null,
 		baseRateLogLoss: later?.baseRateLogLoss ?? null,
 	};
-}
-
-function isoTime(ms: number): string {
-	return new Date(ms).toISOString();
 }

@@ -8,6 +8,7 @@ import { createLog, throttledErrors } from '../log.ts';
 import { LogThrottle } from '../log-throttle.ts';
 import { Metrics } from '../metrics.ts';
 import { openStore } from '../store/open.ts';
+import { announceTogether } from '../webhooks/announce-together.ts';
 import { type Listener, listen } from './listen.ts';
 import {
 	callTimeoutMs,
@@ -26,9 +27,6 @@ const metrics = new Metrics({ ofThread: true });
 const store = await openStore(place.database, place);
 let listener: Listener | undefined;
 let directory: AccessDirectory | undefined;
-/** Accounts whose visitors have changed; announced together, after this time. */
-const changed = new Set<number>();
-const announceAfterMs = 100;
 
 const calls = createBirpc<MainThreadCalls, ServingThreadCalls>(
 	{
@@ -58,14 +56,7 @@ const calls = createBirpc<MainThreadCalls, ServingThreadCalls>(
 	},
 );
 
-function onVisitorChange(accountId: number): void {
-	if (changed.size === 0)
-		setTimeout(() => {
-			void calls.visitorsChanged.asEvent([...changed]);
-			changed.clear();
-		}, announceAfterMs).unref();
-	changed.add(accountId);
-}
+const onVisitorChange = announceTogether((accountIds) => void calls.visitorsChanged.asEvent(accountIds));
 
 async function start(port: number): Promise<Listener> {
 	const writes = store.joinWriting?.(link, (group) => metrics.committed(group));

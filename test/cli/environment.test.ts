@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { freePort } from '../free-port.ts';
 import {
 	assertMisused,
 	assertRefused,
 	caskade,
 	caskadeWithin,
 	emptyInstallation,
-	freePort,
 	mainPath,
 	ServeProcess,
 	TestProcess,

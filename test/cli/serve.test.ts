@@ -7,6 +7,7 @@ import { Command, serveOptions } from '../../src/config.ts';
 import type { UsagePlan } from '../../src/domain/usage-plan.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
+import { freePort } from '../free-port.ts';
 import { UploadLoad } from '../load.ts';
 import {
 	assertMisused,
@@ -14,7 +15,6 @@ import {
 	caskade,
 	caskadeJson,
 	caskadeWithin,
-	freePort,
 	ServeProcess,
 	TestProcess,
 	withinASecond,

@@ -4,8 +4,9 @@ import type { UsagePlan } from '../../src/domain/usage-plan.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { eventually } from '../eventually.ts';
+import { freePort } from '../free-port.ts';
 import { UploadLoad } from '../load.ts';
-import { assertRefused, caskade, freePort, ServeProcess } from '../process.ts';
+import { assertRefused, caskade, ServeProcess } from '../process.ts';
 import { installedPostgresDatabase } from '../store/postgres-server.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 

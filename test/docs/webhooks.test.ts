@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { webhookEvents } from '../../src/domain/webhook.ts';
 import { packInto } from '../client/pack.ts';
-import { caskadeJson, freePort, TestProcess } from '../process.ts';
+import { freePort } from '../free-port.ts';
+import { caskadeJson, TestProcess } from '../process.ts';
 import { temporaryFolder } from '../support.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/webhooks.md'), 'utf8');

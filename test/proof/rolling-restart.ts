@@ -3,12 +3,14 @@
  * the configuration of `deploy/compose/`. They are restarted in turn under load, so many times; every request must be
  * answered 201 and stored once. `test/cli/rolling-restart.test.ts` is the short form, with a balancer of its own.
  */
+
 import assert from 'node:assert/strict';
 import { openStore } from '../../src/store/open.ts';
 import { Balancer, type BalancerInFront } from '../balancer.ts';
+import { freePort } from '../free-port.ts';
 import { Haproxy } from '../haproxy.ts';
 import { UploadLoad } from '../load.ts';
-import { freePort, ServeProcess } from '../process.ts';
+import { ServeProcess } from '../process.ts';
 import { createDatabase, startPostgres } from '../store/postgres/server.ts';
 import { becomes } from '../store/postgres/service.ts';
 import { addClient } from '../support.ts';

@@ -1,4 +1,5 @@
 import type { MessageType } from '../../domain/webhook.ts';
+import { isoTime } from '../../format/iso-time.ts';
 import type { Query, Row, Steps } from '../steps.ts';
 
 /** A message to one webhook. */
@@ -197,18 +198,18 @@ function toDelivery(row: Row): Delivery {
 		id: messageId({ webhook: String(row.webhook), sequence: Number(row.sequence) }),
 		webhook: String(row.webhook),
 		type: String(row.type),
-		createdAt: isoTime(row.created_at) as string,
+		createdAt: isoTime(Number(row.created_at)),
 		state,
 		attempts: Number(row.attempts),
-		attemptedAt: isoTime(row.attempted_at),
-		status: row.status === null ? null : Number(row.status),
+		attemptedAt: isoTime(numberOrNull(row.attempted_at)),
+		status: numberOrNull(row.status),
 		problem: row.problem === null ? null : String(row.problem),
-		nextAttemptAt: isoTime(row.due_at),
+		nextAttemptAt: isoTime(numberOrNull(row.due_at)),
 	};
 }
 
-function isoTime(ms: Row[string] | undefined): string | null {
-	return ms === null || ms === undefined ? null : new Date(Number(ms)).toISOString();
+function numberOrNull(value: Row[string] | undefined): number | null {
+	return value === null || value === undefined ? null : Number(value);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { HitRecord } from '../../domain/hit.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { eventOf, type SubscriptionEvent, storedEventColumns } from '../../domain/subscription-event.ts';
+import { isoTime } from '../../format/iso-time.ts';
 import type { Steps } from '../steps.ts';
 
 /** Everything stored about a visitor. Times are ISO 8601, UTC. */
@@ -81,32 +82,28 @@ export function* visitorRecord(vid: string): Steps<VisitorRecord | null> {
 			.map((row) => ({ sid: String(row.sid), profile: JSON.parse(String(row.profile)) as Profile }))
 			.sort((a, b) => a.profile.firstAtMs - b.profile.firstAtMs),
 		hits: hits.map((row) => ({
-			at: isoTime(row.at),
+			at: isoTime(Number(row.at)),
 			sid: String(row.sid),
 			...(JSON.parse(String(row.body)) as HitRecord),
 		})),
 		subscriptionEvents: events.map((row) => ({
 			...eventOf(row),
-			receivedAt: isoTime(row.received_at),
+			receivedAt: isoTime(Number(row.received_at)),
 		})),
 		identityLinks: links.map((row) => ({
 			kind: String(row.key).startsWith('t:') ? 'tid' : 'cid',
 			value: String(row.key).slice(2),
-			at: isoTime(row.at),
+			at: isoTime(Number(row.at)),
 			holds: row.holder === vid,
 		})),
 		memberships: segments.map(({ segment, since }) => ({
 			segment: String(segment),
-			since: isoTime(since),
+			since: isoTime(Number(since)),
 		})),
 		standing: standings[0] ? JSON.parse(String(standings[0].body)) : null,
 		messages: messages.map((row) => ({
-			createdAt: isoTime(row.created_at),
+			createdAt: isoTime(Number(row.created_at)),
 			message: JSON.parse(String(row.body)),
 		})),
 	};
-}
-
-function isoTime(ms: unknown): string {
-	return new Date(Number(ms)).toISOString();
 }

@@ -3,10 +3,11 @@ import type { ChannelRule } from '../../domain/channel-rule.ts';
 import { defaultGoals } from '../../domain/goal.ts';
 import { defaultSegments } from '../../domain/segment.ts';
 import { OperatorError } from '../../errors.ts';
+import { isoTime } from '../../format/iso-time.ts';
 import { shownAddress } from '../own-database.ts';
 import { insertGoal } from './goals.ts';
 import { insertSegment } from './segments.ts';
-import { type ControlDatabase, isoTime } from './tables.ts';
+import type { ControlDatabase } from './tables.ts';
 
 /** Settings that the operator can change at any time. */
 export interface AccountSettings {
@@ -96,7 +97,7 @@ export async function selectAccounts(database: ControlDatabase, aid?: string): P
 		aid: row.aid,
 		client: row.client,
 		...accountSettings(row),
-		createdAt: new Date(row.created_at).toISOString(),
+		createdAt: isoTime(row.created_at),
 		disabledAt: isoTime(row.disabled_at),
 		ownDatabase: row.database === null ? null : shownAddress(row.database),
 	}));

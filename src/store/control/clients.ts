@@ -1,5 +1,6 @@
 import { OperatorError } from '../../errors.ts';
-import { type ControlDatabase, isoTime } from './tables.ts';
+import { isoTime } from '../../format/iso-time.ts';
+import type { ControlDatabase } from './tables.ts';
 
 export interface Client {
 	readonly client: string;
@@ -34,7 +35,7 @@ export async function selectClients(database: ControlDatabase, name?: string): P
 		client: row.name,
 		accounts: Number(row.accounts),
 		keys: Number(row.keys),
-		createdAt: new Date(row.created_at).toISOString(),
+		createdAt: isoTime(row.created_at),
 		disabledAt: isoTime(row.disabled_at),
 	}));
 }

@@ -1,9 +1,10 @@
 import { hashApiKey, type KeyScope, newApiKey } from '../../domain/api-key.ts';
 import { type Month, monthAt } from '../../domain/usage-plan.ts';
 import { OperatorError } from '../../errors.ts';
+import { isoTime } from '../../format/iso-time.ts';
 import { clientId } from './accounts.ts';
 import { selectPlan } from './plans.ts';
-import { type ControlDatabase, isoTime, nextSeq } from './tables.ts';
+import { type ControlDatabase, nextSeq } from './tables.ts';
 
 export interface ApiKey {
 	readonly id: string;
@@ -85,7 +86,7 @@ export async function selectKeys(database: ControlDatabase, id?: string): Promis
 		client: row.client,
 		plan: row.plan,
 		scope: row.scope,
-		createdAt: new Date(row.created_at).toISOString(),
+		createdAt: isoTime(row.created_at),
 		revokedAt: isoTime(row.revoked_at),
 	}));
 }

@@ -109,11 +109,6 @@ export type ControlContent = {
 	>[];
 };
 
-/** Formats a time for commands. */
-export function isoTime(ms: number | null): string | null {
-	return ms === null ? null : new Date(ms).toISOString();
-}
-
 /**
  * The sequence number of a new row, after all others of its table. Changes of the control database are serialised, so
  * numbers are unique.

