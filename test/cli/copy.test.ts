@@ -204,6 +204,12 @@ for (const [from, to] of [
 		);
 		const copy = await openFor(t, target);
 		await assertSame(store, copy);
+		if (to === 1) {
+			const { rows: known } = await (await sessionOn(t, target)).query(
+				"SELECT reltuples FROM pg_class WHERE oid = 'caskade_account_1.subscription_event'::regclass",
+			);
+			assert.equal(known[0].reltuples, count, 'statements are planned for what is there');
+		}
 
 		await using server = await ServeProcess.start(['--database', target]);
 		const again = await server.upload(key, { aid: aids[0], data: [event(), { ...event(), tid: 'T-5' }] });

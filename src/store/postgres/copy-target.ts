@@ -105,9 +105,13 @@ export class PostgresCopyTarget implements CopyTarget {
 	}
 
 	async finish(content: ControlContent): Promise<void> {
-		for (const { id } of content.account)
+		for (const { id } of content.account) {
 			for (const table of clientTableNames.filter(isNumbered))
 				await this.#continueNumbersOf(this.#clientTable(id, table));
+			// Until the server does so itself, it would plan as for empty tables.
+			for (const table of clientTableNames)
+				await this.#client.query(`ANALYZE ${this.#clientTable(id, table)} /* copy */`);
+		}
 		await this.#client.query('BEGIN');
 		try {
 			// Rows that every new store has, or that a server started on the empty store has made.
