@@ -3,12 +3,12 @@ import { Agent, createServer, type IncomingMessage, request, type ServerResponse
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Something that gives requests to several servers. */
-export interface BalancerInFront extends AsyncDisposable {
+/** A load balancer in front of several servers. */
+export interface LoadBalancer extends AsyncDisposable {
 	readonly url: string;
-	/** Whether it gives requests to this server. */
+	/** Whether this server gets requests. */
 	isReady(url: string): boolean;
-	/** Requests given to this server so far. */
+	/** Requests forwarded to this server so far. */
 	forwarded(url: string): number;
 }
 
@@ -19,24 +19,24 @@ interface Backend {
 }
 
 /**
- * What a real balancer does and no more: asks each server's `/readyz` at an interval, gives requests in turn to those
- * that said yes the last time, keeps connections, tries nothing twice. Where there is no answer it says 502.
+ * A minimal load balancer. It polls each server's `/readyz` and forwards requests in turn to the servers that were ready
+ * last time. It keeps connections alive and never retries. Without an answer from the server, it answers 502.
  */
-export class Balancer implements BalancerInFront {
+export class Balancer implements LoadBalancer {
 	readonly #backends: readonly Backend[];
 	readonly #server = createServer((received, answer) => this.#forward(received, answer));
 	readonly #agent = new Agent({ keepAlive: true });
-	readonly #askEveryMs: number;
+	readonly #pollEveryMs: number;
 	#next = 0;
 	#stopped = false;
 
-	private constructor(urls: readonly string[], askEveryMs: number) {
+	private constructor(urls: readonly string[], pollEveryMs: number) {
 		this.#backends = urls.map((url) => ({ url, isReady: false, forwarded: 0 }));
-		this.#askEveryMs = askEveryMs;
+		this.#pollEveryMs = pollEveryMs;
 	}
 
-	static async start(urls: readonly string[], options: { askEveryMs: number }): Promise<Balancer> {
-		const balancer = new Balancer(urls, options.askEveryMs);
+	static async start(urls: readonly string[], options: { pollEveryMs: number }): Promise<Balancer> {
+		const balancer = new Balancer(urls, options.pollEveryMs);
 		for (const backend of balancer.#backends) void balancer.#watch(backend);
 		balancer.#server.listen(0, '127.0.0.1');
 		await once(balancer.#server, 'listening');
@@ -67,7 +67,7 @@ export class Balancer implements BalancerInFront {
 				({ ok }) => ok,
 				() => false,
 			);
-			await delay(this.#askEveryMs);
+			await delay(this.#pollEveryMs);
 		}
 	}
 

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * How many times as long as is promised something may take on a machine that is busy with other tests. That it comes is
- * what tests can tell; how fast it is on an idle machine, `bench/` can.
+ * Factor by which tests extend promised times, because other tests keep the machine busy. Tests show that something
+ * happens; `bench/` shows how fast it is on an idle machine.
  */
 export const patience = 20;
 
-/** Checks again and again until it holds. @returns how long that took */
+/** Polls until a condition holds. @returns the time that took, in milliseconds */
 export async function eventually(
 	what: string,
 	holds: () => boolean | Promise<boolean>,

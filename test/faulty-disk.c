@@ -1,12 +1,12 @@
 /*
- * Preloaded into a process, it stands between that and its disk.
+ * A library to preload into a process. It intercepts the calls that write to disk.
  *
- * It fails what it is told to fail. $FAULTY_DISK is a folder; each line of its file `faults`, read again at every call, is
- * `*|1 fsync|write|truncate PATH ERRNO` and fails these calls on files whose path ends so; with 1 once, and then no more.
+ * It makes calls fail. $FAULTY_DISK is a folder. Its file `faults` is read again at every call. Each of its lines is
+ * `*|1 fsync|write|truncate PATH ERRNO` and fails these calls on files whose path ends with PATH: always, or with 1 once.
  *
- * And it knows what a power cut would leave: $FAULTY_DISK/NAME holds the content of the database or log NAME that is
- * durable. A page that was written reaches it at the next fsync; where that fails, never, because the system takes the page
- * for clean from then on, as Linux does. $FAULTY_DISK/NAME.dirty has a byte for each page that waits for an fsync.
+ * It also tracks what would survive a power cut: $FAULTY_DISK/NAME holds the durable content of the database or log NAME.
+ * A written page reaches it at the next fsync. If that fails, the page never does, because Linux then treats it as clean.
+ * $FAULTY_DISK/NAME.dirty has a byte for each page that waits for an fsync.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -5,17 +5,17 @@ import { basename, join } from 'node:path';
 
 export interface Fault {
 	readonly call: 'fsync' | 'write' | 'truncate';
-	/** How the paths of the files end that it strikes, as `accounts/1.sqlite-wal`. */
+	/** The files that it affects, by the end of their path, for example `accounts/1.sqlite-wal`. */
 	readonly path: string;
 	readonly error: 'EIO' | 'ENOSPC';
 }
 
-/** A disk that fails when it is told to, for the databases of processes that have its environment; see `faulty-disk.c`. */
+/** A disk that fails on demand, for the databases of processes with its `environment`; see `faulty-disk.c`. */
 export class FaultyDisk {
 	readonly #folder: string;
 	readonly environment: Readonly<Record<string, string>>;
 
-	/** @param folder of its own */
+	/** @param folder an empty folder for its use */
 	constructor(folder: string) {
 		this.#folder = folder;
 		const library = join(this.#folder, 'library.so');
@@ -36,12 +36,12 @@ export class FaultyDisk {
 		return join(this.#folder, 'images');
 	}
 
-	/** Until `heal`. */
+	/** Fails all matching calls until `heal`. */
 	fail(...faults: readonly Fault[]): void {
 		this.#tell(faults, '*');
 	}
 
-	/** Until it has struck. */
+	/** Fails the next matching call. */
 	failOnce(fault: Fault): void {
 		this.#tell([fault], '1');
 	}
@@ -57,12 +57,12 @@ export class FaultyDisk {
 		this.fail();
 	}
 
-	/** Takes all of a data folder, which no process uses yet, for durable. */
+	/** Treats the content of a data folder as durable. No process may use the folder yet. */
 	adopt(dataFolder: string): void {
 		for (const path of databaseFiles(dataFolder)) copyFileSync(path, this.#imageOf(path));
 	}
 
-	/** Leaves of a data folder, which no process uses any more, what was durable. */
+	/** Reduces a data folder to its durable content. No process may use the folder any more. */
 	cutPower(dataFolder: string): void {
 		for (const path of databaseFiles(dataFolder)) {
 			rmSync(path);
@@ -81,13 +81,13 @@ function databaseFiles(dataFolder: string): string[] {
 		.map((name) => join(dataFolder, name));
 }
 
-/** Why no disk can be made to fail here, for a test's `skip`; `false` where one can. */
+/** For a test's `skip`: the reason why no disk can be made to fail here, or false. */
 export function noFaultyDisk(): string | false {
-	if (process.platform !== 'linux') return 'disks are made to fail as Linux allows it';
+	if (process.platform !== 'linux') return 'the faulty disk needs Linux';
 	try {
 		execFileSync('cc', ['--version'], { stdio: 'ignore' });
 		return false;
 	} catch {
-		return "there is no C compiler here; install one as 'cc' (on Debian: apt-get install gcc libc6-dev)";
+		return "there is no C compiler 'cc' here (on Debian: apt-get install gcc libc6-dev)";
 	}
 }

@@ -12,7 +12,7 @@ import { openStore } from '../src/store/open.ts';
 import type { ServingWriter } from '../src/store/store.ts';
 import { addClient, collectLog, temporaryFolder } from './support.ts';
 
-/** Answers like a store where nothing is ever the matter and nothing is ever stored. */
+/** A writer that always succeeds and stores nothing. */
 const calmWriter: ServingWriter = {
 	storeSubscriptionEvents: async (_accountId, { events }) => ({
 		stored: events.length,
@@ -35,7 +35,7 @@ export interface TestApp {
 	upload(body: unknown): Promise<{ status: number; headers: Headers; body: string }>;
 }
 
-/** The HTTP service, not listening, over a store whose errors are made by the test. */
+/** Builds the HTTP service, without listening, over a store whose writer the test makes fail. */
 export async function appOver(
 	t: TestContext,
 	failing: Partial<ServingWriter>,

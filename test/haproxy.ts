@@ -2,14 +2,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BalancerInFront } from './balancer.ts';
+import type { LoadBalancer } from './balancer.ts';
 import { freePort } from './free-port.ts';
 import { TestProcess } from './process.ts';
 
 const deployed = join(import.meta.dirname, '../deploy/compose/haproxy.cfg');
 
-/** A real HAProxy on `deploy/compose/haproxy.cfg`, in which only the addresses are others. */
-export class Haproxy implements BalancerInFront {
+/** A real HAProxy with the configuration `deploy/compose/haproxy.cfg`. Only the addresses differ. */
+export class Haproxy implements LoadBalancer {
 	readonly url: string;
 	readonly #process: TestProcess;
 	readonly #folder: string;
@@ -28,7 +28,7 @@ export class Haproxy implements BalancerInFront {
 		this.#process = new TestProcess('haproxy', ['-db', '-f', configuration]);
 	}
 
-	/** In front of two servers. */
+	/** @param urls two servers */
 	static async start(urls: readonly string[]): Promise<Haproxy> {
 		const haproxy = new Haproxy(urls, await freePort(), await freePort());
 		void haproxy.#watch();

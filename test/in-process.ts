@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { CommanderError } from 'commander';
 import { run } from '../src/cli/caskade.ts';
 
-/** What a command has printed so far. */
+/** The output of a command so far. */
 interface Printed {
 	stdout: string;
 	stderr: string;
@@ -10,7 +10,7 @@ interface Printed {
 
 const printedBy = new AsyncLocalStorage<Printed>();
 
-// Nothing but what a command is told may reach it.
+// The environment of the test run must not reach commands.
 for (const name of Object.keys(process.env)) if (name.startsWith('CASKADE_')) delete process.env[name];
 
 for (const name of ['stdout', 'stderr'] as const) {
@@ -18,7 +18,7 @@ for (const name of ['stdout', 'stderr'] as const) {
 	const write = stream.write.bind(stream) as (...args: unknown[]) => boolean;
 	stream.write = (...args: unknown[]) => {
 		const printed = printedBy.getStore();
-		// What the test runner itself reports is none of a command's.
+		// The test runner's own output is not a command's.
 		if (!printed || typeof args[0] !== 'string') return write(...args);
 		printed[name] += args[0];
 		return true;
@@ -28,15 +28,15 @@ for (const name of ['stdout', 'stderr'] as const) {
 const exit = process.exit.bind(process);
 process.exit = (code) => {
 	if (!printedBy.getStore()) return exit(code);
-	// Which `run` turns into the exit code.
+	// `run` turns this into the exit code.
 	throw new CommanderError(Number(code ?? process.exitCode ?? 0), 'exit', '');
 };
 
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs a `caskade` command in this process, which costs a twentieth of a process of its own: what it prints and its
- * exit code are what they would be there, as `test/cli/main.test.ts` shows. One at a time, for the environment is shared.
+ * Runs a `caskade` command in this process, which takes a twentieth of the time of starting another. Output and exit code
+ * are the same, as `test/cli/main.test.ts` shows. Commands run one at a time, because they share the environment.
  */
 export function runInProcess(
 	args: readonly string[],

@@ -1,18 +1,18 @@
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** An upload that was sent, and what became of it. */
+/** An upload and its outcome. */
 export interface SentUpload {
 	readonly tids: readonly string[];
-	/** Of the answer; undefined where the connection ended without one. */
+	/** Status of the answer; undefined if there was none. */
 	status: number | undefined;
-	/** Whether the answer came to its end. */
+	/** Whether the answer was complete. */
 	whole: boolean;
 }
 
 let loadNumber = 0;
 
-/** Clients that upload as fast as they are answered, each on a connection of its own, until the server is gone. */
+/** Clients that upload in a closed loop, each on its own connection, until the server is gone. */
 export class UploadLoad {
 	readonly sent: SentUpload[] = [];
 	readonly #running: Promise<void>[];
@@ -23,9 +23,9 @@ export class UploadLoad {
 		key: string;
 		aid: string;
 		connections: number;
-		/** Events of the n-th upload of a connection. */
+		/** Number of events in the n-th upload of a connection. */
 		events?: (n: number) => number;
-		/** Between two uploads of a connection. */
+		/** Pause between two uploads of a connection. */
 		pauseMs?: number;
 	}) {
 		const number = ++loadNumber;
@@ -47,7 +47,7 @@ export class UploadLoad {
 		});
 	}
 
-	/** Resolves when so many uploads have been answered. */
+	/** Resolves when `count` uploads have been answered. */
 	async answered(count: number): Promise<void> {
 		while (this.sent.filter(({ whole }) => whole).length < count) await delay(5);
 	}

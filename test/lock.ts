@@ -9,11 +9,11 @@ process.stdin.resume();
 `;
 
 export interface HeldLock extends AsyncDisposable {
-	/** Gives the lock back; calling it again does nothing. */
+	/** Releases the lock. May be called more than once. */
 	release(): Promise<void>;
 }
 
-/** Has another process take a database's write lock and keep it, as one that is stuck would. */
+/** Starts a process that takes a database's write lock and keeps it, like one that hangs. */
 export async function lockDatabase(path: string): Promise<HeldLock> {
 	const holder = new TestProcess(process.execPath, ['-e', holdLock, path]);
 	await holder.printed(/locked/);

@@ -8,9 +8,9 @@ import { rebuildAll } from '../src/store/rebuilding.ts';
 import type { Row, Steps } from '../src/store/steps.ts';
 import type { Store } from '../src/store/store.ts';
 
-/** Between two imports, and two erasures. */
+/** Pause between two imports, and between two erasures. */
 const pauseMs = 20;
-/** Of a visitor, before another begins in its place: nobody's log grows for ever. */
+/** After this many sessions a new visitor takes over, so that logs stay short. */
 const sessionsPerVisitor = 10;
 
 export interface MixedLoadOptions {
@@ -19,10 +19,10 @@ export interface MixedLoadOptions {
 	readonly key: string;
 	readonly store: Store;
 	readonly accountId: number;
-	/** Visitors at a time. */
+	/** Concurrent visitors. */
 	readonly visitors: number;
-	/** Also reads, imports, erasures, and visitors who show the `sid` of another. */
-	readonly besides?: boolean;
+	/** Also runs reads, imports, erasures, and visitors who show another's `sid`. */
+	readonly withOthers?: boolean;
 }
 
 interface Seen {
@@ -32,26 +32,25 @@ interface Seen {
 }
 
 /**
- * Visitors who log in, look at three pages and check out, while the upload of the sale arrives; then the same again. What
- * was answered is kept, to be compared with what is stored.
+ * Visitors who log in, look at three pages and check out while their sale is uploaded, again and again. Records the
+ * answers and compares them with what is stored.
  */
 export class MixedLoad {
-	/** Answered with 200. */
+	/** Hits answered with 200. */
 	hits = 0;
-	/** Answered with 201. */
+	/** Uploads answered with 201. */
 	uploads = 0;
 	reads = 0;
 	imports = 0;
 	erasures = 0;
-	/** Whatever was answered otherwise. */
+	/** All other answers. */
 	readonly failures: string[] = [];
-	/** Milliseconds. */
-	readonly hitTimes: number[] = [];
-	readonly uploadTimes: number[] = [];
+	readonly hitLatenciesMs: number[] = [];
+	readonly uploadLatenciesMs: number[] = [];
 	readonly #options: MixedLoadOptions;
 	readonly #agent = new Agent({ keepAlive: true });
 	readonly #run = randomBytes(4).toString('hex');
-	/** Who has begun each sale. */
+	/** The visitor who started each sale, by `tid`. */
 	readonly #ownerOf = new Map<string, string>();
 	readonly #hitsOf = new Map<string, number>();
 	readonly #erased = new Set<string>();
@@ -62,7 +61,7 @@ export class MixedLoad {
 		this.#options = options;
 	}
 
-	/** Ends it after the sessions that are under way. */
+	/** Ends the load after the current sessions. */
 	stop(): void {
 		this.#stopped = true;
 	}
@@ -71,9 +70,9 @@ export class MixedLoad {
 	async run(sessions = Number.POSITIVE_INFINITY): Promise<void> {
 		const visitors = Array.from({ length: this.#options.visitors }, () => this.#visitor(sessions));
 		const over = Promise.all(visitors);
-		const besides = this.#options.besides ? [this.#importing(over), this.#erasing(over)] : [];
+		const withOthers = this.#options.withOthers ? [this.#importing(over), this.#erasing(over)] : [];
 		await over;
-		await Promise.all(besides);
+		await Promise.all(withOthers);
 		this.#agent.destroy();
 	}
 
@@ -91,7 +90,7 @@ export class MixedLoad {
 		for (const page of ['news', 'sport', 'pricing'])
 			seen = await this.#hit({ url: `https://shop.example/${page}` }, seen);
 		const [last] = await Promise.all([this.#checkOut(name, seen), this.#upload(name)]);
-		if (this.#options.besides && last) await this.#read(last);
+		if (this.#options.withOthers && last) await this.#read(last);
 		return last;
 	}
 
@@ -105,7 +104,7 @@ export class MixedLoad {
 		const { aid } = this.#options;
 		const beganMs = performance.now();
 		const answer = await this.#send('/hit', { aid, vid: seen.vid, sid: seen.sid, ...fields });
-		this.hitTimes.push(performance.now() - beganMs);
+		this.hitLatenciesMs.push(performance.now() - beganMs);
 		if (answer.status !== 200) {
 			this.failures.push(`hit: ${answer.status} ${answer.text}`);
 			return undefined;
@@ -121,7 +120,7 @@ export class MixedLoad {
 		const event = { tid: `T-${name}`, subid: `S-${name}`, cid: `C-${name}`, evt: 'newsletter', rvn: 499 };
 		const beganMs = performance.now();
 		const answer = await this.#send('/subscription', { aid, data: [event] });
-		this.uploadTimes.push(performance.now() - beganMs);
+		this.uploadLatenciesMs.push(performance.now() - beganMs);
 		if (answer.status === 201) this.uploads++;
 		else this.failures.push(`upload: ${answer.status} ${answer.text}`);
 	}
@@ -132,7 +131,7 @@ export class MixedLoad {
 		else this.failures.push(`read: ${answer.status} ${answer.text}`);
 	}
 
-	/** History of customers and sales of its own, half of it before and half of it after its events. */
+	/** Imports other customers and sales. Half of the hits are stored with the events, half after them. */
 	async #importing(over: Promise<unknown>): Promise<void> {
 		const { store, accountId } = this.#options;
 		for (const isOver = doneOf(over); !isOver(); ) {
@@ -158,7 +157,7 @@ export class MixedLoad {
 		}
 	}
 
-	/** Erases visitors while they, and others who show their `sid`, go on. */
+	/** Erases visitors while they, and others who show their `sid`, keep sending hits. */
 	async #erasing(over: Promise<unknown>): Promise<void> {
 		const { store, accountId } = this.#options;
 		for (const isOver = doneOf(over); !isOver(); ) {
@@ -221,12 +220,12 @@ export class MixedLoad {
 		const [visitors = [], events = []] = await store.transact(accountId, () => readOwners());
 		const ownerOf = new Map(events.map(({ tid, vid }) => [tid, vid]));
 		const strangers = [...this.#ownerOf].filter(([tid, vid]) => ownerOf.get(tid) !== vid);
-		assert.deepEqual(strangers, [], 'sales that are not with the visitors who began them');
+		assert.deepEqual(strangers, [], 'sales that are not with the visitors who started them');
 		const stored = new Map(visitors.map(({ vid, profile }) => [vid, JSON.parse(String(profile)).hits]));
 		const wrong = [...this.#hitsOf].filter(
 			([vid, hits]) => !this.#erased.has(vid) && stored.get(vid) !== hits,
 		);
-		assert.deepEqual(wrong, [], 'visitors whose profile has not as many hits as were answered');
+		assert.deepEqual(wrong, [], 'visitors whose profile does not have as many hits as were answered');
 		assert.deepEqual(await store.transact(accountId, () => tracesOf([...this.#erased])), []);
 		assert.equal((await rebuildAll(store, accountId)).changed, 0);
 	}
@@ -247,7 +246,7 @@ function* readOwners(): Steps<readonly (readonly Row[])[]> {
 	];
 }
 
-/** Where anything is left of visitors. */
+/** The tables that still contain a trace of these visitors. */
 function* tracesOf(vids: readonly string[]): Steps<string[]> {
 	const tables = ['hit', 'visit', 'visitor', 'claim', 'subscription_event'];
 	const found = yield tables.map((table) => ({

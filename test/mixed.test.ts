@@ -14,7 +14,7 @@ for (const { name, isFolder, installedAddress } of engines)
 		test('the same with several processes, reads, imports and erasures at the same time', async (t) => {
 			const address = await installedAddress(t);
 			const workers = isFolder ? 1 : 2;
-			const { load } = await mixedLoad({ address, workers, visitors: 12, sessions: 2, besides: true });
+			const { load } = await mixedLoad({ address, workers, visitors: 12, sessions: 2, withOthers: true });
 			assert.ok(load.imports > 0 && load.erasures > 0 && load.reads > 0);
 			if (!isFolder) assert.equal(await deadlocksOf(address), 0);
 		});

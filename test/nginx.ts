@@ -7,7 +7,7 @@ import { TestProcess } from './process.ts';
 const documented = join(import.meta.dirname, '../docs/install.md');
 const tagPage = join(import.meta.dirname, '../docs/tag.md');
 
-/** A real nginx as docs/install.md sets it up; only the addresses are others, and there is no TLS. */
+/** A real nginx with the configuration of docs/install.md or docs/tag.md. Only the addresses differ, and there is no TLS. */
 export class Nginx implements AsyncDisposable {
 	readonly url: string;
 	readonly #process: TestProcess;
@@ -27,7 +27,7 @@ export class Nginx implements AsyncDisposable {
 		return new Nginx(port, installExample(url, port));
 	}
 
-	/** With the locations of docs/tag.md, as a site has them, and one page of its own. */
+	/** Starts a site with the locations of docs/tag.md and one page. */
 	static async startSite(url: string, page: string): Promise<Nginx> {
 		const port = await freePort();
 		const [, locations = ''] = /^```nginx\n(.*?)^```/ms.exec(readFileSync(tagPage, 'utf8')) ?? [];

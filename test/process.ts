@@ -11,12 +11,12 @@ import { temporaryFolder } from './support.ts';
 const projectFolder = join(import.meta.dirname, '..');
 export const mainPath = join(projectFolder, 'src/main.js');
 
-/** Nothing that a test runs may take longer; whatever does is killed, and its test fails. */
+/** Processes that run longer are killed, so that their test fails. */
 const killAfterMs = 300_000;
 
 type Environment = Readonly<Record<string, string>>;
 
-/** What a process left behind. */
+/** Exit code and output of a process. */
 export interface Ended {
 	readonly code: number | null;
 	readonly signal: NodeJS.Signals | null;
@@ -24,14 +24,14 @@ export interface Ended {
 	readonly stderr: string;
 }
 
-/** A process of a test; what it prints is collected. Killed at the end of the block that declares it. */
+/** A process of a test, with its output. It is killed at the end of the block that declares it. */
 export class TestProcess implements AsyncDisposable {
 	readonly child: ChildProcess;
 	readonly ended: Promise<Ended>;
 	stdout = '';
 	stderr = '';
 
-	/** @param environment is added to this process' own, less what belongs to Caskade and to the test runner */
+	/** @param environment added to this process's environment without the variables of Caskade and the test runner */
 	constructor(command: string, args: readonly string[], environment: Environment = {}) {
 		const inherited = Object.entries(process.env).filter(([name]) => !/^(CASKADE|NODE_TEST)_/.test(name));
 		this.child = spawn(command, args, {
@@ -47,7 +47,7 @@ export class TestProcess implements AsyncDisposable {
 		this.child.stderr?.setEncoding('utf8').on('data', (text) => {
 			this.stderr += text;
 		});
-		// Where the process ends before it has read what it is sent.
+		// The process may end before it has read its input.
 		this.child.stdin?.on('error', () => {});
 		this.ended = once(this.child, 'close').then(([code, signal]) => ({
 			code,
@@ -57,7 +57,7 @@ export class TestProcess implements AsyncDisposable {
 		}));
 	}
 
-	/** What `pattern` finds on standard output, as soon as it is there. */
+	/** Waits until standard output matches `pattern`. */
 	async printed(pattern: RegExp): Promise<RegExpExecArray> {
 		const over = this.ended.then(() => true);
 		for (;;) {
@@ -69,11 +69,11 @@ export class TestProcess implements AsyncDisposable {
 		}
 	}
 
-	/** How it ends, where it must do so by itself within so many milliseconds; one that hangs fails its test. */
+	/** Waits for the process to end by itself. Fails if it does not end within the promised time. */
 	async endsWithin(promisedMs: number): Promise<Ended> {
 		const ended = new AbortController();
 		const hangs = delay(promisedMs * patience, undefined, { signal: ended.signal }).then(() =>
-			assert.fail(`it hangs: ${this.child.spawnargs.join(' ')}\n${this.stdout}${this.stderr}`),
+			assert.fail(`the process hangs: ${this.child.spawnargs.join(' ')}\n${this.stdout}${this.stderr}`),
 		);
 		try {
 			return await Promise.race([this.ended, hangs]);
@@ -93,24 +93,24 @@ export class TestProcess implements AsyncDisposable {
 	}
 }
 
-/** Runs a `caskade` command to its end; all but `serve` in this process, since starting another takes long. */
+/** Runs a `caskade` command to its end. All but `serve` run in this process, because starting another takes long. */
 export function caskade(args: readonly string[], environment: Environment = {}): Promise<Ended> {
 	return args[0] === 'serve' ? caskadeProcess(args, environment) : caskadeWithin(args, environment);
 }
 
-/** Runs a `caskade` command to its end in this process; `serve` too, where it is refused and so has an end. */
+/** Runs a `caskade` command to its end in this process. `serve` only works here if it is refused. */
 export async function caskadeWithin(args: readonly string[], environment: Environment = {}): Promise<Ended> {
-	// Whoever runs none shall not load them all.
+	// Loaded only when needed, because it loads all commands.
 	const { runInProcess } = await import('./in-process.ts');
 	return { ...(await runInProcess(args, environment)), signal: null };
 }
 
-/** Runs a `caskade` command to its end in a process of its own. */
+/** Runs a `caskade` command to its end in another process. */
 export function caskadeProcess(args: readonly string[], environment: Environment = {}): Promise<Ended> {
 	return new TestProcess(process.execPath, [mainPath, ...args], environment).ended;
 }
 
-/** Runs a `caskade` command that must succeed; gives the one JSON document that it prints with `--json`. */
+/** Runs a `caskade` command that must succeed. @returns the JSON document that it prints with `--json` */
 export async function caskadeJson(args: readonly string[], environment: Environment = {}): Promise<unknown> {
 	const ended = await caskade([...args, '--json'], environment);
 	assert.equal(ended.stderr, '');
@@ -118,7 +118,7 @@ export async function caskadeJson(args: readonly string[], environment: Environm
 	return JSON.parse(ended.stdout);
 }
 
-/** A command line was refused: exit code 1, nothing on standard output, one sentence that fits on standard error. */
+/** Asserts that a command was refused: exit code 1, no output, and one sentence on standard error. */
 export function assertRefused(ended: Ended, sentence: RegExp): void {
 	assert.match(ended.stderr, sentence);
 	assert.match(ended.stderr, /^[^\n]+\.\n$/);
@@ -126,7 +126,7 @@ export function assertRefused(ended: Ended, sentence: RegExp): void {
 	assert.equal(ended.code, 1);
 }
 
-/** A command line was not understood: exit code 1, nothing on standard output, the error on standard error. */
+/** Asserts that a command line was invalid: exit code 1, no output, and the error on standard error. */
 export function assertMisused(ended: Ended, error: RegExp): void {
 	assert.match(ended.stderr, error);
 	assert.match(ended.stderr, /^caskade: [^\n]+\n(\(add --help[^\n]+\)\n)?$/);
@@ -134,12 +134,12 @@ export function assertMisused(ended: Ended, error: RegExp): void {
 	assert.equal(ended.code, 1);
 }
 
-/** Checks again and again, until what is promised within a second holds. */
+/** Polls until a condition holds that is promised within a second. */
 export async function withinASecond(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
 	await eventually(what, holds, 1000);
 }
 
-/** A server in a process of its own. */
+/** A server in another process. */
 export class ServeProcess extends TestProcess {
 	url = '';
 
@@ -172,7 +172,7 @@ export class ServeProcess extends TestProcess {
 	}
 }
 
-/** The flags that name a new data folder in which nobody has done anything yet. */
+/** The flags for a new, unused data folder. */
 export async function emptyInstallation(t: TestContext): Promise<string[]> {
 	const address = `sqlite:${temporaryFolder(t)}`;
 	await (await openStore(address)).close();

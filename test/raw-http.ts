@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
 
-/** An answer as it came over the wire. */
+/** An answer as received. */
 export interface RawAnswer {
 	readonly status: number;
 	readonly headers: Headers;
@@ -9,16 +9,16 @@ export interface RawAnswer {
 }
 
 /**
- * A connection that sends exactly what it is told to: what no HTTP client can be made to do. Like any client, it
- * closes when the server has.
+ * A connection that sends exactly the given bytes, which HTTP clients do not allow. Like any client, it closes when the
+ * server has closed.
  */
 export interface RawConnection {
 	send(...pieces: (string | Uint8Array)[]): void;
-	/** The next answer, interim ones (`100 Continue`) included. @throws where the connection ends before it */
+	/** Waits for the next answer, including interim ones (`100 Continue`). @throws Error if the connection ends first */
 	answer(): Promise<RawAnswer>;
-	/** Closes our half: nothing more will be sent. */
+	/** Closes the sending half of the connection. */
 	end(): void;
-	/** Breaks the connection off. */
+	/** Closes the connection at once. */
 	destroy(): void;
 	/** Resolves when the server has closed the connection. */
 	readonly closed: Promise<void>;
@@ -89,7 +89,7 @@ function firstAnswer(text: string): { answer?: RawAnswer; rest: string } {
 	return { answer: { status: Number(statusLine.split(' ')[1]), headers, body }, rest: text.slice(bodyEnd) };
 }
 
-/** The request line and headers of an upload; `undefined` leaves a header out. */
+/** The request line and headers of an upload. A header that is `undefined` is left out. */
 export function uploadHead(headers: Record<string, string | number | undefined>): string {
 	const all = { host: 'caskade.test', 'content-type': 'application/json', ...headers };
 	const lines = Object.entries(all)

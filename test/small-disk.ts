@@ -3,7 +3,7 @@ import { appendFileSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A disk of 16 MiB, of its own: a file system in memory. Only root may mount one. */
+/** A file system of 16 MiB in memory. Only root can mount one. */
 export class SmallDisk implements Disposable {
 	readonly path = mkdtempSync(join(tmpdir(), 'caskade-disk-'));
 	readonly #filler = join(this.path, 'filler');
@@ -17,7 +17,7 @@ export class SmallDisk implements Disposable {
 		}
 	}
 
-	/** Leaves not one byte. */
+	/** Fills it to the last byte. */
 	fill(): void {
 		for (const bytes of [1024 * 1024, 4096, 1])
 			try {
@@ -27,19 +27,19 @@ export class SmallDisk implements Disposable {
 			}
 	}
 
-	/** Gives back what `fill` took. */
+	/** Frees the space that `fill` took. */
 	free(): void {
 		rmSync(this.#filler);
 	}
 
 	[Symbol.dispose](): void {
-		// Lazily: a server that is just ending may have a file open.
+		// Lazily, because a server that is ending may have a file open.
 		execFileSync('umount', ['--lazy', this.path]);
 		rmdirSync(this.path);
 	}
 }
 
-/** Why there is no small disk here, for a test's `skip`; `false` where there is one. */
+/** For a test's `skip`: the reason why no small disk can be mounted here, or false. */
 export function noSmallDisk(): string | false {
 	try {
 		using _ = new SmallDisk();

@@ -9,7 +9,7 @@ export function clientOf(
 	return new Caskade({ url, apiKey: key, ...options });
 }
 
-/** Events with `tid`s of their own. */
+/** Events with distinct `tid`s. */
 export function newsletters(
 	count: number,
 	prefix = 'T',

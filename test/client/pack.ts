@@ -5,8 +5,7 @@ import { delimiter, join } from 'node:path';
 const root = join(import.meta.dirname, '../..');
 
 /**
- * Packs the client as npm does, and installs it in a project. It is built in a copy, because tests that run at the same time
- * pack it too.
+ * Packs the client like npm and installs it in a project. Builds in a copy, because other tests may pack it at the same time.
  * @returns the installed package's folder
  */
 export function packInto(project: string): string {

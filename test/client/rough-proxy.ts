@@ -9,13 +9,13 @@ import { seededRandom } from '../../src/scoring/random.ts';
 const fates = [
 	/** Closes the connection before the server has seen anything. */
 	'cut before',
-	/** Closes it when the server has answered. */
+	/** Closes the connection when the server has answered. */
 	'cut after',
-	/** Closes it in the middle of the answer's body. */
+	/** Closes the connection in the middle of the answer's body. */
 	'cut within',
-	/** Never answers; the server has. */
+	/** Never answers, although the server has. */
 	'stall',
-	/** Answers 504 by itself, before and after the server has seen the request. */
+	/** Answers 504 itself, before or after the server has seen the request. */
 	'504 before',
 	'504 after',
 ] as const;
@@ -24,13 +24,13 @@ type Fate = (typeof fates)[number];
 
 export interface RoughProxy {
 	readonly url: string;
-	/** How often it has done what. */
+	/** Number of requests by what was done with them. */
 	readonly done: Readonly<Record<Fate | 'forwarded', number>>;
 }
 
 /**
- * A proxy that ends TLS and spoils a share of the requests, each in a way drawn at random.
- * @param certificate of the proxy, for 127.0.0.1
+ * Starts a proxy that terminates TLS and spoils a share of the requests, each in a random way.
+ * @param certificate the proxy's certificate, for 127.0.0.1
  */
 export async function startRoughProxy(
 	t: Pick<TestContext, 'after'>,

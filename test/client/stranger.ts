@@ -7,7 +7,7 @@ import type { ServedAccount } from '../support.ts';
 import { packInto } from './pack.ts';
 import { type RoughProxy, startRoughProxy } from './rough-proxy.ts';
 
-/** What a client's developer writes: uploads of two events each, and a line for each that says what was answered. */
+/** A program of a client's developer. It uploads two events at a time and prints a line for each answer. */
 const program = `
 import { Caskade } from 'caskade-client';
 const caskade = new Caskade({ url: process.env.URL, apiKey: process.env.KEY, timeoutMs: 1000, maxRetries: 8 });
@@ -43,17 +43,17 @@ interface Said {
 export interface StrangersResult {
 	readonly acknowledged: number;
 	readonly failed: number;
-	/** Requests that were sent for them. */
+	/** Requests sent, including retries. */
 	readonly attempts: number;
-	/** Uploads whose first answer was lost, so that a later one called their events duplicates. */
+	/** Uploads whose first answer was lost, so that a later answer counts their events as duplicates. */
 	readonly repeated: number;
 	readonly events: number;
 	readonly proxy: RoughProxy['done'];
 }
 
 /**
- * The packed client in an empty project uploads over TLS through a proxy that cuts, stalls and answers 504. What it says was
- * stored is what is stored.
+ * Installs the packed client in an empty project and uploads over TLS through a proxy that cuts, stalls and answers 504.
+ * Checks that exactly what the client reports as stored is stored.
  */
 export async function uploadAsStranger(
 	t: { after(fn: () => unknown): void },
@@ -93,7 +93,7 @@ export async function uploadAsStranger(
 			);
 		}
 	}
-	// An upload is stored whole or not at all, and only once, whether its client has heard of it or not.
+	// Each upload is stored once and completely, or not at all, whether or not the client got an answer.
 	for (const { number } of said)
 		assert.equal(stored.has(`order-${number}-0`), stored.has(`order-${number}-1`), `upload ${number}`);
 	const numbers = new Set(said.map(({ number }) => number));

@@ -6,17 +6,17 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 
 const executablePath = '/usr/bin/chromium';
 
-/** Why browser tests cannot run here; false where they can. */
+/** For a test's `skip`: the reason why browser tests cannot run here, or false. */
 export const withoutBrowser = existsSync(executablePath) ? false : `there is no browser at ${executablePath}`;
 
-/** Says in its user agent that a person uses it; not by emulation, which ends before the last beacon of a page. */
+/** Starts a browser with the user agent of a person. Set as a flag, because emulation ends before a page's last beacon. */
 export function launchBrowser(): Promise<Browser> {
 	const userAgent =
 		'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
 	return chromium.launch({ executablePath, args: ['--no-sandbox', `--user-agent=${userAgent}`] });
 }
 
-/** A browser with cookies of its own. */
+/** A browser context with its own cookies. */
 export async function openContext(
 	t: TestContext,
 	browser: Browser,
@@ -28,11 +28,11 @@ export async function openContext(
 	return context;
 }
 
-/** A page, the errors that it has seen, and what it has asked of the service. */
+/** A page, its errors, and its requests to the service. */
 export interface Visited {
 	readonly page: Page;
 	readonly errors: string[];
-	/** As `POST /hit`, without queries. */
+	/** For example `POST /hit`, without query strings. */
 	readonly asked: string[];
 }
 
@@ -52,7 +52,7 @@ export async function openPage(context: BrowserContext, url: string, service: st
 
 const types: Readonly<Record<string, string>> = { html: 'text/html', css: 'text/css', js: 'text/javascript' };
 
-/** A website: what `content` gives for a path, on an origin of its own. */
+/** Starts a website on its own origin. `content` returns the body for a path. */
 export async function startSite(
 	t: TestContext,
 	content: (path: string) => string | Buffer | undefined,

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import type { HitEntry, LogEntry, SubscriptionEntry } from '../../src/domain/profile.ts';
 import { hourMs } from '../../src/durations.ts';
 
-/** Midnight (UTC), from which the tests count. */
+/** The time from which tests count: midnight UTC. */
 export const startMs = Date.UTC(2026, 10, 2);
 
 let hits = 0;
 
-/** A hit of a page, with what differs. */
+/** A page view, with the given fields. */
 export function hit(atMs: number, differences: Partial<HitEntry> = {}): HitEntry {
 	return {
 		type: 'hit',
@@ -22,7 +22,7 @@ export function hit(atMs: number, differences: Partial<HitEntry> = {}): HitEntry
 	};
 }
 
-/** A subscription event, with what differs. */
+/** A subscription event, with the given fields. */
 export function subscription(atMs: number, differences: Partial<SubscriptionEntry> = {}): SubscriptionEntry {
 	return {
 		type: 'subscription',
@@ -39,7 +39,7 @@ const name = fc.oneof(
 	fc.constantFrom('/', 'pricing', '0', '1', 'constructor', '__proto__', 'toString'),
 	fc.string({ unit: 'binary', maxLength: 12 }),
 );
-/** Few moments, so that many entries share one. */
+/** A few moments only, so that many entries share one. */
 const moment = fc.integer({ min: 0, max: 40 }).map((step) => startMs + step * 7 * hourMs);
 
 const anyHit: fc.Arbitrary<HitEntry> = fc.record({
@@ -62,7 +62,7 @@ const anySubscription: fc.Arbitrary<SubscriptionEntry> = fc.record({
 	revenuePence: fc.integer({ min: -5000, max: 100_000 }),
 });
 
-/** Logs in any order; hits and transactions are unique, as in a database. */
+/** Logs in any order. Hits and transactions are unique, as in a database. */
 export const anyLog: fc.Arbitrary<LogEntry[]> = fc.uniqueArray(
 	fc.oneof({ weight: 3, arbitrary: anyHit }, { weight: 1, arbitrary: anySubscription }),
 	{ maxLength: 60, selector: (entry) => (entry.type === 'hit' ? entry.tieBreak : entry.tid) },

@@ -13,7 +13,7 @@ import type { Outcome } from './scoring.ts';
 
 const mainPath = join(import.meta.dirname, '../../src/main.js');
 export const horizonDays = 13 * 7;
-/** The first moment of which nothing is known: the end of 1997-09-30. */
+/** The end of 1997-09-30. Models may use nothing from later. */
 const asOfMs = dateMs('19971001');
 const aid = 'c-a-cdnow-us';
 const maxOutputBytes = 64 * 1024 * 1024;
@@ -23,14 +23,16 @@ interface ScoredVisitor {
 	readonly score: number;
 }
 
-/** An account of CDNOW's customers in a data folder of its own, made by the commands that an operator uses. */
+/** An account of CDNOW's customers in a new data folder, filled with the commands that an operator would use. */
 export interface CdnowAccount {
-	/** Customers scored as of 1997-09-30, by a model of that time. */
-	readonly ahead: (seed: number) => Promise<Outcome>;
+	/** Scores the customers as of 1997-09-30, with a model trained as of that day. */
+	readonly scoreAhead: (seed: number) => Promise<Outcome>;
 	readonly backtest: (cuts: number, seed: number) => Promise<BacktestReport>;
 }
 
-/** `caskade import` of customers as visitors with a hit at their first purchase and each purchase as an upload. */
+/**
+ * Imports CDNOW's customers as visitors. Each has a hit at the first purchase, and a subscription event for every purchase.
+ */
 export async function withCdnowAccount<Result>(
 	masterFile: string,
 	use: (account: CdnowAccount) => Promise<Result>,
@@ -45,7 +47,7 @@ export async function withCdnowAccount<Result>(
 		await caskade('goal', 'create', aid, 'purchase', '--evt', 'purchase', '--horizon-days', `${horizonDays}`);
 		await caskade('import', aid, history, '--mapping', mapping);
 		return await use({
-			ahead: async (seed) => {
+			scoreAhead: async (seed) => {
 				const asOf = ['--goal', 'purchase', '--as-of', new Date(asOfMs).toISOString()];
 				await caskade('train', aid, ...asOf, '--seed', `${seed}`);
 				const models = JSON.parse(await caskade('model', 'list', aid, '--goal', 'purchase', '--json'));
@@ -82,7 +84,7 @@ function caskadeOn(database: string): (...args: readonly string[]) => Promise<st
 	};
 }
 
-/** History as `caskade import` takes it. Days have no times: what happens in one is at noon. */
+/** The lines of a history file for `caskade import`. The data has no times of day, so everything happens at noon. */
 function* historyLines(histories: Histories): Generator<string> {
 	for (const [customer, purchases] of histories) {
 		const noonMs = (atMs: number) => atMs + dayMs / 2;

@@ -28,7 +28,7 @@ const features = featureSet(
 	[],
 );
 
-/** Reads a CDNOW file: customer's id first; date, CDs and dollars last. */
+/** Reads a CDNOW file. The customer's id is the first column; date, CDs and dollars are the last three. */
 export function readHistories(file: string): Histories {
 	const histories = new Map<string, Purchase[]>();
 	for (const line of readFileSync(file, 'utf8').trim().split(/\r?\n/)) {
@@ -46,7 +46,7 @@ export function dateMs(date: string): number {
 	return Date.UTC(Number(date.slice(0, 4)), Number(date.slice(4, 6)) - 1, Number(date.slice(6, 8)));
 }
 
-/** What is known of a customer at the end of a day; `undefined` before the first purchase. */
+/** The features of a customer at the end of a day; undefined before the first purchase. */
 function rowAsOf(history: readonly Purchase[], asOfMs: number): FeatureRow | undefined {
 	const known = history.filter(({ atMs }) => atMs <= asOfMs);
 	const [first, last] = [known[0], known[known.length - 1]];
@@ -81,7 +81,7 @@ function* examples(histories: Histories, asOf: string, days: number): Generator<
 	}
 }
 
-/** Half a year's customers: does one of the sample buy in the next 39 weeks? Learned from all the others. */
+/** Whether a customer of the sample buys in the 39 weeks after 1997-09-30, learned from all other customers. */
 export function sampleSplit(masterFile: string, sampleFile: string): Split {
 	const sample = readHistories(sampleFile);
 	const others = new Map([...readHistories(masterFile)].filter(([customer]) => !sample.has(customer)));
@@ -92,8 +92,8 @@ export function sampleSplit(masterFile: string, sampleFile: string): Split {
 }
 
 /**
- * Does a customer buy in the 13 weeks after 1997-09-30? Learned from the 13 weeks after 1997-06-30.
- * @param every learned from so many customers' first only
+ * Whether a customer buys in the 13 weeks after 1997-09-30, learned from the 13 weeks after 1997-06-30.
+ * @param every trains on every n-th customer only
  */
 export function aheadSplit(masterFile: string, every: number): Split {
 	const histories = readHistories(masterFile);

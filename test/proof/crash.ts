@@ -1,6 +1,6 @@
 /**
- * `npm run proof:crash [ROUNDS [WORKERS]]`: uploads from many connections, kill -9 at a random moment, restart, count; again and
- * again on the same data folder. `test/crash.test.ts` is the short form.
+ * `npm run proof:crash [ROUNDS [WORKERS]]` uploads on many connections, kills the server with SIGKILL at a random moment,
+ * restarts it and counts what is stored. All rounds use the same data folder. `test/crash.test.ts` is the short form.
  */
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -13,16 +13,16 @@ import { type SentUpload, UploadLoad } from '../load.ts';
 import { ServeProcess, withinASecond } from '../process.ts';
 import { addClient, event } from '../support.ts';
 
-/** What a crash may take from a key's quota. */
+/** Maximum number of requests of a quota that a crash may forfeit. */
 const maxForfeited = 100;
 
 export interface CrashRound {
 	readonly acknowledged: number;
-	/** In flight when the server was killed. */
+	/** Uploads in flight when the server was killed. */
 	readonly unanswered: number;
-	/** Of those, how many were stored nevertheless. */
+	/** How many of the unanswered uploads were stored. */
 	readonly storedUnanswered: number;
-	/** Requests of quotas that nobody may use any more. */
+	/** Requests that the crash forfeited from quotas. */
 	readonly forfeited: number;
 }
 
@@ -42,7 +42,7 @@ async function storedTids(store: Store, aid: string): Promise<Set<string>> {
 	return new Set(tids);
 }
 
-/** Every upload is stored whole or not at all, and whole where it was acknowledged. */
+/** Checks that each upload is stored completely or not at all, and completely if it was acknowledged. */
 function checkUploads(
 	sent: readonly SentUpload[],
 	stored: ReadonlySet<string>,
@@ -58,10 +58,10 @@ function checkUploads(
 	return { storedUnanswered };
 }
 
-/** What became of the requests that may have been admitted: acknowledged, or nobody knows. */
-const admitted = (sent: readonly SentUpload[]) => ({
-	least: sent.filter(({ status }) => status === 201).length,
-	most: sent.filter(({ status }) => status !== 429).length,
+/** Minimum and maximum number of admitted requests. Whether an unanswered one was admitted is unknown. */
+const admittedBounds = (sent: readonly SentUpload[]) => ({
+	min: sent.filter(({ status }) => status === 201).length,
+	max: sent.filter(({ status }) => status !== 429).length,
 });
 
 async function usageOf(store: Store, client: string): Promise<{ used: number; forfeited: number }> {
@@ -69,7 +69,7 @@ async function usageOf(store: Store, client: string): Promise<{ used: number; fo
 	return { used: usage?.used ?? 0, forfeited: usage?.forfeited ?? 0 };
 }
 
-/** Runs the rounds in a fresh folder. @throws AssertionError where anything acknowledged is lost, torn or miscounted */
+/** Runs the rounds in a new folder. @throws AssertionError if an acknowledged upload is lost, torn or miscounted */
 export async function crash(options: {
 	folder: string;
 	rounds: number;
@@ -100,10 +100,10 @@ export async function crash(options: {
 			await server.kill('SIGKILL');
 			await Promise.all(loads.values().map((load) => load.over()));
 
-			// Nothing is repaired: the next start is all there is.
+			// Nothing is repaired by hand: the next start must be enough.
 			server = await start();
-			const care = (await Array.fromAsync(store.runChecks())).filter(({ ok }) => !ok);
-			assert.deepEqual(care, []);
+			const failedChecks = (await Array.fromAsync(store.runChecks())).filter(({ ok }) => !ok);
+			assert.deepEqual(failedChecks, []);
 			let [acknowledged, unanswered, storedUnanswered, forfeited] = [0, 0, 0, 0];
 			for (const [client, load] of loads) {
 				const sent = sentOf.get(client) as SentUpload[];
@@ -116,12 +116,15 @@ export async function crash(options: {
 				acknowledged += load.withStatus(201).length;
 				unanswered += load.withStatus(undefined).length;
 
-				const { least, most } = admitted(load.sent);
+				const { min, max } = admittedBounds(load.sent);
 				const [now, then] = [await usageOf(store, client.client), before.get(client)];
 				const used = now.used - (then?.used ?? 0);
 				const lost = now.forfeited - (then?.forfeited ?? 0);
-				assert.ok(used <= most, `${client.client}: ${used} count as used, ${most} were sent`);
-				assert.ok(used + lost >= least, `${client.client}: ${used} and ${lost} of ${least} acknowledged`);
+				assert.ok(used <= max, `${client.client}: ${used} are counted as used, but only ${max} were sent`);
+				assert.ok(
+					used + lost >= min,
+					`${client.client}: ${used} used and ${lost} forfeited, but ${min} acknowledged`,
+				);
 				assert.ok(lost <= maxForfeited, `${client.client}: ${lost} forfeited`);
 				forfeited += lost;
 			}
@@ -141,7 +144,7 @@ export async function crash(options: {
 	return rounds;
 }
 
-/** Uses up what is left of the quota: all in all it was never exceeded, and no more was forfeited than may be. */
+/** Uses up the rest of the quota. Checks that it was never exceeded, and that the crashes did not forfeit too much. */
 async function checkQuota(
 	server: ServeProcess,
 	{ aid, key }: Client,
@@ -149,9 +152,9 @@ async function checkQuota(
 	quota: number,
 	crashes: number,
 ): Promise<void> {
-	let { least } = admitted(sent);
-	const { most } = admitted(sent);
-	const unknown = most - least;
+	const { min, max } = admittedBounds(sent);
+	const unknown = max - min;
+	let admitted = min;
 	for (;;) {
 		const answer = await server.upload(key, { aid, data: [event()] });
 		if (answer.status === 429) {
@@ -159,10 +162,13 @@ async function checkQuota(
 			break;
 		}
 		assert.equal(answer.status, 201);
-		least++;
+		admitted++;
 	}
-	assert.ok(least <= quota, `${least} were admitted of ${quota}`);
-	assert.ok(least + unknown + maxForfeited * crashes >= quota, `only ${least} were admitted of ${quota}`);
+	assert.ok(admitted <= quota, `${admitted} were admitted of ${quota}`);
+	assert.ok(
+		admitted + unknown + maxForfeited * crashes >= quota,
+		`only ${admitted} were admitted of ${quota}`,
+	);
 }
 
 if (import.meta.main) {

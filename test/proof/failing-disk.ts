@@ -1,6 +1,6 @@
 /**
- * `npm run proof:disk [ROUNDS] [UPLOADS]`: uploads to a data folder whose disk fails at random, with kills and power cuts;
- * then what clients were told is held against what is stored. `test/failing-disk.test.ts` is the short form.
+ * `npm run proof:disk [ROUNDS] [UPLOADS]` uploads to a data folder whose disk fails at random, with kills and power cuts.
+ * Then it compares what clients were told with what is stored. `test/failing-disk.test.ts` is the short form.
  */
 import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -17,9 +17,9 @@ const nothingStored = 'the store failed; nothing is stored, retrying is safe';
 const unknown = 'outcome unknown; retrying is safe';
 
 export interface ClientOutcomes {
-	/** Uploads by what their clients were told; `nothing` got no answer, because the process ended. */
+	/** Uploads by what their clients were told. `nothing`: no answer, because the process ended. */
 	readonly counts: Record<'stored' | 'not stored' | 'unknown' | 'nothing', number>;
-	/** Of the last two, how many turned out to be stored. */
+	/** How many of the `unknown` and `nothing` uploads were stored. */
 	storedUnsaid: number;
 	/** How often a server ended by itself. */
 	ended: number;
@@ -28,7 +28,7 @@ export interface ClientOutcomes {
 export async function failingDisk(options: {
 	folder: string;
 	rounds: number;
-	/** At once, in each step. */
+	/** Concurrent uploads in each step. */
 	uploads: number;
 	seed?: number;
 	progress?: (round: number, told: ClientOutcomes) => void;
@@ -89,7 +89,7 @@ export async function failingDisk(options: {
 		else disk.fail(fault);
 	};
 	const check = async () => {
-		// A copy, since whoever opens a log changes it.
+		// Reads a copy, because opening a database changes its write-ahead log.
 		const copy = join(options.folder, 'copy');
 		cpSync(folder, copy, { recursive: true, filter: (path) => !path.endsWith('-shm') });
 		const copied = await openStore(`sqlite:${copy}`);

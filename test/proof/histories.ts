@@ -3,7 +3,7 @@ import type { HistoryReader } from '../../src/scoring/account-rows.ts';
 import type { RateReader } from '../../src/scoring/base-rate.ts';
 import { hashOfText, seededRandom } from '../../src/scoring/random.ts';
 
-/** A visitor's log, as it would be imported; a number names a visit. */
+/** A visitor's log as in an import. Visits are numbered. */
 export interface PlainVisitor {
 	readonly hits: readonly {
 		readonly atMs: number;
@@ -15,7 +15,7 @@ export interface PlainVisitor {
 	readonly sales?: readonly { readonly atMs: number; readonly evt: string; readonly pence: number }[];
 }
 
-/** Reads histories out of memory, as an account's database would give them. */
+/** Serves histories from memory like an account's database. */
 export function readerOf(visitors: readonly PlainVisitor[]): HistoryReader & RateReader {
 	const all = new Map(
 		visitors
@@ -26,7 +26,7 @@ export function readerOf(visitors: readonly PlainVisitor[]): HistoryReader & Rat
 	const hits = [...all.values()]
 		.flatMap(({ vid, hits: ofVisitor }) => ofVisitor.map(({ atMs }) => ({ vid, atMs })))
 		.sort((a, b) => a.atMs - b.atMs);
-	const place = (atMs: number) => {
+	const hitsUntil = (atMs: number) => {
 		let [low, high] = [0, hits.length];
 		while (low < high) {
 			const middle = (low + high) >>> 1;
@@ -37,7 +37,7 @@ export function readerOf(visitors: readonly PlainVisitor[]): HistoryReader & Rat
 	};
 	return {
 		historyExtent: async (asOfMs) => {
-			let toMs = hits[place(asOfMs) - 1]?.atMs ?? Number.NEGATIVE_INFINITY;
+			let toMs = hits[hitsUntil(asOfMs) - 1]?.atMs ?? Number.NEGATIVE_INFINITY;
 			let uploads = 0;
 			for (const { events } of all.values())
 				for (const { entry } of events) {
@@ -45,7 +45,7 @@ export function readerOf(visitors: readonly PlainVisitor[]): HistoryReader & Rat
 					uploads++;
 					toMs = Math.max(toMs, entry.atMs);
 				}
-			return { hits: place(asOfMs), uploads, fromMs: hits[0]?.atMs ?? Number.POSITIVE_INFINITY, toMs };
+			return { hits: hitsUntil(asOfMs), uploads, fromMs: hits[0]?.atMs ?? Number.POSITIVE_INFINITY, toMs };
 		},
 		vidsAfter: async (vid, limit) => {
 			const from = vids.findIndex((other) => other > vid);
@@ -56,7 +56,8 @@ export function readerOf(visitors: readonly PlainVisitor[]): HistoryReader & Rat
 				const first = all.get(vid)?.hits[0];
 				return first && first.atMs <= asOfMs ? [{ vid, atMs: first.atMs, body: first.tieBreak }] : [];
 			}),
-		hitsBefore: async (atMs, limit) => hits.slice(Math.max(0, place(atMs) - limit), place(atMs)).reverse(),
+		hitsBefore: async (atMs, limit) =>
+			hits.slice(Math.max(0, hitsUntil(atMs) - limit), hitsUntil(atMs)).reverse(),
 		visitorHistories: async (some, asOfMs) =>
 			some.flatMap((vid) => {
 				const history = all.get(vid);
@@ -72,7 +73,7 @@ export function readerOf(visitors: readonly PlainVisitor[]): HistoryReader & Rat
 	};
 }
 
-/** Random, as real ones are. */
+/** A `vid` that looks random, as real ones do. */
 function vidOf(number: number): string {
 	const random = seededRandom(hashOfText(`visitor ${number}`));
 	return Array.from({ length: 4 }, () =>

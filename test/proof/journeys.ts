@@ -10,8 +10,8 @@ import { createDatabase, startPostgres } from '../store/postgres/server.ts';
 import { addLargeAccount } from './large-account.ts';
 
 /**
- * Reports on much: CDNOW, whole, against a script over the raw file; and an account with a million visitors on each engine,
- * for time and memory. `node test/proof/journeys.ts [visitors] [visitors on PostgreSQL]`
+ * `node test/proof/journeys.ts [visitors] [visitors on PostgreSQL]` compares reports on all of CDNOW with a script over the
+ * raw file. Then it measures time and memory of reports on an account with a million visitors, on each engine.
  */
 
 const visitors = Number(process.argv[2] ?? 1_000_000);
@@ -22,14 +22,14 @@ const database = `sqlite:${join(folder, 'data')}`;
 interface Run {
 	readonly stdout: string;
 	readonly seconds: number;
-	/** Of a processor: what the time would be on a machine that does nothing else. */
+	/** CPU time, which does not depend on what else the machine does. */
 	readonly cpuSeconds: number;
 	readonly peakMiB: number;
 }
 
 async function caskade(...args: string[]): Promise<Run> {
 	const beganMs = performance.now();
-	// Not `maxRSS`, which a process inherits from the one that starts it.
+	// VmHWM instead of `maxRSS`, which a process inherits from its parent.
 	const script = `import { readFileSync } from "node:fs"; process.on("exit", () => { const { userCPUTime, systemCPUTime } = process.resourceUsage(); const [, peakKiB] = /VmHWM:\\s*(\\d+)/.exec(readFileSync("/proc/self/status", "utf8")); process.stderr.write("peak " + peakKiB + " cpu " + (userCPUTime + systemCPUTime)); }); await import(${JSON.stringify(mainPath)});`;
 	await using child = new TestProcess(process.execPath, [
 		'--input-type=module',
@@ -78,19 +78,19 @@ async function proveCdnow(): Promise<void> {
 		'--json',
 	);
 	const cells = assertAsAwkSays(cdnowMaster, JSON.parse(stdout).rows);
-	console.log(`CDNOW: ${lines.length} purchases, ${cells} cells are what the script says`);
+	console.log(`CDNOW: ${lines.length} purchases, ${cells} cells equal those of the script`);
 }
 
-async function measure(what: string, place: string, ...args: string[]): Promise<void> {
-	const { seconds, cpuSeconds, peakMiB } = await caskade('report', ...args, '--json', '--database', place);
+async function measure(what: string, address: string, ...args: string[]): Promise<void> {
+	const { seconds, cpuSeconds, peakMiB } = await caskade('report', ...args, '--json', '--database', address);
 	console.log(
 		`${what}: ${seconds.toFixed(1)} s (${cpuSeconds.toFixed(1)} s of this process's processor), ${peakMiB.toFixed(0)} MiB`,
 	);
 }
 
-async function measureReports(engine: string, place: string): Promise<void> {
+async function measureReports(engine: string, address: string): Promise<void> {
 	const attribution = ['attribution', 'c-a-large', '--model', 'all'];
-	const on = (what: string, ...args: string[]) => measure(`${engine}, ${what}`, place, ...args);
+	const on = (what: string, ...args: string[]) => measure(`${engine}, ${what}`, address, ...args);
 	await on('attribution, all models, 200 bootstraps', ...attribution);
 	await on('attribution, all models, no intervals', ...attribution, '--no-intervals');
 	await on('attribution, one model', 'attribution', 'c-a-large');
@@ -168,9 +168,9 @@ async function measurePostgres(): Promise<void> {
 	console.log(`PostgreSQL: ${JSON.stringify(await addLargeAccount(small, postgresVisitors))}`);
 	const postgres = await startPostgres();
 	try {
-		const place = await createDatabase(postgres);
-		await caskade('copy', '--from', `sqlite:${small}`, '--to', place);
-		await measureReports('PostgreSQL', place);
+		const address = await createDatabase(postgres);
+		await caskade('copy', '--from', `sqlite:${small}`, '--to', address);
+		await measureReports('PostgreSQL', address);
 	} finally {
 		await postgres.stop();
 	}

@@ -13,7 +13,7 @@ export interface LargeAccount {
 
 const channels = ['email', 'direct', 'paid search', 'organic search', 'social', 'referral'];
 
-/** Arrivals that differ, some far more frequent than others. */
+/** The origins of touches. Some are far more frequent than others. */
 const origins = Array.from({ length: 2000 }, (_, n) =>
 	JSON.stringify([
 		channels[n % 6],
@@ -25,8 +25,8 @@ const origins = Array.from({ length: 2000 }, (_, n) =>
 );
 
 /**
- * Adds the account `c-a-large`: a year of visitors with 3.5 hits each and one to three touches, every ninth of whom has
- * subscribed. Written straight into the tables that reports read: by way of the log it would take most of an hour.
+ * Adds the account `c-a-large`: visitors of one year, with 3.5 hits on average and one to three touches each. Every ninth
+ * has subscribed. Writes directly into the tables that reports read: through the log it would take most of an hour.
  */
 export async function addLargeAccount(folder: string, visitors: number): Promise<LargeAccount> {
 	const store = await openStore(`sqlite:${folder}`);

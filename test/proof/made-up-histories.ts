@@ -12,19 +12,19 @@ export interface MadeUp {
 	readonly visitors: number;
 	readonly days: number;
 	readonly seed: number;
-	/** Log-odds that a visitor of middling intent acts, by the day; how the level drifts. */
+	/** Log-odds of a sale for a visitor of average intent, by day. It may drift. */
 	readonly level: (day: number) => number;
-	/** How much what a visitor shows says of what it will do; 0 is nothing. */
+	/** How strongly pages and channels predict a sale; 0: not at all. */
 	readonly signal: number;
-	/** Visits of a visitor, on average. */
+	/** Mean number of visits per visitor. */
 	readonly visits: number;
-	/** Within so many days after the last hit a sale comes, if it comes. */
+	/** A sale follows the last hit within this many days. */
 	readonly withinDays: number;
 	/** Days on which no sale was recorded. */
 	readonly isLost?: (day: number) => boolean;
 }
 
-/** Visitors who come on even days, and of whom each visit may lead to a sale; intent shows in pages and channels. */
+/** Generates visitors whose first visits are spread evenly over the days. Each visit may lead to a sale. */
 export function madeUpHistories(options: MadeUp): PlainVisitor[] {
 	const { visitors, days, seed, level, signal, visits, withinDays, isLost = () => false } = options;
 	const random = seededRandom(seed);

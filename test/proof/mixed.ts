@@ -1,7 +1,6 @@
 /**
- * `npm run proof:mixed [SECONDS]`: visitors who log in, look at pages and check out while the uploads of their sales
- * arrive, on each engine; then everything that was answered is compared with what is stored. `test/mixed.test.ts` has the
- * short form.
+ * `npm run proof:mixed [SECONDS]` simulates visitors who log in, look at pages and check out while their sales are uploaded,
+ * on each engine. Then it compares all answers with what is stored. `test/mixed.test.ts` is the short form.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,13 +17,13 @@ export interface MixedShape {
 	readonly address: string;
 	readonly workers: number;
 	readonly visitors: number;
-	readonly besides?: boolean;
-	/** How long it goes on, or how many sessions each visitor has. */
+	readonly withOthers?: boolean;
+	/** Duration of the load; alternatively, `sessions` per visitor. */
 	readonly seconds?: number;
 	readonly sessions?: number;
 }
 
-/** Runs one load on an empty database. @throws AssertionError where an answer was an error, or not the truth */
+/** Runs one load on an empty database. @throws AssertionError if an answer was an error or was wrong */
 export async function mixedLoad(shape: MixedShape): Promise<{ load: MixedLoad; seconds: number }> {
 	const { address, workers } = shape;
 	const store = await openStore(address);
@@ -52,7 +51,7 @@ export async function mixedLoad(shape: MixedShape): Promise<{ load: MixedLoad; s
 	}
 }
 
-/** Transactions that the server has ended because they waited for each other. */
+/** Number of deadlocks that PostgreSQL has resolved in a database. */
 export async function deadlocksOf(address: string): Promise<number> {
 	const client = new pg.Client({ connectionString: address });
 	await client.connect();
@@ -75,12 +74,12 @@ async function print(name: string, shape: MixedShape): Promise<void> {
 	const deadlocks = shape.address.startsWith('postgres')
 		? `, ${await deadlocksOf(shape.address)} deadlocks`
 		: '';
-	const { hits, uploads, reads, imports, erasures, hitTimes, uploadTimes } = load;
-	const besides = shape.besides ? `, ${reads} reads, ${imports} imports, ${erasures} erasures` : '';
+	const { hits, uploads, reads, imports, erasures, hitLatenciesMs, uploadLatenciesMs } = load;
+	const withOthers = shape.withOthers ? `, ${reads} reads, ${imports} imports, ${erasures} erasures` : '';
 	console.log(
-		`${name}: ${Math.round(hits / seconds)} hits/s (p50 ${percentile(hitTimes, 0.5)} ms, p99 ${percentile(hitTimes, 0.99)} ms), ` +
-			`${Math.round(uploads / seconds)} uploads/s (p50 ${percentile(uploadTimes, 0.5)} ms, p99 ${percentile(uploadTimes, 0.99)} ms)` +
-			`${besides}${deadlocks}; all answered with success, and stored as answered`,
+		`${name}: ${Math.round(hits / seconds)} hits/s (p50 ${percentile(hitLatenciesMs, 0.5)} ms, p99 ${percentile(hitLatenciesMs, 0.99)} ms), ` +
+			`${Math.round(uploads / seconds)} uploads/s (p50 ${percentile(uploadLatenciesMs, 0.5)} ms, p99 ${percentile(uploadLatenciesMs, 0.99)} ms)` +
+			`${withOthers}${deadlocks}; all answered with success, and stored as answered`,
 	);
 }
 
@@ -89,19 +88,19 @@ if (import.meta.main) {
 	const server = await startPostgres();
 	const folder = mkdtempSync(join(tmpdir(), 'caskade-mixed-'));
 	try {
-		const places = {
+		const addresses = {
 			sqlite: async () => `sqlite:${mkdtempSync(join(folder, 'data-'))}`,
 			postgres: () => createDatabase(server),
 		};
-		for (const [engine, fresh] of Object.entries(places)) {
+		for (const [engine, fresh] of Object.entries(addresses)) {
 			await print(`${engine}, 4 visitors`, { address: await fresh(), workers: 1, visitors: 4, seconds });
-			const all = { workers: 1, visitors: 4, besides: true, seconds };
+			const all = { workers: 1, visitors: 4, withOthers: true, seconds };
 			await print(`${engine}, 4 visitors and all else`, { address: await fresh(), ...all });
 		}
-		for (const besides of [false, true]) {
-			const address = await places.postgres();
-			const name = `postgres, 128 visitors, 4 workers${besides ? ' and all else' : ''}`;
-			await print(name, { address, workers: 4, visitors: 128, besides, seconds });
+		for (const withOthers of [false, true]) {
+			const address = await addresses.postgres();
+			const name = `postgres, 128 visitors, 4 workers${withOthers ? ' and all else' : ''}`;
+			await print(name, { address, workers: 4, visitors: 128, withOthers, seconds });
 		}
 	} finally {
 		await server.stop();

@@ -1,7 +1,7 @@
 /**
- * `npm run proof:postgres [ROUNDS]`: uploads from many connections while the network to PostgreSQL breaks in one way
- * after the other, or sessions are ended; then what was answered is compared with what is stored.
- * `test/store/postgres/honesty.test.ts` has the short form.
+ * `npm run proof:postgres [ROUNDS]` uploads on many connections while the network to PostgreSQL fails in one way after
+ * another, or sessions are terminated. Then it compares the answers with what is stored.
+ * `test/store/postgres/honesty.test.ts` is the short form.
  */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -27,13 +27,13 @@ export interface OutageRound {
 	readonly fault: Fault;
 	/** Uploads answered with 201, and so stored. */
 	readonly stored: number;
-	/** With 500 or 504, and so not stored. */
+	/** Uploads answered with 500 or 504, and so not stored. */
 	readonly failed: number;
-	/** From the end of the outage to the next 201 that begins after it. */
+	/** Time from the end of the outage to the answer of the first successful upload sent after it. */
 	readonly recoveredAfterMs: number;
 }
 
-/** A connection that stays silent is trusted for 2 s; everything else is over when the database is back. */
+/** A silent connection is trusted for 2 s. All other faults are over as soon as the database is back. */
 const recoveryMs = (fault: Fault) =>
 	(fault === 'vanish' || fault.startsWith('half-open') ? 4000 : 1000) * patience;
 
@@ -52,7 +52,7 @@ async function breakFor(fault: Fault, proxy: PostgresProxy, admin: pg.Client, ms
 	proxy.restore();
 }
 
-/** Runs the rounds on an empty database. @throws AssertionError where an answer was not the truth */
+/** Runs the rounds on an empty database. @throws AssertionError if an answer was wrong */
 export async function outages(options: {
 	address: string;
 	rounds: number;

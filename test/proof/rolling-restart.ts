@@ -1,12 +1,12 @@
 /**
- * `npm run proof:restart [ROUNDS]`: two servers on one PostgreSQL behind a real HAProxy, which must be installed, with
- * the configuration of `deploy/compose/`. They are restarted in turn under load, so many times; every request must be
- * answered 201 and stored once. `test/cli/rolling-restart.test.ts` is the short form, with a balancer of its own.
+ * `npm run proof:restart [ROUNDS]` runs two servers on one PostgreSQL behind a real HAProxy, which must be installed, with
+ * the configuration of `deploy/compose/`. Each round restarts both in turn under load. Every request must be answered with
+ * 201 and stored once. `test/cli/rolling-restart.test.ts` is the short form, with a simple balancer.
  */
 
 import assert from 'node:assert/strict';
 import { openStore } from '../../src/store/open.ts';
-import { Balancer, type BalancerInFront } from '../balancer.ts';
+import { Balancer, type LoadBalancer } from '../balancer.ts';
 import { freePort } from '../free-port.ts';
 import { Haproxy } from '../haproxy.ts';
 import { UploadLoad } from '../load.ts';
@@ -17,17 +17,21 @@ import { addClient } from '../support.ts';
 
 const withinMs = 15_000;
 
-/** What takes the requests of a restart, and how often it asks. */
+/** The balancers to test with. */
 export const balancers = {
-	'asking 10 times a second': (urls: readonly string[]) => Balancer.start(urls, { askEveryMs: 100 }),
+	'checking 10 times a second': (urls: readonly string[]) => Balancer.start(urls, { pollEveryMs: 100 }),
 	HAProxy: (urls: readonly string[]) => Haproxy.start(urls),
-} satisfies Record<string, (urls: readonly string[]) => Promise<BalancerInFront>>;
+} satisfies Record<string, (urls: readonly string[]) => Promise<LoadBalancer>>;
 
-/** @throws where a request failed, or is not stored exactly once. @returns how many there were */
+/**
+ * Restarts the servers in turn under load.
+ * @returns the number of uploads
+ * @throws AssertionError if a request failed or is not stored exactly once
+ */
 export async function rollingRestarts(options: {
 	address: string;
 	balancer: keyof typeof balancers;
-	/** As an operator sets it: several times as long as the balancer needs to find out. */
+	/** Several times as long as the balancer needs to notice that a server is not ready. */
 	drainDelayMs: number;
 	rounds: number;
 	onRestart?: (server: number, stoppedInMs: number) => void;
@@ -57,13 +61,17 @@ export async function rollingRestarts(options: {
 		const beganMs = performance.now();
 		assert.equal((await (servers[number] as ServeProcess).kill('SIGTERM')).code, 0);
 		options.onRestart?.(number, Math.round(performance.now() - beganMs));
-		assert.equal(balancer.isReady(url), false, 'the balancer had found out');
+		assert.equal(balancer.isReady(url), false, 'the balancer noticed in time');
 		const byOther = balancer.forwarded(other);
-		await becomes('the other goes on alone', withinMs, () => balancer.forwarded(other) > byOther + 20);
+		await becomes(
+			'the other server takes all requests',
+			withinMs,
+			() => balancer.forwarded(other) > byOther + 20,
+		);
 		servers[number] = await start(ports[number] as number);
 		await becomes('both are ready again', withinMs, bothReady);
 		const byNew = balancer.forwarded(url);
-		await becomes('the new one has its share', withinMs, () => balancer.forwarded(url) > byNew + 20);
+		await becomes('the new server gets requests', withinMs, () => balancer.forwarded(url) > byNew + 20);
 	}
 	await load.stop();
 

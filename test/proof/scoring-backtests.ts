@@ -37,11 +37,11 @@ async function backtestOf(
 	});
 }
 
-/** How much worse the mean log loss of the cuts is than that of the plain logistic regression. */
+/** Mean log loss of the cuts, minus that of the plain logistic regression. */
 function overBaseline({ cuts: reports }: BacktestReport, histories: Histories): number {
 	return mean(
 		reports.map(({ cut, served }) => {
-			// A purchase of a day counts from noon.
+			// Purchases are at noon of their day.
 			const cutMs = Date.parse(cut) - dayMs / 2;
 			return served.logLoss - baselineLogLoss(histories, cutMs, horizonDays * dayMs);
 		}),
@@ -63,13 +63,13 @@ function cdnowAims(name: string, reports: readonly BacktestReport[], histories: 
 	];
 }
 
-/** All customers, by the command. */
+/** Back-tests of all customers, with the command. */
 export async function cdnowByCommand(account: CdnowAccount, masterFile: string): Promise<Aim[]> {
 	const report = await account.backtest(cuts, 1);
 	return cdnowAims(`CDNOW all, ${cuts} cuts by the command`, [report], readHistories(masterFile));
 }
 
-/** A tenth of the customers, over seeds. */
+/** Back-tests of a tenth of the customers, one per seed. */
 export async function cdnowSampleBacktests(sampleFile: string, seeds: readonly number[]): Promise<Aim[]> {
 	const histories = readHistories(sampleFile);
 	const reader = readerOf(cdnowVisitors(histories));
@@ -78,7 +78,7 @@ export async function cdnowSampleBacktests(sampleFile: string, seeds: readonly n
 	return cdnowAims(`CDNOW sample, ${cuts} cuts`, reports, histories);
 }
 
-/** Made-up histories of three kinds, each judged when it is asked; every seed is another history. */
+/** Back-tests of three kinds of generated histories, one history per seed. */
 export async function backtestsOfKinds(seeds: readonly number[]): Promise<Aim[]> {
 	const aims: Aim[] = [];
 	for (const { name, at, horizonDays, evts, visitors } of kindsOfHistory) {

@@ -13,7 +13,7 @@ import { cdnowVisitors, purchase } from './scoring-backtests.ts';
 const decisions = 20;
 const sale: Goal = { name: 'sale', evts: ['sale'], ...goalDefaults };
 
-/** How many of 20 seeds decide otherwise than most, whether a model of all of a history is served. */
+/** For 20 seeds each, how many differ from the majority on whether to serve a model of the whole history. */
 async function differing(name: string, visitors: readonly PlainVisitor[], goal: Goal): Promise<Aim> {
 	const reader = readerOf(visitors);
 	const { toMs: asOfMs } = await reader.historyExtent(Number.POSITIVE_INFINITY);
@@ -41,7 +41,7 @@ export async function decisionAims(sampleFile: string): Promise<Aim[]> {
 	return aims;
 }
 
-/** Accounts whose visitors show nothing of what they will do: a model must not be worse than the base rate. */
+/** Accounts without any signal. A model must not be worse than the base rate. */
 export async function signallessAims(): Promise<Aim[]> {
 	const at = { cut: [] as number[], hit: [] as number[] };
 	let served = 0;

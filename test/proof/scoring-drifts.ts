@@ -30,14 +30,14 @@ const drifts: readonly (readonly [string, Pick<MadeUp, 'level' | 'isLost'>])[] =
 
 interface Moment {
 	readonly logOdds: number;
-	/** As served. */
+	/** Scores as served. */
 	readonly said: number;
 	readonly label: 0 | 1;
 }
 
 /**
- * How much worse the pooled log loss of what pages are told is than that of the same model at the true level of the
- * week before, which nobody knows then. The model is trained every four weeks, and its level follows day by day.
+ * Pooled log loss of the served scores, minus that of the same model at the true level of the week before, which a server
+ * cannot know yet. The model is trained every four weeks, and its level follows daily.
  */
 async function drift(
 	name: string,
@@ -117,7 +117,7 @@ async function trainedAt(
 	return model.kind === 'prior' ? undefined : openModel('proof', JSON.stringify(model));
 }
 
-/** The hits of a week, or of another period. */
+/** The hits of a period. */
 function momentsOf(
 	histories: readonly VisitorHistory[],
 	model: GoalModel,

@@ -1,6 +1,6 @@
 /**
- * `npm run proof:scoring`: trains on real data, and prints how well later or other rows are told, beside the baselines of
- * the data's README. `test/scoring/real-data.test.ts` is the short form.
+ * `npm run proof:scoring` trains models on real data and prints how well they predict unseen rows, compared with the
+ * baselines in the data's README. `test/scoring/real-data.test.ts` is the short form.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,19 +26,19 @@ const folder = join(import.meta.dirname, '../../../shared/data');
 const shoppers = join(folder, 'online_shoppers_intention.csv');
 const master = join(folder, 'CDNOW_master.txt');
 const sample = join(folder, 'CDNOW_sample.txt');
-/** Where the data is; a line whose files are absent cannot be proven. */
+/** The data files. A line cannot be proven without its files. */
 export const files = { shoppers, master, sample } as const;
 
-/** How much worse than the better baseline a line may be, in AUC and in log loss. */
+/** Maximum shortfall against the better baseline, in AUC and in log loss. */
 const tolerance = 0.005;
-const worstCalibrationError = 0.03;
+const maxCalibrationError = 0.03;
 
 interface Baseline {
 	readonly auc: number;
 	readonly logLoss: number;
 }
 
-/** What a model has said of rows that it had not seen, and what became of them. */
+/** The scores of unseen rows, and their labels. */
 export interface Outcome {
 	readonly labels: Uint8Array;
 	readonly scores: Float64Array;
@@ -47,7 +47,7 @@ export interface Outcome {
 
 export interface ProofOptions {
 	readonly seed: number;
-	/** Where the data is more than a short form needs: what to learn from, one in so many. */
+	/** Trains on every n-th customer only, to be quicker. */
 	readonly every?: number;
 }
 
@@ -55,11 +55,11 @@ export interface ProofLine {
 	readonly name: string;
 	readonly files: readonly string[];
 	readonly test: (options: ProofOptions) => Promise<Outcome>;
-	/** The better of the README's baselines, figure by figure. */
+	/** The better of the README's baselines, for each figure separately. */
 	readonly baseline: Baseline;
-	/** Tested on other times than trained on: calibration cannot be promised there. */
+	/** Whether training and test are from different times, so that calibration cannot be promised. */
 	readonly drifts: boolean;
-	/** Told for comparison; nothing is promised. */
+	/** Printed for comparison only. */
 	readonly informative?: boolean;
 }
 
@@ -119,7 +119,7 @@ export const lines: readonly ProofLine[] = [
 const byCommands = (account: CdnowAccount): ProofLine => ({
 	name: 'CDNOW all, 13 weeks, by the commands',
 	files: [master],
-	test: ({ seed }) => account.ahead(seed),
+	test: ({ seed }) => account.scoreAhead(seed),
 	baseline: { auc: 0.778, logLoss: 0.383 },
 	drifts: true,
 });
@@ -128,11 +128,11 @@ export interface ProofResult extends Outcome {
 	readonly auc: Interval;
 	readonly logLoss: number;
 	readonly expectedCalibrationError: number;
-	/** Where the line falls short, in words; empty where it does not. */
+	/** The figures that miss their aim, in words. */
 	readonly shortfalls: readonly string[];
 }
 
-/** Trains on one part of a split, and scores the other. */
+/** Trains on one part of a split and scores the other. */
 async function trainOn({ train: dataset, test }: Split, seed: number): Promise<Outcome> {
 	const { model } = train(dataset, { seed });
 	const scorer = new Scorer(model);
@@ -155,12 +155,12 @@ export async function prove(line: ProofLine, options: ProofOptions): Promise<Pro
 	const shortfalls: string[] = [];
 	if (measured.auc.value < line.baseline.auc - tolerance) shortfalls.push('AUC');
 	if (measured.logLoss > line.baseline.logLoss + tolerance) shortfalls.push('log loss');
-	if (!line.drifts && measured.expectedCalibrationError >= worstCalibrationError)
+	if (!line.drifts && measured.expectedCalibrationError >= maxCalibrationError)
 		shortfalls.push('calibration');
 	return { ...outcome, ...measured, shortfalls };
 }
 
-/** How much worse than its baseline each seed is, and its calibration. */
+/** For each seed, the shortfall against the baseline, and the calibration error. */
 function aimsOf(line: ProofLine, results: readonly ProofResult[]): Aim[] {
 	const { name, baseline, drifts, informative = false } = line;
 	const kinds = [...new Set(results.map(({ kind }) => kind))].join(', ');
@@ -178,7 +178,7 @@ function aimsOf(line: ProofLine, results: readonly ProofResult[]): Aim[] {
 		.concat({
 			name: '  calibration error',
 			values: results.map((result) => result.expectedCalibrationError),
-			most: worstCalibrationError,
+			most: maxCalibrationError,
 			informative: informative || drifts,
 		});
 }
@@ -215,12 +215,12 @@ const parts: Readonly<Record<string, () => Promise<Aim[]>>> = {
 
 if (import.meta.main) {
 	const missing = Object.values(files).filter((file) => !existsSync(file));
-	if (missing.length > 0) throw new Error(`The data is not there: ${missing.join(', ')}`);
+	if (missing.length > 0) throw new Error(`These data files are missing: ${missing.join(', ')}`);
 	printAimHeader();
 	for (const name of process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts)) {
 		const startedUs = process.cpuUsage();
 		const aims = await parts[name]?.();
-		if (!aims) throw new Error(`There is no part ${name}; there are ${Object.keys(parts).join(', ')}.`);
+		if (!aims) throw new Error(`There is no part ${name}; use one of ${Object.keys(parts).join(', ')}.`);
 		if (aims.map(printAim).includes(false)) process.exitCode = 1;
 		const { user, system } = process.cpuUsage(startedUs);
 		process.stdout.write(`  ${name}: ${Math.round((user + system) / 1e6)} s of CPU\n`);

@@ -15,16 +15,16 @@ const texts = [
 
 interface Task {
 	readonly without: readonly string[];
-	/** Which sessions test; the others train. */
+	/** Whether a session belongs to the test set. All others train. */
 	readonly tests: (session: ReadonlyMap<string, string>, row: number) => boolean;
 	/**
-	 * The file has no times, and its fixed split tests on the same months as it trains on: its rows are of one time. With
-	 * `rowOrder`, the order of the rows, which is roughly that of the months, is taken for time.
+	 * Whether to use the order of the rows, which is roughly that of the months, as time. The file has no times, and its fixed
+	 * split trains and tests on the same months, so without this all rows have the same time.
 	 */
 	readonly rowOrder: boolean;
 }
 
-/** Sessions of an online shop (UCI 468), split as a task says. */
+/** Splits sessions of an online shop (UCI 468) into training and test. */
 export function shoppersSplit(file: string, { without, tests, rowOrder }: Task): Split {
 	const [header = '', ...lines] = readFileSync(file, 'utf8').trim().split(/\r?\n/);
 	const names = header.split(',');
@@ -52,7 +52,7 @@ export function everyTenRows(_: unknown, row: number): boolean {
 	return row % 10 >= 7;
 }
 
-/** The split that shows how a model stands drift. */
+/** A split that shows how a model copes with drift. */
 export function novemberAndDecember(session: ReadonlyMap<string, string>): boolean {
 	return session.get('Month') === 'Nov' || session.get('Month') === 'Dec';
 }

@@ -1,7 +1,7 @@
 import type { Dataset } from '../../src/scoring/dataset.ts';
 import type { Example } from '../../src/scoring/features.ts';
 
-/** What a model may learn from, and what it is tested on. */
+/** The training set and the test set of a model. */
 export interface Split {
 	readonly train: Dataset;
 	readonly test: readonly Example[];

@@ -1,7 +1,7 @@
 /**
- * `npm run proof:upgrade [VISITORS]`: a data folder as the schema before recent hits has left it, with a million hits;
- * `caskade migrate` killed at random moments and run again; then everything is as it was, and hits go on.
- * `test/store/upgrade.test.ts` has the short form.
+ * `npm run proof:upgrade [VISITORS]` creates a data folder with a million hits in the schema before `recent_hit`, kills
+ * `caskade migrate` at random moments, and runs it again. Then all content must be unchanged, and new hits must work.
+ * `test/store/upgrade.test.ts` is the short form.
  */
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
@@ -41,7 +41,7 @@ export async function upgrade(visitors: number, kills: number): Promise<Upgraded
 	try {
 		const store = await openStore(address);
 		await store.control.createAccount({ aid: 'c-a-acme-uk', client: 'acme', origins: [] }, async () =>
-			makeBefore(path),
+			createWithOldSchema(path),
 		);
 		seedVisitors(path, visitors);
 		const before = contentOf(path);
@@ -58,7 +58,7 @@ export async function upgrade(visitors: number, kills: number): Promise<Upgraded
 		assert.equal(code, 0);
 		assert.match(stdout, /^Every database has the newest schema; [01] of 1 were migrated\.\n$/);
 		assert.deepEqual(contentOf(path), before);
-		await goOn(store, path);
+		await checkNewHit(store, path);
 		await store.close();
 		return { hits: before.hit.rows, visitors: before.visitor.rows, kills, migrateSeconds };
 	} finally {
@@ -66,7 +66,7 @@ export async function upgrade(visitors: number, kills: number): Promise<Upgraded
 	}
 }
 
-function makeBefore(path: string): void {
+function createWithOldSchema(path: string): void {
 	const database = new DatabaseSync(path);
 	database.exec('PRAGMA journal_mode = WAL');
 	for (const file of migrationFiles('sqlite', 'client').slice(0, schemaBefore))
@@ -77,7 +77,7 @@ function makeBefore(path: string): void {
 
 type Content = Readonly<Record<(typeof tables)[number], { rows: number; sha256: string }>>;
 
-/** All that is stored, whatever the schema. */
+/** Row count and hash of each table, over the columns that both schemas have. */
 function contentOf(path: string): Content {
 	const database = new DatabaseSync(path, { timeout: 5000 });
 	const entries = tables.map((table) => {
@@ -89,7 +89,7 @@ function contentOf(path: string): Content {
 			page = [];
 		};
 		for (const row of database
-			.prepare(`SELECT ${columns[table]} FROM ${table} ${isOfBefore(table)} ORDER BY 1, 2, 3`)
+			.prepare(`SELECT ${columns[table]} FROM ${table} ${onlyEarlierTasks(table)} ORDER BY 1, 2, 3`)
 			.iterate()) {
 			rows++;
 			if (page.push(JSON.stringify(row)) === 1000) end();
@@ -101,13 +101,13 @@ function contentOf(path: string): Content {
 	return Object.fromEntries(entries);
 }
 
-/** A migration leaves touches, and events of subscriptions, to the background. */
-function isOfBefore(table: string): string {
+/** Excludes the tasks that the migration adds for the background. */
+function onlyEarlierTasks(table: string): string {
 	return table === 'task' ? "WHERE name < 's'" : '';
 }
 
-/** A visitor from before the upgrade goes on, and keeps what it had. */
-async function goOn(store: Awaited<ReturnType<typeof openStore>>, path: string): Promise<void> {
+/** Checks that a visitor from before the upgrade can add a hit and keeps all earlier ones. */
+async function checkNewHit(store: Awaited<ReturnType<typeof openStore>>, path: string): Promise<void> {
 	const database = new DatabaseSync(path, { readOnly: true });
 	const vid = String(database.prepare('SELECT vid FROM visitor LIMIT 1').get()?.vid);
 	database.close();
@@ -130,6 +130,6 @@ async function goOn(store: Awaited<ReturnType<typeof openStore>>, path: string):
 if (import.meta.main) {
 	const { hits, visitors, kills, migrateSeconds } = await upgrade(Number(process.argv[2] ?? 186_000), 10);
 	process.stdout.write(
-		`${hits} hits of ${visitors} visitors: migrated in ${migrateSeconds.toFixed(2)} s, after ${kills} kills; all rows, and all profiles, are as before.\n`,
+		`${hits} hits of ${visitors} visitors: migrated in ${migrateSeconds.toFixed(2)} s, after ${kills} kills; all rows and profiles are unchanged.\n`,
 	);
 }

@@ -1,7 +1,6 @@
 /**
- * `npm run proof:uploads [UPLOADS]`: so many uploads at once, some of whose clients die half-way through their body or
- * before their answer; then what was acknowledged is counted against what is stored. `test/uploads-killed.test.ts` is
- * the short form.
+ * `npm run proof:uploads [UPLOADS]` sends many uploads at once. Some clients die in the middle of their body or before the
+ * answer. Then it compares what was acknowledged with what is stored. `test/uploads-killed.test.ts` is the short form.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -14,14 +13,14 @@ import { ServeProcess } from '../process.ts';
 import { uploadHead } from '../raw-http.ts';
 import { addClient } from '../support.ts';
 
-/** How a client ends: it waits for its answer, it dies with half of its body sent, or before its answer. */
+/** How clients end: after the answer, after half of the body, or after the body but before the answer. */
 const endings = ['answered', 'killed half-way', 'answered', 'killed unanswered'] as const;
 
 export interface KilledUploads {
 	readonly acknowledged: number;
 	readonly killedHalfWay: number;
 	readonly killedUnanswered: number;
-	/** Of the last, how many were stored nevertheless. */
+	/** How many of `killedUnanswered` were stored. */
 	readonly storedUnanswered: number;
 }
 
@@ -31,7 +30,7 @@ interface Sent {
 	status: number | undefined;
 }
 
-/** Closes in order, or breaks off; a dying client does either. */
+/** Closes the connection with FIN or RST. A dying client may do either. */
 function kill(socket: Socket, number: number): void {
 	if (number % 8 < 4) socket.destroy();
 	else socket.resetAndDestroy();
@@ -63,7 +62,7 @@ async function send(server: ServeProcess, key: string, aid: string, number: numb
 	return sent;
 }
 
-/** Sends the uploads into a fresh folder. @throws AssertionError where what is stored is not what was acknowledged */
+/** Sends the uploads to a new data folder. @throws AssertionError if what is stored contradicts the answers */
 export async function uploadsKilled(options: { folder: string; uploads: number }): Promise<KilledUploads> {
 	const address = `sqlite:${join(options.folder, 'data')}`;
 	const store = await openStore(address);
@@ -72,7 +71,7 @@ export async function uploadsKilled(options: { folder: string; uploads: number }
 	try {
 		const numbers = Array.from({ length: options.uploads }, (_, number) => number);
 		const all = await Promise.all(numbers.map((number) => send(server, key, aid, number)));
-		// The server outlives its clients, answers, and finishes what it has begun.
+		// The server survives, still answers, and finishes what it has begun.
 		const last = { tid: 'last', subid: 'last', evt: 'newsletter' };
 		assert.equal((await server.upload(key, { aid, data: [last] })).status, 201);
 		const { code, stderr } = await server.kill('SIGTERM');

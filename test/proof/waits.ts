@@ -1,7 +1,7 @@
 /**
- * `npm run proof:waits [LINES]`: how long uploads wait while nothing else happens, while a visitor with 60,000 hits is hit
- * forty times at once with a clock that was set back, while a shuffled file is imported into the same account, while that
- * visitor's profile is made anew, and while the visitor is erased. Numbers are of the machine and of what else it does.
+ * `npm run proof:waits [LINES]` measures how long uploads wait beside other work in the same account: none; forty hits at
+ * once for a visitor with 60,000 hits, after the clock was set back; the import of a shuffled file; the rebuild of that
+ * visitor's profile; its erasure. The figures depend on the machine and on what else runs there.
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ import { addClient, browserUserAgent, event } from '../support.ts';
 const lines = Number(process.argv[2] ?? 100_000);
 const longHits = 60_000;
 
-/** Hits of visitors who have five each, in no order, and as many of one visitor as the long log has. */
+/** A shuffled history. A quarter of the hits is of one visitor; the others are spread over many visitors. */
 function historyFile(folder: string): string {
 	const random = seededRandom(1);
 	const startMs = Date.now() - 90 * dayMs;
@@ -84,7 +84,7 @@ async function measure(name: string, address: string, folder: string): Promise<v
 			body: JSON.stringify({ aid, vid: longLogVid }),
 		});
 	await during('nothing else', () => delay(3000));
-	await during('forty hits at once, and what follows', async () => {
+	await during('forty hits at once, until they are folded', async () => {
 		await Promise.all(Array.from({ length: 40 }, fire));
 		while ((await store.waiting(id)) > 0) await delay(20);
 	});

@@ -1,7 +1,7 @@
 /**
- * `npm run proof:webhooks [KILLS]`: servers are killed at random while visitors come and receivers fail, stall and ask for
- * pauses; then every change that is stored was received, in order and once. On a data folder, and with two processes on
- * PostgreSQL. Then what webhooks cost and how fast they are. `test/webhooks/killed.test.ts` is the short form.
+ * `npm run proof:webhooks [KILLS]` kills servers at random while visitors arrive and the receiver fails, stalls and asks for
+ * pauses. Every stored change must then have been received once and in order. It runs on a data folder, and with two
+ * processes on PostgreSQL. It also measures the cost and speed of webhooks. `test/webhooks/killed.test.ts` is the short form.
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -18,7 +18,7 @@ import { Receiver } from '../webhooks/receiver.ts';
 
 const aid = 'c-a-acme-uk';
 const events = ['segment.entered', 'segment.left', 'goal.reached'] as const;
-/** Rules that say at once what they must be for a number of hits. */
+/** Rules with the numbers of hits for which they hold. */
 const segments = [
 	{
 		id: 'some',
@@ -33,7 +33,7 @@ export interface KilledWebhooks {
 	readonly kills: number;
 	readonly visitors: number;
 	readonly transitions: number;
-	/** Deliveries, more than messages where some were sent again. */
+	/** Deliveries, including repeated ones. */
 	readonly deliveries: number;
 }
 
@@ -46,8 +46,8 @@ function* makeDue(): Steps<void> {
 	yield [{ sql: 'UPDATE @outbox SET due_at = 0 WHERE due_at IS NOT NULL' }];
 }
 
-/** An account with a webhook, whose rules are about the number of hits. */
-async function account(store: Store, url: string): Promise<number> {
+/** Creates an account with these segments and, unless `url` is empty, a webhook. @returns its id */
+async function createAccount(store: Store, url: string): Promise<number> {
 	const { control } = store;
 	const { id } = await control.createAccount({ aid, client: 'acme', origins: [] }, (number) =>
 		store.createAccountDatabase(number),
@@ -60,10 +60,10 @@ async function account(store: Store, url: string): Promise<number> {
 
 class Visitors {
 	readonly #agent = new Agent({ keepAlive: true, maxSockets: 8 });
-	/** How many requests were answered. */
+	/** Number of requests that were answered. */
 	answered = 0;
 
-	/** @returns null where the server is gone */
+	/** Sends a hit. @returns the visitor's `vid`, or null if there was no successful answer */
 	async hit(url: string, vid?: string): Promise<string | null> {
 		const body = JSON.stringify({ aid, url: 'https://shop.example/pricing', ...(vid && { vid }) });
 		return new Promise((resolve) => {
@@ -96,12 +96,12 @@ class Visitors {
 	}
 }
 
-/** Kills servers while visitors come. @throws AssertionError where a change is lost, repeated or out of order */
+/** Kills servers while visitors arrive. @throws AssertionError if a change is lost, repeated or out of order */
 export async function webhooksKilled(options: {
 	address: string;
 	processes: number;
 	kills: number;
-	/** Between two kills. */
+	/** Mean time between two kills. */
 	lifeMs: number;
 	seed: number;
 }): Promise<KilledWebhooks> {
@@ -111,7 +111,7 @@ export async function webhooksKilled(options: {
 	const receiver = await Receiver.start({ closing });
 	const store = await openStore(address);
 	closing.defer(() => store.close());
-	const accountId = await account(store, receiver.url);
+	const accountId = await createAccount(store, receiver.url);
 	const [{ id = '' } = {}] = await store.control.webhooks(accountId);
 	receiver.secret = (await store.control.webhook(accountId, id)).secret;
 	let misbehaves = true;
@@ -144,7 +144,7 @@ export async function webhooksKilled(options: {
 			await delay(20);
 		}
 	};
-	// Visitors from before are counted, not told of.
+	// Waits for the first message, because visitors from before webhooks are only counted.
 	while (receiver.received.length === 0) await delay(20);
 	const walking = Array.from({ length: 12 }, walk);
 	for (let kill = 0; kill < kills; kill++) {
@@ -158,11 +158,11 @@ export async function webhooksKilled(options: {
 	await Promise.all(walking);
 	misbehaves = false;
 	await drain(store, accountId);
-	assert.deepEqual(receiver.problems, [], 'all are signed');
+	assert.deepEqual(receiver.problems, [], 'all deliveries are signed');
 	return verify(store, accountId, receiver, kills);
 }
 
-/** Until everything is evaluated and delivered; what waits for another attempt goes now. */
+/** Waits until everything is evaluated and delivered. Makes waiting retries due at once. */
 async function drain(store: Store, accountId: number): Promise<void> {
 	for (let quiet = 0, before = -1; quiet < 2; ) {
 		await store.transact(accountId, () => makeDue());
@@ -186,7 +186,7 @@ async function verify(
 	const stored = await select('SELECT webhook, sequence, type FROM @outbox');
 	for (const { webhook, sequence } of stored)
 		assert.ok(seen.has(`msg_${String(webhook).slice(3)}_${sequence}`), 'every message was received');
-	assert.equal(seen.size, stored.length, 'nothing else was');
+	assert.equal(seen.size, stored.length, 'nothing else was received');
 	const memberships = await select('SELECT vid, segment, sequence FROM @membership');
 	const members = new Map(
 		memberships.map(({ vid, segment, sequence }) => [`${vid} ${segment}`, Number(sequence)]),
@@ -205,16 +205,16 @@ async function verify(
 		const once = [...new Map(messages.map((message) => [message.data.sequence, message])).values()];
 		transitions += once.length;
 		once.forEach(({ type }, index) => {
-			assert.equal(type, index % 2 === 0 ? 'segment.entered' : 'segment.left', 'no change is told twice');
+			assert.equal(type, index % 2 === 0 ? 'segment.entered' : 'segment.left', 'no change is sent twice');
 		});
 		const last = once.at(-1);
 		assert.equal(members.get(subject), last?.type === 'segment.entered' ? last.data.sequence : undefined);
 	}
-	for (const subject of members.keys()) assert.ok(bySubject.has(subject), 'every member was told of');
+	for (const subject of members.keys()) assert.ok(bySubject.has(subject), 'every membership was sent');
 	return { kills, visitors: profiles.length, transitions, deliveries: received.length };
 }
 
-/** CPU seconds that a process has used. */
+/** CPU time that a process has used so far. */
 function cpuSeconds(pid: number | undefined): number {
 	const fields = readFileSync(`/proc/${pid}/stat`, 'latin1')
 		.replace(/^.*\) /, '')
@@ -222,7 +222,7 @@ function cpuSeconds(pid: number | undefined): number {
 	return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-/** Sends waiting messages as fast as it can. */
+/** Measures how fast one process delivers waiting messages. */
 export async function deliveryRate(
 	address: string,
 	messages: number,
@@ -231,7 +231,7 @@ export async function deliveryRate(
 	const receiver = await Receiver.start({ closing });
 	const store = await openStore(address);
 	closing.defer(() => store.close());
-	const accountId = await account(store, receiver.url);
+	const accountId = await createAccount(store, receiver.url);
 	const [{ id: webhook = '' } = {}] = await store.control.webhooks(accountId);
 	const server = await ServeProcess.start(['--database', address]);
 	closing.defer(async () => {
@@ -256,7 +256,7 @@ export async function deliveryRate(
 	return { perSecond: messages / seconds, cpuMs };
 }
 
-/** CPU of the server for a hit, and how long until its message is received; without a webhook the latter are none. */
+/** Measures the server's CPU time per hit and, if there is a webhook, the delays from hit to delivery. */
 export async function hitCost(
 	address: string,
 	options: { hits: number; hasWebhook: boolean },
@@ -266,7 +266,7 @@ export async function hitCost(
 	const receiver = await Receiver.start({ closing });
 	const store = await openStore(address);
 	closing.defer(() => store.close());
-	await account(store, hasWebhook ? receiver.url : '');
+	await createAccount(store, hasWebhook ? receiver.url : '');
 	const server = await ServeProcess.start([
 		'--database',
 		address,
@@ -341,7 +341,7 @@ async function main(): Promise<void> {
 				console.log(
 					name,
 					`${cpuMicroseconds.toFixed(0)} µs of CPU for a hit ${hasWebhook ? 'with' : 'without'} a webhook`,
-					hasWebhook ? `; from hit to delivery ${of(0.5)} ms (median), ${of(1)} ms (most)` : '',
+					hasWebhook ? `; from hit to delivery ${of(0.5)} ms (median), ${of(1)} ms (maximum)` : '',
 				);
 			}
 		}

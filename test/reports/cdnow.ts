@@ -6,10 +6,10 @@ import { join } from 'node:path';
 const folder = join(import.meta.dirname, '../../../shared/data');
 export const cdnowSample = join(folder, 'CDNOW_sample.txt');
 export const cdnowMaster = join(folder, 'CDNOW_master.txt');
-/** Purchases end in June 1998, so this is when the last month is over. */
+/** The end of the last month: purchases end in June 1998. */
 export const cdnowEnd = '1998-07-01T00:00:00Z';
 
-/** Each purchase as an event at noon of its day, its customer as `subid`. */
+/** The purchases as subscription events at noon, with the customer as `subid`. */
 export function cdnowEvents(file: string): { at: string; tid: string; subid: string; rvn: number }[] {
 	return linesOf(file).map((line, number) => {
 		const words = line.trim().split(/ +/);
@@ -29,7 +29,7 @@ function linesOf(file: string): string[] {
 		.filter((line) => /^\s*\d/.test(line));
 }
 
-/** Compares `report ltv --by none` with what a script says that reads the file alone. */
+/** Compares `report ltv --by none` with the output of an awk script over the raw file. */
 export function assertAsAwkSays(file: string, rows: readonly Readonly<Record<string, unknown>>[]): number {
 	const script = join(import.meta.dirname, 'cohorts.awk');
 	const { stdout, status, stderr } = spawnSync('awk', ['-f', script, file], { encoding: 'utf8' });

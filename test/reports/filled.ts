@@ -16,7 +16,7 @@ export const vidOf = (visitor: number) => String(visitor).repeat(32);
 
 export type Entry = ({ type: 'hit' } & HistoryHit) | ({ type: 'event' } & HistoryEvent);
 
-/** A visit of one page, some days after the first of January 2026. */
+/** A page view, `day` days after 1 January 2026. */
 export function visit(visitor: number, day: number, tid: string | null, channel = 'email'): Entry {
 	return {
 		...{ type: 'hit', vid: vidOf(visitor), sid: null, atMs: day0Ms + day * dayMs },
@@ -31,7 +31,7 @@ export function sale(tid: string, subid: string, day: number, rvn: number): Entr
 	};
 }
 
-/** Adds an account with these entries, stored one after the other. */
+/** Adds an account and stores these entries one after another. */
 export async function fill(store: Store, aid: string, entries: readonly Entry[]): Promise<number> {
 	const id = await addAccount(store, aid);
 	await add(store, id, entries);

@@ -8,7 +8,7 @@ import { subscriptionOf } from '../../src/reports/subscription.ts';
 export const day0Ms = Date.UTC(2026, 0, 1);
 export const allTime = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY };
 
-/** A touch of a channel, some days after the first of January 2026. */
+/** A touch of a channel, `day` days after 1 January 2026. */
 export function touch(channel: string, day: number): Touch {
 	return {
 		...{ atMs: day0Ms + day * dayMs, channel, source: null, medium: null },
@@ -16,7 +16,7 @@ export function touch(channel: string, day: number): Touch {
 	};
 }
 
-/** A subscription by its payments: days and pence; the touches are its path. */
+/** A subscription with these payments (day and pence) and touches. */
 export function journey(
 	subid: string,
 	payments: readonly (readonly [day: number, pence: number])[],
@@ -37,7 +37,7 @@ const madeUpPath = fc
 	.array(fc.tuple(fc.constantFrom(...channels), fc.integer({ min: 0, max: 80 })), { maxLength: 6 })
 	.map((touches) => touches.sort(([, a], [, b]) => a - b).map(([channel, day]) => touch(channel, day)));
 
-/** Random subscriptions, with renewals and refunds, in the order of `subid`. */
+/** Random subscriptions with renewals and refunds, in the order of `subid`. */
 export const madeUpJourneys: fc.Arbitrary<Journey[]> = fc
 	.array(
 		fc.record({
@@ -56,7 +56,7 @@ export const madeUpJourneys: fc.Arbitrary<Journey[]> = fc
 		),
 	);
 
-/** The paths of visitors who did not subscribe, and how many left by each. */
+/** Random paths of visitors who did not subscribe, with the number of visitors. */
 export function lostPaths(
 	paths: readonly { readonly labels: readonly string[]; readonly visitors: number }[] = [],
 ): LostPaths {

@@ -16,7 +16,7 @@ const pages = ['/', 'blog', 'features', 'docs', 'about', 'contact'];
 const channels = ['direct', 'organic', 'paid', 'email', 'social'];
 
 /**
- * A visitor of the last 60 days; the same for the same seed and number. Some are keen: they return, view prices, and
+ * Generates a visitor of the last 60 days, always the same for a seed and number. Keen visitors return, view prices, and
  * sometimes start a sale that is uploaded a few hours later.
  */
 export function madeUpVisitor(seed: number, number: number): MadeUpVisitor {

@@ -13,7 +13,7 @@ import { once } from './once.ts';
 
 const names = { pages: ['pricing', '/'], channels: ['email', 'direct'], events: ['play'], evts: ['trial'] };
 const all = profileFeatures(names);
-/** Few enough to learn from quickly. */
+/** Few features, so that training is quick. */
 const learned =
 	/^(hits|recentHits7d|visits|recentVisits7d|activeDays|daysSince.*|inactiveShare|differentPages30d|subscriptions|revenuePence|.*:.*|lastChannel|lastPage|landingPage|lastEvt)$/;
 

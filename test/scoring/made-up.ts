@@ -8,7 +8,7 @@ import { once } from './once.ts';
 
 export const features = featureSet(['visits', 'noise'], ['channel']);
 
-/** Visitors who convert with these log-odds: many visits, noise, and five channels. */
+/** Rows of visitors who convert with these log-odds. Their features are visits, noise and five channels. */
 export function visitors(count: number, seed: number, logOdds: (row: FeatureRow) => number): Example[] {
 	const random = seededRandom(seed);
 	return Array.from({ length: count }, (_, index) => {
@@ -25,7 +25,7 @@ export function byVisitsAndEmail({ numeric, categorical }: FeatureRow): number {
 	return -3 + Math.log1p(numeric[0] as number) + (categorical[0] === 'email' ? 1 : 0);
 }
 
-/** Not linear: many visits help by email and hurt elsewhere. */
+/** An interaction: many visits raise the probability for two channels and lower it for the others. */
 export function byInteraction({ numeric, categorical }: FeatureRow): number {
 	const many = (numeric[0] as number) > 3 ? 1 : -1;
 	return -1.5 + (categorical[0] === 'email' || categorical[0] === 'paid' ? many : -many) * 1.5;
@@ -35,7 +35,7 @@ export function datasetOf(examples: readonly Example[]): Dataset {
 	return Dataset.from(features, examples);
 }
 
-/** Trained on 4,000 visitors who convert `byVisitsAndEmail` or `byInteraction`. */
+/** A model trained on 4,000 visitors who convert `byVisitsAndEmail` or `byInteraction`. */
 export function trainedOn(kind: 'logistic' | 'boosting'): ReturnType<typeof train> {
 	const logOdds = kind === 'logistic' ? byVisitsAndEmail : byInteraction;
 	return once(`trained-${kind}`, () => train(datasetOf(visitors(4000, 1, logOdds)), { seed: 1 }));

@@ -2,7 +2,7 @@ import { type LogEntry, profileOf } from '../../src/domain/profile.ts';
 import type { RuleFacts } from '../../src/segments/rule-environment.ts';
 import { ruleFacts } from '../../src/segments/rule-facts.ts';
 
-/** Facts of whoever has left the log, with a high score for `subscription` and a low one for `return`. */
+/** The facts of a visitor with this log, a high score for `subscription` and a low one for `return`. */
 export function factsOf(log: readonly LogEntry[], nowMs: number): RuleFacts {
 	return ruleFacts(
 		profileOf(log),

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Profile } from '../../src/domain/profile.ts';
 
-/** Puts visitors into the first account of a data folder. */
+/** Stores visitors in the first account of a data folder. */
 export function storeVisitors(folder: string, profiles: readonly (Profile | null)[]): void {
 	const database = new DatabaseSync(join(folder, 'accounts', '1.sqlite'));
 	const insert = database.prepare('INSERT INTO visitor (vid, profile) VALUES (?, ?)');

@@ -187,7 +187,7 @@ export function storedEvents(store: Store, accountId: number): Promise<StoredSub
 	return store.read(accountId, (reader) => Array.fromAsync(reader.subscriptionEvents()));
 }
 
-/** The same without the time of arrival. */
+/** The stored events without their time of arrival. */
 export async function storedContent(store: Store, accountId: number): Promise<SubscriptionEvent[]> {
 	return (await storedEvents(store, accountId)).map(({ receivedAt: _, ...event }) => event);
 }

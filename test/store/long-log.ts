@@ -7,7 +7,7 @@ import { body } from './contract/visitors.ts';
 export const longLogVid = 'a'.repeat(32);
 export const longLogSid = 'b'.repeat(32);
 
-/** Entries of a long log; every second one is of the visit `sid`, and the last one is at `endMs`. */
+/** The entries of a long log, up to `endMs`. Every second one belongs to the visit `longLogSid`. */
 function longLog(hits: number, endMs: number) {
 	const text = JSON.stringify(body());
 	return Array.from({ length: hits }, (_, index) => ({

@@ -2,7 +2,7 @@ import { openStore } from '../../src/store/open.ts';
 import { allTests } from '../at-end.ts';
 import { createDatabase, type PostgresServer, startPostgres } from './postgres/server.ts';
 
-/** Shared by the tests of this process. */
+/** A server that the tests of this process share. */
 let server: Promise<PostgresServer> | undefined;
 
 function postgresServer(): Promise<PostgresServer> {

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import { caskadeWithin, type Ended } from '../process.ts';
 import { type ServedAccount, temporaryFolder } from '../support.ts';
 
-/** A file of so many events, as CSV; `change` may spoil a row. */
+/** Events as CSV; `change` may spoil a row. */
 export function csvOf(count: number, change: (row: number) => string | undefined = () => undefined): string {
 	const rows = Array.from(
 		{ length: count },

@@ -14,20 +14,20 @@ import { addAccount, type Engine, receivedAtMs, startWritingFor } from '../store
 export const aid = 'c-a-acme-uk';
 export const secondMs = 1000;
 
-/** A message as it is sent. */
+/** A message as sent. */
 export interface Message {
 	readonly type: string;
 	readonly timestamp: string;
 	readonly data: Readonly<Record<string, unknown>> & { readonly sequence: number };
 }
 
-/** A store whose clock is set by hand, with one account. */
+/** A store with one account and a clock that tests set. */
 export class Site {
 	readonly address: string;
 	readonly store: Store;
 	readonly writer: ServingWriter;
 	readonly accountId: number;
-	/** What is to be closed when the test is over, the last one first. */
+	/** Closed after the test, in reverse order. */
 	readonly closing: AsyncDisposableStack;
 	readonly #clock: { nowMs: number };
 
@@ -64,7 +64,7 @@ export class Site {
 		return this.#clock.nowMs;
 	}
 
-	/** From now on, time passes by itself. */
+	/** Lets time pass by itself from now on. */
 	useRealTime(): void {
 		Object.defineProperty(this.#clock, 'nowMs', { get: Date.now });
 	}
@@ -85,12 +85,12 @@ export class Site {
 		return id;
 	}
 
-	/** A hit of now, of a new visitor or of one. */
+	/** Stores a hit of now, of a given visitor or of a new one. */
 	hit(of: Partial<ArrivingHit> = {}, fields: Partial<HitRecord> = {}): Promise<StoredHit> {
 		return this.writer.storeHit(this.accountId, hit({ atMs: this.nowMs, ...of }, fields));
 	}
 
-	/** What evaluates the account; another one is another process. */
+	/** Creates an evaluator of the account. Each stands for a process. */
 	async evaluator(holder = 'one'): Promise<Evaluating> {
 		const { store } = this;
 		const directory = await AccessDirectory.load(store.control, ignore);
@@ -109,17 +109,17 @@ export class Site {
 				if (!account) throw new Error('the account is gone');
 				return evaluator.round({ account, revision: directory.revision });
 			},
-			/** Until nothing is left. */
+			/** Runs rounds until nothing is left to do. */
 			async settle() {
 				for (let rounds = 0; rounds < 1000; rounds++)
 					if ((await evaluating.round()).againInMs >= 1000) return;
-				throw new Error('it never settles');
+				throw new Error('the evaluation never finishes');
 			},
 		};
 		return evaluating;
 	}
 
-	/** Rows of a table. */
+	/** The rows of a table. */
 	rows(table: 'membership' | 'standing' | 'outbox' | 'evaluation' | 'conflict'): Promise<readonly Row[]> {
 		return this.store.transact(this.accountId, () => rowsOf(table));
 	}
@@ -132,7 +132,7 @@ export class Site {
 			.sort((a, b) => a.data.sequence - b.data.sequence);
 	}
 
-	/** Those since the last time, shortened: `type subject`. */
+	/** The messages since the last call, as `type subject`. */
 	async news(): Promise<string[]> {
 		const all = await this.messages();
 		const fresh = all.slice(this.#told);
@@ -160,5 +160,5 @@ function* rowsOf(table: string): Steps<readonly Row[]> {
 	return rows;
 }
 
-/** What is read in the background may fail when the test is over. */
+/** Ignores errors of background reads, which may fail when the test is over. */
 function ignore(): void {}

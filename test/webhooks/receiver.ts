@@ -12,16 +12,16 @@ export interface Received {
 	readonly atMs: number;
 }
 
-/** How a delivery is answered: a status, or whatever the function does. */
+/** The answer to a delivery: a status, or a function that answers. */
 export type Answer = number | ((response: ServerResponse, request: IncomingMessage) => void);
 
 /** A receiver of webhooks. */
 export class Receiver {
 	url = '';
-	/** Secrets of the webhooks that it takes; without one, nothing is verified. */
+	/** The webhook's secret. Without it, signatures are not verified. */
 	secret: string | undefined;
 	readonly received: Received[] = [];
-	/** Deliveries that were not signed as they should be. */
+	/** Deliveries with a wrong signature. */
 	readonly problems: string[] = [];
 	/** Answers the n-th delivery, from 0. */
 	answer: (index: number) => Answer = () => 204;

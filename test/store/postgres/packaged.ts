@@ -26,7 +26,7 @@ export async function initialisePostgres(folder: string, options: Options): Prom
 	return postgres;
 }
 
-/** One whose data is in `folder` already, or will be. */
+/** A PostgreSQL server whose data is in `folder`, or will be. */
 export async function packagedPostgres(folder: string, options: Options): Promise<EmbeddedPostgres> {
 	loading ??= loadPackage();
 	const Postgres = await loading;

@@ -27,13 +27,13 @@ interface Link {
 	readonly server: Socket;
 	/** Data from either side vanishes silently. */
 	dead: boolean;
-	/** Uploads or hits have passed, so the next COMMIT is theirs. */
+	/** Whether uploads or hits have passed, so that the next COMMIT is theirs. */
 	stores: boolean;
-	/** The COMMIT has passed; its answer must not. */
+	/** Whether the COMMIT has passed and its answer must not. */
 	fault: CommitFault | undefined;
 }
 
-/** A network between Caskade and PostgreSQL that fails in any way a test wants. */
+/** A proxy between Caskade and PostgreSQL that fails in every way that a test needs. */
 export class PostgresProxy implements AsyncDisposable {
 	/** The database's address through this proxy. */
 	readonly address: string;
@@ -43,11 +43,11 @@ export class PostgresProxy implements AsyncDisposable {
 	commitFault: CommitFault | undefined;
 	/** Cuts every connection that sends a statement with this text, which must fit into a packet. */
 	cutsStatement: string | undefined;
-	/** The start of a statement that the server shall refuse, once: its first letter is removed. */
+	/** The start of a statement that the server is to refuse once. The proxy removes its first letter. */
 	refusedStatement: string | undefined;
-	/** Cuts the next connection that sends a statement with this text, when the server answers; then is cleared. */
+	/** Cuts the next connection that sends a statement with this text, when the server answers. Applies once. */
 	losesAnswerTo: string | undefined;
-	/** Whether nothing passes any more after a COMMIT met its fault. */
+	/** Whether all further data is dropped once a COMMIT has met its fault. */
 	refusesAfterFault = false;
 	readonly #listener: Server;
 	readonly #target: { host: string; port: number };
@@ -144,7 +144,7 @@ export class PostgresProxy implements AsyncDisposable {
 			[link.server, client],
 		] as const) {
 			socket.on('error', () => {});
-			// A dead line tells neither side that the other has gone.
+			// On a dead connection, neither side learns that the other has closed.
 			socket.on('end', () => {
 				if (!link.dead) other.end();
 			});
@@ -184,7 +184,7 @@ export class PostgresProxy implements AsyncDisposable {
 		if (link.fault !== 'lost before') this.#pass(link, link.server, data);
 	}
 
-	/** Replaces its first letter by a space: the same length, but invalid SQL. */
+	/** Replaces the first letter of the statement by a space, which keeps the length but makes the SQL invalid. */
 	#spoilRefused(data: Buffer): void {
 		const at = this.refusedStatement === undefined ? -1 : data.indexOf(this.refusedStatement);
 		if (at === -1) return;

@@ -28,7 +28,7 @@ export interface OwnPostgres extends PostgresServer {
 	readonly folder: string;
 }
 
-// No test cuts the power, and several test files use it at once.
+// Durability is off: no test cuts the power, and several test files share the server.
 const postgresFlags = ['-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'max_connections=300'];
 
 /** A server that nobody else uses. */
@@ -59,7 +59,7 @@ export async function startReplicaOf(primary: OwnPostgres): Promise<OwnPostgres>
 	);
 	const postgres = await packagedPostgres(folder, { port, postgresFlags });
 	const start = async () => {
-		// The package waits for what only a primary says, for ever.
+		// The package would wait forever for a message that only a primary logs.
 		postgres.start().catch(() => {});
 		await answers(port);
 	};

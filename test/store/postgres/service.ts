@@ -16,7 +16,7 @@ export interface ClientOfService {
 
 /** A service that reaches its database through a proxy, and a store that reaches it directly. */
 export interface ProxiedService {
-	/** The database itself. */
+	/** The address of the database, without the proxy. */
 	readonly address: string;
 	readonly proxy: PostgresProxy;
 	readonly store: Store;
@@ -24,7 +24,7 @@ export interface ProxiedService {
 	readonly writer: ServingWriter;
 	readonly acme: ClientOfService;
 	readonly globex: ClientOfService;
-	/** Every line that was logged, as text. */
+	/** All log lines. */
 	readonly logged: string[];
 	upload(tids: string[], client?: ClientOfService): Promise<Answer>;
 	/** Uploads one tid until it is stored, for services with a very short deadline. */
@@ -38,7 +38,7 @@ export interface Answer {
 	readonly status: number;
 	readonly body: string;
 	readonly headers: Headers;
-	/** From the request to its answer. */
+	/** Time from the request to its answer. */
 	readonly tookMs: number;
 }
 
