@@ -2,7 +2,7 @@ import { type Query, type Steps, type Stream, tuplesOf, type Value } from '../st
 import { holdersUpTo } from './identity-links.ts';
 
 /** Rows of a page; bounds memory. */
-const pageRows = 1000;
+const pageRows = 5000;
 /** Names in one statement. */
 const maxNames = 1000;
 
