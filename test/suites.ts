@@ -8,7 +8,11 @@ export function testFiles(pattern: string): string[] {
 	return globSync(pattern, { cwd: folder }).sort();
 }
 
-/** Runs the test files that a pattern names in this process: most of what a short test costs is to load the server. */
+/**
+ * Runs the test files that a pattern names in this process: most of what a short test costs is to load the server. The
+ * files in `test/suites` begin in the order of their names, those that take longest first, so that none is left alone at
+ * the end.
+ */
 export async function runTests(pattern: string): Promise<void> {
 	for (const file of testFiles(pattern)) await import(join(folder, file));
 }

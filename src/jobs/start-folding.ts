@@ -13,23 +13,42 @@ export interface FoldingJob {
 	stop(): Promise<void>;
 }
 
-/** Starts the background job on its own thread, because a batch would block the event loop of the serving thread. */
+/** The first look at all accounts may wait, so that it does not delay the start of the server. */
+const startAfterMs = 1000;
+
+/**
+ * Runs the background job on its own thread, because a batch would block the event loop of the serving thread. The thread
+ * starts when there is work, or a second later.
+ */
 export function startFolding({ database, stage }: FoldingSettings, log: Log): FoldingJob {
 	let waiting = 0;
-	const thread = new SupervisedThread<FoldingReport>({
-		file: new URL('./folding-thread.ts', import.meta.url),
-		workerData: { database, stage },
-		onMessage: (report) => {
-			if (report.type === 'waiting') waiting = report.count;
-			else log.error({ account: report.account, reason: report.reason }, 'folding failed');
-		},
-		onDeath: (error) => log.error({ reason: reasonOf(error) }, 'folding failed, starting again'),
-	});
+	let thread: SupervisedThread<FoldingReport> | undefined;
+	let isStopping = false;
+	const started = () => {
+		clearTimeout(timer);
+		thread ??= new SupervisedThread<FoldingReport>({
+			file: new URL('./folding-thread.ts', import.meta.url),
+			workerData: { database, stage },
+			onMessage: (report) => {
+				if (report.type === 'waiting') waiting = report.count;
+				else log.error({ account: report.account, reason: report.reason }, 'folding failed');
+			},
+			onDeath: (error) => log.error({ reason: reasonOf(error) }, 'folding failed, starting again'),
+		});
+		return thread;
+	};
+	const timer = setTimeout(started, startAfterMs).unref();
 	return {
-		wake: (accountId) => thread.post(accountId),
+		wake(accountId) {
+			if (!isStopping) started().post(accountId);
+		},
 		get waiting() {
 			return waiting;
 		},
-		stop: () => thread.stop('stop'),
+		async stop() {
+			isStopping = true;
+			clearTimeout(timer);
+			await thread?.stop('stop');
+		},
 	};
 }

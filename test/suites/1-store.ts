@@ -1,0 +1,3 @@
+import { runTests } from '../suites.ts';
+
+await runTests('store/{!(contract),sqlite/*}.test.ts');
