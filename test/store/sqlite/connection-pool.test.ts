@@ -74,7 +74,7 @@ test('with more open databases, each has a smaller cache', (t) => {
 	t.after(() => pool.closeAll());
 	const cacheKiB = (id: number) =>
 		-Number(pool.get(id).database.prepare('PRAGMA cache_size').get()?.cache_size);
-	assert.deepEqual([1, 2].map(cacheKiB), [2048, 2048]);
+	assert.deepEqual([1, 2].map(cacheKiB), [4096, 2048]);
 	assert.deepEqual([3, 4, 5].map(cacheKiB), [1024, 1024, 512]);
 	assert.deepEqual([1, 2, 3, 4, 5, 6, 7, 8].map(cacheKiB), Array(8).fill(512));
 });
