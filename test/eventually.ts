@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
  * Factor by which tests extend promised times, because other tests keep the machine busy. Tests show that something
  * happens; `bench/` shows how fast it is on an idle machine.
  */
-export const patience = 20;
+export const patience = 30;
 
 /** Polls until a condition holds. @returns the time that took, in milliseconds */
 export async function eventually(
