@@ -6,6 +6,7 @@
  * Prints wall time, CPU time, peak memory, and the latency percentiles of one minute of reads without and with training.
  * On a shared machine, only the CPU time is meaningful.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -19,6 +20,7 @@ import { openStore } from '../src/store/open.ts';
 import type { Store } from '../src/store/store.ts';
 import { madeUpVisitor } from '../test/scoring/made-up-log.ts';
 import { cpuDuring } from './cpu.ts';
+import { percentile } from './percentile.ts';
 
 const visitors = Number(process.argv[2] ?? 1_000_000);
 const givenFolder = process.argv[3];
@@ -156,10 +158,8 @@ async function readsUntil(url: string, casks: readonly string[], done: Promise<u
 		await new Promise((resolve) => setTimeout(resolve, 2));
 	}
 	await Promise.all(reads);
-	latenciesMs.sort((a, b) => a - b);
-	const percentile = (share: number) =>
-		(latenciesMs[Math.floor(latenciesMs.length * share)] ?? Number.NaN).toFixed(1);
-	return `${latenciesMs.length} reads, p50 ${percentile(0.5)} ms, p99 ${percentile(0.99)} ms, p99.9 ${percentile(0.999)} ms`;
+	const at = (share: number) => percentile(latenciesMs, share).toFixed(1);
+	return `${latenciesMs.length} reads, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, p99.9 ${at(0.999)} ms`;
 }
 
 async function trainBesideReads(store: Store): Promise<void> {

@@ -3,10 +3,12 @@
  * measured from the time a request was due, including any wait for a free connection, so there is no coordinated omission.
  * Runs as a separate process that takes its input as JSON and prints its result as JSON.
  */
+
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { clockMs } from './clock.ts';
+import { percentile } from './percentile.ts';
 import { expectedStatusOf, type RequestKind, requestMaker } from './requests.ts';
 
 export interface OpenLoopInput {
@@ -117,11 +119,6 @@ function finishIfAnswered(): void {
 		generatorDelayP99Ms: percentile(generatorDelaysMs, 0.99),
 	};
 	process.stdout.write(JSON.stringify(result), () => process.exit(0));
-}
-
-function percentile(values: readonly number[], share: number): number {
-	const sorted = values.toSorted((a, b) => a - b);
-	return sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN;
 }
 
 freeConnections.push(

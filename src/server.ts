@@ -32,14 +32,17 @@ export interface BackgroundFolding {
 	readonly waiting: number;
 }
 
-/** Tells webhooks of an account that its visitors have changed. */
+/** The background job that evaluates visitors for webhooks and delivers messages. */
 export interface BackgroundWebhooks {
+	/** Announces that visitors of an account may have changed. */
 	wake(accountId: number): void;
+	/** Starts the job once there are webhooks. */
 	watch(hasWebhooks: () => boolean): void;
+	/** Deliveries so far, and webhooks that were disabled because they failed. */
 	readonly counts: { readonly delivered: number; readonly failed: number; readonly disabled: number };
 }
 
-/** What a server consists of besides the threads that listen. */
+/** The parts of a server other than its listening threads. */
 interface Core {
 	readonly tls: Tls | undefined;
 	readonly metrics: Metrics;
@@ -52,9 +55,9 @@ interface Core {
 /**
  * Starts a server on a store, and closes the store when the server stops or cannot start.
  * @param onDeath called when nothing can be stored any more; the process should end
- * @param folding handles background work; without it, other processes must
- * @param webhooks handles webhooks; likewise
- * @throws OperatorError where the store or a port is in use, or the address requires TLS
+ * @param folding does background work; without it, other processes must
+ * @param webhooks evaluates and delivers; without it, other processes must
+ * @throws OperatorError if the store or a port is in use, or the address requires TLS
  */
 export async function startServer(
 	store: Store,
@@ -68,7 +71,7 @@ export async function startServer(
 	await using starting = new AsyncDisposableStack();
 	const core = await startCore(starting, { store, settings, log, onDeath, now, folding, webhooks });
 	await listenForMetrics(starting, settings, () => core.metrics.text());
-	// A server with threads of its own needs none of it on this thread.
+	// Loaded only here: a server with several threads does not need it on this thread.
 	const { listen } = await import('./server/listen.ts');
 	const listener = await listen({
 		...{ ...core, store, settings, log, now, limits: limitMemory() },
@@ -80,8 +83,8 @@ export async function startServer(
 }
 
 /**
- * The same, on so many threads that share the port, for a store that has one process.
- * @param onDeath also called when one of the threads has died: it may have held a lock of the limits
+ * Starts a server that listens on several threads, which share the port. The store must belong to one process.
+ * @param onDeath also called when one of the threads has died, because it may have held a lock of the limits
  */
 export async function startServerOnThreads(
 	threads: number,

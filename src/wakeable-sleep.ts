@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Sleeps that can be cut short. A wake that comes while nobody sleeps ends the next sleep at once. */
+/** A sleep that can be cut short. A wake while nobody sleeps ends the next sleep at once. */
 export class WakeableSleep {
 	readonly #ref: boolean;
 	#woken = Promise.withResolvers<void>();
 
-	/** @param options.ref whether a sleep keeps the process alive */
+	/** @param options.ref whether a sleep keeps the event loop alive */
 	constructor({ ref = true } = {}) {
 		this.#ref = ref;
 	}
@@ -14,7 +14,7 @@ export class WakeableSleep {
 		this.#woken.resolve();
 	}
 
-	/** Resolves after this time, or when woken; at once if the time is over. */
+	/** Resolves after `ms`, or when woken. Resolves at once if `ms` is not positive. */
 	async sleep(ms: number): Promise<void> {
 		if (ms > 0) {
 			const slept = new AbortController();

@@ -184,7 +184,7 @@ function parseBody(text: string): { message: string; validationErrors: string | 
 	}
 }
 
-/** The header is in seconds, or a date if a proxy sent it. */
+/** Parses `retry-after`, which is in seconds, or a date if a proxy sent it. */
 function retryAfterMs(headers: Headers): number | undefined {
 	const value = headers.get('retry-after');
 	if (value === null) return undefined;

@@ -29,9 +29,9 @@ export class Pacer {
 	#saved = 0;
 	/** Number of requests that are sent and not answered. */
 	#inFlight = 0;
-	/** Requests wait for the one before them. */
+	/** Resolves when the request before has been sent. */
 	#before: Promise<void> = Promise.resolve();
-	/** The first request, whose answer has the policy. */
+	/** The first request, whose answer will tell the policy. */
 	#opening: { readonly over: Promise<void>; readonly end: () => void } | undefined;
 
 	/** @param now monotonic clock, in milliseconds */
@@ -71,7 +71,7 @@ export class Pacer {
 		return this.#saved >= 1 && this.#shareAt(this.#now()) === 1;
 	}
 
-	/** Records that a request is sent now. Counting from here keeps a late request from crowding the next one. */
+	/** Records that a request is sent now. The next one is timed from here, so that a late request does not crowd it. */
 	sent(): number {
 		const nowMs = this.#now();
 		if (this.#intervalMs === undefined) {
@@ -101,7 +101,7 @@ export class Pacer {
 		}
 		const [, left] = /"rate";r=(\d+)/.exec(headers?.get('ratelimit') ?? '') ?? [];
 		this.#inFlight--;
-		// Requests in flight may still use theirs.
+		// The requests in flight may not be counted yet.
 		this.#saved = left === undefined ? 0 : Math.max(0, Number(left) - this.#inFlight);
 		if (isRefused && sentAtMs > this.#halvedAtMs) {
 			this.#share = Math.max(minShare, this.#shareAt(nowMs) / 2);

@@ -7,7 +7,7 @@ export type Receipt = StoredReceipt | MissingReceipt;
 /** Maximum number of `tid`s in one request. */
 const maxTids = 100;
 
-/** Receipts: what is stored. */
+/** Receipts, which tell whether events are stored. */
 export class Receipts {
 	readonly #transport: Transport;
 
@@ -35,7 +35,10 @@ export class Receipts {
 			});
 			const answer = body as ReceiptsAnswer;
 			if (answer?.receipts?.length !== asked.length)
-				throw new UnexpectedAnswerError('the answer is not of these tids', { status, requestId });
+				throw new UnexpectedAnswerError('the answer does not match the requested tids', {
+					status,
+					requestId,
+				});
 			receipts.push(...answer.receipts);
 		}
 		return receipts;

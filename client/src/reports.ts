@@ -5,8 +5,8 @@ import type { CallOptions, Transport } from './transport.ts';
 export type ReportOptions = Omit<ReportQuery, 'aid'> & CallOptions;
 
 /**
- * Reports of an account. They require a key that may read, which cannot upload. Each report takes one request from rate and
- * quota, and may take as long as the key's plan allows: set `timeoutMs` of the client accordingly.
+ * Reports of an account. They require a key with the scope `read`, which cannot upload. Each report counts as one request
+ * of rate and quota. It may take as long as the key's plan allows, so set the client's `timeoutMs` accordingly.
  */
 export class Reports {
 	readonly #transport: Transport;
@@ -15,32 +15,32 @@ export class Reports {
 		this.#transport = transport;
 	}
 
-	/** What each channel is credited with. @throws CaskadeError */
+	/** Returns the credit of each channel. @throws CaskadeError */
 	attribution(aid: string, options?: ReportOptions): Promise<Report> {
 		return this.#read('attribution', aid, options);
 	}
 
-	/** The paths to subscriptions, and how long they took. @throws CaskadeError */
+	/** Returns the paths to subscriptions and their durations. @throws CaskadeError */
 	paths(aid: string, options?: ReportOptions): Promise<Report> {
 		return this.#read('paths', aid, options);
 	}
 
-	/** What subscriptions bring, by month of acquisition. @throws CaskadeError */
+	/** Returns the lifetime value of subscriptions, by month of acquisition. @throws CaskadeError */
 	ltv(aid: string, options?: ReportOptions): Promise<Report> {
 		return this.#read('ltv', aid, options);
 	}
 
-	/** Who renews, and who is refunded. @throws CaskadeError */
+	/** Returns renewals and refunds. @throws CaskadeError */
 	renewals(aid: string, options?: ReportOptions): Promise<Report> {
 		return this.#read('renewals', aid, options);
 	}
 
-	/** How many events have found their visitor. @throws CaskadeError */
+	/** Returns how many events are joined to a visitor. @throws CaskadeError */
 	coverage(aid: string, options?: ReportOptions): Promise<Report> {
 		return this.#read('coverage', aid, options);
 	}
 
-	/** What subscriptions have cost. @throws CaskadeError */
+	/** Returns what new subscriptions have cost. @throws CaskadeError */
 	spend(aid: string, options?: ReportOptions): Promise<Report> {
 		return this.#read('spend', aid, options);
 	}

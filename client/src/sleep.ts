@@ -1,4 +1,4 @@
-/** Resolves after some milliseconds. @throws the signal's reason if it is aborted before */
+/** Resolves after `ms`. @throws the signal's reason if it is aborted before */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 	return new Promise((resolve, reject) => {
 		if (signal?.aborted) {

@@ -99,7 +99,7 @@ export class Subscriptions {
 		const rowsIn = (name: string) => headers.get(name)?.split(',').map(Number) ?? [];
 		const [stored, duplicates] = [count('x-events-stored'), count('x-events-duplicate')];
 		if (stored + duplicates !== rows.length || status !== (options.simulate ? 200 : 201))
-			throw new UnexpectedAnswerError('the answer to an upload is not of these events', {
+			throw new UnexpectedAnswerError('the answer does not match the uploaded events', {
 				status,
 				requestId,
 			});

@@ -23,7 +23,7 @@ interface Call extends CallOptions {
 	readonly method: 'GET' | 'POST';
 	readonly path: string;
 	readonly body?: string;
-	/** Whether it uses the rate of the key. */
+	/** Whether the call counts towards the rate of the key. */
 	readonly isPaced: boolean;
 }
 
@@ -45,9 +45,9 @@ interface Attempt {
 
 /** Full jitter: upper limits of the first pause and of any pause. */
 const firstPauseMs = 250;
-const longestPauseMs = 20_000;
-/** If the server asks for a longer wait, the caller decides. */
-const longestRetryAfterMs = 60_000;
+const maxPauseMs = 20_000;
+/** If the server asks for a longer wait, the error is thrown, so that the caller can decide. */
+const maxRetryAfterMs = 60_000;
 
 /** Sends requests with pacing, a time limit per attempt, and retries. */
 export class Transport {
@@ -62,12 +62,12 @@ export class Transport {
 		const { href, protocol } = new URL(url);
 		if (protocol !== 'https:' && protocol !== 'http:')
 			throw new TypeError('url must begin with https:// or http://');
-		if (typeof apiKey !== 'string' || apiKey === '') throw new TypeError('apiKey must be a text');
+		if (typeof apiKey !== 'string' || apiKey === '') throw new TypeError('apiKey must be a non-empty string');
 		this.#url = href.replace(/\/+$/, '');
 		this.#apiKey = apiKey;
 		this.#maxRetries = maxRetries;
 		this.#timeoutMs = timeoutMs;
-		// Some platforms refuse to call it as a method of another object.
+		// On some platforms, the global `fetch` must not be called as a method of another object.
 		this.#fetch = send ?? ((input, init) => fetch(input, init));
 	}
 
@@ -87,8 +87,8 @@ export class Transport {
 			if (!(error instanceof CaskadeError)) throw error;
 			error.attempts = attempts;
 			const waitMs = error.retryAfterMs ?? 0;
-			if (!error.isRetryable || attempts > this.#maxRetries || waitMs > longestRetryAfterMs) throw error;
-			const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** (attempts - 1));
+			if (!error.isRetryable || attempts > this.#maxRetries || waitMs > maxRetryAfterMs) throw error;
+			const pauseMs = Math.min(maxPauseMs, firstPauseMs * 2 ** (attempts - 1));
 			await sleep(waitMs + Math.random() * pauseMs, call.signal);
 		}
 	}
@@ -115,7 +115,7 @@ export class Transport {
 				redirect: 'manual',
 			});
 			headers = response.headers;
-			// An incomplete answer does not count.
+			// Reads the whole body: an incomplete answer counts as none.
 			const text = await response.text();
 			if (!response.ok) return { error: errorOf(response.status, headers, text), headers };
 			const answer = readAnswer(response.status, headers, text);
@@ -140,12 +140,12 @@ function readAnswer(
 	try {
 		if (requestId !== null) return { status, headers, requestId, body: JSON.parse(text) };
 	} catch {
-		// Not an answer of Caskade.
+		// Not JSON, so not an answer of Caskade.
 	}
 	return new UnexpectedAnswerError(`unexpected answer with status ${status}`, { status });
 }
 
-/** `fetch` puts the reason into the cause of its error. */
+/** The reason of a failed `fetch`, which is in the cause of its error. */
 function reasonOf(error: unknown): string {
 	const { cause, message } = error as { cause?: { message?: string }; message?: string };
 	return cause?.message || message || String(error);

@@ -1,4 +1,4 @@
-/** The message must not be trusted. */
+/** A message failed verification and must not be trusted. */
 export class WebhookVerificationError extends Error {
 	override readonly name = 'WebhookVerificationError';
 }

@@ -2,8 +2,8 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Sends the answers that are ready at once together, when all requests that have arrived have been handled. Sent one by
- * one, each would wake a client, which takes a quarter of the CPU of a short request where clients share the machine.
+ * Holds answers back until all requests that have arrived together are handled, then sends them. One by one, each answer
+ * would wake a client. On a machine shared with clients, that takes a quarter of the CPU of a short request.
  */
 export function answerTogether(server: Server): void {
 	let held: Socket[] = [];

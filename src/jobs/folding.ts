@@ -6,7 +6,7 @@ import { foldOnce } from '../store/fold-all.ts';
 import type { Store } from '../store/store.ts';
 import { WakeableSleep } from '../wakeable-sleep.ts';
 
-/** Interval for checking all accounts, to take over the work of processes that were killed. */
+/** Interval of checks of all accounts, which find the work that killed processes have left. */
 const roundEveryMs = 600_000;
 /** An erasure that shows no progress for this long is abandoned; a running one reports more often. */
 const abandonedAfterMs = 60_000;
@@ -14,7 +14,7 @@ const abandonedAfterMs = 60_000;
 const retryAfterErrorMs = 5000;
 
 export type FoldingReport =
-	/** Profiles and tasks waiting in all accounts that are known to have some. */
+	/** Profiles and tasks waiting, in all accounts that are known to have some. */
 	| { readonly type: 'waiting'; readonly count: number }
 	| { readonly type: 'error'; readonly account?: number; readonly reason: string };
 
@@ -25,14 +25,14 @@ export interface FoldingOptions {
 }
 
 /**
- * Does the background work of accounts, one batch of each in turn. Accounts are announced with `wake`; now and then all
- * are checked.
+ * Does the background work of accounts, one batch of each in turn. `wake` announces an account with work. From time to
+ * time, all accounts are checked.
  */
 export class Folder {
 	readonly #store: Store;
 	readonly #options: FoldingOptions;
 	/** Accounts with work waiting: the cursor of the last batch, and the earliest time of the next. */
-	readonly #places = new Map<number, { after: string; notBeforeMs: number }>();
+	readonly #cursors = new Map<number, { after: string; notBeforeMs: number }>();
 	readonly #counts = new Map<number, number>();
 	readonly #pause = new WakeableSleep();
 
@@ -43,11 +43,11 @@ export class Folder {
 
 	/** Announces that an account has work waiting. */
 	wake(accountId: number): void {
-		if (!this.#places.has(accountId)) this.#places.set(accountId, { after: '', notBeforeMs: 0 });
+		if (!this.#cursors.has(accountId)) this.#cursors.set(accountId, { after: '', notBeforeMs: 0 });
 		this.#pause.wake();
 	}
 
-	/** Runs until the signal. */
+	/** Runs until the signal is aborted. */
 	async run(): Promise<void> {
 		const { signal } = this.#options;
 		signal.addEventListener('abort', () => this.#pause.wake());
@@ -55,27 +55,27 @@ export class Folder {
 		while (!signal.aborted) {
 			if (performance.now() >= nextRoundAtMs) {
 				nextRoundAtMs = performance.now() + roundEveryMs;
-				await this.#lookAtAll();
+				await this.#checkAll();
 			}
-			for (const [accountId, { after, notBeforeMs }] of [...this.#places])
-				if (!signal.aborted && notBeforeMs <= performance.now()) await this.#piece(accountId, after);
-			const nextMs = [...this.#places.values()].map(({ notBeforeMs }) => notBeforeMs);
+			for (const [accountId, { after, notBeforeMs }] of [...this.#cursors])
+				if (!signal.aborted && notBeforeMs <= performance.now()) await this.#foldBatch(accountId, after);
+			const nextMs = [...this.#cursors.values()].map(({ notBeforeMs }) => notBeforeMs);
 			await this.#pause.sleep(Math.max(1, Math.min(nextRoundAtMs, ...nextMs) - performance.now()));
 		}
 	}
 
-	async #lookAtAll(): Promise<void> {
+	async #checkAll(): Promise<void> {
 		try {
 			for (const { id } of await this.#store.control.accounts()) {
 				if (this.#options.signal.aborted) return;
-				await this.#lookAt(id);
+				await this.#check(id);
 			}
 		} catch (error) {
 			this.#fail(error);
 		}
 	}
 
-	async #lookAt(accountId: number): Promise<void> {
+	async #check(accountId: number): Promise<void> {
 		try {
 			if ((await this.#count(accountId)) === 0) return;
 			this.wake(accountId);
@@ -97,22 +97,22 @@ export class Folder {
 		return count;
 	}
 
-	async #piece(accountId: number, after: string): Promise<void> {
+	async #foldBatch(accountId: number, after: string): Promise<void> {
 		const beganMs = performance.now();
-		// A `wake` from now on may announce work that this batch does not see.
-		this.#places.delete(accountId);
+		// A `wake` from now on may announce work that this batch misses.
+		this.#cursors.delete(accountId);
 		try {
 			const name = await foldOnce(this.#store, accountId, after);
-			if (name !== undefined) this.#goOn(accountId, name, Math.max(pauseMs, performance.now() - beganMs));
+			if (name !== undefined) this.#schedule(accountId, name, Math.max(pauseMs, performance.now() - beganMs));
 			await this.#count(accountId);
 		} catch (error) {
 			this.#fail(error, accountId);
-			this.#goOn(accountId, '', retryAfterErrorMs);
+			this.#schedule(accountId, '', retryAfterErrorMs);
 		}
 	}
 
-	#goOn(accountId: number, after: string, inMs: number): void {
-		this.#places.set(accountId, { after, notBeforeMs: performance.now() + inMs });
+	#schedule(accountId: number, after: string, inMs: number): void {
+		this.#cursors.set(accountId, { after, notBeforeMs: performance.now() + inMs });
 	}
 
 	#fail(error: unknown, account?: number): void {

@@ -21,5 +21,5 @@ await runRetention(store, {
 	signal: stopping.signal,
 });
 await store.close();
-// The one-time listener may never have fired. After an error, the port would keep the thread alive.
+// If the one-time listener has not fired, the port would keep the thread alive.
 port.close();

@@ -5,7 +5,7 @@ import { prune, pruneKept } from '../store/account/pruning.ts';
 import { pauseMs } from '../store/batch-sizer.ts';
 import type { Store } from '../store/store.ts';
 
-/** The result for one account in a round, where there was anything to do. */
+/** The result for one account in a round, if there was anything to do. */
 export type RetentionReport =
 	| { readonly type: 'pruned'; readonly aid: string; readonly hits: number }
 	| { readonly type: 'error'; readonly aid?: string; readonly reason: string };
@@ -22,8 +22,8 @@ export interface RetentionOptions {
 }
 
 /**
- * Deletes expired hits at once and then periodically, until the signal. Several processes may do this on one database:
- * row locks serialise them, and one that finds nothing left is done.
+ * Deletes expired hits at once and then periodically, until the signal is aborted. Several processes may do this on one
+ * database: row locks serialise them, and a process that finds nothing left is done.
  */
 export async function runRetention(store: Store, options: RetentionOptions): Promise<void> {
 	while (!options.signal.aborted) {
@@ -44,7 +44,7 @@ export async function pruneAll(store: Store, options: RetentionOptions): Promise
 			try {
 				const hits = await pruneAccount(store, id, beforeMs, options);
 				if (hits > 0) report({ type: 'pruned', aid, hits });
-				// Even where nothing was deleted: the previous round may have failed before this step.
+				// Also if nothing was deleted: the previous round may have failed before this step.
 				await store.purge(id, { rewrite: false });
 			} catch (error) {
 				report({ type: 'error', aid, reason: reasonOf(error) });
@@ -66,7 +66,7 @@ async function pruneAccount(
 	return hits;
 }
 
-/** Deletes a page at a time, with a pause as long as each took. @returns how much was deleted */
+/** Deletes one page after another. Each pause is as long as the page took. @returns the number of deleted rows */
 async function repeat(prunePage: () => Promise<number>, signal: AbortSignal): Promise<number> {
 	let total = 0;
 	while (!signal.aborted) {

@@ -20,7 +20,7 @@ export interface TrainedSummary {
 }
 
 export interface ScheduleOptions {
-	/** Without it no model is trained. Base rates are measured and levels followed in any case. */
+	/** Training interval. Without it, no models are trained; base rates are measured and levels followed in any case. */
 	readonly everyMs: number | undefined;
 	readonly seed: number;
 	/** Milliseconds since 1970. */
@@ -34,9 +34,9 @@ const roundMs = 10_000;
 const maxPauseMs = 600_000;
 
 /**
- * Measures base rates, follows the levels of models, and trains every enabled account when it is due, until the signal.
- * An account's newest model shows when it was trained last. So several servers on one database do not train it twice,
- * and a restarted server does not train at once.
+ * Measures base rates, follows the levels of models, and trains every enabled account when it is due, until the signal is
+ * aborted. An account's newest model shows when it was trained last. So several servers on one database do not train it
+ * twice, and a restarted server does not train at once.
  */
 export async function runScheduledTraining(store: Store, options: ScheduleOptions): Promise<void> {
 	const upkeep = new ScoreUpkeep(store, options);
@@ -69,8 +69,8 @@ export async function trainDue(
 			if (signal.aborted) return;
 			try {
 				const newestMs = await newestModelMs(store, account.id);
-				// Either way, because another server's clock may be slightly ahead; far in the future must not prevent
-				// training for ever.
+				// The absolute difference, because another server's clock may be slightly ahead. A time far in the future must
+				// not prevent training forever.
 				if (Math.abs(now() - newestMs) < everyMs) continue;
 				const trained = await trainAccount(store, {
 					...{ account, seed, keepsChoice: true, onProgress: () => {} },

@@ -7,12 +7,12 @@ import { followLevel } from '../scoring/level-following.ts';
 import type { Account, StoredModel } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 
-/** The outcomes of the latest week of scores, and the correction. */
+/** The correction of a model's level, and the outcomes of the latest week of its scores. */
 export interface FollowedLevel {
 	readonly goal: string;
 	readonly scope: 'vid' | 'sid';
 	readonly version: string;
-	/** Added to log-odds, by recency. */
+	/** Added to the log-odds of scores, by recency. */
 	readonly shifts: readonly number[];
 	readonly said: number | null;
 	readonly came: number | null;
@@ -30,7 +30,7 @@ export interface UpkeepOptions {
 	readonly signal: AbortSignal;
 }
 
-/** An account whose rates were never measured, or have changed, is measured again soon; others less and less often. */
+/** Pause between two measurements of an account: the minimum after a change of its rates, then doubled each time. */
 const minPauseMs = 60_000;
 const maxPauseMs = 6 * hourMs;
 /** Pause after a failure. */
@@ -42,8 +42,8 @@ const minChange = 0.05;
 export class ScoreUpkeep {
 	readonly #store: Store;
 	readonly #options: UpkeepOptions;
-	/** By account. */
-	readonly #turns = new Map<number, { atMs: number; pauseMs: number }>();
+	/** The time of the last attempt and the pause after it, by account id. */
+	readonly #measured = new Map<number, { atMs: number; pauseMs: number }>();
 
 	constructor(store: Store, options: UpkeepOptions) {
 		this.#store = store;
@@ -56,15 +56,15 @@ export class ScoreUpkeep {
 		try {
 			for (const account of await accountsInUse(this.#store)) {
 				if (signal.aborted) return;
-				const turn = this.#turns.get(account.id);
-				if (turn && Math.abs(now() - turn.atMs) < turn.pauseMs) continue;
+				const last = this.#measured.get(account.id);
+				if (last && Math.abs(now() - last.atMs) < last.pauseMs) continue;
 				try {
-					const changed = await this.#countRates(account);
+					const changed = await this.#measureRates(account);
 					await this.#followLevels(account);
-					const pauseMs = changed || !turn ? minPauseMs : Math.min(maxPauseMs, 2 * turn.pauseMs);
-					this.#turns.set(account.id, { atMs: now(), pauseMs });
+					const pauseMs = changed || !last ? minPauseMs : Math.min(maxPauseMs, 2 * last.pauseMs);
+					this.#measured.set(account.id, { atMs: now(), pauseMs });
 				} catch (error) {
-					this.#turns.set(account.id, { atMs: now(), pauseMs: retryAfterMs });
+					this.#measured.set(account.id, { atMs: now(), pauseMs: retryAfterMs });
 					report({ type: 'error', aid: account.aid, reason: reasonOf(error) });
 				}
 			}
@@ -73,8 +73,8 @@ export class ScoreUpkeep {
 		}
 	}
 
-	/** @returns whether they differ from the served ones */
-	async #countRates({ id }: Account): Promise<boolean> {
+	/** Measures the base rates, and serves them if they have changed. @returns whether they have */
+	async #measureRates({ id }: Account): Promise<boolean> {
 		const { control } = this.#store;
 		const goals = await control.goals(id);
 		const before = await control.baseRates(id);
@@ -132,7 +132,7 @@ export class ScoreUpkeep {
 	}
 }
 
-/** Accounts that are not disabled, and whose clients are not. */
+/** Accounts that are enabled, and whose clients are. */
 export async function accountsInUse({ control }: Store): Promise<Account[]> {
 	const disabled = new Set(
 		(await control.clients()).flatMap(({ client, disabledAt }) => (disabledAt === null ? [] : [client])),

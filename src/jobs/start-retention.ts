@@ -5,7 +5,7 @@ import { SupervisedThread } from './supervised-thread.ts';
 
 /**
  * Prunes the hits of all accounts on a separate thread, because a batch would block the event loop of the serving thread.
- * Does nothing where hits are kept for ever.
+ * Does nothing if hits are kept forever.
  * @returns a function that stops the thread after the current batch
  */
 export function startRetention(settings: RetentionSettings, log: Log): () => Promise<void> {

@@ -17,7 +17,7 @@ export interface TrainingRequest {
 		  }
 		| {
 				readonly type: 'schedule';
-				/** Without it no model is trained. Base rates are measured and levels followed in any case. */
+				/** Training interval. Without it, no models are trained. */
 				readonly everyMs?: number | undefined;
 		  };
 }

@@ -10,7 +10,7 @@ import { Evaluator } from '../webhooks/evaluator.ts';
 /** Minimum pause between two evaluations of an account, so that many entries share one. */
 const minPauseMs = 400;
 const retryAfterErrorMs = 5000;
-const longestSleepMs = 1000;
+const maxSleepMs = 1000;
 
 export interface WebhookJobOptions {
 	readonly store: Store;
@@ -23,18 +23,20 @@ export interface WebhookJobOptions {
 	readonly random?: () => number;
 }
 
-interface Turn {
+/** The schedule of an account, on the monotonic clock. */
+interface Schedule {
 	readonly evaluator: Evaluator;
 	dueAtMs: number;
+	/** A `wake` brings the next round forward to this time at the earliest. */
 	earliestMs: number;
 }
 
-/** Evaluates the visitors of all accounts with webhooks, and delivers what has changed. */
+/** Evaluates the visitors of all accounts with webhooks, and delivers messages about changes. */
 export class WebhookJob {
 	readonly #options: WebhookJobOptions;
-	/** By account. */
-	readonly #turns = new Map<number, Turn>();
-	/** By webhook. */
+	/** By account id. */
+	readonly #schedules = new Map<number, Schedule>();
+	/** By webhook id. */
 	readonly #channels = new Map<string, { readonly accountId: number; readonly channel: Channel }>();
 	#revision = -1;
 	readonly #pause = new WakeableSleep();
@@ -46,32 +48,33 @@ export class WebhookJob {
 
 	/** Announces that an account has new hits or uploads. */
 	wake(accountId: number): void {
-		const turn = this.#turns.get(accountId);
-		if (!turn) return;
-		turn.dueAtMs = Math.min(turn.dueAtMs, turn.earliestMs);
+		const schedule = this.#schedules.get(accountId);
+		if (!schedule) return;
+		schedule.dueAtMs = Math.min(schedule.dueAtMs, schedule.earliestMs);
 		this.#pause.wake();
 	}
 
-	/** Runs until the signal. */
+	/** Runs until the signal is aborted. */
 	async run(): Promise<void> {
 		const { signal } = this.#options;
 		while (!signal.aborted) {
-			this.#follow();
+			this.#followDirectory();
 			for (const { id } of this.#options.directory.accountsWithWebhooks) {
-				const turn = this.#turns.get(id);
-				if (turn && turn.dueAtMs <= performance.now() && !signal.aborted) await this.#round(id, turn);
+				const schedule = this.#schedules.get(id);
+				if (schedule && schedule.dueAtMs <= performance.now() && !signal.aborted)
+					await this.#round(id, schedule);
 			}
-			const nextMs = Math.min(...[...this.#turns.values()].map(({ dueAtMs }) => dueAtMs));
-			const pauseMs = Math.min(longestSleepMs, nextMs - performance.now());
-			// Even without a pause, other accounts have their turn.
+			const nextMs = Math.min(...[...this.#schedules.values()].map(({ dueAtMs }) => dueAtMs));
+			const pauseMs = Math.min(maxSleepMs, nextMs - performance.now());
+			// Without a pause, at least let other events be handled.
 			if (pauseMs > 0) await this.#pause.sleep(pauseMs);
 			else await delay(0);
 		}
 		await Promise.all([...this.#channels.values()].map(({ channel }) => channel.stop()));
 	}
 
-	/** Follows the webhooks in the control database. */
-	#follow(): void {
+	/** Applies changes of webhooks in the control database. */
+	#followDirectory(): void {
 		const { directory, store, report, random = Math.random } = this.#options;
 		if (directory.revision === this.#revision) return;
 		this.#revision = directory.revision;
@@ -79,9 +82,9 @@ export class WebhookJob {
 		const accounts = new Set<number>();
 		for (const { id: accountId, webhooks: some } of directory.accountsWithWebhooks) {
 			accounts.add(accountId);
-			const turn = this.#turns.get(accountId);
-			if (turn) turn.dueAtMs = Math.min(turn.dueAtMs, turn.earliestMs);
-			else this.#turns.set(accountId, this.#newTurn());
+			const schedule = this.#schedules.get(accountId);
+			if (schedule) schedule.dueAtMs = Math.min(schedule.dueAtMs, schedule.earliestMs);
+			else this.#schedules.set(accountId, this.#newSchedule());
 			for (const webhook of some) {
 				webhooks.add(webhook.id);
 				const known = this.#channels.get(webhook.id)?.channel;
@@ -92,7 +95,7 @@ export class WebhookJob {
 				if (!known) this.#channels.set(webhook.id, { accountId, channel: new Channel(webhook, options) });
 			}
 		}
-		for (const id of this.#turns.keys()) if (!accounts.has(id)) this.#turns.delete(id);
+		for (const id of this.#schedules.keys()) if (!accounts.has(id)) this.#schedules.delete(id);
 		for (const [id, { channel }] of this.#channels)
 			if (!webhooks.has(id)) {
 				this.#channels.delete(id);
@@ -100,7 +103,7 @@ export class WebhookJob {
 			}
 	}
 
-	#newTurn(): Turn {
+	#newSchedule(): Schedule {
 		const { store, scorer, holder, signal } = this.#options;
 		const onMessages = (accountId: number) => {
 			for (const one of this.#channels.values()) if (one.accountId === accountId) one.channel.wake();
@@ -109,20 +112,20 @@ export class WebhookJob {
 		return { evaluator, dueAtMs: 0, earliestMs: 0 };
 	}
 
-	async #round(accountId: number, turn: Turn): Promise<void> {
+	async #round(accountId: number, schedule: Schedule): Promise<void> {
 		const { directory, report } = this.#options;
 		const account = directory.accountsWithWebhooks.find(({ id }) => id === accountId);
 		if (!account) return;
-		turn.dueAtMs = Number.POSITIVE_INFINITY;
-		turn.earliestMs = performance.now() + minPauseMs;
+		schedule.dueAtMs = Number.POSITIVE_INFINITY;
+		schedule.earliestMs = performance.now() + minPauseMs;
 		let againInMs = retryAfterErrorMs;
 		try {
-			({ againInMs } = await turn.evaluator.round({ account, revision: directory.revision }));
+			({ againInMs } = await schedule.evaluator.round({ account, revision: directory.revision }));
 		} catch (error) {
 			if (error instanceof ConcurrentChangeError) againInMs = minPauseMs;
 			else report({ type: 'error', account: accountId, reason: reasonOf(error) });
 		}
-		// A `wake` may have come meanwhile.
-		turn.dueAtMs = Math.min(turn.dueAtMs, performance.now() + againInMs);
+		// `wake` may have been called meanwhile.
+		schedule.dueAtMs = Math.min(schedule.dueAtMs, performance.now() + againInMs);
 	}
 }

@@ -19,7 +19,7 @@ export type ListenSettings = Omit<
 	ServeSettings,
 	'database' | 'logLevel' | 'workers' | 'drainDelayMs' | 'keepHitsDays' | 'keepTouches' | 'trainEvery'
 > & {
-	/** How long requests are still accepted after `stop`, until load balancers notice. */
+	/** How long requests are still accepted after `stop`, so that load balancers can notice. */
 	readonly drainDelayMs?: number;
 };
 
@@ -38,9 +38,9 @@ export interface Listener {
 const sweepEveryMs = 50;
 
 /**
- * Listens for requests, on this thread.
+ * Listens for requests on this thread.
  * @param options.sharesPort whether other threads listen on the same port
- * @throws OperatorError where the port is in use
+ * @throws OperatorError if the port is in use
  */
 export async function listen(options: {
 	directory: AccessDirectory;
@@ -56,7 +56,7 @@ export async function listen(options: {
 	/** Milliseconds since 1970. */
 	now: () => number;
 	sharesPort?: boolean;
-	/** A visitor of an account with webhooks may have changed. */
+	/** Called when a visitor of an account with webhooks may have changed. */
 	onVisitorChange: (accountId: number) => void;
 }): Promise<Listener> {
 	const { directory, store, settings, tls, writer, quota, limits, metrics, log, logThrottle, now } = options;
@@ -109,7 +109,7 @@ export async function listen(options: {
 	});
 
 	starting.defer(async () => {
-		// By then every request is answered. What is still open are bodies that nobody waits for.
+		// By then every request is answered. Only bodies that nobody waits for may still be open.
 		const forceClose = setTimeout(() => app.server.closeAllConnections(), directory.maxTimeoutMs + 1000);
 		// A connection that was busy when closing began is kept alive by its answer. Node does not close it.
 		const sweep = setInterval(() => app.server.closeIdleConnections(), sweepEveryMs);

@@ -16,8 +16,8 @@ export function portError(host: string, port: number, flag: string): (error: Nod
 }
 
 /**
- * Threads that share a port do not notice that another process shares it as well, so it is tried alone first.
- * @throws OperatorError where the port is in use
+ * Checks that no process uses a port. Threads that share it would not notice another process that shares it as well.
+ * @throws OperatorError if the port is in use
  */
 export async function requireFreePort(host: string, port: number): Promise<void> {
 	const server = createServer();

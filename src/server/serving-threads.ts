@@ -18,8 +18,8 @@ interface ServingThread {
 }
 
 /**
- * Threads that share a port and answer requests, for the thread that has started them. They read for themselves. What
- * they write goes to the writer threads, and limits are in memory that all share.
+ * Threads that share a port and answer requests. Each reads the databases itself. Writes go to the writer threads, and the
+ * counters of limits are in memory that all threads share.
  */
 export class ServingThreads {
 	readonly #quota: QuotaCounter;
@@ -45,11 +45,12 @@ export class ServingThreads {
 	}
 
 	/**
-	 * @returns the address, once all threads listen
-	 * @throws OperatorError where one cannot
+	 * Starts the threads.
+	 * @returns the URL, once all threads listen
+	 * @throws OperatorError if one cannot listen
 	 */
 	async start(count: number, shared: Omit<ServingThreadData, 'number' | 'link' | 'limits'>): Promise<string> {
-		// One first: it finds a free port where any will do, and an error is reported once.
+		// The first alone: it chooses the port if any will do, and an error is reported only once.
 		const { url, port } = await this.#startOne(1, shared.settings.port, shared);
 		const others = Array.from({ length: count - 1 }, (_, index) => this.#startOne(index + 2, port, shared));
 		await Promise.all(others);
@@ -95,17 +96,17 @@ export class ServingThreads {
 		return listening;
 	}
 
-	/** Of each thread. */
+	/** Returns the metrics of each thread. */
 	metrics(): Promise<MetricValues[]> {
 		return Promise.all(this.#threads.map(({ calls }) => calls.metrics()));
 	}
 
-	/** Resolves when all requests in flight are answered. A thread that dies meanwhile ends the process, as ever. */
+	/** Resolves when all requests in flight are answered. A thread that dies meanwhile still ends the process. */
 	async stop(): Promise<void> {
 		await Promise.all(this.#threads.map(({ calls }) => calls.stop()));
 	}
 
-	/** To be called when they have stopped, or could not all be started. */
+	/** Terminates the threads, after `stop` or when they could not all start. */
 	async end(): Promise<void> {
 		this.#isEnding = true;
 		await Promise.all(this.#threads.map(({ worker }) => worker.terminate()));

@@ -7,9 +7,9 @@ import type { StorePlace, WriterLink } from '../store/store.ts';
 import type { LimitMemory } from './limit-memory.ts';
 import type { ListenSettings } from './listen.ts';
 
-/** What a serving thread begins with. */
+/** The input of a serving thread. */
 export interface ServingThreadData {
-	/** From 1. */
+	/** The number of the thread, from 1. */
 	readonly number: number;
 	readonly place: StorePlace;
 	readonly settings: ListenSettings;
@@ -19,25 +19,25 @@ export interface ServingThreadData {
 	readonly link: WriterLink;
 }
 
-/** What the main thread asks of a serving thread. */
+/** Calls from the main thread to a serving thread. */
 export interface ServingThreadCalls {
-	/** Of what an operator can mend, only the sentence is returned: the kind of an error does not cross threads. */
+	/** Returns the message of an OperatorError as `refused`, because the class of an error is lost between threads. */
 	listen(
 		port: number,
 	): Promise<{ readonly url: string; readonly port: number } | { readonly refused: string }>;
 	metrics(): Promise<MetricValues>;
-	/** Resolves when every request in flight is answered, and everything is closed. */
+	/** Resolves when all requests in flight are answered and everything is closed. */
 	stop(): Promise<void>;
 }
 
-/** What a serving thread asks of the main thread, which alone writes to the control database. */
+/** Calls from a serving thread to the main thread, which alone writes to the control database. */
 export interface MainThreadCalls {
 	lend(keyId: string, plan: UsagePlan): Promise<LentRequests>;
 	report(): Promise<void>;
 	probe(): Promise<void>;
-	/** Visitors of an account with webhooks may have changed. */
+	/** Announces that visitors of these accounts may have changed. */
 	visitorsChanged(accountIds: readonly number[]): void;
 }
 
-/** Some calls take as long as the longest drain delay. */
+/** No timeout: `stop` takes as long as the drain delay and the last request. */
 export const callTimeoutMs = -1;

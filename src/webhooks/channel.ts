@@ -21,26 +21,26 @@ import { signedHeaders } from './signature.ts';
 
 /** The maximum number of concurrent deliveries to one webhook. Each failure halves it, each success adds one. */
 const maxInFlight = 32;
-/** If a process dies, another one sends the messages that it had taken after this time. */
+/** If a process dies, another one sends its taken messages after this time. */
 const leaseMs = 30_000;
 /** A taken message that has waited longer is given back. */
 const maxWaitMs = leaseMs - deliveryTimeoutMs - 5000;
 /** Outcomes of deliveries are stored together, after this time at the latest. */
 const gatherMs = 20;
-/** Interval for checking for messages that other processes have left. */
-const lookEveryMs = 30_000;
+/** Interval of checks for messages that other processes have left. */
+const pollEveryMs = 30_000;
 /** Pause after an error of the store. */
 const retryAfterErrorMs = 2000;
 /** Failures that last longer are recorded in the control database. */
 const failingAfterMs = 60_000;
 /** How long stopping waits for answers. */
-const patienceMs = 2000;
+const stopTimeoutMs = 2000;
 
 export interface ChannelOptions {
 	readonly store: Store;
 	readonly accountId: number;
 	readonly report: (report: DeliveryReport) => void;
-	/** From 0 to 1. */
+	/** Returns a random number from 0 to 1. */
 	readonly random: () => number;
 }
 
@@ -82,7 +82,7 @@ export class Channel {
 	update(webhook: ActiveWebhook): void {
 		this.#webhook = webhook;
 		const isFailing = webhook.failingSinceMs !== null;
-		// Another process has delivered something.
+		// Another process has delivered a message.
 		if (!isFailing && this.#wasFailureSeen) {
 			this.#failingSinceMs = null;
 			this.#isFailureStored = false;
@@ -146,7 +146,7 @@ export class Channel {
 		while (this.#inFlight < this.#limit && !this.#stopping.signal.aborted) {
 			const message = this.#waiting.shift();
 			if (!message) return;
-			// Its lease would end before the answer.
+			// Its lease could end before the answer.
 			if (performance.now() - message.takenAtMs > maxWaitMs) continue;
 			this.#inFlight++;
 			void this.#deliver(message).finally(() => {
@@ -213,7 +213,7 @@ export class Channel {
 		report({ type: 'disabled', webhook: this.#webhook.id, why });
 	}
 
-	/** Waits until some deliveries have ended, or there are others to send. */
+	/** Waits until some deliveries have ended, or there are more messages to send. */
 	async #gather(): Promise<void> {
 		if (this.#attempted.length === 0) await this.#pause.sleep(this.#inFlight > 0 ? 10 * gatherMs : 0);
 		if (this.#attempted.length < this.#limit) await delay(gatherMs);
@@ -225,12 +225,12 @@ export class Channel {
 		const due = await store.runReadOnly(this.#options.accountId, nextDue([id]));
 		const nowMs = store.now();
 		const dueMs = Math.max(due.get(id) ?? Number.POSITIVE_INFINITY, this.#pausedUntilMs);
-		await this.#pause.sleep(Math.min(lookEveryMs, dueMs - nowMs));
+		await this.#pause.sleep(Math.min(pollEveryMs, dueMs - nowMs));
 	}
 
 	async #end(): Promise<void> {
 		const left = this.#waiting.splice(0);
-		const giveUpAtMs = performance.now() + patienceMs;
+		const giveUpAtMs = performance.now() + stopTimeoutMs;
 		while (this.#inFlight > 0 && performance.now() < giveUpAtMs) await delay(10);
 		const attempted = this.#attempted.splice(0);
 		const nowMs = Math.floor(this.#options.store.now());

@@ -7,7 +7,8 @@ import {
 	releaseEvaluation,
 } from '../store/account/evaluation.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
-import { type EvaluatorOptions, maxBreakMs, needsScores, Round, sweepEveryMs } from './round.ts';
+import { maxBreakMs } from './comparison.ts';
+import { type EvaluatorOptions, needsScores, Round, sweepEveryMs } from './round.ts';
 
 /** A sweep that has taken longer uses all available time. */
 const hurryAfterMs = 420_000;
@@ -22,9 +23,9 @@ const saveEveryMs = 10_000;
 /** Another process may learn of a change this much earlier. */
 const maxBehindMs = 10_000;
 
-/** What a round has left to do. */
+/** The result of a round. */
 export interface RoundOutcome {
-	/** When the next round should start, unless something happens before. */
+	/** Pause before the next round, unless something happens sooner. */
 	readonly againInMs: number;
 }
 
@@ -50,6 +51,7 @@ export class Evaluator {
 		this.#options = options;
 	}
 
+	/** Evaluates visitors for a short time. @throws ConcurrentChangeError if another process took the account over */
 	async round(snapshot: Snapshot): Promise<RoundOutcome> {
 		const { store, holder } = this.#options;
 		const { account } = snapshot;
@@ -65,7 +67,7 @@ export class Evaluator {
 
 	async #hold(accountId: number, nowMs: number): Promise<Held | undefined> {
 		const { store, holder } = this.#options;
-		// Where there is one server, nobody takes it away: a read, which waits for no disk.
+		// With a single server, nobody else can take the lease. A read is enough, and waits for no disk.
 		if (!store.takesManyServers) {
 			const held = await store.runReadOnly(accountId, evaluation());
 			if (held?.holder === holder) return held;
@@ -91,14 +93,14 @@ export class Evaluator {
 		if (state.madeFor !== madeFor || isBroken) {
 			await work.recount(madeFor, isBroken || state.madeFor === '' ? 'started' : 'changed', nowMs);
 		}
-		await work.tellConflicts(nowMs);
+		await work.saveConflictMessages(nowMs);
 		let isCurrent = false;
 		await this.#options.store.read(account.id, async (reader) => {
 			isCurrent = await work.followLog(reader, this.#seen, isOver);
 			if (isCurrent) await work.sweep(reader, isOver);
 		});
 		const { isSweepDone, sweepAtMs } = work.state;
-		if (work.isSweepSlice || Math.abs(nowMs - this.#savedAtMs) > saveEveryMs) {
+		if (work.hasSwept || Math.abs(nowMs - this.#savedAtMs) > saveEveryMs) {
 			await work.save([], nowMs);
 			this.#savedAtMs = nowMs;
 		}

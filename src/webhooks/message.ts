@@ -3,7 +3,7 @@ import type { NewMessage } from '../store/account/outbox.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { Transition } from './standing.ts';
 
-/** Whom a message is about. */
+/** The visitor that a message is about. */
 export interface MessageSubject {
 	readonly vid: string;
 	/** The last customer id that the visitor has shown. */
@@ -21,7 +21,7 @@ interface Message {
 	readonly data: Data;
 }
 
-/** Makes a message for each webhook that wants it. */
+/** Creates a message for each webhook that wants this type. */
 export function messagesTo(webhooks: readonly Webhook[], message: Message): NewMessage[] {
 	const { type, sequence, subject } = message;
 	return webhooks
@@ -35,7 +35,7 @@ export function messagesTo(webhooks: readonly Webhook[], message: Message): NewM
 		}));
 }
 
-/** A message as JSON, as it is sent. */
+/** The JSON body of a message. */
 export function bodyOfMessage(
 	{ type, aid, sequence, atMs, subject, data }: Message,
 	withCid: boolean,

@@ -4,7 +4,7 @@ import { pauseMs } from '../store/batch-sizer.ts';
 import type { Store } from '../store/store.ts';
 import { keepMessagesMs } from './retry.ts';
 
-/** Queues all messages of a webhook since a moment again, in short transactions. @returns how many */
+/** Queues all messages of a webhook since a time again, in short transactions. @returns their number */
 export async function replayMessages(
 	store: Store,
 	accountId: number,

@@ -1,7 +1,8 @@
+import type { Profile } from '../domain/profile.ts';
 import type { Standing } from '../domain/standing.ts';
 import { wants } from '../domain/webhook.ts';
-import { dayMs } from '../durations.ts';
-import type { VisitorScorer } from '../scoring/visitor-scorer.ts';
+import { isoTime } from '../format/iso-time.ts';
+import type { GoalScore, VisitorScorer } from '../scoring/visitor-scorer.ts';
 import { readScores } from '../segments/matching.ts';
 import type { ClientReader } from '../store/account/account-reader.ts';
 import {
@@ -17,10 +18,11 @@ import type { NewMessage } from '../store/account/outbox.ts';
 import type { EvaluatedVisitor } from '../store/account/standings.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
+import { type Change, type ChangeMode, compareVisitor } from './comparison.ts';
 import { dataOf, messagesTo } from './message.ts';
 import { pruneOldMessages } from './old-messages.ts';
 import { begunAgain, counted, summaryOf } from './recount.ts';
-import { bodyOf, nowhere, standingOf, type Transition, transitionsOf } from './standing.ts';
+import { bodyOf } from './standing.ts';
 
 /** Interval between the starts of two sweeps over all visitors. */
 export const sweepEveryMs = 600_000;
@@ -32,8 +34,6 @@ const fewVisitors = 1000;
 /** Maximum number of visitors in a step. */
 const maxVisitors = 100;
 const maxSeen = 100_000;
-/** After a longer interruption, changes are counted instead of sent. */
-export const maxBreakMs = dayMs;
 
 export interface EvaluatorOptions {
 	readonly store: Store;
@@ -50,9 +50,6 @@ export function needsScores({ segments, webhooks }: KnownAccount): boolean {
 	return readScores(segments) || webhooks.some((webhook) => wants(webhook, 'score.band.changed'));
 }
 
-/** Whether changes are sent one by one, or counted. */
-type Telling = 'each' | 'counted';
-
 /** The work of one process on an account that it holds. */
 export class Round {
 	readonly #options: EvaluatorOptions;
@@ -61,8 +58,8 @@ export class Round {
 	#held: Held;
 	#sequence: number;
 	state: EvaluationState;
-	/** Whether a part of a sweep was done. */
-	isSweepSlice = false;
+	/** Whether this round has swept some visitors. */
+	hasSwept = false;
 
 	constructor(options: EvaluatorOptions, account: KnownAccount, held: Held, state: EvaluationState) {
 		this.#options = options;
@@ -73,7 +70,7 @@ export class Round {
 		this.state = state;
 	}
 
-	/** Everybody is compared by the same rules and models. */
+	/** Loads the models, so that all visitors are compared by the same ones. */
 	async prepare(): Promise<void> {
 		if (this.#needsScores) await this.#options.scorer.prepare(this.#account, 'vid');
 	}
@@ -91,16 +88,13 @@ export class Round {
 		await this.save([], nowMs);
 	}
 
-	async tellConflicts(nowMs: number): Promise<void> {
+	/** Stores messages about uploads that conflicted with stored events. */
+	async saveConflictMessages(nowMs: number): Promise<void> {
 		const { store } = this.#options;
 		const conflicts = await store.runReadOnly(this.#account.id, waitingConflicts());
 		if (conflicts.length === 0) return;
 		const messages = conflicts.flatMap(({ atMs, requestId, tids }) =>
-			this.#messages(
-				'subscription.conflict',
-				{ requestId, tids, receivedAt: new Date(atMs).toISOString() },
-				nowMs,
-			),
+			this.#messages('subscription.conflict', { requestId, tids, receivedAt: isoTime(atMs) }, nowMs),
 		);
 		await this.save([], nowMs, { messages, conflictIds: conflicts.map(({ id }) => id) });
 	}
@@ -120,7 +114,7 @@ export class Round {
 			for (let from = 0; from < fresh.length; from += maxVisitors) {
 				const some = fresh.slice(from, from + maxVisitors);
 				const visitors = await reader.evaluatedVisitors(some.map(([vid]) => vid));
-				await this.#evaluate(reader, visitors, 'each', nowMs);
+				await this.#evaluate(reader, visitors, 'send', nowMs);
 				for (const [vid, atMs] of some) seen.set(vid, atMs);
 				if (isOver()) return false;
 			}
@@ -143,20 +137,20 @@ export class Round {
 			await pruneOldMessages(this.#options.store, this.#account.id, nowMs);
 			this.state = { ...this.state, sweepAtMs: nowMs, sweepAfterId: 0, isSweepDone: false };
 		}
-		this.isSweepSlice = true;
-		while (!this.state.isSweepDone && !isOver()) await this.#sweepOn(reader, nowMs);
+		this.hasSwept = true;
+		while (!this.state.isSweepDone && !isOver()) await this.#sweepPage(reader, nowMs);
 	}
 
-	async #sweepOn(reader: ClientReader, nowMs: number): Promise<void> {
-		const telling = this.state.recount ? 'counted' : 'each';
+	async #sweepPage(reader: ClientReader, nowMs: number): Promise<void> {
+		const mode = this.state.recount ? 'count' : 'send';
 		const { visitors, lastId } = await reader.evaluatedPage(this.state.sweepAfterId, maxVisitors);
 		this.state = { ...this.state, sweepAfterId: lastId ?? this.state.sweepAfterId };
 		if (visitors.length > 0) {
-			await this.#evaluate(reader, visitors, telling, nowMs);
+			await this.#evaluate(reader, visitors, mode, nowMs);
 			return;
 		}
 		const gone = await reader.evaluatedWithoutVisitor(maxVisitors);
-		if (gone.length > 0) await this.#evaluate(reader, gone, telling, nowMs);
+		if (gone.length > 0) await this.#evaluate(reader, gone, mode, nowMs);
 		else await this.#endSweep(nowMs);
 	}
 
@@ -171,68 +165,30 @@ export class Round {
 	async #evaluate(
 		reader: ClientReader,
 		visitors: readonly EvaluatedVisitor[],
-		telling: Telling,
+		mode: ChangeMode,
 		nowMs: number,
 	): Promise<void> {
 		const changes: Change[] = [];
 		for (const visitor of visitors) {
-			const change = await this.#compare(visitor, telling, nowMs);
+			const { change, standings } = await compareVisitor(visitor, {
+				...{ account: this.#account, state: this.state, mode, nowMs },
+				scoresOf: (profile) => this.#scoresOf(profile),
+			});
+			if (mode === 'count' && standings) this.#count(...standings);
 			if (change) changes.push(change);
 		}
 		if (changes.length === 0) return;
-		const told = changes.filter(({ transitions }) => transitions.length > 0).map(({ vid }) => vid);
+		const notified = changes.filter(({ transitions }) => transitions.length > 0).map(({ vid }) => vid);
 		const withCids = this.#account.webhooks.some(({ withCid }) => withCid);
-		const cids = withCids ? await reader.customerIdsOf(told) : new Map<string, string>();
+		const cids = withCids ? await reader.customerIdsOf(notified) : new Map<string, string>();
 		await this.save(
-			changes.map((change) => this.#written(change, cids.get(change.vid) ?? null, nowMs)),
+			changes.map((change) => this.#toEvaluated(change, cids.get(change.vid) ?? null, nowMs)),
 			nowMs,
 		);
 	}
 
-	/** @returns undefined if nothing is to be stored */
-	async #compare(
-		{ vid, profile, standing: before }: EvaluatedVisitor,
-		telling: Telling,
-		nowMs: number,
-	): Promise<Change | undefined> {
-		if (!profile) {
-			if (!before) return undefined;
-			const left = { ...nowhere, goals: before.goals };
-			if (telling === 'counted') this.#count(before, left);
-			return {
-				vid,
-				before,
-				after: left,
-				isGone: true,
-				transitions: telling === 'each' ? transitionsOf(before, left) : [],
-			};
-		}
-		const { sinceMs, sweepAtMs, recount } = this.state;
-		// The log will show these.
-		if (telling === 'counted' && recount && profile.lastAtMs > sweepAtMs) {
-			if (before) this.#count(before, before);
-			return undefined;
-		}
-		const scores = this.#needsScores
-			? await this.#options.scorer.scores(this.#account, 'vid', profile, false)
-			: [];
-		const known = before ?? nowhere;
-		const after = standingOf(this.#account, profile, scores, known, nowMs);
-		const isNew = profile.firstAtMs >= sinceMs && nowMs - profile.lastAtMs < maxBreakMs;
-		const transitions = transitionsOf(known, after);
-		if (telling === 'counted') this.#count(known, after);
-		if (before && transitions.length === 0 && bodyOf(before) === bodyOf(after)) return undefined;
-		const isTold = (transition: Transition) => {
-			if (telling === 'counted' && before) return false;
-			if (before || isNew) return true;
-			// A visitor from before webhooks: only recent changes count.
-			return (
-				transition.type === 'goal.reached' &&
-				transition.reachedAtMs >= sinceMs &&
-				transition.number === after.goals.get(transition.goal)?.count
-			);
-		};
-		return { vid, before: known, after, isGone: false, transitions: transitions.filter(isTold) };
+	#scoresOf(profile: Profile): readonly GoalScore[] | Promise<readonly GoalScore[]> {
+		return this.#needsScores ? this.#options.scorer.scores(this.#account, 'vid', profile, false) : [];
 	}
 
 	#count(before: Standing, after: Standing): void {
@@ -241,14 +197,14 @@ export class Round {
 	}
 
 	/** Numbers the changes, equally in memberships and messages. */
-	#written(
+	#toEvaluated(
 		{ vid, before, after, isGone, transitions }: Change,
 		cid: string | null,
 		nowMs: number,
 	): Evaluated {
 		const sequences = new Map<string, number>();
 		const messages = transitions.flatMap((transition) => {
-			const sequence = this.#next(nowMs);
+			const sequence = this.#nextSequence(nowMs);
 			if (transition.type === 'segment.entered') sequences.set(transition.segment, sequence);
 			return messagesTo(this.#account.webhooks, {
 				...{ type: transition.type, aid: this.#account.aid, sequence, atMs: nowMs },
@@ -261,7 +217,7 @@ export class Round {
 			standing: isGone ? null : bodyOf(after),
 			entered: [...after.segments]
 				.filter((segment) => !before.segments.has(segment))
-				.map((segment) => ({ segment, sequence: sequences.get(segment) ?? this.#next(nowMs) })),
+				.map((segment) => ({ segment, sequence: sequences.get(segment) ?? this.#nextSequence(nowMs) })),
 			left: [...before.segments].filter((segment) => !after.segments.has(segment)),
 			messages,
 		};
@@ -273,13 +229,13 @@ export class Round {
 		nowMs: number,
 	): NewMessage[] {
 		return messagesTo(this.#account.webhooks, {
-			...{ type, aid: this.#account.aid, sequence: this.#next(nowMs), atMs: nowMs },
+			...{ type, aid: this.#account.aid, sequence: this.#nextSequence(nowMs), atMs: nowMs },
 			data: data as Readonly<Record<string, unknown>>,
 		});
 	}
 
 	/** Increases with time, so that it also does after an older database was restored. */
-	#next(nowMs: number): number {
+	#nextSequence(nowMs: number): number {
 		this.#sequence = Math.max(this.#sequence + 1, nowMs * 1000);
 		return this.#sequence;
 	}
@@ -301,13 +257,4 @@ export class Round {
 		if (step.messages.length > 0 || visitors.some(({ messages }) => messages.length > 0))
 			onMessages(this.#account.id);
 	}
-}
-
-interface Change {
-	readonly vid: string;
-	readonly before: Standing;
-	readonly after: Standing;
-	readonly isGone: boolean;
-	/** The transitions to send. */
-	readonly transitions: readonly Transition[];
 }

@@ -5,7 +5,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { reasonOf } from '../errors.ts';
 
-/** For the whole request: name resolution, connection, TLS, answer. */
+/** Time limit of a whole request: name resolution, connection, TLS and answer. */
 export const deliveryTimeoutMs = 10_000;
 /** Longer answers are not read completely. */
 const maxAnswerBytes = 16_384;
@@ -24,7 +24,7 @@ export interface DeliveryRequest {
 export interface DeliveryAnswer {
 	/** Null if there was no answer. */
 	readonly status: number | null;
-	/** Why it does not count as delivered; null if it does. */
+	/** The reason why the message does not count as delivered; null if it does. */
 	readonly problem: string | null;
 	readonly retryAfter?: string | undefined;
 }
@@ -106,7 +106,7 @@ export function send(delivery: DeliveryRequest): Promise<DeliveryAnswer> {
 	});
 }
 
-/** A short reason that contains nothing of what was sent. */
+/** A short reason that contains nothing from the request. */
 function problemOf(error: unknown): string {
 	const { code } = error as NodeJS.ErrnoException;
 	const reason = code === undefined ? reasonOf(error) : `${code}`;

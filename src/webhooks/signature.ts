@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { ActiveWebhook } from '../domain/webhook.ts';
 
-/** The headers of a delivery, by Standard Webhooks 1.0.0. During a rotation of secrets there are two signatures. */
+/** The headers of a delivery, by Standard Webhooks 1.0.0. While secrets are rotated, there are two signatures. */
 export function signedHeaders(
 	{ secret, previous }: Pick<ActiveWebhook, 'secret' | 'previous'>,
 	{ id, body, atMs }: { readonly id: string; readonly body: string; readonly atMs: number },

@@ -16,18 +16,18 @@ export interface Tested {
 	readonly tookMs: number;
 }
 
-/** After this time it has been sent, or this process is dead. */
+/** After this time the message has been sent, or this process has died. */
 const sentWithinMs = 30_000;
 
 /**
- * Sends a test message to a webhook, even if it is disabled. It is stored like others, so servers repeat it if it
+ * Sends a test message to a webhook, even if it is disabled. The message is stored like others, so servers retry it if it
  * fails.
- * @throws OperatorError where the webhook does not exist
+ * @throws OperatorError if the webhook does not exist
  */
 export async function sendTest(store: Store, account: Account, id: string): Promise<Tested> {
 	const webhook = await store.control.webhook(account.id, id);
 	const atMs = Math.floor(store.now());
-	// Ordered like all other messages, and different from theirs, which evaluations number, one at a time.
+	// In the order of other messages, but distinct: evaluations take numbers from the start of a millisecond.
 	const sequence = atMs * 1000 + 500 + Math.floor(Math.random() * 500);
 	const type = 'webhook.test';
 	const body = bodyOfMessage({ type, aid: account.aid, sequence, atMs, data: {} }, false);

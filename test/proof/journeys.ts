@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { percentile } from '../../bench/percentile.ts';
 import { openStore } from '../../src/store/open.ts';
 import { mainPath, ServeProcess, TestProcess } from '../process.ts';
 import { assertAsAwkSays, cdnowEnd, cdnowEvents, cdnowMaster } from '../reports/cdnow.ts';
@@ -143,8 +144,7 @@ async function measureReads(): Promise<void> {
 			times.push(performance.now() - beganMs);
 			await delay(2);
 		}
-		times.sort((a, b) => a - b);
-		const at = (share: number) => (times[Math.floor(share * times.length)] ?? 0).toFixed(1);
+		const at = (share: number) => percentile(times, share).toFixed(1);
 		return `${times.length} reads, p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`;
 	};
 	const before = readUntilOver();

@@ -2,11 +2,13 @@
  * `npm run proof:mixed [SECONDS]` simulates visitors who log in, look at pages and check out while their sales are uploaded,
  * on each engine. Then it compares all answers with what is stored. `test/mixed.test.ts` is the short form.
  */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { percentile } from '../../bench/percentile.ts';
 import { openStore } from '../../src/store/open.ts';
 import { MixedLoad } from '../mixed-load.ts';
 import { ServeProcess } from '../process.ts';
@@ -65,10 +67,6 @@ export async function deadlocksOf(address: string): Promise<number> {
 	}
 }
 
-function percentile(times: number[], share: number): number {
-	return Math.round(times.sort((a, b) => a - b)[Math.floor(times.length * share)] ?? 0);
-}
-
 async function print(name: string, shape: MixedShape): Promise<void> {
 	const { load, seconds } = await mixedLoad(shape);
 	const deadlocks = shape.address.startsWith('postgres')
@@ -77,8 +75,8 @@ async function print(name: string, shape: MixedShape): Promise<void> {
 	const { hits, uploads, reads, imports, erasures, hitLatenciesMs, uploadLatenciesMs } = load;
 	const withOthers = shape.withOthers ? `, ${reads} reads, ${imports} imports, ${erasures} erasures` : '';
 	console.log(
-		`${name}: ${Math.round(hits / seconds)} hits/s (p50 ${percentile(hitLatenciesMs, 0.5)} ms, p99 ${percentile(hitLatenciesMs, 0.99)} ms), ` +
-			`${Math.round(uploads / seconds)} uploads/s (p50 ${percentile(uploadLatenciesMs, 0.5)} ms, p99 ${percentile(uploadLatenciesMs, 0.99)} ms)` +
+		`${name}: ${Math.round(hits / seconds)} hits/s (p50 ${percentile(hitLatenciesMs, 0.5).toFixed(0)} ms, p99 ${percentile(hitLatenciesMs, 0.99).toFixed(0)} ms), ` +
+			`${Math.round(uploads / seconds)} uploads/s (p50 ${percentile(uploadLatenciesMs, 0.5).toFixed(0)} ms, p99 ${percentile(uploadLatenciesMs, 0.99).toFixed(0)} ms)` +
 			`${withOthers}${deadlocks}; all answered with success, and stored as answered`,
 	);
 }

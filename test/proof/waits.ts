@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { percentile } from '../../bench/percentile.ts';
 import { dayMs } from '../../src/durations.ts';
 import { seededRandom } from '../../src/scoring/random.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -64,9 +65,7 @@ async function measure(name: string, address: string, folder: string): Promise<v
 		}
 		const seconds = ((performance.now() - beganMs) / 1000).toFixed(1);
 		await over;
-		waits.sort((a, b) => a - b);
-		const at = (part: number) =>
-			(waits[Math.min(waits.length - 1, Math.floor(waits.length * part))] ?? 0).toFixed(1);
+		const at = (share: number) => percentile(waits, share).toFixed(1);
 		process.stdout.write(
 			`${name}, ${what}: ${waits.length} uploads in ${seconds} s waited p50 ${at(0.5)}, p99 ${at(0.99)}, at most ${at(1)} ms\n`,
 		);

@@ -3,11 +3,13 @@
  * pauses. Every stored change must then have been received once and in order. It runs on a data folder, and with two
  * processes on PostgreSQL. It also measures the cost and speed of webhooks. `test/webhooks/killed.test.ts` is the short form.
  */
+
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import { percentile } from '../../bench/percentile.ts';
 import { seededRandom } from '../../src/scoring/random.ts';
 import { insertMessages } from '../../src/store/account/outbox.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -306,7 +308,7 @@ export async function hitCost(
 		delaysMs.push((found()?.atMs ?? 0) - sentMs);
 		await delay(50 * n);
 	}
-	return { cpuMicroseconds, delaysMs: delaysMs.sort((a, b) => a - b) };
+	return { cpuMicroseconds, delaysMs };
 }
 
 async function main(): Promise<void> {
@@ -337,11 +339,11 @@ async function main(): Promise<void> {
 			);
 			for (const hasWebhook of [false, true]) {
 				const { cpuMicroseconds, delaysMs } = await hitCost(await fresh(), { hits: 8000, hasWebhook });
-				const of = (share: number) => delaysMs[Math.floor(share * (delaysMs.length - 1))]?.toFixed(0);
+				const at = (share: number) => percentile(delaysMs, share).toFixed(0);
 				console.log(
 					name,
 					`${cpuMicroseconds.toFixed(0)} µs of CPU for a hit ${hasWebhook ? 'with' : 'without'} a webhook`,
-					hasWebhook ? `; from hit to delivery ${of(0.5)} ms (median), ${of(1)} ms (maximum)` : '',
+					hasWebhook ? `; from hit to delivery ${at(0.5)} ms (median), ${at(1)} ms (maximum)` : '',
 				);
 			}
 		}
