@@ -65,7 +65,7 @@ interface Point {
 	readonly server: RunningCaskade;
 	readonly prepared: PreparedLoad;
 	readonly memoryAtFirstMiB: number;
-	/** For each kind of load. */
+	/** The runs of each kind of load. */
 	readonly runs: Runs[];
 }
 

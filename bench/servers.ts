@@ -38,7 +38,7 @@ export function runCaskade(...args: string[]): Promise<string> {
  * whose plan admits a single request.
  */
 export class Caskade {
-	/** For logs and temporary files. */
+	/** The folder for logs and temporary files. */
 	readonly folder: string;
 	readonly key: string;
 	readonly limitedKey: string;

@@ -3,7 +3,7 @@ export interface Row {
 	readonly measure: string;
 	readonly caskade: string;
 	readonly baseline: string;
-	/** What the baseline is. */
+	/** Describes the baseline. */
 	readonly comparedWith: string;
 	/** Ratio of the medians; in brackets, the range of the single runs. */
 	readonly ratio: string;

@@ -3,16 +3,17 @@ import { factorise, solveFactorised } from '../../src/scoring/cholesky.ts';
 import { logistic, logLoss } from '../../src/scoring/measure.ts';
 import type { Histories, Purchase } from './cdnow.ts';
 
+/** Strength of the L2 penalty. */
 const strength = 1;
 const maxSteps = 30;
 
-/** Eight features of recency, frequency and amount, as log(1 + x); undefined before the first purchase. */
+/** Eight features of recency, frequency and amount as log(1 + x); undefined before the first purchase. */
 function featuresAsOf(history: readonly Purchase[], asOfMs: number): number[] | undefined {
 	const known = history.filter(({ atMs }) => atMs <= asOfMs);
 	const [first, last] = [known[0], known.at(-1)];
 	if (!first || !last) return undefined;
 	const days = (fromMs: number, toMs = asOfMs) => (toMs - fromMs) / dayMs;
-	const within = (most: number) => known.filter(({ atMs }) => days(atMs) < most).length;
+	const within = (maxDays: number) => known.filter(({ atMs }) => days(atMs) < maxDays).length;
 	const dollars = known.reduce((sum, purchase) => sum + purchase.dollars, 0);
 	return [
 		known.length,
@@ -43,7 +44,7 @@ function rowsAsOf(histories: Histories, asOfMs: number, horizonMs: number): Rows
 	return { features, labels: Uint8Array.from(labels) };
 }
 
-/** The log loss at a cut of plain logistic regression, fitted as of a horizon earlier. */
+/** Log loss of plain logistic regression at a cut, fitted one horizon earlier. */
 export function baselineLogLoss(histories: Histories, cutMs: number, horizonMs: number): number {
 	const earlier = rowsAsOf(histories, cutMs - horizonMs, horizonMs);
 	const now = rowsAsOf(histories, cutMs, horizonMs);
@@ -53,7 +54,7 @@ export function baselineLogLoss(histories: Histories, cutMs: number, horizonMs: 
 	return logLoss(now.labels, Float64Array.from(scores));
 }
 
-/** With a leading 1 for the intercept. */
+/** Returns a function that standardises a row and puts a 1 in front for the intercept. */
 function standardiser(rows: readonly (readonly number[])[]): (row: readonly number[]) => number[] {
 	const columns = (rows[0] ?? []).map((_, column) => rows.map((row) => row[column] as number));
 	const moments = columns.map((values) => {
@@ -68,7 +69,7 @@ function logOdds(row: readonly number[], weights: Float64Array): number {
 	return row.reduce((sum, value, column) => sum + value * (weights[column] as number), 0);
 }
 
-/** Newton's method. */
+/** Fits the weights by Newton's method, with an L2 penalty on all but the intercept. */
 function fit(rows: readonly (readonly number[])[], labels: Uint8Array): Float64Array {
 	const size = rows[0]?.length ?? 0;
 	const weights = new Float64Array(size);

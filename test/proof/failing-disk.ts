@@ -20,7 +20,7 @@ export interface ClientOutcomes {
 	/** Uploads by what their clients were told. `nothing`: no answer, because the process ended. */
 	readonly counts: Record<'stored' | 'not stored' | 'unknown' | 'nothing', number>;
 	/** How many of the `unknown` and `nothing` uploads were stored. */
-	storedUnsaid: number;
+	storedUnacknowledged: number;
 	/** How often a server ended by itself. */
 	ended: number;
 }
@@ -31,7 +31,7 @@ export async function failingDisk(options: {
 	/** Concurrent uploads in each step. */
 	uploads: number;
 	seed?: number;
-	progress?: (round: number, told: ClientOutcomes) => void;
+	progress?: (round: number, total: ClientOutcomes) => void;
 }): Promise<ClientOutcomes> {
 	const random = seededRandom(options.seed ?? 1);
 	const draw = <Choice>(choices: readonly Choice[]) =>
@@ -45,9 +45,9 @@ export async function failingDisk(options: {
 	const disk = new FaultyDisk(join(options.folder, 'disk'));
 	disk.adopt(folder);
 
-	const told: ClientOutcomes = {
+	const total: ClientOutcomes = {
 		counts: { stored: 0, 'not stored': 0, unknown: 0, nothing: 0 },
-		storedUnsaid: 0,
+		storedUnacknowledged: 0,
 		ended: 0,
 	};
 	const outcomes = new Map<string, keyof ClientOutcomes['counts']>();
@@ -72,7 +72,7 @@ export async function failingDisk(options: {
 				return 'nothing' as const;
 			});
 		outcomes.set(name, outcome);
-		told.counts[outcome]++;
+		total.counts[outcome]++;
 	};
 	const breakSomething = () => {
 		const fault: Fault = {
@@ -100,13 +100,13 @@ export async function failingDisk(options: {
 		}
 		await copied.close();
 		rmSync(copy, { recursive: true });
-		told.storedUnsaid = 0;
+		total.storedUnacknowledged = 0;
 		for (const [name, outcome] of outcomes) {
 			const stored = rows.get(name) ?? 0;
 			assert.ok(stored === 0 || stored === 30, `upload ${name} is torn`);
 			if (outcome === 'stored') assert.equal(stored, 30, `upload ${name} is lost`);
 			else if (outcome === 'not stored') assert.equal(stored, 0, `upload ${name} is stored`);
-			else if (stored > 0) told.storedUnsaid++;
+			else if (stored > 0) total.storedUnacknowledged++;
 		}
 	};
 
@@ -122,26 +122,26 @@ export async function failingDisk(options: {
 			if (draw([true, false])) breakSomething();
 			else disk.heal();
 		}
-		if (server.child.signalCode !== null) told.ended++;
+		if (server.child.signalCode !== null) total.ended++;
 		await server.kill(draw(['SIGKILL', 'SIGTERM']));
 		if (draw([true, false])) disk.cutPower(folder);
 		await check();
 		disk.heal();
-		options.progress?.(round, told);
+		options.progress?.(round, total);
 	}
-	return told;
+	return total;
 }
 
 if (import.meta.main) {
 	const [rounds = 50, uploads = 100] = process.argv.slice(2).map(Number);
 	const folder = mkdtempSync(join(tmpdir(), 'caskade-proof-'));
 	try {
-		const told = await failingDisk({
+		const total = await failingDisk({
 			...{ folder, rounds, uploads, seed: Date.now() & 0x7fff_ffff },
 			progress: (round, { counts }) =>
 				process.stderr.write(`round ${round} of ${rounds}: ${JSON.stringify(counts)}\n`),
 		});
-		console.log(JSON.stringify(told));
+		console.log(JSON.stringify(total));
 	} finally {
 		rmSync(folder, { recursive: true, force: true });
 	}

@@ -85,7 +85,7 @@ async function proveCdnow(): Promise<void> {
 async function measure(what: string, address: string, ...args: string[]): Promise<void> {
 	const { seconds, cpuSeconds, peakMiB } = await caskade('report', ...args, '--json', '--database', address);
 	console.log(
-		`${what}: ${seconds.toFixed(1)} s (${cpuSeconds.toFixed(1)} s of this process's processor), ${peakMiB.toFixed(0)} MiB`,
+		`${what}: ${seconds.toFixed(1)} s (${cpuSeconds.toFixed(1)} s of CPU), ${peakMiB.toFixed(0)} MiB`,
 	);
 }
 
@@ -105,7 +105,7 @@ async function measureReports(engine: string, address: string): Promise<void> {
 	}
 }
 
-/** How long reads of scores take before a report and while one is made. */
+/** Prints the latency of score reads before and during a report. */
 async function measureReads(): Promise<void> {
 	await caskade(
 		'plan',
@@ -160,7 +160,7 @@ async function measureReads(): Promise<void> {
 	assert.equal(report.status, 200, await report.text());
 	isOver = true;
 	const seconds = ((performance.now() - beganMs) / 1000).toFixed(1);
-	console.log(`GET /visscores, while a report of all models is made in ${seconds} s: ${await meanwhile}`);
+	console.log(`GET /visscores, during a report of all models, which took ${seconds} s: ${await meanwhile}`);
 }
 
 async function measurePostgres(): Promise<void> {

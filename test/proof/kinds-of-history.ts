@@ -5,10 +5,10 @@ import type { PlainVisitor } from './histories.ts';
 
 const startMs = Date.UTC(2024, 11, 1);
 
-/** A made-up history, and what is asked of it. */
+/** A kind of generated history, and the goal to predict on it. */
 export interface KindOfHistory {
 	readonly name: string;
-	/** When it is scored: all at a cut, or after hits. */
+	/** When visitors are scored: all at a cut, or after each hit. */
 	readonly at: 'cut' | 'hit';
 	readonly horizonDays: number;
 	readonly evts: readonly string[];
@@ -18,7 +18,7 @@ export interface KindOfHistory {
 interface Random {
 	readonly uniform: () => number;
 	readonly exponential: (mean: number) => number;
-	/** Mean 0, standard deviation 1. */
+	/** Standard normal distribution. */
 	readonly normal: () => number;
 }
 
@@ -31,14 +31,14 @@ function randomOf(seed: number): Random {
 	};
 }
 
-/** Item number `rank` is as frequent as 1 / (rank + 1). */
+/** Draws an item from 0 on. Item n has a frequency proportional to 1 / (n + 1). */
 function zipf(random: Random, items: number): number {
 	return Math.floor((items + 1) ** random.uniform()) - 1;
 }
 
 /**
- * Two years of a shop whose customers order again and again, until they stay away. Most are customers from the start,
- * fewer and fewer join; autumn is the season. So the rate of the next 90 days falls, and rises again.
+ * Two years of a shop whose customers order repeatedly until they leave. Most join early, and fewer and fewer later. The
+ * season is autumn. So the conversion rate of the next 90 days falls and rises again.
  */
 function customersOfAShop(seed: number): PlainVisitor[] {
 	const random = randomOf(seed);
@@ -73,20 +73,20 @@ const origins = [
 	['display', 0.04, -0.8],
 ] as const;
 
-/** The share of the first origins. */
+/** The total share of the origins up to an index. */
 function shareUpTo(index: number): number {
 	return origins.slice(0, index + 1).reduce((sum, [, share]) => sum + share, 0);
 }
 
-/** Leads with one visit each, known by the day alone. For the first half nearly none is won; then the rate rises. */
+/** Leads with one visit each, at midnight of its day. In the first half nearly none is won; then the rate rises. */
 function leads(seed: number): PlainVisitor[] {
 	const random = randomOf(seed);
 	const days = 350;
 	const pageEffects = Array.from({ length: 400 }, () => 0.7 * random.normal());
 	return Array.from({ length: 5000 }, (): PlainVisitor => {
 		const day = Math.floor(days * random.uniform() ** 0.6);
-		const place = random.uniform();
-		const origin = origins.find((_, index) => place < shareUpTo(index)) ?? origins[0];
+		const position = random.uniform();
+		const origin = origins.find((_, index) => position < shareUpTo(index)) ?? origins[0];
 		const page = zipf(random, 400);
 		const atMs = startMs + day * dayMs;
 		const level = day < 150 ? -4.5 : day < 190 ? -4.5 + (day - 150) / 16 : -2;
@@ -99,7 +99,7 @@ function leads(seed: number): PlainVisitor[] {
 	});
 }
 
-/** Page events of 800 shoppers of two months; half of them buy at some time, and one in five within a day of a hit. */
+/** Page events of 800 shoppers over two months. Half of them buy, a fifth within a day of a hit. */
 function shoppers(seed: number): PlainVisitor[] {
 	const random = randomOf(seed);
 	const days = 60;

@@ -28,7 +28,7 @@ async function differing(name: string, visitors: readonly PlainVisitor[], goal: 
 	return {
 		name: `${name}: decisions that differ (a model is served by ${served})`,
 		values: [Math.min(served, decisions - served)],
-		most: 1,
+		max: 1,
 	};
 }
 
@@ -59,11 +59,11 @@ export async function signallessAims(): Promise<Aim[]> {
 		}
 	}
 	return [
-		{ name: 'no signal, at cuts: log loss over the base rate', values: at.cut, most: 0.002 },
+		{ name: 'no signal, at cuts: log loss over the base rate', values: at.cut, max: 0.002 },
 		{
 			name: `no signal, after hits: the same (${served} of ${2 * decisions} serve a model)`,
 			values: at.hit,
-			most: 0.002,
+			max: 0.002,
 		},
 	];
 }

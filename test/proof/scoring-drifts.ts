@@ -102,7 +102,7 @@ async function drift(
 		}
 		values.push(mean(served) - mean(ideal));
 	}
-	return { name: `rate ${name}: log loss over the true level of the week before`, values, most: 0.01 };
+	return { name: `rate ${name}: log loss over the true level of the week before`, values, max: 0.01 };
 }
 
 async function trainedAt(

@@ -174,11 +174,11 @@ function aimsOf(line: ProofLine, results: readonly ProofResult[]): Aim[] {
 			of: (result: ProofResult) => result.logLoss - baseline.logLoss,
 		},
 	]
-		.map(({ name, of }): Aim => ({ name, values: results.map(of), most: tolerance, informative }))
+		.map(({ name, of }): Aim => ({ name, values: results.map(of), max: tolerance, informative }))
 		.concat({
 			name: '  calibration error',
 			values: results.map((result) => result.expectedCalibrationError),
-			most: maxCalibrationError,
+			max: maxCalibrationError,
 			informative: informative || drifts,
 		});
 }

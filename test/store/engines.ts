@@ -94,12 +94,12 @@ export async function startServingFor(t: TestContext, engine: Engine): Promise<S
 	return { address, store, writer, aid, accountId };
 }
 
-/** For each engine a store, opened for serving, which the tests of this process share. */
+/** A store for each engine, opened for serving, that the tests of this process share. */
 const shared = new Map<Engine, Promise<Omit<Serving, 'aid' | 'accountId'>>>();
 
 /**
- * A new account, with a database of its own, in a store that the tests of this process share. A test of what accounts
- * share, or of a store's begin and end, starts its own.
+ * Creates an account in a store that the tests of this process share. Tests of what accounts share, or of opening and
+ * closing a store, open their own.
  */
 export async function openAccountOn(engine: Engine): Promise<Serving> {
 	const serving = shared.get(engine) ?? openShared(engine);
