@@ -64,7 +64,10 @@ export function judge(
 			blockMeasures(dataset.atMs(rows[index] as Uint32Array), fold.labels, said.map(logistic), baseRate),
 		),
 		byVisits: byVisits(
-			Uint8Array.from(rows.flatMap((some) => Array.from(dataset.visits(some)))),
+			presentVisits(
+				Uint8Array.from(rows.flatMap((some) => Array.from(dataset.visits(some)))),
+				Uint8Array.from(judged.flatMap(({ recency }) => Array.from(recency))),
+			),
 			labels,
 			scores,
 			base,
@@ -92,6 +95,11 @@ function blockMeasures(
 		logLoss: logLoss(labels, scores),
 		baseRateLogLoss: logLoss(labels, base),
 	};
+}
+
+/** 0 for visitors who have left: pages ask during a visit, and who has left is easily told from who has not. */
+function presentVisits(visits: Uint8Array, recency: Uint8Array): Uint8Array {
+	return visits.map((count, row) => (recency[row] === 0 ? count : 0));
 }
 
 function byVisits(

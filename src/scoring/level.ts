@@ -6,9 +6,11 @@ import { type Recency, recencies } from './recency.ts';
 const enoughVisitors = 200;
 /** Whole weeks, so that weekdays and weekends count alike. */
 const minPeriodMs = 7 * dayMs;
-/** At most this share of the known rows is recent, unless it has too few visitors of either outcome. */
+/** This share of the known rows is recent if that is less, unless it has too few visitors of either outcome. */
 const recentShare = 0.2;
 const minVisitors = 20;
+/** Two rates differ if their distance is more than this many standard errors. */
+const maxErrors = 2;
 /** A recency has a level of its own if it has this many rows, and some of each outcome. */
 const minRows = 50;
 const minOfOutcome = 5;
@@ -50,21 +52,63 @@ export function recentRows(rows: TimedRows, known: number): RecentRows {
 	}) as unknown as RecentRows;
 }
 
-function recentOf({ atMs, labels, groups }: TimedRows, rows: Uint32Array): Uint32Array {
-	const timeOf = (place: number) => atMs[rows[place] as number] as number;
-	const latestFifth = rows.length - Math.max(1, Math.ceil(rows.length * recentShare));
-	const lastMs = timeOf(rows.length - 1);
+function recentOf(rows: TimedRows, among: Uint32Array): Uint32Array {
+	return among.subarray(withOlderRowsAlike(rows, among, startOfRecent(rows, among)));
+}
+
+function startOfRecent({ atMs, labels, groups }: TimedRows, among: Uint32Array): number {
+	const timeOf = (place: number) => atMs[among[place] as number] as number;
+	const latestFifth = among.length - Math.max(1, Math.ceil(among.length * recentShare));
+	const lastMs = timeOf(among.length - 1);
 	const seen = [new Set<number>(), new Set<number>()] as const;
-	for (let place = rows.length - 1; place > 0; place--) {
-		const row = rows[place] as number;
+	for (let place = among.length - 1; place > 0; place--) {
+		const row = among[place] as number;
 		seen[labels[row] as 0 | 1].add(groups[row] as number);
 		// Keeps rows of one moment together.
 		if (timeOf(place) === timeOf(place - 1)) continue;
 		const rarer = Math.min(seen[0].size, seen[1].size);
 		const isEnough = rarer >= enoughVisitors && lastMs - timeOf(place) >= minPeriodMs;
-		if (isEnough || (place <= latestFifth && rarer >= minVisitors)) return rows.subarray(place);
+		if (isEnough || (place <= latestFifth && rarer >= minVisitors)) return place;
 	}
-	return rows;
+	return 0;
+}
+
+/**
+ * A rate of few visitors is noise. So as many older rows are added, again and again, unless their rate differs by more
+ * than two standard errors, which means that the level has moved.
+ */
+function withOlderRowsAlike(rows: TimedRows, among: Uint32Array, start: number): number {
+	const timeOf = (place: number) => rows.atMs[among[place] as number];
+	let from = start;
+	while (from > 0) {
+		const recent = tally(rows, among.subarray(from));
+		if (recent.rarerVisitors >= enoughVisitors) return from;
+		let before = Math.max(0, 2 * from - among.length);
+		while (before > 0 && timeOf(before - 1) === timeOf(before)) before--;
+		const older = tally(rows, among.subarray(before, from));
+		const error = Math.sqrt(recent.variance + older.variance);
+		if (Math.abs(recent.rate - older.rate) > maxErrors * error) return from;
+		from = before;
+	}
+	return 0;
+}
+
+/** The rate of rows, its variance with a visitor's rows together, and the visitors of the rarer outcome. */
+function tally({ labels, groups }: TimedRows, places: Uint32Array) {
+	const seen = [new Set<number>(), new Set<number>()] as const;
+	const rate = rateOf(Uint8Array.from(places, (row) => labels[row] as number));
+	const misses = new Map<number, number>();
+	for (const row of places) {
+		const group = groups[row] as number;
+		seen[labels[row] as 0 | 1].add(group);
+		misses.set(group, (misses.get(group) ?? 0) + (labels[row] as number) - rate);
+	}
+	const squares = misses.values().reduce((sum, miss) => sum + miss ** 2, 0);
+	return {
+		rate,
+		variance: squares / places.length ** 2,
+		rarerVisitors: Math.min(seen[0].size, seen[1].size),
+	};
 }
 
 /** The rate of labels. If all are alike, half a row of the other outcome is added, so that the log-odds stay finite. */

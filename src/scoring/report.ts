@@ -19,7 +19,7 @@ export interface LaterMeasures {
 	readonly scoreHistogram: readonly number[];
 	/** The measures of each judging block, earliest first. Each was judged by a model that had seen nothing later. */
 	readonly blocks: readonly BlockMeasures[];
-	/** The measures by number of visits so far, if known. */
+	/** The measures during a visit, by number of visits so far, if known. */
 	readonly byVisits: readonly VisitMeasures[];
 }
 

@@ -79,8 +79,7 @@ export async function cdnowSampleBacktests(sampleFile: string, seeds: readonly n
 }
 
 /** Back-tests of three kinds of generated histories, one history per seed. */
-export async function backtestsOfKinds(seeds: readonly number[]): Promise<Aim[]> {
-	const aims: Aim[] = [];
+export async function* backtestsOfKinds(seeds: readonly number[]): AsyncGenerator<Aim> {
 	for (const { name, at, horizonDays, evts, visitors } of kindsOfHistory) {
 		const goal: Goal = { name: 'goal', evts, ...goalDefaults, horizonDays };
 		const values: number[] = [];
@@ -88,7 +87,6 @@ export async function backtestsOfKinds(seeds: readonly number[]): Promise<Aim[]>
 			const { all } = await backtestOf(readerOf(visitors(seed)), goal, { seed, at, cuts: 4 });
 			values.push(all.served.logLoss - all.baseRate.logLoss);
 		}
-		aims.push({ name: `made-up ${name}, at ${at}s: log loss over the base rate`, values, max: 0.002 });
+		yield { name: `made-up ${name}, at ${at}s: log loss over the base rate`, values, max: 0.002 };
 	}
-	return aims;
 }

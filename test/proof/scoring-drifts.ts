@@ -18,7 +18,7 @@ const weekMs = 7 * dayMs;
 const goal: Goal = { name: 'sale', evts: ['sale'], ...goalDefaults };
 const days = 190;
 const firstDay = 98;
-const trainedEveryDays = 28;
+const trainedEveryDays = 56;
 const changeDay = 126;
 
 const drifts: readonly (readonly [string, Pick<MadeUp, 'level' | 'isLost'>])[] = [
@@ -37,7 +37,7 @@ interface Moment {
 
 /**
  * Pooled log loss of the served scores, minus that of the same model at the true level of the week before, which a server
- * cannot know yet. The model is trained every four weeks, and its level follows daily.
+ * cannot know yet. The model is trained every eight weeks, and its level follows daily.
  */
 async function drift(
 	name: string,
@@ -137,8 +137,6 @@ function momentsOf(
 	});
 }
 
-export async function driftAims(seeds: readonly number[]): Promise<Aim[]> {
-	const aims: Aim[] = [];
-	for (const [name, level] of drifts) aims.push(await drift(name, level, seeds));
-	return aims;
+export async function* driftAims(seeds: readonly number[]): AsyncGenerator<Aim> {
+	for (const [name, level] of drifts) yield await drift(name, level, seeds);
 }

@@ -106,6 +106,22 @@ test("the served model's level is that of the most recent rows", () => {
 	);
 });
 
+test('measures by number of visits are of visitors who are present', () => {
+	const examples = visitors(1500, 1, byVisitsAndEmail).map((example, index) => ({
+		...example,
+		visits: 1 + (index % 4),
+		recency: index % 2 === 0 ? (0 as const) : (2 as const),
+	}));
+	const later = train(datasetOf(examples), { seed: 1 }).report.later;
+	assert.deepEqual(
+		later?.byVisits.map(({ visit }) => visit),
+		['first', 'later'],
+		'nobody who is present is on a second visit',
+	);
+	const rows = later?.byVisits.reduce((sum, { rows: of }) => sum + of, 0) ?? 0;
+	assert.ok(Math.abs(rows - (later?.rows ?? 0) / 2) < 5, `${rows} of ${later?.rows}`);
+});
+
 /** A pseudorandom number in [0, 1) for each row. */
 function hash(index: number): number {
 	return seededRandom(index)();
