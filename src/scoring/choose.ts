@@ -119,7 +119,8 @@ function chooseShape(folds: readonly PreparedFold[], logOdds: readonly Float64Ar
 /**
  * The score test of a slope of 0, the base rate, against a larger one: the sum of (prediction − its mean) × (outcome −
  * rate), with a visitor's rows together. All recencies together decide whether anything is served. Each recency decides
- * its own share, by James–Stein shrinkage: the less certain, the closer to the base rate.
+ * its own share, by James–Stein shrinkage: the less certain, the closer to the base rate, and none without a signal of its
+ * own.
  */
 function signalOf(folds: readonly PreparedFold[], logOdds: readonly Float64Array[]): Signal {
 	const sums = [...recencies, 'all'].map(() => new Map<number, number>());
@@ -147,7 +148,7 @@ function signalOf(folds: readonly PreparedFold[], logOdds: readonly Float64Array
 		standardErrors: all,
 		shares: recencies.map((recency) => {
 			const own = (enough[recency] ? errors[recency] : all) as number;
-			return all > minStandardErrors && own > 1 ? 1 - 1 / own ** 2 : 0;
+			return all > minStandardErrors && own > minStandardErrors ? 1 - 1 / own ** 2 : 0;
 		}),
 	};
 }
