@@ -51,6 +51,8 @@ export interface Signal {
 const slopes = Array.from({ length: 15 }, (_, step) => (step + 1) / 10);
 /** Below this, the correlation may be chance: two in a hundred models without any signal reach it. */
 const minStandardErrors = 2;
+/** The same of a recency. There are three, so each must reach more, or six in a hundred accounts would serve one by chance. */
+const minOwnStandardErrors = 2.5;
 /** With fewer visitors, a recency uses the share of all. */
 const minVisitors = 30;
 
@@ -148,7 +150,7 @@ function signalOf(folds: readonly PreparedFold[], logOdds: readonly Float64Array
 		standardErrors: all,
 		shares: recencies.map((recency) => {
 			const own = (enough[recency] ? errors[recency] : all) as number;
-			return all > minStandardErrors && own > minStandardErrors ? 1 - 1 / own ** 2 : 0;
+			return all > minStandardErrors && own > minOwnStandardErrors ? 1 - 1 / own ** 2 : 0;
 		}),
 	};
 }

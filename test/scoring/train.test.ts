@@ -55,6 +55,22 @@ test('unpredictable outcomes give the base rate and a warning', () => {
 	assert.ok(served <= 1, `${served} of 6 found a pattern in noise`);
 });
 
+test('a recency without a signal of its own is served its rate, whatever others can tell', () => {
+	const random = seededRandom(5);
+	const present = visitors(2000, 8, () => -2).map((example) => ({ ...example, recency: 0 as const }));
+	const absent = visitors(2000, 9, byVisitsAndEmail).map((example) => ({ ...example, recency: 2 as const }));
+	const examples = [...present, ...absent]
+		.map((example) => ({ example, order: random() }))
+		.sort((a, b) => a.order - b.order)
+		.map(({ example }, index) => ({ ...example, atMs: index * 1000 }));
+	const { model } = train(datasetOf(examples), { seed: 1, horizonMs: 1000 });
+	assert.ok(model.kind !== 'prior' && model.calibration.kind === 'by recency');
+	const [ofPresent, , ofAbsent] = model.calibration.lines;
+	assert.equal(ofPresent?.slope, 0);
+	assert.ok((ofAbsent?.slope ?? 0) > 0.5);
+	assert.ok(Math.abs(logistic(ofPresent?.intercept ?? 0) - mean(present.map(({ label }) => label))) < 0.05);
+});
+
 test('a pattern that later rows contradict is not served', () => {
 	const examples = visitors(4000, 1, byVisitsAndEmail);
 	const broken = examples.map((example, index) =>
