@@ -20,8 +20,10 @@ export interface RunningServer {
 	/**
 	 * Fails `/readyz` for the drain delay, then stops accepting connections, answers the requests in flight and closes
 	 * everything. Repeated calls return the same promise.
+	 * @param jobs ends when no background job uses the store any more. Only then is it closed: of two connections that
+	 * close a database at the same moment, each leaves the write-ahead log to the other.
 	 */
-	stop(): Promise<void>;
+	stop(jobs?: Promise<unknown>): Promise<void>;
 }
 
 /** The background job that folds the log into profiles. */
@@ -182,10 +184,17 @@ async function listenForMetrics(
 	});
 }
 
-function stopping(stopListening: () => Promise<void>, rest: AsyncDisposableStack): () => Promise<void> {
+function stopping(stopListening: () => Promise<void>, rest: AsyncDisposableStack): RunningServer['stop'] {
+	const stop = async (jobs: Promise<unknown>) => {
+		try {
+			await Promise.all([stopListening(), jobs]);
+		} finally {
+			await rest.disposeAsync();
+		}
+	};
 	let stopped: Promise<void> | undefined;
-	return () => {
-		stopped ??= stopListening().finally(() => rest.disposeAsync());
+	return (jobs = Promise.resolve()) => {
+		stopped ??= stop(jobs);
 		return stopped;
 	};
 }

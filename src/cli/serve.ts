@@ -110,9 +110,7 @@ async function start(store: Store, settings: ServeSettings, log: Log): Promise<S
 	});
 	const { startRetention } = await import('../jobs/start-retention.ts');
 	const stopRetention = startRetention(settings, log);
-	const stop = async () => {
-		await Promise.all([stopRetention(), folding.stop(), webhooks.stop(), server.stop()]);
-	};
+	const stop = () => server.stop(Promise.all([stopRetention(), folding.stop(), webhooks.stop()]));
 	return { ...server, stop };
 }
 
