@@ -68,9 +68,9 @@ for (const engine of engines)
 			const id = await site.webhook(['segment.entered'], { url: receiver.url });
 			const { control } = site.store;
 			receiver.secret = (await control.webhook(site.accountId, id)).secret;
+			site.useRealTime();
 			const rotated = await control.rotateWebhookSecret(site.accountId, id);
 			assert.notEqual(rotated.secret, receiver.secret);
-			site.useRealTime();
 			const { stop } = await run(site);
 			await eventually('the summary', () => receiver.received.length === 1, 5000);
 			assert.deepEqual(receiver.problems, [], 'the previous one verifies');
