@@ -48,9 +48,7 @@ async function serve(settings: ServeSettings): Promise<void> {
 	}
 	const server = await start(store, settings, log);
 	const stopTraining = await startTraining(settings, log);
-	stopOnSignals(async () => {
-		await Promise.all([stopTraining(), server.stop()]);
-	}, log);
+	stopOnSignals(() => server.stop(stopTraining()), log);
 	log.info({ url: server.url }, 'listening');
 	const shop = settings.demo ? `, demo: ${server.url}/demo/` : '';
 	const workers = settings.workers > 1 ? ` with ${settings.workers} workers` : '';
@@ -110,7 +108,8 @@ async function start(store: Store, settings: ServeSettings, log: Log): Promise<S
 	});
 	const { startRetention } = await import('../jobs/start-retention.ts');
 	const stopRetention = startRetention(settings, log);
-	const stop = () => server.stop(Promise.all([stopRetention(), folding.stop(), webhooks.stop()]));
+	const stop = (jobs?: Promise<unknown>) =>
+		server.stop(Promise.all([jobs, stopRetention(), folding.stop(), webhooks.stop()]));
 	return { ...server, stop };
 }
 
