@@ -14,16 +14,7 @@ import {
 	ratio,
 	rounded,
 } from './journey.ts';
-import {
-	countLabels,
-	type Grouping,
-	Labels,
-	labelledPath,
-	labelOf,
-	labelValues,
-	none,
-	wholePath,
-} from './label.ts';
+import { countLabels, type Grouping, Labels, labelledPath, labelValues, none } from './label.ts';
 import type { LostLabels, LostPaths } from './lost-paths.ts';
 import { type ShareInterval, type SimilarVisitors, shareIntervals } from './markov-interval.ts';
 import type { AttributionModel } from './model.ts';
@@ -91,10 +82,7 @@ export function attribute(
 	);
 	const numberOf = (label: string) => labels.numberOf(label);
 	const paths = counted.map(({ journey: { subscription, path }, amounts }) => ({
-		path:
-			by.length === 0
-				? wholePath
-				: labelledPath(path, subscription.convertedAtMs, (touch) => numberOf(labelOf(touch, by))),
+		path: labelledPath(path, subscription.convertedAtMs, { labels, by }),
 		conversions: 1,
 		amounts,
 		owner: subscription.owner,

@@ -60,18 +60,19 @@ export class Labels {
 	}
 }
 
+/** Without a dimension everything is one row, even subscriptions whose touches are unknown. */
+const wholePath: LabelledPath = { labels: [0], agesMs: [0], isDirect: [false] };
+
 /** A path with the numbers of its labels. */
 export function labelledPath(
 	touches: readonly Touch[],
 	convertedAtMs: number,
-	numberOf: (touch: Touch) => number,
+	{ labels, by }: { readonly labels: Labels; readonly by: Grouping },
 ): LabelledPath {
+	if (by.length === 0) return wholePath;
 	return {
-		labels: touches.map(numberOf),
+		labels: touches.map((touch) => labels.numberOf(labelOf(touch, by))),
 		agesMs: touches.map(({ atMs }) => convertedAtMs - atMs),
 		isDirect: touches.map(({ channel }) => channel === 'direct'),
 	};
 }
-
-/** Without a dimension everything is one row, even subscriptions whose touches are unknown. */
-export const wholePath: LabelledPath = { labels: [0], agesMs: [0], isDirect: [false] };

@@ -28,15 +28,19 @@ export function* readPagesSeen(
 	const when = { fromMs: firstMs - lookbackDays * dayMs, untilMs: Math.min(lastMs, asOfMs) };
 	yield* hitsOfVisitors(owners, when, (hits) => {
 		const seen = new Map<Subscription, Set<string>>();
-		for (const [vid, atMs, body] of hits)
-			for (const subscription of ofOwner.get(vid) ?? []) {
-				if (!isInLookback(atMs, subscription.convertedAtMs, lookbackDays)) continue;
-				const { page } = JSON.parse(body) as HitRecord;
-				if (page === null) continue;
+		for (const [vid, atMs, body] of hits) {
+			const led = (ofOwner.get(vid) ?? []).filter(({ convertedAtMs }) =>
+				isInLookback(atMs, convertedAtMs, lookbackDays),
+			);
+			if (led.length === 0) continue;
+			const { page } = JSON.parse(body) as HitRecord;
+			if (page === null) continue;
+			for (const subscription of led) {
 				const pages = seen.get(subscription);
 				if (pages) pages.add(page);
 				else seen.set(subscription, new Set([page]));
 			}
+		}
 		for (const pages of seen.values())
 			for (const page of pages) counts.set(page, (counts.get(page) ?? 0) + 1);
 	});

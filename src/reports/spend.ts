@@ -1,15 +1,7 @@
 import { type Calendar, monthsBetween } from './calendar.ts';
 import { creditOf } from './credit.ts';
 import { acquiredAtMs, amountsOf, isIn, type Journey, type Period, ratio } from './journey.ts';
-import {
-	countLabels,
-	type Grouping,
-	Labels,
-	labelledPath,
-	labelOf,
-	labelValues,
-	wholePath,
-} from './label.ts';
+import { countLabels, type Grouping, Labels, labelledPath, labelOf, labelValues } from './label.ts';
 import type { LostPaths } from './lost-paths.ts';
 import type { AttributionModel } from './model.ts';
 
@@ -80,10 +72,7 @@ export function describeSpending(
 	const paths = acquired.map(({ subscription, path }) => ({
 		subscription,
 		conversions: 1,
-		path:
-			by.length === 0
-				? wholePath
-				: labelledPath(path, subscription.convertedAtMs, (touch) => numberOf(labelOf(touch, by))),
+		path: labelledPath(path, subscription.convertedAtMs, { labels, by }),
 	}));
 	const ages = agesOf(acquired, calendar);
 	// Up to the end of each month since the acquisition.

@@ -48,8 +48,6 @@ export interface AccountRows {
 const maxVisitors = 150_000;
 const maxHits = 2_000_000;
 const cuts = 8;
-/** The mean number of cuts used for a visitor who is known from the first one on. */
-const maxCutsOfOne = 8;
 /** Enough visitors to find the names that most have in common. */
 const maxFirstVisitors = 5000;
 const maxFirstRows = 20_000;
@@ -73,8 +71,7 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 		const plan: SnapshotPlan = {
 			...{ asOfMs, horizonMs, goals: ofHorizon, hitShare: Math.min(1, rows / 2 / hits) },
 			cutShare:
-				Math.min(maxCutsOfOne, rows / 2 / Math.max(1, listed.vids.length), cutsForActivity(extent, listed)) /
-				cuts,
+				Math.min(cuts, rows / 2 / Math.max(1, listed.vids.length), cutsForActivity(extent, listed)) / cuts,
 			cutsMs: cutsOf(extent.fromMs, asOfMs - horizonMs, cuts),
 		};
 		return [

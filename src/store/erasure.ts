@@ -11,14 +11,12 @@ import {
 	visitorsOfCustomer,
 	visitsAfter,
 } from './account/erasing.ts';
-import { messagesAbout, underWayUntil } from './account/outbox.ts';
+import { messageLeaseMs, messagesAbout, underWayUntil } from './account/outbox.ts';
 import { pauseMs } from './batch-sizer.ts';
 import { foldAll } from './fold-all.ts';
 import type { Row, Steps } from './steps.ts';
 import type { Store } from './store.ts';
 
-/** A process that has taken a message to a webhook sends it within this time, see `webhooks/channel.ts`. */
-const maxMessageMs = 30_000;
 const messagePauseMs = 20;
 
 export interface Erasure extends Erased {
@@ -91,13 +89,13 @@ export async function eraseOne(store: Store, accountId: number, vid: string): Pr
 		await delay(pauseMs);
 	}
 	// Only messages that were taken after the wait above.
-	if (untilMs > 0) await delay(Math.min(maxMessageMs, Math.max(0, untilMs - store.now())));
+	if (untilMs > 0) await delay(Math.min(messageLeaseMs, Math.max(0, untilMs - store.now())));
 	return all;
 }
 
 /** Waits until no message about a visitor is under way, so that none is sent once the visitor is erased. */
 async function waitForMessages(store: Store, accountId: number, vid: string): Promise<void> {
-	const giveUpAtMs = monotonicMs() + maxMessageMs;
+	const giveUpAtMs = monotonicMs() + messageLeaseMs;
 	while (monotonicMs() < giveUpAtMs) {
 		const messages = await store.runReadOnly(accountId, readMessages(vid));
 		if (underWayUntil(messages) <= store.now()) return;

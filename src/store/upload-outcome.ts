@@ -1,4 +1,4 @@
-import { type SubscriptionEvent, sameContent } from '../domain/subscription-event.ts';
+import { type StoredEvent, type SubscriptionEvent, sameContent } from '../domain/subscription-event.ts';
 import type { UploadOutcome } from './store.ts';
 
 /**
@@ -8,6 +8,13 @@ import type { UploadOutcome } from './store.ts';
  */
 export function duplicateRowsOf(events: readonly SubscriptionEvent[], fresh: Set<string>): number[] {
 	return events.flatMap(({ tid }, row) => (fresh.delete(tid) ? [] : [row]));
+}
+
+/** Of events with the same `tid` only the first, which is the one that is stored. */
+export function firstOfEach(events: readonly StoredEvent[]): StoredEvent[] {
+	const byTid = new Map<string, StoredEvent>();
+	for (const event of events) if (!byTid.has(event.tid)) byTid.set(event.tid, event);
+	return [...byTid.values()];
 }
 
 /** @param storedOf returns the event stored with a `tid` */

@@ -8,6 +8,7 @@ import {
 	type DueMessage,
 	giveBack,
 	messageId,
+	messageLeaseMs,
 	nextDue,
 	saveAttempts,
 	takeDue,
@@ -21,10 +22,8 @@ import { signedHeaders } from './signature.ts';
 
 /** The maximum number of concurrent deliveries to one webhook. Each failure halves it, each success adds one. */
 const maxInFlight = 32;
-/** If a process dies, another one sends its taken messages after this time. */
-const leaseMs = 30_000;
 /** A taken message that has waited longer is given back. */
-const maxWaitMs = leaseMs - deliveryTimeoutMs - 5000;
+const maxWaitMs = messageLeaseMs - deliveryTimeoutMs - 5000;
 /** Outcomes of deliveries are stored together, after this time at the latest. */
 const gatherMs = 20;
 /** Interval of checks for messages that other processes have left. */
@@ -135,7 +134,7 @@ export class Channel {
 		const { id } = this.#webhook;
 		const taken = await this.#transact(function* () {
 			yield* saveAttempts(attempted);
-			return limit > 0 ? yield* takeDue(id, { nowMs, leaseMs: nowMs + leaseMs, limit }) : [];
+			return limit > 0 ? yield* takeDue(id, { nowMs, leaseMs: nowMs + messageLeaseMs, limit }) : [];
 		});
 		this.#attempted.splice(0, attempted.length);
 		for (const message of taken) this.#waiting.push({ ...message, takenAtMs: performance.now() });

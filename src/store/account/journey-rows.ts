@@ -1,5 +1,5 @@
 import { type Query, type Steps, type Stream, tuplesOf, type Value } from '../steps.ts';
-import { holdersUpTo } from './identity-links.ts';
+import { eventKeys, holdersUpTo, ownersOf } from './identity-links.ts';
 
 /** Rows of a page; bounds memory. */
 const pageRows = 5000;
@@ -162,20 +162,16 @@ function* withOwnersAsOf(
 	toEvent: ToEvent,
 	asOfMs: number,
 ): Steps<JourneyEvent[]> {
-	const keys = rows.flatMap(([, , , , , , , , tid, cid]) =>
-		cid === null ? [`t:${tid}`] : [`t:${tid}`, `c:${cid}`],
-	);
-	const [holders = []] = yield [holdersUpTo([...new Set(keys)], asOfMs)];
-	const holderOf = new Map(holders.map(({ key, vid }) => [key, vid]));
+	const named = rows.map((row) => ({ tid: row[8], cid: row[9] }));
+	const [holders = []] = yield [holdersUpTo([...new Set(eventKeys(named))], asOfMs)];
+	const owners = ownersOf(named, holders);
 	return rows.map((row) => {
-		const [, , , , , , , , tid, cid] = row;
-		const [byTid, byCid] = [holderOf.get(`t:${tid}`) ?? null, holderOf.get(`c:${cid}`) ?? null];
-		const named = byTid === null ? (byCid === null ? 0 : 1) : 2;
 		const event = toEvent(row);
+		const owner = owners.get(row[8]);
 		return {
 			...event,
-			...{ vid: (byTid ?? byCid) as string | null, named },
-			shownAtMs: named === 2 ? event.shownAtMs : null,
+			...{ vid: owner?.vid ?? null, named: owner?.named ?? 0 },
+			shownAtMs: owner?.named === 2 ? event.shownAtMs : null,
 		};
 	});
 }

@@ -2,6 +2,9 @@ import type { MessageType } from '../../domain/webhook.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import type { Query, Row, Steps } from '../steps.ts';
 
+/** A process that has taken a message sends it within this time, or another one does. */
+export const messageLeaseMs = 30_000;
+
 /** A message to one webhook. */
 export interface NewMessage {
 	readonly webhook: string;

@@ -109,8 +109,8 @@ export class PostgresCopyTarget implements CopyTarget {
 			for (const table of clientTableNames.filter(isNumbered))
 				await this.#continueNumbersOf(this.#clientTable(id, table));
 			// Until the server does so itself, it would plan as for empty tables.
-			for (const table of clientTableNames)
-				await this.#client.query(`ANALYZE ${this.#clientTable(id, table)} /* copy */`);
+			const tables = clientTableNames.map((table) => this.#clientTable(id, table));
+			await this.#client.query(`ANALYZE ${tables.join(', ')} /* copy */`);
 		}
 		await this.#client.query('BEGIN');
 		try {

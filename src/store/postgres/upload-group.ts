@@ -13,7 +13,7 @@ import {
 import { joinEvents } from '../account/visitor-log.ts';
 import type { Row } from '../steps.ts';
 import type { UploadOutcome } from '../store.ts';
-import { duplicateRowsOf, outcomeOf } from '../upload-outcome.ts';
+import { duplicateRowsOf, firstOfEach, outcomeOf } from '../upload-outcome.ts';
 import { CommitLostError } from './commit-lost.ts';
 import { beginWriting, commit, isRolledBack, pipeline } from './connection.ts';
 import { eventsOf, insertEvents } from './insert-events.ts';
@@ -184,13 +184,6 @@ async function join(
 	const owners = ownersOf(events, holders ?? (await runQuery(client, schema, holdersOf(events))));
 	if (owners.size + subscribers.size > 0)
 		await runSteps(client, schema, joinEvents(events, owners, subscribers));
-}
-
-/** The events as they were stored: the first of each tid. */
-function firstOfEach(fresh: readonly StoredEvent[]): StoredEvent[] {
-	const rows = new Map<string, StoredEvent>();
-	for (const event of fresh) if (!rows.has(event.tid)) rows.set(event.tid, event);
-	return [...rows.values()];
 }
 
 async function rememberConflicts(

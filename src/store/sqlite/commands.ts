@@ -18,7 +18,7 @@ import { joinNamedEvents, storeHits } from '../account/visitor-log.ts';
 import { settleQuotas } from '../control/quota-leases.ts';
 import type { Steps } from '../steps.ts';
 import type { UploadOutcome } from '../store.ts';
-import { duplicateRowsOf, outcomeOf } from '../upload-outcome.ts';
+import { duplicateRowsOf, firstOfEach, outcomeOf } from '../upload-outcome.ts';
 import type { Connection } from './connection.ts';
 import { type PackedUpload, UnpackedUpload } from './packed-events.ts';
 import { addRecentHits } from './recent-hits.ts';
@@ -85,7 +85,7 @@ function tidsAfter(connection: Connection, lastId: number): Set<string> {
 
 /** Whom the events of an upload belong to, by what was stored before. */
 interface Joinable {
-	/** The events, and of those with the same tid only the first, which is the one that is stored. */
+	/** See `firstOfEach`. */
 	readonly events: readonly StoredEvent[];
 	readonly owners: ReadonlyMap<string, Owner>;
 	readonly subscribers: ReadonlyMap<string, string>;
@@ -98,9 +98,7 @@ function findOwners(connection: Connection, upload: UnpackedUpload): Joinable | 
 }
 
 function* ownersAmong(uploaded: readonly StoredEvent[]): Steps<Joinable> {
-	const byTid = new Map<string, StoredEvent>();
-	for (const event of uploaded) if (!byTid.has(event.tid)) byTid.set(event.tid, event);
-	const events = [...byTid.values()];
+	const events = firstOfEach(uploaded);
 	const [holders = [], subscriptions = []] = yield [
 		holdersOf(events),
 		ownersOfSubscriptions(subidsOf(events)),

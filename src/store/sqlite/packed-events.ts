@@ -3,6 +3,7 @@ import {
 	arrivalValues,
 	type StoredEvent,
 	type SubscriptionEvent,
+	storedEvent,
 	subscriptionEventFields,
 	subscriptionEventTypes,
 } from '../../domain/subscription-event.ts';
@@ -39,11 +40,11 @@ export function packUpload({ events, ...upload }: Upload): PackedUpload {
 export class UnpackedUpload {
 	readonly total: number;
 	readonly #texts: readonly string[];
-	readonly #arrival: ReturnType<typeof arrivalValues>;
+	readonly #upload: PackedUpload;
 
 	constructor(upload: PackedUpload) {
+		this.#upload = upload;
 		this.#texts = upload.fields.split(fieldSeparator);
-		this.#arrival = arrivalValues(upload);
 		this.total = this.#texts.length / fieldsPerEvent;
 	}
 
@@ -57,7 +58,7 @@ export class UnpackedUpload {
 	 * @param ownerOf whom an event names; the owner's columns follow those of the event
 	 */
 	parameters(from: number, rows: number, ownerOf: (tid: string) => Owner | undefined): EventValue[] {
-		const [texts, arrival] = [this.#texts, this.#arrival];
+		const [texts, arrival] = [this.#texts, arrivalValues(this.#upload)];
 		const parameters: EventValue[] = [];
 		let at = from * fieldsPerEvent;
 		for (let row = 0; row < rows; row++) {
@@ -83,7 +84,6 @@ export class UnpackedUpload {
 
 	/** The events as they are stored. */
 	storedEvents(): StoredEvent[] {
-		const [received_at, request_id] = this.#arrival;
-		return this.events().map((event) => ({ ...event, received_at, request_id }));
+		return this.events().map((event) => storedEvent(event, this.#upload));
 	}
 }
