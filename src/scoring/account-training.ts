@@ -99,7 +99,11 @@ export async function trainAccount(
 	for (const { goal, scope, horizonMs, dataset } of rows) {
 		const what = `${goal.name} (${scope === 'vid' ? 'visitors' : 'visits'})`;
 		onProgress({ step: 'train', what, done: trained.length, total: rows.length });
-		const { model, report } = trainOn(dataset, { seed, horizonMs });
+		const { model, report } = trainOn(dataset, {
+			seed,
+			horizonMs,
+			baseRates: rates.get(goal.name)?.byRecency,
+		});
 		const warnings = [...report.warnings];
 		if (dataset.rows === 0)
 			warnings.splice(

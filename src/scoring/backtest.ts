@@ -159,10 +159,10 @@ async function goBack(
 	const ofVisitors = rows.find(({ scope }) => scope === 'vid');
 	if (!ofVisitors) throw new Error('an account has rows of visitors');
 	const { dataset, horizonMs } = ofVisitors;
-	const { model } = train(dataset, { seed, horizonMs });
+	const rates = (await measureBaseRates(reader, [goal], cutMs)).get(goal.name) ?? { byRecency: [0, 0, 0] };
+	const { model } = train(dataset, { seed, horizonMs, baseRates: rates.byRecency });
 	const served = model.kind === 'prior' ? undefined : openModel('backtest', JSON.stringify(model));
 	const simple = simpleModel(dataset);
-	const rates = (await measureBaseRates(reader, [goal], cutMs)).get(goal.name) ?? { byRecency: [0, 0, 0] };
 	const outcomes: Outcomes = { labels: [], served: [], base: [], simple: [], groups: [] };
 	const vids = await drawnVisitors(reader, maxScores);
 	const scored =

@@ -120,12 +120,16 @@ export function rateOf(labels: Uint8Array): number {
 		: conversions / labels.length;
 }
 
-/** For each recency, the line with the given slope that makes the mean probability of its recent rows their rate. */
+/**
+ * For each recency, the line with the given slope that makes the mean probability of its recent rows their rate. With a
+ * slope of 0 everybody gets the base rate: the given one, or the rate of these rows.
+ */
 export function levelLines(
 	recent: RecentRows,
 	logOdds: Float64Array,
 	labels: Uint8Array,
 	slopes: readonly number[],
+	baseRates?: readonly number[],
 ): Line[] {
 	return recencies.map((recency: Recency) => {
 		const rows = recent[recency];
@@ -134,7 +138,8 @@ export function levelLines(
 		const came = Uint8Array.from(rows, (row) => labels[row] as number);
 		return {
 			slope,
-			intercept: slope === 0 ? logOddsOfProbability(rateOf(came)) : levelShift(said, came),
+			intercept:
+				slope === 0 ? logOddsOfProbability(baseRates?.[recency] ?? rateOf(came)) : levelShift(said, came),
 		};
 	});
 }

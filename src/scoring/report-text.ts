@@ -1,8 +1,8 @@
 import type { Choice } from './choose.ts';
-import type { RecentRows, TimedRows } from './level.ts';
+import type { Line, RecentRows, TimedRows } from './level.ts';
 import type { LogisticFit } from './logistic.ts';
-import type { Interval } from './measure.ts';
-import { recencies } from './recency.ts';
+import { type Interval, logistic } from './measure.ts';
+import { type Recency, recencies } from './recency.ts';
 
 export function percent(share: number): string {
 	return `${(share * 100).toFixed(share < 0.01 ? 2 : 1)} %`;
@@ -47,17 +47,53 @@ export function noSignalSentence({ signal: { standardErrors } }: Choice): string
 	return `The model's predictions correlate with later outcomes by only ${standardErrors.toFixed(1)} standard errors; up to 2 may be chance.`;
 }
 
-/** The rows that set the levels. */
-export function levelSentence({ atMs, labels, recency }: TimedRows, recent: RecentRows): string {
+/** The rows that set the levels, and the base rates where there is no signal. */
+export function levelSentence(
+	{ atMs, labels, recency }: TimedRows,
+	recent: RecentRows,
+	lines: readonly Line[],
+): string {
 	const day = (row: number | undefined) => new Date(atMs[row ?? 0] as number).toISOString().slice(0, 10);
-	const rates = recencies
-		.filter((each) => recency.includes(each))
+	const known = recencies.filter((each) => recency.includes(each));
+	const rates = known
+		.filter((each) => lines[each]?.slope !== 0)
 		.map((each) => {
 			const rows = recent[each];
 			const rate = rows.reduce((sum, row) => sum + (labels[row] as number), 0) / rows.length;
-			return `${percent(rate)} of the ${rows.length} since ${day(rows[0])} who ${recencyTexts[each]}`;
+			// A recency with too few outcomes has the level of all.
+			const who = rows.every((row) => recency[row] === each)
+				? `who ${recencyTexts[each]}`
+				: `of any recency, for those who ${recencyTexts[each]}`;
+			return `${percent(rate)} of the ${rows.length} since ${day(rows[0])} ${who}`;
 		});
-	return `The level is the rate of the most recent rows: ${rates.join(', ')}.`;
+	const base = known.filter((each) => lines[each]?.slope === 0);
+	return [
+		...(rates.length > 0 ? [`The level is the rate of the most recent rows: ${rates.join(', ')}.`] : []),
+		...(base.length > 0
+			? [
+					`Without a signal of their own, others get the base rate: ${ratesText(
+						lines.map(({ intercept }) => logistic(intercept)),
+						base,
+					)}.`,
+				]
+			: []),
+	].join(' ');
+}
+
+/** What is served without a model. */
+export function baseRateSentence(
+	rateOfRows: number,
+	baseRates: readonly number[] | undefined,
+	{ recency }: TimedRows,
+): string {
+	const known = recencies.filter((each) => recency.includes(each));
+	return baseRates && known.length > 0
+		? `Everybody gets the base rate of visitors of like recency: ${ratesText(baseRates, known)}.`
+		: `Everybody gets the base rate, ${percent(rateOfRows)}.`;
+}
+
+function ratesText(rates: readonly number[], of: readonly Recency[]): string {
+	return of.map((each) => `${percent(rates[each] as number)} for those who ${recencyTexts[each]}`).join(', ');
 }
 
 const recencyTexts = ['were present', 'were present within the horizon', 'were present before that'] as const;

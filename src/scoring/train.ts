@@ -13,10 +13,10 @@ import { type BoostingModel, type LogisticModel, type Model, modelFormat, type P
 import { seededRandom } from './random.ts';
 import type { LaterMeasures, TrainingReport } from './report.ts';
 import {
+	baseRateSentence,
 	kindSentence,
 	levelSentence,
 	noSignalSentence,
-	percent,
 	shapeSentence,
 	signalSentence,
 } from './report-text.ts';
@@ -33,6 +33,8 @@ export interface TrainingOptions {
 	readonly seed: number;
 	/** The time after a row's moment until its outcome is known. Default: 0. */
 	readonly horizonMs?: number;
+	/** The measured base rates by recency, served where the model cannot tell visitors apart. See `BaseRate`. */
+	readonly baseRates?: readonly number[] | undefined;
 }
 
 /**
@@ -42,7 +44,7 @@ export interface TrainingOptions {
  */
 export function train(
 	dataset: Dataset,
-	{ seed, horizonMs = 0 }: TrainingOptions,
+	{ seed, horizonMs = 0, baseRates }: TrainingOptions,
 ): { model: Model; report: TrainingReport } {
 	const { rows, conversions } = dataset;
 	const prior: PriorModel = {
@@ -52,13 +54,14 @@ export function train(
 		// One more row with a rate of 1 %: without data, the rate is not 0.
 		baseRate: (conversions + 0.01) / (rows + 1),
 	};
+	const order = dataset.inTimeOrder(seed);
 	const common = { rows, conversions, baseRate: prior.baseRate, seed };
 	const serveBaseRate = (reason: string, later?: LaterMeasures) => ({
 		model: prior,
 		report: {
 			...common,
 			kind: prior.kind,
-			chosen: [`Everybody gets the base rate, ${percent(prior.baseRate)}.`],
+			chosen: [baseRateSentence(prior.baseRate, baseRates, dataset.timed(order))],
 			warnings: [reason],
 			later,
 			topFeatures: [],
@@ -69,7 +72,6 @@ export function train(
 		return serveBaseRate(
 			`There are ${rarer} rows ${rarer === conversions ? 'with' : 'without'} a conversion; a model needs ${minConversions}.`,
 		);
-	const order = dataset.inTimeOrder(seed);
 	const timeFoldsFound = timeFolds(dataset, downsample(order, maxRowsForChoice), horizonMs);
 	const folds = timeFoldsFound.map((fold) => prepareFold(dataset, fold, seededRandom(seed)));
 	if (folds.length < 2)
@@ -86,7 +88,13 @@ export function train(
 	const uncalibrated = toModel(prior, encoding, fitted, { kind: 'none' });
 	const timed = dataset.timed(order);
 	const recent = recentRows(timed, order.length);
-	const lines = levelLines(recent, logOddsOfRows(uncalibrated, dataset, order), timed.labels, choice.slopes);
+	const lines = levelLines(
+		recent,
+		logOddsOfRows(uncalibrated, dataset, order),
+		timed.labels,
+		choice.slopes,
+		baseRates,
+	);
 	const model = toModel(prior, encoding, fitted, { kind: 'by recency', horizonMs, lines });
 	const warnings = [];
 	if (timeFoldsFound.some(({ overlaps }) => overlaps))
@@ -106,7 +114,7 @@ export function train(
 				kindSentence(choice, fitted.logistic),
 				shapeSentence(choice),
 				signalSentence(choice),
-				levelSentence(timed, recent),
+				levelSentence(timed, recent, lines),
 			],
 			warnings,
 			later: judge(dataset, timeFoldsFound, folds, random),

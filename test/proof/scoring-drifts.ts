@@ -113,7 +113,8 @@ async function trainedAt(
 	const { rows } = await accountRows(reader, { goals: [goal], asOfMs, seed, onProgress: () => {} });
 	const ofVisitors = rows.find(({ scope }) => scope === 'vid');
 	if (!ofVisitors) return undefined;
-	const { model } = train(ofVisitors.dataset, { seed, horizonMs: ofVisitors.horizonMs });
+	const baseRates = (await measureBaseRates(reader, [goal], asOfMs)).get(goal.name)?.byRecency;
+	const { model } = train(ofVisitors.dataset, { seed, horizonMs: ofVisitors.horizonMs, baseRates });
 	return model.kind === 'prior' ? undefined : openModel('proof', JSON.stringify(model));
 }
 

@@ -33,7 +33,11 @@ test('fewer than 30 conversions give the base rate', () => {
 		...example,
 		label: index % 69 === 0 ? (1 as const) : (0 as const),
 	}));
-	const { model, report } = train(datasetOf(examples), { seed: 1 });
+	const { model, report } = train(datasetOf(examples), { seed: 1, baseRates: [0.125, 0.1, 0.1] });
+	assert.equal(
+		report.chosen[0],
+		'Everybody gets the base rate of visitors of like recency: 12.5 % for those who were present.',
+	);
 	assert.equal(report.conversions, 29);
 	assert.equal(model.kind, 'prior');
 	assert.ok(Math.abs(new Scorer(model).score({ numeric: [3, 0], categorical: [''] }) - 29 / 2000) < 1e-4);
@@ -55,7 +59,7 @@ test('unpredictable outcomes give the base rate and a warning', () => {
 	assert.ok(served <= 1, `${served} of 6 found a pattern in noise`);
 });
 
-test('a recency without a signal of its own is served its rate, whatever others can tell', () => {
+test('a recency without a signal of its own is served the measured base rate, whatever others can tell', () => {
 	const random = seededRandom(5);
 	const present = visitors(2000, 8, () => -2).map((example) => ({ ...example, recency: 0 as const }));
 	const absent = visitors(2000, 9, byVisitsAndEmail).map((example) => ({ ...example, recency: 2 as const }));
@@ -63,12 +67,14 @@ test('a recency without a signal of its own is served its rate, whatever others 
 		.map((example) => ({ example, order: random() }))
 		.sort((a, b) => a.order - b.order)
 		.map(({ example }, index) => ({ ...example, atMs: index * 1000 }));
-	const { model } = train(datasetOf(examples), { seed: 1, horizonMs: 1000 });
+	const baseRates = [0.125, 0.1, 0.1];
+	const { model, report } = train(datasetOf(examples), { seed: 1, horizonMs: 1000, baseRates });
 	assert.ok(model.kind !== 'prior' && model.calibration.kind === 'by recency');
 	const [ofPresent, , ofAbsent] = model.calibration.lines;
 	assert.equal(ofPresent?.slope, 0);
 	assert.ok((ofAbsent?.slope ?? 0) > 0.5);
-	assert.ok(Math.abs(logistic(ofPresent?.intercept ?? 0) - mean(present.map(({ label }) => label))) < 0.05);
+	assert.ok(Math.abs(logistic(ofPresent?.intercept ?? 0) - 0.125) < 1e-9, 'the measured base rate');
+	assert.match(report.chosen.at(-1) ?? '', /others get the base rate: 12\.5 % for those who were present\.$/);
 });
 
 test('a pattern that later rows contradict is not served', () => {
