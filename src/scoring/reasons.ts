@@ -1,6 +1,7 @@
 import type { Profile } from '../domain/profile.ts';
 import { dayMs, hourMs, minuteMs } from '../durations.ts';
 import { absentRow, type FeatureRow, type FeatureSet } from './features.ts';
+import { recencyOf } from './recency.ts';
 import type { Scorer } from './scorer.ts';
 
 interface ProfileAt {
@@ -47,9 +48,19 @@ const factOfNumber: Readonly<Record<string, string>> = {
 	revenuePence: 'revenue',
 	pencePerSubscription: 'revenue',
 	subscriptionOverdue: 'subscriptions',
-	visitOverdue: 'visits',
+	visitOverdue: 'last',
 	visitTrend: 'visits',
 };
+
+/** Counts that fade. They raise a score because of what was done, and lower it because that was long ago. */
+const recentNumbers: ReadonlySet<string> = new Set([
+	'recentHits1d',
+	'recentHits7d',
+	'recentHits30d',
+	'recentVisits7d',
+	'recentVisits30d',
+	'visitTrend',
+]);
 
 /** The kind of fact that a text belongs to; its value is the fact's name. */
 const kindOfText: Readonly<Record<string, string>> = {
@@ -117,12 +128,19 @@ const devices = new Map([
 
 /** A fact about a visitor, and the columns of a row that express it: numbers first, then texts. */
 export interface Fact {
+	/** What it is about; `last` is the time since the last visit. */
+	readonly fact: string;
 	readonly phrase: string;
 	readonly columns: readonly number[];
 }
 
-/** The facts about a visitor, in no order. */
-export function factsOf(features: FeatureSet, row: FeatureRow, profile: Profile, nowMs: number): Fact[] {
+/** The facts about a visitor that may raise or lower a score, in no order. */
+export function factsOf(
+	features: FeatureSet,
+	row: FeatureRow,
+	{ profile, nowMs }: ProfileAt,
+	which: 'raise' | 'lower',
+): Fact[] {
 	const columnsOf = new Map<string, number[]>();
 	const add = (fact: string, column: number) => {
 		const name = sameFact(fact, profile);
@@ -133,7 +151,12 @@ export function factsOf(features: FeatureSet, row: FeatureRow, profile: Profile,
 	// `Object.is`, because a missing number is NaN.
 	for (const [column, { name, absent }] of features.numeric.entries())
 		if (!Object.is(row.numeric[column], absent ?? Number.NaN))
-			add(factOfNumber[name] ?? name.replace(/^channelShare:/, 'channel:'), column);
+			add(
+				which === 'lower' && recentNumbers.has(name)
+					? 'last'
+					: (factOfNumber[name] ?? name.replace(/^channelShare:/, 'channel:')),
+				column,
+			);
 	for (const [index, { name, absent }] of features.categorical.entries()) {
 		const value = row.categorical[index] as string;
 		if (value !== absent) add(`${kindOfText[name]}:${value}`, features.numeric.length + index);
@@ -141,32 +164,49 @@ export function factsOf(features: FeatureSet, row: FeatureRow, profile: Profile,
 	return [...columnsOf].flatMap(([fact, columns]) => {
 		const [, kind = '', name = ''] = /^(\w+):?(.*)$/su.exec(fact) ?? [];
 		const phrase = phrases[kind]?.({ profile, nowMs }, name);
-		return phrase === undefined ? [] : [{ phrase, columns }];
+		return phrase === undefined ? [] : [{ fact, phrase, columns }];
 	});
 }
 
 /** Merges facts that would say the same of a visitor with hardly any history. */
-function sameFact(fact: string, { visits, pageTimes, events, subscriptions }: Profile): string {
-	if (fact === 'first' && visits <= 1) return 'last';
-	if (fact === 'differentPages' && pageTimes.length <= 1) return 'hits';
+function sameFact(fact: string, { hits, visits, pageTimes, events, subscriptions }: Profile): string {
+	// Everybody has a hit and a visit. A single one says when, and no more.
+	if ((fact === 'first' || fact === 'visits') && visits <= 1) return 'last';
+	if (fact === 'differentPages' && pageTimes.length <= 1) return hits <= 1 ? 'last' : 'hits';
+	if (fact === 'hits' && hits <= 1) return 'last';
 	if (fact === 'events' && events.length === 1) return `event:${events[0]?.[0]}`;
 	if (fact.startsWith('evt:') && subscriptions?.count === 1) return 'subscriptions';
 	return fact;
 }
 
-/** What a number is compared with as a lowering reason: the opposite of being away is to have just been here. */
-const presentNumbers: Readonly<Record<string, number>> = {
-	daysSinceLast: 0,
-	idleShare: 0,
-	inactiveShare: 0,
+/** The least that any scored visitor has: none has no hit. */
+const leastNumbers: Readonly<Record<string, number>> = {
+	hits: 1,
+	pages: 1,
+	hitsPerVisit: 1,
+	visitHits: 1,
+	visits: 1,
+	activeDays: 1,
 };
 
-/** The row that facts are compared with: their absence, except for `presentNumbers` of lowering facts. */
-export function comparedRow(features: FeatureSet, which: 'raise' | 'lower'): FeatureRow {
+/** What the time since the last visit is compared with: as a reason that raises, with long ago; else with just now. */
+const otherTimes: Readonly<Record<'raise' | 'lower', Readonly<Record<string, number>>>> = {
+	raise: { visitOverdue: 100 },
+	lower: { daysSinceLast: 0, idleShare: 0, inactiveShare: 0, visitOverdue: 0 },
+};
+
+/**
+ * The row that a visitor's facts are compared with: their absence, or the least that everybody has, or for the time since
+ * the last visit its opposite.
+ */
+export function comparedRow(features: FeatureSet, row: FeatureRow, which: 'raise' | 'lower'): FeatureRow {
 	const { numeric, categorical } = absentRow(features);
-	if (which === 'raise') return { numeric, categorical };
 	return {
-		numeric: features.numeric.map(({ name }, column) => presentNumbers[name] ?? (numeric[column] as number)),
+		numeric: features.numeric.map(({ name }, column) =>
+			which === 'lower' && recentNumbers.has(name)
+				? Math.max(1, row.numeric[column] as number)
+				: (otherTimes[which][name] ?? leastNumbers[name] ?? (numeric[column] as number)),
+		),
 		categorical,
 	};
 }
@@ -183,16 +223,16 @@ export function strongestFacts(
 	max: number,
 ): string[] {
 	const { features } = scorer.model;
-	const isAway = nowMs - (profile.visit?.lastHitAtMs ?? profile.lastAtMs) >= dayMs;
-	const lastColumn = features.numeric.findIndex(({ name }) => name === 'daysSinceLast');
-	const facts = factsOf(features, row, profile, nowMs).filter(
-		// A visit today never makes anybody less likely.
-		({ columns }) => which === 'raise' || isAway || !columns.includes(lastColumn),
+	const lastAtMs = profile.visit?.lastHitAtMs ?? profile.lastAtMs;
+	// Being present is nothing special among those who are, and a visit today never makes anybody less likely.
+	const isTold = which === 'raise' ? recencyOf({ lastAtMs }, nowMs, 0) !== 0 : nowMs - lastAtMs >= dayMs;
+	const facts = factsOf(features, row, { profile, nowMs }, which).filter(
+		({ fact }) => isTold || fact !== 'last',
 	);
 	const contributions = scorer.groupContributions(
 		row,
 		facts.map(({ columns }) => columns),
-		comparedRow(features, which),
+		comparedRow(features, row, which),
 	);
 	const moving = facts
 		.map(({ phrase }, index) => ({ phrase, logOdds: contributions[index] as number }))

@@ -4,13 +4,13 @@ import type { Band } from '../domain/standing.ts';
 import { type BaseRate, baseRateFor, smoothedRate } from './base-rate.ts';
 import type { GoalModel } from './goal-model.ts';
 import { percentile as percentileOf, quantiles } from './percentile.ts';
-import { recencies } from './recency.ts';
+import { recencies, recencyOf } from './recency.ts';
 
 export interface GoalScore {
 	readonly goal: string;
 	/** The probability that the goal is reached within its horizon, as of now. */
 	readonly score: number;
-	/** Rank among the visitors who were present within the last horizon, 0 to 100. */
+	/** Rank among the visitors of like recency who were active within the last horizon, 0 to 100. */
 	readonly percentile: number;
 	readonly band: Band;
 	/** The model's version; `prior` if there is no model. */
@@ -24,10 +24,20 @@ export interface ScoreReference {
 	readonly goal: Goal;
 	/** Served if there is no model. */
 	readonly baseRate: BaseRate;
-	/** Quantiles of the model's scores of visitors who were present within the last horizon. */
-	readonly grid: readonly number[];
+	readonly ranks: Ranks;
 	/** Added to the model's log-odds, by recency. */
 	readonly shifts: readonly number[] | undefined;
+}
+
+/**
+ * Quantiles of the model's scores of visitors who were active within the last horizon. Scores fall when a visitor leaves,
+ * so those who are present are not compared with those who have left.
+ */
+interface Ranks {
+	/** Of visitors as of their last activity, when they were present. */
+	readonly present: readonly number[];
+	/** Of those who have left, as of the reference's moment. */
+	readonly absent: readonly number[];
 }
 
 /** A goal, its model if there is one, and its base rate if it has been measured. */
@@ -45,11 +55,16 @@ const lowShare = 0.98;
 
 /** Builds references from visitors. */
 export class ScoreReferenceBuilder {
-	readonly #goals: readonly (ReferenceOf & { scores: number[]; of: number; reached: number })[];
+	readonly #goals: readonly (ReferenceOf & {
+		readonly present: number[];
+		readonly absent: number[];
+		of: number;
+		reached: number;
+	})[];
 	readonly #nowMs: number;
 
 	constructor(goals: readonly ReferenceOf[], nowMs: number) {
-		this.#goals = goals.map((goal) => ({ ...goal, scores: [], of: 0, reached: 0 }));
+		this.#goals = goals.map((goal) => ({ ...goal, present: [], absent: [], of: 0, reached: 0 }));
 		this.#nowMs = nowMs;
 	}
 
@@ -63,18 +78,21 @@ export class ScoreReferenceBuilder {
 				if (hasReachedSince(profile, goal, sinceMs)) one.reached++;
 			}
 			// Visitors who left long ago would make everybody else's percentile high.
-			if (model && profile.lastAtMs >= sinceMs) one.scores.push(model.probability(profile, nowMs, shifts));
+			if (!model || profile.lastAtMs < sinceMs) continue;
+			one.present.push(model.probability(profile, profile.lastAtMs, shifts));
+			if (recencyOf(profile, nowMs, horizonMsOf(goal)) !== 0)
+				one.absent.push(model.probability(profile, nowMs, shifts));
 		}
 	}
 
 	/** One for each goal. */
 	references(): ScoreReference[] {
-		return this.#goals.map(({ goal, scores, of, reached, baseRate, shifts }) => ({
+		return this.#goals.map(({ goal, present, absent, of, reached, baseRate, shifts }) => ({
 			goal,
 			// Until the base rate is measured in the background: the share of visitors known a horizon ago who have
 			// reached the goal since.
 			baseRate: baseRate ?? { byRecency: recencies.map(() => smoothedRate(reached, of)) },
-			grid: quantiles(scores),
+			ranks: { present: quantiles(present), absent: quantiles(absent) },
 			shifts,
 		}));
 	}
@@ -86,7 +104,7 @@ function isLow(grid: readonly number[], probability: number): boolean {
 
 /** A profile's score by a model, or by the base rate without one. */
 export function scoreGoal(
-	{ goal, baseRate, grid, shifts }: ScoreReference,
+	{ goal, baseRate, ranks, shifts }: ScoreReference,
 	model: GoalModel | undefined,
 	profile: Profile,
 	nowMs: number,
@@ -94,6 +112,7 @@ export function scoreGoal(
 ): GoalScore {
 	const probability =
 		model?.probability(profile, nowMs, shifts) ?? baseRateFor(baseRate, goal, profile, nowMs);
+	const grid = recencyOf(profile, nowMs, horizonMsOf(goal)) === 0 ? ranks.present : ranks.absent;
 	const percentile = model ? Math.round(percentileOf(grid, probability)) : middlePercentile;
 	return {
 		goal: goal.name,

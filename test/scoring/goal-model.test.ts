@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { type Profile, profileOf } from '../../src/domain/profile.ts';
 import { dayMs } from '../../src/durations.ts';
+import type { FeatureRow } from '../../src/scoring/features.ts';
 import { openModel, UnusableModelError } from '../../src/scoring/goal-model.ts';
 import { type Model, modelFormat } from '../../src/scoring/model.ts';
 import { profileRows } from '../../src/scoring/profile-features.ts';
@@ -12,6 +13,32 @@ import { recencyOf } from '../../src/scoring/recency.ts';
 import { Scorer } from '../../src/scoring/scorer.ts';
 import { anyLog, hit, startMs, subscription } from '../domain/log.ts';
 import { madeUpFeatures, madeUpVisitor, trainedOnVisitors } from './made-up-profiles.ts';
+
+/** The same model with other weights or leaves, and another line for each recency. */
+function withRandomWeights(model: Model, random: () => number): Model {
+	const some = () => 4 * (random() - 0.5);
+	const lines = [0, 0, 0].map(() => ({ slope: random() < 0.2 ? 0 : random() + 0.3, intercept: some() }));
+	const calibration = { kind: 'by recency', horizonMs: random() * 30 * dayMs, lines } as const;
+	if (model.kind === 'prior') return model;
+	if (model.kind === 'boosting')
+		return {
+			...{ ...model, calibration },
+			trees: model.trees.map((tree) => ({ ...tree, value: tree.value.map(some) })),
+		};
+	const { linear, slots } = model.weights;
+	const weights = { intercept: some(), linear: linear.map(some), slots: slots.map((each) => each.map(some)) };
+	return { ...model, calibration, weights };
+}
+
+/** A row with some columns as in another. */
+function withoutFact(row: FeatureRow, columns: readonly number[], compared: FeatureRow): FeatureRow {
+	const without = { numeric: Array.from(row.numeric), categorical: [...row.categorical] };
+	const numbers = without.numeric.length;
+	for (const column of columns)
+		if (column < numbers) without.numeric[column] = compared.numeric[column] as number;
+		else without.categorical[column - numbers] = compared.categorical[column - numbers] as string;
+	return without;
+}
 
 for (const kind of ['logistic', 'boosting'] as const) {
 	const { model } = trainedOnVisitors(kind);
@@ -34,36 +61,35 @@ for (const kind of ['logistic', 'boosting'] as const) {
 		}
 	});
 
-	/** The score of the same visitor, equally recent, without a reason's fact. */
-	function scoreWithout(reason: string, profile: Profile, nowMs: number): number {
-		const row = rowOf(profile, nowMs);
-		const which = reason.startsWith(lowering) ? 'lower' : 'raise';
-		const said = which === 'lower' ? reason.slice(lowering.length) : reason;
-		const fact = factsOf(model.features, row, profile, nowMs).find(({ phrase }) => phrase === said);
-		assert(fact, reason);
-		const compared = comparedRow(model.features, which);
-		const without = { numeric: Array.from(row.numeric), categorical: [...row.categorical] };
-		const numbers = without.numeric.length;
-		for (const column of fact.columns)
-			if (column < numbers) without.numeric[column] = compared.numeric[column] as number;
-			else without.categorical[column - numbers] = compared.categorical[column - numbers] as string;
-		return scorer.score(without, recencyOf(profile, nowMs, horizonMs));
-	}
-
-	test(`${kind}: without the fact of a reason the score moves as the reason says, most for the first`, () => {
+	test(`${kind}: without the fact of a reason, the score of any model moves as the reason says, most for the first`, () => {
 		fc.assert(
-			fc.property(fc.integer({ min: 1 }), (seed) => {
-				const { log, nowMs } = madeUpVisitor(seededRandom(seed));
+			fc.property(fc.integer({ min: 1 }), fc.integer({ min: 1 }), (visitorSeed, modelSeed) => {
+				const random = seededRandom(modelSeed);
+				const other = modelSeed % 4 === 0 ? model : withRandomWeights(model, random);
+				assert(other.kind !== 'prior' && other.calibration.kind === 'by recency');
+				const applied = openModel('1', JSON.stringify(other));
+				const otherScorer = new Scorer(other);
+				const { log, nowMs: endMs } = madeUpVisitor(seededRandom(visitorSeed));
+				const nowMs = endMs + Math.floor((random() * 2) ** 8 * dayMs);
 				const profile = profileOf(log) as Profile;
-				const score = goalModel.probability(profile, nowMs);
+				const recency = recencyOf(profile, nowMs, other.calibration.horizonMs);
+				const row = rowOf(profile, nowMs);
+				const score = applied.probability(profile, nowMs);
 				for (const which of ['raise', 'lower'] as const) {
-					const reasons = goalModel.reasons(profile, nowMs, which);
+					const reasons = applied.reasons(profile, nowMs, which);
 					assert.ok(reasons.length <= 3);
 					assert.equal(new Set(reasons).size, reasons.length);
+					if (other.calibration.lines[recency]?.slope === 0) assert.deepEqual(reasons, []);
+					const facts = factsOf(model.features, row, { profile, nowMs }, which);
+					const compared = comparedRow(model.features, row, which);
 					let moved = Number.POSITIVE_INFINITY;
 					for (const reason of reasons) {
 						assert.equal(reason.startsWith(lowering), which === 'lower');
-						const without = scoreWithout(reason, profile, nowMs);
+						const said = which === 'lower' ? reason.slice(lowering.length) : reason;
+						if (recency === 0) assert.doesNotMatch(said, /^last seen/);
+						const fact = facts.find(({ phrase }) => phrase === said);
+						assert(fact, reason);
+						const without = otherScorer.score(withoutFact(row, fact.columns, compared), recency);
 						const move = which === 'raise' ? score - without : without - score;
 						assert.ok(move > 0 && move <= moved, reason);
 						moved = move;
@@ -99,6 +125,28 @@ test('viewing pricing raises the score, and the reason says so', () => {
 	const nowMs = startMs + dayMs;
 	assert.ok(goalModel.probability(visit('docs'), nowMs) < goalModel.probability(visit('pricing'), nowMs));
 	assert.ok(goalModel.reasons(visit('pricing'), nowMs, 'raise').includes('viewed pricing 23 hours ago'));
+});
+
+test('who came once is told when, not that there was a hit and a visit; being present is no reason', () => {
+	const { model } = trainedOnVisitors('logistic');
+	assert(model.kind === 'logistic');
+	const column = madeUpFeatures.numeric.findIndex(({ name }) => name === 'recentHits7d');
+	const weights = {
+		...model.weights,
+		linear: model.weights.linear.map((_, index) => (index === column ? 1 : 0)),
+		slots: model.weights.slots.map((slots) => slots.map(() => 0)),
+	};
+	const calibration = { kind: 'none' } as const;
+	const goalModel = openModel('1', JSON.stringify({ ...model, weights, calibration }));
+	const profile = profileOf([hit(startMs)]) as Profile;
+	const reasons = (days: number, which: 'raise' | 'lower') =>
+		goalModel.reasons(profile, startMs + days * dayMs, which);
+	assert.deepEqual(reasons(0, 'raise'), []);
+	assert.deepEqual(reasons(2, 'raise'), ['last seen 2 days ago']);
+	assert.deepEqual(reasons(0, 'lower'), []);
+	assert.deepEqual(reasons(60, 'lower'), ['less likely: last seen 60 days ago']);
+	const twice = profileOf([hit(startMs), hit(startMs + 1000)]) as Profile;
+	assert.deepEqual(goalModel.reasons(twice, startMs + 1000, 'raise'), ['2 hits']);
 });
 
 test('the score is as of the moment: recency decays between hits', () => {

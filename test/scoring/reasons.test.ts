@@ -9,7 +9,7 @@ import { anyLog, hit, startMs, subscription } from '../domain/log.ts';
 
 function facts(profile: Profile, nowMs: number): Fact[] {
 	const features = profileFeatures(vocabularyOf([profile]));
-	return factsOf(features, profileRows(features)(profile, nowMs), profile, nowMs);
+	return factsOf(features, profileRows(features)(profile, nowMs), { profile, nowMs }, 'raise');
 }
 
 function phrases(log: readonly LogEntry[], nowMs: number): string[] {
@@ -50,14 +50,12 @@ test('facts about a visitor are in plain language', () => {
 	);
 });
 
-test('singular and plural are right, and short histories do not repeat a fact', () => {
+test('singular and plural are right, and short histories neither repeat a fact nor say what all visitors have', () => {
 	const log = [
 		hit(startMs, { page: 'pricing', channel: 'organic search', events: ['play'] }),
 		subscription(startMs, { evt: 'trial' }),
 	];
 	assert.deepEqual(phrases(log, startMs + hourMs).toSorted(), [
-		'1 hit',
-		'1 visit',
 		'came by organic search',
 		'event play',
 		'last seen 1 hour ago',

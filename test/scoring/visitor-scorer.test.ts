@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { defaultGoals } from '../../src/domain/goal.ts';
 import { type Profile, profileOf } from '../../src/domain/profile.ts';
-import { dayMs } from '../../src/durations.ts';
+import { dayMs, hourMs } from '../../src/durations.ts';
+import type { GoalModel } from '../../src/scoring/goal-model.ts';
 import { type GoalScore, VisitorScorer } from '../../src/scoring/visitor-scorer.ts';
 import type { KnownAccount, ModelName } from '../../src/store/control/control-store.ts';
 import type { NumberedProfile, ServingReader } from '../../src/store/store.ts';
@@ -28,7 +29,10 @@ function version(text: string): ModelName {
 }
 
 /** A scorer for which the visitor with `hits` hits converts with a probability of `hits` %. */
-function scorerOf(visitors: readonly Profile[]) {
+function scorerOf(
+	visitors: readonly Profile[],
+	probability: GoalModel['probability'] = ({ hits }) => hits / 100,
+) {
 	const clock = { nowMs: startMs };
 	const forgotten: string[] = [];
 	const errors: unknown[] = [];
@@ -46,7 +50,7 @@ function scorerOf(visitors: readonly Profile[]) {
 		models: {
 			get: (_accountId, { version: text }) => ({
 				version: text,
-				probability: ({ hits }) => hits / 100,
+				probability,
 				reasons: ({ hits }) => [`${hits} hits`],
 			}),
 			forget: (_accountId, name) => forgotten.push(name.version),
@@ -80,6 +84,16 @@ test("a model's score has a percentile among recent visitors, a band and reasons
 	assert.deepEqual(ask(account), [
 		{ goal: 'subscription', score: 0.01, percentile: 0, band: 'low', model: '7' },
 	]);
+});
+
+test('visitors are ranked among those of like recency: present ones among others as of their last activity', async () => {
+	const leavers = visitors.map((each) => ({ ...each, lastAtMs: startMs - hourMs * each.hits }));
+	const { scorer } = scorerOf(leavers, ({ hits, lastAtMs }, nowMs) => hits / (lastAtMs < nowMs ? 1000 : 100));
+	const account = accountWith([version('7')]);
+	const percentileOf = async (hits: number, lastAtMs: number) =>
+		(await scorer.scores(account, 'vid', { ...profile, hits, lastAtMs }, false))[0]?.percentile;
+	assert.equal(await percentileOf(30, startMs), 30);
+	assert.equal(await percentileOf(30, startMs - dayMs), 30);
 });
 
 test('changed models and bands apply at once, without delay for an account in use', async () => {
