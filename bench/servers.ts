@@ -52,7 +52,7 @@ export class Caskade {
 		this.limitedKey = limitedKey;
 	}
 
-	/** Fills an x. */
+	/** Adds a client, an account, plans and keys to a new database, of which all others are copies. */
 	static async prepare(folder: string, template: BenchDatabase): Promise<Caskade> {
 		const command = (...args: string[]) => runCaskade(...args, '--database', template.address, '--json');
 		const plan = (name: string, rate: number, burst: number) =>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** Account tokens of the benchplaceholder, numbered from 1. */
+/** Account tokens of the benchmarks, numbered from 1. */
 export const aidOf = (account: number) => `c-a-bench-${account}`;
 
 /** Events in an upload, unless a benchmark says otherwise. */

@@ -1,6 +1,7 @@
 -- The requests that wrk sends: uploads of ROWS events with the API key KEY. Building them must be cheap, because wrk shares
--- the cores with the server. Each request goes to a random one of ACCOUNTS accounts. If CUSTOMERS is not 0, each event has a
--- random one of that many cids. TIDS is 'rising', 'random' (like UUIDs, spread over the index) or 'same' (one fixed request).
+-- the cores with the server. Each request goes to a random one of ACCOUNTS accounts. If CUSTOMERS is not 0, each event has the
+-- cid and the subid of a random one of that many customers. TIDS is 'rising', 'random' (like UUIDs, spread over the index) or
+-- 'same' (one fixed request).
 
 local rows = tonumber(os.getenv('ROWS'))
 local prefix = os.getenv('PREFIX')
@@ -54,7 +55,7 @@ local function rising()
 	return message(n)
 end
 
--- Like 'rising', with random cids.
+-- Like 'rising', of random customers.
 local function joined()
 	counter = counter + 1
 	local number = string.format('%08d', counter)
@@ -62,8 +63,9 @@ local function joined()
 	for i = 1, rows do
 		parts[n + 1] = risingStart[i]
 		parts[n + 2] = number
-		parts[n + 3] = string.format('-%02d","subid":"sub-%06d","cid":"cust-%07d","evt":"newsletter","rvn":%d}',
-			i, i * 37, math.random(customers), 1000 + i)
+		local customer = math.random(customers)
+		parts[n + 3] = string.format('-%02d","subid":"sub-%07d","cid":"cust-%07d","evt":"newsletter","rvn":%d}',
+			i, customer, customer, 1000 + i)
 		n = n + 3
 	end
 	return message(n)

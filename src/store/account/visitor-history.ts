@@ -1,4 +1,4 @@
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import {
 	compareEntries,
 	type HitEntry,
@@ -68,6 +68,16 @@ interface PastOwnership {
 
 /** Values per statement; engines take at most 32,766. */
 const maxValues = 5000;
+/** Rows per statement: many times what a page of ordinary visitors and their subscriptions has. */
+const maxHits = 20_000;
+const maxEvents = 10_000;
+/**
+ * Where a page has more, only so many rows of each name are read: the latest hits of a visitor, the first events of a
+ * subscription or customer. One `vid` may send hits for months, and a client may send one `subid` for everybody. Neither
+ * must fill the memory.
+ */
+const maxHitsPerVisitor = 5000;
+const maxEventsPerName = 500;
 
 /** The extent of the history up to a moment. */
 export async function historyExtent(
@@ -179,12 +189,10 @@ async function hitsOf(
 	vids: readonly string[],
 	asOfMs: number,
 ): Promise<Map<string, HitEntry[]>> {
-	const rows = await database
-		.selectFrom(table)
-		.select(['vid', 'sid', 'at', 'body'])
-		.where('vid', 'in', vids)
-		.where('at', '<=', asOfMs)
-		.execute();
+	const hits = database.selectFrom(table).select(['vid', 'sid', 'at', 'body']).where('at', '<=', asOfMs);
+	const rows = await rowsOfNames(hits.where('vid', 'in', vids), maxHits, () =>
+		vids.map((vid) => hits.where('vid', '=', vid).orderBy('at', 'desc').limit(maxHitsPerVisitor)),
+	);
 	const entries = new Map<string, HitEntry[]>();
 	for (const { vid, sid, at, body: text } of rows)
 		append(entries, vid, hitEntry({ sid, atMs: Number(at), body: JSON.parse(text), text }));
@@ -285,16 +293,43 @@ async function eventsOf(
 	const pages = [];
 	for (let from = 0; from < names.length; from += maxValues)
 		for (const part of parts)
-			pages.push(
-				await database
-					.selectFrom('subscription_event')
-					.select(['id', ...storedEventColumns])
-					.where(column, 'in', names.slice(from, from + maxValues))
-					.where('received_at', '<=', asOfMs)
-					.where(part)
-					.execute(),
-			);
+			pages.push(await pageOfEvents(database, column, names.slice(from, from + maxValues), part, asOfMs));
 	return pages.flat().map((row) => ({ ...row, rvn: Number(row.rvn), received_at: Number(row.received_at) }));
+}
+
+function pageOfEvents(
+	database: Database,
+	column: 'tid' | 'cid' | 'subid',
+	names: readonly string[],
+	part: RawBuilder<boolean>,
+	asOfMs: number,
+): Promise<EventRow[]> {
+	const events = database
+		.selectFrom('subscription_event')
+		.select(['id', ...storedEventColumns])
+		.where('received_at', '<=', asOfMs)
+		.where(part);
+	// The order in which `ownersOfSubscriptions` looks for the owner.
+	const first = sql`(rvn < 0), received_at, id`;
+	return rowsOfNames(events.where(column, 'in', names), maxEvents, () =>
+		names.map((name) => events.where(column, '=', name).orderBy(first).limit(maxEventsPerName)),
+	);
+}
+
+/**
+ * Reads the rows of several names in one statement.
+ * @param limited statements with limits, one for each name, for when there are more than `max` rows
+ */
+async function rowsOfNames<Output>(
+	all: SelectQueryBuilder<ClientTables, keyof ClientTables, Output>,
+	max: number,
+	limited: () => readonly SelectQueryBuilder<ClientTables, keyof ClientTables, Output>[],
+): Promise<Output[]> {
+	const rows = await all.limit(max + 1).execute();
+	if (rows.length <= max) return rows as Output[];
+	const ofNames = [];
+	for (const one of limited()) ofNames.push((await one.execute()) as Output[]);
+	return ofNames.flat();
 }
 
 /** The earliest links to each key, among those made up to then. */
