@@ -42,6 +42,8 @@ export interface AccountRows {
 	readonly notes: readonly string[];
 	/** Nothing later was used: the requested moment, or the end of a log that ended before it. */
 	readonly asOfMs: number;
+	/** Visitors, sampled by what they did; see `measureBaseRates`. */
+	readonly vids: readonly string[];
 }
 
 /** Bound the work: from larger accounts, visitors are sampled. */
@@ -51,6 +53,8 @@ const cuts = 8;
 /** Enough visitors to find the names that most have in common. */
 const maxFirstVisitors = 5000;
 const maxFirstRows = 20_000;
+/** Enough visitors to measure a rate. */
+const maxSampled = 2000;
 const vidsPerPage = 5000;
 const visitorsPerRead = 250;
 /** A log that ended longer before the moment of training says nothing about the time since. */
@@ -105,6 +109,7 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 	return {
 		rows: collectors.flatMap((collector) => collector.goalRows()),
 		asOfMs,
+		vids: listed.vids.slice(0, maxSampled),
 		notes: [
 			...(Number.isFinite(extent.fromMs) ? [extentSentence(extent)] : []),
 			...(ended

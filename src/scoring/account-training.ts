@@ -5,6 +5,7 @@ import type { ModelName } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { accountRows } from './account-rows.ts';
 import { measureBaseRates } from './base-rate.ts';
+import { atEarlyLevel } from './early-level.ts';
 import type { Interval } from './measure.ts';
 import type { TrainingReport } from './report.ts';
 import { daysText } from './report-text.ts';
@@ -80,14 +81,14 @@ export async function trainAccount(
 	trainOn: typeof train = train,
 ): Promise<TrainedGoal[]> {
 	const { account, goals, seed, onProgress } = training;
-	const { rows, notes, asOfMs, rates } = await store.read(account.id, async (reader) => {
+	const { rows, notes, asOfMs, vids, rates } = await store.read(account.id, async (reader) => {
 		const total = await reader.countVisitors();
 		const made = await accountRows(reader, {
 			...{ goals, asOfMs: training.asOfMs, seed },
 			onProgress: (done) =>
 				onProgress({ step: 'read', what: account.aid, done, total: Math.max(done, total) }),
 		});
-		return { ...made, rates: await measureBaseRates(reader, goals, made.asOfMs) };
+		return { ...made, rates: await measureBaseRates(reader, goals, made.asOfMs, made.vids) };
 	});
 	// The base rates served now are not those of a past moment.
 	if (training.isOfNow)
@@ -99,11 +100,11 @@ export async function trainAccount(
 	for (const { goal, scope, horizonMs, dataset } of rows) {
 		const what = `${goal.name} (${scope === 'vid' ? 'visitors' : 'visits'})`;
 		onProgress({ step: 'train', what, done: trained.length, total: rows.length });
-		const { model, report } = trainOn(dataset, {
-			seed,
-			horizonMs,
-			baseRates: rates.get(goal.name)?.byRecency,
-		});
+		const baseRates = rates.get(goal.name)?.byRecency;
+		const { model, report } = trainOn(dataset, { seed, horizonMs, baseRates });
+		const early = await store.read(account.id, (reader) =>
+			atEarlyLevel(reader, model, { goal, scope, nowMs: asOfMs, vids }),
+		);
 		const warnings = [...report.warnings];
 		if (dataset.rows === 0)
 			warnings.splice(
@@ -112,10 +113,11 @@ export async function trainAccount(
 				`There is no moment that lies ${daysText(goal.horizonDays)}, the horizon, before ${isoTime(asOfMs)} and after a hit.`,
 			);
 		trained.push(
-			await keep(store, training, JSON.stringify(model), {
+			await keep(store, training, JSON.stringify(early.model), {
 				...{ goal: goal.name, scope, asOf: isoTime(asOfMs), horizonDays: goal.horizonDays, history: notes },
 				...{ baseRates: rates.get(goal.name)?.byRecency ?? [] },
 				...report,
+				chosen: [...report.chosen, ...early.sentences],
 				warnings,
 			}),
 		);

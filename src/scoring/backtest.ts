@@ -4,6 +4,7 @@ import { OperatorError } from '../errors.ts';
 import { type HistoryExtent, profileAtEnd } from '../store/account/visitor-history.ts';
 import { accountRows, type HistoryReader } from './account-rows.ts';
 import { baseRateFor, measureBaseRates, type RateReader } from './base-rate.ts';
+import { atEarlyLevel } from './early-level.ts';
 import { openModel } from './goal-model.ts';
 import {
 	auc,
@@ -152,23 +153,26 @@ async function goBack(
 	untilMs: number,
 	numbers: Map<string, number>,
 ): Promise<{ kind: string; outcomes: Outcomes }> {
-	const { rows } = await accountRows(reader, {
+	const { rows, vids, asOfMs } = await accountRows(reader, {
 		...{ goals: [goal], asOfMs: cutMs, seed },
 		onProgress: () => {},
 	});
 	const ofVisitors = rows.find(({ scope }) => scope === 'vid');
 	if (!ofVisitors) throw new Error('an account has rows of visitors');
 	const { dataset, horizonMs } = ofVisitors;
-	const rates = (await measureBaseRates(reader, [goal], cutMs)).get(goal.name) ?? { byRecency: [0, 0, 0] };
+	const rates = (await measureBaseRates(reader, [goal], cutMs, vids)).get(goal.name) ?? {
+		byRecency: [0, 0, 0],
+	};
 	const { model } = train(dataset, { seed, horizonMs, baseRates: rates.byRecency });
-	const served = model.kind === 'prior' ? undefined : openModel('backtest', JSON.stringify(model));
+	const early = await atEarlyLevel(reader, model, { goal, scope: 'vid', nowMs: asOfMs, vids });
+	const served = model.kind === 'prior' ? undefined : openModel('backtest', JSON.stringify(early.model));
 	const simple = simpleModel(dataset);
 	const outcomes: Outcomes = { labels: [], served: [], base: [], simple: [], groups: [] };
-	const vids = await drawnVisitors(reader, maxScores);
+	const drawn = await drawnVisitors(reader, maxScores);
 	const scored =
 		at === 'cut'
-			? visitorsAt(reader, vids, goal, cutMs)
-			: hitsAfter(reader, vids, { goal, fromMs: cutMs, untilMs, seed, maxScores });
+			? visitorsAt(reader, drawn, goal, cutMs)
+			: hitsAfter(reader, drawn, { goal, fromMs: cutMs, untilMs, seed, maxScores });
 	for await (const { vid, profile, atMs, label } of scored) {
 		const base = baseRateFor(rates, goal, profile, atMs);
 		outcomes.labels.push(label);

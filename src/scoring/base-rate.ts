@@ -47,15 +47,17 @@ export function smoothedRate(reached: number, of: number, towards = priorRate): 
 /**
  * Measures how many of those whose horizon is just over have reached each goal: after hits, and visitors in general.
  * Samples at most 1,000 hits and 2,000 visitors for each horizon, however many there are.
+ * @param sampled the visitors; by default, a new sample
  */
 export async function measureBaseRates(
 	reader: RateReader,
 	goals: readonly Goal[],
 	asOfMs: number,
+	sampled?: readonly string[],
 ): Promise<ReadonlyMap<string, BaseRate>> {
 	const rates = new Map<string, BaseRate>();
-	const vids = await spreadVisitors(reader);
-	const nowMs = await endOfLog(reader, vids, asOfMs);
+	const vids = sampled ?? (await spreadVisitors(reader));
+	const nowMs = await endOfLog(reader, asOfMs, vids);
 	for (const [horizonMs, ofHorizon] of Map.groupBy(goals, horizonMsOf)) {
 		const counts = ofHorizon.map(() => recencies.map((): Count => ({ reached: 0, of: 0 })));
 		const toMs = nowMs - horizonMs;
@@ -84,11 +86,15 @@ export async function measureBaseRates(
 type Count = { reached: number; of: number };
 
 /** If the log has ended, its end; the time since says nothing. */
-async function endOfLog(reader: RateReader, vids: readonly string[], asOfMs: number): Promise<number> {
+export async function endOfLog(
+	reader: RateReader,
+	asOfMs: number,
+	sampled?: readonly string[],
+): Promise<number> {
 	const [last] = await reader.hitsBefore(asOfMs, 1);
 	let endMs = last?.atMs ?? 0;
 	if (asOfMs - endMs <= maxSilenceMs) return asOfMs;
-	for await (const history of histories(reader, vids, asOfMs))
+	for await (const history of histories(reader, sampled ?? (await spreadVisitors(reader)), asOfMs))
 		endMs = Math.max(endMs, lastBefore(history, asOfMs) ?? 0);
 	return asOfMs - endMs > maxSilenceMs && endMs > 0 ? endMs : asOfMs;
 }

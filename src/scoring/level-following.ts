@@ -1,7 +1,8 @@
 import { type Goal, horizonMsOf } from '../domain/goal.ts';
 import type { LevelShift, LevelWeek, ModelLevels } from '../domain/model-levels.ts';
 import { dayMs } from '../durations.ts';
-import { type RateReader, sampleOutcomes } from './base-rate.ts';
+import { endOfLog, type RateReader, sampleOutcomes } from './base-rate.ts';
+import { earlyPeriodMs, earlyShifts } from './early-level.ts';
 import type { GoalModel } from './goal-model.ts';
 import { levelShift } from './level.ts';
 import { logistic, logOddsOfProbability } from './measure.ts';
@@ -41,7 +42,8 @@ interface Scored {
 
 /**
  * Compares scores with outcomes since the model was trained: the level that would have been right for the last week
- * with known outcomes; and week by week, the mean score as served, and the rate.
+ * with known outcomes, or with a long horizon for the latest early outcomes; and week by week, the mean score as served,
+ * and the rate.
  * @returns undefined if no outcome has become known since the last measurement
  */
 export async function followLevel(
@@ -49,7 +51,9 @@ export async function followLevel(
 	{ goal, scope, model, trainedToMs, levels, nowMs }: FollowOptions,
 ): Promise<ModelLevels | undefined> {
 	const horizonMs = horizonMsOf(goal);
-	const toMs = nowMs - horizonMs;
+	// The time since a log ended would look like a time without outcomes.
+	const knownToMs = await endOfLog(reader, nowMs);
+	const toMs = knownToMs - horizonMs;
 	// Rows whose outcome was known at training were used to set its level.
 	const beganMs = trainedToMs - horizonMs;
 	const before = levels ?? { shifts: [], weeks: [], measuredToMs: beganMs };
@@ -57,7 +61,7 @@ export async function followLevel(
 	const rowsOf = async (fromMs: number, untilMs: number) => {
 		const rows: Scored[] = [];
 		for await (const { history, atMs, recency, profile, labels } of sampleOutcomes(reader, {
-			...{ goals: [goal], horizonMs, fromMs, toMs: untilMs, nowMs },
+			...{ goals: [goal], horizonMs, fromMs, toMs: untilMs, nowMs: knownToMs },
 		})) {
 			if (scope === 'sid' && recency !== 0) continue;
 			const sid = profile.visit?.sid;
@@ -67,14 +71,23 @@ export async function followLevel(
 		}
 		return rows;
 	};
+	const shiftsNow = async () => {
+		const periodMs = earlyPeriodMs(goal);
+		if (periodMs === undefined) {
+			const recent = await rowsOf(Math.max(beganMs, toMs - weekMs), toMs);
+			return recencies.map((recency) => shiftOf(recent.filter((row) => row.recency === recency)));
+		}
+		// The model is at the level of the outcomes that had come early when it was trained.
+		if (knownToMs - periodMs < trainedToMs) return recencies.map(() => 0);
+		return earlyShifts(reader, model, { goal, scope, nowMs: knownToMs });
+	};
 	const weeks = [...before.weeks];
 	for (let fromMs = weeks.at(-1)?.toMs ?? Math.max(beganMs, toMs - keptWeeks * weekMs); ; fromMs += weekMs) {
 		if (fromMs + weekMs > toMs) break;
 		const week = weekOf(await rowsOf(fromMs, fromMs + weekMs), before.shifts, fromMs);
 		if (week) weeks.push(week);
 	}
-	const recent = await rowsOf(Math.max(beganMs, toMs - weekMs), toMs);
-	const byRecency = recencies.map((recency) => shiftOf(recent.filter((row) => row.recency === recency)));
+	const byRecency = await shiftsNow();
 	return {
 		shifts: [...before.shifts, { sinceMs: nowMs, byRecency }].slice(-keptShifts),
 		weeks: weeks.slice(-keptWeeks),

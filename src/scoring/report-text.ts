@@ -80,6 +80,11 @@ export function levelSentence(
 	].join(' ');
 }
 
+/** How early outcomes move the level. */
+export function earlyLevelSentence(shifts: readonly number[], earlyDays: number): string {
+	return `What came within ${daysText(Math.round(earlyDays))}, which is known sooner, moves the level by ${shifts.map((shift) => shift.toFixed(2)).join(', ')} in log-odds: for visitors who are present, were present within the horizon, and before that.`;
+}
+
 /** What is served without a model. */
 export function baseRateSentence(
 	rateOfRows: number,

@@ -107,6 +107,7 @@ test('the level of an active model follows the outcomes, week by week, and is re
 	const { store, accountId, clock, upkeep, reports } = await place(t);
 	const { model, report } = trainedOnVisitors('logistic');
 	const asOf = new Date(logEndMs - 30 * dayMs).toISOString();
+	clock.nowMs = logEndMs - dayMs;
 	const texts = { body: JSON.stringify(model), report: JSON.stringify({ ...report, asOf }) };
 	const name = await store.control.insertModel(accountId, { goal: 'return', scope: 'vid', ...texts });
 	await store.control.activateModel(accountId, name);
@@ -130,7 +131,10 @@ test('the level of an active model follows the outcomes, week by week, and is re
 	clock.nowMs += 2 * minuteMs;
 	await upkeep.round();
 	assert.equal(reports.length, 1, 'no outcome has become known since');
-	clock.nowMs += dayMs;
+	clock.nowMs += dayMs - minuteMs;
 	await upkeep.round();
 	assert.equal(reports.length, 2);
+	clock.nowMs += 10 * dayMs;
+	await upkeep.round();
+	assert.equal(reports.length, 2, 'since the log ended, nothing is known');
 });

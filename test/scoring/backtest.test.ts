@@ -5,6 +5,7 @@ import { dayMs } from '../../src/durations.ts';
 import { backtest, cutsForBacktest } from '../../src/scoring/backtest.ts';
 import { backtestPage } from '../../src/scoring/backtest-page.ts';
 import { measureBaseRates } from '../../src/scoring/base-rate.ts';
+import { earlyShifts } from '../../src/scoring/early-level.ts';
 import type { GoalModel } from '../../src/scoring/goal-model.ts';
 import { followLevel } from '../../src/scoring/level-following.ts';
 import { readerOf } from '../proof/histories.ts';
@@ -46,6 +47,29 @@ test('a back-test trains as of each cut on what was known then, and compares wit
 	const { hits: before } = await reader.historyExtent(plan.cutsMs[0] ?? 0);
 	const { hits: known } = await reader.historyExtent(extent.toMs - 7 * dayMs);
 	assert.equal(all.scores, known - before, 'every hit whose outcome is known in full');
+});
+
+test('early outcomes show a level sooner than those of a horizon, and nothing is read into a log that has ended', async () => {
+	const goal = { ...sale, horizonDays: 28 };
+	const model: GoalModel = { version: '1', probability: () => 0.2, reasons: () => [] };
+	const at = (day: number, changeDay: number) => {
+		const made = { ...ordinary, visitors: 2500, withinDays: 3, seed: 2 };
+		const changing = readerOf(madeUpHistories({ ...made, level: (now) => (now < changeDay ? -2 : -0.5) }));
+		return { changing, nowMs: madeUpStartMs + day * dayMs };
+	};
+	const steady = at(90, 200);
+	const same = await earlyShifts(steady.changing, model, { goal, scope: 'vid', nowMs: steady.nowMs });
+	assert.ok(Math.abs(same[0] ?? 1) < 0.15, `${same}`);
+	const { changing, nowMs } = at(90, 70);
+	const [rising = 0] = await earlyShifts(changing, model, { goal, scope: 'vid', nowMs });
+	assert.ok(rising > 0.3 && rising <= 1, `${rising}`);
+	const follow = (trainedToMs: number, atMs: number) =>
+		followLevel(changing, { goal, scope: 'vid', model, trainedToMs, levels: undefined, nowMs: atMs });
+	assert.equal((await follow(nowMs - 5 * dayMs, nowMs))?.shifts[0]?.byRecency[0], 0, 'trained with it');
+	assert.equal((await follow(nowMs - 20 * dayMs, nowMs))?.shifts[0]?.byRecency[0], rising);
+	const { toMs } = await changing.historyExtent(Number.POSITIVE_INFINITY);
+	assert.equal(await follow(toMs, toMs + 100 * dayMs), undefined, 'the log has ended');
+	assert.deepEqual(await earlyShifts(changing, model, { goal: sale, scope: 'vid', nowMs }), [0, 0, 0]);
 });
 
 test('between trainings the level follows outcomes, shrunken and bounded, and weeks show scores as served', async () => {
