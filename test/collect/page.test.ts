@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { cleanUrl, pageOf } from '../../src/collect/page.ts';
+import { codePoint } from '../code-point.ts';
 
 /** Of this process, so that what else runs on the machine does not count. */
 function cpuMsSince(before: NodeJS.CpuUsage): number {
@@ -80,7 +81,7 @@ test('the result is bounded and well-formed for any input, and contains only pat
 		}),
 	);
 	fc.assert(
-		fc.property(fc.string({ unit: 'binary' }), (sent) => {
+		fc.property(fc.string({ unit: codePoint }), (sent) => {
 			pageOf(sent);
 			cleanUrl(sent);
 		}),

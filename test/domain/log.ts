@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { HitEntry, LogEntry, SubscriptionEntry } from '../../src/domain/profile.ts';
 import { hourMs } from '../../src/durations.ts';
+import { codePoint } from '../code-point.ts';
 
 /** The time from which tests count: midnight UTC. */
 export const startMs = Date.UTC(2026, 10, 2);
@@ -37,7 +38,7 @@ export function subscription(atMs: number, differences: Partial<SubscriptionEntr
 
 const name = fc.oneof(
 	fc.constantFrom('/', 'pricing', '0', '1', 'constructor', '__proto__', 'toString'),
-	fc.string({ unit: 'binary', maxLength: 12 }),
+	fc.string({ unit: codePoint, maxLength: 12 }),
 );
 /** A few moments only, so that many entries share one. */
 const moment = fc.integer({ min: 0, max: 40 }).map((step) => startMs + step * 7 * hourMs);

@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { Deadline } from '../../../src/deadline.ts';
 import type { SubscriptionEvent } from '../../../src/domain/subscription-event.ts';
+import { codePoint } from '../../code-point.ts';
 import {
 	addAccount,
 	type Engine,
@@ -18,7 +19,7 @@ import {
 
 /** Text that the operation accepts: no control characters, no lone surrogates, not empty. */
 const text = fc
-	.string({ unit: 'binary', minLength: 1, maxLength: 60 })
+	.string({ unit: codePoint, minLength: 1, maxLength: 60 })
 	.filter((value) => value.isWellFormed() && !/[\u0000-\u001f\u007f-\u009f]/.test(value));
 
 /** The contract of every engine for uploads. */
