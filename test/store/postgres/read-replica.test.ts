@@ -31,6 +31,11 @@ async function pauseReplay(t: TestContext): Promise<() => Promise<unknown>> {
 	const client = new pg.Client({ connectionString: replica.url });
 	await client.connect();
 	await client.query('SELECT pg_wal_replay_pause()');
+	// What is being replayed is still finished.
+	await eventually('replay is paused', async () => {
+		const { rows } = await client.query('SELECT pg_get_wal_replay_pause_state() AS state');
+		return rows[0].state === 'paused';
+	});
 	const resume = () => client.query('SELECT pg_wal_replay_resume()');
 	t.after(async () => {
 		await resume();
