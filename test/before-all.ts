@@ -18,7 +18,7 @@ const neededBytes = 6 * 2 ** 30;
  */
 export async function globalSetup(): Promise<void> {
 	// Before the folder of temporary files is this run's: they are kept for the next.
-	const bundles = bundle();
+	const bundles = process.env.TEST_BUNDLES ?? bundle().then((urls) => JSON.stringify(urls));
 	// Hundreds of databases are made and removed, which takes a memory disk a fifth of the time.
 	folder = mkdtempSync(join(hasMemoryDisk() ? memoryDisk : tmpdir(), 'caskade-tests-'));
 	// PostgreSQL's user must reach its own folder in it.
@@ -27,7 +27,7 @@ export async function globalSetup(): Promise<void> {
 	process.env.TEST_RUN_FOLDER = folder;
 	server = await startPostgres();
 	process.env.TEST_DATABASE_URL = server.url;
-	process.env.TEST_BUNDLES = JSON.stringify(await bundles);
+	process.env.TEST_BUNDLES = await bundles;
 	// For the processes that tests start, too.
 	process.env.NODE_OPTIONS = `--import=${pathToFileURL(join(import.meta.dirname, 'quick-loading.js'))}`;
 }
