@@ -186,8 +186,12 @@ async function spreadHits(
 	const moments = new Map<string, Set<number>>();
 	for (let place = 0; place < places; place++) {
 		const beforeMs = toMs - Math.round(((toMs - fromMs) * place) / places);
-		for (const { vid, atMs } of await reader.hitsBefore(beforeMs, hitsPerPlace)) {
-			if (atMs <= fromMs) continue;
+		const latest = await reader.hitsBefore(beforeMs, hitsPerPlace);
+		// Of the hits of one moment, all or none: which of them come first depends on ids.
+		const cutMs = latest.length < hitsPerPlace ? Number.NEGATIVE_INFINITY : (latest.at(-1)?.atMs ?? 0);
+		const isCut = latest.some(({ atMs }) => atMs > cutMs);
+		for (const { vid, atMs } of latest) {
+			if (atMs <= fromMs || (isCut && atMs === cutMs)) continue;
 			const known = moments.get(vid);
 			if (known) known.add(atMs);
 			else moments.set(vid, new Set([atMs]));

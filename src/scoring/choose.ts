@@ -50,9 +50,9 @@ export interface Signal {
 
 const slopes = Array.from({ length: 15 }, (_, step) => (step + 1) / 10);
 /** Below this, the correlation may be chance: two in a hundred models without any signal reach it. */
-const minStandardErrors = 2;
+export const minStandardErrors = 2;
 /** The same of a recency. There are three, so each must reach more, or six in a hundred accounts would serve one by chance. */
-const minOwnStandardErrors = 2.5;
+export const minOwnStandardErrors = 2.5;
 /** With fewer visitors, a recency uses the share of all. */
 const minVisitors = 30;
 

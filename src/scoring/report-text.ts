@@ -1,4 +1,4 @@
-import type { Choice } from './choose.ts';
+import { type Choice, minOwnStandardErrors, minStandardErrors } from './choose.ts';
 import type { Line, RecentRows, TimedRows } from './level.ts';
 import type { LogisticFit } from './logistic.ts';
 import { type Interval, logistic } from './measure.ts';
@@ -44,7 +44,10 @@ export function signalSentence({ signal: { standardErrors, shares } }: Choice): 
 
 /** Why the base rate is served. */
 export function noSignalSentence({ signal: { standardErrors } }: Choice): string {
-	return `The model's predictions correlate with later outcomes by only ${standardErrors.toFixed(1)} standard errors; up to 2 may be chance.`;
+	const errors = `${standardErrors.toFixed(1)} standard errors`;
+	return standardErrors > minStandardErrors
+		? `The model's predictions correlate with later outcomes by ${errors}, but neither among visitors who are present nor among others by more than ${minOwnStandardErrors}; less may be chance.`
+		: `The model's predictions correlate with later outcomes by only ${errors}; up to ${minStandardErrors} may be chance.`;
 }
 
 /** The rows that set the levels, and the base rates where there is no signal. */
@@ -82,7 +85,7 @@ export function levelSentence(
 
 /** How early outcomes move the level. */
 export function earlyLevelSentence(shifts: readonly number[], earlyDays: number): string {
-	return `What came within ${daysText(Math.round(earlyDays))}, which is known sooner, moves the level by ${shifts.map((shift) => shift.toFixed(2)).join(', ')} in log-odds: for visitors who are present, were present within the horizon, and before that.`;
+	return `What came within ${daysText(Math.round(earlyDays))}, which is known sooner, moves the level by ${shifts.map((shift) => (Math.round(shift * 100) / 100 || 0).toFixed(2)).join(', ')} in log-odds: for visitors who are present, were present within the horizon, and before that.`;
 }
 
 /** What is served without a model. */
