@@ -54,11 +54,7 @@ test('unpredictable outcomes give the base rate and a warning', () => {
 	for (let seed = 1; seed <= 6; seed++) {
 		const { model, report } = train(datasetOf(visitors(1000, seed, () => -2)), { seed });
 		if (model.kind !== 'prior') served++;
-		else
-			assert.match(
-				report.warnings[0] ?? '',
-				/(only -?[01]\.\d|by 2\.\d|by only 2\.0) standard errors.* may be chance/,
-			);
+		else assert.match(report.warnings[0] ?? '', /standard errors.* may be chance/);
 	}
 	assert.ok(served <= 1, `${served} of 6 found a pattern in noise`);
 });
