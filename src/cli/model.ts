@@ -3,6 +3,7 @@ import { Command } from '../config.ts';
 import type { CaskScope } from '../domain/cask-scope.ts';
 import type { Goal } from '../domain/goal.ts';
 import { OperatorError } from '../errors.ts';
+import type { GoalReport } from '../scoring/account-training.ts';
 import { type GoalModel, openModel, UnusableModelError } from '../scoring/goal-model.ts';
 import type { TrainingReport } from '../scoring/report.ts';
 import type { ModelName, StoredModel } from '../store/control/control-store.ts';
@@ -95,6 +96,13 @@ served.`,
 				else {
 					// One that this program cannot apply would leave pages with the base rate.
 					await usableModel(store, id, { goal, scope, version });
+					const { kind }: Partial<GoalReport> = JSON.parse(
+						await store.control.modelReport(id, { goal, scope, version }),
+					);
+					if (kind === 'prior')
+						throw new OperatorError(
+							`Goal ${goal}: training found nothing better than the base rate for version ${version}. 'prior' serves it.`,
+						);
 					await store.control.activateModel(id, { goal, scope, version });
 				}
 				const used = { aid, goal, scope, version };

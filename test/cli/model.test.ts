@@ -102,6 +102,13 @@ test('model use refuses a model that cannot score, and changes nothing', async (
 	const broken = { goal: 'subscription', scope: 'vid', body: '{"format":99}', report: '{}' } as const;
 	const { version } = await store.control.insertModel(id, broken);
 	assertRefused(await use('subscription', version), /cannot be applied: its format is 99, not 1/);
+	const { model, report } = trainedOnVisitors('logistic');
+	const refused = await store.control.insertModel(id, {
+		...{ goal: 'subscription', scope: 'vid' },
+		body: JSON.stringify({ ...model, kind: 'prior' }),
+		report: JSON.stringify({ ...report, kind: 'prior' }),
+	});
+	assertRefused(await use('subscription', refused.version), /nothing better than the base rate/);
 	assertRefused(await use('subscription', '1'), /no model 1 of goal subscription/);
 	assertRefused(await use('nothing', 'prior'), /has no goal nothing/);
 	assertMisused(await use('subscription', first, '--scope', 'aid'), /Allowed choices are vid, sid/);
