@@ -1,23 +1,9 @@
-import { type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
-import {
-	compareEntries,
-	type HitEntry,
-	type Profile,
-	profileOf,
-	type SubscriptionEntry,
-} from '../../domain/profile.ts';
-import { storedEventColumns, subscriptionEntry } from '../../domain/subscription-event.ts';
+import type { Kysely } from 'kysely';
+import { compareEntries, type HitEntry, type Profile, profileOf } from '../../domain/profile.ts';
+import { type JoinedEvent, joinedEvents } from './joined-events.ts';
+import { rowsOfNames } from './rows-of-names.ts';
 import type { ClientTables, HitTables } from './tables.ts';
 import { hitEntry } from './visitor-log.ts';
-
-/** A subscription event that belonged to a visitor, and the period in which this was known. */
-export interface JoinedEvent {
-	readonly entry: SubscriptionEntry;
-	/** When both the upload and the visitor's link existed. Earlier profiles did not include the event. */
-	readonly knownFromMs: number;
-	/** When the event went to a visitor with a better claim; Infinity if it stayed. */
-	readonly knownUntilMs: number;
-}
 
 /** A visitor's entries up to a moment. */
 export interface VisitorHistory {
@@ -51,33 +37,10 @@ export interface HitMoment {
 
 type Database = Kysely<ClientTables>;
 
-interface LinkRow {
-	readonly key: string;
-	readonly at: number;
-	readonly vid: string;
-}
-
-type EventRow = Omit<ClientTables['subscription_event'], 'vid' | 'named'>;
-
-/** The owner of an event for a time. */
-interface PastOwnership {
-	readonly vid: string;
-	readonly knownFromMs: number;
-	readonly knownUntilMs: number;
-}
-
-/** Values per statement; engines take at most 32,766. */
-const maxValues = 5000;
-/** Rows per statement: many times what a page of ordinary visitors and their subscriptions has. */
+/** Hits of visitors per statement: many times what a page of ordinary visitors has. */
 const maxHits = 20_000;
-const maxEvents = 10_000;
-/**
- * Where a page has more, only so many rows of each name are read: the latest hits of a visitor, the first events of a
- * subscription or customer. One `vid` may send hits for months, and a client may send one `subid` for everybody. Neither
- * must fill the memory.
- */
+/** Where a page has more, only the latest hits of each visitor are read. One `vid` may send hits for months. */
 const maxHitsPerVisitor = 5000;
-const maxEventsPerName = 500;
 
 /** The extent of the history up to a moment. */
 export async function historyExtent(
@@ -194,196 +157,11 @@ async function hitsOf(
 		vids.map((vid) => hits.where('vid', '=', vid).orderBy('at', 'desc').limit(maxHitsPerVisitor)),
 	);
 	const entries = new Map<string, HitEntry[]>();
-	for (const { vid, sid, at, body: text } of rows)
-		append(entries, vid, hitEntry({ sid, atMs: Number(at), body: JSON.parse(text), text }));
-	return entries;
-}
-
-async function joinedEvents(
-	database: Database,
-	vids: readonly string[],
-	asOfMs: number,
-): Promise<Map<string, JoinedEvent[]>> {
-	const joined = new Map<string, JoinedEvent[]>();
-	const linked = await database
-		.selectFrom('claim')
-		.select('key')
-		.distinct()
-		.where('vid', 'in', vids)
-		.where('at', '<=', asOfMs)
-		.execute();
-	const keys = linked.map(({ key }) => key);
-	const named = (kind: string) =>
-		keys.filter((key) => key.startsWith(kind)).map((key) => key.slice(kind.length));
-	const own = [
-		...(await eventsOf(database, 'tid', named('t:'), asOfMs)),
-		...(await eventsOf(database, 'cid', named('c:'), asOfMs)),
-	];
-	if (own.length === 0) return joined;
-	const subids = [...new Set(own.map(({ subid }) => subid))];
-	const rows = new Map(
-		[...own, ...(await eventsOf(database, 'subid', subids, asOfMs))].map((row) => [row.tid, row]),
-	);
-	const holders = await holdersOf(
-		database,
-		[...rows.values()].flatMap(({ tid, cid }) => (cid === null ? [`t:${tid}`] : [`t:${tid}`, `c:${cid}`])),
-		asOfMs,
-	);
-	const ofSubscriptions = Map.groupBy(rows.values(), ({ subid }) => subid);
-	for (const events of ofSubscriptions.values())
-		for (const { vid, event } of ownersOver(events, holders)) append(joined, vid, event);
-	for (const events of joined.values()) events.sort((a, b) => compareEntries(a.entry, b.entry));
-	return joined;
-}
-
-/** The owners of a subscription's events over time. */
-function ownersOver(
-	events: readonly EventRow[],
-	holders: ReadonlyMap<string, LinkRow>,
-): { vid: string; event: JoinedEvent }[] {
-	const all = events
-		.map((row) => ({
-			row,
-			entry: subscriptionEntry(row),
-			held: ownershipPeriods(
-				row.received_at,
-				holders.get(`t:${row.tid}`),
-				row.cid === null ? undefined : holders.get(`c:${row.cid}`),
-			),
-		}))
-		.sort((a, b) => compareForOwner(a.row, b.row));
-	const subscriber = all.find(({ held }) => held.length > 0)?.held.at(-1);
-	return all.flatMap(({ row, entry, held }) =>
-		withSubscriber(held, subscriber, row.received_at).map(({ vid, ...known }) => ({
-			vid,
-			event: { entry, ...known },
-		})),
-	);
-}
-
-/** The order in which events decide the owner of their subscription, see `ownersOfSubscriptions`. */
-function compareForOwner(a: EventRow, b: EventRow): number {
-	return Number(a.rvn < 0) - Number(b.rvn < 0) || a.received_at - b.received_at || a.id - b.id;
-}
-
-/** Until an event named somebody, it belonged to the owner of its subscription. */
-function withSubscriber(
-	held: readonly PastOwnership[],
-	subscriber: PastOwnership | undefined,
-	receivedAtMs: number,
-): readonly PastOwnership[] {
-	if (!subscriber) return held;
-	const knownFromMs = Math.max(receivedAtMs, subscriber.knownFromMs);
-	const [first, ...later] = held;
-	if (!first) return [{ vid: subscriber.vid, knownFromMs, knownUntilMs: Number.POSITIVE_INFINITY }];
-	if (knownFromMs >= first.knownFromMs) return held;
-	if (first.vid === subscriber.vid) return [{ ...first, knownFromMs }, ...later];
-	return [{ vid: subscriber.vid, knownFromMs, knownUntilMs: first.knownFromMs }, ...held];
-}
-
-async function eventsOf(
-	database: Database,
-	column: 'tid' | 'cid' | 'subid',
-	names: readonly string[],
-	asOfMs: number,
-): Promise<EventRow[]> {
-	// One statement for each of the two indexes by `subid`.
-	const parts =
-		column === 'subid' ? [sql<boolean>`named > 0`, sql<boolean>`named = 0`] : [sql<boolean>`1 = 1`];
-	const pages = [];
-	for (let from = 0; from < names.length; from += maxValues)
-		for (const part of parts)
-			pages.push(await pageOfEvents(database, column, names.slice(from, from + maxValues), part, asOfMs));
-	return pages.flat().map((row) => ({ ...row, rvn: Number(row.rvn), received_at: Number(row.received_at) }));
-}
-
-function pageOfEvents(
-	database: Database,
-	column: 'tid' | 'cid' | 'subid',
-	names: readonly string[],
-	part: RawBuilder<boolean>,
-	asOfMs: number,
-): Promise<EventRow[]> {
-	const events = database
-		.selectFrom('subscription_event')
-		.select(['id', ...storedEventColumns])
-		.where('received_at', '<=', asOfMs)
-		.where(part);
-	// The order in which `ownersOfSubscriptions` looks for the owner.
-	const first = sql`(rvn < 0), received_at, id`;
-	return rowsOfNames(events.where(column, 'in', names), maxEvents, () =>
-		names.map((name) => events.where(column, '=', name).orderBy(first).limit(maxEventsPerName)),
-	);
-}
-
-/**
- * Reads the rows of several names in one statement.
- * @param limited statements with limits, one for each name, for when there are more than `max` rows
- */
-async function rowsOfNames<Output>(
-	all: SelectQueryBuilder<ClientTables, keyof ClientTables, Output>,
-	max: number,
-	limited: () => readonly SelectQueryBuilder<ClientTables, keyof ClientTables, Output>[],
-): Promise<Output[]> {
-	const rows = await all.limit(max + 1).execute();
-	if (rows.length <= max) return rows as Output[];
-	const ofNames = [];
-	for (const one of limited()) ofNames.push((await one.execute()) as Output[]);
-	return ofNames.flat();
-}
-
-/** The earliest links to each key, among those made up to then. */
-async function holdersOf(
-	database: Database,
-	keys: readonly string[],
-	asOfMs: number,
-): Promise<Map<string, LinkRow>> {
-	const holders = new Map<string, LinkRow>();
-	for (let from = 0; from < keys.length; from += maxValues) {
-		const rows = await database
-			.selectFrom('claim')
-			.select(['key', 'at', 'vid'])
-			.where('key', 'in', keys.slice(from, from + maxValues))
-			.where('at', '<=', asOfMs)
-			.where(({ not, exists, selectFrom }) =>
-				not(
-					exists(
-						selectFrom('claim as earlier')
-							.select('earlier.vid')
-							.whereRef('earlier.key', '=', 'claim.key')
-							.where(sql<boolean>`(earlier.at, earlier.vid) < (claim.at, claim.vid)`),
-					),
-				),
-			)
-			.execute();
-		for (const { key, at, vid } of rows) holders.set(key, { key, at: Number(at), vid });
+	for (const { vid, sid, at, body: text } of rows) {
+		const entry = hitEntry({ sid, atMs: Number(at), body: JSON.parse(text), text });
+		const known = entries.get(vid);
+		if (known) known.push(entry);
+		else entries.set(vid, [entry]);
 	}
-	return holders;
-}
-
-/** The owners of an event over time: the holder of its `tid`, and until that one appeared, the holder of its `cid`. */
-function ownershipPeriods(
-	receivedAtMs: number,
-	byTid: Pick<LinkRow, 'at' | 'vid'> | undefined,
-	byCid: Pick<LinkRow, 'at' | 'vid'> | undefined,
-): PastOwnership[] {
-	const since = (link: { at: number }) => Math.max(receivedAtMs, link.at);
-	if (!byTid)
-		return byCid
-			? [{ vid: byCid.vid, knownFromMs: since(byCid), knownUntilMs: Number.POSITIVE_INFINITY }]
-			: [];
-	const fromMs = since(byTid);
-	const stays = { vid: byTid.vid, knownUntilMs: Number.POSITIVE_INFINITY };
-	if (!byCid || since(byCid) >= fromMs) return [{ ...stays, knownFromMs: fromMs }];
-	if (byCid.vid === byTid.vid) return [{ ...stays, knownFromMs: since(byCid) }];
-	return [
-		{ vid: byCid.vid, knownFromMs: since(byCid), knownUntilMs: fromMs },
-		{ ...stays, knownFromMs: fromMs },
-	];
-}
-
-function append<Item>(lists: Map<string, Item[]>, name: string, item: Item): void {
-	const list = lists.get(name);
-	if (list) list.push(item);
-	else lists.set(name, [item]);
+	return entries;
 }

@@ -29,6 +29,14 @@ test('neither a vid that sends hits for months nor a subid of everybody makes hi
 		`${numbers(10_001)} INSERT INTO subscription_event (tid, subid, evt, rvn, received_at, vid, named)
 		SELECT 't' || n, 'everybody', 'renewal', 100, ${receivedAtMs} + n, '${vid}', 0 FROM number`,
 	);
+	// Strangers who show the customer's id later own nothing of theirs.
+	database.exec(
+		`${numbers(10_001)} INSERT INTO claim (key, at, vid)
+		SELECT 'c:customer', ${receivedAtMs} + n, printf('f%031x', n) FROM number`,
+	);
+	database.exec(
+		`${numbers(10_001)} INSERT INTO claim (key, at, vid) SELECT 'c:other-' || n, ${receivedAtMs}, '${other.vid}' FROM number`,
+	);
 	database.close();
 	await store.read(accountId, async (reader) => {
 		const histories = await reader.visitorHistories([vid, other.vid], Number.MAX_SAFE_INTEGER);

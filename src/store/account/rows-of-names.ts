@@ -1,0 +1,18 @@
+import type { SelectQueryBuilder } from 'kysely';
+import type { ClientTables } from './tables.ts';
+
+/**
+ * Reads the rows of several names in one statement, so many at most.
+ * @param limited statements with limits, one for each name, for when there are more than `max` rows
+ */
+export async function rowsOfNames<Output>(
+	all: SelectQueryBuilder<ClientTables, keyof ClientTables, Output>,
+	max: number,
+	limited: () => readonly SelectQueryBuilder<ClientTables, keyof ClientTables, Output>[],
+): Promise<Output[]> {
+	const rows = await all.limit(max + 1).execute();
+	if (rows.length <= max) return rows as Output[];
+	const ofNames = [];
+	for (const one of limited()) ofNames.push((await one.execute()) as Output[]);
+	return ofNames.flat();
+}
