@@ -71,10 +71,11 @@ test('the same history gives the same model on every engine, and later data chan
 
 test('a model better than the base rate is active until a newer one replaces it; one that has seen less does not', async (t) => {
 	const { store, account } = await place(t, sqlite, 150);
-	const [first] = await trainAt(store, account);
+	const trainOn = trainingOnce();
+	const [first] = await trainAt(store, account, { trainOn });
 	assert.equal(first?.active, true);
 	assert.ok((await activeOf(store, account.id)).includes(`return vid ${first?.version}`));
-	const [second] = await trainAt(store, account, { seed: 2 });
+	const [second] = await trainAt(store, account, { seed: 2, trainOn });
 	assert.equal(second?.former?.version, first?.version);
 	assert.deepEqual(second?.former?.auc, first?.report.later?.auc);
 	assert.match(second?.why ?? '', /scores from now on, instead of/);

@@ -28,8 +28,14 @@ export interface OwnPostgres extends PostgresServer {
 	readonly folder: string;
 }
 
-// Durability is off: no test cuts the power, and several test files share the server.
-const postgresFlags = ['-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'max_connections=300'];
+const postgresFlags = Object.entries({
+	// Durability is off: no test cuts the power, and several test files share the server.
+	fsync: 'off',
+	full_page_writes: 'off',
+	max_connections: '300',
+	// A worker looks into each of hundreds of databases this often.
+	autovacuum_naptime: '10min',
+}).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 
 /** A server that nobody else uses. */
 export async function startOwnPostgres(): Promise<OwnPostgres> {
@@ -37,7 +43,8 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
 	const port = await freePort();
 	const postgres = await initialisePostgres(folder, {
 		port,
-		initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
+		// A password that is checked quickly: each connection of a test checks it again.
+		initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync', '--set=scram_iterations=1'],
 		postgresFlags,
 	});
 	await postgres.start();
