@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { Admission } from './access/admission.ts';
 import { Authorizer } from './access/authorizer.ts';
@@ -40,6 +39,7 @@ import { createTlsServer, type Tls } from './http/tls.ts';
 import type { Log } from './log.ts';
 import { LogThrottle } from './log-throttle.ts';
 import type { Metrics } from './metrics.ts';
+import { createServer } from './node-http.ts';
 import type { ReportRunner } from './reports/report-runner.ts';
 import type { VisitorScorer } from './scoring/visitor-scorer.ts';
 import { VisitorReads } from './segments/visitor-reads.ts';

@@ -1,5 +1,5 @@
 import cluster from 'node:cluster';
-import { createServer, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import {
 	AggregatorRegistry,
 	Counter,
@@ -10,6 +10,7 @@ import {
 	type MetricValue,
 	Registry,
 } from 'prom-client';
+import { createServer } from './node-http.ts';
 
 /** Prometheus metrics of a running server. Labels never contain data from clients. */
 export class Metrics {

@@ -34,6 +34,7 @@ const bottom = [
 	'format',
 	'durations',
 	'errors',
+	'node-http',
 ];
 /** Beside the order: who may import them, and what they may import. */
 const beside: Readonly<Record<string, { importedBy: readonly string[]; imports: readonly string[] }>> = {

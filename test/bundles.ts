@@ -91,7 +91,7 @@ async function bundleTogether(folder: string, entryPoints: Record<string, string
 		format: 'esm',
 		platform: 'node',
 		external: ['esbuild', 'pg-native', 'pino-pretty'],
-		plugins: [ownLocation, builtins],
+		plugins: [ownLocation],
 		// What CommonJS modules expect.
 		banner: {
 			js: [
@@ -122,17 +122,6 @@ const ownLocation: Plugin = {
 				);
 			return { contents, loader: 'ts' };
 		});
-	},
-};
-
-/** An import of Node's `http` copies all that it exports, and so loads `fetch`: 50 ms of a process. */
-const builtins: Plugin = {
-	name: 'builtins',
-	setup({ onResolve, onLoad }) {
-		onResolve({ filter: /^(node:|https?$)/ }, ({ path }) => ({ path, namespace: 'builtin' }));
-		onLoad({ filter: /./, namespace: 'builtin' }, ({ path }) => ({
-			contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
-		}));
 	},
 };
 

@@ -1,6 +1,7 @@
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ErrorCode, errorBody, errorTable } from '../errors.ts';
+import { STATUS_CODES } from '../node-http.ts';
 import { jsonType } from './answer.ts';
 
 const errors: Readonly<Record<string, ErrorCode>> = {

@@ -1,13 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import {
-	type IncomingMessage,
-	METHODS,
-	type RequestListener,
-	type Server,
-	type ServerResponse,
-} from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiError, errorBody } from '../errors.ts';
+import { METHODS } from '../node-http.ts';
 import { jsonType } from './answer.ts';
 import { answerSocket } from './client-error.ts';
 import { drainConnection } from './draining.ts';

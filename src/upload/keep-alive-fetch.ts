@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { Agent, type IncomingMessage, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { Agent as SecureAgent, request as secureRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
+import { Agent, request } from '../node-http.ts';
 
 /**
  * Implements the part of `fetch` that the client needs, over connections that are kept open. It takes about half the CPU time

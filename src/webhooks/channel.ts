@@ -1,8 +1,9 @@
-import { Agent as HttpAgent } from 'node:http';
+import type { Agent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ActiveWebhook, DisabledReason } from '../domain/webhook.ts';
 import { reasonOf } from '../errors.ts';
+import { Agent as HttpAgent } from '../node-http.ts';
 import {
 	type Attempted,
 	type DueMessage,
@@ -52,7 +53,7 @@ export type DeliveryReport =
 export class Channel {
 	readonly #options: ChannelOptions;
 	#webhook: ActiveWebhook;
-	readonly #agent: HttpAgent;
+	readonly #agent: Agent;
 	readonly #stopping = new AbortController();
 	readonly #waiting: (DueMessage & { readonly takenAtMs: number })[] = [];
 	readonly #attempted: Attempted[] = [];
@@ -72,8 +73,13 @@ export class Channel {
 		this.#failingSinceMs = webhook.failingSinceMs;
 		this.#isFailureStored = webhook.failingSinceMs !== null;
 		this.#wasFailureSeen = this.#isFailureStored;
-		const Agent = webhook.url.startsWith('https:') ? HttpsAgent : HttpAgent;
-		this.#agent = new Agent({ keepAlive: true, maxSockets: maxInFlight, maxFreeSockets: 4, timeout: 60_000 });
+		const AgentOfUrl = webhook.url.startsWith('https:') ? HttpsAgent : HttpAgent;
+		this.#agent = new AgentOfUrl({
+			keepAlive: true,
+			maxSockets: maxInFlight,
+			maxFreeSockets: 4,
+			timeout: 60_000,
+		});
 		this.#ended = this.#run();
 	}
 

@@ -1,9 +1,10 @@
 import { type LookupAddress, lookup } from 'node:dns';
-import { type Agent, type RequestOptions, request as requestHttp } from 'node:http';
+import type { Agent, RequestOptions } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { reasonOf } from '../errors.ts';
+import { request as requestHttp } from '../node-http.ts';
 
 /** Time limit of a whole request: name resolution, connection, TLS and answer. */
 export const deliveryTimeoutMs = 10_000;
