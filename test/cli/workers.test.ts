@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { UsagePlan } from '../../src/domain/usage-plan.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -201,14 +203,17 @@ async function hitOnce({ url }: ServeProcess, aid: string): Promise<number> {
 }
 
 test('SQLite: a thread that dies ends the process, as it may have held what the others share', async (t) => {
-	const preload = `data:text/javascript,import { threadName } from 'node:worker_threads';
-		if (threadName === 'serving-2') setTimeout(() => { throw new Error('broken on purpose') }, 1500);`;
+	const breaks = join(temporaryFolder(t), 'breaks');
+	const preload = `data:text/javascript,import { existsSync } from 'node:fs'; import { threadName } from 'node:worker_threads';
+		const check = () => { if (existsSync('${breaks}')) throw new Error('broken on purpose') };
+		if (threadName === 'serving-2') setInterval(check, 20);`;
 	await using server = await ServeProcess.start(
 		['--workers', '2', '--database', `sqlite:${temporaryFolder(t)}`],
 		{
 			NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${JSON.stringify(preload.replaceAll(/\s+/g, '%20'))}`,
 		},
 	);
+	writeFileSync(breaks, '');
 	const { code, stderr } = await server.endsWithin(20_000);
 	assert.equal(code, 1);
 	assert.match(stderr, /"level":"fatal".*"reason":"broken on purpose","msg":"a thread died"/);

@@ -40,7 +40,7 @@ test("servers with wrong clocks use the database's, for months of quota and for 
 	const client = await addClient(store, { plan: { quotaPerMonth: 30 } });
 	const start = (aheadMs: number) =>
 		ServeProcess.start(['--database', address], {
-			NODE_OPTIONS: `--import ${movedClock}`,
+			NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${movedClock}`,
 			MOVED_CLOCK_MS: String(aheadMs),
 		});
 	await using ahead = await start(40 * dayMs);
