@@ -27,6 +27,7 @@ const maxShift = 1;
 const minRows = 20;
 
 interface Row {
+	readonly vid: string;
 	readonly recency: Recency;
 	readonly logOdds: number;
 	/** Whether the goal was reached within the early period, and within the horizon. */
@@ -103,7 +104,7 @@ async function rowsBefore(
 		const of = scope === 'sid' && sid !== undefined ? visitProfileAt(history, sid, atMs) : profile;
 		const [early = 0] = labelsOf(history, atMs, { goals: [goal], horizonMs: periodMs });
 		const logOdds = logOddsOfProbability(model.probability(of, atMs));
-		rows.push({ recency, logOdds, early, label: labels[0] ?? 0 });
+		rows.push({ vid: history.vid, recency, logOdds, early, label: labels[0] ?? 0 });
 	}
 	return rows;
 }
@@ -117,13 +118,23 @@ function shiftOf(known: readonly Row[], latest: readonly Row[]): number {
 	);
 	const share = rootOf((candidate) => expected(known, levelThen, candidate) - cameThen, 0, 1);
 	const shift = rootOf((candidate) => expected(latest, candidate, share) - cameNow, -5, 5);
-	const outcomes = 1 / (1 / cameThen + 1 / Math.max(1, cameNow, expected(latest, 0, share)));
+	// A visitor's hits share an outcome. If hardly any came, the expected number says how certain that is.
+	const perVisitor = visitorsOf(latest) / latest.length;
+	const reached = ({ early }: Row) => early === 1;
+	const outcomes =
+		1 /
+		(1 / visitorsOf(known.filter(reached)) +
+			1 / Math.max(1, visitorsOf(latest.filter(reached)), expected(latest, 0, share) * perVisitor));
 	const held = (shift * outcomes) / (outcomes + shrinkageOutcomes);
 	return Math.round(Math.min(maxShift, Math.max(-maxShift, held)) * 1e4) / 1e4;
 }
 
 function earlyOutcomes(rows: readonly Row[]): number {
 	return rows.reduce((sum, { early }) => sum + early, 0);
+}
+
+function visitorsOf(rows: readonly Row[]): number {
+	return new Set(rows.map(({ vid }) => vid)).size;
 }
 
 /** How many of these visitors are expected to reach the goal early. */
