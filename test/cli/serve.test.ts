@@ -107,7 +107,7 @@ test('a port that is in use is refused, for operations and for metrics', async (
 	const port = await takenPort(t);
 	const [operations, metrics] = [
 		await caskade(['serve', '--port', String(port), ...at]),
-		await caskade(['serve', '--port', '0', '--metrics-port', String(port), ...at]),
+		await caskadeWithin(['serve', '--port', '0', '--metrics-port', String(port), ...at]),
 	];
 	const sentence = (flag: string) =>
 		new RegExp(`^caskade: Port ${port} on 127.0.0.1 is in use; choose another with ${flag}\\.\n$`);

@@ -3,7 +3,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openStore } from '../../src/store/open.ts';
-import { assertMisused, assertRefused, caskade, caskadeJson, ServeProcess } from '../process.ts';
+import {
+	assertMisused,
+	assertRefused,
+	caskade,
+	caskadeJson,
+	caskadeWithin,
+	ServeProcess,
+} from '../process.ts';
 import { madeUpVisitors, storeVisitors } from '../scoring/made-up-log.ts';
 import { addAccount } from '../store/engines.ts';
 import { installedPostgresDatabase } from '../store/postgres-server.ts';
@@ -104,7 +111,7 @@ test('impossible options are refused', async (t) => {
 	assertMisused(await train('c-a-acme-uk', '--seed', '-1'), /whole number/);
 	for (const every of ['0h', '6', 'often', '366d'])
 		assertMisused(
-			await caskade(['serve', '--train-every', every, ...at]),
+			await caskadeWithin(['serve', '--train-every', every, ...at]),
 			/It must be a duration such as 90s/,
 		);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openStore } from '../../../src/store/open.ts';
-import { assertRefused, caskade } from '../../process.ts';
+import { assertRefused, caskadeWithin } from '../../process.ts';
 import {
 	assertRefuses,
 	openFor,
@@ -16,7 +16,7 @@ import { sessionOn } from './service.ts';
 test('a database that is not UTF-8 is refused with a reason and not changed', async (t) => {
 	const address = await freshPostgresDatabase('SQL_ASCII');
 	const sentence = / has the encoding SQL_ASCII, and Caskade needs UTF8: /;
-	assertRefused(await caskade(['serve', '--port', '0', '--database', address]), sentence);
+	assertRefused(await caskadeWithin(['serve', '--port', '0', '--database', address]), sentence);
 	await assertRefuses(openStore(address, { stage: 'staging' }), sentence);
 	const session = await sessionOn(t, address);
 	const { rows } = await session.query("SELECT 1 FROM pg_namespace WHERE nspname LIKE 'caskade%'");
