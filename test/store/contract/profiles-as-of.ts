@@ -160,7 +160,8 @@ export function asOfContract(engine: Engine): void {
 			);
 			assert.deepEqual(
 				now.map((each) => each.scores[0]?.percentile).toSorted((a = 0, b = 0) => a - b),
-				[0, 50, 100],
+				[0, 75, 100],
+				'the visitor who is present shares the highest of the ranks at the last hit',
 			);
 			const then = await scores(1, true, [model, undefined]);
 			assert.deepEqual(shown(then), vids.slice(0, 2));
