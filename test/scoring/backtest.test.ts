@@ -53,7 +53,7 @@ test('early outcomes show a level sooner than those of a horizon, and nothing is
 	const goal = { ...sale, horizonDays: 28 };
 	const model: GoalModel = { version: '1', probability: () => 0.2, reasons: () => [] };
 	const at = (day: number, changeDay: number) => {
-		const made = { ...ordinary, visitors: 2500, withinDays: 3, seed: 2 };
+		const made = { ...ordinary, visitors: 1000, withinDays: 3, seed: 2 };
 		const changing = readerOf(madeUpHistories({ ...made, level: (now) => (now < changeDay ? -2 : -0.5) }));
 		return { changing, nowMs: madeUpStartMs + day * dayMs };
 	};
