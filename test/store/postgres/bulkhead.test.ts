@@ -33,7 +33,9 @@ async function start(t: TestContext, timeoutMs: number): Promise<Place> {
 		const { id } = await store.control.account(aid);
 		return { aid, key, schema: `caskade_account_${id}` };
 	};
-	const [stuck, free] = [await Promise.all(stuckNames.map(add)), await Promise.all(freeNames.map(add))];
+	// One after another, because on a busy machine a creation may wait too long for others.
+	const stuck = await Array.fromAsync(stuckNames, add);
+	const free = await Array.fromAsync(freeNames, add);
 	const listen = { host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1' };
 	const server = await startServer(await openStore(address), listen, collectLog([]), (error) => {
 		throw error;
