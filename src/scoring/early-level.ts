@@ -1,13 +1,14 @@
 import { type Goal, horizonMsOf } from '../domain/goal.ts';
 import { dayMs } from '../durations.ts';
-import { type RateReader, sampleOutcomes } from './base-rate.ts';
+import type { RateReader } from './base-rate.ts';
 import { type GoalModel, openModel } from './goal-model.ts';
 import { levelShift } from './level.ts';
-import { logistic, logOddsOfProbability } from './measure.ts';
+import { logistic } from './measure.ts';
 import type { Model } from './model.ts';
 import { type Recency, recencies } from './recency.ts';
 import { earlyLevelSentence } from './report-text.ts';
-import { labelsOf, visitProfileAt } from './snapshots.ts';
+import { sampleScores } from './sample-scores.ts';
+import { labelsOf } from './snapshots.ts';
 
 export interface EarlyOptions {
 	readonly goal: Goal;
@@ -90,21 +91,17 @@ export async function atEarlyLevel(
 async function rowsBefore(
 	reader: RateReader,
 	model: GoalModel,
-	{ goal, scope, nowMs, vids }: EarlyOptions,
+	options: EarlyOptions,
 	toMs: number,
 	periodMs: number,
 ): Promise<Row[]> {
 	const rows: Row[] = [];
-	for await (const { history, atMs, recency, profile, labels } of sampleOutcomes(reader, {
-		...{ goals: [goal], horizonMs: horizonMsOf(goal), fromMs: toMs - periodMs, toMs, nowMs },
-		...(vids && { vids }),
+	for await (const { history, atMs, ...scored } of sampleScores(reader, model, {
+		...options,
+		...{ fromMs: toMs - periodMs, toMs },
 	})) {
-		if (scope === 'sid' && recency !== 0) continue;
-		const sid = profile.visit?.sid;
-		const of = scope === 'sid' && sid !== undefined ? visitProfileAt(history, sid, atMs) : profile;
-		const [early = 0] = labelsOf(history, atMs, { goals: [goal], horizonMs: periodMs });
-		const logOdds = logOddsOfProbability(model.probability(of, atMs));
-		rows.push({ vid: history.vid, recency, logOdds, early, label: labels[0] ?? 0 });
+		const [early = 0] = labelsOf(history, atMs, { goals: [options.goal], horizonMs: periodMs });
+		rows.push({ ...scored, vid: history.vid, early });
 	}
 	return rows;
 }

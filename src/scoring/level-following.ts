@@ -1,13 +1,13 @@
 import { type Goal, horizonMsOf } from '../domain/goal.ts';
 import type { LevelShift, LevelWeek, ModelLevels } from '../domain/model-levels.ts';
 import { dayMs } from '../durations.ts';
-import { endOfLog, type RateReader, sampleOutcomes } from './base-rate.ts';
+import { endOfLog, type RateReader } from './base-rate.ts';
 import { earlyPeriodMs, earlyShifts } from './early-level.ts';
 import type { GoalModel } from './goal-model.ts';
 import { levelShift } from './level.ts';
-import { logistic, logOddsOfProbability } from './measure.ts';
+import { logistic } from './measure.ts';
 import { type Recency, recencies } from './recency.ts';
-import { visitProfileAt } from './snapshots.ts';
+import { sampleScores } from './sample-scores.ts';
 
 export interface FollowOptions {
 	readonly goal: Goal;
@@ -58,19 +58,11 @@ export async function followLevel(
 	const beganMs = trainedToMs - horizonMs;
 	const before = levels ?? { shifts: [], weeks: [], measuredToMs: beganMs };
 	if (toMs - before.measuredToMs < stepMs) return undefined;
-	const rowsOf = async (fromMs: number, untilMs: number) => {
-		const rows: Scored[] = [];
-		for await (const { history, atMs, recency, profile, labels } of sampleOutcomes(reader, {
-			...{ goals: [goal], horizonMs, fromMs, toMs: untilMs, nowMs: knownToMs },
-		})) {
-			if (scope === 'sid' && recency !== 0) continue;
-			const sid = profile.visit?.sid;
-			const of = scope === 'sid' && sid !== undefined ? visitProfileAt(history, sid, atMs) : profile;
-			const logOdds = logOddsOfProbability(model.probability(of, atMs));
-			rows.push({ atMs, vid: history.vid, recency, label: labels[0] ?? 0, logOdds });
-		}
-		return rows;
-	};
+	const rowsOf = (fromMs: number, untilMs: number) =>
+		Array.fromAsync(
+			sampleScores(reader, model, { goal, scope, fromMs, toMs: untilMs, nowMs: knownToMs }),
+			({ history, ...scored }): Scored => ({ ...scored, vid: history.vid }),
+		);
 	const shiftsNow = async () => {
 		const periodMs = earlyPeriodMs(goal);
 		if (periodMs === undefined) {

@@ -1,5 +1,5 @@
 import { dayMs } from '../durations.ts';
-import { logOddsOfProbability } from './measure.ts';
+import { logistic, logOddsOfProbability } from './measure.ts';
 import { type Recency, recencies } from './recency.ts';
 
 /** A rate of fewer visitors of either outcome is not reliable, so older rows are used as well. */
@@ -163,7 +163,7 @@ export function levelShift(logOdds: Float64Array, labels: Uint8Array): number {
 		let [sum, curvature] = [0, 0];
 		// Training spends much of its time in this loop.
 		for (let row = 0; row < logOdds.length; row++) {
-			const probability = 1 / (1 + Math.exp(-shift - (logOdds[row] as number)));
+			const probability = logistic((logOdds[row] as number) + shift);
 			sum += probability;
 			curvature += probability * (1 - probability);
 		}

@@ -39,7 +39,7 @@ export function shapeSentence({
 
 /** The share of the model's log-odds that is served, and why. */
 export function signalSentence({ signal: { standardErrors, shares } }: Choice): string {
-	return `Its predictions correlate with later outcomes by ${standardErrors.toFixed(1)} standard errors, so ${shares.map(percent).join(', ')} of its distance from the base rate is served: for visitors who are present, were present within the horizon, and before that.`;
+	return `Its predictions correlate with later outcomes by ${standardErrors.toFixed(1)} standard errors, so ${shares.map(percent).join(', ')} of its distance from the base rate is served: ${ofEachRecency}`;
 }
 
 /** Why the base rate is served. */
@@ -85,7 +85,7 @@ export function levelSentence(
 
 /** How early outcomes move the level. */
 export function earlyLevelSentence(shifts: readonly number[], earlyDays: number): string {
-	return `What came within ${daysText(Math.round(earlyDays))}, which is known sooner, moves the level by ${shifts.map((shift) => (Math.round(shift * 100) / 100 || 0).toFixed(2)).join(', ')} in log-odds: for visitors who are present, were present within the horizon, and before that.`;
+	return `What came within ${daysText(Math.round(earlyDays))}, which is known sooner, moves the level by ${shifts.map((shift) => (Math.round(shift * 100) / 100 || 0).toFixed(2)).join(', ')} in log-odds: ${ofEachRecency}`;
 }
 
 /** What is served without a model. */
@@ -104,6 +104,8 @@ function ratesText(rates: readonly number[], of: readonly Recency[]): string {
 	return of.map((each) => `${percent(rates[each] as number)} for those who ${recencyTexts[each]}`).join(', ');
 }
 
+/** Explains three figures, one for each recency. */
+const ofEachRecency = 'for visitors who are present, were present within the horizon, and before that.';
 const recencyTexts = ['were present', 'were present within the horizon', 'were present before that'] as const;
 
 /** A feature's name for people; some names do not say what they count. */

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { compareEntries, type SubscriptionEntry } from '../../domain/profile.ts';
 import { storedEventColumns, subscriptionEntry } from '../../domain/subscription-event.ts';
+import { eventKeys } from './identity-links.ts';
 import { rowsOfNames } from './rows-of-names.ts';
 import type { ClientTables } from './tables.ts';
 
@@ -15,8 +16,8 @@ export interface JoinedEvent {
 
 type Database = Kysely<ClientTables>;
 
-interface LinkRow {
-	readonly key: string;
+/** Who had shown a key first, and when. */
+interface Holder {
 	readonly at: number;
 	readonly vid: string;
 }
@@ -46,7 +47,6 @@ export async function joinedEvents(
 	vids: readonly string[],
 	asOfMs: number,
 ): Promise<Map<string, JoinedEvent[]>> {
-	const joined = new Map<string, JoinedEvent[]>();
 	const links = database.selectFrom('claim').select('key').where('at', '<=', asOfMs);
 	const linked = await rowsOfNames(links.where('vid', 'in', vids), maxRows, () =>
 		vids.map((vid) => links.where('vid', '=', vid).orderBy('key').limit(maxRowsPerName)),
@@ -58,31 +58,29 @@ export async function joinedEvents(
 		...(await eventsOf(database, 'tid', named('t:'), asOfMs)),
 		...(await eventsOf(database, 'cid', named('c:'), asOfMs)),
 	];
-	if (own.length === 0) return joined;
+	if (own.length === 0) return new Map();
 	const subids = [...new Set(own.map(({ subid }) => subid))];
 	const rows = new Map(
 		[...own, ...(await eventsOf(database, 'subid', subids, asOfMs))].map((row) => [row.tid, row]),
 	);
-	const holders = await holdersOf(
-		database,
-		[...rows.values()].flatMap(({ tid, cid }) => (cid === null ? [`t:${tid}`] : [`t:${tid}`, `c:${cid}`])),
-		asOfMs,
+	const holders = await holdersOf(database, eventKeys([...rows.values()]), asOfMs);
+	const owned = Map.groupBy(rows.values(), ({ subid }) => subid)
+		.values()
+		.flatMap((events) => ownersOver(events, holders));
+	return new Map(
+		Map.groupBy(owned, ({ vid }) => vid)
+			.entries()
+			.map(([vid, own]) => [
+				vid,
+				own.map(({ event }) => event).sort((one, other) => compareEntries(one.entry, other.entry)),
+			]),
 	);
-	const ofSubscriptions = Map.groupBy(rows.values(), ({ subid }) => subid);
-	for (const events of ofSubscriptions.values())
-		for (const { vid, event } of ownersOver(events, holders)) {
-			const known = joined.get(vid);
-			if (known) known.push(event);
-			else joined.set(vid, [event]);
-		}
-	for (const events of joined.values()) events.sort((a, b) => compareEntries(a.entry, b.entry));
-	return joined;
 }
 
 /** The owners of a subscription's events over time. */
 function ownersOver(
 	events: readonly EventRow[],
-	holders: ReadonlyMap<string, LinkRow>,
+	holders: ReadonlyMap<string, Holder>,
 ): { vid: string; event: JoinedEvent }[] {
 	const all = events
 		.map((row) => ({
@@ -160,8 +158,8 @@ async function holdersOf(
 	database: Database,
 	keys: readonly string[],
 	asOfMs: number,
-): Promise<Map<string, LinkRow>> {
-	const holders = new Map<string, LinkRow>();
+): Promise<Map<string, Holder>> {
+	const holders = new Map<string, Holder>();
 	for (let from = 0; from < keys.length; from += maxValues) {
 		const some = keys.slice(from, from + maxValues);
 		// Both engines name the column of `VALUES` `column1`.
@@ -178,7 +176,7 @@ async function holdersOf(
 				return ['list.column1 as key', first.select('at').as('at'), first.select('vid').as('vid')];
 			})
 			.execute();
-		for (const { key, at, vid } of rows) if (vid !== null) holders.set(key, { key, at: Number(at), vid });
+		for (const { key, at, vid } of rows) if (vid !== null) holders.set(key, { at: Number(at), vid });
 	}
 	return holders;
 }
@@ -186,8 +184,8 @@ async function holdersOf(
 /** The owners of an event over time: the holder of its `tid`, and until that one appeared, the holder of its `cid`. */
 function ownershipPeriods(
 	receivedAtMs: number,
-	byTid: Pick<LinkRow, 'at' | 'vid'> | undefined,
-	byCid: Pick<LinkRow, 'at' | 'vid'> | undefined,
+	byTid: Holder | undefined,
+	byCid: Holder | undefined,
 ): PastOwnership[] {
 	const since = (link: { at: number }) => Math.max(receivedAtMs, link.at);
 	if (!byTid)

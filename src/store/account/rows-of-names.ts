@@ -2,8 +2,8 @@ import type { SelectQueryBuilder } from 'kysely';
 import type { ClientTables } from './tables.ts';
 
 /**
- * Reads the rows of several names in one statement, so many at most.
- * @param limited statements with limits, one for each name, for when there are more than `max` rows
+ * Reads the rows of several names: in one statement if there are at most `max`, else with a limit for each name.
+ * @param limited the statements with limits, one for each name
  */
 export async function rowsOfNames<Output>(
 	all: SelectQueryBuilder<ClientTables, keyof ClientTables, Output>,

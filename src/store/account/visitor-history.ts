@@ -156,12 +156,14 @@ async function hitsOf(
 	const rows = await rowsOfNames(hits.where('vid', 'in', vids), maxHits, () =>
 		vids.map((vid) => hits.where('vid', '=', vid).orderBy('at', 'desc').limit(maxHitsPerVisitor)),
 	);
-	const entries = new Map<string, HitEntry[]>();
-	for (const { vid, sid, at, body: text } of rows) {
-		const entry = hitEntry({ sid, atMs: Number(at), body: JSON.parse(text), text });
-		const known = entries.get(vid);
-		if (known) known.push(entry);
-		else entries.set(vid, [entry]);
-	}
-	return entries;
+	return new Map(
+		Map.groupBy(rows, ({ vid }) => vid)
+			.entries()
+			.map(([vid, own]) => [
+				vid,
+				own.map(({ sid, at, body: text }) =>
+					hitEntry({ sid, atMs: Number(at), body: JSON.parse(text), text }),
+				),
+			]),
+	);
 }
