@@ -26,7 +26,6 @@ import { isProxyOf, type Proxies, type ProxyProblem, proxyProblems } from './dom
 import type { Role } from './domain/role.ts';
 import { ApiError } from './errors.ts';
 import { sendError, toApiError } from './http/answer.ts';
-import { answerTogether } from './http/answer-together.ts';
 import { bodyLimitBytes } from './http/body.ts';
 import { enforceBodyTimeout } from './http/body-timeout.ts';
 import { answerClientError } from './http/client-error.ts';
@@ -135,9 +134,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	});
 	const onAnswered = (status: number) => metrics.answered('none', status, 0);
 	const routes = new Routes(app);
-	answerTogether(app.server);
 	filterRequests(app.server, {
 		...{ handler: app.routing, routes, isDraining: options.isDraining, onAnswered },
+		inOneGo: (handleAll) => reader.inOneState(handleAll),
 	});
 	const begin = (request: FastifyRequest, reply: FastifyReply) => {
 		reply.header('x-request-id', request.id);

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import { ApiError, errorBody } from '../errors.ts';
 import { METHODS } from '../node-http.ts';
 import { jsonType } from './answer.ts';
+import { inBatches } from './batches.ts';
 import { answerSocket } from './client-error.ts';
 import { drainConnection } from './draining.ts';
 import type { Routes } from './routes.ts';
@@ -20,11 +21,13 @@ export interface RequestFilterOptions {
 	readonly isDraining: () => boolean;
 	/** Called when the filter has answered a request itself. */
 	readonly onAnswered: (status: number) => void;
+	/** Calls its argument, which handles requests that have arrived together. */
+	readonly inOneGo: (handleAll: () => void) => void;
 }
 
 /** Passes requests to the framework, and answers those that the framework cannot handle. */
 export function filterRequests(server: Server, options: RequestFilterOptions): void {
-	const { handler, routes, isDraining, onAnswered } = options;
+	const { handler, routes, isDraining, onAnswered, inOneGo } = options;
 	const refuse = (request: IncomingMessage, response: ServerResponse, error: ApiError) => {
 		if (isDraining()) drainConnection(request, response);
 		response
@@ -32,12 +35,13 @@ export function filterRequests(server: Server, options: RequestFilterOptions): v
 			.end(errorBody(error.code));
 		onAnswered(error.status);
 	};
-	const enter = (request: IncomingMessage, response: ServerResponse) => {
+	const pass = (request: IncomingMessage, response: ServerResponse) => {
 		const { method = '', url = '' } = request;
 		if (hasTooManyHeaders(request)) refuse(request, response, new ApiError('headers_too_large'));
 		else if (!knownMethods.has(method)) refuse(request, response, routes.missing(url, method));
 		else handler(request, response);
 	};
+	const enter = inBatches(server, pass, inOneGo);
 	server.on('request', enter);
 	// Otherwise Node would send 100 Continue before the key is checked, or answer 417 by itself.
 	server.on('checkContinue', enter);

@@ -109,6 +109,11 @@ export interface ServingReader {
 		scope: CaskScope,
 		page: { beforeId: number; limit: number },
 	): NumberedProfile[] | Promise<NumberedProfile[]>;
+	/**
+	 * Calls a function whose synchronous reads may all show an account as of the first of them, which costs less. Everything
+	 * that is stored before the call is part of it.
+	 */
+	inOneState(readAll: () => void): void;
 	/** The stored events with these `tid`s, in no particular order. */
 	receipts(accountId: number, tids: readonly string[]): Receipt[] | Promise<Receipt[]>;
 	close(): Promise<void>;

@@ -48,6 +48,10 @@ export class ReplicaReader implements ServingReader {
 		return this.#read(accountId, (reader) => reader.latest(accountId, scope, page));
 	}
 
+	inOneState(readAll: () => void): void {
+		readAll();
+	}
+
 	/** Who asks has uploaded a moment ago. */
 	receipts(accountId: number, tids: readonly string[]): Receipt[] | Promise<Receipt[]> {
 		return this.current.receipts(accountId, tids);

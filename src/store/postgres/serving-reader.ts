@@ -59,6 +59,11 @@ export class PostgresReader implements ServingReader {
 		});
 	}
 
+	/** Reads that wait together go together anyway, see `ReadQueue`. */
+	inOneState(readAll: () => void): void {
+		readAll();
+	}
+
 	receipts(accountId: number, tids: readonly string[]): Promise<Receipt[]> {
 		const table = `"${this.#servers.schemaOf(accountId)}".subscription_event`;
 		const text = `SELECT ${receiptColumns} FROM ${table} AS event WHERE event.tid = ANY($1) /* receipts */`;

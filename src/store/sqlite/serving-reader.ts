@@ -32,6 +32,10 @@ export class SqliteReader implements ServingReader {
 	readonly #folder: DataFolder;
 	/** Least recently used first. */
 	readonly #open = new Map<number, OpenAccount>();
+	/** Whether reads go into a transaction of their account, which `inOneState` ends. */
+	#isInOneState = false;
+	/** Accounts with such a transaction. */
+	readonly #begun = new Set<number>();
 
 	constructor(folder: DataFolder) {
 		this.#folder = folder;
@@ -77,14 +81,40 @@ export class SqliteReader implements ServingReader {
 		return this.#rows(accountId, sql, [JSON.stringify(tids)]).map(toReceipt);
 	}
 
+	/** SQLite locks and unlocks the file for each transaction, which costs as much as a look-up. */
+	inOneState(readAll: () => void): void {
+		this.#isInOneState = true;
+		try {
+			readAll();
+		} finally {
+			this.#isInOneState = false;
+			for (const accountId of this.#begun) this.#commit(accountId);
+			this.#begun.clear();
+		}
+	}
+
+	#commit(accountId: number): void {
+		const connection = this.#open.get(accountId)?.connection;
+		// It may have been opened anew since.
+		if (!connection?.database.isTransaction) return;
+		try {
+			connection.statement('COMMIT').run();
+		} catch {
+			this.#close(accountId);
+		}
+	}
+
 	#rows(accountId: number, sql: string, values: readonly (string | number)[]) {
 		const connection = this.#connection(accountId);
 		try {
+			if (this.#isInOneState && !connection.database.isTransaction) {
+				connection.statement('BEGIN').run();
+				this.#begun.add(accountId);
+			}
 			return connection.statement(sql).all(...values);
 		} catch (error) {
 			// Reopened after a failure, because the file may be repaired meanwhile.
-			connection.database.close();
-			this.#open.delete(accountId);
+			this.#close(accountId);
 			throw error;
 		}
 	}
@@ -117,10 +147,13 @@ export class SqliteReader implements ServingReader {
 	}
 
 	#closeOldest(): boolean {
-		const [oldest] = this.#open;
-		if (!oldest) return false;
-		const [accountId, { connection }] = oldest;
-		connection.database.close();
+		const [accountId] = this.#open.keys();
+		return accountId !== undefined && this.#close(accountId);
+	}
+
+	/** @returns whether it was open */
+	#close(accountId: number): boolean {
+		this.#open.get(accountId)?.connection.database.close();
 		return this.#open.delete(accountId);
 	}
 
