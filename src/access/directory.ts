@@ -24,13 +24,14 @@ export interface KnownKey {
 export class AccessDirectory {
 	readonly #control: ControlStore;
 	readonly #onError: (error: unknown) => void;
-	#snapshot: AccessSnapshot;
+	#snapshot!: AccessSnapshot;
+	#restrictsOrigins = false;
 	#timer: NodeJS.Timeout | undefined;
 	#refreshing: Promise<void> = Promise.resolve();
 
 	private constructor(control: ControlStore, snapshot: AccessSnapshot, onError: (error: unknown) => void) {
 		this.#control = control;
-		this.#snapshot = snapshot;
+		this.#use(snapshot);
 		this.#onError = onError;
 		this.#refreshLater();
 	}
@@ -57,6 +58,11 @@ export class AccessDirectory {
 	/** Undefined where there is no such account, or it is disabled. */
 	account(aid: string): KnownAccount | undefined {
 		return this.#snapshot.accounts.get(aid);
+	}
+
+	/** Whether any account names the origins whose pages may read its answers. */
+	get restrictsOrigins(): boolean {
+		return this.#restrictsOrigins;
 	}
 
 	/** Those that are not disabled and have webhooks that are not. */
@@ -97,7 +103,12 @@ export class AccessDirectory {
 	/** Reads the control database if its revision has changed. */
 	async refresh(): Promise<void> {
 		if ((await this.#control.revision()) !== this.#snapshot.revision)
-			this.#snapshot = await this.#control.accessSnapshot();
+			this.#use(await this.#control.accessSnapshot());
+	}
+
+	#use(snapshot: AccessSnapshot): void {
+		this.#snapshot = snapshot;
+		this.#restrictsOrigins = snapshot.accounts.values().some(({ origins }) => origins.length > 0);
 	}
 
 	#refreshLater(): void {

@@ -27,27 +27,19 @@ export function read(
 ): void {
 	function handle(request: FastifyRequest, reply: FastifyReply): void {
 		const query = request.query as ReadQuery;
-		const failed = (error: unknown) => {
-			const account = authorizer.claimedAccount(query);
-			allowOrigins(request, reply, account?.origins ?? []);
+		const authorization = authorizer.authorize(query);
+		if (authorization instanceof ApiError) {
+			allowOrigins(request, reply, authorizer.originsOf(query));
 			// Answers directly: the framework's error handling costs more than the rest of a denial.
-			if (error instanceof ApiError) sendError(request, reply, error);
-			else
-				reply.send(
-					new ApiError('internal', {
-						detail: 'the store failed',
-						...(account && { aid: account.aid }),
-						cause: error,
-					}),
-				);
+			sendError(request, reply, authorization);
+			return;
+		}
+		const { aid, account } = authorization;
+		allowOrigins(request, reply, account.origins);
+		const failed = (cause: unknown) => {
+			reply.send(new ApiError('internal', { detail: 'the store failed', aid, cause }));
 		};
 		try {
-			const authorization = authorizer.authorize(query);
-			if (authorization instanceof ApiError) {
-				failed(authorization);
-				return;
-			}
-			allowOrigins(request, reply, authorization.account.origins);
 			const body = operation.body(authorization, query);
 			// Synchronous where the store is.
 			if (body instanceof Promise)

@@ -235,23 +235,46 @@ test('property: whatever the query, only the cask’s own account, visitor and v
 	);
 });
 
-test('the claimed account of a denied request: the cask takes precedence over aid, unverified', async (t) => {
-	const { authorizer, clock, directory, issue, store } = await start(t);
-	await addAccount(store, 'c-a-acme-us');
-	await directory.refresh();
+/** Two accounts that name origins, and the uk's cask. */
+async function startWithOrigins(t: TestContext) {
+	const started = await start(t);
+	await addAccount(started.store, 'c-a-acme-us');
+	for (const [aid, origin] of [
+		['c-a-acme-uk', 'https://uk.example'],
+		['c-a-acme-us', 'https://us.example'],
+	] as const)
+		await started.control.updateAccount(aid, { origins: [origin] });
+	await started.directory.refresh();
+	return started;
+}
+
+test('the origins that may read a denial: those of the claimed account; the cask takes precedence over aid', async (t) => {
+	const { authorizer, clock, issue } = await startWithOrigins(t);
 	const cask = issue();
 	clock.nowMs += 2 * dayMs;
-	const of = (query: Query) => authorizer.claimedAccount(query)?.aid;
-	assert.equal(of({ cask, aid: 'c-a-acme-us' }), 'c-a-acme-uk');
-	assert.equal(of({ cask: `${cask}x` }), 'c-a-acme-uk');
-	assert.equal(of({ cask: [cask, cask], aid: 'c-a-acme-us' }), 'c-a-acme-us');
-	assert.equal(of({ cask: issue({ ...ofVisitor, aid: 'c-a-none' }), aid: 'c-a-acme-us' }), 'c-a-acme-us');
-	assert.equal(of({ aid: ['c-a-acme-us'] }), undefined);
-	assert.equal(of({}), undefined);
+	const of = (query: Query) => authorizer.originsOf(query);
+	assert.deepEqual(of({ cask, aid: 'c-a-acme-us' }), ['https://uk.example']);
+	assert.deepEqual(of({ cask: `${cask}x` }), ['https://uk.example']);
+	assert.deepEqual(of({ cask: [cask, cask], aid: 'c-a-acme-us' }), ['https://us.example']);
+	const ofUnknown = issue({ ...ofVisitor, aid: 'c-a-none' });
+	assert.deepEqual(of({ cask: ofUnknown, aid: 'c-a-acme-us' }), ['https://us.example']);
+	assert.deepEqual(of({ aid: ['c-a-acme-us'] }), []);
+	assert.deepEqual(of({}), []);
 });
 
-test('property: no query makes claimedAccount throw', async (t) => {
-	const { authorizer } = await start(t);
+test('origins that an account names, or no longer names, restrict denials from then on', async (t) => {
+	const { authorizer, control, directory, issue } = await start(t);
+	const cask = issue();
+	assert.deepEqual(authorizer.originsOf({ cask }), []);
+	for (const origins of [['https://uk.example'], []]) {
+		await control.updateAccount('c-a-acme-uk', { origins });
+		await directory.refresh();
+		assert.deepEqual(authorizer.originsOf({ cask }), origins);
+	}
+});
+
+test('property: no query makes originsOf throw', async (t) => {
+	const { authorizer } = await startWithOrigins(t);
 	const part = fc.oneof(
 		fc.string(),
 		fc.json().map((json) => Buffer.from(json).toString('base64url')),
@@ -262,7 +285,7 @@ test('property: no query makes claimedAccount throw', async (t) => {
 	);
 	fc.assert(
 		fc.property(cask, fc.string(), (cask, aid) => {
-			assert.equal(authorizer.claimedAccount({ cask, aid }), undefined);
+			assert.deepEqual(authorizer.originsOf({ cask, aid }), []);
 		}),
 	);
 });
