@@ -30,7 +30,7 @@ const { path, visitsPath, hits, hitsPerTransaction, layout }: RawHitsInput = JSO
 const database = new DatabaseSync(path);
 // The service's page cache, and the log size at which it checkpoints.
 database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON');
-database.exec('PRAGMA cache_size = -2048; PRAGMA wal_autocheckpoint = 0');
+database.exec('PRAGMA cache_size = -2048; PRAGMA wal_autocheckpoint = 0; PRAGMA temp_store = MEMORY');
 const checkpointAtPages = 4096;
 
 const statement = (sql: string) => {

@@ -24,7 +24,7 @@ const { path, prefix, tids, inserts, rowsPerInsert, insertsPerTransaction }: Raw
 const database = new DatabaseSync(path);
 // The service's page cache, and the log size at which it checkpoints. SQLite's defaults are slower.
 database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
-database.exec('PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 4096');
+database.exec('PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 4096; PRAGMA temp_store = MEMORY');
 if (!database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'subscription_event'").get()) {
 	const migrations = join(import.meta.dirname, '../migrations/sqlite/client');
 	for (const file of readdirSync(migrations).sort())

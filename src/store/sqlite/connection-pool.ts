@@ -3,7 +3,7 @@ import { monotonicMs } from '../../clock.ts';
 import { openClosing } from '../file-handles.ts';
 import { fileAt, migrateAccountFile, openAccountFile } from './account-file.ts';
 import { emptyLog, restartLog } from './checkpoint.ts';
-import { BusyError, Connection, isBusy, openDatabase } from './connection.ts';
+import { BusyError, Connection, isBusy, openDatabase, undoInMemory } from './connection.ts';
 import type { DataFolder } from './data-folder.ts';
 import { controlDatabaseId } from './messages.ts';
 import { migrate } from './migrate.ts';
@@ -107,6 +107,7 @@ export class ConnectionPool {
 			if (!this.#recovered.has(databaseId)) this.#recover(databaseId, database);
 			if (isControl) migrate(database, 'control');
 			else migrateAccountFile(database, databaseId);
+			undoInMemory(database);
 		} catch (error) {
 			database.close();
 			throw error;

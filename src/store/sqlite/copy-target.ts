@@ -12,7 +12,7 @@ import {
 import type { Value } from '../steps.ts';
 import { migrateAccountFile } from './account-file.ts';
 import { checkpointLongLog, emptyLogIfFree } from './checkpoint.ts';
-import { openDatabase } from './connection.ts';
+import { openDatabase, undoInMemory } from './connection.ts';
 import type { DataFolder, FolderLock } from './data-folder.ts';
 
 const busyTimeoutMs = 5000;
@@ -75,6 +75,7 @@ export class SqliteCopyTarget implements CopyTarget {
 			const database = openDatabase(path, { busyTimeoutMs, cacheKiB, create: true });
 			emptyLogIfFree(database);
 			migrateAccountFile(database, accountId);
+			undoInMemory(database);
 			this.#open = { accountId, database };
 		}
 		return this.#open.database;

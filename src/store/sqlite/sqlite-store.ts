@@ -26,7 +26,7 @@ import { AccountWriters, type AccountWritersLink } from './account-writers.ts';
 import { copyDatabases } from './backup.ts';
 import { checkFolder } from './check-folder.ts';
 import { checkpointLongLog, emptyLog, emptyLogIfFree } from './checkpoint.ts';
-import { Connection, openDatabase } from './connection.ts';
+import { Connection, openDatabase, undoInMemory } from './connection.ts';
 import { SqliteCopyTarget } from './copy-target.ts';
 import { DataFolder, type FolderLock, isServed, lockFolder } from './data-folder.ts';
 import { kyselyOver } from './dialect.ts';
@@ -116,8 +116,8 @@ export class SqliteStore implements Store {
 		const { database } = this.#transacting(accountId);
 		const isSmall = statSync(this.#folder.accountPath(accountId)).size <= maxRewrittenBytes;
 		const giveUpAtMs = monotonicMs() + purgeTimeoutMs;
-		// In memory, because VACUUM would otherwise use a temporary file.
-		if (rewrite && isSmall) database.exec('PRAGMA temp_store = MEMORY; VACUUM');
+		// In memory, like all that this connection would otherwise write to temporary files.
+		if (rewrite && isSmall) database.exec('VACUUM');
 		while (!emptyLog(database)) {
 			if (monotonicMs() > giveUpAtMs)
 				throw new OperatorError(
@@ -133,6 +133,7 @@ export class SqliteStore implements Store {
 			this.#stopTransacting();
 			const database = this.#openAccount(accountId);
 			emptyLogIfFree(database);
+			undoInMemory(database);
 			this.#last = { accountId, connection: new Connection(database) };
 		}
 		return this.#last.connection;

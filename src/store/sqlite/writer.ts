@@ -21,9 +21,10 @@ export type OnCommit = (group: { size: number; seconds: number }) => void;
 
 /**
  * Requests per message. The rest of one turn of the event loop follows in further messages, so that the writer begins
- * while this thread still reads requests (measured: 15 % more uploads than with one message per turn).
+ * while this thread still handles requests. Measured with 64 connections: messages of 8 cost 4 to 18 % more CPU, of 64
+ * 2 to 20 %.
  */
-const messageLength = 8;
+const messageLength = 32;
 
 const outcomeUnknown = 'outcome unknown; retrying is safe';
 

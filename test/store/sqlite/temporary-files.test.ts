@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { insertHits } from '../../../src/store/account/visitor-log.ts';
+import { ConnectionPool } from '../../../src/store/sqlite/connection-pool.ts';
+import { commitGroup } from '../../../src/store/sqlite/group-commit.ts';
+import { packUpload } from '../../../src/store/sqlite/packed-events.ts';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { temporaryFolder } from '../../support.ts';
+import { addAccount, subscriptionEvents } from '../engines.ts';
+import { dataFolder } from './databases.ts';
+
+const linuxOnly = { skip: existsSync('/proc/self/fd') ? false : 'open files are listed in /proc/self/fd' };
+
+/** The files that SQLite has open for temporary data. It deletes their names at once. */
+function temporaryFiles(): string[] {
+	return readdirSync('/proc/self/fd').flatMap((descriptor) => {
+		try {
+			const file = readlinkSync(join('/proc/self/fd', descriptor));
+			return file.includes('etilqs_') ? [file] : [];
+		} catch {
+			return [];
+		}
+	});
+}
+
+test('storing uploads writes no temporary files', linuxOnly, (t) => {
+	const pool = new ConnectionPool(dataFolder(t, 1), 4);
+	t.after(() => pool.closeAll());
+	const { database } = pool.get(1);
+	let opened: string[] | undefined;
+	database.function('when_stored', () => {
+		opened = temporaryFiles();
+		return null;
+	});
+	database.exec(
+		`CREATE TEMP TRIGGER when_stored AFTER INSERT ON main.subscription_event WHEN new.tid = 'last'
+		BEGIN SELECT when_stored(); END`,
+	);
+	const events = subscriptionEvents(3000).map((event, index) => ({ ...event, subid: `S-${index}` }));
+	const input = packUpload({
+		events: [...events, { ...events[0], tid: 'last' } as (typeof events)[0]],
+		receivedAtMs: 0,
+		simulate: false,
+	});
+	const cells = new Int32Array(new SharedArrayBuffer(4));
+	const work = { slot: 0, databaseId: 1, input, deadlineMs: Number.POSITIVE_INFINITY, cells };
+	commitGroup(pool.get(1), [{ ...work, command: 'storeSubscriptionEvents' }]);
+	assert.deepEqual(opened, []);
+});
+
+test('imports, and what else changes much of an account, write no temporary files', linuxOnly, async (t) => {
+	const store = new SqliteStore(join(temporaryFolder(t), 'data'));
+	t.after(() => store.close());
+	const accountId = await addAccount(store);
+	// Spread over the indexes, so that storing them changes many pages.
+	const hits = Array.from({ length: 2000 }, (_, index) => {
+		const id = [...(index * 7919).toString(16).padStart(32, '0')].reverse().join('');
+		return { vid: id, sid: id, atMs: index, text: '{}' };
+	});
+	const opened = await store.transact(accountId, function* () {
+		yield [insertHits(hits)];
+		yield [insertHits(hits)];
+		return temporaryFiles();
+	});
+	assert.deepEqual(opened, []);
+});
