@@ -17,7 +17,7 @@ export interface Owner {
  */
 export function ownersOfSubscriptions(subids: readonly string[]): Query {
 	return {
-		sql: `SELECT key AS subid, (SELECT vid FROM @subscription_event AS event WHERE event.subid = list.key AND named > 0${notErasing} ORDER BY (rvn < 0), received_at, id LIMIT 1) AS vid FROM ?each AS list /* subscriptions */`,
+		sql: `SELECT key AS subid, (SELECT vid FROM @subscription_event AS event WHERE event.subid = list.key AND named > 0${notErasing} ORDER BY (rvn < 0), received_at, id LIMIT 1) AS vid FROM ?each AS list WHERE EXISTS (SELECT 1 FROM @subscription_event AS event WHERE event.subid = list.key AND named > 0) /* subscriptions */`,
 		values: [subids],
 	};
 }
