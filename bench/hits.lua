@@ -1,5 +1,5 @@
--- The requests that wrk sends: hits like those of the tag. A fifth is from new visitors. The others continue random visits
--- of the file VISITS (one `vid sid` per line). A few of the 200 pages get most of the hits. A fifth of the hits has an event.
+-- The requests that wrk sends: hits like those of the tag. A fifth is from new visitors, who arrive from a campaign or another
+-- site, or directly. The others continue random visits of the file VISITS (one `vid sid` per line), from page to page. A few of the 200 pages get most of the hits. A fifth of the hits has an event.
 
 local aid = os.getenv('AID')
 local visits = {}
@@ -22,10 +22,11 @@ local events = { 'scroll', 'video', 'add-to-basket', 'checkout' }
 
 request = function()
 	local page = math.floor(math.random() ^ 3 * 200)
+	local isNew = math.random() < 0.2
 	local body = '{"aid":"' .. aid .. '",'
-		.. (math.random() < 0.2 and '' or visits[math.random(#visits)])
-		.. '"url":"https://shop.example/articles/page-' .. page .. channels[math.random(#channels)]
-		.. '","referrer":"' .. referrers[math.random(#referrers)]
+		.. (isNew and '' or visits[math.random(#visits)])
+		.. '"url":"https://shop.example/articles/page-' .. page .. (isNew and channels[math.random(#channels)] or '')
+		.. '","referrer":"' .. (isNew and referrers[math.random(#referrers)] or 'https://shop.example/')
 		.. '","title":"The page ' .. page .. '","events":['
 		.. (math.random() < 0.2 and '{"name":"' .. events[math.random(#events)] .. '"}' or '') .. ']}'
 	return heads[math.random(#heads)] .. #body .. '\r\n\r\n' .. body

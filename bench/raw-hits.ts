@@ -1,5 +1,5 @@
 /**
- * A baseline: the CPU time of `node:sqlite` alone for storing hits with their visitors and visits, with the service's
+ * A baseline: the CPU time of `node:sqlite` alone for storing hits with their visitors, visits and touches, with the service's
  * durability and group commit. Nothing is parsed or computed: profiles are written back as they were read. Runs as a
  * separate process that takes its input as JSON and prints µs of CPU per hit as JSON.
  */
@@ -48,6 +48,8 @@ const saveVisitor = statement(
 const saveVisit = statement(
 	'INSERT INTO visit (sid, vid, profile) VALUES (?, ?, ?) ON CONFLICT (sid) DO UPDATE SET profile = excluded.profile',
 );
+const addTouch = statement('INSERT INTO touch (vid, at, origin) VALUES (?, ?, ?)');
+const origin = JSON.stringify(['organic', 'www.google.com', null, null, 'articles/page-1']);
 const one = database.prepare('SELECT profile FROM visitor LIMIT 1').get()?.profile as string;
 const oneOfVisit = database.prepare('SELECT profile FROM visit LIMIT 1').get()?.profile as string;
 const body = database.prepare('SELECT body FROM hit LIMIT 1').get()?.body as string;
@@ -68,6 +70,7 @@ function addOne(atMs: number): void {
 	const id = addHit(vid, sid, atMs, body)?.id as number;
 	saveVisitor(vid, profile, layout === 'recent' ? String(id) : null);
 	saveVisit(sid, vid, visitProfile);
+	if (isNew) addTouch(vid, atMs, origin);
 }
 
 const cpuUs = () => {
