@@ -42,7 +42,10 @@ export function eventKeys(events: readonly Joinable[]): string[] {
 	return events.flatMap(({ tid, cid }) => (cid === null ? [`t:${tid}`] : [`t:${tid}`, `c:${cid}`]));
 }
 
-/** The holders of events' keys. No row for a key that nobody has shown, since most are such and each row costs 1 µs. */
+/**
+ * The holders of events' keys. No row for a key that nobody holds: most are such, and each row costs 1 µs. With `EXISTS`
+ * instead, PostgreSQL might join the list with the whole table.
+ */
 export function holdersOf(events: readonly Joinable[]): Query {
 	return {
 		sql: holdersSql,
@@ -52,7 +55,7 @@ export function holdersOf(events: readonly Joinable[]): Query {
 
 /** A visitor who is being erased holds no key. */
 const holdersSql =
-	"SELECT key, (SELECT vid FROM @claim AS claim WHERE claim.key = list.key AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) ORDER BY at, vid LIMIT 1) AS vid FROM ?each AS list WHERE EXISTS (SELECT 1 FROM @claim AS claim WHERE claim.key = list.key) /* holders */";
+	"SELECT key, vid FROM (SELECT key, (SELECT vid FROM @claim AS claim WHERE claim.key = list.key AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) ORDER BY at, vid LIMIT 1) AS vid FROM ?each AS list) AS held WHERE vid IS NOT NULL /* holders */";
 
 /** Who had shown each key first, as of a moment, and when. */
 export function holdersUpTo(keys: readonly string[], asOfMs: number): Query {

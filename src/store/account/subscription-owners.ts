@@ -17,7 +17,7 @@ export interface Owner {
  */
 export function ownersOfSubscriptions(subids: readonly string[]): Query {
 	return {
-		sql: `SELECT key AS subid, (SELECT vid FROM @subscription_event AS event WHERE event.subid = list.key AND named > 0${notErasing} ORDER BY (rvn < 0), received_at, id LIMIT 1) AS vid FROM ?each AS list WHERE EXISTS (SELECT 1 FROM @subscription_event AS event WHERE event.subid = list.key AND named > 0) /* subscriptions */`,
+		sql: `SELECT subid, vid FROM (SELECT key AS subid, (SELECT vid FROM @subscription_event AS event WHERE event.subid = list.key AND named > 0${notErasing} ORDER BY (rvn < 0), received_at, id LIMIT 1) AS vid FROM ?each AS list) AS owned WHERE vid IS NOT NULL /* subscriptions */`,
 		values: [subids],
 	};
 }
@@ -27,7 +27,7 @@ export const notErasing = " AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE ta
 
 /** The owner of each subscription that has one, by `subid`. @param rows of `ownersOfSubscriptions` */
 export function subscribersIn(rows: readonly Row[]): Map<string, string> {
-	return new Map(rows.flatMap(({ subid, vid }) => (vid === null ? [] : [[String(subid), String(vid)]])));
+	return new Map(rows.map(({ subid, vid }) => [String(subid), String(vid)]));
 }
 
 /** The same for the subscriptions of events. */
