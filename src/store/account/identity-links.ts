@@ -44,7 +44,8 @@ export function eventKeys(events: readonly Joinable[]): string[] {
 
 /**
  * The holders of events' keys. No row for a key that nobody holds: most are such, and each row costs 1 µs. With `EXISTS`
- * instead, PostgreSQL might join the list with the whole table.
+ * instead, PostgreSQL might join the list with the whole table. Without the limit, both engines would look a holder up
+ * for the condition, and once more for the row.
  */
 export function holdersOf(events: readonly Joinable[]): Query {
 	return {
@@ -55,7 +56,7 @@ export function holdersOf(events: readonly Joinable[]): Query {
 
 /** A visitor who is being erased holds no key. */
 const holdersSql =
-	"SELECT key, vid FROM (SELECT key, (SELECT vid FROM @claim AS claim WHERE claim.key = list.key AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) ORDER BY at, vid LIMIT 1) AS vid FROM ?each AS list) AS held WHERE vid IS NOT NULL /* holders */";
+	"SELECT key, vid FROM (SELECT key, (SELECT vid FROM @claim AS claim WHERE claim.key = list.key AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) ORDER BY at, vid LIMIT 1) AS vid FROM ?each AS list LIMIT 1000000) AS held WHERE vid IS NOT NULL /* holders */";
 
 /** Who had shown each key first, as of a moment, and when. */
 export function holdersUpTo(keys: readonly string[], asOfMs: number): Query {

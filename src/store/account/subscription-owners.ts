@@ -11,13 +11,13 @@ export interface Owner {
 }
 
 /**
- * The owners of subscriptions. A subscription is all events of one `subid`. It belongs to the visitor whom its
+ * The owners of subscriptions that have one. A subscription is all events of one `subid`. It belongs to the visitor whom its
  * acquisition names, else to the visitor whom its earliest event with a name names; refunds come last. Events of the
- * same moment count in order of arrival.
+ * same moment count in order of arrival. For the limit see `holdersOf`.
  */
 export function ownersOfSubscriptions(subids: readonly string[]): Query {
 	return {
-		sql: `SELECT subid, vid FROM (SELECT key AS subid, (SELECT vid FROM @subscription_event AS event WHERE event.subid = list.key AND named > 0${notErasing} ORDER BY (rvn < 0), received_at, id LIMIT 1) AS vid FROM ?each AS list) AS owned WHERE vid IS NOT NULL /* subscriptions */`,
+		sql: `SELECT subid, vid FROM (SELECT key AS subid, (SELECT vid FROM @subscription_event AS event WHERE event.subid = list.key AND named > 0${notErasing} ORDER BY (rvn < 0), received_at, id LIMIT 1) AS vid FROM ?each AS list LIMIT 1000000) AS owned WHERE vid IS NOT NULL /* subscriptions */`,
 		values: [subids],
 	};
 }
