@@ -1,5 +1,6 @@
 -- The requests that wrk sends: hits like those of the tag. A fifth is from new visitors, who arrive from a campaign or another
--- site, or directly. The others continue random visits of the file VISITS (one `vid sid` per line), from page to page. A few of the 200 pages get most of the hits. A fifth of the hits has an event.
+-- site, or directly. The others continue random visits of the file VISITS (one `vid sid` per line), from page to page. A few
+-- of the 200 pages get most of the hits. A fifth of the hits has an event.
 
 local aid = os.getenv('AID')
 local visits = {}

@@ -1,6 +1,6 @@
 /**
- * A baseline: the CPU time of `node:sqlite` alone for storing hits with their visitors, visits and touches, with the service's
- * durability and group commit. Nothing is parsed or computed: profiles are written back as they were read. Runs as a
+ * A baseline: the CPU time of `node:sqlite` alone for storing hits with their visitors, visits and touches, with the
+ * service's durability and group commit. Nothing is parsed or computed: profiles are written back as they were read. Runs as a
  * separate process that takes its input as JSON and prints µs of CPU per hit as JSON.
  */
 import { randomBytes } from 'node:crypto';

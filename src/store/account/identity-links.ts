@@ -5,6 +5,7 @@ import {
 	type Owner,
 	setOwners,
 	subscriptionsOf,
+	withVid,
 } from './subscription-owners.ts';
 import { addTasks } from './tasks.ts';
 
@@ -42,11 +43,7 @@ export function eventKeys(events: readonly Joinable[]): string[] {
 	return events.flatMap(({ tid, cid }) => (cid === null ? [`t:${tid}`] : [`t:${tid}`, `c:${cid}`]));
 }
 
-/**
- * The holders of events' keys. No row for a key that nobody holds: most are such, and each row costs 1 µs. With `EXISTS`
- * instead, PostgreSQL might join the list with the whole table. Without the limit, both engines would look a holder up
- * for the condition, and once more for the row.
- */
+/** The holders of those events' keys that have one. */
 export function holdersOf(events: readonly Joinable[]): Query {
 	return {
 		sql: holdersSql,
@@ -55,8 +52,9 @@ export function holdersOf(events: readonly Joinable[]): Query {
 }
 
 /** A visitor who is being erased holds no key. */
-const holdersSql =
-	"SELECT key, vid FROM (SELECT key, (SELECT vid FROM @claim AS claim WHERE claim.key = list.key AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) ORDER BY at, vid LIMIT 1) AS vid FROM ?each AS list LIMIT 1000000) AS held WHERE vid IS NOT NULL /* holders */";
+const holdersSql = `${withVid(
+	"SELECT key, (SELECT vid FROM @claim AS claim WHERE claim.key = list.key AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) ORDER BY at, vid LIMIT 1) AS vid FROM ?each AS list",
+)} /* holders */`;
 
 /** Who had shown each key first, as of a moment, and when. */
 export function holdersUpTo(keys: readonly string[], asOfMs: number): Query {
@@ -192,7 +190,7 @@ export function* contestedAmong(rows: readonly Row[]): Steps<Omit<ContestedEvent
 /** The visitors who hold the keys of events. */
 export function* keyHolders(events: readonly Joinable[]): Steps<string[]> {
 	const [holders = []] = yield [holdersOf(events)];
-	return holders.flatMap(({ vid }) => (typeof vid === 'string' ? [vid] : []));
+	return holders.map(({ vid }) => String(vid));
 }
 
 /**

@@ -74,8 +74,8 @@ export function openDatabase(
 
 /**
  * Keeps in memory what a savepoint or a statement may have to undo. Otherwise SQLite writes all of it beyond 64 KiB to a
- * temporary file outside of the data folder, which took half of an upload's CPU, and leaves customers' data there. Sorts
- * stay in memory, too: not for connections that sort whole tables, as migrations and reports do.
+ * temporary file outside of the data folder. That takes half of an upload's CPU, and leaves customers' data there. Sorts
+ * stay in memory, too, so this is not for connections that sort whole tables, as migrations and reports do.
  */
 export function undoInMemory(database: DatabaseSync): void {
 	database.exec('PRAGMA temp_store = MEMORY');

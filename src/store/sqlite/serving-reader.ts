@@ -32,10 +32,8 @@ export class SqliteReader implements ServingReader {
 	readonly #folder: DataFolder;
 	/** Least recently used first. */
 	readonly #open = new Map<number, OpenAccount>();
-	/** Whether reads go into a transaction of their account, which `inOneState` ends. */
-	#isInOneState = false;
-	/** Accounts with such a transaction. */
-	readonly #begun = new Set<number>();
+	/** During `inOneState`: accounts with a transaction, which it ends. */
+	#begun: Set<number> | undefined;
 
 	constructor(folder: DataFolder) {
 		this.#folder = folder;
@@ -83,13 +81,13 @@ export class SqliteReader implements ServingReader {
 
 	/** SQLite locks and unlocks the file for each transaction, which costs as much as a look-up. */
 	inOneState(readAll: () => void): void {
-		this.#isInOneState = true;
+		const begun = new Set<number>();
+		this.#begun = begun;
 		try {
 			readAll();
 		} finally {
-			this.#isInOneState = false;
-			for (const accountId of this.#begun) this.#commit(accountId);
-			this.#begun.clear();
+			this.#begun = undefined;
+			for (const accountId of begun) this.#commit(accountId);
 		}
 	}
 
@@ -107,7 +105,7 @@ export class SqliteReader implements ServingReader {
 	#rows(accountId: number, sql: string, values: readonly (string | number)[]) {
 		const connection = this.#connection(accountId);
 		try {
-			if (this.#isInOneState && !connection.database.isTransaction) {
+			if (this.#begun && !connection.database.isTransaction) {
 				connection.statement('BEGIN').run();
 				this.#begun.add(accountId);
 			}

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { test } from 'node:test';
 import { StorageError } from '../../../src/errors.ts';
 import { ConnectionPool } from '../../../src/store/sqlite/connection-pool.ts';
@@ -16,13 +15,12 @@ import {
 	subscriptionEvent,
 	upload,
 } from '../engines.ts';
-import { dataFolder } from './databases.ts';
+import { dataFolder, linuxOnly, openFiles } from './databases.ts';
 
 const accounts = 300;
 const ids = Array.from({ length: accounts }, (_, index) => index + 1);
 /** The database, its write-ahead log, and the index of that. */
 const handlesEach = 3;
-const linuxOnly = { skip: existsSync('/proc/self/fd') ? false : 'open handles are counted in /proc/self/fd' };
 
 /** Copies one account, because creating each would take longer than the test. */
 function manyAccounts(folder: DataFolder): DataFolder {
@@ -31,15 +29,7 @@ function manyAccounts(folder: DataFolder): DataFolder {
 }
 
 /** The number of files under a folder that this process has open. */
-function openHandles(folder: string): number {
-	return readdirSync('/proc/self/fd').filter((descriptor) => {
-		try {
-			return readlinkSync(join('/proc/self/fd', descriptor)).startsWith(folder);
-		} catch {
-			return false;
-		}
-	}).length;
-}
+const openHandles = (folder: string) => openFiles().filter((file) => file.startsWith(folder)).length;
 
 test('keeps at most its limit of databases open', linuxOnly, (t) => {
 	const folder = manyAccounts(dataFolder(t, 1));

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import type { TestContext } from 'node:test';
@@ -49,4 +49,31 @@ export function rows(database: DatabaseSync, sql: string): Record<string, unknow
 /** The whole schema. */
 export function schemaOf(database: DatabaseSync): Record<string, unknown>[] {
 	return rows(database, 'SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name');
+}
+
+export const linuxOnly = {
+	skip: existsSync('/proc/self/fd') ? false : 'open files are listed in /proc/self/fd',
+};
+
+/** The paths of the files that this process has open. */
+export function openFiles(): string[] {
+	return readdirSync('/proc/self/fd').flatMap((descriptor) => {
+		try {
+			return [readlinkSync(join('/proc/self/fd', descriptor))];
+		} catch {
+			return [];
+		}
+	});
+}
+
+/** Calls `fn` from a trigger when the event with this tid is stored. */
+export function whenStored(database: DatabaseSync, tid: string, fn: () => void): void {
+	database.function('when_stored', () => {
+		fn();
+		return null;
+	});
+	database.exec(
+		`CREATE TEMP TRIGGER when_stored AFTER INSERT ON main.subscription_event WHEN new.tid = '${tid}'
+		BEGIN SELECT when_stored(); END`,
+	);
 }

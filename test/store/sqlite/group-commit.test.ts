@@ -6,7 +6,7 @@ import { Connection } from '../../../src/store/sqlite/connection.ts';
 import { commitGroup } from '../../../src/store/sqlite/group-commit.ts';
 import { cell, type Work } from '../../../src/store/sqlite/messages.ts';
 import { fieldSeparator, type PackedUpload } from '../../../src/store/sqlite/packed-events.ts';
-import { accountDatabase, openFor, rows } from './databases.ts';
+import { accountDatabase, openFor, rows, whenStored } from './databases.ts';
 
 const pack = (events: readonly (readonly [tid: string, rvn: string])[]): PackedUpload => ({
 	fields: events
@@ -42,18 +42,6 @@ function start(t: TestContext) {
 
 const tidsIn = (database: DatabaseSync) =>
 	rows(database, 'SELECT tid FROM subscription_event ORDER BY id').map(({ tid }) => tid);
-
-/** Calls `fn` from a trigger when the event with this tid is stored. */
-function whenStored(database: DatabaseSync, tid: string, fn: () => void): void {
-	database.function('when_stored', () => {
-		fn();
-		return null;
-	});
-	database.exec(
-		`CREATE TEMP TRIGGER when_stored AFTER INSERT ON main.subscription_event WHEN new.tid = '${tid}'
-		BEGIN SELECT when_stored(); END`,
-	);
-}
 
 const committed = (slot: number, stored: number) => ({
 	slot,

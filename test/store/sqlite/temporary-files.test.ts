@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { insertHits } from '../../../src/store/account/visitor-log.ts';
@@ -9,35 +8,18 @@ import { packUpload } from '../../../src/store/sqlite/packed-events.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { temporaryFolder } from '../../support.ts';
 import { addAccount, subscriptionEvents } from '../engines.ts';
-import { dataFolder } from './databases.ts';
-
-const linuxOnly = { skip: existsSync('/proc/self/fd') ? false : 'open files are listed in /proc/self/fd' };
+import { dataFolder, linuxOnly, openFiles, whenStored } from './databases.ts';
 
 /** The files that SQLite has open for temporary data. It deletes their names at once. */
-function temporaryFiles(): string[] {
-	return readdirSync('/proc/self/fd').flatMap((descriptor) => {
-		try {
-			const file = readlinkSync(join('/proc/self/fd', descriptor));
-			return file.includes('etilqs_') ? [file] : [];
-		} catch {
-			return [];
-		}
-	});
-}
+const temporaryFiles = () => openFiles().filter((file) => file.includes('etilqs_'));
 
 test('storing uploads writes no temporary files', linuxOnly, (t) => {
 	const pool = new ConnectionPool(dataFolder(t, 1), 4);
 	t.after(() => pool.closeAll());
-	const { database } = pool.get(1);
 	let opened: string[] | undefined;
-	database.function('when_stored', () => {
+	whenStored(pool.get(1).database, 'last', () => {
 		opened = temporaryFiles();
-		return null;
 	});
-	database.exec(
-		`CREATE TEMP TRIGGER when_stored AFTER INSERT ON main.subscription_event WHEN new.tid = 'last'
-		BEGIN SELECT when_stored(); END`,
-	);
 	const events = subscriptionEvents(3000).map((event, index) => ({ ...event, subid: `S-${index}` }));
 	const input = packUpload({
 		events: [...events, { ...events[0], tid: 'last' } as (typeof events)[0]],
