@@ -84,7 +84,7 @@ export function* rebuildVisitors(vids: readonly string[]): Steps<{ changed: numb
 	];
 	yield [saveLinks(hits.flatMap(linksOfRow))];
 	const moved = yield* assignEvents(contested);
-	const { changed } = yield* refold([...new Set([...short, ...moved])], [], 2 * maxReplayed);
+	const changed = yield* refold([...new Set([...short, ...moved])], [], 2 * maxReplayed);
 	return { changed: moved.size + changed, left };
 }
 

@@ -80,55 +80,31 @@ export function* storeHits(
 	// Its visitor or link was deleted after the look-up without a lock.
 	if (links.some(({ key }) => !working.keys.has(key)))
 		throw new ConcurrentChangeError('a visitor was erased');
-	const stored = placed.map(({ vid, sid }) => ({ vid, sid }));
-	if (working.contested.length + working.popular.length + working.stale.size === 0) {
-		const visitors = changedOf(
-			working.visitors,
-			placed.map(({ vid }) => vid),
-		);
-		const others = [
-			saveLinks(links),
-			saveTouches(placed.flatMap((hit) => storedTouch(hit, hit.isFirstOfVisit))),
-			saveVisits(
-				changedOf(
-					working.visits,
-					placed.map(({ sid }) => sid),
-				),
-			),
-		];
-		yield* addLatest({ hits: placed, visitors: visitors.map(toVisitorRow), others });
-		return stored;
-	}
-	const writes: Query[] = [insertHits(placed), saveLinks(links)];
-	if (working.contested.length + working.popular.length > 0) {
-		yield writes.splice(0);
-		yield* assignLater(working.popular, links);
-		for (const vid of yield* assignEvents(working.contested)) working.stale.add(vid);
-	}
-	let waiting: ReadonlySet<string> = new Set();
-	if (working.stale.size > 0) {
-		if (writes.length > 0) yield writes.splice(0);
-		({ waiting } = yield* refold([...working.stale], [...working.staleVisits]));
-	}
-	// Profiles that wait for the background still show their latest entry at once.
-	const current = placed.filter(({ vid }) => !working.stale.has(vid) || waiting.has(vid));
-	const touches = current.flatMap((hit) => storedTouch(hit, hit.isFirstOfVisit));
-	yield [
-		...writes,
-		saveTouches(touches),
-		saveVisitors(
-			changedOf(
-				working.visitors,
-				current.map(({ vid }) => vid),
-			),
-		),
+	const visitors = changedOf(
+		working.visitors,
+		placed.map(({ vid }) => vid),
+	).map(toVisitorRow);
+	const others = [
+		saveLinks(links),
+		saveTouches(placed.flatMap((hit) => storedTouch(hit, hit.isFirstOfVisit))),
 		saveVisits(
 			changedOf(
 				working.visits,
-				current.map(({ sid }) => sid),
+				placed.map(({ sid }) => sid),
 			),
 		),
 	];
+	const latest = { hits: placed, visitors, others };
+	const stored = placed.map(({ vid, sid }) => ({ vid, sid }));
+	if (working.contested.length + working.popular.length + working.stale.size === 0) {
+		yield* addLatest(latest);
+		return stored;
+	}
+	// First, because `refold` marks existing rows. Profiles that wait for the background show their latest entry at once.
+	yield* addAtOnce(latest);
+	yield* assignLater(working.popular, links);
+	for (const vid of yield* assignEvents(working.contested)) working.stale.add(vid);
+	yield* refold([...working.stale], [...working.staleVisits]);
 	return stored;
 }
 
@@ -311,32 +287,28 @@ export function* joinNamedEvents(
 /** The most log entries that a request may replay to rebuild profiles. */
 const maxReplayed = 500;
 
-/** The result of rebuilding profiles. */
-export interface Refolded {
-	/** How many profiles of visitors and visits differed from the log. */
-	readonly changed: number;
-	/** Visitors whose log is too long for a request. The background rebuilds them. */
-	readonly waiting: ReadonlySet<string>;
-}
-
 /**
- * Rebuilds profiles from the log: at once if the logs are short, else in the background, see `folding.ts`.
+ * Rebuilds profiles from the log: at once if the logs are short, else in the background, see `folding.ts`. The rows of the
+ * visitors and visits must exist.
  * @param sids the visits to rebuild
  * @param max the number of log entries that may be replayed
+ * @returns how many profiles of visitors and visits differed from the log, among those rebuilt at once
  */
 export function* refold(
 	vids: readonly string[],
 	sids: readonly string[] = [],
 	max = maxReplayed,
-): Steps<Refolded> {
-	if (vids.length === 0) return { changed: 0, waiting: new Set() };
+): Steps<number> {
+	if (vids.length === 0) return 0;
 	// Lock before reading the log, so that no hit is added in between.
 	const [rows = []] = yield [loadVisitors(vids)];
 	const short = yield* withShortLogs(vids, max);
-	const waiting = new Set(vids).difference(new Set(short));
-	yield waitToBeFolded([...waiting], sids);
-	const changed = short.length > 0 ? yield* replay(short, rows) : 0;
-	return { changed, waiting };
+	const isShort = new Set(short);
+	yield waitToBeFolded(
+		vids.filter((vid) => !isShort.has(vid)),
+		sids,
+	);
+	return short.length > 0 ? yield* replay(short, rows) : 0;
 }
 
 /** The visitors whose logs together have at most `max` entries. All visitors are settled. */

@@ -129,6 +129,15 @@ export function foldingContract(engine: Engine): void {
 			await assertAsTheLogSays(store, accountId);
 		});
 
+		test('of a visitor with a long log, a visit whose first two hits arrive at once, the later one first', async () => {
+			const { store, accountId } = await openAccountOn(engine);
+			await addLongLog(store, accountId, 600, receivedAtMs);
+			const minutesLater = [60, 50].map((minutes) => hit({ vid, atMs: receivedAtMs + minutes * minuteMs }));
+			await store.transact(accountId, () => storeHits(minutesLater));
+			await foldAll(store, accountId);
+			await assertFolded(store, accountId);
+		});
+
 		const late = (fields: Partial<ArrivingHit> = {}) =>
 			hit({ vid, sid, atMs: receivedAtMs - 10 * minuteMs, ...fields });
 		const requests: Readonly<Record<string, (store: Store, accountId: number) => Steps<unknown>>> = {

@@ -18,6 +18,7 @@ import {
 	subscriptionEvent,
 	upload,
 } from '../engines.ts';
+import { addLongLog, longLogVid } from '../long-log.ts';
 import { assertAsTheLogSays, hit } from './visitors.ts';
 
 /** The owner of each event, and what names it: 2 its tid, 1 its cid, 0 its subscription. */
@@ -137,6 +138,26 @@ export function subscriptionContract(engine: Engine): void {
 				...{ A: [renewer.vid, 0], 'R-1': [renewer.vid, 0], 'R-2': [renewer.vid, 2] },
 			});
 			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('a new visitor takes over the subscription of one with a long log, in whatever order they are replayed', async (t) => {
+			for (const freshVid of ['0'.repeat(32), 'f'.repeat(32)]) {
+				const serving = await openAccountOn(engine);
+				const { store, writer, accountId } = serving;
+				// Together with the new visitor, just more entries than a request may replay.
+				await addLongLog(store, accountId, 496, receivedAtMs);
+				const events = [{ name: 'order', tid: 'R' }];
+				await writer.storeHit(accountId, hit({ vid: longLogVid, atMs: receivedAtMs + 1 }, { events }));
+				await sends(serving, 1, { tid: 'A', cid: 'C' });
+				await sends(serving, 2, { tid: 'R' });
+				await sends(serving, 3, { tid: 'R-2' });
+				const buyer = hit({ freshVid, atMs: receivedAtMs + 4 * minuteMs }, { cid: 'C' });
+				await writer.storeHit(accountId, buyer);
+				await foldAll(store, accountId);
+				assert.equal((await subscriptionsOf(t, serving, freshVid))?.count, 2);
+				assert.equal((await subscriptionsOf(t, serving, longLogVid))?.count, 1);
+				await assertAsTheLogSays(store, accountId);
+			}
 		});
 
 		test('training sees them as of any moment', async () => {
