@@ -92,7 +92,11 @@ export class HitHandler {
 		if (!hitCheck.Check(body))
 			throw new ApiError('invalid_hit', { detail: describeProblems(findHitProblems(body)) });
 		if (!account) throw new ApiError('invalid_account', { detail: `There is no account ${body.aid}.` });
-		if (!isAllowedOrigin(request, account.origins)) throw new ApiError('forbidden');
+		if (!isAllowedOrigin(request, account.origins)) {
+			// So that the tag can say why.
+			allowAllOrigins(reply);
+			throw new ApiError('forbidden');
+		}
 		const [freshVid, freshSid] = newIds();
 		const atMs = now();
 		const userAgent = request.headers['user-agent'];

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /** Headers of an answer that pages of other origins may read. */
-const exposedHeaders = 'x-request-id, retry-after, www-authenticate';
+const exposedHeaders = 'x-request-id, x-hit-stored, retry-after, www-authenticate';
 /** How long browsers may cache a preflight; most allow at most two hours. */
 const preflightSeconds = '7200';
 

@@ -2,7 +2,13 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestContext } from 'node:test';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import {
+	type Browser,
+	type BrowserContext,
+	type BrowserContextOptions,
+	chromium,
+	type Page,
+} from 'playwright-core';
 
 const executablePath = '/usr/bin/chromium';
 
@@ -21,17 +27,19 @@ export async function openContext(
 	t: TestContext,
 	browser: Browser,
 	initScript?: string,
+	options: BrowserContextOptions = {},
 ): Promise<BrowserContext> {
-	const context = await browser.newContext();
+	const context = await browser.newContext(options);
 	if (initScript !== undefined) await context.addInitScript(initScript);
 	t.after(() => context.close());
 	return context;
 }
 
-/** A page, its errors, and its requests to the service. */
+/** A page, its errors, what the tag says in its console, and its requests to the service. */
 export interface Visited {
 	readonly page: Page;
 	readonly errors: string[];
+	readonly warnings: string[];
 	/** For example `POST /hit`, without query strings. */
 	readonly asked: string[];
 }
@@ -39,7 +47,11 @@ export interface Visited {
 export async function openPage(context: BrowserContext, url: string, service: string): Promise<Visited> {
 	const page = await context.newPage();
 	const errors: string[] = [];
+	const warnings: string[] = [];
 	const asked: string[] = [];
+	page.on('console', (message) => {
+		if (message.text().startsWith('vscr')) warnings.push(message.text());
+	});
 	page.on('pageerror', (error) => errors.push(String(error)));
 	page.on('request', (request) => {
 		const { origin, pathname } = new URL(request.url());
@@ -47,7 +59,7 @@ export async function openPage(context: BrowserContext, url: string, service: st
 		if (origin === new URL(service).origin && !isTag) asked.push(`${request.method()} ${pathname}`);
 	});
 	await page.goto(url);
-	return { page, errors, asked };
+	return { page, errors, warnings, asked };
 }
 
 const types: Readonly<Record<string, string>> = { html: 'text/html', css: 'text/css', js: 'text/javascript' };

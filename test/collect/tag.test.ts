@@ -319,7 +319,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 	});
 
 	test('a browser that followed the opt-out link is not counted until it follows the other', async (t) => {
-		const { page, hits, site } = await visit(t, [setAccount, fire]);
+		const { page, hits, site, warnings } = await visit(t, [setAccount, fire]);
 		await page.evaluate('vscr.scores()');
 		assert.equal(hits().length, 1);
 		const said: string[] = [];
@@ -338,6 +338,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		assert.deepEqual(await cookies(page), { vscr_off: '1' });
 		await open('/other');
 		assert.equal(hits().length, 1);
+		assert.equal(warnings.at(-1), 'vscr: nothing is sent: this browser has opted out by #vscr-off');
 		await open('/pricing#vscr-on');
 		assert.equal(hits().length, 2);
 		assert.deepEqual(said, ['Your visits are not counted.', 'Your visits are counted again.']);
@@ -345,7 +346,7 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 
 	test('including the tag twice on a page runs it once', async (t) => {
 		const { page, service, hits } = await visit(t, [setAccount, fire]);
-		await page.addScriptTag({ url: `${service.url}/tag.v2.js` });
+		await page.addScriptTag({ url: `${service.url}/tag.v3.js` });
 		await page.evaluate('vscr.scores()');
 		assert.equal(hits().length, 1);
 	});
@@ -360,11 +361,82 @@ describe('the tag', { skip: withoutBrowser, timeout: 600_000 }, () => {
 		await service.server.directory.refresh();
 		const site = await siteWith(t, service.url, `vscr('setAccount','${aid}')`, fire);
 		const context = await openContext(t, browser);
-		const { page, errors } = await openPage(context, site, service.url);
+		const { page, errors, warnings } = await openPage(context, site, service.url);
 		await page.waitForFunction('window.vscr && vscr.scores');
 		assert.deepEqual(await page.evaluate('vscr.scores()'), []);
+		await page.evaluate(`${fire}; vscr.scores()`);
 		assert.deepEqual(await cookies(page), {});
 		assert.deepEqual(errors, []);
+		assert.deepEqual(warnings, [`vscr: the account ${aid} does not allow pages of ${site}`]);
+	});
+
+	describe('says in the console, once, what a developer would wonder about', () => {
+		test('hits of this browser are not stored, because it counts as a bot', async (t) => {
+			const service = await startService(t);
+			const site = await siteWith(t, service.url, setAccount, fire);
+			const context = await openContext(t, browser, undefined, { userAgent: 'HeadlessChrome/142.0.0.0' });
+			const { page, warnings } = await openPage(context, site, service.url);
+			await page.waitForFunction('window.vscr && vscr.scores');
+			await page.evaluate(`vscr.scores(); ${fire}; vscr.scores()`);
+			assert.deepEqual(warnings, [
+				'vscr: hits of this browser are not stored: it counts as a bot, as headless browsers do, or its network is ignored',
+			]);
+		});
+
+		test('a command that does not exist, or lacks its argument', async (t) => {
+			const { warnings, page } = await visit(t, [
+				...[`vscr('bogus')`, `vscr('bogus')`, `vscr('toString')`, 'vscr()', `vscr('setServer')`],
+				...[`vscr('addEvent',null)`, `vscr('addEvent',{})`, `vscr(Object.create(null))`],
+			]);
+			await settle(page);
+			assert.deepEqual(warnings, [
+				'vscr: there is no command bogus',
+				'vscr: there is no command toString',
+				'vscr: there is no command undefined',
+				'vscr: setServer: a URL is required',
+				'vscr: addEvent: an event needs a name',
+				'vscr: Cannot convert object to primitive value',
+			]);
+		});
+
+		test('an account that does not exist, none, and a hit that the service refuses', async (t) => {
+			const { warnings, page } = await visit(t, [fire, `vscr('setAccount','c-a-nope')`, fire, fire]);
+			await page.evaluate('vscr.scores()');
+			await page.evaluate(`${setAccount}; vscr('addEvent',{name:'x',rvn:4.99}); ${fire}; vscr.scores()`);
+			assert.deepEqual(warnings, [
+				'vscr: setAccount comes before fire',
+				'vscr: the hit was refused: There is no account c-a-nope.',
+				'vscr: the hit was refused: events[0].rvn must be an integer',
+			]);
+		});
+
+		test('another address than that of the service', async (t) => {
+			const { page, warnings } = await visit(t, [setAccount]);
+			await page.route('**/gone/hit', (route) => route.fulfill({ status: 404, body: '<h1>Not Found</h1>' }));
+			for (const server of ['/gone', '/app', 'http://127.0.0.1:9'])
+				await page.evaluate(`vscr('setServer','${server}'); ${fire}; vscr.scores()`);
+			assert.equal(warnings[0], 'vscr: the hit was refused: status 404');
+			assert.match(
+				warnings[1] ?? '',
+				/^vscr: no answer to the hit: Unexpected token '<'.* is not valid JSON$/,
+			);
+			assert.deepEqual(warnings.slice(2), ['vscr: no answer to the hit: Failed to fetch']);
+		});
+
+		test('a browser that asks not to be tracked', async (t) => {
+			const initScript = signals['Do Not Track'];
+			const { page, warnings } = await visit(t, [setAccount, fire, fire], { initScript });
+			await settle(page);
+			assert.deepEqual(warnings, ['vscr: nothing is sent: this browser asks not to be tracked']);
+		});
+
+		test('nothing, where all is well', async (t) => {
+			const { page, warnings } = await visit(t, [setAccount, `vscr('addEvent','seen')`, fire]);
+			await page.evaluate('vscr.scores()');
+			await page.evaluate(`vscr('setConsent',false); ${fire}; vscr('setConsent',true)`);
+			await page.evaluate('vscr.segments()');
+			assert.deepEqual(warnings, []);
+		});
 	});
 });
 

@@ -1,8 +1,8 @@
 import { cookie, deleteCookies, isOptedOut, keepCookies, optOut } from './cookies.ts';
 import type { HitAnswer, HitEvent, Score, Segment, Vscr } from './vscr.ts';
 
-// The minifier weighs the letters of names: with another name, the published file would be another.
-const mostEvents = 20;
+/** The host rejects hits with more. */
+const maxEvents = 20;
 
 // Runs once, even if the page includes the tag twice.
 if (!window.vscr?.scores) start(window.vscr?.q ?? []);
@@ -28,6 +28,13 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 		begin = resolve;
 	});
 
+	/** Lines in the console. A page may do the same wrong thing a thousand times. */
+	const told = new Set<string>();
+	function tell(line: string): void {
+		if (!told.has(line)) console.warn(`vscr: ${line}`);
+		told.add(line);
+	}
+
 	const asksNotTo =
 		navigator.globalPrivacyControl || navigator.doNotTrack === '1' || window.doNotTrack === '1';
 	// A link of the site with this behind it, for its own people: their browser is not counted from then on.
@@ -52,7 +59,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 		const page = sentPath === pathname ? {} : { url, referrer, title: document.title.slice(0, 500) };
 		sentPath = pathname;
 		previousUrl = url;
-		return { ...page, events: events.splice(0, mostEvents), cid };
+		return { ...page, events: events.splice(0, maxEvents), cid };
 	}
 
 	function withVisitor(taken: object): string {
@@ -69,7 +76,11 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 		// `text/plain` needs no preflight.
 		const options: RequestInit = { method: 'POST', keepalive: true, credentials: 'omit' };
 		const response = await fetch(server + hitPath, { ...options, body: withVisitor(taken) });
-		if (!response.ok) return console.warn('vscr:', await response.text());
+		if (!response.ok) return tell(await refusalOf(response));
+		if (response.headers.get('x-hit-stored') === '0')
+			tell(
+				'hits of this browser are not stored: it counts as a bot, as headless browsers do, or its network is ignored',
+			);
 		const answer: HitAnswer = await response.json();
 		// Consent may have been withdrawn while the hit was in flight.
 		if (!isAllowed()) return;
@@ -77,14 +88,23 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 		keepCookies(answer);
 	}
 
+	async function refusalOf(response: Response): Promise<string> {
+		const { message, validationErrors } = await response.json().catch(() => ({}));
+		if (message === 'Forbidden') return `the account ${aid} does not allow pages of ${location.origin}`;
+		const detail = validationErrors === 'Invalid account' ? message : validationErrors || message;
+		return `the hit was refused: ${detail || `status ${response.status}`}`;
+	}
+
 	function hit(): void {
 		// A prerendered page may never be seen.
 		if (document.prerendering) document.addEventListener('prerenderingchange', () => begin?.());
 		else begin?.();
-		if (!aid) console.warn('vscr: setAccount comes before fire');
+		if (!aid) tell('setAccount comes before fire');
+		if (asksNotTo) tell('nothing is sent: this browser asks not to be tracked');
+		if (isOut) tell('nothing is sent: this browser has opted out by #vscr-off');
 		if (!aid || !isAllowed()) return;
 		const taken = takeHit();
-		hits = hits.then(() => post(taken)).catch(() => {});
+		hits = hits.then(() => post(taken)).catch(({ message }) => tell(`no answer to the hit: ${message}`));
 		if (events.length) hit();
 	}
 
@@ -108,6 +128,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 			aid = value;
 		},
 		setServer(value: string) {
+			if (typeof value !== 'string') throw Error('setServer: a URL is required');
 			server = value.replace(/\/+$/, '');
 		},
 		setHitPath(value: string) {
@@ -115,7 +136,7 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 		},
 		addEvent(event: string | HitEvent) {
 			const { name, tid, rvn, currency }: Partial<HitEvent> =
-				typeof event === 'string' ? { name: event } : event;
+				typeof event === 'string' ? { name: event } : event || {};
 			if (!name) throw Error('addEvent: an event needs a name');
 			if (isAllowed()) events.push({ name, tid, rvn, currency });
 		},
@@ -145,12 +166,15 @@ function start(early: readonly ArrayLike<unknown>[]): void {
 		try {
 			action();
 		} catch (error) {
-			console.warn('vscr:', error);
+			tell((error as Error).message);
 		}
 	}
 
-	function run(command: ArrayLike<unknown>): void {
-		safely(() => commands[command[0] as 'setAccount'](command[1] as string));
+	function run({ 0: name, 1: value }: ArrayLike<unknown>): void {
+		safely(() => {
+			if (!Object.keys(commands).includes(name as string)) throw Error(`there is no command ${name}`);
+			commands[name as 'setAccount'](value as string);
+		});
 	}
 
 	function navigated(): void {
