@@ -6,7 +6,19 @@ import { dayMs, hourMs, minuteMs } from './durations.ts';
 import { OperatorError } from './errors.ts';
 import { type LogLevel, logLevels } from './log.ts';
 
-/** A command whose flags can also be set in the environment: `--metrics-port` is `CASKADE_METRICS_PORT`. */
+/**
+ * An option that holds for an installation, not for one call. It can also be set in the environment: `--metrics-port` is
+ * `CASKADE_METRICS_PORT`. What a command acts on is a plain `Option`: a flag that was forgotten must not be found there.
+ */
+export class Setting extends Option {
+	constructor(flags: string, description: string) {
+		super(flags, description);
+		const variable = `CASKADE_${this.name().toUpperCase().replaceAll('-', '_')}`;
+		if (this.isBoolean() && !isOn(variable)) delete process.env[variable];
+		this.env(variable);
+	}
+}
+
 export class Command extends CommanderCommand {
 	constructor(name?: string) {
 		super(name);
@@ -18,19 +30,28 @@ export class Command extends CommanderCommand {
 		return new Command(name);
 	}
 
-	/** With a text, sets the description. Joins the lines of each paragraph, because Commander wraps line by line. */
+	/**
+	 * With a text, sets the description. Joins the lines of each paragraph, however far they are indented by tabs, because
+	 * Commander wraps line by line. Lines that begin with a space stay as they are.
+	 */
 	override description(): string;
 	override description(text: string): this;
 	override description(text?: string): string | this {
 		return text === undefined
 			? super.description()
-			: super.description(text.replaceAll(/(?<=\S)\n(?=\S)/g, ' '));
+			: super.description(text.replaceAll(/^\t+/gm, '').replaceAll(/(?<=\S)\n(?=\S)/g, ' '));
 	}
 
-	override addOption(option: Option): this {
-		const twin = `CASKADE_${option.name().toUpperCase().replaceAll('-', '_')}`;
-		if ((option.isBoolean() || option.negate) && !isOn(twin)) delete process.env[twin];
-		return super.addOption(option.env(twin));
+	/** Of an `update` command: refuses a call that changes nothing. Call it when all other options are added. */
+	requireChange(): this {
+		return this.hook('preAction', () => {
+			const changes = this.options.filter(({ envVar }) => envVar === undefined);
+			if (changes.some((option) => this.getOptionValueSource(option.attributeName()) === 'cli')) return;
+			const flags = changes.filter(({ negate }) => !negate).map(({ long }) => long);
+			throw new OperatorError(
+				`There is nothing to change: set ${flags.join(', ').replace(/, (?=[^,]*$)/, ' or ')}.`,
+			);
+		});
 	}
 
 	/** Of a command that opens the store and prints a result. */
@@ -40,28 +61,28 @@ export class Command extends CommanderCommand {
 }
 
 /** Commander treats a boolean flag as set whenever its variable is present, even if it is `false`. */
-function isOn(twin: string): boolean {
-	const value = process.env[twin];
+function isOn(variable: string): boolean {
+	const value = process.env[variable];
 	if (value === undefined || /^(|0|false|no|off)$/i.test(value)) return false;
 	if (/^(1|true|yes|on)$/i.test(value)) return true;
-	throw new OperatorError(`${twin} must be true or false.`);
+	throw new OperatorError(`${variable} must be true or false.`);
 }
 
 /** The location of the data; an option of every command. */
 export const databaseOption = () =>
-	new Option('--database <address>', 'where the data is: sqlite:FOLDER or postgres://…').default(
+	new Setting('--database <address>', 'where the data is: sqlite:FOLDER or postgres://…').default(
 		'sqlite:./data',
 	);
 
 /** One of several deployments that share a database address; an option of every command. */
 export const stageOption = () =>
-	new Option(
+	new Setting(
 		'--stage <name>',
 		'a deployment of its own: other data, other keys, paths under /NAME',
 	).argParser(stageName);
 
 /** Machine-readable output; an option of every command that prints a result. */
-export const jsonOption = () => new Option('--json', 'print one JSON document on standard output');
+export const jsonOption = () => new Setting('--json', 'print one JSON document on standard output');
 /** For commands whose rows go into a table. */
 export const csvOption = () => new Option('--csv', 'print CSV, with a header');
 
@@ -107,81 +128,81 @@ export interface ServeSettings {
 export const serveOptions = () => [
 	databaseOption(),
 	stageOption(),
-	new Option(
+	new Setting(
 		'--read-database <address>',
 		'a streaming replica of a PostgreSQL database, which answers reads of scores and segments',
 	),
-	new Option('--host <address>', 'address to listen on').default('127.0.0.1'),
-	new Option('--port <number>', 'port to listen on; 0 takes any free one').default(8080).argParser(port),
-	new Option('--base-path <path>', 'path prefix of the service, as /api; comes before the stage').argParser(
+	new Setting('--host <address>', 'address to listen on').default('127.0.0.1'),
+	new Setting('--port <number>', 'port to listen on; 0 takes any free one').default(8080).argParser(port),
+	new Setting('--base-path <path>', 'path prefix of the service, as /api; comes before the stage').argParser(
 		basePath,
 	),
-	new Option('--tls-cert <file>', 'serve HTTPS with this certificate (PEM, followed by its chain)'),
-	new Option('--tls-key <file>', "the certificate's private key (PEM); changes of either file take effect"),
-	new Option('--self-signed', 'serve HTTPS with a generated certificate, to try it out'),
-	new Option(
+	new Setting('--tls-cert <file>', 'serve HTTPS with this certificate (PEM, followed by its chain)'),
+	new Setting('--tls-key <file>', "the certificate's private key (PEM); changes of either file take effect"),
+	new Setting('--self-signed', 'serve HTTPS with a generated certificate, to try it out'),
+	new Setting(
 		'--behind-proxy [proxies]',
 		'proxies in front terminate TLS: their number (1 if left out), or their networks, as 10.0.0.0/8,fd00::/8',
 	)
 		.preset('1')
 		.argParser(proxies),
-	new Option(
+	new Setting(
 		'--metrics-port <number>',
 		'port of GET /metrics, for Prometheus (default: no metrics)',
 	).argParser(port),
-	new Option('--metrics-host <address>', 'address of GET /metrics').default('127.0.0.1'),
-	new Option('--log-level <level>', 'how much to log; debug logs every request')
+	new Setting('--metrics-host <address>', 'address of GET /metrics').default('127.0.0.1'),
+	new Setting('--log-level <level>', 'how much to log; debug logs every request')
 		.choices([...logLevels])
 		.default('info'),
-	new Option(
+	new Setting(
 		'--workers <number>',
 		'threads that share the port, to use more cores; on PostgreSQL they are processes',
 	)
 		.default(1)
 		.argParser(wholeNumber(1, 64)),
-	new Option(
+	new Setting(
 		'--drain-delay-ms <number>',
 		'how long to keep serving after the signal to stop; /readyz reports it, so that load balancers stop sending',
 	)
 		.default(0)
 		.argParser(wholeNumber(0, 600_000)),
-	new Option(
+	new Setting(
 		'--keep-hits-days <number>',
 		'delete hits older than this many days, and what was derived from them',
 	).argParser(wholeNumber(1, 36_500)),
-	new Option(
+	new Setting(
 		'--keep-touches',
 		'with --keep-hits-days, keep how subscribers arrived, so that reports still show what led to their subscriptions',
 	),
-	new Option(
+	new Setting(
 		'--train-every <time>',
 		'interval for training the models of all accounts, as 6h or 1d (default: only by command)',
 	).argParser(duration),
-	new Option(
+	new Setting(
 		'--roles <list>',
 		'what this server does: api (uploads and reads), collect (hits), or both, as api,collect',
 	)
 		.default([...allRoles], 'api,collect')
 		.argParser(roles),
-	new Option('--hits-per-address <number>', 'hits per second from one address; 10 s of them at once')
+	new Setting('--hits-per-address <number>', 'hits per second from one address; 10 s of them at once')
 		.default(50)
 		.argParser(positiveNumber(1e6)),
-	new Option('--hits-per-visitor <number>', 'hits per second from one visitor; 10 s of them at once')
+	new Setting('--hits-per-visitor <number>', 'hits per second from one visitor; 10 s of them at once')
 		.default(5)
 		.argParser(positiveNumber(1e6)),
-	new Option(
+	new Setting(
 		'--hit-path <path>',
 		'also accept hits at this path, for example /basket; /basket.gif is the image',
 	).argParser(sitePath),
-	new Option(
+	new Setting(
 		'--tag-path <path>',
 		'also serve the current tag at this path, for example /js/shop.js',
 	).argParser(sitePath),
-	new Option(
+	new Setting(
 		'--ignore-networks <file>',
 		'do not store hits from the networks in this file, one per line, for example 203.0.113.0/24',
 	),
-	new Option(
+	new Setting(
 		'--demo',
 		'serve a demo shop at /demo/; if there are no clients yet, create one and print a curl line for it',
 	),

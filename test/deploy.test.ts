@@ -25,9 +25,7 @@ const files = readdirSync(join(projectFolder, 'deploy'), { recursive: true, enco
 	.concat('Dockerfile', 'compose.yaml');
 
 test('every setting in a deployment exists', () => {
-	const twins = new Set(
-		serveOptions().map((option) => `CASKADE_${option.name().toUpperCase().replaceAll('-', '_')}`),
-	);
+	const twins = new Set(serveOptions().map(({ envVar }) => envVar));
 	let found = 0;
 	for (const file of files)
 		for (const [name] of read(file).matchAll(/\bCASKADE_[A-Z_]+\b/g)) {

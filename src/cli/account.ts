@@ -1,7 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { Command } from '../config.ts';
+import { Command, Setting } from '../config.ts';
 import type { ChannelRule } from '../domain/channel-rule.ts';
-import { OperatorError } from '../errors.ts';
 import { calendarOf } from '../reports/calendar.ts';
 import type { Account, AccountSettings } from '../store/control/control-store.ts';
 import { checkOwnDatabase } from '../store/own-database.ts';
@@ -64,7 +63,7 @@ function readable({ id: _, ...account }: Account) {
 }
 
 /** Negated flags are false. */
-interface UpdateOptions extends CommonOptions {
+interface SettingFlags {
 	readonly origin?: readonly string[] | false;
 	readonly explain?: boolean;
 	readonly channel?: readonly ChannelRule[] | false;
@@ -72,43 +71,55 @@ interface UpdateOptions extends CommonOptions {
 	readonly paymentProvider?: readonly string[] | false;
 }
 
-function changesOf({
-	origin,
-	explain,
-	channel,
-	timezone,
-	paymentProvider,
-}: UpdateOptions): Partial<AccountSettings> {
-	const changes = {
+const settingOptions = () => [
+	new Option('--origin <url...>', 'web origins whose pages may read scores (default: all)').argParser(
+		webOrigin,
+	),
+	new Option('--explain', "let pages, and so everybody, read a score's reasons"),
+	new Option(
+		'--channel <name=pattern...>',
+		'the channel of visits whose landing URL or referrer, without https://, matches the pattern; * is any text',
+	).argParser(channelRule),
+	new Option('--timezone <name>', 'of days and months in reports, as Europe/London'),
+	new Option(
+		'--payment-provider <host...>',
+		'sites that sales are paid on, besides the known ones: who comes back from one has not arrived by it',
+	).argParser(hostName),
+];
+
+const negatedOptions = () => [
+	new Option('--no-origin', 'pages of all origins may read scores'),
+	new Option('--no-explain', 'do not show reasons'),
+	new Option('--no-channel', 'use only the built-in rules'),
+	new Option('--no-payment-provider', 'the known ones alone'),
+];
+
+/** The settings that flags name; those that are left out are left out. */
+function settingsOf(flags: SettingFlags): Partial<AccountSettings> {
+	const { origin, explain, channel, timezone, paymentProvider } = flags;
+	return {
 		...(origin !== undefined && { origins: origin || [] }),
 		...(explain !== undefined && { explains: explain }),
 		...(channel !== undefined && { channelRules: channel || [] }),
 		...(timezone !== undefined && { timezone: calendarOf(timezone).timezone }),
 		...(paymentProvider !== undefined && { paymentProviders: paymentProvider || [] }),
 	};
-	if (Object.keys(changes).length === 0)
-		throw new OperatorError(
-			'There is nothing to change: set --origin, --explain, --channel, --timezone or --payment-provider.',
-		);
-	return changes;
 }
 
-interface AccountCreateOptions extends CommonOptions {
+interface CreateOptions extends CommonOptions, SettingFlags {
 	readonly client: string;
-	readonly origin?: string[];
 	readonly ownDatabase?: string;
 }
 
-async function createAccount(aid: string, options: AccountCreateOptions): Promise<void> {
-	const { client, origin: origins = [] } = options;
+async function createAccount(aid: string, options: CreateOptions): Promise<void> {
+	const { client } = options;
 	const ownDatabase = options.ownDatabase && checkOwnDatabase(options.ownDatabase);
+	const account = { aid, client, ownDatabase, ...settingsOf(options) };
 	await withStore(
 		options,
 		async (store) =>
 			show(
-				await store.control.createAccount({ aid, client, origins, ownDatabase }, (id) =>
-					store.createAccountDatabase(id, ownDatabase),
-				),
+				await store.control.createAccount(account, (id) => store.createAccountDatabase(id, ownDatabase)),
 				options,
 			),
 		{ create: true },
@@ -121,49 +132,39 @@ export function accountCommand(): Command {
 		.description(
 			"Manage accounts. Clients upload to accounts. Each has its own database, which other clients' keys cannot reach.",
 		);
-	command
+	const create = command
 		.command('create')
 		.summary('add an account, and its client if it is new')
-		.description('Add an account. The client is created if it does not exist.')
+		.description(
+			`Add an account. The client is created if it does not exist. Both names have 1 to 64 letters, digits, dots,
+			underscores and hyphens, and begin with a letter or a digit.`,
+		)
 		.addArgument(aidArgument().argParser(accountToken))
 		.requiredOption('--client <name>', 'the client that owns it', plainName)
-		.option('--origin <url...>', 'web origins whose pages may read scores (default: all)', webOrigin)
-		.option(
-			'--own-database <address>',
-			'a PostgreSQL server for this account alone: postgres://…; prefer CASKADE_OWN_DATABASE, because the address contains a password',
-		)
-		.addCommonOptions()
-		.action((aid: string, options: AccountCreateOptions) => createAccount(aid, options));
-	command
+		.addOption(
+			new Setting(
+				'--own-database <address>',
+				'a PostgreSQL server for this account alone: postgres://…; use the variable, because the address contains a password',
+			),
+		);
+	for (const option of settingOptions()) create.addOption(option);
+	create.addCommonOptions().action(createAccount);
+	const update = command
 		.command('update')
-		.summary('change origins, explanations and channels')
+		.summary('change origins, explanations, channels and time zone')
 		.description(
 			`Change an account. Options that are left out keep their value. A list replaces the previous one.
 
   caskade account update c-a-acme-uk --channel 'partner=*.partner.example/*' 'podcast=*?*utm_source=pod*'`,
 		)
-		.addArgument(aidArgument().argParser(accountToken))
-		.option('--origin <url...>', 'web origins whose pages may read scores', webOrigin)
-		.addOption(new Option('--no-origin', 'pages of all origins may read scores'))
-		.addOption(new Option('--explain', "let pages, and so everybody, read a score's reasons"))
-		.addOption(new Option('--no-explain', 'do not show reasons'))
-		.option(
-			'--channel <name=pattern...>',
-			'the channel of visits whose landing URL or referrer, without https://, matches the pattern; * is any text',
-			channelRule,
-		)
-		.addOption(new Option('--no-channel', 'use only the built-in rules'))
-		.option('--timezone <name>', 'of days and months in reports, as Europe/London')
-		.option(
-			'--payment-provider <host...>',
-			'sites that sales are paid on, besides the known ones: who comes back from one has not arrived by it',
-			hostName,
-		)
-		.addOption(new Option('--no-payment-provider', 'the known ones alone'))
+		.addArgument(aidArgument().argParser(accountToken));
+	for (const option of [...settingOptions(), ...negatedOptions()]) update.addOption(option);
+	update
 		.addCommonOptions()
-		.action((aid: string, options: UpdateOptions) =>
+		.requireChange()
+		.action((aid: string, options: CommonOptions & SettingFlags) =>
 			withStore(options, async (store) =>
-				show(await store.control.updateAccount(aid, changesOf(options)), options),
+				show(await store.control.updateAccount(aid, settingsOf(options)), options),
 			),
 		);
 	command

@@ -33,7 +33,8 @@ import { webhookCommand } from './webhook.ts';
 
 const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
 
-function program(): Command {
+/** The command line, as Commander knows it. */
+export function program(): Command {
 	return new Command('caskade')
 		.description(
 			`Caskade stores the subscription events that clients upload, durably and once.

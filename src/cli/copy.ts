@@ -18,8 +18,10 @@ export function copyCommand(): Command {
 		.description(
 			`Copy all clients, accounts, plans, keys, usage, events, hits and visitors to another database of either kind, for
 			example from a data folder to PostgreSQL. The target must be empty. Stop the servers first. To resume an interrupted
-			copy, run the same command again. At the end both sides are compared; only then can a server use the copy. The source
-			is not changed.
+			copy, run the same command again. At the end both sides are compared; only then can a server use the copy. What is
+			in the source stays as it is; its tables are brought to the newest schema, as by any command.
+
+To keep a password out of the command line, leave it out of the address, and set PGPASSWORD or write ~/.pgpass.
 
   caskade copy --from sqlite:./data --to postgres://user:password@host/database`,
 		)
@@ -32,7 +34,7 @@ export function copyCommand(): Command {
 
 async function copy(options: CopyOptions): Promise<void> {
 	if (options.from === options.to) throw new OperatorError('--from and --to are the same place.');
-	const source = await openStore(options.from, options);
+	const source = await openStore(options.from, { ...options, mustExist: true });
 	try {
 		const target = await openStore(options.to, options);
 		try {

@@ -70,8 +70,9 @@ because its models were trained on them; for others, create another goal.`,
 		)
 		.addArgument(aidArgument())
 		.argument('<name>', 'name of the goal')
-		.addOption(bandsOption().makeOptionMandatory())
+		.addOption(bandsOption())
 		.addCommonOptions()
+		.requireChange()
 		.action((aid: string, name: string, options: CommonOptions & { bands: Bands }) =>
 			withStore(options, async (store) => {
 				const { id } = await store.control.account(aid);

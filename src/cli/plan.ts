@@ -58,6 +58,7 @@ export function planCommand(): Command {
 		for (const option of planOptions()) subcommand.addOption(option);
 		subcommand.addCommonOptions();
 	}
+	update.requireChange();
 	create.action((name: string, options: CommonOptions & PlanFlags) =>
 		withStore(
 			options,

@@ -126,7 +126,6 @@ docs/reports.md has every figure's formula.`,
 
 const outputFlags = ['json', 'csv', 'html', 'database', 'stage'];
 
-/** Settings from the environment are for any report, so that these may be without effect. */
 function requireUsed(kind: ReportKind, command: Command): void {
 	const unused = command.options.filter((option) => {
 		const name = option.attributeName();

@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { Command, jsonOption } from '../config.ts';
+import { Command, jsonOption, Setting } from '../config.ts';
 import type { UploadOptions } from './run-upload.ts';
 
 export function uploadCommand(): Command {
@@ -17,9 +17,14 @@ Exit codes: 0 if all rows are stored, 1 if some were rejected, 2 if it stopped a
 from --key-file or from CASKADE_KEY.`,
 		)
 		.argument('<file>', 'events, CSV or one JSON object per line')
-		.requiredOption('--url <url>', 'URL of the server, for example https://api.example.com')
+		.addOption(
+			new Setting(
+				'--url <url>',
+				'URL of the server, for example https://api.example.com',
+			).makeOptionMandatory(),
+		)
 		.requiredOption('--aid <aid>', 'account token')
-		.option('--key-file <file>', 'file with the API key')
+		.addOption(new Setting('--key-file <file>', 'file with the API key'))
 		.option('--simulate', 'do everything except storing; counts toward the quota')
 		.addOption(
 			new Option('--on-bad <what>', 'if rows are invalid: stop before anything is sent, or skip them')

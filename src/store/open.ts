@@ -9,7 +9,7 @@ export interface StageChoice {
 }
 
 export interface OpenOptions extends StageChoice {
-	/** Refuse a data folder that does not exist instead of creating it: its name may be mistyped. */
+	/** Refuse a place without data instead of beginning some there: its name may be mistyped. */
 	readonly mustExist?: boolean;
 	/** Address of a replica for reads of a serving process. */
 	readonly readDatabase?: string;
@@ -43,7 +43,7 @@ export async function openStore(
 		const { PostgresStore } = await import('./postgres/postgres-store.ts');
 		if (readDatabase !== undefined && !/^postgres(ql)?:/.test(readDatabase))
 			throw new OperatorError('--read-database must be postgres://…, the address of a replica.');
-		return PostgresStore.open(address, { stage, now, readDatabase });
+		return PostgresStore.open(address, { stage, now, readDatabase, mustExist });
 	}
 	throw new OperatorError(
 		`'${scheme ?? address}' is no database address; write sqlite:FOLDER or postgres://….`,

@@ -32,6 +32,31 @@ test('account create adds an account, and its client if it is new', async (t) =>
 	assert.deepEqual(await caskadeJson(['account', 'list', ...at]), [uk, us]);
 });
 
+test('account create takes every setting that it shows', async (t) => {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
+	const settings = ['--timezone', 'Europe/London', '--explain', '--payment-provider', 'pay.example.com'];
+	const rule = { channel: 'partner', pattern: '*.partner.example/*' };
+	const channels = ['--channel', `${rule.channel}=${rule.pattern}`];
+	const created = await caskadeJson([
+		...['account', 'create', 'c-a-x', '--client', 'x', ...settings, ...channels, ...at],
+	]);
+	const { createdAt: _, ...shown } = created as { createdAt: string };
+	assert.deepEqual(shown, {
+		...{ aid: 'c-a-x', client: 'x', origins: [], explains: true, channelRules: [rule] },
+		...{
+			timezone: 'Europe/London',
+			paymentProviders: ['pay.example.com'],
+			disabledAt: null,
+			ownDatabase: null,
+		},
+	});
+	assert.deepEqual(await caskadeJson(['account', 'list', ...at]), [created]);
+	assertRefused(
+		await caskade(['account', 'create', 'c-a-y', '--client', 'x', '--timezone', 'London', ...at]),
+		/London/,
+	);
+});
+
 test('account create keeps web origins', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	const origins = ['https://www.example.com', 'http://localhost:3000'];
@@ -104,7 +129,10 @@ test('account update refuses invalid settings, and changes nothing', async (t) =
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	const created = await caskadeJson(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
 	const update = (...flags: string[]) => caskade(['account', 'update', ...flags, ...at]);
-	assertRefused(await update('c-a-x'), /There is nothing to change/);
+	assertRefused(
+		await update('c-a-x'),
+		/nothing to change: set --origin, --explain, --channel, --timezone or --payment-provider\.$/m,
+	);
 	assertRefused(await update('c-a-y', '--explain'), /There is no account c-a-y/);
 	for (const rule of ['partner', 'partner=', '=*.partner.example', 'a\tb=c'])
 		assertMisused(await update('c-a-x', '--channel', rule), /must be a channel and a pattern/);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
@@ -246,6 +247,25 @@ for (const to of [0, 1])
 		assertRefused(await caskade(command), /not empty/);
 	});
 
+test('a source that is not there is refused, and not created', async (t) => {
+	const folder = temporaryFolder(t);
+	const [typo, target] = ['typo', 'target'].map((name) => join(folder, name)) as [string, string];
+	assertRefused(
+		await caskade(['copy', '--from', `sqlite:${typo}`, '--to', `sqlite:${target}`]),
+		/There is no data in .*typo; /,
+	);
+	const empty = (await engines[1]?.freshAddress(t)) as string;
+	assertRefused(
+		await caskade(['copy', '--from', empty, '--to', `sqlite:${target}`]),
+		/There is no schema caskade_control at postgres:/,
+	);
+	assert.deepEqual(readdirSync(folder), []);
+	const { rows } = await (await sessionOn(t, empty)).query(
+		"SELECT nspname FROM pg_namespace WHERE nspname LIKE 'caskade%'",
+	);
+	assert.deepEqual(rows, []);
+});
+
 async function filled(t: TestContext, eventsPerAccount: number): Promise<Source & { address: string }> {
 	const address = (await engines[0]?.freshAddress(t)) as string;
 	return { ...(await fill(await openFor(t, address), eventsPerAccount)), address };
@@ -322,9 +342,10 @@ test('a copy is refused while a server runs on the data folder, and prevents ser
 
 test('a copy needs an empty target and a source with data', async (t) => {
 	const [source, target] = await freshPlaces(t, 0, 0);
+	const from = await openFor(t, source);
 	assertRefused(await caskade(['copy', '--from', source, '--to', target]), /nothing to copy/);
 	assertRefused(await caskade(['copy', '--from', source, '--to', source]), /same place/);
-	await addClient(await openFor(t, source));
+	await addClient(from);
 	await addClient(await openFor(t, target), { client: 'somebody' });
 	assertRefused(await caskade(['copy', '--from', source, '--to', target]), /not empty/);
 	const under = `sqlite:${temporaryFolder(t)}`;

@@ -23,31 +23,39 @@ async function majorOf(node: string): Promise<number | undefined> {
 	return Number.parseInt((await new TestProcess(node, ['-p', 'process.versions.node']).ended).stdout, 10);
 }
 
-test('every flag can be set in the environment', async (t) => {
-	const environment = {
-		CASKADE_DATABASE: `sqlite:${temporaryFolder(t)}`,
-		CASKADE_CLIENT: 'acme',
-		CASKADE_ORIGIN: 'https://www.example.com',
-		CASKADE_MAX_EVENTS: '50',
-		CASKADE_PLAN: 'large',
-		CASKADE_JSON: '1',
-	};
-	const json = async (args: string[]) => JSON.parse((await caskade(args, environment)).stdout);
-	const account = await json(['account', 'create', 'c-a-acme-uk']);
-	assert.deepEqual([account.client, account.origins], ['acme', ['https://www.example.com']]);
-	assert.equal((await json(['plan', 'create', 'large'])).maxEvents, 50);
-	assert.equal((await json(['key', 'issue'])).plan, 'large');
+test('settings can be set in the environment', async (t) => {
+	const folder = temporaryFolder(t);
+	const environment = { CASKADE_DATABASE: `sqlite:${folder}`, CASKADE_STAGE: 'staging', CASKADE_JSON: '1' };
+	const { stdout } = await caskade(['account', 'create', 'c-a-x', '--client', 'acme'], environment);
+	assert.equal(JSON.parse(stdout).client, 'acme');
+	assert.equal(existsSync(join(folder, 'stages/staging/control.sqlite')), true);
+});
+
+test('what a command acts on is not taken from the environment', async (t) => {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
+	await caskade(['account', 'create', 'c-a-x', '--client', 'acme', ...at]);
+	assertMisused(
+		await caskade(['webhook', 'create', 'c-a-x', '--events', 'segment.entered', ...at], {
+			CASKADE_URL: 'https://api.example.com',
+		}),
+		/required option '--url <url>' not specified/,
+	);
+	assert.deepEqual(JSON.parse((await caskade(['webhook', 'list', 'c-a-x', '--json', ...at])).stdout), []);
+	assertRefused(
+		await caskade(['visitor', 'erase', 'c-a-x', ...at], { CASKADE_CID: 'customer-42' }),
+		/Name either a visitor, or a customer with --cid/,
+	);
+	assertMisused(
+		await caskade(['key', 'issue', ...at], { CASKADE_CLIENT: 'acme' }),
+		/required option '--client <name>' not specified/,
+	);
 });
 
 test('the flag takes precedence over the environment', async (t) => {
 	const folder = temporaryFolder(t);
-	const environment = {
-		CASKADE_DATABASE: `sqlite:${join(folder, 'environment')}`,
-		CASKADE_CLIENT: 'environment',
-	};
-	const flags = ['--database', `sqlite:${join(folder, 'flag')}`, '--client', 'flag'];
-	const { stdout } = await caskade(['account', 'create', 'c-a-x', '--json', ...flags], environment);
-	assert.equal(JSON.parse(stdout).client, 'flag');
+	const environment = { CASKADE_DATABASE: `sqlite:${join(folder, 'environment')}` };
+	const flags = ['--database', `sqlite:${join(folder, 'flag')}`, '--client', 'x'];
+	assert.equal((await caskade(['account', 'create', 'c-a-x', ...flags], environment)).code, 0);
 	assert.equal(existsSync(join(folder, 'flag')), true);
 	assert.equal(existsSync(join(folder, 'environment')), false);
 });

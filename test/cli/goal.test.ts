@@ -64,6 +64,6 @@ test('the bands of a goal can be changed, nothing else can', async (t) => {
 		[50, 5],
 	);
 	assertRefused(await update('nothing', '--bands', '5,7'), /has no goal nothing/);
-	assertMisused(await update('return'), /--bands <medium,high>' not specified/);
+	assertRefused(await update('return'), /There is nothing to change: set --bands\./);
 	assertMisused(await update('return', '--bands', '7,5'), /must be two percentiles/);
 });

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Command as CommanderCommand } from 'commander';
+import { program } from '../../src/cli/caskade.ts';
 import { assertMisused, caskade } from '../process.ts';
 
 /** Every command, with words that its help must have. */
@@ -28,7 +30,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'key revoke': /Revoke a key/,
 	usage: /use of this month's quota/,
 	segment: /visitors that match a rule/,
-	webhook: /notified when visitors of an account change/,
+	webhook: /notified when visitors of an account change.*docs\/webhooks\.md shows how to verify/,
 	'webhook create': /shown only here/,
 	'webhook list': /list the webhooks/,
 	'webhook test': /print the answer/,
@@ -76,10 +78,24 @@ const commands: Readonly<Record<string, RegExp>> = {
 	demo: /generated visitors of a small shop/,
 };
 
-test("every command's help describes it and names the environment variable of every flag", async () => {
-	const helps = Object.keys(commands).map((name) => caskade([...name.split(' ').filter(Boolean), '--help']));
-	for (const [index, { code, stdout, stderr }] of (await Promise.all(helps)).entries()) {
-		const [name, words] = Object.entries(commands)[index] as [string, RegExp];
+/** All commands, by their names as they are typed. */
+function allCommands(): Map<string, CommanderCommand> {
+	const found = new Map<string, CommanderCommand>();
+	const add = (path: readonly string[], command: CommanderCommand) => {
+		found.set(path.join(' '), command);
+		for (const subcommand of command.commands) add([...path, subcommand.name()], subcommand);
+	};
+	add([], program());
+	return found;
+}
+
+function helpOf(name: string) {
+	return caskade([...name.split(' ').filter(Boolean), '--help']);
+}
+
+test("every command's help describes it", async () => {
+	for (const [name, words] of Object.entries(commands)) {
+		const { code, stdout, stderr } = await helpOf(name);
 		assert.equal(code, 0, name);
 		assert.equal(stderr, '', name);
 		const text = stdout.replace(/\s+/g, ' ');
@@ -89,29 +105,66 @@ test("every command's help describes it and names the environment variable of ev
 			words,
 			name,
 		);
-		for (const flag of stdout.match(/(?<=^ +(?:-\w, )?--)[a-z-]+/gm) ?? []) {
-			if (flag === 'help' || flag === 'version') continue;
-			assert.ok(
-				text.includes(`env: CASKADE_${flag.toUpperCase().replaceAll('-', '_')})`),
-				`${name} --${flag}`,
-			);
+	}
+});
+
+test('no command is missing from this file', () => {
+	assert.deepEqual([...allCommands().keys()].sort(), Object.keys(commands).sort());
+});
+
+/** The width of help that is not printed on a terminal. */
+const columns = 80;
+
+test("every command's help is wrapped: no tab, no line broken in the middle", async () => {
+	for (const name of allCommands().keys()) {
+		const { stdout } = await helpOf(name);
+		assert.doesNotMatch(stdout, /\t/, name);
+		for (const [page] of stdout.matchAll(/docs\/[a-z-]+\.md/g))
+			assert.ok(existsSync(join(import.meta.dirname, '../..', page)), `${name}: ${page}`);
+		const lines = stdout.split('\n').slice(1);
+		for (const [index, line] of lines.entries()) {
+			const next = lines[index + 1] ?? '';
+			const isProse = (text: string) => /^\S/.test(text) && !/^[A-Z]\w+:$/.test(text);
+			if (isProse(line) && isProse(next))
+				assert.ok(line.length + 1 + (next.split(' ')[0] as string).length > columns, `${name}: ${line}`);
+			// A command line of an example is not wrapped, so that it can be copied.
+			if (isProse(line)) assert.ok(line.length <= columns, `${name}: ${line}`);
 		}
 	}
 });
 
-test('no command is missing from this file', async () => {
-	const listed = async (command: readonly string[]) => {
-		const { stdout } = await caskade([...command, '--help']);
-		const names = [...(stdout.split('Commands:\n')[1] ?? '').matchAll(/^ {2}([a-z]+)/gm)].map(
-			(match) => match[1],
-		);
-		return names.filter((name) => name !== 'help');
+test('settings can be set in the environment, and docs/configuration.md lists exactly these', () => {
+	const settings = new Set(['CASKADE_KEY']);
+	for (const [name, command] of allCommands())
+		for (const { envVar, long } of command.options) {
+			if (envVar === undefined) continue;
+			assert.equal(envVar, `CASKADE_${long?.slice(2).toUpperCase().replaceAll('-', '_')}`, name);
+			settings.add(envVar);
+		}
+	const page = readFileSync(join(import.meta.dirname, '../../docs/configuration.md'), 'utf8');
+	const rows = [...page.matchAll(/^\| (?:`(--[a-z-]+)[^`]*`)? ?\| `(CASKADE_[A-Z_]+)` \|/gm)];
+	assert.deepEqual(rows.map(([, , variable]) => variable).sort(), [...settings].sort());
+	for (const [, flag, variable] of rows)
+		if (flag) assert.equal(variable, `CASKADE_${flag.slice(2).toUpperCase().replaceAll('-', '_')}`);
+	for (const [variable] of page.matchAll(/CASKADE_[A-Z_]+/g)) assert.ok(settings.has(variable), variable);
+});
+
+test('what a command acts on has no variable', () => {
+	/** Flags that are settings, and the only commands that have them, where not all may. */
+	const settingsOf: Readonly<Record<string, readonly string[]>> = {
+		'account create': ['--own-database'],
+		upload: ['--url', '--key-file'],
 	};
-	const first = await listed([]);
-	const second = await Promise.all(
-		first.map(async (name) => (await listed([name as string])).map((sub) => `${name} ${sub}`)),
-	);
-	assert.deepEqual(['', ...first, ...second.flat()].sort(), Object.keys(commands).sort());
+	for (const [name, command] of allCommands()) {
+		if (name === 'serve') continue;
+		const common = ['--database', '--stage', '--json'];
+		const found = command.options.flatMap(({ envVar, long }) => (envVar && long ? [long] : []));
+		assert.deepEqual(
+			found.filter((flag) => !common.includes(flag)),
+			settingsOf[name] ?? [],
+			name,
+		);
+	}
 });
 
 test('--version is the version of the package', async () => {

@@ -59,6 +59,10 @@ test('plan update: limits that are left out keep their value', async (t) => {
 	await caskade(['plan', 'create', 'mine', '--burst', '3', ...at]);
 	const updated = { ...standardPlan, name: 'mine', burst: 3, quotaPerMonth: 0 };
 	assert.deepEqual(await caskadeJson(['plan', 'update', 'mine', '--quota', '0', ...at]), updated);
+	assertRefused(
+		await caskade(['plan', 'update', 'mine', ...at]),
+		/nothing to change: set --rate, --burst, --quota, --timeout-ms or --max-events\.$/m,
+	);
 	assertRefused(await caskade(['plan', 'update', 'none', '--quota', '1', ...at]), /There is no plan none/);
 });
 

@@ -7,7 +7,7 @@ import { isoTime } from '../../format/iso-time.ts';
 import { shownAddress } from '../own-database.ts';
 import { insertGoal } from './goals.ts';
 import { insertSegment } from './segments.ts';
-import type { ControlDatabase } from './tables.ts';
+import type { ControlDatabase, ControlTables } from './tables.ts';
 
 /** Settings that the operator can change at any time. */
 export interface AccountSettings {
@@ -22,6 +22,14 @@ export interface AccountSettings {
 	readonly paymentProviders: readonly string[];
 }
 
+const defaultSettings: AccountSettings = {
+	origins: [],
+	explains: false,
+	channelRules: [],
+	timezone: 'UTC',
+	paymentProviders: [],
+};
+
 export interface Account extends AccountSettings {
 	readonly id: number;
 	readonly aid: string;
@@ -32,11 +40,10 @@ export interface Account extends AccountSettings {
 	readonly ownDatabase: string | null;
 }
 
-/** The data of an account to create. */
-export interface NewAccount {
+/** The data of an account to create. Settings that are left out have their defaults. */
+export interface NewAccount extends Partial<AccountSettings> {
 	readonly aid: string;
 	readonly client: string;
-	readonly origins: readonly string[];
 	/** Address of the account's own database server. */
 	readonly ownDatabase?: string | undefined;
 }
@@ -47,34 +54,30 @@ export interface NewAccount {
  */
 export async function insertAccount(
 	database: ControlDatabase,
-	account: NewAccount,
+	{ aid, client, ownDatabase, ...settings }: NewAccount,
 	nowMs: number,
 ): Promise<number> {
 	const existing = await database
 		.selectFrom('account')
 		.select('id')
-		.where('aid', '=', account.aid)
+		.where('aid', '=', aid)
 		.executeTakeFirst();
-	if (existing) throw new OperatorError(`Account ${account.aid} exists already.`);
+	if (existing) throw new OperatorError(`Account ${aid} exists already.`);
 	await database
 		.insertInto('client')
-		.values({ name: account.client, created_at: nowMs, disabled_at: null })
+		.values({ name: client, created_at: nowMs, disabled_at: null })
 		.onConflict((conflict) => conflict.column('name').doNothing())
 		.execute();
 	const { id } = await database
 		.insertInto('account')
 		.values({
-			aid: account.aid,
-			client_id: await clientId(database, account.client),
-			origins: JSON.stringify(account.origins),
+			aid,
+			client_id: await clientId(database, client),
 			created_at: nowMs,
 			disabled_at: null,
-			database: account.ownDatabase ?? null,
-			explains: 0,
-			channel_rules: '[]',
-			timezone: 'UTC',
-			payment_providers: '[]',
+			database: ownDatabase ?? null,
 			import_secret: null,
+			...columnsOf({ ...defaultSettings, ...settings }),
 		})
 		.returning('id')
 		.executeTakeFirstOrThrow();
@@ -113,20 +116,29 @@ export async function selectOwnDatabases(database: ControlDatabase): Promise<Map
 	return new Map(rows.map((row) => [row.id, row.database as string]));
 }
 
+type SettingColumns = Pick<
+	ControlTables['account'],
+	'origins' | 'explains' | 'channel_rules' | 'timezone' | 'payment_providers'
+>;
+
 /** The settings in a row of `account`. */
-export function accountSettings(row: {
-	readonly origins: string;
-	readonly explains: number;
-	readonly channel_rules: string;
-	readonly timezone: string;
-	readonly payment_providers: string;
-}): AccountSettings {
+export function accountSettings(row: SettingColumns): AccountSettings {
 	return {
 		origins: JSON.parse(row.origins),
 		explains: row.explains === 1,
 		channelRules: JSON.parse(row.channel_rules),
 		timezone: row.timezone,
 		paymentProviders: JSON.parse(row.payment_providers),
+	};
+}
+
+function columnsOf(settings: AccountSettings): SettingColumns {
+	return {
+		origins: JSON.stringify(settings.origins),
+		explains: settings.explains ? 1 : 0,
+		channel_rules: JSON.stringify(settings.channelRules),
+		timezone: settings.timezone,
+		payment_providers: JSON.stringify(settings.paymentProviders),
 	};
 }
 
@@ -158,19 +170,10 @@ export async function updateAccount(
 	aid: string,
 	changes: Partial<AccountSettings>,
 ): Promise<void> {
-	const { origins, explains, channelRules, timezone, paymentProviders } = {
-		...(await selectAccount(database, aid)),
-		...changes,
-	};
+	const account = await selectAccount(database, aid);
 	await database
 		.updateTable('account')
-		.set({
-			origins: JSON.stringify(origins),
-			explains: explains ? 1 : 0,
-			channel_rules: JSON.stringify(channelRules),
-			timezone,
-			payment_providers: JSON.stringify(paymentProviders),
-		})
+		.set(columnsOf({ ...account, ...changes }))
 		.where('aid', '=', aid)
 		.execute();
 }

@@ -75,6 +75,8 @@ export interface PostgresOptions {
 	readonly now?: (() => number) | undefined;
 	/** Address of a replica for reads of a serving process. */
 	readonly readDatabase?: string | undefined;
+	/** Refuse a database without a control schema instead of creating it. */
+	readonly mustExist?: boolean;
 }
 
 /**
@@ -136,7 +138,7 @@ export class PostgresStore implements Store {
 	static async open(address: string, options: PostgresOptions = {}): Promise<PostgresStore> {
 		const store = new PostgresStore(address, options);
 		try {
-			await store.#bringControl();
+			await store.#bringControl(options.mustExist ?? false);
 			// This reads the clock, too.
 			await store.control.revision();
 			store.#servers.learn(await store.control.ownDatabases());
@@ -150,11 +152,15 @@ export class PostgresStore implements Store {
 	/**
 	 * Checks on connections with short time limits first: nobody should wait long for a server that does not answer.
 	 */
-	async #bringControl(): Promise<void> {
+	async #bringControl(mustExist: boolean): Promise<void> {
 		await checkEncoding(this.#controlPool, this.#servers.home);
 		const schema = this.#schemas.control;
 		const version = await schemaVersion(this.#controlPool, schema);
 		if (version === 0) await this.#requireNoAccounts();
+		if (version === 0 && mustExist)
+			throw new OperatorError(
+				`There is no schema ${schema} at ${shownAddress(this.#servers.home)}; 'caskade account create' or 'caskade serve' begins one.`,
+			);
 		if (version !== newestControl) await migrate(this.#home, schema, 'control');
 	}
 
