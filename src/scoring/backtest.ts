@@ -220,7 +220,7 @@ async function* visitorsAt(
 			cutMs + horizonMs,
 		);
 		for (const [index, history] of then.entries()) {
-			const [label = 0] = labelsOf(later[index] ?? history, cutMs, { goals: [goal], horizonMs });
+			const [label = 0] = labelsOf(later[index] ?? history, { goals: [goal], horizonMs })(cutMs);
 			yield { vid: history.vid, atMs: cutMs, profile: profileAtEnd(history), label };
 		}
 	}
@@ -252,9 +252,10 @@ async function* hitsAfter(
 			const momentsMs = history.hits
 				.map(({ atMs }) => atMs)
 				.filter((atMs) => atMs > fromMs && atMs <= untilMs && random() < share);
+			const labelsAt = labelsOf(history, { goals: [goal], horizonMs });
 			for (const [index, profile] of profilesAt(history, momentsMs).entries()) {
 				const atMs = momentsMs[index] as number;
-				const [label = 0] = labelsOf(history, atMs, { goals: [goal], horizonMs });
+				const [label = 0] = labelsAt(atMs);
 				yield { vid: history.vid, atMs, profile, label };
 			}
 		}

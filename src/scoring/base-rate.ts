@@ -3,7 +3,7 @@ import type { Profile } from '../domain/profile.ts';
 import { dayMs } from '../durations.ts';
 import type { HitMoment, VisitorHistory } from '../store/account/visitor-history.ts';
 import { type Recency, recencies, recencyOf } from './recency.ts';
-import { labelsOf, profilesAt } from './snapshots.ts';
+import { labelsOf, maxHitsOfOne, profilesAt } from './snapshots.ts';
 
 /** Served for a goal without a model: the share of visitors who reach it within its horizon, by recency. */
 export interface BaseRate {
@@ -123,26 +123,40 @@ export interface SampledOutcome {
 
 /**
  * Samples hits of a period, with their visitors as of the hit, and visitors as of its end: at most 1,000 hits and 2,000
- * visitors, however many there are.
+ * visitors, however many there are, and of one visitor no more hits than training uses.
  */
 export async function* sampleOutcomes(
 	reader: RateReader,
 	{ goals, horizonMs, fromMs, toMs, nowMs, vids }: SampleOptions,
 ): AsyncGenerator<SampledOutcome> {
-	const at = (history: VisitorHistory, atMs: number, recency: Recency): SampledOutcome => ({
-		...{ history, atMs, recency },
-		profile: profilesAt(history, [atMs])[0] as Profile,
-		labels: labelsOf(history, atMs, { goals, horizonMs }),
-	});
 	for await (const history of histories(reader, vids ?? (await spreadVisitors(reader)), nowMs)) {
 		const lastAtMs = lastBefore(history, toMs);
 		const recency = lastAtMs === undefined ? 0 : recencyOf({ lastAtMs }, toMs, horizonMs);
 		// Visitors who are present are sampled by their hits.
-		if (recency !== 0) yield at(history, toMs, recency);
+		if (recency !== 0) yield* outcomesAt(history, [toMs], recency, { goals, horizonMs });
 	}
 	const moments = await spreadHits(reader, fromMs, toMs);
-	for await (const history of histories(reader, [...moments.keys()], nowMs))
-		for (const atMs of moments.get(history.vid) ?? []) yield at(history, atMs, 0);
+	for await (const history of histories(reader, [...moments.keys()], nowMs)) {
+		// The store gives the latest hits of a visitor with very many.
+		const firstMs = history.hits[0]?.atMs ?? Number.POSITIVE_INFINITY;
+		const known = [...(moments.get(history.vid) ?? [])].filter((atMs) => atMs >= firstMs);
+		const every = Math.ceil(known.length / maxHitsOfOne);
+		const some = known.sort((a, b) => a - b).filter((_, index) => index % every === 0);
+		yield* outcomesAt(history, some, 0, { goals, horizonMs });
+	}
+}
+
+function outcomesAt(
+	history: VisitorHistory,
+	momentsMs: readonly number[],
+	recency: Recency,
+	plan: Pick<SampleOptions, 'goals' | 'horizonMs'>,
+): SampledOutcome[] {
+	const labelsAt = labelsOf(history, plan);
+	return profilesAt(history, momentsMs).map((profile, index) => {
+		const atMs = momentsMs[index] as number;
+		return { history, atMs, recency, profile, labels: labelsAt(atMs) };
+	});
 }
 
 async function* histories(

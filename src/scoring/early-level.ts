@@ -100,7 +100,7 @@ async function rowsBefore(
 		...options,
 		...{ fromMs: toMs - periodMs, toMs },
 	})) {
-		const [early = 0] = labelsOf(history, atMs, { goals: [options.goal], horizonMs: periodMs });
+		const [early = 0] = labelsOf(history, { goals: [options.goal], horizonMs: periodMs })(atMs);
 		rows.push({ ...scored, vid: history.vid, early });
 	}
 	return rows;

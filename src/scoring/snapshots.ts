@@ -1,5 +1,6 @@
 import { type Goal, reaches } from '../domain/goal.ts';
 import { apply, compareEntries, type LogEntry, type Profile } from '../domain/profile.ts';
+import type { JoinedEvent } from '../store/account/joined-events.ts';
 import type { VisitorHistory } from '../store/account/visitor-history.ts';
 
 /** What was known about a visitor or a visit at a moment, and the outcomes. */
@@ -32,7 +33,7 @@ export interface SnapshotPlan {
 }
 
 /** Bounds the influence of one visitor. */
-const maxHitsOfOne = 32;
+export const maxHitsOfOne = 32;
 
 /** Evenly spaced moments with known outcomes; the last outcome has just become known. */
 export function cutsOf(fromMs: number, lastMs: number, count: number): number[] {
@@ -59,10 +60,11 @@ export function visitorSnapshots(
 	const fromCuts = cutsMs.filter(() => random() < plan.cutShare);
 	const moments = [...new Set([...fromHits, ...fromCuts])].sort((a, b) => a - b);
 	const profiles = profilesAt(history, moments);
+	const labelsAt = labelsOf(history, plan);
 	return moments.map((atMs, index) => ({
 		atMs,
 		profile: profiles[index] as Profile,
-		labels: labelsOf(history, atMs, plan),
+		labels: labelsAt(atMs),
 	}));
 }
 
@@ -74,16 +76,24 @@ export function visitSnapshots(
 ): Snapshot[] {
 	const lastMs = plan.asOfMs - plan.horizonMs;
 	const known = history.hits.filter(({ atMs }) => atMs <= lastMs);
+	const drawn = draw(known, hitCount(plan, known.length, random), random);
 	const visits = Map.groupBy(known, ({ sid }) => sid);
-	return draw(known, hitCount(plan, known.length, random), random).map((last) => {
-		const profile = fold((visits.get(last.sid) ?? []).filter((hit) => hit.atMs <= last.atMs));
-		return { atMs: last.atMs, profile, labels: labelsOf(history, last.atMs, plan, last.sid) };
+	const labelsAt = labelsOf(history, plan);
+	return [...Map.groupBy(drawn, ({ sid }) => sid)].flatMap(([sid, ofVisit]) => {
+		const moments = ofVisit.map(({ atMs }) => atMs).sort((a, b) => a - b);
+		const profiles = profilesAt({ hits: visits.get(sid) ?? [], events: [] }, moments);
+		return moments.map((atMs, index) => ({
+			atMs,
+			profile: profiles[index] as Profile,
+			labels: labelsAt(atMs, sid),
+		}));
 	});
 }
 
 /** What a visit had shown by a moment. */
 export function visitProfileAt({ hits }: VisitorHistory, sid: string, atMs: number): Profile {
-	return fold(hits.filter((hit) => hit.sid === sid && hit.atMs <= atMs));
+	const shown = hits.filter((hit) => hit.sid === sid && hit.atMs <= atMs);
+	return shown.reduce<Profile | null>(apply, null) as Profile;
 }
 
 function hitCount({ hitShare }: SnapshotPlan, hits: number, random: () => number): number {
@@ -96,27 +106,33 @@ function roundStochastically(number: number, random: () => number): number {
 	return whole + (random() < number - whole ? 1 : 0);
 }
 
-/** The visitor's profile at each moment; earliest first. */
-export function profilesAt({ hits, events }: VisitorHistory, momentsMs: readonly number[]): Profile[] {
-	const isKnownAtOnce = events.every(
-		({ entry, knownFromMs, knownUntilMs }) =>
-			knownFromMs <= entry.atMs && knownUntilMs === Number.POSITIVE_INFINITY,
-	);
-	if (!isKnownAtOnce)
-		return momentsMs.map((atMs) =>
-			fold([
-				...hits.filter((hit) => hit.atMs <= atMs),
-				...events
-					.filter((event) => event.knownFromMs <= atMs && atMs < event.knownUntilMs)
-					.map(({ entry }) => entry),
-			]),
-		);
-	const entries = [...hits, ...events.map(({ entry }) => entry)].sort(compareEntries);
+/**
+ * The visitor's profile at each moment, earliest first. One pass, and another for each time that what was known of earlier
+ * events changed.
+ */
+export function profilesAt(
+	{ hits, events }: Pick<VisitorHistory, 'hits' | 'events'>,
+	momentsMs: readonly number[],
+): Profile[] {
+	const joined = new Map<LogEntry, JoinedEvent>(events.map((event) => [event.entry, event]));
+	const entries = [...hits, ...joined.keys()].sort(compareEntries);
+	const changesMs = events
+		.flatMap(({ entry, knownFromMs, knownUntilMs }) => [
+			...(knownFromMs > entry.atMs ? [knownFromMs] : []),
+			knownUntilMs,
+		])
+		.sort((a, b) => a - b);
 	let profile: Profile | null = null;
-	let next = 0;
+	let [next, changes] = [0, 0];
 	return momentsMs.map((atMs) => {
-		for (; (entries[next]?.atMs ?? Number.POSITIVE_INFINITY) <= atMs; next++)
-			profile = apply(profile, entries[next] as LogEntry);
+		const before = changes;
+		while ((changesMs[changes] ?? Number.POSITIVE_INFINITY) <= atMs) changes++;
+		if (changes > before) [profile, next] = [null, 0];
+		for (; (entries[next]?.atMs ?? Number.POSITIVE_INFINITY) <= atMs; next++) {
+			const entry = entries[next] as LogEntry;
+			const event = joined.get(entry);
+			if (!event || (event.knownFromMs <= atMs && atMs < event.knownUntilMs)) profile = apply(profile, entry);
+		}
 		return profile as Profile;
 	});
 }
@@ -134,23 +150,52 @@ function draw<Item>(items: readonly Item[], count: number, random: () => number)
 	return drawn;
 }
 
-function fold(entries: LogEntry[]): Profile {
-	return entries.sort(compareEntries).reduce<Profile | null>(apply, null) as Profile;
-}
-
-/** For each goal, whether it was reached within the horizon after a moment. */
+/**
+ * Tells for any moment, and for each goal, whether it was reached within the horizon after it. A moment takes a few steps,
+ * however long the history is.
+ */
 export function labelsOf(
 	{ hits, events }: VisitorHistory,
-	atMs: number,
 	{ goals, horizonMs }: Pick<SnapshotPlan, 'goals' | 'horizonMs'>,
-	sid: string | null = hits.findLast((hit) => hit.atMs <= atMs)?.sid ?? null,
-): (0 | 1)[] {
-	const within = (time: number) => time > atMs && time <= atMs + horizonMs;
-	const later: LogEntry[] = [
-		...hits.filter((hit) => within(hit.atMs)),
+): (atMs: number, sid?: string) => (0 | 1)[] {
+	const hitTimesMs = hits.map(({ atMs }) => atMs);
+	const entries: LogEntry[] = [
+		...hits,
 		...events
-			.filter(({ entry, knownUntilMs }) => knownUntilMs === Number.POSITIVE_INFINITY && within(entry.atMs))
+			.filter(({ knownUntilMs }) => knownUntilMs === Number.POSITIVE_INFINITY)
 			.map(({ entry }) => entry),
 	];
-	return goals.map((goal) => (later.some((entry) => reaches(entry, goal, sid)) ? 1 : 0));
+	const reachedMs = goals.map(({ evts }) => {
+		const named = { evts: evts.filter((evt) => evt !== 'visit') };
+		const times = entries.filter((entry) => reaches(entry, named, null)).map(({ atMs }) => atMs);
+		return times.sort((a, b) => a - b);
+	});
+	/** For each hit, the first later one of another visit. */
+	const otherVisit = new Array<number>(hits.length).fill(hits.length);
+	for (let index = hits.length - 2; index >= 0; index--)
+		otherVisit[index] =
+			hits[index]?.sid === hits[index + 1]?.sid ? (otherVisit[index + 1] as number) : index + 1;
+	return (atMs, sid) => {
+		const within = (time = Number.POSITIVE_INFINITY) => time <= atMs + horizonMs;
+		const next = firstAfter(hitTimesMs, atMs);
+		const own = sid ?? hits[next - 1]?.sid;
+		const other = hits[next]?.sid === own ? (otherVisit[next] ?? hits.length) : next;
+		return goals.map(({ evts }, goal) => {
+			const times = reachedMs[goal] as number[];
+			const reached =
+				within(times[firstAfter(times, atMs)]) || (evts.includes('visit') && within(hitTimesMs[other]));
+			return reached ? 1 : 0;
+		});
+	};
+}
+
+/** The place of the first of these times that is later. */
+function firstAfter(timesMs: readonly number[], atMs: number): number {
+	let [low, high] = [0, timesMs.length];
+	while (low < high) {
+		const middle = (low + high) >>> 1;
+		if ((timesMs[middle] as number) <= atMs) low = middle + 1;
+		else high = middle;
+	}
+	return low;
 }

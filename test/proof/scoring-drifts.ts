@@ -129,9 +129,10 @@ function momentsOf(
 	return histories.flatMap((history) => {
 		const timesMs = history.hits.map(({ atMs }) => atMs);
 		const momentsMs = timesMs.filter((atMs) => atMs > fromMs && atMs <= fromMs + periodMs);
+		const labelsAt = labelsOf(history, { goals: [goal], horizonMs: horizonMsOf(goal) });
 		return profilesAt(history, momentsMs).map((profile, index): Moment => {
 			const atMs = momentsMs[index] as number;
-			const [label = 0] = labelsOf(history, atMs, { goals: [goal], horizonMs: horizonMsOf(goal) });
+			const [label = 0] = labelsAt(atMs);
 			const logOdds = logOddsOfProbability(model.probability(profile, atMs));
 			return { logOdds, said: model.probability(profile, atMs, shifts), label };
 		});

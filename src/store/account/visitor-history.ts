@@ -39,7 +39,7 @@ type Database = Kysely<ClientTables>;
 
 /** Hits of visitors per statement: many times what a page of ordinary visitors has. */
 const maxHits = 20_000;
-/** Where a page has more, only the latest hits of each visitor are read. One `vid` may send hits for months. */
+/** Only the latest hits of a visitor are used, whoever is read with it. One `vid` may send hits for months. */
 const maxHitsPerVisitor = 5000;
 
 /** The extent of the history up to a moment. */
@@ -136,7 +136,9 @@ export async function visitorHistories(
 	]);
 	return vids.flatMap((vid) => {
 		const ofVisitor = hits.get(vid);
-		return ofVisitor ? [{ vid, hits: ofVisitor.sort(compareEntries), events: events.get(vid) ?? [] }] : [];
+		if (!ofVisitor) return [];
+		const latest = ofVisitor.sort(compareEntries).slice(-maxHitsPerVisitor);
+		return [{ vid, hits: latest, events: events.get(vid) ?? [] }];
 	});
 }
 

@@ -39,6 +39,9 @@ test('neither a vid that sends hits for months nor a subid of everybody makes hi
 	);
 	database.close();
 	await store.read(accountId, async (reader) => {
+		// Whoever is read with it, and in however few statements.
+		const [early] = await reader.visitorHistories([vid], receivedAtMs + 6000);
+		assert.deepEqual([early?.hits.length, early?.hits.at(-1)?.atMs], [5000, receivedAtMs + 6000]);
 		const histories = await reader.visitorHistories([vid, other.vid], Number.MAX_SAFE_INTEGER);
 		const [crowded, ordinary] = histories;
 		assert.deepEqual([crowded?.hits.length, crowded?.hits.at(-1)?.atMs], [5000, receivedAtMs + 20_000]);
