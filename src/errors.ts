@@ -140,7 +140,7 @@ export const errorTable = {
 		status: 503,
 		message: 'Service unavailable.',
 		validationErrors: null,
-		when: 'More uploads or hits wait to be stored than the queue holds; `retry-after` says when to try again.',
+		when: 'More uploads or hits wait to be stored than the queue holds, or four reports of the client wait to be made; `retry-after` says when to try again.',
 	},
 	timeout: {
 		status: 504,

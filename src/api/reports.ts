@@ -3,6 +3,7 @@ import Type from 'typebox';
 import type { AccessDirectory } from '../access/directory.ts';
 import { touchDimensions } from '../domain/touch.ts';
 import { ApiError, OperatorError } from '../errors.ts';
+import { whenAbandoned } from '../http/abandoned.ts';
 import { sendJson } from '../http/answer.ts';
 import { describeErrors, describeJson } from '../http/openapi.ts';
 import { attributionModels } from '../reports/model.ts';
@@ -76,25 +77,23 @@ export function reports(app: FastifyInstance, options: ReportOptions): void {
 		kind: ReportKind,
 		request: FastifyRequest,
 		reply: FastifyReply,
-		{ key }: Admitted,
+		{ key, deadline }: Admitted,
 	): Promise<FastifyReply> {
 		const query = request.query as Query;
 		const account = typeof query.aid === 'string' ? options.directory.account(query.aid) : undefined;
 		if (query.aid === undefined) throw invalid('aid is required');
 		if (account?.clientId !== key.clientId) throw unavailableAccount(query.aid);
 		const reportQuery = reportQueryOf(kind, query, options.now());
-		const abandoned = new AbortController();
-		// The deadline has answered, or the client has disconnected.
-		reply.raw.once('close', () => abandoned.abort());
+		const abandoned = whenAbandoned(request, reply);
 		const { id, aid, timezone, paymentProviders } = account;
 		const report = await options.reports
-			.run({ id, aid, timezone, paymentProviders }, reportQuery, abandoned.signal)
+			.run(key.clientId, { id, aid, timezone, paymentProviders }, reportQuery, abandoned)
 			.catch((error) => {
 				if (error instanceof OperatorError) throw invalid(error.message);
-				return abandoned.signal.aborted ? null : storeFailed(aid)(error);
+				return abandoned.aborted ? null : storeFailed(aid)(error);
 			});
-		if (report === null || reply.sent) return reply;
-		sendJson(reply, 200, report);
+		if (report === null) deadline.clear();
+		else if (!reply.sent) sendJson(reply, 200, report);
 		return reply;
 	}
 }

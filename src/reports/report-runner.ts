@@ -1,17 +1,17 @@
 import { Worker } from 'node:worker_threads';
-import { OperatorError, QueueFullError } from '../errors.ts';
+import { OperatorError } from '../errors.ts';
 import type { StorePlace } from '../store/store.ts';
+import { FairQueue } from './fair-queue.ts';
 import type { ReportJob, ReportMessage } from './report-job.ts';
 import type { ReportedAccount, ReportQuery } from './report-query.ts';
 
-/** The maximum number of waiting reports; each takes seconds of CPU time. */
+/** The maximum number of a client's waiting reports; each takes seconds of CPU time. */
 const maxWaiting = 4;
 
 /** Makes reports on a thread, one at a time, so that requests do not wait for them. */
 export class ReportRunner {
 	readonly #place: StorePlace;
-	#last: Promise<unknown> = Promise.resolve();
-	#waiting = 0;
+	readonly #queue = new FairQueue<number>(maxWaiting);
 
 	constructor(place: StorePlace) {
 		this.#place = place;
@@ -22,22 +22,10 @@ export class ReportRunner {
 	 * @param signal aborted when nobody waits for the report any more
 	 * @throws OperatorError where the parameters are wrong; QueueFullError
 	 */
-	async run(account: ReportedAccount, query: ReportQuery, signal: AbortSignal): Promise<string> {
-		if (this.#waiting >= maxWaiting) throw new QueueFullError('too many reports wait');
-		this.#waiting++;
-		const before = this.#last;
-		const made = (async () => {
-			await before;
-			signal.throwIfAborted();
-			return this.#make({ place: this.#place, account, query }, signal);
-		})();
-		this.#last = made.then(
-			() => {},
-			() => {},
+	run(clientId: number, account: ReportedAccount, query: ReportQuery, signal: AbortSignal): Promise<string> {
+		return this.#queue.run(clientId, signal, () =>
+			this.#make({ place: this.#place, account, query }, signal),
 		);
-		return made.finally(() => {
-			this.#waiting--;
-		});
 	}
 
 	#make(job: ReportJob, signal: AbortSignal): Promise<string> {
