@@ -1,3 +1,5 @@
+import type { UnfinishedUpload } from './upload-summary.ts';
+
 /** A row that the server names. */
 export interface RowProblem {
 	/** Index of the row in the request, from 0. */
@@ -30,6 +32,8 @@ export class CaskadeError extends Error {
 	readonly rows: readonly RowProblem[];
 	/** Number of attempts. */
 	attempts = 1;
+	/** Of `uploadAll`: what it had done. */
+	summary: UnfinishedUpload | undefined;
 
 	constructor(message: string, { status, requestId, retryAfterMs, rows = [], cause }: ErrorDetails = {}) {
 		super(message, { cause });
@@ -119,6 +123,12 @@ export class RequestTimedOutError extends RetryableError {
 /** No answer, or an incomplete one. The request may or may not have been processed. */
 export class ConnectionError extends RetryableError {
 	override readonly name = 'ConnectionError';
+
+	/** For example `ECONNREFUSED`, where the platform tells it. */
+	get code(): string | undefined {
+		const { code, cause } = (this.cause ?? {}) as { code?: unknown; cause?: { code?: unknown } };
+		return [cause?.code, code].find((one) => typeof one === 'string');
+	}
 }
 
 /** An answer that Caskade never gives, for example a proxy's login page. */

@@ -39,9 +39,9 @@ export type {
 	UploadAllOptions,
 	UploadOptions,
 	UploadResult,
-	UploadSummary,
 } from './subscriptions.ts';
-export type { CallOptions, CaskadeOptions } from './transport.ts';
+export type { CallOptions, CaskadeOptions, Retry } from './transport.ts';
+export type { UnfinishedUpload, UploadSummary } from './upload-summary.ts';
 export { WebhookVerificationError, webhooks } from './webhooks.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { sleep } from './sleep.ts';
+import { type Clock, realClock } from './clock.ts';
 
 /** The outcome of a request, as far as pacing needs it. */
 export interface Answered {
@@ -19,7 +19,7 @@ const recoveryPerSecond = 0.05;
  * be sent at once. A refusal halves the pace, which then recovers slowly, because others may be using the same key.
  */
 export class Pacer {
-	readonly #now: () => number;
+	readonly #clock: Clock;
 	#intervalMs: number | undefined;
 	#share = 1;
 	#shareAtMs = 0;
@@ -34,9 +34,8 @@ export class Pacer {
 	/** The first request, whose answer will tell the policy. */
 	#opening: { readonly over: Promise<void>; readonly end: () => void } | undefined;
 
-	/** @param now monotonic clock, in milliseconds */
-	constructor(now: () => number = () => performance.now()) {
-		this.#now = now;
+	constructor(clock = realClock) {
+		this.#clock = clock;
 	}
 
 	/**
@@ -54,7 +53,8 @@ export class Pacer {
 			await before;
 			// Until the first answer, the policy is unknown.
 			await this.#opening?.over;
-			for (let waitMs = this.waitMs(); waitMs > 0; waitMs = this.waitMs()) await sleep(waitMs, signal);
+			for (let waitMs = this.waitMs(); waitMs > 0; waitMs = this.waitMs())
+				await this.#clock.sleep(waitMs, signal);
 			signal?.throwIfAborted();
 			return this.sent();
 		} finally {
@@ -64,16 +64,16 @@ export class Pacer {
 
 	/** How long the next request must wait. */
 	waitMs(): number {
-		return this.#isSaved() ? 0 : Math.max(0, this.#nextAtMs - this.#now());
+		return this.#isSaved() ? 0 : Math.max(0, this.#nextAtMs - this.#clock.now());
 	}
 
 	#isSaved(): boolean {
-		return this.#saved >= 1 && this.#shareAt(this.#now()) === 1;
+		return this.#saved >= 1 && this.#shareAt(this.#clock.now()) === 1;
 	}
 
 	/** Records that a request is sent now. The next one is timed from here, so that a late request does not crowd it. */
 	sent(): number {
-		const nowMs = this.#now();
+		const nowMs = this.#clock.now();
 		if (this.#intervalMs === undefined) {
 			let end = () => {};
 			const over = new Promise<void>((resolve) => {
@@ -92,7 +92,7 @@ export class Pacer {
 
 	/** Must be called after every turn, whatever its outcome. */
 	answered({ sentAtMs, isRefused, headers }: Answered): void {
-		const nowMs = this.#now();
+		const nowMs = this.#clock.now();
 		const [, requests, seconds] = /"rate";q=(\d+);w=(\d+)/.exec(headers?.get('ratelimit-policy') ?? '') ?? [];
 		if (Number(requests) > 0) {
 			const isFirst = this.#intervalMs === undefined;

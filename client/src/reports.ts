@@ -45,7 +45,11 @@ export class Reports {
 		return this.#read('spend', aid, options);
 	}
 
-	async #read(kind: string, aid: string, { signal, ...parameters }: ReportOptions = {}): Promise<Report> {
+	async #read(
+		kind: string,
+		aid: string,
+		{ signal, retryForMs, onRetry, ...parameters }: ReportOptions = {},
+	): Promise<Report> {
 		const query = new URLSearchParams({ aid });
 		for (const [name, value] of Object.entries(parameters)) if (value !== undefined) query.set(name, value);
 		const path = `/reports/${kind}?${query}`;
@@ -53,7 +57,9 @@ export class Reports {
 			method: 'GET',
 			path,
 			isPaced: true,
-			...(signal && { signal }),
+			signal,
+			retryForMs,
+			onRetry,
 		});
 		return answer.body as Report;
 	}

@@ -1,6 +1,7 @@
 import type { SubscriptionEvent } from './api-types.ts';
-import { InvalidRequestError, type RowProblem, UnexpectedAnswerError } from './errors.ts';
+import { CaskadeError, InvalidRequestError, type RowProblem, UnexpectedAnswerError } from './errors.ts';
 import type { CallOptions, Transport } from './transport.ts';
+import type { UploadSummary } from './upload-summary.ts';
 
 export interface UploadOptions extends CallOptions {
 	/** Do everything except storing. Counts toward the quota. */
@@ -50,14 +51,8 @@ export interface BatchOutcome<Event extends SubscriptionEvent = SubscriptionEven
 	}[];
 }
 
-export interface UploadSummary {
-	readonly requests: number;
-	readonly stored: number;
-	readonly duplicates: number;
-	readonly conflicts: number;
-	readonly rejected: number;
-}
-
+/** Of each request of `uploadAll`: longer than a restart of the server. */
+const uploadAllRetryForMs = 120_000;
 /** Maximum number of characters of a batch. In UTF-8 they fit into 256 KiB. */
 const maxBatchCharacters = 80_000;
 
@@ -86,19 +81,22 @@ export class Subscriptions {
 		);
 	}
 
-	async #send(aid: string, rows: readonly string[], options: UploadOptions): Promise<UploadResult> {
-		const simulate = options.simulate ? ',"simulate":true' : '';
-		const { headers, requestId, attempts, status } = await this.#transport.send({
-			method: 'POST',
-			path: '/subscription',
-			body: `{"aid":${JSON.stringify(aid)},"data":[${rows.join()}]${simulate}}`,
-			isPaced: true,
-			...(options.signal && { signal: options.signal }),
-		});
+	async #send(
+		aid: string,
+		rows: readonly string[],
+		{ simulate: isSimulated = false, ...options }: UploadOptions,
+		usualRetryForMs?: number,
+	): Promise<UploadResult> {
+		const simulate = isSimulated ? ',"simulate":true' : '';
+		const body = `{"aid":${JSON.stringify(aid)},"data":[${rows.join()}]${simulate}}`;
+		const { headers, requestId, attempts, status } = await this.#transport.send(
+			{ method: 'POST', path: '/subscription', body, isPaced: true, ...options },
+			usualRetryForMs,
+		);
 		const count = (name: string) => Number(headers.get(name) ?? Number.NaN);
 		const rowsIn = (name: string) => headers.get(name)?.split(',').map(Number) ?? [];
 		const [stored, duplicates] = [count('x-events-stored'), count('x-events-duplicate')];
-		if (stored + duplicates !== rows.length || status !== (options.simulate ? 200 : 201))
+		if (stored + duplicates !== rows.length || status !== (isSimulated ? 200 : 201))
 			throw new UnexpectedAnswerError('the answer does not match the uploaded events', {
 				status,
 				requestId,
@@ -117,7 +115,8 @@ export class Subscriptions {
 
 	/**
 	 * Uploads any number of events in batches, several at a time, at the rate of the key. When it resolves, all are stored
-	 * durably. If it throws, nothing more is sent, and the batches that `onBatch` received are stored.
+	 * durably. If it throws, nothing more is sent, and the batches that `onBatch` received are stored: the error's `summary`
+	 * counts them.
 	 * @throws CaskadeError
 	 */
 	async uploadAll<Event extends SubscriptionEvent>(
@@ -154,7 +153,12 @@ export class Subscriptions {
 			Array.from({ length: concurrency }, () => work().catch((error) => failures.push(error))),
 		);
 		await batches.return(undefined);
-		if (failures.length > 0) throw failures[0];
+		const [failure] = failures;
+		if (failure instanceof CaskadeError) {
+			const done = summary.stored + summary.duplicates + summary.rejected;
+			failure.summary = { ...summary, left: Array.isArray(events) ? events.length - done : null };
+		}
+		if (failures.length > 0) throw failure;
 		return summary;
 	}
 
@@ -170,7 +174,8 @@ export class Subscriptions {
 			const sent = rows.map(({ event }) => event);
 			try {
 				const texts = rows.map(({ text }) => text);
-				return { sent, result: await this.#send(aid, texts, options), rejected, requests };
+				const result = await this.#send(aid, texts, options, uploadAllRetryForMs);
+				return { sent, result, rejected, requests };
 			} catch (error) {
 				const named = new Set(
 					error instanceof InvalidRequestError ? error.rows.map(({ index }) => index) : [],

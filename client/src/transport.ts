@@ -1,13 +1,13 @@
+import { realClock } from './clock.ts';
 import { CaskadeError, ConnectionError, errorOf, RateLimitError, UnexpectedAnswerError } from './errors.ts';
 import { Pacer } from './pacer.ts';
-import { sleep } from './sleep.ts';
 
 export interface CaskadeOptions {
 	/** URL of the server with base path and stage, for example `https://api.example.com`. */
 	readonly url: string;
 	readonly apiKey: string;
-	/** Maximum number of retries of a request. Default: 5. */
-	readonly maxRetries?: number;
+	/** How long a request is tried. Default: 30 s; of `uploadAll`, two minutes for each of its requests. */
+	readonly retryForMs?: number;
 	/** Time limit of each attempt. Default: 10 s. */
 	readonly timeoutMs?: number;
 	/** Replaces the global `fetch`. */
@@ -16,7 +16,22 @@ export interface CaskadeOptions {
 
 export interface CallOptions {
 	/** Aborts the call. The server may still process the request. */
-	readonly signal?: AbortSignal;
+	readonly signal?: AbortSignal | undefined;
+	/** Replaces that of the client. */
+	readonly retryForMs?: number | undefined;
+	/** Called when an attempt has failed and another one follows. */
+	readonly onRetry?: ((retry: Retry) => void) | undefined;
+}
+
+export interface Retry {
+	/** What went wrong. */
+	readonly error: CaskadeError;
+	/** Number of attempts so far. */
+	readonly attempts: number;
+	/** Since the first attempt. */
+	readonly failingForMs: number;
+	/** Until the next attempt. */
+	readonly waitMs: number;
 }
 
 interface Call extends CallOptions {
@@ -45,36 +60,47 @@ interface Attempt {
 
 /** Full jitter: upper limits of the first pause and of any pause. */
 const firstPauseMs = 250;
-const maxPauseMs = 20_000;
-/** If the server asks for a longer wait, the error is thrown, so that the caller can decide. */
-const maxRetryAfterMs = 60_000;
+const maxPauseMs = 10_000;
+const defaultRetryForMs = 30_000;
 
 /** Sends requests with pacing, a time limit per attempt, and retries. */
 export class Transport {
 	readonly #url: string;
 	readonly #apiKey: string;
-	readonly #maxRetries: number;
+	readonly #retryForMs: number | undefined;
 	readonly #timeoutMs: number;
 	readonly #fetch: typeof fetch;
-	readonly #pacer = new Pacer();
+	readonly #clock;
+	readonly #pacer: Pacer;
 
-	constructor({ url, apiKey, maxRetries = 5, timeoutMs = 10_000, fetch: send }: CaskadeOptions) {
+	constructor(
+		{ url, apiKey, retryForMs, timeoutMs = 10_000, fetch: send }: CaskadeOptions,
+		clock = realClock,
+	) {
 		const { href, protocol } = new URL(url);
 		if (protocol !== 'https:' && protocol !== 'http:')
 			throw new TypeError('url must begin with https:// or http://');
 		if (typeof apiKey !== 'string' || apiKey === '') throw new TypeError('apiKey must be a non-empty string');
 		this.#url = href.replace(/\/+$/, '');
 		this.#apiKey = apiKey;
-		this.#maxRetries = maxRetries;
+		this.#retryForMs = retryForMs;
 		this.#timeoutMs = timeoutMs;
+		this.#clock = clock;
+		this.#pacer = new Pacer(clock);
 		// On some platforms, the global `fetch` must not be called as a method of another object.
 		this.#fetch = send ?? ((input, init) => fetch(input, init));
 	}
 
-	/** @throws CaskadeError, or the signal's reason if it was aborted */
-	async send(call: Call): Promise<Answer> {
+	/**
+	 * @param usualRetryForMs of calls that nobody has set a time for
+	 * @throws CaskadeError, or the signal's reason if it was aborted
+	 */
+	async send(call: Call, usualRetryForMs = defaultRetryForMs): Promise<Answer> {
+		const retryForMs = call.retryForMs ?? this.#retryForMs ?? usualRetryForMs;
+		let firstSentAtMs: number | undefined;
 		for (let attempts = 1; ; attempts++) {
-			const sentAtMs = call.isPaced ? await this.#pacer.turn(call.signal) : 0;
+			const sentAtMs = call.isPaced ? await this.#pacer.turn(call.signal) : this.#clock.now();
+			firstSentAtMs ??= sentAtMs;
 			const outcome = await this.#attempt(call);
 			if (call.isPaced)
 				this.#pacer.answered({
@@ -86,10 +112,15 @@ export class Transport {
 			const { error } = outcome;
 			if (!(error instanceof CaskadeError)) throw error;
 			error.attempts = attempts;
-			const waitMs = error.retryAfterMs ?? 0;
-			if (!error.isRetryable || attempts > this.#maxRetries || waitMs > maxRetryAfterMs) throw error;
-			const pauseMs = Math.min(maxPauseMs, firstPauseMs * 2 ** (attempts - 1));
-			await sleep(waitMs + Math.random() * pauseMs, call.signal);
+			const failingForMs = this.#clock.now() - firstSentAtMs;
+			const { retryAfterMs = 0 } = error;
+			// If the server asks for a longer wait, the caller can decide.
+			const spareMs = retryForMs - failingForMs - retryAfterMs;
+			if (!error.isRetryable || spareMs <= 0) throw error;
+			const pauseMs = Math.random() * Math.min(maxPauseMs, firstPauseMs * 2 ** (attempts - 1));
+			const waitMs = retryAfterMs + Math.min(spareMs, pauseMs);
+			call.onRetry?.({ error, attempts, failingForMs, waitMs });
+			await this.#clock.sleep(waitMs, call.signal);
 		}
 	}
 
@@ -122,8 +153,10 @@ export class Transport {
 			return answer instanceof CaskadeError ? { error: answer, headers } : { answer, headers };
 		} catch (cause) {
 			if (call.signal?.aborted) return { error: call.signal.reason, headers };
-			const what = limit.signal.aborted ? `no answer within ${this.#timeoutMs} ms` : reasonOf(cause);
-			return { error: new ConnectionError(what, { cause }), headers };
+			const error = limit.signal.aborted
+				? new ConnectionError(`no answer within ${this.#timeoutMs} ms`)
+				: new ConnectionError(reasonOf(cause), { cause });
+			return { error, headers };
 		} finally {
 			clearTimeout(timer);
 			call.signal?.removeEventListener('abort', onAbort);
@@ -145,8 +178,13 @@ function readAnswer(
 	return new UnexpectedAnswerError(`unexpected answer with status ${status}`, { status });
 }
 
-/** The reason of a failed `fetch`, which is in the cause of its error. */
+interface Failure {
+	readonly code?: string;
+	readonly message?: string;
+}
+
+/** The reason of a failed `fetch`, which is in the cause of its error. Where several addresses failed, it has only a code. */
 function reasonOf(error: unknown): string {
-	const { cause, message } = error as { cause?: { message?: string }; message?: string };
-	return cause?.message || message || String(error);
+	const { cause, code, message } = error as Failure & { cause?: Failure };
+	return cause?.message || cause?.code || message || code || String(error);
 }

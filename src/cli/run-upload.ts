@@ -17,7 +17,7 @@ const maxPrintedProblems = 20;
 const minShownBytes = 10 * 1024 * 1024;
 const maxBatchSize = 30;
 /** Long enough for a restart of the server. */
-const maxRetries = 8;
+const retryForMs = 120_000;
 const exitRejected = 1;
 const exitStopped = 2;
 
@@ -35,7 +35,7 @@ export interface UploadOptions {
 export async function upload(path: string, options: UploadOptions): Promise<void> {
 	const { aid, simulate = false, json = false } = options;
 	const caskade = new Caskade({
-		...{ url: options.url, apiKey: readKey(options.keyFile), maxRetries },
+		...{ url: options.url, apiKey: readKey(options.keyFile), retryForMs },
 		fetch: keepAliveFetch(concurrency),
 	});
 	const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;

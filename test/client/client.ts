@@ -1,3 +1,4 @@
+import type { Clock } from '../../client/src/clock.ts';
 import { Caskade, type CaskadeOptions } from '../../client/src/index.ts';
 import type { ServedAccount } from '../support.ts';
 
@@ -20,4 +21,16 @@ export function newsletters(
 		evt: 'newsletter',
 		rvn: index,
 	}));
+}
+
+/** A clock for one request at a time: it jumps to the end of whatever somebody waits for. */
+export function jumpingClock(): Clock {
+	let nowMs = 0;
+	return {
+		now: () => nowMs,
+		async sleep(ms, signal) {
+			signal?.throwIfAborted();
+			nowMs += ms;
+		},
+	};
 }

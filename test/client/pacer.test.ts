@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { realClock } from '../../client/src/clock.ts';
 import { Pacer } from '../../client/src/pacer.ts';
 import { ratePolicy } from '../../src/access/limit-headers.ts';
 import { fullBucket, type RateLimit, takeToken } from '../../src/domain/token-bucket.ts';
@@ -11,7 +12,7 @@ import { clientOf, newsletters } from './client.ts';
 /** Sends requests, one after the other, to a bucket that nobody else uses. @returns how many were refused, by when */
 function simulate(limit: RateLimit, requests: number, options: { stolen?: number } = {}) {
 	let nowMs = 0;
-	const pacer = new Pacer(() => nowMs);
+	const pacer = new Pacer({ ...realClock, now: () => nowMs });
 	let bucket = fullBucket(limit, 0);
 	const policy = ratePolicy({ ...standardPlan, ...limit });
 	const refusals: number[] = [];

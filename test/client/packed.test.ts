@@ -41,6 +41,18 @@ function runtimes(): [string, ...string[]][] {
 	return [...nodes.map((node): [string] => [node]), ...others.filter(isThere)];
 }
 
+test('what npm pack leaves in client/ is not committed by accident', () => {
+	const ignored = execFileSync(
+		'git',
+		['check-ignore', 'client/caskade-client-0.1.0.tgz', 'client/dist/index.js'],
+		{
+			cwd: join(import.meta.dirname, '../..'),
+			encoding: 'utf8',
+		},
+	);
+	assert.equal(ignored.trim().split('\n').length, 2);
+});
+
 test('the packed client runs in an empty project, also on Node 20, with types and without dependencies', async (t) => {
 	const folder = temporaryFolder(t);
 	const installed = packInto(folder);

@@ -10,7 +10,7 @@ import { type RoughProxy, startRoughProxy } from './rough-proxy.ts';
 /** A program of a client's developer. It uploads two events at a time and prints a line for each answer. */
 const program = `
 import { Caskade } from 'caskade-client';
-const caskade = new Caskade({ url: process.env.URL, apiKey: process.env.KEY, timeoutMs: 1000, maxRetries: 8 });
+const caskade = new Caskade({ url: process.env.URL, apiKey: process.env.KEY, timeoutMs: 1000 });
 const uploads = Number(process.env.UPLOADS);
 let next = 0;
 async function work() {
