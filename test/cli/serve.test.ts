@@ -15,6 +15,8 @@ import {
 	caskade,
 	caskadeJson,
 	caskadeWithin,
+	emptyInstallation,
+	mainPath,
 	ServeProcess,
 	TestProcess,
 	withinASecond,
@@ -100,6 +102,21 @@ test('a second server on the same folder is refused, and the first keeps running
 	await first.kill('SIGTERM');
 	await using third = await ServeProcess.start(at);
 	assert.equal((await third.upload(key, { aid, data: [event()] })).status, 201);
+});
+
+test('a place where no folder can be created is named', { skip: !existsSync('/proc/self') }, async (t) => {
+	const at = await emptyInstallation(t);
+	// In processes of their own: a recursion that does not end must fail the test.
+	const refusal = async (...args: string[]) => {
+		await using command = new TestProcess(process.execPath, [mainPath, ...args]);
+		const ended = await command.endsWithin(10_000);
+		assertRefused(ended, /^caskade: No folder can be created in \/proc; name another place\.\n$/);
+	};
+	for (const place of ['/proc/data', '/proc/a/data/'])
+		await refusal('serve', '--port', '0', '--database', `sqlite:${place}`);
+	await refusal('account', 'create', 'c-a-x', '--client', 'x', '--database', 'sqlite:/proc/data');
+	await refusal('backup', '/proc/backup', ...at);
+	await refusal('copy', '--from', at[1] as string, '--to', 'sqlite:/proc/data');
 });
 
 test('a port that is in use is refused, for operations and for metrics', async (t) => {

@@ -1,13 +1,4 @@
-import {
-	closeSync,
-	existsSync,
-	fsyncSync,
-	mkdirSync,
-	openSync,
-	readdirSync,
-	renameSync,
-	rmSync,
-} from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { OperatorError, StorageError } from '../../errors.ts';
 import { openDatabase } from './connection.ts';
@@ -40,7 +31,6 @@ export function copyDatabases(
 	sync(partial.accountsPath);
 	sync(partial.path);
 	if (existsSync(target)) rmSync(target, { recursive: true });
-	else mkdirSync(dirname(target), { recursive: true });
 	renameSync(partial.path, target);
 	sync(dirname(target));
 }

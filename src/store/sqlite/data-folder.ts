@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { OperatorError } from '../../errors.ts';
 import { isBusy } from './connection.ts';
 import { fileError } from './file-error.ts';
 
@@ -13,7 +14,7 @@ export class DataFolder {
 	}
 
 	create(): void {
-		mkdirSync(this.accountsPath, { recursive: true, mode: 0o700 });
+		createFolder(this.accountsPath);
 	}
 
 	get controlPath(): string {
@@ -44,6 +45,22 @@ export class DataFolder {
 
 	get lockPath(): string {
 		return join(this.path, 'serve.lock');
+	}
+}
+
+/** Creates a folder and its parents. Node's own recursion never ends where no folder can be created, as in `/proc`. */
+function createFolder(path: string): void {
+	try {
+		mkdirSync(path, { mode: 0o700 });
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		if (code === 'EEXIST' && statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
+		if (code !== 'ENOENT') throw error;
+		const parent = dirname(path);
+		if (existsSync(parent))
+			throw new OperatorError(`No folder can be created in ${parent}; name another place.`, { cause: error });
+		createFolder(parent);
+		createFolder(path);
 	}
 }
 
