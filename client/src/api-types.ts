@@ -84,7 +84,9 @@ export interface Usage {
 	readonly quotaPerMonth: number;
 	/** Requests of this month that were admitted. Those of other servers are included within a fifth of a second. */
 	readonly used: number;
-	/** The rest of the quota. A crashed server forfeits up to 99 requests. */
+	/** Requests that crashed servers had reserved, up to 99 a crash. They cannot be used any more, and some of them may have been. */
+	readonly forfeited: number;
+	/** The rest of the quota: `quotaPerMonth` less `used` and `forfeited`. */
 	readonly remaining: number;
 	/** When the quota is reset. */
 	readonly resetsAt: string;

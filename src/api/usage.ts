@@ -29,13 +29,14 @@ export function usage(app: FastifyInstance, options: UsageOptions): void {
 		const known = await usageOf(id).catch(storeFailed());
 		// The deadline has answered already.
 		if (reply.sent) return reply;
-		const { used = 0, remaining = plan.quotaPerMonth, resetsAt } = known ?? {};
+		const { used = 0, forfeited = 0, remaining = plan.quotaPerMonth, resetsAt } = known ?? {};
 		const body = {
 			plan: plan.name,
 			ratePerSecond: plan.ratePerSecond,
 			burst: plan.burst,
 			quotaPerMonth: plan.quotaPerMonth,
 			used,
+			forfeited,
 			remaining,
 			resetsAt,
 			maxEvents: plan.maxEvents,
@@ -77,8 +78,12 @@ const usageSchema = Type.Object({
 		description:
 			'Requests of this month that were admitted. Those of other servers are included within a fifth of a second.',
 	}),
+	forfeited: Type.Integer({
+		description:
+			'Requests that crashed servers had reserved, up to 99 a crash. They cannot be used any more, and some of them may have been.',
+	}),
 	remaining: Type.Integer({
-		description: 'The rest of the quota. A crashed server forfeits up to 99 requests.',
+		description: 'The rest of the quota: `quotaPerMonth` less `used` and `forfeited`.',
 	}),
 	resetsAt: Type.String({ format: 'date-time', description: 'When the quota is reset.' }),
 	maxEvents: Type.Integer({ description: 'Maximum number of events in a request.' }),
@@ -91,6 +96,7 @@ const exampleUsage = {
 	burst: 1,
 	quotaPerMonth: 1_000_000,
 	used: 1204,
+	forfeited: 0,
 	remaining: 998_796,
 	resetsAt: '2026-12-01T00:00:00.000Z',
 	maxEvents: 30,

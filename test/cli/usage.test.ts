@@ -87,6 +87,10 @@ test('the lease of a killed server is forfeited: neither used nor left', async (
 	assert.equal(after.remaining, 993 - after.forfeited);
 	server = await ServeProcess.start(['--database', address]);
 	assert.deepEqual(await usage(), after, 'the next start changes nothing of it');
+	const answer = await fetch(`${server.url}/usage`, { headers: { 'x-api-key': key } });
+	const { quotaPerMonth, used, forfeited, remaining } = (await answer.json()) as Record<string, number>;
+	assert.deepEqual({ used, forfeited, remaining }, after, 'GET /usage says the same');
+	assert.equal(after.used + after.forfeited + after.remaining, quotaPerMonth);
 	await server.kill();
 });
 

@@ -14,10 +14,15 @@ test('returns the plan and its current usage', async () => {
 	const first = await askUsage(service);
 	assert.equal(first.status, 200);
 	assert.equal(first.headers.get('content-type'), 'application/json; charset=utf-8');
-	assert.deepEqual(await first.json(), { ...expected, used: 0, remaining: 1000 });
+	assert.deepEqual(await first.json(), { ...expected, used: 0, forfeited: 0, remaining: 1000 });
 	for (let count = 0; count < 7; count++) await service.upload({ aid: service.aid, data: [event()] });
 	await service.upload('{');
-	assert.deepEqual(await (await askUsage(service)).json(), { ...expected, used: 8, remaining: 992 });
+	assert.deepEqual(await (await askUsage(service)).json(), {
+		...expected,
+		used: 8,
+		forfeited: 0,
+		remaining: 992,
+	});
 });
 
 test('uses neither rate nor quota', async () => {
