@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -108,6 +109,19 @@ export async function caskadeWithin(args: readonly string[], environment: Enviro
 /** Runs a `caskade` command to its end in another process. */
 export function caskadeProcess(args: readonly string[], environment: Environment = {}): Promise<Ended> {
 	return new TestProcess(process.execPath, [mainPath, ...args], environment).ended;
+}
+
+/** Whether there is the command `script` of util-linux, which runs another one on a terminal. */
+export const hasTerminals = process.platform === 'linux' && existsSync('/usr/bin/script');
+
+/** Runs a `caskade` command on a terminal of its own, and types a line when it asks. Output and errors come together. */
+export async function onTerminal(args: readonly string[], line: string): Promise<Ended> {
+	const quoted = [process.execPath, mainPath, ...args].map((word) => `'${word}'`).join(' ');
+	await using terminal = new TestProcess('/usr/bin/script', ['-qec', quoted, '/dev/null']);
+	terminal.child.stdout?.on('data', (text: string) => {
+		if (/Type \S+ to go on: /.test(text)) terminal.child.stdin?.write(`${line}\n`);
+	});
+	return await terminal.ended;
 }
 
 /** Runs a `caskade` command that must succeed. @returns the JSON document that it prints with `--json` */

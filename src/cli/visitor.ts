@@ -3,16 +3,18 @@ import { Command } from '../config.ts';
 import type { Profile } from '../domain/profile.ts';
 import { OperatorError } from '../errors.ts';
 import { isoTime } from '../format/iso-time.ts';
+import { type SearchedKey, visitorsWith } from '../store/account/visitor-finding.ts';
 import { type VisitorRecord, visitorRecord } from '../store/account/visitor-record.ts';
-import { eraseCustomerVisitors, eraseVisitor } from '../store/erasure.ts';
+import { erasable, eraseCustomerVisitors, eraseVisitor } from '../store/erasure.ts';
 import { rebuildAll } from '../store/rebuilding.ts';
 import type { Store } from '../store/store.ts';
 import { aidArgument } from './aid-argument.ts';
+import { confirm, requireTerminal } from './confirm.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
 
 export function visitorCommand(): Command {
-	const command = new Command('visitor').summary('show, export, erase visitors').description(
+	const command = new Command('visitor').summary('find, show, export, erase visitors').description(
 		`Manage the data of visitors. A visitor is known by a random vid only, but the data may contain customer ids: protect
 		the output like the database. Use export for a person's request for access, and erase for a request to be forgotten.`,
 	);
@@ -46,16 +48,32 @@ export function visitorCommand(): Command {
 			),
 		);
 	command
+		.command('find')
+		.summary('find visitors by customer id, transaction or subscription')
+		.description(
+			`List the visitors whose hits have shown a customer id or transaction id, or who own subscription events with it:
+'shown' says whether a hit has, 'events' how many events. Events that nobody owns are in 'caskade events'.`,
+		)
+		.addArgument(aidArgument())
+		.option('--cid <cid>', 'the customer id')
+		.option('--tid <tid>', 'the transaction id')
+		.option('--subid <subid>', 'the id of the subscription')
+		.addCommonOptions()
+		.action(find);
+	command
 		.command('erase')
 		.summary('erase a visitor, or all visitors of a customer')
 		.description(
 			`Erase the hits, visits and profile of a visitor, or with --cid of every visitor with that customer id. Their
-			subscription events stay as sales, without visitor and customer id. Running servers revoke their casks within a
-			second. There is no confirmation, and it cannot be undone. Earlier backups still contain the data.`,
+subscription events stay as sales, without visitor and customer id. Running servers revoke their casks within a second. It
+cannot be undone: the command says how much it would erase and asks, unless --yes is set. Erasing twice is no error.
+Earlier backups still contain the data.`,
 		)
 		.addArgument(aidArgument())
 		.argument('[vid]', 'the visitor', vidArgument)
 		.option('--cid <cid>', 'the customer id')
+		.option('--dry-run', 'only print what would be erased')
+		.option('--yes', 'erase without asking')
 		.addCommonOptions()
 		.action(erase);
 	command
@@ -142,23 +160,57 @@ function readable(profile: Profile): Record<string, unknown> {
 	};
 }
 
-async function erase(
+async function find(
 	aid: string,
-	vid: string | undefined,
-	options: CommonOptions & { cid?: string },
+	options: CommonOptions & { [Kind in SearchedKey['kind']]?: string },
 ): Promise<void> {
-	const { cid } = options;
-	if ((vid === undefined) === (cid === undefined))
-		throw new OperatorError('Name either a visitor, or a customer with --cid.');
+	const named = (['cid', 'tid', 'subid'] as const).flatMap((kind) => {
+		const value = options[kind];
+		return value === undefined ? [] : [{ kind, value }];
+	});
+	const [key, another] = named;
+	if (!key || another) throw new OperatorError('Name one of --cid, --tid and --subid.');
 	await withStore(options, async (store) => {
 		const { id } = await store.control.account(aid);
-		const erasure =
-			vid === undefined
-				? await eraseCustomerVisitors(store, id, cid as string)
-				: await eraseVisitor(store, id, vid);
-		if (options.json) printJson({ aid, ...erasure });
-		else printRecord({ aid, ...erasure });
+		const found = await store.runReadOnly(id, visitorsWith(key));
+		if (options.json) printJson(found);
+		else printTable(found, 'No visitor.');
 	});
+}
+
+interface EraseOptions extends CommonOptions {
+	readonly cid?: string;
+	readonly dryRun?: boolean;
+	readonly yes?: boolean;
+}
+
+async function erase(aid: string, vid: string | undefined, options: EraseOptions): Promise<void> {
+	const { cid, dryRun = false, yes = false } = options;
+	if ((vid === undefined) === (cid === undefined))
+		throw new OperatorError('Name either a visitor, or a customer with --cid.');
+	const erasee = vid === undefined ? { cid: cid as string } : { vid };
+	await withStore(options, async (store) => {
+		const { id } = await store.control.account(aid);
+		if (dryRun) return print(options, { aid, ...(await erasable(store, id, erasee)) });
+		if (!yes) {
+			requireTerminal('--yes, or --dry-run to see what it would erase');
+			const { vids, ...counts } = await erasable(store, id, erasee);
+			const { links, hits, events } = counts;
+			const what = Object.entries({ visitors: vids.length, ...counts }).map((pair) => pair.join(' '));
+			if (hits + events + links > 0)
+				await confirm(`${aid} would lose: ${what.join(', ')}. It cannot be undone.`, 'yes');
+		}
+		const erasure =
+			'vid' in erasee
+				? await eraseVisitor(store, id, erasee.vid)
+				: await eraseCustomerVisitors(store, id, erasee.cid);
+		print(options, { aid, ...erasure });
+	});
+}
+
+function print({ json }: CommonOptions, record: Readonly<Record<string, unknown>>): void {
+	if (json) printJson(record);
+	else printRecord(record);
 }
 
 async function rebuild(aid: string, options: CommonOptions): Promise<void> {

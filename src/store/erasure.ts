@@ -1,13 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { monotonicMs } from '../clock.ts';
-import { OperatorError } from '../errors.ts';
 import {
 	beginErasing,
 	type Erased,
+	erasableOf,
 	erasePiece,
 	freeCustomer,
 	type HitPlace,
 	lastHitOf,
+	otherEventsOf,
 	visitorsOfCustomer,
 	visitsAfter,
 } from './account/erasing.ts';
@@ -25,27 +26,35 @@ export interface Erasure extends Erased {
 	readonly revoked: number;
 }
 
+/** One visitor, or every visitor who has shown a customer id. */
+export type Erasee = { readonly vid: string } | { readonly cid: string };
+
+/** Counts what an erasure would erase. */
+export async function erasable(
+	store: Store,
+	accountId: number,
+	erasee: Erasee,
+): Promise<Omit<Erasure, 'revoked'>> {
+	const vids = 'vid' in erasee ? [erasee.vid] : await customersVids(store, accountId, erasee.cid);
+	const all = { hits: 0, visits: 0, events: 0, links: 0 };
+	for (const vid of vids) add(all, await store.runReadOnly(accountId, erasableOf(vid)));
+	if ('cid' in erasee) all.events += await store.runReadOnly(accountId, otherEventsOf(erasee.cid));
+	return { vids, ...all };
+}
+
 /**
  * Erases one visitor, who is unknown from the start of it. An interrupted erasure is completed by a server, or by
- * repeating the command.
- * @throws OperatorError where there is no such visitor
+ * repeating the command. Erasing twice is no error.
  */
 export async function eraseVisitor(store: Store, accountId: number, vid: string): Promise<Erasure> {
 	const erasure = await eraseAll(store, accountId, [vid]);
 	await store.purge(accountId, { rewrite: true });
-	if (erasure.hits + erasure.events === 0)
-		throw new OperatorError('Nothing is stored of that visitor; its casks are void all the same.');
 	return erasure;
 }
 
-/**
- * Erases every visitor with a customer id, and removes it from all subscription events.
- * @throws OperatorError where the customer id is unknown
- */
+/** Erases every visitor with a customer id, and removes it from all subscription events. */
 export async function eraseCustomerVisitors(store: Store, accountId: number, cid: string): Promise<Erasure> {
-	const vids: string[] = [];
-	for (let page: readonly string[] = ['']; page.length > 0; vids.push(...page))
-		page = await store.runReadOnly(accountId, visitorsOfCustomer(cid, vids.at(-1) ?? ''));
+	const vids = await customersVids(store, accountId, cid);
 	const erasure = await eraseAll(store, accountId, vids);
 	let others = 0;
 	for (let freed = 1; freed > 0; others += freed) {
@@ -54,18 +63,29 @@ export async function eraseCustomerVisitors(store: Store, accountId: number, cid
 	}
 	await foldAll(store, accountId);
 	await store.purge(accountId, { rewrite: true });
-	if (vids.length + others === 0) throw new OperatorError('Nothing is stored of that customer.');
 	return { ...erasure, events: erasure.events + others };
 }
 
+async function customersVids(store: Store, accountId: number, cid: string): Promise<string[]> {
+	const vids: string[] = [];
+	for (let page: readonly string[] = ['']; page.length > 0; vids.push(...page))
+		page = await store.runReadOnly(accountId, visitorsOfCustomer(cid, vids.at(-1) ?? ''));
+	return vids;
+}
+
+function add(all: { -readonly [Name in keyof Erased]: number }, one: Erased): void {
+	all.hits += one.hits;
+	all.visits += one.visits;
+	all.events += one.events;
+	all.links += one.links;
+}
+
 async function eraseAll(store: Store, accountId: number, vids: readonly string[]): Promise<Erasure> {
-	const all = { vids, revoked: 0, hits: 0, visits: 0, events: 0 };
+	const all = { vids, revoked: 0, hits: 0, visits: 0, events: 0, links: 0 };
 	for (const vid of vids) {
 		const one = await eraseOne(store, accountId, vid);
 		all.revoked += one.revoked;
-		all.hits += one.hits;
-		all.visits += one.visits;
-		all.events += one.events;
+		add(all, one);
 	}
 	await foldAll(store, accountId);
 	return all;
@@ -79,13 +99,11 @@ export async function eraseOne(store: Store, accountId: number, vid: string): Pr
 	await waitForMessages(store, accountId, vid);
 	const untilMs = await store.transact(accountId, () => beginErasing(vid, Date.now()));
 	await revokeCasks(store, accountId, vid, revoked);
-	const all = { revoked: revoked.size, hits: 0, visits: 0, events: 0 };
+	const all = { revoked: revoked.size, hits: 0, visits: 0, events: 0, links: 0 };
 	for (;;) {
 		const piece = await store.transact(accountId, () => erasePiece(vid, Date.now()));
 		if (!piece) break;
-		all.hits += piece.hits;
-		all.visits += piece.visits;
-		all.events += piece.events;
+		add(all, piece);
 		await delay(pauseMs);
 	}
 	// Only messages that were taken after the wait above.

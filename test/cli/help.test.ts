@@ -61,6 +61,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'cask issue': /Issue a cask/,
 	'cask rotate': /with a new key/,
 	visitor: /a request to be forgotten/,
+	'visitor find': /List the visitors whose hits have shown/,
 	'visitor show': /Print a visitor's profile/,
 	'visitor export': /a request for access/,
 	'visitor erase': /cannot be undone/,

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { insertMessages, saveAttempts, takeDue } from '../../src/store/account/outbox.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
-import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
+import { assertMisused, assertRefused, caskade, caskadeJson, hasTerminals, onTerminal } from '../process.ts';
 import { hit } from '../store/contract/visitors.ts';
 import { engines, receivedAtMs, startServingFor, subscriptionEvent, upload } from '../store/engines.ts';
 
@@ -116,15 +116,73 @@ for (const engine of engines)
 
 test('visitor erase erases one visitor, or all of a customer, beside a server', async (t) => {
 	const { buyer, other, writer, accountId, command } = await startWithBuyer(t);
-	assert.deepEqual(await caskadeJson(command('erase', '--cid', 'C-shown')), {
-		...{ aid: 'c-a-acme-uk', vids: [buyer.freshVid], revoked: 2, hits: 1, visits: 1, events: 1 },
+	const erased = { hits: 1, visits: 1, events: 1, links: 2 };
+	const customer = command('erase', '--cid', 'C-shown', '--yes');
+	assert.deepEqual(await caskadeJson(customer), {
+		...{ aid: 'c-a-acme-uk', vids: [buyer.freshVid], revoked: 2, ...erased },
 	});
 	assertRefused(await caskade(command('show', buyer.freshVid)), /has no visitor/);
-	assertRefused(await caskade(command('erase', '--cid', 'C-shown')), /Nothing is stored of that customer/);
-	const erased = await caskade(command('erase', other.freshVid));
-	assert.match(erased.stdout, /^hits +1$/m);
+	assert.match((await caskade(command('erase', other.freshVid, '--yes'))).stdout, /^hits +1$/m);
 	const again = hit({ vid: other.freshVid, sid: other.freshSid });
 	assert.equal((await writer.storeHit(accountId, again)).vid, again.freshVid);
+	// Forgetting twice is no error.
+	assert.deepEqual(await caskadeJson(customer), {
+		...{ aid: 'c-a-acme-uk', vids: [], revoked: 0, hits: 0, visits: 0, events: 0, links: 0 },
+	});
+	assert.equal((await caskade(command('erase', buyer.freshVid, '--yes'))).code, 0);
+});
+
+test('visitor erase --dry-run says what would be erased, and erases nothing', async (t) => {
+	const { buyer, command } = await startWithBuyer(t);
+	const would = { vids: [buyer.freshVid], hits: 1, visits: 1, events: 1, links: 2 };
+	for (const whom of [[buyer.freshVid], ['--cid', 'C-shown']])
+		assert.deepEqual(await caskadeJson(command('erase', ...whom, '--dry-run')), {
+			...{ aid: 'c-a-acme-uk', ...would },
+		});
+	assert.equal((await caskade(command('show', buyer.freshVid))).code, 0);
+});
+
+test('where there is no terminal, visitor erase needs --yes', async (t) => {
+	const { buyer, command } = await startWithBuyer(t);
+	assertRefused(
+		await caskade(command('erase', buyer.freshVid)),
+		/no terminal to ask on: add --yes, or --dry-run to see what it would erase/,
+	);
+	assert.equal((await caskade(command('show', buyer.freshVid))).code, 0);
+});
+
+test('on a terminal, visitor erase says what it would erase, and asks', async (t) => {
+	if (!hasTerminals) return t.skip('there is no command `script` to make a terminal');
+	const { buyer, command } = await startWithBuyer(t);
+	const refused = await onTerminal(command('erase', buyer.freshVid), 'y');
+	assert.match(
+		refused.stdout,
+		/c-a-acme-uk would lose: visitors 1, hits 1, visits 1, events 1, links 2\. It cannot be undone\./,
+	);
+	assert.match(refused.stdout, /Type yes to go on: /);
+	assert.match(refused.stdout, /caskade: Nothing was done\./);
+	assert.equal(refused.code, 1);
+	assert.equal((await caskade(command('show', buyer.freshVid))).code, 0);
+	assert.equal((await onTerminal(command('erase', buyer.freshVid), 'yes')).code, 0);
+	assertRefused(await caskade(command('show', buyer.freshVid)), /has no visitor/);
+	const again = await onTerminal(command('erase', buyer.freshVid), '');
+	assert.equal(again.code, 0);
+	assert.doesNotMatch(again.stdout, /Type yes/, 'there is nothing to ask about');
+});
+
+test('visitor find prints who has shown an id, or has events with it', async (t) => {
+	const { buyer, sale, command } = await startWithBuyer(t);
+	const found = { vid: buyer.freshVid, shown: true, events: 1 };
+	assert.deepEqual(await caskadeJson(command('find', '--cid', 'C-shown')), [found]);
+	assert.deepEqual(await caskadeJson(command('find', '--tid', 'T-shown')), [found]);
+	assert.deepEqual(await caskadeJson(command('find', '--subid', sale.subid)), [{ ...found, shown: false }]);
+	assert.match(
+		(await caskade(command('find', '--cid', 'C-shown'))).stdout,
+		new RegExp(`^vid +shown +events\n${buyer.freshVid} +true +1\n$`),
+	);
+	assert.equal((await caskade(command('find', '--cid', 'C-none'))).stdout, 'No visitor.\n');
+	for (const flags of [[], ['--cid', 'C', '--tid', 'T']])
+		assertRefused(await caskade(command('find', ...flags)), /Name one of --cid, --tid and --subid/);
 });
 
 test('visitor erase needs either a visitor or a customer', async (t) => {

@@ -89,7 +89,7 @@ async function measure(name: string, address: string, folder: string): Promise<v
 	});
 	await during(`an import of ${lines} lines`, () => command('import', aid, historyFile(folder)));
 	await during('visitor rebuild', () => command('visitor', 'rebuild', aid));
-	await during('visitor erase', () => command('visitor', 'erase', aid, longLogVid));
+	await during('visitor erase', () => command('visitor', 'erase', aid, longLogVid, '--yes'));
 	await store.close();
 }
 

@@ -15,6 +15,8 @@ export interface Erased {
 	readonly visits: number;
 	/** Subscription events that stay stored, without visitor and customer. */
 	readonly events: number;
+	/** `tid`s and `cid`s that the visitor's hits have shown. */
+	readonly links: number;
 }
 
 /** The name of the task of erasing a visitor, see `holdersOf`. */
@@ -54,6 +56,33 @@ export function* lastHitOf(vid: string): Steps<number> {
 		},
 	];
 	return Number(row?.at ?? 0);
+}
+
+/** What the erasure of a visitor would erase. */
+export function* erasableOf(vid: string): Steps<Erased> {
+	const [[row] = []] = yield [
+		{
+			sql: `SELECT (SELECT count(*) FROM @logged_hit WHERE vid = one.vid) AS hits,
+				(SELECT count(*) FROM @visit WHERE sid IN (SELECT sid FROM @logged_hit WHERE vid = one.vid)) AS visits,
+				(SELECT count(*) FROM @subscription_event WHERE vid = one.vid) AS events,
+				(SELECT count(*) FROM @claim WHERE vid = one.vid AND key <> 'r:') AS links
+				FROM (SELECT CAST(? AS TEXT) AS vid) AS one /* erasable */`,
+			values: [vid],
+		},
+	];
+	const count = (name: keyof Erased) => Number(row?.[name] ?? 0);
+	return { hits: count('hits'), visits: count('visits'), events: count('events'), links: count('links') };
+}
+
+/** How many subscription events have a customer id and belong to no visitor who has shown it. */
+export function* otherEventsOf(cid: string): Steps<number> {
+	const [[row] = []] = yield [
+		{
+			sql: 'SELECT count(*) AS events FROM @subscription_event AS event WHERE cid = ? AND NOT EXISTS (SELECT 1 FROM @claim AS claim WHERE claim.vid = event.vid AND claim.key = ?) /* erasable */',
+			values: [cid, `c:${cid}`],
+		},
+	];
+	return Number(row?.events ?? 0);
 }
 
 /** A page of the visitors who have shown a customer id, in the order of their `vid`. */
@@ -150,7 +179,8 @@ export function* erasePiece(vid: string, nowMs: number): Steps<Erased | undefine
 			values: [vid, links.map(({ key }) => String(key))],
 		},
 	];
-	return { ...(yield* eraseHits(vid, hits)), events: freed };
+	const shown = links.filter(({ key }) => key !== 'r:');
+	return { ...(yield* eraseHits(vid, hits)), events: freed, links: shown.length };
 }
 
 /** @param hits the first of the visitor's */

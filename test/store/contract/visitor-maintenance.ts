@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { hourMs } from '../../../src/durations.ts';
 import { countVisitors } from '../../../src/store/account/rebuild-visitors.ts';
+import { visitorsWith } from '../../../src/store/account/visitor-finding.ts';
 import { visitorRecord } from '../../../src/store/account/visitor-record.ts';
-import { eraseCustomerVisitors, eraseVisitor } from '../../../src/store/erasure.ts';
+import { erasable, eraseCustomerVisitors, eraseVisitor } from '../../../src/store/erasure.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
 import { rebuildAll } from '../../../src/store/rebuilding.ts';
 import type { Query, Steps } from '../../../src/store/steps.ts';
 import {
-	assertRefuses,
 	type Engine,
 	openAccountOn,
 	receivedAtMs,
@@ -69,8 +69,10 @@ export function visitorMaintenanceContract(engine: Engine): void {
 			const issued = await writer.storeHit(accountId, first);
 			const later = await writer.storeHit(accountId, hit({ ...issued, atMs: receivedAtMs + hourMs }));
 			const kept = await writer.storeHit(accountId, hit());
+			const counts = { vids: [issued.vid], hits: 2, visits: 2, events: 0, links: 0 };
+			assert.deepEqual(await erasable(store, accountId, { vid: issued.vid }), counts);
 			const erasure = await eraseVisitor(store, accountId, issued.vid);
-			assert.deepEqual(erasure, { vids: [issued.vid], revoked: 3, hits: 2, visits: 2, events: 0 });
+			assert.deepEqual(erasure, { ...counts, revoked: 3 });
 			const { revocation } = await store.control.content();
 			assert.deepEqual(
 				revocation
@@ -81,7 +83,9 @@ export function visitorMaintenanceContract(engine: Engine): void {
 			);
 			assert.equal(await store.transact(accountId, () => visitorRecord(issued.vid)), null);
 			assert.equal((await store.transact(accountId, () => visitorRecord(kept.vid)))?.hits.length, 1);
-			await assertRefuses(eraseVisitor(store, accountId, issued.vid), /^Nothing is stored/);
+			const none = { vids: [issued.vid], hits: 0, visits: 0, events: 0, links: 0 };
+			assert.deepEqual(await erasable(store, accountId, { vid: issued.vid }), none);
+			assert.deepEqual(await eraseVisitor(store, accountId, issued.vid), { ...none, revoked: 1 });
 		});
 
 		test('erasing a customer erases its visitors, and the cid of every sale', async () => {
@@ -90,11 +94,73 @@ export function visitorMaintenanceContract(engine: Engine): void {
 			const { buyer } = await fill(serving);
 			const alone = subscriptionEvent({ cid: 'C-alone' });
 			await upload(serving.writer, accountId, [alone]);
+			const counts = { vids: [buyer.freshVid], hits: 1, visits: 1, events: 1, links: 2 };
+			assert.deepEqual(await erasable(store, accountId, { cid: 'C-care' }), counts);
 			const erasure = await eraseCustomerVisitors(store, accountId, 'C-care');
-			assert.deepEqual(erasure, { vids: [buyer.freshVid], revoked: 2, hits: 1, visits: 1, events: 1 });
-			assert.equal((await eraseCustomerVisitors(store, accountId, 'C-alone')).events, 1);
+			assert.deepEqual(erasure, { ...counts, revoked: 2 });
+			const aloneCounts = { vids: [], hits: 0, visits: 0, events: 1, links: 0 };
+			assert.deepEqual(await erasable(store, accountId, { cid: 'C-alone' }), aloneCounts);
+			assert.deepEqual(await eraseCustomerVisitors(store, accountId, 'C-alone'), {
+				...aloneCounts,
+				revoked: 0,
+			});
 			assert.doesNotMatch(JSON.stringify(await derived(store, accountId)), /C-care|C-alone/);
-			await assertRefuses(eraseCustomerVisitors(store, accountId, 'C-care'), /^Nothing is stored/);
+			const none = { vids: [], hits: 0, visits: 0, events: 0, links: 0 };
+			assert.deepEqual(await erasable(store, accountId, { cid: 'C-care' }), none);
+			assert.deepEqual(await eraseCustomerVisitors(store, accountId, 'C-care'), { ...none, revoked: 0 });
+		});
+
+		test('what an erasure of a customer would erase is what it erases', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			const customer = hit({}, { cid: 'C-1', events: [{ name: 'checkout', tid: 'T-1' }] });
+			const phone = hit({ atMs: receivedAtMs + 1 }, { cid: 'C-1' });
+			const other = hit({ atMs: receivedAtMs + 2 }, { events: [{ name: 'checkout', tid: 'T-3' }] });
+			for (const one of [customer, phone, other]) await writer.storeHit(accountId, one);
+			await upload(writer, accountId, [
+				subscriptionEvent({ tid: 'T-1', cid: 'C-2' }),
+				subscriptionEvent({ tid: 'T-2', cid: 'C-1' }),
+				subscriptionEvent({ tid: 'T-3', cid: 'C-1' }),
+				subscriptionEvent({ tid: 'T-4', cid: 'C-2' }),
+			]);
+			const vids = [customer.freshVid, phone.freshVid].sort();
+			const would = await erasable(store, accountId, { cid: 'C-1' });
+			assert.deepEqual(would, { vids, hits: 2, visits: 2, events: 3, links: 3 });
+			assert.deepEqual(await eraseCustomerVisitors(store, accountId, 'C-1'), { ...would, revoked: 4 });
+		});
+
+		test('visitors are found by what they have shown, and by their subscription events', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			const buyer = hit({}, { cid: 'C-1', events: [{ name: 'checkout', tid: 'T-1' }] });
+			const phone = hit({ atMs: receivedAtMs + 1 }, { cid: 'C-1' });
+			for (const one of [buyer, phone]) await writer.storeHit(accountId, one);
+			await upload(writer, accountId, [
+				subscriptionEvent({ tid: 'T-1', subid: 'S-1', cid: 'C-1' }),
+				subscriptionEvent({ tid: 'T-2', subid: 'S-1', cid: 'C-1' }),
+				subscriptionEvent({ tid: 'T-3', subid: 'S-1' }),
+				subscriptionEvent({ tid: 'T-4', subid: 'S-2', cid: 'C-nobody' }),
+			]);
+			const find = (kind: 'cid' | 'tid' | 'subid', value: string) =>
+				store.runReadOnly(accountId, visitorsWith({ kind, value }));
+			const byCid = [
+				{ vid: buyer.freshVid, shown: true, events: 2 },
+				{ vid: phone.freshVid, shown: true, events: 0 },
+			];
+			assert.deepEqual(
+				await find('cid', 'C-1'),
+				byCid.sort((a, b) => (a.vid < b.vid ? -1 : 1)),
+			);
+			assert.deepEqual(await find('tid', 'T-1'), [{ vid: buyer.freshVid, shown: true, events: 1 }]);
+			assert.deepEqual(await find('tid', 'T-3'), [{ vid: buyer.freshVid, shown: false, events: 1 }]);
+			assert.deepEqual(await find('subid', 'S-1'), [{ vid: buyer.freshVid, shown: false, events: 3 }]);
+			for (const [kind, value] of [
+				['cid', 'C-nobody'],
+				['subid', 'S-2'],
+				['tid', ''],
+				['subid', ''],
+			] as const)
+				assert.deepEqual(await find(kind, value), []);
+			await eraseVisitor(store, accountId, buyer.freshVid);
+			assert.deepEqual(await find('subid', 'S-1'), []);
 		});
 
 		test('rebuilding a sound account changes nothing', async () => {

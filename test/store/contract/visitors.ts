@@ -271,6 +271,7 @@ export function visitorContract(engine: Engine): void {
 				hits: 1,
 				visits: 1,
 				events: 1,
+				links: 2,
 			});
 			const { visitors, visits, links, events } = (await derived(store, accountId)) as Record<
 				string,

@@ -83,6 +83,7 @@ test('no byte of erased visitors stays in the files, while the server runs and a
 			'erase',
 			'c-a-acme-uk',
 			...whom,
+			'--yes',
 			'--database',
 			address,
 		]);
