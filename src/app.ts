@@ -16,8 +16,9 @@ import { receipt } from './api/receipt.ts';
 import { receipts } from './api/receipts.ts';
 import { reports } from './api/reports.ts';
 import { segments } from './api/segments.ts';
+import { type SitePaths, sitePaths } from './api/site-paths.ts';
 import { subscription, type UploadResult } from './api/subscription.ts';
-import { tag } from './api/tag.ts';
+import { tag, tagVersions } from './api/tag.ts';
 import { usage } from './api/usage.ts';
 import { visscores } from './api/visscores.ts';
 import { monotonicMs } from './clock.ts';
@@ -45,7 +46,7 @@ import { VisitorReads } from './segments/visitor-reads.ts';
 import type { KeyUsage } from './store/control/control-store.ts';
 import type { RequestWriter, ServingReader } from './store/store.ts';
 
-export interface AppOptions {
+export interface AppOptions extends SitePaths {
 	readonly directory: AccessDirectory;
 	readonly quota: Quota;
 	readonly writer: RequestWriter;
@@ -70,9 +71,6 @@ export interface AppOptions {
 	readonly prefix?: string;
 	/** Proxies whose `x-forwarded-…` headers are trusted; none by default. */
 	readonly proxies?: Proxies;
-	/** Where hits and the tag are besides `/hit` and `/tag.js`. */
-	readonly hitPath?: string;
-	readonly tagPath?: string;
 	/** A visitor of an account with webhooks may have changed. */
 	readonly onVisitorChange?: (accountId: number) => void;
 	/** Whether hits from an address are not stored. */
@@ -103,7 +101,7 @@ const connectionOptions = {
 	requireHostHeader: false,
 };
 
-/** Builds the HTTP service. It does not listen. */
+/** Builds the HTTP service. It does not listen. @throws OperatorError if a path that the operator chose is taken */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	const { directory, quota, writer, reader, scorer, metrics, log, now, prefix = '', tls } = options;
 	const { roles = ['api', 'collect'], hitLimits = defaultHitLimits, limits } = options;
@@ -228,6 +226,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 				visscores(operations, { authorizer, reads, now });
 				segments(operations, { authorizer, reads, now });
 			}
+			health(operations, probes);
+			await docs(operations);
+			if (options.demo) await demo(operations);
 			if (roles.includes('collect')) {
 				const onHit = (kind: string) => metrics.hits.inc({ kind });
 				const onLeftOut = (requestId: string, error: unknown) => {
@@ -243,13 +244,12 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 					...{ directory, writer, reads: readsOfHits, budget, isProxy, now },
 					...sinks,
 				});
-				hit(operations, handler, options.hitPath);
-				hitGif(operations, handler, options.hitPath);
-				tag(operations, options.tagPath);
+				hit(operations, handler);
+				hitGif(operations, handler);
+				tag(operations);
+				tagVersions(operations);
+				sitePaths(operations, handler, routes, options);
 			}
-			health(operations, probes);
-			await docs(operations);
-			if (options.demo) await demo(operations);
 		},
 		{ prefix },
 	);

@@ -254,15 +254,11 @@ function basePath(value: string): string {
 	return value;
 }
 
-/** The service's own paths. */
-const ownPaths =
-	/^\/(subscription|usage|visscores|segments|hit|hit\.gif|tag(\.v\d+)?\.js|healthz|readyz|openapi\.json|docs|demo)(\/|$)/;
-
-/** Parses a path that a site chooses for hits or for the tag. */
+/** Parses a path that a site chooses for hits or for the tag. Whether it is free is known once there are routes. */
 function sitePath(value: string): string {
-	if (!/^(\/(?!\.)[A-Za-z0-9._~-]+)+$/.test(value) || ownPaths.test(value))
+	if (!/^(\/(?!\.)[A-Za-z0-9._~-]+)+$/.test(value))
 		throw new InvalidArgumentError(
-			"It must be a path such as /js/shop.js, of letters, digits, dots, underscores, tildes and hyphens, and not one of the service's own paths.",
+			'It must be a path such as /js/shop.js, of letters, digits, dots, underscores, tildes and hyphens.',
 		);
 	return value;
 }

@@ -2,9 +2,9 @@ import type { TestContext } from 'node:test';
 import type { FastifyInstance } from 'fastify';
 import { AccessDirectory } from '../src/access/directory.ts';
 import { QuotaCounter } from '../src/access/quota.ts';
-import { buildApp } from '../src/app.ts';
+import type { SitePaths } from '../src/api/site-paths.ts';
+import { type AppOptions, buildApp } from '../src/app.ts';
 import { monotonicMs } from '../src/clock.ts';
-import type { Tls } from '../src/http/tls.ts';
 import { Metrics } from '../src/metrics.ts';
 import { ReportRunner } from '../src/reports/report-runner.ts';
 import { VisitorScorer } from '../src/scoring/visitor-scorer.ts';
@@ -39,7 +39,7 @@ export interface TestApp {
 export async function appOver(
 	t: TestContext,
 	failing: Partial<ServingWriter>,
-	options: { isDraining?: () => boolean; tls?: Tls } = {},
+	options: Partial<Pick<AppOptions, 'isDraining' | 'tls' | 'demo' | 'prefix' | keyof SitePaths>> = {},
 ): Promise<TestApp> {
 	const store = await openStore(`sqlite:${temporaryFolder(t)}`);
 	const { aid, key } = await addClient(store);
@@ -49,7 +49,7 @@ export async function appOver(
 	const quota = new QuotaCounter(writer, { now: Date.now, monotonicMs, onError: ignore });
 	const logged: string[] = [];
 	const reader = store.startReading();
-	const app = await buildApp({
+	const building = buildApp({
 		reader,
 		scorer: new VisitorScorer({
 			reader,
@@ -65,15 +65,16 @@ export async function appOver(
 		metrics: new Metrics(),
 		log: collectLog(logged),
 		now: Date.now,
-		isDraining: options.isDraining ?? (() => false),
-		tls: options.tls,
+		isDraining: () => false,
+		...options,
 	});
 	t.after(async () => {
-		await app.close();
+		await building.then((built) => built.close(), ignore);
 		directory.stop();
 		await quota.stop();
 		await store.close();
 	});
+	const app = await building;
 	return {
 		app,
 		aid,

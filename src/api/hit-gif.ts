@@ -2,13 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { toApiError } from '../http/answer.ts';
 import type { HitHandler } from './hit-handler.ts';
 
-/** `GET /hit.gif`: a hit of a page without scripts, as an image. @param ownPath of hits, with `.gif` for the same */
-export function hitGif(app: FastifyInstance, handler: HitHandler, ownPath?: string): void {
-	collectImageAt(app, handler, '/hit.gif');
-	if (ownPath !== undefined) collectImageAt(app, handler, `${ownPath}.gif`);
-}
-
-function collectImageAt(app: FastifyInstance, handler: HitHandler, path: string): void {
+/** `GET /hit.gif`: a hit of a page without scripts, as an image. */
+export function hitGif(app: FastifyInstance, handler: HitHandler, path = '/hit.gif'): void {
 	app.get(path, {
 		config: { operation: 'collectHitImage' },
 		// A HEAD request is not a hit.

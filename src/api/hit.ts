@@ -70,17 +70,13 @@ const description = {
 	},
 };
 
-/** `POST /hit`: what happens on pages, from pages. @param ownPath for the same */
-export function hit(app: FastifyInstance, handler: HitHandler, ownPath?: string): void {
-	collectAt(app, handler, '/hit', description);
-	if (ownPath !== undefined) collectAt(app, handler, ownPath, { hide: true });
-}
-
-function collectAt(app: FastifyInstance, handler: HitHandler, path: string, schema: object): void {
+/** `POST /hit`: what happens on pages, from pages. @param sitePath where a site wants the same */
+export function hit(app: FastifyInstance, handler: HitHandler, sitePath?: string): void {
+	const path = sitePath ?? '/hit';
 	app.post(path, {
 		config: { operation: 'collectHit' },
 		bodyLimit: hitLimitBytes,
-		schema,
+		schema: sitePath === undefined ? description : { hide: true },
 		onRequest: (request, reply, done) => {
 			handler.admit(request, reply);
 			checkBodyHeaders(request.headers, { maxBytes: hitLimitBytes, plainText: true });

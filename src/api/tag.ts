@@ -9,15 +9,15 @@ const folder = new URL('../collect/tag/', import.meta.url);
 const currentCaching = 'public, max-age=300, stale-while-revalidate=86400';
 const versionCaching = 'public, max-age=31536000, immutable';
 
-/** `GET /tag.js`, the current tag, and `GET /tag.v1.js`, each version as it was published. @param ownPath of the current tag, too */
-export function tag(app: FastifyInstance, ownPath?: string): void {
-	for (const file of readdirSync(folder).filter((name) => /^tag\.v\d+\.js$/.test(name))) {
-		const script = readScript(file);
-		serveScript(app, `/${file}`, script, versionCaching);
-		if (file !== currentTag) continue;
-		for (const path of ['/tag.js', ...(ownPath === undefined ? [] : [ownPath])])
-			serveScript(app, path, script, currentCaching);
-	}
+/** `GET /tag.js`: the current tag. */
+export function tag(app: FastifyInstance, path = '/tag.js'): void {
+	serveScript(app, path, readScript(currentTag), currentCaching);
+}
+
+/** `GET /tag.v1.js` and so on: each version of the tag as it was published. */
+export function tagVersions(app: FastifyInstance): void {
+	for (const file of readdirSync(folder).filter((name) => /^tag\.v\d+\.js$/.test(name)))
+		serveScript(app, `/${file}`, readScript(file), versionCaching);
 }
 
 interface Script {

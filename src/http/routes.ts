@@ -24,6 +24,11 @@ export class Routes {
 		});
 	}
 
+	/** All registered paths. A parameter is left out, as of `/subscription/:tid`. */
+	get paths(): string[] {
+		return [...this.#methodsAt.keys(), ...this.#methodsUnder.keys()];
+	}
+
 	/** @param target as the client sent it */
 	has(target: string, method: string): boolean {
 		const path = pathOf(target);
