@@ -163,15 +163,22 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		done();
 	});
 	const logThrottle = new LogThrottle(monotonicMs);
+	/** What the log says of a request: enough to find who sent it, and no key. */
+	const about = ({ id, routeOptions, admitted }: FastifyRequest, aid = admitted?.aid) => ({
+		requestId: id,
+		operation: routeOptions.config.operation,
+		client: admitted?.key.client ?? (aid === undefined ? undefined : directory.account(aid)?.client),
+		aid,
+	});
 	app.addHook('onError', (request, _reply, error, done) => {
-		const { status, code, detail } = toApiError(error);
-		const entry = { requestId: request.id, code, detail };
+		const { status, code, detail, aid } = toApiError(error);
+		const entry = { ...about(request, aid), code, detail };
 		if (code === 'overloaded') metrics.refusals.inc({ kind: 'queue' });
-		else if (code === 'timeout') onTimeout(request.id);
+		else if (code === 'timeout') onTimeout(request);
 		else if (status >= 500) {
-			const failure = { ...(error instanceof ApiError && { aid: error.aid }), cause: causeOf(error) };
-			logThrottle.log(`failed ${failure.aid} ${failure.cause}`, (fields) =>
-				log.error({ ...entry, ...failure, ...fields }, 'failed'),
+			const cause = causeOf(error);
+			logThrottle.log(`failed ${entry.aid} ${cause}`, (fields) =>
+				log.error({ ...entry, cause, ...fields }, 'failed'),
 			);
 		} else if (status === 400) log.info(entry, 'refused');
 		done();
@@ -192,7 +199,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		now,
 		onRefusal: (kind) => metrics.refusals.inc({ kind }),
 	});
-	const onTimeout = (requestId: string) => log.warn({ requestId }, 'timed out');
+	const onTimeout = (request: FastifyRequest) => log.warn(about(request), 'timed out');
 	const onUpload = (requestId: string, { aid, events, simulate, outcome }: UploadResult) => {
 		const { stored, duplicateRows, conflictingRows } = outcome;
 		if (!simulate) {
@@ -231,10 +238,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 			if (options.demo) await demo(operations);
 			if (roles.includes('collect')) {
 				const onHit = (kind: string) => metrics.hits.inc({ kind });
-				const onLeftOut = (requestId: string, error: unknown) => {
+				const onLeftOut = (request: FastifyRequest, aid: string, error: unknown) => {
 					const cause = causeOf(error);
-					logThrottle.log(`left out ${cause}`, (fields) =>
-						log.error({ requestId, cause, ...fields }, 'left out of the answer to a hit'),
+					logThrottle.log(`left out ${aid} ${cause}`, (fields) =>
+						log.error({ ...about(request, aid), cause, ...fields }, 'left out of the answer to a hit'),
 					);
 				};
 				const onProxyProblem = (problem: ProxyProblem) => log.warn({}, proxyProblems[problem]);

@@ -108,8 +108,12 @@ for (const [name, [damage, reason]] of Object.entries(damages))
 		assert.deepEqual([await uploadTo(sound), await hitOf(sound)], [201, 200]);
 		const failed = logged.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'failed');
 		assert.deepEqual(
-			failed.map(({ aid }) => aid),
-			[lost.aid, lost.aid],
+			failed.map(({ operation, client, aid }) => ({ operation, client, aid })),
+			['uploadSubscription', 'collectHit'].map((operation) => ({
+				operation,
+				client: lost.client,
+				aid: lost.aid,
+			})),
 		);
 		assert.match(failed[0].cause, reason);
 

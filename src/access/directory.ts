@@ -13,6 +13,8 @@ const refreshEveryMs = 250;
 export interface KnownKey {
 	readonly id: string;
 	readonly clientId: number;
+	/** The client's name. */
+	readonly client: string;
 	readonly plan: UsagePlan;
 	readonly scope: KeyScope;
 }
@@ -47,12 +49,6 @@ export class AccessDirectory {
 		const known = this.#snapshot.keys.get(hash);
 		// The look-up compared hashes, which reveals nothing about a key. This comparison takes constant time.
 		return known && timingSafeEqual(Buffer.from(known.hash), Buffer.from(hash)) ? known : undefined;
-	}
-
-	/** The account's number; undefined where the client may not write to it. */
-	accountId(aid: string, clientId: number): number | undefined {
-		const account = this.#snapshot.accounts.get(aid);
-		return account?.clientId === clientId ? account.id : undefined;
 	}
 
 	/** Undefined where there is no such account, or it is disabled. */

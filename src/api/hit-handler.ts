@@ -33,7 +33,7 @@ export interface HitOptions {
 	/** A visitor of an account with webhooks has changed. */
 	readonly onVisitorChange: (accountId: number) => void;
 	/** A part of the answer to a hit was left out. */
-	readonly onLeftOut: (requestId: string, error: unknown) => void;
+	readonly onLeftOut: (request: FastifyRequest, aid: string, error: unknown) => void;
 	readonly onProxyProblem: (problem: ProxyProblem) => void;
 }
 
@@ -138,7 +138,7 @@ export class HitHandler {
 			try {
 				return await make();
 			} catch (error) {
-				onLeftOut(request.id, error);
+				onLeftOut(request, account.aid, error);
 				return {};
 			}
 		};

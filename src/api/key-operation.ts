@@ -7,11 +7,12 @@ import { ApiError } from '../errors.ts';
 import { sendError } from '../http/answer.ts';
 import { askForBody, checkBodyHeaders } from '../http/body.ts';
 import { accountCheck } from '../schema/subscription-request.ts';
+import type { KnownAccount } from '../store/control/control-store.ts';
 import { storeFailed } from './store-failed.ts';
 
 export interface KeyOperationOptions {
 	readonly admission: Admission;
-	readonly onTimeout: (requestId: string) => void;
+	readonly onTimeout: (request: FastifyRequest) => void;
 }
 
 /** The state of an admitted request with an API key. */
@@ -19,6 +20,8 @@ export interface Admitted {
 	readonly key: KnownKey;
 	/** The deadline of the key's usage plan. It starts when the limits are requested, so it covers waiting for them. */
 	readonly deadline: Deadline;
+	/** The account, once the request has named one of the client's; for the log. */
+	aid?: string;
 }
 
 interface KeyOperation {
@@ -43,7 +46,7 @@ interface KeyOperation {
 declare module 'fastify' {
 	interface FastifyRequest {
 		/** The deadline is null until the limits are requested. */
-		admitted: { key: KnownKey; deadline: Deadline | null } | null;
+		admitted: (Omit<Admitted, 'deadline'> & { deadline: Deadline | null }) | null;
 	}
 	interface FastifyContextConfig {
 		/** The operation's name in metrics and logs. */
@@ -68,7 +71,7 @@ export function keyOperation(
 			request.admitted = { key, deadline: null };
 			const waiting = take(key);
 			const deadline = new Deadline(key.plan.timeoutMs, () => {
-				onTimeout(request.id);
+				onTimeout(request);
 				sendError(request, reply, new ApiError('timeout'));
 			});
 			request.admitted.deadline = deadline;
@@ -137,18 +140,19 @@ export const readErrors = {
 	timeout: [],
 };
 
-/** The answer where an account is unknown, disabled or another client's. */
-export function unavailableAccount(aid: unknown): ApiError {
-	return new ApiError('invalid_account', { detail: `No account ${aid} is available to this API key.` });
-}
-
 /**
- * @returns the number of a key's account; undefined where `aid` is no text that an account could have
- * @throws ApiError `invalid_account`
+ * @returns the account that a request names; undefined where `aid` is no text that an account could have
+ * @throws ApiError `invalid_account` where it is unknown, disabled or another client's
  */
-export function accountOf(aid: unknown, key: KnownKey, directory: AccessDirectory): number | undefined {
+export function accountOf(
+	aid: unknown,
+	admitted: Admitted,
+	directory: AccessDirectory,
+): KnownAccount | undefined {
 	if (!accountCheck.Check(aid)) return undefined;
-	const accountId = directory.accountId(aid, key.clientId);
-	if (accountId === undefined) throw unavailableAccount(aid);
-	return accountId;
+	const account = directory.account(aid);
+	if (account?.clientId !== admitted.key.clientId)
+		throw new ApiError('invalid_account', { detail: `No account ${aid} is available to this API key.` });
+	admitted.aid = aid;
+	return account;
 }

@@ -25,16 +25,16 @@ export function receipt(app: FastifyInstance, options: ReceiptOptions): void {
 	async function handle(
 		request: FastifyRequest,
 		reply: FastifyReply,
-		{ key }: Admitted,
+		admitted: Admitted,
 	): Promise<FastifyReply> {
 		const asked = { ...(request.query as object), ...(request.params as object) };
-		const accountId = accountOf((asked as { aid?: unknown }).aid, key, directory);
-		if (accountId === undefined || !oneReceiptCheck.Check(asked))
+		const account = accountOf((asked as { aid?: unknown }).aid, admitted, directory);
+		if (!account || !oneReceiptCheck.Check(asked))
 			throw new ApiError('invalid_receipt_request', {
 				detail: describeProblems(oneReceiptProblems(asked, '')),
 			});
 		const { aid, tid } = asked;
-		const found = await readReceipts(reader, { aid, accountId }, [tid]);
+		const found = await readReceipts(reader, account, [tid]);
 		// The deadline has answered already.
 		if (reply.sent) return reply;
 		if (!found.has(tid)) throw new ApiError('not_stored');

@@ -9,6 +9,7 @@ import { describeProblems } from '../schema/problems.ts';
 import { maxReceipts, receiptsCheck, receiptsProblems, receiptsSchema } from '../schema/receipt-request.ts';
 import { exampleEvent, storedEventSchema } from '../schema/subscription-request.ts';
 import type { Receipt } from '../store/account/receipts.ts';
+import type { KnownAccount } from '../store/control/control-store.ts';
 import type { ServingReader } from '../store/store.ts';
 import {
 	type Admitted,
@@ -30,16 +31,16 @@ export function receipts(app: FastifyInstance, options: ReceiptOptions): void {
 	async function handle(
 		request: FastifyRequest,
 		reply: FastifyReply,
-		{ key }: Admitted,
+		admitted: Admitted,
 	): Promise<FastifyReply> {
 		const body = parseJson(request.body as Buffer | undefined);
 		const { aid } = (body ?? {}) as { aid?: unknown };
-		const accountId = accountOf(aid, key, directory);
-		if (accountId === undefined || !receiptsCheck.Check(body))
+		const account = accountOf(aid, admitted, directory);
+		if (!account || !receiptsCheck.Check(body))
 			throw new ApiError('invalid_receipt_request', {
 				detail: describeProblems(receiptsProblems(body, '')),
 			});
-		const found = await readReceipts(reader, { aid: body.aid, accountId }, body.tids);
+		const found = await readReceipts(reader, account, body.tids);
 		// The deadline has answered already.
 		if (reply.sent) return reply;
 		const answers = body.tids.map((tid) => describeReceipt(tid, found.get(tid)));
@@ -123,10 +124,10 @@ export const exampleReceipt = {
 /** The stored events of an account with these `tid`s, by `tid`. */
 export async function readReceipts(
 	reader: ServingReader,
-	{ aid, accountId }: { aid: string; accountId: number },
+	{ id, aid }: Pick<KnownAccount, 'id' | 'aid'>,
 	tids: readonly string[],
 ): Promise<Map<string, Receipt>> {
-	const found = await Promise.try(() => reader.receipts(accountId, tids)).catch(storeFailed(aid));
+	const found = await Promise.try(() => reader.receipts(id, tids)).catch(storeFailed(aid));
 	return new Map(found.map((receipt) => [receipt.event.tid, receipt]));
 }
 

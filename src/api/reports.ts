@@ -24,10 +24,10 @@ import {
 import type { ReportRunner } from '../reports/report-runner.ts';
 import {
 	type Admitted,
+	accountOf,
 	type KeyOperationOptions,
 	keyOperation,
 	readErrors,
-	unavailableAccount,
 } from './key-operation.ts';
 import { storeFailed } from './store-failed.ts';
 
@@ -77,22 +77,22 @@ export function reports(app: FastifyInstance, options: ReportOptions): void {
 		kind: ReportKind,
 		request: FastifyRequest,
 		reply: FastifyReply,
-		{ key, deadline }: Admitted,
+		admitted: Admitted,
 	): Promise<FastifyReply> {
 		const query = request.query as Query;
-		const account = typeof query.aid === 'string' ? options.directory.account(query.aid) : undefined;
 		if (query.aid === undefined) throw invalid('aid is required');
-		if (account?.clientId !== key.clientId) throw unavailableAccount(query.aid);
+		const account = accountOf(query.aid, admitted, options.directory);
+		if (!account) throw invalid('aid must be the token of one account');
 		const reportQuery = reportQueryOf(kind, query, options.now());
 		const abandoned = whenAbandoned(request, reply);
 		const { id, aid, timezone, paymentProviders } = account;
 		const report = await options.reports
-			.run(key.clientId, { id, aid, timezone, paymentProviders }, reportQuery, abandoned)
+			.run(account.clientId, { id, aid, timezone, paymentProviders }, reportQuery, abandoned)
 			.catch((error) => {
 				if (error instanceof OperatorError) throw invalid(error.message);
 				return abandoned.aborted ? null : storeFailed(aid)(error);
 			});
-		if (report === null) deadline.clear();
+		if (report === null) admitted.deadline.clear();
 		else if (!reply.sent) sendJson(reply, 200, report);
 		return reply;
 	}

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { AccessDirectory, KnownKey } from '../access/directory.ts';
+import type { AccessDirectory } from '../access/directory.ts';
 import type { SubscriptionEvent } from '../domain/subscription-event.ts';
 import { wants } from '../domain/webhook.ts';
 import { ApiError } from '../errors.ts';
@@ -14,6 +14,7 @@ import {
 } from '../http/openapi.ts';
 import { describeProblems } from '../schema/problems.ts';
 import { findUploadProblems, toEvent, uploadCheck, uploadSchema } from '../schema/subscription-request.ts';
+import type { KnownAccount } from '../store/control/control-store.ts';
 import type { AccountWrites, UploadOutcome } from '../store/store.ts';
 import {
 	type Admitted,
@@ -48,16 +49,16 @@ export function subscription(app: FastifyInstance, options: SubscriptionOptions)
 	async function handle(
 		request: FastifyRequest,
 		reply: FastifyReply,
-		{ key, deadline }: Admitted,
+		admitted: Admitted,
 	): Promise<FastifyReply> {
-		const { aid, simulate, events, accountId } = readUpload(request.body as Buffer, key, directory);
-		const { webhooks = [] } = directory.account(aid) ?? {};
+		const { account, simulate, events } = readUpload(request.body as Buffer, admitted, directory);
+		const { id, aid, webhooks } = account;
 		const tellsConflicts = webhooks.some((webhook) => wants(webhook, 'subscription.conflict'));
 		const outcome = await writer
 			.storeSubscriptionEvents(
-				accountId,
+				id,
 				{ events, receivedAtMs: now(), requestId: request.id, simulate, tellsConflicts },
-				deadline,
+				admitted.deadline,
 			)
 			.catch(storeFailed(aid, nothingStored));
 		if (outcome === 'expired') throw new ApiError('timeout');
@@ -161,19 +162,19 @@ function outcomeHeaders({
  */
 function readUpload(
 	bytes: Buffer | undefined,
-	key: KnownKey,
+	admitted: Admitted,
 	directory: AccessDirectory,
-): { aid: string; accountId: number; simulate: boolean; events: SubscriptionEvent[] } {
+): { account: KnownAccount; simulate: boolean; events: SubscriptionEvent[] } {
 	const body = parseJson(bytes);
 	const aid = typeof body === 'object' && body !== null && 'aid' in body ? body.aid : undefined;
-	const accountId = accountOf(aid, key, directory);
-	if (accountId === undefined || !uploadCheck.Check(body) || body.data.length > key.plan.maxEvents)
+	const account = accountOf(aid, admitted, directory);
+	const { maxEvents } = admitted.key.plan;
+	if (!account || !uploadCheck.Check(body) || body.data.length > maxEvents)
 		throw new ApiError('invalid_request', {
-			detail: describeProblems(findUploadProblems(body, key.plan.maxEvents)),
+			detail: describeProblems(findUploadProblems(body, maxEvents)),
 		});
 	return {
-		aid: body.aid,
-		accountId,
+		account,
 		simulate: body.simulate ?? false,
 		events: body.data.map(toEvent),
 	};

@@ -9,6 +9,7 @@ import { standardPlan } from '../../src/domain/usage-plan.ts';
 const keyOf = (limit: { ratePerSecond: number; burst: number }): KnownKey => ({
 	id: 'key',
 	clientId: 1,
+	client: 'acme',
 	scope: 'upload',
 	plan: { ...standardPlan, ...limit },
 });

@@ -12,6 +12,7 @@ import type { TokenLedger } from '../../src/store/store.ts';
 const keyWith = (limit: RateLimit, id = 'key'): KnownKey => ({
 	id,
 	clientId: 1,
+	client: 'acme',
 	scope: 'upload',
 	plan: { ...standardPlan, ...limit },
 });

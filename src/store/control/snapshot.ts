@@ -17,6 +17,7 @@ import { selectActiveWebhooks, toActiveWebhook } from './webhooks.ts';
 export interface KnownAccount extends AccountSettings {
 	readonly id: number;
 	readonly clientId: number;
+	readonly client: string;
 	readonly aid: string;
 	readonly goals: readonly Goal[];
 	readonly segments: readonly Segment[];
@@ -36,7 +37,7 @@ export interface AccessSnapshot {
 	/** Valid keys, by the SHA-256 of the key. */
 	readonly keys: ReadonlyMap<
 		string,
-		{ id: string; hash: string; clientId: number; plan: UsagePlan; scope: KeyScope }
+		{ id: string; hash: string; clientId: number; client: string; plan: UsagePlan; scope: KeyScope }
 	>;
 	/** By `aid`, without disabled accounts and those of disabled clients. */
 	readonly accounts: ReadonlyMap<string, KnownAccount>;
@@ -66,6 +67,7 @@ async function selectUsableKeys(database: ControlDatabase): Promise<AccessSnapsh
 		.selectFrom('api_key')
 		.innerJoin('client', 'client.id', 'api_key.client_id')
 		.selectAll('api_key')
+		.select('client.name as client')
 		.where('api_key.revoked_at', 'is', null)
 		.where('client.disabled_at', 'is', null)
 		.execute();
@@ -73,7 +75,7 @@ async function selectUsableKeys(database: ControlDatabase): Promise<AccessSnapsh
 		keys.map((key) => [
 			key.hash,
 			{
-				...{ id: key.id, hash: key.hash, clientId: key.client_id, scope: key.scope },
+				...{ id: key.id, hash: key.hash, clientId: key.client_id, client: key.client, scope: key.scope },
 				plan: plans.get(key.plan) as UsagePlan,
 			},
 		]),
@@ -88,6 +90,7 @@ async function selectUsableAccounts(
 		.selectFrom('account')
 		.innerJoin('client', 'client.id', 'account.client_id')
 		.selectAll('account')
+		.select('client.name as client')
 		.where('account.disabled_at', 'is', null)
 		.where('client.disabled_at', 'is', null)
 		.execute();
@@ -116,6 +119,7 @@ async function selectUsableAccounts(
 			{
 				id: account.id,
 				clientId: account.client_id,
+				client: account.client,
 				aid: account.aid,
 				...accountSettings(account),
 				goals: goals(account.id).map(toGoal),

@@ -15,6 +15,7 @@ function assertLogged(logged: readonly string[], answer: Response): void {
 		.map((line) => JSON.parse(line))
 		.find((line) => line.requestId === requestId && line.cause);
 	assert.equal(entry?.level, 'error');
+	assert.deepEqual([entry.operation, entry.client, entry.aid], ['collectHit', 'acme', 'c-a-acme-uk']);
 }
 
 async function assertStoredWithout(answer: Response, fields: readonly string[]): Promise<void> {

@@ -18,12 +18,17 @@ async function assertStoreFailed(service: TestService, answer: Response): Promis
 	assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
 	assert.equal(answer.headers.get('x-events-stored'), null);
 	assert.match(answer.headers.get('ratelimit-policy') ?? '', /^"rate";q=\d+;w=1, "quota";q=\d+;w=\d+$/);
-	// The log has the cause, under the request id.
+	// The log has the cause and whom it concerns, under the request id.
 	const requestId = answer.headers.get('x-request-id');
 	const entry = service.logged
 		.map((line) => JSON.parse(line))
 		.find((line) => line.requestId === requestId && line.level === 'error');
 	assert.ok(entry?.cause, 'the cause is logged');
+	const { operation, client, aid } = entry;
+	assert.deepEqual(
+		{ operation, client, aid },
+		{ operation: 'uploadSubscription', client: 'acme', aid: service.aid },
+	);
 }
 
 test('if the file of an account is missing, none is created in its place, and putting it back is enough', async (t) => {

@@ -20,6 +20,14 @@ function assertTimedOut({ status, headers, body }: RawAnswer): void {
 	assert.equal(headers.get('x-events-stored'), null);
 }
 
+/** What the log says of requests that timed out. */
+function loggedTimeouts({ logged }: TestService): object[] {
+	return logged
+		.map((line) => JSON.parse(line))
+		.filter(({ msg }) => msg === 'timed out')
+		.map(({ operation, client, aid }) => ({ operation, client, aid }));
+}
+
 async function assertFetchTimedOut(answer: Response): Promise<void> {
 	assertTimedOut({ status: answer.status, headers: answer.headers, body: await answer.text() });
 }
@@ -44,6 +52,10 @@ test('a body that arrives too slowly expires, and nothing of it is stored later'
 	assertTimedOut(await connection.answer());
 	const elapsedMs = performance.now() - startedAt;
 	assert.ok(elapsedMs > 290 && elapsedMs < 300 * patience, `answered after ${elapsedMs} ms`);
+	// The account is not known yet.
+	assert.deepEqual(loggedTimeouts(service), [
+		{ operation: 'uploadSubscription', client: 'acme', aid: undefined },
+	]);
 	connection.send(body.slice(-1));
 	assert.deepEqual(await storedInTheEnd(service), ['after']);
 });
@@ -90,6 +102,8 @@ test('a request expires while the store is stuck, and is not stored later', asyn
 	const elapsedMs = performance.now() - startedAt;
 	assert.ok(elapsedMs > 290 && elapsedMs < 300 * patience, `answered after ${elapsedMs} ms`);
 	for (const answer of answers) await assertFetchTimedOut(answer);
+	const timeout = { operation: 'uploadSubscription', client: 'acme', aid: service.aid };
+	assert.deepEqual(loggedTimeouts(service), Array(20).fill(timeout));
 	await lock.release();
 	assert.deepEqual(await storedInTheEnd(service), ['after']);
 });
