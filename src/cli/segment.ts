@@ -22,8 +22,10 @@ import { showProgress } from './progress.ts';
 const idArgument = () =>
 	new Argument('<id>', 'id of the segment, as pages read it: high-intent').argParser(plainName);
 
+const nameOption = () => new Option('--name <text>', 'what people call it').argParser(displayName);
+
 export function segmentCommand(): Command {
-	const command = new Command('segment').summary('create, test, list, delete segments').description(
+	const command = new Command('segment').summary('create, update, test, list, delete segments').description(
 		`Manage segments. A segment is the visitors that match a rule. Rules are written in CEL, over facts about a visitor:
 
   visitor.visits >= 3 && "pricing" in visitor.pages7d
@@ -31,7 +33,10 @@ export function segmentCommand(): Command {
 
 docs/segments.md lists all facts.`,
 	);
-	for (const subcommand of [createCommand(command), testCommand(command)]) subcommand.addCommonOptions();
+	createCommand(command);
+	updateCommand(command);
+	testCommand(command);
+	membersCommand(command);
 	command
 		.command('list')
 		.description("list an account's segments and their rules")
@@ -62,8 +67,8 @@ docs/segments.md lists all facts.`,
 	return command;
 }
 
-function createCommand(command: Command): Command {
-	return command
+function createCommand(command: Command): void {
+	command
 		.command('create')
 		.summary('add a segment')
 		.description(
@@ -71,10 +76,9 @@ function createCommand(command: Command): Command {
 		)
 		.addArgument(aidArgument())
 		.addArgument(idArgument())
-		.addOption(
-			new Option('--name <text>', 'what people call it').argParser(displayName).makeOptionMandatory(),
-		)
+		.addOption(nameOption().makeOptionMandatory())
 		.requiredOption('--rule <cel>', 'the rule')
+		.addCommonOptions()
 		.action((aid: string, id: string, options: CommonOptions & { name: string; rule: string }) =>
 			withStore(options, async (store) => {
 				const account = await store.control.account(aid);
@@ -87,26 +91,79 @@ function createCommand(command: Command): Command {
 		);
 }
 
-function testCommand(command: Command): Command {
-	return command
+function updateCommand(command: Command): void {
+	command
+		.command('update')
+		.summary('change the name or the rule of a segment')
+		.description(
+			`Change a segment. What is left out stays. Servers apply a new rule within a second; webhooks are told once, with
+segments.recomputed.`,
+		)
+		.addArgument(aidArgument())
+		.addArgument(idArgument())
+		.addOption(nameOption())
+		.option('--rule <cel>', 'the rule')
+		.addCommonOptions()
+		.requireChange()
+		.action((aid: string, id: string, options: CommonOptions & { name?: string; rule?: string }) =>
+			withStore(options, async (store) => {
+				const account = await store.control.account(aid);
+				const { name, rule } = options;
+				const segment = await store.control.updateSegment(account.id, id, {
+					...(name !== undefined && { name }),
+					...(rule !== undefined && { rule: (await checkedRule(store, account.id, rule)).text }),
+				});
+				if (options.json) printJson(segment);
+				else printRecord({ ...segment });
+			}),
+		);
+}
+
+function testCommand(command: Command): void {
+	command
 		.command('test')
 		.summary('count the visitors that match a rule')
 		.description('Count the visitors that match a segment, or a rule that is not saved yet.')
 		.addArgument(aidArgument())
 		.argument('[id]', 'id of a segment, where there is no --rule')
 		.option('--rule <cel>', 'the rule to try')
+		.addCommonOptions()
 		.action((aid: string, id: string | undefined, options: CommonOptions & { rule?: string }) =>
 			withStore(options, async (store) => {
 				const account = await store.control.account(aid);
 				const text = await ruleToTest(store, account.id, id, options.rule);
 				const rule = await checkedRule(store, account.id, text);
-				const count = await countIn(store, account, rule, options);
+				const count = await countIn(store, account, rule, { quiet: options.json ?? false });
 				const share = count.visitors === 0 ? 0 : count.matching / count.visitors;
 				if (options.json) printJson({ rule: text, ...count, share });
 				else
 					printLine(
 						`${count.matching} of ${count.visitors} visitors match (${(share * 100).toFixed(1)} %): ${text}`,
 					);
+			}),
+		);
+}
+
+function membersCommand(command: Command): void {
+	command
+		.command('members')
+		.summary('list the visitors in a segment')
+		.description(
+			`Print the vid of each visitor who matches a segment now, one per line, as 'caskade score --visitors' takes them; with
+--json, one array.`,
+		)
+		.addArgument(aidArgument())
+		.addArgument(idArgument())
+		.addCommonOptions()
+		.action((aid: string, id: string, options: CommonOptions) =>
+			withStore(options, async (store) => {
+				const account = await store.control.account(aid);
+				const rule = await checkedRule(store, account.id, (await store.control.segment(account.id, id)).rule);
+				const members: string[] = [];
+				const quiet = options.json === true || process.stdout.isTTY;
+				await countIn(store, account, rule, { quiet, onMatch: (vid) => members.push(vid) });
+				if (options.json) printJson(members);
+				else process.stdout.write(members.map((vid) => `${vid}\n`).join(''));
 			}),
 		);
 }
@@ -119,10 +176,7 @@ async function ruleToTest(
 ): Promise<string> {
 	if ((id === undefined) === (rule === undefined)) throw new OperatorError('Set either an ID or --rule.');
 	if (rule !== undefined) return rule;
-	const segment = (await store.control.segments(accountId)).find((known) => known.id === id);
-	if (!segment)
-		throw new OperatorError(`The account has no segment ${id}. 'caskade segment list AID' lists all.`);
-	return segment.rule;
+	return (await store.control.segment(accountId, id as string)).rule;
 }
 
 /** Compiles the rule and checks its goals against the account's. */
@@ -141,13 +195,13 @@ async function countIn(
 	store: Store,
 	{ id, aid }: Account,
 	rule: Rule,
-	options: CommonOptions,
+	{ quiet, onMatch }: { quiet: boolean; onMatch?: (vid: string) => void },
 ): Promise<MatchCount> {
 	const nowMs = store.now();
 	const account = (await store.control.accessSnapshot()).accounts.get(aid);
 	if (!account) throw new OperatorError(`The account ${aid} is disabled, or its client is.`);
 	const servingReader = store.startReading();
-	const progress = showProgress(process.stderr, 'visitors', options.json ?? false);
+	const progress = showProgress(process.stderr, 'visitors', quiet);
 	try {
 		const scorer = scorerOf(store, { reader: servingReader, now: () => nowMs, onError: printError });
 		return await store.read(id, (reader) =>
@@ -157,6 +211,7 @@ async function countIn(
 				(profile) => scorer.scores(account, 'vid', profile, false),
 				nowMs,
 				(done, total) => progress.update(`testing ${aid}`, done, total),
+				onMatch,
 			),
 		);
 	} finally {

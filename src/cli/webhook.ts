@@ -1,6 +1,6 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
 import { Command, moment, wholeNumber } from '../config.ts';
-import { type WebhookEvent, webhookEvents } from '../domain/webhook.ts';
+import { type Webhook, type WebhookEvent, webhookEvents } from '../domain/webhook.ts';
 import { dayMs } from '../durations.ts';
 import { OperatorError } from '../errors.ts';
 import { deliveries } from '../store/account/outbox.ts';
@@ -43,6 +43,7 @@ answers 410, or fails for three days, is disabled.`,
 	);
 	createCommand(command);
 	listCommand(command);
+	updateCommand(command);
 	testCommand(command);
 	rotateCommand(command);
 	disableCommand(command);
@@ -61,44 +62,86 @@ function withAccount(
 	return withStore(options, async (store) => fn(store, await store.control.account(aid)));
 }
 
+const urlOption = () => new Option('--url <url>', 'where messages are sent: https://…').argParser(url);
+const eventsOption = () =>
+	new Option(
+		'--events <list>',
+		`what it is notified of, for example ${webhookEvents[0]},${webhookEvents[1]}`,
+	).argParser(events);
+const withCidOption = () =>
+	new Option('--with-cid', 'messages contain the last customer id that the visitor has shown');
+const allowPrivateOption = () =>
+	new Option('--allow-private', 'allow a URL in a private network or on this machine, and plain http');
+
 function createCommand(command: Command): void {
 	command
 		.command('create')
 		.summary('add a webhook')
 		.description('Add a webhook. The secret that signs its messages is shown only here.')
 		.addArgument(aidArgument())
-		.addOption(
-			new Option('--url <url>', 'where messages are sent: https://…').argParser(url).makeOptionMandatory(),
-		)
-		.addOption(
-			new Option(
-				'--events <list>',
-				`what it is notified of, for example ${webhookEvents[0]},${webhookEvents[1]}`,
-			)
-				.argParser(events)
-				.makeOptionMandatory(),
-		)
-		.option('--with-cid', 'messages contain the last customer id that the visitor has shown')
-		.option('--allow-private', 'allow a URL in a private network or on this machine, and plain http')
+		.addOption(urlOption().makeOptionMandatory())
+		.addOption(eventsOption().makeOptionMandatory())
+		.addOption(withCidOption())
+		.addOption(allowPrivateOption())
 		.addCommonOptions()
 		.action((aid: string, options: CreateOptions) =>
 			withAccount(options, aid, async (store, { id }) => {
 				const { withCid = false, allowPrivate = false } = options;
-				if (!allowPrivate && !options.url.startsWith('https:'))
-					throw new OperatorError(
-						'--url must begin with https://, since messages are about people; --allow-private permits http:// for receivers in your own network.',
-					);
-				// The HTTP client is loaded where it is used: loading it takes other commands a fifth of their time.
-				const { isPrivateHost } = await import('../webhooks/send.ts');
-				if (!allowPrivate && isPrivateHost(options.url))
-					throw new OperatorError(
-						'--url has an address that is not a public one; --allow-private permits receivers in your own network.',
-					);
-				const webhook = await store.control.createWebhook(id, {
-					...{ url: options.url, events: options.events, withCid, allowPrivate },
-				});
+				const settings = { url: options.url, events: options.events, withCid, allowPrivate };
+				await checkReceiver(settings);
+				const webhook = await store.control.createWebhook(id, settings);
 				showSecret(options, { ...shown(webhook), secret: webhook.secret });
 			}),
+		);
+}
+
+function updateCommand(command: Command): void {
+	command
+		.command('update')
+		.summary('change URL and events')
+		.description(
+			`Change a webhook; the secret stays. Options that are left out keep their value. Messages that wait are sent to the new
+URL. With another URL, failures count from the beginning.`,
+		)
+		.addArgument(aidArgument())
+		.addArgument(idArgument())
+		.addOption(urlOption())
+		.addOption(eventsOption())
+		.addOption(withCidOption())
+		.addOption(new Option('--no-with-cid', 'messages contain no customer id'))
+		.addOption(allowPrivateOption())
+		.addOption(new Option('--no-allow-private', 'only public addresses and https'))
+		.addCommonOptions()
+		.requireChange()
+		.action((aid: string, id: string, options: CommonOptions & Partial<CreateOptions>) =>
+			withAccount(options, aid, async (store, account) => {
+				const known = await store.control.webhook(account.id, id);
+				const { withCid = known.withCid, allowPrivate = known.allowPrivate } = options;
+				const settings = {
+					...{ url: options.url ?? known.url, events: options.events ?? known.events },
+					...{ withCid, allowPrivate },
+				};
+				await checkReceiver(settings);
+				show(options, await store.control.updateWebhook(account.id, id, settings));
+			}),
+		);
+}
+
+/** @throws OperatorError where messages may not be sent to the URL */
+async function checkReceiver({
+	url: receiver,
+	allowPrivate,
+}: Pick<Webhook, 'url' | 'allowPrivate'>): Promise<void> {
+	if (allowPrivate) return;
+	if (!receiver.startsWith('https:'))
+		throw new OperatorError(
+			'--url must begin with https://, since messages are about people; --allow-private permits http:// for receivers in your own network.',
+		);
+	// The HTTP client is loaded where it is used: loading it takes other commands a fifth of their time.
+	const { isPrivateHost } = await import('../webhooks/send.ts');
+	if (isPrivateHost(receiver))
+		throw new OperatorError(
+			'--url has an address that is not a public one; --allow-private permits receivers in your own network.',
 		);
 }
 

@@ -88,11 +88,14 @@ export class WebhookJob {
 			for (const webhook of some) {
 				webhooks.add(webhook.id);
 				const known = this.#channels.get(webhook.id)?.channel;
-				known?.update(webhook);
-				// A command may have added messages.
-				known?.wake();
+				if (known?.update(webhook)) {
+					// A command may have added messages.
+					known.wake();
+					continue;
+				}
+				void known?.stop();
 				const options = { store, accountId, report, random };
-				if (!known) this.#channels.set(webhook.id, { accountId, channel: new Channel(webhook, options) });
+				this.#channels.set(webhook.id, { accountId, channel: new Channel(webhook, options) });
 			}
 		}
 		for (const id of this.#schedules.keys()) if (!accounts.has(id)) this.#schedules.delete(id);

@@ -1,4 +1,3 @@
-import { OperatorError } from '../errors.ts';
 import { scorerOf } from '../scoring/visitor-scorer.ts';
 import { compileRule } from '../segments/rule.ts';
 import { ruleFacts } from '../segments/rule-facts.ts';
@@ -21,10 +20,7 @@ export async function segmentMembers(
 	vids: readonly string[],
 	{ asOfMs, isPast }: { readonly asOfMs: number; readonly isPast: boolean },
 ): Promise<Set<string>> {
-	const segment = (await store.control.segments(accountId)).find(({ id }) => id === segmentId);
-	if (!segment)
-		throw new OperatorError(`The account has no segment ${segmentId}. 'caskade segment list AID' lists all.`);
-	const rule = compileRule(segment.rule);
+	const rule = compileRule((await store.control.segment(accountId, segmentId)).rule);
 	const account = (await store.control.accessSnapshot()).accounts.get(aid);
 	const servingReader = store.startReading();
 	const members = new Set<string>();

@@ -17,6 +17,7 @@ const pageVisitors = 500;
 /**
  * Counts the visitors that match a rule as of `nowMs`, a page at a time.
  * @param scoresOf called only where the rule reads scores
+ * @param onMatch called for each of them
  */
 export async function countMatches(
 	reader: ClientReader,
@@ -24,6 +25,7 @@ export async function countMatches(
 	scoresOf: ScoresOf,
 	nowMs: number,
 	onProgress: (done: number, total: number) => void,
+	onMatch: (vid: string) => void = () => {},
 ): Promise<MatchCount> {
 	const total = await reader.countVisitors();
 	let afterId = 0;
@@ -31,11 +33,13 @@ export async function countMatches(
 	let matching = 0;
 	for (;;) {
 		const page = await reader.visitorProfiles(afterId, pageVisitors);
-		for (const { id, profile } of page) {
+		for (const { id, vid, profile } of page) {
 			afterId = id;
 			visitors++;
 			const scores = rule.readsScores ? await scoresOf(profile) : [];
-			if (rule.matches(ruleFacts(profile, scores, nowMs))) matching++;
+			if (!rule.matches(ruleFacts(profile, scores, nowMs))) continue;
+			matching++;
+			onMatch(vid);
 		}
 		// Visitors may arrive during the count.
 		if (page.length > 0) onProgress(visitors, Math.max(total, visitors));

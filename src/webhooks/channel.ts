@@ -83,8 +83,12 @@ export class Channel {
 		this.#ended = this.#run();
 	}
 
-	/** Applies a change of the webhook, for example of its secret. */
-	update(webhook: ActiveWebhook): void {
+	/**
+	 * Applies a change of the webhook, for example of its secret.
+	 * @returns false where that needs another channel: what is known of one URL is not true of another
+	 */
+	update(webhook: ActiveWebhook): boolean {
+		if (webhook.url !== this.#webhook.url) return false;
 		this.#webhook = webhook;
 		const isFailing = webhook.failingSinceMs !== null;
 		// Another process has delivered a message.
@@ -93,6 +97,7 @@ export class Channel {
 			this.#isFailureStored = false;
 		}
 		this.#wasFailureSeen = isFailing;
+		return true;
 	}
 
 	/** Announces that messages were added. */
@@ -190,6 +195,7 @@ export class Channel {
 
 	/** Records whether the webhook works. Disables it if it is gone, or has failed for days. */
 	async #remember(isOk: boolean, status: number | null, atMs: number): Promise<void> {
+		if (this.#stopping.signal.aborted) return;
 		const { control } = this.#options.store;
 		const { id } = this.#webhook;
 		if (isOk) {
@@ -210,7 +216,6 @@ export class Channel {
 	}
 
 	async #disable(why: DisabledReason): Promise<void> {
-		if (this.#stopping.signal.aborted) return;
 		this.#stopping.abort();
 		this.#pause.wake();
 		const { store, accountId, report } = this.#options;

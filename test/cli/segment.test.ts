@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type Profile, profileOf } from '../../src/domain/profile.ts';
 import { defaultSegments } from '../../src/domain/segment.ts';
@@ -36,6 +38,52 @@ test('segment create, list, delete', async (t) => {
 	);
 	assert.deepEqual(await caskadeJson(['segment', 'delete', aid, 'buyers', ...at]), { deleted: 'buyers' });
 	assertRefused(await caskade(['segment', 'delete', aid, 'buyers', ...at]), /has no segment buyers/);
+});
+
+test('segment update changes name or rule', async (t) => {
+	const at = await accountWith(t, []);
+	const update = (...args: string[]) => ['segment', 'update', aid, ...args, ...at];
+	const engaged = defaultSegments.find(({ id }) => id === 'engaged');
+	const renamed = { ...engaged, name: 'Keen visitors' };
+	assert.deepEqual(await caskadeJson(update('engaged', '--name', renamed.name)), renamed);
+	const changed = { ...renamed, rule: 'visitor.pages >= 20' };
+	assert.deepEqual(await caskadeJson(update('engaged', '--rule', changed.rule)), changed);
+	const listed = (await caskadeJson(['segment', 'list', aid, ...at])) as { id: string }[];
+	assert.deepEqual(
+		listed,
+		defaultSegments.map((segment) => (segment.id === 'engaged' ? changed : segment)),
+	);
+	assertRefused(await caskade(update('engaged')), /nothing to change: set --name or --rule\.$/m);
+	assertRefused(await caskade(update('none', '--name', 'N')), /has no segment none/);
+	assert.match((await caskade(update('engaged', '--rule', 'visitor.devise'))).stderr, /no fact of this name/);
+	assert.deepEqual(await caskadeJson(['segment', 'list', aid, ...at]), listed);
+});
+
+test('segment members lists who matches now, as caskade score takes them', async (t) => {
+	const nowMs = Date.now();
+	const once = profileOf([hit(nowMs - dayMs)]);
+	const twice = profileOf([hit(nowMs - 2 * dayMs), hit(nowMs - dayMs, { sid: 'b'.repeat(32) })]);
+	const at = await accountWith(t, [once, twice, once, twice]);
+	const members = (await caskadeJson(['segment', 'members', aid, 'returning', ...at])) as string[];
+	assert.equal(members.length, 2);
+	const { stdout } = await caskade(['segment', 'members', aid, 'returning', ...at]);
+	assert.equal(stdout, members.map((vid) => `${vid}\n`).join(''));
+	const { profile } = (await caskadeJson(['visitor', 'show', aid, members[0] as string, ...at])) as {
+		profile: Profile;
+	};
+	assert.equal(profile.visits, 2);
+	const file = join(temporaryFolder(t), 'members');
+	writeFileSync(file, stdout);
+	const scored = await caskade(['score', aid, '--goal', 'return', '--visitors', file, ...at]);
+	assert.deepEqual(
+		scored.stdout
+			.trim()
+			.split('\n')
+			.map((line) => JSON.parse(line).vid),
+		members,
+	);
+	assertRefused(await caskade(['segment', 'members', aid, 'none', ...at]), /has no segment none/);
+	assert.deepEqual(await caskadeJson(['segment', 'members', aid, 'subscriber', ...at]), []);
 });
 
 test('segment create refuses an invalid rule with its place, and stores nothing', async (t) => {

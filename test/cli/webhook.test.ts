@@ -45,6 +45,33 @@ test('a webhook is created, listed without its secret, rotated, disabled, enable
 	assert.match((await caskade(['webhook', 'list', aid, ...at])).stdout, /No webhooks/);
 });
 
+test('webhook update changes what is set, and keeps the secret', async (t) => {
+	const at = await account(t);
+	const { id, secret } = (await create(at, 'https://crm.example/hooks')) as Created;
+	const update = (...flags: string[]) => ['webhook', 'update', aid, id, ...flags, ...at];
+	const [before] = (await caskadeJson(['webhook', 'list', aid, ...at])) as object[];
+	const url = 'https://crm.example/other';
+	assert.deepEqual(await caskadeJson(update('--url', url)), { ...before, url });
+	const events = ['goal.reached'];
+	const changed = await caskadeJson(update('--events', 'goal.reached', '--with-cid'));
+	assert.deepEqual(changed, { ...before, url, events, withCid: true });
+	assert.deepEqual(await caskadeJson(update('--no-with-cid')), { ...before, url, events });
+	assert.match((await caskade(update('--url', url))).stdout, /^url +https:\/\/crm\.example\/other$/m);
+	assertRefused(await caskade(update('--url', 'https://10.0.0.1/')), /not a public one/);
+	await caskadeJson(update('--url', 'http://10.0.0.1/', '--allow-private'));
+	assertRefused(await caskade(update('--no-allow-private')), /must begin with https/);
+	assertRefused(
+		await caskade(update()),
+		/nothing to change: set --url, --events, --with-cid or --allow-private\.$/m,
+	);
+	assertRefused(
+		await caskade(['webhook', 'update', aid, 'wh_none', '--url', url, ...at]),
+		/has no webhook wh_none/,
+	);
+	const rotated = (await caskadeJson(['webhook', 'rotate', aid, id, ...at])) as Created;
+	assert.notEqual(rotated.secret, secret);
+});
+
 test('a test message is delivered at once, and is among the deliveries', async (t) => {
 	const at = await account(t);
 	await using closing = new AsyncDisposableStack();

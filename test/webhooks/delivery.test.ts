@@ -62,6 +62,32 @@ for (const engine of engines)
 			});
 		});
 
+		test('with another URL, messages go there, with the same secret', async (t) => {
+			const site = await Site.open(t, engine);
+			const receiver = await Receiver.start(site);
+			// Nobody answers TLS there.
+			const id = await site.webhook(['segment.entered'], { url: receiver.url.replace('http:', 'https:') });
+			const { control } = site.store;
+			const { secret, ...known } = await control.webhook(site.accountId, id);
+			receiver.secret = secret;
+			const { job, reports, look } = await run(site);
+			site.useRealTime();
+			await eventually(
+				'a failure',
+				() => reports.some((one) => one.type === 'attempts' && one.failed > 0),
+				5000,
+			);
+			await control.setWebhookFailing(id, Date.now());
+			const updated = await control.updateWebhook(site.accountId, id, { ...known, url: receiver.url });
+			assert.equal(updated.failingSince, null);
+			await look();
+			const { vid } = await site.hit();
+			job.wake(site.accountId);
+			await eventually('the message', () => receiver.types.includes('segment.entered'), 5000);
+			assert.equal(receiver.received.find(({ message }) => 'vid' in message.data)?.message.data.vid, vid);
+			assert.deepEqual(receiver.problems, []);
+		});
+
 		test('during a rotation of the secret both sign, for a day', async (t) => {
 			const site = await Site.open(t, engine);
 			const receiver = await Receiver.start(site);

@@ -311,11 +311,21 @@ export class ControlStore {
 		return segments.selectSegments(this.#database, accountId);
 	}
 
+	/** @throws OperatorError where there is none */
+	segment(accountId: number, id: string): Promise<Segment> {
+		return segments.selectSegment(this.#database, accountId, id);
+	}
+
 	/** @throws OperatorError where the account has a segment of that id */
 	createSegment(accountId: number, segment: Segment): Promise<void> {
 		return this.#change((transaction) =>
 			segments.insertSegment(transaction, accountId, segment, this.#now()),
 		);
+	}
+
+	/** Fields that are left out keep their value. @throws OperatorError where there is none */
+	updateSegment(accountId: number, id: string, changes: Partial<Omit<Segment, 'id'>>): Promise<Segment> {
+		return this.#change((transaction) => segments.updateSegment(transaction, accountId, id, changes));
 	}
 
 	/** @throws OperatorError where there is none */
@@ -410,6 +420,15 @@ export class ControlStore {
 	/** The previous secret signs as well for a day. @throws OperatorError where there is none */
 	rotateWebhookSecret(accountId: number, id: string): Promise<webhooks.WebhookSecret> {
 		return this.#change((transaction) => webhooks.rotateSecret(transaction, accountId, id, this.#now()));
+	}
+
+	/** @throws OperatorError where there is none */
+	updateWebhook(
+		accountId: number,
+		id: string,
+		settings: Omit<Webhook, 'id'>,
+	): Promise<webhooks.StoredWebhook> {
+		return this.#change((transaction) => webhooks.updateWebhook(transaction, accountId, id, settings));
 	}
 
 	/** Disables a webhook; null enables it. @throws OperatorError where there is none */

@@ -38,16 +38,40 @@ export async function insertSegment(
 		.onConflict((conflict) => conflict.columns(['account_id', 'id']).doNothing())
 		.executeTakeFirstOrThrow();
 	if (numInsertedOrUpdatedRows !== 1n)
-		throw new OperatorError(`The account has a segment ${id} already; delete it first to change it.`);
+		throw new OperatorError(`The account has a segment ${id} already; 'caskade segment update' changes it.`);
+}
+
+/** Fields that are left out keep their value. @throws OperatorError where there is none */
+export async function updateSegment(
+	database: ControlDatabase,
+	accountId: number,
+	id: string,
+	changes: Partial<Omit<Segment, 'id'>>,
+): Promise<Segment> {
+	const known = await selectSegment(database, accountId, id);
+	await database
+		.updateTable('segment')
+		.set(changes)
+		.where('account_id', '=', accountId)
+		.where('id', '=', id)
+		.execute();
+	return { ...known, ...changes };
+}
+
+/** @throws OperatorError where there is none */
+export async function selectSegment(
+	database: ControlDatabase,
+	accountId: number,
+	id: string,
+): Promise<Segment> {
+	const segment = (await selectSegments(database, accountId)).find((known) => known.id === id);
+	if (!segment)
+		throw new OperatorError(`The account has no segment ${id}; 'caskade segment list AID' shows all.`);
+	return segment;
 }
 
 /** @throws OperatorError where there is none */
 export async function deleteSegment(database: ControlDatabase, accountId: number, id: string): Promise<void> {
-	const { numDeletedRows } = await database
-		.deleteFrom('segment')
-		.where('account_id', '=', accountId)
-		.where('id', '=', id)
-		.executeTakeFirstOrThrow();
-	if (numDeletedRows !== 1n)
-		throw new OperatorError(`The account has no segment ${id}; 'caskade segment list AID' shows all.`);
+	await selectSegment(database, accountId, id);
+	await database.deleteFrom('segment').where('account_id', '=', accountId).where('id', '=', id).execute();
 }

@@ -73,7 +73,7 @@ export function selectActiveWebhooks(database: ControlDatabase): Promise<Row[]> 
 export async function insertWebhook(
 	database: ControlDatabase,
 	accountId: number,
-	{ url, events, withCid, allowPrivate }: Omit<Webhook, 'id'>,
+	settings: Omit<Webhook, 'id'>,
 	nowMs: number,
 ): Promise<StoredWebhook & WebhookSecret> {
 	if ((await selectWebhooks(database, accountId)).length >= maxWebhooks)
@@ -81,10 +81,7 @@ export async function insertWebhook(
 	const row: Row = {
 		id: `wh_${randomBytes(12).toString('hex')}`,
 		account_id: accountId,
-		url,
-		events: JSON.stringify(events),
-		with_cid: withCid ? 1 : 0,
-		allow_private: allowPrivate ? 1 : 0,
+		...columnsOf(settings),
 		secret: newSecret(),
 		previous_secret: null,
 		previous_until: null,
@@ -96,6 +93,31 @@ export async function insertWebhook(
 	};
 	await database.insertInto('webhook').values(row).execute();
 	return { ...toWebhook(row), secret: row.secret };
+}
+
+/** With another URL, it counts as working until it fails there. @throws OperatorError where there is none */
+export async function updateWebhook(
+	database: ControlDatabase,
+	accountId: number,
+	id: string,
+	settings: Omit<Webhook, 'id'>,
+): Promise<StoredWebhook> {
+	const row = await selectRow(database, accountId, id);
+	await database
+		.updateTable('webhook')
+		.set({ ...columnsOf(settings), ...(settings.url !== row.url && { failing_since: null }) })
+		.where('id', '=', id)
+		.execute();
+	return toWebhook(await selectRow(database, accountId, id));
+}
+
+function columnsOf({ url, events, withCid, allowPrivate }: Omit<Webhook, 'id'>) {
+	return {
+		url,
+		events: JSON.stringify(events),
+		with_cid: withCid ? 1 : 0,
+		allow_private: allowPrivate ? 1 : 0,
+	};
 }
 
 function newSecret(): string {
