@@ -2,7 +2,7 @@ import { type LookupAddress, lookup } from 'node:dns';
 import type { Agent, RequestOptions } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
-import ipaddr from 'ipaddr.js';
+import { isPublicAddress } from '../domain/public-address.ts';
 import { reasonOf } from '../errors.ts';
 import { request as requestHttp } from '../node-http.ts';
 
@@ -28,11 +28,6 @@ export interface DeliveryAnswer {
 	/** The reason why the message does not count as delivered; null if it does. */
 	readonly problem: string | null;
 	readonly retryAfter?: string | undefined;
-}
-
-/** Whether an address belongs to the public internet. */
-export function isPublicAddress(address: string): boolean {
-	return ipaddr.process(address).range() === 'unicast';
 }
 
 /** Whether a URL contains an address of a private network or of this machine instead of a name. */
@@ -62,8 +57,11 @@ export function publicLookup(resolve: typeof lookup = lookup): LookupFunction {
 
 const checkedLookup = publicLookup();
 
-/** Sends a message once. Redirects are not followed. Never rejects. */
-export function send(delivery: DeliveryRequest): Promise<DeliveryAnswer> {
+/**
+ * Sends a message once. Redirects are not followed. Never rejects.
+ * @param find finds the addresses of names, for tests
+ */
+export function send(delivery: DeliveryRequest, find = checkedLookup): Promise<DeliveryAnswer> {
 	const { allowPrivate, headers, body, agent, signal, timeoutMs = deliveryTimeoutMs } = delivery;
 	const url = new URL(delivery.url);
 	if (!allowPrivate && isPrivateHost(delivery.url))
@@ -78,7 +76,7 @@ export function send(delivery: DeliveryRequest): Promise<DeliveryAnswer> {
 		},
 		...(agent && { agent }),
 		...(signal && { signal }),
-		...(!allowPrivate && { lookup: checkedLookup }),
+		...(!allowPrivate && { lookup: find }),
 	};
 	return new Promise((resolve) => {
 		const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, options);
