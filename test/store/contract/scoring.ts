@@ -28,7 +28,7 @@ export function scoringContract(engine: Engine): void {
 			assert.deepEqual(
 				{ ...account, goals: 0, segments: 0 },
 				{
-					...{ id: accountId, clientId: account.clientId, aid },
+					...{ id: accountId, clientId: account.clientId, client: 'acme', aid },
 					...{ origins: [], explains: false, channelRules: [], timezone: 'UTC', paymentProviders: [] },
 					...{ goals: 0, segments: 0, models: [], baseRates: new Map(), revocations: new Map() },
 					webhooks: [],
