@@ -189,10 +189,18 @@ function* insertPastEvents<Event extends HistoryEvent>(
 }
 
 function* joinPastEvents(added: readonly HistoryEvent[]): Steps<void> {
-	const [holders = []] = yield [holdersOf(added)];
+	const [holders = [], following = []] = yield [
+		holdersOf(added),
+		{
+			sql: 'SELECT DISTINCT vid FROM @subscription_event WHERE tid IN ?list AND vid IS NOT NULL /* following history */',
+			values: [added.map(({ tid }) => tid)],
+		},
+	];
 	yield* joinEvents(
 		added.map((event) => storedEvent(event, event)),
 		ownersOf(added, holders),
 		yield* subscriptionsOf(added),
 	);
+	// The hits stored with these events may have moved them already, with their subscriptions, to visitors who lose them now.
+	yield* refold(following.map(({ vid }) => String(vid)));
 }

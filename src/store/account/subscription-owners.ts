@@ -95,7 +95,7 @@ export function* followSubscriptions(all: readonly string[]): Steps<Set<string>>
 	const [rows = [], following = []] = yield [
 		ownersOfSubscriptions(followed),
 		{
-			sql: 'SELECT tid, subid, vid FROM @subscription_event WHERE subid IN ?list AND named = 0 ORDER BY tid FOR UPDATE /* following */',
+			sql: `SELECT tid, subid, vid FROM @subscription_event WHERE subid IN ?list AND named = 0${notErasing} ORDER BY tid FOR UPDATE /* following */`,
 			values: [followed],
 		},
 		addTasks(subids.filter((subid) => !isAlone || !few.includes(subid)).map((subid) => `s:${subid}`)),
@@ -130,7 +130,7 @@ export function* followOn(
 	];
 	const [following = []] = yield [
 		{
-			sql: 'SELECT tid, subid, vid FROM @subscription_event WHERE tid IN ?list AND named = 0 ORDER BY tid FOR UPDATE /* follow */',
+			sql: `SELECT tid, subid, vid FROM @subscription_event WHERE tid IN ?list AND named = 0${notErasing} ORDER BY tid FOR UPDATE /* follow */`,
 			values: [page.map(({ tid }) => String(tid))],
 		},
 	];

@@ -170,6 +170,15 @@ export function historyContract(engine: Engine): void {
 			assert.deepEqual(more, { hits: 2, events: 1, conflicts: [] });
 		});
 
+		test('an event that names another visitor than its subscription, stored with the hit that names that one', async (t) => {
+			const { store, accountId, add } = await openWithAccount(t, engine);
+			const customer = past(0, { vid: 'b'.repeat(32) }, { cid: 'C' });
+			await add([customer], [pastEvent({ tid: 'A', subid: 'S' })]);
+			const buyer = past(1, {}, { events: [{ name: 'checkout', tid: 'A' }] });
+			await add([buyer], [pastEvent({ tid: 'R', subid: 'S', cid: 'C' })]);
+			await assertAsTheLogSays(store, accountId);
+		});
+
 		test('concurrent imports store nothing twice', async (t) => {
 			const address = await engine.installedAddress(t);
 			const stores = [await openFor(t, address), await openFor(t, address)];

@@ -15,6 +15,7 @@ import {
 	receivedAtMs,
 	type Serving,
 	startWritingFor,
+	storedContent,
 	subscriptionEvent,
 	upload,
 } from '../engines.ts';
@@ -137,6 +138,21 @@ export function subscriptionContract(engine: Engine): void {
 			assert.deepEqual(await ownersIn(store, accountId), {
 				...{ A: [renewer.vid, 0], 'R-1': [renewer.vid, 0], 'R-2': [renewer.vid, 2] },
 			});
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('erasing the visitor removes the customer of all its events, however many there are', async () => {
+			const serving = await openAccountOn(engine);
+			const { store, writer, accountId } = serving;
+			const buyer = await shows(serving, { tid: 'A', cid: 'C' });
+			await sends(serving, 1, { tid: 'A' });
+			// More than an erasure does at once lie between the acquisition and the renewals, which follow it.
+			const others = Array.from({ length: 60 }, () => subscriptionEvent({ cid: 'C' }));
+			await upload(writer, accountId, others, { atMs: receivedAtMs + 2 * minuteMs });
+			for (let renewal = 0; renewal < 10; renewal++) await sends(serving, 3, { cid: 'C-private' });
+			await eraseVisitor(store, accountId, buyer.vid);
+			const customers = (await storedContent(store, accountId)).map(({ cid }) => cid);
+			assert.deepEqual(new Set(customers), new Set([null]));
 			await assertAsTheLogSays(store, accountId);
 		});
 
