@@ -1,3 +1,4 @@
+import { visitorsFrom } from '../src/store/account/reading/visitors.ts';
 /**
  * `node bench/score-read-steps.ts [VISITORS]` measures reading a score in µs: each step alone, then all of them together.
  * It stores generated visitors in a data folder and trains a logistic and a boosting model on them.
@@ -75,7 +76,7 @@ try {
 		const hits = Array.from({ length: count }, (_, index) => hitsOf(from + index)).flat();
 		await store.transact(accountId, () => storeHistory(hits, []));
 	}
-	const profiles = await store.read(accountId, (reader) => reader.visitorProfiles(0, visitors));
+	const profiles = await store.read(accountId, visitorsFrom(0, visitors));
 	const texts = profiles.map(({ profile }) => JSON.stringify(profile));
 	const characters = texts.reduce((sum, { length }) => sum + length, 0);
 	print(

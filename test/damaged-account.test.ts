@@ -14,6 +14,7 @@ import { type TestContext, test } from 'node:test';
 import { pruneAll } from '../src/jobs/retention.ts';
 import { trainDue } from '../src/jobs/scheduled-training.ts';
 import { startServer } from '../src/server.ts';
+import { subscriptionEvents } from '../src/store/account/reading/events.ts';
 import { openStore } from '../src/store/open.ts';
 import { caskade, caskadeWithin } from './process.ts';
 import {
@@ -153,7 +154,7 @@ test('a file that disappears while served accepts nothing more, and another in i
 	assert.equal(existsSync(file), false);
 	renameSync(`${file}.backup`, file);
 	assert.deepEqual([await uploadTo(lost, { tid: 'later' }), await hitOf(lost)], [201, 200]);
-	const events = await store.read(1, (reader) => Array.fromAsync(reader.subscriptionEvents()));
+	const events = await Array.fromAsync(subscriptionEvents(store, 1));
 	assert.deepEqual(
 		events.map(({ tid }) => tid),
 		['kept', 'later'],

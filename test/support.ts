@@ -8,7 +8,8 @@ import { standardPlan, type UsagePlan } from '../src/domain/usage-plan.ts';
 import { createLog, type Log } from '../src/log.ts';
 import type { ListenSettings } from '../src/server/listen.ts';
 import { type RunningServer, startServer } from '../src/server.ts';
-import type { StoredSubscriptionEvent } from '../src/store/account/account-reader.ts';
+import type { StoredSubscriptionEvent } from '../src/store/account/reading/events.ts';
+import { subscriptionEvents } from '../src/store/account/reading/events.ts';
 import { openStore } from '../src/store/open.ts';
 import type { Store } from '../src/store/store.ts';
 
@@ -153,7 +154,7 @@ export function servedAccount(server: RunningServer, store: Store, client: Clien
 		},
 		async stored(of = aid) {
 			const { id } = await store.control.account(of);
-			return store.read(id, (reader) => Array.fromAsync(reader.subscriptionEvents()));
+			return Array.fromAsync(subscriptionEvents(store, id));
 		},
 	};
 }

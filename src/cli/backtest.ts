@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import { Command, wholeNumber } from '../config.ts';
 import type { BacktestReport } from '../scoring/backtest.ts';
+import { historyReader } from '../store/account/reading/histories.ts';
 import { aidArgument } from './aid-argument.ts';
 import { requireGoal } from './model.ts';
 import { type CommonOptions, printJson, printLine, printTable, withStore } from './output.ts';
@@ -51,15 +52,13 @@ It takes as long as that many trainings. A server may run beside it.`,
 				// Loaded here, since no other command should wait for it.
 				const { backtest, cutsForBacktest } = await import('../scoring/backtest.ts');
 				const progress = showProgress(process.stderr, 'cuts', options.json ?? false);
-				const report = await store
-					.read(id, async (reader) =>
-						backtest(reader, {
-							...cutsForBacktest(await reader.historyExtent(store.now()), goal, options.cuts, options.at),
-							...{ goal, seed: options.seed, at: options.at },
-							onProgress: (done, total) => progress.update(`back-testing ${aid}`, done, total),
-						}),
-					)
-					.finally(() => progress.end());
+				const reader = historyReader(store, id);
+				const extent = await reader.historyExtent(store.now());
+				const report = await backtest(reader, {
+					...cutsForBacktest(extent, goal, options.cuts, options.at),
+					...{ goal, seed: options.seed, at: options.at },
+					onProgress: (done, total) => progress.update(`back-testing ${aid}`, done, total),
+				}).finally(() => progress.end());
 				if (options.html !== undefined) {
 					const { backtestPage } = await import('../scoring/backtest-page.ts');
 					writeOutputFile(options.html, backtestPage(`Back-test of ${goal.name}, ${aid}`, report));

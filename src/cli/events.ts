@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Command, csvOption } from '../config.ts';
 import { subscriptionEventFields } from '../domain/subscription-event.ts';
 import { csvRow } from '../format/csv.ts';
+import { subscriptionEvents } from '../store/account/reading/events.ts';
 import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, printJson, withStore } from './output.ts';
 
@@ -21,17 +22,15 @@ export function eventsCommand(): Command {
 		.action((aid: string, options: CommonOptions & { tid?: string; csv?: boolean }) =>
 			withStore(options, async (store) => {
 				const { id } = await store.control.account(aid);
-				await store.read(id, async (reader) => {
-					const events = reader.subscriptionEvents({ tid: options.tid });
-					if (options.json) return printJson(await Array.fromAsync(events));
-					if (options.csv) process.stdout.write(csvRow(columns));
-					for await (const event of events) {
-						const line = options.csv
-							? csvRow(columns.map((column) => event[column]))
-							: `${JSON.stringify(event)}\n`;
-						if (!process.stdout.write(line)) await once(process.stdout, 'drain');
-					}
-				});
+				const events = subscriptionEvents(store, id, { tid: options.tid });
+				if (options.json) return printJson(await Array.fromAsync(events));
+				if (options.csv) process.stdout.write(csvRow(columns));
+				for await (const event of events) {
+					const line = options.csv
+						? csvRow(columns.map((column) => event[column]))
+						: `${JSON.stringify(event)}\n`;
+					if (!process.stdout.write(line)) await once(process.stdout, 'drain');
+				}
 			}),
 		);
 }

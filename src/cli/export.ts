@@ -1,6 +1,8 @@
 import { once } from 'node:events';
 import { Command, csvOption, databaseOption, stageOption } from '../config.ts';
 import { csvRow } from '../format/csv.ts';
+import { subscriptionEvents } from '../store/account/reading/events.ts';
+import { vidsAfter } from '../store/account/reading/visitors.ts';
 import { visitorRecord } from '../store/account/visitor-record.ts';
 import type { Store } from '../store/store.ts';
 import { aidArgument } from './aid-argument.ts';
@@ -49,18 +51,16 @@ async function exportAll(
 ): Promise<void> {
 	for (let last: string | undefined = ''; last !== undefined; ) {
 		const after: string = last;
-		const vids = await store.read(accountId, (reader) => reader.vidsAfter(after, pageVisitors));
+		const vids = await store.read(accountId, vidsAfter(after, pageVisitors));
 		for (const vid of vids) {
-			const record = await store.runReadOnly(accountId, visitorRecord(vid));
+			const record = await store.read(accountId, visitorRecord(vid));
 			for (const { at, sid, page: _, ...body } of record?.hits ?? [])
 				await write(withoutNulls({ type: 'hit', at, visitor: vid, visit: sid, ...body }));
 		}
 		last = vids.at(-1);
 	}
-	await store.read(accountId, async (reader) => {
-		for await (const { receivedAt, ...event } of reader.subscriptionEvents())
-			await write(withoutNulls({ type: 'subscription', at: receivedAt, ...event }));
-	});
+	for await (const { receivedAt, ...event } of subscriptionEvents(store, accountId))
+		await write(withoutNulls({ type: 'subscription', at: receivedAt, ...event }));
 }
 
 function withoutNulls(fields: object): Line {

@@ -6,6 +6,7 @@ import type { Goal } from '../domain/goal.ts';
 import { OperatorError } from '../errors.ts';
 import type { GoalReport } from '../scoring/account-training.ts';
 import type { GoalModel } from '../scoring/goal-model.ts';
+import { historyReader } from '../store/account/reading/histories.ts';
 import type { StoredModel } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { aidArgument } from './aid-argument.ts';
@@ -92,26 +93,24 @@ async function score(store: Store, aid: string, options: ScoreOptions): Promise<
 	const progress = process.stdout.isTTY ? undefined : showProgress(process.stderr, 'visitors', true);
 	const counts = { wanted: 0, scored: 0 };
 	try {
-		await store.read(id, async (reader) => {
-			const rates = await measureBaseRates(reader, goals, nowMs);
-			const pages = batchScores(reader, {
-				goals: goals.map((goal, index) => ({
-					...{ goal, baseRate: rates.get(goal.name) },
-					...(models[index] ?? { model: undefined }),
-				})),
-				...{ scope, eachAtItsLastHit, explain, nowMs, fromLog: options.asOf !== undefined },
-				...(options.visitors !== undefined && { wanted: readVisitorList(options.visitors, counts) }),
-				onProgress: (label, done, total) => progress?.update(`${label} ${aid}`, done, total),
-			});
-			for await (const page of pages) {
-				counts.scored += page.length;
-				const lines = page.flatMap(({ scores, atMs, ...who }) => {
-					const at = atMs === undefined ? undefined : new Date(atMs).toISOString();
-					return scores.map((each) => printer.line({ ...who, ...(at !== undefined && { at }), ...each }));
-				});
-				await write(lines.join(''));
-			}
+		const rates = await measureBaseRates(historyReader(store, id), goals, nowMs);
+		const pages = batchScores(store, id, {
+			goals: goals.map((goal, index) => ({
+				...{ goal, baseRate: rates.get(goal.name) },
+				...(models[index] ?? { model: undefined }),
+			})),
+			...{ scope, eachAtItsLastHit, explain, nowMs, fromLog: options.asOf !== undefined },
+			...(options.visitors !== undefined && { wanted: readVisitorList(options.visitors, counts) }),
+			onProgress: (label, done, total) => progress?.update(`${label} ${aid}`, done, total),
 		});
+		for await (const page of pages) {
+			counts.scored += page.length;
+			const lines = page.flatMap(({ scores, atMs, ...who }) => {
+				const at = atMs === undefined ? undefined : new Date(atMs).toISOString();
+				return scores.map((each) => printer.line({ ...who, ...(at !== undefined && { at }), ...each }));
+			});
+			await write(lines.join(''));
+		}
 		await write(printer.end);
 	} finally {
 		progress?.end();

@@ -204,15 +204,13 @@ async function countIn(
 	const progress = showProgress(process.stderr, 'visitors', quiet);
 	try {
 		const scorer = scorerOf(store, { reader: servingReader, now: () => nowMs, onError: printError });
-		return await store.read(id, (reader) =>
-			countMatches(
-				reader,
-				rule,
-				(profile) => scorer.scores(account, 'vid', profile, false),
-				nowMs,
-				(done, total) => progress.update(`testing ${aid}`, done, total),
-				onMatch,
-			),
+		return await countMatches(
+			(reading) => store.read(id, reading),
+			rule,
+			(profile) => scorer.scores(account, 'vid', profile, false),
+			nowMs,
+			(done, total) => progress.update(`testing ${aid}`, done, total),
+			onMatch,
 		);
 	} finally {
 		progress.end();

@@ -3,7 +3,7 @@ import { Command } from '../config.ts';
 import type { Profile } from '../domain/profile.ts';
 import { OperatorError } from '../errors.ts';
 import { isoTime } from '../format/iso-time.ts';
-import { type SearchedKey, visitorsWith } from '../store/account/visitor-finding.ts';
+import { type SearchedKey, visitorsWith } from '../store/account/reading/visitor-finding.ts';
 import { type VisitorRecord, visitorRecord } from '../store/account/visitor-record.ts';
 import { erasable, eraseCustomerVisitors, eraseVisitor } from '../store/erasure.ts';
 import { rebuildAll } from '../store/rebuilding.ts';
@@ -104,7 +104,7 @@ function withRecord(
 ): Promise<void> {
 	return withStore(options, async (store) => {
 		const { id } = await store.control.account(aid);
-		const record = await store.runReadOnly(id, visitorRecord(vid));
+		const record = await store.read(id, visitorRecord(vid));
 		if (!record) throw new OperatorError(`Account ${aid} has no visitor ${vid}.`);
 		fn(record);
 	});
@@ -172,7 +172,7 @@ async function find(
 	if (!key || another) throw new OperatorError('Name one of --cid, --tid and --subid.');
 	await withStore(options, async (store) => {
 		const { id } = await store.control.account(aid);
-		const found = await store.runReadOnly(id, visitorsWith(key));
+		const found = await store.read(id, visitorsWith(key));
 		if (options.json) printJson(found);
 		else printTable(found, 'No visitor.');
 	});

@@ -256,7 +256,7 @@ function deliveriesCommand(command: Command): void {
 		.action((aid: string, options: DeliveriesOptions) =>
 			withAccount(options, aid, async (store, { id }) => {
 				const { webhook, failed = false, limit } = options;
-				const found = await store.runReadOnly(id, deliveries({ webhook, failed, limit }));
+				const found = await store.read(id, deliveries({ webhook, failed, limit }));
 				if (options.json) printJson(found);
 				else printTable(found, 'No messages.');
 			}),

@@ -1,4 +1,6 @@
 import { OperatorError } from '../errors.ts';
+import { countRows } from '../store/account/reading/rows.ts';
+import { countVisitors } from '../store/account/reading/visitors.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { consideringSegment } from './shop.ts';
@@ -46,9 +48,8 @@ export async function openDemoAccount(store: Store, aid: string): Promise<DemoAc
 }
 
 async function hasData(store: Store, { id }: Account): Promise<boolean> {
-	return store.read(
-		id,
-		async (reader) => (await reader.countVisitors()) + (await reader.countSubscriptionEvents()) > 0,
+	return (
+		(await store.read(id, countVisitors())) > 0 || (await store.read(id, countRows('subscription_event'))) > 0
 	);
 }
 

@@ -80,7 +80,7 @@ export class Folder {
 			if ((await this.#count(accountId)) === 0) return;
 			this.wake(accountId);
 			const abandonedMs = Date.now() - abandonedAfterMs;
-			const vid = await this.#store.runReadOnly(accountId, findAbandonedErasure(abandonedMs));
+			const vid = await this.#store.read(accountId, findAbandonedErasure(abandonedMs));
 			if (vid !== undefined) await eraseOne(this.#store, accountId, vid);
 		} catch (error) {
 			this.#fail(error, accountId);

@@ -4,6 +4,7 @@ import type { GoalReport } from '../scoring/account-training.ts';
 import { measureBaseRates } from '../scoring/base-rate.ts';
 import { openModel } from '../scoring/goal-model.ts';
 import { followLevel } from '../scoring/level-following.ts';
+import { historyReader } from '../store/account/reading/histories.ts';
 import type { Account, StoredModel } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 
@@ -78,9 +79,7 @@ export class ScoreUpkeep {
 		const { control } = this.#store;
 		const goals = await control.goals(id);
 		const before = await control.baseRates(id);
-		const rates = await this.#store.read(id, (reader) =>
-			measureBaseRates(reader, goals, this.#options.now()),
-		);
+		const rates = await measureBaseRates(historyReader(this.#store, id), goals, this.#options.now());
 		const counted = new Map(
 			[...rates].map(([name, { byRecency }]) => [name, byRecency.map((rate) => Number(rate.toPrecision(4)))]),
 		);
@@ -112,13 +111,11 @@ export class ScoreUpkeep {
 		const report: Partial<GoalReport> = JSON.parse(await control.modelReport(id, model));
 		const levels = await control.modelLevels(id, model);
 		const nowMs = this.#options.now();
-		const next = await this.#store.read(id, async (reader) =>
-			followLevel(reader, {
-				...{ goal, scope: model.scope, levels, nowMs },
-				model: openModel(model.version, await control.modelBody(id, model)),
-				trainedToMs: Date.parse(report.asOf ?? model.createdAt),
-			}),
-		);
+		const next = await followLevel(historyReader(this.#store, id), {
+			...{ goal, scope: model.scope, levels, nowMs },
+			model: openModel(model.version, await control.modelBody(id, model)),
+			trainedToMs: Date.parse(report.asOf ?? model.createdAt),
+		});
 		if (!next) return;
 		await control.setModelLevels(id, model, next);
 		const week = next.weeks.at(-1);

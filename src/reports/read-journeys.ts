@@ -6,13 +6,13 @@ import {
 	eventsOfSubscriptions,
 	eventsUpTo,
 	type JourneyEvent,
-	subscribersAmong,
 	type TouchRow,
 	touchesOfVisitors,
 	visitorsTouchedIn,
+	visitorsWithEvents,
 } from '../store/account/journey-rows.ts';
 import { parseOrigin } from '../store/account/touches.ts';
-import type { Steps } from '../store/steps.ts';
+import type { Reading } from '../store/steps.ts';
 import type { CoveredEvent, JoinedBy } from './coverage.ts';
 import { isIn, type Journey, type Period } from './journey.ts';
 import { type Grouping, labelOf } from './label.ts';
@@ -44,7 +44,7 @@ export interface ReadJourneys {
 const manyOwners = 200_000;
 
 /** Reads subscriptions with the touches that led to them, and the paths of visitors who did not subscribe. */
-export function* readJourneys(options: ReadOptions): Steps<ReadJourneys> {
+export function* readJourneys(options: ReadOptions): Reading<ReadJourneys> {
 	const { asOfMs, period, lookbackDays, lostBy } = options;
 	const isWhole = readsAll(options);
 	const subscriptions = yield* readSubscriptions(options, isWhole);
@@ -93,7 +93,7 @@ export function* readJourneys(options: ReadOptions): Steps<ReadJourneys> {
 			const toMs = Math.min(period.toMs, lostUntilMs + 1);
 			const seen = yield* visitorsTouchedIn({ fromMs: atLeast(period.fromMs), toMs });
 			for (const vid of owners) seen.delete(vid);
-			for (const vid of yield* subscribersAmong([...seen], asOfMs)) seen.delete(vid);
+			for (const vid of yield* visitorsWithEvents([...seen], asOfMs)) seen.delete(vid);
 			yield* touchesOfVisitors([...seen].sort(), asOfMs, visitors.take);
 		}
 	}
@@ -116,7 +116,7 @@ function atLeast(fromMs: number): number {
 function* readSubscriptions(
 	{ asOfMs, isPast, period }: ReadOptions,
 	isWhole: boolean,
-): Steps<Subscription[]> {
+): Reading<Subscription[]> {
 	const events = isWhole ? yield* eventsUpTo(asOfMs, isPast) : yield* eventsOfPeriod(period, asOfMs);
 	const ofSubscription = Map.groupBy(
 		events.sort((a, b) => a.atMs - b.atMs || a.id - b.id),
@@ -138,7 +138,7 @@ function isNoRefund({ revenuePence }: JourneyEvent): boolean {
 }
 
 /** All events of subscriptions with an event in the period. */
-function* eventsOfPeriod({ fromMs, toMs }: Period, asOfMs: number): Steps<JourneyEvent[]> {
+function* eventsOfPeriod({ fromMs, toMs }: Period, asOfMs: number): Reading<JourneyEvent[]> {
 	const some = yield* eventsIn({ fromMs: atLeast(fromMs), toMs: Math.min(toMs, asOfMs + 1) });
 	return yield* eventsOfSubscriptions([...new Set(some.map(({ subid }) => subid))], asOfMs);
 }
@@ -207,7 +207,7 @@ class Visitors {
 /** Reads how the events of a period were joined to their visitors. */
 export function* readCoverage(
 	options: Pick<ReadOptions, 'asOfMs' | 'isPast' | 'period'>,
-): Steps<CoveredEvent[]> {
+): Reading<CoveredEvent[]> {
 	const { asOfMs, isPast, period } = options;
 	const events = readsAll(options)
 		? yield* eventsUpTo(asOfMs, isPast)

@@ -1,7 +1,7 @@
 import type { HitRecord } from '../domain/hit.ts';
 import { dayMs } from '../durations.ts';
 import { hitsOfVisitors } from '../store/account/journey-rows.ts';
-import type { Steps } from '../store/steps.ts';
+import type { Reading } from '../store/steps.ts';
 import type { Journey } from './journey.ts';
 import { isInLookback } from './path.ts';
 import type { PageSeen } from './paths.ts';
@@ -13,7 +13,7 @@ const maxPages = 100;
 export function* readPagesSeen(
 	journeys: readonly Journey[],
 	{ asOfMs, lookbackDays }: { readonly asOfMs: number; readonly lookbackDays: number },
-): Steps<PageSeen[]> {
+): Reading<PageSeen[]> {
 	const ofOwner = Map.groupBy(
 		journeys.map(({ subscription }) => subscription),
 		({ owner }) => owner,

@@ -54,12 +54,12 @@ export async function runReport(
 		...filtersOf(query),
 	};
 	if (query.kind === 'coverage') {
-		const events = await store.runReadOnly(account.id, readCoverage(read));
+		const events = await store.read(account.id, readCoverage(read));
 		const counted = query.evt === null ? events : events.filter(({ evt }) => evt === query.evt);
 		const rows = describeCoverage(counted, { period, calendar });
 		return { ...head, rows: rowsOf(by.length === 0 ? [totalCoverage(rows)] : rows) };
 	}
-	const { journeys: all, lost } = await store.runReadOnly(account.id, readJourneys(read));
+	const { journeys: all, lost } = await store.read(account.id, readJourneys(read));
 	const matching = all.filter((journey) => matchesQuery(journey, query));
 	const journeys =
 		query.segment === null ? matching : await inSegment(store, account, query.segment, matching, read);
@@ -73,7 +73,7 @@ export async function runReport(
 	}
 	if (query.kind === 'paths') {
 		const counted = journeys.filter(({ subscription }) => isIn(period, acquiredAtMs(subscription)));
-		const pages = await store.runReadOnly(account.id, readPagesSeen(counted, read));
+		const pages = await store.read(account.id, readPagesSeen(counted, read));
 		const { rows, ...paths } = describePaths(journeys, { by, period, basis, top: query.top, pages });
 		return { ...head, basis, lookbackDays, by, ...paths, rows: rowsOf(rows) };
 	}
@@ -91,7 +91,7 @@ export async function runReport(
 		const rows = describeRenewals(journeys, { by, period, asOfMs, periodDays });
 		return { ...head, lookbackDays, by, rows: named(rows, by) };
 	}
-	const spending = await store.runReadOnly(account.id, spendingRows());
+	const spending = await store.read(account.id, spendingRows());
 	const rows = describeSpending(spending, journeys, lost, {
 		by,
 		model,

@@ -1,7 +1,8 @@
 import { scorerOf } from '../scoring/visitor-scorer.ts';
 import { compileRule } from '../segments/rule.ts';
 import { ruleFacts } from '../segments/rule-facts.ts';
-import { profileAtEnd } from '../store/account/visitor-history.ts';
+import { profilesAsOf } from '../store/account/reading/histories.ts';
+import { profilesOf } from '../store/account/reading/visitors.ts';
 import type { Store } from '../store/store.ts';
 import type { ReportedAccount } from './report-query.ts';
 
@@ -28,11 +29,7 @@ export async function segmentMembers(
 		const scorer = scorerOf(store, { reader: servingReader, now: () => asOfMs, onError: fail });
 		for (let first = 0; first < vids.length; first += pageVisitors) {
 			const page = vids.slice(first, first + pageVisitors);
-			const profiles = await store.read(accountId, async (reader) =>
-				isPast
-					? new Map((await reader.visitorHistories(page, asOfMs)).map((one) => [one.vid, profileAtEnd(one)]))
-					: reader.profilesOf(page),
-			);
+			const profiles = await store.read(accountId, isPast ? profilesAsOf(page, asOfMs) : profilesOf(page));
 			for (const [vid, profile] of profiles) {
 				const scores = rule.readsScores && account ? await scorer.scores(account, 'vid', profile, false) : [];
 				if (rule.matches(ruleFacts(profile, scores, asOfMs))) members.add(vid);

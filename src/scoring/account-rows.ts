@@ -2,7 +2,7 @@ import { type Goal, horizonMsOf } from '../domain/goal.ts';
 import type { Profile } from '../domain/profile.ts';
 import { dayMs } from '../durations.ts';
 import { isoTime } from '../format/iso-time.ts';
-import type { FirstHit, HistoryExtent, VisitorHistory } from '../store/account/visitor-history.ts';
+import type { FirstHit, HistoryExtent, VisitorHistory } from '../store/account/reading/histories.ts';
 import { Dataset } from './dataset.ts';
 import type { FeatureRow, FeatureSet } from './features.ts';
 import { profileFeatures, profileRows, vocabularyOf } from './profile-features.ts';
@@ -10,7 +10,7 @@ import { hashOfText, seededRandom } from './random.ts';
 import { recencyOf } from './recency.ts';
 import { cutsOf, type Snapshot, type SnapshotPlan, visitorSnapshots, visitSnapshots } from './snapshots.ts';
 
-/** Reads an account's history; see `ClientReader`. */
+/** Reads an account's history; see `historyReader`. */
 export interface HistoryReader {
 	historyExtent(asOfMs: number): Promise<HistoryExtent>;
 	vidsAfter(vid: string, limit: number): Promise<string[]>;

@@ -1,6 +1,8 @@
 import type { CaskScope } from '../domain/cask-scope.ts';
 import type { Goal } from '../domain/goal.ts';
 import { isoTime } from '../format/iso-time.ts';
+import { historyReader } from '../store/account/reading/histories.ts';
+import { countVisitors } from '../store/account/reading/visitors.ts';
 import type { ModelName } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { accountRows } from './account-rows.ts';
@@ -81,15 +83,13 @@ export async function trainAccount(
 	trainOn: typeof train = train,
 ): Promise<TrainedGoal[]> {
 	const { account, goals, seed, onProgress } = training;
-	const { rows, notes, asOfMs, vids, rates } = await store.read(account.id, async (reader) => {
-		const total = await reader.countVisitors();
-		const made = await accountRows(reader, {
-			...{ goals, asOfMs: training.asOfMs, seed },
-			onProgress: (done) =>
-				onProgress({ step: 'read', what: account.aid, done, total: Math.max(done, total) }),
-		});
-		return { ...made, rates: await measureBaseRates(reader, goals, made.asOfMs, made.vids) };
+	const reader = historyReader(store, account.id);
+	const total = await store.read(account.id, countVisitors());
+	const { rows, notes, asOfMs, vids } = await accountRows(reader, {
+		...{ goals, asOfMs: training.asOfMs, seed },
+		onProgress: (done) => onProgress({ step: 'read', what: account.aid, done, total: Math.max(done, total) }),
 	});
+	const rates = await measureBaseRates(reader, goals, asOfMs, vids);
 	// The base rates served now are not those of a past moment.
 	if (training.isOfNow)
 		await store.control.setBaseRates(
@@ -102,9 +102,7 @@ export async function trainAccount(
 		onProgress({ step: 'train', what, done: trained.length, total: rows.length });
 		const baseRates = rates.get(goal.name)?.byRecency;
 		const { model, report } = trainOn(dataset, { seed, horizonMs, baseRates });
-		const early = await store.read(account.id, (reader) =>
-			atEarlyLevel(reader, model, { goal, scope, nowMs: asOfMs, vids }),
-		);
+		const early = await atEarlyLevel(reader, model, { goal, scope, nowMs: asOfMs, vids });
 		const warnings = [...report.warnings];
 		if (dataset.rows === 0)
 			warnings.splice(

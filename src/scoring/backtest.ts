@@ -1,7 +1,7 @@
 import { type Goal, horizonMsOf } from '../domain/goal.ts';
 import type { Profile } from '../domain/profile.ts';
 import { OperatorError } from '../errors.ts';
-import { type HistoryExtent, profileAtEnd } from '../store/account/visitor-history.ts';
+import { type HistoryExtent, profileAtEnd } from '../store/account/reading/histories.ts';
 import { accountRows, type HistoryReader } from './account-rows.ts';
 import { baseRateFor, measureBaseRates, type RateReader } from './base-rate.ts';
 import { atEarlyLevel } from './early-level.ts';

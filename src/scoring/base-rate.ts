@@ -1,7 +1,7 @@
 import { type Goal, horizonMsOf } from '../domain/goal.ts';
 import type { Profile } from '../domain/profile.ts';
 import { dayMs } from '../durations.ts';
-import type { HitMoment, VisitorHistory } from '../store/account/visitor-history.ts';
+import type { HitMoment, VisitorHistory } from '../store/account/reading/histories.ts';
 import { type Recency, recencies, recencyOf } from './recency.ts';
 import { labelsOf, maxHitsOfOne, profilesAt } from './snapshots.ts';
 
@@ -11,7 +11,7 @@ export interface BaseRate {
 	readonly byRecency: readonly number[];
 }
 
-/** Reads a bounded part of an account's history; see `ClientReader`. */
+/** Reads a bounded part of an account's history; see `historyReader`. */
 export interface RateReader {
 	hitsBefore(atMs: number, limit: number): Promise<HitMoment[]>;
 	vidsAfter(vid: string, limit: number): Promise<string[]>;

@@ -1,7 +1,9 @@
 import type { CaskScope } from '../domain/cask-scope.ts';
 import type { Profile } from '../domain/profile.ts';
-import type { ClientReader } from '../store/account/account-reader.ts';
-import { profileAtEnd, type VisitorHistory } from '../store/account/visitor-history.ts';
+import { profileAtEnd, type VisitorHistory, visitorHistories } from '../store/account/reading/histories.ts';
+import { countVisitors, profilesOf, visitorsFrom } from '../store/account/reading/visitors.ts';
+import type { Reading } from '../store/steps.ts';
+import type { Store } from '../store/store.ts';
 import { type GoalScore, type ReferenceOf, ScoreReferenceBuilder, scoreGoal } from './score-reference.ts';
 import { profilesAt, visitProfileAt } from './snapshots.ts';
 
@@ -48,9 +50,11 @@ const maxCompared = 100_000;
  * horizon, or among all scored ones if each is scored as of its last hit. Visitors unknown at that moment are left out.
  */
 export async function* batchScores(
-	reader: ClientReader,
+	store: Pick<Store, 'read'>,
+	accountId: number,
 	options: BatchOptions,
 ): AsyncIterable<VisitorScores[]> {
+	const read = <T>(reading: Reading<T>) => store.read(accountId, reading);
 	const { goals, scope, eachAtItsLastHit, explain, nowMs, fromLog, onProgress } = options;
 	const fromHistory = (history: VisitorHistory): Omit<KnownVisitor, 'vid'> => {
 		const last = history.hits.at(-1);
@@ -62,18 +66,18 @@ export async function* batchScores(
 	};
 	const knownOf = async (vids: readonly string[]): Promise<Map<string, Omit<KnownVisitor, 'vid'>>> => {
 		if (!fromLog && !eachAtItsLastHit && scope === 'vid') {
-			const profiles = await reader.profilesOf(vids);
+			const profiles = await read(profilesOf(vids));
 			return new Map([...profiles].map(([vid, profile]) => [vid, { profile, atMs: nowMs }]));
 		}
-		const histories = await reader.visitorHistories(vids, nowMs);
+		const histories = await read(visitorHistories(vids, nowMs));
 		return new Map(histories.map((history) => [history.vid, fromHistory(history)]));
 	};
-	const total = await reader.countVisitors();
+	const total = await read(countVisitors());
 
 	async function* all(label: string, every: number): AsyncIterable<KnownVisitor[]> {
 		let afterId = 0;
 		for (let done = 0; ; done += pageVisitors) {
-			const stored = await reader.visitorProfiles(afterId, pageVisitors, every);
+			const stored = await read(visitorsFrom(afterId, pageVisitors, every));
 			const last = stored.at(-1);
 			if (!last) return;
 			afterId = last.id;

@@ -1,5 +1,5 @@
 import { type Goal, horizonMsOf } from '../domain/goal.ts';
-import type { VisitorHistory } from '../store/account/visitor-history.ts';
+import type { VisitorHistory } from '../store/account/reading/histories.ts';
 import { type RateReader, type SampleOptions, sampleOutcomes } from './base-rate.ts';
 import type { GoalModel } from './goal-model.ts';
 import { logOddsOfProbability } from './measure.ts';

@@ -1,7 +1,7 @@
 import { type Goal, reaches } from '../domain/goal.ts';
 import { apply, compareEntries, type LogEntry, type Profile } from '../domain/profile.ts';
-import type { JoinedEvent } from '../store/account/joined-events.ts';
-import type { VisitorHistory } from '../store/account/visitor-history.ts';
+import type { VisitorHistory } from '../store/account/reading/histories.ts';
+import type { JoinedEvent } from '../store/account/reading/joined-events.ts';
 
 /** What was known about a visitor or a visit at a moment, and the outcomes. */
 export interface Snapshot {

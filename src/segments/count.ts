@@ -1,6 +1,7 @@
 import type { Profile } from '../domain/profile.ts';
 import type { GoalScore } from '../scoring/visitor-scorer.ts';
-import type { ClientReader } from '../store/account/account-reader.ts';
+import { countVisitors, visitorsFrom } from '../store/account/reading/visitors.ts';
+import type { Reading } from '../store/steps.ts';
 import type { Rule } from './rule.ts';
 import { ruleFacts } from './rule-facts.ts';
 
@@ -20,19 +21,19 @@ const pageVisitors = 500;
  * @param onMatch called for each of them
  */
 export async function countMatches(
-	reader: ClientReader,
+	read: <T>(reading: Reading<T>) => Promise<T>,
 	rule: Rule,
 	scoresOf: ScoresOf,
 	nowMs: number,
 	onProgress: (done: number, total: number) => void,
 	onMatch: (vid: string) => void = () => {},
 ): Promise<MatchCount> {
-	const total = await reader.countVisitors();
+	const total = await read(countVisitors());
 	let afterId = 0;
 	let visitors = 0;
 	let matching = 0;
 	for (;;) {
-		const page = await reader.visitorProfiles(afterId, pageVisitors);
+		const page = await read(visitorsFrom(afterId, pageVisitors));
 		for (const { id, vid, profile } of page) {
 			afterId = id;
 			visitors++;

@@ -18,7 +18,7 @@ export interface CopyTarget {
 	/** The key of the last row that an earlier attempt copied; `undefined` if there is none. */
 	lastKey(accountId: number, table: ClientTable): Promise<Value[] | undefined>;
 	/** Adds rows in key order, as arrays in column order. */
-	addRows(accountId: number, table: ClientTable, rows: readonly Value[][]): Promise<void>;
+	addRows(accountId: number, table: ClientTable, rows: readonly (readonly Value[])[]): Promise<void>;
 	/** Adds the control tables, which completes the copy. */
 	finish(content: ControlContent): Promise<void>;
 	close(): Promise<void>;

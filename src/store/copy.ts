@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { OperatorError } from '../errors.ts';
+import { countRows, tableRows } from './account/reading/rows.ts';
 import { type ClientTable, clientTableNames, clientTables } from './account/tables.ts';
 import type { ControlContent } from './control/control-store.ts';
 import { type CopyTarget, controlRows, controlTables } from './copy-target.ts';
@@ -95,7 +96,7 @@ class Copy {
 		);
 		for (const { id } of account) {
 			await settleAll(this.#source, id);
-			this.#totalRows += await countRows(this.#source, id);
+			this.#totalRows += await countAllRows(this.#source, id);
 		}
 		const copied = await this.#copyAccounts();
 		const accounts = await this.#verifyAccounts();
@@ -143,7 +144,7 @@ class Copy {
 		for (const { id, aid } of this.#content.account) {
 			// An account with rows has them from an earlier attempt: otherwise the copy would have been refused.
 			if (!(await this.#hasRows(id))) await this.#target.createAccountDatabase(id);
-			const there = await countRows(this.#target, id);
+			const there = await countAllRows(this.#target, id);
 			const progress = (rows: number) =>
 				this.#onProgress({ step: 'copy', aid, rows: done + rows, totalRows: this.#totalRows });
 			progress(there);
@@ -202,17 +203,17 @@ async function forEachPage(
 	accountId: number,
 	table: ClientTable,
 	after: Value[] | undefined,
-	fn: (rows: readonly Value[][]) => Promise<void>,
+	fn: (rows: readonly (readonly Value[])[]) => Promise<void>,
 ): Promise<void> {
 	const { columns, key } = clientTables[table];
 	const keyPlaces = key.map((name) => (columns as readonly string[]).indexOf(name));
-	await store.read(accountId, async (reader) => {
-		let rows = await reader.rows(table, after, pageRows);
-		for (let last = rows.at(-1); last; last = rows.at(-1)) {
-			const lastKey = keyPlaces.map((place) => last?.[place] as Value);
-			[rows] = await Promise.all([reader.rows(table, lastKey, pageRows), fn(rows)]);
-		}
-	});
+	const pageAfter = (key: readonly Value[] | undefined) =>
+		store.read(accountId, tableRows(table, key, pageRows));
+	let rows = await pageAfter(after);
+	for (let last = rows.at(-1); last; last = rows.at(-1)) {
+		const lastKey = keyPlaces.map((place) => last?.[place] as Value);
+		[rows] = await Promise.all([pageAfter(lastKey), fn(rows)]);
+	}
 }
 
 interface Checksum {
@@ -242,12 +243,10 @@ async function checksumOfAccount(
 	return { counts, sha256: hash.digest('hex') };
 }
 
-async function countRows(store: Store, accountId: number): Promise<number> {
-	return store.read(accountId, async (reader) => {
-		const counts: number[] = [];
-		for (const table of clientTableNames) counts.push(await reader.count(table));
-		return sum(counts);
-	});
+async function countAllRows(store: Store, accountId: number): Promise<number> {
+	const counts: number[] = [];
+	for (const table of clientTableNames) counts.push(await store.read(accountId, countRows(table)));
+	return sum(counts);
 }
 
 function sum(numbers: readonly number[]): number {

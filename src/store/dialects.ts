@@ -18,6 +18,8 @@ interface Dialect {
 	readonly hasSchemas: boolean;
 	/** The table or view of all hits of visitors. */
 	readonly loggedHit: 'hit' | 'logged_hit';
+	/** The table of all hits, or what puts it together. */
+	readonly everyHit: string;
 	readonly parameter: (number: number) => string;
 	readonly inList: (next: () => string, isSingle: boolean) => string;
 	readonly each: (next: () => string, isSingle: boolean) => string;
@@ -35,6 +37,7 @@ function values(next: () => string, { rows = 0, columns = [] }: Shape): string {
 const postgres: Dialect = {
 	hasSchemas: true,
 	loggedHit: 'hit',
+	everyHit: 'hit',
 	parameter: (number) => `$${number}`,
 	inList: (next) => `= ANY(${next()}::text[])`,
 	each: (next) => `(SELECT key FROM unnest(${next()}::text[]) AS list (key))`,
@@ -53,6 +56,9 @@ export const dialects = {
 		hasSchemas: false,
 		// A view of recent hits, which SQLite stores separately, and all others.
 		loggedHit: 'logged_hit',
+		// Both tables have an index by time, which the view cannot use.
+		everyHit:
+			'(SELECT vid, sid, at, body FROM hit UNION ALL SELECT vid, sid, at, body FROM recent_hit) AS every_hit',
 		// SQLite looks numbered parameters up in a list, which costs as much as binding them.
 		parameter: () => '?',
 		// Most lists have one element, and expanding a list costs as much as the look-up.
@@ -72,7 +78,8 @@ export const dialects = {
 export type Parts = readonly string[];
 
 /** The placeholders in the SQL of a `Query`. */
-const blanks = /(@logged_hit\b|@(?=[a-z])|IN \?list|\?each|\?rows|\?| FOR UPDATE(?: SKIP LOCKED)?\b)/;
+const blanks =
+	/(@logged_hit\b|@every_hit\b|@(?=[a-z])|IN \?list|\?each|\?rows|\?| FOR UPDATE(?: SKIP LOCKED)?\b)/;
 
 /** Enough for all fixed statements. Texts that are built for each call must not fill the memory. */
 const maxTemplates = 1000;
@@ -106,7 +113,7 @@ export class SqlTexts {
 	}
 
 	#write(tokens: readonly string[], shape: Shape): Parts {
-		const { hasSchemas, loggedHit, parameter, inList, each, rows, locksRows } = this.#dialect;
+		const { hasSchemas, loggedHit, everyHit, parameter, inList, each, rows, locksRows } = this.#dialect;
 		const singles = shape.singles?.values();
 		let number = 0;
 		const next = () => parameter(++number);
@@ -117,6 +124,7 @@ export class SqlTexts {
 			if (token === '?rows') return rows(next, shape);
 			if (token.startsWith(' FOR UPDATE')) return locksRows ? token : '';
 			if (token === '@logged_hit') return loggedHit;
+			if (token === '@every_hit') return everyHit;
 			if (token === '@') return '';
 			if (token !== '?') return token;
 			singles?.next();

@@ -15,7 +15,7 @@ import {
 import { messageLeaseMs, messagesAbout, underWayUntil } from './account/outbox.ts';
 import { pauseMs } from './batch-sizer.ts';
 import { foldAll } from './fold-all.ts';
-import type { Row, Steps } from './steps.ts';
+import { rowsOf } from './steps.ts';
 import type { Store } from './store.ts';
 
 const messagePauseMs = 20;
@@ -37,8 +37,8 @@ export async function erasable(
 ): Promise<Omit<Erasure, 'revoked'>> {
 	const vids = 'vid' in erasee ? [erasee.vid] : await customersVids(store, accountId, erasee.cid);
 	const all = { hits: 0, visits: 0, events: 0, links: 0 };
-	for (const vid of vids) add(all, await store.runReadOnly(accountId, erasableOf(vid)));
-	if ('cid' in erasee) all.events += await store.runReadOnly(accountId, otherEventsOf(erasee.cid));
+	for (const vid of vids) add(all, await store.read(accountId, erasableOf(vid)));
+	if ('cid' in erasee) all.events += await store.read(accountId, otherEventsOf(erasee.cid));
 	return { vids, ...all };
 }
 
@@ -69,7 +69,7 @@ export async function eraseCustomerVisitors(store: Store, accountId: number, cid
 async function customersVids(store: Store, accountId: number, cid: string): Promise<string[]> {
 	const vids: string[] = [];
 	for (let page: readonly string[] = ['']; page.length > 0; vids.push(...page))
-		page = await store.runReadOnly(accountId, visitorsOfCustomer(cid, vids.at(-1) ?? ''));
+		page = await store.read(accountId, visitorsOfCustomer(cid, vids.at(-1) ?? ''));
 	return vids;
 }
 
@@ -115,15 +115,10 @@ export async function eraseOne(store: Store, accountId: number, vid: string): Pr
 async function waitForMessages(store: Store, accountId: number, vid: string): Promise<void> {
 	const giveUpAtMs = monotonicMs() + messageLeaseMs;
 	while (monotonicMs() < giveUpAtMs) {
-		const messages = await store.runReadOnly(accountId, readMessages(vid));
+		const messages = await store.read(accountId, rowsOf(messagesAbout(vid)));
 		if (underWayUntil(messages) <= store.now()) return;
 		await delay(messagePauseMs);
 	}
-}
-
-function* readMessages(vid: string): Steps<readonly Row[]> {
-	const [messages = []] = yield [messagesAbout(vid)];
-	return messages;
 }
 
 /**
@@ -138,12 +133,10 @@ async function revokeCasks(
 ): Promise<void> {
 	let place: HitPlace | undefined = { atMs: Number.MIN_SAFE_INTEGER, id: 0 };
 	let subjects = [vid];
-	const lastHitAtMs = await store.runReadOnly(accountId, lastHitOf(vid));
+	const lastHitAtMs = await store.read(accountId, lastHitOf(vid));
 	while (place) {
-		const page: { sids: string[]; last: HitPlace | undefined } = await store.runReadOnly(
-			accountId,
-			visitsAfter(vid, place),
-		);
+		const after: HitPlace = place;
+		const page = await store.transact(accountId, () => visitsAfter(vid, after));
 		subjects.push(...page.sids);
 		await store.control.revokeCasks(accountId, subjects, lastHitAtMs);
 		for (const subject of subjects) revoked.add(subject);

@@ -1,5 +1,5 @@
+import { countVisitors, profilesOf } from './account/reading/visitors.ts';
 import {
-	countVisitors,
 	reassignEvents,
 	rebuildVisitors,
 	rebuildVisits,
@@ -35,12 +35,12 @@ export async function rebuildAll(
 	onProgress: (visitors: number, total: number) => void = () => {},
 ): Promise<RebuildReport> {
 	const rebuilding = new Rebuilding(store, accountId);
-	const total = await store.runReadOnly(accountId, countVisitors());
+	const total = await store.read(accountId, countVisitors());
 	await settleAll(store, accountId);
 	await rebuilding.repairVisits();
 	let visitors = 0;
 	for (let last: string | undefined = ''; last !== undefined; ) {
-		const vids: string[] = await store.runReadOnly(accountId, visitorsAfter(last, pageVisitors));
+		const vids: string[] = await store.read(accountId, visitorsAfter(last, pageVisitors));
 		await rebuilding.rebuild(vids);
 		visitors += vids.length;
 		last = vids.at(-1);
@@ -108,7 +108,7 @@ class Rebuilding {
 	}
 
 	async #profile(vid: string): Promise<string> {
-		const profiles = await this.#store.read(this.#accountId, (reader) => reader.profilesOf([vid]));
+		const profiles = await this.#store.read(this.#accountId, profilesOf([vid]));
 		return JSON.stringify(profiles.get(vid) ?? null);
 	}
 

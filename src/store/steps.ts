@@ -2,8 +2,8 @@ export type Value = string | number | null;
 export type Row = Readonly<Record<string, Value>>;
 
 /**
- * One SQL statement for both engines, with these placeholders: `@hit` is a table of the account; `@logged_hit` is all
- * hits of visitors, for reading only; `?` is a value; `IN ?list` is a list; `?each` is the list as a table with the
+ * One SQL statement for both engines, with these placeholders: `@hit` is a table of the account; `@logged_hit` is all hits,
+ * for reading those of some visitors, and `@every_hit` the same for reading by time; `?` is a value; `IN ?list` is a list; `?each` is the list as a table with the
  * column `key`; `?rows` is the rows of an INSERT, in place of `VALUES …`. A statement with an empty list or without rows
  * is not sent, because it would have no effect.
  */
@@ -66,16 +66,45 @@ export interface LatestHits {
 	readonly others: readonly Query[];
 }
 
+/** A statement that only reads. */
+export interface Select extends Query {
+	readonly sql: `SELECT ${string}`;
+	readonly wakes?: never;
+}
+
+/** What a transaction that only reads may ask for. */
+export type ReadStep = Select | Stream;
+export type WriteStep = Query | Lock | Settle | Stream;
+
 /**
  * A transaction in an account's database, step by step. It yields batches of statements that do not depend on each
  * other's rows, and receives the rows of each. So the same logic runs on an engine that answers synchronously and on one
  * that is a round trip away.
  */
-export type Steps<Outcome> = Generator<
-	readonly (Query | Lock | Settle | Stream)[],
-	Outcome,
-	readonly (readonly Row[])[]
->;
+type Transaction<Step, Outcome> = Generator<readonly Step[], Outcome, readonly (readonly Row[])[]>;
+
+/** A transaction that only reads. It sees one state of the account. */
+export type Reading<Outcome> = Transaction<ReadStep, Outcome>;
+/** A transaction that may write. Everything that reads can be part of one. */
+export type Steps<Outcome> = Transaction<WriteStep, Outcome>;
+
+type RowsOf<Batch> = { readonly [Name in keyof Batch]: readonly Row[] };
+
+/** Asks for a batch of statements that do not depend on each other's rows, by name. @returns the rows of each */
+export function ask<Batch extends Readonly<Record<string, ReadStep>>>(batch: Batch): Reading<RowsOf<Batch>>;
+export function ask<Batch extends Readonly<Record<string, WriteStep>>>(batch: Batch): Steps<RowsOf<Batch>>;
+export function* ask(batch: Readonly<Record<string, WriteStep>>): Steps<RowsOf<typeof batch>> {
+	const rows = yield Object.values(batch);
+	return Object.fromEntries(Object.keys(batch).map((name, index) => [name, rows[index] ?? []]));
+}
+
+/** Asks for one statement. @returns its rows */
+export function rowsOf(select: Select): Reading<readonly Row[]>;
+export function rowsOf(query: WriteStep): Steps<readonly Row[]>;
+export function* rowsOf(query: WriteStep): Steps<readonly Row[]> {
+	const [rows = []] = yield [query];
+	return rows;
+}
 
 /** Whether the statement would have no effect. */
 export function isEmpty(query: Query): boolean {

@@ -6,11 +6,10 @@ import type { Profile } from '../domain/profile.ts';
 import type { QuotaHolding, QuotaSettlement } from '../domain/quota-lease.ts';
 import type { Arrival, SubscriptionEvent } from '../domain/subscription-event.ts';
 import type { UsagePlan } from '../domain/usage-plan.ts';
-import type { ClientReader } from './account/account-reader.ts';
 import type { Receipt } from './account/receipts.ts';
 import type { ControlStore } from './control/control-store.ts';
 import type { CopyTarget } from './copy-target.ts';
-import type { Steps } from './steps.ts';
+import type { Reading, Steps } from './steps.ts';
 
 export interface Upload extends Arrival {
 	readonly events: readonly SubscriptionEvent[];
@@ -155,8 +154,8 @@ export interface Store {
 	readonly takesManyServers: boolean;
 	/** Whether reads go to a replica while there is one that is up to date. */
 	readonly hasReplica: boolean;
-	/** Reads one account's database. */
-	read<T>(accountId: number, fn: (reader: ClientReader) => Promise<T>): Promise<T>;
+	/** Reads one state of an account's database, without blocking anybody. */
+	read<T>(accountId: number, reading: Reading<T>): Promise<T>;
 	/**
 	 * Runs steps in one transaction in an account's database, also beside a serving process. The only way to write to it.
 	 * Repeats them after a concurrent change or a deadlock.
@@ -168,8 +167,6 @@ export interface Store {
 	 * @throws OperatorError where other processes prevent it
 	 */
 	purge(accountId: number, options: { rewrite: boolean }): Promise<void>;
-	/** Runs read-only steps on a consistent snapshot, without blocking anybody. */
-	runReadOnly<T>(accountId: number, steps: Steps<T>): Promise<T>;
 	/** Amount of background work waiting in an account, capped at some thousands. Does not migrate its schema. */
 	waiting(accountId: number): Promise<number>;
 	/** Opens the reads of a serving process. */

@@ -232,7 +232,7 @@ export class Channel {
 	async #sleepUntilDue(): Promise<void> {
 		const { store } = this.#options;
 		const { id } = this.#webhook;
-		const due = await store.runReadOnly(this.#options.accountId, nextDue([id]));
+		const due = await store.read(this.#options.accountId, nextDue([id]));
 		const nowMs = store.now();
 		const dueMs = Math.max(due.get(id) ?? Number.POSITIVE_INFINITY, this.#pausedUntilMs);
 		await this.#pause.sleep(Math.min(pollEveryMs, dueMs - nowMs));

@@ -69,7 +69,7 @@ export class Evaluator {
 		const { store, holder } = this.#options;
 		// With a single server, nobody else can take the lease. A read is enough, and waits for no disk.
 		if (!store.takesManyServers) {
-			const held = await store.runReadOnly(accountId, evaluation());
+			const held = await store.read(accountId, evaluation());
 			if (held?.holder === holder) return held;
 		}
 		return store.transact(accountId, () =>
@@ -94,11 +94,8 @@ export class Evaluator {
 			await work.recount(madeFor, isBroken || state.madeFor === '' ? 'started' : 'changed', nowMs);
 		}
 		await work.saveConflictMessages(nowMs);
-		let isCurrent = false;
-		await this.#options.store.read(account.id, async (reader) => {
-			isCurrent = await work.followLog(reader, this.#seen, isOver);
-			if (isCurrent) await work.sweep(reader, isOver);
-		});
+		const isCurrent = await work.followLog(this.#seen, isOver);
+		if (isCurrent) await work.sweep(isOver);
 		const { isSweepDone, sweepAtMs } = work.state;
 		if (work.hasSwept || Math.abs(nowMs - this.#savedAtMs) > saveEveryMs) {
 			await work.save([], nowMs);

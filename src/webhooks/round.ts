@@ -4,7 +4,6 @@ import { wants } from '../domain/webhook.ts';
 import { isoTime } from '../format/iso-time.ts';
 import type { GoalScore, VisitorScorer } from '../scoring/visitor-scorer.ts';
 import { readScores } from '../segments/matching.ts';
-import type { ClientReader } from '../store/account/account-reader.ts';
 import {
 	type Evaluated,
 	type EvaluationState,
@@ -15,8 +14,16 @@ import {
 	waitingConflicts,
 } from '../store/account/evaluation.ts';
 import type { NewMessage } from '../store/account/outbox.ts';
-import type { EvaluatedVisitor } from '../store/account/standings.ts';
+import {
+	changedSince,
+	customerIdsOf,
+	type EvaluatedVisitor,
+	evaluatedPage,
+	evaluatedVisitors,
+	evaluatedWithoutVisitor,
+} from '../store/account/standings.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
+import type { Reading } from '../store/steps.ts';
 import type { Store } from '../store/store.ts';
 import { type Change, type ChangeMode, compareVisitor } from './comparison.ts';
 import { dataOf, messagesTo } from './message.ts';
@@ -91,7 +98,7 @@ export class Round {
 	/** Stores messages about uploads that conflicted with stored events. */
 	async saveConflictMessages(nowMs: number): Promise<void> {
 		const { store } = this.#options;
-		const conflicts = await store.runReadOnly(this.#account.id, waitingConflicts());
+		const conflicts = await store.read(this.#account.id, waitingConflicts());
 		if (conflicts.length === 0) return;
 		const messages = conflicts.flatMap(({ atMs, requestId, tids }) =>
 			this.#messages('subscription.conflict', { requestId, tids, receivedAt: isoTime(atMs) }, nowMs),
@@ -99,22 +106,26 @@ export class Round {
 		await this.save([], nowMs, { messages, conflictIds: conflicts.map(({ id }) => id) });
 	}
 
+	#read<T>(reading: Reading<T>): Promise<T> {
+		return this.#options.store.read(this.#account.id, reading);
+	}
+
 	/** Evaluates visitors with new log entries. @returns whether all were evaluated */
-	async followLog(reader: ClientReader, seen: Map<string, number>, isOver: () => boolean): Promise<boolean> {
+	async followLog(seen: Map<string, number>, isOver: () => boolean): Promise<boolean> {
 		for (let windowMs = minWindowMs; ; ) {
 			const nowMs = Math.floor(this.#options.store.now());
 			// The clock may have stepped back.
 			const fromMs = Math.min(this.state.logToMs, nowMs) - overlapMs;
 			// Hits may have times slightly in the future.
 			const untilMs = nowMs - fromMs < windowMs ? nowMs + windowMs : fromMs + windowMs;
-			const changed = await reader.changedSince(fromMs, untilMs);
+			const changed = await this.#read(changedSince(fromMs, untilMs));
 			const fresh = [...changed].filter(
 				([vid, atMs]) => !((seen.get(vid) ?? Number.NEGATIVE_INFINITY) >= atMs),
 			);
 			for (let from = 0; from < fresh.length; from += maxVisitors) {
 				const some = fresh.slice(from, from + maxVisitors);
-				const visitors = await reader.evaluatedVisitors(some.map(([vid]) => vid));
-				await this.#evaluate(reader, visitors, 'send', nowMs);
+				const visitors = await this.#read(evaluatedVisitors(some.map(([vid]) => vid)));
+				await this.#evaluate(visitors, 'send', nowMs);
 				for (const [vid, atMs] of some) seen.set(vid, atMs);
 				if (isOver()) return false;
 			}
@@ -130,7 +141,7 @@ export class Round {
 	}
 
 	/** Continues the sweep over all visitors, or starts one when it is due. */
-	async sweep(reader: ClientReader, isOver: () => boolean): Promise<void> {
+	async sweep(isOver: () => boolean): Promise<void> {
 		const nowMs = Math.floor(this.#options.store.now());
 		if (this.state.isSweepDone) {
 			if (Math.abs(nowMs - this.state.sweepAtMs) < sweepEveryMs) return;
@@ -138,19 +149,19 @@ export class Round {
 			this.state = { ...this.state, sweepAtMs: nowMs, sweepAfterId: 0, isSweepDone: false };
 		}
 		this.hasSwept = true;
-		while (!this.state.isSweepDone && !isOver()) await this.#sweepPage(reader, nowMs);
+		while (!this.state.isSweepDone && !isOver()) await this.#sweepPage(nowMs);
 	}
 
-	async #sweepPage(reader: ClientReader, nowMs: number): Promise<void> {
+	async #sweepPage(nowMs: number): Promise<void> {
 		const mode = this.state.recount ? 'count' : 'send';
-		const { visitors, lastId } = await reader.evaluatedPage(this.state.sweepAfterId, maxVisitors);
+		const { visitors, lastId } = await this.#read(evaluatedPage(this.state.sweepAfterId, maxVisitors));
 		this.state = { ...this.state, sweepAfterId: lastId ?? this.state.sweepAfterId };
 		if (visitors.length > 0) {
-			await this.#evaluate(reader, visitors, mode, nowMs);
+			await this.#evaluate(visitors, mode, nowMs);
 			return;
 		}
-		const gone = await reader.evaluatedWithoutVisitor(maxVisitors);
-		if (gone.length > 0) await this.#evaluate(reader, gone, mode, nowMs);
+		const gone = await this.#read(evaluatedWithoutVisitor(maxVisitors));
+		if (gone.length > 0) await this.#evaluate(gone, mode, nowMs);
 		else await this.#endSweep(nowMs);
 	}
 
@@ -162,12 +173,7 @@ export class Round {
 		await this.save([], nowMs, { messages });
 	}
 
-	async #evaluate(
-		reader: ClientReader,
-		visitors: readonly EvaluatedVisitor[],
-		mode: ChangeMode,
-		nowMs: number,
-	): Promise<void> {
+	async #evaluate(visitors: readonly EvaluatedVisitor[], mode: ChangeMode, nowMs: number): Promise<void> {
 		const changes: Change[] = [];
 		for (const visitor of visitors) {
 			const { change, standings } = await compareVisitor(visitor, {
@@ -180,7 +186,7 @@ export class Round {
 		if (changes.length === 0) return;
 		const notified = changes.filter(({ transitions }) => transitions.length > 0).map(({ vid }) => vid);
 		const withCids = this.#account.webhooks.some(({ withCid }) => withCid);
-		const cids = withCids ? await reader.customerIdsOf(notified) : new Map<string, string>();
+		const cids = withCids ? await this.#read(customerIdsOf(notified)) : new Map<string, string>();
 		await this.save(
 			changes.map((change) => this.#toEvaluated(change, cids.get(change.vid) ?? null, nowMs)),
 			nowMs,

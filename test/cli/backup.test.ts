@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { countRows } from '../../src/store/account/reading/rows.ts';
 import { openStore } from '../../src/store/open.ts';
 import { assertRefused, caskade, caskadeJson, ServeProcess, TestProcess } from '../process.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
@@ -93,7 +94,7 @@ test('a backup taken while accounts are added holds the database of every accoun
 		const copy = await openStore(`sqlite:${target}`);
 		const accounts = await copy.control.accounts();
 		for (const { id, aid } of accounts)
-			assert.equal(await copy.read(id, (reader) => reader.countSubscriptionEvents()), 0, aid);
+			assert.equal(await copy.read(id, countRows('subscription_event')), 0, aid);
 		most = accounts.length;
 		await copy.close();
 		await new Promise(setImmediate);

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { historyExtent } from '../../src/store/account/reading/histories.ts';
+import { countRows, tableRows } from '../../src/store/account/reading/rows.ts';
+import { countVisitors } from '../../src/store/account/reading/visitors.ts';
 import {
 	assertMisused,
 	assertRefused,
@@ -40,11 +43,10 @@ for (const engine of engines)
 
 		const store = await openFor(t, address);
 		const { id } = await store.control.account(report.aid);
-		const [visitors, hits, events] = await store.read(id, (reader) =>
-			Promise.all([reader.countVisitors(), reader.countHits(), reader.countSubscriptionEvents()]),
-		);
-		assert.deepEqual([visitors, hits, events], [count, report.hits, report.events]);
-		assert.ok(events > 5);
+		const { hits, uploads } = await store.read(id, historyExtent(Number.MAX_SAFE_INTEGER));
+		const visitors = await store.read(id, countVisitors());
+		assert.deepEqual([visitors, hits, uploads], [count, report.hits, report.events]);
+		assert.ok(uploads > 5);
 
 		const ask = (path: string) => fetch(`${server.url}${path}?cask=${report.cask}`);
 		await withinASecond('the server knows the account', async () => (await ask('/visscores')).ok);
@@ -68,7 +70,7 @@ test('profiles match the log, sales belong to their buyers, and all segments but
 	});
 	const store = await openFor(t, at[1] as string);
 	const { id } = await store.control.account('c-a-demo-local');
-	const owners = await store.read(id, (reader) => reader.rows('subscription_event', undefined, 1000));
+	const owners = await store.read(id, tableRows('subscription_event', undefined, 1000));
 	assert.ok(owners.length > 20);
 	assert.ok(owners.every((row) => row.at(-1) !== null));
 	for (const segment of ['new', 'returning', 'engaged', 'considering', 'subscriber']) {
@@ -106,11 +108,8 @@ test('another run adds visitors, and shows no other key', async (t) => {
 	assert.equal(second.key, undefined);
 	const store = await openFor(t, at[1] as string);
 	const { id } = await store.control.account('c-a-demo-local');
-	assert.equal(await store.read(id, (reader) => reader.countVisitors()), 600);
-	assert.equal(
-		await store.read(id, (reader) => reader.countSubscriptionEvents()),
-		first.events + second.events,
-	);
+	assert.equal(await store.read(id, countVisitors()), 600);
+	assert.equal(await store.read(id, countRows('subscription_event')), first.events + second.events);
 });
 
 test('an account with data of a client is refused; an empty or new one is filled', async (t) => {

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { storeHistory } from '../../src/store/account/past-history.ts';
+import { visitorsFrom } from '../../src/store/account/reading/visitors.ts';
 import { openStore } from '../../src/store/open.ts';
 import { assertMisused, caskade, caskadeJson, mainPath, TestProcess } from '../process.ts';
 import { addAccount, engines, openFor } from '../store/engines.ts';
@@ -24,7 +25,7 @@ async function contentOf(aid: string, address: string): Promise<unknown> {
 	const store = await openStore(address);
 	try {
 		const { id } = await store.control.account(aid);
-		const profiles = await store.read(id, (reader) => reader.visitorProfiles(0, 10_000));
+		const profiles = await store.read(id, visitorsFrom(0, 10_000));
 		return {
 			reports,
 			profiles: profiles.map(({ profile }) => JSON.stringify(profile).replace(/"sid":"\w+"/, '')).sort(),

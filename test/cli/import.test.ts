@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { minuteMs } from '../../src/durations.ts';
 import { seededRandom } from '../../src/scoring/random.ts';
-import type { Steps } from '../../src/store/steps.ts';
+import type { Reading } from '../../src/store/steps.ts';
 import {
 	assertMisused,
 	assertRefused,
@@ -216,7 +216,7 @@ async function knownOf(
 	return { known, stored };
 }
 
-function* countStored(): Steps<[hits: number, events: number]> {
+function* countStored(): Reading<[hits: number, events: number]> {
 	const [hits, events] = yield [
 		{ sql: 'SELECT count(*) AS number FROM @hit' },
 		{ sql: 'SELECT count(*) AS number FROM @subscription_event' },
@@ -245,7 +245,7 @@ test('a killed import is completed by running it again; nothing is stored twice 
 		await using command = new TestProcess(process.execPath, [mainPath, ...killed.args(path)], {
 			TMPDIR: temporary,
 		});
-		const stored = () => killed.store.runReadOnly(killed.accountId, countStored());
+		const stored = () => killed.store.read(killed.accountId, countStored());
 		while ((await stored())[0] === 0) await delay(10);
 		await command.kill();
 		[hits, events] = await stored();

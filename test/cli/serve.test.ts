@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Command, serveOptions } from '../../src/config.ts';
 import type { UsagePlan } from '../../src/domain/usage-plan.ts';
+import { subscriptionEvents } from '../../src/store/account/reading/events.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { freePort } from '../free-port.ts';
@@ -45,7 +46,7 @@ async function folderWithClient(t: TestContext, plan: Partial<UsagePlan> = {}): 
 		key,
 		async stored() {
 			const { id } = await store.control.account(aid);
-			const events = store.read(id, (reader) => Array.fromAsync(reader.subscriptionEvents()));
+			const events = Array.fromAsync(subscriptionEvents(store, id));
 			return (await events).map(({ tid }) => tid);
 		},
 	};

@@ -3,6 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { UsagePlan } from '../../src/domain/usage-plan.ts';
+import { subscriptionEvents } from '../../src/store/account/reading/events.ts';
+import { countRows } from '../../src/store/account/reading/rows.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { eventually } from '../eventually.ts';
@@ -132,7 +134,7 @@ test('a killed worker is replaced, and the quota is not exceeded', async (t) => 
 	while (more.withStatus(429).length < 50) await new Promise((resolve) => setTimeout(resolve, 20));
 	await Promise.all([load.stop(), more.stop()]);
 	const { id } = await store.control.account(aid);
-	const stored = await store.read(id, (reader) => reader.countSubscriptionEvents());
+	const stored = await store.read(id, countRows('subscription_event'));
 	const admitted = load.withStatus(201).length + more.withStatus(201).length;
 	assert.ok(admitted <= stored && stored <= quotaPerMonth, `${admitted} answered, ${stored} stored`);
 	assert.ok(stored >= quotaPerMonth - 100, `${stored} stored; a crash forfeits 99 at most`);
@@ -166,7 +168,7 @@ for (const [engine, signal] of [
 		);
 		assert.equal(load.withStatus(undefined).length + acknowledged.length, load.sent.length);
 		const { id } = await store.control.account(aid);
-		const stored = await store.read(id, (reader) => Array.fromAsync(reader.subscriptionEvents()));
+		const stored = await Array.fromAsync(subscriptionEvents(store, id));
 		assert.deepEqual(stored.map(({ tid }) => tid).sort(), acknowledged.flatMap(({ tids }) => tids).sort());
 	});
 

@@ -10,6 +10,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { UsagePlan } from '../../src/domain/usage-plan.ts';
 import { selfSignedPair } from '../../src/http/self-signed.ts';
 import { type RunningServer, startServer } from '../../src/server.ts';
+import { subscriptionEvents } from '../../src/store/account/reading/events.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { eventually } from '../eventually.ts';
@@ -52,7 +53,7 @@ async function startTls(t: TestContext, plan: Partial<UsagePlan> = {}): Promise<
 		...{ server, store, aid, key, logged, certFile, keyFile },
 		async stored() {
 			const { id } = await store.control.account(aid);
-			const events = await store.read(id, (reader) => Array.fromAsync(reader.subscriptionEvents()));
+			const events = await Array.fromAsync(subscriptionEvents(store, id));
 			return events.map(({ tid }) => tid);
 		},
 	};

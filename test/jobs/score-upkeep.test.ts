@@ -43,12 +43,13 @@ test('base rates are measured within the horizon, by recency, in the first round
 
 test('an account whose rates have not changed is measured less and less often', async (t) => {
 	const { store, accountId, clock, upkeep, ratesOf } = await place(t);
+	// Each measurement begins with the base rates that are served.
 	let measured = 0;
-	const read = store.read.bind(store);
-	store.read = ((...args) => {
+	const baseRates = store.control.baseRates.bind(store.control);
+	store.control.baseRates = (...args) => {
 		measured++;
-		return read(...args);
-	}) as typeof store.read;
+		return baseRates(...args);
+	};
 	await upkeep.round();
 	for (const pauseMinutes of [1, 2, 4, 8]) {
 		measured = 0;

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { subscriptionEvents } from '../../src/store/account/reading/events.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type SentUpload, UploadLoad } from '../load.ts';
@@ -34,10 +35,7 @@ interface Client {
 
 async function storedTids(store: Store, aid: string): Promise<Set<string>> {
 	const { id } = await store.control.account(aid);
-	const tids = await store.read(id, async (reader) => {
-		const events = await Array.fromAsync(reader.subscriptionEvents());
-		return events.map(({ tid }) => tid);
-	});
+	const tids = await Array.fromAsync(subscriptionEvents(store, id), ({ tid }) => tid);
 	assert.equal(new Set(tids).size, tids.length, 'no tid is stored twice');
 	return new Set(tids);
 }

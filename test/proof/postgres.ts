@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { subscriptionEvents } from '../../src/store/account/reading/events.ts';
 import { openStore } from '../../src/store/open.ts';
 import { patience } from '../eventually.ts';
 import { UploadLoad } from '../load.ts';
@@ -85,10 +86,7 @@ export async function outages(options: {
 			}
 			const recoveredAfterMs = Math.round(performance.now() - restoredMs);
 			await load.stop();
-			const found = await store.read(id, async (reader) => {
-				const tids = await Array.fromAsync(reader.subscriptionEvents(), ({ tid }) => tid);
-				return new Set(tids);
-			});
+			const found = new Set(await Array.fromAsync(subscriptionEvents(store, id), ({ tid }) => tid));
 			for (const { status, tids } of load.sent) {
 				const stored = tids.filter((tid) => found.has(tid)).length;
 				assert.ok([201, 500, 504].includes(status ?? 0), `${fault}: ${tids[0]} was answered with ${status}`);

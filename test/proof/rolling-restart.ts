@@ -1,3 +1,4 @@
+import { subscriptionEvents } from '../../src/store/account/reading/events.ts';
 /**
  * `npm run proof:restart [ROUNDS]` runs two servers on one PostgreSQL behind a real HAProxy, which must be installed, with
  * the configuration of `deploy/compose/`. Each round restarts both in turn under load. Every request must be answered with
@@ -78,7 +79,7 @@ export async function rollingRestarts(options: {
 	const failed = load.sent.filter(({ status, whole }) => status !== 201 || !whole);
 	assert.deepEqual(failed, [], 'no request failed');
 	const { id } = await store.control.account(aid);
-	const stored = await store.read(id, (reader) => Array.fromAsync(reader.subscriptionEvents()));
+	const stored = await Array.fromAsync(subscriptionEvents(store, id));
 	assert.deepEqual(stored.map(({ tid }) => tid).sort(), load.sent.flatMap(({ tids }) => tids).sort());
 	return { uploads: load.sent.length };
 }

@@ -9,7 +9,7 @@ import { followLevel } from '../../src/scoring/level-following.ts';
 import { logistic, logLosses, logOddsOfProbability, mean } from '../../src/scoring/measure.ts';
 import { labelsOf, profilesAt } from '../../src/scoring/snapshots.ts';
 import { train } from '../../src/scoring/train.ts';
-import type { VisitorHistory } from '../../src/store/account/visitor-history.ts';
+import type { VisitorHistory } from '../../src/store/account/reading/histories.ts';
 import type { Aim } from './aim.ts';
 import { readerOf } from './histories.ts';
 import { type MadeUp, madeUpHistories, madeUpStartMs } from './made-up-histories.ts';

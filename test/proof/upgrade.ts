@@ -111,7 +111,7 @@ async function checkNewHit(store: Awaited<ReturnType<typeof openStore>>, path: s
 	const database = new DatabaseSync(path, { readOnly: true });
 	const vid = String(database.prepare('SELECT vid FROM visitor LIMIT 1').get()?.vid);
 	database.close();
-	const before = await store.runReadOnly(1, visitorRecord(vid));
+	const before = await store.read(1, visitorRecord(vid));
 	const quiet = { onCommit() {}, onError() {}, onWaiting() {}, onDeath() {} };
 	const writer = await store.startWriting(quiet);
 	const body = { page: '/', url: null, referrer: null, title: null, events: [], cid: null };
@@ -121,7 +121,7 @@ async function checkNewHit(store: Awaited<ReturnType<typeof openStore>>, path: s
 	const stored = await writer.storeHit(1, { vid, sid: null, freshVid, freshSid, atMs, body: hit });
 	await writer.stop();
 	assert.deepEqual(stored, { vid, sid: freshSid });
-	const after = await store.runReadOnly(1, visitorRecord(vid));
+	const after = await store.read(1, visitorRecord(vid));
 	assert.deepEqual(after?.hits.slice(0, -1), before?.hits);
 	assert.equal(after?.hits.at(-1)?.sid, freshSid);
 	assert.equal(after?.profile?.hits, (before?.profile?.hits ?? 0) + 1);

@@ -8,6 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { subscriptionEvents } from '../../src/store/account/reading/events.ts';
 import { openStore } from '../../src/store/open.ts';
 import { ServeProcess } from '../process.ts';
 import { uploadHead } from '../raw-http.ts';
@@ -79,7 +80,7 @@ export async function uploadsKilled(options: { folder: string; uploads: number }
 		assert.doesNotMatch(stderr, /"level":"(error|fatal)"/, 'a client that dies is no error of the server');
 
 		const { id } = await store.control.account(aid);
-		const events = await store.read(id, (reader) => Array.fromAsync(reader.subscriptionEvents()));
+		const events = await Array.fromAsync(subscriptionEvents(store, id));
 		const stored = new Set(events.map(({ tid }) => tid));
 		let storedUnanswered = 0;
 		let expected = 1;

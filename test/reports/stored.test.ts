@@ -7,7 +7,7 @@ import { readJourneys } from '../../src/reports/read-journeys.ts';
 import { type ReportQuery, reportKinds } from '../../src/reports/report-query.ts';
 import type { Report } from '../../src/reports/run-report.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
-import type { Row, Steps } from '../../src/store/steps.ts';
+import type { Reading, Row } from '../../src/store/steps.ts';
 import type { Store } from '../../src/store/store.ts';
 import { addLargeAccount } from '../proof/large-account.ts';
 import { body } from '../store/contract/visitors.ts';
@@ -148,7 +148,7 @@ test('a report of a month reads only what it needs, and equals that part of the 
 });
 
 /** Counts the rows that steps are given. */
-function* counted<Outcome>(steps: Steps<Outcome>): Steps<number> {
+function* counted<Outcome>(steps: Reading<Outcome>): Reading<number> {
 	let rows = 0;
 	for (let step = steps.next(); !step.done; ) {
 		const results = yield step.value.map((query) => {
@@ -178,10 +178,7 @@ test('a report of a month reads no more rows if other months have more', async (
 		const period = { fromMs: day0Ms, toMs: day0Ms + 31 * dayMs };
 		const read = { asOfMs: day0Ms + 400 * dayMs, isPast: false, period, lookbackDays: 90 };
 		const rowsRead = () =>
-			store.runReadOnly(
-				id,
-				counted(readJourneys({ ...read, lostBy: ['channel'], paymentProviders: new Set() })),
-			);
+			store.read(id, counted(readJourneys({ ...read, lostBy: ['channel'], paymentProviders: new Set() })));
 		const before = await rowsRead();
 		await add(store, id, [...visitors(2000, 10, 100), ...visitors(3000, 10, 200)]);
 		assert.equal(await rowsRead(), before);

@@ -11,8 +11,8 @@ import {
 	visitorSnapshots,
 	visitSnapshots,
 } from '../../src/scoring/snapshots.ts';
-import type { JoinedEvent } from '../../src/store/account/joined-events.ts';
-import type { VisitorHistory } from '../../src/store/account/visitor-history.ts';
+import type { VisitorHistory } from '../../src/store/account/reading/histories.ts';
+import type { JoinedEvent } from '../../src/store/account/reading/joined-events.ts';
 import { anyLog, hit, startMs, subscription } from '../domain/log.ts';
 
 const horizonMs = 2 * dayMs;

@@ -38,8 +38,12 @@ async function storeOf(t: TestContext, visitors: number) {
 		scores: ScoresOf,
 		onProgress: (done: number, total: number) => void = () => {},
 	): Promise<MatchCount> =>
-		store.read(accountId, (reader) =>
-			countMatches(reader, compileRule(rule), scores, startMs + 5 * dayMs, onProgress),
+		countMatches(
+			(reading) => store.read(accountId, reading),
+			compileRule(rule),
+			scores,
+			startMs + 5 * dayMs,
+			onProgress,
 		);
 }
 

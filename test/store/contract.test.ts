@@ -1,4 +1,5 @@
 import { controlContract } from './contract/control.ts';
+import { doorsContract } from './contract/doors.ts';
 import { foldingContract } from './contract/folding.ts';
 import { historiesContract } from './contract/histories-as-of.ts';
 import { historyContract } from './contract/history.ts';
@@ -17,6 +18,7 @@ import { engines } from './engines.ts';
 
 /** One contract, run over every engine. */
 for (const engine of engines) {
+	doorsContract(engine);
 	uploadContract(engine);
 	receiptContract(engine);
 	visitorContract(engine);

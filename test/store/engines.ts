@@ -4,7 +4,8 @@ import type { TestContext } from 'node:test';
 import { Deadline } from '../../src/deadline.ts';
 import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
 import { OperatorError } from '../../src/errors.ts';
-import type { StoredSubscriptionEvent } from '../../src/store/account/account-reader.ts';
+import type { StoredSubscriptionEvent } from '../../src/store/account/reading/events.ts';
+import { subscriptionEvents as storedSubscriptionEvents } from '../../src/store/account/reading/events.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { ServingWriter, Store, UploadOutcome, WriterEvents } from '../../src/store/store.ts';
 import { allTests } from '../at-end.ts';
@@ -184,7 +185,7 @@ export function assertRefuses(promise: Promise<unknown>, message: RegExp): Promi
 
 /** The stored events of an account, in order of arrival. */
 export function storedEvents(store: Store, accountId: number): Promise<StoredSubscriptionEvent[]> {
-	return store.read(accountId, (reader) => Array.fromAsync(reader.subscriptionEvents()));
+	return Array.fromAsync(storedSubscriptionEvents(store, accountId));
 }
 
 /** The stored events without their time of arrival. */

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import pg from 'pg';
 import { StorageError } from '../../src/errors.ts';
+import { countRows } from '../../src/store/account/reading/rows.ts';
 import { migrationFiles } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -90,7 +91,7 @@ for (const engine of engines)
 		const reader = store.startReading();
 		assert.equal(await reader.visitor(9, '0'.repeat(32)), null);
 		await reader.close();
-		assert.equal(await store.read(10, (account) => account.countSubscriptionEvents()), 0);
+		assert.equal(await store.read(10, countRows('subscription_event')), 0);
 		assert.deepEqual(await brought(), [7, 8, 9, 10]);
 
 		const migrating = caskade(['migrate', '--database', address]);
@@ -126,9 +127,7 @@ test('on postgres, of several servers that use an account first, one migrates it
 	const earlier = await earlierOn(t, engines[1] as Engine, address);
 	await addEarlierAccounts(store, earlier, 1);
 	const servers = await Promise.all(Array.from({ length: 6 }, () => openStore(address)));
-	const counts = await Promise.all(
-		servers.map((server) => server.read(1, (reader) => reader.countSubscriptionEvents())),
-	);
+	const counts = await Promise.all(servers.map((server) => server.read(1, countRows('subscription_event'))));
 	assert.deepEqual(new Set(counts), new Set([0]));
 	assert.equal(await earlier.versionOf(1), earlier.newest);
 	await Promise.all(servers.map((server) => server.close()));

@@ -52,7 +52,7 @@ for (const engine of engines)
 			assert.equal(last?.message.data.vid, vid);
 			assert.match(last?.id ?? '', /^msg_[0-9a-f]{24}_\d+$/);
 			await eventually('it is stored', async () => {
-				const done = await site.store.runReadOnly(
+				const done = await site.store.read(
 					site.accountId,
 					deliveries({ webhook: id, failed: false, limit: 10 }),
 				);
@@ -115,7 +115,7 @@ for (const engine of engines)
 			const { look } = await run(site);
 			await eventually('the first attempt', () => receiver.received.length === 1, 5000);
 			await eventually('it is to be sent again in 5 s', async () => {
-				const [one] = await site.store.runReadOnly(
+				const [one] = await site.store.read(
 					site.accountId,
 					deliveries({ webhook: id, failed: true, limit: 10 }),
 				);
@@ -139,7 +139,7 @@ for (const engine of engines)
 			const id = await site.webhook(['segment.entered'], { url: receiver.url });
 			const { reports, look } = await run(site);
 			const next = async () =>
-				(await site.store.runReadOnly(site.accountId, deliveries({ webhook: id, failed: true, limit: 1 })))[0]
+				(await site.store.read(site.accountId, deliveries({ webhook: id, failed: true, limit: 1 })))[0]
 					?.nextAttemptAt;
 			await eventually(
 				'the pause',
@@ -170,9 +170,7 @@ for (const engine of engines)
 			const webhook = async () => (await control.webhooks(site.accountId))[0];
 			// The first message; a long break brings another summary.
 			const attempts = async () =>
-				(
-					await site.store.runReadOnly(site.accountId, deliveries({ webhook: id, failed: true, limit: 9 }))
-				).at(-1);
+				(await site.store.read(site.accountId, deliveries({ webhook: id, failed: true, limit: 9 }))).at(-1);
 			for (let attempt = 1; attempt <= 11; attempt++) {
 				await eventually(
 					`attempt ${attempt}`,
@@ -203,7 +201,7 @@ for (const engine of engines)
 			const { look } = await run(site);
 			await eventually('the summary', () => receiver.received.length === 1, 5000);
 			await eventually('it is stored', async () => {
-				const [one] = await site.store.runReadOnly(
+				const [one] = await site.store.read(
 					site.accountId,
 					deliveries({ webhook: id, failed: false, limit: 1 }),
 				);

@@ -1,4 +1,4 @@
-import type { Row, Steps } from '../steps.ts';
+import type { Reading, Row, Steps } from '../steps.ts';
 import { forgetVisitor } from './evaluation.ts';
 import { assignEvents, lockContested } from './identity-links.ts';
 import { deleteMessagesAbout, underWayUntil } from './outbox.ts';
@@ -48,7 +48,7 @@ export function* visitsAfter(
 }
 
 /** The time of the visitor's last hit; 0 if there is none. */
-export function* lastHitOf(vid: string): Steps<number> {
+export function* lastHitOf(vid: string): Reading<number> {
 	const [[row] = []] = yield [
 		{
 			sql: 'SELECT at FROM @logged_hit WHERE vid = ? ORDER BY at DESC LIMIT 1 /* last hit */',
@@ -59,7 +59,7 @@ export function* lastHitOf(vid: string): Steps<number> {
 }
 
 /** What the erasure of a visitor would erase. */
-export function* erasableOf(vid: string): Steps<Erased> {
+export function* erasableOf(vid: string): Reading<Erased> {
 	const [[row] = []] = yield [
 		{
 			sql: `SELECT (SELECT count(*) FROM @logged_hit WHERE vid = one.vid) AS hits,
@@ -75,7 +75,7 @@ export function* erasableOf(vid: string): Steps<Erased> {
 }
 
 /** How many subscription events have a customer id and belong to no visitor who has shown it. */
-export function* otherEventsOf(cid: string): Steps<number> {
+export function* otherEventsOf(cid: string): Reading<number> {
 	const [[row] = []] = yield [
 		{
 			sql: 'SELECT count(*) AS events FROM @subscription_event AS event WHERE cid = ? AND NOT EXISTS (SELECT 1 FROM @claim AS claim WHERE claim.vid = event.vid AND claim.key = ?) /* erasable */',
@@ -86,7 +86,7 @@ export function* otherEventsOf(cid: string): Steps<number> {
 }
 
 /** A page of the visitors who have shown a customer id, in the order of their `vid`. */
-export function* visitorsOfCustomer(cid: string, after: string): Steps<string[]> {
+export function* visitorsOfCustomer(cid: string, after: string): Reading<string[]> {
 	const [rows = []] = yield [
 		{
 			sql: `SELECT DISTINCT vid FROM @claim WHERE key = ? AND vid > ? ORDER BY vid LIMIT ${pageRows} /* visitors of customer */`,
@@ -129,7 +129,7 @@ function touch(vid: string, nowMs: number) {
 }
 
 /** A visitor whose erasure has made no progress since a moment. */
-export function* findAbandonedErasure(sinceMs: number): Steps<string | undefined> {
+export function* findAbandonedErasure(sinceMs: number): Reading<string | undefined> {
 	const [[task] = []] = yield [
 		{
 			sql: "SELECT name FROM @task WHERE name >= 'e:' AND name < 'f' AND position < ? ORDER BY name LIMIT 1 /* abandoned */",

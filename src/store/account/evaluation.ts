@@ -1,6 +1,6 @@
 import type { Arrival, SubscriptionEvent } from '../../domain/subscription-event.ts';
 import { ConcurrentChangeError } from '../../errors.ts';
-import type { Query, Steps } from '../steps.ts';
+import type { Query, Reading, Steps } from '../steps.ts';
 import { insertMessages, type NewMessage } from './outbox.ts';
 import { lockVisitors } from './visitor-log.ts';
 
@@ -77,7 +77,7 @@ export function* holdEvaluation(
 }
 
 /** The progress of the evaluation; undefined before the first. */
-export function* evaluation(): Steps<Held | undefined> {
+export function* evaluation(): Reading<Held | undefined> {
 	const [[row] = []] = yield [
 		{ sql: `SELECT ${columns} FROM @evaluation WHERE name = 'webhooks' /* evaluation */` },
 	];
@@ -203,7 +203,7 @@ export function addConflicts(
 const maxConflicts = 200;
 
 /** Conflicts without a message so far, in order of arrival. */
-export function* waitingConflicts(): Steps<Conflict[]> {
+export function* waitingConflicts(): Reading<Conflict[]> {
 	const [rows = []] = yield [
 		{
 			sql: `SELECT id, at, request_id, tids FROM @conflict ORDER BY id LIMIT ${maxConflicts} /* conflicts */`,

@@ -1,8 +1,16 @@
-import type { Query, Row, Steps } from '../steps.ts';
+import {
+	cidKey,
+	eventKeys,
+	type Joinable,
+	namedOwner,
+	type Owner,
+	ownerOf,
+	tidKey,
+} from '../../domain/ownership.ts';
+import type { Query, Row, Select, Steps } from '../steps.ts';
 import {
 	followSubscriptions,
 	notErasing,
-	type Owner,
 	setOwners,
 	subscriptionsOf,
 	withVid,
@@ -10,10 +18,8 @@ import {
 import { addTasks } from './tasks.ts';
 
 /**
- * A visitor's link to a `tid` (key `t:…`) or a `cid` (`c:…`) that one of the visitor's hits has shown. The visitor who
- * showed a key first holds it; of several at the same moment, the one with the smallest `vid`. A subscription event
- * belongs to the holder of its `tid`, else to the holder of its `cid`, else to the owner of its subscription (see
- * `subscription-owners.ts`), whether the hit or the upload came first. The table is called `claim`.
+ * A visitor's link to a `tid` (key `t:…`) or a `cid` (`c:…`) that one of the visitor's hits has shown. The table is called
+ * `claim`. `domain/ownership.ts` says whose an event is by these links.
  */
 export interface IdentityLink {
 	readonly key: string;
@@ -28,23 +34,13 @@ interface Shown {
 
 /** The identity links of a hit. */
 export function linksOfHit(vid: string, atMs: number, { events, cid }: Shown): IdentityLink[] {
-	const keys = events.flatMap(({ tid }) => (tid === undefined ? [] : [`t:${tid}`]));
-	if (cid !== null) keys.push(`c:${cid}`);
+	const keys = events.flatMap(({ tid }) => (tid === undefined ? [] : [tidKey(tid)]));
+	if (cid !== null) keys.push(cidKey(cid));
 	return keys.map((key) => ({ key, atMs, vid }));
 }
 
-interface Joinable {
-	readonly tid: string;
-	readonly cid: string | null;
-}
-
-/** The keys by which events are joined to visitors. */
-export function eventKeys(events: readonly Joinable[]): string[] {
-	return events.flatMap(({ tid, cid }) => (cid === null ? [`t:${tid}`] : [`t:${tid}`, `c:${cid}`]));
-}
-
 /** The holders of those events' keys that have one. */
-export function holdersOf(events: readonly Joinable[]): Query {
+export function holdersOf(events: readonly Joinable[]): Select {
 	return {
 		sql: holdersSql,
 		values: [eventKeys(events)],
@@ -52,12 +48,12 @@ export function holdersOf(events: readonly Joinable[]): Query {
 }
 
 /** A visitor who is being erased holds no key. */
-const holdersSql = `${withVid(
+const holdersSql: Select['sql'] = `${withVid(
 	"SELECT key, (SELECT vid FROM @claim AS claim WHERE claim.key = list.key AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) ORDER BY at, vid LIMIT 1) AS vid FROM ?each AS list",
 )} /* holders */`;
 
 /** Who had shown each key first, as of a moment, and when. */
-export function holdersUpTo(keys: readonly string[], asOfMs: number): Query {
+export function holdersUpTo(keys: readonly string[], asOfMs: number): Select {
 	const first = (column: string) =>
 		`(SELECT ${column} FROM @claim AS claim WHERE claim.key = list.key AND at <= ? ORDER BY at, vid LIMIT 1)`;
 	return {
@@ -66,14 +62,14 @@ export function holdersUpTo(keys: readonly string[], asOfMs: number): Query {
 	};
 }
 
-/** The visitor that the `tid`, else the `cid`, of each event names, by `tid`. */
+/** The visitor that each event names, by `tid`. @param holders rows with `key` and `vid` */
 export function ownersOf(events: readonly Joinable[], holders: readonly Row[]): Map<string, Owner> {
-	const holderOf = new Map(holders.map(({ key, vid }) => [key, vid]));
+	const holderOf = new Map<string, string>();
+	for (const { key, vid } of holders) if (typeof vid === 'string') holderOf.set(String(key), vid);
 	const owners = new Map<string, Owner>();
-	for (const { tid, cid } of events) {
-		const [byTid, byCid] = [holderOf.get(`t:${tid}`), holderOf.get(`c:${cid}`)];
-		if (typeof byTid === 'string') owners.set(tid, { vid: byTid, named: 2 });
-		else if (typeof byCid === 'string') owners.set(tid, { vid: byCid, named: 1 });
+	for (const event of events) {
+		const owner = namedOwner(event, (key) => holderOf.get(key));
+		if (owner) owners.set(event.tid, owner);
 	}
 	return owners;
 }
@@ -223,17 +219,11 @@ export function* assignEvents(events: readonly ContestedEvent[]): Steps<Set<stri
 		const subscriber = subscribers.get(event.subid) ?? null;
 		return !owners.has(event.tid) && subscriber !== (isRenamed.has(event) ? null : event.vid);
 	});
-	yield [
-		setOwners(
-			following.map(({ tid, subid }) => {
-				const vid = subscribers.get(subid);
-				return [tid, vid === undefined ? undefined : { vid, named: 0 }];
-			}),
-		),
-	];
-	const moved = events.flatMap(({ tid, subid, vid }) => {
-		const owner = owners.get(tid)?.vid ?? subscribers.get(subid) ?? null;
-		return owner === vid ? [] : [owner, vid];
+	const newOwnerOf = ({ tid, subid }: ContestedEvent) => ownerOf(owners.get(tid), subscribers.get(subid));
+	yield [setOwners(following.map((event) => [event.tid, newOwnerOf(event)]))];
+	const moved = events.flatMap((event) => {
+		const owner = newOwnerOf(event)?.vid ?? null;
+		return owner === event.vid ? [] : [owner, event.vid];
 	});
 	const followed = yield* followSubscriptions(renamed.map(({ subid }) => subid));
 	return new Set([...moved.filter((vid) => vid !== null), ...followed]);

@@ -1,5 +1,15 @@
-import { type Query, type Steps, type Stream, tuplesOf, type Value } from '../steps.ts';
-import { eventKeys, holdersUpTo, ownersOf } from './identity-links.ts';
+import { eventKeys, type Owner, subscribersAmong } from '../../domain/ownership.ts';
+import {
+	type Query,
+	type Reading,
+	rowsOf,
+	type Select,
+	type Steps,
+	type Stream,
+	tuplesOf,
+	type Value,
+} from '../steps.ts';
+import { holdersUpTo, ownersOf } from './identity-links.ts';
 
 /** Rows of a page; bounds memory. */
 const pageRows = 5000;
@@ -8,7 +18,7 @@ const maxNames = 1000;
 
 /** A query in pages of rows, each after the last row of the page before. */
 function inPages<Tuple extends readonly Value[]>(
-	query: (last: Tuple | undefined) => Pick<Query, 'sql' | 'values'>,
+	query: (last: Tuple | undefined) => Pick<Select, 'sql' | 'values'>,
 	take: (rows: readonly Tuple[]) => void,
 ): Stream {
 	return {
@@ -23,7 +33,7 @@ function inPages<Tuple extends readonly Value[]>(
 /** A query in pages of names. */
 function forNames<Tuple extends readonly Value[]>(
 	names: readonly string[],
-	query: (some: readonly string[]) => Pick<Query, 'sql' | 'values'>,
+	query: (some: readonly string[]) => Pick<Select, 'sql' | 'values'>,
 	take: (rows: readonly Tuple[]) => void,
 ): Stream {
 	let from = 0;
@@ -52,8 +62,7 @@ export interface JourneyEvent {
 	readonly revenuePence: number;
 	readonly atMs: number;
 	readonly vid: string | null;
-	/** See `Owner`. */
-	readonly named: number;
+	readonly named: Owner['named'];
 	/** When its `tid` was first shown on a page, up to the moment. Null where its owner was not found by its `tid`. */
 	readonly shownAtMs: number | null;
 }
@@ -65,7 +74,7 @@ type EventTuple = readonly [
 	rvn: number,
 	receivedAt: number,
 	vid: string | null,
-	named: number,
+	named: Owner['named'],
 	shownAt: number | null,
 ];
 type PastEventTuple = readonly [...EventTuple, tid: string, cid: string | null];
@@ -78,7 +87,7 @@ const eventColumns = `${ownedEventColumns}, CASE WHEN named = 2 THEN ${firstShow
 const pastEventColumns = `${ownedEventColumns}, ${firstShown}, tid, cid`;
 
 /** All events received up to a moment. @param isPast whether to give the owners as of that moment */
-export function* eventsUpTo(asOfMs: number, isPast: boolean): Steps<JourneyEvent[]> {
+export function* eventsUpTo(asOfMs: number, isPast: boolean): Reading<JourneyEvent[]> {
 	const events: JourneyEvent[] = [];
 	const past: PastEventTuple[] = [];
 	const toEvent = eventReader();
@@ -95,11 +104,15 @@ export function* eventsUpTo(asOfMs: number, isPast: boolean): Steps<JourneyEvent
 		const some = past.slice(from, from + maxNames);
 		for (const event of yield* withOwnersAsOf(some, toEvent, asOfMs)) events.push(event);
 	}
-	return isPast ? withSubscriptionOwners(events) : events;
+	if (!isPast) return events;
+	const subscribers = subscribersAmong(events, ownerNamedBy);
+	return events.map((event) =>
+		event.named > 0 ? event : { ...event, vid: subscribers.get(event.subid) ?? null },
+	);
 }
 
 /** The events received in a period, without when their `tid` was shown. */
-export function* eventsIn({ fromMs, toMs }: { fromMs: number; toMs: number }): Steps<JourneyEvent[]> {
+export function* eventsIn({ fromMs, toMs }: { fromMs: number; toMs: number }): Reading<JourneyEvent[]> {
 	const events: JourneyEvent[] = [];
 	const toEvent = eventReader();
 	yield [
@@ -115,7 +128,7 @@ export function* eventsIn({ fromMs, toMs }: { fromMs: number; toMs: number }): S
 }
 
 /** All events of these subscriptions received up to a moment. */
-export function* eventsOfSubscriptions(subids: readonly string[], asOfMs: number): Steps<JourneyEvent[]> {
+export function* eventsOfSubscriptions(subids: readonly string[], asOfMs: number): Reading<JourneyEvent[]> {
 	const events: JourneyEvent[] = [];
 	const toEvent = eventReader();
 	yield ['named > 0', 'named = 0'].map((part) =>
@@ -129,6 +142,10 @@ export function* eventsOfSubscriptions(subids: readonly string[], asOfMs: number
 		),
 	);
 	return events;
+}
+
+function ownerNamedBy({ vid, named }: JourneyEvent): Owner | undefined {
+	return vid === null || named === 0 ? undefined : { vid, named };
 }
 
 type ToEvent = (row: EventTuple | PastEventTuple) => JourneyEvent;
@@ -161,9 +178,9 @@ function* withOwnersAsOf(
 	rows: readonly PastEventTuple[],
 	toEvent: ToEvent,
 	asOfMs: number,
-): Steps<JourneyEvent[]> {
+): Reading<JourneyEvent[]> {
 	const named = rows.map((row) => ({ tid: row[8], cid: row[9] }));
-	const [holders = []] = yield [holdersUpTo([...new Set(eventKeys(named))], asOfMs)];
+	const holders = yield* rowsOf(holdersUpTo([...new Set(eventKeys(named))], asOfMs));
 	const owners = ownersOf(named, holders);
 	return rows.map((row) => {
 		const event = toEvent(row);
@@ -176,29 +193,11 @@ function* withOwnersAsOf(
 	});
 }
 
-/** The same, with events that belong to the owner of their subscription, see `ownersOfSubscriptions`. */
-function withSubscriptionOwners(events: readonly JourneyEvent[]): JourneyEvent[] {
-	const rank = (event: JourneyEvent) => [Number(event.revenuePence < 0), event.atMs, event.id] as const;
-	const first = new Map<string, JourneyEvent>();
-	for (const event of events) {
-		const known = first.get(event.subid);
-		if (event.named > 0 && !(known && isBefore(rank(known), rank(event)))) first.set(event.subid, event);
-	}
-	return events.map((event) =>
-		event.named > 0 ? event : { ...event, vid: first.get(event.subid)?.vid ?? null },
-	);
-}
-
-function isBefore(a: readonly number[], b: readonly number[]): boolean {
-	const at = a.findIndex((value, index) => value !== b[index]);
-	return at < 0 || (a[at] as number) < (b[at] as number);
-}
-
 /** A touch as its row. There may be millions, so no object is made for each. */
 export type TouchRow = readonly [vid: string, atMs: number, origin: string];
 
 /** Passes on the touches of all visitors up to a moment, by `vid` and time. */
-export function* eachTouch(asOfMs: number, take: (touch: TouchRow) => void): Steps<void> {
+export function* eachTouch(asOfMs: number, take: (touch: TouchRow) => void): Reading<void> {
 	yield [
 		inPages<TouchRow>(
 			(last) => ({
@@ -215,7 +214,7 @@ export function* touchesOfVisitors(
 	vids: readonly string[],
 	asOfMs: number,
 	take: (touch: TouchRow) => void,
-): Steps<void> {
+): Reading<void> {
 	yield [
 		forNames<TouchRow>(
 			vids,
@@ -236,7 +235,7 @@ export function* hitsOfVisitors(
 	vids: readonly string[],
 	{ fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number },
 	take: (hits: readonly HitRow[]) => void,
-): Steps<void> {
+): Reading<void> {
 	yield [
 		forNames<HitRow>(
 			vids,
@@ -250,7 +249,7 @@ export function* hitsOfVisitors(
 }
 
 /** Visitors with a touch in a period. */
-export function* visitorsTouchedIn({ fromMs, toMs }: { fromMs: number; toMs: number }): Steps<Set<string>> {
+export function* visitorsTouchedIn({ fromMs, toMs }: { fromMs: number; toMs: number }): Reading<Set<string>> {
 	const vids = new Set<string>();
 	yield [
 		inPages<[atMs: number, vid: string]>(
@@ -265,7 +264,7 @@ export function* visitorsTouchedIn({ fromMs, toMs }: { fromMs: number; toMs: num
 }
 
 /** The visitors among these who have subscribed up to a moment. */
-export function* subscribersAmong(vids: readonly string[], asOfMs: number): Steps<Set<string>> {
+export function* visitorsWithEvents(vids: readonly string[], asOfMs: number): Reading<Set<string>> {
 	const subscribers = new Set<string>();
 	yield [
 		forNames<[vid: string]>(
@@ -281,7 +280,9 @@ export function* subscribersAmong(vids: readonly string[], asOfMs: number): Step
 }
 
 /** All stored spending, by day. */
-export function* spendingRows(): Steps<{ day: string; channel: string; campaign: string; pence: number }[]> {
+export function* spendingRows(): Reading<
+	{ day: string; channel: string; campaign: string; pence: number }[]
+> {
 	const [rows = []] = yield [
 		{
 			sql: 'SELECT day, channel, campaign, pence FROM @spend ORDER BY day, channel, campaign /* spending */',

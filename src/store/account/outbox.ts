@@ -1,6 +1,6 @@
 import type { MessageType } from '../../domain/webhook.ts';
 import { isoTime } from '../../format/iso-time.ts';
-import type { Query, Row, Steps } from '../steps.ts';
+import { type Query, type Reading, type Row, rowsOf, type Select, type Steps } from '../steps.ts';
 
 /** A process that has taken a message sends it within this time, or another one does. */
 export const messageLeaseMs = 30_000;
@@ -99,7 +99,7 @@ export function* takeDue(
 }
 
 /** Messages about a visitor, for `underWayUntil`. */
-export function messagesAbout(vid: string): Query {
+export function messagesAbout(vid: string): Select {
 	return {
 		sql: 'SELECT due_at, attempts, problem FROM @outbox WHERE vid = ? /* messages about */',
 		values: [vid],
@@ -149,7 +149,7 @@ export function* giveBack(messages: readonly DueMessage[], nowMs: number): Steps
 }
 
 /** When the next message of each webhook is due, by its id. Webhooks without messages are left out. */
-export function* nextDue(webhooks: readonly string[]): Steps<Map<string, number>> {
+export function* nextDue(webhooks: readonly string[]): Reading<Map<string, number>> {
 	const [rows = []] = yield [
 		{
 			sql: 'SELECT key, (SELECT min(due_at) FROM @outbox AS outbox WHERE outbox.webhook = list.key AND due_at IS NOT NULL) AS due_at FROM ?each AS list /* next due */',
@@ -180,18 +180,16 @@ export function* deliveries(filter: {
 	readonly webhook: string | undefined;
 	readonly failed: boolean;
 	readonly limit: number;
-}): Steps<Delivery[]> {
+}): Reading<Delivery[]> {
 	const conditions = [
 		...(filter.webhook === undefined ? [] : ['webhook = ?']),
 		...(filter.failed ? ['delivered_at IS NULL AND attempted_at IS NOT NULL'] : []),
 	];
 	const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
-	const [rows = []] = yield [
-		{
-			sql: `SELECT webhook, sequence, type, created_at, due_at, attempts, attempted_at, delivered_at, status, problem FROM @outbox ${where} ORDER BY created_at DESC, sequence DESC, webhook LIMIT ? /* deliveries */`,
-			values: [...(filter.webhook === undefined ? [] : [filter.webhook]), filter.limit],
-		},
-	];
+	const rows = yield* rowsOf({
+		sql: `SELECT webhook, sequence, type, created_at, due_at, attempts, attempted_at, delivered_at, status, problem FROM @outbox ${where} ORDER BY created_at DESC, sequence DESC, webhook LIMIT ? /* deliveries */`,
+		values: [...(filter.webhook === undefined ? [] : [filter.webhook]), filter.limit],
+	});
 	return rows.map(toDelivery);
 }
 

@@ -1,4 +1,5 @@
 import type { HistoryHit } from '../../domain/hit.ts';
+import { eventKeys } from '../../domain/ownership.ts';
 import { emptyProfile } from '../../domain/profile.ts';
 import {
 	type Arrival,
@@ -16,7 +17,6 @@ import {
 	assignEvents,
 	assignLater,
 	type ContestedEvent,
-	eventKeys,
 	holdersOf,
 	type IdentityLink,
 	keyHolders,

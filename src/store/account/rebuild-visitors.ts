@@ -1,5 +1,5 @@
 import { emptyProfile } from '../../domain/profile.ts';
-import type { Query, Row, Steps } from '../steps.ts';
+import type { Query, Reading, Row, Select, Steps } from '../steps.ts';
 import type { HitPlace } from './erasing.ts';
 import {
 	assignEvents,
@@ -20,18 +20,14 @@ const pageRows = 200;
 /** Tables with names of visitors. Derived rows may name a visitor who has no log. */
 const namedAnywhere = ['hit', 'visitor', 'claim', 'subscription_event'];
 
-/** The approximate number of visitors to rebuild, for showing progress. */
-export function* countVisitors(): Steps<number> {
-	const [rows = []] = yield [{ sql: 'SELECT count(*) AS number FROM @visitor /* count visitors */' }];
-	return Number(rows[0]?.number ?? 0);
-}
-
 /** The next visitors in the order of their `vid`. */
-export function* visitorsAfter(vid: string, limit: number): Steps<string[]> {
-	const pages = yield namedAnywhere.map((table) => ({
-		sql: `SELECT DISTINCT vid FROM @${table} WHERE vid > ? ORDER BY vid LIMIT ${limit} /* visitors after */`,
-		values: [vid],
-	}));
+export function* visitorsAfter(vid: string, limit: number): Reading<string[]> {
+	const pages = yield namedAnywhere.map(
+		(table): Select => ({
+			sql: `SELECT DISTINCT vid FROM @${table} WHERE vid > ? ORDER BY vid LIMIT ${limit} /* visitors after */`,
+			values: [vid],
+		}),
+	);
 	const vids = new Set(pages.flatMap((rows) => rows.map((row) => String(row.vid))));
 	return [...vids].sort().slice(0, limit);
 }

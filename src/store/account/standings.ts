@@ -1,7 +1,7 @@
-import type { Kysely } from 'kysely';
 import type { Profile } from '../../domain/profile.ts';
 import type { Standing } from '../../domain/standing.ts';
-import type { ClientTables, HitTables } from './tables.ts';
+import { ask, type Reading, type Row, rowsOf } from '../steps.ts';
+import { selectProfiles } from './reading/visitors.ts';
 
 /** A visitor, and what webhooks know about it. */
 export interface EvaluatedVisitor {
@@ -12,120 +12,73 @@ export interface EvaluatedVisitor {
 	readonly standing: Standing | null;
 }
 
-type Database = Kysely<ClientTables>;
-
-/** Visitors with entries in a period, and the time of the last of these entries. */
-export async function changedSince(
-	database: Database,
-	afterMs: number,
-	untilMs: number,
-	{ all }: HitTables,
-): Promise<Map<string, number>> {
+/** The visitors with hits or subscription events after a moment and up to another, and the time of the last of these. */
+export function* changedSince(afterMs: number, untilMs: number): Reading<Map<string, number>> {
+	const { hits, events } = yield* ask({
+		hits: {
+			sql: 'SELECT vid, max(at) AS at FROM @every_hit WHERE at > ? AND at <= ? GROUP BY vid /* changed since */',
+			values: [afterMs, untilMs],
+		},
+		events: {
+			sql: 'SELECT vid, max(received_at) AS at FROM @subscription_event WHERE received_at > ? AND received_at <= ? AND vid IS NOT NULL GROUP BY vid /* changed since */',
+			values: [afterMs, untilMs],
+		},
+	});
 	const changed = new Map<string, number>();
-	const add = (rows: readonly { vid: string | null; at: number }[]) => {
-		for (const { vid, at } of rows)
-			if (vid !== null) changed.set(vid, Math.max(at, changed.get(vid) ?? Number.NEGATIVE_INFINITY));
-	};
-	for (const table of all)
-		add(
-			await database
-				.selectFrom(table)
-				.select(({ fn }) => ['vid', fn.max<number>('at').as('at')])
-				.where('at', '>', afterMs)
-				.where('at', '<=', untilMs)
-				.groupBy('vid')
-				.execute(),
-		);
-	add(
-		await database
-			.selectFrom('subscription_event')
-			.select(({ fn }) => ['vid', fn.max<number>('received_at').as('at')])
-			.where('received_at', '>', afterMs)
-			.where('received_at', '<=', untilMs)
-			.where('vid', 'is not', null)
-			.groupBy('vid')
-			.execute(),
-	);
+	for (const row of [...hits, ...events]) {
+		const [vid, atMs] = [String(row.vid), Number(row.at)];
+		changed.set(vid, Math.max(atMs, changed.get(vid) ?? Number.NEGATIVE_INFINITY));
+	}
 	return changed;
 }
 
-export async function evaluatedVisitors(
-	database: Database,
-	vids: readonly string[],
-): Promise<EvaluatedVisitor[]> {
-	if (vids.length === 0) return [];
-	const rows = await database
-		.selectFrom('visitor')
-		.select(['vid', 'profile'])
-		.where('vid', 'in', vids)
-		.execute();
-	const profiles = new Map(rows.map(({ vid, profile }) => [vid, profile]));
-	return withStandings(
-		database,
-		vids.map((vid) => ({ vid, profile: profiles.get(vid) ?? 'null' })),
-	);
+/** Visitors and what webhooks know of them. Those that are gone have no profile. */
+export function* evaluatedVisitors(vids: readonly string[]): Reading<EvaluatedVisitor[]> {
+	const profiles = new Map((yield* rowsOf(selectProfiles(vids))).map(({ vid, profile }) => [vid, profile]));
+	return yield* withStandings(vids.map((vid) => ({ vid, profile: profiles.get(vid) ?? 'null' })));
 }
 
-export async function evaluatedPage(
-	database: Database,
+/** The same of the next visitors in order of arrival. @returns the id of the last one; undefined at the end */
+export function* evaluatedPage(
 	afterId: number,
 	limit: number,
-): Promise<{ visitors: EvaluatedVisitor[]; lastId: number | undefined }> {
-	const rows = await database
-		.selectFrom('visitor')
-		.select(['id', 'vid', 'profile'])
-		.where('id', '>', afterId)
-		.orderBy('id')
-		.limit(limit)
-		.execute();
-	return { visitors: await withStandings(database, rows), lastId: rows.at(-1)?.id };
+): Reading<{ visitors: EvaluatedVisitor[]; lastId: number | undefined }> {
+	const rows = yield* rowsOf({
+		sql: 'SELECT id, vid, profile FROM @visitor WHERE id > ? ORDER BY id LIMIT ? /* evaluated page */',
+		values: [afterId, limit],
+	});
+	const last = rows.at(-1);
+	return { visitors: yield* withStandings(rows), lastId: last && Number(last.id) };
 }
 
-export async function evaluatedWithoutVisitor(
-	database: Database,
-	limit: number,
-): Promise<EvaluatedVisitor[]> {
-	const rows = await database
-		.selectFrom('standing')
-		.leftJoin('visitor', 'visitor.vid', 'standing.vid')
-		.select('standing.vid')
-		.where('visitor.vid', 'is', null)
-		.limit(limit)
-		.execute();
-	return withStandings(
-		database,
-		rows.map(({ vid }) => ({ vid, profile: 'null' })),
-	);
+/** Visitors that webhooks know and who are gone, for example because their hits were too old. */
+export function* evaluatedWithoutVisitor(limit: number): Reading<EvaluatedVisitor[]> {
+	const rows = yield* rowsOf({
+		sql: 'SELECT standing.vid FROM @standing AS standing LEFT JOIN @visitor AS visitor ON visitor.vid = standing.vid WHERE visitor.vid IS NULL LIMIT ? /* evaluated without visitor */',
+		values: [limit],
+	});
+	return yield* withStandings(rows.map(({ vid = null }) => ({ vid, profile: 'null' })));
 }
 
-async function withStandings(
-	database: Database,
-	visitors: readonly { readonly vid: string; readonly profile: string }[],
-): Promise<EvaluatedVisitor[]> {
-	if (visitors.length === 0) return [];
-	const vids = visitors.map(({ vid }) => vid);
-	const standings = await database
-		.selectFrom('standing')
-		.select(['vid', 'body'])
-		.where('vid', 'in', vids)
-		.execute();
-	const bodies = new Map(standings.map(({ vid, body }) => [vid, body]));
-	const memberships = Map.groupBy(
-		await database.selectFrom('membership').select(['vid', 'segment']).where('vid', 'in', vids).execute(),
-		({ vid }) => vid,
-	);
-	return visitors.map(({ vid, profile }) => {
+/** @param visitors with profiles as JSON */
+function* withStandings(visitors: readonly Row[]): Reading<EvaluatedVisitor[]> {
+	const vids = visitors.map(({ vid }) => String(vid));
+	const { standings, members } = yield* ask({
+		standings: { sql: 'SELECT vid, body FROM @standing WHERE vid IN ?list /* standings */', values: [vids] },
+		members: {
+			sql: 'SELECT vid, segment FROM @membership WHERE vid IN ?list /* memberships */',
+			values: [vids],
+		},
+	});
+	const bodies = new Map(standings.map(({ vid, body }) => [vid, String(body)]));
+	const memberships = Map.groupBy(members, ({ vid }) => vid);
+	return visitors.map(({ vid = null, profile }) => {
 		const body = bodies.get(vid);
+		const segments = new Set((memberships.get(vid) ?? []).map(({ segment }) => String(segment)));
 		return {
-			vid,
-			profile: JSON.parse(profile),
-			standing:
-				body === undefined
-					? null
-					: {
-							...toStanding(body),
-							segments: new Set((memberships.get(vid) ?? []).map(({ segment }) => segment)),
-						},
+			vid: String(vid),
+			profile: JSON.parse(String(profile)),
+			standing: body === undefined ? null : { ...toStanding(body), segments },
 		};
 	});
 }
@@ -135,18 +88,11 @@ function toStanding(body: string): Pick<Standing, 'bands' | 'goals'> {
 	return { bands: new Map(bands), goals: new Map(goals) };
 }
 
-export async function customerIdsOf(
-	database: Database,
-	vids: readonly string[],
-): Promise<Map<string, string>> {
-	if (vids.length === 0) return new Map();
-	const rows = await database
-		.selectFrom('claim')
-		.select(['vid', 'key', 'at'])
-		.where('vid', 'in', vids)
-		.where('key', '>=', 'c:')
-		.where('key', '<', 'd')
-		.orderBy('at')
-		.execute();
-	return new Map(rows.map(({ vid, key }) => [vid, key.slice(2)]));
+/** The customer id that each visitor has shown last; those without one are left out. */
+export function* customerIdsOf(vids: readonly string[]): Reading<Map<string, string>> {
+	const rows = yield* rowsOf({
+		sql: "SELECT vid, key FROM @claim WHERE vid IN ?list AND key >= 'c:' AND key < 'd' ORDER BY at /* customer ids */",
+		values: [vids],
+	});
+	return new Map(rows.map(({ vid, key }) => [String(vid), String(key).slice(2)]));
 }

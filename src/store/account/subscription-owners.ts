@@ -1,23 +1,11 @@
-import type { Query, Row, Steps } from '../steps.ts';
+import { decidingOrder, type Owner, ownerOf } from '../../domain/ownership.ts';
+import { type Query, type Reading, type Row, rowsOf, type Select, type Steps } from '../steps.ts';
 import { addTasks } from './tasks.ts';
 
-/**
- * The owner of an event, and why. `named` 2: its `tid` names the visitor; 1: its `cid` does; 0: neither does, and the
- * event belongs to the owner of its subscription.
- */
-export interface Owner {
-	readonly vid: string;
-	readonly named: 0 | 1 | 2;
-}
-
-/**
- * The owners of subscriptions that have one. A subscription is all events of one `subid`. It belongs to the visitor whom its
- * acquisition names, else to the visitor whom its earliest event with a name names; refunds come last. Events of the
- * same moment count in order of arrival.
- */
-export function ownersOfSubscriptions(subids: readonly string[]): Query {
+/** The owners of subscriptions that have one. */
+export function ownersOfSubscriptions(subids: readonly string[]): Select {
 	return {
-		sql: `${withVid(`SELECT key AS subid, (SELECT vid FROM @subscription_event AS event WHERE event.subid = list.key AND named > 0${notErasing} ORDER BY (rvn < 0), received_at, id LIMIT 1) AS vid FROM ?each AS list`)} /* subscriptions */`,
+		sql: `${withVid(`SELECT key AS subid, (SELECT vid FROM @subscription_event AS event WHERE event.subid = list.key AND named > 0${notErasing} ORDER BY ${decidingOrder} LIMIT 1) AS vid FROM ?each AS list`)} /* subscriptions */`,
 		values: [subids],
 	};
 }
@@ -27,7 +15,7 @@ export function ownersOfSubscriptions(subids: readonly string[]): Query {
  * `EXISTS` instead, PostgreSQL might join the list with the whole table. Without the limit, which no list reaches, both
  * engines would look up once for the condition, and once more for the row.
  */
-export function withVid(lookUps: string): string {
+export function withVid(lookUps: string): Select['sql'] {
 	return `SELECT * FROM (${lookUps} LIMIT 1000000) AS found WHERE vid IS NOT NULL`;
 }
 
@@ -40,9 +28,10 @@ export function subscribersIn(rows: readonly Row[]): Map<string, string> {
 }
 
 /** The same for the subscriptions of events. */
-export function* subscriptionsOf(events: readonly { readonly subid: string }[]): Steps<Map<string, string>> {
-	const [rows = []] = yield [ownersOfSubscriptions(subidsOf(events))];
-	return subscribersIn(rows);
+export function* subscriptionsOf(
+	events: readonly { readonly subid: string }[],
+): Reading<Map<string, string>> {
+	return subscribersIn(yield* rowsOf(ownersOfSubscriptions(subidsOf(events))));
 }
 
 export function subidsOf(events: readonly { readonly subid: string }[]): string[] {
@@ -108,7 +97,7 @@ function* follow(following: readonly Row[], subscribers: ReadonlyMap<string, str
 		const vid = subscribers.get(String(subid));
 		return (vid ?? null) === before ? [] : [{ tid: String(tid), before, vid }];
 	});
-	yield [setOwners(moved.map(({ tid, vid }) => [tid, vid === undefined ? undefined : { vid, named: 0 }]))];
+	yield [setOwners(moved.map(({ tid, vid }) => [tid, ownerOf(undefined, vid)]))];
 	return new Set(moved.flatMap(({ before, vid }) => [before, vid]).filter((vid) => typeof vid === 'string'));
 }
 

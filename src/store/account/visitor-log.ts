@@ -1,4 +1,5 @@
 import type { ArrivingHit, HitRecord, StoredHit } from '../../domain/hit.ts';
+import { type Owner, ownerOf } from '../../domain/ownership.ts';
 import {
 	apply,
 	compareEntries,
@@ -22,7 +23,7 @@ import {
 	newLinks,
 	saveLinks,
 } from './identity-links.ts';
-import { followSubscriptions, type Owner, setOwners } from './subscription-owners.ts';
+import { followSubscriptions, setOwners } from './subscription-owners.ts';
 import {
 	correctTouches,
 	type LoggedHit,
@@ -255,14 +256,10 @@ export function* joinNamedEvents(
 			.map(({ subid }) => subid),
 	);
 	const followed = yield* followSubscriptions([...newlyOwned]);
-	const ownerOf = ({ tid, subid }: StoredEvent): Owner | undefined => {
-		const subscriber = subscribers.get(subid);
-		if (owners.has(tid) || subscriber === undefined || newlyOwned.has(subid)) return owners.get(tid);
-		return { vid: subscriber, named: 0 };
-	};
 	const joined = events
 		.flatMap((event) => {
-			const owner = ownerOf(event);
+			const { tid, subid } = event;
+			const owner = ownerOf(owners.get(tid), newlyOwned.has(subid) ? undefined : subscribers.get(subid));
 			return owner ? [{ owner, vid: owner.vid, entry: subscriptionEntry(event) }] : [];
 		})
 		.sort((a, b) => compareEntries(a.entry, b.entry));

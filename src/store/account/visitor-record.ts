@@ -2,7 +2,7 @@ import type { HitRecord } from '../../domain/hit.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { eventOf, type SubscriptionEvent, storedEventColumns } from '../../domain/subscription-event.ts';
 import { isoTime } from '../../format/iso-time.ts';
-import type { Steps } from '../steps.ts';
+import type { Reading } from '../steps.ts';
 
 /** Everything stored about a visitor. Times are ISO 8601, UTC. */
 export interface VisitorRecord {
@@ -31,7 +31,7 @@ export interface ShownKey {
 }
 
 /** Reads everything stored about a visitor; null if there is nothing. */
-export function* visitorRecord(vid: string): Steps<VisitorRecord | null> {
+export function* visitorRecord(vid: string): Reading<VisitorRecord | null> {
 	const [erasing = []] = yield [
 		{ sql: 'SELECT 1 AS one FROM @task WHERE name = ? /* record */', values: [`e:${vid}`] },
 	];

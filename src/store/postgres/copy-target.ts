@@ -82,14 +82,18 @@ export class PostgresCopyTarget implements CopyTarget {
 	}
 
 	/** Uses `VALUES`, because on Citus COPY is a two-phase commit even inside one schema. */
-	async addRows(accountId: number, table: ClientTable, rows: readonly Value[][]): Promise<void> {
+	async addRows(accountId: number, table: ClientTable, rows: readonly (readonly Value[])[]): Promise<void> {
 		await this.#insert(this.#clientTable(accountId, table), clientTables[table].columns, rows);
 	}
 
 	/**
 	 * Inserts in as few statements as PostgreSQL's limit allows. Callers that need all or nothing open a transaction.
 	 */
-	async #insert(table: string, columns: readonly string[], rows: readonly Value[][]): Promise<void> {
+	async #insert(
+		table: string,
+		columns: readonly string[],
+		rows: readonly (readonly Value[])[],
+	): Promise<void> {
 		const rowsPerInsert = Math.floor(maxParameters / columns.length);
 		for (let from = 0; from < rows.length; from += rowsPerInsert) {
 			const some = rows.slice(from, from + rowsPerInsert);

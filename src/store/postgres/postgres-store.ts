@@ -1,15 +1,14 @@
 import { type Kysely, sql } from 'kysely';
 import { hourMs } from '../../durations.ts';
 import { OperatorError, reasonOf, StorageError } from '../../errors.ts';
-import { ClientReader } from '../account/account-reader.ts';
 import { countWaiting, foldingSchema } from '../account/folding.ts';
-import { type ClientTables, clientTableNames } from '../account/tables.ts';
+import { clientTableNames } from '../account/tables.ts';
 import { checkKeys } from '../check-keys.ts';
 import { ControlStore, type ControlTables } from '../control/control-store.ts';
 import type { CopyTarget } from '../copy-target.ts';
 import { migrationFiles } from '../migrations.ts';
 import { shownAddress } from '../own-database.ts';
-import type { Steps } from '../steps.ts';
+import type { Reading, Steps } from '../steps.ts';
 import type {
 	Check,
 	MigrationProgress,
@@ -184,13 +183,6 @@ export class PostgresStore implements Store {
 		return this.#pools.get(this.#servers.addressOf(accountId));
 	}
 
-	async read<T>(accountId: number, fn: (reader: ClientReader) => Promise<T>): Promise<T> {
-		await this.#newest.ensureNewest(accountId);
-		return fn(
-			new ClientReader(kyselyOver<ClientTables>(this.#poolOf(accountId), this.#servers.schemaOf(accountId))),
-		);
-	}
-
 	async transact<T>(accountId: number, begin: () => Steps<T>): Promise<T> {
 		for (let retries = 0; ; retries++) {
 			try {
@@ -201,8 +193,8 @@ export class PostgresStore implements Store {
 		}
 	}
 
-	runReadOnly<T>(accountId: number, steps: Steps<T>): Promise<T> {
-		return this.#run(accountId, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', steps);
+	read<T>(accountId: number, reading: Reading<T>): Promise<T> {
+		return this.#run(accountId, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', reading);
 	}
 
 	async #run<T>(accountId: number, begin: string, steps: Steps<T>): Promise<T> {

@@ -1,9 +1,10 @@
 import type pg from 'pg';
 import { monotonicMs } from '../../clock.ts';
+import { eventKeys } from '../../domain/ownership.ts';
 import { type StoredEvent, type SubscriptionEvent, storedEvent } from '../../domain/subscription-event.ts';
 import { StorageError } from '../../errors.ts';
 import { addConflicts } from '../account/evaluation.ts';
-import { eventKeys, holdersOf, ownersOf } from '../account/identity-links.ts';
+import { holdersOf, ownersOf } from '../account/identity-links.ts';
 import {
 	ownersOfSubscriptions,
 	subidsOf,

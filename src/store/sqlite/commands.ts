@@ -1,4 +1,5 @@
 import type { ArrivingHit, StoredHit } from '../../domain/hit.ts';
+import type { Owner } from '../../domain/ownership.ts';
 import type { QuotaHolding, QuotaSettlement } from '../../domain/quota-lease.ts';
 import {
 	type StoredEvent,
@@ -8,12 +9,7 @@ import {
 } from '../../domain/subscription-event.ts';
 import { addConflicts } from '../account/evaluation.ts';
 import { holdersOf, ownersOf } from '../account/identity-links.ts';
-import {
-	type Owner,
-	ownersOfSubscriptions,
-	subidsOf,
-	subscribersIn,
-} from '../account/subscription-owners.ts';
+import { ownersOfSubscriptions, subidsOf, subscribersIn } from '../account/subscription-owners.ts';
 import { joinNamedEvents, storeHits } from '../account/visitor-log.ts';
 import { settleQuotas } from '../control/quota-leases.ts';
 import type { Steps } from '../steps.ts';

@@ -81,7 +81,7 @@ export class SqliteCopyTarget implements CopyTarget {
 		return this.#open.database;
 	}
 
-	async addRows(accountId: number, table: ClientTable, rows: readonly Value[][]): Promise<void> {
+	async addRows(accountId: number, table: ClientTable, rows: readonly (readonly Value[])[]): Promise<void> {
 		const database = this.#account(accountId);
 		inTransaction(database, () => {
 			for (let from = 0; from < rows.length; from += rowsPerInsert)
@@ -112,7 +112,7 @@ function insert(
 	database: DatabaseSync,
 	table: string,
 	columns: readonly string[],
-	rows: readonly Value[][],
+	rows: readonly (readonly Value[])[],
 ): void {
 	const values = rows.map(() => `(${columns.map(() => '?').join(', ')})`).join(', ');
 	database

@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { KyselyPlugin } from 'kysely';
 
 /** Statements are synchronous, so a loop over them would keep the event loop from all else, timers and sockets too. */
 const maxTurnMs = 50;
@@ -12,12 +11,3 @@ export async function letOthersRun(): Promise<void> {
 	await nextTurn();
 	turnBeganMs = performance.now();
 }
-
-/** Lets others run between statements. Not for transactions, as others may wait for their locks. */
-export const yieldingBetweenStatements: KyselyPlugin = {
-	transformQuery: ({ node }) => node,
-	async transformResult({ result }) {
-		await letOthersRun();
-		return result;
-	},
-};

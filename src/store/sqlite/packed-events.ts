@@ -1,3 +1,4 @@
+import type { Owner } from '../../domain/ownership.ts';
 import {
 	type Arrival,
 	arrivalValues,
@@ -7,7 +8,6 @@ import {
 	subscriptionEventFields,
 	subscriptionEventTypes,
 } from '../../domain/subscription-event.ts';
-import type { Owner } from '../account/subscription-owners.ts';
 import type { Upload } from '../store.ts';
 
 /** An upload as sent to the writer thread. One string is copied faster than 150. */

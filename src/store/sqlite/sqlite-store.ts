@@ -4,13 +4,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { monotonicMs } from '../../clock.ts';
 import { OperatorError, reasonOf } from '../../errors.ts';
-import { ClientReader } from '../account/account-reader.ts';
 import { countWaiting, foldingSchema } from '../account/folding.ts';
-import type { ClientTables, HitTables } from '../account/tables.ts';
 import { ControlStore, type ControlTables } from '../control/control-store.ts';
 import type { CopyTarget } from '../copy-target.ts';
 import { SchemaTooNewError } from '../migrations.ts';
-import type { Steps } from '../steps.ts';
+import type { Reading, Steps } from '../steps.ts';
 import type {
 	AccountWrites,
 	Check,
@@ -30,7 +28,7 @@ import { Connection, openDatabase, undoInMemory } from './connection.ts';
 import { SqliteCopyTarget } from './copy-target.ts';
 import { DataFolder, type FolderLock, isServed, lockFolder } from './data-folder.ts';
 import { kyselyOver } from './dialect.ts';
-import { letOthersRun, yieldingBetweenStatements } from './event-loop.ts';
+import { letOthersRun } from './event-loop.ts';
 import { fileError } from './file-error.ts';
 import { latestSchema, migrate, schemaVersion } from './migrate.ts';
 import { runSteps } from './run-steps.ts';
@@ -42,7 +40,6 @@ const purgeTimeoutMs = 10_000;
 const purgeAgainMs = 20;
 /** 4 MiB. Rewriting takes some hundredths of a second, and the account's uploads wait for it. */
 const maxRewrittenBytes = 4 * 1024 ** 2;
-const hitTables: HitTables = { all: ['hit', 'recent_hit'], ofVisitors: 'logged_hit' };
 
 /** One stage's databases in a folder: `control.sqlite` and `accounts/<n>.sqlite`. */
 export class SqliteStore implements Store {
@@ -69,17 +66,6 @@ export class SqliteStore implements Store {
 		});
 	}
 
-	async read<T>(accountId: number, fn: (reader: ClientReader) => Promise<T>): Promise<T> {
-		const database = kyselyOver<ClientTables>(this.#openAccount(accountId)).withPlugin(
-			yieldingBetweenStatements,
-		);
-		try {
-			return await fn(new ClientReader(database, hitTables));
-		} finally {
-			await database.destroy();
-		}
-	}
-
 	/** There is one writer at a time, so a transaction never has to begin anew. */
 	async transact<T>(accountId: number, begin: () => Steps<T>): Promise<T> {
 		const outcome = this.#run(accountId, 'BEGIN IMMEDIATE', begin());
@@ -88,8 +74,11 @@ export class SqliteStore implements Store {
 		return outcome;
 	}
 
-	async runReadOnly<T>(accountId: number, steps: Steps<T>): Promise<T> {
-		const outcome = this.#run(accountId, 'BEGIN', steps);
+	async read<T>(accountId: number, reading: Reading<T>): Promise<T> {
+		const { database } = this.#transacting(accountId);
+		database.exec('PRAGMA query_only = 1');
+		const outcome = this.#run(accountId, 'BEGIN', reading);
+		database.exec('PRAGMA query_only = 0');
 		await letOthersRun();
 		return outcome;
 	}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openAccount } from '../../shared-server.ts';
-import { askImage, assertImage, countVisitors } from './image.ts';
+import { askImage, assertImage, visitorsOf } from './image.ts';
 
 test('a missing, unknown or repeated account, or an invalid field: an image, and nothing is stored', async () => {
 	const service = await openAccount();
@@ -9,5 +9,5 @@ test('a missing, unknown or repeated account, or an invalid field: an image, and
 	const tooMany = `aid=${aid}${'&event=x'.repeat(21)}`;
 	for (const query of ['', 'aid=c-a-unknown', `aid=${aid}&aid=${aid}`, `aid=${aid}&cid=a%00b`, tooMany])
 		await assertImage(await askImage(service, query), 400);
-	assert.equal(await countVisitors(service), 0);
+	assert.equal(await visitorsOf(service), 0);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openAccount } from '../../shared-server.ts';
-import { countVisitors } from './image.ts';
+import { visitorsOf } from './image.ts';
 
 test('only GET stores a hit; HEAD does not', async () => {
 	const service = await openAccount();
@@ -10,5 +10,5 @@ test('only GET stores a hit; HEAD does not', async () => {
 		assert.equal(answer.status, 405, method);
 		assert.equal(answer.headers.get('allow'), 'GET');
 	}
-	assert.equal(await countVisitors(service), 0);
+	assert.equal(await visitorsOf(service), 0);
 });

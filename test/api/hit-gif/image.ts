@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { countVisitors } from '../../../src/store/account/reading/visitors.ts';
 import { browserUserAgent, type ServedAccount } from '../../support.ts';
 
 /** Requests the image like a page without scripts. */
@@ -22,7 +23,7 @@ export async function assertImage(answer: Response, status: number): Promise<voi
 	assert.deepEqual([bytes.readUInt16LE(6), bytes.readUInt16LE(8), bytes.at(-1)], [1, 1, 0x3b]);
 }
 
-export async function countVisitors({ store, aid }: ServedAccount): Promise<number> {
+export async function visitorsOf({ store, aid }: ServedAccount): Promise<number> {
 	const { id } = await store.control.account(aid);
-	return store.read(id, (reader) => reader.countVisitors());
+	return store.read(id, countVisitors());
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { countVisitors } from '../../../src/store/account/reading/visitors.ts';
 import { startService } from '../../support.ts';
 
 test('OPTIONS tells pages of every origin what they may send, stores no hit and uses no budget', async (t) => {
@@ -23,6 +24,6 @@ test('OPTIONS tells pages of every origin what they may send, stores no hit and 
 		assert.equal(answer.headers.get('allow'), 'POST, OPTIONS');
 	}
 	const { id } = await store.control.account(aid);
-	assert.equal(await store.read(id, (reader) => reader.countVisitors()), 0);
+	assert.equal(await store.read(id, countVisitors()), 0);
 	await hit();
 });

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { countVisitors } from '../../../src/store/account/reading/visitors.ts';
 import { openAccount } from '../../shared-server.ts';
 
 test('names every invalid field, and stores nothing', async () => {
@@ -12,7 +13,7 @@ test('names every invalid field, and stores nothing', async () => {
 		assert.ok(validationErrors?.includes(field), field);
 	assert.equal(answer.headers.get('access-control-allow-origin'), '*');
 	const { id } = await store.control.account(aid);
-	assert.equal(await store.read(id, (reader) => reader.countVisitors()), 0);
+	assert.equal(await store.read(id, countVisitors()), 0);
 });
 
 test('invalid JSON, or an unknown account', async () => {

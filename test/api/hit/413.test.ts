@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { countVisitors } from '../../../src/store/account/reading/visitors.ts';
 import { connectTo } from '../../raw-http.ts';
 import { openAccount } from '../../shared-server.ts';
 import { browserUserAgent } from '../../support.ts';
@@ -36,6 +37,6 @@ test('a chunked body is refused once it is too large, and nothing is stored', as
 	assert.equal(headers.get('access-control-allow-origin'), '*');
 	connection.send('0\r\n\r\n');
 	const { id } = await store.control.account(aid);
-	assert.equal(await store.read(id, (reader) => reader.countVisitors()), 0);
+	assert.equal(await store.read(id, countVisitors()), 0);
 	await hit();
 });

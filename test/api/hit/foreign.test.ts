@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { minuteMs } from '../../../src/durations.ts';
+import { countVisitors } from '../../../src/store/account/reading/visitors.ts';
 import { openAccount } from '../../shared-server.ts';
 import { event, startService } from '../../support.ts';
 
@@ -38,7 +39,7 @@ test("another visitor's sid starts a new visit", async () => {
 	assert.ok(![one.vid, two.vid].includes(alone.vid));
 	assert.notEqual(alone.sid, two.sid);
 	const { id } = await store.control.account(aid);
-	assert.equal(await store.read(id, (reader) => reader.countVisitors()), 3);
+	assert.equal(await store.read(id, countVisitors()), 3);
 });
 
 test('the cask of a visit reads that visit; a later visit has another cask', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { countVisitors } from '../../../src/store/account/reading/visitors.ts';
 import { eventually } from '../../eventually.ts';
 import { caskadeProcess } from '../../process.ts';
 import { startService, temporaryFolder } from '../../support.ts';
@@ -24,7 +25,7 @@ test('a hit from a listed network is answered but not stored, and changes of the
 	const image = await fetch(`${service.url}/basket.gif?aid=${service.aid}`, { headers: ours });
 	assert.equal(image.headers.get('x-hit-stored'), '0');
 	const { id } = await service.store.control.account(service.aid);
-	assert.equal(await service.store.read(id, (reader) => reader.countVisitors()), 1);
+	assert.equal(await service.store.read(id, countVisitors()), 1);
 
 	writeFileSync(file, '198.51.100.0/24\n');
 	await eventually('the file is read anew', async () => (await storedOf(theirs)) === '0', 2000);

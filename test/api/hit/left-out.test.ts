@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { profilesOf } from '../../../src/store/account/reading/visitors.ts';
 import { startProxiedService } from '../../store/postgres/service.ts';
 import { installedPostgresDatabase } from '../../store/postgres-server.ts';
 import { browserUserAgent, startService } from '../../support.ts';
@@ -43,7 +44,7 @@ test('if a hit is stored but its scores cannot be read, the answer is 200 withou
 	const whole = await hit({ vid }, {}, everything);
 	assert.equal(whole.vid, vid);
 	assert.ok(whole.scores && whole.segments);
-	const [profile] = (await store.read(id, (reader) => reader.profilesOf([vid]))).values();
+	const [profile] = (await store.read(id, profilesOf([vid]))).values();
 	assert.equal(profile?.hits, 3);
 });
 

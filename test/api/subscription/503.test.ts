@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { QueueFullError } from '../../../src/errors.ts';
+import { countRows } from '../../../src/store/account/reading/rows.ts';
 import { appOver } from '../../faulty-store.ts';
 import { lockDatabase } from '../../lock.ts';
 import { event, startService } from '../../support.ts';
@@ -43,7 +44,7 @@ test('more uploads wait for the store than the queue holds; the waiting ones are
 	assert.equal(accepted + statuses.filter((status) => status === 503).length, 300);
 	assert.ok(accepted > 200);
 	const { id } = await service.store.control.account(service.aid);
-	assert.equal(await service.store.read(id, (reader) => reader.countSubscriptionEvents()), accepted * 240);
+	assert.equal(await service.store.read(id, countRows('subscription_event')), accepted * 240);
 	assert.equal((await service.upload({ aid: service.aid, data: [event()] })).status, 201);
 });
 

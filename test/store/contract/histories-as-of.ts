@@ -3,7 +3,14 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { minuteMs } from '../../../src/durations.ts';
 import { storeHistory } from '../../../src/store/account/past-history.ts';
-import type { VisitorHistory } from '../../../src/store/account/visitor-history.ts';
+import type { VisitorHistory } from '../../../src/store/account/reading/histories.ts';
+import {
+	firstHits,
+	historyExtent,
+	hitsBefore,
+	visitorHistories,
+} from '../../../src/store/account/reading/histories.ts';
+import { vidsAfter } from '../../../src/store/account/reading/visitors.ts';
 import { storeHits } from '../../../src/store/account/visitor-log.ts';
 import type { Store } from '../../../src/store/store.ts';
 import {
@@ -79,9 +86,8 @@ async function store(place: Store, accountId: number, steps: readonly Step[]): P
 }
 
 async function historiesAt(place: Store, accountId: number, asOfMs: number): Promise<VisitorHistory[]> {
-	return place.read(accountId, async (reader) =>
-		reader.visitorHistories(await reader.vidsAfter('', 100), asOfMs),
-	);
+	const vids = await place.read(accountId, vidsAfter('', 100));
+	return place.read(accountId, visitorHistories(vids, asOfMs));
 }
 
 /** The contract of every engine for histories of visitors. */
@@ -120,21 +126,17 @@ export function historiesContract(engine: Engine): void {
 					['T2', 4, 5, Number.POSITIVE_INFINITY],
 				],
 			});
-			assert.deepEqual(await place.read(accountId, (reader) => reader.historyExtent(ever)), {
+			assert.deepEqual(await place.read(accountId, historyExtent(ever)), {
 				...{ hits: 4, uploads: 2, fromMs: startMs + minuteMs, toMs: startMs + 6 * minuteMs },
 			});
 			const vids = [first?.vid ?? '', second?.vid ?? ''];
+			assert.deepEqual((await place.read(accountId, firstHits(vids, ever))).map(({ atMs }) => atMs).sort(), [
+				startMs + minuteMs,
+				startMs + 2 * minuteMs,
+			]);
+			assert.deepEqual(await place.read(accountId, firstHits(vids, startMs)), []);
 			assert.deepEqual(
-				(await place.read(accountId, (reader) => reader.firstHits(vids, ever)))
-					.map(({ atMs }) => atMs)
-					.sort(),
-				[startMs + minuteMs, startMs + 2 * minuteMs],
-			);
-			assert.deepEqual(await place.read(accountId, (reader) => reader.firstHits(vids, startMs)), []);
-			assert.deepEqual(
-				(await place.read(accountId, (reader) => reader.hitsBefore(startMs + 5 * minuteMs, 2))).map(
-					({ atMs }) => atMs,
-				),
+				(await place.read(accountId, hitsBefore(startMs + 5 * minuteMs, 2))).map(({ atMs }) => atMs),
 				[startMs + 5 * minuteMs, startMs + 2 * minuteMs],
 			);
 		});
@@ -142,7 +144,7 @@ export function historiesContract(engine: Engine): void {
 		test('an empty account has no history', async () => {
 			const { place, accountId } = await start();
 			assert.deepEqual(await historiesAt(place, accountId, ever), []);
-			assert.deepEqual(await place.read(accountId, (reader) => reader.historyExtent(ever)), {
+			assert.deepEqual(await place.read(accountId, historyExtent(ever)), {
 				...{ hits: 0, uploads: 0 },
 				...{ fromMs: Number.POSITIVE_INFINITY, toMs: Number.NEGATIVE_INFINITY },
 			});

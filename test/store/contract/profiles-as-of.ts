@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { defaultGoals } from '../../../src/domain/goal.ts';
-import type { Profile } from '../../../src/domain/profile.ts';
 import { hourMs } from '../../../src/durations.ts';
 import { batchScores, type VisitorRef, type VisitorScores } from '../../../src/scoring/batch-scores.ts';
 import { type GoalModel, openModel } from '../../../src/scoring/goal-model.ts';
 import { storeHistory } from '../../../src/store/account/past-history.ts';
-import { profileAtEnd } from '../../../src/store/account/visitor-history.ts';
+import { profilesAsOf } from '../../../src/store/account/reading/histories.ts';
+import { profilesOf, visitorsFrom } from '../../../src/store/account/reading/visitors.ts';
 import { storeHits } from '../../../src/store/account/visitor-log.ts';
 import type { Steps } from '../../../src/store/steps.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -63,13 +63,6 @@ function happen(store: Store, accountId: number, list: readonly Happening[]): Pr
 	return store.transact(accountId, () => happenings(list));
 }
 
-function profilesAsOf(store: Store, accountId: number, asOfMs: number): Promise<Map<string, Profile>> {
-	return store.read(accountId, async (reader) => {
-		const histories = await reader.visitorHistories(vids, asOfMs);
-		return new Map(histories.map((history) => [history.vid, profileAtEnd(history)]));
-	});
-}
-
 /** The contract of every engine for reads of the past. */
 export function asOfContract(engine: Engine): void {
 	suite(`visitors as of a time on ${engine.name}`, () => {
@@ -82,8 +75,8 @@ export function asOfContract(engine: Engine): void {
 					const [whole, then] = [await addAccount(store), await addAccount(store)];
 					await happen(store, whole, list);
 					await happen(store, then, list.slice(0, hours + 1));
-					const asOf = await profilesAsOf(store, whole, startMs + hours * hourMs);
-					const stored = await store.read(then, (reader) => reader.profilesOf(vids));
+					const asOf = await store.read(whole, profilesAsOf(vids, startMs + hours * hourMs));
+					const stored = await store.read(then, profilesOf(vids));
 					assert.deepEqual(new Map([...asOf].sort()), new Map([...stored].sort()));
 				}),
 				{ numRuns: engine.isFolder ? 40 : 10 },
@@ -99,7 +92,7 @@ export function asOfContract(engine: Engine): void {
 				{ type: 'hit', visitor: 1, tid: 'a' },
 			]);
 			const counts = async (hours: number) => {
-				const profiles = await profilesAsOf(store, accountId, startMs + hours * hourMs);
+				const profiles = await store.read(accountId, profilesAsOf(vids, startMs + hours * hourMs));
 				return vids.map((vid) => profiles.get(vid)?.subscriptions?.count ?? 0);
 			};
 			assert.deepEqual(
@@ -122,30 +115,29 @@ export function asOfContract(engine: Engine): void {
 				{ type: 'hit', visitor: 2 },
 			]);
 			const model = openModel('1', JSON.stringify(trainedOnVisitors('logistic').model));
-			const scores = (
+			const scores = async (
 				hours: number,
 				fromLog: boolean,
 				models: (GoalModel | undefined)[],
 				wanted?: VisitorRef[],
-			) =>
-				store.read(accountId, async (reader) => {
-					const options = {
-						goals: defaultGoals.map((goal, index) => ({ goal, model: models[index], baseRate: undefined })),
-						...{ scope: 'vid' as const, eachAtItsLastHit: false, explain: false },
-						...{ nowMs: startMs + hours * hourMs, fromLog },
-					};
-					const listed = wanted && {
-						wanted: (async function* () {
-							yield wanted;
-						})(),
-					};
-					const pages = batchScores(reader, {
-						...options,
-						...listed,
-						onProgress: () => {},
-					});
-					return (await Array.fromAsync(pages)).flat();
+			) => {
+				const options = {
+					goals: defaultGoals.map((goal, index) => ({ goal, model: models[index], baseRate: undefined })),
+					...{ scope: 'vid' as const, eachAtItsLastHit: false, explain: false },
+					...{ nowMs: startMs + hours * hourMs, fromLog },
+				};
+				const listed = wanted && {
+					wanted: (async function* () {
+						yield wanted;
+					})(),
+				};
+				const pages = batchScores(store, accountId, {
+					...options,
+					...listed,
+					onProgress: () => {},
 				});
+				return (await Array.fromAsync(pages)).flat();
+			};
 			const shown = (list: readonly VisitorScores[]) => list.map(({ vid, visitor }) => visitor ?? vid);
 			const now = await scores(3, false, [model, undefined]);
 			assert.deepEqual(shown(now), vids);
@@ -179,7 +171,7 @@ export function asOfContract(engine: Engine): void {
 			assert.deepEqual(shown(some), ['c', 'a']);
 			assert.deepEqual(some[1]?.scores, now[0]?.scores);
 			assert.deepEqual(shown(await scores(1, true, [model, undefined], wanted)), ['a']);
-			const every = await store.read(accountId, (reader) => reader.visitorProfiles(0, 10, 2));
+			const every = await store.read(accountId, visitorsFrom(0, 10, 2));
 			assert.ok(every.length > 0 && every.length < 3 && every.every(({ id }) => id % 2 === 0));
 		});
 	});

@@ -4,9 +4,10 @@ import fc from 'fast-check';
 import type { SubscriptionEvent } from '../../../src/domain/subscription-event.ts';
 import { minuteMs } from '../../../src/durations.ts';
 import { storeHistory } from '../../../src/store/account/past-history.ts';
+import { visitorHistories } from '../../../src/store/account/reading/histories.ts';
 import { eraseVisitor } from '../../../src/store/erasure.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
-import type { Steps } from '../../../src/store/steps.ts';
+import { rowsOf } from '../../../src/store/steps.ts';
 import type { Store } from '../../../src/store/store.ts';
 import {
 	type Engine,
@@ -24,11 +25,13 @@ import { assertAsTheLogSays, hit } from './visitors.ts';
 
 /** The owner of each event, and what names it: 2 its tid, 1 its cid, 0 its subscription. */
 async function ownersIn(store: Store, accountId: number): Promise<Record<string, [string | null, number]>> {
-	function* read(): Steps<[string, [string | null, number]][]> {
-		const [rows = []] = yield [{ sql: 'SELECT tid, vid, named FROM @subscription_event ORDER BY tid' }];
-		return rows.map(({ tid, vid, named }) => [String(tid), [vid as string | null, Number(named)]]);
-	}
-	return Object.fromEntries(await store.runReadOnly(accountId, read()));
+	const rows = await store.read(
+		accountId,
+		rowsOf({ sql: 'SELECT tid, vid, named FROM @subscription_event ORDER BY tid' }),
+	);
+	return Object.fromEntries(
+		rows.map(({ tid, vid, named }) => [String(tid), [vid as string | null, Number(named)]]),
+	);
 }
 
 /** The contract of every engine for the events of one `subid`. */
@@ -182,11 +185,11 @@ export function subscriptionContract(engine: Engine): void {
 			const { vid } = await shows(serving, { tid: 'A' });
 			await sends(serving, 1, { tid: 'A' });
 			await sends(serving, 2, { tid: 'R-1' });
-			const seenAt = (minute: number) =>
-				store.read(accountId, async (reader) => {
-					const [history] = await reader.visitorHistories([vid], receivedAtMs + minute * minuteMs);
-					return history?.events.map(({ entry }) => entry.tid);
-				});
+			const seenAt = async (minute: number) => {
+				const toMs = receivedAtMs + minute * minuteMs;
+				const [history] = await store.read(accountId, visitorHistories([vid], toMs));
+				return history?.events.map(({ entry }) => entry.tid);
+			};
 			assert.deepEqual([await seenAt(0), await seenAt(1), await seenAt(2)], [[], ['A'], ['A', 'R-1']]);
 		});
 

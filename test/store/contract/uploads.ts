@@ -3,6 +3,8 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { Deadline } from '../../../src/deadline.ts';
 import type { SubscriptionEvent } from '../../../src/domain/subscription-event.ts';
+import { subscriptionEvents as storedSubscriptionEvents } from '../../../src/store/account/reading/events.ts';
+import { countRows } from '../../../src/store/account/reading/rows.ts';
 import { codePoint } from '../../code-point.ts';
 import {
 	addAccount,
@@ -265,7 +267,7 @@ export function uploadContract(engine: Engine): void {
 			const reader = await openFor(t, address);
 			for (let count = 1; count <= 20; count++) {
 				await upload(writer, accountId, subscriptionEvents(1));
-				assert.equal(await reader.read(accountId, (account) => account.countSubscriptionEvents()), count);
+				assert.equal(await reader.read(accountId, countRows('subscription_event')), count);
 			}
 		});
 
@@ -274,8 +276,7 @@ export function uploadContract(engine: Engine): void {
 			const given = subscriptionEvents(2500);
 			await upload(writer, accountId, given);
 			assert.deepEqual(await storedContent(store, accountId), given);
-			const find = (tid: string) =>
-				store.read(accountId, (reader) => Array.fromAsync(reader.subscriptionEvents({ tid })));
+			const find = (tid: string) => Array.fromAsync(storedSubscriptionEvents(store, accountId, { tid }));
 			assert.equal((await find(given[1234]?.tid as string)).length, 1);
 			assert.deepEqual(await find('none'), []);
 		});

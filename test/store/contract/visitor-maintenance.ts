@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { hourMs } from '../../../src/durations.ts';
-import { countVisitors } from '../../../src/store/account/rebuild-visitors.ts';
-import { visitorsWith } from '../../../src/store/account/visitor-finding.ts';
+import { visitorsWith } from '../../../src/store/account/reading/visitor-finding.ts';
+import { countVisitors } from '../../../src/store/account/reading/visitors.ts';
 import { visitorRecord } from '../../../src/store/account/visitor-record.ts';
 import { erasable, eraseCustomerVisitors, eraseVisitor } from '../../../src/store/erasure.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
@@ -140,7 +140,7 @@ export function visitorMaintenanceContract(engine: Engine): void {
 				subscriptionEvent({ tid: 'T-4', subid: 'S-2', cid: 'C-nobody' }),
 			]);
 			const find = (kind: 'cid' | 'tid' | 'subid', value: string) =>
-				store.runReadOnly(accountId, visitorsWith({ kind, value }));
+				store.read(accountId, visitorsWith({ kind, value }));
 			const byCid = [
 				{ vid: buyer.freshVid, shown: true, events: 2 },
 				{ vid: phone.freshVid, shown: true, events: 0 },

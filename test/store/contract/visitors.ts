@@ -5,6 +5,7 @@ import type { ArrivingHit, HitRecord } from '../../../src/domain/hit.ts';
 import { minuteMs } from '../../../src/durations.ts';
 import { storeHistory } from '../../../src/store/account/past-history.ts';
 import { prune } from '../../../src/store/account/pruning.ts';
+import { countVisitors, visitorsFrom } from '../../../src/store/account/reading/visitors.ts';
 import { eraseCustomerVisitors, eraseVisitor } from '../../../src/store/erasure.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
 import { rebuildAll } from '../../../src/store/rebuilding.ts';
@@ -131,19 +132,17 @@ export function visitorContract(engine: Engine): void {
 			const { store, writer, accountId } = await openAccountOn(engine);
 			const hits = [hit(), hit({}, { page: 'checkout' }), hit()];
 			for (const each of hits) await writer.storeHit(accountId, each);
-			await store.read(accountId, async (reader) => {
-				assert.equal(await reader.countVisitors(), 3);
-				const first = await reader.visitorProfiles(0, 2);
-				const rest = await reader.visitorProfiles(first.at(-1)?.id ?? 0, 2);
-				const all = [...first, ...rest];
-				assert.deepEqual([first.length, rest.length], [2, 1]);
-				assert.deepEqual(
-					all.map(({ vid }) => vid),
-					hits.map(({ freshVid }) => freshVid),
-				);
-				for (const { vid, profile: paged } of all)
-					assert.deepEqual(paged, await profile(store, accountId, vid));
-			});
+			assert.equal(await store.read(accountId, countVisitors()), 3);
+			const first = await store.read(accountId, visitorsFrom(0, 2));
+			const rest = await store.read(accountId, visitorsFrom(first.at(-1)?.id ?? 0, 2));
+			const all = [...first, ...rest];
+			assert.deepEqual([first.length, rest.length], [2, 1]);
+			assert.deepEqual(
+				all.map(({ vid }) => vid),
+				hits.map(({ freshVid }) => freshVid),
+			);
+			for (const { vid, profile: paged } of all)
+				assert.deepEqual(paged, await profile(store, accountId, vid));
 		});
 
 		test('a visit ends after 30 minutes without a hit', async () => {

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Deadline } from '../../../src/deadline.ts';
 import type { StoredHit } from '../../../src/domain/hit.ts';
 import { QueueFullError, StorageError } from '../../../src/errors.ts';
+import { countRows } from '../../../src/store/account/reading/rows.ts';
 import { clientTableNames } from '../../../src/store/account/tables.ts';
 import {
 	beginWriting,
@@ -249,11 +250,9 @@ const noRows = Object.fromEntries(clientTableNames.map((table) => [table, 0])) a
 >;
 
 async function rowCounts(store: Store, accountId: number): Promise<typeof noRows> {
-	return store.read(accountId, async (reader) => {
-		const counts = { ...noRows };
-		for (const table of clientTableNames) counts[table] = await reader.count(table);
-		return counts;
-	});
+	const counts = { ...noRows };
+	for (const table of clientTableNames) counts[table] = await store.read(accountId, countRows(table));
+	return counts;
 }
 
 /** The queues on a proxied database with one account, without HTTP. */
@@ -301,7 +300,7 @@ async function startQueues(
 	};
 	const storeHit = () => hits.store<StoredHit>(accountId, (settle) => waitingHit(accountId, hit(), settle));
 	const stored = () => storedEvents(store, accountId);
-	const storedHits = () => store.read(accountId, (reader) => reader.countHits());
+	const storedHits = () => store.read(accountId, countRows('hit'));
 	return { address, proxy, queue, upload, stored, storeHit, storedHits };
 }
 

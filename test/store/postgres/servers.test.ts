@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { UsagePlan } from '../../../src/domain/usage-plan.ts';
+import { countRows } from '../../../src/store/account/reading/rows.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { ServeProcess } from '../../process.ts';
 import { addClient } from '../../support.ts';
@@ -107,7 +108,7 @@ async function holdsRate(t: TestContext, { servers, clients, proxy }: Cluster): 
 async function holdsQuota({ servers, clients, store }: Cluster): Promise<void> {
 	const client = clients[ratePlans.length] as ClientOfService;
 	const { id } = await store.control.account(client.aid);
-	const stored = () => store.read(id, (reader) => reader.countSubscriptionEvents());
+	const stored = () => store.read(id, countRows('subscription_event'));
 	const usedUp = '{"message":"Too Many Requests"}';
 	const alive = servers.slice(1);
 	let isOver = false;

@@ -3,6 +3,7 @@ import type { TestContext } from 'node:test';
 import pg from 'pg';
 import type { UsagePlan } from '../../../src/domain/usage-plan.ts';
 import { type RunningServer, startServer } from '../../../src/server.ts';
+import { subscriptionEvents } from '../../../src/store/account/reading/events.ts';
 import { openStore } from '../../../src/store/open.ts';
 import type { ServingWriter, Store } from '../../../src/store/store.ts';
 import { eventually } from '../../eventually.ts';
@@ -87,7 +88,7 @@ export async function startProxiedService(
 		isReady: async () => (await fetch(`${server.url}/readyz`)).status === 200,
 		async stored(client = acme) {
 			const { id } = await store.control.account(client.aid);
-			const events = await store.read(id, (reader) => Array.fromAsync(reader.subscriptionEvents()));
+			const events = await Array.fromAsync(subscriptionEvents(store, id));
 			return events.map(({ tid }) => tid);
 		},
 	};

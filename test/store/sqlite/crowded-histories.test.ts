@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
+import { visitorHistories } from '../../../src/store/account/reading/histories.ts';
 import { hit } from '../contract/visitors.ts';
 import {
 	type Engine,
@@ -38,14 +39,12 @@ test('neither a vid that sends hits for months nor a subid of everybody makes hi
 		`${numbers(10_001)} INSERT INTO claim (key, at, vid) SELECT 'c:other-' || n, ${receivedAtMs}, '${other.vid}' FROM number`,
 	);
 	database.close();
-	await store.read(accountId, async (reader) => {
-		// Whoever is read with it, and in however few statements.
-		const [early] = await reader.visitorHistories([vid], receivedAtMs + 6000);
-		assert.deepEqual([early?.hits.length, early?.hits.at(-1)?.atMs], [5000, receivedAtMs + 6000]);
-		const histories = await reader.visitorHistories([vid, other.vid], Number.MAX_SAFE_INTEGER);
-		const [crowded, ordinary] = histories;
-		assert.deepEqual([crowded?.hits.length, crowded?.hits.at(-1)?.atMs], [5000, receivedAtMs + 20_000]);
-		assert.deepEqual([crowded?.events.length, crowded?.events[0]?.entry.tid], [501, 'first']);
-		assert.deepEqual([ordinary?.hits.length, ordinary?.events.length], [1, 0]);
-	});
+	// Whoever is read with it, and in however few statements.
+	const [early] = await store.read(accountId, visitorHistories([vid], receivedAtMs + 6000));
+	assert.deepEqual([early?.hits.length, early?.hits.at(-1)?.atMs], [5000, receivedAtMs + 6000]);
+	const histories = await store.read(accountId, visitorHistories([vid, other.vid], Number.MAX_SAFE_INTEGER));
+	const [crowded, ordinary] = histories;
+	assert.deepEqual([crowded?.hits.length, crowded?.hits.at(-1)?.atMs], [5000, receivedAtMs + 20_000]);
+	assert.deepEqual([crowded?.events.length, crowded?.events[0]?.entry.tid], [501, 'first']);
+	assert.deepEqual([ordinary?.hits.length, ordinary?.events.length], [1, 0]);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
+import { historyExtent, visitorHistories } from '../../../src/store/account/reading/histories.ts';
 import { visitorRecord } from '../../../src/store/account/visitor-record.ts';
 import { rebuildAll } from '../../../src/store/rebuilding.ts';
 import { hit } from '../contract/visitors.ts';
@@ -32,22 +33,20 @@ test('a visitor has about sixty recent hits at most, and all hits are read in or
 	const [visitor] = rows('SELECT recent FROM visitor');
 	assert.equal(String(visitor?.recent).split(',').length, recent);
 	const times = Array.from({ length: hits }, (_, index) => receivedAtMs + index);
-	const record = await store.runReadOnly(accountId, visitorRecord(issued.vid));
+	const record = await store.read(accountId, visitorRecord(issued.vid));
 	assert.deepEqual(
 		record?.hits.map(({ at }) => Date.parse(at)),
 		times,
 	);
-	await store.read(accountId, async (reader) => {
-		const [history] = await reader.visitorHistories([issued.vid], receivedAtMs + 99);
-		assert.deepEqual(
-			history?.hits.map(({ atMs }) => atMs),
-			times.slice(0, 100),
-		);
-		assert.deepEqual(await reader.historyExtent(receivedAtMs + 99), {
-			...{ hits: 100, uploads: 0, fromMs: receivedAtMs, toMs: receivedAtMs + 99 },
-		});
-		assert.equal(await reader.countHits(), hits);
+	const [history] = await store.read(accountId, visitorHistories([issued.vid], receivedAtMs + 99));
+	assert.deepEqual(
+		history?.hits.map(({ atMs }) => atMs),
+		times.slice(0, 100),
+	);
+	assert.deepEqual(await store.read(accountId, historyExtent(receivedAtMs + 99)), {
+		...{ hits: 100, uploads: 0, fromMs: receivedAtMs, toMs: receivedAtMs + 99 },
 	});
+	assert.equal((await store.read(accountId, historyExtent(Number.MAX_SAFE_INTEGER))).hits, hits);
 });
 
 test('rebuilding finds recent hits that no visitor lists', async (t) => {

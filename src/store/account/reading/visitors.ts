@@ -1,0 +1,50 @@
+import type { Profile } from '../../../domain/profile.ts';
+import { type Reading, rowsOf, type Select } from '../../steps.ts';
+
+export function* countVisitors(): Reading<number> {
+	const [row] = yield* rowsOf({ sql: 'SELECT count(*) AS number FROM @visitor /* count visitors */' });
+	return Number(row?.number);
+}
+
+/** A visitor with the position in the order of arrival. */
+export interface NumberedVisitor {
+	readonly id: number;
+	readonly vid: string;
+	readonly profile: Profile;
+}
+
+/**
+ * A page of all visitors, in order of arrival.
+ * @param every only visitors whose id it divides
+ */
+export function* visitorsFrom(afterId: number, limit: number, every = 1): Reading<NumberedVisitor[]> {
+	const rows = yield* rowsOf({
+		sql: 'SELECT id, vid, profile FROM @visitor WHERE id > ? AND id % ? = 0 ORDER BY id LIMIT ? /* visitors */',
+		values: [afterId, every, limit],
+	});
+	return rows.map(({ id, vid, profile }) => ({
+		id: Number(id),
+		vid: String(vid),
+		profile: JSON.parse(String(profile)),
+	}));
+}
+
+/** Profiles as JSON. */
+export function selectProfiles(vids: readonly string[]): Select {
+	return { sql: 'SELECT vid, profile FROM @visitor WHERE vid IN ?list /* profiles */', values: [vids] };
+}
+
+/** The profiles of these visitors, by `vid`. */
+export function* profilesOf(vids: readonly string[]): Reading<Map<string, Profile>> {
+	const rows = yield* rowsOf(selectProfiles(vids));
+	return new Map(rows.map(({ vid, profile }) => [String(vid), JSON.parse(String(profile))]));
+}
+
+/** The next visitors in the order of their `vid`. */
+export function* vidsAfter(vid: string, limit: number): Reading<string[]> {
+	const rows = yield* rowsOf({
+		sql: 'SELECT vid FROM @visitor WHERE vid > ? ORDER BY vid LIMIT ? /* vids */',
+		values: [vid, limit],
+	});
+	return rows.map((row) => String(row.vid));
+}

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { countVisitors } from '../../../src/store/account/reading/visitors.ts';
+import type { Reading } from '../../../src/store/steps.ts';
+import { type Engine, openAccountOn } from '../engines.ts';
+import { hit } from './visitors.ts';
+
+/** The contract of every engine for the two ways to an account's data. */
+export function doorsContract(engine: Engine): void {
+	suite(`reading and writing an account on ${engine.name}`, () => {
+		test('a read cannot write, whatever it asks for', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			await writer.storeHit(accountId, hit());
+			for (const sql of ['DELETE FROM @visitor', "UPDATE @visitor SET profile = 'null'"]) {
+				// The types refuse this statement; the engine has to, too.
+				const writing = function* () {
+					yield [{ sql }];
+				} as unknown as () => Reading<void>;
+				await assert.rejects(store.read(accountId, writing()), /readonly|read-only/);
+			}
+			assert.equal(await store.read(accountId, countVisitors()), 1);
+			await writer.storeHit(accountId, hit());
+			assert.equal(await store.read(accountId, countVisitors()), 2);
+		});
+
+		test('a read sees one state of the account', async () => {
+			const { store, writer, accountId } = await openAccountOn(engine);
+			await writer.storeHit(accountId, hit());
+			const twice = function* (): Reading<number[]> {
+				const before = yield* countVisitors();
+				return [before, yield* countVisitors()];
+			};
+			const [counts] = await Promise.all([store.read(accountId, twice()), writer.storeHit(accountId, hit())]);
+			assert.equal(counts[0], counts[1]);
+			// A store that has read can write.
+			await store.transact(accountId, function* () {
+				yield [{ sql: 'DELETE FROM @visitor' }];
+			});
+			assert.equal(await store.read(accountId, countVisitors()), 0);
+		});
+	});
+}
