@@ -211,7 +211,10 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		}
 		if (conflictingRows.length === 0) return;
 		const tids = [...new Set(conflictingRows.map((row) => events[row]?.tid))];
-		log.warn({ requestId, aid, simulated: simulate, tids }, 'conflict: stored with other content before');
+		log.warn(
+			{ requestId, aid, simulated: simulate, tids },
+			'conflict: the tid was stored before with other content',
+		);
 	};
 
 	const authorizer = new Authorizer(directory, now);

@@ -134,15 +134,16 @@ export const serveOptions = () => [
 	),
 	new Setting('--host <address>', 'address to listen on').default('127.0.0.1'),
 	new Setting('--port <number>', 'port to listen on; 0 takes any free one').default(8080).argParser(port),
-	new Setting('--base-path <path>', 'path prefix of the service, as /api; comes before the stage').argParser(
-		basePath,
-	),
+	new Setting(
+		'--base-path <path>',
+		'path prefix of the service, such as /api; comes before the stage',
+	).argParser(basePath),
 	new Setting('--tls-cert <file>', 'serve HTTPS with this certificate (PEM, followed by its chain)'),
 	new Setting('--tls-key <file>', "the certificate's private key (PEM); changes of either file take effect"),
 	new Setting('--self-signed', 'serve HTTPS with a generated certificate, to try it out'),
 	new Setting(
 		'--behind-proxy [proxies]',
-		'proxies in front terminate TLS: their number (1 if left out), or their networks, as 10.0.0.0/8,fd00::/8',
+		'proxies in front terminate TLS: their number (1 if left out), or their networks, such as 10.0.0.0/8,fd00::/8',
 	)
 		.preset('1')
 		.argParser(proxies),
@@ -176,11 +177,11 @@ export const serveOptions = () => [
 	),
 	new Setting(
 		'--train-every <time>',
-		'interval for training the models of all accounts, as 6h or 1d (default: only by command)',
+		'interval for training the models of all accounts, such as 6h or 1d (default: only by command)',
 	).argParser(duration),
 	new Setting(
 		'--roles <list>',
-		'what this server does: api (uploads and reads), collect (hits), or both, as api,collect',
+		'what this server does: api (uploads and reads), collect (hits), or both: api,collect',
 	)
 		.default([...allRoles], 'api,collect')
 		.argParser(roles),
@@ -311,7 +312,7 @@ export function positiveNumber(max: number): (value: string) => number {
 	return (value) => {
 		const number = Number(value);
 		if (value.trim() === '' || !(number > 0 && number <= max))
-			throw new InvalidArgumentError(`It must be a number over 0, at most ${max}.`);
+			throw new InvalidArgumentError(`It must be a number above 0 and at most ${max}.`);
 		return number;
 	};
 }

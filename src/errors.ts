@@ -59,7 +59,7 @@ export const errorTable = {
 		message: 'Invalid account',
 		validationErrors: 'Invalid account',
 		detail: 'message',
-		when: 'The account is unknown or disabled; for uploads and receipts also: of another client.',
+		when: 'The account is unknown or disabled, or, for uploads and receipts, belongs to another client.',
 	},
 	unauthorized: {
 		status: 401,
@@ -89,7 +89,7 @@ export const errorTable = {
 		status: 405,
 		message: 'Method not allowed.',
 		validationErrors: null,
-		when: 'The path exists, with the methods that the `allow` header names.',
+		when: 'The path exists, but only with the methods that the `allow` header names.',
 	},
 	request_timeout: {
 		status: 408,
@@ -102,7 +102,7 @@ export const errorTable = {
 		message: 'Payload too large.',
 		validationErrors: null,
 		detail: 'validationErrors',
-		when: 'The body is over 256 KiB, that of a hit over 16 KiB.',
+		when: 'The body is larger than 256 KiB, or than 16 KiB for a hit.',
 	},
 	unsupported_media_type: {
 		status: 415,
@@ -121,13 +121,13 @@ export const errorTable = {
 		status: 429,
 		message: 'Too Many Requests',
 		validationErrors: undefined,
-		when: 'The monthly quota of the usage plan is used up; `retry-after` leads to the first of the next month, 00:00 UTC.',
+		when: 'The monthly quota of the usage plan is used up; `retry-after` lasts until the first of the next month, 00:00 UTC.',
 	},
 	headers_too_large: {
 		status: 431,
 		message: 'Request header fields too large.',
 		validationErrors: null,
-		when: 'The request line and headers are over 16 KiB.',
+		when: 'The request line and headers are larger than 16 KiB.',
 	},
 	internal: {
 		status: 500,

@@ -140,7 +140,7 @@ export class Metrics {
 		});
 		new Gauge({
 			name: 'caskade_webhooks_failing',
-			help: 'Webhooks to which nothing was delivered for more than a minute, for all its attempts.',
+			help: 'Webhooks whose deliveries have all failed for over a minute.',
 			registers: [this.#registry],
 			// Every process knows of all webhooks.
 			aggregator: 'max',
@@ -154,7 +154,7 @@ export class Metrics {
 	watchLevels(count: () => number): void {
 		new Gauge({
 			name: 'caskade_score_levels_outside',
-			help: 'Goals whose scores of the latest known week were farther from what came than chance explains.',
+			help: 'Goals whose predicted rate of the latest known week differs significantly from the observed rate.',
 			registers: [this.#registry],
 			// Every process knows of all goals.
 			aggregator: 'max',

@@ -122,7 +122,7 @@ for (const [name, [damage, reason]] of Object.entries(damages))
 		assert.match(doctor.stdout, new RegExp(`CARE  account ${lost.aid}: .*restore a backup`));
 		assert.match(doctor.stdout, new RegExp(`ok    account ${sound.aid}:`));
 		const migrate = await caskade(['migrate', '--database', address]);
-		assert.match(migrate.stderr, new RegExp(`All others have the newest schema, but not ${lost.aid} `));
+		assert.match(migrate.stderr, new RegExp(`All databases have the newest schema except ${lost.aid} `));
 		const reports: { type: string; aid?: string }[] = [];
 		const round = {
 			now: Date.now,
@@ -213,7 +213,7 @@ for (const engine of engines) {
 		const created = await caskade(['account', 'create', 'c-a-new', '--client', 'x', '--database', address]);
 		assert.match(
 			created.stderr,
-			/is there already, (of|with data of) an account that \S+ does not know.*; restore[^\n]+\.\n$/,
+			/exists already, (and belongs to|with data of) an account that \S+ does not know.*; restore[^\n]+\.\n$/,
 		);
 		assert.equal(created.code, 1);
 		assert.deepEqual(await store.control.accounts(), []);

@@ -100,35 +100,35 @@ export interface Usage {
 export interface ReportQuery {
 	/** Account token of the client. */
 	readonly aid: string;
-	/** The first day, in the report's time zone, as 2026-01-31. */
+	/** The first day, in the report's time zone, such as 2026-01-31. */
 	readonly from?: string | undefined;
-	/** The day after the last. */
+	/** The day after the last one. */
 	readonly to?: string | undefined;
-	/** Nothing later is seen; a time in UTC that has been, as 2026-11-21 or 2026-11-21T10:30:00Z. */
+	/** A past time in UTC, such as 2026-11-21 or 2026-11-21T10:30:00Z. Nothing later is used. */
 	readonly asOf?: string | undefined;
-	/** Of days and months, as Europe/London; default: the account's. */
+	/** Time zone of days and months, such as Europe/London. Default: the account's. */
 	readonly timezone?: string | undefined;
 	/** Only subscriptions whose acquisition has this event type. */
 	readonly evt?: string | undefined;
-	/** One or two of channel, source, medium, campaign, landing, with a comma, or none. Default: channel. */
+	/** One or two of channel, source, medium, campaign, landing, separated by a comma, or none. Default: channel. */
 	readonly by?: string | undefined;
-	/** Touches of so many days take credit. Default: 90. */
+	/** How many days before conversion a touch may be credited. Default: 90. */
 	readonly lookbackDays?: string | undefined;
 	/** Only subscriptions with this channel in their path. */
 	readonly channel?: string | undefined;
 	/** Only subscriptions whose visitor is in this segment, by its id. */
 	readonly segment?: string | undefined;
-	/** Some of first, last, last-non-direct, linear, decay, position, markov, with commas, or all. Default: last-non-direct. */
+	/** Some of first, last, last-non-direct, linear, decay, position, markov, separated by commas, or all. Default: last-non-direct. */
 	readonly model?: string | undefined;
-	/** Of the model decay. Default: 7. */
+	/** Half-life of the model decay, in days. Default: 7. */
 	readonly halfLifeDays?: string | undefined;
-	/** `event` counts what happened in the period (default), `cohort` all of its acquisitions. */
+	/** `event` (default) counts what happened in the period, `cohort` all events of the subscriptions acquired in it. */
 	readonly basis?: string | undefined;
-	/** `0` leaves the intervals of the model markov out. */
+	/** `0` leaves out the intervals of the model markov. */
 	readonly intervals?: string | undefined;
-	/** Paths that are shown. Default: 20. */
+	/** Number of paths to show. Default: 20. */
 	readonly top?: string | undefined;
-	/** Days from one renewal to the next, as newsletter=30,gift=365. Default: the median. */
+	/** Days from one renewal to the next, such as newsletter=30,gift=365. Default: the median. */
 	readonly period?: string | undefined;
 }
 

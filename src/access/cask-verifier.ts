@@ -8,7 +8,7 @@ import { decodeJwtPart, hasValidSignature, isJwt, jwtParts } from './jwt.ts';
 /** Why a cask is invalid, in words that reveal nothing about it. */
 export const caskProblems = {
 	missing: 'the cask is missing',
-	repeated: 'the cask is there more than once',
+	repeated: 'more than one cask was sent',
 	malformed: 'the cask is malformed',
 	unknown_key: 'the cask is signed with an unknown key',
 	forged: "the cask's signature is not valid",

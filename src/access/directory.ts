@@ -78,7 +78,7 @@ export class AccessDirectory {
 		return this.#snapshot.revision;
 	}
 
-	/** Of how many goals' models what came has left the interval of what was said. */
+	/** Of how many goals' models the observed rate is outside the predicted interval. */
 	get levelsOutside(): number {
 		let count = 0;
 		for (const { models } of this.#snapshot.accounts.values())

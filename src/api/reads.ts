@@ -83,8 +83,8 @@ export function describeRead(operation: {
 	const id = (description: string) => Type.Optional(Type.String({ description }));
 	const answer = Type.Object({
 		aid: Type.String({ description: 'Account token of the client.' }),
-		vid: id('The visitor; with a cask of the scope `vid`.'),
-		sid: id('The visit, in place of the visitor; with a cask of the scope `sid`.'),
+		vid: id('The visitor, if the cask has the scope `vid`.'),
+		sid: id('The visit instead of the visitor, if the cask has the scope `sid`.'),
 		...operation.fields,
 		expiresAt: Type.String({ format: 'date-time', description: 'When the cask expires.' }),
 	});
@@ -95,9 +95,9 @@ export function describeRead(operation: {
 		description: operation.description,
 		querystring: Type.Object({
 			cask: Type.String({ description: 'Attribution signing key, from the answer to a hit.' }),
-			aid: id("Must be the cask's, where given."),
-			vid: id("Must be the cask's, where given."),
-			sid: id("Must be the cask's, where given."),
+			aid: id("If given, it must be the cask's."),
+			vid: id("If given, it must be the cask's."),
+			sid: id("If given, it must be the cask's."),
 			...operation.parameters,
 		}),
 		response: {

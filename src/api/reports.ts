@@ -40,9 +40,9 @@ export interface ReportOptions extends KeyOperationOptions {
 const summaries: Readonly<Record<ReportKind, string>> = {
 	attribution: 'What each channel is credited with',
 	paths: 'The paths to subscriptions, and how long they took',
-	ltv: 'What subscriptions bring, by month of acquisition',
+	ltv: 'What subscriptions earn, by month of acquisition',
 	renewals: 'Who renews, and who is refunded',
-	coverage: 'How many events have found their visitor',
+	coverage: 'How many events are joined to a visitor',
 	spend: 'What subscriptions have cost',
 };
 
@@ -59,12 +59,12 @@ export function reports(app: FastifyInstance, options: ReportOptions): void {
 				tags: ['Reports'],
 				summary: summaries[kind],
 				description:
-					'Uses one request of rate and quota, of a key that was issued with `--scope read`. Pence are whole. `docs/reports.md` has the formula of every figure. For servers, not for browsers.',
+					'Uses one request of rate and quota. The key must have been issued with `--scope read`. Amounts are whole pence. `docs/reports.md` has the formula of every figure. For servers, not for browsers.',
 				querystring: querySchema(kind),
 				response: {
 					200: describeJson('The report.', reportSchema, exampleReport),
 					...describeErrors({
-						invalid_report: ['from: 2026-02-30 is no day; write it as 2026-01-31.'],
+						invalid_report: ['from: 2026-02-30 is not a date; write it like 2026-01-31.'],
 						invalid_account: ['No account c-a-x is available to this API key.'],
 						...readErrors,
 					}),
@@ -140,7 +140,7 @@ function reportQueryOf(kind: ReportKind, query: Query, nowMs: number): ReportQue
 			// Ignored, a mistyped filter would give a report of everything.
 			if (!read) throw new OperatorError('There is no such parameter.');
 			if (!usesParameter(kind, name)) throw new OperatorError(`The report ${kind} does not use it.`);
-			if (typeof value !== 'string') throw new OperatorError('It may come once.');
+			if (typeof value !== 'string') throw new OperatorError('It must be given only once.');
 			if (value === '') throw new OperatorError('It must not be empty.');
 			const given = read(value);
 			if (given.by) checkGrouping(kind, given.by);
@@ -163,7 +163,7 @@ function whole(value: string, max: number): number {
 
 function positive(value: string, max: number): number {
 	if (/^\d{1,4}(\.\d{1,6})?$/.test(value) && Number(value) > 0 && Number(value) <= max) return Number(value);
-	throw new OperatorError(`It must be a number over 0, at most ${max}.`);
+	throw new OperatorError(`It must be a number above 0 and at most ${max}.`);
 }
 
 /** A day means its beginning. */
@@ -172,27 +172,31 @@ function time(value: string): number {
 		? Date.parse(`${day(value.slice(0, 10))}${value.slice(10)}`)
 		: Number.NaN;
 	if (Number.isNaN(ms))
-		throw new OperatorError('It must be a time in UTC, as 2026-11-21 or 2026-11-21T10:30:00Z.');
+		throw new OperatorError('It must be a time in UTC such as 2026-11-21 or 2026-11-21T10:30:00Z.');
 	return ms;
 }
 
 const text = (description: string) => Type.Optional(Type.String({ description }));
 const parameters: Readonly<Record<ReportParameter, Type.TSchema>> = {
-	from: text("The first day, in the report's time zone, as 2026-01-31."),
-	to: text('The day after the last.'),
-	asOf: text('Nothing later is seen; a time in UTC that has been, as 2026-11-21 or 2026-11-21T10:30:00Z.'),
-	timezone: text("Of days and months, as Europe/London; default: the account's."),
-	by: text(`One or two of ${touchDimensions.join(', ')}, with a comma, or none. Default: channel.`),
-	model: text(`Some of ${attributionModels.join(', ')}, with commas, or all. Default: last-non-direct.`),
-	basis: text('`event` counts what happened in the period (default), `cohort` all of its acquisitions.'),
-	lookbackDays: text('Touches of so many days take credit. Default: 90.'),
-	halfLifeDays: text('Of the model decay. Default: 7.'),
-	intervals: text('`0` leaves the intervals of the model markov out.'),
+	from: text("The first day, in the report's time zone, such as 2026-01-31."),
+	to: text('The day after the last one.'),
+	asOf: text('A past time in UTC, such as 2026-11-21 or 2026-11-21T10:30:00Z. Nothing later is used.'),
+	timezone: text("Time zone of days and months, such as Europe/London. Default: the account's."),
+	by: text(`One or two of ${touchDimensions.join(', ')}, separated by a comma, or none. Default: channel.`),
+	model: text(
+		`Some of ${attributionModels.join(', ')}, separated by commas, or all. Default: last-non-direct.`,
+	),
+	basis: text(
+		'`event` (default) counts what happened in the period, `cohort` all events of the subscriptions acquired in it.',
+	),
+	lookbackDays: text('How many days before conversion a touch may be credited. Default: 90.'),
+	halfLifeDays: text('Half-life of the model decay, in days. Default: 7.'),
+	intervals: text('`0` leaves out the intervals of the model markov.'),
 	evt: text('Only subscriptions whose acquisition has this event type.'),
 	channel: text('Only subscriptions with this channel in their path.'),
 	segment: text('Only subscriptions whose visitor is in this segment, by its id.'),
-	period: text('Days from one renewal to the next, as newsletter=30,gift=365. Default: the median.'),
-	top: text('Paths that are shown. Default: 20.'),
+	period: text('Days from one renewal to the next, such as newsletter=30,gift=365. Default: the median.'),
+	top: text('Number of paths to show. Default: 20.'),
 };
 
 function querySchema(kind: ReportKind) {

@@ -126,7 +126,8 @@ function describeSuccess(description: string, body: string): ResponseDescription
 			},
 			'x-conflicting-rows': {
 				type: 'string',
-				description: 'Indices of the conflicting ones; the first 100. Absent if there are none.',
+				description:
+					'Indices of the conflicting events in `data`, from 0; the first 100. Absent if there are none.',
 				example: '7',
 			},
 			...describeLimits,

@@ -53,7 +53,7 @@ export function usage(app: FastifyInstance, options: UsageOptions): void {
 		takes: limit,
 		description: {
 			tags: ['Subscription events'],
-			summary: 'Retrieve the limits of the key, and the rest of its quota',
+			summary: 'Retrieve the limits of the key, and what is left of its quota',
 			description: `Uses neither rate nor quota. A key may ask ${limit.ratePerSecond} time a second, with a burst of ${limit.burst}. For servers, not for browsers.`,
 			response: {
 				200: describeJson('The plan of the key, and its use this month.', usageSchema, exampleUsage),

@@ -46,7 +46,7 @@ function channelRule(value: string, earlier: readonly ChannelRule[] | false = []
 /** @param earlier of the same flag; false where its negation came before */
 function hostName(value: string, earlier: readonly string[] | false = []): string[] {
 	if (!/^(?=.{1,253}$)[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(value))
-		throw new InvalidArgumentError('It must be a host in small letters, as pay.example.com.');
+		throw new InvalidArgumentError('It must be a lower-case host such as pay.example.com.');
 	return [...(earlier || []), value];
 }
 
@@ -80,10 +80,10 @@ const settingOptions = () => [
 		'--channel <name=pattern...>',
 		'the channel of visits whose landing URL or referrer, without https://, matches the pattern; * is any text',
 	).argParser(channelRule),
-	new Option('--timezone <name>', 'of days and months in reports, as Europe/London'),
+	new Option('--timezone <name>', 'time zone of days and months in reports, such as Europe/London'),
 	new Option(
 		'--payment-provider <host...>',
-		'sites that sales are paid on, besides the known ones: who comes back from one has not arrived by it',
+		'sites that take payments, besides the known ones: a return from one is not an arrival',
 	).argParser(hostName),
 ];
 
@@ -91,7 +91,7 @@ const negatedOptions = () => [
 	new Option('--no-origin', 'pages of all origins may read scores'),
 	new Option('--no-explain', 'do not show reasons'),
 	new Option('--no-channel', 'use only the built-in rules'),
-	new Option('--no-payment-provider', 'the known ones alone'),
+	new Option('--no-payment-provider', 'use only the known payment sites'),
 ];
 
 /** The settings that flags name; those that are left out are left out. */

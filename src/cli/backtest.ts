@@ -43,7 +43,7 @@ It takes as long as that many trainings. A server may run beside it.`,
 		.addOption(
 			new Option('--seed <number>', 'seed of random numbers').default(1).argParser(wholeNumber(0, 2 ** 31)),
 		)
-		.addOption(new Option('--html <file>', 'write it as one HTML page, with drawings'))
+		.addOption(new Option('--html <file>', 'write the report as one HTML page, with charts'))
 		.addCommonOptions()
 		.action((aid: string, options: BacktestCommandOptions) =>
 			withStore(options, async (store) => {
@@ -72,5 +72,5 @@ It takes as long as that many trainings. A server may run beside it.`,
 async function print(report: BacktestReport, file: string | undefined): Promise<void> {
 	const { backtestRows } = await import('../scoring/backtest-text.ts');
 	printTable(backtestRows(report), '');
-	if (file !== undefined) printLine(`\nThe drawings are in ${file}.`);
+	if (file !== undefined) printLine(`\nThe charts are in ${file}.`);
 }

@@ -18,15 +18,15 @@ export function copyCommand(): Command {
 		.description(
 			`Copy all clients, accounts, plans, keys, usage, events, hits and visitors to another database of either kind, for
 			example from a data folder to PostgreSQL. The target must be empty. Stop the servers first. To resume an interrupted
-			copy, run the same command again. At the end both sides are compared; only then can a server use the copy. What is
-			in the source stays as it is; its tables are brought to the newest schema, as by any command.
+			copy, run the same command again. At the end both sides are compared; only then can a server use the copy. The
+			data of the source stays as it is. Its tables are migrated to the newest schema, as by any command.
 
 To keep a password out of the command line, leave it out of the address, and set PGPASSWORD or write ~/.pgpass.
 
   caskade copy --from sqlite:./data --to postgres://user:password@host/database`,
 		)
 		.requiredOption('--from <address>', 'what to copy: sqlite:FOLDER or postgres://…')
-		.requiredOption('--to <address>', 'the empty place to copy to: sqlite:FOLDER or postgres://…')
+		.requiredOption('--to <address>', 'the empty target: sqlite:FOLDER or postgres://…')
 		.addOption(stageOption())
 		.addOption(jsonOption())
 		.action(copy);

@@ -20,9 +20,9 @@ export function exportCommand(): Command {
 	return new Command('export')
 		.summary("print an account's hits and subscription events, as import takes them")
 		.description(
-			`Print all hits and subscription events of an account, one JSON object a line or, with --csv, one row, as 'caskade
-import' takes them: imported into an empty account, they give the same visits, joins, profiles and reports. Visitors get
-other vids there. The lines are personal data, as the database is.
+			`Print all hits and subscription events of an account in the form that 'caskade import' takes: one JSON object per line or,
+with --csv, one row. Imported into an empty account, they give the same visits, joins, profiles and reports. Visitors get
+other vids there. The output is personal data: protect it like the database.
 
   caskade export c-a-acme-uk > acme.ndjson
   caskade import c-a-acme-copy acme.ndjson`,

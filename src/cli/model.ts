@@ -54,7 +54,7 @@ better, and it should be below that of the base rate.`,
 		)
 		.addArgument(aidArgument())
 		.addArgument(goalArgument())
-		.argument('<version>', 'version of the model, as 2026-11-21.1')
+		.argument('<version>', 'version of the model, such as 2026-11-21.1')
 		.addOption(scopeOption())
 		.addCommonOptions()
 		.action((aid: string, goal: string, version: string, options: ScopeOptions) =>
@@ -84,7 +84,7 @@ served.`,
 		)
 		.addArgument(aidArgument())
 		.addArgument(goalArgument())
-		.argument('<version>', 'version of the model, as 2026-11-21.1, or prior')
+		.argument('<version>', 'version of the model, such as 2026-11-21.1, or prior')
 		.addOption(scopeOption())
 		.addCommonOptions()
 		.action((aid: string, goal: string, version: string, options: ScopeOptions) =>

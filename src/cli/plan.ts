@@ -19,7 +19,7 @@ const planOptions = () => [
 		wholeNumber(0, Number.MAX_SAFE_INTEGER),
 	),
 	new Option('--timeout-ms <number>', 'time that a request may take').argParser(wholeNumber(1, 100_000)),
-	new Option('--max-events <number>', 'objects in data of one request').argParser(wholeNumber(1, 1000)),
+	new Option('--max-events <number>', 'events per request').argParser(wholeNumber(1, 1000)),
 ];
 
 /** Applies the flags to a plan. */

@@ -37,9 +37,9 @@ export function reportCommand(): Command {
 
   attribution   what each channel is credited with
   paths         the paths to subscriptions, and how long they took
-  ltv           what subscriptions bring, by month of acquisition
+  ltv           what subscriptions earn, by month of acquisition
   renewals      who renews, and who is refunded
-  coverage      how many events are joined to their visitor
+  coverage      how many events are joined to a visitor
   spend         what subscriptions cost, see 'caskade spend import'
 
 Days are in the account's time zone; --from is inclusive, --to exclusive. A flag that the report does not use is refused.
@@ -47,17 +47,18 @@ docs/reports.md has every figure's formula.`,
 		)
 		.addArgument(new Argument('<report>').choices(reportKinds))
 		.addArgument(aidArgument())
-		.addOption(new Option('--from <day>', 'the first day, as 2026-01-31').argParser(refusing(day)))
-		.addOption(new Option('--to <day>', 'the day after the last').argParser(refusing(day)))
+		.addOption(new Option('--from <day>', 'the first day, such as 2026-01-31').argParser(refusing(day)))
+		.addOption(new Option('--to <day>', 'the day after the last one').argParser(refusing(day)))
 		.addOption(
-			new Option('--as-of <time>', 'use nothing later, as 2026-11-21 or 2026-11-21T10:30:00Z').argParser(
-				moment,
-			),
+			new Option(
+				'--as-of <time>',
+				'use nothing later than this time, such as 2026-11-21 or 2026-11-21T10:30:00Z',
+			).argParser(moment),
 		)
 		.addOption(
 			new Option(
 				'--timezone <name>',
-				"time zone of days and months, as Europe/London (default: the account's)",
+				"time zone of days and months, such as Europe/London (default: the account's)",
 			),
 		)
 		.addOption(
@@ -75,7 +76,7 @@ docs/reports.md has every figure's formula.`,
 		.addOption(
 			new Option(
 				'--basis <basis>',
-				"count what happened in the period, or all of its acquisitions' (default: event)",
+				'count what happened in the period, or all events of the subscriptions acquired in it (default: event)',
 			).choices(['event', 'cohort']),
 		)
 		.addOption(
@@ -84,7 +85,7 @@ docs/reports.md has every figure's formula.`,
 			),
 		)
 		.addOption(
-			new Option('--half-life-days <number>', 'of the model decay (default: 7)').argParser(
+			new Option('--half-life-days <number>', 'half-life of the model decay (default: 7)').argParser(
 				positiveNumber(3650),
 			),
 		)
@@ -100,7 +101,7 @@ docs/reports.md has every figure's formula.`,
 		.addOption(
 			new Option(
 				'--period <evt=days...>',
-				'days from one renewal to the next, as newsletter=30 (default: the median)',
+				'days from one renewal to the next, such as newsletter=30 (default: the median)',
 			).argParser((value: string, earlier: Readonly<Record<string, number>> = {}) => ({
 				...earlier,
 				...refusing(renewalPeriod)(value),
@@ -110,7 +111,7 @@ docs/reports.md has every figure's formula.`,
 			new Option('--top <number>', 'number of paths to show (default: 20)').argParser(wholeNumber(1, 10_000)),
 		)
 		.addOption(new Option('--csv', 'print CSV, with whole pence').conflicts('json'))
-		.addOption(new Option('--html <file>', 'write one HTML page, with pictures'))
+		.addOption(new Option('--html <file>', 'write the report as one HTML page, with charts'))
 		.addCommonOptions()
 		.action((kind: ReportKind, aid: string, options: ReportOptions, command: Command) =>
 			withStore(options, async (store) => {

@@ -46,7 +46,7 @@ With --each-at-its-last-hit, every visitor is scored as of its last hit, as a pa
 			'score with this version of the model of --goal, or prior (default: the active one)',
 		)
 		.addOption(
-			new Option('--as-of <time>', 'the time, as 2026-11-01 or 2026-11-01T12:00:00Z').argParser(moment),
+			new Option('--as-of <time>', 'the time, such as 2026-11-01 or 2026-11-01T12:00:00Z').argParser(moment),
 		)
 		.option(
 			'--visitors <file>',

@@ -20,9 +20,9 @@ import {
 import { showProgress } from './progress.ts';
 
 const idArgument = () =>
-	new Argument('<id>', 'id of the segment, as pages read it: high-intent').argParser(plainName);
+	new Argument('<id>', 'id of the segment, as pages read it, for example high-intent').argParser(plainName);
 
-const nameOption = () => new Option('--name <text>', 'what people call it').argParser(displayName);
+const nameOption = () => new Option('--name <text>', 'its name for people').argParser(displayName);
 
 export function segmentCommand(): Command {
 	const command = new Command('segment').summary('create, update, test, list, delete segments').description(

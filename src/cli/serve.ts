@@ -13,8 +13,9 @@ export function serveCommand(): Command {
 	const command = new Command('serve')
 		.summary('run the service')
 		.description(
-			`Run the service until SIGTERM or SIGINT. Then /readyz says 503, after --drain-delay-ms it stops accepting,
-answers what is in flight, and exits 0; a second signal ends it at once. What it has answered with 201 survives any end, kill -9 included.
+			`Run the service until SIGTERM or SIGINT. Then /readyz answers 503. After --drain-delay-ms the service accepts no more
+connections, answers what is in flight, and exits with code 0. A second signal ends it at once. What it has answered with
+201 survives any end, kill -9 included.
 
   POST /subscription      upload subscription events
   GET  /docs              the HTTP reference; /openapi.json for programs

@@ -17,11 +17,11 @@ export function spendCommand(): Command {
 		.description("What was spent on channels and campaigns, for 'caskade report spend'.");
 	command
 		.command('import')
-		.summary('bring in spending by day, from CSV')
+		.summary('import daily spending from CSV')
 		.description(
-			`Import spending from CSV with a heading: day (2026-01-31, in the account's time zone), channel, pence, and campaign
-where it was spent on one. What is known of the same day, channel and campaign is replaced, so a file may come again. Where
-a line is wrong, nothing is stored.
+			`Import spending from CSV with a header: day (2026-01-31, in the account's time zone), channel, pence, and campaign if it
+was spent on one. It replaces what was stored for the same day, channel and campaign, so a file may be imported again. If a
+line is wrong, nothing is stored.
 
   day,channel,campaign,pence
   2026-01-31,paid search,brand,125000`,
@@ -51,7 +51,7 @@ function readSpending(file: string): Spending[] {
 		try {
 			const row = toSpending(fields);
 			const name = JSON.stringify([row.day, row.channel, row.campaign]);
-			if (rows.has(name)) throw new OperatorError('the same day, channel and campaign come twice.');
+			if (rows.has(name)) throw new OperatorError('the same day, channel and campaign occur twice.');
 			rows.set(name, row);
 		} catch (error) {
 			problems.push(`line ${index + 2}: ${(error as Error).message}`);
@@ -66,16 +66,15 @@ function readCsv(file: string): Record<string, string>[] {
 	try {
 		return parse(readFileSync(file), { columns: true, bom: true, trim: true, skip_empty_lines: true });
 	} catch (error) {
-		throw new OperatorError(`${file} cannot be read as CSV with a heading: ${(error as Error).message}.`);
+		throw new OperatorError(`${file} cannot be read as CSV with a header: ${(error as Error).message}.`);
 	}
 }
 
 function toSpending(fields: Readonly<Record<string, string>>): Spending {
 	const { channel = '', campaign = '', pence = '' } = fields;
-	if (!/^\P{C}{1,255}$/u.test(channel))
-		throw new OperatorError('channel must be a text of 1 to 255 characters.');
+	if (!/^\P{C}{1,255}$/u.test(channel)) throw new OperatorError('channel must have 1 to 255 characters.');
 	if (!/^\P{C}{0,255}$/u.test(campaign))
-		throw new OperatorError('campaign must be a text of at most 255 characters.');
+		throw new OperatorError('campaign must have at most 255 characters.');
 	if (!/^\d{1,12}$/.test(pence)) throw new OperatorError('pence must be a whole number.');
 	return { day: day(fields.day ?? ''), channel, campaign, pence: Number(pence) };
 }

@@ -25,18 +25,19 @@ With --as-of, nothing later is used, as if the command had run then. If the acti
 and 'caskade score AID --as-of TIME' uses the new one.`,
 		)
 		.addArgument(aidArgument())
-		.addOption(new Option('--goal <name>', 'this goal only'))
+		.addOption(new Option('--goal <name>', 'only this goal'))
 		.addOption(
-			new Option('--as-of <time>', 'use nothing later, as 2026-11-21 or 2026-11-21T10:30:00Z').argParser(
-				moment,
-			),
+			new Option(
+				'--as-of <time>',
+				'use nothing later than this time, such as 2026-11-21 or 2026-11-21T10:30:00Z',
+			).argParser(moment),
 		)
 		.addOption(
 			new Option('--seed <number>', 'seed of random numbers; the same seed gives the same models')
 				.default(1)
 				.argParser(wholeNumber(0, 2 ** 31)),
 		)
-		.addOption(new Option('--report <file>', 'write the report as one HTML page, with drawings'))
+		.addOption(new Option('--report <file>', 'write the report as one HTML page, with charts'))
 		.addCommonOptions()
 		.action(trainAndPrint);
 }

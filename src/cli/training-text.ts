@@ -21,7 +21,7 @@ export function printTraining(
 		for (const warning of one.report.warnings) printLine(`Warning: ${warning}`);
 		if (one.version !== null) printMeasures(one.report);
 	}
-	if (reportFile !== undefined) printLine(`\nThe report with its drawings is in ${reportFile}.`);
+	if (reportFile !== undefined) printLine(`\nThe report with its charts is in ${reportFile}.`);
 }
 
 /** The same as one HTML page. */
@@ -141,11 +141,11 @@ export function printLevels({ shifts, weeks }: ModelLevels): void {
 				'': isOutside ? 'outside' : '',
 			};
 		}),
-		'No week of scores has become known yet.',
+		"No week's outcomes are known yet.",
 	);
 	const shift = shifts.at(-1);
 	if (shift)
 		printLine(
-			`Since ${new Date(shift.sinceMs).toISOString()} the level is moved by ${shift.byRecency.map((value) => value.toFixed(2)).join(', ')} in log-odds: of who is there, was there within the horizon, and before.`,
+			`Since ${new Date(shift.sinceMs).toISOString()} scores are shifted by ${shift.byRecency.map((value) => value.toFixed(2)).join(', ')} in log-odds, for visitors who are present, were present within the horizon, and left before that.`,
 		);
 }

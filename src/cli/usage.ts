@@ -8,7 +8,7 @@ export function usageCommand(): Command {
 			`Show each key's use of this month's quota: all requests admitted, whatever their answer, simulated ones included.
 			A running server reports its usage five times a second. The lease of a crashed server, at most 99 requests per key, is
 			forfeited, because nobody knows how much of it was used. On PostgreSQL a server counts as crashed after ten seconds
-			without a sign of life.`,
+			without a heartbeat.`,
 		)
 		.option('--client <name>', "only this client's keys")
 		.addCommonOptions()

@@ -20,9 +20,9 @@ export function visitorCommand(): Command {
 	);
 	command
 		.command('show')
-		.summary('show a visitor, readably')
+		.summary('show a visitor in readable form')
 		.description(
-			"Print a visitor's profile, visits, joined subscription events, shown tids and cids, and the segments that webhooks were told of.",
+			"Print a visitor's profile, visits, joined subscription events, shown tids and cids, and the segments last reported to webhooks.",
 		)
 		.addArgument(aidArgument())
 		.argument('<vid>', 'the visitor', vidArgument)
@@ -134,9 +134,9 @@ function show(aid: string, record: VisitorRecord): void {
 	printLine('');
 	printTable(subscriptionEvents, 'No subscription events.');
 	printLine('');
-	printTable(identityLinks, 'No tids or cids shown.');
+	printTable(identityLinks, 'No tids or cids were shown.');
 	printLine('');
-	printTable(memberships, 'No segments that webhooks were told of.');
+	printTable(memberships, 'No segments were reported to webhooks.');
 }
 
 function readable(profile: Profile): Record<string, unknown> {

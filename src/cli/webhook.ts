@@ -13,7 +13,7 @@ import { type CommonOptions, printJson, printLine, printRecord, printTable, with
 
 const keptDays = keepMessagesMs / dayMs;
 
-const idArgument = () => new Argument('<id>', 'id of the webhook, as wh_…');
+const idArgument = () => new Argument('<id>', 'id of the webhook, such as wh_…');
 
 interface CreateOptions extends CommonOptions {
 	readonly url: string;
@@ -141,7 +141,7 @@ async function checkReceiver({
 	const { isPrivateHost } = await import('../webhooks/send.ts');
 	if (isPrivateHost(receiver))
 		throw new OperatorError(
-			'--url has an address that is not a public one; --allow-private permits receivers in your own network.',
+			'The address of --url is not public; --allow-private permits receivers in your own network.',
 		);
 }
 
@@ -247,10 +247,10 @@ function deliveriesCommand(command: Command): void {
 		.summary('list the latest messages')
 		.description(`List the latest messages and how their delivery went. They are kept for ${keptDays} days.`)
 		.addArgument(aidArgument())
-		.option('--webhook <id>', 'of this webhook only')
+		.option('--webhook <id>', 'only messages to this webhook')
 		.option('--failed', 'only those that were attempted and not delivered')
 		.addOption(
-			new Option('--limit <number>', 'the most to list').default(50).argParser(wholeNumber(1, 10_000)),
+			new Option('--limit <number>', 'maximum number to list').default(50).argParser(wholeNumber(1, 10_000)),
 		)
 		.addCommonOptions()
 		.action((aid: string, options: DeliveriesOptions) =>
@@ -309,7 +309,7 @@ function showSecret({ json }: CommonOptions, webhook: WebhookSecret): void {
 	if (json) printJson(webhook);
 	else {
 		printRecord({ ...webhook });
-		printLine('The secret is shown only now.');
+		printLine('Save the secret now; it cannot be shown again.');
 	}
 }
 

@@ -34,7 +34,7 @@ export const proxyProblems = {
 	unnamed:
 		'a hit came through a proxy that names no client in x-forwarded-for: all visitors behind it share the budget of one address; let the proxy set the header',
 	unbelieved:
-		'a hit has x-forwarded-for but comes from no proxy that --behind-proxy names: it counts by the address that it comes from; if that is a proxy of yours, name it',
+		'a hit has x-forwarded-for but comes from no proxy that --behind-proxy names: it counts against the address that it comes from; if that is your proxy, name it',
 } as const;
 
 export type ProxyProblem = keyof typeof proxyProblems;

@@ -8,7 +8,7 @@ const maxBatch = 64;
 /**
  * Handles requests that have arrived together in one go, and sends the answers that are ready at the same time together.
  * Node would read, handle and answer one after the other. Then each answer wakes a client, and the kernel's code, which
- * every answer runs through, displaces the service's from the processor's caches. Step by step, a short request costs half.
+ * every answer runs through, displaces the service's from the processor's caches. Batches halve the cost of a short request.
  * @param handle is not called for a request whose connection is gone
  * @param inOneGo calls its argument, which handles a batch
  * @returns a listener for events with a request and its response

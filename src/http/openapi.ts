@@ -12,11 +12,11 @@ export const describeLimits = {
 	'ratelimit-policy': {
 		type: 'string',
 		description:
-			"The key's limits, as the IETF draft RateLimit header fields write them: who leaves w/q seconds of the rate between two requests is not refused.",
+			"The key's limits, written as RateLimit header fields of the IETF draft. A client that waits w/q seconds of the rate between requests is never refused for it.",
 	},
 	ratelimit: {
 		type: 'string',
-		description: 'What is left of them: requests that would be admitted at once.',
+		description: 'What is left of the limits: requests that would be admitted at once.',
 	},
 };
 

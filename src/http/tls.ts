@@ -72,7 +72,7 @@ function checkPair(pair: CertificatePair, files: CertificateFiles): void {
 	} catch (error) {
 		const { message } = error as Error;
 		throw new OperatorError(
-			`${files.cert} and ${files.key} are no PEM certificate and its unencrypted private key (${message}).`,
+			`${files.cert} and ${files.key} are not a PEM certificate and its unencrypted private key (${message}).`,
 			{ cause: error },
 		);
 	}

@@ -8,7 +8,7 @@ interface Line {
 
 /** Maximum lines of a row. An unclosed quote would otherwise swallow the rest of the file. */
 const maxLinesOfRow = 100;
-const badQuotes = 'its quotes are not as CSV has them';
+const badQuotes = 'its quotes are not valid CSV';
 
 /** Parses CSV (RFC 4180) into records. The first row names the columns. */
 export class CsvRows {
@@ -47,7 +47,11 @@ export class CsvRows {
 		else if (!cells) records.push({ line, problem: badQuotes });
 		else if (cells.length === this.#names.length)
 			records.push({ line, fields: fieldsOf(this.#names, cells) });
-		else records.push({ line, problem: `it has ${cells.length} cells, its heading ${this.#names.length}` });
+		else
+			records.push({
+				line,
+				problem: `it has ${cells.length} cells, but the header has ${this.#names.length}`,
+			});
 	}
 
 	/** Reports the first open line as bad and parses the others again. */

@@ -34,7 +34,7 @@ export interface LineContext {
 }
 
 const words = (maxCharacters: number) => Type.String({ maxLength: maxCharacters });
-const timeRule = 'a time that has been, with its zone, as 2026-01-31T10:00:00Z';
+const timeRule = 'a past time with its zone, such as 2026-01-31T10:00:00Z';
 
 /** Fields that only history lines have, besides those of hits and uploads. */
 const own = {
@@ -44,7 +44,10 @@ const own = {
 		description: 'Derived from url by default.',
 		examples: [],
 	}),
-	device: optional(Type.String(textLimits), textRule, { description: 'Else by userAgent.', examples: [] }),
+	device: optional(Type.String(textLimits), textRule, {
+		description: 'Derived from userAgent by default.',
+		examples: [],
+	}),
 	userAgent: optional(words(2000), 'a string of at most 2000 characters', { description: '', examples: [] }),
 };
 const { aid: _, vid: __, sid: ___, ...shared } = hitSchema.properties;
@@ -110,7 +113,7 @@ function foreignFields(fields: object): string[] {
 			(name) =>
 				(fields as Record<string, unknown>)[name] != null && (fields as Record<string, unknown>)[name] !== '',
 		)
-		.map((name) => `${name} is of hits only; a subscription event is joined by tid or cid`);
+		.map((name) => `only hits have ${name}; a subscription event is joined by tid or cid`);
 }
 
 /** A hit may be of no page; what is no address is a mistake. */
@@ -126,7 +129,7 @@ function hitProblems(fields: object): string[] {
 		...ownProblems(fields, ''),
 		...findHitProblems(hit),
 		...(typeof url === 'string' && !isWebAddress(url)
-			? ['url must be an address of the web, as https://shop.example/pricing']
+			? ['url must be a web address such as https://shop.example/pricing']
 			: []),
 	];
 }

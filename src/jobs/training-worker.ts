@@ -47,7 +47,7 @@ export function startTrainingThread(
 				const { type, ...fields } = message.report;
 				if (type === 'trained') log.info(fields, 'trained');
 				else if (type === 'level' && message.report.isOutside)
-					log.warn(fields, 'what came has left the interval of what was said');
+					log.warn(fields, 'observed rate is outside the predicted interval');
 				else if (type === 'level') log.info(fields, 'level followed');
 				else log.error(fields, 'training failed');
 			},

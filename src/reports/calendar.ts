@@ -62,7 +62,7 @@ export function calendarOf(timezone: string): Calendar {
 	try {
 		return new Calendar(timezone);
 	} catch {
-		throw new OperatorError(`There is no time zone ${timezone}; name one as Europe/London.`);
+		throw new OperatorError(`There is no time zone ${timezone}; write it like Europe/London.`);
 	}
 }
 

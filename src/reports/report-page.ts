@@ -75,7 +75,7 @@ function survivorsOf({ rows, by }: Report): string {
 		} as FlatRow;
 	});
 	if (!groups.some((row) => row.left_1 !== undefined)) return '';
-	return `<p>The part of the subscriptions that is left after so many periods:</p>\n${table(groups, 'left')}`;
+	return `<p>The share of subscriptions that is left after each number of periods:</p>\n${table(groups, 'left')}`;
 }
 
 /** @param shaded whose columns, numbered ones, are shaded by their values */

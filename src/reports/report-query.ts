@@ -86,7 +86,7 @@ export function day(value: string): string {
 		if (/^\d{4}-\d\d-\d\d$/.test(value))
 			return Temporal.PlainDate.from(value, { overflow: 'reject' }).toString();
 	} catch {}
-	throw new OperatorError(`${value} is no day; write it as 2026-01-31.`);
+	throw new OperatorError(`${value} is not a date; write it like 2026-01-31.`);
 }
 
 /** Parses a grouping: one or two dimensions separated by a comma, or `none`. @throws OperatorError */
@@ -95,7 +95,7 @@ export function grouping(value: string): Grouping {
 	const names = value.split(',');
 	if (names.length > 2 || new Set(names).size < names.length || !names.every(isDimension))
 		throw new OperatorError(
-			`It must be none, or one or two of ${touchDimensions.join(', ')}, as channel,campaign.`,
+			`It must be none, or one or two of ${touchDimensions.join(', ')}, such as channel,campaign.`,
 		);
 	return names as TouchDimension[];
 }
@@ -103,11 +103,11 @@ export function grouping(value: string): Grouping {
 /** Checks that a report can be grouped so. @throws OperatorError */
 export function checkGrouping(kind: ReportKind, by: Grouping): void {
 	if (kind === 'coverage' && by.length > 0)
-		throw new OperatorError('coverage is by month and evt, or by none for one row.');
+		throw new OperatorError('coverage is always by month and evt; use none for one row.');
 	const isSpent = by.includes('channel') && by.every((name) => name === 'channel' || name === 'campaign');
 	if (kind === 'spend' && by.length > 0 && !isSpent)
 		throw new OperatorError(
-			'spend is by channel, or by channel,campaign: so spending is known; or by none for one row.',
+			'Group spend by channel or channel,campaign, as spending is recorded, or use none for one row.',
 		);
 }
 
@@ -120,13 +120,16 @@ export function models(value: string): AttributionModel[] {
 	if (value === 'all') return [...attributionModels];
 	const names = [...new Set(value.split(','))];
 	if (!names.every((name) => (attributionModels as readonly string[]).includes(name)))
-		throw new OperatorError(`It must be all, or some of ${attributionModels.join(', ')}, with commas.`);
+		throw new OperatorError(
+			`It must be all, or some of ${attributionModels.join(', ')}, separated by commas.`,
+		);
 	return names as AttributionModel[];
 }
 
 /** An event type with the days between renewals, as `newsletter=30`. @throws OperatorError */
 export function renewalPeriod(value: string): Record<string, number> {
 	const [, evt = '', days] = /^(.+)=(\d{1,4})$/.exec(value) ?? [];
-	if (!(Number(days) > 0)) throw new OperatorError('It must be an event type and days, as newsletter=30.');
+	if (!(Number(days) > 0))
+		throw new OperatorError('It must be an event type and a number of days, such as newsletter=30.');
 	return { [evt]: Number(days) };
 }

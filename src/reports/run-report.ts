@@ -139,7 +139,7 @@ function periodOf({ from, to }: ReportQuery, calendar: Calendar): Period {
 		toMs: to === null ? Number.POSITIVE_INFINITY : calendar.startOfDay(to),
 	};
 	if (period.fromMs >= period.toMs)
-		throw new OperatorError('to must be a later day than from, as it is excluded.');
+		throw new OperatorError('to must be later than from, because the day itself is excluded.');
 	return period;
 }
 

@@ -10,7 +10,7 @@ const longText = (max: number) => Type.String({ maxLength: max });
 
 const eventSchema = Type.Object(
 	{
-		name: text('What happened; goals are reached by it.', ['checkout']),
+		name: text('What happened. It may reach a goal.', ['checkout']),
 		tid: optional(Type.String(textLimits), textRule, {
 			description: 'Transaction id of a sale that starts here; an upload with the same tid completes it.',
 			examples: ['order-1001'],
@@ -20,7 +20,7 @@ const eventSchema = Type.Object(
 			'an integer',
 			{ description: 'Revenue, in the smallest unit of the currency.', examples: [499] },
 		),
-		currency: optional(Type.String({ pattern: '^[A-Z]{3}$' }), 'three capital letters, as GBP', {
+		currency: optional(Type.String({ pattern: '^[A-Z]{3}$' }), 'three capital letters such as GBP', {
 			description: 'ISO 4217.',
 			examples: ['GBP'],
 		}),

@@ -28,7 +28,7 @@ export function checkBounds(root: ASTNode, goals: readonly string[] | undefined)
 		if (node.op === 'rcall') {
 			const [name, receiver, inner] = node.args;
 			if (loops.has(name)) {
-				if (inLoop) throw refusal(`${name}() cannot stand inside of another all, exists or filter`, node);
+				if (inLoop) throw refusal(`${name}() cannot be inside another all, exists or filter`, node);
 				visit(receiver, false);
 				for (const child of inner) visit(child, true);
 				return;

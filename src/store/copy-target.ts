@@ -107,13 +107,13 @@ export async function checkCopyTarget(
 	found: { source: string | undefined; isEmpty: boolean },
 ): Promise<'new' | 'resumed'> {
 	if (found.source !== undefined && found.source !== attempt.source)
-		throw new OperatorError('A copy of another source is under way there; copy into an empty place.');
+		throw new OperatorError('A copy of another source is under way there; choose an empty target.');
 	if (!found.isEmpty)
-		throw new OperatorError('The place to copy to is not empty: it has clients or plans of its own.');
+		throw new OperatorError('The target of the copy is not empty: it has clients or plans of its own.');
 	if (found.source !== undefined) return 'resumed';
 	for (const accountId of attempt.accountIds)
 		for (const table of clientTableNames)
 			if (await copyTarget.lastKey(accountId, table))
-				throw new OperatorError('The place to copy to is not empty: it has data of accounts.');
+				throw new OperatorError('The target of the copy is not empty: it has data of accounts.');
 	return 'new';
 }

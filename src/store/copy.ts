@@ -54,7 +54,8 @@ export async function copyStore(source: Store, target: Store, onProgress: OnProg
 	const unblockServers = source.blockServers();
 	try {
 		const content = await source.control.content();
-		if (content.client.length === 0) throw new OperatorError('There is nothing to copy: no client is there.');
+		if (content.client.length === 0)
+			throw new OperatorError('There is nothing to copy: the source has no clients.');
 		const copyTarget = await target.copyTarget();
 		try {
 			return await new Copy(source, target, copyTarget, content, onProgress).run();
@@ -102,7 +103,7 @@ class Copy {
 		const accounts = await this.#verifyAccounts();
 		if (checksumOf(await this.#source.control.content()) !== checksumOf(this.#content))
 			throw new OperatorError(
-				'The source has changed while it was copied; stop what writes to it and run the same command again.',
+				'The source changed while it was copied; stop what writes to it and run the same command again.',
 			);
 		const copiedContent = withoutOwnServers(this.#content);
 		await this.#copyTarget.finish(copiedContent);
@@ -175,7 +176,7 @@ class Copy {
 			]);
 			const [there, here] = [source, target].map(({ counts }) => sum(Object.values(counts)));
 			if (there !== here || source.sha256 !== target.sha256)
-				throw differs(`account ${aid} (${there} rows there, ${here} here)`);
+				throw differs(`account ${aid} (${there} rows in the source, ${here} in the copy)`);
 			checksums.set(id, source);
 			done += there ?? 0;
 		}
@@ -193,7 +194,7 @@ function withoutOwnServers(content: ControlContent): ControlContent {
 
 function differs(what: string): OperatorError {
 	return new OperatorError(
-		`The copy of ${what} differs from the source; stop what writes to either, empty the place to copy to, and copy again.`,
+		`The copy of ${what} differs from the source; stop what writes to either, empty the target, and copy again.`,
 	);
 }
 

@@ -35,7 +35,7 @@ export async function openStore(
 		const folder = stage === undefined ? rest : join(rest, 'stages', stage);
 		if (mustExist && !existsSync(join(folder, 'control.sqlite')))
 			throw new OperatorError(
-				`There is no data in ${folder}; 'caskade account create' or 'caskade serve' begins a data folder.`,
+				`There is no data in ${folder}; 'caskade account create' or 'caskade serve' creates a data folder.`,
 			);
 		return new SqliteStore(folder, now);
 	}
@@ -46,6 +46,6 @@ export async function openStore(
 		return PostgresStore.open(address, { stage, now, readDatabase, mustExist });
 	}
 	throw new OperatorError(
-		`'${scheme ?? address}' is no database address; write sqlite:FOLDER or postgres://….`,
+		`'${scheme ?? address}' is not a database address; write sqlite:FOLDER or postgres://….`,
 	);
 }

@@ -8,7 +8,7 @@ export function checkOwnDatabase(address: string): string {
 	const url = URL.parse(address);
 	if (!url || !/^postgres(ql)?:$/.test(url.protocol) || !url.hostname || url.pathname.length < 2)
 		throw new OperatorError(
-			"An account's own database is named as postgres://user:password@host:port/database.",
+			"The address of an account's own database must be like postgres://user:password@host:port/database.",
 		);
 	return address;
 }

@@ -109,8 +109,8 @@ export interface ServingReader {
 		page: { beforeId: number; limit: number },
 	): NumberedProfile[] | Promise<NumberedProfile[]>;
 	/**
-	 * Calls a function whose synchronous reads may all show an account as of the first of them, which costs less. Everything
-	 * that is stored before the call is part of it.
+	 * Runs synchronous reads that may share one snapshot of an account, which costs less. The snapshot has everything that was
+	 * stored before the call.
 	 */
 	inOneState(readAll: () => void): void;
 	/** The stored events with these `tid`s, in no particular order. */

@@ -36,7 +36,7 @@ export function isPrivateHost(url: string): boolean {
 	return isIP(host) > 0 && !isPublicAddress(host);
 }
 
-const privateProblem = 'the address is not a public one';
+const privateProblem = 'the address is not public';
 
 /**
  * Resolves a name once, so that the connection goes to the checked address. If there are several, only public ones

@@ -96,8 +96,8 @@ test('without exactly one cask: 401', async (t) => {
 	const cask = started.issue();
 	assertUnauthorized(started, {}, 'the cask is missing');
 	assertUnauthorized(started, { cask: '' }, 'the cask is missing');
-	assertUnauthorized(started, { cask: [cask, cask] }, 'the cask is there more than once');
-	assertUnauthorized(started, { cask: ['', cask] }, 'the cask is there more than once');
+	assertUnauthorized(started, { cask: [cask, cask] }, 'more than one cask was sent');
+	assertUnauthorized(started, { cask: ['', cask] }, 'more than one cask was sent');
 });
 
 test('a malformed, forged, early or expired cask: 401, with the reason', async (t) => {

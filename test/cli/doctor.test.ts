@@ -98,7 +98,7 @@ test('doctor reports a schema that is newer or older than its own', async (t) =>
 	);
 	setVersion(1);
 	const ended = await caskade(['doctor', ...at]);
-	assert.match(ended.stdout, /ok +account c-a-x: .* waits: 'caskade migrate'/);
+	assert.match(ended.stdout, /ok +account c-a-x: .* is available: run 'caskade migrate'/);
 	assert.equal(ended.code, 0);
 });
 

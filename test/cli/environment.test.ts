@@ -106,7 +106,7 @@ test('a wrong value in the environment is an error that names it, never a silent
 		await caskadeWithin(['serve', ...at], { CASKADE_LOG_LEVEL: 'loud' }),
 		/CASKADE_LOG_LEVEL.*debug, info/,
 	);
-	assertRefused(await caskade(['usage'], { CASKADE_DATABASE: 'data' }), /'data' is no database address/);
+	assertRefused(await caskade(['usage'], { CASKADE_DATABASE: 'data' }), /'data' is not a database address/);
 });
 
 test('a Node that is too old exits with one sentence', async (t) => {

@@ -135,7 +135,7 @@ test('invalid lines are reported by number and field and not stored, and the exi
 	const { code, stdout, stderr } = await caskade([...args(path), '--json']);
 	assert.equal(code, 1);
 	const text = 'a string of 1 to 255 characters, without control characters or lone surrogates';
-	const time = 'at must be a time that has been, with its zone, as 2026-01-31T10:00:00Z';
+	const time = 'at must be a past time with its zone, such as 2026-01-31T10:00:00Z';
 	assert.deepEqual(stderr.replaceAll(`${path}:`, '').trimEnd().split('\n'), [
 		`2: ${time}; url must be a string of at most 8192 characters`,
 		`3: tid must be ${text}; subid is required; cid must be ${text}; rvn must be an integer`,

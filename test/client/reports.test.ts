@@ -20,7 +20,7 @@ test('reports are read with a key that may read, and their parameters reach the 
 		assert.ok(Array.isArray((await reports[kind](aid, { asOf: coverage.asOf })).rows), kind);
 	await assert.rejects(reports.ltv(aid, { from: '2026-02-30' }), (error) => {
 		assert.ok(error instanceof InvalidRequestError);
-		assert.match(error.message, /from: 2026-02-30 is no day/);
+		assert.match(error.message, /from: 2026-02-30 is not a date/);
 		return true;
 	});
 	await assert.rejects(clientOf(service).reports.coverage(aid), ForbiddenError);

@@ -340,9 +340,9 @@ test('a certificate and key that do not match are refused at start, in one sente
 	await Promise.all([
 		refused(
 			['--tls-cert', cert, '--tls-key', other],
-			/are no PEM certificate and its unencrypted private key/,
+			/are not a PEM certificate and its unencrypted private key/,
 		),
-		refused(['--tls-cert', key, '--tls-key', key], /are no PEM certificate and its/),
+		refused(['--tls-cert', key, '--tls-key', key], /are not a PEM certificate and its/),
 		refused(['--tls-cert', cert, '--tls-key', join(folder, 'none')], /none cannot be read \(ENOENT\)/),
 		refused(['--tls-cert', cert, '--tls-key', folder], /cannot be read \(EISDIR\)/),
 		refused(['--tls-cert', cert], /go together; one of them is missing/),

@@ -95,18 +95,18 @@ test('an unclosed quote does not affect other rows', () => {
 	assert.equal(records.length, 150);
 	assert.deepEqual(
 		records.filter(({ problem }) => problem),
-		[{ line: 5, problem: 'its quotes are not as CSV has them' }],
+		[{ line: 5, problem: 'its quotes are not valid CSV' }],
 	);
 	assert.deepEqual(read('type,n\nhit,1\nhit,"2\nhit,3'), [
 		{ line: 2, fields: { type: 'hit', n: '1' } },
-		{ line: 3, problem: 'its quotes are not as CSV has them' },
+		{ line: 3, problem: 'its quotes are not valid CSV' },
 		{ line: 4, fields: { type: 'hit', n: '3' } },
 	]);
 });
 
 test('a row that is longer or shorter than the header is invalid', () => {
 	assert.deepEqual(read('type,a\nhit\nhit,1,2\n'), [
-		{ line: 2, problem: 'it has 1 cells, its heading 2' },
-		{ line: 3, problem: 'it has 3 cells, its heading 2' },
+		{ line: 2, problem: 'it has 1 cells, but the header has 2' },
+		{ line: 3, problem: 'it has 3 cells, but the header has 2' },
 	]);
 });

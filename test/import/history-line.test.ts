@@ -83,7 +83,7 @@ test('every problem of a line is named, without its values', () => {
 	const text = 'a string of 1 to 255 characters, without control characters or lone surrogates';
 	assert.equal(
 		problemsOf({ type: 'subscription', at: 'secret', subid: 7, evt: 'e\n', rvn: 'secret' }),
-		`at must be a time that has been, with its zone, as 2026-01-31T10:00:00Z; tid is required; subid must be ${text}; evt must be ${text}; rvn must be an integer`,
+		`at must be a past time with its zone, such as 2026-01-31T10:00:00Z; tid is required; subid must be ${text}; evt must be ${text}; rvn must be an integer`,
 	);
 	assert.match(problemsOf({ ...hit, visitor: undefined, title: 3 }), /^visitor must .*; title must be/);
 	assert.equal(problemsOf({ ...hit, type: 'hits' }), 'type must be hit or subscription');
@@ -148,7 +148,7 @@ test('an invalid web address is not a page, and is reported', () => {
 	for (const url of ['not a url', '/pricing', 'mailto:a@b.example'])
 		assert.equal(
 			problemsOf({ ...hit, url }),
-			'url must be an address of the web, as https://shop.example/pricing',
+			'url must be a web address such as https://shop.example/pricing',
 		);
 	for (const url of [undefined, null, '', 'http://shop.example'])
 		assert.equal(typeof readHistoryLine({ ...hit, url }, context), 'object', `${url}`);
@@ -157,7 +157,7 @@ test('an invalid web address is not a page, and is reported', () => {
 test('a line of an upload that names a visitor is refused, because it would join nobody', () => {
 	assert.equal(
 		problemsOf({ ...sale, visitor: 'c-17' }),
-		'visitor is of hits only; a subscription event is joined by tid or cid',
+		'only hits have visitor; a subscription event is joined by tid or cid',
 	);
 	assert.equal(typeof readHistoryLine({ ...sale, visitor: '' }, context), 'object', 'an empty column of CSV');
 });

@@ -69,7 +69,7 @@ test('invalid rows stop the upload before anything is sent, and can be corrected
 	assert.equal(stopped.code, 1);
 	assert.match(stopped.stderr, /events\.csv:9: tid is required\n/);
 	assert.match(stopped.stderr, /events\.csv:22: rvn must be an integer\n/);
-	assert.match(stopped.stderr, /events\.csv:23: it has 2 cells, its heading 5\n/);
+	assert.match(stopped.stderr, /events\.csv:23: it has 2 cells, but the header has 5\n/);
 	assert.match(stopped.stderr, /3 of 50 rows are invalid; nothing was sent\./);
 	assert.deepEqual(await service.stored(), []);
 
@@ -82,7 +82,7 @@ test('invalid rows stop the upload before anything is sent, and can be corrected
 		`tid,subid,cid,evt,rvn,line,reason
 ,sub-7,,newsletter,1,9,tid is required
 order-20,"sub, ""20""",,newsletter,4.99,22,rvn must be an integer
-,,,,,23,"it has 2 cells, its heading 5"
+,,,,,23,"it has 2 cells, but the header has 5"
 `,
 	);
 	const mended = rejected

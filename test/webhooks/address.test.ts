@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { isPrivateHost, publicLookup, send } from '../../src/webhooks/send.ts';
 
-const notPublic = 'the address is not a public one';
+const notPublic = 'the address is not public';
 
 test('a URL with an address that is not public is refused, however it is written', async () => {
 	for (const host of [

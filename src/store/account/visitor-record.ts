@@ -13,7 +13,7 @@ export interface VisitorRecord {
 	readonly hits: readonly (HitRecord & { readonly at: string; readonly sid: string })[];
 	readonly subscriptionEvents: readonly (SubscriptionEvent & { readonly receivedAt: string })[];
 	readonly identityLinks: readonly ShownKey[];
-	/** The segments that webhooks were told of; empty if the account has no webhook. */
+	/** The segments last reported to webhooks; empty if the account has no webhook. */
 	readonly memberships: readonly { readonly segment: string; readonly since: string }[];
 	/** Bands and goals as webhooks know them; null if they know nothing of the visitor. */
 	readonly standing: unknown;

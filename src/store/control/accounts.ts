@@ -199,7 +199,7 @@ export async function clientId(database: ControlDatabase, name: string): Promise
 	const client = await database.selectFrom('client').select('id').where('name', '=', name).executeTakeFirst();
 	if (!client)
 		throw new OperatorError(
-			`There is no client ${name}; 'caskade account create AID --client ${name}' makes it.`,
+			`There is no client ${name}; 'caskade account create AID --client ${name}' creates it.`,
 		);
 	return client.id;
 }

@@ -26,6 +26,6 @@ export async function checkOwnServer(pool: PostgresPool, address: string): Promi
 	const citus = await Citus.of(pool);
 	if (await citus?.isWorker())
 		throw new OperatorError(
-			`The database at ${shownAddress(address)} is on a worker of a Citus cluster, and its coordinator alone decides what lies there: name a server outside of the cluster, or none and move the account with citus_schema_move.`,
+			`The database at ${shownAddress(address)} is on a worker of a Citus cluster, where only the coordinator decides what is stored: name a server outside the cluster, or name none and move the account with citus_schema_move.`,
 		);
 }

@@ -75,7 +75,7 @@ export class Citus {
 		const problems = [
 			await this.#shardingProblem(),
 			(await this.nodes()).has(controlSchema) &&
-				"the control schema is distributed, and must not be: take everything to a new database with 'caskade copy'",
+				"the control schema is distributed, which it must not be: copy everything to a new database with 'caskade copy'",
 			...(workers instanceof Error
 				? [`the workers cannot be asked: ${workers.message}`]
 				: [

@@ -43,7 +43,7 @@ export class PostgresCopyTarget implements CopyTarget {
 			await sleep(50);
 		} while (performance.now() < giveUpAtMs);
 		client.release();
-		throw new OperatorError('Another copy to the same place runs; wait for its end.');
+		throw new OperatorError('Another copy to the same target is running; wait until it ends.');
 	}
 
 	async begin(source: string, accountIds: readonly number[]): Promise<'new' | 'resumed'> {

@@ -158,7 +158,7 @@ export class PostgresStore implements Store {
 		if (version === 0) await this.#requireNoAccounts();
 		if (version === 0 && mustExist)
 			throw new OperatorError(
-				`There is no schema ${schema} at ${shownAddress(this.#servers.home)}; 'caskade account create' or 'caskade serve' begins one.`,
+				`There is no schema ${schema} at ${shownAddress(this.#servers.home)}; 'caskade account create' or 'caskade serve' creates one.`,
 			);
 		if (version !== newestControl) await migrate(this.#home, schema, 'control');
 	}
@@ -257,7 +257,7 @@ export class PostgresStore implements Store {
 			const pool = this.#poolOf(accountId);
 			if (await hasRows(pool, schema))
 				throw new OperatorError(
-					`The schema ${schema} is there already, with data of an account that ${this.#schemas.control} does not know; restore the control schema that knows it, or rename this one.`,
+					`The schema ${schema} exists already, with data of an account that ${this.#schemas.control} does not know; restore the control schema that knows it, or rename this one.`,
 				);
 			await migrate(pool, schema, 'client');
 			return;
@@ -269,7 +269,7 @@ export class PostgresStore implements Store {
 		await checkOwnServer(pool, ownDatabase).catch(unusable);
 		if ((await schemaVersion(pool, schema).catch(unusable)) > 0)
 			throw new OperatorError(
-				`There is a schema ${schema} at ${shownAddress(ownDatabase)} already, of another deployment or left behind by one; give the account a database that no other uses.`,
+				`There is a schema ${schema} at ${shownAddress(ownDatabase)} already, which belongs to another deployment or was left behind by one; give the account a database that no other deployment uses.`,
 			);
 		await migrate(pool, schema, 'client').catch(unusable);
 		this.#servers.learnOne(accountId, ownDatabase);
@@ -291,7 +291,7 @@ export class PostgresStore implements Store {
 		}
 		if (failed.length > 0)
 			throw new OperatorError(
-				`All others have the newest schema, but not ${failed.join(', ')}; run 'caskade migrate' again when it can be reached.`,
+				`All databases have the newest schema except ${failed.join(', ')}; run 'caskade migrate' again when it can be reached.`,
 			);
 	}
 
@@ -409,7 +409,7 @@ async function checkSchema(
 	if (version === 0) return { check, ok: false, detail: 'its schema is missing: restore a backup' };
 	if (version > known)
 		return { check, ok: false, detail: `schema ${version} is newer than this Caskade (${known})` };
-	const pending = version < known ? `, schema ${known} waits: 'caskade migrate' brings it` : '';
+	const pending = version < known ? `, schema ${known} is available: run 'caskade migrate'` : '';
 	return { check, ok: true, detail: `schema ${version}${pending}` };
 }
 

@@ -63,7 +63,7 @@ export class ReadReplica {
 			its !== undefined && its.rows[0]?.[name] !== mine.rows[0]?.[name];
 		if (differs('id') || differs('name'))
 			throw new OperatorError(
-				`--read-database: ${shownAddress(this.address)} is no replica of the database that --database names.`,
+				`--read-database: ${shownAddress(this.address)} is not a replica of the database that --database names.`,
 			);
 		if (this.#primary.capabilities?.canSpanSchemas === false)
 			throw new OperatorError(
@@ -103,7 +103,7 @@ export class ReadReplica {
 			"SELECT pg_is_in_recovery() AS standby, pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::float8 AS bytes /* replayed */",
 		);
 		const [{ standby, bytes } = { standby: false, bytes: null }] = rows;
-		if (!standby || bytes === null) throw new Error('it is no standby any more');
+		if (!standby || bytes === null) throw new Error('it is no longer a standby');
 		const replayed = this.#positions.findLastIndex((position) => position.bytes <= bytes);
 		if (replayed >= 0) {
 			// Without a primary nothing is stored that it could lack.

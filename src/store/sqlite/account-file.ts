@@ -58,7 +58,7 @@ export function createAccountFile(folder: DataFolder, accountId: number): void {
 	} catch (error) {
 		if (!isThere) throw error;
 		throw new OperatorError(
-			`${path} is there already, of an account that control.sqlite does not know (${reasonOf(error)}); restore the control.sqlite that knows it, or move the file away.`,
+			`${path} exists already, and belongs to an account that control.sqlite does not know (${reasonOf(error)}); restore the control.sqlite that knows it, or move the file away.`,
 			{ cause: error },
 		);
 	}

@@ -59,7 +59,7 @@ function* checkAccounts(
 		yield {
 			check: `file ${id}.sqlite`,
 			ok: false,
-			detail: 'of no account: restore the control.sqlite that knows it, or move the file away',
+			detail: 'belongs to no account: restore the control.sqlite that knows it, or move the file away',
 		};
 }
 
@@ -80,7 +80,7 @@ function checkDatabase(check: string, path: string, kind: DatabaseKind, open: ()
 				`write-ahead log of ${readable(logBytes)}: some process keeps an old read open`,
 		].filter((problem) => problem !== false);
 		const pending =
-			version < known ? `, schema ${known} waits: 'caskade migrate' or the next start brings it` : '';
+			version < known ? `, schema ${known} is available: run 'caskade migrate' or start the server` : '';
 		return {
 			check,
 			ok: problems.length === 0,

@@ -110,7 +110,7 @@ export class SqliteStore implements Store {
 		while (!emptyLog(database)) {
 			if (monotonicMs() > giveUpAtMs)
 				throw new OperatorError(
-					'It is deleted, but still in the write-ahead log, because others read or write the database all the time; run the command again.',
+					'It is deleted, but still in the write-ahead log, because other processes keep reading or writing the database; run the command again.',
 				);
 			await delay(purgeAgainMs);
 		}
@@ -173,7 +173,7 @@ export class SqliteStore implements Store {
 		}
 		if (failed.length > 0)
 			throw new OperatorError(
-				`All others have the newest schema, but not ${failed.join(', ')}; restore a backup of these, and run 'caskade migrate' again.`,
+				`All databases have the newest schema except ${failed.join(', ')}; restore a backup of these, and run 'caskade migrate' again.`,
 			);
 	}
 

@@ -59,8 +59,8 @@ test('a read key reads reports but cannot upload, and an upload key the reverse'
 	assert.equal(
 		((await many.json()) as { validationErrors: string }).validationErrors,
 		'segmnt: There is no such parameter.; evt: It must not be empty.; intervals: It must be 0 or 1.; ' +
-			'halfLifeDays: It must be a number over 0, at most 3650.; ' +
-			'period: The report attribution does not use it.; channel: It may come once.; asOf: It must be in the past.',
+			'halfLifeDays: It must be a number above 0 and at most 3650.; ' +
+			'period: The report attribution does not use it.; channel: It must be given only once.; asOf: It must be in the past.',
 	);
 	assert.equal((await get(`spend?aid=${aid}&asOf=2020-01-31&halfLifeDays=0.5`)).status, 200);
 	const segment = await get(`renewals?aid=${aid}&segment=subscriber&period=newsletter=30,gift=365`);
@@ -69,13 +69,16 @@ test('a read key reads reports but cannot upload, and an upload key the reverse'
 	const unknown = await get(`ltv?aid=${aid}&segment=none`);
 	assert.match(await unknown.text(), /The account has no segment none\./);
 	const period = await get(`renewals?aid=${aid}&period=newsletter`);
-	assert.match(await period.text(), /period: It must be an event type and days, as newsletter=30\./);
+	assert.match(
+		await period.text(),
+		/period: It must be an event type and a number of days, such as newsletter=30\./,
+	);
 	const spend = await get(`spend?aid=${aid}&model=first,last`);
 	assert.match(await spend.text(), /spend credits subscriptions by one model; name one\./);
 	const zone = await get(`ltv?aid=${aid}&timezone=Mars/Base`);
 	assert.deepEqual(await zone.json(), {
 		message: 'Error reading report.',
-		validationErrors: 'There is no time zone Mars/Base; name one as Europe/London.',
+		validationErrors: 'There is no time zone Mars/Base; write it like Europe/London.',
 	});
 	assert.equal(
 		((await (await get('ltv')).json()) as { validationErrors: string }).validationErrors,

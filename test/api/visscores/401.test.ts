@@ -32,7 +32,7 @@ test('a missing, repeated, malformed or forged cask is refused', async () => {
 		['?cask=', 'the cask is missing'],
 		[`?aid=${aid}&vid=${vid}`, 'the cask is missing'],
 		[`?CASK=${cask}`, 'the cask is missing'],
-		[`?cask=${cask}&cask=${cask}`, 'the cask is there more than once'],
+		[`?cask=${cask}&cask=${cask}`, 'more than one cask was sent'],
 		['?cask=x', 'the cask is malformed'],
 		[`?cask=${cask}x`, 'the cask is malformed'],
 		[`?cask=%20${cask}`, 'the cask is malformed'],

@@ -95,7 +95,7 @@ test('doctor reports a cluster of one node, and a distributed control schema', a
 	);
 	assert.deepEqual(await checksOf(store, 'Citus'), [
 		'ok Citus: 13.2-1',
-		"CARE Citus: the control schema is distributed, and must not be: take everything to a new database with 'caskade copy'",
+		"CARE Citus: the control schema is distributed, which it must not be: copy everything to a new database with 'caskade copy'",
 		'CARE Citus: there is no worker, so every account lies on the coordinator: SELECT citus_set_coordinator_host(…), then citus_add_node(…) for each',
 	]);
 });

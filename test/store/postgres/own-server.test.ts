@@ -132,7 +132,7 @@ test('migrate continues past a lost own server, and names it', async (t) => {
 	const { stdout, stderr, code } = await caskade(['migrate', '--json', ...at]);
 	assert.match(
 		stderr,
-		/^caskade: All others have the newest schema, but not c-a-acme-own at postgres:\S+ \(.+\); run 'caskade migrate' again/,
+		/^caskade: All databases have the newest schema except c-a-acme-own at postgres:\S+ \(.+\); run 'caskade migrate' again/,
 	);
 	assert.equal(stdout, '');
 	assert.equal(code, 1);
@@ -175,8 +175,8 @@ test('an unusable own database is refused with a reason, without the password', 
 	const noDatabase = new URL(address);
 	noDatabase.pathname = '/nothing';
 	const refusals: [Promise<{ stdout: string; stderr: string }>, RegExp][] = [
-		[create('mysql://user:secret@host/database'), /named as postgres:/],
-		[create('postgres://user:secret@'), /named as postgres:/],
+		[create('mysql://user:secret@host/database'), /must be like postgres:/],
+		[create('postgres://user:secret@'), /must be like postgres:/],
 		[create(nobody.href), /No PostgreSQL server listens at 127\.0\.0\.1:\d+\./],
 		[create(noDatabase.href), /has no database of that name/],
 		[create(address, ['--database', `sqlite:${temporaryFolder(t)}`]), /needs PostgreSQL: a data folder/],

@@ -165,13 +165,13 @@ test('a replica that is too far behind is not used until it has caught up', asyn
 	assert.deepEqual(changes, ['true ', 'false it is more than 5 s behind', 'true ']);
 });
 
-test('what is no replica of the database is refused', async (t) => {
+test('what is not a replica of the database is refused', async (t) => {
 	const { primary } = await servers;
 	const [address, other] = [await createDatabase(primary), await freshPostgresDatabase()];
 	const serve = (...args: string[]) => caskadeWithin(['serve', '--port', '0', ...args]);
 	assertRefused(
 		await serve('--database', address, '--read-database', other),
-		/is no replica of the database that --database names\./,
+		/is not a replica of the database that --database names\./,
 	);
 	assertRefused(
 		await serve('--database', address, '--read-database', 'sqlite:./data'),
