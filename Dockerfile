@@ -16,6 +16,9 @@ COPY demo demo
 COPY migrations migrations
 COPY src src
 COPY deploy/docker/healthy.mjs healthy.mjs
+# For --version and the log: docker build --build-arg COMMIT=$(git rev-parse HEAD)
+ARG COMMIT
+RUN echo "$COMMIT" > COMMIT
 RUN mkdir --mode=700 /data && chown node:node /data
 USER node
 VOLUME /data

@@ -44,6 +44,7 @@ import type { ReportRunner } from './reports/report-runner.ts';
 import type { VisitorScorer } from './scoring/visitor-scorer.ts';
 import { VisitorReads } from './segments/visitor-reads.ts';
 import type { KeyUsage } from './store/control/control-store.ts';
+import type { Schemas } from './store/migrations.ts';
 import type { RequestWriter, ServingReader } from './store/store.ts';
 
 export interface AppOptions extends SitePaths {
@@ -65,6 +66,7 @@ export interface AppOptions extends SitePaths {
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	readonly isDraining: () => boolean;
+	readonly schemas: Schemas;
 	/** Whether to serve the demo shop. */
 	readonly demo?: boolean;
 	/** Path prefix of all operations, for example `/api/staging`. */
@@ -222,7 +224,13 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	// The answer to a hit counts that hit.
 	const readsOfHits = new VisitorReads(reader.current, scorer, now);
 	const budget = new HitBudget(hitLimits, monotonicMs, limits?.hits);
-	const probes = { isDraining: options.isDraining, probe: () => writer.probe(), monotonicMs };
+	const probes = {
+		isDraining: options.isDraining,
+		probe: () => writer.probe(),
+		monotonicMs,
+		schemas: options.schemas,
+		startedAtMs: now(),
+	};
 	await openapi(app, prefix);
 	await app.register(
 		async (operations) => {

@@ -35,6 +35,7 @@ const bottom = [
 	'durations',
 	'errors',
 	'node-http',
+	'version',
 ];
 /** Beside the order: who may import them, and what they may import. */
 const beside: Readonly<Record<string, { importedBy: readonly string[]; imports: readonly string[] }>> = {

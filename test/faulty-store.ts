@@ -59,6 +59,7 @@ export async function appOver(
 		}),
 		directory,
 		usageOf: (keyId) => store.control.usageOf(keyId),
+		schemas: store.schemas,
 		reports: new ReportRunner(store.place),
 		quota,
 		writer,

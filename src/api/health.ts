@@ -2,6 +2,8 @@ import { setTimeout } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { sendJson } from '../http/answer.ts';
 import { handlesOfDatabase, hasFileHandles } from '../store/file-handles.ts';
+import type { Schemas } from '../store/migrations.ts';
+import { commit, version } from '../version.ts';
 
 /** How long an answer to `GET /readyz` is cached, so that frequent checks write little. */
 const probeAgainMs = 1000;
@@ -13,17 +15,23 @@ const minHandles = 1 + handlesOfDatabase;
 const storeFailing = '{"status":"store failing"}';
 const noHandles = '{"status":"no file handles left"}';
 
+export interface HealthOptions {
+	readonly isDraining: () => boolean;
+	readonly probe: () => Promise<void>;
+	readonly monotonicMs: () => number;
+	readonly schemas: Schemas;
+	readonly startedAtMs: number;
+}
+
 /**
- * `GET /healthz`: the process is alive. `GET /readyz`: the server is ready: it is not stopping, can accept connections
+ * `GET /healthz`: the process is alive, and which Caskade it runs. `GET /readyz`: the server is ready: it is not stopping, can accept connections
  * and open databases, and has just completed a real write.
  */
-export function health(
-	app: FastifyInstance,
-	options: { isDraining: () => boolean; probe: () => Promise<void>; monotonicMs: () => number },
-): void {
-	app.get('/healthz', { schema: { hide: true } }, (_request, reply) =>
-		sendJson(reply, 200, '{"status":"ok"}'),
-	);
+export function health(app: FastifyInstance, options: HealthOptions): void {
+	const { schemas, startedAtMs } = options;
+	const startedAt = new Date(startedAtMs).toISOString();
+	const alive = JSON.stringify({ status: 'ok', version, commit, schemas, startedAt });
+	app.get('/healthz', { schema: { hide: true } }, (_request, reply) => sendJson(reply, 200, alive));
 
 	let lastProbe: { atMs: number; problem: Promise<string | null> } | undefined;
 	const findProblem = () => {

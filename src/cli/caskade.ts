@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { CommanderError } from 'commander';
 import { Command } from '../config.ts';
 import { RuleError } from '../segments/rule-error.ts';
+import { newestSchemas } from '../store/migrations.ts';
+import { commit, version } from '../version.ts';
 import { accountCommand } from './account.ts';
 import { backtestCommand } from './backtest.ts';
 import { backupCommand } from './backup.ts';
@@ -31,7 +31,16 @@ import { usageCommand } from './usage.ts';
 import { visitorCommand } from './visitor.ts';
 import { webhookCommand } from './webhook.ts';
 
-const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
+/** For example `0.1.0 (commit 025c25a01234, schemas: control 9, accounts 9 on SQLite, 8 on PostgreSQL)`. */
+function fullVersion(): string {
+	const sqlite = newestSchemas('sqlite');
+	const postgres = newestSchemas('postgres');
+	const schemas = (['control', 'accounts'] as const).map((kind) => {
+		const both = `${sqlite[kind]} on SQLite, ${postgres[kind]} on PostgreSQL`;
+		return `${kind} ${sqlite[kind] === postgres[kind] ? sqlite[kind] : both}`;
+	});
+	return `${version} (${commit === undefined ? '' : `commit ${commit}, `}schemas: ${schemas.join(', ')})`;
+}
 
 /** The command line, as Commander knows it. */
 export function program(): Command {
@@ -49,7 +58,7 @@ To let a client upload:
 
 Commands may run while a server runs. Servers apply a change within a second.`,
 		)
-		.version(version)
+		.version(fullVersion())
 		.configureHelp({ showGlobalOptions: true })
 		.showHelpAfterError('(add --help for usage)')
 		.addCommand(serveCommand())

@@ -5,6 +5,7 @@ import type { Log } from '../log.ts';
 import type { RunningServer } from '../server.ts';
 import { openStore } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
+import { commit, version } from '../version.ts';
 import { ignoreBrokenPipe, printLine } from './output.ts';
 import { startTraining } from './start-training.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
@@ -50,7 +51,7 @@ async function serve(settings: ServeSettings): Promise<void> {
 	const server = await start(store, settings, log);
 	const stopTraining = await startTraining(settings, log);
 	stopOnSignals(() => server.stop(stopTraining()), log);
-	log.info({ url: server.url }, 'listening');
+	log.info({ url: server.url, version, commit, schemas: store.schemas }, 'listening');
 	const shop = settings.demo ? `, demo: ${server.url}/demo/` : '';
 	const workers = settings.workers > 1 ? ` with ${settings.workers} workers` : '';
 	printLine(
@@ -80,7 +81,7 @@ async function serveAsWorker(settings: ServeSettings, log: Log): Promise<void> {
 	const store = await openStore(settings.database, settings);
 	const server = await start(store, { ...listenSettings, workers: 1 }, log);
 	stop = server.stop;
-	log.info({ url: server.url, pid: process.pid }, 'listening');
+	log.info({ url: server.url, pid: process.pid, version, commit, schemas: store.schemas }, 'listening');
 	const message: FromWorker = { type: 'serving', url: server.url };
 	process.send?.(message);
 	if (settings.demo && cluster.worker?.id === 1) await offerDemo(store, server);

@@ -1,11 +1,8 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { type ErrorCode, errorBody, errorTable } from '../errors.ts';
-
-const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
+import { version } from '../version.ts';
 
 export const requestIdHeader = { type: 'string', description: 'Identifies the request in the logs.' };
 export const describeLimits = {

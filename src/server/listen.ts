@@ -94,6 +94,7 @@ export async function listen(options: {
 		...{ directory, quota, writer, limits, reader, scorer, metrics, log, now, prefix, tls },
 		onVisitorChange: options.onVisitorChange,
 		usageOf: (keyId) => store.control.usageOf(keyId),
+		schemas: store.schemas,
 		reports: new ReportRunner(store.place),
 		...(settings.roles && { roles: settings.roles }),
 		...(settings.demo && { demo: true }),

@@ -4,6 +4,12 @@ import { join } from 'node:path';
 export type DatabaseKind = 'control' | 'client';
 type Engine = 'sqlite' | 'postgres';
 
+/** Schema versions: of the control database, and of the accounts' databases. */
+export interface Schemas {
+	readonly control: number;
+	readonly accounts: number;
+}
+
 const migrationsFolder = join(import.meta.dirname, '../../migrations');
 
 /** The database was migrated by a newer Caskade. */
@@ -14,6 +20,14 @@ export class SchemaTooNewError extends Error {
 		);
 		this.name = 'SchemaTooNewError';
 	}
+}
+
+/** The newest schemas of an engine's databases. */
+export function newestSchemas(engine: Engine): Schemas {
+	return {
+		control: migrationFiles(engine, 'control').length,
+		accounts: migrationFiles(engine, 'client').length,
+	};
 }
 
 /** Cached: databases must open even when no file handle is left for reading a folder. */

@@ -9,6 +9,7 @@ import type { UsagePlan } from '../domain/usage-plan.ts';
 import type { Receipt } from './account/receipts.ts';
 import type { ControlStore } from './control/control-store.ts';
 import type { CopyTarget } from './copy-target.ts';
+import type { Schemas } from './migrations.ts';
 import type { Reading, Steps } from './steps.ts';
 
 export interface Upload extends Arrival {
@@ -148,6 +149,8 @@ export interface Store {
 	/** Where another thread opens the same store. */
 	readonly place: StorePlace;
 	readonly control: ControlStore;
+	/** The newest that this Caskade knows. */
+	readonly schemas: Schemas;
 	/** Milliseconds since 1970, by the clock that all users of the store share. */
 	readonly now: () => number;
 	/** Whether several processes may serve it at once. A data folder has one writer. */

@@ -1,16 +1,29 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { migrationFiles } from '../../src/store/migrations.ts';
+import { commit } from '../../src/version.ts';
 import { eventually } from '../eventually.ts';
 import { appOver } from '../faulty-store.ts';
 import { lockDatabase } from '../lock.ts';
 import { startService } from '../support.ts';
 
-test('/healthz answers while the process runs', async (t) => {
-	const service = await startService(t);
+test('/healthz answers while the process runs, and names what runs', async (t) => {
+	const startedAtMs = Date.UTC(2026, 10, 21);
+	const service = await startService(t, { now: () => startedAtMs });
 	const answer = await fetch(`${service.url}/healthz`);
 	assert.equal(answer.status, 200);
-	assert.equal(await answer.text(), '{"status":"ok"}');
+	assert.deepEqual(await answer.json(), {
+		status: 'ok',
+		version: JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')).version,
+		...(commit !== undefined && { commit }),
+		schemas: {
+			control: migrationFiles('sqlite', 'control').length,
+			accounts: migrationFiles('sqlite', 'client').length,
+		},
+		startedAt: '2026-11-21T00:00:00.000Z',
+	});
 	assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
 	assert.match(answer.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
 });

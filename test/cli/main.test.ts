@@ -57,5 +57,8 @@ test('npx caskade in the repository runs this program, with the pinned Node', as
 		cwd: join(import.meta.dirname, '../..'),
 		env: { ...process.env, npm_config_offline: 'true' },
 	});
-	assert.match(stdout, /^\d+\.\d+\.\d+\n$/);
+	assert.match(
+		stdout,
+		/^\d+\.\d+\.\d+ \((commit [0-9a-f]{12}, )?schemas: control \d+, accounts \d+ on SQLite, \d+ on PostgreSQL\)\n$/,
+	);
 });

@@ -105,6 +105,17 @@ test('a second server on the same folder is refused, and the first keeps running
 	assert.equal((await third.upload(key, { aid, data: [event()] })).status, 201);
 });
 
+test('the log and /healthz name the same version, commit and schemas', async (t) => {
+	const { at } = await folderWithClient(t);
+	await using server = await ServeProcess.start(at);
+	const healthy = await (await fetch(`${server.url}/healthz`)).json();
+	const { stderr } = await server.kill('SIGTERM');
+	const listening = stderr.split('\n').find((line) => line.includes('"msg":"listening"')) ?? '{}';
+	const fields = ({ version, commit, schemas }: Record<string, unknown>) => ({ version, commit, schemas });
+	assert.deepEqual(fields(JSON.parse(listening)), fields(healthy as Record<string, unknown>));
+	assert.match(JSON.parse(listening).version, /^\d+\.\d+\.\d+$/);
+});
+
 test('a place where no folder can be created is named', { skip: !existsSync('/proc/self') }, async (t) => {
 	const at = await emptyInstallation(t);
 	// In processes of their own: a recursion that does not end must fail the test.

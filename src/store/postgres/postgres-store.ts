@@ -6,7 +6,7 @@ import { clientTableNames } from '../account/tables.ts';
 import { checkKeys } from '../check-keys.ts';
 import { ControlStore, type ControlTables } from '../control/control-store.ts';
 import type { CopyTarget } from '../copy-target.ts';
-import { migrationFiles } from '../migrations.ts';
+import { migrationFiles, newestSchemas } from '../migrations.ts';
 import { shownAddress } from '../own-database.ts';
 import type { Reading, Steps } from '../steps.ts';
 import type {
@@ -64,8 +64,6 @@ const maintenancePool: PoolOptions = {
 /** How often a transaction is repeated when another one got in its way. */
 const maxRetries = 5;
 
-const newestControl = migrationFiles('postgres', 'control').length;
-
 /** Several times the heartbeat of a server. */
 const deadAfterMs = 10_000;
 
@@ -84,6 +82,7 @@ export interface PostgresOptions {
  */
 export class PostgresStore implements Store {
 	readonly control: ControlStore;
+	readonly schemas = newestSchemas('postgres');
 	readonly now: () => number;
 	readonly takesManyServers = true;
 	readonly place: StorePlace;
@@ -160,7 +159,7 @@ export class PostgresStore implements Store {
 			throw new OperatorError(
 				`There is no schema ${schema} at ${shownAddress(this.#servers.home)}; 'caskade account create' or 'caskade serve' creates one.`,
 			);
-		if (version !== newestControl) await migrate(this.#home, schema, 'control');
+		if (version !== this.schemas.control) await migrate(this.#home, schema, 'control');
 	}
 
 	/** A new installation has no accounts' schemas. If there are some, the control schema has been lost. */

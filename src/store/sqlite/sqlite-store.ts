@@ -7,7 +7,7 @@ import { OperatorError, reasonOf } from '../../errors.ts';
 import { countWaiting, foldingSchema } from '../account/folding.ts';
 import { ControlStore, type ControlTables } from '../control/control-store.ts';
 import type { CopyTarget } from '../copy-target.ts';
-import { SchemaTooNewError } from '../migrations.ts';
+import { newestSchemas, SchemaTooNewError } from '../migrations.ts';
 import type { Reading, Steps } from '../steps.ts';
 import type {
 	AccountWrites,
@@ -44,6 +44,7 @@ const maxRewrittenBytes = 4 * 1024 ** 2;
 /** One stage's databases in a folder: `control.sqlite` and `accounts/<n>.sqlite`. */
 export class SqliteStore implements Store {
 	readonly control: ControlStore;
+	readonly schemas = newestSchemas('sqlite');
 	readonly now: () => number;
 	readonly takesManyServers = false;
 	readonly hasReplica = false;
