@@ -103,7 +103,7 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 		...at,
 	]);
 	assert.match(filtered.stdout, /\nOnly evt newsletter, segment subscriber\n/);
-	assertRefused(await caskade(['report', 'ltv', aid, '--segment', 'none', ...at]), /has no segment none\./);
+	assertRefused(await caskade(['report', 'ltv', aid, '--segment', 'none', ...at]), /has no segment none;/);
 	assertMisused(await caskade(['report', 'ltv', aid, '--from', '2026-13-01', ...at]), /is not a date/);
 	assertMisused(await caskade(['report', 'ltv', aid, '--by', 'page', ...at]), /one or two of channel/);
 	assertRefused(

@@ -67,7 +67,7 @@ test('a read key reads reports but cannot upload, and an upload key the reverse'
 	assert.equal(segment.status, 200);
 	assert.equal(((await segment.json()) as { segment: string }).segment, 'subscriber');
 	const unknown = await get(`ltv?aid=${aid}&segment=none`);
-	assert.match(await unknown.text(), /The account has no segment none\./);
+	assert.match(await unknown.text(), /The account has no segment none;/);
 	const period = await get(`renewals?aid=${aid}&period=newsletter`);
 	assert.match(
 		await period.text(),
