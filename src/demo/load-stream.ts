@@ -2,15 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { deviceOf } from '../collect/device.ts';
 import { toHitRecord } from '../collect/hit-record.ts';
 import type { HistoryHit } from '../domain/hit.ts';
-import { storeHistory } from '../store/account/past-history.ts';
-import { BatchSizer } from '../store/batch-sizer.ts';
 import type { Account } from '../store/control/control-store.ts';
 import { foldAll } from '../store/fold-all.ts';
+import { HistoryWriter } from '../store/history-writer.ts';
 import type { Store } from '../store/store.ts';
 import type { DemoEntry, DemoHit } from './entry.ts';
 
 /** Entries per transaction. */
-const entriesPerTransaction = { initial: 100, max: 500 };
+const entriesPerTransaction = { min: 20, initial: 100, max: 500 };
 
 /**
  * Stores a history by the rules of live traffic, beside a running server.
@@ -30,15 +29,13 @@ export async function loadStream(
 		atMs,
 		body: toHitRecord({ ...fields, events: [...fields.events] }, channelRules, deviceOf(userAgent)),
 	});
-	const batchSizer = new BatchSizer(entriesPerTransaction);
+	const writer = new HistoryWriter(store, id, entriesPerTransaction);
 	for (let from = 0; from < entries.length; ) {
-		const batch = entries.slice(from, from + batchSizer.size);
+		const batch = entries.slice(from, from + writer.size);
 		const hits = batch.filter((entry) => entry.type === 'hit').map(pastHit);
 		const sales = batch.filter((entry) => entry.type === 'subscription');
 		const events = sales.map(({ event, atMs }) => ({ ...event, receivedAtMs: atMs }));
-		let { left } = await batchSizer.run(() => store.transact(id, () => storeHistory(hits, events)));
-		while (left.length > 0)
-			({ left } = await batchSizer.run(() => store.transact(id, () => storeHistory(left, []))));
+		await writer.add(hits, events);
 		from += batch.length;
 		onProgress(from);
 	}

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import type { HistoryHit } from '../domain/hit.ts';
-import { type HistoryEvent, storeHistory } from '../store/account/past-history.ts';
-import { BatchSizer } from '../store/batch-sizer.ts';
+import type { HistoryEvent } from '../store/account/past-history.ts';
 import { foldAll } from '../store/fold-all.ts';
+import { HistoryWriter } from '../store/history-writer.ts';
 import type { Store } from '../store/store.ts';
 import { HistoryFile } from './history-file.ts';
 import { type LineContext, readHistoryLine } from './history-line.ts';
@@ -10,7 +10,7 @@ import type { HistoryRecord } from './history-record.ts';
 import { SpillFiles } from './spill-files.ts';
 
 /** Lines per transaction. */
-const linesPerTransaction = { initial: 100, max: 1000 };
+const linesPerTransaction = { min: 20, initial: 100, max: 1000 };
 /** Bounds memory. A part exceeds this where the files have more than ten million lines. */
 const maxHitsInMemory = 40_000;
 
@@ -131,24 +131,22 @@ export class HistoryImport implements Disposable {
 		const { store, accountId, onProblem } = this.#options;
 		const report = { hits: 0, events: 0, repeated: 0, conflicts: 0 };
 		let lines = 0;
-		const batchSizer = new BatchSizer(linesPerTransaction);
+		const writer = new HistoryWriter(store, accountId, linesPerTransaction);
 		const add = async (hits: readonly HistoryHit[], events: readonly WaitingEvent[]) => {
-			const stored = await batchSizer.run(() => store.transact(accountId, () => storeHistory(hits, events)));
-			const taken = hits.length - stored.left.length + events.length;
+			const stored = await writer.add(hits, events, (done) => {
+				lines += done;
+				onLines(lines);
+			});
 			report.hits += stored.hits;
 			report.events += stored.events;
-			report.repeated += taken - stored.hits - stored.events;
+			report.repeated += hits.length + events.length - stored.hits - stored.events;
 			report.conflicts += stored.conflicts.length;
 			for (const { file, line } of stored.conflicts)
 				onProblem(file, line, 'conflict: its tid is stored with other content');
-			lines += taken;
-			onLines(lines);
-			return stored.left;
 		};
 		// Events first, so that a visitor whose hit showed a tid is written once, with the event.
-		for (const events of batches(this.#events.read('all'), () => batchSizer.size)) await add([], events);
-		for (const hits of batches(this.#hitsByVisitor(onVisitor), () => batchSizer.size))
-			for (let left: readonly HistoryHit[] = hits; left.length > 0; ) left = await add(left, []);
+		for (const events of batches(this.#events.read('all'), () => writer.size)) await add([], events);
+		for (const hits of batches(this.#hitsByVisitor(onVisitor), () => writer.size)) await add(hits, []);
 		await foldAll(store, accountId);
 		return report;
 	}

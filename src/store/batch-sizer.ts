@@ -6,14 +6,23 @@ const targetMs = 15;
 /** Minimum pause between two transactions. Longer than a server takes to notice that the database's lock is free. */
 export const pauseMs = 4;
 
+export interface BatchSizes {
+	readonly min?: number;
+	readonly initial: number;
+	readonly max: number;
+}
+
 /** Adapts the batch size of transactions to their duration, so that none delays the serving processes. */
 export class BatchSizer {
 	readonly #nowMs: () => number;
+	readonly #min: number;
 	readonly #max: number;
 	#size: number;
 
-	constructor({ initial, max }: { initial: number; max: number }, nowMs: () => number = monotonicMs) {
+	/** @param sizes.min where a transaction costs much, however few items it has */
+	constructor({ min = 1, initial, max }: BatchSizes, nowMs: () => number = monotonicMs) {
 		this.#size = initial;
+		this.#min = min;
 		this.#max = max;
 		this.#nowMs = nowMs;
 	}
@@ -31,7 +40,7 @@ export class BatchSizer {
 		// Shrinks at once but grows gradually: one quick transaction may be chance.
 		const fitting = Math.min(2 * this.#size, (this.#size * targetMs) / tookMs);
 		this.#size = Math.max(
-			1,
+			this.#min,
 			Math.min(this.#max, Math.ceil(fitting < this.#size ? fitting : (this.#size + fitting) / 2)),
 		);
 		await delay(pauseMs);

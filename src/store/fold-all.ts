@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { type Crowd, foldCrowd, foundCrowd, leaveCrowd } from './account/crowded-fold.ts';
 import { foldPiece } from './account/folding.ts';
 import { pauseMs } from './batch-sizer.ts';
 import type { Store } from './store.ts';
@@ -17,6 +18,22 @@ export async function foldAll(store: Store, accountId: number): Promise<void> {
  * @param after the cursor of the last batch
  * @returns the new cursor; undefined when nothing waits
  */
-export function foldOnce(store: Store, accountId: number, after: string): Promise<string | undefined> {
-	return store.transact(accountId, () => foldPiece(after));
+export async function foldOnce(store: Store, accountId: number, after: string): Promise<string | undefined> {
+	const piece = await store.transact(accountId, () => foldPiece(after));
+	if (piece?.crowd) await foldThrough(store, accountId, piece.crowd);
+	return piece?.name;
+}
+
+/** Links per transaction. */
+const maxLinks = 50;
+
+/** Folds a crowd. Reading it may take long but locks nothing; storing it is short. */
+async function foldThrough(store: Store, accountId: number, crowd: Crowd): Promise<void> {
+	const folded = await store.read(accountId, foldCrowd(crowd));
+	for (let from = 0; from < folded.links.length; from += maxLinks) {
+		const links = folded.links.slice(from, from + maxLinks);
+		if (!(await store.transact(accountId, () => foundCrowd(crowd, links)))) return;
+		await delay(pauseMs);
+	}
+	await store.transact(accountId, () => leaveCrowd(crowd, folded));
 }

@@ -1,4 +1,5 @@
 import { controlContract } from './contract/control.ts';
+import { crowdedMomentContract } from './contract/crowded-moments.ts';
 import { doorsContract } from './contract/doors.ts';
 import { foldingContract } from './contract/folding.ts';
 import { historiesContract } from './contract/histories-as-of.ts';
@@ -27,6 +28,7 @@ for (const engine of engines) {
 	subscriptionContract(engine);
 	foldingContract(engine);
 	historyContract(engine);
+	crowdedMomentContract(engine);
 	historiesContract(engine);
 	quotaContract(engine);
 	controlContract(engine);

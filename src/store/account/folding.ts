@@ -1,20 +1,12 @@
-import { apply, compareEntries, type LogEntry, type Profile } from '../../domain/profile.ts';
-import { subscriptionEntry } from '../../domain/subscription-event.ts';
 import type { Query, Row, Steps } from '../steps.ts';
-import {
-	assignEvents,
-	type ContestedEvents,
-	type IdentityLink,
-	lockContested,
-	saveLinks,
-} from './identity-links.ts';
+import { type Crowd, enterCrowd, reachedCrowd } from './crowded-fold.ts';
+import { assignEvents, type ContestedEvents, lockContested, saveLinks } from './identity-links.ts';
+import { foldOn, type LogPiece, maxEntries, readOn } from './log-piece.ts';
 import { followOn } from './subscription-owners.ts';
 import { addTasks } from './tasks.ts';
-import { type LoggedHit, replaceTouches, touchesOf, visitsBegan } from './touches.ts';
+import { replaceTouches, touchesWithin } from './touches.ts';
 import {
-	hitEntry,
 	isFolded,
-	linksOfRow,
 	loadVisitors,
 	lockVisitors,
 	refold,
@@ -25,10 +17,16 @@ import {
 	withShortLogs,
 } from './visitor-log.ts';
 
-/** The most log entries that a piece reads. Entries of one moment stay together. */
-const maxEntries = 200;
 /** The most visitors that a piece rebuilds. */
 const maxVisitors = 40;
+
+/** One piece of the background work. */
+export interface Piece {
+	/** The name of its subject. */
+	readonly name: string;
+	/** Where the subject's log goes on with a crowd, which must be folded before the next piece; see `foldOnce`. */
+	readonly crowd?: Crowd | undefined;
+}
 
 /**
  * Does one piece of the background work: replays the next entries of a profile that is being rebuilt. Each piece is a short
@@ -37,9 +35,9 @@ const maxVisitors = 40;
  * No entry is missed. An entry at or before `folded_to` restarts the replay, and a later one comes later in the log. Both
  * happen under the visitor's lock.
  * @param after the name of the last piece's subject, so that all subjects take turns
- * @returns the name of this piece's subject; undefined if nothing waits
+ * @returns undefined if nothing waits
  */
-export function* foldPiece(after = ''): Steps<string | undefined> {
+export function* foldPiece(after = ''): Steps<Piece | undefined> {
 	// One process at a time works for an account.
 	const [, [task] = []] = yield [
 		{ lock: 'fold' },
@@ -49,14 +47,14 @@ export function* foldPiece(after = ''): Steps<string | undefined> {
 	];
 	if (task) {
 		yield* doTask(Number(task.id), String(task.name), Number(task.position));
-		return after;
+		return { name: after };
 	}
 	const visitors = yield* nextOf('visitor', 'vid', after, maxVisitors);
 	if (visitors.length > 0) return yield* foldVisitors(visitors.map(({ vid }) => String(vid)));
 	const [visit] = yield* nextOf('visit', 'sid', after, 1);
 	if (!visit) return undefined;
-	yield* foldVisit(String(visit.vid), String(visit.sid));
-	return String(visit.sid);
+	const name = String(visit.sid);
+	return { name, crowd: yield* foldVisit(String(visit.vid), name) };
 }
 
 function* nextOf(
@@ -73,20 +71,14 @@ function* nextOf(
 	return found.length > 0 ? found : first;
 }
 
-/**
- * Rebuilds the profiles whose logs are short, or continues with the first whose log is long.
- * @returns the last visitor that it worked on
- */
-function* foldVisitors(vids: readonly string[]): Steps<string> {
+/** Rebuilds the profiles whose logs are short, or continues with the first whose log is long. */
+function* foldVisitors(vids: readonly string[]): Steps<Piece> {
 	const [first = ''] = vids;
 	const short = (yield* withShortLogs(vids, maxEntries)).filter((vid, index) => vid === vids[index]);
-	if (short.length === 0) {
-		yield* foldVisitor(first);
-		return first;
-	}
+	if (short.length === 0) return { name: first, crowd: yield* foldVisitor(first) };
 	const [rows = []] = yield [loadVisitors(short)];
 	yield* replay(short, rows);
-	return short.at(-1) as string;
+	return { name: short.at(-1) as string };
 }
 
 /** Older schemas have no background work. */
@@ -103,24 +95,27 @@ export function* countWaiting(): Steps<number> {
 	return Number(rows[0]?.number);
 }
 
-function* foldVisitor(vid: string): Steps<void> {
+function* foldVisitor(vid: string): Steps<Crowd | undefined> {
 	const links = yield* lockUnfounded(vid);
 	const [rows = []] = yield [loadVisitors(unique([vid, ...(links?.vids ?? [])]))];
 	const row = rows.find((each) => each.vid === vid);
-	if (!row || row.folded_to === null) return;
+	if (!row || row.folded_to === null) return undefined;
 	const [[state] = []] = yield [
-		{ sql: 'SELECT refolded FROM @visitor WHERE vid = ? /* fold visitor */', values: [vid] },
+		{ sql: 'SELECT folded_to, refolded FROM @visitor WHERE vid = ? /* fold visitor */', values: [vid] },
 	];
-	const read = yield* readOn('vid', vid, Number(row.folded_to));
-	if (links && !(yield* foundLinks(vid, links, read))) return;
+	const subject = { key: 'vid', name: vid } as const;
+	const crowd = reachedCrowd(subject, vid, state);
+	if (crowd) return crowd;
+	const fromMs = Number(row.folded_to);
+	const read = yield* readOn(subject, fromMs);
+	if (read.isCrowded) {
+		yield replaceTouches(vid, { fromMs, toMs: read.toMs - 1 }, []);
+		return yield* enterCrowd(subject, vid, { atMs: read.toMs, before: state?.refolded });
+	}
+	if (links && !(yield* foundLinks(vid, links, read))) return undefined;
 	const profile = foldOn(state?.refolded, read.entries);
-	const [began = []] = yield [visitsBegan(unique(read.hits.map(({ entry }) => entry.sid)))];
-	const beganMs = new Map(began.map(({ sid, at }) => [String(sid), Number(at)]));
-	yield replaceTouches(
-		vid,
-		{ fromMs: Number(row.folded_to), toMs: read.isEnd ? Number.NaN : read.toMs },
-		touchesOf(read.hits, beganMs),
-	);
+	const touches = yield* touchesWithin(read.hits);
+	yield replaceTouches(vid, { fromMs, toMs: read.isEnd ? Number.NaN : read.toMs }, touches);
 	if (!read.isEnd)
 		yield [
 			{
@@ -130,6 +125,7 @@ function* foldVisitor(vid: string): Steps<void> {
 		];
 	else if (profile && profile.hits > 0) yield [saveVisitors([[vid, profile]]), ...isFolded([vid], [])];
 	else yield [{ sql: 'DELETE FROM @visitor WHERE vid = ? /* fold visitor */', values: [vid] }];
+	return undefined;
 }
 
 /** Links of a visitor that a piece may find again or delete. */
@@ -150,7 +146,7 @@ function* lockUnfounded(vid: string): Steps<UnfoundedLinks | undefined> {
 		{ sql: 'SELECT folded_to FROM @visitor WHERE vid = ? /* unfounded */', values: [vid] },
 	];
 	if (unfounded.length === 0 || !row || row.folded_to === null) return undefined;
-	const { links, isEnd } = yield* readOn('vid', vid, Number(row.folded_to));
+	const { links, isEnd } = yield* readOn({ key: 'vid', name: vid }, Number(row.folded_to));
 	const last = isEnd ? unfounded.map(({ key }) => String(key)) : [];
 	const keys = unique([...links.map(({ key }) => key), ...last]);
 	return { ...(yield* lockContested(keys)), keys: new Set(keys), last };
@@ -160,7 +156,7 @@ function* lockUnfounded(vid: string): Steps<UnfoundedLinks | undefined> {
  * Moves links to the first hits that show their keys. At the end of the log, deletes links that no hit shows.
  * @returns whether the replay can continue; false if the log or its events have changed in between
  */
-function* foundLinks(vid: string, found: UnfoundedLinks, read: ReadOn): Steps<boolean> {
+function* foundLinks(vid: string, found: UnfoundedLinks, read: LogPiece): Steps<boolean> {
 	if (read.links.some(({ key }) => !found.keys.has(key))) return false;
 	const gone = read.isEnd ? found.last : [];
 	yield [
@@ -176,14 +172,18 @@ function* foundLinks(vid: string, found: UnfoundedLinks, read: ReadOn): Steps<bo
 	return !moved.has(vid) && gone.length < maxAssigned;
 }
 
-function* foldVisit(vid: string, sid: string): Steps<void> {
+function* foldVisit(vid: string, sid: string): Steps<Crowd | undefined> {
 	// The visitor's lock covers its visits.
 	yield [{ settle: [vid] }, loadVisitors([vid])];
 	const [[row] = []] = yield [
 		{ sql: 'SELECT folded_to, refolded FROM @visit WHERE sid = ? /* fold visit */', values: [sid] },
 	];
-	if (!row || row.folded_to === null) return;
-	const read = yield* readOn('sid', sid, Number(row.folded_to));
+	if (!row || row.folded_to === null) return undefined;
+	const subject = { key: 'sid', name: sid } as const;
+	const crowd = reachedCrowd(subject, vid, row);
+	if (crowd) return crowd;
+	const read = yield* readOn(subject, Number(row.folded_to));
+	if (read.isCrowded) return yield* enterCrowd(subject, vid, { atMs: read.toMs, before: row.refolded });
 	const profile = foldOn(row.refolded, read.entries);
 	if (!read.isEnd)
 		yield [
@@ -194,6 +194,7 @@ function* foldVisit(vid: string, sid: string): Steps<void> {
 		];
 	else if (profile) yield [saveVisits([[sid, { vid, profile }]]), ...isFolded([], [sid])];
 	else yield [{ sql: 'DELETE FROM @visit WHERE sid = ? /* fold visit */', values: [sid] }];
+	return undefined;
 }
 
 /** The most events of a customer id that a piece assigns. */
@@ -256,74 +257,4 @@ function* refoldAfter(taskId: number, vid: string): Steps<void> {
 			? { sql: 'UPDATE @task SET name = ? WHERE id = ? /* refold */', values: [`v:${last.vid}`, taskId] }
 			: { sql: 'DELETE FROM @task WHERE id = ? /* refold */', values: [taskId] },
 	];
-}
-
-function foldOn(before: Row[string] | undefined, entries: readonly LogEntry[]): Profile | null {
-	return entries.reduce<Profile | null>(apply, typeof before === 'string' ? JSON.parse(before) : null);
-}
-
-interface ReadOn {
-	/** In their order; complete up to `toMs`. */
-	readonly entries: readonly LogEntry[];
-	/** Of the hits. */
-	readonly links: readonly IdentityLink[];
-	readonly hits: readonly LoggedHit[];
-	readonly toMs: number;
-	/** Whether the log ends here. */
-	readonly isEnd: boolean;
-}
-
-/** The next entries of a visitor's or a visit's log after a moment. */
-function* readOn(key: 'vid' | 'sid', name: string, afterMs: number): Steps<ReadOn> {
-	const piece = `ORDER BY at LIMIT ${maxEntries + 1}`;
-	const [hits = [], events = []] = yield [
-		hitsOf(key, name, '>', afterMs, piece),
-		...eventsOf(key, name, '>', afterMs, piece),
-	];
-	const cuts = [hits, events]
-		.filter((rows) => rows.length > maxEntries)
-		.map((rows) => Number(rows.at(-1)?.at));
-	const until = (toMs: number) => (row: Row) => Number(row.at) <= toMs;
-	const of = (some: readonly Row[], others: readonly Row[]) => ({
-		entries: inOrder(some, others),
-		links: some.flatMap(linksOfRow),
-		hits: some.map(loggedHit),
-	});
-	if (cuts.length === 0) return { ...of(hits, events), toMs: Number.NaN, isEnd: true };
-	const cutMs = Math.min(...cuts);
-	const toMs = Math.max(...[...hits, ...events].map((row) => Number(row.at)).filter((atMs) => atMs < cutMs));
-	if (Number.isFinite(toMs))
-		return { ...of(hits.filter(until(toMs)), events.filter(until(toMs))), toMs, isEnd: false };
-	// Imported history with coarse times may have more entries of one moment than a piece takes.
-	const [all = [], allEvents = []] = yield [
-		hitsOf(key, name, '=', cutMs, ''),
-		...eventsOf(key, name, '=', cutMs, ''),
-	];
-	return { ...of(all, allEvents), toMs: cutMs, isEnd: false };
-}
-
-function hitsOf(key: string, name: string, sign: string, atMs: number, piece: string): Query {
-	return {
-		sql: `SELECT vid, sid, at, body FROM @hit WHERE ${key} = ? AND at ${sign} ? ${piece} /* fold */`,
-		values: [name, atMs],
-	};
-}
-
-/** Visits have only hits, no events. */
-function eventsOf(key: string, name: string, sign: string, atMs: number, piece: string): Query[] {
-	if (key === 'sid') return [];
-	const sql = `SELECT tid, subid, evt, rvn, received_at, received_at AS at FROM @subscription_event WHERE vid = ? AND received_at ${sign} ? ${piece.replace('ORDER BY at', 'ORDER BY received_at')} /* fold */`;
-	return [{ sql, values: [name, atMs] }];
-}
-
-function loggedHit({ vid, sid, at, body: text }: Row): LoggedHit {
-	const body = JSON.parse(String(text));
-	const hit = { sid: String(sid), atMs: Number(at), body, text: String(text) };
-	return { vid: String(vid), entry: hitEntry(hit), body };
-}
-
-function inOrder(hits: readonly Row[], events: readonly Row[]): LogEntry[] {
-	const entries: LogEntry[] = hits.map((row) => loggedHit(row).entry);
-	for (const row of events) entries.push(subscriptionEntry(row as never));
-	return entries.sort(compareEntries);
 }

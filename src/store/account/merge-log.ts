@@ -1,6 +1,14 @@
 import { hash } from 'node:crypto';
 import type { HistoryHit } from '../../domain/hit.ts';
 import type { Query, Row, Steps } from '../steps.ts';
+import {
+	type CrowdedMoment,
+	digestOf,
+	identityOf,
+	isCrowded,
+	type Moment,
+	maxRead,
+} from './crowded-moment.ts';
 import { continuesVisit, unique, visitTimeoutMs } from './visitor-log.ts';
 
 /** A hit that is in the log, or about to be. */
@@ -19,16 +27,19 @@ export interface Merged {
 	readonly renamed: ReadonlyMap<string, string>;
 }
 
-/** The maximum number of rows of a long log read in one transaction, except rows of one moment. */
-const maxRead = 1000;
 /** Hits read on either side of the arriving ones, to find the visits that they continue. */
 const maxAround = 200;
 
 /**
  * The arriving hits of visitors with long logs that one transaction can merge, because few enough hits lie between
  * them. The others are left to the next.
+ * @param crowd a crowded moment that was read
+ * @returns also a crowded moment at which hits arrive, if it is another one
  */
-export function* fitting<Hit extends HistoryHit>(hitsOf: ReadonlyMap<string, readonly Hit[]>): Steps<Hit[]> {
+export function* fitting<Hit extends HistoryHit>(
+	hitsOf: ReadonlyMap<string, readonly Hit[]>,
+	crowd: CrowdedMoment | undefined,
+): Steps<{ fits: ReadonlySet<Hit>; crowded: Moment | undefined }> {
 	const long = [...hitsOf.entries()].map(([vid, hits]) => {
 		const times = hits.map(({ atMs }) => atMs);
 		return { vid, hits, fromMs: Math.min(...times), toMs: Math.max(...times) };
@@ -37,19 +48,29 @@ export function* fitting<Hit extends HistoryHit>(hitsOf: ReadonlyMap<string, rea
 		sql: `SELECT at FROM @hit WHERE vid = ? AND at >= ? AND at <= ? ORDER BY at LIMIT 1 OFFSET ${maxRead} /* fitting history */`,
 		values: [vid, fromMs, toMs],
 	}));
-	return long.flatMap(({ hits, fromMs }, index) => {
+	const parts = long.map(({ vid, hits, fromMs }, index) => {
 		const endMs = Number(ends[index]?.[0]?.at ?? Number.POSITIVE_INFINITY);
-		return hits.filter(({ atMs }) => atMs < endMs || atMs === fromMs);
+		const moment = { vid, atMs: fromMs };
+		if (endMs > fromMs) return { fits: hits.filter(({ atMs }) => atMs < endMs), crowded: undefined };
+		if (!isCrowded(crowd, moment)) return { fits: [], crowded: moment };
+		return { fits: hits.filter(({ atMs }) => atMs === fromMs), crowded: undefined };
 	});
+	return {
+		fits: new Set(parts.flatMap(({ fits }) => fits)),
+		crowded: parts.find(({ crowded }) => crowded)?.crowded,
+	};
 }
 
 /**
- * Merges arriving hits into the logs of their visitors. @param long visitors whose logs are too long to be read whole
+ * Merges arriving hits into the logs of their visitors.
+ * @param long visitors whose logs are too long to be read whole
+ * @param crowd the only crowded moment at which hits may arrive
  */
 export function* mergeLogs(
 	arriving: ReadonlyMap<string, readonly PastHit[]>,
 	known: ReadonlySet<string>,
 	long: ReadonlySet<string>,
+	crowd: CrowdedMoment | undefined,
 ): Steps<Merged[]> {
 	const logged = new Map<string, PlacedHit[]>();
 	const whole = [...known].filter((vid) => !long.has(vid));
@@ -58,7 +79,7 @@ export function* mergeLogs(
 			sql: 'SELECT vid, sid, at, body FROM @hit WHERE vid IN ?list /* known history */',
 			values: [whole],
 		},
-		...[...known.intersection(long)].flatMap((vid) => selectNear(vid, arriving.get(vid) ?? [])),
+		...[...known.intersection(long)].flatMap((vid) => selectNear(vid, arriving.get(vid) ?? [], crowd)),
 	];
 	for (const row of [...rows, ...windows.flat()]) {
 		const hit = toLoggedHit(row);
@@ -69,20 +90,25 @@ export function* mergeLogs(
 	const startOf = yield* startsOf(windows.flat());
 	for (const { sid, atMs } of [...logged.values()].flat())
 		if (!startOf.has(sid) || atMs < (startOf.get(sid) as number)) startOf.set(sid, atMs);
-	return [...arriving].map(([vid, hits]) => mergeLog(logged.get(vid) ?? [], hits, startOf));
+	return [...arriving].map(([vid, hits]) => {
+		const stored = logged.get(vid) ?? [];
+		return mergeLog(stored, withoutRepeats(stored, hits, crowd), startOf);
+	});
 }
 
 /** The part of a long log where hits arrive. */
-function selectNear(vid: string, hits: readonly PastHit[]): Query[] {
+function selectNear(vid: string, hits: readonly PastHit[], crowd: CrowdedMoment | undefined): Query[] {
 	const times = hits.map(({ atMs }) => atMs);
 	const [fromMs, toMs] = [Math.min(...times), Math.max(...times)];
+	// Of a crowded moment, some suffice to find its visits.
+	const most = isCrowded(crowd, { vid, atMs: fromMs }) ? `LIMIT ${maxAround}` : '';
 	const select = (condition: string, values: readonly number[]): Query => ({
 		sql: `SELECT vid, sid, at, body FROM @hit WHERE vid = ? AND ${condition} /* known history */`,
 		values: [vid, ...values],
 	});
 	return [
 		select(`at < ? AND at > ? ORDER BY at DESC LIMIT ${maxAround}`, [fromMs, fromMs - visitTimeoutMs]),
-		select('at >= ? AND at <= ? ORDER BY at', [fromMs, toMs]),
+		select(`at >= ? AND at <= ? ORDER BY at ${most}`, [fromMs, toMs]),
 		select(`at > ? AND at < ? ORDER BY at LIMIT ${maxAround}`, [toMs, toMs + visitTimeoutMs]),
 	];
 }
@@ -127,15 +153,19 @@ function mergeLog(
 	arriving: readonly PastHit[],
 	startOf: ReadonlyMap<string, number>,
 ): Merged {
-	const fresh = new Set<PastHit>(withoutRepeats(logged, arriving));
+	const fresh = new Set<PastHit>(arriving);
 	if (fresh.size === 0) return { added: [], renamed: new Map() };
-	const isCut = ({ vid, sid }: PlacedHit) => sid === derivedSid(vid, startOf.get(sid) as number);
+	const cutSids = new Set(
+		unique(logged.map(({ sid }) => sid)).filter(
+			(sid) => sid === derivedSid(logged[0]?.vid as string, startOf.get(sid) as number),
+		),
+	);
 	const added: PlacedHit[] = [];
 	const renamed = new Map<string, string>();
 	let cut: { readonly sid: string; readonly lastAtMs: number } | undefined;
 	for (const hit of [...logged, ...fresh].sort(compareHits)) {
 		const isNew = fresh.has(hit);
-		if (hit.sid !== null && (isNew || !isCut(hit as PlacedHit))) {
+		if (hit.sid !== null && (isNew || !cutSids.has(hit.sid))) {
 			if (isNew) added.push(hit as PlacedHit);
 			continue;
 		}
@@ -157,20 +187,18 @@ function derivedSid(vid: string, startedAtMs: number): string {
 }
 
 /** The arriving hits that are neither in the log nor repeated. */
-function withoutRepeats(logged: readonly PastHit[], arriving: readonly PastHit[]): PastHit[] {
-	const knownAt = Map.groupBy(logged, ({ atMs }) => atMs);
+function withoutRepeats(
+	logged: readonly PastHit[],
+	arriving: readonly PastHit[],
+	crowd: CrowdedMoment | undefined,
+): PastHit[] {
+	const moments = new Set(arriving.map(({ atMs }) => atMs));
+	const nameOf = ({ atMs, body }: PastHit) => `${atMs} ${identityOf(body)}`;
+	const known = new Set(logged.filter(({ atMs }) => moments.has(atMs)).map(nameOf));
 	return arriving.filter((hit) => {
-		const known = knownAt.get(hit.atMs);
-		if (!known) knownAt.set(hit.atMs, [hit]);
-		else if (known.some((one) => isSame(one, hit))) return false;
-		else known.push(hit);
-		return true;
+		const name = nameOf(hit);
+		const isKnown = known.has(name) || (isCrowded(crowd, hit) && crowd.digests.has(digestOf(hit.body)));
+		known.add(name);
+		return !isKnown;
 	});
-}
-
-/** Ignores what channel rules and later versions of Caskade may derive differently. */
-function isSame(a: PastHit, b: PastHit): boolean {
-	const content = ({ body: { url, referrer, title, events, cid } }: PastHit) =>
-		JSON.stringify([url, referrer, title, events, cid]);
-	return a.text === b.text || content(a) === content(b);
 }

@@ -13,6 +13,7 @@ import {
 import { ConcurrentChangeError } from '../../errors.ts';
 import type { Query, Row, Steps } from '../steps.ts';
 import { addLatest } from './add-latest.ts';
+import { type CrowdedMoment, catchUp, type Moment } from './crowded-moment.ts';
 import {
 	assignEvents,
 	assignLater,
@@ -52,21 +53,26 @@ export interface StoredHistory<Hit, Event> {
 	readonly conflicts: readonly Event[];
 	/** Hits left to the next transaction, because too many stored hits lie between them. */
 	readonly left: readonly Hit[];
+	/** A moment of hits that are left, which must be read before the next transaction. */
+	readonly crowded?: Moment;
 }
 
 /**
  * Stores hits and subscription events of the past. They may come in any order, and repeatedly: the resulting visits,
- * joins and profiles are the same, and nothing is stored twice.
+ * joins and profiles are the same, and nothing is stored twice. Use `HistoryWriter`, which stores what is left, too.
+ * @param crowd a crowded moment that was read
  */
 export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent>(
 	all: readonly Hit[],
 	events: readonly Event[],
+	crowd?: CrowdedMoment,
 ): Steps<StoredHistory<Hit, Event>> {
 	yield [{ lock: 'import' }];
 	const ofVisitors = Map.groupBy(all, ({ vid }) => vid);
-	const short = new Set(yield* withShortLogs([...ofVisitors.keys()], maxReplayed));
+	const short = new Set(yield* withShortLogs([...ofVisitors.keys()], maxEntries));
 	const longLogs = new Map([...ofVisitors].filter(([vid]) => !short.has(vid)));
-	const fits = new Set(longLogs.size > 0 ? yield* fitting(longLogs) : []);
+	if (crowd) yield* catchUp(crowd);
+	const { fits, crowded } = yield* fitting(longLogs, crowd);
 	const { hits = [], left = [] } = Object.groupBy(all, (hit) =>
 		short.has(hit.vid) || fits.has(hit) ? 'hits' : 'left',
 	);
@@ -92,12 +98,13 @@ export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent
 		visitors: new Set(visitors.map(({ vid }) => String(vid))),
 		rows: visitors,
 		long: new Set(longLogs.keys()),
+		crowd,
 		links: fresh,
 		contested: contested.events.filter(({ tid }) => !isAdded.has(tid)),
 		popular: contested.popular,
 	});
 	yield* joinPastEvents(added);
-	return { hits: storedHits, events: added.length, conflicts, left };
+	return { hits: storedHits, events: added.length, conflicts, left, ...(crowded && { crowded }) };
 }
 
 /** Locked data that the transaction works on. */
@@ -107,17 +114,19 @@ interface Locked {
 	readonly rows: readonly Row[];
 	/** Visitors whose logs are too long to be read whole. */
 	readonly long: ReadonlySet<string>;
+	readonly crowd: CrowdedMoment | undefined;
 	readonly links: readonly IdentityLink[];
 	readonly contested: readonly ContestedEvent[];
 	readonly popular: readonly string[];
 }
 
-/** The maximum number of log entries that an import replays in one transaction. */
-const maxReplayed = 1500;
+/** The maximum number of entries of short logs that an import reads in one transaction. */
+const maxEntries = 1500;
 
 function* storePastHits(arriving: readonly HistoryHit[], locked: Locked): Steps<number> {
 	const hitsOf = Map.groupBy(arriving.map(toPastHit).sort(compareHits), ({ vid }) => vid);
-	const merged = yield* mergeLogs(hitsOf, locked.visitors.intersection(new Set(hitsOf.keys())), locked.long);
+	const visitors = locked.visitors.intersection(new Set(hitsOf.keys()));
+	const merged = yield* mergeLogs(hitsOf, visitors, locked.long, locked.crowd);
 	const added = merged.flatMap((one) => one.added);
 	if (added.length === 0) return 0;
 	const renamed = merged.flatMap((one) => [...one.renamed]);
@@ -139,7 +148,7 @@ function* storePastHits(arriving: readonly HistoryHit[], locked: Locked): Steps<
 		saveTouches(latest.touches),
 	];
 	const stale = moved.union(latest.stale);
-	if (stale.size > 0) yield* refold([...stale], sids, maxReplayed);
+	if (stale.size > 0) yield* refold([...stale], sids);
 	return added.length;
 }
 

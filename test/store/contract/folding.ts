@@ -30,8 +30,13 @@ import { assertAsTheLogSays, body, derived, hit } from './visitors.ts';
 const vid = longLogVid;
 const sid = longLogSid;
 
+export interface Cost {
+	statements: number;
+	rows: number;
+}
+
 /** Counts the statements and rows of steps. */
-function* counting<T>(steps: Steps<T>, cost: { statements: number; rows: number }): Steps<T> {
+export function* counting<T>(steps: Steps<T>, cost: Cost): Steps<T> {
 	let results: readonly (readonly Row[])[] = [];
 	for (let step = steps.next(results); ; step = steps.next(results)) {
 		if (step.done) return step.value;
@@ -230,7 +235,7 @@ export function foldingContract(engine: Engine): void {
 				let after: string | undefined = '';
 				while (after !== undefined) {
 					const piece = { statements: 0, rows: 0 };
-					after = await store.transact(accountId, () => counting(foldPiece(after), piece));
+					after = (await store.transact(accountId, () => counting(foldPiece(after), piece)))?.name;
 					assert(piece.rows < 1600, JSON.stringify(piece));
 				}
 				await assertFolded(store, accountId);
@@ -256,7 +261,7 @@ export function foldingContract(engine: Engine): void {
 			let after: string | undefined = '';
 			for (let pieces = 0; ; pieces++) {
 				const cost = { statements: 0, rows: 0 };
-				after = await store.transact(accountId, () => counting(foldPiece(after), cost));
+				after = (await store.transact(accountId, () => counting(foldPiece(after), cost)))?.name;
 				assert(cost.rows < 250, JSON.stringify(cost));
 				if (after === undefined) break;
 				assert(pieces < 20);
@@ -283,7 +288,7 @@ export function foldingContract(engine: Engine): void {
 					for (const each of script) {
 						if (each.type === 'fold')
 							for (let piece = 0; piece < each.pieces; piece++)
-								after = (await store.transact(accountId, () => foldPiece(after))) ?? '';
+								after = (await store.transact(accountId, () => foldPiece(after)))?.name ?? '';
 						else if (each.type === 'hit')
 							await writer.storeHit(
 								accountId,

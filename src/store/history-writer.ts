@@ -1,0 +1,58 @@
+import type { HistoryHit } from '../domain/hit.ts';
+import { type CrowdedMoment, isCrowded, readCrowded } from './account/crowded-moment.ts';
+import { type HistoryEvent, type StoredHistory, storeHistory } from './account/past-history.ts';
+import { BatchSizer, type BatchSizes } from './batch-sizer.ts';
+import type { Store } from './store.ts';
+
+type Stored<Event> = Omit<StoredHistory<never, Event>, 'left' | 'crowded'>;
+
+/** Stores hits and subscription events of the past into an account, in short transactions. */
+export class HistoryWriter {
+	readonly #store: Store;
+	readonly #accountId: number;
+	readonly #batchSizer: BatchSizer;
+	/** The last that hits were stored at. Hits in order of visitor and time have one at a time. */
+	#crowded: CrowdedMoment | undefined;
+
+	constructor(store: Store, accountId: number, linesPerTransaction: BatchSizes) {
+		this.#store = store;
+		this.#accountId = accountId;
+		this.#batchSizer = new BatchSizer(linesPerTransaction);
+	}
+
+	/** How many lines to add next. */
+	get size(): number {
+		return this.#batchSizer.size;
+	}
+
+	/** @param onLines receives the number of lines done in each transaction */
+	async add<Event extends HistoryEvent>(
+		hits: readonly HistoryHit[],
+		events: readonly Event[],
+		onLines: (lines: number) => void = () => {},
+	): Promise<Stored<Event>> {
+		const first = await this.#transact(hits, events, onLines);
+		let stored = first.hits;
+		for (let { left } = first; left.length > 0; ) {
+			const next = await this.#transact(left, [], onLines);
+			stored += next.hits;
+			left = next.left;
+		}
+		return { hits: stored, events: first.events, conflicts: first.conflicts };
+	}
+
+	async #transact<Event extends HistoryEvent>(
+		hits: readonly HistoryHit[],
+		events: readonly Event[],
+		onLines: (lines: number) => void,
+	): Promise<StoredHistory<HistoryHit, Event>> {
+		const stored = await this.#batchSizer.run(() =>
+			this.#store.transact(this.#accountId, () => storeHistory(hits, events, this.#crowded)),
+		);
+		onLines(hits.length - stored.left.length + events.length);
+		const { crowded } = stored;
+		if (crowded && !isCrowded(this.#crowded, crowded))
+			this.#crowded = await this.#store.read(this.#accountId, readCrowded(crowded));
+		return stored;
+	}
+}
