@@ -26,7 +26,10 @@ const profile = profileOf(
 );
 if (!profile) throw new Error('a log of hits gives a profile');
 const { numeric } = profileFeatures({
-	...{ pages: ['page-1', 'page-11'], channels: ['email', 'direct'], events: ['play'], evts: ['sale'] },
+	page: ['page-1', 'page-11'],
+	channel: ['email', 'direct'],
+	event: ['play'],
+	evt: ['sale'],
 });
 
 /** The cost of a row with these numbers: the least of some rounds. */

@@ -13,7 +13,7 @@ export function printTraining(
 	reportFile: string | undefined,
 ): void {
 	printLine(`${aid} as of ${trained[0]?.report.asOf ?? new Date(asOfMs).toISOString()}`);
-	for (const sentence of trained[0]?.report.history ?? []) printLine(sentence);
+	for (const sentence of historySentences(trained)) printLine(sentence);
 	for (const one of trained) {
 		printLine('');
 		printLine(heading(one.report));
@@ -28,13 +28,26 @@ export function printTraining(
 export function trainingPage(aid: string, asOfMs: number, trained: readonly TrainedGoal[]): string {
 	return reportPage(
 		`Scores of ${aid} as of ${trained[0]?.report.asOf ?? new Date(asOfMs).toISOString()}`,
-		trained[0]?.report.history ?? [],
+		historySentences(trained),
 		trained.map((one) => ({
 			heading: heading(one.report),
 			lead: sentences(one),
 			report: one.report,
 		})),
 	);
+}
+
+const kindTexts = { page: 'page', channel: 'channel', event: 'event', evt: 'subscription event' } as const;
+
+function historySentences([first]: readonly TrainedGoal[]): string[] {
+	if (!first) return [];
+	const stopped = first.report.stopped.map(
+		({ kind, name, lastDay }) => `${kindTexts[kind]} ${name} (last on ${lastDay})`,
+	);
+	return [
+		...first.report.history,
+		...(stopped.length > 0 ? [`No longer seen, and so not relied on: ${stopped.join(', ')}.`] : []),
+	];
 }
 
 function heading({ goal, scope, horizonDays }: GoalReport): string {

@@ -5,10 +5,11 @@ import { isoTime } from '../format/iso-time.ts';
 import type { FirstHit, HistoryExtent, VisitorHistory } from '../store/account/reading/histories.ts';
 import { Dataset } from './dataset.ts';
 import type { FeatureRow, FeatureSet } from './features.ts';
-import { profileFeatures, profileRows, vocabularyOf } from './profile-features.ts';
+import { profileFeatures, profileRows, type VocabularyKind, vocabularyOf } from './profile-features.ts';
 import { hashOfText, seededRandom } from './random.ts';
 import { recencyOf } from './recency.ts';
 import { cutsOf, type Snapshot, type SnapshotPlan, visitorSnapshots, visitSnapshots } from './snapshots.ts';
+import { NameUse, type StoppedName } from './stopped-names.ts';
 
 /** Reads an account's history; see `historyReader`. */
 export interface HistoryReader {
@@ -42,6 +43,8 @@ export interface AccountRows {
 	readonly notes: readonly string[];
 	/** Nothing later was used: the requested moment, or the end of a log that ended before it. */
 	readonly asOfMs: number;
+	/** Names that would be features, if they were still in use. */
+	readonly stopped: readonly StoppedName[];
 	/** Visitors, sampled by what they did; see `measureBaseRates`. */
 	readonly vids: readonly string[];
 }
@@ -84,6 +87,21 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 		];
 	});
 	const alike = new Map<number, number>();
+	const use = new NameUse();
+	const stopped = new Map<string, StoppedName>();
+	let isFixed = false;
+	/** By what the first visitors have in common. */
+	const fixFeatures = () => {
+		if (isFixed) return;
+		isFixed = true;
+		const unused = new Map(use.stopped().map((one) => [`${one.kind} ${one.name}`, one]));
+		for (const collector of collectors)
+			collector.fixFeatures((kind, name) => {
+				const one = unused.get(`${kind} ${name}`);
+				if (one) stopped.set(`${kind} ${name}`, one);
+				return one !== undefined;
+			});
+	};
 	for (let from = 0; from < listed.vids.length; from += visitorsPerRead) {
 		for (const history of await reader.visitorHistories(
 			listed.vids.slice(from, from + visitorsPerRead),
@@ -92,6 +110,7 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 			const signature = signatureOf(history);
 			const before = alike.get(signature) ?? 0;
 			alike.set(signature, before + 1);
+			if (!isFixed) use.take(history);
 			for (const [index, collector] of collectors.entries())
 				collector.take(
 					history,
@@ -101,14 +120,14 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 		onProgress(
 			Math.round((listed.total * (1 + Math.min(1, (from + visitorsPerRead) / listed.vids.length))) / 2),
 		);
-		for (const collector of collectors)
-			if (from + visitorsPerRead >= maxFirstVisitors || collector.waiting > maxFirstRows)
-				collector.fixFeatures();
+		const isEnough = collectors.some(({ waiting }) => waiting > maxFirstRows);
+		if (isEnough || from + visitorsPerRead >= maxFirstVisitors) fixFeatures();
 	}
-	for (const collector of collectors) collector.fixFeatures();
+	fixFeatures();
 	return {
 		rows: collectors.flatMap((collector) => collector.goalRows()),
 		asOfMs,
+		stopped: [...stopped.values()],
 		vids: listed.vids.slice(0, maxSampled),
 		notes: [
 			...(Number.isFinite(extent.fromMs) ? [extentSentence(extent)] : []),
@@ -232,10 +251,9 @@ class RowCollector {
 	 * Fixes the features by what the first visitors have in common. A feature with the same value for all of them is
 	 * useless.
 	 */
-	fixFeatures(): void {
-		if (this.#fixed) return;
+	fixFeatures(isUnused: (kind: VocabularyKind, name: string) => boolean): void {
 		const profiles = this.#waiting.map(({ snapshot }) => snapshot.profile);
-		const all = profileFeatures(vocabularyOf(profiles));
+		const all = profileFeatures(vocabularyOf(profiles, isUnused));
 		const toRow = profileRows(all);
 		const rows = this.#waiting.map(({ snapshot: { profile, atMs } }) => toRow(profile, atMs));
 		const features = varying(all, rows);

@@ -11,6 +11,7 @@ import { atEarlyLevel } from './early-level.ts';
 import type { Interval } from './measure.ts';
 import type { TrainingReport } from './report.ts';
 import { daysText } from './report-text.ts';
+import type { StoppedName } from './stopped-names.ts';
 import { train } from './train.ts';
 
 /** The report on one goal of an account, which is stored with the model. */
@@ -23,6 +24,8 @@ export interface GoalReport extends TrainingReport {
 	readonly horizonDays: number;
 	/** How rows were made from the history, in sentences. */
 	readonly history: readonly string[];
+	/** Frequent names that are no longer in use, so that the model does not rely on them. */
+	readonly stopped: readonly StoppedName[];
 	/** Served while no model is active; see `BaseRate`. */
 	readonly baseRates: readonly number[];
 }
@@ -85,7 +88,7 @@ export async function trainAccount(
 	const { account, goals, seed, onProgress } = training;
 	const reader = historyReader(store, account.id);
 	const total = await store.read(account.id, countVisitors());
-	const { rows, notes, asOfMs, vids } = await accountRows(reader, {
+	const { rows, notes, stopped, asOfMs, vids } = await accountRows(reader, {
 		...{ goals, asOfMs: training.asOfMs, seed },
 		onProgress: (done) => onProgress({ step: 'read', what: account.aid, done, total: Math.max(done, total) }),
 	});
@@ -113,7 +116,7 @@ export async function trainAccount(
 		trained.push(
 			await keep(store, training, JSON.stringify(early.model), {
 				...{ goal: goal.name, scope, asOf: isoTime(asOfMs), horizonDays: goal.horizonDays, history: notes },
-				...{ baseRates: rates.get(goal.name)?.byRecency ?? [] },
+				...{ baseRates: rates.get(goal.name)?.byRecency ?? [], stopped },
 				...report,
 				chosen: [...report.chosen, ...early.sentences],
 				warnings,

@@ -8,7 +8,6 @@ import {
 	type PreparedFold,
 	servedLogOdds,
 } from './candidates.ts';
-import { rateOf } from './level.ts';
 import { type Interval, mean } from './measure.ts';
 import { recencies } from './recency.ts';
 
@@ -53,6 +52,8 @@ const slopes = Array.from({ length: 15 }, (_, step) => (step + 1) / 10);
 export const minStandardErrors = 2;
 /** The same of a recency. There are three, so each must reach more, or six in a hundred accounts would serve one by chance. */
 export const minOwnStandardErrors = 2.5;
+/** Of log-odds. */
+const leastDifference = 1e-6;
 /** With fewer visitors, a recency uses the share of all. */
 const minVisitors = 30;
 
@@ -120,25 +121,27 @@ function chooseShape(folds: readonly PreparedFold[], logOdds: readonly Float64Ar
 
 /**
  * The score test of a slope of 0, the base rate, against a larger one: the sum of (prediction − its mean) × (outcome −
- * rate), with a visitor's rows together. All recencies together decide whether anything is served. Each recency decides
- * its own share, by James–Stein shrinkage: the less certain, the closer to the base rate, and none without a signal of its
- * own.
+ * rate), with a visitor's rows together. Both means are of the rows of one recency in one piece of time, so that only
+ * visitors of the same time are told apart: a rate that moves is no signal, nor is a feature that only tells the time. All
+ * recencies together decide whether anything is served. Each recency decides its own share, by James–Stein shrinkage: the
+ * less certain, the closer to the base rate, and none without a signal of its own.
  */
 function signalOf(folds: readonly PreparedFold[], logOdds: readonly Float64Array[]): Signal {
 	const sums = [...recencies, 'all'].map(() => new Map<number, number>());
 	const add = (to: Map<number, number> | undefined, group: number, part: number) =>
 		to?.set(group, (to.get(group) ?? 0) + part);
-	for (const [index, { span, pieces, labels, groups, recency }] of folds.entries()) {
-		const said = logOdds[index] as Float64Array;
-		const judgedFrom = span.rows - labels.length;
-		for (const { from, to, recent } of pieces) {
-			const rates = recent.map((rows) => rateOf(Uint8Array.from(rows, (row) => span.labels[row] as number)));
-			const middles = recent.map((rows) => mean(Float64Array.from(rows, (row) => said[row] as number)));
-			for (let row = from; row < to; row++) {
-				const of = recency[row - judgedFrom] as number;
-				const above = (said[row] as number) - (middles[of] as number);
-				const part = above * ((span.labels[row] as number) - (rates[of] as number));
-				for (const each of [of, recencies.length]) add(sums[each], groups[row - judgedFrom] as number, part);
+	for (const [index, { span, labels, groups, recency }] of folds.entries()) {
+		const said = (logOdds[index] as Float64Array).subarray(span.rows - labels.length);
+		for (const each of recencies) {
+			const rows = [...labels.keys()].filter((row) => recency[row] === each);
+			const middle = mean(rows.map((row) => said[row] as number));
+			const rate = mean(rows.map((row) => labels[row] as number));
+			for (const row of rows) {
+				const above = (said[row] as number) - middle;
+				// What rounding leaves of equal predictions would be counted in standard errors of itself.
+				if (Math.abs(above) < leastDifference) continue;
+				const part = above * ((labels[row] as number) - rate);
+				for (const to of [each, recencies.length]) add(sums[to], groups[row] as number, part);
 			}
 		}
 	}

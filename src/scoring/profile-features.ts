@@ -3,15 +3,12 @@ import { decayLongTerm, type Profile } from '../domain/profile.ts';
 import { dayMs, minuteMs } from '../durations.ts';
 import type { FeatureRow, FeatureSet, NumericFeature } from './features.ts';
 
+/** `event` is of hits, `evt` of subscription events. */
+export const vocabularyKinds = ['page', 'channel', 'event', 'evt'] as const;
+export type VocabularyKind = (typeof vocabularyKinds)[number];
+
 /** Names that are frequent among an account's visitors, each of which becomes a feature. */
-export interface Vocabulary {
-	readonly pages: readonly string[];
-	readonly channels: readonly string[];
-	/** Names of hit events. */
-	readonly events: readonly string[];
-	/** Names of subscription events. */
-	readonly evts: readonly string[];
-}
+export type Vocabulary = Readonly<Record<VocabularyKind, readonly string[]>>;
 
 interface KnownFacts {
 	readonly visitor: VisitorNumbers;
@@ -158,7 +155,7 @@ function pagesSince({ pageTimes }: Profile, sinceMs: number): number {
 }
 
 /** What a model may know of a profile. Feature names are stored with models, so their meaning must never change. */
-export function profileFeatures({ pages, channels, events, evts }: Vocabulary): FeatureSet {
+export function profileFeatures({ page, channel, event, evt }: Vocabulary): FeatureSet {
 	const named = (kind: string, names: readonly string[], absent: 0 | null): NumericFeature[] =>
 		names.map((name) => ({ name: `${kind}:${name}`, absent }));
 	return {
@@ -167,11 +164,11 @@ export function profileFeatures({ pages, channels, events, evts }: Vocabulary): 
 				name,
 				absent: absentNumbers[name] === undefined ? 0 : absentNumbers[name],
 			})),
-			...named('page', pages, null),
-			...named('channel', channels, 0),
-			...named('channelShare', channels, 0),
-			...named('event', events, 0),
-			...named('evt', evts, 0),
+			...named('page', page, null),
+			...named('channel', channel, 0),
+			...named('channelShare', channel, 0),
+			...named('event', event, 0),
+			...named('evt', evt, 0),
 		],
 		categorical: Object.keys(textReaders).map((name) => ({ name, absent: '' })),
 	};
@@ -203,32 +200,32 @@ function numberReader(feature: string): NumberReader {
 	return named(name);
 }
 
-const maxPages = 8;
-const maxChannels = 5;
-const maxEvents = 6;
-const maxEvts = 4;
+const maxNames: Readonly<Record<VocabularyKind, number>> = { page: 8, channel: 5, event: 6, evt: 4 };
 /** Names with a smaller share of visitors prove too little. */
 const minShare = 0.01;
 
-/** The most frequent names among these visitors. */
-export function vocabularyOf(profiles: readonly Profile[]): Vocabulary {
+/** The most frequent names among these visitors, but those that are no longer in use. */
+export function vocabularyOf(
+	profiles: readonly Profile[],
+	isUnused: (kind: VocabularyKind, name: string) => boolean = () => false,
+): Vocabulary {
 	const frequent = (
-		max: number,
+		kind: VocabularyKind,
 		namesOf: (profile: Profile) => readonly (readonly [string, ...unknown[]])[],
 	) => {
 		const counts = new Map<string, number>();
 		for (const profile of profiles)
 			for (const [name] of namesOf(profile)) counts.set(name, (counts.get(name) ?? 0) + 1);
 		return [...counts]
-			.filter(([, count]) => count >= minShare * profiles.length)
+			.filter(([name, count]) => count >= minShare * profiles.length && !isUnused(kind, name))
 			.sort(([a, countA], [b, countB]) => countB - countA || (a < b ? -1 : 1))
-			.slice(0, max)
+			.slice(0, maxNames[kind])
 			.map(([name]) => name);
 	};
 	return {
-		pages: frequent(maxPages, ({ pageTimes }) => pageTimes),
-		channels: frequent(maxChannels, ({ channels }) => channels),
-		events: frequent(maxEvents, ({ events }) => events),
-		evts: frequent(maxEvts, ({ subscriptions }) => subscriptions?.evts ?? []),
+		page: frequent('page', ({ pageTimes }) => pageTimes),
+		channel: frequent('channel', ({ channels }) => channels),
+		event: frequent('event', ({ events }) => events),
+		evt: frequent('evt', ({ subscriptions }) => subscriptions?.evts ?? []),
 	};
 }

@@ -28,7 +28,7 @@ async function withVisitors(t: TestContext, count: number, postgresAddress?: str
 	const store = await openStore(address);
 	const accountId = await addAccount(store, 'c-a-acme-uk');
 	await storeVisitors(store, accountId, madeUpVisitors(count));
-	const models = async () => (await store.control.models(accountId)).filter(({ active }) => active);
+	const models = () => store.control.models(accountId);
 	t.after(() => store.close());
 	return { folder, at: ['--database', address], models };
 }
@@ -36,7 +36,7 @@ async function withVisitors(t: TestContext, count: number, postgresAddress?: str
 const asOf = ['--as-of', '2026-11-21'];
 
 test('train prints and draws what an operator needs to know', async (t) => {
-	const { folder, at, models } = await withVisitors(t, 60);
+	const { folder, at, models } = await withVisitors(t, 300);
 	const file = join(folder, 'report.html');
 	const { code, stdout, stderr } = await caskade([
 		...['train', 'c-a-acme-uk', '--goal', 'return', '--report', file, ...asOf, ...at],
@@ -55,7 +55,9 @@ test('train prints and draws what an operator needs to know', async (t) => {
 		assert.match(stdout, words);
 	const page = readFileSync(file, 'utf8');
 	assert.ok(page.includes('<svg') && page.includes('Goal return of single visits'));
-	assert.ok((await models()).some(({ goal, scope }) => goal === 'return' && scope === 'vid'));
+	assert.ok(
+		(await models()).some(({ goal, scope, active }) => goal === 'return' && scope === 'vid' && active),
+	);
 });
 
 test('the same history and seed give the same result; other and rare goals have reports too', async (t) => {

@@ -70,7 +70,7 @@ test('the same history gives the same model on every engine, and later data chan
 });
 
 test('a model better than the base rate is active until a newer one replaces it; one that has seen less does not', async (t) => {
-	const { store, account } = await place(t, sqlite, 150);
+	const { store, account } = await place(t, sqlite, 300);
 	const trainOn = trainingOnce();
 	const [first] = await trainAt(store, account, { trainOn });
 	assert.equal(first?.active, true);
@@ -131,7 +131,7 @@ test('the newest 10 versions of each goal and scope are kept, and the active one
 });
 
 test('a version chosen by an operator stays active until training is run by hand', async (t) => {
-	const { store, account } = await place(t, sqlite, 60);
+	const { store, account } = await place(t, sqlite, 300);
 	const trainOn = trainingOnce();
 	const [first] = await trainAt(store, account, { trainOn });
 	const [second] = await trainAt(store, account, { trainOn, keepsChoice: true });

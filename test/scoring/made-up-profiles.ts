@@ -11,7 +11,7 @@ import { train } from '../../src/scoring/train.ts';
 import { hit, startMs, subscription } from '../domain/log.ts';
 import { once } from './once.ts';
 
-const names = { pages: ['pricing', '/'], channels: ['email', 'direct'], events: ['play'], evts: ['trial'] };
+const names = { page: ['pricing', '/'], channel: ['email', 'direct'], event: ['play'], evt: ['trial'] };
 const all = profileFeatures(names);
 /** Few features, so that training is quick. */
 const learned =

@@ -54,10 +54,10 @@ test("a row has numbers, texts, and the account's names", () => {
 
 test('what never happened is missing or none', () => {
 	const features = profileFeatures({
-		pages: ['pricing'],
-		channels: ['email'],
-		events: ['play'],
-		evts: ['trial'],
+		page: ['pricing'],
+		channel: ['email'],
+		event: ['play'],
+		evt: ['trial'],
 	});
 	const row = profileRows(features)(profileAfter(hit(startMs, { page: null, channel: 'direct' })), startMs);
 	const value = (name: string) => row.numeric[features.numeric.findIndex((feature) => feature.name === name)];
@@ -114,7 +114,7 @@ test('the vocabulary is the most frequent names among visitors, most frequent fi
 			hit(startMs + 1, { page: index < 20 ? 'pricing' : `p${index}` }),
 		),
 	);
-	assert.deepEqual(vocabularyOf(profiles).pages, ['/', 'pricing']);
+	assert.deepEqual(vocabularyOf(profiles).page, ['/', 'pricing']);
 });
 
 test('a feature of another version is rejected', () => {

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { dayMs } from '../../src/durations.ts';
+import { Dataset } from '../../src/scoring/dataset.ts';
+import { featureSet } from '../../src/scoring/features.ts';
 import { auc, logistic, mean } from '../../src/scoring/measure.ts';
 import { seededRandom } from '../../src/scoring/random.ts';
 import { Scorer } from '../../src/scoring/scorer.ts';
@@ -57,6 +60,24 @@ test('unpredictable outcomes give the base rate and a warning', () => {
 		else assert.match(report.warnings[0] ?? '', /standard errors.* may be chance/);
 	}
 	assert.ok(served <= 1, `${served} of 6 found a pattern in noise`);
+});
+
+test('a rate that moves is no signal, whether no feature tells anything or one only tells the time', () => {
+	const rates = [(at: number) => 0.05 + 0.15 * at, (at: number) => 0.12 + 0.08 * Math.sin(12 * at)];
+	for (const names of [[], ['constant'], ['days']])
+		for (const rateAt of rates)
+			for (const seed of [1, 2]) {
+				const random = seededRandom(77 * seed);
+				const examples = Array.from({ length: 3000 }, (_, index) => {
+					const at = index / 3000;
+					const numeric = names.map((name) => (name === 'days' ? 100 * at + random() : 1));
+					const label = random() < rateAt(at) ? (1 as const) : (0 as const);
+					return { numeric, categorical: [], label, atMs: at * 60 * dayMs };
+				});
+				const dataset = Dataset.from(featureSet(names, []), examples);
+				const { model, report } = train(dataset, { seed, horizonMs: 3 * dayMs });
+				assert.equal(model.kind, 'prior', `${names} ${report.chosen.join(' ')}`);
+			}
 });
 
 test('a recency without a signal of its own is served the measured base rate, whatever others can tell', () => {
