@@ -14,7 +14,7 @@ import {
 } from './account/erasing.ts';
 import { messageLeaseMs, messagesAbout, underWayUntil } from './account/outbox.ts';
 import { pauseMs } from './batch-sizer.ts';
-import { foldAll } from './fold-all.ts';
+import { assignAll, foldAll } from './fold-all.ts';
 import { rowsOf } from './steps.ts';
 import type { Store } from './store.ts';
 
@@ -97,6 +97,8 @@ export async function eraseOne(store: Store, accountId: number, vid: string): Pr
 	// First, so that no cask outlives the data that identifies it; then again for what was added meanwhile.
 	await revokeCasks(store, accountId, vid, revoked);
 	await waitForMessages(store, accountId, vid);
+	// The customer is removed from the visitor's events, so it must be known which these are.
+	await assignAll(store, accountId);
 	const untilMs = await store.transact(accountId, () => beginErasing(vid, Date.now()));
 	await revokeCasks(store, accountId, vid, revoked);
 	const all = { revoked: revoked.size, hits: 0, visits: 0, events: 0, links: 0 };

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Crowd, foldCrowd, foundCrowd, leaveCrowd } from './account/crowded-fold.ts';
 import { foldPiece } from './account/folding.ts';
+import { lastAssignment } from './account/tasks.ts';
 import { pauseMs } from './batch-sizer.ts';
 import type { Store } from './store.ts';
 
@@ -9,6 +10,16 @@ export async function foldAll(store: Store, accountId: number): Promise<void> {
 	for (let after: string | undefined = ''; ; ) {
 		after = await foldOnce(store, accountId, after);
 		if (after === undefined) return;
+		await delay(pauseMs);
+	}
+}
+
+/** Does the background work until all events that wait for their owner now have it. */
+export async function assignAll(store: Store, accountId: number): Promise<void> {
+	const last = (untilId: number) => store.read(accountId, lastAssignment(untilId));
+	const untilId = await last(Number.MAX_SAFE_INTEGER);
+	while (untilId !== null && (await last(untilId)) !== null) {
+		await foldOnce(store, accountId, '');
 		await delay(pauseMs);
 	}
 }

@@ -42,7 +42,7 @@ export function* foldPiece(after = ''): Steps<Piece | undefined> {
 	const [, [task] = []] = yield [
 		{ lock: 'fold' },
 		{
-			sql: "SELECT id, name, position FROM @task WHERE NOT (name >= 'e:' AND name < 'f') ORDER BY id LIMIT 1 /* next task */",
+			sql: "SELECT id, name, position FROM @task WHERE NOT (name >= 'e:' AND name < 'f') ORDER BY name >= 'v:', id LIMIT 1 /* next task */",
 		},
 	];
 	if (task) {

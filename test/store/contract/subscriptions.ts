@@ -5,7 +5,7 @@ import type { SubscriptionEvent } from '../../../src/domain/subscription-event.t
 import { minuteMs } from '../../../src/durations.ts';
 import { storeHistory } from '../../../src/store/account/past-history.ts';
 import { visitorHistories } from '../../../src/store/account/reading/histories.ts';
-import { eraseVisitor } from '../../../src/store/erasure.ts';
+import { eraseOne, eraseVisitor } from '../../../src/store/erasure.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
 import { rowsOf } from '../../../src/store/steps.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -156,6 +156,25 @@ export function subscriptionContract(engine: Engine): void {
 			await eraseVisitor(store, accountId, buyer.vid);
 			const customers = (await storedContent(store, accountId)).map(({ cid }) => cid);
 			assert.deepEqual(new Set(customers), new Set([null]));
+			await assertAsTheLogSays(store, accountId);
+		});
+
+		test('the same while the background has still to give them to the visitor, or to take them away', async () => {
+			const serving = await openAccountOn(engine);
+			const { store, writer, accountId } = serving;
+			const many = (cid: string) => Array.from({ length: 60 }, () => subscriptionEvent({ cid }));
+			await upload(writer, accountId, [...many('C-1'), ...many('C-2')]);
+			const first = await shows(serving, { cid: 'C-1' });
+			await foldAll(store, accountId);
+			await writer.storeHit(accountId, hit({ atMs: receivedAtMs - minuteMs }, { cid: 'C-1' }));
+			await shows(serving, { cid: 'C-2' });
+			const last = await shows(serving, { cid: 'C-3' });
+			await writer.storeHit(accountId, hit({ ...last, atMs: receivedAtMs - minuteMs }, { cid: 'C-2' }));
+			for (const { vid } of [first, last]) await eraseOne(store, accountId, vid);
+			await foldAll(store, accountId);
+			const customers = (await storedContent(store, accountId)).map(({ cid }) => cid);
+			assert.deepEqual(new Set(customers), new Set(['C-1', null]));
+			assert.equal(customers.filter((cid) => cid === 'C-1').length, 60);
 			await assertAsTheLogSays(store, accountId);
 		});
 
