@@ -32,6 +32,7 @@ import { enforceBodyTimeout } from './http/body-timeout.ts';
 import { answerClientError } from './http/client-error.ts';
 import { allowAllOrigins } from './http/cors.ts';
 import { drainConnection } from './http/draining.ts';
+import { malformation } from './http/malformed.ts';
 import { openapi } from './http/openapi.ts';
 import { filterRequests } from './http/request-filter.ts';
 import { Routes } from './http/routes.ts';
@@ -86,6 +87,8 @@ const headersTimeoutMs = 10_000;
 /** Longer than any plan's timeout. Closes connections whose request was refused and whose body never arrives. */
 const requestTimeoutMs = 120_000;
 const keepAliveTimeoutMs = 72_000;
+/** Without progress, a connection is closed after this time: its client does not read. The same as over HTTP/2. */
+const stalledTimeoutMs = keepAliveTimeoutMs + requestTimeoutMs;
 
 /** Room for any `tid` in a path: 255 characters of up to four bytes, each percent-encoded as three characters. */
 const maxParamLength = 255 * 4 * 3;
@@ -120,7 +123,9 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		trustProxy: isProxy ?? false,
 		// Without a request listener: `filterRequests` passes the requests on.
 		serverFactory: () =>
-			tls ? createTlsServer(tls, connectionOptions, log) : createServer(connectionOptions),
+			Object.assign(tls ? createTlsServer(tls, connectionOptions, log) : createServer(connectionOptions), {
+				timeout: stalledTimeoutMs,
+			}),
 		clientErrorHandler(error, socket) {
 			const status = answerClientError(error.code, socket, randomUUID());
 			if (status !== undefined) onAnswered(status);
@@ -279,8 +284,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 
 /** Checks a request before any operation sees it. */
 function requestError(routes: Routes, request: FastifyRequest, reply: FastifyReply): ApiError | undefined {
-	if (request.raw.httpVersion === '1.1' && request.headers.host === undefined)
-		return new ApiError('bad_request', { detail: 'the host header is required' });
+	const detail = malformation(request.raw);
+	if (detail !== undefined) return new ApiError('bad_request', { detail });
 	if (!request.is404) return undefined;
 	// A path that answers preflights is meant for pages, so pages may read its errors.
 	if (routes.has(request.url, 'OPTIONS')) allowAllOrigins(reply);

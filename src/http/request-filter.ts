@@ -7,6 +7,7 @@ import { jsonType } from './answer.ts';
 import { inBatches } from './batches.ts';
 import { answerSocket } from './client-error.ts';
 import { drainConnection } from './draining.ts';
+import { hasLooseLine } from './malformed.ts';
 import type { Routes } from './routes.ts';
 
 /** Maximum size of HTTP/2 headers; Node enforces the same limit on HTTP/1.1. */
@@ -25,23 +26,37 @@ export interface RequestFilterOptions {
 	readonly inOneGo: (handleAll: () => void) => void;
 }
 
+const looseLine = () =>
+	new ApiError('bad_request', {
+		detail: 'the request line must be a method, a target and HTTP/1.1, with single spaces',
+	});
+
 /** Passes requests to the framework, and answers those that the framework cannot handle. */
 export function filterRequests(server: Server, options: RequestFilterOptions): void {
 	const { handler, routes, isDraining, onAnswered, inOneGo } = options;
 	const refuse = (request: IncomingMessage, response: ServerResponse, error: ApiError) => {
 		if (isDraining()) drainConnection(request, response);
-		response
-			.writeHead(error.status, { 'content-type': jsonType, 'x-request-id': randomUUID(), ...error.headers })
-			.end(errorBody(error.code));
+		const body = errorBody(error.code, error.detail);
+		const headers = { 'content-type': jsonType, 'content-length': Buffer.byteLength(body), ...error.headers };
+		response.writeHead(error.status, { 'x-request-id': randomUUID(), ...headers }).end(body);
 		onAnswered(error.status);
 	};
-	const pass = (request: IncomingMessage, response: ServerResponse) => {
+	const handle = (request: IncomingMessage, response: ServerResponse) => {
 		const { method = '', url = '' } = request;
 		if (hasTooManyHeaders(request)) refuse(request, response, new ApiError('headers_too_large'));
 		else if (!knownMethods.has(method)) refuse(request, response, routes.missing(url, method));
 		else handler(request, response);
 	};
-	const enter = inBatches(server, pass, inOneGo);
+	const pass = inBatches(server, handle, inOneGo);
+	// The first request of a connection shows how a client writes its lines. To look at each would make a refusal cost a
+	// tenth more.
+	const looked = new WeakSet<Socket>();
+	const enter = (request: IncomingMessage, response: ServerResponse) => {
+		const isFirst = request.httpVersionMajor < 2 && !looked.has(request.socket);
+		if (isFirst) looked.add(request.socket);
+		if (isFirst && hasLooseLine(request)) refuse(request, response, looseLine());
+		else pass(request, response);
+	};
 	server.on('request', enter);
 	// Otherwise Node would send 100 Continue before the key is checked, or answer 417 by itself.
 	server.on('checkContinue', enter);

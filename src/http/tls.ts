@@ -109,6 +109,8 @@ export function createTlsServer(tls: Tls, options: ConnectionOptions, log: Log):
 		if (socket.alpnProtocol !== 'h2') socket.allowHalfOpen = true;
 	});
 	server.on('session', (session) => {
+		// That of the server, which ends connections of HTTP/1.1, would end this one at once.
+		session.removeAllListeners('timeout');
 		session.setTimeout(options.keepAliveTimeout, () => {
 			session.close();
 			// A client that does not read its answers would keep the connection open for ever.

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { type TestContext, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
 import { connectTo, type RawAnswer } from '../raw-http.ts';
 import { openAccount } from '../shared-server.ts';
@@ -91,6 +92,67 @@ test('the same over HTTP/2', async (t) => {
 		assert.equal(answer?.status, status, target);
 		assert.match(answer?.headers.get('x-request-id') ?? '', requestId);
 	}
+});
+
+test('a request whose host or line is unclear is refused', async (t) => {
+	const { url } = await openAccount();
+	const line = 'the request line must be a method, a target and HTTP/1.1, with single spaces';
+	const cases: Record<string, string | null> = {
+		'GET /healthz HTTP/1.1\r\nx: host': 'the host header is required',
+		'GET /healthz HTTP/1.1\r\nhost: a\r\nhost: b': 'the host header may come once',
+		'GET /healthz HTTP/1.1\r\nHOST: a\r\nx: b\r\nHost: a': 'the host header may come once',
+		'GET /healthz HTTP/1.0\r\nhost: a\r\nhost: b': 'the host header may come once',
+		'GET /nothing HTTP/1.1\r\nhost: a\r\nhost: b': 'the host header may come once',
+		'GET /healthz HTTP/1.1\r\nhost: a b': 'the host header is not a host',
+		'GET /healthz HTTP/1.1\r\nhost: a/b': 'the host header is not a host',
+		'GET /healthz HTTP/1.1\r\nhost: a@b': 'the host header is not a host',
+		'GET /healthz HTTP/1.1\r\nhost: "a"': 'the host header is not a host',
+		'GET /healthz HTTP/2.0\r\nhost: a': 'the version must be HTTP/1.1 or HTTP/1.0',
+		'GET /healthz HTTP/0.9\r\nhost: a': 'the version must be HTTP/1.1 or HTTP/1.0',
+		'GET  /healthz HTTP/1.1\r\nhost: a': line,
+		'GET /healthz  HTTP/1.1\r\nhost: a': line,
+		'\r\nPOST   /hit   HTTP/1.1\r\nhost: a\r\ncontent-length: 0': line,
+		'BREW  /hit HTTP/1.1\r\nhost: a': null,
+		'GET /health z HTTP/1.1\r\nhost: a': null,
+		'GET /healthz': line,
+	};
+	for (const [head, detail] of Object.entries(cases)) {
+		const answer = await ask(t, url, head);
+		assert.deepEqual(
+			{ status: answer.status, body: answer.body },
+			{ status: 400, body: JSON.stringify({ message: 'Bad request.', validationErrors: detail }) },
+			head,
+		);
+		assert.match(answer.headers.get('x-request-id') ?? '', requestId);
+	}
+	for (const host of [
+		'',
+		'a',
+		'a:',
+		'a.example:8080',
+		'127.0.0.1',
+		'[::1]:443',
+		'[fe80::1]',
+		'xn--bcher-kva.example',
+		'a_b',
+	])
+		assert.equal((await ask(t, url, `GET /healthz HTTP/1.1\r\nhost: ${host}`)).status, 200, host);
+});
+
+test('a request line in pieces is taken as it is', async (t) => {
+	const { url } = await openAccount();
+	const connection = await connectTo(t, url);
+	for (const piece of [
+		'GE',
+		'T /hea',
+		'lthz HTTP/1.1\r\nho',
+		'st: a\r\nx: GET  /healthz',
+		' HTTP/1.1\r\n\r\n',
+	]) {
+		connection.send(piece);
+		await setTimeout(10);
+	}
+	assert.equal((await connection.answer()).status, 200);
 });
 
 test('an absolute-form target is handled like its path', async (t) => {
