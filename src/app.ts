@@ -15,6 +15,7 @@ import { HitHandler } from './api/hit-handler.ts';
 import { receipt } from './api/receipt.ts';
 import { receipts } from './api/receipts.ts';
 import { reports } from './api/reports.ts';
+import { root } from './api/root.ts';
 import { segments } from './api/segments.ts';
 import { type SitePaths, sitePaths } from './api/site-paths.ts';
 import { subscription, type UploadResult } from './api/subscription.ts';
@@ -250,6 +251,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 				segments(operations, { authorizer, reads, now });
 			}
 			health(operations, probes);
+			root(operations, options.demo === true);
 			await docs(operations);
 			if (options.demo) await demo(operations);
 			if (roles.includes('collect')) {

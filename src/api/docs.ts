@@ -8,6 +8,7 @@ const docsPage = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Caskade HTTP API</title>
+<link rel="icon" href="data:,">
 <link rel="stylesheet" href="docs/swagger-ui.css">
 <div id="reference"></div>
 <script src="docs/swagger-ui-bundle.js"></script>

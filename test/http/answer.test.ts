@@ -13,7 +13,6 @@ const requestId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 test('an unknown path: 404', async () => {
 	const service = await openAccount();
 	for (const [method, path] of [
-		['GET', '/'],
 		['GET', '/nothing'],
 		['POST', '/subscription/'],
 		['POST', '/Subscription'],
