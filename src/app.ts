@@ -3,6 +3,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { Admission } from './access/admission.ts';
 import { Authorizer } from './access/authorizer.ts';
 import type { AccessDirectory } from './access/directory.ts';
+import { KeyUses } from './access/key-uses.ts';
 import type { Quota } from './access/quota.ts';
 import { LocalRateLimiter, SharedRateLimiter } from './access/rate-limit.ts';
 import type { BucketMemory } from './access/token-buckets.ts';
@@ -26,7 +27,7 @@ import { monotonicMs } from './clock.ts';
 import { type BudgetLimits, HitBudget, type HitBudgetMemory } from './collect/hit-budget.ts';
 import { isProxyOf, type Proxies, type ProxyProblem, proxyProblems } from './domain/client-address.ts';
 import type { Role } from './domain/role.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, reasonOf } from './errors.ts';
 import { sendError, toApiError } from './http/answer.ts';
 import { bodyLimitBytes } from './http/body.ts';
 import { enforceBodyTimeout } from './http/body-timeout.ts';
@@ -197,8 +198,13 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		sendError(request, reply, toApiError(error, request.routeOptions.bodyLimit));
 	});
 
+	const uses = new KeyUses(
+		(used) => writer.recordKeyUses(used),
+		(error) => log.error({ reason: reasonOf(error) }, 'uses of keys are not recorded'),
+	);
+	app.addHook('onClose', () => uses.stop());
 	const admission = new Admission({
-		directory,
+		...{ directory, uses },
 		rate: writer.tokens
 			? new SharedRateLimiter(writer.tokens, monotonicMs)
 			: new LocalRateLimiter(monotonicMs, limits?.rates),

@@ -71,7 +71,7 @@ export const errorTable = {
 		status: 403,
 		message: 'Forbidden',
 		validationErrors: null,
-		when: 'An upload, a receipt, the usage: the API key is missing, unknown, revoked or of another scope, or the request comes from a browser. A hit: the page is of an origin that the account does not allow. A read: the cask is valid, but not for the `aid`, `vid` or `sid` of the request, or revoked.',
+		when: 'An upload, a receipt, the usage: the API key is missing, unknown, expired, revoked or of another scope, or the request comes from a browser. A hit: the page is of an origin that the account does not allow. A read: the cask is valid, but not for the `aid`, `vid` or `sid` of the request, or revoked.',
 	},
 	not_found: {
 		status: 404,

@@ -70,7 +70,7 @@ export class BadRequestError extends CaskadeError {
 	override readonly name = 'BadRequestError';
 }
 
-/** 403: the API key is missing, unknown or revoked, or the request comes from a browser. */
+/** 403: the API key is missing, unknown, expired or revoked, or the request comes from a browser. */
 export class ForbiddenError extends CaskadeError {
 	override readonly name = 'ForbiddenError';
 }

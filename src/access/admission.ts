@@ -4,6 +4,7 @@ import type { RateLimit } from '../domain/token-bucket.ts';
 import { monthAt, type UsagePlan } from '../domain/usage-plan.ts';
 import { ApiError } from '../errors.ts';
 import type { AccessDirectory, KnownKey } from './directory.ts';
+import type { KeyUses } from './key-uses.ts';
 import { quotaPolicy, quotaRemaining, ratePolicy, rateRemaining, retryAfter } from './limit-headers.ts';
 import type { Quota } from './quota.ts';
 import type { LocalRateLimiter, RateDecision, RateLimiter } from './rate-limit.ts';
@@ -38,6 +39,7 @@ export class Admission {
 	readonly #own: LocalRateLimiter;
 	readonly #quota: Quota;
 	readonly #now: () => number;
+	readonly #uses: KeyUses;
 	readonly #onRefusal: (refusal: Refusal) => void;
 	readonly #policies = new WeakMap<UsagePlan, { month: string; text: string }>();
 
@@ -49,11 +51,13 @@ export class Admission {
 		quota: Quota;
 		/** Milliseconds since 1970; determines the month of the quota. */
 		now: () => number;
+		uses: KeyUses;
 		onRefusal: (refusal: Refusal) => void;
 	}) {
 		this.#directory = options.directory;
 		this.#quota = options.quota;
 		this.#now = options.now;
+		this.#uses = options.uses;
 		this.#rate = options.rate;
 		this.#own = options.own;
 		this.#onRefusal = options.onRefusal;
@@ -63,7 +67,9 @@ export class Admission {
 	identify(headers: IncomingHttpHeaders, scope: KeyScope): KnownKey {
 		if (isFromBrowser(headers)) throw this.#refuse('browser', forbidden);
 		const key = this.#directory.key(headers['x-api-key']);
-		if (key?.scope !== scope) throw this.#refuse('key', forbidden);
+		const nowMs = this.#now();
+		if (key?.scope !== scope || key.expiresAtMs <= nowMs) throw this.#refuse('key', forbidden);
+		this.#uses.add(key.id, nowMs);
 		return key;
 	}
 

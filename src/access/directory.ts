@@ -17,6 +17,8 @@ export interface KnownKey {
 	readonly client: string;
 	readonly plan: UsagePlan;
 	readonly scope: KeyScope;
+	/** Milliseconds since 1970; infinity where it never expires. */
+	readonly expiresAtMs: number;
 }
 
 /**

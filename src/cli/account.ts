@@ -23,6 +23,13 @@ export function plainName(value: string): string {
 	return value;
 }
 
+/** Parses a name that is only shown. */
+export function displayName(value: string): string {
+	if (!/^[^\p{C}]{1,100}$/u.test(value) || value.trim() === '')
+		throw new InvalidArgumentError('It must be 1 to 100 characters, without control characters.');
+	return value;
+}
+
 /** @param earlier of the same flag; false where its negation came before */
 function webOrigin(value: string, earlier: readonly string[] | false = []): string[] {
 	const url = URL.parse(value);

@@ -1,8 +1,17 @@
 import { Option } from 'commander';
-import { Command } from '../config.ts';
+import { Command, duration } from '../config.ts';
 import { type KeyScope, keyScopes } from '../domain/api-key.ts';
 import { standardPlan } from '../domain/usage-plan.ts';
+import { displayName } from './account.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
+
+interface IssueOptions extends CommonOptions {
+	readonly client: string;
+	readonly plan: string;
+	readonly scope: KeyScope;
+	readonly name?: string;
+	readonly expiresIn?: number;
+}
 
 export function keyCommand(): Command {
 	const command = new Command('key').summary('issue, list, revoke API keys').description(
@@ -20,22 +29,34 @@ its SHA-256 is stored. To rotate a key, issue a second one, move the client to i
 				.choices(keyScopes)
 				.default('upload'),
 		)
+		.addOption(new Option('--name <text>', 'what people call it').argParser(displayName))
+		.addOption(
+			new Option('--expires-in <time>', 'from then on it is refused, as 90d (default: never)').argParser(
+				duration,
+			),
+		)
 		.addCommonOptions()
-		.action((options: CommonOptions & { client: string; plan: string; scope: KeyScope }) =>
+		.action((options: IssueOptions) =>
 			withStore(options, async (store) => {
-				const issued = await store.control.issueKey(options.client, options.plan, options.scope);
+				const { client, plan, scope, name, expiresIn: expiresInMs } = options;
+				const issued = await store.control.issueKey(client, plan, { scope, name, expiresInMs });
 				if (options.json) return printJson(issued);
 				printRecord({ ...issued });
-				printLine('Save the key now; it cannot be shown again.');
+				printLine('Save the key now; it cannot be shown again. It works within a second.');
 			}),
 		);
 	command
 		.command('list')
-		.description('list keys, without their secrets')
+		.summary('list keys')
+		.description(
+			`List keys, without their secrets. 'lastUsedAt' is recorded once a minute, and when a server stops. A key that is
+expired or revoked is refused like one that does not exist.`,
+		)
+		.option('--client <name>', "only this client's keys")
 		.addCommonOptions()
-		.action((options: CommonOptions) =>
+		.action((options: CommonOptions & { client?: string }) =>
 			withStore(options, async (store) => {
-				const keys = await store.control.keys();
+				const keys = await store.control.keys(options.client);
 				if (options.json) printJson(keys);
 				else printTable(keys, "No keys yet. 'caskade key issue --client NAME' issues one.");
 			}),

@@ -1,4 +1,4 @@
-import { Argument, InvalidArgumentError, Option } from 'commander';
+import { Argument, Option } from 'commander';
 import { Command } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import { scorerOf } from '../scoring/visitor-scorer.ts';
@@ -6,7 +6,7 @@ import { countMatches, type MatchCount } from '../segments/count.ts';
 import type { Rule } from '../segments/rule.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
-import { plainName } from './account.ts';
+import { displayName, plainName } from './account.ts';
 import { aidArgument } from './aid-argument.ts';
 import {
 	type CommonOptions,
@@ -216,10 +216,4 @@ async function countIn(
 		progress.end();
 		await servingReader.close();
 	}
-}
-
-function displayName(value: string): string {
-	if (!/^[^\p{C}]{1,100}$/u.test(value) || value.trim() === '')
-		throw new InvalidArgumentError('It must be 1 to 100 characters, without control characters.');
-	return value;
 }

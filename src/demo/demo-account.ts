@@ -1,7 +1,7 @@
 import { OperatorError } from '../errors.ts';
 import { countRows } from '../store/account/reading/rows.ts';
 import { countVisitors } from '../store/account/reading/visitors.ts';
-import type { Account } from '../store/control/control-store.ts';
+import { type Account, isUsable } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { consideringSegment } from './shop.ts';
 
@@ -54,9 +54,9 @@ async function hasData(store: Store, { id }: Account): Promise<boolean> {
 }
 
 /** Issues a key for the client if it has none. */
-async function ensureKey({ control }: Store): Promise<string | undefined> {
-	const keys = await control.keys();
-	if (keys.some(({ client, revokedAt }) => client === demoClient && revokedAt === null)) return undefined;
+async function ensureKey({ control, now }: Store): Promise<string | undefined> {
+	const keys = await control.keys(demoClient);
+	if (keys.some((key) => isUsable(key, now()))) return undefined;
 	const plans = await control.plans();
 	if (!plans.some(({ name }) => name === demoPlan.name)) await control.createPlan(demoPlan);
 	return (await control.issueKey(demoClient, demoPlan.name)).key;

@@ -72,6 +72,7 @@ async function start(port: number): Promise<Listener> {
 			storeSubscriptionEvents: (...upload) => writes.storeSubscriptionEvents(...upload),
 			storeHit: (...hit) => writes.storeHit(...hit),
 			probe: () => calls.probe(),
+			recordKeyUses: (uses) => calls.recordKeyUses(uses),
 		},
 		quota: new LentQuota(calls, { now, monotonicMs }),
 		sharesPort: true,

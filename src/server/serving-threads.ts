@@ -75,6 +75,7 @@ export class ServingThreads {
 				lend: (keyId, plan) => this.#quota.lend(keyId, plan),
 				report: () => this.#quota.report(),
 				probe: () => this.#writer.probe(),
+				recordKeyUses: (uses) => this.#writer.recordKeyUses(uses),
 				visitorsChanged: (accountIds) => accountIds.forEach(this.#onVisitorChange),
 			},
 			{

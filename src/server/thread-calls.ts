@@ -1,4 +1,5 @@
 import type { LentRequests } from '../access/quota.ts';
+import type { KeyUse } from '../domain/api-key.ts';
 import type { UsagePlan } from '../domain/usage-plan.ts';
 import type { Tls } from '../http/tls.ts';
 import type { LogLevel } from '../log.ts';
@@ -35,6 +36,7 @@ export interface MainThreadCalls {
 	lend(keyId: string, plan: UsagePlan): Promise<LentRequests>;
 	report(): Promise<void>;
 	probe(): Promise<void>;
+	recordKeyUses(uses: readonly KeyUse[]): Promise<void>;
 	/** Announces that visitors of these accounts may have changed. */
 	visitorsChanged(accountIds: readonly number[]): void;
 }

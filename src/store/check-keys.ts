@@ -1,12 +1,12 @@
-import type { ApiKey, Client } from './control/control-store.ts';
+import { type ApiKey, type Client, isUsable } from './control/control-store.ts';
 import type { Check } from './store.ts';
 
 /** Whether anybody can upload. */
-export function checkKeys(keys: readonly ApiKey[], clients: readonly Client[]): Check {
+export function checkKeys(keys: readonly ApiKey[], clients: readonly Client[], nowMs: number): Check {
 	const enabled = new Set(
 		clients.filter(({ disabledAt }) => disabledAt === null).map(({ client }) => client),
 	);
-	const usable = keys.filter((key) => key.revokedAt === null && enabled.has(key.client)).length;
+	const usable = keys.filter((key) => isUsable(key, nowMs) && enabled.has(key.client)).length;
 	return {
 		check: 'keys',
 		ok: usable > 0,

@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Deadline } from '../deadline.ts';
+import type { KeyUse } from '../domain/api-key.ts';
 import type { CaskScope } from '../domain/cask-scope.ts';
 import type { ArrivingHit, StoredHit } from '../domain/hit.ts';
 import type { Profile } from '../domain/profile.ts';
@@ -67,6 +68,8 @@ export interface RequestWriter extends AccountWrites {
 	readonly tokens?: TokenLedger;
 	/** Performs a real write, and resolves when it succeeds. */
 	probe(): Promise<void>;
+	/** Records when keys were used last. */
+	recordKeyUses(uses: readonly KeyUse[]): Promise<void>;
 }
 
 /** The writes of a serving process. Every method resolves only when its outcome is durable. */

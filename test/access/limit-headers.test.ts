@@ -11,6 +11,7 @@ const keyOf = (limit: { ratePerSecond: number; burst: number }): KnownKey => ({
 	clientId: 1,
 	client: 'acme',
 	scope: 'upload',
+	expiresAtMs: Number.POSITIVE_INFINITY,
 	plan: { ...standardPlan, ...limit },
 });
 

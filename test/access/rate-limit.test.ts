@@ -14,6 +14,7 @@ const keyWith = (limit: RateLimit, id = 'key'): KnownKey => ({
 	clientId: 1,
 	client: 'acme',
 	scope: 'upload',
+	expiresAtMs: Number.POSITIVE_INFINITY,
 	plan: { ...standardPlan, ...limit },
 });
 

@@ -38,8 +38,12 @@ async function fill(store: Store, eventsPerAccount: number, ofTheOther = eventsP
 	);
 	await store.control.setAccountDisabled('c-a-empty', true);
 	await store.control.revokeKey(other.keyId);
+	const named = await store.control.issueKey('acme', 'standard', {
+		name: 'Nightly',
+		expiresInMs: 86_400_000,
+	});
 	await store.control.updatePlan({ ...(await store.control.plan('standard')), ratePerSecond: 0.5 });
-	await recordUsage(store, keyId);
+	await recordUsage(store, keyId, named.id);
 	await setUpScoring(store, aid);
 	for (const account of await store.control.accounts())
 		if (account.aid !== 'c-a-empty') {
@@ -92,7 +96,7 @@ async function setUpWebhook(store: Store, accountId: number): Promise<void> {
 	});
 }
 
-async function recordUsage(store: Store, keyId: string): Promise<void> {
+async function recordUsage(store: Store, keyId: string, usedKeyId: string): Promise<void> {
 	const writer = await store.startWriting({
 		onCommit() {},
 		onError: (_, reason) => assert.fail(reason),
@@ -103,6 +107,7 @@ async function recordUsage(store: Store, keyId: string): Promise<void> {
 	const { quotaPerMonth } = await store.control.plan('plan-of-acme');
 	await writer.settleQuotas([{ keyId, month, used: 0, seq: 1, ask: { kind: 'lease', quotaPerMonth } }]);
 	await writer.settleQuotas([{ keyId, month, used: 17, seq: 2, ask: { kind: 'return' } }]);
+	await writer.recordKeyUses([{ keyId: usedKeyId, atMs: receivedAtMs }]);
 	await writer.stop();
 }
 
@@ -200,7 +205,7 @@ for (const [from, to] of [
 		assert.ok(rows > count + 301 + 338, 'touches, too');
 		assert.deepEqual(
 			{ ...report, accounts: 0 },
-			{ resumed: false, clients: 2, plans: 3, keys: 2, accounts: 0, events: count + 301, hits: 138, rows },
+			{ resumed: false, clients: 2, plans: 3, keys: 3, accounts: 0, events: count + 301, hits: 138, rows },
 		);
 		const copy = await openFor(t, target);
 		await assertSame(store, copy);
@@ -419,6 +424,6 @@ test('without --json a copy shows its progress and its result', async (t) => {
 	assert.match(stderr, /^verify c-a-other-uk: 1,418 of 1,418 rows, [\d,]+\/s$/m);
 	assert.match(
 		stdout,
-		/Everything is copied and compared: 2 clients, 3 accounts, 3 plans, 2 keys, 1000 events, 138 hits\.\n$/,
+		/Everything is copied and compared: 2 clients, 3 accounts, 3 plans, 3 keys, 1000 events, 138 hits\.\n$/,
 	);
 });

@@ -26,7 +26,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	'plan list': /list plans/,
 	key: /API keys/,
 	'key issue': /Issue a key/,
-	'key list': /list keys/,
+	'key list': /recorded once a minute/,
 	'key revoke': /Revoke a key/,
 	usage: /use of this month's quota/,
 	segment: /visitors that match a rule/,

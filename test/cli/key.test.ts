@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { assertRefused, caskade, caskadeJson, ServeProcess } from '../process.ts';
+import { assertMisused, assertRefused, caskade, caskadeJson, ServeProcess } from '../process.ts';
 import { event, temporaryFolder } from '../support.ts';
 
 interface Issued {
@@ -26,7 +26,7 @@ test('key issue creates a key on the standard plan, or on the named one', async 
 	await caskade(['account', 'create', 'c-a-acme-uk', '--client', 'acme', ...at]);
 	await caskade(['plan', 'create', 'large', ...at]);
 	const first = await issue(at);
-	assert.deepEqual(Object.keys(first), ['id', 'key', 'client', 'plan', 'scope']);
+	assert.deepEqual(Object.keys(first), ['id', 'key', 'client', 'name', 'plan', 'scope', 'expiresAt']);
 	assert.match(first.key, /^caskade_key_[\w-]{43}$/);
 	assert.equal(first.plan, 'standard');
 	const second = await issue(at, ['--plan', 'large']);
@@ -53,7 +53,7 @@ test('a key is shown once: it is in no listing, no log, and no byte of the data 
 	const shown = await caskade(['key', 'issue', '--client', 'acme', ...at]);
 	assert.match(
 		shown.stdout,
-		/\nkey +caskade_key_\S+\n(.+\n)+Save the key now; it cannot be shown again\.\n$/,
+		/\nkey +caskade_key_\S+\n(.+\n)+Save the key now; it cannot be shown again\. It works within a second\.\n$/,
 	);
 
 	const server = await ServeProcess.start(['--log-level', 'debug', ...at]);
@@ -66,6 +66,47 @@ test('a key is shown once: it is in no listing, no log, and no byte of the data 
 	assert.equal(`${server.stdout}${server.stderr}`.includes(secret), false);
 	for (const args of [['key', 'list'], ['usage']])
 		assert.equal((await caskade([...args, ...at])).stdout.includes(secret), false);
+});
+
+test('a key has a name and an end; key list shows them, and when it was used last', async (t) => {
+	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
+	await caskade(['account', 'create', 'c-a-acme-uk', '--client', 'acme', ...at]);
+	await caskade(['account', 'create', 'c-a-other', '--client', 'other', ...at]);
+	const list = (...flags: string[]) =>
+		caskadeJson(['key', 'list', ...flags, ...at]) as Promise<Record<string, string | null>[]>;
+	const named = (await issue(at, ['--name', 'Nightly job', '--expires-in', '90d'])) as unknown as {
+		id: string;
+		key: string;
+		expiresAt: string;
+	};
+	const reading = await issue(at, ['--scope', 'read']);
+	await caskade(['key', 'issue', '--client', 'other', ...at]);
+	assert.equal(new Date(Date.parse(named.expiresAt) - 90 * 86_400_000).getUTCDate(), new Date().getUTCDate());
+	for (const workers of ['1', '2']) {
+		const beganMs = Date.now();
+		const server = await ServeProcess.start(['--workers', workers, ...at]);
+		await using _ = server;
+		assert.equal((await server.upload(named.key, { aid: 'c-a-acme-uk', data: [event()] })).status, 201);
+		const report = `${server.url}/reports/attribution?aid=c-a-acme-uk`;
+		assert.equal((await fetch(report, { headers: { 'x-api-key': reading.key } })).status, 200);
+		await server.kill('SIGTERM');
+		const [first, second, third] = await list();
+		assert.deepEqual(
+			[first?.name, first?.expiresAt, second?.name, third?.lastUsedAt],
+			['Nightly job', named.expiresAt, null, null],
+		);
+		for (const used of [first, second]) assert.ok(Date.parse(String(used?.lastUsedAt)) >= beganMs);
+	}
+	assert.deepEqual(
+		(await list('--client', 'other')).map(({ client }) => client),
+		['other'],
+	);
+	assertRefused(await caskade(['key', 'list', '--client', 'none', ...at]), /There is no client none/);
+	for (const time of ['0d', 'soon', '2y'])
+		assertMisused(
+			await caskade(['key', 'issue', '--client', 'acme', '--expires-in', time, ...at]),
+			/must be a duration such as/,
+		);
 });
 
 test('key list shows every key; key revoke is final', async (t) => {

@@ -9,7 +9,7 @@ test('reports are read with a key that may read, and their parameters reach the 
 	const { aid, store } = service;
 	await clientOf(service).subscriptions.upload(aid, newsletters(3));
 	const { client } = await store.control.account(aid);
-	const { key } = await store.control.issueKey(client, 'standard', 'read');
+	const { key } = await store.control.issueKey(client, 'standard', { scope: 'read' });
 	await service.server.directory.refresh();
 	const { reports } = clientOf({ url: service.url, key }, { timeoutMs: 60_000 });
 	const coverage = await reports.coverage(aid, { timezone: 'Europe/London', evt: undefined });

@@ -1,18 +1,23 @@
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
+import { areUsable } from './keys.ts';
 import type { ControlDatabase } from './tables.ts';
 
 export interface Client {
 	readonly client: string;
 	readonly accounts: number;
-	/** Number of keys that are not revoked. */
+	/** Number of keys that are neither revoked nor expired. */
 	readonly keys: number;
 	readonly createdAt: string;
 	readonly disabledAt: string | null;
 }
 
 /** All clients in order of creation, or the named one. */
-export async function selectClients(database: ControlDatabase, name?: string): Promise<Client[]> {
+export async function selectClients(
+	database: ControlDatabase,
+	nowMs: number,
+	name?: string,
+): Promise<Client[]> {
 	let query = database
 		.selectFrom('client')
 		.select(({ selectFrom, fn }) => [
@@ -26,7 +31,7 @@ export async function selectClients(database: ControlDatabase, name?: string): P
 			selectFrom('api_key')
 				.select(fn.countAll<number>().as('count'))
 				.whereRef('api_key.client_id', '=', 'client.id')
-				.where('api_key.revoked_at', 'is', null)
+				.where(areUsable(nowMs))
 				.as('keys'),
 		])
 		.orderBy('client.id');
@@ -56,7 +61,7 @@ export async function setClientDisabled(
 		.where('name', '=', name)
 		.where('disabled_at', disabled ? 'is' : 'is not', null)
 		.execute();
-	const [client] = await selectClients(database, name);
+	const [client] = await selectClients(database, nowMs, name);
 	if (!client) throw new OperatorError(`There is no client ${name}; 'caskade client list' shows all.`);
 	return client;
 }

@@ -1,5 +1,4 @@
 import type { Transaction } from 'kysely';
-import type { KeyScope } from '../../domain/api-key.ts';
 import type { CaskScope } from '../../domain/cask-scope.ts';
 import type { Goal } from '../../domain/goal.ts';
 import type { ModelLevels } from '../../domain/model-levels.ts';
@@ -21,7 +20,7 @@ import * as webhooks from './webhooks.ts';
 
 export type { Account, AccountSettings, NewAccount } from './accounts.ts';
 export type { Client } from './clients.ts';
-export type { ApiKey, IssuedKey, KeyUsage } from './keys.ts';
+export { type ApiKey, type IssuedKey, isUsable, type KeyUsage } from './keys.ts';
 export type { ModelName, StoredModel } from './models.ts';
 export type { AccessSnapshot, KnownAccount } from './snapshot.ts';
 export type { ControlContent, ControlTables } from './tables.ts';
@@ -119,7 +118,7 @@ export class ControlStore {
 	}
 
 	clients(): Promise<clients.Client[]> {
-		return clients.selectClients(this.#database);
+		return clients.selectClients(this.#database, this.#now());
 	}
 
 	/** Disabling twice keeps the first time. @throws OperatorError where there is none */
@@ -210,12 +209,19 @@ export class ControlStore {
 	}
 
 	/** Issues a key. The key itself is returned only here. */
-	issueKey(client: string, plan: string, scope?: KeyScope): Promise<keys.IssuedKey> {
-		return this.#change((transaction) => keys.insertKey(transaction, client, plan, this.#now(), scope));
+	issueKey(
+		client: string,
+		plan: string,
+		options: Omit<keys.NewKey, 'client' | 'plan'> = {},
+	): Promise<keys.IssuedKey> {
+		return this.#change((transaction) =>
+			keys.insertKey(transaction, { client, plan, ...options }, this.#now()),
+		);
 	}
 
-	keys(): Promise<keys.ApiKey[]> {
-		return keys.selectKeys(this.#database);
+	/** All keys, or those of a client. @throws OperatorError where there is no such client */
+	keys(client?: string): Promise<keys.ApiKey[]> {
+		return keys.selectKeys(this.#database, { client });
 	}
 
 	/** @throws OperatorError where there is no such key. Revoking twice is no error. */

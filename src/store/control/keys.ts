@@ -1,3 +1,4 @@
+import { type RawBuilder, sql } from 'kysely';
 import { hashApiKey, type KeyScope, newApiKey } from '../../domain/api-key.ts';
 import { type Month, monthAt } from '../../domain/usage-plan.ts';
 import { OperatorError } from '../../errors.ts';
@@ -9,10 +10,33 @@ import { type ControlDatabase, nextSeq } from './tables.ts';
 export interface ApiKey {
 	readonly id: string;
 	readonly client: string;
+	/** What people call it. */
+	readonly name: string | null;
 	readonly plan: string;
 	readonly scope: KeyScope;
 	readonly createdAt: string;
+	/** Its latest request, as of about a minute ago. */
+	readonly lastUsedAt: string | null;
+	readonly expiresAt: string | null;
 	readonly revokedAt: string | null;
+}
+
+/** Whether requests with the key are let in, unless its client is disabled. */
+export function isUsable({ revokedAt, expiresAt }: ApiKey, nowMs: number): boolean {
+	return revokedAt === null && (expiresAt === null || Date.parse(expiresAt) > nowMs);
+}
+
+/** The same, in SQL. */
+export function areUsable(nowMs: number): RawBuilder<boolean> {
+	return sql<boolean>`(api_key.revoked_at IS NULL AND (api_key.expires_at IS NULL OR api_key.expires_at > ${nowMs}))`;
+}
+
+export interface NewKey {
+	readonly client: string;
+	readonly plan: string;
+	readonly scope?: KeyScope | undefined;
+	readonly name?: string | undefined;
+	readonly expiresInMs?: number | undefined;
 }
 
 /** A newly issued key, including its secret. */
@@ -20,8 +44,10 @@ export interface IssuedKey {
 	readonly id: string;
 	readonly key: string;
 	readonly client: string;
+	readonly name: string | null;
 	readonly plan: string;
 	readonly scope: KeyScope;
+	readonly expiresAt: string | null;
 }
 
 /** An API key's use of the current month's quota. */
@@ -43,13 +69,12 @@ export interface KeyUsage {
 /** Issues a key. The key itself is returned only here. */
 export async function insertKey(
 	database: ControlDatabase,
-	client: string,
-	plan: string,
+	{ client, plan, scope = 'upload', name, expiresInMs }: NewKey,
 	nowMs: number,
-	scope: KeyScope = 'upload',
 ): Promise<IssuedKey> {
 	await selectPlan(database, plan);
 	const { id, key } = newApiKey();
+	const expiresAtMs = expiresInMs === undefined ? null : nowMs + expiresInMs;
 	await database
 		.insertInto('api_key')
 		.values({
@@ -61,32 +86,44 @@ export async function insertKey(
 			revoked_at: null,
 			seq: await nextSeq(database, 'api_key'),
 			scope,
+			name: name ?? null,
+			expires_at: expiresAtMs,
 		})
 		.execute();
-	return { id, key, client, plan, scope };
+	return { id, key, client, name: name ?? null, plan, scope, expiresAt: isoTime(expiresAtMs) };
 }
 
-/** All keys, or the one with this id. */
-export async function selectKeys(database: ControlDatabase, id?: string): Promise<ApiKey[]> {
+/** Selects keys; all if empty. */
+export interface KeyFilter {
+	readonly id?: string;
+	readonly client?: string | undefined;
+	readonly plan?: string;
+}
+
+/** In order of creation. @throws OperatorError where there is no such client */
+export async function selectKeys(
+	database: ControlDatabase,
+	{ id, client, plan }: KeyFilter = {},
+): Promise<ApiKey[]> {
+	if (client !== undefined) await clientId(database, client);
 	let query = database
 		.selectFrom('api_key')
 		.innerJoin('client', 'client.id', 'api_key.client_id')
-		.select([
-			'api_key.id',
-			'client.name as client',
-			'api_key.plan',
-			'api_key.scope',
-			'api_key.created_at',
-			'api_key.revoked_at',
-		])
+		.selectAll('api_key')
+		.select('client.name as client')
 		.orderBy('api_key.seq');
 	if (id !== undefined) query = query.where('api_key.id', '=', id);
+	if (client !== undefined) query = query.where('client.name', '=', client);
+	if (plan !== undefined) query = query.where('api_key.plan', '=', plan);
 	return (await query.execute()).map((row) => ({
 		id: row.id,
 		client: row.client,
+		name: row.name,
 		plan: row.plan,
 		scope: row.scope,
 		createdAt: isoTime(row.created_at),
+		lastUsedAt: isoTime(row.last_used_at),
+		expiresAt: isoTime(row.expires_at),
 		revokedAt: isoTime(row.revoked_at),
 	}));
 }
@@ -99,7 +136,7 @@ export async function revokeKey(database: ControlDatabase, id: string, nowMs: nu
 		.where('id', '=', id)
 		.where('revoked_at', 'is', null)
 		.execute();
-	const [key] = await selectKeys(database, id);
+	const [key] = await selectKeys(database, { id });
 	if (!key) throw new OperatorError(`There is no key ${id}; 'caskade key list' shows all.`);
 	return key;
 }
@@ -122,7 +159,7 @@ export interface UsageFilter {
 	readonly keyId?: string;
 }
 
-/** This month's usage of every key that is valid or was used. Consistent within a transaction. */
+/** This month's usage of every key that is usable or was used. Consistent within a transaction. */
 export async function selectUsage(
 	database: ControlDatabase,
 	nowMs: number,
@@ -145,7 +182,7 @@ export async function selectUsage(
 			'usage.leased',
 			'usage.used',
 		])
-		.where(({ or, eb }) => or([eb('api_key.revoked_at', 'is', null), eb('usage.used', '>', 0)]))
+		.where(({ or, eb }) => or([areUsable(nowMs), eb('usage.used', '>', 0)]))
 		.orderBy('api_key.seq');
 	if (client !== undefined) query = query.where('client.name', '=', client);
 	if (keyId !== undefined) query = query.where('api_key.id', '=', keyId);

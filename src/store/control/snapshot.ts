@@ -34,10 +34,19 @@ export interface KnownAccount extends AccountSettings {
 /** Everything that a server needs to admit requests, as of one revision. */
 export interface AccessSnapshot {
 	readonly revision: number;
-	/** Valid keys, by the SHA-256 of the key. */
+	/** Keys that are not revoked, by the SHA-256 of the key. */
 	readonly keys: ReadonlyMap<
 		string,
-		{ id: string; hash: string; clientId: number; client: string; plan: UsagePlan; scope: KeyScope }
+		{
+			id: string;
+			hash: string;
+			clientId: number;
+			client: string;
+			plan: UsagePlan;
+			scope: KeyScope;
+			/** Infinity where it never expires. */
+			expiresAtMs: number;
+		}
 	>;
 	/** By `aid`, without disabled accounts and those of disabled clients. */
 	readonly accounts: ReadonlyMap<string, KnownAccount>;
@@ -77,6 +86,7 @@ async function selectUsableKeys(database: ControlDatabase): Promise<AccessSnapsh
 			{
 				...{ id: key.id, hash: key.hash, clientId: key.client_id, client: key.client, scope: key.scope },
 				plan: plans.get(key.plan) as UsagePlan,
+				expiresAtMs: key.expires_at ?? Number.POSITIVE_INFINITY,
 			},
 		]),
 	);

@@ -39,6 +39,9 @@ export interface ControlTables {
 		revoked_at: number | null;
 		seq: number;
 		scope: KeyScope;
+		name: string | null;
+		expires_at: number | null;
+		last_used_at: Generated<number | null>;
 	};
 	usage: { key_id: string; month: string; leased: number; used: number };
 	quota_lease: {

@@ -349,7 +349,7 @@ export class PostgresStore implements Store {
 			if (!result.ok || (ownDatabase === null && !nodes)) yield result;
 			else yield checkPlace(result, schema, ownDatabase ?? nodes?.get(schema));
 		}
-		yield checkKeys(await this.control.keys(), await this.control.clients());
+		yield checkKeys(await this.control.keys(), await this.control.clients(), this.now());
 	}
 
 	/** Servers on other machines cannot be blocked. A copy detects what they change meanwhile. */

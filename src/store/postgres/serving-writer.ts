@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Deadline } from '../../deadline.ts';
+import type { KeyUse } from '../../domain/api-key.ts';
 import type { ArrivingHit, StoredHit } from '../../domain/hit.ts';
 import type { QuotaHolding, QuotaSettlement } from '../../domain/quota-lease.ts';
 import type { UsagePlan } from '../../domain/usage-plan.ts';
 import { dayMs } from '../../durations.ts';
 import { asStorageError, reasonOf } from '../../errors.ts';
+import { recordKeyUses } from '../control/key-uses.ts';
 import { settleQuotas } from '../control/quota-leases.ts';
 import { FullDisk } from '../full-disk.ts';
 import type { Steps } from '../steps.ts';
@@ -140,11 +142,20 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		return this.takeTokens(keyId, plan, wanted);
 	}
 
-	async settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]> {
-		const settle = () => this.#transact(settleQuotas(this.#serverId, settlements));
+	/** The ledger counts a repeated settlement once. */
+	settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]> {
+		return this.#transactAgain(() => settleQuotas(this.#serverId, settlements));
+	}
+
+	recordKeyUses(uses: readonly KeyUse[]): Promise<void> {
+		return this.#transactAgain(() => recordKeyUses(uses));
+	}
+
+	/** Repeats steps once after a transient failure. */
+	async #transactAgain<T>(begin: () => Steps<T>): Promise<T> {
+		const transact = () => this.#transact(begin());
 		try {
-			// Repeated once after a transient failure. The ledger counts a repeated settlement once.
-			return await settle().catch((error) => (isTransient(error) ? settle() : Promise.reject(error)));
+			return await transact().catch((error) => (isTransient(error) ? transact() : Promise.reject(error)));
 		} catch (error) {
 			this.#notice(error);
 			throw asStorageError(error);

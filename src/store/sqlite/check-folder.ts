@@ -21,7 +21,11 @@ function readable(bytes: number): string {
 }
 
 /** Checks everything in a data folder that can be wrong, and changes nothing. */
-export async function* checkFolder(folder: DataFolder, control: ControlStore): AsyncIterable<Check> {
+export async function* checkFolder(
+	folder: DataFolder,
+	control: ControlStore,
+	nowMs: number,
+): AsyncIterable<Check> {
 	const disk = statfsSync(folder.path);
 	const freeBytes = disk.bavail * disk.bsize;
 	yield {
@@ -39,7 +43,7 @@ export async function* checkFolder(folder: DataFolder, control: ControlStore): A
 	yield checkDatabase('control database', controlPath, 'control', () => openDatabase(controlPath, options));
 	try {
 		yield* checkAccounts(folder, await control.accounts(), options);
-		yield checkKeys(await control.keys(), await control.clients());
+		yield checkKeys(await control.keys(), await control.clients(), nowMs);
 	} catch (error) {
 		yield { check: 'accounts and keys', ok: false, detail: `cannot be read (${reasonOf(error)})` };
 	}

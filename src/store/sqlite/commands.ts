@@ -1,3 +1,4 @@
+import type { KeyUse } from '../../domain/api-key.ts';
 import type { ArrivingHit, StoredHit } from '../../domain/hit.ts';
 import type { Owner } from '../../domain/ownership.ts';
 import type { QuotaHolding, QuotaSettlement } from '../../domain/quota-lease.ts';
@@ -11,6 +12,7 @@ import { addConflicts } from '../account/evaluation.ts';
 import { holdersOf, ownersOf } from '../account/identity-links.ts';
 import { ownersOfSubscriptions, subidsOf, subscribersIn } from '../account/subscription-owners.ts';
 import { joinNamedEvents, storeHits } from '../account/visitor-log.ts';
+import { recordKeyUses } from '../control/key-uses.ts';
 import { settleQuotas } from '../control/quota-leases.ts';
 import type { Steps } from '../steps.ts';
 import type { UploadOutcome } from '../store.ts';
@@ -151,6 +153,11 @@ export const controlCommands = {
 		input: { serverId: string; settlements: readonly QuotaSettlement[] },
 	): CommandResult<(QuotaHolding | null)[]> {
 		return { value: runSteps(connection, settleQuotas(input.serverId, input.settlements)), keep: true };
+	},
+
+	recordKeyUses(connection: Connection, uses: readonly KeyUse[]): CommandResult<null> {
+		runSteps(connection, recordKeyUses(uses));
+		return { value: null, keep: true };
 	},
 
 	/** Forfeits the leases of earlier servers, which are dead: nobody may use the rest of their leases. */

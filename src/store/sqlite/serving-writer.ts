@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import { monotonicMs } from '../../clock.ts';
+import type { KeyUse } from '../../domain/api-key.ts';
 import type { QuotaHolding, QuotaSettlement } from '../../domain/quota-lease.ts';
 import { OperatorError, reasonOf, StorageError } from '../../errors.ts';
 import { FullDisk } from '../full-disk.ts';
@@ -74,6 +75,7 @@ export async function startServingWriter(
 		storeHit: (accountId, hit) => writes.storeHit(accountId, hit),
 		link: () => writers.connect(),
 		settleQuotas: (settlements) => control.settleQuotas(settlements),
+		recordKeyUses: (uses) => control.recordKeyUses(uses),
 		async probe() {
 			await disk.check();
 			await control.probe();
@@ -123,6 +125,10 @@ class ControlWrites {
 
 	settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]> {
 		return this.#submit('settleQuotas', { serverId: this.#serverId, settlements });
+	}
+
+	async recordKeyUses(uses: readonly KeyUse[]): Promise<void> {
+		await this.#submit('recordKeyUses', uses);
 	}
 
 	async forfeitLeases(): Promise<void> {

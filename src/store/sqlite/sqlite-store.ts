@@ -225,7 +225,7 @@ export class SqliteStore implements Store {
 	}
 
 	runChecks(): AsyncIterable<Check> {
-		return checkFolder(this.#folder, this.control);
+		return checkFolder(this.#folder, this.control, this.now());
 	}
 
 	blockServers(): () => void {

@@ -9,7 +9,7 @@ import { type ServedAccount, startService } from '../../support.ts';
 const busy = '{"message":"Service unavailable.","validationErrors":null}';
 
 async function readKeyOf({ client, planName, store, directory }: ServedAccount): Promise<string> {
-	const { key } = await store.control.issueKey(client, planName, 'read');
+	const { key } = await store.control.issueKey(client, planName, { scope: 'read' });
 	await directory.refresh();
 	return key;
 }

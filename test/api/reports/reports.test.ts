@@ -5,7 +5,7 @@ import { openAccount } from '../../shared-server.ts';
 test('a read key reads reports but cannot upload, and an upload key the reverse', async () => {
 	const service = await openAccount();
 	const { client, planName, aid, url, store } = service;
-	const { key: readKey } = await store.control.issueKey(client, planName, 'read');
+	const { key: readKey } = await store.control.issueKey(client, planName, { scope: 'read' });
 	await service.directory.refresh();
 	await service.hit({ url: 'https://shop.example/?utm_source=news&utm_medium=email' });
 	const shown = {

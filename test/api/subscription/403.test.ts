@@ -23,6 +23,26 @@ function assertNoCors(headers: Headers): void {
 	);
 }
 
+test('a key is refused like an unknown one from the moment it expires', async (t) => {
+	let nowMs = Date.now();
+	const service = await startService(t, { now: () => nowMs });
+	const expiresInMs = 3_600_000;
+	const { key } = await service.store.control.issueKey(service.client, service.planName, { expiresInMs });
+	await service.directory.refresh();
+	const upload = (given: string) =>
+		service.upload({ aid: service.aid, data: [event()] }, { 'x-api-key': given });
+	const { expiresAt } = (await service.store.control.keys()).at(-1) ?? {};
+	nowMs = Date.parse(expiresAt as string) - 1;
+	assert.equal((await upload(key)).status, 201);
+	nowMs++;
+	const answer = await upload(key);
+	await assertForbidden(answer, 'expired');
+	const unknown = await upload('nonsense');
+	assert.deepEqual([...answer.headers.keys()], [...unknown.headers.keys()]);
+	assert.equal((await upload(service.key)).status, 201);
+	assert.equal((await service.stored()).length, 2);
+});
+
 test('a missing, an unknown and a revoked key get the same answer', async () => {
 	const service = await openAccount();
 	const { key: revoked, id } = await service.store.control.issueKey(service.client, 'standard');

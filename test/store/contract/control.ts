@@ -5,7 +5,7 @@ import { AccessDirectory } from '../../../src/access/directory.ts';
 import { standardPlan } from '../../../src/domain/usage-plan.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { eventually } from '../../eventually.ts';
-import { addAccount, assertRefuses, type Engine, openFor } from '../engines.ts';
+import { addAccount, assertRefuses, type Engine, openFor, startWritingFor } from '../engines.ts';
 
 /** What every engine must do with clients, accounts, keys and plans. */
 export function controlContract(engine: Engine): void {
@@ -108,6 +108,64 @@ export function controlContract(engine: Engine): void {
 			await delay(2);
 			assert.equal((await control.revokeKey(id)).revokedAt, revokedAt);
 			await assertRefuses(control.revokeKey('k_none'), /There is no key k_none/);
+		});
+
+		test('a key may have a name, and an end', async (t) => {
+			const { store, control } = await start(t);
+			await addAccount(store, 'c-a-acme-uk');
+			await addAccount(store, 'c-a-other', 'other');
+			const dayMs = 86_400_000;
+			const issued = await control.issueKey('acme', 'standard', { name: 'Nightly job', expiresInMs: dayMs });
+			const [listed] = await control.keys();
+			const { key, ...rest } = issued;
+			const { createdAt, ...shown } = listed ?? assert.fail();
+			assert.deepEqual(shown, { ...rest, lastUsedAt: null, revokedAt: null });
+			assert.equal(Date.parse(issued.expiresAt as string) - Date.parse(createdAt), dayMs);
+			await control.issueKey('other', 'standard', { expiresInMs: 1 });
+			await delay(5);
+			assert.deepEqual(
+				(await control.clients()).map(({ client, keys }) => [client, keys]),
+				[
+					['acme', 1],
+					['other', 0],
+				],
+			);
+			assert.deepEqual(
+				(await control.usage()).map((usage) => usage.key),
+				[issued.id],
+				'one that has expired unused has no usage',
+			);
+			assert.deepEqual(await control.keys('acme'), [listed]);
+			await assertRefuses(control.keys('none'), /There is no client none/);
+			const { keys } = await control.accessSnapshot();
+			assert.deepEqual(
+				[...keys.values()].map(({ id, expiresAtMs }) => expiresAtMs < Date.now() && id !== issued.id).sort(),
+				[false, true],
+			);
+		});
+
+		test('of what servers record of the use of keys, the latest counts', async (t) => {
+			const { store, control } = await start(t);
+			const writer = await startWritingFor(t, store);
+			await addAccount(store, 'c-a-acme-uk');
+			const ids = [];
+			for (let count = 0; count < 3; count++) ids.push((await control.issueKey('acme', 'standard')).id);
+			const [first, second] = ids as [string, string];
+			const lastUsed = async () => (await control.keys()).map(({ lastUsedAt }) => lastUsedAt);
+			const at = (ms: number) => new Date(ms).toISOString();
+			assert.deepEqual(await lastUsed(), [null, null, null]);
+			await writer.recordKeyUses([
+				{ keyId: second, atMs: 7000 },
+				{ keyId: first, atMs: 5000 },
+				{ keyId: 'k_gone', atMs: 5000 },
+			]);
+			assert.deepEqual(await lastUsed(), [at(5000), at(7000), null]);
+			await writer.recordKeyUses([
+				{ keyId: first, atMs: 9000 },
+				{ keyId: second, atMs: 6000 },
+			]);
+			assert.deepEqual(await lastUsed(), [at(9000), at(7000), null]);
+			await writer.recordKeyUses([]);
 		});
 
 		test('the standard plan always exists; others can be created once, and changed', async (t) => {
