@@ -164,7 +164,7 @@ function testCommand(command: Command): void {
 	command
 		.command('test')
 		.summary('send a test message')
-		.description('Send a message of the type webhook.test from this machine, and print the answer.')
+		.description('Send a message of the type webhook.test from this machine, once, and print the answer.')
 		.addArgument(aidArgument())
 		.addArgument(idArgument())
 		.addCommonOptions()

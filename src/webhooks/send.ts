@@ -105,9 +105,17 @@ export function send(delivery: DeliveryRequest, find = checkedLookup): Promise<D
 	});
 }
 
+/** The codes of a certificate that no authority vouches for that Node trusts. */
+const untrusted = [
+	...['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+	...['UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
+];
+
 /** A short reason that contains nothing from the request. */
 function problemOf(error: unknown): string {
 	const { code } = error as NodeJS.ErrnoException;
+	if (untrusted.includes(`${code}`))
+		return `the certificate is not trusted (${code}): NODE_EXTRA_CA_CERTS names a file of further authorities`;
 	const reason = code === undefined ? reasonOf(error) : `${code}`;
 	return reason.slice(0, 200);
 }

@@ -1,9 +1,7 @@
 import { insertMessages, messageId, saveAttempts } from '../store/account/outbox.ts';
 import type { Account } from '../store/control/control-store.ts';
-import type { Steps } from '../store/steps.ts';
 import type { Store } from '../store/store.ts';
 import { bodyOfMessage } from './message.ts';
-import { retryPauseMs } from './retry.ts';
 import { send } from './send.ts';
 import { signedHeaders } from './signature.ts';
 
@@ -16,12 +14,8 @@ export interface Tested {
 	readonly tookMs: number;
 }
 
-/** After this time the message has been sent, or this process has died. */
-const sentWithinMs = 30_000;
-
 /**
- * Sends a test message to a webhook, even if it is disabled. The message is stored like others, so servers retry it if it
- * fails.
+ * Sends a test message to a webhook once, even if it is disabled, and stores the outcome among the deliveries.
  * @throws OperatorError if the webhook does not exist
  */
 export async function sendTest(store: Store, account: Account, id: string): Promise<Tested> {
@@ -32,9 +26,6 @@ export async function sendTest(store: Store, account: Account, id: string): Prom
 	const type = 'webhook.test';
 	const body = bodyOfMessage({ type, aid: account.aid, sequence, atMs, data: {} }, false);
 	const message = { webhook: id, sequence, type, vid: null, body } as const;
-	await store.transact(account.id, function* (): Steps<void> {
-		yield [insertMessages([message], atMs, { attempts: 1, dueAtMs: atMs + sentWithinMs })];
-	});
 	const { url, allowPrivate } = webhook;
 	const beganMs = performance.now();
 	const { status, problem } = await send({
@@ -42,9 +33,10 @@ export async function sendTest(store: Store, account: Account, id: string): Prom
 		headers: signedHeaders(webhook, { id: messageId(message), body, atMs }),
 	});
 	const tookMs = Math.round(performance.now() - beganMs);
-	const endMs = Math.floor(store.now());
-	const dueAtMs = problem === null ? null : endMs + (retryPauseMs(1, Math.random()) ?? 0);
-	const attempt = { webhook: id, sequence, atMs: endMs, status, problem, dueAtMs };
-	await store.transact(account.id, () => saveAttempts([attempt]));
+	const attempt = { webhook: id, sequence, atMs: Math.floor(store.now()), status, problem, dueAtMs: null };
+	await store.transact(account.id, function* () {
+		yield [insertMessages([message], atMs, { attempts: 1, dueAtMs: null })];
+		yield* saveAttempts([attempt]);
+	});
 	return { id: messageId(message), url, status, problem, tookMs };
 }

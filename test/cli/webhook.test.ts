@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
+import { selfSignedPair } from '../../src/http/self-signed.ts';
+import { assertMisused, assertRefused, caskade, caskadeJson, caskadeProcess } from '../process.ts';
 import { temporaryFolder } from '../support.ts';
 import { Receiver } from '../webhooks/receiver.ts';
 
@@ -72,7 +77,7 @@ test('webhook update changes what is set, and keeps the secret', async (t) => {
 	assert.notEqual(rotated.secret, secret);
 });
 
-test('a test message is delivered at once, and is among the deliveries', async (t) => {
+test('a test message is sent once, and is among the deliveries', async (t) => {
 	const at = await account(t);
 	await using closing = new AsyncDisposableStack();
 	const receiver = await Receiver.start({ closing });
@@ -86,13 +91,47 @@ test('a test message is delivered at once, and is among the deliveries', async (
 	const failed = await caskade(['webhook', 'test', aid, id, ...at]);
 	assert.equal(failed.code, 1);
 	assert.match(failed.stdout, /answered 500/);
-	const deliveries = (await caskadeJson(['webhook', 'deliveries', aid, ...at])) as { state: string }[];
+	const deliveries = (await caskadeJson(['webhook', 'deliveries', aid, ...at])) as {
+		state: string;
+		attempts: number;
+		nextAttemptAt: string | null;
+	}[];
 	assert.deepEqual(
 		deliveries.map(({ state }) => state),
-		['waiting', 'delivered'],
+		['failed', 'delivered'],
+	);
+	assert.deepEqual(
+		deliveries.map(({ attempts, nextAttemptAt }) => [attempts, nextAttemptAt]),
+		[
+			[1, null],
+			[1, null],
+		],
 	);
 	const only = ['webhook', 'deliveries', aid, '--webhook', id, '--failed', ...at];
 	assert.equal(((await caskadeJson(only)) as unknown[]).length, 1);
+});
+
+test('a receiver with a self-signed certificate is refused with what helps, and that helps', async (t) => {
+	const at = await account(t);
+	const pair = await selfSignedPair();
+	const receiver = createServer(pair, (request, response) =>
+		request.resume().on('end', () => response.end()),
+	);
+	receiver.listen(0, '127.0.0.1');
+	await once(receiver, 'listening');
+	t.after(() => receiver.close());
+	const { port } = receiver.address() as { port: number };
+	const { id } = (await create(at, `https://127.0.0.1:${port}/`, '--allow-private')) as Created;
+	const test = ['webhook', 'test', aid, id, '--json', ...at];
+	const refused = JSON.parse((await caskade(test)).stdout) as { problem: string };
+	assert.equal(
+		refused.problem,
+		'the certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT): NODE_EXTRA_CA_CERTS names a file of further authorities',
+	);
+	const file = join(temporaryFolder(t), 'receiver.pem');
+	writeFileSync(file, pair.cert);
+	const { status } = JSON.parse((await caskadeProcess(test, { NODE_EXTRA_CA_CERTS: file })).stdout);
+	assert.equal(status, 200);
 });
 
 test('a redirect is not followed', async (t) => {

@@ -58,11 +58,11 @@ export function messageId({ webhook, sequence }: Pick<NewMessage, 'webhook' | 's
 	return `msg_${webhook.replace(/^wh_/, '')}_${sequence}`;
 }
 
-/** Adds messages, which are due at once. @param first the outcome of a first attempt that was already made */
+/** Adds messages, which are due at once. @param first else, how often they were attempted, and when they are due */
 export function insertMessages(
 	messages: readonly NewMessage[],
 	nowMs: number,
-	first = { attempts: 0, dueAtMs: nowMs },
+	first: { readonly attempts: number; readonly dueAtMs: number | null } = { attempts: 0, dueAtMs: nowMs },
 ): Query {
 	return {
 		sql: 'INSERT INTO @outbox (webhook, sequence, type, vid, body, created_at, due_at, attempts) ?rows /* add messages */',
