@@ -19,7 +19,6 @@ export const benchmarkNames = [
 	'joined-uploads',
 	'reads-under-load',
 	'score-cost',
-	'workers',
 	'pg-thirty',
 	'pg-random',
 	'pg-accounts',
@@ -84,7 +83,6 @@ Benchmarks on the embedded database:
   joined-uploads           uploads of 30 new events that are joined to visitors
   reads-under-load         latency of reads beside hits and uploads at half of their peak throughput
   score-cost               CPU of a look-up and of a score, without HTTP
-  workers                  CPU of a request with two serving threads, compared with one
 On PostgreSQL 18, which npm installs and the benchmark starts:
   pg-thirty, pg-random     uploads of 30 new events; compared with bare node:http, pgbench and bench/baseline/
   pg-accounts, pg-events   as above, and 'caskade migrate' with 5,000 accounts

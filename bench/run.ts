@@ -22,7 +22,6 @@ import { SqliteBenchDatabase } from './sqlite-database.ts';
 import { startUp } from './start-up.ts';
 import { formatTable, type Row } from './table.ts';
 import { throughputBenchmarks } from './throughput.ts';
-import { workersBenchmark } from './workers.ts';
 import { connections, requireWrk } from './wrk.ts';
 
 const benchmarks: readonly Benchmark[] = [
@@ -37,7 +36,6 @@ const benchmarks: readonly Benchmark[] = [
 	joinedBenchmark,
 	readsUnderLoad,
 	scoreCost,
-	workersBenchmark,
 	...pgThroughputBenchmarks,
 	pgAccounts,
 	pgEvents,

@@ -85,14 +85,13 @@ export class Caskade {
 	}
 
 	/** Starts `caskade serve`. Stopping it removes the database, unless that is `kept`. */
-	async serve(given?: BenchDatabase, kept?: 'kept', workers = 1): Promise<RunningCaskade> {
+	async serve(given?: BenchDatabase, kept?: 'kept'): Promise<RunningCaskade> {
 		const database = given ?? (await this.newDatabase());
 		const metricsPort = await freePort();
 		const logPath = join(this.folder, `${metricsPort}.log`);
 		const flags = ['--database', database.address, '--port', '0', '--metrics-port', String(metricsPort)];
 		// All hits come from one address, so its limits must be high.
 		flags.push('--hits-per-address', '1000000', '--hits-per-visitor', '1000000');
-		if (workers > 1) flags.push('--workers', String(workers));
 		const log = openSync(logPath, 'w');
 		const child = start(process.execPath, [caskade, 'serve', ...flags], { stdio: ['ignore', 'pipe', log] });
 		closeSync(log);

@@ -6,7 +6,6 @@ import type { AccessDirectory } from './access/directory.ts';
 import { KeyUses } from './access/key-uses.ts';
 import type { Quota } from './access/quota.ts';
 import { LocalRateLimiter, SharedRateLimiter } from './access/rate-limit.ts';
-import type { BucketMemory } from './access/token-buckets.ts';
 import { demo } from './api/demo.ts';
 import { docs } from './api/docs.ts';
 import { health } from './api/health.ts';
@@ -24,7 +23,7 @@ import { tag, tagVersions } from './api/tag.ts';
 import { usage } from './api/usage.ts';
 import { visscores } from './api/visscores.ts';
 import { monotonicMs } from './clock.ts';
-import { type BudgetLimits, HitBudget, type HitBudgetMemory } from './collect/hit-budget.ts';
+import { type BudgetLimits, HitBudget } from './collect/hit-budget.ts';
 import { isProxyOf, type Proxies, type ProxyProblem, proxyProblems } from './domain/client-address.ts';
 import type { Role } from './domain/role.ts';
 import { ApiError, reasonOf } from './errors.ts';
@@ -62,8 +61,6 @@ export interface AppOptions extends SitePaths {
 	/** The server's roles; all by default. */
 	readonly roles?: readonly Role[];
 	readonly hitLimits?: BudgetLimits;
-	/** Memory of limits that other threads share. */
-	readonly limits?: { readonly rates: BucketMemory; readonly hits: HitBudgetMemory };
 	readonly metrics: Metrics;
 	readonly log: Log;
 	/** Milliseconds since 1970. */
@@ -111,7 +108,7 @@ const connectionOptions = {
 /** Builds the HTTP service. It does not listen. @throws OperatorError if a path that the operator chose is taken */
 export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 	const { directory, quota, writer, reader, scorer, metrics, log, now, prefix = '', tls } = options;
-	const { roles = ['api', 'collect'], hitLimits = defaultHitLimits, limits } = options;
+	const { roles = ['api', 'collect'], hitLimits = defaultHitLimits } = options;
 	const { onVisitorChange = () => {} } = options;
 	const isProxy = options.proxies === undefined ? undefined : isProxyOf(options.proxies);
 	const app = fastify({
@@ -207,8 +204,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		...{ directory, uses },
 		rate: writer.tokens
 			? new SharedRateLimiter(writer.tokens, monotonicMs)
-			: new LocalRateLimiter(monotonicMs, limits?.rates),
-		own: new LocalRateLimiter(monotonicMs, limits?.rates),
+			: new LocalRateLimiter(monotonicMs),
+		own: new LocalRateLimiter(monotonicMs),
 		quota,
 		now,
 		onRefusal: (kind) => metrics.refusals.inc({ kind }),
@@ -233,9 +230,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 
 	const authorizer = new Authorizer(directory, now);
 	const reads = new VisitorReads(reader, scorer, now);
-	// The answer to a hit counts that hit.
-	const readsOfHits = new VisitorReads(reader.current, scorer, now);
-	const budget = new HitBudget(hitLimits, monotonicMs, limits?.hits);
+	const budget = new HitBudget(hitLimits, monotonicMs);
 	const probes = {
 		isDraining: options.isDraining,
 		probe: () => writer.probe(),
@@ -272,7 +267,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 				const { isIgnored = () => false } = options;
 				const sinks = { onHit, onVisitorChange, onLeftOut, onProxyProblem, isIgnored };
 				const handler = new HitHandler({
-					...{ directory, writer, reads: readsOfHits, budget, isProxy, now },
+					...{ directory, writer, reads, budget, isProxy, now },
 					...sinks,
 				});
 				hit(operations, handler);

@@ -89,8 +89,6 @@ export const csvOption = () => new Option('--csv', 'print CSV, with a header');
 export interface ServeSettings {
 	readonly database: string;
 	readonly stage?: string;
-	/** A replica that reads of pages go to. */
-	readonly readDatabase?: string;
 	/** For example `/api`; empty for none. */
 	readonly basePath?: string;
 	readonly host: string;
@@ -108,7 +106,7 @@ export interface ServeSettings {
 	readonly keepHitsDays?: number;
 	/** Touches of visitors with subscription events stay when their hits are deleted. */
 	readonly keepTouches?: boolean;
-	/** Number of threads that share the port; on PostgreSQL, of processes. */
+	/** Number of processes that share the port. */
 	readonly workers: number;
 	readonly roles?: readonly Role[];
 	/** Interval between trainings of all accounts, in milliseconds. Without it, training runs only on command. */
@@ -128,10 +126,6 @@ export interface ServeSettings {
 export const serveOptions = () => [
 	databaseOption(),
 	stageOption(),
-	new Setting(
-		'--read-database <address>',
-		'a streaming replica of a PostgreSQL database, which answers reads of scores and segments',
-	),
 	new Setting('--host <address>', 'address to listen on').default('127.0.0.1'),
 	new Setting('--port <number>', 'port to listen on; 0 takes any free one').default(8080).argParser(port),
 	new Setting(
@@ -155,10 +149,7 @@ export const serveOptions = () => [
 	new Setting('--log-level <level>', 'how much to log; debug logs every request')
 		.choices([...logLevels])
 		.default('info'),
-	new Setting(
-		'--workers <number>',
-		'threads that share the port, to use more cores; on PostgreSQL they are processes',
-	)
+	new Setting('--workers <number>', 'processes that share the port, to use more cores; needs PostgreSQL')
 		.default(1)
 		.argParser(wholeNumber(1, 64)),
 	new Setting(

@@ -207,9 +207,11 @@ export class StorageError extends Error {
 	override readonly name = 'StorageError';
 }
 
-/** Whether the write may have been stored after all, because the connection was lost during the commit. */
-export function isOutcomeUnknown(error: unknown): boolean {
-	return error instanceof StorageError && error.message.startsWith('outcome unknown');
+/** The write may have been stored after all, because the connection or the disk was lost during the commit. */
+export class OutcomeUnknownError extends StorageError {
+	constructor(options?: ErrorOptions) {
+		super('outcome unknown; retrying is safe', options);
+	}
 }
 
 /**

@@ -1,15 +1,6 @@
 import cluster from 'node:cluster';
 import type { Server } from 'node:http';
-import {
-	AggregatorRegistry,
-	Counter,
-	collectDefaultMetrics,
-	Gauge,
-	Histogram,
-	type MetricObjectWithValues,
-	type MetricValue,
-	Registry,
-} from 'prom-client';
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { createServer } from './node-http.ts';
 
 /** Prometheus metrics of a running server. Labels never contain data from clients. */
@@ -164,19 +155,6 @@ export class Metrics {
 		});
 	}
 
-	/** @param isUsed tells whether reads go to the replica */
-	watchReplica(isUsed: () => boolean): void {
-		new Gauge({
-			name: 'caskade_read_replica_used',
-			help: 'Whether reads go to the replica (1) or to the primary (0).',
-			registers: [this.#registry],
-			aggregator: 'min',
-			collect() {
-				this.set(isUsed() ? 1 : 0);
-			},
-		});
-	}
-
 	answered(operation: string, status: number, seconds: number): void {
 		const name = `${operation} ${status}`;
 		let series = this.#answered.get(name);
@@ -199,20 +177,7 @@ export class Metrics {
 	text(): Promise<string> {
 		return this.#registry.metrics();
 	}
-
-	/** For another thread. */
-	values(): Promise<MetricValues> {
-		return this.#registry.getMetricsAsJSON();
-	}
-
-	/** The sums of these metrics and those of threads. */
-	async textWith(ofThreads: readonly MetricValues[]): Promise<string> {
-		return AggregatorRegistry.aggregate([await this.values(), ...ofThreads]).metrics();
-	}
 }
-
-/** A process' metrics at a moment. */
-export type MetricValues = MetricObjectWithValues<MetricValue<string>>[];
 
 /** Serves the sums over all workers, collected on each scrape. For the primary. */
 export function serveSharedMetrics(host: string, port: number): Promise<Server> {

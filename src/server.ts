@@ -1,16 +1,13 @@
 import { AccessDirectory } from './access/directory.ts';
 import { QuotaCounter } from './access/quota.ts';
 import { monotonicMs } from './clock.ts';
-import type { ServeSettings } from './config.ts';
 import { OperatorError } from './errors.ts';
 import { readTls, type Tls } from './http/tls.ts';
 import { type Log, throttledErrors } from './log.ts';
 import { LogThrottle } from './log-throttle.ts';
 import { Metrics, serveMetrics } from './metrics.ts';
-import { limitMemory } from './server/limit-memory.ts';
-import type { ListenSettings } from './server/listen.ts';
-import { portError, requireFreePort } from './server/port.ts';
-import { ServingThreads } from './server/serving-threads.ts';
+import { type ListenSettings, listen } from './server/listen.ts';
+import { portError } from './server/port.ts';
 import type { ServingWriter, Store } from './store/store.ts';
 
 export interface RunningServer {
@@ -73,50 +70,13 @@ export async function startServer(
 	await using starting = new AsyncDisposableStack();
 	const core = await startCore(starting, { store, settings, log, onDeath, now, folding, webhooks });
 	await listenForMetrics(starting, settings, () => core.metrics.text());
-	// Loaded only here: a server with several threads does not need it on this thread.
-	const { listen } = await import('./server/listen.ts');
 	const listener = await listen({
-		...{ ...core, store, settings, log, now, limits: limitMemory() },
+		...{ ...core, store, settings, log, now },
 		onVisitorChange: (accountId) => webhooks?.wake(accountId),
 	});
 	const running = starting.move();
 	const { directory } = core;
 	return { url: listener.url, directory, stop: stopping(() => listener.stop(), running) };
-}
-
-/**
- * Starts a server that listens on several threads, which share the port. The store must belong to one process.
- * @param onDeath also called when one of the threads has died, because it may have held a lock of the limits
- */
-export async function startServerOnThreads(
-	threads: number,
-	store: Store,
-	settings: ListenSettings & Pick<ServeSettings, 'logLevel'>,
-	log: Log,
-	onDeath: (error: Error) => void,
-	folding: BackgroundFolding,
-	webhooks: BackgroundWebhooks,
-): Promise<RunningServer> {
-	await using starting = new AsyncDisposableStack();
-	const { now } = store;
-	const { tls, metrics, writer, quota, directory } = await startCore(starting, {
-		...{ store, settings, log, onDeath, now, folding, webhooks },
-	});
-	await requireFreePort(settings.host, settings.port);
-	const serving = new ServingThreads({
-		...{ quota, writer, limits: limitMemory(), onDeath },
-		onVisitorChange: (accountId) => webhooks.wake(accountId),
-	});
-	starting.defer(() => serving.end());
-	await listenForMetrics(starting, settings, async () => metrics.textWith(await serving.metrics()));
-	const url = await serving.start(threads, {
-		place: store.place,
-		settings,
-		logLevel: settings.logLevel,
-		tls,
-	});
-	const running = starting.move();
-	return { url, directory, stop: stopping(() => serving.stop(), running) };
 }
 
 /** @param starting disposed of in reverse order, when the server stops or cannot start */

@@ -116,7 +116,7 @@ test('an import against the order is found, type imports and threads included', 
 	assert.equal(isAllowed('app', 'config'), false);
 	assert.ok(
 		arrows().some(
-			({ from, to }) => from === 'store/sqlite/running-writer.ts' && to === 'store/sqlite/writer-thread.ts',
+			({ from, to }) => from === 'store/sqlite/write-queue.ts' && to === 'store/sqlite/writer-thread.ts',
 		),
 	);
 	assert.ok(arrows().some(({ from, to }) => from === 'main.js' && to === 'cli/caskade.ts'));

@@ -1,6 +1,5 @@
 import type { QuotaHolding, QuotaSettlement } from '../domain/quota-lease.ts';
 import { type Month, monthAt, type UsagePlan } from '../domain/usage-plan.ts';
-import { LeasedRequests } from './leased-requests.ts';
 
 /**
  * Leases the next block when this many requests are left, so that none has to wait. A crash forfeits at most this and one
@@ -12,12 +11,6 @@ const recheckMs = 1000;
 const reportEveryMs = 200;
 /** Attempts to report while stopping; more than one is needed after a lost answer. */
 const maxReports = 3;
-
-/** What one thread lends another: the requests are in memory that both share. */
-export interface LentRequests {
-	readonly month: string;
-	readonly buffer: SharedArrayBuffer;
-}
 
 /** Leases quota to servers, across all of them. */
 export interface QuotaLedger {
@@ -38,29 +31,18 @@ export interface Quota {
 	report(): Promise<void>;
 }
 
-/** Whether there was nothing left to lease, a moment ago. A quota that was raised is leased from at once. */
-export function isUsedUp(
-	{ leasedByAll, askedAtMs }: LeasedRequests,
-	{ quotaPerMonth }: UsagePlan,
-	nowMs: number,
-): boolean {
-	return leasedByAll >= quotaPerMonth && nowMs - askedAtMs < recheckMs;
-}
-
-/** Whether the next block is to be leased, so that no request has to wait for it. */
-export function isRunningOut(requests: LeasedRequests): boolean {
-	return requests.left < leaseAgainBelow;
-}
-
 /** This server's share of a key's month. It has admitted `used` requests and may admit up to `leased`. */
 class Share {
 	readonly keyId: string;
 	readonly month: Month;
-	/** Those of `leased` that are not used. Other threads may take some at any time. */
-	readonly requests = new LeasedRequests();
 	leased = 0;
+	used = 0;
 	/** The part of `used` that the ledger knows. */
 	reported = 0;
+	/** What all servers have leased of the quota, as the ledger said last. */
+	leasedByAll = 0;
+	/** Monotonic time at which the last lease was answered. */
+	askedAtMs = Number.NEGATIVE_INFINITY;
 	/** Sequence number of the last settlement that was answered. */
 	seq = 0;
 	/** A lease or return was never answered, so the ledger may disagree with this server. */
@@ -73,24 +55,23 @@ class Share {
 		this.month = month;
 	}
 
-	get used(): number {
-		return this.leased - this.requests.left;
+	/** Requests that may still be admitted. */
+	get left(): number {
+		return this.leased - this.used;
 	}
 
 	/** From now on, nothing of the lease may be admitted, whether or not its return succeeds. */
 	withdraw(): void {
-		this.leased -= this.requests.withdraw();
+		this.leased = this.used;
 	}
 
 	accept({ seq, leased, used, leasedByAll }: QuotaHolding): void {
 		// A stale answer, overtaken by a later one.
 		if (seq < this.seq) return;
 		// This server used some of that month before it dropped the share.
-		const usedBefore = this.seq === 0 ? used : 0;
-		const more = leased - this.leased;
+		if (this.seq === 0) this.used += used;
 		this.leased = leased;
-		this.requests.leasedByAll = leasedByAll;
-		this.requests.add(more - usedBefore);
+		this.leasedByAll = leasedByAll;
 		this.seq = seq;
 		this.reported = Math.max(this.reported, used);
 		this.isUnsure = false;
@@ -138,8 +119,9 @@ export class QuotaCounter implements Quota {
 
 	take(keyId: string, plan: UsagePlan): boolean | Promise<boolean> {
 		const share = this.#share(keyId, monthAt(this.#now()));
-		if (share.requests.take()) {
-			if (isRunningOut(share.requests) && !this.#isUsedUp(share, plan))
+		if (share.left > 0) {
+			share.used++;
+			if (share.left < leaseAgainBelow && !this.#isUsedUp(share, plan))
 				this.#lease(share, plan).catch(() => {
 					// The request that needs the next lease reports the error.
 				});
@@ -149,24 +131,14 @@ export class QuotaCounter implements Quota {
 		return this.#lease(share, plan).then(() => this.take(keyId, plan));
 	}
 
-	/**
-	 * Leases for another thread of this process, unless there is enough.
-	 * @returns the month's name, and the requests of it that all threads share
-	 */
-	async lend(keyId: string, plan: UsagePlan): Promise<LentRequests> {
-		const month = monthAt(this.#now());
-		const share = this.#share(keyId, month);
-		if (isRunningOut(share.requests) && !this.#isUsedUp(share, plan)) await this.#lease(share, plan);
-		return { month: month.name, buffer: share.requests.buffer };
-	}
-
-	#isUsedUp({ requests }: Share, plan: UsagePlan): boolean {
-		return isUsedUp(requests, plan, this.#monotonicMs());
+	/** Whether there was nothing left to lease, a moment ago. A quota that was raised is leased from at once. */
+	#isUsedUp({ leasedByAll, askedAtMs }: Share, { quotaPerMonth }: UsagePlan): boolean {
+		return leasedByAll >= quotaPerMonth && this.#monotonicMs() - askedAtMs < recheckMs;
 	}
 
 	remaining(keyId: string, { quotaPerMonth }: UsagePlan): number {
 		const share = this.#months.get(monthAt(this.#now()).name)?.get(keyId);
-		return share ? share.requests.remainingOf(quotaPerMonth) : quotaPerMonth;
+		return share ? Math.max(0, quotaPerMonth - share.leasedByAll + share.left) : quotaPerMonth;
 	}
 
 	#share(keyId: string, month: Month): Share {
@@ -187,7 +159,7 @@ export class QuotaCounter implements Quota {
 	#lease(share: Share, { quotaPerMonth }: UsagePlan): Promise<void> {
 		share.settling ??= this.#settle([settlementOf(share, { kind: 'lease', quotaPerMonth })], [share])
 			.then(() => {
-				share.requests.askedAtMs = this.#monotonicMs();
+				share.askedAtMs = this.#monotonicMs();
 			})
 			.finally(() => {
 				share.settling = undefined;
@@ -211,8 +183,6 @@ export class QuotaCounter implements Quota {
 
 	#forget(share: Share): void {
 		const { keyId, month } = share;
-		// Other threads may still have it.
-		share.withdraw();
 		const shares = this.#months.get(month.name);
 		shares?.delete(keyId);
 		if (shares?.size === 0) this.#months.delete(month.name);
@@ -242,8 +212,7 @@ export class QuotaCounter implements Quota {
 			// The lease in flight reports usage as well.
 			if (share.settling) continue;
 			const isOver = isEnd || share.month.name !== present;
-			const isReturning = isOver && (share.requests.left > 0 || share.isUnsure);
-			// Before its usage is read, which is final then.
+			const isReturning = isOver && (share.left > 0 || share.isUnsure);
 			if (isReturning) share.withdraw();
 			if (isReturning || share.reported < share.used) {
 				shares.push(share);

@@ -2,7 +2,7 @@ import type { RateLimit } from '../domain/token-bucket.ts';
 import { QueueFullError } from '../errors.ts';
 import type { TokenLedger } from '../store/store.ts';
 import type { KnownKey } from './directory.ts';
-import { type BucketMemory, bucketMemory, TokenBuckets } from './token-buckets.ts';
+import { TokenBuckets } from './token-buckets.ts';
 
 export interface RateDecision {
 	readonly granted: boolean;
@@ -21,16 +21,13 @@ export interface RateLimiter {
 /** Far more keys than anybody has: a key's bucket must never be given up. */
 const keySlots = 65_536;
 
-export const rateMemory = (): BucketMemory => bucketMemory(keySlots);
-
-/** Token buckets in the memory of a single process, whose threads may share them. */
+/** Token buckets in the memory of a single process. */
 export class LocalRateLimiter implements RateLimiter {
-	readonly #buckets: TokenBuckets;
+	readonly #buckets = new TokenBuckets(keySlots);
 	readonly #monotonicMs: () => number;
 	readonly #left = new Map<string, number>();
 
-	constructor(monotonicMs: () => number, memory: BucketMemory = rateMemory()) {
-		this.#buckets = new TokenBuckets(memory);
+	constructor(monotonicMs: () => number) {
 		this.#monotonicMs = monotonicMs;
 	}
 

@@ -1,4 +1,4 @@
-import { ApiError, isOutcomeUnknown, QueueFullError } from '../errors.ts';
+import { ApiError, OutcomeUnknownError, QueueFullError } from '../errors.ts';
 
 /**
  * @param texts what the answer says about the request, where the store has failed and where its outcome is unknown
@@ -12,7 +12,7 @@ export function storeFailed(
 		if (error instanceof ApiError) throw error;
 		if (error instanceof QueueFullError)
 			throw new ApiError('overloaded', { headers: { 'retry-after': '1' } });
-		const detail = isOutcomeUnknown(error) ? unknown : failed;
+		const detail = error instanceof OutcomeUnknownError ? unknown : failed;
 		throw new ApiError('internal', { detail, ...(aid !== undefined && { aid }), cause: error });
 	};
 }

@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import { setFlagsFromString } from 'node:v8';
 import { Command, type ServeSettings, serveOptions } from '../config.ts';
+import { OperatorError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { RunningServer } from '../server.ts';
 import { openStore } from '../store/open.ts';
@@ -23,7 +24,7 @@ connections, answers what is in flight, and exits with code 0. A second signal e
   GET  /healthz /readyz   the process is alive; it is ready for requests
 
 Only one server can run on a data folder at a time; on PostgreSQL any number can. --workers
-lets a server use several cores of this machine. Logs are JSON lines on standard error.`,
+lets a server use several cores of this machine there. Logs are JSON lines on standard error.`,
 		)
 		.action(serve);
 	for (const option of serveOptions()) command.addOption(option);
@@ -43,8 +44,12 @@ async function serve(settings: ServeSettings): Promise<void> {
 	const log = createLog(settings.logLevel);
 	if (cluster.isWorker) return serveAsWorker(settings, log.child({ worker: cluster.worker?.id }));
 	const store = await openStore(settings.database, settings);
-	if (settings.workers > 1 && store.takesManyServers) {
+	if (settings.workers > 1) {
 		await store.close();
+		if (!store.takesManyServers)
+			throw new OperatorError(
+				"--workers needs PostgreSQL: one process serves a data folder. Move to PostgreSQL with 'caskade copy', or leave --workers out.",
+			);
 		const { runWorkers } = await import('./workers.ts');
 		return runWorkers(settings, log);
 	}
@@ -53,10 +58,7 @@ async function serve(settings: ServeSettings): Promise<void> {
 	stopOnSignals(() => server.stop(stopTraining()), log);
 	log.info({ url: server.url, version, commit, schemas: store.schemas }, 'listening');
 	const shop = settings.demo ? `, demo: ${server.url}/demo/` : '';
-	const workers = settings.workers > 1 ? ` with ${settings.workers} workers` : '';
-	printLine(
-		`Caskade serves at ${server.url} (reference: ${server.url}/docs${shop})${workers}. Stop it with Ctrl+C.`,
-	);
+	printLine(`Caskade serves at ${server.url} (reference: ${server.url}/docs${shop}). Stop it with Ctrl+C.`);
 	if (settings.demo) await offerDemo(store, server);
 }
 
@@ -87,10 +89,8 @@ async function serveAsWorker(settings: ServeSettings, log: Log): Promise<void> {
 	if (settings.demo && cluster.worker?.id === 1) await offerDemo(store, server);
 }
 
-type StartedServer = Omit<RunningServer, 'directory'> & { readonly directory?: RunningServer['directory'] };
-
-async function start(store: Store, settings: ServeSettings, log: Log): Promise<StartedServer> {
-	const { startServer, startServerOnThreads } = await import('../server.ts');
+async function start(store: Store, settings: ServeSettings, log: Log): Promise<RunningServer> {
+	const { startServer } = await import('../server.ts');
 	const { startFolding } = await import('../jobs/start-folding.ts');
 	const { startWebhooks } = await import('../jobs/start-webhooks.ts');
 	const folding = startFolding(settings, log);
@@ -99,11 +99,7 @@ async function start(store: Store, settings: ServeSettings, log: Log): Promise<S
 		log.fatal({ reason: error.message }, 'a thread died');
 		process.exit(1);
 	};
-	const { workers } = settings;
-	const starting: Promise<StartedServer> =
-		workers > 1
-			? startServerOnThreads(workers, store, settings, log, onDeath, folding, webhooks)
-			: startServer(store, settings, log, onDeath, store.now, folding, webhooks);
+	const starting = startServer(store, settings, log, onDeath, store.now, folding, webhooks);
 	const server = await starting.catch(async (error) => {
 		await Promise.all([folding.stop(), webhooks.stop()]);
 		throw error;
@@ -115,11 +111,11 @@ async function start(store: Store, settings: ServeSettings, log: Log): Promise<S
 	return { ...server, stop };
 }
 
-async function offerDemo(store: Store, server: StartedServer): Promise<void> {
+async function offerDemo(store: Store, server: RunningServer): Promise<void> {
 	if (await store.control.hasClients()) return;
 	const { demoAid, openDemoAccount, uploadLine } = await import('../demo/demo-account.ts');
 	const { account, key } = await openDemoAccount(store, demoAid);
-	await server.directory?.refresh();
+	await server.directory.refresh();
 	if (key)
 		printLine(`
 There were no clients yet, so there is now a client '${account.client}' with the account ${demoAid}.

@@ -1,20 +1,9 @@
-import { type BucketMemory, bucketMemory, TokenBuckets } from '../access/token-buckets.ts';
+import { TokenBuckets } from '../access/token-buckets.ts';
 import { networkOf } from '../domain/client-address.ts';
 import type { RateLimit } from '../domain/token-bucket.ts';
 
 /** Buckets in memory, for addresses and visitors each: 3 MiB. The least recently used are given up first. */
 const slots = 131_072;
-
-/** The buckets of a process, which its threads share. */
-export interface HitBudgetMemory {
-	readonly addresses: BucketMemory;
-	readonly visitors: BucketMemory;
-}
-
-export const hitBudgetMemory = (): HitBudgetMemory => ({
-	addresses: bucketMemory(slots),
-	visitors: bucketMemory(slots),
-});
 
 export interface BudgetLimits {
 	/** Hits per second from one address, which many visitors may share. */
@@ -35,13 +24,9 @@ export class HitBudget {
 	readonly #visitors: Buckets;
 
 	/** @param nowMs a monotonic clock */
-	constructor(
-		{ perAddress, perVisitor }: BudgetLimits,
-		nowMs: () => number,
-		{ addresses, visitors }: HitBudgetMemory = hitBudgetMemory(),
-	) {
-		this.#addresses = new Buckets(perAddress, nowMs, addresses);
-		this.#visitors = new Buckets(perVisitor, nowMs, visitors);
+	constructor({ perAddress, perVisitor }: BudgetLimits, nowMs: () => number) {
+		this.#addresses = new Buckets(perAddress, nowMs);
+		this.#visitors = new Buckets(perVisitor, nowMs);
 	}
 
 	/**
@@ -64,12 +49,11 @@ export class HitBudget {
 class Buckets {
 	readonly #limit: RateLimit;
 	readonly #nowMs: () => number;
-	readonly #buckets: TokenBuckets;
+	readonly #buckets = new TokenBuckets(slots);
 
-	constructor(ratePerSecond: number, nowMs: () => number, memory: BucketMemory) {
+	constructor(ratePerSecond: number, nowMs: () => number) {
 		this.#limit = { ratePerSecond, burst: Math.max(1, ratePerSecond * burstSeconds) };
 		this.#nowMs = nowMs;
-		this.#buckets = new TokenBuckets(memory);
 	}
 
 	take(name: string): number {

@@ -12,7 +12,6 @@ import type { Metrics } from '../metrics.ts';
 import { ReportRunner } from '../reports/report-runner.ts';
 import { scorerOf } from '../scoring/visitor-scorer.ts';
 import type { RequestWriter, Store } from '../store/store.ts';
-import type { LimitMemory } from './limit-memory.ts';
 import { portError } from './port.ts';
 
 export type ListenSettings = Omit<
@@ -39,7 +38,6 @@ const sweepEveryMs = 50;
 
 /**
  * Listens for requests on this thread.
- * @param options.sharesPort whether other threads listen on the same port
  * @throws OperatorError if the port is in use
  */
 export async function listen(options: {
@@ -49,32 +47,19 @@ export async function listen(options: {
 	tls: Tls | undefined;
 	writer: RequestWriter;
 	quota: Quota;
-	limits: LimitMemory;
 	metrics: Metrics;
 	log: Log;
 	logThrottle: LogThrottle;
 	/** Milliseconds since 1970. */
 	now: () => number;
-	sharesPort?: boolean;
 	/** Called when a visitor of an account with webhooks may have changed. */
 	onVisitorChange: (accountId: number) => void;
 }): Promise<Listener> {
-	const { directory, store, settings, tls, writer, quota, limits, metrics, log, logThrottle, now } = options;
+	const { directory, store, settings, tls, writer, quota, metrics, log, logThrottle, now } = options;
 	// Disposed of in reverse order, when the listener stops or cannot start.
 	await using starting = new AsyncDisposableStack();
 	const prefix = `${settings.basePath ?? ''}${settings.stage === undefined ? '' : `/${settings.stage}`}`;
-	let usesReplica = false;
-	if (store.hasReplica) metrics.watchReplica(() => usesReplica);
-	const reader = store.startReading({
-		onReplica(isUsed, reason) {
-			usesReplica = isUsed;
-			if (isUsed) log.info({}, 'reads go to the replica');
-			else
-				logThrottle.log(`replica ${reason}`, (fields) =>
-					log.error({ reason, ...fields }, 'reads go to the primary'),
-				);
-		},
-	});
+	const reader = store.startReading();
 	starting.defer(() => reader.close());
 	const onError = throttledErrors(log, logThrottle, 'scores failed');
 	const scorer = scorerOf(store, { reader, now, onError });
@@ -91,7 +76,7 @@ export async function listen(options: {
 				);
 	let draining = false;
 	const app = await buildApp({
-		...{ directory, quota, writer, limits, reader, scorer, metrics, log, now, prefix, tls },
+		...{ directory, quota, writer, reader, scorer, metrics, log, now, prefix, tls },
 		onVisitorChange: options.onVisitorChange,
 		usageOf: (keyId) => store.control.usageOf(keyId),
 		schemas: store.schemas,
@@ -120,7 +105,7 @@ export async function listen(options: {
 	});
 
 	await app
-		.listen({ host: settings.host, port: settings.port, ...(options.sharesPort && { reusePort: true }) })
+		.listen({ host: settings.host, port: settings.port })
 		.catch(portError(settings.host, settings.port, '--port'));
 	const running = starting.move();
 	const shutDown = async () => {

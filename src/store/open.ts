@@ -11,8 +11,6 @@ export interface StageChoice {
 export interface OpenOptions extends StageChoice {
 	/** Refuse a place without data instead of beginning some there: its name may be mistyped. */
 	readonly mustExist?: boolean;
-	/** Address of a replica for reads of a serving process. */
-	readonly readDatabase?: string;
 	/** Milliseconds since 1970, for tests; by default the store's own clock. */
 	readonly now?: () => number;
 }
@@ -25,12 +23,10 @@ export interface OpenOptions extends StageChoice {
  */
 export async function openStore(
 	address: string,
-	{ stage, mustExist = false, readDatabase, now }: OpenOptions = {},
+	{ stage, mustExist = false, now }: OpenOptions = {},
 ): Promise<Store> {
 	const [, scheme, rest] = /^([a-z]+):(.+)$/.exec(address) ?? [];
 	if (scheme === 'sqlite' && rest) {
-		if (readDatabase !== undefined)
-			throw new OperatorError('--read-database needs PostgreSQL: a data folder is read where it is.');
 		const { SqliteStore } = await import('./sqlite/sqlite-store.ts');
 		const folder = stage === undefined ? rest : join(rest, 'stages', stage);
 		if (mustExist && !existsSync(join(folder, 'control.sqlite')))
@@ -41,9 +37,7 @@ export async function openStore(
 	}
 	if ((scheme === 'postgres' || scheme === 'postgresql') && URL.canParse(address)) {
 		const { PostgresStore } = await import('./postgres/postgres-store.ts');
-		if (readDatabase !== undefined && !/^postgres(ql)?:/.test(readDatabase))
-			throw new OperatorError('--read-database must be postgres://…, the address of a replica.');
-		return PostgresStore.open(address, { stage, now, readDatabase, mustExist });
+		return PostgresStore.open(address, { stage, now, mustExist });
 	}
 	throw new OperatorError(
 		`'${scheme ?? address}' is not a database address; write sqlite:FOLDER or postgres://….`,

@@ -1,4 +1,3 @@
-import type { MessagePort } from 'node:worker_threads';
 import type { Deadline } from '../deadline.ts';
 import type { KeyUse } from '../domain/api-key.ts';
 import type { CaskScope } from '../domain/cask-scope.ts';
@@ -56,12 +55,6 @@ export interface AccountWrites {
 	storeHit(accountId: number, hit: ArrivingHit): Promise<StoredHit>;
 }
 
-/** What another thread of the process needs in order to write, too. */
-export interface WriterLink {
-	/** To be transferred when this is posted. */
-	readonly transfer: readonly MessagePort[];
-}
-
 /** What the thread that answers requests writes with. */
 export interface RequestWriter extends AccountWrites {
 	/** The shared token buckets; absent where only one server can use the store. */
@@ -81,8 +74,6 @@ export interface ServingWriter extends RequestWriter {
 	settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]>;
 	/** Number of requests waiting for the store. */
 	readonly queueDepth: number;
-	/** For another thread of this process; absent where other processes can write. */
-	link?(): WriterLink;
 	/** Finishes the waiting requests and closes everything. */
 	stop(): Promise<void>;
 }
@@ -93,16 +84,8 @@ export interface NumberedProfile {
 	readonly profile: Profile;
 }
 
-/** What happens to the reads of a serving process. */
-export interface ReaderEvents {
-	/** Reads go to the replica, or, for this reason, to the primary. */
-	readonly onReplica: (isUsed: boolean, reason: string) => void;
-}
-
 /** The reads of a serving process: index look-ups. */
 export interface ServingReader {
-	/** Reads all that is stored so far. Others may lag behind by some seconds, where there is a replica. */
-	readonly current: ServingReader;
 	/** The profile as of the last hit or event; null where there is no such visitor. */
 	visitor(accountId: number, vid: string): Profile | null | Promise<Profile | null>;
 	visit(accountId: number, sid: string): Profile | null | Promise<Profile | null>;
@@ -158,8 +141,6 @@ export interface Store {
 	readonly now: () => number;
 	/** Whether several processes may serve it at once. A data folder has one writer. */
 	readonly takesManyServers: boolean;
-	/** Whether reads go to a replica while there is one that is up to date. */
-	readonly hasReplica: boolean;
 	/** Reads one state of an account's database, without blocking anybody. */
 	read<T>(accountId: number, reading: Reading<T>): Promise<T>;
 	/**
@@ -176,7 +157,7 @@ export interface Store {
 	/** Amount of background work waiting in an account, capped at some thousands. Does not migrate its schema. */
 	waiting(accountId: number): Promise<number>;
 	/** Opens the reads of a serving process. */
-	startReading(events?: ReaderEvents): ServingReader;
+	startReading(): ServingReader;
 	/**
 	 * Creates the database of a new account.
 	 * @param ownDatabase address of the account's own database server
@@ -188,11 +169,6 @@ export interface Store {
 	 * @throws OperatorError where another server holds it
 	 */
 	startWriting(events: WriterEvents): Promise<ServingWriter>;
-	/**
-	 * Writes through another thread of this process, which has started writing.
-	 * @param link from that thread's writer
-	 */
-	joinWriting?(link: WriterLink, onCommit: WriterEvents['onCommit']): AccountWrites;
 	/** Migrates every database to the newest schema, each in its own transaction, while others stay in use. */
 	migrate(progress: (step: MigrationProgress) => void): Promise<void>;
 	/** Writes a consistent copy of every database into a new folder, while servers run. */

@@ -42,7 +42,6 @@ function upload(connection: RawConnection, { aid, key }: Draining, tid: string) 
 
 for (const [place, flags] of [
 	['one process', []],
-	['threads', ['--workers', '2']],
 	['processes', ['--workers', '2']],
 ] as const)
 	test(`${place}: stops by itself when the delay is over, not before`, async (t) => {
@@ -117,23 +116,20 @@ test('HTTP/2: streams in flight are answered during the delay, and the client op
 	assert.deepEqual((await stored()).sort(), ['first', 'second']);
 });
 
-for (const place of ['threads', 'processes'])
-	test(`${place}: every worker reports that it is draining, and accepts uploads until the delay is over`, async (t) => {
-		const address =
-			place === 'processes' ? await installedPostgresDatabase() : `sqlite:${temporaryFolder(t)}`;
-		const draining = await startWithDelay(t, address, '--workers', '2');
-		const { server } = draining;
-		server.child.kill('SIGTERM');
-		await withinASecond('all are draining', async () => {
-			const asked = await Promise.all(Array.from({ length: 4 }, () => readiness(server)));
-			return asked.every((answer) => answer === '{"status":"draining"}');
-		});
-		const tids = ['a', 'b', 'c', 'd'];
-		for (const tid of tids)
-			assert.equal((await upload(await connectTo(t, server.url), draining, tid)).status, 201);
-		await server.kill('SIGTERM');
-		assert.deepEqual((await draining.stored()).sort(), tids);
+test('every worker reports that it is draining, and accepts uploads until the delay is over', async (t) => {
+	const draining = await startWithDelay(t, await installedPostgresDatabase(), '--workers', '2');
+	const { server } = draining;
+	server.child.kill('SIGTERM');
+	await withinASecond('all are draining', async () => {
+		const asked = await Promise.all(Array.from({ length: 4 }, () => readiness(server)));
+		return asked.every((answer) => answer === '{"status":"draining"}');
 	});
+	const tids = ['a', 'b', 'c', 'd'];
+	for (const tid of tids)
+		assert.equal((await upload(await connectTo(t, server.url), draining, tid)).status, 201);
+	await server.kill('SIGTERM');
+	assert.deepEqual((await draining.stored()).sort(), tids);
+});
 
 test('a second signal ends the server without waiting for the delay', async (t) => {
 	const { server } = await startWithDelay(t, `sqlite:${temporaryFolder(t)}`);

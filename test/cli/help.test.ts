@@ -171,11 +171,6 @@ test('what a command acts on has no variable', () => {
 	}
 });
 
-test('--version is the version of the package', async () => {
-	const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
-	assert.equal((await caskade(['--version'])).stdout, `${version}\n`);
-});
-
 test('an unknown command or flag is an error, with no help on standard output', async () => {
 	assertMisused(await caskade(['nonsense']), /unknown command 'nonsense'/);
 	assertMisused(await caskade(['usage', '--nonsense']), /unknown option '--nonsense'/);

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import type { UsagePlan } from '../../src/domain/usage-plan.ts';
 import { subscriptionEvents } from '../../src/store/account/reading/events.ts';
@@ -21,21 +19,9 @@ interface Place {
 	readonly key: string;
 }
 
-/** Workers are threads on a data folder, and processes on PostgreSQL. */
-const engines = {
-	SQLite: (t: TestContext) => `sqlite:${temporaryFolder(t)}`,
-	PostgreSQL: () => installedPostgresDatabase(),
-} as const;
-type EngineName = keyof typeof engines;
-const engineNames = Object.keys(engines) as EngineName[];
-
 /** A database with a client `acme`. */
-async function placeWithClient(
-	t: TestContext,
-	engine: EngineName,
-	plan: Partial<UsagePlan> = {},
-): Promise<Place> {
-	const address = await engines[engine](t);
+async function placeWithClient(t: TestContext, plan: Partial<UsagePlan> = {}): Promise<Place> {
+	const address = await installedPostgresDatabase();
 	const store = await openStore(address);
 	t.after(() => store.close());
 	const { aid, key } = await addClient(store, { plan });
@@ -76,31 +62,30 @@ async function uploadOnce({ url }: ServeProcess, key: string, aid: string): Prom
 	return answer.status;
 }
 
-for (const engine of engineNames)
-	test(`${engine}: two workers share a port and the rate of a key, and one scrape has the numbers of both`, async (t) => {
-		const { address, store, aid, key } = await placeWithClient(t, engine);
-		const limited = await addClient(store, { client: 'globex', plan: { ratePerSecond: 10, burst: 1 } });
-		const metricsPort = await freePort();
-		await using server = await startTwo(address, '--metrics-port', String(metricsPort));
-		for (let n = 0; n < 20; n++) assert.equal(await uploadOnce(server, key, aid), 201);
-		await eventually('both have answered', () => workersThat(server, 'answered').size === 2);
-		const answer = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
-		assert.match(answer.headers.get('content-type') ?? '', /^text\/plain/);
-		const text = await answer.text();
-		assert.match(text, /^caskade_http_requests_total\{operation="uploadSubscription",status="201"\} 20$/m);
-		assert.match(text, /^caskade_events_stored_total 20$/m);
-		assert.match(text, /^caskade_store_group_size_sum 20$/m);
-		assert.match(text, /^process_resident_memory_bytes \d+$/m);
-		await holdsRate(server, limited);
-		const { code, stdout, stderr } = await server.kill('SIGTERM');
-		assert.equal(code, 0);
-		assert.match(
-			stdout,
-			/^Caskade serves at \S+ \(reference: \S+\) with 2 workers\. Stop it with Ctrl\+C\.\n$/,
-		);
-		assert.match(stderr, /"msg":"stopped"\}\n$/);
-		assert.equal(workersThat(server, 'stopped').size, 3, 'both workers and the primary');
-	});
+test('two workers share a port and the rate of a key, and one scrape has the numbers of both', async (t) => {
+	const { address, store, aid, key } = await placeWithClient(t);
+	const limited = await addClient(store, { client: 'globex', plan: { ratePerSecond: 10, burst: 1 } });
+	const metricsPort = await freePort();
+	await using server = await startTwo(address, '--metrics-port', String(metricsPort));
+	for (let n = 0; n < 20; n++) assert.equal(await uploadOnce(server, key, aid), 201);
+	await eventually('both have answered', () => workersThat(server, 'answered').size === 2);
+	const answer = await fetch(`http://127.0.0.1:${metricsPort}/metrics`);
+	assert.match(answer.headers.get('content-type') ?? '', /^text\/plain/);
+	const text = await answer.text();
+	assert.match(text, /^caskade_http_requests_total\{operation="uploadSubscription",status="201"\} 20$/m);
+	assert.match(text, /^caskade_events_stored_total 20$/m);
+	assert.match(text, /^caskade_store_group_size_sum 20$/m);
+	assert.match(text, /^process_resident_memory_bytes \d+$/m);
+	await holdsRate(server, limited);
+	const { code, stdout, stderr } = await server.kill('SIGTERM');
+	assert.equal(code, 0);
+	assert.match(
+		stdout,
+		/^Caskade serves at \S+ \(reference: \S+\) with 2 workers\. Stop it with Ctrl\+C\.\n$/,
+	);
+	assert.match(stderr, /"msg":"stopped"\}\n$/);
+	assert.equal(workersThat(server, 'stopped').size, 3, 'both workers and the primary');
+});
 
 async function holdsRate(server: ServeProcess, { key, aid }: { key: string; aid: string }): Promise<void> {
 	const began = performance.now();
@@ -118,7 +103,7 @@ async function holdsRate(server: ServeProcess, { key, aid }: { key: string; aid:
 
 test('a killed worker is replaced, and the quota is not exceeded', async (t) => {
 	const quotaPerMonth = 400;
-	const { address, store, aid, key } = await placeWithClient(t, 'PostgreSQL', { quotaPerMonth });
+	const { address, store, aid, key } = await placeWithClient(t, { quotaPerMonth });
 	await using server = await startTwo(address);
 	const load = new UploadLoad({ url: server.url, key, aid, connections: 4, events: () => 1 });
 	await load.answered(100);
@@ -146,13 +131,9 @@ function workerPids(server: ServeProcess): number[] {
 	return pids.filter((pid) => pid !== undefined);
 }
 
-for (const [engine, signal] of [
-	['SQLite', 'SIGTERM'],
-	['PostgreSQL', 'SIGTERM'],
-	['PostgreSQL', 'SIGINT'],
-] as const)
-	test(`${engine}: ${signal} under load: every answer of every worker arrives, and exactly those are stored`, async (t) => {
-		const { address, store, aid, key } = await placeWithClient(t, engine);
+for (const signal of ['SIGTERM', 'SIGINT'] as const)
+	test(`${signal} under load: every answer of every worker arrives, and exactly those are stored`, async (t) => {
+		const { address, store, aid, key } = await placeWithClient(t);
 		await using server = await startTwo(address);
 		const load = new UploadLoad({ url: server.url, key, aid, connections: 16 });
 		await load.answered(200);
@@ -172,80 +153,25 @@ for (const [engine, signal] of [
 		assert.deepEqual(stored.map(({ tid }) => tid).sort(), acknowledged.flatMap(({ tids }) => tids).sort());
 	});
 
-test('SQLite: limits are exact over the threads', async (t) => {
-	const { address, store } = await placeWithClient(t, 'SQLite');
-	const burst = await addClient(store, { client: 'burst', plan: { ratePerSecond: 1e-6, burst: 50 } });
-	const quota = await addClient(store, { client: 'quota', plan: { quotaPerMonth: 130 } });
-	// A bucket has room for one hit at least.
-	await using server = await startTwo(address, '--hits-per-address', '0.000001');
-	const admitted = async (requests: number, send: () => Promise<number>) => {
-		const statuses: number[] = [];
-		const client = async () => {
-			while (statuses.length < requests) statuses.push(await send());
-		};
-		await Promise.all(Array.from({ length: 8 }, client));
-		return statuses.filter((status) => status < 300).length;
-	};
-	assert.equal(await admitted(150, () => uploadOnce(server, burst.key, burst.aid)), 50);
-	assert.equal(await admitted(300, () => uploadOnce(server, quota.key, quota.aid)), 130);
-	assert.equal(await admitted(30, () => hitOnce(server, quota.aid)), 1);
-	assert.equal(workersThat(server, 'answered').size, 2);
-	assert.equal((await server.kill('SIGTERM')).code, 0);
-	assert.equal((await store.control.usageOf(quota.keyId))?.used, 130);
-});
-
-async function hitOnce({ url }: ServeProcess, aid: string): Promise<number> {
-	const answer = await fetch(`${url}/hit`, {
-		method: 'POST',
-		headers: { 'content-type': 'application/json', connection: 'close' },
-		body: JSON.stringify({ aid, url: 'https://shop.example/' }),
-	});
-	await answer.arrayBuffer();
-	return answer.status;
-}
-
-test('SQLite: a thread that dies ends the process, as it may have held what the others share', async (t) => {
-	const breaks = join(temporaryFolder(t), 'breaks');
-	const preload = `data:text/javascript,import { existsSync } from 'node:fs'; import { threadName } from 'node:worker_threads';
-		const check = () => { if (existsSync('${breaks}')) throw new Error('broken on purpose') };
-		if (threadName === 'serving-2') setInterval(check, 20);`;
-	await using server = await ServeProcess.start(
-		['--workers', '2', '--database', `sqlite:${temporaryFolder(t)}`],
-		{
-			NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${JSON.stringify(preload.replaceAll(/\s+/g, '%20'))}`,
-		},
-	);
-	writeFileSync(breaks, '');
-	const { code, stderr } = await server.endsWithin(20_000);
-	assert.equal(code, 1);
-	assert.match(stderr, /"level":"fatal".*"reason":"broken on purpose","msg":"a thread died"/);
+test('a data folder has one process', async (t) => {
+	const refused = await caskade(['serve', '--workers', '2', '--database', `sqlite:${temporaryFolder(t)}`]);
+	assertRefused(refused, /--workers needs PostgreSQL: one process serves a data folder\./);
 });
 
 test('the reason why workers cannot start is printed once', async (t) => {
+	const { address } = await placeWithClient(t);
+	const start = (...args: string[]) => caskade(['serve', '--workers', '3', '--database', address, ...args]);
 	await using other = await ServeProcess.start(['--database', `sqlite:${temporaryFolder(t)}`]);
-	const { port } = new URL(other.url);
 	assertRefused(
-		await caskade(['serve', '--workers', '2', '--port', port, '--database', `sqlite:${temporaryFolder(t)}`]),
+		await start('--port', new URL(other.url).port),
 		/Port \d+ on 127\.0\.0\.1 is in use; choose another with --port\./,
 	);
 	assertRefused(
-		await caskade([
-			...['serve', '--workers', '2', '--port', '0', '--database', `sqlite:${temporaryFolder(t)}`],
-			...['--ignore-networks', '/no/such/file'],
-		]),
+		await start('--port', '0', '--ignore-networks', '/no/such/file'),
 		/--ignore-networks \/no\/such\/file cannot be used/,
 	);
-	const { address } = await placeWithClient(t, 'PostgreSQL');
-	const refused = await caskade([
-		'serve',
-		'--workers',
-		'3',
-		'--host',
-		'0.0.0.0',
-		'--log-level',
-		'error',
-		'--database',
-		address,
-	]);
-	assertRefused(refused, /would accept API keys without TLS/);
+	assertRefused(
+		await start('--host', '0.0.0.0', '--log-level', 'error'),
+		/would accept API keys without TLS/,
+	);
 });

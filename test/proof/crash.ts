@@ -71,10 +71,9 @@ async function usageOf(store: Store, client: string): Promise<{ used: number; fo
 export async function crash(options: {
 	folder: string;
 	rounds: number;
-	workers?: number;
 	onRound?: (round: CrashRound, number: number) => void;
 }): Promise<CrashRound[]> {
-	const { folder, rounds: count, workers = 1, onRound } = options;
+	const { folder, rounds: count, onRound } = options;
 	const address = `sqlite:${join(folder, 'data')}`;
 	const store = await openStore(address);
 	const quotaPerMonth = 100 * count;
@@ -82,7 +81,7 @@ export async function crash(options: {
 	const small: Client = await addClient(store, { client: 'small', plan: { quotaPerMonth } });
 	const rounds: CrashRound[] = [];
 	const sentOf = new Map<Client, SentUpload[]>([roomy, small].map((client) => [client, []]));
-	const start = () => ServeProcess.start(['--database', address, '--workers', String(workers)]);
+	const start = () => ServeProcess.start(['--database', address]);
 	let server = await start();
 	try {
 		for (let number = 1; number <= count; number++) {
@@ -176,7 +175,6 @@ if (import.meta.main) {
 		const rounds = await crash({
 			folder,
 			rounds: Number(process.argv[2] ?? 20),
-			workers: Number(process.argv[3] ?? 1),
 			onRound: (round, number) => console.log(`round ${number}: ${JSON.stringify(round)}`),
 		});
 		const sum = (name: keyof CrashRound) => rounds.reduce((total, round) => total + round[name], 0);

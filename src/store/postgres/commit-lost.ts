@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type pg from 'pg';
 import { monotonicMs } from '../../clock.ts';
-import { StorageError } from '../../errors.ts';
+import { OutcomeUnknownError, StorageError } from '../../errors.ts';
 import type { PostgresPool } from './connection.ts';
 
 /** How long one attempt to read back a lost COMMIT may take, and the pause between attempts. */
@@ -39,7 +39,7 @@ export async function readBack(
 		if (stored === false) throw new StorageError('the transaction was rolled back');
 		await sleep(readBackEveryMs);
 	}
-	throw new StorageError('outcome unknown; retrying is safe');
+	throw new OutcomeUnknownError();
 }
 
 async function askOnce(pool: PostgresPool, isStored: CommitLostError['isStored']): Promise<boolean> {

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { monotonicMs } from '../../clock.ts';
 import type { ArrivingHit, StoredHit } from '../../domain/hit.ts';
-import { StorageError } from '../../errors.ts';
+import { OutcomeUnknownError, StorageError } from '../../errors.ts';
 import { storeHits } from '../account/visitor-log.ts';
 import { beginWriting, commit, isRolledBack, pipeline } from './connection.ts';
 import { runSteps } from './run-steps.ts';
@@ -66,7 +66,7 @@ async function store(
 		await commit(client);
 	} catch (error) {
 		// It may be stored. Repeating it could count it twice.
-		if (!isRolledBack(error)) throw new StorageError('outcome unknown', { cause: error });
+		if (!isRolledBack(error)) throw new OutcomeUnknownError({ cause: error });
 		throw error;
 	}
 	return () => {

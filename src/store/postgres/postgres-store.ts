@@ -12,7 +12,6 @@ import type { Reading, Steps } from '../steps.ts';
 import type {
 	Check,
 	MigrationProgress,
-	ReaderEvents,
 	ServingReader,
 	ServingWriter,
 	Store,
@@ -36,8 +35,6 @@ import { DatabaseClock } from './database-clock.ts';
 import { migrate, schemaVersion } from './migrate.ts';
 import { NewestSchemas } from './newest-schemas.ts';
 import { ReadQueue } from './read-queue.ts';
-import { ReadReplica } from './read-replica.ts';
-import { ReplicaReader } from './replica-reader.ts';
 import { runSteps } from './run-steps.ts';
 import { ServerPool } from './server-pool.ts';
 import { PostgresReader } from './serving-reader.ts';
@@ -70,8 +67,6 @@ const deadAfterMs = 10_000;
 export interface PostgresOptions {
 	readonly stage?: string | undefined;
 	readonly now?: (() => number) | undefined;
-	/** Address of a replica for reads of a serving process. */
-	readonly readDatabase?: string | undefined;
 	/** Refuse a database without a control schema instead of creating it. */
 	readonly mustExist?: boolean;
 }
@@ -94,11 +89,10 @@ export class PostgresStore implements Store {
 	readonly #reads: ServerPool<ReadQueue>;
 	readonly #newest: NewestSchemas;
 	readonly #controlPool: PostgresPool;
-	readonly #replica: ReadReplica | undefined;
 	readonly #controlDatabase: Kysely<ControlTables>;
 	#onError: (address: string, error: Error) => void = () => {};
 
-	private constructor(address: string, { stage, now, readDatabase }: PostgresOptions) {
+	private constructor(address: string, { stage, now }: PostgresOptions) {
 		const schemas = new SchemaNames(stage);
 		this.place = { database: address, stage };
 		this.#schemas = schemas;
@@ -118,7 +112,6 @@ export class PostgresStore implements Store {
 		this.#newest = new NewestSchemas(this.#servers, this.#reads, (to) => this.#pools.get(to));
 		this.#controlPool = pool(address, controlPool);
 		this.#controlDatabase = kyselyOver(this.#controlPool, schemas.control);
-		if (readDatabase !== undefined) this.#replica = new ReadReplica(readDatabase, this.#controlPool);
 		const clock = new DatabaseClock();
 		this.now = now ?? (() => clock.now());
 		this.control = new ControlStore(this.#controlDatabase, {
@@ -231,23 +224,8 @@ export class PostgresStore implements Store {
 		}
 	}
 
-	get hasReplica(): boolean {
-		return this.#replica !== undefined;
-	}
-
-	startReading(events: ReaderEvents = { onReplica: () => {} }): ServingReader {
-		const parts = { servers: this.#servers, newest: this.#newest, reads: this.#reads };
-		const addressOf = (id: number) => this.#servers.addressOf(id);
-		const current = new PostgresReader({ ...parts, addressOf });
-		const replica = this.#replica;
-		if (!replica) return current;
-		replica.follow(events.onReplica);
-		return new ReplicaReader({
-			...{ replica, current },
-			lagging: new PostgresReader({ ...parts, addressOf: () => replica.address }),
-			// Accounts with a server of their own are not on a replica of this one.
-			hasAccount: (id) => addressOf(id) === this.#servers.home,
-		});
+	startReading(): ServingReader {
+		return new PostgresReader({ servers: this.#servers, newest: this.#newest, reads: this.#reads });
 	}
 
 	async createAccountDatabase(accountId: number, ownDatabase?: string): Promise<void> {
@@ -304,7 +282,6 @@ export class PostgresStore implements Store {
 	async startWriting(events: WriterEvents): Promise<ServingWriter> {
 		this.#onError = (address, error) => events.onError(this.#servers.nameOf(address), error.message);
 		await this.#checkDurability();
-		await this.#replica?.check();
 		const writer = new PostgresWriter(
 			{ servers: this.#servers, schemas: this.#schemas, newest: this.#newest },
 			events,
@@ -362,7 +339,6 @@ export class PostgresStore implements Store {
 	}
 
 	async close(): Promise<void> {
-		await this.#replica?.close();
 		await Promise.all([this.#controlDatabase.destroy(), this.#pools.close(), this.#reads.close()]);
 	}
 }

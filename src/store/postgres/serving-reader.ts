@@ -11,7 +11,6 @@ import type { ServerPool } from './server-pool.ts';
 /** Reads for pages. Those that wait together share a round trip. */
 export class PostgresReader implements ServingReader {
 	readonly #servers: AccountServers;
-	readonly #addressOf: (accountId: number) => string;
 	readonly #newest: NewestSchemas;
 	readonly #reads: ServerPool<ReadQueue>;
 
@@ -19,17 +18,10 @@ export class PostgresReader implements ServingReader {
 		servers: AccountServers;
 		newest: NewestSchemas;
 		reads: ServerPool<ReadQueue>;
-		/** Where an account is read. */
-		addressOf: (accountId: number) => string;
 	}) {
 		this.#servers = options.servers;
-		this.#addressOf = options.addressOf;
 		this.#newest = options.newest;
 		this.#reads = options.reads;
-	}
-
-	get current(): ServingReader {
-		return this;
 	}
 
 	visitor(accountId: number, vid: string): Promise<Profile | null> {
@@ -76,7 +68,7 @@ export class PostgresReader implements ServingReader {
 		try {
 			const bringing = this.#newest.beforeUse(accountId);
 			if (bringing) await bringing;
-			return await ask(this.#reads.get(this.#addressOf(accountId)));
+			return await ask(this.#reads.get(this.#servers.addressOf(accountId)));
 		} catch (error) {
 			throw asStorageError(error);
 		}

@@ -1,4 +1,3 @@
-import type { MessagePort } from 'node:worker_threads';
 import type { ClientCommands, ControlCommands } from './commands.ts';
 
 /** States of a request's cell in the memory that both threads share. Whoever changes it from `waiting` decides. */
@@ -26,25 +25,22 @@ export type WorkResult =
 	/** `unknown`: the COMMIT failed, and only reading the log anew will show whether it is stored. */
 	| { slot: number; outcome: 'failed' | 'unknown'; reason: string; isIoError: boolean };
 
-/** A thread that hands over work: how the writer thread answers it, and its cells. */
-export interface WriterEnd {
-	readonly port: MessagePort;
-	readonly cellsBuffer: SharedArrayBuffer;
+/** What a writer thread starts with. */
+export interface WriterData {
+	readonly folderPath: string;
+	/** Databases that the thread keeps open. */
+	readonly openDatabases: number;
+	/** A cell for each slot. */
+	readonly cells: SharedArrayBuffer;
 }
 
-/** From the thread that has started the writer thread. */
-export type ToWriter = ({ type: 'connect' } & WriterEnd) | { type: 'stop' };
+/** Work, or the order to finish it and end. */
+export type ToWriter = readonly Work[] | 'stop';
 
-/** The answers to one thread's work. */
-export interface Results {
-	readonly results: WorkResult[];
-	/** Of the work committed together; to one of the threads whose work it was. `seconds`: from BEGIN to the end of COMMIT. */
-	readonly group?: { readonly size: number; readonly seconds: number };
-}
-
-/** To the thread that has started the writer thread. */
 export type FromWriter =
 	| { type: 'ready' }
+	/** The answers to work that was committed together. `seconds`: from BEGIN to the end of COMMIT. */
+	| { type: 'results'; results: WorkResult[]; group: { size: number; seconds: number } }
 	/** An account has background work. */
 	| { type: 'waiting'; databaseId: number }
 	/** For the operator; safe to log. */

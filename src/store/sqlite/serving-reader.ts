@@ -39,10 +39,6 @@ export class SqliteReader implements ServingReader {
 		this.#folder = folder;
 	}
 
-	get current(): ServingReader {
-		return this;
-	}
-
 	visitor(accountId: number, vid: string): Profile | null {
 		return this.#profile(accountId, 'SELECT profile FROM visitor WHERE vid = ? /* read visitor */', vid);
 	}

@@ -6,16 +6,14 @@ import type { QuotaHolding, QuotaSettlement } from '../../domain/quota-lease.ts'
 import { OperatorError, reasonOf, StorageError } from '../../errors.ts';
 import { FullDisk } from '../full-disk.ts';
 import type { ServingWriter, WriterEvents } from '../store.ts';
-import { AccountWriters, RunningAccountWriters } from './account-writers.ts';
+import { AccountQueues } from './account-queues.ts';
 import type { ControlCommands } from './commands.ts';
 import type { DataFolder, FolderLock } from './data-folder.ts';
 import { controlDatabaseId } from './messages.ts';
-import { QueueBounds } from './queue-bounds.ts';
-import { RunningWriter } from './running-writer.ts';
-import { Writer } from './writer.ts';
+import { WriteQueue } from './write-queue.ts';
 
 /** For requests to the control database, which are small. */
-const controlBounds = { length: 1024, maxCharacters: 1024 * 1024 };
+const controlBounds = () => ({ maxWaiting: 1024, maxCharacters: 1024 * 1024, waiting: 0, characters: 0 });
 const probeTimeoutMs = 1000;
 const controlTimeoutMs = 10_000;
 /** SQLite's texts for a disk that accepts no writes. */
@@ -45,22 +43,22 @@ export async function startServingWriter(
 	starting.defer(() => lock.release());
 	const { onCommit, onWaiting, onDeath } = events;
 	const options = { folderPath: folder.path, onError, onWaiting, onDeath };
+	const controlOptions = {
+		name: 'control-writer',
+		openDatabases: 1,
+		bounds: controlBounds(),
+		onCommit: () => {},
+	};
 	const stoppedAtTheEnd = <Started extends { stop(): Promise<void> }>(started: Started) => {
 		starting.defer(() => started.stop());
 		return started;
 	};
 	// The control database has a thread of its own, so that quota leases and uploads do not wait for each other.
-	const [writers, controlWriter] = await Promise.all([
-		RunningAccountWriters.start(accounts, { ...options, name: 'writer' }).then(stoppedAtTheEnd),
-		RunningWriter.start({ ...options, name: 'control-writer', openDatabases: 1 }).then(stoppedAtTheEnd),
+	const [writes, controlQueue] = await Promise.all([
+		AccountQueues.start(accounts, { ...options, onCommit }).then(stoppedAtTheEnd),
+		WriteQueue.start({ ...options, ...controlOptions }).then(stoppedAtTheEnd),
 	]);
-	const writes = new AccountWriters(writers.connect(), onCommit);
-	const bounds = new QueueBounds(controlBounds);
-	const control = new ControlWrites(new Writer(controlWriter.connect(bounds), bounds, () => {}));
-	starting.defer(() => {
-		writes.flush();
-		control.flush();
-	});
+	const control = new ControlWrites(controlQueue);
 	await control.forfeitLeases().catch((error) => {
 		throw new OperatorError(
 			`${folder.controlPath} cannot be written (${reasonOf(error)}); 'caskade doctor' looks for damage.`,
@@ -73,7 +71,6 @@ export async function startServingWriter(
 		storeSubscriptionEvents: (accountId, upload, deadline) =>
 			writes.storeSubscriptionEvents(accountId, upload, deadline),
 		storeHit: (accountId, hit) => writes.storeHit(accountId, hit),
-		link: () => writers.connect(),
 		settleQuotas: (settlements) => control.settleQuotas(settlements),
 		recordKeyUses: (uses) => control.recordKeyUses(uses),
 		async probe() {
@@ -81,7 +78,7 @@ export async function startServingWriter(
 			await control.probe();
 		},
 		get queueDepth() {
-			return writers.depth;
+			return writes.depth;
 		},
 		stop: () => running.disposeAsync(),
 	};
@@ -101,11 +98,11 @@ async function takeRoom(folder: DataFolder): Promise<void> {
 
 /** Writes to the control database. Gives up when it stays locked. */
 class ControlWrites {
-	readonly #writer: Writer;
+	readonly #queue: WriteQueue;
 	readonly #serverId = randomUUID();
 
-	constructor(writer: Writer) {
-		this.#writer = writer;
+	constructor(queue: WriteQueue) {
+		this.#queue = queue;
 	}
 
 	async #submit<Name extends keyof ControlCommands>(
@@ -114,13 +111,9 @@ class ControlWrites {
 		timeoutMs = controlTimeoutMs,
 	): Promise<ReturnType<ControlCommands[Name]>['value']> {
 		const deadlineMs = monotonicMs() + timeoutMs;
-		const value = await this.#writer.submit(controlDatabaseId, command, input as never, { deadlineMs });
+		const value = await this.#queue.submit(controlDatabaseId, command, input as never, { deadlineMs });
 		if (value === 'expired') throw new StorageError('the control database is locked');
 		return value as ReturnType<ControlCommands[Name]>['value'];
-	}
-
-	flush(): void {
-		this.#writer.flush();
 	}
 
 	settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]> {

@@ -10,7 +10,6 @@ import type { CopyTarget } from '../copy-target.ts';
 import { newestSchemas, SchemaTooNewError } from '../migrations.ts';
 import type { Reading, Steps } from '../steps.ts';
 import type {
-	AccountWrites,
 	Check,
 	MigrationProgress,
 	ServingReader,
@@ -20,7 +19,6 @@ import type {
 	WriterEvents,
 } from '../store.ts';
 import { createAccountFile, migrateAccountFile, openAccountFile } from './account-file.ts';
-import { AccountWriters, type AccountWritersLink } from './account-writers.ts';
 import { copyDatabases } from './backup.ts';
 import { checkFolder } from './check-folder.ts';
 import { checkpointLongLog, emptyLog, emptyLogIfFree } from './checkpoint.ts';
@@ -47,7 +45,6 @@ export class SqliteStore implements Store {
 	readonly schemas = newestSchemas('sqlite');
 	readonly now: () => number;
 	readonly takesManyServers = false;
-	readonly hasReplica = false;
 	readonly place: StorePlace;
 	readonly #folder: DataFolder;
 	readonly #controlDatabase: Kysely<ControlTables>;
@@ -212,10 +209,6 @@ export class SqliteStore implements Store {
 			throw error;
 		}
 		return startServingWriter(this.#folder, lock, events, accounts);
-	}
-
-	joinWriting(link: AccountWritersLink, onCommit: WriterEvents['onCommit']): AccountWrites {
-		return new AccountWriters(link, onCommit);
 	}
 
 	async backup(target: string, progress: (step: { database: string; bytes: number }) => void): Promise<void> {

@@ -1,4 +1,4 @@
-import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { monotonicMs } from '../../clock.ts';
 import { reasonOf } from '../../errors.ts';
 import { Checkpointer } from './checkpointer.ts';
@@ -7,9 +7,9 @@ import { isBusy, isIoError } from './connection.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { DataFolder } from './data-folder.ts';
 import { type ArrivedWork, commitGroup, dropExpired, expired } from './group-commit.ts';
-import type { FromWriter, Results, ToWriter, Work, WorkResult, WriterEnd } from './messages.ts';
+import type { FromWriter, ToWriter, WorkResult, WriterData } from './messages.ts';
 
-/** A writer thread. While a process serves, only such threads write to its databases. */
+/** A writer thread: stores what requests bring. Background jobs and commands write to the same databases beside it. */
 
 /** The maximum number of requests committed together. More would delay the first of them for little gain. */
 const groupLimit = 256;
@@ -17,14 +17,13 @@ const groupLimit = 256;
 const busyRetryMs = 1;
 const reportBusyAfterMs = 1000;
 
-const { folderPath, openDatabases } = workerData as { folderPath: string; openDatabases: number };
+const { folderPath, openDatabases, cells: cellsBuffer } = workerData as WriterData;
 if (!parentPort) throw new Error('this file is the writer thread');
 const owner = parentPort;
+const cells = new Int32Array(cellsBuffer);
 const pool = new ConnectionPool(new DataFolder(folderPath), openDatabases);
 const checkpointer = new Checkpointer();
-/** Of each thread that hands over work: what takes it. */
-const takers = new Map<MessagePort, (arrived: readonly Work[]) => void>();
-const queues = new Map<number, QueuedWork[]>();
+const queues = new Map<number, ArrivedWork[]>();
 /** When to try the databases again that another process has locked. */
 const retryAtMs = new Map<number, number>();
 /** Since when a database is locked; infinity once this was reported. */
@@ -32,39 +31,26 @@ const busySinceMs = new Map<number, number>();
 let stopping = false;
 let timer: NodeJS.Timeout | undefined;
 
-/** Work, and where its result goes. */
-interface QueuedWork extends ArrivedWork {
-	readonly port: MessagePort;
-}
-
 function send(message: FromWriter): void {
 	owner.postMessage(message);
 }
 
-function connect({ port, cellsBuffer }: WriterEnd): void {
-	const cells = new Int32Array(cellsBuffer);
-	const taker = (arrived: readonly Work[]) => take(arrived, port, cells);
-	takers.set(port, taker);
-	port.on('message', (arrived: Work[]) => {
-		taker(arrived);
-		work();
-	});
-	port.on('close', () => takers.delete(port));
-}
-
-function take(arrived: readonly Work[], port: MessagePort, cells: Int32Array): void {
-	for (const work of arrived) {
-		const queued = { ...work, port, cells };
+function take(message: ToWriter): void {
+	if (message === 'stop') {
+		stopping = true;
+		return;
+	}
+	for (const work of message) {
+		const arrived = { ...work, cells };
 		const queue = queues.get(work.databaseId);
-		if (queue) queue.push(queued);
-		else queues.set(work.databaseId, [queued]);
+		if (queue) queue.push(arrived);
+		else queues.set(work.databaseId, [arrived]);
 	}
 }
 
 /** Receives new requests without returning to the event loop. */
 function takeWaiting(): void {
-	for (const [port, taker] of takers)
-		for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) taker(next.message);
+	for (let next = receiveMessageOnPort(owner); next; next = receiveMessageOnPort(owner)) take(next.message);
 }
 
 /** The next database in turn. */
@@ -75,9 +61,9 @@ function nextDatabase(nowMs: number): number | undefined {
 function runGroup(databaseId: number): void {
 	const { live, dropped } = dropExpired(queues.get(databaseId) ?? []);
 	queues.delete(databaseId);
-	const group = live.slice(0, groupLimit);
+	const first = live.slice(0, groupLimit);
 	const startedAtMs = monotonicMs();
-	const outcome = group.length > 0 ? commit(databaseId, group) : [];
+	const outcome = first.length > 0 ? commit(databaseId, first) : [];
 	const endedAtMs = monotonicMs();
 	// At the end of the map, so that databases take turns.
 	const rest = outcome === 'busy' ? live : live.slice(groupLimit);
@@ -87,24 +73,9 @@ function runGroup(databaseId: number): void {
 		retryAtMs.delete(databaseId);
 		busySinceMs.delete(databaseId);
 	}
-	const done = outcome === 'busy' ? dropped : [...dropped, ...group];
-	const results = outcome === 'busy' ? dropped.map(expired) : [...dropped.map(expired), ...outcome];
-	answer(done, results, (endedAtMs - startedAtMs) / 1000);
-}
-
-/** Gives each thread its results. */
-function answer(done: readonly QueuedWork[], results: readonly WorkResult[], seconds: number): void {
-	const ofPorts = new Map<MessagePort, WorkResult[]>();
-	for (const [index, { port }] of done.entries()) {
-		const ofPort = ofPorts.get(port);
-		if (ofPort) ofPort.push(results[index] as WorkResult);
-		else ofPorts.set(port, [results[index] as WorkResult]);
-	}
-	let group: Results['group'] = { size: done.length, seconds };
-	for (const [port, ofPort] of ofPorts) {
-		port.postMessage({ results: ofPort, ...(group && { group }) } satisfies Results);
-		group = undefined;
-	}
+	const results = [...dropped.map(expired), ...(outcome === 'busy' ? [] : outcome)];
+	const group = { size: results.length, seconds: (endedAtMs - startedAtMs) / 1000 };
+	send({ type: 'results', results, group });
 }
 
 /** Reports a lock that stays, once. */
@@ -118,7 +89,7 @@ function retryLater(databaseId: number, nowMs: number): void {
 	}
 }
 
-function commit(databaseId: number, group: readonly QueuedWork[]): WorkResult[] | 'busy' {
+function commit(databaseId: number, group: readonly ArrivedWork[]): WorkResult[] | 'busy' {
 	for (const failure of checkpointer.takeFailures()) markFailed(failure.databaseId, failure.reason);
 	let connection: Connection;
 	try {
@@ -200,15 +171,11 @@ function work(): void {
 async function stop(): Promise<void> {
 	await checkpointer.stop();
 	pool.closeAll();
-	for (const port of takers.keys()) port.close();
 	owner.close();
 }
 
 owner.on('message', (message: ToWriter) => {
-	if (message.type === 'connect') connect(message);
-	else {
-		stopping = true;
-		work();
-	}
+	take(message);
+	work();
 });
 send({ type: 'ready' });

