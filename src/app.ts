@@ -289,7 +289,8 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 function requestError(routes: Routes, request: FastifyRequest, reply: FastifyReply): ApiError | undefined {
 	const detail = malformation(request.raw);
 	if (detail !== undefined) return new ApiError('bad_request', { detail });
-	if (!request.is404) return undefined;
+	// The router looks at `*`, which stands for no path, as if it were a slash.
+	if (!request.is404 && !request.url.startsWith('*')) return undefined;
 	// A path that answers preflights is meant for pages, so pages may read its errors.
 	if (routes.has(request.url, 'OPTIONS')) allowAllOrigins(reply);
 	return routes.missing(request.url, request.method);

@@ -62,6 +62,7 @@ const targets: Record<string, number> = {
 	'/__proto__': 404,
 	'/constructor': 404,
 	'*': 404,
+	'*healthz': 404,
 	'/%ZZ': 400,
 	'/hit%': 400,
 	'/hit': 405,
@@ -88,7 +89,7 @@ test('the same over HTTP/2', async (t) => {
 	for (const [target, status] of Object.entries(targets)) {
 		const answer = await askHttp2(session, { ':path': target });
 		// Where there is no method it stands for, HTTP/2 knows no asterisk.
-		if (target === '*') continue;
+		if (target.startsWith('*')) continue;
 		assert.equal(answer?.status, status, target);
 		assert.match(answer?.headers.get('x-request-id') ?? '', requestId);
 	}
@@ -161,7 +162,7 @@ test('an absolute-form target is handled like its path', async (t) => {
 		['http://caskade.test/healthz', 200],
 		['http://caskade.test/hit', 405],
 		['http://caskade.test/:a(', 404],
-		['http://caskade.test', 404],
+		['http://caskade.test', 200],
 		['http://', 400],
 	] as const)
 		assert.equal((await ask(t, url, `GET ${target} HTTP/1.1\r\nhost: a`)).status, status, target);
