@@ -47,10 +47,12 @@ const manyOwners = 200_000;
 export function* readJourneys(options: ReadOptions): Reading<ReadJourneys> {
 	const { asOfMs, period, lookbackDays, lostBy } = options;
 	const isWhole = readsAll(options);
-	const subscriptions = yield* readSubscriptions(options, isWhole);
-	const owned = subscriptions
-		.flatMap(({ owner }, place) => (owner === null ? [] : [{ owner, place }]))
-		.sort((a, b) => compare(a.owner, b.owner));
+	const { subscriptions, others } = yield* readSubscriptions(options, isWhole);
+	// Whoever has events of somebody else's subscription is not lost either.
+	const owned = [
+		...subscriptions.flatMap(({ owner }, place) => (owner === null ? [] : [{ owner, place }])),
+		...others.map((owner) => ({ owner, place: undefined })),
+	].sort((a, b) => compare(a.owner, b.owner));
 	const paths: (readonly Touch[])[] = subscriptions.map(() => []);
 	const lost = new LostPaths();
 	const touches = new VisitorTouches<ReportedOrigin>();
@@ -71,7 +73,8 @@ export function* readJourneys(options: ReadOptions): Reading<ReadJourneys> {
 		if (isOwner) {
 			const all = touches.touches();
 			for (; owned[next]?.owner === vid; next++) {
-				const { place } = owned[next] as (typeof owned)[number];
+				const place = owned[next]?.place;
+				if (place === undefined) continue;
 				const { convertedAtMs } = subscriptions[place] as Subscription;
 				paths[place] = pathOf(all, convertedAtMs, lookbackDays);
 			}
@@ -113,10 +116,11 @@ function atLeast(fromMs: number): number {
 	return Math.max(fromMs, Number.MIN_SAFE_INTEGER);
 }
 
+/** @returns also visitors with events of other visitors' subscriptions */
 function* readSubscriptions(
 	{ asOfMs, isPast, period }: ReadOptions,
 	isWhole: boolean,
-): Reading<Subscription[]> {
+): Reading<{ subscriptions: Subscription[]; others: string[] }> {
 	const events = isWhole ? yield* eventsUpTo(asOfMs, isPast) : yield* eventsOfPeriod(period, asOfMs);
 	const ofSubscription = Map.groupBy(
 		events.sort((a, b) => a.atMs - b.atMs || a.id - b.id),
@@ -126,7 +130,13 @@ function* readSubscriptions(
 	const groups = [...ofSubscription.values()].sort(
 		([a], [b]) => (a?.atMs as number) - (b?.atMs as number) || compare(a?.subid, b?.subid),
 	);
-	return groups.map((own) => subscriptionOf(own, (own.find(isNoRefund) ?? own[0])?.vid ?? null));
+	const others = new Set<string>();
+	const subscriptions = groups.map((own) => {
+		const owner = (own.find(isNoRefund) ?? own[0])?.vid ?? null;
+		for (const { vid } of own) if (vid !== null && vid !== owner) others.add(vid);
+		return subscriptionOf(own, owner);
+	});
+	return { subscriptions, others: [...others] };
 }
 
 function compare(a = '', b = ''): number {

@@ -13,7 +13,7 @@ import { addLargeAccount } from '../proof/large-account.ts';
 import { body } from '../store/contract/visitors.ts';
 import { engines, openFor } from '../store/engines.ts';
 import { temporaryFolder } from '../support.ts';
-import { add, type Entry, fill, report, sale, vidOf, visit } from './filled.ts';
+import { add, type Entry, fill, nowMs, report, sale, vidOf, visit } from './filled.ts';
 import { day0Ms } from './made-up.ts';
 
 const channels = ['email', 'direct', 'paid search', 'internal', 'social'];
@@ -182,6 +182,23 @@ test('a report of a month reads no more rows if other months have more', async (
 		const before = await rowsRead();
 		await add(store, id, [...visitors(2000, 10, 100), ...visitors(3000, 10, 200)]);
 		assert.equal(await rowsRead(), before);
+	}
+});
+
+test('a visitor with a renewal of another visitor is not lost, in a report of all time as in one of a period', async (t) => {
+	for (const store of await openBoth(t)) {
+		const id = await fill(store, 'c-a-acme-uk', [
+			...[visit(1, 10, 'A'), sale('A', 'S', 12, 500)],
+			...[visit(2, 10, 'R', 'social'), sale('R', 'S', 40, 500)],
+		]);
+		for (const period of [{}, { from: '2026-01-01', to: '2026-12-01' }])
+			for (const asOfMs of [null, nowMs]) {
+				const { rows } = await report(store, id, 'attribution', { asOfMs, ...period });
+				assert.deepEqual(
+					rows.map(({ channel }) => channel),
+					['email'],
+				);
+			}
 	}
 });
 
