@@ -2,18 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLog } from '../src/log.ts';
-import { startServer } from '../src/server.ts';
-import { openStore } from '../src/store/open.ts';
+import { serve } from '../src/serve.ts';
 
 /** The answer of a server of this repository to `GET /openapi.json`. */
 export async function documentOfServer(): Promise<unknown> {
 	const folder = mkdtempSync(join(tmpdir(), 'caskade-client-'));
 	try {
-		const store = await openStore(`sqlite:${folder}`);
-		const settings = { host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1' };
-		const server = await startServer(store, settings, createLog('error'), (error) => {
+		const settings = { database: `sqlite:${folder}`, host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1' };
+		const onDeath = (error: Error) => {
 			throw error;
-		});
+		};
+		const server = await serve(settings, { log: createLog('error'), onDeath, background: 'none' });
 		const document = await (await fetch(`${server.url}/openapi.json`)).json();
 		await server.stop();
 		return document;

@@ -59,7 +59,7 @@ export interface AppOptions extends SitePaths {
 	readonly scorer: VisitorScorer;
 	readonly reports: ReportRunner;
 	/** The server's roles; all by default. */
-	readonly roles?: readonly Role[];
+	readonly roles?: readonly Role[] | undefined;
 	readonly hitLimits?: BudgetLimits;
 	readonly metrics: Metrics;
 	readonly log: Log;
@@ -68,15 +68,15 @@ export interface AppOptions extends SitePaths {
 	readonly isDraining: () => boolean;
 	readonly schemas: Schemas;
 	/** Whether to serve the demo shop. */
-	readonly demo?: boolean;
+	readonly demo?: boolean | undefined;
 	/** Path prefix of all operations, for example `/api/staging`. */
 	readonly prefix?: string;
 	/** Proxies whose `x-forwarded-…` headers are trusted; none by default. */
-	readonly proxies?: Proxies;
+	readonly proxies?: Proxies | undefined;
 	/** A visitor of an account with webhooks may have changed. */
 	readonly onVisitorChange?: (accountId: number) => void;
 	/** Whether hits from an address are not stored. */
-	readonly isIgnored?: (address: string | undefined) => boolean;
+	readonly isIgnored?: ((address: string | undefined) => boolean) | undefined;
 	/** Without it the server speaks plain HTTP/1.1. */
 	readonly tls?: Tls | undefined;
 }

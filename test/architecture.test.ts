@@ -11,10 +11,10 @@ const order = [
 		'main',
 		'cli',
 		'upload',
+		'serve',
 		'jobs',
 		'demo',
 		'import',
-		'server',
 		'app',
 		'console',
 		'api',
@@ -29,6 +29,7 @@ const bottom = [
 	'log',
 	'log-throttle',
 	'deadline',
+	'port-error',
 	'wakeable-sleep',
 	'clock',
 	'format',
@@ -39,9 +40,9 @@ const bottom = [
 ];
 /** Beside the order: who may import them, and what they may import. */
 const beside: Readonly<Record<string, { importedBy: readonly string[]; imports: readonly string[] }>> = {
-	http: { importedBy: ['api', 'console', 'app', 'server'], imports: ['schema', ...bottom] },
+	http: { importedBy: ['api', 'console', 'app', 'serve'], imports: ['schema', ...bottom] },
 	client: { importedBy: ['cli', 'upload'], imports: [] },
-	config: { importedBy: ['cli', 'server', 'jobs'], imports: ['domain', ...bottom] },
+	config: { importedBy: ['cli', 'serve'], imports: ['domain', ...bottom] },
 };
 /** Pure values, rules and checks. Of the bottom they may import only `pureBottom`. */
 const pure = ['schema', 'domain'];

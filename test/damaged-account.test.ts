@@ -12,8 +12,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { pruneAll } from '../src/jobs/retention.ts';
-import { trainDue } from '../src/jobs/scheduled-training.ts';
-import { startServer } from '../src/server.ts';
+import { summaries, trainDue } from '../src/jobs/scheduled-training.ts';
+import { trainAccount } from '../src/scoring/account-training.ts';
 import { subscriptionEvents } from '../src/store/account/reading/events.ts';
 import { openStore } from '../src/store/open.ts';
 import { caskade, caskadeWithin } from './process.ts';
@@ -26,7 +26,7 @@ import {
 	subscriptionEvent,
 } from './store/engines.ts';
 import { sessionOn } from './store/postgres/service.ts';
-import { addClient, browserUserAgent, collectLog, event } from './support.ts';
+import { addClient, browserUserAgent, event, serveAt } from './support.ts';
 
 /** What may have become of an account's file, and what the log then says of it. */
 const damages: Readonly<Record<string, readonly [damage: (file: string) => void, reason: RegExp]>> = {
@@ -68,16 +68,7 @@ async function startDamaged(t: TestContext, damage: (file: string) => void, when
 	};
 	if (when === 'before') ruin();
 	const logged: string[] = [];
-	const settings = {
-		host: '127.0.0.1',
-		port: 0,
-		metricsHost: '127.0.0.1',
-		hitsPerAddress: 1e6,
-		hitsPerVisitor: 1e6,
-	};
-	const server = await startServer(await openStore(address), settings, collectLog(logged), (error) => {
-		throw error;
-	});
+	const server = await serveAt(address, { hitsPerAddress: 1e6, hitsPerVisitor: 1e6 }, logged);
 	t.after(() => server.stop());
 	const post = async (path: string, body: object, headers: Record<string, string>) => {
 		const answer = await fetch(server.url + path, {
@@ -130,7 +121,17 @@ for (const [name, [damage, reason]] of Object.entries(damages))
 			report: (one: object) => reports.push(one as never),
 		};
 		await pruneAll(store, { ...round, keepHitsDays: 1, keepTouches: false, everyMs: 1000 });
-		await trainDue(store, { ...round, everyMs: 1000, seed: 1 });
+		await trainDue(store, {
+			...round,
+			everyMs: 1000,
+			train: async (account, asOfMs) =>
+				summaries(
+					await trainAccount(store, {
+						...{ account, asOfMs, isOfNow: true, seed: 1, keepsChoice: true, onProgress: () => {} },
+						goals: await store.control.goals(account.id),
+					}),
+				),
+		});
 		assert.deepEqual(
 			reports.filter(({ type }) => type === 'error').map(({ aid }) => aid),
 			[lost.aid, lost.aid],

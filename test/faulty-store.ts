@@ -5,6 +5,7 @@ import { QuotaCounter } from '../src/access/quota.ts';
 import type { SitePaths } from '../src/api/site-paths.ts';
 import { type AppOptions, buildApp } from '../src/app.ts';
 import { monotonicMs } from '../src/clock.ts';
+import { compute } from '../src/jobs/compute.ts';
 import { Metrics } from '../src/metrics.ts';
 import { ReportRunner } from '../src/reports/report-runner.ts';
 import { VisitorScorer } from '../src/scoring/visitor-scorer.ts';
@@ -61,7 +62,9 @@ export async function appOver(
 		directory,
 		usageOf: (keyId) => store.control.usageOf(keyId),
 		schemas: store.schemas,
-		reports: new ReportRunner(store.place),
+		reports: new ReportRunner((account, query, signal) =>
+			compute(store.place, { type: 'report', account, query }, { signal }),
+		),
 		quota,
 		writer,
 		metrics: new Metrics(),

@@ -5,11 +5,10 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { issueCask } from '../src/access/cask.ts';
-import { startServer } from '../src/server.ts';
 import { openStore } from '../src/store/open.ts';
 import { freePort } from './free-port.ts';
 import { connectTo, type RawAnswer } from './raw-http.ts';
-import { addClient, browserUserAgent, collectLog, temporaryFolder } from './support.ts';
+import { addClient, browserUserAgent, serveAt, temporaryFolder } from './support.ts';
 
 const cid = 'Private-Customer-4711';
 const email = 'private.person@customer.example';
@@ -29,14 +28,10 @@ test('hits and reads: no log, metric or answer contains a cask, a cid, a key, an
 	const failing = await addClient(store, { client: 'failing' });
 	const logged: string[] = [];
 	const metricsPort = await freePort();
-	const server = await startServer(
-		await openStore(`sqlite:${folder}`),
-		{
-			...{ host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1', metricsPort, behindProxy: 1 },
-			...{ hitsPerAddress: 20, hitsPerVisitor: 0.5 },
-		},
-		collectLog(logged),
-		assert.fail,
+	const server = await serveAt(
+		`sqlite:${folder}`,
+		{ metricsPort, behindProxy: 1, hitsPerAddress: 20, hitsPerVisitor: 0.5 },
+		logged,
 	);
 	t.after(async () => {
 		await server.stop();

@@ -6,8 +6,7 @@ import type { TestContext } from 'node:test';
 import type { AccessDirectory } from '../src/access/directory.ts';
 import { standardPlan, type UsagePlan } from '../src/domain/usage-plan.ts';
 import { createLog, type Log } from '../src/log.ts';
-import type { ListenSettings } from '../src/server/listen.ts';
-import { type RunningServer, startServer } from '../src/server.ts';
+import { type ServeOptions, type ServerSettings, type Serving, serve } from '../src/serve.ts';
 import type { StoredSubscriptionEvent } from '../src/store/account/reading/events.ts';
 import { subscriptionEvents } from '../src/store/account/reading/events.ts';
 import { openStore } from '../src/store/open.ts';
@@ -74,7 +73,7 @@ export interface ServedAccount {
 /** An account on a server that nobody else uses. */
 export interface TestService extends ServedAccount {
 	readonly folder: string;
-	readonly server: RunningServer;
+	readonly server: Serving;
 	/** Every line that was logged, as text. */
 	readonly logged: string[];
 }
@@ -95,26 +94,36 @@ export function collectLog(lines: string[]): Log {
 	return createLog('debug', { write: (line) => lines.push(line) });
 }
 
-type ServiceOptions = Omit<ListenSettings, 'host' | 'port' | 'metricsHost'> & { now?: () => number };
+type TestSettings = Partial<ServerSettings> & Pick<ServeOptions, 'now' | 'store'>;
+
+/**
+ * A server without background work, for who does that itself or needs none.
+ * @param logged gets every line that is logged, as text
+ */
+export function serveAt(
+	database: string,
+	{ now, store, ...settings }: TestSettings = {},
+	logged: string[] = [],
+): Promise<Serving> {
+	const onDeath = (error: Error) => {
+		throw error;
+	};
+	return serve(
+		{ database, host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1', ...settings },
+		{ log: collectLog(logged), onDeath, now, store, background: 'none' },
+	);
+}
 
 /** A real server on a fresh data folder, with a client `acme` and its account `c-a-acme-uk`. */
 export async function startService(
 	t: Lasting,
-	{ plan = {}, now, ...settings }: ServiceOptions & { plan?: Partial<UsagePlan> } = {},
+	{ plan = {}, ...settings }: TestSettings & { plan?: Partial<UsagePlan> } = {},
 ): Promise<TestService> {
 	const folder = temporaryFolder(t);
 	const store = await openStore(`sqlite:${folder}`);
 	const client = await addClient(store, { plan });
 	const logged: string[] = [];
-	const server = await startServer(
-		await openStore(`sqlite:${folder}`),
-		{ host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1', ...settings },
-		collectLog(logged),
-		(error) => {
-			throw error;
-		},
-		now,
-	);
+	const server = await serveAt(`sqlite:${folder}`, settings, logged);
 	t.after(async () => {
 		await server.stop();
 		await store.close();
@@ -123,7 +132,7 @@ export async function startService(
 }
 
 /** What a test does with a client's account on a server. */
-export function servedAccount(server: RunningServer, store: Store, client: Client): ServedAccount {
+export function servedAccount(server: Serving, store: Store, client: Client): ServedAccount {
 	const { aid, key } = client;
 	const sendHit: TestService['sendHit'] = (body = {}, headers = {}, query = '') =>
 		fetch(`${server.url}/hit${query}`, {

@@ -8,8 +8,8 @@ import { tag } from './tag.ts';
 
 /** Where hits and the tag are besides `/hit` and `/tag.js`. */
 export interface SitePaths {
-	readonly hitPath?: string;
-	readonly tagPath?: string;
+	readonly hitPath?: string | undefined;
+	readonly tagPath?: string | undefined;
 }
 
 /**

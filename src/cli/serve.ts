@@ -3,12 +3,9 @@ import { setFlagsFromString } from 'node:v8';
 import { Command, type ServeSettings, serveOptions } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { RunningServer } from '../server.ts';
-import { openStore } from '../store/open.ts';
-import type { Store } from '../store/store.ts';
+import type { ServerSettings, Serving } from '../serve.ts';
 import { commit, version } from '../version.ts';
 import { ignoreBrokenPipe, printLine } from './output.ts';
-import { startTraining } from './start-training.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
 export function serveCommand(): Command {
@@ -26,7 +23,7 @@ connections, answers what is in flight, and exits with code 0. A second signal e
 Only one server can run on a data folder at a time; on PostgreSQL any number can. --workers
 lets a server use several cores of this machine there. Logs are JSON lines on standard error.`,
 		)
-		.action(serve);
+		.action(runServer);
 	for (const option of serveOptions()) command.addOption(option);
 	return command;
 }
@@ -37,29 +34,26 @@ lets a server use several cores of this machine there. Logs are JSON lines on st
  */
 const heapGrowingPercent = 50;
 
-async function serve(settings: ServeSettings): Promise<void> {
+async function runServer(settings: ServeSettings): Promise<void> {
 	setFlagsFromString(`--heap-growing-percent=${heapGrowingPercent}`);
 	ignoreBrokenPipe();
 	const { createLog } = await import('../log.ts');
 	const log = createLog(settings.logLevel);
 	if (cluster.isWorker) return serveAsWorker(settings, log.child({ worker: cluster.worker?.id }));
-	const store = await openStore(settings.database, settings);
 	if (settings.workers > 1) {
-		await store.close();
-		if (!store.takesManyServers)
+		if (settings.database.startsWith('sqlite:'))
 			throw new OperatorError(
 				"--workers needs PostgreSQL: one process serves a data folder. Move to PostgreSQL with 'caskade copy', or leave --workers out.",
 			);
 		const { runWorkers } = await import('./workers.ts');
 		return runWorkers(settings, log);
 	}
-	const server = await start(store, settings, log);
-	const stopTraining = await startTraining(settings, log);
-	stopOnSignals(() => server.stop(stopTraining()), log);
-	log.info({ url: server.url, version, commit, schemas: store.schemas }, 'listening');
+	const server = await start(settings, log, 'all');
+	stopOnSignals(() => server.stop(), log);
+	log.info({ url: server.url, version, commit, schemas: server.store.schemas }, 'listening');
 	const shop = settings.demo ? `, demo: ${server.url}/demo/` : '';
 	printLine(`Caskade serves at ${server.url} (reference: ${server.url}/docs${shop}). Stop it with Ctrl+C.`);
-	if (settings.demo) await offerDemo(store, server);
+	if (settings.demo) await offerDemo(server);
 }
 
 /** Runs one of several processes that share the port. The primary prints, and serves the metrics. */
@@ -80,48 +74,37 @@ async function serveAsWorker(settings: ServeSettings, log: Log): Promise<void> {
 		if (message.type === 'stop') void onStop();
 	});
 	const { metricsPort: _, ...listenSettings } = settings;
-	const store = await openStore(settings.database, settings);
-	const server = await start(store, { ...listenSettings, workers: 1 }, log);
+	const server = await start(listenSettings, log, 'shared');
 	stop = server.stop;
-	log.info({ url: server.url, pid: process.pid, version, commit, schemas: store.schemas }, 'listening');
+	log.info(
+		{ url: server.url, pid: process.pid, version, commit, schemas: server.store.schemas },
+		'listening',
+	);
 	const message: FromWorker = { type: 'serving', url: server.url };
 	process.send?.(message);
-	if (settings.demo && cluster.worker?.id === 1) await offerDemo(store, server);
+	if (settings.demo && cluster.worker?.id === 1) await offerDemo(server);
 }
 
-async function start(store: Store, settings: ServeSettings, log: Log): Promise<RunningServer> {
-	const { startServer } = await import('../server.ts');
-	const { startFolding } = await import('../jobs/start-folding.ts');
-	const { startWebhooks } = await import('../jobs/start-webhooks.ts');
-	const folding = startFolding(settings, log);
-	const webhooks = startWebhooks(settings, log);
+async function start(settings: ServerSettings, log: Log, background: 'all' | 'shared'): Promise<Serving> {
+	const { serve } = await import('../serve.ts');
 	const onDeath = (error: Error) => {
 		log.fatal({ reason: error.message }, 'a thread died');
 		process.exit(1);
 	};
-	const starting = startServer(store, settings, log, onDeath, store.now, folding, webhooks);
-	const server = await starting.catch(async (error) => {
-		await Promise.all([folding.stop(), webhooks.stop()]);
-		throw error;
-	});
-	const { startRetention } = await import('../jobs/start-retention.ts');
-	const stopRetention = startRetention(settings, log);
-	const stop = (jobs?: Promise<unknown>) =>
-		server.stop(Promise.all([jobs, stopRetention(), folding.stop(), webhooks.stop()]));
-	return { ...server, stop };
+	return serve(settings, { log, onDeath, background });
 }
 
-async function offerDemo(store: Store, server: RunningServer): Promise<void> {
+async function offerDemo({ store, directory, url }: Serving): Promise<void> {
 	if (await store.control.hasClients()) return;
 	const { demoAid, openDemoAccount, uploadLine } = await import('../demo/demo-account.ts');
 	const { account, key } = await openDemoAccount(store, demoAid);
-	await server.directory.refresh();
+	await directory.refresh();
 	if (key)
 		printLine(`
 There were no clients yet, so there is now a client '${account.client}' with the account ${demoAid}.
 Upload an event to it from another terminal (the key is shown this once):
 
-${uploadLine(server.url, demoAid, key)}
+${uploadLine(url, demoAid, key)}
 
 Make up visitors to score: npx caskade demo
 `);

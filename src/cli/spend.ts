@@ -3,7 +3,7 @@ import { Argument } from 'commander';
 import { parse } from 'csv-parse/sync';
 import { Command } from '../config.ts';
 import { OperatorError } from '../errors.ts';
-import { day } from '../format/values.ts';
+import { day } from '../reports/report-query.ts';
 import type { Spending } from '../reports/spend.ts';
 import { saveSpending } from '../store/account/journey-rows.ts';
 import { aidArgument } from './aid-argument.ts';

@@ -11,7 +11,6 @@ interface TrainOptions extends CommonOptions {
 	readonly asOf?: number;
 	readonly seed: number;
 	readonly report?: string;
-	readonly verbose?: boolean;
 }
 
 export function trainCommand(): Command {
@@ -19,8 +18,7 @@ export function trainCommand(): Command {
 		.summary("train the models of an account's goals")
 		.description(
 			`Train a model for each goal of an account on its own history, for visitors and for single visits. Models are
-judged on a later period than they learned from. Two lines tell how good each is, and whether it is in use; the report is
-stored. A model that is better than the
+judged on a later period than they learned from, and the report is printed and stored. A model that is better than the
 base rate becomes active. Without one, everybody gets the base rate. 'caskade serve --train-every 6h' trains on schedule.
 
 With --as-of, nothing later is used, as if the command had run then. If the active model has seen more, it stays active,
@@ -39,7 +37,6 @@ and 'caskade score AID --as-of TIME' uses the new one.`,
 				.default(1)
 				.argParser(wholeNumber(0, 2 ** 31)),
 		)
-		.addOption(new Option('--verbose', 'print how the models were trained and judged'))
 		.addOption(new Option('--report <file>', 'write the report as one HTML page, with charts'))
 		.addCommonOptions()
 		.action(trainAndPrint);
@@ -49,12 +46,12 @@ async function trainAndPrint(aid: string, options: TrainOptions): Promise<void> 
 	const asOfMs = options.asOf ?? Date.now();
 	const trained = await trainWithProgress(aid, asOfMs, options);
 	const { printTraining, trainingPage } = await import('./training-text.ts');
-	const asOf = trained[0]?.report.asOf ?? new Date(asOfMs).toISOString();
-	const printed = { aid, asOf, trained };
-	if (options.report !== undefined)
-		writeOutputFile(options.report, trainingPage(printed), 'The models are stored, but the report');
+	if (options.report !== undefined) {
+		const page = trainingPage(aid, asOfMs, trained);
+		writeOutputFile(options.report, page, 'The models are stored, but the report');
+	}
 	if (options.json) printJson({ aid, asOf: new Date(asOfMs).toISOString(), goals: trained });
-	else printTraining(printed, { verbose: options.verbose ?? false, reportFile: options.report });
+	else printTraining(aid, asOfMs, trained, options.report);
 }
 
 async function trainWithProgress(
@@ -62,19 +59,20 @@ async function trainWithProgress(
 	asOfMs: number,
 	{ database, stage, goal, asOf, seed, json }: TrainOptions,
 ): Promise<readonly TrainedGoal[]> {
-	const { trainOnThread } = await import('../jobs/training-worker.ts');
+	const { compute } = await import('../jobs/compute.ts');
 	const bar = (unit: string) => showProgress(process.stderr, unit, json ?? false);
 	const bars: Readonly<Record<'read' | 'train', Progress>> = { read: bar('visitors'), train: bar('models') };
 	let step: 'read' | 'train' = 'read';
 	try {
-		return await trainOnThread(
-			{ database, stage, job: { type: 'once', aid, goal, asOfMs, isOfNow: asOf === undefined, seed } },
-			(progress) => {
+		const about = { aid, goal, asOfMs, isOfNow: asOf === undefined, seed };
+		const job = { type: 'training', ...about, keepsChoice: false, isInBackground: false } as const;
+		return await compute({ database, stage }, job, {
+			onProgress: (progress) => {
 				if (progress.step !== step) bars[step].end();
 				step = progress.step;
 				bars[step].update(`${step} ${progress.what}`, progress.done, progress.total);
 			},
-		);
+		});
 	} finally {
 		bars[step].end();
 	}

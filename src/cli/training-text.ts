@@ -1,66 +1,71 @@
 import type { ModelLevels } from '../domain/model-levels.ts';
 import type { GoalReport, TrainedGoal } from '../scoring/account-training.ts';
+import type { TrainingReport } from '../scoring/report.ts';
 import { reportPage } from '../scoring/report-page.ts';
-import {
-	choiceSentences,
-	directionText,
-	featureText,
-	formerSentences,
-	headingOf,
-	historySentences,
-	percent,
-	verdictOf,
-	withInterval,
-} from '../scoring/report-text.ts';
+import { daysText, featureText, percent, withInterval } from '../scoring/report-text.ts';
 import { printLine, printRecord, printTable } from './output.ts';
 
-export interface PrintedTraining {
-	readonly aid: string;
-	/** ISO 8601, UTC. */
-	readonly asOf: string;
-	readonly trained: readonly TrainedGoal[];
-}
-
-/** Prints two lines on each model, and with `verbose` how it was trained and judged. */
+/** Prints a training for an operator. */
 export function printTraining(
-	{ asOf, trained }: PrintedTraining,
-	{ verbose, reportFile }: { verbose: boolean; reportFile: string | undefined },
+	aid: string,
+	asOfMs: number,
+	trained: readonly TrainedGoal[],
+	reportFile: string | undefined,
 ): void {
-	const [first] = trained;
-	const { usual, notable } = first ? historySentences(first.report) : { usual: [], notable: [] };
-	for (const [index, one] of trained.entries()) {
-		if (index > 0) printLine('');
-		printLine(headingOf(one.report));
-		for (const line of verdictOf(one)) printLine(line);
-		if (!verbose || one.version === null) continue;
-		for (const sentence of formerSentences(one)) printLine(sentence);
+	printLine(`${aid} as of ${trained[0]?.report.asOf ?? new Date(asOfMs).toISOString()}`);
+	for (const sentence of historySentences(trained)) printLine(sentence);
+	for (const one of trained) {
 		printLine('');
-		printMeasures(one.report);
+		printLine(heading(one.report));
+		for (const sentence of sentences(one)) printLine(sentence);
+		for (const warning of one.report.warnings) printLine(`Warning: ${warning}`);
+		if (one.version !== null) printMeasures(one.report);
 	}
-	if (notable.length > 0) printLine('');
-	for (const sentence of notable) printLine(sentence);
-	if (verbose) for (const sentence of [`\nThe models are as of ${asOf}.`, ...usual]) printLine(sentence);
-	if (reportFile !== undefined) printLine(`\nThe report with its drawings is in ${reportFile}.`);
-	else if (!verbose && trained.some(({ version }) => version !== null))
-		printLine('\n--verbose prints how each was trained and judged; --report FILE draws it.');
+	if (reportFile !== undefined) printLine(`\nThe report with its charts is in ${reportFile}.`);
 }
 
 /** The same as one HTML page. */
-export function trainingPage({ aid, asOf, trained }: PrintedTraining): string {
-	const [first] = trained;
+export function trainingPage(aid: string, asOfMs: number, trained: readonly TrainedGoal[]): string {
 	return reportPage(
-		`Scores of ${aid} as of ${asOf}`,
-		first ? Object.values(historySentences(first.report)).flat() : [],
+		`Scores of ${aid} as of ${trained[0]?.report.asOf ?? new Date(asOfMs).toISOString()}`,
+		historySentences(trained),
 		trained.map((one) => ({
-			heading: headingOf(one.report),
-			lead: [...verdictOf(one), ...formerSentences(one)],
+			heading: heading(one.report),
+			lead: sentences(one),
 			report: one.report,
 		})),
 	);
 }
 
+const kindTexts = { page: 'page', channel: 'channel', event: 'event', evt: 'subscription event' } as const;
+
+function historySentences([first]: readonly TrainedGoal[]): string[] {
+	if (!first) return [];
+	const stopped = first.report.stopped.map(
+		({ kind, name, lastDay }) => `${kindTexts[kind]} ${name} (last on ${lastDay})`,
+	);
+	return [
+		...first.report.history,
+		...(stopped.length > 0 ? [`No longer seen, and so not relied on: ${stopped.join(', ')}.`] : []),
+	];
+}
+
+function heading({ goal, scope, horizonDays }: GoalReport): string {
+	return `Goal ${goal} of ${scope === 'vid' ? 'visitors' : 'single visits'}, within ${daysText(horizonDays)}`;
+}
+
+function sentences({ why, former, report }: TrainedGoal): string[] {
+	if (!former?.auc || former.logLoss === null || former.baseRateLogLoss === null || !report.later)
+		return [why];
+	const gain = percent(1 - former.logLoss / former.baseRateLogLoss);
+	return [
+		why,
+		`When ${former.version} was trained, its AUC was ${withInterval(former.auc, 3)}, its log loss ${former.logLoss.toFixed(4)}, ${gain} below the base rate's.`,
+	];
+}
+
 /** Prints how a model was trained and judged, and what moves its scores. */
-export function printMeasures(report: GoalReport): void {
+export function printMeasures(report: TrainingReport): void {
 	const { later } = report;
 	printRecord({
 		model: report.kind,
@@ -72,21 +77,19 @@ export function printMeasures(report: GoalReport): void {
 			AUC: withInterval(later.auc, 3),
 			'log loss': `${later.logLoss.toFixed(4)}, of the base rate ${later.baseRateLogLoss.toFixed(4)}`,
 			Brier: later.brier.toFixed(4),
-			predicted: percent(later.predicted),
-			observed: percent(later.observed),
-			'calibration error': later.expectedCalibrationError.toFixed(4),
+			calibration: `error ${later.expectedCalibrationError.toFixed(4)}, slope ${later.calibrationSlope.toFixed(2)}`,
 		}),
 	});
-	for (const sentence of choiceSentences(report)) printLine(sentence);
+	for (const sentence of report.chosen) printLine(sentence);
 	if (later?.blocks) {
 		printLine('');
 		printTable(
-			later.blocks.map(({ from, to, rows, predicted, observed, logLoss, baseRateLogLoss }) => ({
+			later.blocks.map(({ from, to, rows, said, came, logLoss, baseRateLogLoss }) => ({
 				'later rows from': from.slice(0, 10),
 				to: to.slice(0, 10),
 				rows,
-				predicted: percent(predicted),
-				observed: percent(observed),
+				said: percent(said),
+				came: percent(came),
 				'log loss': logLoss.toFixed(4),
 				'of the base rate': baseRateLogLoss.toFixed(4),
 			})),
@@ -112,8 +115,8 @@ export function printMeasures(report: GoalReport): void {
 		printTable(
 			later.calibrationTable.map(({ rows, meanScore, rate }) => ({
 				'later rows': rows,
-				predicted: percent(meanScore),
-				observed: percent(rate),
+				said: percent(meanScore),
+				came: percent(rate),
 			})),
 			'',
 		);
@@ -121,10 +124,10 @@ export function printMeasures(report: GoalReport): void {
 	if (report.topFeatures.length === 0) return;
 	printLine('');
 	printTable(
-		report.topFeatures.map((feature) => ({
-			feature: featureText(feature.name),
-			'moves log-odds by': feature.meanLogOdds.toFixed(3),
-			direction: directionText(feature),
+		report.topFeatures.map(({ name, meanLogOdds, direction }) => ({
+			feature: featureText(name),
+			'moves log-odds by': meanLogOdds.toFixed(3),
+			direction,
 		})),
 		'',
 	);
@@ -132,22 +135,22 @@ export function printMeasures(report: GoalReport): void {
 
 const barColumns = 40;
 
-/** Draws week by week what was predicted, as served, and what was observed. */
+/** Draws week by week what was said, as served, and what came. */
 export function printLevels({ shifts, weeks }: ModelLevels): void {
-	const max = Math.max(0.001, ...weeks.flatMap(({ predicted, observed }) => [predicted, observed]));
+	const max = Math.max(0.001, ...weeks.flatMap(({ said, came }) => [said, came]));
 	const columnOf = (rate: number) => Math.round((rate / max) * (barColumns - 1));
 	printLine('');
 	printTable(
-		weeks.map(({ fromMs, visitors, predicted, observed, isOutside }) => {
+		weeks.map(({ fromMs, visitors, said, came, isOutside }) => {
 			const drawing = new Array<string>(barColumns).fill('.');
-			drawing[columnOf(observed)] = 'o';
-			drawing[columnOf(predicted)] = drawing[columnOf(predicted)] === 'o' ? '*' : 'p';
+			drawing[columnOf(came)] = 'o';
+			drawing[columnOf(said)] = drawing[columnOf(said)] === 'o' ? '*' : 's';
 			return {
 				'week from': new Date(fromMs).toISOString().slice(0, 10),
 				visitors,
-				predicted: percent(predicted),
-				observed: percent(observed),
-				'p predicted, o observed, * both': drawing.join(''),
+				said: percent(said),
+				came: percent(came),
+				's said, o came, * both': drawing.join(''),
 				'': isOutside ? 'outside' : '',
 			};
 		}),

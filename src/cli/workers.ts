@@ -2,9 +2,9 @@ import cluster, { type Worker } from 'node:cluster';
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ServeSettings } from '../config.ts';
+import type { Background } from '../jobs/background.ts';
 import type { Log } from '../log.ts';
 import { printLine } from './output.ts';
-import { startTraining } from './start-training.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
 /** Pause before a worker is replaced, so that one that cannot start is not restarted in a tight loop. */
@@ -20,7 +20,11 @@ export async function runWorkers(settings: ServeSettings, log: Log): Promise<voi
 	if (url === undefined) return;
 	const others = await Promise.all(Array.from({ length: settings.workers - 1 }, () => workers.start()));
 	if (others.includes(undefined)) return;
-	workers.restartOnExit(await startTraining(settings, log));
+	// Once on this machine, however many workers there are.
+	const { startBackground } = await import('../jobs/background.ts');
+	const { database, stage, trainEvery: trainEveryMs } = settings;
+	const work = { followsLog: false, keepsScores: true, trainEveryMs };
+	workers.restartOnExit(startBackground({ database, stage }, work, log));
 	log.info({ url, workers: settings.workers }, 'listening');
 	printLine(
 		`Caskade serves at ${url} (reference: ${url}/docs) with ${settings.workers} workers. Stop it with Ctrl+C.`,
@@ -31,7 +35,7 @@ async function listenForMetrics({ metricsHost, metricsPort }: ServeSettings): Pr
 	if (metricsPort === undefined) return undefined;
 	const [{ serveSharedMetrics }, { portError }] = await Promise.all([
 		import('../metrics.ts'),
-		import('../server/port.ts'),
+		import('../port-error.ts'),
 	]);
 	return serveSharedMetrics(metricsHost, metricsPort).catch(
 		portError(metricsHost, metricsPort, '--metrics-port'),
@@ -43,7 +47,7 @@ class Workers {
 	readonly #metricsServer: Server | undefined;
 	readonly #running = new Set<Worker>();
 	#restartsOnExit = false;
-	#stopTraining = async () => {};
+	#background: Background | undefined;
 	#stopping = false;
 	/** Not 0 if a worker could not start. */
 	#exitCode = 0;
@@ -70,11 +74,11 @@ class Workers {
 
 	/**
 	 * From now on, replaces workers that exit. Before this call, an exit ends all of them.
-	 * @param stopTraining stops the training that this process does for all workers
+	 * @param background what this process does for all workers
 	 */
-	restartOnExit(stopTraining: () => Promise<void>): void {
+	restartOnExit(background: Background): void {
 		this.#restartsOnExit = true;
-		this.#stopTraining = stopTraining;
+		this.#background = background;
 	}
 
 	#ended(worker: Worker, code: number | null, signal: string | null): void {
@@ -116,7 +120,7 @@ class Workers {
 
 	stop(): void {
 		this.#stopping = true;
-		void this.#stopTraining();
+		void this.#background?.stop();
 		const message: ToWorker = { type: 'stop' };
 		// A worker without a channel has died, and its exit event is about to arrive.
 		for (const worker of this.#running) if (worker.isConnected()) worker.send(message);

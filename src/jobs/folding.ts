@@ -120,8 +120,3 @@ export class Folder {
 		this.#options.report({ type: 'error', ...(account !== undefined && { account }), reason });
 	}
 }
-
-export interface FoldingSettings {
-	readonly database: string;
-	readonly stage?: string;
-}

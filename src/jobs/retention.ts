@@ -82,10 +82,3 @@ async function repeat(prunePage: () => Promise<number>, signal: AbortSignal): Pr
 function pause(ms: number, signal: AbortSignal): Promise<void> {
 	return delay(ms, undefined, { signal }).catch(() => {});
 }
-
-export interface RetentionSettings {
-	readonly database: string;
-	readonly stage?: string;
-	readonly keepHitsDays?: number;
-	readonly keepTouches?: boolean;
-}

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { reasonOf } from '../errors.ts';
-import { type TrainedGoal, trainAccount } from '../scoring/account-training.ts';
+import type { TrainedGoal } from '../scoring/account-training.ts';
+import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { accountsInUse, type FollowedLevel, ScoreUpkeep } from './score-upkeep.ts';
 
@@ -22,7 +23,8 @@ export interface TrainedSummary {
 export interface ScheduleOptions {
 	/** Training interval. Without it, no models are trained; base rates are measured and levels followed in any case. */
 	readonly everyMs: number | undefined;
-	readonly seed: number;
+	/** Trains an account, elsewhere. Goals for which nothing was stored are left out of the result. */
+	readonly train: (account: Account, asOfMs: number) => Promise<readonly TrainedSummary[]>;
 	/** Milliseconds since 1970. */
 	readonly now: () => number;
 	readonly report: (report: ScheduleReport) => void;
@@ -57,7 +59,7 @@ export async function trainDue(
 	store: Store,
 	options: ScheduleOptions & { readonly everyMs: number },
 ): Promise<void> {
-	const { everyMs, seed, now, report, signal } = options;
+	const { everyMs, train, now, report, signal } = options;
 	const fail = (error: unknown, aid?: string) =>
 		report({
 			type: 'error',
@@ -72,13 +74,8 @@ export async function trainDue(
 				// The absolute difference, because another server's clock may be slightly ahead. A time far in the future must
 				// not prevent training forever.
 				if (Math.abs(now() - newestMs) < everyMs) continue;
-				const trained = await trainAccount(store, {
-					...{ account, seed, keepsChoice: true, onProgress: () => {} },
-					goals: await store.control.goals(account.id),
-					asOfMs: now(),
-					isOfNow: true,
-				});
-				for (const summary of summaries(trained)) report({ type: 'trained', aid: account.aid, ...summary });
+				for (const summary of await train(account, now()))
+					report({ type: 'trained', aid: account.aid, ...summary });
 			} catch (error) {
 				fail(error, account.aid);
 			}
@@ -94,7 +91,7 @@ async function newestModelMs(store: Store, accountId: number): Promise<number> {
 }
 
 /** Goals for which nothing was stored are left out. */
-function summaries(trained: readonly TrainedGoal[]): TrainedSummary[] {
+export function summaries(trained: readonly TrainedGoal[]): TrainedSummary[] {
 	return trained.flatMap(({ version, active, report: { goal, scope, kind, later } }) =>
 		version === null ? [] : [{ goal, scope, version, kind, active, auc: later?.auc.value ?? null }],
 	);

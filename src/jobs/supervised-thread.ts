@@ -4,34 +4,36 @@ const firstRestartMs = 1000;
 /** The pause before a restart doubles up to this. It is reset once a thread has lived this long. */
 const maxRestartMs = 60_000;
 
-export interface SupervisedThreadOptions<Message> {
+export interface SupervisedThreadOptions<Received> {
 	/** The thread's module. */
 	readonly file: URL;
-	/** Passed to the thread on every start. */
-	readonly workerData: unknown;
-	readonly onMessage: (message: Message) => void;
+	/** Of the thread, for who looks at the process. */
+	readonly name: string;
+	/** What the thread starts with, each time. */
+	readonly workerData: () => unknown;
+	readonly onMessage: (message: Received) => void;
 	/** Called when the thread died unexpectedly; it will be restarted. */
 	readonly onDeath: (error: unknown) => void;
 }
 
 /** A worker thread that is restarted when it dies, until it is stopped. */
-export class SupervisedThread<Message> {
-	readonly #options: SupervisedThreadOptions<Message>;
+export class SupervisedThread<Received, Sent> {
+	readonly #options: SupervisedThreadOptions<Received>;
 	#thread: Worker;
 	#ended = Promise.withResolvers<void>();
 	#restart: NodeJS.Timeout | undefined;
 	#restartMs = firstRestartMs;
 	#isStopping = false;
 
-	constructor(options: SupervisedThreadOptions<Message>) {
+	constructor(options: SupervisedThreadOptions<Received>) {
 		this.#options = options;
 		this.#thread = this.#start();
 	}
 
 	#start(): Worker {
-		const { file, workerData, onMessage } = this.#options;
+		const { file, name, workerData, onMessage } = this.#options;
 		const startedMs = performance.now();
-		const thread = new Worker(file, { workerData });
+		const thread = new Worker(file, { name, workerData: workerData() });
 		let reason: unknown = new Error('the thread exited unexpectedly');
 		thread.on('message', onMessage);
 		thread.on('error', (error) => {
@@ -55,16 +57,15 @@ export class SupervisedThread<Message> {
 	}
 
 	/** The message is lost while the thread is down. */
-	post(message: unknown): void {
+	post(message: Sent): void {
 		this.#thread.postMessage(message);
 	}
 
-	/** @param message asks the thread to exit by itself; without it, the thread is terminated */
-	async stop(message?: unknown): Promise<void> {
+	/** @param message asks the thread to exit by itself */
+	async stop(message: Sent): Promise<void> {
 		this.#isStopping = true;
 		clearTimeout(this.#restart);
-		if (message === undefined) await this.#thread.terminate();
-		else this.post(message);
+		this.post(message);
 		await this.#ended.promise;
 	}
 }

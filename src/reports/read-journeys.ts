@@ -13,6 +13,7 @@ import {
 } from '../store/account/journey-rows.ts';
 import { parseOrigin } from '../store/account/touches.ts';
 import type { Reading } from '../store/steps.ts';
+import type { CoveredEvent, JoinedBy } from './coverage.ts';
 import { isIn, type Journey, type Period } from './journey.ts';
 import { type Grouping, labelOf } from './label.ts';
 import { LostPaths } from './lost-paths.ts';
@@ -213,10 +214,17 @@ class Visitors {
 	}
 }
 
-/** Reads the events of a period. */
-export function* readEvents(options: ReadOptions): Reading<JourneyEvent[]> {
+/** Reads how the events of a period were joined to their visitors. */
+export function* readCoverage(
+	options: Pick<ReadOptions, 'asOfMs' | 'isPast' | 'period'>,
+): Reading<CoveredEvent[]> {
 	const { asOfMs, isPast, period } = options;
-	return readsAll(options)
+	const events = readsAll(options)
 		? yield* eventsUpTo(asOfMs, isPast)
 		: yield* eventsIn({ fromMs: atLeast(period.fromMs), toMs: Math.min(period.toMs, asOfMs + 1) });
+	return events.map(({ atMs, evt, revenuePence, vid, named }) => ({
+		...{ atMs, evt, revenuePence },
+		joinedBy:
+			vid === null ? 'unjoined' : (['subid', 'cid', 'tid'] as const satisfies JoinedBy[])[named as 0 | 1 | 2],
+	}));
 }

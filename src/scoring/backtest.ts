@@ -4,6 +4,7 @@ import { OperatorError } from '../errors.ts';
 import { type HistoryExtent, profileAtEnd } from '../store/account/reading/histories.ts';
 import { accountRows, type HistoryReader } from './account-rows.ts';
 import { baseRateFor, measureBaseRates, type RateReader } from './base-rate.ts';
+import { atEarlyLevel } from './early-level.ts';
 import { openModel } from './goal-model.ts';
 import {
 	auc,
@@ -47,7 +48,7 @@ export interface Measures {
 	readonly brier: number;
 	readonly expectedCalibrationError: number;
 	/** The mean score. */
-	readonly predicted: number;
+	readonly said: number;
 }
 
 export interface CutReport {
@@ -56,7 +57,7 @@ export interface CutReport {
 	/** The number of scores: one for each visitor, or for each hit. */
 	readonly scores: number;
 	/** The share that reached the goal. */
-	readonly observed: number;
+	readonly came: number;
 	/** What would have been served: the kind of model, or `prior`. For all cuts, how many of them had a model. */
 	readonly kind: string;
 	readonly served: Measures;
@@ -152,7 +153,7 @@ async function goBack(
 	untilMs: number,
 	numbers: Map<string, number>,
 ): Promise<{ kind: string; outcomes: Outcomes }> {
-	const { rows, vids } = await accountRows(reader, {
+	const { rows, vids, asOfMs } = await accountRows(reader, {
 		...{ goals: [goal], asOfMs: cutMs, seed },
 		onProgress: () => {},
 	});
@@ -163,7 +164,8 @@ async function goBack(
 		byRecency: [0, 0, 0],
 	};
 	const { model } = train(dataset, { seed, horizonMs, baseRates: rates.byRecency });
-	const served = model.kind === 'prior' ? undefined : openModel('backtest', JSON.stringify(model));
+	const early = await atEarlyLevel(reader, model, { goal, scope: 'vid', nowMs: asOfMs, vids });
+	const served = model.kind === 'prior' ? undefined : openModel('backtest', JSON.stringify(early.model));
 	const simple = simpleModel(dataset);
 	const outcomes: Outcomes = { labels: [], served: [], base: [], simple: [], groups: [] };
 	const drawn = await drawnVisitors(reader, maxScores);
@@ -266,7 +268,7 @@ function reportOf(cut: string, kind: string, outcomes: Outcomes): CutReport {
 	return {
 		cut,
 		scores: labels.length,
-		observed: labels.length === 0 ? 0 : mean(labels),
+		came: labels.length === 0 ? 0 : mean(labels),
 		kind,
 		served: measures(labels, served, groups),
 		baseRate: measures(labels, Float64Array.from(outcomes.base), groups),
@@ -282,6 +284,6 @@ function measures(labels: Uint8Array, scores: Float64Array, groups: Uint32Array)
 		logLoss: logLoss(labels, scores),
 		brier: brierScore(labels, scores),
 		expectedCalibrationError: expectedCalibrationError(calibrationTable(labels, scores)),
-		predicted: mean(scores),
+		said: mean(scores),
 	};
 }

@@ -1,8 +1,9 @@
+import { calibrate } from './calibrate.ts';
 import { binOf } from './cuts.ts';
 import { type Encoding, standardised } from './encoding.ts';
 import { absentRow, type FeatureRow } from './features.ts';
 import { logistic, logOddsOfProbability } from './measure.ts';
-import { type BoostingModel, type Level, type LogisticModel, type Model, modelFormat } from './model.ts';
+import { type BoostingModel, type LogisticModel, type Model, modelFormat } from './model.ts';
 import type { Recency } from './recency.ts';
 
 /** How much a feature adds to a row's log-odds, compared with the absence of its fact. */
@@ -27,20 +28,20 @@ export class Scorer {
 					: () => logOddsOfProbability(model.baseRate);
 	}
 
-	/** Before the level. */
+	/** Before calibration. */
 	logOdds(row: FeatureRow): number {
 		return this.#logOdds(row);
 	}
 
-	/** The probability at the level of a recency. */
+	/** After calibration. */
 	score(row: FeatureRow, recency: Recency = 0): number {
 		if (this.model.kind === 'prior') return this.model.baseRate;
-		const level = this.model.levels[recency] as Level;
-		return 'rate' in level ? level.rate : logistic(this.#logOdds(row) + level.shift);
+		return logistic(calibrate(this.model.calibration, this.#logOdds(row), recency));
 	}
 
 	/**
-	 * What each feature adds, in the features' order: the row's log-odds minus those of the row without the fact.
+	 * What each feature adds, in the features' order: the row's log-odds minus those of the row without the fact,
+	 * before calibration. Calibration is increasing, so a feature adds if and only if the score falls without its fact.
 	 */
 	contributions(row: FeatureRow): Contribution[] {
 		const { features } = this.model;

@@ -47,7 +47,7 @@ export interface ChannelOptions {
 export type DeliveryReport =
 	| { readonly type: 'attempts'; readonly delivered: number; readonly failed: number }
 	| { readonly type: 'disabled'; readonly webhook: string; readonly why: DisabledReason }
-	| { readonly type: 'error'; readonly account: number; readonly reason: string };
+	| { readonly type: 'error'; readonly account?: number; readonly reason: string };
 
 /** Delivers the messages of one webhook, so that a slow webhook does not delay others. */
 export class Channel {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { reports } from '../../src/reports/reports.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
 import { temporaryFolder } from '../support.ts';
 
@@ -36,7 +35,7 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 		/line 2: 2026-02-30 is not a date.* line 3: channel must .* Nothing is stored\./,
 	);
 
-	for (const { kind, title } of reports) {
+	for (const kind of ['attribution', 'paths', 'ltv', 'renewals', 'coverage', 'spend']) {
 		const page = join(folder, 'page.html');
 		const [shown, csv] = await Promise.all([
 			caskade(['report', kind, aid, '--html', page, ...at]),
@@ -53,8 +52,8 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 			headings.split(/ {2,}/).length,
 			`${kind}: ${headings}`,
 		);
-		assert.match(html, /<svg|class="bars"|<td class="number shaded"/, kind);
-		assert.ok(html.includes(`<h1>${title}</h1>`), kind);
+		const drawn = { paths: '<svg', ltv: 'shaded', renewals: 'shaded' }[kind] ?? 'class="bars"';
+		assert.ok(html.includes(drawn), kind);
 	}
 	const report = (await caskadeJson(['report', 'attribution', aid, '--model', 'linear,markov', ...at])) as {
 		totals: { netPence: number };

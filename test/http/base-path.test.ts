@@ -1,23 +1,15 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { ServeSettings } from '../../src/config.ts';
-import { startServer } from '../../src/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import { assertMisused, caskadeWithin, ServeProcess } from '../process.ts';
-import { addClient, collectLog, event, temporaryFolder } from '../support.ts';
+import { addClient, event, serveAt, temporaryFolder } from '../support.ts';
 
 async function startAt(t: TestContext, settings: Partial<ServeSettings>) {
 	const address = `sqlite:${temporaryFolder(t)}`;
 	const store = await openStore(address, settings);
 	const { aid, key } = await addClient(store);
-	const server = await startServer(
-		await openStore(address, settings),
-		{ host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1', ...settings },
-		collectLog([]),
-		(error) => {
-			throw error;
-		},
-	);
+	const server = await serveAt(address, settings);
 	t.after(async () => {
 		await server.stop();
 		await store.close();

@@ -9,16 +9,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { UsagePlan } from '../../src/domain/usage-plan.ts';
 import { selfSignedPair } from '../../src/http/self-signed.ts';
-import { type RunningServer, startServer } from '../../src/server.ts';
+import type { Serving } from '../../src/serve.ts';
 import { subscriptionEvents } from '../../src/store/account/reading/events.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { eventually } from '../eventually.ts';
 import { assertRefused, caskadeWithin, ServeProcess, TestProcess, withinASecond } from '../process.ts';
-import { addClient, collectLog, event, temporaryFolder } from '../support.ts';
+import { addClient, event, serveAt, temporaryFolder } from '../support.ts';
 
 interface TlsService {
-	readonly server: RunningServer;
+	readonly server: Serving;
 	readonly store: Store;
 	readonly aid: string;
 	readonly key: string;
@@ -37,14 +37,7 @@ async function startTls(t: TestContext, plan: Partial<UsagePlan> = {}): Promise<
 	const store = await openStore(address);
 	const { aid, key } = await addClient(store, { plan });
 	const logged: string[] = [];
-	const server = await startServer(
-		await openStore(address),
-		{ host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1', tlsCert: certFile, tlsKey: keyFile },
-		collectLog(logged),
-		(error) => {
-			throw error;
-		},
-	);
+	const server = await serveAt(address, { tlsCert: certFile, tlsKey: keyFile }, logged);
 	t.after(async () => {
 		await server.stop();
 		await store.close();

@@ -1,9 +1,7 @@
 import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { startFolding } from '../../src/jobs/start-folding.ts';
-import { startRetention } from '../../src/jobs/start-retention.ts';
-import { startTrainingThread } from '../../src/jobs/training-worker.ts';
+import { startBackground } from '../../src/jobs/background.ts';
 import { openStore } from '../../src/store/open.ts';
 import { eventually } from '../eventually.ts';
 import { engines } from '../store/engines.ts';
@@ -27,7 +25,7 @@ async function takeAway(t: TestContext, address: string): Promise<() => Promise<
 }
 
 for (const engine of engines)
-	test(`threads that die are restarted and logged: ${engine.name}`, async (t) => {
+	test(`a thread that dies is restarted and logged: ${engine.name}`, async (t) => {
 		const address = await engine.freshAddress(t);
 		const store = await openStore(address);
 		// Whoever works on this account says so, since its database is missing.
@@ -36,16 +34,11 @@ for (const engine of engines)
 		const giveBack = await takeAway(t, address);
 		const logged: string[] = [];
 		const log = collectLog(logged);
-		const stops = [
-			startRetention({ database: address, keepHitsDays: 1 }, log),
-			startTrainingThread({ database: address, trainEvery: 60_000 }, log),
-			startFolding({ database: address }, log).stop,
-		];
-		t.after(() => Promise.all(stops.map((stop) => stop())));
+		const work = { followsLog: true, keepsScores: true, trainEveryMs: 60_000, keepHitsDays: 1 };
+		const background = startBackground({ database: address }, work, log);
+		t.after(() => background.stop());
 		const said = (text: string) => logged.some((line) => line.includes(text));
-		const names = ['retention', 'training', 'folding'];
-		for (const name of names)
-			await eventually(`${name} has died`, () => said(`"msg":"${name} failed, starting again"`));
+		await eventually('it has died', () => said('"msg":"background work failed, starting again"'));
 		await giveBack();
 		for (const name of ['retention', 'training'])
 			await eventually(`${name} goes on`, () => said(`"msg":"${name} failed"`), 4000);

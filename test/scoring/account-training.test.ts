@@ -3,7 +3,12 @@ import { type TestContext, test } from 'node:test';
 import type { Goal } from '../../src/domain/goal.ts';
 import { goalDefaults } from '../../src/domain/goal.ts';
 import { dayMs, hourMs } from '../../src/durations.ts';
-import { runScheduledTraining, type ScheduleReport, trainDue } from '../../src/jobs/scheduled-training.ts';
+import {
+	runScheduledTraining,
+	type ScheduleReport,
+	summaries,
+	trainDue,
+} from '../../src/jobs/scheduled-training.ts';
 import { trainAccount } from '../../src/scoring/account-training.ts';
 import { train } from '../../src/scoring/train.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -78,14 +83,14 @@ test('a model better than the base rate is active until a newer one replaces it;
 	const [second] = await trainAt(store, account, { seed: 2, trainOn });
 	assert.equal(second?.former?.version, first?.version);
 	assert.deepEqual(second?.former?.auc, first?.report.later?.auc);
-	assert.equal(second?.outcome, 'active');
+	assert.match(second?.why ?? '', /scores from now on, instead of/);
 	const stored = await store.control.modelReport(account.id, {
 		...{ goal: 'return', scope: 'vid', version: String(second?.version) },
 	});
 	assert.deepEqual(JSON.parse(stored), JSON.parse(JSON.stringify(second?.report)));
 	const [earlier] = await trainAt(store, account, { asOfMs: logEndMs - 5 * dayMs });
 	assert.equal(earlier?.active, false);
-	assert.equal(earlier?.outcome, 'knows less');
+	assert.match(earlier?.why ?? '', /stored but not activated/);
 	assert.ok((await activeOf(store, account.id)).includes(`return vid ${second?.version}`));
 });
 
@@ -93,8 +98,11 @@ test('a goal that is never reached gets the base rate and a warning', async (t) 
 	const { store, account } = await place(t);
 	const [trained] = await trainAt(store, account, { goals: [never] });
 	assert.equal(trained?.active, false);
-	assert.equal(trained?.outcome, 'base rate');
-	assert.deepEqual([trained?.report.verdict, trained?.report.conversions], ['few conversions', 0]);
+	assert.equal(trained?.why, 'The base rate is served.');
+	assert.match(
+		trained?.report.warnings.join(' ') ?? '',
+		/There are 0 rows with a conversion; a model needs 30/,
+	);
 	assert.deepEqual(await activeOf(store, account.id), []);
 	assert.equal((await store.control.models(account.id)).length, 2, 'its reports are kept all the same');
 });
@@ -102,9 +110,10 @@ test('a goal that is never reached gets the base rate and a warning', async (t) 
 test('nothing is stored if there is nothing to learn from', async (t) => {
 	const { store } = await place(t);
 	const id = await addAccount(store, 'c-a-empty');
-	for (const { version, outcome, report } of await trainAt(store, { id, aid: 'c-a-empty' })) {
+	for (const { version, why, report } of await trainAt(store, { id, aid: 'c-a-empty' })) {
 		assert.equal(version, null);
-		assert.deepEqual([outcome, report.verdict], ['nothing stored', 'no rows']);
+		assert.match(why, /Nothing was stored; the base rate is served/);
+		assert.match(report.warnings[0] ?? '', /There is no moment that lies 7 days, the horizon, before/);
 	}
 	assert.deepEqual(await store.control.models(id), []);
 });
@@ -136,22 +145,38 @@ test('a version chosen by an operator stays active until training is run by hand
 	await store.control.activateModel(account.id, chosen);
 	const [third] = await trainAt(store, account, { trainOn, keepsChoice: true });
 	assert.equal(third?.active, false);
-	assert.deepEqual([third?.outcome, third?.former?.version], ['chosen by hand', first?.version]);
+	assert.equal(
+		third?.why,
+		`It was stored but not activated: version ${first?.version} was chosen by an operator.`,
+	);
 	assert.ok((await activeOf(store, account.id)).includes(`return vid ${first?.version}`));
 	await store.control.activateModel(account.id, { ...chosen, version: null });
 	const [fourth] = await trainAt(store, account, { trainOn, keepsChoice: true });
-	assert.deepEqual([fourth?.outcome, fourth?.former], ['chosen by hand', null]);
+	assert.match(fourth?.why ?? '', /the base rate was chosen by an operator/);
 	const [fifth] = await trainAt(store, account, { trainOn });
 	assert.equal(fifth?.active, true);
 });
 
-function scheduleAt(nowMs: () => number) {
+function scheduleAt(store: Store, nowMs: () => number) {
 	const reports: ScheduleReport[] = [];
 	const stopping = new AbortController();
 	const report = (one: ScheduleReport) => reports.push(one);
 	return {
 		...{ reports, stopping },
-		options: { everyMs: hourMs, seed: 1, now: nowMs, report, signal: stopping.signal },
+		options: {
+			everyMs: hourMs,
+			now: nowMs,
+			report,
+			signal: stopping.signal,
+			train: async (account: { id: number; aid: string }, asOfMs: number) =>
+				summaries(
+					await trainAt(store, account, {
+						asOfMs,
+						keepsChoice: true,
+						goals: await store.control.goals(account.id),
+					}),
+				),
+		},
 	};
 }
 
@@ -159,7 +184,7 @@ test('an account is trained on schedule when its newest model is old enough, whi
 	const { store, account } = await place(t);
 	await addAccount(store, 'c-a-empty');
 	let nowMs = Date.now();
-	const { reports, options } = scheduleAt(() => nowMs);
+	const { reports, options } = scheduleAt(store, () => nowMs);
 	await trainDue(store, options);
 	const trained = () => reports.splice(0).map((report) => (report.type === 'trained' ? report.aid : report));
 	assert.deepEqual(
@@ -179,7 +204,7 @@ test('a failing account is reported and does not stop the training of others', a
 	await store.control.createAccount({ aid: 'c-a-broken', client: 'acme', origins: [] }, async () => {});
 	await store.control.createAccount({ aid: 'c-a-off', client: 'acme', origins: [] }, async () => {});
 	await store.control.setAccountDisabled('c-a-off', true);
-	const { reports, stopping, options } = scheduleAt(Date.now);
+	const { reports, stopping, options } = scheduleAt(store, Date.now);
 	const report = (one: ScheduleReport) => {
 		reports.push(one);
 		if (reports.length === 6) stopping.abort();

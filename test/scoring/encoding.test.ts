@@ -66,8 +66,7 @@ test('a scorer computes the same from a row as training from columns', () => {
 		baseRate: 0.3,
 		encoding,
 		weights,
-		horizonMs: 0,
-		levels: [{ shift: 0 }],
+		calibration: { kind: 'none' },
 	});
 	const logOdds = logOddsOf(rows, weights);
 	for (const [row, example] of examples(800, 1).entries()) {

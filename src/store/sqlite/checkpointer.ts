@@ -13,6 +13,8 @@ const finishAtPages = 512;
 const stopAtPages = 131_072;
 
 const examineEveryMs = 20;
+/** The other thread ends after so long without work. */
+const idleMs = 10_000;
 
 interface CheckpointFailure {
 	readonly databaseId: number;
@@ -33,6 +35,7 @@ export class Checkpointer {
 	readonly #busy = new Set<number>();
 	readonly #examinedAtMs = new Map<number, number>();
 	#failures: CheckpointFailure[] = [];
+	#idle: NodeJS.Timeout | undefined;
 
 	/** Databases whose log the other thread could not copy, since the last call. */
 	takeFailures(): readonly CheckpointFailure[] {
@@ -55,6 +58,7 @@ export class Checkpointer {
 			return;
 		}
 		this.#thread ??= this.#startThread();
+		this.#endWhenIdle();
 		this.#busy.add(databaseId);
 		this.#thread.postMessage({ databaseId, path });
 	}
@@ -76,6 +80,16 @@ export class Checkpointer {
 		return thread;
 	}
 
+	#endWhenIdle(): void {
+		clearTimeout(this.#idle);
+		this.#idle = setTimeout(() => {
+			this.#takeDone();
+			if (this.#busy.size > 0) return this.#endWhenIdle();
+			void this.#thread?.terminate();
+			this.#thread = undefined;
+		}, idleMs).unref();
+	}
+
 	#takeDone(): void {
 		const next = () => receiveMessageOnPort(this.#done.port1)?.message as Checkpointed | undefined;
 		for (let done = next(); done; done = next()) {
@@ -87,6 +101,7 @@ export class Checkpointer {
 	}
 
 	async stop(): Promise<void> {
+		clearTimeout(this.#idle);
 		await this.#thread?.terminate();
 	}
 }

@@ -5,13 +5,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { startServer } from '../../../src/server.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { noSmallDisk, SmallDisk } from '../../small-disk.ts';
 import { storedEvents } from '../../store/engines.ts';
 import { createDatabase, startOwnPostgres } from '../../store/postgres/server.ts';
 import { becomes, uploadTids } from '../../store/postgres/service.ts';
-import { addClient, collectLog } from '../../support.ts';
+import { addClient, serveAt } from '../../support.ts';
 
 const storeFailed =
 	'{"message":"Internal server error.","validationErrors":"the store failed; nothing is stored, retrying is safe"}';
@@ -78,14 +77,7 @@ for (const [name, findPlace] of Object.entries(places))
 		const client = await addClient(store);
 		const { id } = await store.control.account(client.aid);
 		const logged: string[] = [];
-		const server = await startServer(
-			await openStore(place.address),
-			{ host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1' },
-			collectLog(logged),
-			(error) => {
-				throw error;
-			},
-		);
+		const server = await serveAt(place.address, {}, logged);
 		atEnd.defer(() => server.stop());
 
 		const acknowledged: string[] = [];

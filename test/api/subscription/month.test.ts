@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { dayMs } from '../../../src/durations.ts';
-import { startServer } from '../../../src/server.ts';
-import { openStore } from '../../../src/store/open.ts';
 import { eventually } from '../../eventually.ts';
 import { type Engine, engines, openFor } from '../../store/engines.ts';
 import { uploadTids } from '../../store/postgres/service.ts';
-import { addClient, collectLog } from '../../support.ts';
+import { addClient, serveAt } from '../../support.ts';
 
 const quotaPerMonth = 10;
 const november = Date.UTC(2026, 10, 30, 23, 59, 50);
@@ -18,11 +16,7 @@ async function start(t: TestContext, engine: Engine) {
 	const store = await openFor(t, address);
 	const client = await addClient(store, { plan: { quotaPerMonth } });
 	const clock = { nowMs: november };
-	const listen = { host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1' };
-	const fail = (error: Error) => {
-		throw error;
-	};
-	const server = await startServer(await openStore(address), listen, collectLog([]), fail, () => clock.nowMs);
+	const server = await serveAt(address, { now: () => clock.nowMs });
 	t.after(() => server.stop());
 	let number = 0;
 	return {

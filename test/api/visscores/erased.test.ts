@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { minuteMs } from '../../../src/durations.ts';
-import { startServer } from '../../../src/server.ts';
 import { eraseVisitor } from '../../../src/store/erasure.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { eventually } from '../../eventually.ts';
 import { type Engine, engines, openFor } from '../../store/engines.ts';
-import { addClient, browserUserAgent, collectLog, type HitAnswer } from '../../support.ts';
+import { addClient, browserUserAgent, type HitAnswer, serveAt } from '../../support.ts';
 
 /** A server, and a command with another clock. */
 async function start(t: TestContext, engine: Engine, clocks: { server: number; command: number }) {
@@ -14,12 +13,8 @@ async function start(t: TestContext, engine: Engine, clocks: { server: number; c
 	const { aid } = await addClient(await openFor(t, address));
 	const store = await openStore(address, { now: () => Date.now() + clocks.command });
 	t.after(() => store.close());
-	const listen = { host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1' };
-	const fail = (error: Error) => {
-		throw error;
-	};
 	const now = () => Date.now() + clocks.server;
-	const server = await startServer(await openStore(address), listen, collectLog([]), fail, now);
+	const server = await serveAt(address, { now });
 	t.after(() => server.stop());
 	const { id: accountId } = await store.control.account(aid);
 	return {

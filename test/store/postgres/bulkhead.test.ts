@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { startServer } from '../../../src/server.ts';
 import { clientTableNames } from '../../../src/store/account/tables.ts';
 import { openStore } from '../../../src/store/open.ts';
-import { addClient, browserUserAgent, collectLog, type HitAnswer } from '../../support.ts';
+import { addClient, browserUserAgent, type HitAnswer, serveAt } from '../../support.ts';
 import { installedPostgresDatabase } from '../postgres-server.ts';
 import { becomes, type ClientOfService, uploadTids } from './service.ts';
 
@@ -36,10 +35,7 @@ async function start(t: TestContext, timeoutMs: number): Promise<Place> {
 	// One after another, because on a busy machine a creation may wait too long for others.
 	const stuck = await Array.fromAsync(stuckNames, add);
 	const free = await Array.fromAsync(freeNames, add);
-	const listen = { host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1' };
-	const server = await startServer(await openStore(address), listen, collectLog([]), (error) => {
-		throw error;
-	});
+	const server = await serveAt(address);
 	const locker = new pg.Client({ connectionString: address });
 	await locker.connect();
 	t.after(async () => {

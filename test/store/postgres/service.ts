@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import pg from 'pg';
 import type { UsagePlan } from '../../../src/domain/usage-plan.ts';
-import { type RunningServer, startServer } from '../../../src/server.ts';
+import type { Serving } from '../../../src/serve.ts';
 import { subscriptionEvents } from '../../../src/store/account/reading/events.ts';
 import { openStore } from '../../../src/store/open.ts';
 import type { ServingWriter, Store } from '../../../src/store/store.ts';
 import { eventually } from '../../eventually.ts';
-import { addClient, collectLog, event } from '../../support.ts';
+import { addClient, event, serveAt } from '../../support.ts';
 import { PostgresProxy } from './proxy.ts';
 
 export interface ClientOfService {
@@ -21,7 +21,7 @@ export interface ProxiedService {
 	readonly address: string;
 	readonly proxy: PostgresProxy;
 	readonly store: Store;
-	readonly server: RunningServer;
+	readonly server: Serving;
 	readonly writer: ServingWriter;
 	readonly acme: ClientOfService;
 	readonly globex: ClientOfService;
@@ -62,10 +62,7 @@ export async function startProxiedService(
 		return writer;
 	};
 	const logged: string[] = [];
-	const listen = { host: '127.0.0.1', port: 0, metricsHost: '127.0.0.1' };
-	const server = await startServer(serving, listen, collectLog(logged), (error) => {
-		throw error;
-	});
+	const server = await serveAt(proxy.address, { store: serving }, logged);
 	t.after(async () => {
 		proxy.restore();
 		// A vanished connection would delay the service's stop.

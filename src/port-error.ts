@@ -1,4 +1,4 @@
-import { OperatorError } from '../errors.ts';
+import { OperatorError } from './errors.ts';
 
 /** Explains why a port cannot be listened on. */
 export function portError(host: string, port: number, flag: string): (error: NodeJS.ErrnoException) => never {

@@ -1,0 +1,56 @@
+import { readlinkSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
+import { parentPort, workerData } from 'node:worker_threads';
+import { OperatorError, reasonOf } from '../errors.ts';
+import { openStore } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
+import type { ComputeData, ComputeMessage, ReportJob, TrainingJob } from './messages.ts';
+
+/** The thread of one job. It opens the databases itself, so that it works beside the serving process. */
+
+if (!parentPort) throw new Error('this file is the thread of a job');
+const port = parentPort;
+const { place, job } = workerData as ComputeData;
+const send = (message: ComputeMessage) => port.postMessage(message);
+
+/** Gives requests priority. On Linux each thread has its own priority; elsewhere nothing changes. */
+function yieldToServing(): void {
+	try {
+		const [, threadId] = /\/task\/(\d+)$/.exec(readlinkSync('/proc/thread-self')) ?? [];
+		if (threadId !== undefined) setPriority(Number(threadId), constants.priority.PRIORITY_BELOW_NORMAL);
+	} catch {}
+}
+
+async function makeReport(store: Store, { account, query }: ReportJob): Promise<string> {
+	const { runReport } = await import('../reports/run-report.ts');
+	const { paymentProviders } = await import('../domain/touch.ts');
+	return JSON.stringify(await runReport(store, account, query, paymentProviders));
+}
+
+async function train(store: Store, { aid, goal, isInBackground, ...options }: TrainingJob) {
+	if (isInBackground) yieldToServing();
+	const { trainAccount } = await import('../scoring/account-training.ts');
+	const account = await store.control.account(aid);
+	const goals = await store.control.goals(account.id);
+	const chosen = goals.filter(({ name }) => goal === undefined || name === goal);
+	if (goal !== undefined && chosen.length === 0)
+		throw new OperatorError(`The account has no goal ${goal}; 'caskade goal list ${aid}' shows all.`);
+	return trainAccount(store, {
+		...options,
+		account,
+		goals: chosen,
+		onProgress: (progress) => send({ type: 'progress', progress }),
+	});
+}
+
+try {
+	const store = await openStore(place.database, { stage: place.stage, mustExist: true });
+	try {
+		const result = job.type === 'report' ? await makeReport(store, job) : await train(store, job);
+		send({ type: 'done', result });
+	} finally {
+		await store.close();
+	}
+} catch (error) {
+	send({ type: error instanceof OperatorError ? 'refused' : 'failed', reason: reasonOf(error) });
+}

@@ -1,0 +1,86 @@
+import type { ReportedAccount, ReportQuery } from '../reports/report-query.ts';
+import type { TrainedGoal, TrainingProgress } from '../scoring/account-training.ts';
+import type { StorePlace } from '../store/store.ts';
+import type { DeliveryReport } from '../webhooks/channel.ts';
+import type { FoldingReport } from './folding.ts';
+import type { RetentionReport } from './retention.ts';
+import type { ScheduleReport, TrainedSummary } from './scheduled-training.ts';
+
+/** Makes a report. The result is its JSON. */
+export interface ReportJob {
+	readonly type: 'report';
+	readonly account: ReportedAccount;
+	readonly query: ReportQuery;
+}
+
+/** Trains an account's goals. */
+export interface TrainingJob {
+	readonly type: 'training';
+	readonly aid: string;
+	/** All goals of the account if missing. */
+	readonly goal?: string | undefined;
+	readonly asOfMs: number;
+	readonly isOfNow: boolean;
+	readonly seed: number;
+	/** Whether a version that an operator chose stays active. */
+	readonly keepsChoice: boolean;
+	/** Whether requests come first. */
+	readonly isInBackground: boolean;
+}
+
+export type ComputeJob = ReportJob | TrainingJob;
+export type ResultOf<Job extends ComputeJob> = Job extends ReportJob ? string : readonly TrainedGoal[];
+
+export type ComputeMessage =
+	| { readonly type: 'progress'; readonly progress: TrainingProgress }
+	| { readonly type: 'done'; readonly result: string | readonly TrainedGoal[] }
+	| { readonly type: 'refused' | 'failed'; readonly reason: string };
+
+/** What the thread of a job starts with. */
+export interface ComputeData {
+	readonly place: StorePlace;
+	readonly job: ComputeJob;
+}
+
+/** What a process does besides answering. Every part may run in several processes; they take turns by what is stored. */
+export interface BackgroundWork {
+	/** Folds the log into profiles, and evaluates visitors for webhooks and sends these. */
+	readonly followsLog: boolean;
+	/** Measures base rates and follows the levels of models. */
+	readonly keepsScores: boolean;
+	/** With `keepsScores`: the interval between trainings. Without it, no models are trained. */
+	readonly trainEveryMs?: number | undefined;
+	/** Older hits are deleted. */
+	readonly keepHitsDays?: number | undefined;
+	/** Whether the touches of converted visitors stay. */
+	readonly keepTouches?: boolean | undefined;
+}
+
+/** What the thread starts with. */
+export interface BackgroundData {
+	readonly place: StorePlace;
+	readonly work: BackgroundWork;
+	/** Whether there is a webhook. */
+	readonly hasWebhooks: boolean;
+}
+
+export type ToBackground =
+	/** An account has profiles to fold. */
+	| { readonly type: 'fold'; readonly accountId: number }
+	/** Visitors of accounts with webhooks may have changed. */
+	| { readonly type: 'changed'; readonly accountIds: readonly number[] }
+	/** There is a webhook. */
+	| { readonly type: 'webhooks' }
+	/** The outcome of a training that the thread has asked for. */
+	| { readonly type: 'trained'; readonly trained: readonly TrainedSummary[] }
+	| { readonly type: 'not trained'; readonly reason: string }
+	/** Finish what has begun, and end. */
+	| { readonly type: 'stop' };
+
+export type FromBackground =
+	| ({ readonly job: 'folding' } & FoldingReport)
+	| ({ readonly job: 'retention' } & RetentionReport)
+	| ({ readonly job: 'webhooks' } & DeliveryReport)
+	| ({ readonly job: 'scores' } & ScheduleReport)
+	/** An account is to be trained, on a thread of its own. */
+	| { readonly job: 'training'; readonly aid: string; readonly asOfMs: number };

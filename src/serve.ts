@@ -1,0 +1,226 @@
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import { AccessDirectory } from './access/directory.ts';
+import { QuotaCounter } from './access/quota.ts';
+import { buildApp, defaultHitLimits } from './app.ts';
+import { monotonicMs } from './clock.ts';
+import { IgnoredNetworks } from './collect/ignored-networks.ts';
+import type { ServeSettings } from './config.ts';
+import { OperatorError } from './errors.ts';
+import { readTls } from './http/tls.ts';
+import { startBackground } from './jobs/background.ts';
+import { compute } from './jobs/compute.ts';
+import { type Log, throttledErrors } from './log.ts';
+import { LogThrottle } from './log-throttle.ts';
+import { Metrics, serveMetrics } from './metrics.ts';
+import { portError } from './port-error.ts';
+import { ReportRunner } from './reports/report-runner.ts';
+import { scorerOf } from './scoring/visitor-scorer.ts';
+import { openStore } from './store/open.ts';
+import type { ServingWriter, Store } from './store/store.ts';
+
+/** What a server needs of the command's settings; the rest is the process's own. */
+export type ServerSettings = Omit<ServeSettings, 'logLevel' | 'workers' | 'drainDelayMs'> &
+	Partial<Pick<ServeSettings, 'drainDelayMs'>>;
+
+export interface ServeOptions {
+	readonly log: Log;
+	/** Called when nothing can be stored any more; the process should end. */
+	readonly onDeath: (error: Error) => void;
+	/** The opened store, which is closed with the server. By default the one of `settings.database`. */
+	readonly store?: Store | undefined;
+	/** Milliseconds since 1970; by default the store's clock. */
+	readonly now?: (() => number) | undefined;
+	/**
+	 * Which background work this process does: all of it, all but what one process on a machine does for the others, or
+	 * none. Default: all.
+	 */
+	readonly background?: 'all' | 'shared' | 'none';
+}
+
+export interface Serving {
+	/** For example `http://127.0.0.1:8080` or `https://127.0.0.1:8443/api/staging`. */
+	readonly url: string;
+	readonly store: Store;
+	readonly directory: AccessDirectory;
+	/**
+	 * Fails `/readyz` for the drain delay, then stops accepting connections, answers the requests in flight and closes
+	 * everything. Repeated calls return the same promise.
+	 */
+	stop(): Promise<void>;
+}
+
+/** Interval for closing idle connections while stopping. */
+const sweepEveryMs = 50;
+
+/**
+ * Runs the service. Everything that starts is stopped in reverse order, when the server stops or cannot start.
+ * @throws OperatorError if the store or a port is in use, or the address requires TLS
+ */
+export async function serve(settings: ServerSettings, options: ServeOptions): Promise<Serving> {
+	const { log, onDeath, background: does = 'all' } = options;
+	await using starting = new AsyncDisposableStack();
+	const store = options.store ?? (await openStore(settings.database, settings));
+	starting.defer(() => store.close());
+	const now = options.now ?? store.now;
+	const tls = await readTls(settings);
+	if (!tls) requireSafeAddress(settings);
+	const metrics = new Metrics();
+	const logThrottle = new LogThrottle(monotonicMs);
+	const background =
+		does === 'none' ? undefined : startBackground(store.place, workOf(settings, does === 'all'), log);
+	const writer = await startWriting(store, { metrics, log, logThrottle, onDeath }, (accountId) =>
+		background?.fold(accountId),
+	).catch(async (error) => {
+		await background?.stop();
+		throw error;
+	});
+	starting.defer(() => writer.stop());
+	// Before the writer stops. Of two connections that close a database at the same moment, each leaves the write-ahead
+	// log to the other.
+	starting.defer(async () => background?.stop());
+	metrics.watchQueue(() => writer.queueDepth);
+	await store.control.ensureSigningKeys();
+	const onControlError = throttledErrors(log, logThrottle, 'control database error');
+	const directory = await AccessDirectory.load(store.control, onControlError);
+	starting.defer(() => directory.stop());
+	metrics.watchLevels(() => directory.levelsOutside);
+	if (background) {
+		metrics.watchFolding(() => background.foldingWaiting);
+		metrics.watchWebhooks(
+			() => background.deliveries,
+			() => directory.failingWebhooks,
+		);
+		background.watchWebhooks(() => directory.accountsWithWebhooks.length > 0);
+	}
+	const quota = new QuotaCounter(writer, { now, monotonicMs, onError: onControlError });
+	starting.defer(() => quota.stop());
+	await listenForMetrics(starting, settings, () => metrics.text());
+	const reader = store.startReading();
+	starting.defer(() => reader.close());
+	const onScoresError = throttledErrors(log, logThrottle, 'scores failed');
+	const ignored = settings.ignoreNetworks
+		? starting.use(
+				new IgnoredNetworks(settings.ignoreNetworks, (reason) =>
+					log.error(
+						{ reason },
+						'the file of --ignore-networks cannot be used; the previous networks stay in effect',
+					),
+				),
+			)
+		: undefined;
+	let draining = false;
+	const prefix = `${settings.basePath ?? ''}${settings.stage === undefined ? '' : `/${settings.stage}`}`;
+	const app = await buildApp({
+		directory,
+		quota,
+		writer,
+		reader,
+		scorer: scorerOf(store, { reader, now, onError: onScoresError }),
+		metrics,
+		log,
+		now,
+		prefix,
+		tls,
+		onVisitorChange: (accountId) => background?.visitorChanged(accountId),
+		usageOf: (keyId) => store.control.usageOf(keyId),
+		schemas: store.schemas,
+		reports: new ReportRunner((account, query, signal) =>
+			compute(store.place, { type: 'report', account, query }, { signal }),
+		),
+		roles: settings.roles,
+		demo: settings.demo,
+		hitPath: settings.hitPath,
+		tagPath: settings.tagPath,
+		isIgnored: ignored && ((address) => ignored.has(address)),
+		hitLimits: {
+			perAddress: settings.hitsPerAddress ?? defaultHitLimits.perAddress,
+			perVisitor: settings.hitsPerVisitor ?? defaultHitLimits.perVisitor,
+		},
+		isDraining: () => draining,
+		proxies: settings.behindProxy,
+	});
+	starting.defer(() => closeApp(app, directory.maxTimeoutMs + 1000));
+	await app
+		.listen({ host: settings.host, port: settings.port })
+		.catch(portError(settings.host, settings.port, '--port'));
+	const running = starting.move();
+	let stopped: Promise<void> | undefined;
+	const stop = async () => {
+		draining = true;
+		void background?.stop();
+		if (settings.drainDelayMs) await delay(settings.drainDelayMs);
+		await running.disposeAsync();
+	};
+	return {
+		url: `${originOf(app, tls !== undefined)}${prefix}`,
+		store,
+		directory,
+		stop() {
+			stopped ??= stop();
+			return stopped;
+		},
+	};
+}
+
+function workOf({ keepHitsDays, keepTouches, trainEvery }: ServerSettings, keepsScores: boolean) {
+	return { followsLog: true, keepsScores, keepHitsDays, keepTouches, trainEveryMs: trainEvery };
+}
+
+function startWriting(
+	store: Store,
+	{ metrics, log, logThrottle, onDeath }: ServeOptions & { metrics: Metrics; logThrottle: LogThrottle },
+	onWaiting: (accountId: number) => void,
+): Promise<ServingWriter> {
+	return store.startWriting({
+		onCommit: (group) => metrics.committed(group),
+		onError: (database, reason) => {
+			metrics.storeFailures.inc();
+			logThrottle.log(`${database} ${reason}`, (fields) =>
+				log.error({ database, reason, ...fields }, 'store error'),
+			);
+		},
+		onWaiting,
+		onDeath,
+	});
+}
+
+async function listenForMetrics(
+	starting: AsyncDisposableStack,
+	{ metricsHost, metricsPort }: ServerSettings,
+	text: () => Promise<string>,
+): Promise<void> {
+	if (metricsPort === undefined) return;
+	const server = await serveMetrics(metricsHost, metricsPort, text).catch(
+		portError(metricsHost, metricsPort, '--metrics-port'),
+	);
+	starting.defer(() => {
+		server.close();
+		server.closeAllConnections();
+	});
+}
+
+/** @param forceAfterMs by then every request is answered. Only bodies that nobody waits for may still be open. */
+async function closeApp(app: FastifyInstance, forceAfterMs: number): Promise<void> {
+	const force = setTimeout(() => app.server.closeAllConnections(), forceAfterMs);
+	// A connection that was busy when closing began is kept alive by its answer. Node does not close it.
+	const sweep = setInterval(() => app.server.closeIdleConnections(), sweepEveryMs);
+	await app.close();
+	clearInterval(sweep);
+	clearTimeout(force);
+}
+
+function originOf(app: FastifyInstance, isSecure: boolean): string {
+	const { address, port, family } = app.server.address() as AddressInfo;
+	return `${isSecure ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
+
+/** Refuses a public address without TLS, because API keys must not cross a network unencrypted. */
+function requireSafeAddress({ host, behindProxy }: ServerSettings): void {
+	const isLoopback = host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+	if (!isLoopback && !behindProxy)
+		throw new OperatorError(
+			`--host ${host} would accept API keys without TLS. Set --tls-cert and --tls-key, or put a proxy that terminates TLS in front and set --behind-proxy, or listen on 127.0.0.1.`,
+		);
+}
