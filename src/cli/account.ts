@@ -1,11 +1,17 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { Command, Setting } from '../config.ts';
 import type { ChannelRule } from '../domain/channel-rule.ts';
+import { OperatorError } from '../errors.ts';
 import { calendarOf } from '../reports/calendar.ts';
+import { historyExtent } from '../store/account/reading/histories.ts';
+import { countVisitors } from '../store/account/reading/visitors.ts';
 import type { Account, AccountSettings } from '../store/control/control-store.ts';
+import { deleteAccount } from '../store/deletion.ts';
 import { checkOwnDatabase } from '../store/own-database.ts';
+import type { Store } from '../store/store.ts';
 import { aidArgument } from './aid-argument.ts';
-import { type CommonOptions, printJson, printRecord, printTable, withStore } from './output.ts';
+import { confirm, requireTerminal } from './confirm.ts';
+import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 
 /** Parses an account token. */
 export function accountToken(value: string): string {
@@ -133,9 +139,46 @@ async function createAccount(aid: string, options: CreateOptions): Promise<void>
 	);
 }
 
+/** @returns undefined where the database is lost or damaged, which must not keep the account from being deleted */
+async function countsOf(
+	store: Store,
+	accountId: number,
+): Promise<Readonly<Record<'events' | 'hits' | 'visitors', number>> | undefined> {
+	try {
+		const { uploads: events, hits } = await store.read(accountId, historyExtent(Number.MAX_SAFE_INTEGER));
+		return { events, hits, visitors: await store.read(accountId, countVisitors()) };
+	} catch (error) {
+		if (error instanceof OperatorError) throw error;
+		return undefined;
+	}
+}
+
+async function deleteAndPrint(aid: string, options: CommonOptions & { yes?: string }): Promise<void> {
+	if (options.yes !== undefined && options.yes !== aid)
+		throw new OperatorError(`--yes names ${options.yes}, but the account to delete is ${aid}.`);
+	await withStore(options, async (store) => {
+		const { id } = await store.control.account(aid);
+		if (options.yes === undefined) requireTerminal(`--yes ${aid}`);
+		const counts = await countsOf(store, id);
+		const what = counts
+			? Object.entries(counts)
+					.map((pair) => pair.join(' '))
+					.join(', ')
+			: 'a database that cannot be read';
+		if (options.yes === undefined)
+			await confirm(`${aid} would be deleted, with: ${what}. It cannot be undone.`, aid);
+		await deleteAccount(store, aid);
+		if (options.json) printJson({ deleted: aid, ...counts });
+		else
+			printLine(
+				`Account ${aid} is deleted, with: ${what}. Backups and dumps from before still contain it: delete them, or keep them safe.`,
+			);
+	});
+}
+
 export function accountCommand(): Command {
 	const command = new Command('account')
-		.summary('create, update, list, disable accounts')
+		.summary('create, update, list, disable, delete accounts')
 		.description(
 			"Manage accounts. Clients upload to accounts. Each has its own database, which other clients' keys cannot reach.",
 		);
@@ -202,5 +245,18 @@ export function accountCommand(): Command {
 			);
 	setDisabled('disable', 'refuse uploads to an account from now on; its data stays');
 	setDisabled('enable', 'accept uploads to a disabled account again');
+	command
+		.command('delete')
+		.summary('delete an account with all its data')
+		.description(
+			`Delete an account, its database and everything that is kept about it: events, visitors, goals, models, segments,
+webhooks. It cannot be undone: the command says what there is, and asks for the account's name, unless --yes has it. Servers
+may run; they refuse requests for the account first, which takes three seconds. Its client and its keys stay. Earlier
+backups still contain the data.`,
+		)
+		.addArgument(aidArgument().argParser(accountToken))
+		.option('--yes <aid>', 'delete without asking; the name of the account again')
+		.addCommonOptions()
+		.action(deleteAndPrint);
 	return command;
 }

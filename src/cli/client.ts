@@ -1,10 +1,11 @@
 import { Command } from '../config.ts';
+import { deleteClient } from '../store/deletion.ts';
 import { plainName } from './account.ts';
-import { type CommonOptions, printJson, printRecord, printTable, withStore } from './output.ts';
+import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 
 export function clientCommand(): Command {
 	const command = new Command('client')
-		.summary('list, disable clients')
+		.summary('list, disable, delete clients')
 		.description('Manage clients. A client owns accounts and keys. It is created with its first account.');
 	command
 		.command('list')
@@ -42,5 +43,21 @@ export function clientCommand(): Command {
 		'let a disabled client in again',
 		'Unblock a disabled client. Revoked keys stay revoked, and accounts that were disabled individually stay disabled.',
 	);
+	command
+		.command('delete')
+		.summary('delete a client without accounts and keys')
+		.description(
+			`Delete a client that has no accounts and no usable keys any more. Its keys that are revoked or expired go with it, and
+what was counted of their use.`,
+		)
+		.argument('<name>', "the client, as 'caskade client list' shows it", plainName)
+		.addCommonOptions()
+		.action((client: string, options: CommonOptions) =>
+			withStore(options, async (store) => {
+				await deleteClient(store, client);
+				if (options.json) printJson({ deleted: client });
+				else printLine(`Client ${client} is deleted.`);
+			}),
+		);
 	return command;
 }

@@ -1,8 +1,9 @@
 import { Option } from 'commander';
 import { Command, positiveNumber, wholeNumber } from '../config.ts';
 import { standardPlan, type UsagePlan } from '../domain/usage-plan.ts';
+import { deletePlan } from '../store/deletion.ts';
 import { plainName } from './account.ts';
-import { type CommonOptions, printJson, printRecord, printTable, withStore } from './output.ts';
+import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 
 interface PlanFlags {
 	readonly rate?: number;
@@ -40,7 +41,7 @@ function show(plan: UsagePlan, options: CommonOptions): void {
 }
 
 export function planCommand(): Command {
-	const command = new Command('plan').summary('create, update, list usage plans').description(
+	const command = new Command('plan').summary('create, update, list, delete usage plans').description(
 		`Manage usage plans, which hold the limits of keys. 'standard' always exists: 10 requests per second, burst 1,
 1,000,000 requests per month, 5 s and 30 events per request.`,
 	);
@@ -81,6 +82,22 @@ export function planCommand(): Command {
 				const plans = await store.control.plans();
 				if (options.json) printJson(plans);
 				else printTable(plans, 'No plans.');
+			}),
+		);
+	command
+		.command('delete')
+		.summary('delete a plan without keys')
+		.description(
+			`Delete a plan that no usable key is tied to. Its keys that are revoked or expired go with it, and what was counted of
+their use.`,
+		)
+		.argument('<name>', 'name of the plan')
+		.addCommonOptions()
+		.action((name: string, options: CommonOptions) =>
+			withStore(options, async (store) => {
+				await deletePlan(store, name);
+				if (options.json) printJson({ deleted: name });
+				else printLine(`Plan ${name} is deleted.`);
 			}),
 		);
 	return command;

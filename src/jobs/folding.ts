@@ -83,18 +83,22 @@ export class Folder {
 			const vid = await this.#store.read(accountId, findAbandonedErasure(abandonedMs));
 			if (vid !== undefined) await eraseOne(this.#store, accountId, vid);
 		} catch (error) {
-			this.#fail(error, accountId);
+			await this.#failWith(accountId, error);
 		}
 	}
 
 	async #count(accountId: number): Promise<number> {
 		const count = await this.#store.waiting(accountId);
-		if (count === (this.#counts.get(accountId) ?? 0)) return count;
+		this.#setCount(accountId, count);
+		return count;
+	}
+
+	#setCount(accountId: number, count: number): void {
+		if (count === (this.#counts.get(accountId) ?? 0)) return;
 		if (count > 0) this.#counts.set(accountId, count);
 		else this.#counts.delete(accountId);
 		const all = this.#counts.values().reduce((sum, one) => sum + one, 0);
 		this.#options.report({ type: 'waiting', count: all });
-		return count;
 	}
 
 	async #foldBatch(accountId: number, after: string): Promise<void> {
@@ -106,13 +110,20 @@ export class Folder {
 			if (name !== undefined) this.#schedule(accountId, name, Math.max(pauseMs, performance.now() - beganMs));
 			await this.#count(accountId);
 		} catch (error) {
-			this.#fail(error, accountId);
-			this.#schedule(accountId, '', retryAfterErrorMs);
+			if (await this.#failWith(accountId, error)) this.#schedule(accountId, '', retryAfterErrorMs);
 		}
 	}
 
 	#schedule(accountId: number, after: string, inMs: number): void {
 		this.#cursors.set(accountId, { after, notBeforeMs: performance.now() + inMs });
+	}
+
+	/** @returns whether to try again: the account may have been deleted */
+	async #failWith(accountId: number, error: unknown): Promise<boolean> {
+		const isThere = await this.#store.control.hasAccount(accountId).catch(() => true);
+		if (isThere) this.#fail(error, accountId);
+		else this.#setCount(accountId, 0);
+		return isThere;
 	}
 
 	#fail(error: unknown, account?: number): void {

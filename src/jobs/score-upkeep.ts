@@ -66,7 +66,8 @@ export class ScoreUpkeep {
 					this.#measured.set(account.id, { atMs: now(), pauseMs });
 				} catch (error) {
 					this.#measured.set(account.id, { atMs: now(), pauseMs: retryAfterMs });
-					report({ type: 'error', aid: account.aid, reason: reasonOf(error) });
+					if (await this.#store.control.hasAccount(account.id))
+						report({ type: 'error', aid: account.aid, reason: reasonOf(error) });
 				}
 			}
 		} catch (error) {

@@ -165,6 +165,11 @@ export interface Store {
 	 */
 	createAccountDatabase(accountId: number, ownDatabase?: string): Promise<void>;
 	/**
+	 * Deletes the database of an account that servers no longer use. Deleting it twice is no error.
+	 * @throws OperatorError where its server cannot be reached
+	 */
+	deleteAccountDatabase(accountId: number): Promise<void>;
+	/**
 	 * Opens the store for serving.
 	 * @throws OperatorError where another server holds it
 	 */

@@ -1,5 +1,6 @@
 import { controlContract } from './contract/control.ts';
 import { crowdedMomentContract } from './contract/crowded-moments.ts';
+import { deletionContract } from './contract/deletion.ts';
 import { doorsContract } from './contract/doors.ts';
 import { foldingContract } from './contract/folding.ts';
 import { historiesContract } from './contract/histories-as-of.ts';
@@ -32,6 +33,7 @@ for (const engine of engines) {
 	historiesContract(engine);
 	quotaContract(engine);
 	controlContract(engine);
+	deletionContract(engine);
 	orderContract(engine);
 	scoringContract(engine);
 	asOfContract(engine);

@@ -178,6 +178,14 @@ export async function updateAccount(
 		.execute();
 }
 
+/** Deletes an account and all rows that are about it. @throws OperatorError where there is none */
+export async function deleteAccount(database: ControlDatabase, aid: string): Promise<void> {
+	const { id } = await selectAccount(database, aid);
+	for (const table of ['revocation', 'goal', 'segment', 'model', 'webhook'] as const)
+		await database.deleteFrom(table).where('account_id', '=', id).execute();
+	await database.deleteFrom('account').where('id', '=', id).execute();
+}
+
 /** The account's secret for hashing visitors' names in imports. Created on first use. */
 export async function importSecret(database: ControlDatabase, id: number): Promise<string> {
 	await database

@@ -1,6 +1,7 @@
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
-import { areUsable } from './keys.ts';
+import { selectAccounts } from './accounts.ts';
+import { areUsable, deleteKeys, firstOf, isUsable, selectKeys } from './keys.ts';
 import type { ControlDatabase } from './tables.ts';
 
 export interface Client {
@@ -46,6 +47,34 @@ export async function selectClients(
 }
 
 /**
+ * Deletes a client with its keys that are revoked or expired.
+ * @throws OperatorError where there is none, or it has accounts or usable keys
+ */
+export async function deleteClient(database: ControlDatabase, name: string, nowMs: number): Promise<void> {
+	await selectClient(database, name, nowMs);
+	const accounts = (await selectAccounts(database)).filter(({ client }) => client === name);
+	const keys = await selectKeys(database, { client: name });
+	const usable = keys.filter((key) => isUsable(key, nowMs));
+	const has = [
+		...(accounts.length > 0 ? [`accounts (${firstOf(accounts.map(({ aid }) => aid))})`] : []),
+		...(usable.length > 0 ? [`keys (${firstOf(usable.map(({ id }) => id))})`] : []),
+	];
+	if (has.length > 0)
+		throw new OperatorError(
+			`Client ${name} still has ${has.join(' and ')}; end them first with 'caskade account delete AID' and 'caskade key revoke ID'.`,
+		);
+	await deleteKeys(database, keys);
+	await database.deleteFrom('client').where('name', '=', name).execute();
+}
+
+/** @throws OperatorError where there is no such client */
+async function selectClient(database: ControlDatabase, name: string, nowMs: number): Promise<Client> {
+	const [client] = await selectClients(database, nowMs, name);
+	if (!client) throw new OperatorError(`There is no client ${name}; 'caskade client list' shows all.`);
+	return client;
+}
+
+/**
  * Disabling twice keeps the first time.
  * @throws OperatorError where there is no such client
  */
@@ -61,7 +90,5 @@ export async function setClientDisabled(
 		.where('name', '=', name)
 		.where('disabled_at', disabled ? 'is' : 'is not', null)
 		.execute();
-	const [client] = await selectClients(database, nowMs, name);
-	if (!client) throw new OperatorError(`There is no client ${name}; 'caskade client list' shows all.`);
-	return client;
+	return selectClient(database, name, nowMs);
 }

@@ -126,6 +126,11 @@ export class ControlStore {
 		return this.#change((transaction) => clients.setClientDisabled(transaction, name, disabled, this.#now()));
 	}
 
+	/** @throws OperatorError where there is none, or it has accounts or usable keys */
+	deleteClient(name: string): Promise<void> {
+		return this.#change((transaction) => clients.deleteClient(transaction, name, this.#now()));
+	}
+
 	async hasClients(): Promise<boolean> {
 		return (await this.#database.selectFrom('client').select('id').limit(1).execute()).length > 0;
 	}
@@ -165,6 +170,17 @@ export class ControlStore {
 			await accounts.setAccountDisabled(transaction, aid, disabled, this.#now());
 			return accounts.selectAccount(transaction, aid);
 		});
+	}
+
+	/** Deletes all rows about an account; its database is the store's. @throws OperatorError where there is none */
+	deleteAccount(aid: string): Promise<void> {
+		return this.#change((transaction) => accounts.deleteAccount(transaction, aid));
+	}
+
+	/** Whether an account exists, disabled or not. */
+	async hasAccount(accountId: number): Promise<boolean> {
+		const query = this.#database.selectFrom('account').select('id').where('id', '=', accountId);
+		return (await query.execute()).length > 0;
 	}
 
 	/** The account's secret for hashing visitors' names in imports. Created on first use. */
@@ -208,15 +224,27 @@ export class ControlStore {
 		});
 	}
 
+	/** @throws OperatorError where there is none, it is the standard one, or it has usable keys */
+	deletePlan(name: string): Promise<void> {
+		return this.#change((transaction) => plans.deletePlan(transaction, name, this.#now()));
+	}
+
+	/** Whether a server uses this store. */
+	async isServed(): Promise<boolean> {
+		const live = await this.#liveServers();
+		return live === 'all' || live.length > 0;
+	}
+
 	/** Issues a key. The key itself is returned only here. */
 	issueKey(
 		client: string,
 		plan: string,
 		options: Omit<keys.NewKey, 'client' | 'plan'> = {},
 	): Promise<keys.IssuedKey> {
-		return this.#change((transaction) =>
-			keys.insertKey(transaction, { client, plan, ...options }, this.#now()),
-		);
+		return this.#change(async (transaction) => {
+			await plans.selectPlan(transaction, plan);
+			return keys.insertKey(transaction, { client, plan, ...options }, this.#now());
+		});
 	}
 
 	/** All keys, or those of a client. @throws OperatorError where there is no such client */

@@ -4,7 +4,6 @@ import { type Month, monthAt } from '../../domain/usage-plan.ts';
 import { OperatorError } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import { clientId } from './accounts.ts';
-import { selectPlan } from './plans.ts';
 import { type ControlDatabase, nextSeq } from './tables.ts';
 
 export interface ApiKey {
@@ -66,13 +65,12 @@ export interface KeyUsage {
 	readonly resetsAt: string;
 }
 
-/** Issues a key. The key itself is returned only here. */
+/** Issues a key with a plan that exists. The key itself is returned only here. */
 export async function insertKey(
 	database: ControlDatabase,
 	{ client, plan, scope = 'upload', name, expiresInMs }: NewKey,
 	nowMs: number,
 ): Promise<IssuedKey> {
-	await selectPlan(database, plan);
 	const { id, key } = newApiKey();
 	const expiresAtMs = expiresInMs === undefined ? null : nowMs + expiresInMs;
 	await database
@@ -139,6 +137,21 @@ export async function revokeKey(database: ControlDatabase, id: string, nowMs: nu
 	const [key] = await selectKeys(database, { id });
 	if (!key) throw new OperatorError(`There is no key ${id}; 'caskade key list' shows all.`);
 	return key;
+}
+
+/** Deletes keys with what was counted of their use. They must not be usable: a server might count more. */
+export async function deleteKeys(database: ControlDatabase, keys: readonly ApiKey[]): Promise<void> {
+	const ids = keys.map(({ id }) => id);
+	if (ids.length === 0) return;
+	// In this order, since a server that settles what is left of a lease has locked the usage.
+	await database.deleteFrom('usage').where('key_id', 'in', ids).execute();
+	await database.deleteFrom('quota_lease').where('key_id', 'in', ids).execute();
+	await database.deleteFrom('api_key').where('id', 'in', ids).execute();
+}
+
+/** A few names, for a sentence. */
+export function firstOf(names: readonly string[]): string {
+	return `${names.slice(0, 3).join(', ')}${names.length > 3 ? ` and ${names.length - 3} more` : ''}`;
 }
 
 interface KeyMonth {

@@ -1,5 +1,6 @@
-import type { UsagePlan } from '../../domain/usage-plan.ts';
+import { standardPlan, type UsagePlan } from '../../domain/usage-plan.ts';
 import { OperatorError } from '../../errors.ts';
+import { deleteKeys, firstOf, isUsable, selectKeys } from './keys.ts';
 import type { ControlDatabase, ControlTables } from './tables.ts';
 
 /** Converts a row of `plan`. */
@@ -46,6 +47,24 @@ export async function insertPlan(database: ControlDatabase, plan: UsagePlan, now
 		.executeTakeFirstOrThrow();
 	if (numInsertedOrUpdatedRows !== 1n)
 		throw new OperatorError(`Plan ${plan.name} exists already; 'caskade plan update' changes it.`);
+}
+
+/**
+ * Deletes a plan with its keys that are revoked or expired.
+ * @throws OperatorError where there is none, it is the standard one, or it has usable keys
+ */
+export async function deletePlan(database: ControlDatabase, name: string, nowMs: number): Promise<void> {
+	await selectPlan(database, name);
+	if (name === standardPlan.name)
+		throw new OperatorError(`The plan ${name} always exists; it cannot be deleted.`);
+	const keys = await selectKeys(database, { plan: name });
+	const usable = keys.filter((key) => isUsable(key, nowMs));
+	if (usable.length > 0)
+		throw new OperatorError(
+			`Plan ${name} still has keys (${firstOf(usable.map(({ id }) => id))}); end them first with 'caskade key revoke ID'.`,
+		);
+	await deleteKeys(database, keys);
+	await database.deleteFrom('plan').where('name', '=', name).execute();
 }
 
 /** Changes a plan for all its keys. */

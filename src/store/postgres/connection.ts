@@ -322,7 +322,7 @@ export function connectionError(error: unknown, address: string): Error {
 		reasons[code ?? ''] ??
 		(error instanceof pg.DatabaseError
 			? `The PostgreSQL server at ${server} says: ${message}.`
-			: /timeout|terminated/.test(message)
+			: /timeout|terminated|^(connect|read|write) E/.test(message)
 				? `No PostgreSQL server answers at ${server}.`
 				: undefined);
 	return reason ? new OperatorError(reason, { cause: error }) : new Error(message, { cause: error });

@@ -252,6 +252,20 @@ export class PostgresStore implements Store {
 		this.#servers.learnOne(accountId, ownDatabase);
 	}
 
+	/** Takes its turn where another transaction still uses the schema. */
+	async deleteAccountDatabase(accountId: number): Promise<void> {
+		const address = this.#servers.addressOf(accountId);
+		const drop = `DROP SCHEMA IF EXISTS "${this.#servers.schemaOf(accountId)}" CASCADE`;
+		for (let retries = 0; ; retries++) {
+			try {
+				await this.#pools.get(address).query(drop);
+				return;
+			} catch (error) {
+				if (!isConcurrentChange(error) || retries === maxRetries) throw connectionError(error, address);
+			}
+		}
+	}
+
 	async migrate(progress: (step: MigrationProgress) => void): Promise<void> {
 		const accounts = await this.control.accounts();
 		const failed: string[] = [];

@@ -1,8 +1,8 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { OperatorError, reasonOf, StorageError } from '../../errors.ts';
 import { openDatabase } from './connection.ts';
-import type { DataFolder } from './data-folder.ts';
+import { type DataFolder, sync } from './data-folder.ts';
 import { migrate, schemaVersion } from './migrate.ts';
 
 const busyTimeoutMs = 5000;
@@ -73,6 +73,16 @@ function hasRows(database: DatabaseSync): boolean {
 function ownerOf(database: DatabaseSync): number {
 	return Number(database.prepare('PRAGMA application_id').get()?.application_id);
 }
+
+/** Deletes an account's files, the database first: what is left of an interrupted deletion is no account. */
+export function deleteAccountFile(folder: DataFolder, accountId: number): void {
+	const path = folder.accountPath(accountId);
+	for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+	sync(folder.accountsPath);
+}
+
+/** How often open files are looked for that were deleted or replaced. Until they are closed, they stay on the disk. */
+export const goneEveryMs = 5000;
 
 /** Identifies the file at a path. The result differs once the file is replaced or gone. */
 export function fileAt(path: string): string | undefined {

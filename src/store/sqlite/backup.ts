@@ -1,8 +1,8 @@
-import { closeSync, existsSync, fsyncSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { OperatorError, StorageError } from '../../errors.ts';
 import { openDatabase } from './connection.ts';
-import { DataFolder } from './data-folder.ts';
+import { DataFolder, sync } from './data-folder.ts';
 
 /**
  * Copies the control database and then every account's into `target`, which becomes a data folder of its own. Each copy
@@ -54,13 +54,4 @@ function copyDatabase(from: string, to: string): void {
 		database.close();
 	}
 	sync(to);
-}
-
-function sync(path: string): void {
-	const descriptor = openSync(path, 'r');
-	try {
-		fsyncSync(descriptor);
-	} finally {
-		closeSync(descriptor);
-	}
 }

@@ -132,6 +132,12 @@ export class ConnectionPool {
 		this.#failed.delete(databaseId);
 	}
 
+	/** Closes databases whose file was replaced or deleted. */
+	closeGone(): void {
+		for (const databaseId of [...this.#open.keys(), ...this.#failed.keys()])
+			if (fileAt(this.path(databaseId)) !== this.#files.get(databaseId)) this.#forget(databaseId);
+	}
+
 	/** Drops all state of a database whose file was replaced or deleted. */
 	#forget(databaseId: number): void {
 		this.close(databaseId);

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { OperatorError } from '../../errors.ts';
@@ -61,6 +61,16 @@ function createFolder(path: string): void {
 			throw new OperatorError(`No folder can be created in ${parent}; name another place.`, { cause: error });
 		createFolder(parent);
 		createFolder(path);
+	}
+}
+
+/** Makes a file, or the names in a folder, durable. */
+export function sync(path: string): void {
+	const descriptor = openSync(path, 'r');
+	try {
+		fsyncSync(descriptor);
+	} finally {
+		closeSync(descriptor);
 	}
 }
 

@@ -5,7 +5,7 @@ import type { Profile } from '../../domain/profile.ts';
 import { type Receipt, receiptColumns, toReceipt } from '../account/receipts.ts';
 import { openClosing } from '../file-handles.ts';
 import type { NumberedProfile, ServingReader } from '../store.ts';
-import { fileAt, migrateAccountFile, openAccountFile } from './account-file.ts';
+import { fileAt, goneEveryMs, migrateAccountFile, openAccountFile } from './account-file.ts';
 import { Connection } from './connection.ts';
 import type { DataFolder } from './data-folder.ts';
 import { latestSchema, schemaVersion } from './migrate.ts';
@@ -30,6 +30,7 @@ interface OpenAccount {
 /** Reads on the serving thread: a look-up of some microseconds costs less than passing it to another thread. */
 export class SqliteReader implements ServingReader {
 	readonly #folder: DataFolder;
+	readonly #sweep: NodeJS.Timeout;
 	/** Least recently used first. */
 	readonly #open = new Map<number, OpenAccount>();
 	/** During `inOneState`: accounts with a transaction, which it ends. */
@@ -37,6 +38,7 @@ export class SqliteReader implements ServingReader {
 
 	constructor(folder: DataFolder) {
 		this.#folder = folder;
+		this.#sweep = setInterval(() => this.#closeGone(), goneEveryMs).unref();
 	}
 
 	visitor(accountId: number, vid: string): Profile | null {
@@ -161,7 +163,13 @@ export class SqliteReader implements ServingReader {
 		return open();
 	}
 
+	#closeGone(): void {
+		for (const [accountId, { file }] of this.#open)
+			if (fileAt(this.#folder.accountPath(accountId)) !== file) this.#close(accountId);
+	}
+
 	async close(): Promise<void> {
+		clearInterval(this.#sweep);
 		for (const { connection } of this.#open.values()) connection.database.close();
 		this.#open.clear();
 	}

@@ -18,7 +18,14 @@ import type {
 	StorePlace,
 	WriterEvents,
 } from '../store.ts';
-import { createAccountFile, migrateAccountFile, openAccountFile } from './account-file.ts';
+import {
+	createAccountFile,
+	deleteAccountFile,
+	fileAt,
+	goneEveryMs,
+	migrateAccountFile,
+	openAccountFile,
+} from './account-file.ts';
 import { copyDatabases } from './backup.ts';
 import { checkFolder } from './check-folder.ts';
 import { checkpointLongLog, emptyLog, emptyLogIfFree } from './checkpoint.ts';
@@ -48,7 +55,8 @@ export class SqliteStore implements Store {
 	readonly place: StorePlace;
 	readonly #folder: DataFolder;
 	readonly #controlDatabase: Kysely<ControlTables>;
-	#last: { readonly accountId: number; readonly connection: Connection } | undefined;
+	#last: { accountId: number; connection: Connection; file: string | undefined } | undefined;
+	readonly #sweep: NodeJS.Timeout;
 
 	/** Opens the folder, creates it if it is missing, and migrates the control database. */
 	constructor(path: string, now: () => number = Date.now) {
@@ -57,6 +65,7 @@ export class SqliteStore implements Store {
 		this.place = { database: `sqlite:${path}` };
 		this.#folder.create();
 		const database = openControl(this.#folder);
+		this.#sweep = setInterval(() => this.#forgetIfGone(), goneEveryMs).unref();
 		this.#controlDatabase = kyselyOver<ControlTables>(database);
 		this.control = new ControlStore(this.#controlDatabase, {
 			now,
@@ -116,14 +125,22 @@ export class SqliteStore implements Store {
 
 	/** Reuses the last transaction's connection if it was to the same account: an import has thousands in a row. */
 	#transacting(accountId: number): Connection {
+		this.#forgetIfGone();
 		if (this.#last?.accountId !== accountId) {
 			this.#stopTransacting();
+			const file = fileAt(this.#folder.accountPath(accountId));
 			const database = this.#openAccount(accountId);
 			emptyLogIfFree(database);
 			undoInMemory(database);
-			this.#last = { accountId, connection: new Connection(database) };
+			this.#last = { accountId, connection: new Connection(database), file };
 		}
 		return this.#last.connection;
+	}
+
+	/** What is written to a file that was replaced or deleted would be lost. */
+	#forgetIfGone(): void {
+		const last = this.#last;
+		if (last && fileAt(this.#folder.accountPath(last.accountId)) !== last.file) this.#stopTransacting();
 	}
 
 	#stopTransacting(): void {
@@ -153,6 +170,12 @@ export class SqliteStore implements Store {
 				"--own-database needs PostgreSQL: a data folder has a file of its own for every account already; move with 'caskade copy'.",
 			);
 		createAccountFile(this.#folder, accountId);
+	}
+
+	/** Connections of others keep the deleted file's bytes on the disk, until they notice; see `goneEveryMs`. */
+	async deleteAccountDatabase(accountId: number): Promise<void> {
+		this.#stopTransacting();
+		deleteAccountFile(this.#folder, accountId);
 	}
 
 	async migrate(progress: (step: MigrationProgress) => void): Promise<void> {
@@ -243,6 +266,7 @@ export class SqliteStore implements Store {
 	}
 
 	async close(): Promise<void> {
+		clearInterval(this.#sweep);
 		this.#stopTransacting();
 		await this.#controlDatabase.destroy();
 	}

@@ -1,6 +1,7 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { monotonicMs } from '../../clock.ts';
 import { reasonOf } from '../../errors.ts';
+import { goneEveryMs } from './account-file.ts';
 import { Checkpointer } from './checkpointer.ts';
 import type { Connection } from './connection.ts';
 import { isBusy, isIoError } from './connection.ts';
@@ -8,6 +9,7 @@ import { ConnectionPool } from './connection-pool.ts';
 import { DataFolder } from './data-folder.ts';
 import { type ArrivedWork, commitGroup, dropExpired, expired } from './group-commit.ts';
 import type { FromWriter, ToWriter, WorkResult, WriterData } from './messages.ts';
+import { controlDatabaseId } from './messages.ts';
 
 /** A writer thread: stores what requests bring. Background jobs and commands write to the same databases beside it. */
 
@@ -168,7 +170,16 @@ function work(): void {
 	else if (stopping) void stop();
 }
 
+const sweep = setInterval(() => {
+	try {
+		pool.closeGone();
+	} catch (error) {
+		send({ type: 'error', databaseId: controlDatabaseId, reason: reasonOf(error) });
+	}
+}, goneEveryMs).unref();
+
 async function stop(): Promise<void> {
+	clearInterval(sweep);
 	await checkpointer.stop();
 	pool.closeAll();
 	owner.close();

@@ -81,6 +81,19 @@ test('the data of an account with its own server is only there', async (t) => {
 	);
 });
 
+test('an account is deleted on its own server; while that is lost, it stays, disabled', async (t) => {
+	const { service, address, proxy, at, own, store } = await startWithOwnServer(t);
+	const remove = ['account', 'delete', ownAid, '--yes', ownAid, ...at];
+	proxy.refuse();
+	assertRefused(await caskade(remove), /No PostgreSQL server (listens|answers) at /);
+	assert.notEqual((await store.control.account(ownAid)).disabledAt, null);
+	proxy.restore();
+	assert.equal(((await caskadeJson(remove)) as { events: number }).events, 1);
+	assert.deepEqual(await schemasAt(t, address), []);
+	assert.equal((await uploadTids(service.server.url, own, ['late'])).status, 400);
+	assert.equal((await caskade(['doctor', ...at])).code, 0);
+});
+
 test('the address is shown without its password', async (t) => {
 	const { address, proxy, at, created } = await startWithOwnServer(t);
 	const { host, pathname, password } = new URL(proxy.address);
