@@ -7,20 +7,13 @@
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import {
-	createReadStream,
-	createWriteStream,
-	mkdtempSync,
-	readdirSync,
-	readFileSync,
-	rmSync,
-	statSync,
-} from 'node:fs';
+import { createWriteStream, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { dayMs, minuteMs } from '../src/durations.ts';
 import { HistoryImport } from '../src/import/history-import.ts';
+import { InputFile } from '../src/import/input-file.ts';
 import { seededRandom } from '../src/scoring/random.ts';
 import { openStore } from '../src/store/open.ts';
 
@@ -43,8 +36,8 @@ async function measure(lines: number, order: string, parent: string): Promise<vo
 				throw new Error(`line ${line}: ${problem}`);
 			},
 		});
-		const chunks = createReadStream(path, { highWaterMark: 1024 * 1024 });
-		const report = await history.read(path, chunks, () => {});
+		using input = InputFile.open(path);
+		const report = await history.read(input, () => {});
 		const readSeconds = (performance.now() - startedAtMs) / 1000;
 		await history.store(
 			() => {},

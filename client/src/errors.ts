@@ -157,6 +157,7 @@ export function errorOf(status: number, headers: Headers, text: string): Caskade
 		requestId: headers.get('x-request-id') ?? undefined,
 		retryAfterMs: retryAfterMs(headers),
 	};
+	if (validationErrors === 'Invalid account') return new InvalidAccountError(message, details);
 	const sentence = [message, validationErrors].filter(Boolean).join(' ') || `the server answered ${status}`;
 	if (status === 400) return badRequest(sentence, validationErrors, details);
 	if (
@@ -170,7 +171,6 @@ export function errorOf(status: number, headers: Headers, text: string): Caskade
 }
 
 function badRequest(sentence: string, validationErrors: string | null, details: ErrorDetails): CaskadeError {
-	if (validationErrors === 'Invalid account') return new InvalidAccountError(sentence, details);
 	if (/^Error (inserting|reading) /.test(sentence))
 		return new InvalidRequestError(sentence, { ...details, rows: rowsOf(validationErrors ?? '') });
 	return new BadRequestError(sentence, details);

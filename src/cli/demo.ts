@@ -5,6 +5,7 @@ import { loadStream } from '../demo/load-stream.ts';
 import { demoStream } from '../demo/stream.ts';
 import { undecidedVisitor } from '../demo/undecided-visitor.ts';
 import { caskLifetimeMs } from '../domain/signing-key.ts';
+import { counted } from '../format/numbers.ts';
 import type { Store } from '../store/store.ts';
 import { accountToken } from './account.ts';
 import { issue } from './cask.ts';
@@ -105,7 +106,7 @@ function whatToTry(report: DemoReport, url: string, command: Command): string {
 	const canTrain = command.parent?.commands.some((other) => other.name() === 'train') ?? false;
 	const paragraphs: readonly (readonly string[])[] = [
 		[
-			`${aid} has ${count(visitors)} more visitors, with ${count(hits)} hits and ${count(events)} subscription events.`,
+			`${aid} has ${counted(visitors, 'more visitor')}, with ${counted(hits, 'hit')} and ${counted(events, 'subscription event')}.`,
 		],
 		canTrain ? ['# Let scores tell visitors apart', caskade(`train ${aid}`)] : [],
 		vid === undefined
@@ -140,12 +141,6 @@ function place(command: Command): string {
 		.filter((name) => command.getOptionValueSource(name) === 'cli')
 		.map((name) => ` --${name} '${command.getOptionValue(name)}'`)
 		.join('');
-}
-
-const wholeNumbers = new Intl.NumberFormat('en-GB');
-
-function count(value: number): string {
-	return wholeNumbers.format(value);
 }
 
 function serverUrl(value: string): string {

@@ -1,16 +1,17 @@
-import { createReadStream, openSync, statSync, writeFileSync } from 'node:fs';
+import { openSync, writeFileSync } from 'node:fs';
 import { Command } from '../config.ts';
 import { OperatorError } from '../errors.ts';
 import type { FileReport } from '../import/history-import.ts';
+import { InputFile } from '../import/input-file.ts';
 import { aidArgument } from './aid-argument.ts';
+import { type ConflictsOption, conflictsOption, exitConflicts } from './conflicts.ts';
 import { type CommonOptions, printJson, printLine, printTable, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
 
 /** Problems that are printed individually. */
 const maxPrintedProblems = 100;
-const chunkBytes = 1024 * 1024;
 
-interface ImportCommandOptions extends CommonOptions {
+interface ImportCommandOptions extends CommonOptions, ConflictsOption {
 	readonly mapping?: string;
 }
 
@@ -18,22 +19,24 @@ export function importCommand(): Command {
 	return new Command('import')
 		.summary('import past hits and subscription events')
 		.description(
-			`Import an account's history from files: one JSON object per line, or CSV with a header:
+			`Import an account's history from files: one JSON object per line, or CSV with a header. They may be compressed by gzip.
 
   {"type":"hit","at":"2026-01-31T10:00:00Z","visitor":"user-4711","url":"https://shop.example/pricing"}
   {"type":"subscription","at":"2026-01-31T10:05:00Z","tid":"order-1","subid":"order-1","evt":"newsletter"}
 
 Hits may also have visit, referrer, title, events, cid, userAgent, channel and device; subscription events cid and rvn.
-Invalid lines are reported by number and field and are not stored; the exit code is then 1. Nothing is stored twice: to
-resume an interrupted import, run the same command again. Servers may keep running. See docs/import.md.`,
+Invalid lines are reported by number and field and are not stored; the exit code is then 1. It is 3 if an event was not stored
+because its tid is stored with other content. Nothing is stored twice: to resume an interrupted import, run the same command again. Servers may keep running. See docs/import.md.`,
 		)
 		.addArgument(aidArgument())
 		.argument('<file...>', 'history files, - for standard input; fastest in order of time')
 		.option('--mapping <file>', 'write the vid of each visitor to this file')
+		.addOption(conflictsOption())
 		.addCommonOptions()
 		.action((aid: string, files: readonly string[], options: ImportCommandOptions) =>
 			withStore(options, async (store) => {
-				const sizes = files.map(sizeOf);
+				using opened = new DisposableStack();
+				const inputs = files.map((file) => opened.use(InputFile.open(file)));
 				const { id: accountId, channelRules } = await store.control.account(aid);
 				const mapping = options.mapping === undefined ? null : createFile(options.mapping);
 				const progress = showProgress(process.stderr, '', options.json ?? false);
@@ -44,11 +47,12 @@ resume an interrupted import, run the same command again. Servers may keep runni
 					onProblem: printProblems(),
 				});
 				const reports: FileReport[] = [];
+				let conflicts = 0;
 				try {
-					for (const [index, file] of files.entries())
+					for (const input of inputs)
 						reports.push(
-							await history.read(file, open(file), (bytes) =>
-								progress.update(`read ${file}`, bytes, sizes[index] ?? bytes),
+							await history.read(input, (bytes) =>
+								progress.update(`read ${input.name}`, bytes, input.size ?? bytes),
 							),
 						);
 					const lines = reports.reduce((sum, { hits, events }) => sum + hits + events, 0);
@@ -59,6 +63,7 @@ resume an interrupted import, run the same command again. Servers may keep runni
 						},
 					);
 					progress.end();
+					conflicts = stored.conflicts;
 					if (options.json) printJson({ aid, files: reports, stored });
 					else {
 						printTable(reports, 'No files.');
@@ -69,20 +74,9 @@ resume an interrupted import, run the same command again. Servers may keep runni
 					progress.end();
 				}
 				if (reports.some(({ bad }) => bad > 0)) process.exitCode = 1;
+				else if (conflicts > 0 && options.conflicts === 'fail') process.exitCode = exitConflicts;
 			}),
 		);
-}
-
-/** Null where the size is unknown. */
-function sizeOf(file: string): number | null {
-	if (file === '-') return null;
-	const stats = statSync(file, { throwIfNoEntry: false });
-	if (!stats || stats.isDirectory()) throw new OperatorError(`There is no file ${file}.`);
-	return stats.isFile() ? stats.size : null;
-}
-
-function open(file: string): AsyncIterable<Buffer> {
-	return file === '-' ? process.stdin : createReadStream(file, { highWaterMark: chunkBytes });
 }
 
 function printProblems(): (file: string, line: number, problem: string) => void {

@@ -1,107 +1,122 @@
-import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { Caskade, CaskadeError, QuotaExceededError, type Usage } from '../../client/src/index.ts';
+import { existsSync, readFileSync } from 'node:fs';
+import { Caskade, CaskadeError, ConnectionError, type Retry, type Usage } from '../../client/src/index.ts';
 import { apiKeyFromEnvironment } from '../config.ts';
+import type { SubscriptionEvent } from '../domain/subscription-event.ts';
 import { OperatorError } from '../errors.ts';
-import { type EventRow, type FileSummary, inspect } from '../upload/event-file.ts';
+import { counted, formatNumber } from '../format/numbers.ts';
+import { InputFile } from '../import/input-file.ts';
+import { EventFile, type EventRow, type FileSummary } from '../upload/event-file.ts';
 import { concurrency, uploadFile } from '../upload/file-upload.ts';
 import { keepAliveFetch } from '../upload/keep-alive-fetch.ts';
 import { ProgressFile } from '../upload/progress-file.ts';
-import { writeReports } from '../upload/report-files.ts';
+import { ReportFiles } from '../upload/report-files.ts';
 import { RowOutcomes } from '../upload/row-outcomes.ts';
+import { type ConflictsOption, exitConflicts } from './conflicts.ts';
 import { printJson, printLine } from './output.ts';
 import { showProgress } from './progress.ts';
+import { adviceOn, conflictText, filesText, outcomeText, planText, stopText } from './upload-text.ts';
+import { Waiting } from './waiting.ts';
 
 /** Maximum number of problems to print. The file of rejected rows has all. */
 const maxPrintedProblems = 20;
+/** Maximum number of conflicting lines to name. The report has all. */
+const maxConflicts = 20;
 /** Validating smaller files takes no noticeable time. */
 const minShownBytes = 10 * 1024 * 1024;
 const maxBatchSize = 30;
-/** Long enough for a restart of the server. */
-const retryForMs = 120_000;
-const exitRejected = 1;
-const exitStopped = 2;
+const exitCodes = { rejected: 1, stopped: 2, conflicts: exitConflicts };
+/** Of errors that the next attempt meets, too. */
+const certificateCodes = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS|ERR_SSL/;
 
 /** The options of `caskade upload`. */
-export interface UploadOptions {
+export interface UploadOptions extends ConflictsOption {
 	readonly url: string;
 	readonly aid: string;
 	readonly keyFile?: string;
 	readonly simulate?: boolean;
 	readonly onBad: 'stop' | 'skip';
+	readonly separator?: string;
+	readonly map: Readonly<Partial<Record<keyof SubscriptionEvent, string>>>;
+	readonly pounds?: 'rvn';
+	/** In milliseconds. */
+	readonly retryFor: number;
 	readonly json?: boolean;
 }
 
 /** Uploads a file, or what is left of it. */
 export async function upload(path: string, options: UploadOptions): Promise<void> {
-	const { aid, simulate = false, json = false } = options;
-	const caskade = new Caskade({
-		...{ url: options.url, apiKey: readKey(options.keyFile), retryForMs },
-		fetch: keepAliveFetch(concurrency),
-	});
-	const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-	const looking = showProgress(process.stderr, 'bytes', json || size < minShownBytes);
+	const { url, aid, simulate = false, separator, map, pounds, json = false } = options;
+	const caskade = openClient(options);
+	const isPiped = path === '-';
+	using input = await InputFile.openRepeatable(path);
+	const format = { separator, map, isInPounds: pounds !== undefined };
+	const file = new EventFile(input, format);
+	const name = isPiped ? 'stdin' : path;
+	const reports = new ReportFiles(name);
 	const bad: EventRow[] = [];
-	const summary = await inspect(path, {
-		onBytes: (bytes) => looking.update('looked at', bytes, size),
-		onBad: (row) => {
-			bad.push(row);
-			if (bad.length <= maxPrintedProblems) process.stderr.write(`${path}:${row.line}: ${row.problem}\n`);
-			if (bad.length === maxPrintedProblems + 1)
-				process.stderr.write(`${path}.rejected.csv has the other problems.\n`);
-		},
+	const summary = await inspect(file, json, (row) => {
+		bad.push(row);
+		if (bad.length <= maxPrintedProblems) say(`${name}:${row.line}: ${row.problem}`);
+		if (bad.length === maxPrintedProblems + 1) say(`${reports.rejected} has the other problems.`);
 	});
-	looking.end();
-	if (summary.rows === 0) throw new OperatorError(`${path} has no rows.`);
+	if (summary.rows === 0) throw new OperatorError(`${input.name} has no rows.`);
 	const outcomes = new RowOutcomes(summary.rows);
 	for (const { row, problem } of bad) outcomes.reject(row, problem ?? '');
 	if (bad.length > 0 && options.onBad === 'stop') {
-		const files = await writeReports(path, outcomes);
-		process.stderr.write(
-			`caskade: ${bad.length} of ${summary.rows} rows are invalid; nothing was sent. Correct them, or use --on-bad skip. See ${files.join(', ')}.\n`,
+		const written = await reports.write(file, outcomes, { isSent: false, maxConflicts });
+		say(
+			`caskade: ${formatNumber(bad.length)} of ${counted(summary.rows, 'row')} ${bad.length === 1 ? 'is' : 'are'} invalid; nothing was sent. Correct the file, or use --on-bad skip. ${filesText(written)}`,
 		);
-		process.exitCode = exitRejected;
+		process.exitCode = exitCodes.rejected;
 		return;
 	}
-	const progressPath = `${path}.progress`;
-	const identity = { sha256: summary.sha256, url: options.url, aid, simulate };
-	using progress = ProgressFile.open(progressPath, identity, (batch) => outcomes.add(batch));
-	const resumed = outcomes.known - bad.length;
-	const stop = new AbortController();
-	const onSignal = () => stop.abort();
-	process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
-	const bar = showProgress(process.stderr, 'rows', json);
-	let failure: unknown;
-	try {
-		const usage = await caskade.usage();
-		const batchSize = Math.min(maxBatchSize, usage.maxEvents);
-		if (!json) printPlan(summary, { usage, batchSize, bad: bad.length, resumed });
-		await uploadFile({
-			...{ caskade, path, aid, simulate, batchSize, outcomes, progress, stop: stop.signal },
-			onBatch: () => bar.update('uploaded', outcomes.known, summary.rows),
+	const identity = { sha256: summary.sha256, url, aid, simulate, format };
+	using progress = isPiped
+		? null
+		: ProgressFile.open(`${name}.progress`, identity, (batch) => outcomes.add(batch));
+	const failure = await send({ caskade, file, summary, bad: bad.length, outcomes, progress, options });
+
+	const { counts, known } = outcomes;
+	const left = summary.rows - known;
+	const isSent = known > bad.length;
+	const advice = failure && adviceOn(failure.error, { url, isKnown: failure.isKnown });
+	if (advice !== undefined && !isSent) throw new OperatorError(advice);
+	const written = await reports.write(file, outcomes, { isSent, maxConflicts });
+	const { stored, duplicate: duplicates, conflict: conflicts, rejected } = counts;
+	if (json)
+		printJson({
+			rows: summary.rows,
+			stored,
+			duplicates,
+			conflicts,
+			rejected,
+			left,
+			files: [written.report, written.rejected].filter((each) => each !== null),
 		});
-	} catch (error) {
-		if (!(error instanceof CaskadeError)) throw error;
-		failure = error;
-	} finally {
-		bar.end();
-		process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
-	}
-	const isOver = outcomes.known === summary.rows;
-	const files = await writeReports(path, outcomes);
-	const { stored, duplicate, conflict, rejected } = outcomes.counts;
-	const known = { rows: summary.rows, stored, duplicates: duplicate, conflicts: conflict, rejected };
-	if (json) printJson({ ...known, left: summary.rows - outcomes.known, files });
-	else printLine(`${textOf(known)}. ${files.join(', ')} have the outcome of each row.`);
-	if (!isOver) {
-		process.stderr.write(
-			`caskade: ${stopText(failure)} ${summary.rows - outcomes.known} rows are left; run the same command again to continue.\n`,
+	else printLine(`${outcomeText(summary.rows, counts)}. ${filesText(written)}`.trim());
+	const isConflict = conflicts > 0 && options.conflicts === 'fail';
+	if (isConflict) say(`caskade: ${conflictText(name, conflicts, written.conflictingLines)}`);
+	if (left > 0) {
+		const why = advice ?? stopText(failure?.error);
+		say(
+			`caskade: ${why} ${counted(left, 'row')} ${left === 1 ? 'is' : 'are'} left; ${howToContinue(isPiped, advice !== undefined)}`,
 		);
-		process.exitCode = exitStopped;
+		process.exitCode = advice === undefined ? exitCodes.stopped : exitCodes.rejected;
 		return;
 	}
 	// The report has all outcomes. Uploading the file again starts from the beginning.
-	rmSync(progressPath, { force: true });
-	process.exitCode = rejected > 0 ? exitRejected : 0;
+	progress?.remove();
+	if (rejected > 0) process.exitCode = exitCodes.rejected;
+	else if (isConflict) process.exitCode = exitCodes.conflicts;
+}
+
+function openClient({ url, keyFile, retryFor }: UploadOptions): Caskade {
+	const apiKey = readKey(keyFile);
+	try {
+		return new Caskade({ url, apiKey, retryForMs: retryFor, fetch: keepAliveFetch(concurrency) });
+	} catch {
+		throw new OperatorError('--url must be the address of a server, for example https://api.example.com.');
+	}
 }
 
 function readKey(file: string | undefined): string {
@@ -111,45 +126,91 @@ function readKey(file: string | undefined): string {
 	return key;
 }
 
-const numbers = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 1 });
+async function inspect(file: EventFile, json: boolean, onBad: (row: EventRow) => void): Promise<FileSummary> {
+	const size = file.input.size ?? 0;
+	const bar = showProgress(process.stderr, 'bytes', json || size < minShownBytes);
+	try {
+		return await file.inspect({ onBytes: (bytes) => bar.update('looked at', bytes, size), onBad });
+	} finally {
+		bar.end();
+	}
+}
 
-/** Prints the requests, the quota and the time that the upload needs. */
-function printPlan(
-	{ rows }: FileSummary,
-	{ usage, batchSize, bad, resumed }: { usage: Usage; batchSize: number; bad: number; resumed: number },
-): void {
-	const events = rows - bad - resumed;
-	const requests = Math.ceil(events / batchSize);
-	const parts = [
-		resumed > 0 ? `${numbers.format(resumed)} done before` : '',
-		bad > 0 ? `${numbers.format(bad)} invalid, skipped` : '',
-		`${numbers.format(events)} to send in ${numbers.format(requests)} requests`,
-	];
-	printLine(`${numbers.format(rows)} rows: ${parts.filter(Boolean).join(', ')}.`);
-	const share = usage.remaining > 0 ? (100 * requests) / usage.remaining : Number.POSITIVE_INFINITY;
-	printLine(
-		`Plan ${usage.plan}: at ${numbers.format(usage.ratePerSecond)} requests per second this takes at least ${timeText(requests / usage.ratePerSecond)}, and ${share > 100 ? 'more than' : `${numbers.format(share)} % of`} the ${numbers.format(usage.remaining)} requests that are left until ${usage.resetsAt.slice(0, 10)}.`,
+interface Sending {
+	readonly caskade: Caskade;
+	readonly file: EventFile;
+	readonly summary: FileSummary;
+	readonly bad: number;
+	readonly outcomes: RowOutcomes;
+	readonly progress: ProgressFile | null;
+	readonly options: UploadOptions;
+}
+
+interface Failure {
+	readonly error: CaskadeError;
+	/** Whether there is a Caskade at the URL. */
+	readonly isKnown: boolean;
+}
+
+/** Sends all rows whose outcome is unknown. @returns why it stopped; undefined if it did not, or if somebody stopped it */
+async function send(sending: Sending): Promise<Failure | undefined> {
+	const { caskade, file, summary, bad, outcomes, progress, options } = sending;
+	const { aid, simulate = false, json = false } = options;
+	const bar = showProgress(process.stderr, 'rows', json);
+	using waiting = new Waiting((line) => bar.waitFor(line));
+	const stop = new AbortController();
+	/** Ends what is in flight, too. */
+	const giveUp = new AbortController();
+	const stopped = new Error('stopped');
+	const onSignal = () => {
+		stop.abort();
+		if (waiting.isWaiting) giveUp.abort(stopped);
+	};
+	const onRetry = (retry: Retry) => {
+		waiting.failed(retry);
+		if (stop.signal.aborted) giveUp.abort(stopped);
+		const code = retry.error instanceof ConnectionError ? retry.error.code : undefined;
+		if (code !== undefined && certificateCodes.test(code)) giveUp.abort(untrusted(options.url, code));
+	};
+	const call = { signal: giveUp.signal, onRetry };
+	let usage: Usage | undefined;
+	process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
+	try {
+		usage = await caskade.usage(call);
+		waiting.answered();
+		const batchSize = Math.min(maxBatchSize, usage.maxEvents);
+		const resumed = outcomes.known - bad;
+		if (!json)
+			printLine(planText({ rows: summary.rows, bad, resumed, header: file.header, usage, batchSize }));
+		await uploadFile({
+			...{ caskade, file, aid, simulate, batchSize, outcomes, progress, stop: stop.signal, call },
+			onBatch() {
+				waiting.answered();
+				bar.update('uploaded', outcomes.known, summary.rows);
+			},
+		});
+	} catch (error) {
+		if (error === stopped) return undefined;
+		if (!(error instanceof CaskadeError)) throw error;
+		return { error, isKnown: usage !== undefined };
+	} finally {
+		bar.end();
+		process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+	}
+	return undefined;
+}
+
+function untrusted(url: string, code: string): OperatorError {
+	return new OperatorError(
+		`The certificate of ${url} is not trusted (${code}). To trust another authority, set NODE_EXTRA_CA_CERTS to its certificate.`,
 	);
 }
 
-function timeText(seconds: number): string {
-	if (seconds < 90) return `${Math.ceil(seconds)} s`;
-	return seconds < 5400 ? `${Math.ceil(seconds / 60)} min` : `${numbers.format(seconds / 3600)} h`;
+function howToContinue(isPiped: boolean, isChange: boolean): string {
+	if (isPiped) return 'what was piped in cannot be continued: pipe it in again, nothing is stored twice.';
+	return isChange ? 'then run the command again to continue.' : 'run the same command again to continue.';
 }
 
-function textOf(counts: Readonly<Record<string, number>>): string {
-	return Object.entries(counts)
-		.map(([name, count]) => `${numbers.format(count)} ${name}`)
-		.join(', ');
-}
-
-function stopText(failure: unknown): string {
-	if (failure === undefined) return 'Stopped.';
-	const { message, requestId, retryAfterMs } = failure as CaskadeError;
-	if (failure instanceof QuotaExceededError) {
-		const until = new Date(Date.now() + (retryAfterMs ?? 0)).toISOString().slice(0, 10);
-		return `Stopped: the monthly quota is used up until ${until}.`;
-	}
-	const name = requestId === undefined ? '' : ` (request ${requestId})`;
-	return `Stopped: ${message.replace(/[.;]$/, '')}${name}.`;
+function say(line: string): void {
+	process.stderr.write(`${line}\n`);
 }

@@ -1,8 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { Argument } from 'commander';
-import { parse } from 'csv-parse/sync';
 import { Command } from '../config.ts';
 import { OperatorError } from '../errors.ts';
+import { counted } from '../format/numbers.ts';
+import type { FileRow } from '../import/file-row.ts';
+import { InputFile } from '../import/input-file.ts';
+import { RowFile } from '../import/row-file.ts';
 import { day } from '../reports/report-query.ts';
 import type { Spending } from '../reports/spend.ts';
 import { saveSpending } from '../store/account/journey-rows.ts';
@@ -32,29 +34,31 @@ line is wrong, nothing is stored.
 		.action((aid: string, file: string, options: CommonOptions) =>
 			withStore(options, async (store) => {
 				const { id } = await store.control.account(aid);
-				const rows = readSpending(file);
+				const rows = await readSpending(file);
 				for (let from = 0; from < rows.length; from += rowsPerTransaction)
 					await store.transact(id, () => saveSpending(rows.slice(from, from + rowsPerTransaction)));
 				const pence = rows.reduce((sum, row) => sum + row.pence, 0);
 				if (options.json) printJson({ aid, rows: rows.length, pence });
-				else printLine(`${rows.length} rows of spending, ${(pence / 100).toFixed(2)} pounds in all.`);
+				else
+					printLine(`${counted(rows.length, 'row')} of spending, ${(pence / 100).toFixed(2)} pounds in all.`);
 			}),
 		);
 	return command;
 }
 
 /** @throws OperatorError that names the first wrong lines */
-function readSpending(file: string): Spending[] {
+async function readSpending(file: string): Promise<Spending[]> {
 	const problems: string[] = [];
 	const rows = new Map<string, Spending>();
-	for (const [index, fields] of readCsv(file).entries()) {
+	for await (const { line, fields, problem } of readRows(file)) {
 		try {
+			if (problem !== undefined) throw new OperatorError(`${problem}.`);
 			const row = toSpending(fields);
 			const name = JSON.stringify([row.day, row.channel, row.campaign]);
 			if (rows.has(name)) throw new OperatorError('the same day, channel and campaign occur twice.');
 			rows.set(name, row);
 		} catch (error) {
-			problems.push(`line ${index + 2}: ${(error as Error).message}`);
+			problems.push(`line ${line}: ${(error as Error).message}`);
 		}
 	}
 	if (problems.length === 0) return [...rows.values()];
@@ -62,19 +66,19 @@ function readSpending(file: string): Spending[] {
 	throw new OperatorError(`${file}: ${problems.slice(0, 10).join(' ')}${others} Nothing is stored.`);
 }
 
-function readCsv(file: string): Record<string, string>[] {
-	try {
-		return parse(readFileSync(file), { columns: true, bom: true, trim: true, skip_empty_lines: true });
-	} catch (error) {
-		throw new OperatorError(`${file} cannot be read as CSV with a header: ${(error as Error).message}.`);
-	}
+async function* readRows(file: string): AsyncGenerator<FileRow> {
+	using input = InputFile.open(file);
+	const rows = new RowFile({ name: input.name, columns: ['day', 'channel', 'pence'] });
+	for await (const chunk of input.chunks()) yield* rows.push(chunk);
+	yield* rows.end();
 }
 
-function toSpending(fields: Readonly<Record<string, string>>): Spending {
-	const { channel = '', campaign = '', pence = '' } = fields;
+function toSpending(fields: unknown): Spending {
+	const textOf = (name: string) => String((fields as Record<string, unknown> | null)?.[name] ?? '').trim();
+	const [channel, campaign, pence] = [textOf('channel'), textOf('campaign'), textOf('pence')];
 	if (!/^\P{C}{1,255}$/u.test(channel)) throw new OperatorError('channel must have 1 to 255 characters.');
 	if (!/^\P{C}{0,255}$/u.test(campaign))
 		throw new OperatorError('campaign must have at most 255 characters.');
 	if (!/^\d{1,12}$/.test(pence)) throw new OperatorError('pence must be a whole number.');
-	return { day: day(fields.day ?? ''), channel, campaign, pence: Number(pence) };
+	return { day: day(textOf('day')), channel, campaign, pence: Number(pence) };
 }

@@ -1,5 +1,7 @@
-import { Option } from 'commander';
-import { Command, jsonOption, Setting } from '../config.ts';
+import { InvalidArgumentError, Option } from 'commander';
+import { Command, duration, jsonOption, Setting } from '../config.ts';
+import { subscriptionEventFields } from '../domain/subscription-event.ts';
+import { conflictsOption } from './conflicts.ts';
 import type { UploadOptions } from './run-upload.ts';
 
 export function uploadCommand(): Command {
@@ -7,16 +9,22 @@ export function uploadCommand(): Command {
 		.summary('upload a file of subscription events, as a client does')
 		.description(
 			`Upload a file of subscription events to a server with an API key, at the rate of its plan. The file is CSV with a
-heading (tid,subid,cid,evt,rvn) or has one JSON object per line. Other columns are ignored.
+header (tid,subid,cid,evt,rvn), separated by commas, semicolons or tabs, or has one JSON object per line. It may be compressed
+by gzip. Other columns are not sent. The key is read from --key-file or from CASKADE_KEY.
+
+  caskade upload orders.csv --aid c-a-acme-uk --map tid=OrderID --map rvn=Total --pounds rvn
 
 All rows are validated before the first request. FILE.progress records what is acknowledged, so that the same command continues
 after Ctrl+C, a crash or a lost network. Nothing is stored twice. At the end, FILE.report.csv has the outcome of each row, and
-FILE.rejected.csv has the rejected rows, to be corrected and uploaded.
+FILE.rejected.csv has the rejected rows as they were, to be corrected and uploaded. These files are replaced by the next upload
+of FILE. Anything else with one of these names stays.
 
-Exit codes: 0 if all rows are stored, 1 if some were rejected, 2 if it stopped and the same command continues. The key is read
-from --key-file or from CASKADE_KEY.`,
+Of standard input (-), the files are stdin.report.csv and stdin.rejected.csv. It cannot be continued; pipe the rows in again.
+
+Exit codes: 0 if all rows are stored; 1 if some were rejected, or if something must be changed first, such as the key; 2 if it
+stopped and the same command continues; 3 if rows were not stored because their tid is stored with other content.`,
 		)
-		.argument('<file>', 'events, CSV or one JSON object per line')
+		.argument('<file>', 'events, CSV or one JSON object per line; - for standard input')
 		.addOption(
 			new Setting(
 				'--url <url>',
@@ -31,10 +39,37 @@ from --key-file or from CASKADE_KEY.`,
 				.choices(['stop', 'skip'])
 				.default('stop'),
 		)
+		.addOption(conflictsOption())
+		.option('--separator <character>', 'what separates columns, if the header does not tell', separator)
+		.option('--map <field=column>', 'the column of a field; may be repeated', mapping, {})
+		.addOption(
+			new Option('--pounds <field>', 'the field is in pounds, for example 4.99 or £1,234').choices(['rvn']),
+		)
+		.addOption(
+			new Option('--retry-for <time>', 'how long to try each request, for example 90s or 1h')
+				.default(120_000, '2m')
+				.argParser(duration),
+		)
 		.addOption(jsonOption())
 		.action(async (path: string, options: UploadOptions) => {
 			// Loaded here, since no other command should wait for it.
 			const { upload } = await import('./run-upload.ts');
 			await upload(path, options);
 		});
+}
+
+function separator(value: string): string {
+	const character = /^(tab|\\t)$/i.test(value) ? '\t' : value;
+	if (!/^[^\w"\r\n]$/u.test(character))
+		throw new InvalidArgumentError('It must be one character, for example ; or |, or tab.');
+	return character;
+}
+
+function mapping(value: string, known: Readonly<Record<string, string>>): Record<string, string> {
+	const [, field = '', column = ''] = /^(\w+)=(.+)$/s.exec(value) ?? [];
+	if (!(subscriptionEventFields as string[]).includes(field))
+		throw new InvalidArgumentError(
+			`It must be FIELD=COLUMN, where FIELD is one of ${subscriptionEventFields.join(', ')}.`,
+		);
+	return { ...known, [field]: column };
 }

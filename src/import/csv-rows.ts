@@ -1,35 +1,54 @@
 import { parse } from 'csv-parse/sync';
-import type { HistoryRecord } from './history-record.ts';
+import { counted } from '../format/numbers.ts';
+import type { FileRow, Header } from './file-row.ts';
 
 interface Line {
 	readonly line: number;
 	readonly text: string;
 }
 
+/** Recognised by the header. Spreadsheets use semicolons where the comma separates decimals, and tabs for text. */
+const usualSeparators = [',', ';', '\t'];
 /** Maximum lines of a row. An unclosed quote would otherwise swallow the rest of the file. */
 const maxLinesOfRow = 100;
 const badQuotes = 'its quotes are not valid CSV';
 
-/** Parses CSV (RFC 4180) into records. The first row names the columns. */
+export interface CsvRowsOptions {
+	/** By default, the one that divides the header into most of `columns`, and into most columns. */
+	readonly separator?: string | undefined;
+	/** Columns that there should be. */
+	readonly columns: readonly string[];
+	/** A column whose whole numbers are not texts. */
+	readonly numbers?: string | undefined;
+	/** Receives the header. */
+	readonly onHeader: (header: Header, text: string) => void;
+}
+
+/** Parses CSV (RFC 4180) into rows. The first one names the columns. */
 export class CsvRows {
-	#names: readonly string[] | undefined;
+	readonly #options: CsvRowsOptions;
+	#header: Header | undefined;
 	/** Lines of a row with an unclosed quote. */
 	#open: Line[] = [];
 	#quotes = 0;
+
+	constructor(options: CsvRowsOptions) {
+		this.#options = options;
+	}
 
 	get isInside(): boolean {
 		return this.#open.length > 0;
 	}
 
-	push(line: Line, records: HistoryRecord[]): void {
+	push(line: Line, rows: FileRow[]): void {
 		this.#open.push(line);
 		this.#quotes += line.text.split('"').length - 1;
-		if (this.#quotes % 2 === 0) this.#close(records);
-		else if (this.#open.length > maxLinesOfRow) this.#giveUp(records);
+		if (this.#quotes % 2 === 0) this.#close(rows);
+		else if (this.#open.length > maxLinesOfRow) this.#giveUp(rows);
 	}
 
-	end(records: HistoryRecord[]): void {
-		while (this.isInside) this.#giveUp(records);
+	end(rows: FileRow[]): void {
+		while (this.isInside) this.#giveUp(rows);
 	}
 
 	#takeOpen(): Line[] {
@@ -39,45 +58,64 @@ export class CsvRows {
 		return open;
 	}
 
-	#close(records: HistoryRecord[]): void {
+	#close(rows: FileRow[]): void {
 		const lines = this.#takeOpen();
-		const line = (lines[0] as Line).line;
-		const cells = csvCells(lines.map(({ text }) => text).join('\n'));
-		if (!this.#names) this.#names = cells?.map((name) => name.trim()) ?? [];
-		else if (!cells) records.push({ line, problem: badQuotes });
-		else if (cells.length === this.#names.length)
-			records.push({ line, fields: fieldsOf(this.#names, cells) });
+		const [{ line, text: first }] = lines as [Line];
+		const text = lines.length === 1 ? first : lines.map((each) => each.text).join('\n');
+		if (this.#header === undefined) {
+			this.#header = headerOf(text, this.#options);
+			this.#options.onHeader(this.#header, text);
+			return;
+		}
+		const { names, separator } = this.#header;
+		const cells = csvCells(text, separator);
+		if (!cells) rows.push({ line, text, problem: badQuotes });
+		else if (cells.length === names.length) rows.push({ line, text, fields: this.#fieldsOf(names, cells) });
 		else
-			records.push({
+			rows.push({
 				line,
-				problem: `it has ${cells.length} cells, but the header has ${this.#names.length}`,
+				text,
+				problem: `it has ${counted(cells.length, 'cell')}, but the header has ${names.length}`,
 			});
 	}
 
 	/** Reports the first open line as bad and parses the others again. */
-	#giveUp(records: HistoryRecord[]): void {
+	#giveUp(rows: FileRow[]): void {
 		const [first, ...others] = this.#takeOpen();
-		records.push({ line: (first as Line).line, problem: badQuotes });
-		for (const line of others) this.push(line, records);
+		rows.push({ ...(first as Line), problem: badQuotes });
+		for (const line of others) this.push(line, rows);
+	}
+
+	/** Empty cells are absent fields. */
+	#fieldsOf(names: readonly string[], cells: readonly string[]): Record<string, unknown> {
+		const fields: Record<string, unknown> = {};
+		for (const [index, name] of names.entries()) {
+			const cell = cells[index] as string;
+			if (cell !== '')
+				fields[name] = name === this.#options.numbers && /^[+-]?\d+$/.test(cell) ? Number(cell) : cell;
+		}
+		return fields;
 	}
 }
 
-/** Empty cells are absent fields. */
-function fieldsOf(names: readonly string[], cells: readonly string[]): Record<string, unknown> {
-	const fields: Record<string, unknown> = {};
-	for (const [index, name] of names.entries()) {
-		const cell = cells[index] as string;
-		if (cell !== '') fields[name] = name === 'rvn' && /^[+-]?\d+$/.test(cell) ? Number(cell) : cell;
-	}
-	return fields;
+function headerOf(text: string, { separator, columns }: CsvRowsOptions): Header {
+	const candidates = separator === undefined ? usualSeparators : [separator];
+	const headers = candidates.map((candidate) => ({
+		names: csvCells(text, candidate)?.map((name) => name.trim()) ?? [],
+		separator: candidate,
+	}));
+	const found = ({ names }: Header) => columns.filter((column) => names.includes(column)).length;
+	return headers.reduce((best, next) =>
+		(found(next) - found(best) || next.names.length - best.names.length) > 0 ? next : best,
+	);
 }
 
 /** The cells of one row; null where quotes are malformed. */
-export function csvCells(row: string): string[] | null {
+export function csvCells(row: string, separator = ','): string[] | null {
 	// Most rows have no quotes, and starting a parser for each row would dominate the cost of an import.
-	if (!row.includes('"')) return row.split(',');
+	if (!row.includes('"')) return row.split(separator);
 	try {
-		const rows: string[][] = parse(row, { relaxColumnCount: true });
+		const rows: string[][] = parse(row, { delimiter: separator, relaxColumnCount: true });
 		return rows.length === 1 ? (rows[0] as string[]) : null;
 	} catch {
 		return null;

@@ -4,9 +4,10 @@ import type { HistoryEvent } from '../store/account/past-history.ts';
 import { foldAll } from '../store/fold-all.ts';
 import { HistoryWriter } from '../store/history-writer.ts';
 import type { Store } from '../store/store.ts';
-import { HistoryFile } from './history-file.ts';
+import type { FileRow } from './file-row.ts';
 import { type LineContext, readHistoryLine } from './history-line.ts';
-import type { HistoryRecord } from './history-record.ts';
+import type { InputFile } from './input-file.ts';
+import { RowFile } from './row-file.ts';
 import { SpillFiles } from './spill-files.ts';
 
 /** Lines per transaction. */
@@ -71,30 +72,29 @@ export class HistoryImport implements Disposable {
 		return new HistoryImport(options, await options.store.control.importSecret(options.accountId));
 	}
 
-	async read(
-		file: string,
-		chunks: AsyncIterable<Buffer>,
-		onBytes: (bytes: number) => void,
-	): Promise<FileReport> {
+	async read(input: InputFile, onBytes: (bytes: number) => void): Promise<FileReport> {
+		const { name: file } = input;
 		const report = { file, lines: 0, hits: 0, events: 0, bots: 0, bad: 0 };
-		const reader = new HistoryFile();
-		const take = (records: readonly HistoryRecord[]) => {
-			for (const record of records) {
+		const reader = new RowFile({ name: file, columns: ['type', 'at'], numbers: 'rvn' });
+		const take = (rows: readonly FileRow[]) => {
+			for (const row of rows) {
 				report.lines++;
-				report[this.#take(file, record)]++;
+				report[this.#take(file, row)]++;
 			}
 		};
 		let bytes = 0;
-		for await (const chunk of chunks) {
-			take(reader.push(chunk));
+		const count = (chunk: Buffer) => {
 			bytes += chunk.length;
+		};
+		for await (const chunk of input.chunks(count)) {
+			take(reader.push(chunk));
 			onBytes(bytes);
 		}
 		take(reader.end());
 		return report;
 	}
 
-	#take(file: string, { line, fields, problem }: HistoryRecord): 'hits' | 'events' | 'bots' | 'bad' {
+	#take(file: string, { line, fields, problem }: FileRow): 'hits' | 'events' | 'bots' | 'bad' {
 		const entry = problem ?? readHistoryLine(fields, this.#options);
 		if (typeof entry === 'string') {
 			this.#options.onProblem(file, line, entry);

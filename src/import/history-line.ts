@@ -7,9 +7,10 @@ import type { ChannelRule } from '../domain/channel-rule.ts';
 import type { HitRecord } from '../domain/hit.ts';
 import { findHitProblems, hitSchema } from '../schema/hit-request.ts';
 import { compileProblems, describeProblems } from '../schema/problems.ts';
-import { eventCheck, eventProblems, toEvent } from '../schema/subscription-request.ts';
+import { eventCheck, toEvent } from '../schema/subscription-request.ts';
 import { optional, text, textLimits, textRule } from '../schema/texts.ts';
 import type { HistoryEvent } from '../store/account/past-history.ts';
+import { fileEventProblems } from './event-problems.ts';
 
 /** The content of a line. */
 export type HistoryEntry =
@@ -74,7 +75,7 @@ export function readHistoryLine(fields: unknown, context: LineContext): HistoryE
 	}
 	const foreign = foreignFields(fields);
 	if (!isPast || foreign.length > 0 || !eventCheck.Check(fields))
-		return describe(isPast, [...foreign, ...eventProblems(fields, '')]);
+		return describe(isPast, [...foreign, ...fileEventProblems(fields)]);
 	return { type, event: { ...toEvent(fields), receivedAtMs: atMs } };
 }
 

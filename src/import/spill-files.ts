@@ -1,7 +1,6 @@
-import { closeSync, mkdtempSync, openSync, readSync, rmSync, unlinkSync, writeSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { HistoryFile } from './history-file.ts';
+import { closeSync, readSync } from 'node:fs';
+import { openTemporaryFile, writeAll } from './input-file.ts';
+import { RowFile } from './row-file.ts';
 
 const pendingCharacters = 64 * 1024;
 const chunkBytes = 1024 * 1024;
@@ -12,18 +11,14 @@ interface Part {
 	bytes: number;
 }
 
-/**
- * Rows in temporary files, partitioned by name. Files are unlinked as soon as they are open, so that they disappear with
- * the process, however it ends.
- */
+/** Rows in temporary files, partitioned by name. They disappear with the process, however it ends. */
 export class SpillFiles<Row> {
-	readonly #folder = mkdtempSync(join(tmpdir(), 'caskade-import-'));
 	readonly #parts = new Map<string, Part>();
 
 	add(name: string, row: Row): void {
 		let part = this.#parts.get(name);
 		if (!part) {
-			part = { file: this.#open(name), pending: '', bytes: 0 };
+			part = { file: openTemporaryFile(), pending: '', bytes: 0 };
 			this.#parts.set(name, part);
 		}
 		part.pending += `${JSON.stringify(row)}\n`;
@@ -40,7 +35,7 @@ export class SpillFiles<Row> {
 		const part = this.#parts.get(name);
 		if (!part) return;
 		write(part);
-		const lines = new HistoryFile();
+		const lines = new RowFile({ name });
 		for (let at = 0; at < part.bytes; ) {
 			const chunk = Buffer.allocUnsafe(Math.min(chunkBytes, part.bytes - at));
 			const length = readSync(part.file, chunk, 0, chunk.length, at);
@@ -53,23 +48,12 @@ export class SpillFiles<Row> {
 	[Symbol.dispose](): void {
 		for (const { file } of this.#parts.values()) closeSync(file);
 		this.#parts.clear();
-		rmSync(this.#folder, { recursive: true });
-	}
-
-	#open(name: string): number {
-		const path = join(this.#folder, name);
-		const file = openSync(path, 'wx+', 0o600);
-		unlinkSync(path);
-		return file;
 	}
 }
 
 function write(part: Part): void {
 	const bytes = Buffer.from(part.pending);
 	part.pending = '';
-	for (let from = 0; from < bytes.length; ) {
-		const written = writeSync(part.file, bytes, from, bytes.length - from, part.bytes);
-		from += written;
-		part.bytes += written;
-	}
+	writeAll(part.file, bytes, part.bytes);
+	part.bytes += bytes.length;
 }

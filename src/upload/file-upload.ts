@@ -1,6 +1,6 @@
-import type { BatchOutcome, Caskade } from '../../client/src/index.ts';
+import type { BatchOutcome, CallOptions, Caskade, SubscriptionEvent } from '../../client/src/index.ts';
 import type { SentEvent } from '../schema/subscription-request.ts';
-import { readEvents } from './event-file.ts';
+import type { EventFile } from './event-file.ts';
 import type { ProgressFile } from './progress-file.ts';
 import type { BatchRecord, RowOutcomes } from './row-outcomes.ts';
 
@@ -10,19 +10,21 @@ export const concurrency = 16;
 /** The row's index. `JSON.stringify` ignores symbols, so it is not sent. */
 const rowOf = Symbol('row');
 
-type NumberedEvent = SentEvent & { readonly [rowOf]: number };
+type NumberedEvent = SubscriptionEvent & { readonly [rowOf]: number };
 
 export interface FileUploadOptions {
 	readonly caskade: Caskade;
-	readonly path: string;
+	readonly file: EventFile;
 	readonly aid: string;
 	readonly simulate: boolean;
 	readonly batchSize: number;
 	readonly outcomes: RowOutcomes;
-	readonly progress: ProgressFile;
+	/** Null if the upload cannot be continued. */
+	readonly progress: ProgressFile | null;
 	readonly onBatch: () => void;
 	/** After it is aborted, no request is started; those in flight are awaited. */
 	readonly stop: AbortSignal;
+	readonly call: CallOptions;
 }
 
 /**
@@ -30,23 +32,28 @@ export interface FileUploadOptions {
  * @throws CaskadeError if it cannot continue
  */
 export async function uploadFile(options: FileUploadOptions): Promise<void> {
-	const { caskade, path, aid, simulate, batchSize, outcomes, progress, onBatch, stop } = options;
+	const { caskade, file, aid, simulate, batchSize, outcomes, progress, onBatch, stop, call } = options;
 	async function* pending(): AsyncGenerator<NumberedEvent> {
-		for await (const piece of readEvents(path))
+		for await (const piece of file.rows())
 			for (const { row, event } of piece) {
 				if (stop.aborted) return;
-				if (event !== null && !outcomes.isKnown(row)) yield { ...event, [rowOf]: row };
+				if (event !== null && !outcomes.isKnown(row)) yield numbered(event, row);
 			}
 	}
 	await caskade.subscriptions.uploadAll<NumberedEvent>(aid, pending(), {
-		...{ simulate, batchSize, concurrency, onBad: 'skip' },
+		...{ ...call, simulate, batchSize, concurrency, onBad: 'skip' },
 		onBatch(batch) {
 			const record = toRecord(batch);
-			progress.add(record);
+			progress?.add(record);
 			outcomes.add(record);
 			onBatch();
 		},
 	});
+}
+
+/** What is sent: other columns are none of the server's business. */
+function numbered({ tid, subid, cid, evt, rvn }: SentEvent, row: number): NumberedEvent {
+	return { tid, subid, cid, evt, rvn, [rowOf]: row };
 }
 
 function toRecord({ sent, result, rejected }: BatchOutcome<NumberedEvent>): BatchRecord {

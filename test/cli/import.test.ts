@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { minuteMs } from '../../src/durations.ts';
 import { seededRandom } from '../../src/scoring/random.ts';
 import type { Reading } from '../../src/store/steps.ts';
@@ -138,7 +139,7 @@ test('invalid lines are reported by number and field and not stored, and the exi
 	const time = 'at must be a past time with its zone, such as 2026-01-31T10:00:00Z';
 	assert.deepEqual(stderr.replaceAll(`${path}:`, '').trimEnd().split('\n'), [
 		`2: ${time}; url must be a string of at most 8192 characters`,
-		`3: tid must be ${text}; subid is required; cid must be ${text}; rvn must be an integer`,
+		`3: tid must be ${text}; subid is required; cid must be ${text}; rvn must be an integer, in whole pence, for example 499`,
 		'4: events[1].name is required',
 		'5: type must be hit or subscription',
 		'6: the line must be JSON',
@@ -169,18 +170,24 @@ test('a stored tid keeps its content; other content is reported as a conflict', 
 	await importJson(file('first', json(sale)));
 	const path = file('second', json(sale, { ...sale, rvn: 2 }));
 	const { code, stdout, stderr } = await caskade([...args(path), '--json']);
-	assert.equal(code, 0);
+	assert.equal(code, 3);
 	assert.equal(stderr, `${path}:2: conflict: its tid is stored with other content\n`);
 	assert.deepEqual((JSON.parse(stdout) as Report).stored, { hits: 0, events: 0, repeated: 2, conflicts: 1 });
+	assert.equal((await caskade([...args(path), '--conflicts', 'ok'])).code, 0);
 });
 
-test('standard input is read like a file', async (t) => {
-	const { args } = await install(t);
+test('standard input is read like a file, compressed or not', async (t) => {
+	const { args, file, importJson } = await install(t);
+	const lines = json({ type: 'hit', at: at(0), visitor: 'Ann' }, { type: 'hit', at: at(1), visitor: 'Ann' });
 	const command = new TestProcess(process.execPath, [mainPath, ...args('-', '--json')]);
-	command.child.stdin?.end(json({ type: 'hit', at: at(0), visitor: 'Ann' }));
+	command.child.stdin?.end(gzipSync(lines));
 	const { code, stdout } = await command.ended;
 	assert.equal(code, 0);
-	assert.equal((JSON.parse(stdout) as Report).stored.hits, 1);
+	assert.equal((JSON.parse(stdout) as Report).stored.hits, 2);
+	const { stored } = await importJson(file('history.ndjson', gzipSync(lines)));
+	assert.deepEqual(stored, { hits: 0, events: 0, repeated: 2, conflicts: 0 });
+	const rows = `type;at;visitor;events\nhit;${at(0)};Bob;"a;b"\n`;
+	assert.equal((await importJson(file('history.csv', rows))).stored.hits, 1);
 });
 
 /** Visitors of five hits, two visits, and a sale; the same on every call. */
@@ -253,8 +260,11 @@ test('a killed import is completed by running it again; nothing is stored twice 
 	const whole = await install(t);
 	assert.ok(hits > 0 && hits < 5 * visitors, `killed after ${hits} hits`);
 	assert.equal(events, visitors);
-	for (const folder of readdirSync(temporary).filter((name) => name.startsWith('caskade')))
-		assert.deepEqual(readdirSync(join(temporary, folder)), [], 'nothing that was read is left');
+	assert.deepEqual(
+		readdirSync(temporary).filter((name) => name.startsWith('caskade')),
+		[],
+		'nothing that was read is left',
+	);
 	await assertAsTheLogSays(killed.store, killed.accountId);
 
 	const report = await killed.importJson(path);
@@ -298,10 +308,22 @@ for (const engine of [sqlite, postgres])
 	});
 
 test('files that cannot be imported are refused before anything is stored', async (t) => {
-	const { folder, file, args, database } = await install(t);
+	const { folder, file, args, database, store, accountId } = await install(t);
 	const path = file('history.ndjson', json({ type: 'hit', at: at(0), visitor: 'Ann' }));
 	assertRefused(await caskade(args(path, join(folder, 'none'))), /There is no file .*none/);
-	assertRefused(await caskade(args(folder)), /There is no file/);
+	assertRefused(await caskade(args(folder)), /is a folder\./);
+	const quietly = (...files: string[]) => caskade([...args(...files), '--json']);
+	assertRefused(
+		await quietly(file('array', JSON.stringify([{ type: 'hit' }]))),
+		/array is a JSON array\. Write one JSON object per line/,
+	);
+	const rows = 'hit,2026-01-31T10:00:00Z,Ann\n'.repeat(100);
+	assertRefused(
+		await quietly(file('header.csv', `Type,At,visitor\n${rows}`)),
+		/header\.csv has no column type and at; its header reads "Type,At,visitor"\./,
+	);
+	assertRefused(await quietly(path, file('later.csv', 'visitor,at\n')), /later\.csv has no column type/);
+	assert.equal((await store.read(accountId, countStored()))[0], 0);
 	assertRefused(
 		await caskade(args(path, '--mapping', join(folder, 'no', 'mapping'))),
 		/mapping cannot be written/,

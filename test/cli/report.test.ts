@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
 import { temporaryFolder } from '../support.ts';
 
@@ -34,6 +35,27 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 		await caskade(['spend', 'import', aid, spending, ...at]),
 		/line 2: 2026-02-30 is not a date.* line 3: channel must .* Nothing is stored\./,
 	);
+	const refusedSpending = async (content: string, sentence: RegExp) => {
+		writeFileSync(spending, content);
+		assertRefused(await caskade(['spend', 'import', aid, spending, ...at]), sentence);
+	};
+	await refusedSpending(
+		'Day,channel,pence\n2026-02-01,email,1\n',
+		/has no column day; its header reads "Day,/,
+	);
+	await refusedSpending('[{"day":"2026-02-01"}]', /spending\.csv is a JSON array/);
+	await refusedSpending(
+		'day,channel,pence\n2026-02-01,email\n',
+		/line 2: it has 2 cells, but the header has 3\./,
+	);
+	assertRefused(await caskade(['spend', 'import', aid, folder, ...at]), /is a folder\./);
+	assertRefused(
+		await caskade(['spend', 'import', aid, `${folder}/none`, ...at]),
+		/There is no file .*none\./,
+	);
+	writeFileSync(spending, gzipSync('\ufeffday;channel;pence\r\n2026-02-01; email ;0\r\n'));
+	const one = await caskade(['spend', 'import', aid, spending, ...at]);
+	assert.equal(one.stdout, '1 row of spending, 0.00 pounds in all.\n');
 
 	for (const kind of ['attribution', 'paths', 'ltv', 'renewals', 'coverage', 'spend']) {
 		const page = join(folder, 'page.html');
@@ -46,12 +68,8 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 		const html = readFileSync(page, 'utf8');
 		assert.match(html, /^<!doctype html>/);
 		assert.doesNotMatch(html, /(src|href)=|<script|url\(/, 'it loads nothing');
-		const headings = shown.stdout.split('\n').find((line) => /^(channel|month|path) /.test(line)) as string;
-		assert.equal(
-			new Set(headings.split(/ {2,}/)).size,
-			headings.split(/ {2,}/).length,
-			`${kind}: ${headings}`,
-		);
+		const headers = shown.stdout.split('\n').find((line) => /^(channel|month|path) /.test(line)) as string;
+		assert.equal(new Set(headers.split(/ {2,}/)).size, headers.split(/ {2,}/).length, `${kind}: ${headers}`);
 		const drawn = { paths: '<svg', ltv: 'shaded', renewals: 'shaded' }[kind] ?? 'class="bars"';
 		assert.ok(html.includes(drawn), kind);
 	}

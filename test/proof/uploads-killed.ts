@@ -1,16 +1,20 @@
 /**
- * `npm run proof:uploads [UPLOADS]` sends many uploads at once. Some clients die in the middle of their body or before the
- * answer. Then it compares what was acknowledged with what is stored. `test/uploads-killed.test.ts` is the short form.
+ * `npm run proof:uploads [UPLOADS] [ROWS]` sends many uploads at once. Some clients die in the middle of their body or before
+ * the answer. Then it compares what was acknowledged with what is stored. The other way round, a server dies several times
+ * while `caskade upload` and `uploadAll` send ROWS events each. `test/uploads-killed.test.ts` is the short form.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { Caskade } from '../../client/src/index.ts';
 import { subscriptionEvents } from '../../src/store/account/reading/events.ts';
 import { openStore } from '../../src/store/open.ts';
-import { ServeProcess } from '../process.ts';
+import { eventually } from '../eventually.ts';
+import { mainPath, ServeProcess, TestProcess } from '../process.ts';
 import { uploadHead } from '../raw-http.ts';
 import { addClient } from '../support.ts';
 
@@ -106,6 +110,87 @@ export async function uploadsKilled(options: { folder: string; uploads: number }
 	}
 }
 
+export interface ServerKilled {
+	readonly kills: number;
+	/** Events that were sent again, because the answer was lost. */
+	readonly repeated: number;
+	/** How often the client tried again. */
+	readonly retries: number;
+	/** What `caskade upload` told while it waited. */
+	readonly told: string;
+}
+
+/** Kills the server while two clients upload. @throws AssertionError unless everything is stored once, and they succeed */
+export async function serverKilled(options: {
+	folder: string;
+	rows: number;
+	kills: number;
+	awayMs: number;
+}): Promise<ServerKilled> {
+	const { folder, rows, kills, awayMs } = options;
+	const address = `sqlite:${join(folder, 'data')}`;
+	const store = await openStore(address);
+	// So that each client takes a second for each kill, and another one.
+	const ratePerSecond = Math.ceil(rows / 30 / (kills + 1));
+	const { aid, key, client, planName } = await addClient(store, { plan: { ratePerSecond, burst: 1 } });
+	const { key: otherKey } = await store.control.issueKey(client, planName);
+	const path = join(folder, 'events.csv');
+	const row = (number: number) => `file-${number},sub-${number},newsletter`;
+	writeFileSync(
+		path,
+		`tid,subid,evt\n${Array.from({ length: rows }, (_, number) => row(number)).join('\n')}\n`,
+	);
+	let server = await ServeProcess.start(['--database', address]);
+	try {
+		const { id } = await store.control.account(aid);
+		const stored = () => Array.fromAsync(subscriptionEvents(store, id));
+		const args = ['upload', path, '--url', server.url, '--aid', aid];
+		await using command = new TestProcess(process.execPath, [mainPath, ...args], { CASKADE_KEY: key });
+		await eventually('the command uploads', () => existsSync(`${path}.progress`), 60_000);
+		let retries = 0;
+		const uploaded = new Caskade({ url: server.url, apiKey: otherKey }).subscriptions.uploadAll(
+			aid,
+			Array.from({ length: rows }, (_, number) => ({
+				tid: `client-${number}`,
+				subid: 's',
+				evt: 'newsletter',
+			})),
+			{ onRetry: () => retries++ },
+		);
+		for (let kill = 1; kill <= kills; kill++) {
+			const aim = (rows * kill) / (kills + 1);
+			const hasCome = async () => {
+				const ofFile = (await stored()).filter(({ tid }) => tid.startsWith('file-')).length;
+				return ofFile >= aim && (await stored()).length - ofFile >= aim;
+			};
+			await eventually(`each has sent ${aim} events`, hasCome, 60_000);
+			await server.kill('SIGKILL');
+			const { port } = server;
+			await setTimeout(awayMs);
+			server = await ServeProcess.start(['--database', address, '--port', String(port)]);
+		}
+		const { code, stderr } = await command.ended;
+		assert.equal(code, 0, stderr);
+		const summary = await uploaded;
+		assert.deepEqual(
+			[summary.stored + summary.duplicates, summary.conflicts, summary.rejected],
+			[rows, 0, 0],
+		);
+		const tids = (await stored()).map(({ tid }) => tid);
+		assert.equal(tids.length, 2 * rows);
+		assert.equal(new Set(tids).size, 2 * rows);
+		const report = readFileSync(`${path}.report.csv`, 'utf8');
+		const repeated = summary.duplicates + (report.match(/,duplicate,/g)?.length ?? 0);
+		// Sixteen requests of the command and four of the client are in flight at most.
+		assert.ok(repeated <= kills * 20 * 30, `${repeated} were sent again`);
+		const told = /^no answer since \d+ s .*$/m.exec(stderr)?.[0] ?? '';
+		return { kills, repeated, retries, told };
+	} finally {
+		await server.kill();
+		await store.close();
+	}
+}
+
 if (import.meta.main) {
 	const folder = mkdtempSync(join(tmpdir(), 'caskade-uploads-'));
 	try {
@@ -118,6 +203,19 @@ if (import.meta.main) {
 			`${uploads} uploads at once: ${acknowledged} acknowledged, all of them stored; ${killedHalfWay} killed ` +
 				`half-way through their body, none of them stored; ${killedUnanswered} killed before their answer, ` +
 				`${storedUnanswered} of them stored, all whole.`,
+		);
+		const rows = Number(process.argv[3] ?? 20_000);
+		const away = join(folder, 'server');
+		mkdirSync(away);
+		const { kills, repeated, retries, told } = await serverKilled({
+			folder: away,
+			rows,
+			kills: 3,
+			awayMs: 4000,
+		});
+		console.log(
+			`A server that was killed ${kills} times, for 4 s each, while two clients sent ${rows} events each: each event is ` +
+				`stored once. ${repeated} were sent again, the client tried ${retries} times again, and the command told: ${told}.`,
 		);
 	} finally {
 		rmSync(folder, { recursive: true });

@@ -54,7 +54,7 @@ test('an upload that is killed repeatedly resumes each time, and ends with every
 		size = sizeOf(`${path}.progress`);
 		if (signal === 'SIGINT') {
 			assert.equal(code, 2, stderr);
-			assert.match(stderr, /Stopped\. \d+ rows are left; run the same command again to continue\./);
+			assert.match(stderr, /Stopped\. [\d,]+ rows are left; run the same command again to continue\./);
 		}
 	}
 	const before = (await service.stored()).length;

@@ -2,17 +2,21 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { csvCells } from '../../src/import/csv-rows.ts';
-import { HistoryFile } from '../../src/import/history-file.ts';
-import type { HistoryRecord } from '../../src/import/history-record.ts';
+import type { FileRow } from '../../src/import/file-row.ts';
+import { RowFile, type RowFileOptions } from '../../src/import/row-file.ts';
 
 /** Reads a file that comes in chunks of so many bytes. */
-function read(content: string | Buffer, chunkBytes = 1_000_000): HistoryRecord[] {
-	const file = new HistoryFile();
+function read(
+	content: string | Buffer,
+	chunkBytes = 1_000_000,
+	options: Partial<RowFileOptions> = {},
+): Omit<FileRow, 'text'>[] {
+	const file = new RowFile({ name: 'the file', numbers: 'rvn', ...options });
 	const bytes = Buffer.from(content);
-	const records: HistoryRecord[] = [];
+	const records: FileRow[] = [];
 	for (let from = 0; from < bytes.length; from += chunkBytes)
 		records.push(...file.push(bytes.subarray(from, from + chunkBytes)));
-	return [...records, ...file.end()];
+	return [...records, ...file.end()].map(({ text: _, ...record }) => record);
 }
 
 const quote = (cell: string) => `"${cell.replaceAll('"', '""')}"`;
@@ -80,6 +84,39 @@ test('quoted CSV cells are read back unchanged', () => {
 	for (const row of ['"a', 'a"b', '"a"b', '"a" ,b', 'a,"']) assert.equal(csvCells(row), null, row);
 });
 
+test('the separator is what divides the header into most columns, or what is named', () => {
+	fc.assert(
+		fc.property(
+			fc.constantFrom(',', ';', '\t'),
+			fc.array(fc.array(cell, { minLength: 3, maxLength: 3 }), { minLength: 1 }),
+			(separator, rows) => {
+				const text = [['a', '"b,;"', 'c'], ...rows.map((row) => row.map(quote))].map((row) =>
+					row.join(separator),
+				);
+				const fields = rows.map((row) =>
+					Object.fromEntries(
+						['a', 'b,;', 'c'].map((name, index) => [name, row[index]]).filter(([, one]) => one !== ''),
+					),
+				);
+				assert.deepEqual(
+					read(text.join('\n')).map((row) => row.fields),
+					fields,
+				);
+			},
+		),
+	);
+	const withCommas = 'a;b;c,d,e,f\n1;2;3,4,5,6\n';
+	assert.deepEqual(read(withCommas, 100, { columns: ['a', 'b'] }), [
+		{ line: 2, fields: { a: '1', b: '2', 'c,d,e,f': '3,4,5,6' } },
+	]);
+	assert.deepEqual(read('a,b;c;d;e\n1,2;3;4;5\n', 100, { columns: ['a'] }), [
+		{ line: 2, fields: { a: '1', 'b;c;d;e': '2;3;4;5' } },
+	]);
+	assert.deepEqual(read('a;b|c;d\n1;2|3;4\n', 100, { separator: '|' }), [
+		{ line: 2, fields: { 'a;b': '1;2', 'c;d': '3;4' } },
+	]);
+});
+
 test('a CSV row may span several lines and has the number of the first; empty cells are absent', () => {
 	assert.deepEqual(read('type,title,rvn,cid\nhit,"two\n\nlines",,\n\nhit,,-5,"007"\nhit,,x,\n'), [
 		{ line: 2, fields: { type: 'hit', title: 'two\n\nlines' } },
@@ -106,7 +143,7 @@ test('an unclosed quote does not affect other rows', () => {
 
 test('a row that is longer or shorter than the header is invalid', () => {
 	assert.deepEqual(read('type,a\nhit\nhit,1,2\n'), [
-		{ line: 2, problem: 'it has 1 cells, but the header has 2' },
+		{ line: 2, problem: 'it has 1 cell, but the header has 2' },
 		{ line: 3, problem: 'it has 3 cells, but the header has 2' },
 	]);
 });
