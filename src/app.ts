@@ -235,6 +235,7 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		isDraining: options.isDraining,
 		probe: () => writer.probe(),
 		monotonicMs,
+		queueDepth: () => writer.queueDepth,
 		schemas: options.schemas,
 		startedAtMs: now(),
 	};

@@ -145,6 +145,8 @@ export async function serve(settings: ServerSettings, options: ServeOptions): Pr
 	await app
 		.listen({ host: settings.host, port: settings.port })
 		.catch(portError(settings.host, settings.port, '--port'));
+	const url = `${originOf(app, tls !== undefined)}${prefix}`;
+	writer.announce?.(reachable(url));
 	const running = starting.move();
 	let stopped: Promise<void> | undefined;
 	const stop = async () => {
@@ -154,7 +156,7 @@ export async function serve(settings: ServerSettings, options: ServeOptions): Pr
 		await running.disposeAsync();
 	};
 	return {
-		url: `${originOf(app, tls !== undefined)}${prefix}`,
+		url,
 		store,
 		directory,
 		stop() {
@@ -214,6 +216,11 @@ async function closeApp(app: FastifyInstance, forceAfterMs: number): Promise<voi
 function originOf(app: FastifyInstance, isSecure: boolean): string {
 	const { address, port, family } = app.server.address() as AddressInfo;
 	return `${isSecure ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
+
+/** Where this machine reaches a server that listens on all its addresses. */
+function reachable(url: string): string {
+	return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }
 
 /** Refuses a public address without TLS, because API keys must not cross a network unencrypted. */

@@ -19,6 +19,8 @@ export interface HealthOptions {
 	readonly isDraining: () => boolean;
 	readonly probe: () => Promise<void>;
 	readonly monotonicMs: () => number;
+	/** Number of requests waiting for the store. */
+	readonly queueDepth: () => number;
 	readonly schemas: Schemas;
 	readonly startedAtMs: number;
 }
@@ -30,8 +32,11 @@ export interface HealthOptions {
 export function health(app: FastifyInstance, options: HealthOptions): void {
 	const { schemas, startedAtMs } = options;
 	const startedAt = new Date(startedAtMs).toISOString();
-	const alive = JSON.stringify({ status: 'ok', version, commit, schemas, startedAt });
-	app.get('/healthz', { schema: { hide: true } }, (_request, reply) => sendJson(reply, 200, alive));
+	app.get('/healthz', { schema: { hide: true } }, (_request, reply) => {
+		const requestsWaiting = options.queueDepth();
+		const alive = { status: 'ok', version, commit, schemas, startedAt, requestsWaiting };
+		sendJson(reply, 200, JSON.stringify(alive));
+	});
 
 	let lastProbe: { atMs: number; problem: Promise<string | null> } | undefined;
 	const findProblem = () => {

@@ -25,6 +25,7 @@ import { scoreCommand } from './score.ts';
 import { segmentCommand } from './segment.ts';
 import { serveCommand } from './serve.ts';
 import { spendCommand } from './spend.ts';
+import { statusCommand } from './status.ts';
 import { trainCommand } from './train.ts';
 import { uploadCommand } from './upload.ts';
 import { usageCommand } from './usage.ts';
@@ -86,6 +87,7 @@ Commands may run while a server runs. Servers apply a change within a second.`,
 		.addCommand(copyCommand())
 		.addCommand(migrateCommand())
 		.addCommand(doctorCommand())
+		.addCommand(statusCommand())
 		.addCommand(demoCommand());
 }
 

@@ -1,4 +1,4 @@
-import { Argument, InvalidArgumentError, Option } from 'commander';
+import { Argument, Option } from 'commander';
 import { Command, wholeNumber } from '../config.ts';
 import { demoAid, openDemoAccount, uploadLine } from '../demo/demo-account.ts';
 import { loadStream } from '../demo/load-stream.ts';
@@ -9,8 +9,9 @@ import { counted } from '../format/numbers.ts';
 import type { Store } from '../store/store.ts';
 import { accountToken } from './account.ts';
 import { issue } from './cask.ts';
-import { type CommonOptions, printJson, printLine, withStore } from './output.ts';
+import { type CommonOptions, place, printJson, printLine, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
+import { serverUrl } from './server-url.ts';
 
 interface DemoCommandOptions extends CommonOptions {
 	readonly visitors: number;
@@ -58,7 +59,7 @@ another --seed generates different ones.`,
 		.addOption(
 			new Option(
 				'--url <address>',
-				"the server's address in the printed commands (default: http://127.0.0.1:8080, with the stage)",
+				"the server's address in the printed commands (default: that of the server on the data folder, else http://127.0.0.1:8080, with the stage)",
 			).argParser(serverUrl),
 		)
 		.addCommonOptions()
@@ -66,7 +67,7 @@ another --seed generates different ones.`,
 			withStore(
 				options,
 				async (store) => {
-					const url = options.url ?? `http://127.0.0.1:8080${options.stage ? `/${options.stage}` : ''}`;
+					const url = options.url ?? (await store.status()).url ?? usualUrl(options);
 					const report = await fill(store, aid, url, options);
 					if (options.json) printJson(report);
 					else printLine(whatToTry(report, url, command));
@@ -74,6 +75,11 @@ another --seed generates different ones.`,
 				{ create: true },
 			),
 		);
+}
+
+/** The address of a server that is started without flags. */
+function usualUrl({ stage }: CommonOptions): string {
+	return `http://127.0.0.1:8080${stage === undefined ? '' : `/${stage}`}`;
 }
 
 async function fill(
@@ -130,22 +136,4 @@ function whatToTry(report: DemoReport, url: string, command: Command): string {
 		.filter(({ length }) => length > 0)
 		.map((lines) => lines.join('\n'))
 		.join('\n\n');
-}
-
-/**
- * Repeats this command's --database and --stage for the printed commands. Settings from the environment apply to them
- * anyway.
- */
-function place(command: Command): string {
-	return ['database', 'stage']
-		.filter((name) => command.getOptionValueSource(name) === 'cli')
-		.map((name) => ` --${name} '${command.getOptionValue(name)}'`)
-		.join('');
-}
-
-function serverUrl(value: string): string {
-	const url = URL.parse(value);
-	if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username)
-		throw new InvalidArgumentError('It must be the address of a server, for example http://127.0.0.1:8080.');
-	return url.href.replace(/\/$/, '');
 }

@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import { reasonOf } from '../errors.ts';
 import { textTable } from '../format/text-table.ts';
 import { openStore } from '../store/open.ts';
@@ -25,6 +26,17 @@ export async function withStore<T>(
 	} finally {
 		await store.close();
 	}
+}
+
+/**
+ * Repeats a command's --database and --stage for other commands that it prints. Settings from the environment apply to them
+ * anyway.
+ */
+export function place(command: Command): string {
+	return ['database', 'stage']
+		.filter((name) => command.getOptionValueSource(name) === 'cli')
+		.map((name) => ` --${name} '${command.getOptionValue(name)}'`)
+		.join('');
 }
 
 let exitsOnBrokenPipe = true;

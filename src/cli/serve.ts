@@ -5,7 +5,7 @@ import { OperatorError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { ServerSettings, Serving } from '../serve.ts';
 import { commit, version } from '../version.ts';
-import { ignoreBrokenPipe, printLine } from './output.ts';
+import { ignoreBrokenPipe, place, printLine } from './output.ts';
 import type { FromWorker, ToWorker } from './worker-messages.ts';
 
 export function serveCommand(): Command {
@@ -34,12 +34,12 @@ lets a server use several cores of this machine there. Logs are JSON lines on st
  */
 const heapGrowingPercent = 50;
 
-async function runServer(settings: ServeSettings): Promise<void> {
+async function runServer(settings: ServeSettings, command: Command): Promise<void> {
 	setFlagsFromString(`--heap-growing-percent=${heapGrowingPercent}`);
 	ignoreBrokenPipe();
 	const { createLog } = await import('../log.ts');
 	const log = createLog(settings.logLevel);
-	if (cluster.isWorker) return serveAsWorker(settings, log.child({ worker: cluster.worker?.id }));
+	if (cluster.isWorker) return serveAsWorker(settings, log.child({ worker: cluster.worker?.id }), command);
 	if (settings.workers > 1) {
 		if (settings.database.startsWith('sqlite:'))
 			throw new OperatorError(
@@ -53,11 +53,11 @@ async function runServer(settings: ServeSettings): Promise<void> {
 	log.info({ url: server.url, version, commit, schemas: server.store.schemas }, 'listening');
 	const shop = settings.demo ? `, demo: ${server.url}/demo/` : '';
 	printLine(`Caskade serves at ${server.url} (reference: ${server.url}/docs${shop}). Stop it with Ctrl+C.`);
-	if (settings.demo) await offerDemo(server);
+	if (settings.demo) await offerDemo(server, place(command));
 }
 
 /** Runs one of several processes that share the port. The primary prints, and serves the metrics. */
-async function serveAsWorker(settings: ServeSettings, log: Log): Promise<void> {
+async function serveAsWorker(settings: ServeSettings, log: Log, command: Command): Promise<void> {
 	let stop = async () => {};
 	let stopping = false;
 	const onStop = async () => {
@@ -82,7 +82,7 @@ async function serveAsWorker(settings: ServeSettings, log: Log): Promise<void> {
 	);
 	const message: FromWorker = { type: 'serving', url: server.url };
 	process.send?.(message);
-	if (settings.demo && cluster.worker?.id === 1) await offerDemo(server);
+	if (settings.demo && cluster.worker?.id === 1) await offerDemo(server, place(command));
 }
 
 async function start(settings: ServerSettings, log: Log, background: 'all' | 'shared'): Promise<Serving> {
@@ -94,7 +94,8 @@ async function start(settings: ServerSettings, log: Log, background: 'all' | 'sh
 	return serve(settings, { log, onDeath, background });
 }
 
-async function offerDemo({ store, directory, url }: Serving): Promise<void> {
+/** @param at the flags by which a command finds the same data */
+async function offerDemo({ store, directory, url }: Serving, at: string): Promise<void> {
 	if (await store.control.hasClients()) return;
 	const { demoAid, openDemoAccount, uploadLine } = await import('../demo/demo-account.ts');
 	const { account, key } = await openDemoAccount(store, demoAid);
@@ -106,7 +107,7 @@ Upload an event to it from another terminal (the key is shown this once):
 
 ${uploadLine(url, demoAid, key)}
 
-Make up visitors to score: npx caskade demo
+Make up visitors to score: npx caskade demo${at}
 `);
 }
 

@@ -61,6 +61,8 @@ export interface RequestWriter extends AccountWrites {
 	readonly tokens?: TokenLedger;
 	/** Performs a real write, and resolves when it succeeds. */
 	probe(): Promise<void>;
+	/** Number of requests waiting for the store. */
+	readonly queueDepth: number;
 	/** Records when keys were used last. */
 	recordKeyUses(uses: readonly KeyUse[]): Promise<void>;
 }
@@ -72,8 +74,8 @@ export interface ServingWriter extends RequestWriter {
 	 * @returns what this server holds of each; null where its leases are no longer known
 	 */
 	settleQuotas(settlements: readonly QuotaSettlement[]): Promise<(QuotaHolding | null)[]>;
-	/** Number of requests waiting for the store. */
-	readonly queueDepth: number;
+	/** Tells commands where the server is; absent where any number of servers may run. */
+	announce?(url: string): void;
 	/** Finishes the waiting requests and closes everything. */
 	stop(): Promise<void>;
 }
@@ -178,6 +180,8 @@ export interface Store {
 	migrate(progress: (step: MigrationProgress) => void): Promise<void>;
 	/** Writes a consistent copy of every database into a new folder, while servers run. */
 	backup(folder: string, progress: (step: { database: string; bytes: number }) => void): Promise<void>;
+	/** Who serves the store now, and when it was last backed up. */
+	status(): Promise<StoreStatus>;
 	/** Checks the installation for problems. */
 	runChecks(): AsyncIterable<Check>;
 	/**
@@ -193,6 +197,14 @@ export interface Store {
 	 */
 	copyTarget(): Promise<CopyTarget>;
 	close(): Promise<void>;
+}
+
+export interface StoreStatus {
+	readonly servers: number;
+	/** Of the only server, where there can be only one. */
+	readonly url?: string | undefined;
+	/** When the last `caskade backup` began, ISO 8601. PostgreSQL has backups of its own. */
+	readonly lastBackupAt?: string | undefined;
 }
 
 export interface Check {

@@ -23,6 +23,7 @@ test('/healthz answers while the process runs, and names what runs', async (t) =
 			accounts: migrationFiles('sqlite', 'client').length,
 		},
 		startedAt: '2026-11-21T00:00:00.000Z',
+		requestsWaiting: 0,
 	});
 	assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
 	assert.match(answer.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);

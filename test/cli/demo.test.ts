@@ -62,6 +62,17 @@ for (const engine of engines)
 		assert.equal(upload.status, 201);
 	});
 
+test('the printed commands are for the server that runs on the folder', async (t) => {
+	const at = ['--database', newFolder(t)];
+	await using server = await ServeProcess.start(['--base-path', '/api', ...at]);
+	const { stdout } = await caskade(['demo', '--visitors', '2000', ...at]);
+	const urls = [...stdout.matchAll(/https?:[^\s"']+/g)].map(([url]) => url);
+	assert.ok(urls.length >= 3, stdout);
+	for (const url of urls) assert.ok(url.startsWith(`${server.url}/`), url);
+	const elsewhere = await caskade(['demo', '--visitors', '1', '--url', 'https://a.example', ...at]);
+	assert.match(elsewhere.stdout, /^https:\/\/a\.example\/demo\/$/m);
+});
+
 test('profiles match the log, sales belong to their buyers, and all segments but the one of scores have members', async (t) => {
 	const at = ['--database', newFolder(t)];
 	await caskadeJson(['demo', '--visitors', '1000', ...at]);

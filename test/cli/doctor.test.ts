@@ -41,8 +41,9 @@ test('doctor reports all checks of a healthy folder as ok', async (t) => {
 		],
 	);
 	assert.match(ended.stdout, /server: no server runs on this data folder/);
-	await using _ = await ServeProcess.start(at);
-	assert.match((await caskade(['doctor', ...at])).stdout, /server: a server runs on this data folder/);
+	await using server = await ServeProcess.start(at);
+	const { stdout } = await caskade(['doctor', ...at]);
+	assert.match(stdout, new RegExp(`server: a server runs on this data folder, at ${server.url}\n`));
 });
 
 test('doctor reports that nobody can upload', async (t) => {

@@ -82,6 +82,7 @@ const commands: Readonly<Record<string, RegExp>> = {
 	copy: /Copy all clients, accounts, plans, keys, usage, events, hits and visitors/,
 	migrate: /newest schema/,
 	doctor: /integrity and schema of every database/,
+	status: /since when it runs/,
 	demo: /generated visitors of a small shop/,
 };
 

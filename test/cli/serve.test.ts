@@ -69,6 +69,7 @@ test('--demo on an empty folder prints a curl line that is answered with 201, an
 		const { stdout } = await curl.ended;
 		assert.match(stdout, /^HTTP\/1\.1 201 Created\r\n/);
 		assert.ok(stdout.endsWith('{"message":"Subscription created successfully.","validationErrors":null}'));
+		assert.ok(server.stdout.includes(`npx caskade demo --database '${at[1]}'\n`));
 		const { stdout: events } = await caskade(['events', 'c-a-demo-local', ...at]);
 		assert.match(events, /^\{"tid":"order-1001","subid":"sub-77",.*\}\n$/);
 	}
@@ -98,7 +99,10 @@ test('a second server on the same folder is refused, and the first keeps running
 	const { at, aid, key } = await folderWithClient(t);
 	await using first = await ServeProcess.start(at);
 	const second = await caskade(['serve', '--port', '0', ...at]);
-	assertRefused(second, /Another 'caskade serve' runs on the data folder .*; stop it first, or/);
+	assertRefused(
+		second,
+		new RegExp(`Another 'caskade serve' runs on the data folder .*, at ${first.url}; stop it first, or`),
+	);
 	assert.equal((await first.upload(key, { aid, data: [event()] })).status, 201);
 	await first.kill('SIGTERM');
 	await using third = await ServeProcess.start(at);

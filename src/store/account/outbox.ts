@@ -148,6 +148,14 @@ export function* giveBack(messages: readonly DueMessage[], nowMs: number): Steps
 	];
 }
 
+/** How many messages wait to be delivered. */
+export function* countMessages(): Reading<number> {
+	const [row] = yield* rowsOf({
+		sql: 'SELECT count(*) AS number FROM @outbox WHERE due_at IS NOT NULL /* count messages */',
+	});
+	return Number(row?.number);
+}
+
 /** When the next message of each webhook is due, by its id. Webhooks without messages are left out. */
 export function* nextDue(webhooks: readonly string[]): Reading<Map<string, number>> {
 	const [rows = []] = yield [

@@ -16,6 +16,7 @@ import type {
 	ServingWriter,
 	Store,
 	StorePlace,
+	StoreStatus,
 	WriterEvents,
 } from '../store.ts';
 import { AccountServers, maxServers } from './account-servers.ts';
@@ -314,6 +315,10 @@ export class PostgresStore implements Store {
 			if (error instanceof OperatorError) throw error;
 			this.#onError(this.#servers.home, error);
 		});
+	}
+
+	async status(): Promise<StoreStatus> {
+		return { servers: (await liveServers(this.#controlDatabase, this.#schemas.control)).length };
 	}
 
 	async backup(): Promise<void> {

@@ -7,7 +7,7 @@ import type { DatabaseKind } from '../migrations.ts';
 import type { Check } from '../store.ts';
 import { openAccountFile } from './account-file.ts';
 import { openDatabase } from './connection.ts';
-import { type DataFolder, isServed } from './data-folder.ts';
+import { atAddress, type DataFolder, isServed } from './data-folder.ts';
 import { latestSchema, schemaVersion } from './migrate.ts';
 
 const minFreeBytes = 1024 ** 3;
@@ -36,7 +36,9 @@ export async function* checkFolder(
 	yield {
 		check: 'server',
 		ok: true,
-		detail: `${isServed(folder) ? 'a' : 'no'} server runs on this data folder`,
+		detail: isServed(folder)
+			? `a server runs on this data folder${atAddress(folder)}`
+			: 'no server runs on this data folder',
 	};
 	const options = { busyTimeoutMs: 5000, readOnly: true };
 	const { controlPath } = folder;

@@ -1,4 +1,15 @@
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';
+import {
+	closeSync,
+	existsSync,
+	fsyncSync,
+	mkdirSync,
+	openSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { OperatorError } from '../../errors.ts';
@@ -46,6 +57,16 @@ export class DataFolder {
 	get lockPath(): string {
 		return join(this.path, 'serve.lock');
 	}
+
+	/** Where the server is that holds the lock. A server that was killed leaves it behind. */
+	get addressPath(): string {
+		return join(this.path, 'serve.url');
+	}
+
+	/** When the last backup began. */
+	get lastBackupPath(): string {
+		return join(this.path, 'last-backup');
+	}
 }
 
 /** Creates a folder and its parents. Node's own recursion never ends where no folder can be created, as in `/proc`. */
@@ -76,6 +97,8 @@ export function sync(path: string): void {
 
 /** Held by the only server of a data folder. */
 export interface FolderLock {
+	/** Tells commands where the server is. */
+	announce(url: string): void;
 	release(): void;
 }
 
@@ -97,7 +120,41 @@ export function lockFolder(folder: DataFolder): FolderLock | undefined {
 		throw fileError(folder.lockPath, error, 'delete it, it holds no data');
 	}
 	const held = database;
-	return { release: () => held.close() };
+	const forget = () => rmSync(folder.addressPath, { force: true });
+	forget();
+	return {
+		announce(url) {
+			try {
+				writeLine(folder.addressPath, url);
+			} catch {
+				// On a full disk commands do without.
+			}
+		},
+		release() {
+			forget();
+			held.close();
+		},
+	};
+}
+
+/** Writes a file of one line, which `readLine` reads. */
+export function writeLine(path: string, line: string): void {
+	writeFileSync(path, `${line}\n`, { mode: 0o600 });
+}
+
+/** @returns undefined if the file cannot be read: in most cases because it does not exist */
+export function readLine(path: string): string | undefined {
+	try {
+		return readFileSync(path, 'utf8').trim();
+	} catch {
+		return undefined;
+	}
+}
+
+/** For messages, for example `, at http://127.0.0.1:8080`; empty if the server has not told its address. */
+export function atAddress(folder: DataFolder): string {
+	const url = readLine(folder.addressPath);
+	return url === undefined ? '' : `, at ${url}`;
 }
 
 /** Whether a server uses the data folder, or a command that keeps servers away. */

@@ -80,6 +80,7 @@ export async function startServingWriter(
 		get queueDepth() {
 			return writes.depth;
 		},
+		announce: (url) => lock.announce(url),
 		stop: () => running.disposeAsync(),
 	};
 }

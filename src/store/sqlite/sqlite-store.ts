@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { monotonicMs } from '../../clock.ts';
 import { OperatorError, reasonOf } from '../../errors.ts';
+import { isoTime } from '../../format/iso-time.ts';
 import { countWaiting, foldingSchema } from '../account/folding.ts';
 import { ControlStore, type ControlTables } from '../control/control-store.ts';
 import type { CopyTarget } from '../copy-target.ts';
@@ -16,6 +17,7 @@ import type {
 	ServingWriter,
 	Store,
 	StorePlace,
+	StoreStatus,
 	WriterEvents,
 } from '../store.ts';
 import {
@@ -31,7 +33,15 @@ import { checkFolder } from './check-folder.ts';
 import { checkpointLongLog, emptyLog, emptyLogIfFree } from './checkpoint.ts';
 import { Connection, openDatabase, undoInMemory } from './connection.ts';
 import { SqliteCopyTarget } from './copy-target.ts';
-import { DataFolder, type FolderLock, isServed, lockFolder } from './data-folder.ts';
+import {
+	atAddress,
+	DataFolder,
+	type FolderLock,
+	isServed,
+	lockFolder,
+	readLine,
+	writeLine,
+} from './data-folder.ts';
 import { kyselyOver } from './dialect.ts';
 import { letOthersRun } from './event-loop.ts';
 import { fileError } from './file-error.ts';
@@ -221,7 +231,8 @@ export class SqliteStore implements Store {
 
 	async startWriting(events: WriterEvents): Promise<ServingWriter> {
 		const lock = this.#lock(
-			`Another 'caskade serve' runs on the data folder ${this.#folder.path}; stop it first, or give this one a folder of its own with --database.`,
+			(folder) =>
+				`Another 'caskade serve' runs on ${folder}; stop it first, or give this one a folder of its own with --database.`,
 		);
 		let accounts: number;
 		try {
@@ -235,9 +246,20 @@ export class SqliteStore implements Store {
 	}
 
 	async backup(target: string, progress: (step: { database: string; bytes: number }) => void): Promise<void> {
+		const beganAt = isoTime(this.now());
 		copyDatabases(this.#folder, target, ({ database, path }) =>
 			progress({ database, bytes: statSync(path).size }),
 		);
+		writeLine(this.#folder.lastBackupPath, beganAt);
+	}
+
+	async status(): Promise<StoreStatus> {
+		const servers = isServed(this.#folder) ? 1 : 0;
+		return {
+			servers,
+			url: servers ? readLine(this.#folder.addressPath) : undefined,
+			lastBackupAt: readLine(this.#folder.lastBackupPath),
+		};
 	}
 
 	runChecks(): AsyncIterable<Check> {
@@ -246,22 +268,24 @@ export class SqliteStore implements Store {
 
 	blockServers(): () => void {
 		const lock = this.#lock(
-			`A server runs on the data folder ${this.#folder.path}; stop it first, since what arrives meanwhile would not be copied.`,
+			(folder) =>
+				`A server runs on ${folder}; stop it first, since what arrives meanwhile would not be copied.`,
 		);
 		return () => lock.release();
 	}
 
 	async copyTarget(): Promise<CopyTarget> {
 		const lock = this.#lock(
-			`A server, or a copy from or to it, runs on the data folder ${this.#folder.path}; stop it first.`,
+			(folder) => `A server, or a copy from or to it, runs on ${folder}; stop it first.`,
 		);
 		return new SqliteCopyTarget(this.#folder, lock);
 	}
 
 	/** @throws OperatorError with this sentence if another process has the folder */
-	#lock(sentence: string): FolderLock {
+	#lock(sentence: (folder: string) => string): FolderLock {
 		const lock = lockFolder(this.#folder);
-		if (!lock) throw new OperatorError(sentence);
+		if (!lock)
+			throw new OperatorError(sentence(`the data folder ${this.#folder.path}${atAddress(this.#folder)}`));
 		return lock;
 	}
 

@@ -1,0 +1,138 @@
+import { Option } from 'commander';
+import { Command } from '../config.ts';
+import { reasonOf } from '../errors.ts';
+import { request } from '../node-http.ts';
+import { countMessages } from '../store/account/outbox.ts';
+import type { Store } from '../store/store.ts';
+import { type CommonOptions, printJson, printRecord, withStore } from './output.ts';
+import { serverUrl } from './server-url.ts';
+
+interface StatusOptions extends CommonOptions {
+	readonly url?: string;
+}
+
+export function statusCommand(): Command {
+	return new Command('status')
+		.summary('see how the running server is')
+		.description(
+			`Print the address of the server on the data folder, its version and newest schemas, since when it runs, how many
+			requests wait for the store, how much background work waits in the accounts, and when the last backup began. The exit
+			code is 1 if no server runs, or it is not ready.
+
+On PostgreSQL, servers may be on other machines: their number is printed. --url asks one of them.`,
+		)
+		.addOption(
+			new Option(
+				'--url <address>',
+				'print what this server says, and nothing of the data: https://api.example.com',
+			).argParser(serverUrl),
+		)
+		.addCommonOptions()
+		.action(async (options: StatusOptions) => {
+			const status =
+				options.url === undefined ? await withStore(options, statusOfStore) : await askServer(options.url);
+			const { uptimeSeconds } = status;
+			if (status.state !== 'ready' && status.state !== 'running') process.exitCode = 1;
+			if (options.json) printJson(status);
+			else
+				printRecord({
+					...status,
+					...(uptimeSeconds !== undefined && {
+						uptimeSeconds: `${uptimeSeconds} (${readable(uptimeSeconds)})`,
+					}),
+				});
+		});
+}
+
+/** What a server says of itself. */
+interface ServerStatus {
+	readonly url?: string;
+	/** `ready`, or why not. */
+	readonly state: string;
+	readonly version?: unknown;
+	readonly commit?: unknown;
+	readonly controlSchema?: unknown;
+	readonly accountSchema?: unknown;
+	readonly startedAt?: unknown;
+	readonly uptimeSeconds?: number;
+	readonly requestsWaiting?: unknown;
+}
+
+async function statusOfStore(store: Store): Promise<ServerStatus> {
+	const { servers, url, lastBackupAt = null } = await store.status();
+	const idle = store.takesManyServers ? 'running' : 'starting';
+	const server = url === undefined ? { state: servers > 0 ? idle : 'stopped' } : await askServer(url);
+	return { ...server, ...{ servers, ...(await waitingIn(store)), lastBackupAt } };
+}
+
+async function askServer(url: string): Promise<ServerStatus> {
+	try {
+		const { version, commit, schemas, startedAt, requestsWaiting } = await getJson(`${url}/healthz`);
+		if (typeof startedAt !== 'string') return { url, state: 'another program answers' };
+		const { status: state } = await getJson(`${url}/readyz`);
+		const { control: controlSchema, accounts: accountSchema } = schemas;
+		const uptimeSeconds = Math.max(0, Math.round((Date.now() - Date.parse(startedAt)) / 1000));
+		return {
+			...{ url, state, version, commit, controlSchema, accountSchema },
+			...{ startedAt, uptimeSeconds, requestsWaiting },
+		};
+	} catch (error) {
+		return { url, state: `no answer (${(error as NodeJS.ErrnoException).code ?? reasonOf(error)})` };
+	}
+}
+
+const answerTimeoutMs = 5000;
+
+/** Nothing secret is sent or read, so a certificate may be for another name than that of this machine. */
+// biome-ignore lint/suspicious/noExplicitAny: the answer may be of any program
+function getJson(url: string): Promise<any> {
+	const ask = url.startsWith('https:') ? process.getBuiltinModule('node:https').request : request;
+	return new Promise((resolve, reject) => {
+		const asked = ask(url, { timeout: answerTimeoutMs, rejectUnauthorized: false }, (response) => {
+			let text = '';
+			response.setEncoding('utf8').on('data', (part) => {
+				text += part;
+			});
+			response.on('error', reject).on('end', () => {
+				try {
+					resolve(JSON.parse(text) ?? {});
+				} catch {
+					resolve({});
+				}
+			});
+		});
+		asked.on('timeout', () => asked.destroy(new Error('timed out')));
+		asked.on('error', reject).end();
+	});
+}
+
+/** Background work of all accounts: profiles to fold, messages to deliver. */
+async function waitingIn(store: Store): Promise<Readonly<Record<string, number>>> {
+	const { accounts } = await store.control.accessSnapshot();
+	let foldingWaiting = 0;
+	let messagesWaiting = 0;
+	let webhooksFailing = 0;
+	let accountsFailing = 0;
+	for (const { id, webhooks } of accounts.values()) {
+		webhooksFailing += webhooks.filter(({ failingSinceMs }) => failingSinceMs !== null).length;
+		try {
+			foldingWaiting += await store.waiting(id);
+			if (webhooks.length > 0) messagesWaiting += await store.read(id, countMessages());
+		} catch {
+			accountsFailing++;
+		}
+	}
+	return { accounts: accounts.size, accountsFailing, foldingWaiting, messagesWaiting, webhooksFailing };
+}
+
+/** For example `2 d 3 h` or `41 min 7 s`. */
+function readable(seconds: number): string {
+	const parts: readonly (readonly [count: number, unit: string])[] = [
+		[Math.floor(seconds / 86_400), 'd'],
+		[Math.floor(seconds / 3600) % 24, 'h'],
+		[Math.floor(seconds / 60) % 60, 'min'],
+		[seconds % 60, 's'],
+	];
+	const shown = parts.filter(([count]) => count > 0).slice(0, 2);
+	return shown.map(([count, unit]) => `${count} ${unit}`).join(' ') || '0 s';
+}
