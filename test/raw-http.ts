@@ -73,20 +73,50 @@ export async function connectTo(t: TestContext, url: string): Promise<RawConnect
 	};
 }
 
-function firstAnswer(text: string): { answer?: RawAnswer; rest: string } {
+/**
+ * Takes the first answer off what a server has sent; none where it is not complete.
+ * @param isAll nothing follows, so that a body that is missing belongs to a HEAD request
+ * @throws Error where it does not begin with an answer
+ */
+export function firstAnswer(text: string, isAll = false): { answer?: RawAnswer; rest: string } {
 	const headEnd = text.indexOf('\r\n\r\n');
 	if (headEnd === -1) return { rest: text };
 	const [statusLine = '', ...lines] = text.slice(0, headEnd).split('\r\n');
+	const [, digits] = /^HTTP\/1\.1 (\d{3}) [\w ]*$/.exec(statusLine) ?? [];
+	if (digits === undefined) throw new Error(`not an answer: ${text.slice(0, 500)}`);
 	const headers = new Headers(
 		lines.map((line): [string, string] => {
 			const colon = line.indexOf(':');
 			return [line.slice(0, colon), line.slice(colon + 1).trim()];
 		}),
 	);
-	const bodyEnd = headEnd + 4 + Number(headers.get('content-length') ?? 0);
-	if (text.length < bodyEnd) return { rest: text };
-	const body = Buffer.from(text.slice(headEnd + 4, bodyEnd), 'latin1').toString('utf8');
-	return { answer: { status: Number(statusLine.split(' ')[1]), headers, body }, rest: text.slice(bodyEnd) };
+	const after = text.slice(headEnd + 4);
+	const hasNone = after.startsWith('HTTP/1.1 ') || (isAll && after === '');
+	const body = hasNone ? { content: '', rest: after } : takeBody(after, headers);
+	if (!body) return { rest: text };
+	const { content, rest } = body;
+	return {
+		answer: { status: Number(digits), headers, body: Buffer.from(content, 'latin1').toString('utf8') },
+		rest,
+	};
+}
+
+/** @returns undefined where the body is not complete */
+function takeBody(text: string, headers: Headers): { content: string; rest: string } | undefined {
+	if (headers.get('transfer-encoding') !== 'chunked') {
+		const length = Number(headers.get('content-length') ?? 0);
+		return text.length < length ? undefined : { content: text.slice(0, length), rest: text.slice(length) };
+	}
+	let content = '';
+	for (let at = 0; ; ) {
+		const lineEnd = text.indexOf('\r\n', at);
+		const length = Number.parseInt(text.slice(at, lineEnd), 16);
+		const end = lineEnd + 2 + length;
+		if (lineEnd === -1 || text.length < end + 2) return undefined;
+		content += text.slice(lineEnd + 2, end);
+		at = end + 2;
+		if (length === 0) return { content, rest: text.slice(at) };
+	}
 }
 
 /** The request line and headers of an upload. A header that is `undefined` is left out. */

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ErrorCode, errorBody, errorTable } from '../errors.ts';
 import { STATUS_CODES } from '../node-http.ts';
@@ -36,6 +36,10 @@ export function answerSocket(error: ErrorCode, socket: Socket, requestId: string
 		socket.destroy();
 		return undefined;
 	}
+	if (isAnswered(socket)) {
+		closeAfter(socket);
+		return undefined;
+	}
 	const { status } = errorTable[error];
 	const body = errorBody(error);
 	socket.write(
@@ -53,15 +57,32 @@ export function answerSocket(error: ErrorCode, socket: Socket, requestId: string
 	return status;
 }
 
+/** What Node keeps with a connection. */
+interface HttpSocket extends Socket {
+	/** The answer that is being made or sent. */
+	readonly _httpMessage?: ServerResponse | null;
+	readonly parser?: { readonly incoming: IncomingMessage | null } | null;
+}
+
 /**
- * Whether a complete request on this connection is still being answered. If so, its answer goes out first, and nothing
- * follows it.
+ * Whether a request on this connection, of which all has come or which needs no more to be answered, is still being
+ * answered. If so, its answer goes out first, and nothing follows it.
  */
-function closesAfterAnswer(socket: Socket & { _httpMessage?: ServerResponse | null }): boolean {
+function closesAfterAnswer(socket: HttpSocket): boolean {
+	// The parser fails again with whatever else comes.
+	if (closing.has(socket)) return true;
 	const before = socket._httpMessage;
-	if (!before?.req.complete || before.writableFinished) return false;
+	if (!before || before.writableFinished || !(before.req.complete || before.writableEnded)) return false;
+	closing.add(socket);
 	before.once('finish', () => closeAfter(socket));
 	return true;
+}
+
+const closing = new WeakSet<Socket>();
+
+/** Whether the request whose rest cannot be read was answered before. Another answer would be taken for the next one's. */
+function isAnswered({ _httpMessage, parser }: HttpSocket): boolean {
+	return !_httpMessage && parser?.incoming?.complete === false;
 }
 
 function closeAfter(socket: Socket): void {

@@ -61,10 +61,12 @@ export function filterRequests(server: Server, options: RequestFilterOptions): v
 	// Otherwise Node would send 100 Continue before the key is checked, or answer 417 by itself.
 	server.on('checkContinue', enter);
 	server.on('checkExpectation', enter);
-	// CONNECT has no path. For HTTP/1.1, Node passes the raw socket.
+	// CONNECT has no path. For HTTP/1.1, Node passes the raw socket, without its listeners: a client that has gone would
+	// end the process.
 	server.on('connect', (request: IncomingMessage, response: Socket | ServerResponse) => {
-		if ('writeHead' in response) refuse(request, response, new ApiError('not_found'));
-		else if (answerSocket('not_found', response, randomUUID()) !== undefined) onAnswered(404);
+		if ('writeHead' in response) return refuse(request, response, new ApiError('not_found'));
+		response.on('error', () => response.destroy());
+		if (answerSocket('not_found', response, randomUUID()) !== undefined) onAnswered(404);
 	});
 	// A client that closes its half of the connection after the request still waits for the answer.
 	(server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;

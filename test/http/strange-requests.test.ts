@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
+import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
@@ -215,6 +216,24 @@ test('unknown methods over HTTP/2: 405 on an existing path, else 404', async (t)
 	assert.equal((await askHttp2(session, expecting))?.status, 405);
 });
 
+test('a request that was answered before its body broke off gets no second answer', async (t) => {
+	const { url } = await openAccount();
+	for (const [header, rest] of [
+		['content-length: 7', ''],
+		['content-length: 7', 'abc'],
+		['transfer-encoding: chunked', ''],
+		['transfer-encoding: chunked', '1\r\nabc'],
+	] as const) {
+		const connection = await connectTo(t, url);
+		connection.send(`GET /healthz HTTP/1.1\r\nhost: a\r\n${header}\r\n\r\n`);
+		assert.equal((await connection.answer()).status, 200);
+		connection.send(rest);
+		connection.end();
+		await connection.closed;
+		await assert.rejects(connection.answer(), /received: $/, `${header} ${rest}`);
+	}
+});
+
 test('CONNECT is refused', async (t) => {
 	const plain = await startService(t);
 	for (const target of ['a:1', '/hit']) {
@@ -229,6 +248,18 @@ test('CONNECT is refused', async (t) => {
 	assert.equal(answer?.status, 404);
 	assert.equal(answer.body, notFound);
 	assert.match(answer.headers.get('x-request-id') ?? '', requestId);
+});
+
+test('CONNECT, and gone: the server goes on', async (t) => {
+	const { url } = await openAccount();
+	const { hostname, port } = new URL(url);
+	for (let count = 0; count < 200; count++) {
+		const socket = connect(Number(port), hostname);
+		await once(socket, 'connect');
+		socket.write('CONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n', () => socket.resetAndDestroy());
+		await once(socket, 'close');
+	}
+	assert.equal((await ask(t, url, 'GET /healthz HTTP/1.1\r\nhost: a')).status, 200);
 });
 
 const method = fc.oneof(
