@@ -7,6 +7,7 @@ import { Dataset } from '../src/scoring/dataset.ts';
 import { type FeatureRow, featureSet } from '../src/scoring/features.ts';
 import { logistic } from '../src/scoring/measure.ts';
 import { seededRandom } from '../src/scoring/random.ts';
+import { choiceSentences } from '../src/scoring/report-text.ts';
 import { Scorer } from '../src/scoring/scorer.ts';
 import { train } from '../src/scoring/train.ts';
 
@@ -61,7 +62,7 @@ print(`trained in ${seconds(startedAtMs)} s, ${peakMb.toFixed(0)} MB at most, in
 print(
 	`${report.kind}: AUC ${report.later?.auc.value.toFixed(3)}, log loss ${report.later?.logLoss.toFixed(4)}`,
 );
-for (const text of [...report.chosen, ...report.warnings]) print(text);
+for (const text of choiceSentences(report)) print(text);
 
 const scorer = new Scorer(model);
 const sample = Array.from({ length: 1000 }, nextRow);

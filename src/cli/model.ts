@@ -5,7 +5,6 @@ import type { Goal } from '../domain/goal.ts';
 import { OperatorError } from '../errors.ts';
 import type { GoalReport } from '../scoring/account-training.ts';
 import { type GoalModel, openModel, UnusableModelError } from '../scoring/goal-model.ts';
-import type { TrainingReport } from '../scoring/report.ts';
 import type { ModelName, StoredModel } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { aidArgument } from './aid-argument.ts';
@@ -69,8 +68,9 @@ better, and it should be below that of the base rate.`,
 				else {
 					printRecord(about);
 					printLine('');
-					printMeasures(report);
-					for (const warning of report.warnings) printLine(`Warning: ${warning}`);
+					if (report.verdict === undefined)
+						printLine('An earlier version made this model; --json prints its report.');
+					else printMeasures(report);
 					if (levels) printLevels(levels);
 				}
 			}),
@@ -172,6 +172,6 @@ function rounded({ auc, logLoss, baseRateLogLoss, active, ...model }: ComparedMo
 	};
 }
 
-async function reportOf(store: Store, accountId: number, name: ModelName): Promise<TrainingReport> {
+async function reportOf(store: Store, accountId: number, name: ModelName): Promise<GoalReport> {
 	return JSON.parse(await store.control.modelReport(accountId, name));
 }

@@ -11,6 +11,7 @@ interface TrainOptions extends CommonOptions {
 	readonly asOf?: number;
 	readonly seed: number;
 	readonly report?: string;
+	readonly verbose?: boolean;
 }
 
 export function trainCommand(): Command {
@@ -18,7 +19,8 @@ export function trainCommand(): Command {
 		.summary("train the models of an account's goals")
 		.description(
 			`Train a model for each goal of an account on its own history, for visitors and for single visits. Models are
-judged on a later period than they learned from, and the report is printed and stored. A model that is better than the
+judged on a later period than they learned from. Two lines tell how good each is, and whether it is in use; the report is
+stored. A model that is better than the
 base rate becomes active. Without one, everybody gets the base rate. 'caskade serve --train-every 6h' trains on schedule.
 
 With --as-of, nothing later is used, as if the command had run then. If the active model has seen more, it stays active,
@@ -37,6 +39,7 @@ and 'caskade score AID --as-of TIME' uses the new one.`,
 				.default(1)
 				.argParser(wholeNumber(0, 2 ** 31)),
 		)
+		.addOption(new Option('--verbose', 'print how the models were trained and judged'))
 		.addOption(new Option('--report <file>', 'write the report as one HTML page, with charts'))
 		.addCommonOptions()
 		.action(trainAndPrint);
@@ -46,12 +49,12 @@ async function trainAndPrint(aid: string, options: TrainOptions): Promise<void> 
 	const asOfMs = options.asOf ?? Date.now();
 	const trained = await trainWithProgress(aid, asOfMs, options);
 	const { printTraining, trainingPage } = await import('./training-text.ts');
-	if (options.report !== undefined) {
-		const page = trainingPage(aid, asOfMs, trained);
-		writeOutputFile(options.report, page, 'The models are stored, but the report');
-	}
+	const asOf = trained[0]?.report.asOf ?? new Date(asOfMs).toISOString();
+	const printed = { aid, asOf, trained };
+	if (options.report !== undefined)
+		writeOutputFile(options.report, trainingPage(printed), 'The models are stored, but the report');
 	if (options.json) printJson({ aid, asOf: new Date(asOfMs).toISOString(), goals: trained });
-	else printTraining(aid, asOfMs, trained, options.report);
+	else printTraining(printed, { verbose: options.verbose ?? false, reportFile: options.report });
 }
 
 async function trainWithProgress(

@@ -1,71 +1,66 @@
 import type { ModelLevels } from '../domain/model-levels.ts';
 import type { GoalReport, TrainedGoal } from '../scoring/account-training.ts';
-import type { TrainingReport } from '../scoring/report.ts';
 import { reportPage } from '../scoring/report-page.ts';
-import { daysText, featureText, percent, withInterval } from '../scoring/report-text.ts';
+import {
+	choiceSentences,
+	directionText,
+	featureText,
+	formerSentences,
+	headingOf,
+	historySentences,
+	percent,
+	verdictOf,
+	withInterval,
+} from '../scoring/report-text.ts';
 import { printLine, printRecord, printTable } from './output.ts';
 
-/** Prints a training for an operator. */
+export interface PrintedTraining {
+	readonly aid: string;
+	/** ISO 8601, UTC. */
+	readonly asOf: string;
+	readonly trained: readonly TrainedGoal[];
+}
+
+/** Prints two lines on each model, and with `verbose` how it was trained and judged. */
 export function printTraining(
-	aid: string,
-	asOfMs: number,
-	trained: readonly TrainedGoal[],
-	reportFile: string | undefined,
+	{ asOf, trained }: PrintedTraining,
+	{ verbose, reportFile }: { verbose: boolean; reportFile: string | undefined },
 ): void {
-	printLine(`${aid} as of ${trained[0]?.report.asOf ?? new Date(asOfMs).toISOString()}`);
-	for (const sentence of historySentences(trained)) printLine(sentence);
-	for (const one of trained) {
+	const [first] = trained;
+	const { usual, notable } = first ? historySentences(first.report) : { usual: [], notable: [] };
+	for (const [index, one] of trained.entries()) {
+		if (index > 0) printLine('');
+		printLine(headingOf(one.report));
+		for (const line of verdictOf(one)) printLine(line);
+		if (!verbose || one.version === null) continue;
+		for (const sentence of formerSentences(one)) printLine(sentence);
 		printLine('');
-		printLine(heading(one.report));
-		for (const sentence of sentences(one)) printLine(sentence);
-		for (const warning of one.report.warnings) printLine(`Warning: ${warning}`);
-		if (one.version !== null) printMeasures(one.report);
+		printMeasures(one.report);
 	}
-	if (reportFile !== undefined) printLine(`\nThe report with its charts is in ${reportFile}.`);
+	if (notable.length > 0) printLine('');
+	for (const sentence of notable) printLine(sentence);
+	if (verbose) for (const sentence of [`\nThe models are as of ${asOf}.`, ...usual]) printLine(sentence);
+	if (reportFile !== undefined) printLine(`\nThe report with its drawings is in ${reportFile}.`);
+	else if (!verbose && trained.some(({ version }) => version !== null))
+		printLine('\n--verbose prints how each was trained and judged; --report FILE draws it.');
 }
 
 /** The same as one HTML page. */
-export function trainingPage(aid: string, asOfMs: number, trained: readonly TrainedGoal[]): string {
+export function trainingPage({ aid, asOf, trained }: PrintedTraining): string {
+	const [first] = trained;
 	return reportPage(
-		`Scores of ${aid} as of ${trained[0]?.report.asOf ?? new Date(asOfMs).toISOString()}`,
-		historySentences(trained),
+		`Scores of ${aid} as of ${asOf}`,
+		first ? Object.values(historySentences(first.report)).flat() : [],
 		trained.map((one) => ({
-			heading: heading(one.report),
-			lead: sentences(one),
+			heading: headingOf(one.report),
+			lead: [...verdictOf(one), ...formerSentences(one)],
 			report: one.report,
 		})),
 	);
 }
 
-const kindTexts = { page: 'page', channel: 'channel', event: 'event', evt: 'subscription event' } as const;
-
-function historySentences([first]: readonly TrainedGoal[]): string[] {
-	if (!first) return [];
-	const stopped = first.report.stopped.map(
-		({ kind, name, lastDay }) => `${kindTexts[kind]} ${name} (last on ${lastDay})`,
-	);
-	return [
-		...first.report.history,
-		...(stopped.length > 0 ? [`No longer seen, and so not relied on: ${stopped.join(', ')}.`] : []),
-	];
-}
-
-function heading({ goal, scope, horizonDays }: GoalReport): string {
-	return `Goal ${goal} of ${scope === 'vid' ? 'visitors' : 'single visits'}, within ${daysText(horizonDays)}`;
-}
-
-function sentences({ why, former, report }: TrainedGoal): string[] {
-	if (!former?.auc || former.logLoss === null || former.baseRateLogLoss === null || !report.later)
-		return [why];
-	const gain = percent(1 - former.logLoss / former.baseRateLogLoss);
-	return [
-		why,
-		`When ${former.version} was trained, its AUC was ${withInterval(former.auc, 3)}, its log loss ${former.logLoss.toFixed(4)}, ${gain} below the base rate's.`,
-	];
-}
-
 /** Prints how a model was trained and judged, and what moves its scores. */
-export function printMeasures(report: TrainingReport): void {
+export function printMeasures(report: GoalReport): void {
 	const { later } = report;
 	printRecord({
 		model: report.kind,
@@ -77,19 +72,21 @@ export function printMeasures(report: TrainingReport): void {
 			AUC: withInterval(later.auc, 3),
 			'log loss': `${later.logLoss.toFixed(4)}, of the base rate ${later.baseRateLogLoss.toFixed(4)}`,
 			Brier: later.brier.toFixed(4),
-			calibration: `error ${later.expectedCalibrationError.toFixed(4)}, slope ${later.calibrationSlope.toFixed(2)}`,
+			predicted: percent(later.predicted),
+			observed: percent(later.observed),
+			'calibration error': later.expectedCalibrationError.toFixed(4),
 		}),
 	});
-	for (const sentence of report.chosen) printLine(sentence);
+	for (const sentence of choiceSentences(report)) printLine(sentence);
 	if (later?.blocks) {
 		printLine('');
 		printTable(
-			later.blocks.map(({ from, to, rows, said, came, logLoss, baseRateLogLoss }) => ({
+			later.blocks.map(({ from, to, rows, predicted, observed, logLoss, baseRateLogLoss }) => ({
 				'later rows from': from.slice(0, 10),
 				to: to.slice(0, 10),
 				rows,
-				said: percent(said),
-				came: percent(came),
+				predicted: percent(predicted),
+				observed: percent(observed),
 				'log loss': logLoss.toFixed(4),
 				'of the base rate': baseRateLogLoss.toFixed(4),
 			})),
@@ -115,8 +112,8 @@ export function printMeasures(report: TrainingReport): void {
 		printTable(
 			later.calibrationTable.map(({ rows, meanScore, rate }) => ({
 				'later rows': rows,
-				said: percent(meanScore),
-				came: percent(rate),
+				predicted: percent(meanScore),
+				observed: percent(rate),
 			})),
 			'',
 		);
@@ -124,10 +121,10 @@ export function printMeasures(report: TrainingReport): void {
 	if (report.topFeatures.length === 0) return;
 	printLine('');
 	printTable(
-		report.topFeatures.map(({ name, meanLogOdds, direction }) => ({
-			feature: featureText(name),
-			'moves log-odds by': meanLogOdds.toFixed(3),
-			direction,
+		report.topFeatures.map((feature) => ({
+			feature: featureText(feature.name),
+			'moves log-odds by': feature.meanLogOdds.toFixed(3),
+			direction: directionText(feature),
 		})),
 		'',
 	);
@@ -135,22 +132,22 @@ export function printMeasures(report: TrainingReport): void {
 
 const barColumns = 40;
 
-/** Draws week by week what was said, as served, and what came. */
+/** Draws week by week what was predicted, as served, and what was observed. */
 export function printLevels({ shifts, weeks }: ModelLevels): void {
-	const max = Math.max(0.001, ...weeks.flatMap(({ said, came }) => [said, came]));
+	const max = Math.max(0.001, ...weeks.flatMap(({ predicted, observed }) => [predicted, observed]));
 	const columnOf = (rate: number) => Math.round((rate / max) * (barColumns - 1));
 	printLine('');
 	printTable(
-		weeks.map(({ fromMs, visitors, said, came, isOutside }) => {
+		weeks.map(({ fromMs, visitors, predicted, observed, isOutside }) => {
 			const drawing = new Array<string>(barColumns).fill('.');
-			drawing[columnOf(came)] = 'o';
-			drawing[columnOf(said)] = drawing[columnOf(said)] === 'o' ? '*' : 's';
+			drawing[columnOf(observed)] = 'o';
+			drawing[columnOf(predicted)] = drawing[columnOf(predicted)] === 'o' ? '*' : 'p';
 			return {
 				'week from': new Date(fromMs).toISOString().slice(0, 10),
 				visitors,
-				said: percent(said),
-				came: percent(came),
-				's said, o came, * both': drawing.join(''),
+				predicted: percent(predicted),
+				observed: percent(observed),
+				'p predicted, o observed, * both': drawing.join(''),
 				'': isOutside ? 'outside' : '',
 			};
 		}),

@@ -17,8 +17,8 @@ export interface LevelWeek {
 	readonly fromMs: number;
 	readonly toMs: number;
 	readonly visitors: number;
-	readonly said: number;
-	readonly came: number;
+	readonly predicted: number;
+	readonly observed: number;
 	/** Whether the rate is outside the 95 % interval around the mean score. */
 	readonly isOutside: boolean;
 }

@@ -2,7 +2,7 @@ import { hourMs } from '../durations.ts';
 import { reasonOf } from '../errors.ts';
 import type { GoalReport } from '../scoring/account-training.ts';
 import { measureBaseRates } from '../scoring/base-rate.ts';
-import { openModel } from '../scoring/goal-model.ts';
+import { type GoalModel, openModel, UnusableModelError } from '../scoring/goal-model.ts';
 import { followLevel } from '../scoring/level-following.ts';
 import { historyReader } from '../store/account/reading/histories.ts';
 import type { Account, StoredModel } from '../store/control/control-store.ts';
@@ -15,8 +15,8 @@ export interface FollowedLevel {
 	readonly version: string;
 	/** Added to the log-odds of scores, by recency. */
 	readonly shifts: readonly number[];
-	readonly said: number | null;
-	readonly came: number | null;
+	readonly predicted: number | null;
+	readonly observed: number | null;
 	readonly isOutside: boolean;
 }
 
@@ -112,9 +112,17 @@ export class ScoreUpkeep {
 		const report: Partial<GoalReport> = JSON.parse(await control.modelReport(id, model));
 		const levels = await control.modelLevels(id, model);
 		const nowMs = this.#options.now();
+		let applied: GoalModel;
+		try {
+			applied = openModel(model.version, await control.modelBody(id, model));
+		} catch (error) {
+			// The base rate is served in its place, which has no level. Who serves it logs why.
+			if (error instanceof UnusableModelError) return;
+			throw error;
+		}
 		const next = await followLevel(historyReader(this.#store, id), {
 			...{ goal, scope: model.scope, levels, nowMs },
-			model: openModel(model.version, await control.modelBody(id, model)),
+			model: applied,
 			trainedToMs: Date.parse(report.asOf ?? model.createdAt),
 		});
 		if (!next) return;
@@ -123,8 +131,8 @@ export class ScoreUpkeep {
 		this.#options.report({
 			...{ type: 'level', aid, goal: goal.name, scope: model.scope, version: model.version },
 			shifts: next.shifts.at(-1)?.byRecency ?? [],
-			said: week?.said ?? null,
-			came: week?.came ?? null,
+			predicted: week?.predicted ?? null,
+			observed: week?.observed ?? null,
 			isOutside: week?.isOutside ?? false,
 		});
 	}

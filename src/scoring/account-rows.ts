@@ -39,14 +39,27 @@ export interface GoalRows {
 
 export interface AccountRows {
 	readonly rows: readonly GoalRows[];
-	/** How the rows were made, in sentences. */
-	readonly notes: readonly string[];
+	readonly history: TrainingHistory;
 	/** Nothing later was used: the requested moment, or the end of a log that ended before it. */
 	readonly asOfMs: number;
 	/** Names that would be features, if they were still in use. */
 	readonly stopped: readonly StoppedName[];
 	/** Visitors, sampled by what they did; see `measureBaseRates`. */
 	readonly vids: readonly string[];
+}
+
+/** The history that rows were made from. */
+export interface TrainingHistory {
+	readonly hits: number;
+	/** The times of the first and the last hit; ISO 8601, UTC. Missing if there is none. */
+	readonly from?: string;
+	readonly to?: string;
+	/** The number of visitors with hits. */
+	readonly visitors: number;
+	/** The share of them that was read, to bound the work. */
+	readonly sampledShare: number;
+	/** The whole days since the log ended, if it has: nothing is known about them, so the models are as of its end. */
+	readonly silentDays: number;
 }
 
 /** Bound the work: from larger accounts, visitors are sampled. */
@@ -129,33 +142,18 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 		asOfMs,
 		stopped: [...stopped.values()],
 		vids: listed.vids.slice(0, maxSampled),
-		notes: [
-			...(Number.isFinite(extent.fromMs) ? [extentSentence(extent)] : []),
-			...(ended
-				? [
-						`The log ends there, ${count(Math.floor((options.asOfMs - asOfMs) / dayMs), 'day')} before ${isoTime(options.asOfMs)}; nothing is known about the time since, so the models are as of its end.`,
-					]
-				: []),
-			listed.share < 1
-				? `Of ${listed.total} visitors, ${(listed.share * 100).toFixed(1)} % were sampled by their first hits, to bound the work.`
-				: `All ${listed.total} visitors were read.`,
-			'A row is what was known about a visitor after a hit, or at one of eight evenly spread moments. A visitor may have rows to learn from and later rows to judge by.',
-		],
+		history: {
+			hits: extent.hits,
+			...(Number.isFinite(extent.fromMs) && { from: isoTime(extent.fromMs), to: isoTime(extent.toMs) }),
+			...{ visitors: listed.total, sampledShare: listed.share },
+			silentDays: ended ? Math.floor((options.asOfMs - asOfMs) / dayMs) : 0,
+		},
 	};
 }
 
 /** If visitors do little, rows of absent visitors would outnumber those of active ones. */
 function cutsForActivity({ hits, uploads }: HistoryExtent, { total }: ListedVisitors): number {
 	return Math.max(2, (2 * (hits + uploads)) / Math.max(1, total));
-}
-
-function extentSentence({ hits, fromMs, toMs }: HistoryExtent): string {
-	const days = count(Math.max(1, Math.round((toMs - fromMs) / dayMs)), 'day');
-	return `The history covers ${days}, ${isoTime(fromMs)} to ${isoTime(toMs)}, with ${count(hits, 'hit')}.`;
-}
-
-function count(number: number, unit: string): string {
-	return `${number} ${unit}${number === 1 ? '' : 's'}`;
 }
 
 interface ListedVisitors {

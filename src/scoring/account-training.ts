@@ -5,12 +5,10 @@ import { historyReader } from '../store/account/reading/histories.ts';
 import { countVisitors } from '../store/account/reading/visitors.ts';
 import type { ModelName } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
-import { accountRows } from './account-rows.ts';
+import { accountRows, type TrainingHistory } from './account-rows.ts';
 import { measureBaseRates } from './base-rate.ts';
-import { atEarlyLevel } from './early-level.ts';
 import type { Interval } from './measure.ts';
 import type { TrainingReport } from './report.ts';
-import { daysText } from './report-text.ts';
 import type { StoppedName } from './stopped-names.ts';
 import { train } from './train.ts';
 
@@ -22,8 +20,7 @@ export interface GoalReport extends TrainingReport {
 	/** Nothing later was used. ISO 8601, UTC. */
 	readonly asOf: string;
 	readonly horizonDays: number;
-	/** How rows were made from the history, in sentences. */
-	readonly history: readonly string[];
+	readonly history: TrainingHistory;
 	/** Frequent names that are no longer in use, so that the model does not rely on them. */
 	readonly stopped: readonly StoppedName[];
 	/** Served while no model is active; see `BaseRate`. */
@@ -40,12 +37,26 @@ export interface PreviousModel {
 	readonly baseRateLogLoss: number | null;
 }
 
+/** What became of a trained model. */
+export type Outcome =
+	/** It scores from now on. */
+	| 'active'
+	/** It is no better than the base rate, which is served. */
+	| 'base rate'
+	/** There was no row to learn from, so nothing was stored, and nothing has changed. */
+	| 'nothing stored'
+	/** It was stored, but an operator has chosen what is served. */
+	| 'chosen by hand'
+	/** It was stored, but the active version has learned from later data. */
+	| 'knows less';
+
 export interface TrainedGoal {
-	/** Null if nothing was stored, because there was no row to learn from. */
+	/** Null if nothing was stored. */
 	readonly version: string | null;
-	/** Whether it scores from now on. If not, `why` says what does. */
+	readonly outcome: Outcome;
+	/** Whether it scores from now on. */
 	readonly active: boolean;
-	readonly why: string;
+	/** The version that was active before. */
 	readonly former: PreviousModel | null;
 	readonly report: GoalReport;
 }
@@ -88,7 +99,7 @@ export async function trainAccount(
 	const { account, goals, seed, onProgress } = training;
 	const reader = historyReader(store, account.id);
 	const total = await store.read(account.id, countVisitors());
-	const { rows, notes, stopped, asOfMs, vids } = await accountRows(reader, {
+	const { rows, history, stopped, asOfMs, vids } = await accountRows(reader, {
 		...{ goals, asOfMs: training.asOfMs, seed },
 		onProgress: (done) => onProgress({ step: 'read', what: account.aid, done, total: Math.max(done, total) }),
 	});
@@ -105,21 +116,11 @@ export async function trainAccount(
 		onProgress({ step: 'train', what, done: trained.length, total: rows.length });
 		const baseRates = rates.get(goal.name)?.byRecency;
 		const { model, report } = trainOn(dataset, { seed, horizonMs, baseRates });
-		const early = await atEarlyLevel(reader, model, { goal, scope, nowMs: asOfMs, vids });
-		const warnings = [...report.warnings];
-		if (dataset.rows === 0)
-			warnings.splice(
-				0,
-				1,
-				`There is no moment that lies ${daysText(goal.horizonDays)}, the horizon, before ${isoTime(asOfMs)} and after a hit.`,
-			);
 		trained.push(
-			await keep(store, training, JSON.stringify(early.model), {
-				...{ goal: goal.name, scope, asOf: isoTime(asOfMs), horizonDays: goal.horizonDays, history: notes },
-				...{ baseRates: rates.get(goal.name)?.byRecency ?? [], stopped },
+			await keep(store, training, JSON.stringify(model), {
+				...{ goal: goal.name, scope, asOf: isoTime(asOfMs), horizonDays: goal.horizonDays, history, stopped },
+				baseRates: baseRates ?? [],
 				...report,
-				chosen: [...report.chosen, ...early.sentences],
-				warnings,
 			}),
 		);
 	}
@@ -136,41 +137,25 @@ async function keep(
 	const before = await versionsOf(control, account.id, report);
 	const active = before.find((model) => model.active);
 	const former = active ? await formerModel(control, account.id, active) : null;
-	if (report.rows === 0)
-		return {
-			...{ version: null, active: false, former, report },
-			why: active
-				? `Nothing was stored; version ${active.version} stays active.`
-				: 'Nothing was stored; the base rate is served.',
-		};
+	if (report.rows === 0) return { version: null, outcome: 'nothing stored', active: false, former, report };
 	const chosenByHand = keepsChoice && (await isChosenByHand(control, account.id, before));
 	const knowsLess = former?.asOf != null && former.asOf > report.asOf;
-	const isBetter = report.kind !== 'prior';
+	const outcome: Outcome = chosenByHand
+		? 'chosen by hand'
+		: knowsLess
+			? 'knows less'
+			: report.kind === 'prior'
+				? 'base rate'
+				: 'active';
 	const name = await control.insertModel(
 		account.id,
 		{ goal, scope, body, report: JSON.stringify(report) },
-		chosenByHand || knowsLess ? 'activate nothing' : isBetter ? 'activate it' : 'activate none',
+		outcome === 'active' ? 'activate it' : outcome === 'base rate' ? 'activate none' : 'activate nothing',
 	);
 	const now = await versionsOf(control, account.id, report);
 	for (const model of now.slice(0, -keptVersions).filter((one) => !one.active))
 		await control.deleteModel(account.id, model);
-	const common = { version: name.version, former, report };
-	if (chosenByHand)
-		return {
-			...{ ...common, active: false },
-			why: `It was stored but not activated: ${active ? `version ${active.version}` : 'the base rate'} was chosen by an operator.`,
-		};
-	if (knowsLess)
-		return {
-			...{ ...common, active: false },
-			why: `It was stored but not activated: ${former.version}, which has learned from later data, stays active.`,
-		};
-	return {
-		...{ ...common, active: isBetter },
-		why: isBetter
-			? `Version ${name.version} scores from now on${active ? `, instead of ${active.version}` : ''}.`
-			: 'The base rate is served.',
-	};
+	return { version: name.version, outcome, active: outcome === 'active', former, report };
 }
 
 /** Oldest first. */

@@ -13,7 +13,7 @@ export function backtestPage(title: string, report: BacktestReport): string {
 	const heading = Object.keys(rows[0] ?? {});
 	return page(
 		title,
-		`<p>As of each cut, a model was trained on what was known then. Its scores (said) are compared with the outcomes (came).</p>
+		`<p>As of each cut, a model was trained on what was known then. What it predicted is compared with what was observed.</p>
 <table><tr>${heading.map((name) => `<th>${escapeHtml(name)}</th>`).join('')}</tr>
 ${rows
 	.map(
@@ -40,11 +40,12 @@ function line(values: readonly number[], max: number, colour: string): string {
 }
 
 function levels({ cuts }: BacktestReport): string {
-	const [said, came] = [cuts.map(({ served }) => served.said), cuts.map((cut) => cut.came)];
-	const max = Math.max(0.001, ...said, ...came) * 1.1;
+	const predicted = cuts.map(({ served }) => served.predicted);
+	const observed = cuts.map((cut) => cut.observed);
+	const max = Math.max(0.001, ...predicted, ...observed) * 1.1;
 	return figure(
-		'Said and came',
-		line(said, max, blue) + line(came, max, orange),
+		'Predicted and observed',
+		line(predicted, max, blue) + line(observed, max, orange),
 		'cuts',
 		['first', 'last'],
 		percent(max),

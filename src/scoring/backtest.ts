@@ -4,7 +4,6 @@ import { OperatorError } from '../errors.ts';
 import { type HistoryExtent, profileAtEnd } from '../store/account/reading/histories.ts';
 import { accountRows, type HistoryReader } from './account-rows.ts';
 import { baseRateFor, measureBaseRates, type RateReader } from './base-rate.ts';
-import { atEarlyLevel } from './early-level.ts';
 import { openModel } from './goal-model.ts';
 import {
 	auc,
@@ -48,7 +47,7 @@ export interface Measures {
 	readonly brier: number;
 	readonly expectedCalibrationError: number;
 	/** The mean score. */
-	readonly said: number;
+	readonly predicted: number;
 }
 
 export interface CutReport {
@@ -57,7 +56,7 @@ export interface CutReport {
 	/** The number of scores: one for each visitor, or for each hit. */
 	readonly scores: number;
 	/** The share that reached the goal. */
-	readonly came: number;
+	readonly observed: number;
 	/** What would have been served: the kind of model, or `prior`. For all cuts, how many of them had a model. */
 	readonly kind: string;
 	readonly served: Measures;
@@ -153,7 +152,7 @@ async function goBack(
 	untilMs: number,
 	numbers: Map<string, number>,
 ): Promise<{ kind: string; outcomes: Outcomes }> {
-	const { rows, vids, asOfMs } = await accountRows(reader, {
+	const { rows, vids } = await accountRows(reader, {
 		...{ goals: [goal], asOfMs: cutMs, seed },
 		onProgress: () => {},
 	});
@@ -164,8 +163,7 @@ async function goBack(
 		byRecency: [0, 0, 0],
 	};
 	const { model } = train(dataset, { seed, horizonMs, baseRates: rates.byRecency });
-	const early = await atEarlyLevel(reader, model, { goal, scope: 'vid', nowMs: asOfMs, vids });
-	const served = model.kind === 'prior' ? undefined : openModel('backtest', JSON.stringify(early.model));
+	const served = model.kind === 'prior' ? undefined : openModel('backtest', JSON.stringify(model));
 	const simple = simpleModel(dataset);
 	const outcomes: Outcomes = { labels: [], served: [], base: [], simple: [], groups: [] };
 	const drawn = await drawnVisitors(reader, maxScores);
@@ -268,7 +266,7 @@ function reportOf(cut: string, kind: string, outcomes: Outcomes): CutReport {
 	return {
 		cut,
 		scores: labels.length,
-		came: labels.length === 0 ? 0 : mean(labels),
+		observed: labels.length === 0 ? 0 : mean(labels),
 		kind,
 		served: measures(labels, served, groups),
 		baseRate: measures(labels, Float64Array.from(outcomes.base), groups),
@@ -284,6 +282,6 @@ function measures(labels: Uint8Array, scores: Float64Array, groups: Uint32Array)
 		logLoss: logLoss(labels, scores),
 		brier: brierScore(labels, scores),
 		expectedCalibrationError: expectedCalibrationError(calibrationTable(labels, scores)),
-		said: mean(scores),
+		predicted: mean(scores),
 	};
 }

@@ -1,21 +1,15 @@
 import type { Dataset } from './dataset.ts';
 import { type RecentRows, recentRows, type TimedRows } from './level.ts';
 
-/** Judged rows that share one level. */
-export interface Piece {
-	readonly from: number;
-	readonly to: number;
-	/** The rows that set the level: the latest whose outcome was known when the piece began. */
-	readonly recent: RecentRows;
-}
-
 /** Rows to learn from, and later rows to judge by. Rows of a data set, in time order. */
 export interface Fold {
 	readonly earlier: Uint32Array;
 	/** The judged rows, preceded by those that set their level. */
 	readonly span: Uint32Array;
-	/** Positions in `span`. The pieces follow each other and end with the span. */
-	readonly pieces: readonly Piece[];
+	/** The place in `span` where the judged rows begin. */
+	readonly judgedFrom: number;
+	/** Places in `span` of the latest rows whose outcome was known when the judged rows began. */
+	readonly recent: RecentRows;
 	/**
 	 * Earlier rows with outcomes still unknown when the later rows begin were kept, because there were too few others.
 	 */
@@ -25,12 +19,9 @@ export interface Fold {
 /** The first part is only for learning. Each block after it judges models of everything before. */
 const teachingShare = 0.4;
 const blocks = 5;
-/** How often the level is updated within a block. */
-const piecesPerBlock = 4;
 /** With fewer rows of either outcome, a part cannot teach or judge. */
 const minEarlier = 10;
 const minLater = 5;
-const minRecent = 50;
 
 /**
  * Cuts rows in time order into a part for learning and five blocks, each of which judges models of everything before
@@ -47,39 +38,18 @@ export function timeFolds(dataset: Dataset, rows: Uint32Array, horizonMs: number
 		const known = knownAt(timed, from, horizonMs);
 		const overlaps = !hasBoth(timed.labels.subarray(0, known), minEarlier);
 		if (overlaps && !hasBoth(timed.labels.subarray(0, from), minEarlier)) continue;
-		const pieces = piecesOf(timed, from, to, horizonMs);
-		const start = Math.min(...pieces.flatMap(({ recent }) => recent.map((places) => places[0] ?? from)));
+		const end = overlaps ? from : known;
+		const recent = recentRows(timed, end);
+		const start = Math.min(...recent.map((places) => places[0] ?? from));
 		folds.push({
-			earlier: rows.subarray(0, overlaps ? from : known),
+			earlier: rows.subarray(0, end),
 			span: rows.subarray(start, to),
-			pieces: pieces.map((piece) => ({
-				from: piece.from - start,
-				to: piece.to - start,
-				recent: piece.recent.map((places) => places.map((place) => place - start)) as unknown as RecentRows,
-			})),
-			overlaps: overlaps || pieces.some(({ isKnown }) => !isKnown),
+			judgedFrom: from - start,
+			recent: recent.map((places) => places.map((place) => place - start)),
+			overlaps,
 		});
 	}
 	return folds;
-}
-
-function piecesOf(
-	timed: TimedRows,
-	from: number,
-	to: number,
-	horizonMs: number,
-): (Piece & { readonly isKnown: boolean })[] {
-	const edge = (piece: number) => from + Math.floor(((to - from) * piece) / piecesPerBlock);
-	return Array.from({ length: piecesPerBlock }, (_, piece) => {
-		const known = knownAt(timed, edge(piece), horizonMs);
-		const isKnown = known >= minRecent && hasBoth(timed.labels.subarray(0, known), 1);
-		return {
-			from: edge(piece),
-			to: edge(piece + 1),
-			recent: recentRows(timed, isKnown ? known : edge(piece)),
-			isKnown,
-		};
-	}).filter((piece) => piece.to > piece.from);
 }
 
 /** The number of rows before this one whose outcomes are known at its time. */

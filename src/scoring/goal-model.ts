@@ -1,6 +1,5 @@
 import { emptyProfile, type Profile } from '../domain/profile.ts';
 import { reasonOf } from '../errors.ts';
-import type { Calibration } from './calibrate.ts';
 import { logistic, logOddsOfProbability } from './measure.ts';
 import { type Model, modelFormat } from './model.ts';
 import { profileRows } from './profile-features.ts';
@@ -31,9 +30,8 @@ const maxReasons = 3;
  */
 export function openModel(version: string, body: string): GoalModel {
 	const { model, scorer, rowOf } = opened(version, body);
-	const calibration = model.kind === 'prior' ? undefined : model.calibration;
-	const horizonMs = calibration?.kind === 'by recency' ? calibration.horizonMs : 0;
-	const recency = (profile: Profile, nowMs: number) => recencyOf(profile, nowMs, horizonMs);
+	const [horizonMs, levels] = model.kind === 'prior' ? [0, []] : [model.horizonMs, model.levels];
+	const recency = (profile: Profile, nowMs: number): Recency => recencyOf(profile, nowMs, horizonMs);
 	return {
 		version,
 		probability: (profile, nowMs, shifts) => {
@@ -43,15 +41,12 @@ export function openModel(version: string, body: string): GoalModel {
 			return shift === 0 ? probability : logistic(logOddsOfProbability(probability) + shift);
 		},
 		reasons: (profile, nowMs, which) => {
-			if (!calibration || !isMoved(calibration, recency(profile, nowMs))) return [];
+			const level = levels[recency(profile, nowMs)];
+			// All visitors of that recency have the same score.
+			if (!level || 'rate' in level) return [];
 			return strongestFacts(scorer, rowOf(profile, nowMs), { profile, nowMs }, which, maxReasons);
 		},
 	};
-}
-
-/** Whether anything known about a visitor changes the score, or all visitors of the same recency have the same. */
-function isMoved(calibration: Calibration, recency: Recency): boolean {
-	return calibration.kind !== 'by recency' || calibration.lines[recency]?.slope !== 0;
 }
 
 function opened(version: string, body: string) {

@@ -1,6 +1,5 @@
-import { fitPlatt } from './calibrate.ts';
-import { asItIs, baseRateAlone, joined, type PreparedFold, servedLogOdds } from './candidates.ts';
-import { type Choice, choose, laterGroups } from './choose.ts';
+import { baseLogOdds, joined, type PreparedFold, servedLogOdds } from './candidates.ts';
+import { choose } from './choose.ts';
 import type { Dataset } from './dataset.ts';
 import type { Fold } from './folds.ts';
 import {
@@ -26,84 +25,60 @@ export function judge(
 	dataset: Dataset,
 	folds: readonly Fold[],
 	prepared: readonly PreparedFold[],
-	random: () => number,
 ): LaterMeasures {
 	const first = Math.min(choosingBlocks, prepared.length - 1);
 	const blocks = prepared.slice(first).map((fold, index) => {
-		const choice = choose(prepared.slice(0, first + index), random);
-		const { path } = fold;
+		const choice = choose(prepared.slice(0, first + index));
+		const { path, judged } = fold;
 		const raw = choice.kind === 'logistic' ? path.logistic(choice.strength) : path.boosting(choice.trees);
-		return {
-			fold,
-			logOdds: servedLogOdds(fold, raw, servedSlopes(choice)),
-			base: servedLogOdds(fold, raw, baseRateAlone).map(logistic),
-		};
+		const base = baseLogOdds(fold);
+		const servesNone = !choice.serves.includes(true);
+		const served = servedLogOdds(fold, raw).map((value, row) =>
+			servesNone || choice.serves[judged.recency[row] as number] ? value : (base[row] as number),
+		);
+		return { judged, scores: served.map(logistic), base: base.map(logistic) };
 	});
-	const judged = blocks.map(({ fold }) => fold);
-	const labels = Uint8Array.from(judged.flatMap((fold) => Array.from(fold.labels)));
-	const logOdds = joined(blocks.map((block) => block.logOdds));
+	const labels = Uint8Array.from(blocks.flatMap(({ judged }) => Array.from(judged.labels)));
+	const groups = Uint32Array.from(blocks.flatMap(({ judged }) => Array.from(judged.groups)));
+	const scores = joined(blocks.map((block) => block.scores));
 	const base = joined(blocks.map((block) => block.base));
-	const scores = logOdds.map(logistic);
 	const table = calibrationTable(labels, scores);
 	const scoreHistogram = new Array<number>(20).fill(0);
 	for (const score of scores) (scoreHistogram[Math.min(19, Math.floor(score * 20))] as number)++;
-	const rows = folds.slice(first).map(({ span, pieces }) => span.subarray(pieces[0]?.from));
+	// Only of visitors who are present: pages ask during a visit, and who has left is easily told from who has not.
+	const visits = folds.slice(first).flatMap(({ span, judgedFrom }, index) => {
+		const recency = blocks[index]?.judged.recency;
+		return Array.from(dataset.visits(span.subarray(judgedFrom)), (count, row) =>
+			recency?.[row] === 0 ? count : 0,
+		);
+	});
 	return {
 		rows: labels.length,
 		conversions: labels.reduce((sum, label) => sum + label, 0),
-		auc: auc(labels, scores, laterGroups(judged)),
+		...{ predicted: mean(scores), observed: mean(labels) },
+		auc: auc(labels, scores, groups),
 		logLoss: logLoss(labels, scores),
 		baseRateLogLoss: logLoss(labels, base),
 		brier: brierScore(labels, scores),
 		expectedCalibrationError: expectedCalibrationError(table),
 		calibrationTable: table,
-		calibrationSlope: fitPlatt(labels, logOdds).slope,
 		roc: rocCurve(labels, scores),
 		scoreHistogram,
-		blocks: blocks.map(({ fold, logOdds: said, base: baseRate }, index) =>
-			blockMeasures(dataset.atMs(rows[index] as Uint32Array), fold.labels, said.map(logistic), baseRate),
+		blocks: blocks.map(
+			({ judged, ...block }): BlockMeasures => ({
+				from: new Date(judged.atMs[0] as number).toISOString(),
+				to: new Date(judged.atMs.at(-1) as number).toISOString(),
+				...{ rows: judged.labels.length, predicted: mean(block.scores), observed: mean(judged.labels) },
+				logLoss: logLoss(judged.labels, block.scores),
+				baseRateLogLoss: logLoss(judged.labels, block.base),
+			}),
 		),
-		byVisits: byVisits(
-			presentVisits(
-				Uint8Array.from(rows.flatMap((some) => Array.from(dataset.visits(some)))),
-				Uint8Array.from(judged.flatMap(({ recency }) => Array.from(recency))),
-			),
-			labels,
-			scores,
-			base,
-		),
+		byVisits: byVisits(visits, labels, scores, base),
 	};
-}
-
-/** Where the base rate would have been served, the model's slopes. */
-function servedSlopes({ slopes }: Choice): readonly number[] {
-	return slopes.some((slope) => slope > 0) ? slopes : asItIs;
-}
-
-function blockMeasures(
-	atMs: Float64Array,
-	labels: Uint8Array,
-	scores: Float64Array,
-	base: Float64Array,
-): BlockMeasures {
-	return {
-		from: new Date(atMs[0] as number).toISOString(),
-		to: new Date(atMs.at(-1) as number).toISOString(),
-		rows: labels.length,
-		said: mean(scores),
-		came: mean(labels),
-		logLoss: logLoss(labels, scores),
-		baseRateLogLoss: logLoss(labels, base),
-	};
-}
-
-/** 0 for visitors who have left: pages ask during a visit, and who has left is easily told from who has not. */
-function presentVisits(visits: Uint8Array, recency: Uint8Array): Uint8Array {
-	return visits.map((count, row) => (recency[row] === 0 ? count : 0));
 }
 
 function byVisits(
-	visits: Uint8Array,
+	visits: readonly number[],
 	labels: Uint8Array,
 	scores: Float64Array,
 	base: Float64Array,
@@ -121,9 +96,7 @@ function byVisits(
 		const { value } = auc(ofLabels, ofScores);
 		return [
 			{
-				visit,
-				rows: ofLabels.length,
-				conversions: ofLabels.reduce((sum, label) => sum + label, 0),
+				...{ visit, rows: ofLabels.length, conversions: ofLabels.reduce((sum, label) => sum + label, 0) },
 				auc: Number.isNaN(value) ? null : value,
 				logLoss: logLoss(ofLabels, ofScores),
 				baseRateLogLoss: logLoss(ofLabels, of(base)),

@@ -1,13 +1,12 @@
 import { type Goal, horizonMsOf } from '../domain/goal.ts';
 import type { LevelShift, LevelWeek, ModelLevels } from '../domain/model-levels.ts';
 import { dayMs } from '../durations.ts';
-import { endOfLog, type RateReader } from './base-rate.ts';
-import { earlyPeriodMs, earlyShifts } from './early-level.ts';
+import { endOfLog, type RateReader, sampleOutcomes } from './base-rate.ts';
 import type { GoalModel } from './goal-model.ts';
-import { levelShift } from './level.ts';
-import { logistic } from './measure.ts';
+import { levelShifts } from './level.ts';
+import { logistic, logOddsOfProbability, mean } from './measure.ts';
 import { type Recency, recencies } from './recency.ts';
-import { sampleScores } from './sample-scores.ts';
+import { visitProfileAt } from './snapshots.ts';
 
 export interface FollowOptions {
 	readonly goal: Goal;
@@ -26,9 +25,6 @@ const stepMs = dayMs;
 /** Half a year. */
 const keptWeeks = 26;
 const keptShifts = 60;
-/** A level is moved by a factor of e at most, and by less if fewer outcomes support it. */
-const maxShift = 1;
-const shrinkageOutcomes = 10;
 const minRows = 20;
 
 interface Scored {
@@ -41,9 +37,8 @@ interface Scored {
 }
 
 /**
- * Compares scores with outcomes since the model was trained: the level that would have been right for the last week
- * with known outcomes, or with a long horizon for the latest early outcomes; and week by week, the mean score as served,
- * and the rate.
+ * Compares scores with outcomes since the model was trained: the shift that would have been right for the last week with
+ * known outcomes, as training measures it; and week by week, the mean score as served, and the rate.
  * @returns undefined if no outcome has become known since the last measurement
  */
 export async function followLevel(
@@ -58,20 +53,17 @@ export async function followLevel(
 	const beganMs = trainedToMs - horizonMs;
 	const before = levels ?? { shifts: [], weeks: [], measuredToMs: beganMs };
 	if (toMs - before.measuredToMs < stepMs) return undefined;
-	const rowsOf = (fromMs: number, untilMs: number) =>
-		Array.fromAsync(
-			sampleScores(reader, model, { goal, scope, fromMs, toMs: untilMs, nowMs: knownToMs }),
-			({ history, ...scored }): Scored => ({ ...scored, vid: history.vid }),
-		);
-	const shiftsNow = async () => {
-		const periodMs = earlyPeriodMs(goal);
-		if (periodMs === undefined) {
-			const recent = await rowsOf(Math.max(beganMs, toMs - weekMs), toMs);
-			return recencies.map((recency) => shiftOf(recent.filter((row) => row.recency === recency)));
+	const rowsOf = async (fromMs: number, untilMs: number) => {
+		const rows: Scored[] = [];
+		const sample = { goals: [goal], horizonMs, fromMs, toMs: untilMs, nowMs: knownToMs };
+		for await (const { history, atMs, recency, profile, labels } of sampleOutcomes(reader, sample)) {
+			if (scope === 'sid' && recency !== 0) continue;
+			const sid = profile.visit?.sid;
+			const of = scope === 'sid' && sid !== undefined ? visitProfileAt(history, sid, atMs) : profile;
+			const logOdds = logOddsOfProbability(model.probability(of, atMs));
+			rows.push({ vid: history.vid, atMs, recency, logOdds, label: labels[0] ?? 0 });
 		}
-		// The model is at the level of the outcomes that had come early when it was trained.
-		if (knownToMs - periodMs < trainedToMs) return recencies.map(() => 0);
-		return earlyShifts(reader, model, { goal, scope, nowMs: knownToMs });
+		return rows;
 	};
 	const weeks = [...before.weeks];
 	for (let fromMs = weeks.at(-1)?.toMs ?? Math.max(beganMs, toMs - keptWeeks * weekMs); ; fromMs += weekMs) {
@@ -79,7 +71,7 @@ export async function followLevel(
 		const week = weekOf(await rowsOf(fromMs, fromMs + weekMs), before.shifts, fromMs);
 		if (week) weeks.push(week);
 	}
-	const byRecency = await shiftsNow();
+	const byRecency = shiftsOf(await rowsOf(Math.max(beganMs, toMs - weekMs), toMs));
 	return {
 		shifts: [...before.shifts, { sinceMs: nowMs, byRecency }].slice(-keptShifts),
 		weeks: weeks.slice(-keptWeeks),
@@ -87,26 +79,19 @@ export async function followLevel(
 	};
 }
 
-/** The shift that makes the mean score equal to the rate, shrunken. */
-function shiftOf(rows: readonly Scored[]): number {
-	const labels = Uint8Array.from(rows, ({ label }) => label);
-	const conversions = labels.reduce((sum, label) => sum + label, 0);
-	const rarer = Math.min(conversions, rows.length - conversions);
-	if (rows.length < minRows) return 0;
-	const shift = levelShift(
-		Float64Array.from(rows, ({ logOdds }) => logOdds),
-		labels,
-	);
-	// If none converts, the expected number of conversions says how certain that is.
-	const outcomes = Math.max(
-		rarer,
-		Math.min(
-			rows.length / 2,
-			rows.reduce((sum, { logOdds }) => sum + logistic(logOdds), 0),
+function shiftsOf(rows: readonly Scored[]): number[] {
+	const numbers = new Map([...new Set(rows.map(({ vid }) => vid))].map((vid, number) => [vid, number]));
+	const shifts = levelShifts(
+		recencies.map((recency) =>
+			Uint32Array.from([...rows.keys()].filter((row) => rows[row]?.recency === recency)),
 		),
+		Float64Array.from(rows, ({ logOdds }) => logOdds),
+		{
+			labels: Uint8Array.from(rows, ({ label }) => label),
+			groups: Uint32Array.from(rows, ({ vid }) => numbers.get(vid) as number),
+		},
 	);
-	const held = (shift * outcomes) / (outcomes + shrinkageOutcomes);
-	return Math.round(Math.min(maxShift, Math.max(-maxShift, held)) * 1e4) / 1e4;
+	return shifts.map((shift) => Math.round(shift * 1e4) / 1e4);
 }
 
 function weekOf(
@@ -119,8 +104,7 @@ function weekOf(
 		const shift = shifts.findLast(({ sinceMs }) => sinceMs <= atMs)?.byRecency[recency] ?? 0;
 		return logistic(logOdds + shift);
 	});
-	const said = served.reduce((sum, score) => sum + score, 0) / rows.length;
-	const came = rows.reduce((sum, { label }) => sum + label, 0) / rows.length;
+	const [predicted, observed] = [mean(served), mean(rows.map(({ label }) => label))];
 	// A visitor's rows count together.
 	const misses = new Map<string, number>();
 	for (const [index, { vid, label }] of rows.entries())
@@ -134,7 +118,7 @@ function weekOf(
 		fromMs,
 		toMs: fromMs + weekMs,
 		visitors: misses.size,
-		...{ said, came },
-		isOutside: Math.abs(came - said) * rows.length > 1.96 * Math.sqrt(variance),
+		...{ predicted, observed },
+		isOutside: Math.abs(observed - predicted) * rows.length > 1.96 * Math.sqrt(variance),
 	};
 }

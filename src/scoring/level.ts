@@ -1,6 +1,6 @@
 import { dayMs } from '../durations.ts';
-import { logistic, logOddsOfProbability } from './measure.ts';
-import { type Recency, recencies } from './recency.ts';
+import { logistic } from './measure.ts';
+import { recencies } from './recency.ts';
 
 /** A rate of fewer visitors of either outcome is not reliable, so older rows are used as well. */
 const enoughVisitors = 200;
@@ -9,11 +9,8 @@ const minPeriodMs = 7 * dayMs;
 /** This share of the known rows is recent if that is less, unless it has too few visitors of either outcome. */
 const recentShare = 0.2;
 const minVisitors = 20;
-/** Two rates differ if their distance is more than this many standard errors. */
-const maxErrors = 2;
-/** A recency has a level of its own if it has this many rows, and some of each outcome. */
-const minRows = 50;
-const minOfOutcome = 5;
+/** A level moves as if this much more information, about as many rarer outcomes, had shown no change. */
+const shrinkage = 10;
 
 /** Rows in time order. */
 export interface TimedRows {
@@ -25,38 +22,21 @@ export interface TimedRows {
 }
 
 /** The recent rows that set the level of each recency; positions among the rows. */
-export type RecentRows = readonly [Uint32Array, Uint32Array, Uint32Array];
-
-/** Transforms log-odds: their spread and their level. */
-export interface Line {
-	readonly slope: number;
-	readonly intercept: number;
-}
+export type RecentRows = readonly Uint32Array[];
 
 /**
- * For each recency, the recent rows among the first `known`, whose rate is the current level: those of the last week,
- * and more until the rate is reliable, but at most the latest fifth.
+ * For each recency, its recent rows among the first `known`: those of the last week, and more until there are 200
+ * visitors of either outcome, or the latest fifth.
  */
 export function recentRows(rows: TimedRows, known: number): RecentRows {
-	const all = recentOf(
-		rows,
-		Uint32Array.from({ length: known }, (_, row) => row),
-	);
 	return recencies.map((recency) => {
 		const alike: number[] = [];
 		for (let row = 0; row < known; row++) if (rows.recency[row] === recency) alike.push(row);
-		const recent = recentOf(rows, Uint32Array.from(alike));
-		const conversions = recent.reduce((sum, row) => sum + (rows.labels[row] as number), 0);
-		const rarer = Math.min(conversions, recent.length - conversions);
-		return recent.length >= minRows && rarer >= minOfOutcome ? recent : all;
-	}) as unknown as RecentRows;
+		return Uint32Array.from(alike.slice(startOfRecent(rows, alike)));
+	});
 }
 
-function recentOf(rows: TimedRows, among: Uint32Array): Uint32Array {
-	return among.subarray(withOlderRowsAlike(rows, among, startOfRecent(rows, among)));
-}
-
-function startOfRecent({ atMs, labels, groups }: TimedRows, among: Uint32Array): number {
+function startOfRecent({ atMs, labels, groups }: TimedRows, among: readonly number[]): number {
 	const timeOf = (place: number) => atMs[among[place] as number] as number;
 	const latestFifth = among.length - Math.max(1, Math.ceil(among.length * recentShare));
 	const lastMs = timeOf(among.length - 1);
@@ -74,41 +54,29 @@ function startOfRecent({ atMs, labels, groups }: TimedRows, among: Uint32Array):
 }
 
 /**
- * A rate of few visitors is noise. So as many older rows are added, again and again, unless their rate differs by more
- * than two standard errors, which means that the level has moved.
+ * For each recency, the shift of the log-odds that makes the mean score of its rows the share of them that reached the
+ * goal. With little information, it is nearer to the shift of all rows, and that one nearer to none.
  */
-function withOlderRowsAlike(rows: TimedRows, among: Uint32Array, start: number): number {
-	const timeOf = (place: number) => rows.atMs[among[place] as number];
-	let from = start;
-	while (from > 0) {
-		const recent = tally(rows, among.subarray(from));
-		if (recent.rarerVisitors >= enoughVisitors) return from;
-		let before = Math.max(0, 2 * from - among.length);
-		while (before > 0 && timeOf(before - 1) === timeOf(before)) before--;
-		const older = tally(rows, among.subarray(before, from));
-		const error = Math.sqrt(recent.variance + older.variance);
-		if (Math.abs(recent.rate - older.rate) > maxErrors * error) return from;
-		from = before;
-	}
-	return 0;
-}
-
-/** The rate of rows, its variance with a visitor's rows together, and the visitors of the rarer outcome. */
-function tally({ labels, groups }: TimedRows, places: Uint32Array) {
-	const seen = [new Set<number>(), new Set<number>()] as const;
-	const rate = rateOf(Uint8Array.from(places, (row) => labels[row] as number));
-	const misses = new Map<number, number>();
-	for (const row of places) {
-		const group = groups[row] as number;
-		seen[labels[row] as 0 | 1].add(group);
-		misses.set(group, (misses.get(group) ?? 0) + (labels[row] as number) - rate);
-	}
-	const squares = misses.values().reduce((sum, miss) => sum + miss ** 2, 0);
-	return {
-		rate,
-		variance: squares / places.length ** 2,
-		rarerVisitors: Math.min(seen[0].size, seen[1].size),
+export function levelShifts(
+	recent: RecentRows,
+	logOdds: Float64Array,
+	{ labels, groups }: Pick<TimedRows, 'labels' | 'groups'>,
+): number[] {
+	const held = (places: Uint32Array, towards: number) => {
+		const predicted = Float64Array.from(places, (place) => (logOdds[place] as number) + towards);
+		const shift = levelShift(
+			predicted,
+			Uint8Array.from(places, (place) => labels[place] as number),
+		);
+		let information = 0;
+		for (const value of predicted) information += logistic(value) * (1 - logistic(value));
+		// The rows of a visitor share what they tell.
+		const visitors = new Set(Array.from(places, (place) => groups[place])).size;
+		information *= visitors / Math.max(1, places.length);
+		return towards + (shift * information) / (information + shrinkage);
 	};
+	const ofAll = held(Uint32Array.from(recent.flatMap((places) => [...places])), 0);
+	return recent.map((places) => held(places, ofAll));
 }
 
 /** The rate of labels. If all are alike, half a row of the other outcome is added, so that the log-odds stay finite. */
@@ -118,35 +86,6 @@ export function rateOf(labels: Uint8Array): number {
 	return conversions === 0 || conversions === labels.length
 		? (conversions + 0.5) / (labels.length + 1)
 		: conversions / labels.length;
-}
-
-/**
- * For each recency, the line with the given slope that makes the mean probability of its recent rows their rate. With a
- * slope of 0 everybody gets the base rate: the given one, or the rate of these rows.
- */
-export function levelLines(
-	recent: RecentRows,
-	logOdds: Float64Array,
-	labels: Uint8Array,
-	slopes: readonly number[],
-	baseRates?: readonly number[],
-): Line[] {
-	return recencies.map((recency: Recency) => {
-		const rows = recent[recency];
-		const slope = slopes[recency] as number;
-		const said = new Float64Array(rows.length);
-		const came = new Uint8Array(rows.length);
-		for (let place = 0; place < rows.length; place++) {
-			const row = rows[place] as number;
-			said[place] = slope * (logOdds[row] as number);
-			came[place] = labels[row] as number;
-		}
-		return {
-			slope,
-			intercept:
-				slope === 0 ? logOddsOfProbability(baseRates?.[recency] ?? rateOf(came)) : levelShift(said, came),
-		};
-	});
 }
 
 /** Newton's last step, which leaves an error of about its square. */

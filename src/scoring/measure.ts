@@ -87,6 +87,19 @@ export function auc(labels: Uint8Array, scores: Float64Array, groups?: Uint32Arr
 	return { value, low: logistic(logOdds - halfWidth), high: logistic(logOdds + halfWidth) };
 }
 
+/** A mean with its 95 % interval, of values that come in groups: those of one visitor are one observation. */
+export function meanOfGroups(values: Float64Array, groups: Uint32Array): Interval {
+	const value = mean(values);
+	const sums = new Map<number, number>();
+	for (const [index, one] of values.entries()) {
+		const group = groups[index] as number;
+		sums.set(group, (sums.get(group) ?? 0) + one - value);
+	}
+	const squares = sums.values().reduce((total, sum) => total + sum ** 2, 0);
+	const halfWidth = (1.96 * Math.sqrt(squares)) / values.length;
+	return { value, low: value - halfWidth, high: value + halfWidth };
+}
+
 /** The probability for log-odds. */
 export function logistic(logOdds: number): number {
 	return 1 / (1 + Math.exp(-logOdds));

@@ -1,11 +1,10 @@
-import type { Calibration } from './calibrate.ts';
 import type { Encoding } from './encoding.ts';
 import type { FeatureSet } from './features.ts';
 import type { LogisticWeights } from './logistic.ts';
 import type { Tree } from './tree.ts';
 
 /** To be raised when this version can no longer read models of earlier ones unchanged. */
-export const modelFormat = 1;
+export const modelFormat = 2;
 
 /** A trained model: plain data that JSON preserves. `Scorer` applies it. */
 export type Model = PriorModel | LogisticModel | BoostingModel;
@@ -22,17 +21,24 @@ export interface PriorModel extends ModelBase {
 	readonly kind: 'prior';
 }
 
-export interface LogisticModel extends ModelBase {
-	readonly kind: 'logistic';
+/** What visitors of a recency get: the model's log-odds with a shift, or all the same rate. */
+export type Level = { readonly shift: number } | { readonly rate: number };
+
+interface FittedModel extends ModelBase {
 	readonly encoding: Encoding;
-	readonly weights: LogisticWeights;
-	readonly calibration: Calibration;
+	/** The goal's horizon, by which recencies are told apart. */
+	readonly horizonMs: number;
+	/** One for each recency. */
+	readonly levels: readonly Level[];
 }
 
-export interface BoostingModel extends ModelBase {
+export interface LogisticModel extends FittedModel {
+	readonly kind: 'logistic';
+	readonly weights: LogisticWeights;
+}
+
+export interface BoostingModel extends FittedModel {
 	readonly kind: 'boosting';
-	readonly encoding: Encoding;
 	readonly startLogOdds: number;
 	readonly trees: readonly Tree[];
-	readonly calibration: Calibration;
 }

@@ -55,7 +55,10 @@ export function calibrationFigure(
 	const highest = Math.max(0.01, ...bins.map(({ meanScore, rate }) => Math.max(meanScore, rate)));
 	const dots = bins.map(({ meanScore, rate, rows }) => {
 		const [x, y] = place(meanScore / highest, rate / highest);
-		return `<circle cx="${x}" cy="${y}" r="4" fill="${blue}"><title>${rows} ${unit}: said ${percent(meanScore)}, came ${percent(rate)}</title></circle>`;
+		return `<circle cx="${x}" cy="${y}" r="4" fill="${blue}"><title>${rows} ${unit}: predicted ${percent(meanScore)}, observed ${percent(rate)}</title></circle>`;
 	});
-	return figure(caption, diagonal() + dots.join(''), 'said (across), came (up)', ['0', percent(highest)]);
+	return figure(caption, diagonal() + dots.join(''), 'predicted (across), observed (up)', [
+		'0',
+		percent(highest),
+	]);
 }

@@ -11,7 +11,7 @@ import {
 	size,
 } from './page-drawing.ts';
 import type { LaterMeasures, TrainingReport } from './report.ts';
-import { featureText, percent, withInterval } from './report-text.ts';
+import { choiceSentences, directionText, featureText, percent, withInterval } from './report-text.ts';
 
 /** A report with its heading. */
 export interface ReportSection {
@@ -38,7 +38,6 @@ function section({ heading, lead, report }: ReportSection): string {
 	const { later } = report;
 	return `<section><h2>${escapeHtml(heading)}</h2>
 ${paragraphs(lead)}
-${report.warnings.map((warning) => `<p class="warning">${escapeHtml(warning)}</p>`).join('\n')}
 ${table([
 	['Served', report.kind === 'prior' ? 'the base rate' : report.kind],
 	['Rows', `${report.rows}`],
@@ -46,10 +45,12 @@ ${table([
 	...(later ? measureRows(later) : []),
 ])}
 <h3>What was chosen, and why</h3>
-<ul>${report.chosen.map((sentence) => `<li>${escapeHtml(sentence)}</li>`).join('')}</ul>
+<ul>${choiceSentences(report)
+		.map((sentence) => `<li>${escapeHtml(sentence)}</li>`)
+		.join('')}</ul>
 ${later ? figures(later) : ''}
 ${report.topFeatures.length > 0 ? '<h3>What moves scores most</h3>' : ''}
-${table(report.topFeatures.map(({ name, meanLogOdds, direction }) => [featureText(name), meanLogOdds.toFixed(3), direction]))}
+${table(report.topFeatures.map((feature) => [featureText(feature.name), feature.meanLogOdds.toFixed(3), directionText(feature)]))}
 </section>`;
 }
 
@@ -67,10 +68,9 @@ function measureRows(later: LaterMeasures): string[][] {
 		]),
 		['Log loss', `${later.logLoss.toFixed(4)}; of the base rate ${later.baseRateLogLoss.toFixed(4)}`],
 		['Brier score', later.brier.toFixed(4)],
-		[
-			'Calibration',
-			`error ${later.expectedCalibrationError.toFixed(4)}, slope ${later.calibrationSlope.toFixed(2)}`,
-		],
+		['Predicted', percent(later.predicted)],
+		['Observed', percent(later.observed)],
+		['Calibration error', later.expectedCalibrationError.toFixed(4)],
 	];
 }
 

@@ -1,8 +1,9 @@
-import { type Choice, minOwnStandardErrors, minStandardErrors } from './choose.ts';
-import type { Line, RecentRows, TimedRows } from './level.ts';
-import type { LogisticFit } from './logistic.ts';
-import { type Interval, logistic } from './measure.ts';
-import { type Recency, recencies } from './recency.ts';
+import { dayMs } from '../durations.ts';
+import type { GoalReport, TrainedGoal } from './account-training.ts';
+import { type Choice, minStandardErrors } from './choose.ts';
+import type { Interval } from './measure.ts';
+import type { TopFeature, TrainingReport } from './report.ts';
+import { minConversions } from './train.ts';
 
 export function percent(share: number): string {
 	return `${(share * 100).toFixed(share < 0.01 ? 2 : 1)} %`;
@@ -12,106 +13,139 @@ export function withInterval({ value, low, high }: Interval, digits = 4): string
 	return `${value.toFixed(digits)} (${low.toFixed(digits)} to ${high.toFixed(digits)})`;
 }
 
-/** Why a gain is disregarded. */
-function doubt({ high }: Interval): string {
-	return high < 0 ? 'a loss' : 'which may be chance';
+/** The goal that a report is about. */
+export function headingOf({ goal, scope, horizonDays }: GoalReport): string {
+	return `Goal ${goal} of ${scope === 'vid' ? 'visitors' : 'single visits'}, within ${daysText(horizonDays)}`;
 }
 
-/** The kind of model that was chosen, and why. */
-export function kindSentence(choice: Choice, fit: LogisticFit | undefined): string {
-	const losses = `Log loss on later rows: logistic ${choice.logisticLogLoss.toFixed(4)} at strength ${choice.strength}, boosting ${choice.boostingLogLoss.toFixed(4)} with ${choice.trees} trees; boosting gains ${withInterval(choice.boostingGain)}`;
-	if (choice.kind === 'boosting') return `${losses}, more than chance explains, so boosting was chosen.`;
-	const convergence = fit
-		? ` It ${fit.converged ? 'converged' : 'did not converge'} in ${fit.steps} steps.`
-		: '';
-	return `${losses}, ${doubt(choice.boostingGain)}, so the logistic model was chosen.${convergence}`;
+/** Two lines for a person: how good the model is, and whether it is in use. */
+export function verdictOf(trained: TrainedGoal): [string, string] {
+	const { later } = trained.report;
+	const quality =
+		later === undefined
+			? whyNotServed(trained.report)
+			: `It ranks ${Math.round(later.auc.value * 100)} of 100 pairs correctly. Predicted ${percent(later.predicted)}, observed ${percent(later.observed)}, on ${later.rows} later rows.`;
+	return [quality, useOf(trained)];
 }
 
-/** How scores are spread, and why. */
-export function shapeSentence({
-	shape: { slope, triedSlope, gain, blocksThatGain, blocks },
-}: Choice): string {
-	const tried = `a slope of ${triedSlope} gains ${gain.toFixed(4)} of log loss, in ${blocksThatGain} of ${blocks} blocks that did not choose it`;
-	return slope === 1
-		? `Log-odds are spread as the model gives them: ${tried}.`
-		: `Log-odds are multiplied by ${slope}: ${tried}.`;
+/** What is served from now on, and why. */
+export function useOf({ version, outcome, former, report }: TrainedGoal): string {
+	const before = former ? `version ${former.version}` : 'the base rate';
+	switch (outcome) {
+		case 'active':
+			return `Version ${version} is now in use${former ? `, instead of ${former.version}` : ''}.`;
+		case 'base rate':
+			return report.later === undefined
+				? 'The base rate is in use.'
+				: `Version ${version} is not in use, but the base rate: ${lowered(whyNotServed(report))}`;
+		case 'nothing stored':
+			return `Nothing was stored, and ${before} stays in use.`;
+		case 'chosen by hand':
+			return `Version ${version} is not in use: an operator has chosen ${before}.`;
+		case 'knows less':
+			return `Version ${version} is not in use: ${former?.version} has learned from later data.`;
+	}
 }
 
-/** The share of the model's log-odds that is served, and why. */
-export function signalSentence({ signal: { standardErrors, shares } }: Choice): string {
-	return `Its predictions correlate with later outcomes by ${standardErrors.toFixed(1)} standard errors, so ${shares.map(percent).join(', ')} of its distance from the base rate is served: ${ofEachRecency}`;
+function whyNotServed({ verdict, rows, conversions, choice, ...report }: TrainingReport): string {
+	const rarer = Math.min(conversions, rows - conversions);
+	switch (verdict) {
+		case 'served':
+			return 'It is better than the base rate.';
+		case 'no rows':
+			return `No hit lies ${'horizonDays' in report ? `${report.horizonDays} days` : 'a horizon'} before the end of what is known.`;
+		case 'few conversions':
+			return `There are ${rarer} rows ${rarer === conversions ? 'with' : 'without'} a conversion, and a model needs ${minConversions}.`;
+		case 'uneven':
+			return 'Conversions are spread too unevenly over time to judge a model on later rows.';
+		case 'no signal':
+			return `Its predictions correlate with later outcomes by ${(choice?.standardErrors ?? 0).toFixed(1)} standard errors${(choice?.standardErrors ?? 0) > minStandardErrors ? ', but make them no more likely' : `, and up to ${minStandardErrors} may be chance`}.`;
+	}
 }
 
-/** Why the base rate is served. */
-export function noSignalSentence({ signal: { standardErrors } }: Choice): string {
-	const errors = `${standardErrors.toFixed(1)} standard errors`;
-	return standardErrors > minStandardErrors
-		? `The model's predictions correlate with later outcomes by ${errors}, but neither among visitors who are present nor among others by more than ${minOwnStandardErrors}; less may be chance.`
-		: `The model's predictions correlate with later outcomes by only ${errors}; up to ${minStandardErrors} may be chance.`;
+function lowered(sentence: string): string {
+	return sentence.charAt(0).toLowerCase() + sentence.slice(1);
 }
 
-/** The rows that set the levels, and the base rates where there is no signal. */
-export function levelSentence(
-	{ atMs, labels, recency }: TimedRows,
-	recent: RecentRows,
-	lines: readonly Line[],
-): string {
-	const day = (row: number | undefined) => new Date(atMs[row ?? 0] as number).toISOString().slice(0, 10);
-	const known = recencies.filter((each) => recency.includes(each));
-	const rates = known
-		.filter((each) => lines[each]?.slope !== 0)
-		.map((each) => {
-			const rows = recent[each];
-			const rate = rows.reduce((sum, row) => sum + (labels[row] as number), 0) / rows.length;
-			// A recency with too few outcomes has the level of all.
-			const who = rows.every((row) => recency[row] === each)
-				? `who ${recencyTexts[each]}`
-				: `of any recency, for those who ${recencyTexts[each]}`;
-			return `${percent(rate)} of the ${rows.length} since ${day(rows[0])} ${who}`;
-		});
-	const base = known.filter((each) => lines[each]?.slope === 0);
+const kindTexts = { page: 'page', channel: 'channel', event: 'event', evt: 'subscription event' } as const;
+
+/** The history that an account's models were trained on; `notable` is what an operator should know anyway. */
+export function historySentences({ history, stopped }: GoalReport): { usual: string[]; notable: string[] } {
+	const { hits, from, to, visitors, sampledShare, silentDays } = history;
+	const [usual, notable]: [string[], string[]] = [[], []];
+	if (from !== undefined && to !== undefined) {
+		const days = Math.max(1, Math.round((Date.parse(to) - Date.parse(from)) / dayMs));
+		usual.push(`The history covers ${daysText(days)}, ${from} to ${to}, with ${hits} hits.`);
+	}
+	if (sampledShare < 1)
+		notable.push(`Of ${visitors} visitors, ${percent(sampledShare)} were read, to bound the work.`);
+	else usual.push(`All ${visitors} visitors were read.`);
+	if (silentDays > 0)
+		notable.push(
+			`The log ended ${daysText(silentDays)} ago; nothing is known about the time since, so the models are as of its end.`,
+		);
+	const names = stopped.map(({ kind, name, lastDay }) => `${kindTexts[kind]} ${name} (last on ${lastDay})`);
+	if (names.length > 0) notable.push(`No longer seen, and so not relied on: ${names.join(', ')}.`);
+	return { usual, notable };
+}
+
+/** What was chosen, and why. */
+export function choiceSentences({ choice, fit, levels, verdict, overlaps }: TrainingReport): string[] {
 	return [
-		...(rates.length > 0 ? [`The level is the rate of the most recent rows: ${rates.join(', ')}.`] : []),
-		...(base.length > 0
+		...(choice ? [kindSentence(choice)] : []),
+		...(fit
+			? [`The fit ${fit.converged ? 'converged' : 'stopped short of the optimum'} in ${fit.steps} steps.`]
+			: []),
+		...(verdict === 'served' && choice
 			? [
-					`Without a signal of their own, others get the base rate: ${ratesText(
-						lines.map(({ intercept }) => logistic(intercept)),
-						base,
-					)}.`,
+					`Its predictions correlate with later outcomes by ${choice.standardErrors.toFixed(1)} standard errors.`,
 				]
 			: []),
-	].join(' ');
+		...levels.map(
+			({ recency, serves, rate, rows, since }) =>
+				`Who ${recencyTexts[recency]}: ${serves === 'model' ? `the model, at the level of the latest ${rows} rows since ${since.slice(0, 10)}, of which ${percent(rate)} converted` : `the base rate, ${percent(rate)}`}.`,
+		),
+		...(overlaps
+			? [
+					'Warning: some outcomes that models learned from were not known yet when the rows that judge them began.',
+				]
+			: []),
+	];
 }
 
-/** How early outcomes move the level. */
-export function earlyLevelSentence(shifts: readonly number[], earlyDays: number): string {
-	return `What came within ${daysText(Math.round(earlyDays))}, which is known sooner, moves the level by ${shifts.map((shift) => (Math.round(shift * 100) / 100 || 0).toFixed(2)).join(', ')} in log-odds: ${ofEachRecency}`;
+function kindSentence({
+	kind,
+	strength,
+	trees,
+	logisticLogLoss,
+	boostingLogLoss,
+	boostingGain,
+}: Choice): string {
+	const losses = `Log loss on later rows: logistic ${logisticLogLoss.toFixed(4)} at strength ${strength}, boosting ${boostingLogLoss.toFixed(4)} with ${trees} trees; boosting gains ${withInterval(boostingGain)}`;
+	if (kind === 'boosting') return `${losses}, more than chance explains, so boosting was chosen.`;
+	return `${losses}, ${boostingGain.high < 0 ? 'a loss' : 'which may be chance'}, so the logistic model was chosen.`;
 }
 
-/** What is served without a model. */
-export function baseRateSentence(
-	rateOfRows: number,
-	baseRates: readonly number[] | undefined,
-	{ recency }: TimedRows,
-): string {
-	const known = recencies.filter((each) => recency.includes(each));
-	return baseRates && known.length > 0
-		? `Everybody gets the base rate of visitors of like recency: ${ratesText(baseRates, known)}.`
-		: `Everybody gets the base rate, ${percent(rateOfRows)}.`;
+/** How the model that was active before was judged. */
+export function formerSentences({ former, report }: TrainedGoal): string[] {
+	if (!former?.auc || former.logLoss === null || former.baseRateLogLoss === null || !report.later) return [];
+	return [
+		`When ${former.version} was trained, its AUC was ${withInterval(former.auc, 3)}, its log loss ${former.logLoss.toFixed(4)}, ${percent(1 - former.logLoss / former.baseRateLogLoss)} below the base rate's.`,
+	];
 }
 
-function ratesText(rates: readonly number[], of: readonly Recency[]): string {
-	return of.map((each) => `${percent(rates[each] as number)} for those who ${recencyTexts[each]}`).join(', ');
-}
-
-/** Explains three figures, one for each recency. */
-const ofEachRecency = 'for visitors who are present, were present within the horizon, and before that.';
-const recencyTexts = ['were present', 'were present within the horizon', 'were present before that'] as const;
+const recencyTexts = ['is present', 'was present within the horizon', 'was present before that'] as const;
 
 /** A feature's name for people; some names do not say what they count. */
 export function featureText(name: string): string {
 	const [, page] = /^page:(.*)$/su.exec(name) ?? [];
 	return page === undefined ? name : `days since page ${page}`;
+}
+
+/** What a feature does to scores. */
+export function directionText({ direction, text }: TopFeature): string {
+	const does = direction === 'varies' ? 'raises or lowers' : direction;
+	return `${text === undefined ? (direction === 'varies' ? 'it' : 'more') : `'${text}'`} ${does} the score`;
 }
 
 export function daysText(days: number): string {

@@ -1,10 +1,16 @@
+import type { Choice } from './choose.ts';
 import type { CalibrationBin, Interval, RocPoint } from './measure.ts';
 import type { Model } from './model.ts';
+import type { Recency } from './recency.ts';
 
 /** How well a model did on rows later than all that it learned from. */
 export interface LaterMeasures {
 	readonly rows: number;
 	readonly conversions: number;
+	/** The mean score. */
+	readonly predicted: number;
+	/** The share of rows that reached the goal. */
+	readonly observed: number;
 	readonly auc: Interval;
 	readonly logLoss: number;
 	/** The log loss if every row were given the earlier rows' base rate. */
@@ -12,8 +18,6 @@ export interface LaterMeasures {
 	readonly brier: number;
 	readonly expectedCalibrationError: number;
 	readonly calibrationTable: readonly CalibrationBin[];
-	/** 1 if scores are spread correctly; below 1 if they are overconfident. */
-	readonly calibrationSlope: number;
 	readonly roc: readonly RocPoint[];
 	/** The number of rows in each twentieth of the scores from 0 to 1. */
 	readonly scoreHistogram: readonly number[];
@@ -29,8 +33,8 @@ export interface BlockMeasures {
 	readonly from: string;
 	readonly to: string;
 	readonly rows: number;
-	readonly said: number;
-	readonly came: number;
+	readonly predicted: number;
+	readonly observed: number;
 	readonly logLoss: number;
 	readonly baseRateLogLoss: number;
 }
@@ -47,11 +51,35 @@ export interface VisitMeasures {
 
 export interface TopFeature {
 	readonly name: string;
-	/** The mean absolute change of a score's log-odds, over the latest rows. */
+	/** The mean absolute change of a score's log-odds, over rows of all times. */
 	readonly meanLogOdds: number;
-	/** Whether larger values raise or lower the score; for texts, those that raise it most. */
-	readonly direction: string;
+	/** What larger values of a number do to the score, or this text. */
+	readonly direction: 'raises' | 'lowers' | 'varies';
+	/** The text that moves scores most. */
+	readonly text?: string;
 }
+
+/** What visitors of a recency are served, and the rows that it was measured on. */
+export interface LevelReport {
+	readonly recency: Recency;
+	readonly serves: 'model' | 'base rate';
+	readonly rate: number;
+	readonly rows: number;
+	/** The time of the first of these rows. ISO 8601, UTC. */
+	readonly since: string;
+}
+
+/** Why a model is not served, or that it is. */
+export type Verdict =
+	| 'served'
+	/** No moment lies a horizon before the time of training and after a hit. */
+	| 'no rows'
+	/** There are too few rows with, or without, a conversion. */
+	| 'few conversions'
+	/** Later rows cannot judge it. */
+	| 'uneven'
+	/** It tells nothing about later rows that chance would not. */
+	| 'no signal';
 
 /** The report of a training. Plain data. */
 export interface TrainingReport {
@@ -61,9 +89,15 @@ export interface TrainingReport {
 	readonly seed: number;
 	/** What is served. */
 	readonly kind: Model['kind'];
-	/** What was chosen, and why, in sentences. */
-	readonly chosen: readonly string[];
-	readonly warnings: readonly string[];
+	readonly verdict: Verdict;
+	/** What was chosen on later rows; missing if they could not judge. */
+	readonly choice?: Choice;
+	/** The steps of the fit, and whether it reached the optimum; of a logistic model. */
+	readonly fit?: { readonly steps: number; readonly converged: boolean };
+	/** Some outcomes that models learned from were not known yet when the rows that judge them began. */
+	readonly overlaps: boolean;
+	/** Of each recency that rows have. */
+	readonly levels: readonly LevelReport[];
 	/** The measures of the model that was tried, even if the base rate is served instead. */
 	readonly later: LaterMeasures | undefined;
 	readonly topFeatures: readonly TopFeature[];

@@ -1,9 +1,8 @@
-import { calibrate } from './calibrate.ts';
 import { binOf } from './cuts.ts';
 import { type Encoding, standardised } from './encoding.ts';
 import { absentRow, type FeatureRow } from './features.ts';
 import { logistic, logOddsOfProbability } from './measure.ts';
-import { type BoostingModel, type LogisticModel, type Model, modelFormat } from './model.ts';
+import { type BoostingModel, type Level, type LogisticModel, type Model, modelFormat } from './model.ts';
 import type { Recency } from './recency.ts';
 
 /** How much a feature adds to a row's log-odds, compared with the absence of its fact. */
@@ -28,20 +27,20 @@ export class Scorer {
 					: () => logOddsOfProbability(model.baseRate);
 	}
 
-	/** Before calibration. */
+	/** Before the level. */
 	logOdds(row: FeatureRow): number {
 		return this.#logOdds(row);
 	}
 
-	/** After calibration. */
+	/** The probability at the level of a recency. */
 	score(row: FeatureRow, recency: Recency = 0): number {
 		if (this.model.kind === 'prior') return this.model.baseRate;
-		return logistic(calibrate(this.model.calibration, this.#logOdds(row), recency));
+		const level = this.model.levels[recency] as Level;
+		return 'rate' in level ? level.rate : logistic(this.#logOdds(row) + level.shift);
 	}
 
 	/**
-	 * What each feature adds, in the features' order: the row's log-odds minus those of the row without the fact,
-	 * before calibration. Calibration is increasing, so a feature adds if and only if the score falls without its fact.
+	 * What each feature adds, in the features' order: the row's log-odds minus those of the row without the fact.
 	 */
 	contributions(row: FeatureRow): Contribution[] {
 		const { features } = this.model;

@@ -23,10 +23,9 @@ export function topFeatures(model: Model, dataset: Dataset, order: Uint32Array):
 			const moves = contributions.map((row) => row[feature]?.logOdds ?? 0);
 			const values = numbers[feature];
 			const meanLogOdds = moves.reduce((sum, move) => sum + Math.abs(move), 0) / moves.length;
-			const direction = values
-				? directionOf(values, moves)
-				: strongestText(texts[feature - numbers.length] as string[], moves);
-			return { name, meanLogOdds, direction };
+			return values
+				? { name, meanLogOdds, direction: directionOf(values, moves) }
+				: { name, meanLogOdds, ...strongestText(texts[feature - numbers.length] as string[], moves) };
 		})
 		.filter(({ meanLogOdds }) => meanLogOdds > 0)
 		.sort((a, b) => b.meanLogOdds - a.meanLogOdds)
@@ -34,7 +33,7 @@ export function topFeatures(model: Model, dataset: Dataset, order: Uint32Array):
 }
 
 /** By the rank correlation of value and contribution; missing values have no rank. */
-function directionOf(values: Float32Array, moves: readonly number[]): string {
+function directionOf(values: Float32Array, moves: readonly number[]): TopFeature['direction'] {
 	const known = [...values.keys()].filter((row) => !Number.isNaN(values[row]));
 	const valueRanks = ranksOf(known.map((row) => values[row] as number));
 	const moveRanks = ranksOf(known.map((row) => moves[row] as number));
@@ -47,8 +46,8 @@ function directionOf(values: Float32Array, moves: readonly number[]): string {
 		moveSpread += b * b;
 	}
 	const correlation = together / Math.sqrt(valueSpread * moveSpread);
-	if (correlation > 0.3) return 'more raises the score';
-	return correlation < -0.3 ? 'more lowers the score' : 'raises and lowers';
+	if (correlation > 0.3) return 'raises';
+	return correlation < -0.3 ? 'lowers' : 'varies';
 }
 
 function ranksOf(values: readonly number[]): number[] {
@@ -62,10 +61,13 @@ function ranksOf(values: readonly number[]): number[] {
 	return values.map((value) => ((first.get(value) as number) + (last.get(value) as number)) / 2);
 }
 
-function strongestText(texts: readonly string[], moves: readonly number[]): string {
+function strongestText(
+	texts: readonly string[],
+	moves: readonly number[],
+): Pick<TopFeature, 'direction' | 'text'> {
 	const sums = new Map<string, number>();
 	for (const [row, text] of texts.entries()) sums.set(text, (sums.get(text) ?? 0) + (moves[row] as number));
 	const [strongest] = [...sums].sort(([, a], [, b]) => Math.abs(b) - Math.abs(a));
-	if (!strongest) return '';
-	return `'${strongest[0]}' ${strongest[1] > 0 ? 'raises' : 'lowers'} the score`;
+	if (!strongest) return { direction: 'varies' };
+	return { direction: strongest[1] > 0 ? 'raises' : 'lowers', text: strongest[0] };
 }

@@ -1,28 +1,26 @@
 import { Booster, startLogOdds } from './boosting.ts';
-import type { Calibration } from './calibrate.ts';
 import { prepareFold } from './candidates.ts';
 import { type Choice, choose } from './choose.ts';
 import { type Dataset, datasetRows } from './dataset.ts';
-import { type EncodedRows, encodeRows } from './encoded-rows.ts';
-import { type Encoding, fitEncoding } from './encoding.ts';
+import { encodeRows } from './encoded-rows.ts';
+import { fitEncoding } from './encoding.ts';
 import { downsample, timeFolds } from './folds.ts';
 import { judge } from './judge.ts';
-import { levelLines, recentRows } from './level.ts';
-import { fitLogistic, type LogisticFit } from './logistic.ts';
-import { type BoostingModel, type LogisticModel, type Model, modelFormat, type PriorModel } from './model.ts';
-import { seededRandom } from './random.ts';
-import type { LaterMeasures, TrainingReport } from './report.ts';
+import { levelShifts, type RecentRows, rateOf, recentRows, type TimedRows } from './level.ts';
+import { fitLogistic } from './logistic.ts';
 import {
-	baseRateSentence,
-	kindSentence,
-	levelSentence,
-	noSignalSentence,
-	shapeSentence,
-	signalSentence,
-} from './report-text.ts';
+	type BoostingModel,
+	type Level,
+	type LogisticModel,
+	type Model,
+	modelFormat,
+	type PriorModel,
+} from './model.ts';
+import { seededRandom } from './random.ts';
+import { recencies } from './recency.ts';
+import type { LaterMeasures, LevelReport, TrainingReport, Verdict } from './report.ts';
 import { Scorer } from './scorer.ts';
 import { topFeatures } from './top-features.ts';
-import type { Tree } from './tree.ts';
 
 /** Goals with fewer conversions get the base rate, because nothing finer could be verified. */
 export const minConversions = 30;
@@ -55,101 +53,87 @@ export function train(
 		baseRate: (conversions + 0.01) / (rows + 1),
 	};
 	const order = dataset.inTimeOrder(seed);
+	const timed = dataset.timed(order);
+	const recent = recentRows(timed, order.length);
 	const common = { rows, conversions, baseRate: prior.baseRate, seed };
-	const serveBaseRate = (reason: string, later?: LaterMeasures) => ({
+	const levelsOf = (serves: readonly boolean[]) => levelReports(timed, recent, serves, baseRates);
+	const serveBaseRate = (
+		verdict: Verdict,
+		judged: { choice?: Choice; later?: LaterMeasures; overlaps?: boolean } = {},
+	) => ({
 		model: prior,
 		report: {
-			...common,
-			kind: prior.kind,
-			chosen: [baseRateSentence(prior.baseRate, baseRates, dataset.timed(order))],
-			warnings: [reason],
-			later,
-			topFeatures: [],
+			...{ ...common, kind: prior.kind, verdict, overlaps: false, later: undefined, topFeatures: [] },
+			levels: levelsOf([]),
+			...judged,
 		},
 	});
-	const rarer = Math.min(conversions, rows - conversions);
-	if (rarer < minConversions)
-		return serveBaseRate(
-			`There are ${rarer} rows ${rarer === conversions ? 'with' : 'without'} a conversion; a model needs ${minConversions}.`,
-		);
-	const timeFoldsFound = timeFolds(dataset, downsample(order, maxRowsForChoice), horizonMs);
-	const folds = timeFoldsFound.map((fold) => prepareFold(dataset, fold, seededRandom(seed)));
-	if (folds.length < 2)
-		return serveBaseRate('Conversions are spread too unevenly over time to judge a model on later rows.');
-
-	const random = seededRandom(seed);
-	const choice = choose(folds, random);
-	if (choice.slopes.every((slope) => slope <= 0))
-		return serveBaseRate(noSignalSentence(choice), judge(dataset, timeFoldsFound, folds, random));
+	if (rows === 0) return serveBaseRate('no rows');
+	if (Math.min(conversions, rows - conversions) < minConversions) return serveBaseRate('few conversions');
+	const folds = timeFolds(dataset, downsample(order, maxRowsForChoice), horizonMs);
+	if (folds.length < 2) return serveBaseRate('uneven');
+	const prepared = folds.map((fold) => prepareFold(dataset, fold, seededRandom(seed)));
+	const choice = choose(prepared);
+	const later = judge(dataset, folds, prepared);
+	const overlaps = folds.some((fold) => fold.overlaps);
+	if (!choice.serves.includes(true)) return serveBaseRate('no signal', { choice, later, overlaps });
 
 	const encoding = fitEncoding(dataset, order);
 	const encoded = encodeRows(dataset, order, encoding, true);
-	const fitted = fit(encoded, choice, random);
-	const uncalibrated = toModel(prior, encoding, fitted, { kind: 'none' });
-	const timed = dataset.timed(order);
-	const recent = recentRows(timed, order.length);
-	const lines = levelLines(
-		recent,
-		logOddsOfRows(uncalibrated, dataset, order),
-		timed.labels,
-		choice.slopes,
-		baseRates,
+	const base = { format: prior.format, features: dataset.features, baseRate: prior.baseRate, encoding };
+	let model: LogisticModel | BoostingModel;
+	let fit: TrainingReport['fit'];
+	if (choice.kind === 'logistic') {
+		const { weights, steps, converged } = fitLogistic(encoded, choice.strength);
+		fit = { steps, converged };
+		model = { ...base, kind: 'logistic', horizonMs, levels: [], weights };
+	} else {
+		const start = startLogOdds(encoded);
+		const booster = new Booster(encoded, start, seededRandom(seed));
+		while (booster.trees.length < choice.trees) booster.grow();
+		model = { ...base, kind: 'boosting', horizonMs, levels: [], startLogOdds: start, trees: booster.trees };
+	}
+	const scorer = new Scorer(model);
+	const logOdds = Float64Array.from(datasetRows(dataset, order), (row) => scorer.logOdds(row));
+	const shifts = levelShifts(recent, logOdds, timed);
+	const levels = recencies.map(
+		(recency): Level =>
+			choice.serves[recency]
+				? { shift: shifts[recency] as number }
+				: { rate: baseRateOf(timed, recent, recency, baseRates) },
 	);
-	const model = toModel(prior, encoding, fitted, { kind: 'by recency', horizonMs, lines });
-	const warnings = [];
-	if (timeFoldsFound.some(({ overlaps }) => overlaps))
-		warnings.push(
-			'Some outcomes that models learned from were not known yet when the rows that judge them began.',
-		);
-	if (fitted.logistic && !fitted.logistic.converged)
-		warnings.push(
-			`The fit stopped short of the optimum (gradient ${fitted.logistic.gradient.toExponential(1)}).`,
-		);
 	return {
-		model,
+		model: { ...model, levels },
 		report: {
-			...common,
-			kind: model.kind,
-			chosen: [
-				kindSentence(choice, fitted.logistic),
-				shapeSentence(choice),
-				signalSentence(choice),
-				levelSentence(timed, recent, lines),
-			],
-			warnings,
-			later: judge(dataset, timeFoldsFound, folds, random),
-			topFeatures: topFeatures(model, dataset, order),
+			...{ ...common, kind: model.kind, verdict: 'served', choice, ...(fit && { fit }), overlaps },
+			...{ levels: levelsOf(choice.serves), later, topFeatures: topFeatures(model, dataset, order) },
 		},
 	};
 }
 
-interface Fitted {
-	readonly logistic?: LogisticFit;
-	readonly boosting?: { readonly startLogOdds: number; readonly trees: readonly Tree[] };
+function baseRateOf(
+	{ labels }: TimedRows,
+	recent: RecentRows,
+	recency: number,
+	baseRates: readonly number[] | undefined,
+): number {
+	const ofRows = () => rateOf(Uint8Array.from(recent[recency] ?? [], (row) => labels[row] as number));
+	return baseRates?.[recency] ?? ofRows();
 }
 
-function fit(rows: EncodedRows, choice: Choice, random: () => number): Fitted {
-	if (choice.kind === 'logistic') return { logistic: fitLogistic(rows, choice.strength) };
-	const start = startLogOdds(rows);
-	const booster = new Booster(rows, start, random);
-	while (booster.trees.length < choice.trees) booster.grow();
-	return { boosting: { startLogOdds: start, trees: booster.trees } };
-}
-
-function toModel(
-	{ format, features, baseRate }: PriorModel,
-	encoding: Encoding,
-	fitted: Fitted,
-	calibration: Calibration,
-): LogisticModel | BoostingModel {
-	const base = { format, features, baseRate, encoding, calibration };
-	return fitted.logistic
-		? { ...base, kind: 'logistic', weights: fitted.logistic.weights }
-		: { ...base, kind: 'boosting', ...(fitted.boosting as NonNullable<Fitted['boosting']>) };
-}
-
-/** The log-odds of rows. */
-function logOddsOfRows(model: Model, dataset: Dataset, rows: Uint32Array): Float64Array {
-	const scorer = new Scorer(model);
-	return Float64Array.from(datasetRows(dataset, rows), (row) => scorer.logOdds(row));
+function levelReports(
+	timed: TimedRows,
+	recent: RecentRows,
+	serves: readonly boolean[],
+	baseRates: readonly number[] | undefined,
+): LevelReport[] {
+	return recencies.flatMap((recency) => {
+		const rows = recent[recency] ?? new Uint32Array();
+		if (rows.length === 0) return [];
+		const since = new Date(timed.atMs[rows[0] as number] as number).toISOString();
+		const about = { recency, rows: rows.length, since };
+		return serves[recency]
+			? { ...about, serves: 'model', rate: baseRateOf(timed, recent, recency, undefined) }
+			: { ...about, serves: 'base rate', rate: baseRateOf(timed, recent, recency, baseRates) };
+	});
 }

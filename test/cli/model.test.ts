@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { choiceSentences } from '../../src/scoring/report-text.ts';
 import { openStore } from '../../src/store/open.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
 import { trainedOnVisitors } from '../scoring/made-up-profiles.ts';
@@ -67,7 +68,7 @@ test('model show prints the report in words, or as JSON', async (t) => {
 	const { stdout } = await caskade(['model', 'show', aid, 'subscription', first, ...at]);
 	for (const words of [/^model +logistic$/m, /^AUC +0\.\d{3} \(0\.\d{3} to /m, /^days since page pricing /m])
 		assert.match(stdout, words);
-	for (const sentence of report.chosen) assert.ok(stdout.includes(sentence), sentence);
+	for (const sentence of choiceSentences(report)) assert.ok(stdout.includes(sentence), sentence);
 	const ofVisit = await caskade(['model', 'show', aid, 'subscription', ofVisits, '--scope', 'sid', ...at]);
 	assert.match(ofVisit.stdout, /^scope +sid$/m);
 	assertRefused(
@@ -101,7 +102,7 @@ test('model use refuses a model that cannot score, and changes nothing', async (
 	await use('subscription', first);
 	const broken = { goal: 'subscription', scope: 'vid', body: '{"format":99}', report: '{}' } as const;
 	const { version } = await store.control.insertModel(id, broken);
-	assertRefused(await use('subscription', version), /cannot be applied: its format is 99, not 1/);
+	assertRefused(await use('subscription', version), /cannot be applied: its format is 99, not 2/);
 	const { model, report } = trainedOnVisitors('logistic');
 	const refused = await store.control.insertModel(id, {
 		...{ goal: 'subscription', scope: 'vid' },

@@ -19,7 +19,7 @@ import { temporaryFolder } from '../support.ts';
 interface Trained {
 	readonly version: string | null;
 	readonly active: boolean;
-	readonly report: { readonly goal: string; readonly scope: string; readonly warnings: readonly string[] };
+	readonly report: { readonly goal: string; readonly scope: string; readonly verdict: string };
 }
 
 async function withVisitors(t: TestContext, count: number, postgresAddress?: string) {
@@ -39,20 +39,27 @@ test('train prints and draws what an operator needs to know', async (t) => {
 	const { folder, at, models } = await withVisitors(t, 300);
 	const file = join(folder, 'report.html');
 	const { code, stdout, stderr } = await caskade([
-		...['train', 'c-a-acme-uk', '--goal', 'return', '--report', file, ...asOf, ...at],
+		...['train', 'c-a-acme-uk', '--goal', 'return', '--report', file, '--verbose', ...asOf, ...at],
 	]);
 	assert.equal(code, 0, stderr);
 	assert.match(stderr, /read c-a-acme-uk: .* visitors/);
 	for (const words of [
-		/^c-a-acme-uk as of 2026-11-21T00:00:00\.000Z\nThe history covers \d+ days, .*, with \d+ hits\.\nAll \d+ visitors were read\./,
-		/Goal return of visitors, within 7 days\nVersion [-\d]+\.1 scores from now on\./,
+		/\nThe models are as of 2026-11-21T00:00:00\.000Z\.\nThe history covers \d+ days, .*, with \d+ hits\.\nAll \d+ visitors were read\./,
+		/^Goal return of visitors, within 7 days\nIt ranks \d\d of 100 pairs correctly\. Predicted [\d.]+ %, observed [\d.]+ %, on \d+ later rows\.\nVersion [-\d]+\.1 is now in use\.\n/,
 		/rows +\d+\nconversions +\d+\nbase rate +\d/,
 		/AUC +0\.\d{3} \(0\.\d{3} to 0\.\d{3}\)\nlog loss +0\.\d{4}, of the base rate 0\.\d{4}\nBrier +0\./,
-		/later rows +said +came\n +\d+ +[\d.]+ %/,
+		/later rows +predicted +observed\n +\d+ +[\d.]+ %/,
 		/Log loss on later rows: logistic .* was chosen/,
 		/feature +moves log-odds by +direction\n\w/,
 	])
 		assert.match(stdout, words);
+	// What a person reads first fits a terminal; the rest is for who asks.
+	const short = await caskade(['train', 'c-a-acme-uk', '--goal', 'return', ...asOf, ...at]);
+	assert.equal(short.stdout.split('\n').length, 10);
+	assert.match(
+		short.stdout,
+		/^Goal return of visitors, .*\nIt ranks .*\nVersion [-\d]+\.2 is now in use, instead of /,
+	);
 	const page = readFileSync(file, 'utf8');
 	assert.ok(page.includes('<svg') && page.includes('Goal return of single visits'));
 	assert.ok(
@@ -77,7 +84,7 @@ test('the same history and seed give the same result; other and rare goals have 
 	]);
 	const rare = goals.find(({ report: { goal, scope } }) => goal === 'subscription' && scope === 'sid');
 	assert.equal(rare?.active, false);
-	assert.match(rare?.report.warnings[0] ?? '', /a model needs 30/);
+	assert.equal(rare?.report.verdict, 'few conversions');
 	assert.deepEqual(
 		(await run()).goals.map(({ report }) => report),
 		goals.map(({ report }) => report),
@@ -90,7 +97,7 @@ test('an account without history is reported without an error', async (t) => {
 	assert.equal(code, 0);
 	assert.match(
 		stdout,
-		/Nothing was stored; the base rate is served\.\nWarning: There is no moment that lies 7 days/,
+		/No hit lies 7 days before the end of what is known\.\nNothing was stored, and the base rate stays in use\./,
 	);
 });
 

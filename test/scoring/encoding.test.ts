@@ -66,7 +66,8 @@ test('a scorer computes the same from a row as training from columns', () => {
 		baseRate: 0.3,
 		encoding,
 		weights,
-		calibration: { kind: 'none' },
+		horizonMs: 0,
+		levels: [{ shift: 0 }],
 	});
 	const logOdds = logOddsOf(rows, weights);
 	for (const [row, example] of examples(800, 1).entries()) {

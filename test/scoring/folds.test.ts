@@ -17,22 +17,16 @@ test('no fold learns from a row whose outcome was unknown when its later rows be
 					examples.toSorted((a, b) => (a.numeric[1] as number) - (b.numeric[1] as number)),
 				);
 				const order = dataset.inTimeOrder(seed);
-				for (const { earlier, span, pieces, overlaps } of timeFolds(
+				for (const { earlier, span, judgedFrom, recent, overlaps } of timeFolds(
 					dataset,
 					order,
 					horizonMinutes * minuteMs,
 				)) {
-					const later = span.subarray(pieces[0]?.from);
-					const lastKnownMs = Math.max(...dataset.atMs(earlier)) + horizonMinutes * minuteMs;
-					assert.ok(overlaps || lastKnownMs <= Math.min(...dataset.atMs(later)));
-					for (const { from, recent } of pieces) {
-						const beganMs = dataset.atMs(span.subarray(from, from + 1))[0] as number;
-						const knownMs = recent.flatMap((places) => Array.from(places, (place) => span[place] as number));
-						assert.ok(
-							overlaps ||
-								Math.max(...dataset.atMs(Uint32Array.from(knownMs))) + horizonMinutes * minuteMs <= beganMs,
-							'nor is a level of such',
-						);
+					const beganMs = Math.min(...dataset.atMs(span.subarray(judgedFrom)));
+					const levelRows = recent.flatMap((places) => Array.from(places, (place) => span[place] as number));
+					for (const rows of [earlier, Uint32Array.from(levelRows)]) {
+						const lastKnownMs = Math.max(...dataset.atMs(rows)) + horizonMinutes * minuteMs;
+						assert.ok(overlaps || lastKnownMs <= beganMs);
 					}
 				}
 			},
@@ -44,7 +38,7 @@ test('the last three fifths are five blocks, each of which judges models of ever
 	const dataset = datasetOf(visitors(500, 1, byVisitsAndEmail));
 	const folds = timeFolds(dataset, dataset.inTimeOrder(1), 0);
 	assert.deepEqual(
-		folds.map(({ earlier, span, pieces }) => [earlier.length, span.length - (pieces[0]?.from ?? 0)]),
+		folds.map(({ earlier, span, judgedFrom }) => [earlier.length, span.length - judgedFrom]),
 		[
 			[200, 60],
 			[260, 60],

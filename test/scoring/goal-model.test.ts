@@ -14,20 +14,20 @@ import { Scorer } from '../../src/scoring/scorer.ts';
 import { anyLog, hit, startMs, subscription } from '../domain/log.ts';
 import { madeUpFeatures, madeUpVisitor, trainedOnVisitors } from './made-up-profiles.ts';
 
-/** The same model with other weights or leaves, and another line for each recency. */
+/** The same model with other weights or leaves, and another level for each recency. */
 function withRandomWeights(model: Model, random: () => number): Model {
 	const some = () => 4 * (random() - 0.5);
-	const lines = [0, 0, 0].map(() => ({ slope: random() < 0.2 ? 0 : random() + 0.3, intercept: some() }));
-	const calibration = { kind: 'by recency', horizonMs: random() * 30 * dayMs, lines } as const;
+	const levels = [0, 0, 0].map(() => (random() < 0.2 ? { rate: random() } : { shift: some() }));
+	const level = { horizonMs: random() * 30 * dayMs, levels };
 	if (model.kind === 'prior') return model;
 	if (model.kind === 'boosting')
 		return {
-			...{ ...model, calibration },
+			...{ ...model, ...level },
 			trees: model.trees.map((tree) => ({ ...tree, value: tree.value.map(some) })),
 		};
 	const { linear, slots } = model.weights;
 	const weights = { intercept: some(), linear: linear.map(some), slots: slots.map((each) => each.map(some)) };
-	return { ...model, calibration, weights };
+	return { ...model, ...level, weights };
 }
 
 /** A row with some columns as in another. */
@@ -45,8 +45,7 @@ for (const kind of ['logistic', 'boosting'] as const) {
 	const goalModel = openModel('2026-11-21.1', JSON.stringify(model));
 	const scorer = new Scorer(model);
 	const rowOf = profileRows(model.features);
-	const horizonMs =
-		model.kind !== 'prior' && model.calibration.kind === 'by recency' ? model.calibration.horizonMs : 0;
+	const horizonMs = model.kind === 'prior' ? 0 : model.horizonMs;
 
 	test(`${kind}: the stored model has this kind and scores as trained`, () => {
 		assert.equal(model.kind, kind);
@@ -66,20 +65,20 @@ for (const kind of ['logistic', 'boosting'] as const) {
 			fc.property(fc.integer({ min: 1 }), fc.integer({ min: 1 }), (visitorSeed, modelSeed) => {
 				const random = seededRandom(modelSeed);
 				const other = modelSeed % 4 === 0 ? model : withRandomWeights(model, random);
-				assert(other.kind !== 'prior' && other.calibration.kind === 'by recency');
+				assert(other.kind !== 'prior');
 				const applied = openModel('1', JSON.stringify(other));
 				const otherScorer = new Scorer(other);
 				const { log, nowMs: endMs } = madeUpVisitor(seededRandom(visitorSeed));
 				const nowMs = endMs + Math.floor((random() * 2) ** 8 * dayMs);
 				const profile = profileOf(log) as Profile;
-				const recency = recencyOf(profile, nowMs, other.calibration.horizonMs);
+				const recency = recencyOf(profile, nowMs, other.horizonMs);
 				const row = rowOf(profile, nowMs);
 				const score = applied.probability(profile, nowMs);
 				for (const which of ['raise', 'lower'] as const) {
 					const reasons = applied.reasons(profile, nowMs, which);
 					assert.ok(reasons.length <= 3);
 					assert.equal(new Set(reasons).size, reasons.length);
-					if (other.calibration.lines[recency]?.slope === 0) assert.deepEqual(reasons, []);
+					if ('rate' in (other.levels[recency] ?? {})) assert.deepEqual(reasons, []);
 					const facts = factsOf(model.features, row, { profile, nowMs }, which);
 					const compared = comparedRow(model.features, row, which);
 					let moved = Number.POSITIVE_INFINITY;
@@ -183,8 +182,8 @@ test('a model of another version, or a broken one, is rejected with a reason', (
 	for (const [body, reason] of [
 		['', /JSON/],
 		['null', /null/],
-		['{}', /format is undefined, not 1/],
-		[JSON.stringify({ ...model, format: 2 }), /format is 2, not 1/],
+		['{}', /format is undefined, not 2/],
+		[JSON.stringify({ ...model, format: 1 }), /format is 1, not 2/],
 		[JSON.stringify({ ...model, kind: 'forest' }), /kind forest is unknown/],
 		[JSON.stringify({ ...model, kind: 'prior', features: shoeSize }), /unknown feature shoeSize/],
 		[JSON.stringify({ ...model, features: shoeSize }), /columns are not those of its features/],
@@ -194,7 +193,7 @@ test('a model of another version, or a broken one, is rejected with a reason', (
 		],
 		[JSON.stringify({ ...model, weights: { ...model.weights, intercept: null, linear: [] } }), /NaN/],
 		[JSON.stringify({ ...model, kind: 'prior', baseRate: 2 }), /a probability of 2/],
-		[JSON.stringify({ ...model, calibration: undefined }), /./],
+		[JSON.stringify({ ...model, levels: undefined }), /./],
 	] as const)
 		assert.throws(
 			() => openModel('7', body),

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dayMs } from '../../src/durations.ts';
 import { smoothedRate } from '../../src/scoring/base-rate.ts';
-import { levelLines, rateOf, recentRows } from '../../src/scoring/level.ts';
-import { logistic, logOddsOfProbability, mean } from '../../src/scoring/measure.ts';
+import { levelShifts, rateOf, recentRows } from '../../src/scoring/level.ts';
+import { logistic, logOddsOfProbability } from '../../src/scoring/measure.ts';
 
 /** A row of a visitor of its own for each day and recency: 50 present ones, 20 absent ones at 5 %. */
 function rows(days: number, tenths: (day: number) => number) {
@@ -27,23 +27,23 @@ function daysOf({ atMs }: { readonly atMs: Float64Array }, places: Uint32Array):
 	return new Set(Array.from(places, (place) => atMs[place])).size;
 }
 
-test('a level goes back until its rate is reliable, but not beyond a change', () => {
-	const changed = rows(30, (day) => (day < 24 ? 1 : 3));
-	const [present, absent] = recentRows(changed, changed.labels.length);
-	assert.equal(daysOf(changed, present), 6, 'the latest fifth: before that the rate was another');
-	assert.equal(daysOf(changed, absent), 30, 'all days, as their rate is the same');
-	const rising = rows(30, (day) => (day < 20 ? 1 : 3));
-	assert.ok(daysOf(rising, recentRows(rising, rising.labels.length)[0]) <= 12);
-	const timed = rows(30, () => 3);
+test('a level is that of the latest fifth, or of more rows until the rate is reliable', () => {
+	const steady = rows(30, () => 3);
+	const [present = new Uint32Array(), absent = new Uint32Array()] = recentRows(steady, steady.labels.length);
+	assert.equal(daysOf(steady, present), 6);
+	assert.equal(daysOf(steady, absent), 20, 'until there are 20 visitors of either outcome');
+	const crowded = rows(60, () => 3);
+	assert.equal(daysOf(crowded, recentRows(crowded, crowded.labels.length)[0] ?? new Uint32Array()), 12);
+});
+
+test('each recency is at its own rate, as far as its rows prove it', () => {
+	const timed = rows(60, () => 3);
 	const recent = recentRows(timed, timed.labels.length);
-	assert.equal(daysOf(timed, recent[0]), 24, 'more than the latest fifth has only 90 conversions');
 	const logOdds = new Float64Array(timed.labels.length).fill(logOddsOfProbability(0.5));
-	const lines = levelLines(recent, logOdds, timed.labels, [1, 1, 1]);
-	const said = (recency: 0 | 1) =>
-		mean(
-			Array.from(recent[recency], (row) => logistic((logOdds[row] ?? 0) + (lines[recency]?.intercept ?? 0))),
-		);
-	assert.ok(Math.abs(said(0) - 0.3) < 1e-6 && Math.abs(said(1) - 0.05) < 1e-6, 'each at its own rate');
+	const rateAt = (shift = 0) => logistic(logOddsOfProbability(0.5) + shift);
+	const [present, absent, longAbsent] = levelShifts(recent, logOdds, timed).map(rateAt);
+	assert.ok(Math.abs((present ?? 0) - 0.3) < 0.01 && Math.abs((absent ?? 0) - 0.05) < 0.02);
+	assert.ok((longAbsent ?? 0) > 0.1 && (longAbsent ?? 0) < 0.3, 'without rows, the level of all');
 	assert.equal(rateOf(new Uint8Array(9)), 0.05);
 });
 

@@ -10,7 +10,7 @@ test('the page draws ROC, calibration and scores, and is self-contained', () => 
 	const page = reportPage('Scores', ['All were read.'], [{ heading: 'subscription', lead: [], report }]);
 	assert.equal(page.match(/<svg/g)?.length, 3);
 	assert.ok(!/<script|src=|href=|url\(|NaN|undefined/.test(page));
-	for (const figure of ['ROC', 'Calibration', 'Scores', 'Brier score', 'slope'])
+	for (const figure of ['ROC', 'Calibration', 'Scores', 'Brier score', 'Calibration error'])
 		assert.ok(page.includes(figure));
 });
 
@@ -22,8 +22,8 @@ test('names from pages cannot become markup', () => {
 	assert.ok(!page.includes('<script') && !page.includes('<b>'));
 });
 
-test('a goal with too few conversions has a page too, with its warning', () => {
+test('a goal with too few conversions has a page too, with what is served', () => {
 	const rare = train(datasetOf(visitors(100, 1, () => -5)), { seed: 1 });
 	const page = reportPage('Scores', [], [{ heading: 'rare', lead: [], report: rare.report }]);
-	assert.ok(page.includes('class="warning"') && !page.includes('<svg'));
+	assert.ok(page.includes('the base rate') && !page.includes('<svg'));
 });
