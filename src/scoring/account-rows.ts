@@ -3,6 +3,7 @@ import type { Profile } from '../domain/profile.ts';
 import { dayMs } from '../durations.ts';
 import { isoTime } from '../format/iso-time.ts';
 import type { FirstHit, HistoryExtent, VisitorHistory } from '../store/account/reading/histories.ts';
+import { without } from './ablation.ts';
 import { Dataset } from './dataset.ts';
 import type { FeatureRow, FeatureSet } from './features.ts';
 import { profileFeatures, profileRows, type VocabularyKind, vocabularyOf } from './profile-features.ts';
@@ -89,9 +90,15 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 	const hits = Math.max(1, extent.hits * listed.share);
 	const collectors = [...Map.groupBy(goals, horizonMsOf)].flatMap(([horizonMs, ofHorizon]) => {
 		const plan: SnapshotPlan = {
-			...{ asOfMs, horizonMs, goals: ofHorizon, hitShare: Math.min(1, rows / 2 / hits) },
-			cutShare:
-				Math.min(cuts, rows / 2 / Math.max(1, listed.vids.length), cutsForActivity(extent, listed)) / cuts,
+			...{
+				asOfMs,
+				horizonMs,
+				goals: ofHorizon,
+				hitShare: without.has('rows after hits') ? 0 : Math.min(1, rows / 2 / hits),
+			},
+			cutShare: without.has('rows at cuts')
+				? 0
+				: Math.min(cuts, rows / 2 / Math.max(1, listed.vids.length), cutsForActivity(extent, listed)) / cuts,
 			cutsMs: cutsOf(extent.fromMs, asOfMs - horizonMs, cuts),
 		};
 		return [

@@ -1,3 +1,4 @@
+import { without } from './ablation.ts';
 import type { Dataset } from './dataset.ts';
 import { type EncodedRows, encodeRows } from './encoded-rows.ts';
 import { fitEncoding } from './encoding.ts';
@@ -77,7 +78,9 @@ export function joined(parts: readonly Float64Array[]): Float64Array<ArrayBuffer
 
 /** The logistic model whose penalty makes later rows most likely. */
 export function bestStrength(folds: readonly PreparedFold[]): Candidate {
-	return best(folds, strengths, patienceStrengths, (path, strength) => path.logistic(strength));
+	return best(folds, without.has('penalty') ? [1] : strengths, patienceStrengths, (path, strength) =>
+		path.logistic(strength),
+	);
 }
 
 /** Boosting with the number of trees that makes later rows most likely. */

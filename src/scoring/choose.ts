@@ -1,3 +1,4 @@
+import { without } from './ablation.ts';
 import { baseLogOdds, bestStrength, bestTreeCount, laterLosses, type PreparedFold } from './candidates.ts';
 import { type Interval, mean, meanOfGroups } from './measure.ts';
 import { recencies } from './recency.ts';
@@ -32,7 +33,7 @@ export function choose(folds: readonly PreparedFold[]): Choice {
 	const boosting = bestTreeCount(folds);
 	const groups = Uint32Array.from(folds.flatMap(({ judged }) => Array.from(judged.groups)));
 	const boostingGain = meanOfGroups(difference(logistic.losses, boosting.losses), groups);
-	const kind = boostingGain.low > 0 ? 'boosting' : 'logistic';
+	const kind = boostingGain.low > 0 && !without.has('boosting') ? 'boosting' : 'logistic';
 	const { losses, logOdds } = kind === 'boosting' ? boosting : logistic;
 	const standardErrors = correlation(folds, logOdds);
 	const gains = difference(laterLosses(folds, baseLogOdds), losses);
@@ -43,7 +44,9 @@ export function choose(folds: readonly PreparedFold[]): Choice {
 		...{ logisticLogLoss: logistic.logLoss, boostingLogLoss: boosting.logLoss, boostingGain, standardErrors },
 		serves: recencies.map(
 			// Without later rows of a recency, nothing speaks against the model.
-			(each) => hasSignal && !(mean(gains.filter((_, row) => recency[row] === each)) < 0),
+			(each) =>
+				hasSignal &&
+				(without.has('recency gate') || !(mean(gains.filter((_, row) => recency[row] === each)) < 0)),
 		),
 	};
 }

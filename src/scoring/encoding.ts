@@ -1,3 +1,4 @@
+import { without } from './ablation.ts';
 import { binOf, cutsBetween, quantileCuts } from './cuts.ts';
 import type { Dataset } from './dataset.ts';
 
@@ -95,7 +96,7 @@ function fitNumeric(name: string, values: Float32Array): NumericEncoding {
 function coarseSlots(known: Float32Array, cuts: readonly number[]): number[] {
 	const counts = new Array<number>(cuts.length + 1).fill(0);
 	for (const value of known) (counts[binOf(cuts, value) - 1] as number)++;
-	const coarse = cutsBetween([...counts.keys()], counts, coarseBins);
+	const coarse = without.has('bins') ? [] : cutsBetween([...counts.keys()], counts, coarseBins);
 	return [0, ...counts.keys().map((bin) => binOf(coarse, bin))];
 }
 

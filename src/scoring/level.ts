@@ -1,4 +1,5 @@
 import { dayMs } from '../durations.ts';
+import { without } from './ablation.ts';
 import { logistic } from './measure.ts';
 import { recencies } from './recency.ts';
 
@@ -73,10 +74,12 @@ export function levelShifts(
 		// The rows of a visitor share what they tell.
 		const visitors = new Set(Array.from(places, (place) => groups[place])).size;
 		information *= visitors / Math.max(1, places.length);
-		return towards + (shift * information) / (information + shrinkage);
+		if (without.has('level')) return 0;
+		const share = without.has('level shrinkage') ? 1 : information / (information + shrinkage);
+		return towards + share * shift;
 	};
 	const ofAll = held(Uint32Array.from(recent.flatMap((places) => [...places])), 0);
-	return recent.map((places) => held(places, ofAll));
+	return recent.map((places) => (without.has('level by recency') ? ofAll : held(places, ofAll)));
 }
 
 /** The rate of labels. If all are alike, half a row of the other outcome is added, so that the log-odds stay finite. */
