@@ -46,11 +46,15 @@ function queryOf({ parameters }: Json): Json {
 	};
 }
 
+const reportFolder = '/reports/';
+
+function reportPaths(paths: Json): string[] {
+	return Object.keys(paths).filter((path) => path.startsWith(reportFolder));
+}
+
 /** The parameters of all reports. Each report refuses those that it does not use. */
 function reportQueryOf(paths: Json): Json {
-	const queries = Object.keys(paths)
-		.filter((path) => path.startsWith('/reports/'))
-		.map((path) => queryOf(paths[path].get));
+	const queries = reportPaths(paths).map((path) => queryOf(paths[path].get));
 	const properties = Object.assign({}, ...queries.map((query) => query.properties));
 	return {
 		...queries[0],
@@ -68,7 +72,23 @@ export function generateTypes(document: Json): string {
 		names.set(JSON.stringify(schema), name);
 		return text;
 	});
+	texts.push(reportsOf(document.paths));
 	return `// Generated from /openapi.json by 'npm run build:client-types'. Do not edit.\n\n${texts.join('\n')}`;
+}
+
+/** A function for each report. */
+function reportsOf(paths: Json): string {
+	const kinds = reportPaths(paths).map((path) => path.slice(reportFolder.length));
+	const functions = kinds.map((kind) => {
+		const { summary } = paths[reportFolder + kind].get;
+		return `\t/** ${summary}. @throws CaskadeError */\n\treadonly ${kind}: (aid: string, options?: Options) => Promise<Report>;\n`;
+	});
+	return `export const reportKinds = [${kinds.map(literal).join(', ')}] as const;
+
+/** Reports of an account, by kind. */
+export interface ReportsBy<Options> {
+${functions.join('')}}
+`;
 }
 
 function typeOf(schema: Json, indent: string, names: ReadonlyMap<string, string>): string {

@@ -4,6 +4,7 @@ import { isProxyOf, maxHops, type Proxies } from './domain/client-address.ts';
 import { allRoles, type Role } from './domain/role.ts';
 import { dayMs, hourMs, minuteMs } from './durations.ts';
 import { OperatorError } from './errors.ts';
+import * as values from './format/values.ts';
 import { type LogLevel, logLevels } from './log.ts';
 
 /**
@@ -257,11 +258,27 @@ function sitePath(value: string): string {
 
 /** Parses a flag's integer from `min` to `max`. */
 export function wholeNumber(min: number, max: number): (value: string) => number {
+	return refusing(values.wholeNumber(min, max));
+}
+
+/** Parses a flag's positive number. */
+export function positiveNumber(max: number): (value: string) => number {
+	return refusing(values.positiveNumber(max));
+}
+
+/** Parses a flag's date or time to milliseconds since 1970. */
+export function moment(value: string): number {
+	return refusing((text) => values.pastMoment(text, Date.now()))(value);
+}
+
+/** Passes on what is wrong with a value as Commander expects it, which names the flag. */
+export function refusing<Value>(parse: (value: string) => Value): (value: string) => Value {
 	return (value) => {
-		const number = Number(value);
-		if (!/^\d+$/.test(value) || number < min || number > max)
-			throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
-		return number;
+		try {
+			return parse(value);
+		} catch (error) {
+			throw error instanceof OperatorError ? new InvalidArgumentError(error.message) : error;
+		}
 	};
 }
 
@@ -279,33 +296,6 @@ export function duration(value: string): number {
 /** The API key of a client command. Not a flag, because all users of a machine can see those. */
 export function apiKeyFromEnvironment(): string | undefined {
 	return process.env.CASKADE_KEY;
-}
-
-const momentPattern = /^\d{4}-\d\d-(\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
-
-/**
- * Parses a flag's date, such as 2026-11-21, whose first moment in UTC it is, or time, such as 2026-11-21T10:30:00Z, to
- * milliseconds since 1970. A time without a zone would be another one on another machine, and nothing is known of the future.
- */
-export function moment(value: string): number {
-	const [, day] = momentPattern.exec(value) ?? [];
-	const ms = day === undefined ? Number.NaN : Date.parse(value);
-	const isDay =
-		!Number.isNaN(ms) && new Date(`${value.slice(0, 10)}T00:00Z`).toISOString().slice(8, 10) === day;
-	if (!isDay)
-		throw new InvalidArgumentError('It must be a date or time such as 2026-11-21 or 2026-11-21T10:30:00Z.');
-	if (ms > Date.now()) throw new InvalidArgumentError('It must be in the past.');
-	return ms;
-}
-
-/** Parses a flag's positive number. */
-export function positiveNumber(max: number): (value: string) => number {
-	return (value) => {
-		const number = Number(value);
-		if (value.trim() === '' || !(number > 0 && number <= max))
-			throw new InvalidArgumentError(`It must be a number above 0 and at most ${max}.`);
-		return number;
-	};
 }
 
 function port(value: string): number {

@@ -122,9 +122,9 @@ export interface ReportQuery {
 	readonly model?: string | undefined;
 	/** Half-life of the model decay, in days. Default: 7. */
 	readonly halfLifeDays?: string | undefined;
-	/** `event` (default) counts what happened in the period, `cohort` all events of the subscriptions acquired in it. */
+	/** `event` counts what happened in the period, `cohort` all events of the subscriptions acquired in it. Default: event. */
 	readonly basis?: string | undefined;
-	/** `0` leaves out the intervals of the model markov. */
+	/** `0` to leave out the intervals of the model markov, which take most of the time. */
 	readonly intervals?: string | undefined;
 	/** Number of paths to show. Default: 20. */
 	readonly top?: string | undefined;
@@ -143,4 +143,22 @@ export interface Report {
 	readonly timezone: string;
 	/** One object per row. */
 	readonly rows: readonly Readonly<Record<string, unknown>>[];
+}
+
+export const reportKinds = ['attribution', 'paths', 'ltv', 'renewals', 'coverage', 'spend'] as const;
+
+/** Reports of an account, by kind. */
+export interface ReportsBy<Options> {
+	/** What each channel is credited with. @throws CaskadeError */
+	readonly attribution: (aid: string, options?: Options) => Promise<Report>;
+	/** The paths to subscriptions, and how long they took. @throws CaskadeError */
+	readonly paths: (aid: string, options?: Options) => Promise<Report>;
+	/** What subscriptions earn, by month of acquisition. @throws CaskadeError */
+	readonly ltv: (aid: string, options?: Options) => Promise<Report>;
+	/** Who renews, and who is refunded. @throws CaskadeError */
+	readonly renewals: (aid: string, options?: Options) => Promise<Report>;
+	/** How many events are joined to a visitor. @throws CaskadeError */
+	readonly coverage: (aid: string, options?: Options) => Promise<Report>;
+	/** What subscriptions have cost. @throws CaskadeError */
+	readonly spend: (aid: string, options?: Options) => Promise<Report>;
 }

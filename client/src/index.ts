@@ -1,6 +1,6 @@
 import type { Usage } from './api-types.ts';
 import { Receipts } from './receipts.ts';
-import { Reports } from './reports.ts';
+import { type Reports, reportsWith } from './reports.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { type CallOptions, type CaskadeOptions, Transport } from './transport.ts';
 
@@ -58,7 +58,7 @@ export class Caskade {
 		this.#transport = new Transport(options);
 		this.subscriptions = new Subscriptions(this.#transport);
 		this.receipts = new Receipts(this.#transport);
-		this.reports = new Reports(this.#transport);
+		this.reports = reportsWith(this.#transport);
 	}
 
 	/** Returns the limits of the key and the rest of its quota. Costs neither rate nor quota. @throws CaskadeError */

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { Command, csvOption, databaseOption, stageOption } from '../config.ts';
+import { subscriptionEventFields } from '../domain/subscription-event.ts';
 import { csvRow } from '../format/csv.ts';
 import { subscriptionEvents } from '../store/account/reading/events.ts';
 import { vidsAfter } from '../store/account/reading/visitors.ts';
@@ -9,10 +10,9 @@ import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, withStore } from './output.ts';
 
 const pageVisitors = 500;
-const columns = [
-	...['type', 'at', 'visitor', 'visit', 'url', 'referrer', 'title', 'events', 'channel', 'device'],
-	...['cid', 'tid', 'subid', 'evt', 'rvn'],
-];
+/** A hit may show a `cid`, too. */
+const hitColumns = ['visitor', 'visit', 'url', 'referrer', 'title', 'events', 'channel', 'device', 'cid'];
+const columns = [...new Set(['type', 'at', ...hitColumns, ...subscriptionEventFields])];
 
 type Line = Readonly<Record<string, unknown>>;
 

@@ -37,6 +37,26 @@ export const subscriptionEventTypes = {
 /** The fields, in column order. All code that stores, reads or copies events derives from this list. */
 export const subscriptionEventFields = Object.keys(subscriptionEventTypes) as (keyof SubscriptionEvent)[];
 
+/** Fields that tell events apart by kind, and what sentences call them. They have few values. Reports can be filtered by each. */
+export const eventLabels = { evt: 'event type' } as const satisfies Partial<
+	Record<keyof SubscriptionEvent, string>
+>;
+export type EventLabel = keyof typeof eventLabels;
+export const eventLabelNames = Object.keys(eventLabels) as EventLabel[];
+
+/** The labels of an event, alone. */
+export function labelsOf(event: Pick<SubscriptionEvent, EventLabel>): Pick<SubscriptionEvent, EventLabel> {
+	return Object.fromEntries(eventLabelNames.map((name) => [name, event[name]])) as typeof event;
+}
+
+/** Whether an event, or what has its labels, has those that are wanted. */
+export function hasLabels(
+	labelled: Pick<SubscriptionEvent, EventLabel>,
+	wanted: Readonly<Record<EventLabel, string | null>>,
+): boolean {
+	return eventLabelNames.every((name) => wanted[name] === null || labelled[name] === wanted[name]);
+}
+
 /** The fields and the arrival, in column order. `id`, the order of arrival, and `vid` are added by the store. */
 export const storedEventColumns: readonly (keyof StoredEvent)[] = [
 	...subscriptionEventFields,

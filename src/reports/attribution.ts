@@ -1,23 +1,34 @@
+import { seededRandom } from '../scoring/random.ts';
 import { apportion } from './apportion.ts';
 import { type CreditedPath, creditOf } from './credit.ts';
 import {
 	type Amounts,
-	addAmounts,
 	amountNames,
-	amountsOf,
 	type Basis,
-	countedSteps,
+	countedJourneys,
 	type Journey,
 	netPence,
-	noAmounts,
 	type Period,
 	ratio,
 	rounded,
+	type Totals,
+	totalOf,
 } from './journey.ts';
-import { countLabels, type Grouping, Labels, labelledPath, labelValues, none } from './label.ts';
+import {
+	countLabels,
+	type Dimensions,
+	dimensionsOf,
+	type Grouping,
+	Labels,
+	labelledPath,
+	none,
+} from './label.ts';
 import type { LostLabels, LostPaths } from './lost-paths.ts';
 import { type ShareInterval, type SimilarVisitors, shareIntervals } from './markov-interval.ts';
 import type { AttributionModel } from './model.ts';
+import type { ReportDefinition } from './report.ts';
+import { bars } from './report-drawing.ts';
+import { pathParameters } from './report-query.ts';
 
 export interface AttributionOptions {
 	readonly by: Grouping;
@@ -40,9 +51,7 @@ export interface CreditedAmounts extends Amounts {
 	readonly high?: number;
 }
 
-export interface AttributionRow {
-	/** The values of the grouping's dimensions. */
-	readonly values: readonly string[];
+export interface AttributionRow extends Dimensions {
 	/**
 	 * The number of paths that contain it before the end, divided by those that end with it; null if none ends with it.
 	 */
@@ -51,7 +60,7 @@ export interface AttributionRow {
 }
 
 export interface Attribution {
-	readonly totals: Amounts & { readonly netPence: number };
+	readonly totals: Totals;
 	readonly rows: readonly AttributionRow[];
 	readonly warnings: readonly string[];
 }
@@ -71,24 +80,17 @@ export function attribute(
 	options: AttributionOptions,
 ): Attribution {
 	const { by, models, period, basis } = options;
-	const counted = journeys.flatMap((journey) => {
-		const steps = countedSteps(journey.subscription, period, basis);
-		return steps.length > 0 ? [{ journey, amounts: amountsOf(steps) }] : [];
-	});
-	const labels = labelsOf(
-		counted.map(({ journey }) => journey),
-		lost,
-		by,
-	);
+	const counted = countedJourneys(journeys, period, basis);
+	const labels = labelsOf(counted, lost, by);
 	const numberOf = (label: string) => labels.numberOf(label);
-	const paths = counted.map(({ journey: { subscription, path }, amounts }) => ({
+	const paths = counted.map(({ subscription, path, amounts }) => ({
 		path: labelledPath(path, subscription.convertedAtMs, { labels, by }),
 		conversions: 1,
 		amounts,
 		owner: subscription.owner,
 	}));
 	const lostLabels = lost.labelled(numberOf);
-	const totals = paths.reduce((sum, { amounts }) => addAmounts(sum, amounts), noAmounts);
+	const totals = totalOf(counted);
 	const isMarkov = models.includes('markov');
 	const intervals =
 		isMarkov && options.intervals
@@ -114,16 +116,19 @@ export function attribute(
 		});
 		return [
 			{
-				values: labelValues(name, by),
-				assistRatio: assists[label] ?? null,
-				models: Object.fromEntries(credited),
+				name,
+				row: {
+					...dimensionsOf(name, by),
+					assistRatio: assists[label] ?? null,
+					models: Object.fromEntries(credited),
+				},
 			},
 		];
 	});
 	const conversions = paths.filter(({ path }) => path.labels.length > 0).length;
 	return {
-		totals: { ...totals, netPence: netPence(totals) },
-		rows: rows.sort((a, b) => compareRows(a, b, models[0] as AttributionModel)),
+		totals,
+		rows: rows.sort((a, b) => compareRows(a, b, models[0] as AttributionModel)).map(({ row }) => row),
 		warnings:
 			isMarkov && conversions < fewConversions
 				? [`The Markov model rests on ${conversions} subscriptions; below ${fewConversions} it says little.`]
@@ -214,11 +219,49 @@ function assistRatios(paths: readonly CreditedPath[], labels: number): (number |
 	return Array.from(last, (lasts, label) => ratio(assisted[label] as number, lasts));
 }
 
-function compareRows(a: AttributionRow, b: AttributionRow, model: AttributionModel): number {
-	const [one, other] = [a.models[model] as CreditedAmounts, b.models[model] as CreditedAmounts];
+interface NamedRow {
+	readonly name: string;
+	readonly row: AttributionRow;
+}
+
+function compareRows(a: NamedRow, b: NamedRow, model: AttributionModel): number {
+	const [one, other] = [a.row.models[model] as CreditedAmounts, b.row.models[model] as CreditedAmounts];
 	return (
-		other.subscriptions - one.subscriptions ||
-		other.netPence - one.netPence ||
-		(a.values.join('\u001f') < b.values.join('\u001f') ? -1 : 1)
+		other.subscriptions - one.subscriptions || other.netPence - one.netPence || (a.name < b.name ? -1 : 1)
 	);
 }
+
+interface AttributionReport extends Attribution {
+	readonly basis: Basis;
+	readonly lookbackDays: number;
+	readonly halfLifeDays: number;
+	readonly models: readonly AttributionModel[];
+	readonly by: Grouping;
+}
+
+/** Fixed, so that a report is repeatable to the last digit. */
+const seed = 1;
+
+export const attributionReport: ReportDefinition<AttributionReport> = {
+	kind: 'attribution',
+	title: 'Attribution',
+	summary: 'what each channel is credited with',
+	definition:
+		'For each row and model: subscriptions; acquisition, renewal, refund and net pence; and the share of all subscriptions. `assistRatio` is the number of paths that contain the row before their end, divided by the number of paths that end with it.',
+	parameters: [...pathParameters, 'model', 'halfLifeDays', 'basis', 'intervals'],
+	columns: { share: { isShare: true }, low: { isOptional: true }, high: { isOptional: true } },
+	async make({ query, period, journeys: read }) {
+		const { basis, lookbackDays, halfLifeDays, model: models, by } = query;
+		const { journeys, lost } = await read(models.includes('markov'));
+		const options = { ...query, models, period, random: seededRandom(seed) };
+		return { basis, lookbackDays, halfLifeDays, models, by, ...attribute(journeys, lost, options) };
+	},
+	table: ({ rows }) =>
+		rows.flatMap(({ models, ...row }) =>
+			Object.entries(models).map(([model, amounts]) => {
+				const { low = null, high = null, ...amount } = amounts;
+				return { ...row, model, ...amount, low, high };
+			}),
+		),
+	draw: (_, table) => bars(table, 'netPence'),
+};

@@ -1,28 +1,19 @@
+import { hasLabels } from '../domain/subscription-event.ts';
+import { OperatorError } from '../errors.ts';
+import type { JourneyEvent } from '../store/account/journey-rows.ts';
 import type { Calendar } from './calendar.ts';
 import { isIn, type Period } from './journey.ts';
+import { readEvents } from './read-journeys.ts';
+import type { ReportBody, ReportDefinition } from './report.ts';
+import { bars } from './report-drawing.ts';
+import { commonParameters } from './report-query.ts';
 
-/** How an event was joined to its visitor. */
-export type JoinedBy = 'tid' | 'cid' | 'subid' | 'unjoined';
-
-export interface CoveredEvent {
-	readonly atMs: number;
-	readonly evt: string;
-	readonly revenuePence: number;
-	readonly joinedBy: JoinedBy;
-}
+const counted = ['events', 'tid', 'cid', 'subid', 'unjoined'] as const;
+const summed = ['tidPence', 'cidPence', 'subidPence', 'unjoinedPence'] as const;
+const columns = [...counted, ...summed];
 
 /** Events by how they were joined. */
-export interface Coverage {
-	readonly events: number;
-	readonly tid: number;
-	readonly cid: number;
-	readonly subid: number;
-	readonly unjoined: number;
-	readonly tidPence: number;
-	readonly cidPence: number;
-	readonly subidPence: number;
-	readonly unjoinedPence: number;
-}
+export type Coverage = Readonly<Record<(typeof columns)[number], number>>;
 
 /** The events of a month and `evt`. */
 export interface CoverageRow extends Coverage {
@@ -30,26 +21,23 @@ export interface CoverageRow extends Coverage {
 	readonly evt: string;
 }
 
-const columns = [
-	...(['events', 'tid', 'cid', 'subid', 'unjoined'] as const),
-	...(['tidPence', 'cidPence', 'subidPence', 'unjoinedPence'] as const),
-];
+type CoveredEvent = Pick<JourneyEvent, 'atMs' | 'evt' | 'revenuePence' | 'vid' | 'named'>;
 
 /** Counts how events were joined, which explains the size of `(none)` in other reports. */
 export function describeCoverage(
-	events: Iterable<CoveredEvent>,
+	events: readonly CoveredEvent[],
 	{ period, calendar }: { readonly period: Period; readonly calendar: Calendar },
 ): CoverageRow[] {
 	const rows = new Map<string, { -readonly [Column in keyof CoverageRow]: CoverageRow[Column] }>();
-	for (const { atMs, evt, revenuePence, joinedBy } of events) {
+	for (const { atMs, evt, revenuePence, vid, named } of events) {
 		if (!isIn(period, atMs)) continue;
 		const month = calendar.monthOf(atMs);
 		let row = rows.get(`${month} ${evt}`);
 		if (!row) {
-			const pence = { tidPence: 0, cidPence: 0, subidPence: 0, unjoinedPence: 0 };
-			row = { month, evt, events: 0, tid: 0, cid: 0, subid: 0, unjoined: 0, ...pence };
+			row = { month, evt, ...totalCoverage([]) };
 			rows.set(`${month} ${evt}`, row);
 		}
+		const joinedBy = vid === null ? 'unjoined' : (['subid', 'cid', 'tid'] as const)[named];
 		row.events++;
 		row[joinedBy]++;
 		row[`${joinedBy}Pence`] += revenuePence;
@@ -58,7 +46,26 @@ export function describeCoverage(
 }
 
 /** All rows as one. */
-export function totalCoverage(rows: readonly Coverage[]): Coverage {
+function totalCoverage(rows: readonly Coverage[]): Coverage {
 	const sums = columns.map((column) => [column, rows.reduce((sum, row) => sum + row[column], 0)]);
 	return Object.fromEntries(sums);
 }
+
+export const coverageReport: ReportDefinition<ReportBody> = {
+	kind: 'coverage',
+	title: 'Coverage',
+	summary: 'how many events are joined to a visitor',
+	definition:
+		'By month and `evt`, or in one row by `none`: events and pence that were joined to their visitor by `tid`, by `cid`, by `subid`, or not at all (`unjoined`).',
+	parameters: [...commonParameters, 'by'],
+	check({ by }) {
+		if (by && by.length > 0)
+			throw new OperatorError('coverage is always by month and evt; use none for one row.');
+	},
+	async make({ query, period, calendar, read }) {
+		const events = (await read(readEvents)).filter((event) => hasLabels(event, query));
+		const rows = describeCoverage(events, { period, calendar });
+		return { rows: query.by.length === 0 ? [totalCoverage(rows)] : rows };
+	},
+	draw: (_, table) => bars(table, 'events'),
+};

@@ -71,6 +71,10 @@ export function addAmounts(a: Amounts, b: Amounts): Amounts {
 	};
 }
 
+export interface Totals extends Amounts {
+	readonly netPence: number;
+}
+
 export const noAmounts: Amounts = { subscriptions: 0, acquisitionPence: 0, renewalPence: 0, refundPence: 0 };
 
 export function netPence({
@@ -79,6 +83,30 @@ export function netPence({
 	refundPence,
 }: Omit<Amounts, 'subscriptions'>): number {
 	return acquisitionPence + renewalPence + refundPence;
+}
+
+/** The journeys with events that count in a report, and what these add up to. */
+export function countedJourneys(
+	journeys: readonly Journey[],
+	period: Period,
+	basis: Basis,
+): (Journey & { readonly amounts: Amounts })[] {
+	return journeys.flatMap(({ subscription, path }) => {
+		const steps = countedSteps(subscription, period, basis);
+		return steps.length > 0 ? [{ subscription, path, amounts: amountsOf(steps) }] : [];
+	});
+}
+
+export function totalOf(counted: readonly { readonly amounts: Amounts }[]): Totals {
+	const totals = counted.reduce((sum, { amounts }) => addAmounts(sum, amounts), noAmounts);
+	return { ...totals, netPence: netPence(totals) };
+}
+
+/** Those acquired in a period. */
+export function acquiredIn(journeys: readonly Journey[], period: Period): Journey[] {
+	return journeys.filter(
+		({ subscription }) => subscription.acquisition && isIn(period, acquiredAtMs(subscription)),
+	);
 }
 
 /** A rounded ratio; null if the denominator is 0. */

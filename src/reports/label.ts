@@ -4,8 +4,8 @@ import type { LabelledPath } from './model.ts';
 /** What a report groups its rows by: one or two dimensions of touches, or nothing. */
 export type Grouping = readonly TouchDimension[];
 
-/** The values of a row's dimensions. */
-export type Label = readonly string[];
+/** The values of a row's dimensions, by name. */
+export type Dimensions = { readonly [Dimension in TouchDimension]?: string };
 
 /** For subscriptions without a touch. */
 export const none = '(none)';
@@ -24,9 +24,23 @@ export function labelOf(touch: Readonly<Record<TouchDimension, string | null>>, 
 	return by.map((dimension) => touch[dimension] ?? notSet).join(separator);
 }
 
-export function labelValues(label: string, by: Grouping): Label {
-	if (by.length === 0) return [];
+/** The label of a path's first touch. */
+export function firstLabel([first]: readonly Touch[], by: Grouping): string {
+	return by.length === 0 ? '' : first ? labelOf(first, by) : none;
+}
+
+function valuesOf(label: string, by: Grouping): string[] {
 	return label === none || label === other ? by.map(() => label) : label.split(separator);
+}
+
+export function dimensionsOf(label: string, by: Grouping): Dimensions {
+	const values = valuesOf(label, by);
+	return Object.fromEntries(by.map((dimension, place) => [dimension, values[place]]));
+}
+
+/** A label in one line. */
+export function labelText(label: string): string {
+	return label.split(separator).join(' / ');
 }
 
 /** Counts how often each label occurs in paths. */

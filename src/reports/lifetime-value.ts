@@ -1,6 +1,9 @@
 import { addMonths, type Calendar, monthsBetween } from './calendar.ts';
-import { acquiredAtMs, isIn, type Journey, type Period, rounded } from './journey.ts';
-import { type Grouping, labelOf, labelValues, none } from './label.ts';
+import { acquiredAtMs, acquiredIn, type Journey, type Period, rounded } from './journey.ts';
+import { type Dimensions, dimensionsOf, firstLabel, type Grouping } from './label.ts';
+import type { ReportBody, ReportDefinition } from './report.ts';
+import { pathParameters } from './report-query.ts';
+import { numbered } from './report-table.ts';
 
 export interface LifetimeValueOptions {
 	/** Dimensions of the path's first touch. */
@@ -12,9 +15,8 @@ export interface LifetimeValueOptions {
 }
 
 /** Subscriptions acquired in one month, by their first touch. */
-export interface LifetimeValueRow {
+export interface LifetimeValueRow extends Dimensions {
 	readonly month: string;
-	readonly values: readonly string[];
 	readonly subscriptions: number;
 	/**
 	 * Their revenue up to the end of the month of acquisition, of the next month, and so on; null for months that have
@@ -31,12 +33,9 @@ export function lifetimeValues(
 	{ by, period, asOfMs, calendar }: LifetimeValueOptions,
 ): LifetimeValueRow[] {
 	const cohorts = new Map<string, { month: string; label: string; subscriptions: number; pence: number[] }>();
-	for (const { subscription, path } of journeys) {
-		const atMs = acquiredAtMs(subscription);
-		if (!subscription.acquisition || !isIn(period, atMs)) continue;
-		const month = calendar.monthOf(atMs);
-		const [first] = path;
-		const label = by.length === 0 ? '' : first ? labelOf(first, by) : none;
+	for (const { subscription, path } of acquiredIn(journeys, period)) {
+		const month = calendar.monthOf(acquiredAtMs(subscription));
+		const label = firstLabel(path, by);
 		const name = `${month} ${label}`;
 		let cohort = cohorts.get(name);
 		if (!cohort) {
@@ -63,7 +62,7 @@ export function lifetimeValues(
 		});
 		return {
 			month,
-			values: labelValues(label, by),
+			...dimensionsOf(label, by),
 			subscriptions,
 			cumulativePence,
 			ltvPence: cumulativePence.map((value) => (value === null ? null : rounded(value / subscriptions, 2))),
@@ -74,3 +73,28 @@ export function lifetimeValues(
 function compare(a: string, b: string): number {
 	return a < b ? -1 : a > b ? 1 : 0;
 }
+
+interface LifetimeValueReport extends ReportBody {
+	readonly rows: readonly LifetimeValueRow[];
+}
+
+export const lifetimeValueReport: ReportDefinition<LifetimeValueReport> = {
+	kind: 'ltv',
+	title: 'Lifetime value',
+	summary: 'what subscriptions earn, by month of acquisition',
+	definition:
+		'By month of acquisition and first touch: `LTV(k) = Σ revenue of events up to the end of the k-th calendar month after that of the acquisition ÷ n`; 0 is the month itself.',
+	parameters: pathParameters,
+	columns: { ltvPence: { isShaded: true } },
+	async make({ query, period, asOfMs, calendar, journeys: read }) {
+		const { lookbackDays, by } = query;
+		const { journeys } = await read();
+		return { lookbackDays, by, rows: lifetimeValues(journeys, { by, period, asOfMs, calendar }) };
+	},
+	table: ({ rows }) =>
+		rows.map(({ cumulativePence: _, ltvPence, ...row }) => ({
+			...row,
+			...numbered('ltvPence', ltvPence, 0),
+		})),
+	draw: () => '',
+};

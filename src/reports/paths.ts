@@ -1,18 +1,22 @@
 import { dayMs } from '../durations.ts';
 import {
-	type Amounts,
-	addAmounts,
-	amountsOf,
+	acquiredAtMs,
 	type Basis,
-	countedSteps,
+	countedJourneys,
+	isIn,
 	type Journey,
 	netPence,
-	noAmounts,
 	type Period,
 	ratio,
+	type Totals,
+	totalOf,
 } from './journey.ts';
-import { type Grouping, labelOf, labelValues, none } from './label.ts';
+import { type Grouping, labelOf, labelText, none } from './label.ts';
 import { type Percentiles, percentilesOf } from './percentile.ts';
+import { type PageSeen, readPagesSeen } from './read-pages.ts';
+import type { FlatRow, ReportDefinition } from './report.ts';
+import { type Flow, flow } from './report-drawing.ts';
+import { pathParameters } from './report-query.ts';
 
 export interface PathsOptions {
 	readonly by: Grouping;
@@ -22,12 +26,6 @@ export interface PathsOptions {
 	readonly top: number;
 	/** Pages that owners viewed before they converted. */
 	readonly pages: readonly PageSeen[];
-}
-
-/** A page, and the number of subscriptions whose owners viewed it before converting. */
-export interface PageSeen {
-	readonly page: string;
-	readonly subscriptions: number;
 }
 
 export interface PathRow {
@@ -40,23 +38,17 @@ export interface PathRow {
 	readonly share: number | null;
 }
 
-/** How often one label, or the start, was followed by another, or by the conversion. Over all paths. */
-export interface Transition {
-	readonly from: string;
-	readonly to: string;
-	readonly subscriptions: number;
-}
-
 export interface Paths {
-	readonly totals: Amounts & { readonly netPence: number };
-	readonly rows: readonly PathRow[];
+	readonly totals: Totals;
 	readonly lengths: readonly { readonly touches: number; readonly subscriptions: number }[];
 	/** From the path's first touch. */
 	readonly daysToConvert: Percentiles;
 	/** From showing the `tid` on a page to receiving the sale. */
 	readonly approvalDays: Percentiles;
-	readonly transitions: readonly Transition[];
+	/** How often one label, or the start, was followed by another, or by the conversion. Over all paths. */
+	readonly transitions: readonly Flow[];
 	readonly pages: readonly PageSeen[];
+	readonly rows: readonly PathRow[];
 }
 
 export const start = '(start)';
@@ -66,17 +58,14 @@ const maxTransitions = 500;
 /** Describes the paths of subscriptions. @param journeys in the order of `subid` */
 export function describePaths(journeys: readonly Journey[], options: PathsOptions): Paths {
 	const { by, period, basis, top, pages } = options;
-	const counted = journeys.flatMap((journey) => {
-		const steps = countedSteps(journey.subscription, period, basis);
-		return steps.length > 0 ? [{ ...journey, amounts: amountsOf(steps) }] : [];
-	});
-	const totals = counted.reduce((sum, { amounts }) => addAmounts(sum, amounts), noAmounts);
+	const counted = countedJourneys(journeys, period, basis);
+	const totals = totalOf(counted);
 	const rows = new Map<string, Omit<PathRow, 'share'>>();
-	const transitions = new Map<string, Transition>();
+	const transitions = new Map<string, Flow>();
 	const lengths = new Map<number, number>();
 	const acquired = counted.filter(({ amounts }) => amounts.subscriptions > 0);
 	for (const { path, amounts } of counted) {
-		const runs = runsOf(path.map((touch) => labelValues(labelOf(touch, by), by).join(' / ')));
+		const runs = runsOf(path.map((touch) => labelText(labelOf(touch, by))));
 		const name = runs.map(({ label, times }) => `${label}\u001f${times}`).join('\u001e');
 		const row = rows.get(name);
 		rows.set(name, {
@@ -95,11 +84,7 @@ export function describePaths(journeys: readonly Journey[], options: PathsOption
 		}
 	}
 	return {
-		totals: { ...totals, netPence: netPence(totals) },
-		rows: [...rows.values()]
-			.sort((a, b) => b.subscriptions - a.subscriptions || b.netPence - a.netPence || comparePaths(a, b))
-			.slice(0, top)
-			.map((row) => ({ ...row, share: ratio(row.subscriptions, totals.subscriptions) })),
+		totals,
 		lengths: [...lengths]
 			.sort(([a], [b]) => a - b)
 			.map(([touches, subscriptions]) => ({ touches, subscriptions })),
@@ -120,6 +105,10 @@ export function describePaths(journeys: readonly Journey[], options: PathsOption
 			)
 			.slice(0, maxTransitions),
 		pages,
+		rows: [...rows.values()]
+			.sort((a, b) => b.subscriptions - a.subscriptions || b.netPence - a.netPence || comparePaths(a, b))
+			.slice(0, top)
+			.map((row) => ({ ...row, share: ratio(row.subscriptions, totals.subscriptions) })),
 	};
 }
 
@@ -144,3 +133,44 @@ function runsOf(labels: readonly string[]): { label: string; times: number }[] {
 function comparePaths(a: Pick<PathRow, 'path' | 'repeats'>, b: Pick<PathRow, 'path' | 'repeats'>): number {
 	return pathText(a) < pathText(b) ? -1 : 1;
 }
+
+const maxSideRows = 20;
+
+interface PathsReport extends Paths {
+	readonly basis: Basis;
+	readonly lookbackDays: number;
+	readonly by: Grouping;
+}
+
+export const pathsReport: ReportDefinition<PathsReport> = {
+	kind: 'paths',
+	title: 'Paths to subscriptions',
+	summary: 'the paths to subscriptions, and how long they took',
+	definition:
+		'The most frequent paths with repeats collapsed (`email ×3 > direct`), with their subscriptions, net pence and share.',
+	parameters: [...pathParameters, 'basis', 'top'],
+	columns: { share: { isShare: true }, path: { isLong: true }, page: { isLong: true } },
+	async make({ query, period, journeys: readJourneys, read }) {
+		const { basis, lookbackDays, by } = query;
+		const { journeys } = await readJourneys();
+		const counted = journeys.filter(({ subscription }) => isIn(period, acquiredAtMs(subscription)));
+		const pages = await read((options) => readPagesSeen(counted, options));
+		return { basis, lookbackDays, by, ...describePaths(journeys, { ...query, period, pages }) };
+	},
+	table: ({ rows }) =>
+		rows.map(({ path, repeats, ...row }) => ({ path: pathText({ path, repeats }), ...row })),
+	sideTables({ lengths, daysToConvert, approvalDays, transitions, pages }) {
+		const days = [
+			{ days: 'to convert', ...daysToConvert },
+			{ days: 'to approval', ...approvalDays },
+		];
+		const first = (rows: readonly object[]) => rows.slice(0, maxSideRows) as FlatRow[];
+		return [
+			{ title: 'Days', rows: days },
+			{ title: 'Touches of paths', rows: first(lengths) },
+			{ title: 'Transitions', rows: first(transitions) },
+			{ title: 'Pages before conversion', rows: first(pages) },
+		].filter(({ rows }) => rows.length > 0);
+	},
+	draw: ({ transitions }) => flow(transitions),
+};

@@ -13,7 +13,6 @@ import {
 } from '../store/account/journey-rows.ts';
 import { parseOrigin } from '../store/account/touches.ts';
 import type { Reading } from '../store/steps.ts';
-import type { CoveredEvent, JoinedBy } from './coverage.ts';
 import { isIn, type Journey, type Period } from './journey.ts';
 import { type Grouping, labelOf } from './label.ts';
 import { LostPaths } from './lost-paths.ts';
@@ -214,17 +213,10 @@ class Visitors {
 	}
 }
 
-/** Reads how the events of a period were joined to their visitors. */
-export function* readCoverage(
-	options: Pick<ReadOptions, 'asOfMs' | 'isPast' | 'period'>,
-): Reading<CoveredEvent[]> {
+/** Reads the events of a period. */
+export function* readEvents(options: ReadOptions): Reading<JourneyEvent[]> {
 	const { asOfMs, isPast, period } = options;
-	const events = readsAll(options)
+	return readsAll(options)
 		? yield* eventsUpTo(asOfMs, isPast)
 		: yield* eventsIn({ fromMs: atLeast(period.fromMs), toMs: Math.min(period.toMs, asOfMs + 1) });
-	return events.map(({ atMs, evt, revenuePence, vid, named }) => ({
-		...{ atMs, evt, revenuePence },
-		joinedBy:
-			vid === null ? 'unjoined' : (['subid', 'cid', 'tid'] as const satisfies JoinedBy[])[named as 0 | 1 | 2],
-	}));
 }

@@ -4,8 +4,13 @@ import { hitsOfVisitors } from '../store/account/journey-rows.ts';
 import type { Reading } from '../store/steps.ts';
 import type { Journey } from './journey.ts';
 import { isInLookback } from './path.ts';
-import type { PageSeen } from './paths.ts';
 import type { Subscription } from './subscription.ts';
+
+/** A page, and the number of subscriptions whose owners viewed it before converting. */
+export interface PageSeen {
+	readonly page: string;
+	readonly subscriptions: number;
+}
 
 const maxPages = 100;
 

@@ -1,6 +1,10 @@
 import { dayMs } from '../durations.ts';
-import { acquiredAtMs, isIn, type Journey, type Period, ratio, rounded } from './journey.ts';
-import { type Grouping, labelOf, labelValues, none } from './label.ts';
+import { acquiredIn, type Journey, type Period, ratio, rounded } from './journey.ts';
+import { type Dimensions, dimensionsOf, firstLabel, type Grouping } from './label.ts';
+import type { FlatRow, ReportBody, ReportDefinition } from './report.ts';
+import { htmlTable } from './report-drawing.ts';
+import { pathParameters } from './report-query.ts';
+import { numbered } from './report-table.ts';
 
 export interface RenewalsOptions {
 	/** Dimensions of the path's first touch. */
@@ -12,8 +16,7 @@ export interface RenewalsOptions {
 	readonly periodDays: ReadonlyMap<string, number>;
 }
 
-export interface RenewalsRow {
-	readonly values: readonly string[];
+export interface RenewalsRow extends Dimensions {
 	/** The acquisition's event type. */
 	readonly evt: string;
 	/** Null if nobody has renewed and no period is set. */
@@ -48,14 +51,12 @@ export function describeRenewals(
 	journeys: readonly Journey[],
 	{ by, period, asOfMs, periodDays }: RenewalsOptions,
 ): RenewalsRow[] {
-	const counted = journeys.filter(
-		({ subscription }) => subscription.acquisition && isIn(period, acquiredAtMs(subscription)),
-	);
+	const counted = acquiredIn(journeys, period);
 	const periods = periodsOf(counted, periodDays);
-	const groups = Map.groupBy(counted, ({ subscription: { evt }, path: [first] }) => {
-		const label = by.length === 0 ? '' : first ? labelOf(first, by) : none;
-		return `${evt}\u001d${label}`;
-	});
+	const groups = Map.groupBy(
+		counted,
+		({ subscription: { evt }, path }) => `${evt}\u001d${firstLabel(path, by)}`,
+	);
 	return [...groups]
 		.sort(([a, m], [b, n]) => n.length - m.length || (a < b ? -1 : 1))
 		.map(([name, own]) => {
@@ -64,7 +65,7 @@ export function describeRenewals(
 			const ages = days === null ? [] : agesOf(own, days * dayMs, asOfMs);
 			let left = 1;
 			return {
-				values: labelValues(label, by),
+				...dimensionsOf(label, by),
 				evt,
 				periodDays: days === null ? null : rounded(days, 2),
 				subscriptions: own.length,
@@ -120,4 +121,53 @@ function agesOf(journeys: readonly Journey[], periodMs: number, asOfMs: number) 
 		}
 	}
 	return ages;
+}
+
+interface RenewalsReport extends ReportBody {
+	readonly by: Grouping;
+	readonly rows: readonly RenewalsRow[];
+}
+
+const columns = {
+	refundRate: { isShare: true },
+	survivors: { isShare: true },
+	left: { isShare: true, isShaded: true },
+};
+
+export const renewalsReport: ReportDefinition<RenewalsReport> = {
+	kind: 'renewals',
+	title: 'Renewals',
+	summary: 'who renews, and who is refunded',
+	definition:
+		'By first touch and `evt` of the acquisition. `eligible[i]` counts subscriptions that could have renewed i times: `T + i · period + 7 days ≤ as of`. `renewed[i]` counts those of them with at least i renewals.',
+	parameters: [...pathParameters, 'period'],
+	columns,
+	async make({ query, period, asOfMs, journeys: read }) {
+		const { lookbackDays, by } = query;
+		const { journeys } = await read();
+		const periodDays = new Map(Object.entries(query.period));
+		return { lookbackDays, by, rows: describeRenewals(journeys, { by, period, asOfMs, periodDays }) };
+	},
+	table: ({ rows }) => rows.flatMap(rowPerAge),
+	draw({ by, rows }) {
+		const groups = rows.map((row) => ({
+			...Object.fromEntries(by.map((dimension) => [dimension, row[dimension] as string])),
+			...{ evt: row.evt, subscriptions: row.subscriptions },
+			...numbered(
+				'left',
+				row.survivors.map(({ share }) => share),
+			),
+		}));
+		if (!rows.some(({ survivors }) => survivors.length > 0)) return '';
+		return `<p>The share of subscriptions that is left after each number of periods:</p>\n${htmlTable(groups, columns)}`;
+	},
+};
+
+function rowPerAge({ eligible, renewed, survivors, ...group }: RenewalsRow): FlatRow[] {
+	const ages = survivors.map(({ age, atRisk, renewed: stayed, share }, place) => ({
+		...{ age, eligible: eligible[place] as number, renewed: renewed[place] as number },
+		...{ atRisk, stayed, survivors: share },
+	}));
+	const none = { age: null, eligible: null, renewed: null, atRisk: null, stayed: null, survivors: null };
+	return (ages.length > 0 ? ages : [none]).map((age) => ({ ...group, ...age }));
 }

@@ -1,30 +1,69 @@
 import { escapeHtml } from '../format/html.ts';
-import type { Transition } from './paths.ts';
+import type { ColumnStyles, FlatRow } from './report.ts';
+import { nothing, pounds, type ShownColumn, shownCell, shownColumns } from './report-table.ts';
 
 const blue = '#0b63ce';
 
-/** What pictures need of a page's style. */
-export const drawingStyle = `.bars{display:grid;grid-template-columns:fit-content(40%) minmax(0,1fr) max-content;gap:2px .6rem;font-size:13px;margin:1rem 0;align-items:center}
+/** What pictures and tables need of a page's style. */
+export const drawingStyle = `td.number,th.number{text-align:right}td.shaded{padding-left:.6rem;padding-right:.6rem}th{vertical-align:bottom}
+td,th{white-space:nowrap}td.long{white-space:normal;overflow-wrap:anywhere;min-width:9rem}.wide{overflow-x:auto;margin:1rem 0}@media(max-width:40rem){td,th{font-size:13px;padding-right:.6rem}}.bars{display:grid;grid-template-columns:fit-content(40%) minmax(0,1fr) max-content;gap:2px .6rem;font-size:13px;margin:1rem 0;align-items:center}
 .bars .name{text-align:right;overflow-wrap:anywhere}.bars .next{margin-top:.5rem}.bars i{display:block;height:1rem;background:${blue}}.bars i.below{background:#c0392b}
 .bars .value{text-align:right;font-variant-numeric:tabular-nums}svg{display:block;min-width:36rem;width:100%;max-width:48rem}svg text{font-size:13px;fill:#333}`;
 
-export interface Bar {
-	readonly name: string;
-	readonly value: number;
-	readonly shown: string;
-	/** Whether it begins a group. */
-	readonly isFirst: boolean;
-}
+const maxBars = 140;
 
-/** A bar for each value, in another colour for negative ones. */
-export function bars(all: readonly Bar[]): string {
-	const max = Math.max(1, ...all.map(({ value }) => Math.abs(value)));
-	const drawn = all.map(({ name, value, shown, isFirst }) => {
+/** A bar for each row, in another colour for negative values. Rows of several models are grouped. */
+export function bars(table: readonly FlatRow[], column: string): string {
+	const isGrouped = new Set(table.map(({ model }) => model)).size > 1;
+	const rows = table.slice(0, maxBars).map(({ model = null, ...row }) => ({
+		names: Object.values(row).filter((cell) => typeof cell === 'string'),
+		...{ model, value: Number(row[column] ?? 0) },
+	}));
+	const max = Math.max(1, ...rows.map(({ value }) => Math.abs(value)));
+	const drawn = rows.map(({ names, model, value }, place) => {
+		const next = isGrouped && names.join() !== rows[place - 1]?.names.join() ? ' next' : '';
 		const percent = ((100 * Math.abs(value)) / max).toFixed(1);
-		const next = isFirst ? ' next' : '';
+		const name = [...names, ...(isGrouped ? [model] : [])].join(' · ');
+		const shown = column.endsWith('Pence') ? pounds(value) : String(value);
 		return `<span class="name${next}">${escapeHtml(name)}</span><span class="line${next}"><i${value < 0 ? ' class="below"' : ''} style="width:${percent}%"></i></span><span class="value${next}">${escapeHtml(shown)}</span>`;
 	});
-	return all.length > 0 ? `<div class="bars">${drawn.join('\n')}</div>` : '';
+	return rows.length > 0 ? `<div class="bars">${drawn.join('\n')}</div>` : '';
+}
+
+const longColumns: ColumnStyles = { landing: { isLong: true }, campaign: { isLong: true } };
+
+export function htmlTable(rows: readonly FlatRow[], styles?: ColumnStyles): string {
+	if (rows.length === 0) return `<p>${nothing}</p>`;
+	const columns = shownColumns(rows, { ...longColumns, ...styles });
+	const shaded = columns.filter(({ isShaded }) => isShaded);
+	const max = Math.max(
+		Number.MIN_VALUE,
+		...rows.flatMap((row) => shaded.map(({ name }) => Number(row[name] ?? 0))),
+	);
+	const head = columns.map((column) => `<th${classOf(column)}>${escapeHtml(column.heading)}</th>`);
+	const body = rows.map((row) => `<tr>${columns.map((column) => cellOf(column, row, max)).join('')}</tr>`);
+	return `<div class="wide"><table><tr>${head.join('')}</tr>${body.join('\n')}</table></div>`;
+}
+
+/** @param max of shaded columns */
+function cellOf(column: ShownColumn, row: FlatRow, max: number): string {
+	const value = row[column.name] ?? null;
+	if (column.isShaded && typeof value !== 'number') return `<td${classOf(column)}></td>`;
+	const depth = (0.05 + (0.5 * Math.max(0, Number(value))) / max).toFixed(2);
+	const colour = column.isShaded ? ` style="background:rgba(11,99,206,${depth})"` : '';
+	return `<td${classOf(column)}${colour}>${escapeHtml(shownCell(column, value))}</td>`;
+}
+
+function classOf({ isShaded, isNumber, isLong }: ShownColumn): string {
+	const name = isShaded ? 'number shaded' : isNumber ? 'number' : isLong ? 'long' : '';
+	return name && ` class="${name}"`;
+}
+
+/** How many subscriptions went from one state to another. */
+export interface Flow {
+	readonly from: string;
+	readonly to: string;
+	readonly subscriptions: number;
 }
 
 const maxFlows = 40;
@@ -33,7 +72,7 @@ const [width, nameWidth, rowGap] = [760, 170, 14];
 const maxHeight = 90;
 
 /** The most frequent transitions: lines as wide as they are frequent, which leave and reach a state one below the other. */
-export function flow(transitions: readonly Transition[]): string {
+export function flow(transitions: readonly Flow[]): string {
 	const shown = transitions.slice(0, maxFlows);
 	if (shown.length === 0) return '';
 	const [left, right] = [placesOf(shown, 'from'), placesOf(shown, 'to')];
@@ -66,7 +105,7 @@ interface Place {
 }
 
 /** States of one side, the busiest first; the start and the end come first of all. */
-function placesOf(transitions: readonly Transition[], side: 'from' | 'to'): Map<string, Place> {
+function placesOf(transitions: readonly Flow[], side: 'from' | 'to'): Map<string, Place> {
 	const totals = new Map<string, number>();
 	for (const transition of transitions)
 		totals.set(transition[side], (totals.get(transition[side]) ?? 0) + transition.subscriptions);

@@ -1,9 +1,22 @@
+import { OperatorError } from '../errors.ts';
+import { spendingRows } from '../store/account/journey-rows.ts';
 import { type Calendar, monthsBetween } from './calendar.ts';
 import { creditOf } from './credit.ts';
-import { acquiredAtMs, amountsOf, isIn, type Journey, type Period, ratio } from './journey.ts';
-import { countLabels, type Grouping, Labels, labelledPath, labelOf, labelValues } from './label.ts';
+import { acquiredAtMs, acquiredIn, amountsOf, isIn, type Journey, type Period, ratio } from './journey.ts';
+import {
+	countLabels,
+	type Dimensions,
+	dimensionsOf,
+	type Grouping,
+	Labels,
+	labelledPath,
+	labelOf,
+} from './label.ts';
 import type { LostPaths } from './lost-paths.ts';
-import type { AttributionModel } from './model.ts';
+import { type AttributionModel, defaultModel } from './model.ts';
+import type { ReportBody, ReportDefinition } from './report.ts';
+import { bars } from './report-drawing.ts';
+import { pathParameters } from './report-query.ts';
 
 /** Money spent on a channel, or on one of its campaigns, on one day. */
 export interface Spending {
@@ -25,8 +38,7 @@ export interface SpendOptions {
 	readonly calendar: Calendar;
 }
 
-export interface SpendRow {
-	readonly values: readonly string[];
+export interface SpendRow extends Dimensions {
 	readonly spentPence: number;
 	/** Credited by the model, like the amounts. */
 	readonly subscriptions: number;
@@ -63,9 +75,7 @@ export function describeSpending(
 		);
 		spent.set(label, (spent.get(label) ?? 0) + pence);
 	}
-	const acquired = journeys.filter(
-		({ subscription }) => subscription.acquisition && isIn(period, acquiredAtMs(subscription)),
-	);
+	const acquired = acquiredIn(journeys, period);
 	const labels = labelsOf(acquired, lost, [...spent.keys()], by);
 	const numberOf = (label: string) => labels.numberOf(label);
 	const lostLabels = lost.labelled(numberOf);
@@ -107,7 +117,7 @@ export function describeSpending(
 			const netPence = Math.round(netAt(ages - 1, label));
 			const payback = byAge.findIndex((_, age) => netAt(age, label) >= spentPence);
 			return {
-				values: labelValues(name, by),
+				...dimensionsOf(name, by),
 				spentPence,
 				subscriptions,
 				netPence,
@@ -141,3 +151,30 @@ function agesOf(journeys: readonly Journey[], calendar: Calendar): number {
 		for (const { atMs } of subscription.steps) max = Math.max(max, 1 + ageOf(subscription, atMs, calendar));
 	return max;
 }
+
+export const spendReport: ReportDefinition<ReportBody> = {
+	kind: 'spend',
+	title: 'Spend',
+	summary: 'what subscriptions have cost',
+	definition:
+		'The amount spent, the subscriptions acquired in the period that the model (one) credits, and everything that these have brought since.',
+	parameters: [...pathParameters, 'model', 'halfLifeDays'],
+	check({ by, model }) {
+		const isSpent = by?.includes('channel') && by.every((name) => name === 'channel' || name === 'campaign');
+		if (by && by.length > 0 && !isSpent)
+			throw new OperatorError(
+				'Group spend by channel or channel,campaign, as spending is recorded, or use none for one row.',
+			);
+		if (model && model.length > 1)
+			throw new OperatorError('spend credits subscriptions by one model; name one.');
+	},
+	async make({ query, period, calendar, journeys: readJourneys, read }) {
+		const { lookbackDays, by, halfLifeDays } = query;
+		const [model = defaultModel] = query.model;
+		const { journeys, lost } = await readJourneys(model === 'markov');
+		const spending = await read(spendingRows);
+		const rows = describeSpending(spending, journeys, lost, { by, model, halfLifeDays, period, calendar });
+		return { lookbackDays, model, by, rows };
+	},
+	draw: (_, table) => bars(table, 'netPence'),
+};

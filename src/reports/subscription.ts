@@ -1,3 +1,4 @@
+import { type EventLabel, labelsOf, type SubscriptionEvent } from '../domain/subscription-event.ts';
 import type { JourneyEvent } from '../store/account/journey-rows.ts';
 
 /** An event of a subscription, and its role. */
@@ -8,8 +9,8 @@ export interface SubscriptionStep {
 	readonly revenuePence: number;
 }
 
-/** All events of one `subid`. */
-export interface Subscription {
+/** All events of one `subid`, with the labels of its acquisition, else of its first event. */
+export interface Subscription extends Pick<SubscriptionEvent, EventLabel> {
 	readonly subid: string;
 	/** The visitor of its acquisition, else of its earliest joined event; null if none is joined. */
 	readonly owner: string | null;
@@ -17,8 +18,6 @@ export interface Subscription {
 	readonly steps: readonly SubscriptionStep[];
 	/** Null if there are only refunds. */
 	readonly acquisition: SubscriptionStep | null;
-	/** `evt` of the acquisition, else of the first event. */
-	readonly evt: string;
 	/** When the acquisition's `tid` was first shown on a page; null if it was not. */
 	readonly shownAtMs: number | null;
 	/** When the `tid` was shown, else when the event was received. */
@@ -31,7 +30,7 @@ export interface Subscription {
  * @param events at least one; those of one moment in order of arrival
  */
 export function subscriptionOf(
-	events: readonly Pick<JourneyEvent, 'subid' | 'evt' | 'atMs' | 'revenuePence' | 'shownAtMs'>[],
+	events: readonly Pick<JourneyEvent, EventLabel | 'subid' | 'atMs' | 'revenuePence' | 'shownAtMs'>[],
 	owner: string | null,
 ): Subscription {
 	const sorted = events.toSorted((a, b) => a.atMs - b.atMs);
@@ -52,7 +51,7 @@ export function subscriptionOf(
 		owner,
 		steps,
 		acquisition,
-		evt: (first ?? earliest).evt,
+		...labelsOf(first ?? earliest),
 		shownAtMs,
 		convertedAtMs: shownAtMs ?? (first ?? earliest).atMs,
 	};

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { reportKinds } from '../../client/src/api-types.ts';
 import { ForbiddenError, InvalidRequestError } from '../../client/src/index.ts';
 import { startService } from '../support.ts';
 import { clientOf, newsletters } from './client.ts';
@@ -16,7 +17,7 @@ test('reports are read with a key that may read, and their parameters reach the 
 	assert.equal(coverage.aid, aid);
 	assert.equal(coverage.timezone, 'Europe/London');
 	assert.ok(coverage.rows.length > 0);
-	for (const kind of ['attribution', 'paths', 'ltv', 'renewals', 'spend'] as const)
+	for (const kind of reportKinds)
 		assert.ok(Array.isArray((await reports[kind](aid, { asOf: coverage.asOf })).rows), kind);
 	await assert.rejects(reports.ltv(aid, { from: '2026-02-30' }), (error) => {
 		assert.ok(error instanceof InvalidRequestError);

@@ -210,7 +210,7 @@ test('the example of the documentation is right', () => {
 	});
 	const column = (model: (typeof attributionModels)[number]) =>
 		Object.fromEntries(
-			rows.map((row) => [row.values[0], [row.models[model]?.subscriptions, row.models[model]?.netPence]]),
+			rows.map((row) => [row.channel, [row.models[model]?.subscriptions, row.models[model]?.netPence]]),
 		);
 	assert.deepEqual(column('first'), {
 		email: [1, 1000],
@@ -235,7 +235,7 @@ test('the example of the documentation is right', () => {
 		...{ email: [1, 875], '(none)': [1, 499], direct: [0.5, 438], 'paid search': [0.5, 437] },
 	});
 	assert.deepEqual(
-		rows.map(({ values, assistRatio }) => [...values, assistRatio]),
+		rows.map(({ channel, assistRatio }) => [channel, assistRatio]),
 		[
 			...[
 				['email', 1],
@@ -251,7 +251,7 @@ test('the example of the documentation is right', () => {
 test('without dimensions there is one row', () => {
 	const { rows } = attribute(example, lostPaths(), options({ by: [] }));
 	assert.equal(rows.length, 1);
-	assert.deepEqual(rows[0]?.values, []);
+	assert.equal(rows[0]?.channel, undefined);
 	for (const model of attributionModels) assert.equal(rows[0]?.models[model]?.netPence, 2249);
 });
 
@@ -261,7 +261,7 @@ test('values beyond the two hundred most frequent share one row', () => {
 	);
 	const { rows } = attribute(many, lostPaths(), options({ models: ['linear'] }));
 	assert.equal(rows.length, 200);
-	assert.equal(rows.find(({ values }) => values[0] === '(other)')?.models.linear?.subscriptions, 51);
+	assert.equal(rows.find(({ channel }) => channel === '(other)')?.models.linear?.subscriptions, 51);
 });
 
 test('intervals contain the credited value, and are the same for the same seed', () => {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { defaultQuery } from '../../src/reports/report-query.ts';
+import { lifetimeValueReport } from '../../src/reports/lifetime-value.ts';
+import { queryOf } from '../../src/reports/report-query.ts';
 import { runReport } from '../../src/reports/run-report.ts';
 import { storeHistory } from '../../src/store/account/past-history.ts';
 import { addAccount, openFor } from '../store/engines.ts';
@@ -19,7 +20,7 @@ test('cohorts of a tenth of CDNOW match those of a script over the raw file', {
 	}));
 	for (let from = 0; from < events.length; from += 1000)
 		await store.transact(id, () => storeHistory([], events.slice(from, from + 1000)));
-	const query = { ...defaultQuery('ltv'), by: [], asOfMs: Date.parse(cdnowEnd) };
+	const query = queryOf(lifetimeValueReport, { by: [], asOf: Date.parse(cdnowEnd) });
 	const account = { id, aid: 'c-a-cdnow', timezone: 'UTC', paymentProviders: [] };
 	const { rows } = await runReport(store, account, query, []);
 	assert.equal(assertAsAwkSays(cdnowSample, rows), 18 + 17 + 16);

@@ -2,8 +2,10 @@ import type { HistoryHit } from '../../src/domain/hit.ts';
 import { paymentProviders } from '../../src/domain/touch.ts';
 import { dayMs } from '../../src/durations.ts';
 import { attributionModels } from '../../src/reports/model.ts';
-import { defaultQuery, type ReportKind, type ReportQuery } from '../../src/reports/report-query.ts';
-import { type Report, runReport } from '../../src/reports/run-report.ts';
+import type { Report } from '../../src/reports/report.ts';
+import { queryOf, type ReportQuery } from '../../src/reports/report-query.ts';
+import { reportOf } from '../../src/reports/reports.ts';
+import { runReport } from '../../src/reports/run-report.ts';
 import { type HistoryEvent, storeHistory } from '../../src/store/account/past-history.ts';
 import { foldAll } from '../../src/store/fold-all.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -48,11 +50,11 @@ export async function add(store: Store, id: number, entries: readonly Entry[]): 
 export function report(
 	store: Store,
 	id: number,
-	kind: ReportKind,
+	kind: string,
 	fields: Partial<ReportQuery> = {},
 ): Promise<Report> {
-	const models: ReportQuery['models'] = kind === 'spend' ? ['linear'] : attributionModels;
-	const query = { ...defaultQuery(kind), models, asOfMs: nowMs, ...fields };
+	const model = kind === 'spend' ? (['linear'] as const) : attributionModels;
+	const query = queryOf(reportOf(kind), { model, asOf: nowMs, ...fields });
 	const account = { id, aid: 'c-a-acme-uk', timezone: 'UTC', paymentProviders: [] };
 	return runReport(store, account, query, paymentProviders);
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { dayMs } from '../../src/durations.ts';
 import { pruneAll } from '../../src/jobs/retention.ts';
-import type { Report } from '../../src/reports/run-report.ts';
+import type { Report } from '../../src/reports/report.ts';
 import { countRows } from '../../src/store/account/reading/rows.ts';
 import { copyStore } from '../../src/store/copy.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
@@ -21,7 +21,7 @@ const prune = (store: Store, keepTouches: boolean) =>
 	});
 
 const attribution = (store: Store, id: number) =>
-	report(store, id, 'attribution', { asOfMs: null, models: ['linear'] });
+	report(store, id, 'attribution', { asOf: null, model: ['linear'] });
 
 function netByChannel({ rows }: Report): unknown[] {
 	return rows.map((row) => [row.channel, (row.models as { linear: { netPence: number } }).linear.netPence]);

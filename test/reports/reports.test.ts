@@ -94,17 +94,17 @@ test('lifetime value is the revenue up to the end of each month, per subscriptio
 	const rows = lifetimeValues(paid, { by: [], period: allTime, asOfMs, calendar: utc });
 	assert.deepEqual(rows, [
 		{
-			...{ month: '2026-01', values: [], subscriptions: 2 },
+			...{ month: '2026-01', subscriptions: 2 },
 			...{ cumulativePence: [2000, 2000, 2000, null], ltvPence: [1000, 1000, 1000, null] },
 		},
 		{
-			...{ month: '2026-02', values: [], subscriptions: 1 },
+			...{ month: '2026-02', subscriptions: 1 },
 			...{ cumulativePence: [700, 1400, null, null], ltvPence: [700, 1400, null, null] },
 		},
 	]);
 	const byChannel = lifetimeValues(paid, { by: ['channel'], period: allTime, asOfMs, calendar: utc });
 	assert.deepEqual(
-		byChannel.map(({ month, values }) => `${month} ${values}`),
+		byChannel.map(({ month, channel }) => `${month} ${channel}`),
 		[...['2026-01 email', '2026-01 social', '2026-02 (none)']],
 	);
 });
@@ -189,7 +189,7 @@ test('renewals are counted among subscriptions that could have renewed', () => {
 	const options = { by: [], period: allTime, asOfMs, periodDays: new Map() };
 	const [row] = describeRenewals(paid, options);
 	assert.deepEqual(row, {
-		...{ values: [], evt: 'newsletter', periodDays: 31, subscriptions: 3 },
+		...{ evt: 'newsletter', periodDays: 31, subscriptions: 3 },
 		// A and B could have renewed twice by then but for the seven days; C not once.
 		...{ eligible: [2, 1], renewed: [1, 1], refundRate: 0.3333 },
 		survivors: [
@@ -209,11 +209,11 @@ test('the time to renew begins with the checkout, not with its approval', () => 
 });
 
 test('coverage counts events by how they were joined', () => {
-	const event = (joinedBy: 'tid' | 'subid' | 'unjoined', revenuePence: number) => ({
-		...{ atMs: day0Ms, evt: 'newsletter', joinedBy, revenuePence },
+	const event = (vid: string | null, named: 0 | 1 | 2, revenuePence: number) => ({
+		...{ atMs: day0Ms, evt: 'newsletter', vid, named, revenuePence },
 	});
 	assert.deepEqual(
-		describeCoverage([event('tid', 5), event('subid', 7), event('unjoined', 9), event('unjoined', -1)], {
+		describeCoverage([event('V', 2, 5), event('V', 0, 7), event(null, 0, 9), event(null, 0, -1)], {
 			...{ period: allTime, calendar: utc },
 		}),
 		[
@@ -239,11 +239,11 @@ test('spending is compared with the revenue it brought', () => {
 	);
 	assert.deepEqual(rows, [
 		{
-			...{ values: ['email'], spentPence: 1500, subscriptions: 2, netPence: 2000 },
+			...{ channel: 'email', spentPence: 1500, subscriptions: 2, netPence: 2000 },
 			...{ costPerSubscriptionPence: 750, returnRatio: 1.3333, paybackMonth: 0 },
 		},
 		{
-			...{ values: ['display'], spentPence: 900, subscriptions: 0, netPence: 0 },
+			...{ channel: 'display', spentPence: 900, subscriptions: 0, netPence: 0 },
 			...{ costPerSubscriptionPence: null, returnRatio: 0, paybackMonth: null },
 		},
 	]);

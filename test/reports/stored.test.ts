@@ -4,8 +4,9 @@ import { type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import { dayMs, minuteMs } from '../../src/durations.ts';
 import { readJourneys } from '../../src/reports/read-journeys.ts';
-import { type ReportQuery, reportKinds } from '../../src/reports/report-query.ts';
-import type { Report } from '../../src/reports/run-report.ts';
+import type { Report } from '../../src/reports/report.ts';
+import type { ReportQuery } from '../../src/reports/report-query.ts';
+import { reports as definitions } from '../../src/reports/reports.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
 import type { Reading, Row } from '../../src/store/steps.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -66,7 +67,7 @@ function momentOf(entry: Entry): number {
 
 async function reports(store: Store, id: number, fields: Partial<ReportQuery> = {}): Promise<string> {
 	const all: Report[] = [];
-	for (const kind of reportKinds) all.push(await report(store, id, kind, fields));
+	for (const { kind } of definitions) all.push(await report(store, id, kind, fields));
 	return JSON.stringify(all);
 }
 
@@ -90,8 +91,8 @@ test('reports do not depend on the order of arrival or the engine, and as of a m
 				const earlier = await fill(store, `c-a-earlier-${run}`, ended);
 				all.push(await reports(store, whole), await reports(store, other));
 				// What is known now needs no look at what was known then, and a period reads only what it needs.
-				const live = await report(store, whole, 'attribution', { asOfMs: null, intervals: false });
-				const period = { from: '2025-01-01', to: '2040-01-01', asOfMs: null, intervals: false };
+				const live = await report(store, whole, 'attribution', { asOf: null, intervals: false });
+				const period = { from: '2025-01-01', to: '2040-01-01', asOf: null, intervals: false };
 				const ofPeriod = await report(store, whole, 'attribution', period);
 				assert.deepEqual(ofPeriod.totals, live.totals);
 				assert.deepEqual(
@@ -99,8 +100,8 @@ test('reports do not depend on the order of arrival or the engine, and as of a m
 					(await report(store, whole, 'attribution', { intervals: false })).totals,
 				);
 				then.push(
-					await reports(store, whole, { asOfMs: untilMs }),
-					await reports(store, earlier, { asOfMs: untilMs }),
+					await reports(store, whole, { asOf: untilMs }),
+					await reports(store, earlier, { asOf: untilMs }),
 				);
 			}
 			run++;
@@ -128,18 +129,18 @@ test('a report of a month reads only what it needs, and equals that part of the 
 			['2026-02-01', '2026-03-01'],
 			['2026-03-01', '2026-06-01'],
 		] as const)
-			for (const kind of reportKinds) {
+			for (const { kind } of definitions) {
 				// As of a moment the whole is read.
 				const { asOf: _, ...now } = await report(store, id, kind, {
 					from,
 					to,
-					asOfMs: null,
+					asOf: null,
 					intervals: false,
 				});
 				const { asOf: __, ...then } = await report(store, id, kind, {
 					from,
 					to,
-					asOfMs: store.now(),
+					asOf: store.now(),
 					intervals: false,
 				});
 				assert.deepEqual(now, then, kind);
@@ -192,8 +193,8 @@ test('a visitor with a renewal of another visitor is not lost, in a report of al
 			...[visit(2, 10, 'R', 'social'), sale('R', 'S', 40, 500)],
 		]);
 		for (const period of [{}, { from: '2026-01-01', to: '2026-12-01' }])
-			for (const asOfMs of [null, nowMs]) {
-				const { rows } = await report(store, id, 'attribution', { asOfMs, ...period });
+			for (const asOf of [null, nowMs]) {
+				const { rows } = await report(store, id, 'attribution', { asOf, ...period });
 				assert.deepEqual(
 					rows.map(({ channel }) => channel),
 					['email'],
@@ -219,7 +220,7 @@ test('erasing a visitor moves revenue to (none), and totals stay the same', asyn
 			],
 			...[visit(2, 10, 'B', 'social'), sale('B', 'S-2', 12, 300)],
 		]);
-		const before = await report(store, id, 'attribution', { asOfMs: null, models: ['last'] });
+		const before = await report(store, id, 'attribution', { asOf: null, model: ['last'] });
 		const netOf = ({ rows }: Report) =>
 			rows.map((row) => [row.channel, (row.models as { last: { netPence: number } }).last.netPence]);
 		// The touch from where it was paid takes no credit, nor what came after the checkout.
@@ -228,7 +229,7 @@ test('erasing a visitor moves revenue to (none), and totals stay the same', asyn
 			['social', 300],
 		]);
 		await eraseVisitor(store, id, vidOf(1));
-		const after = await report(store, id, 'attribution', { asOfMs: null, models: ['last'] });
+		const after = await report(store, id, 'attribution', { asOf: null, model: ['last'] });
 		assert.deepEqual(netOf(after), [
 			['(none)', 800],
 			['social', 300],
@@ -247,13 +248,13 @@ test('a segment selects the subscriptions of visitors who are, or were, in it', 
 		const scored = { id: 'scored', name: 'Scored', rule: 'scores.subscription >= 0.0' };
 		await store.control.createSegment(id, scored);
 		const net = async (fields: Partial<ReportQuery>) =>
-			totalOf(await report(store, id, 'attribution', { models: ['last'], intervals: false, ...fields }));
+			totalOf(await report(store, id, 'attribution', { model: ['last'], intervals: false, ...fields }));
 		assert.equal(await net({}), 1500);
-		for (const asOfMs of [null, day0Ms + 41 * dayMs]) {
-			assert.equal(await net({ segment: 'back', asOfMs }), 500);
-			assert.equal(await net({ segment: 'scored', asOfMs }), 800, 'nobody knows whose the third is');
+		for (const asOf of [null, day0Ms + 41 * dayMs]) {
+			assert.equal(await net({ segment: 'back', asOf }), 500);
+			assert.equal(await net({ segment: 'scored', asOf }), 800, 'nobody knows whose the third is');
 		}
-		assert.equal(await net({ segment: 'back', asOfMs: day0Ms + 30 * dayMs }), 0);
+		assert.equal(await net({ segment: 'back', asOf: day0Ms + 30 * dayMs }), 0);
 		const { segment } = await report(store, id, 'ltv', { segment: 'back' });
 		assert.equal(segment, 'back');
 		await assert.rejects(net({ segment: 'unknown' }), /has no segment unknown/);
@@ -266,6 +267,6 @@ test('the account of the proof has journeys', async (t) => {
 	assert.ok(touches > visitors);
 	const store = await openFor(t, `sqlite:${folder}`);
 	const { id } = await store.control.account('c-a-large');
-	const { rows } = await report(store, id, 'attribution', { asOfMs: null });
+	const { rows } = await report(store, id, 'attribution', { asOf: null });
 	assert.ok(rows.length > 3);
 });

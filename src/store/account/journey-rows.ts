@@ -1,4 +1,5 @@
 import { eventKeys, type Owner, subscribersAmong } from '../../domain/ownership.ts';
+import { type EventLabel, eventLabelNames, type SubscriptionEvent } from '../../domain/subscription-event.ts';
 import {
 	type Query,
 	type Reading,
@@ -55,10 +56,9 @@ function each<Tuple>(take: (row: Tuple) => void): (rows: readonly Tuple[]) => vo
 }
 
 /** A stored event and its owner. */
-export interface JourneyEvent {
+export interface JourneyEvent extends Pick<SubscriptionEvent, EventLabel> {
 	readonly id: number;
 	readonly subid: string;
-	readonly evt: string;
 	readonly revenuePence: number;
 	readonly atMs: number;
 	readonly vid: string | null;
@@ -67,35 +67,51 @@ export interface JourneyEvent {
 	readonly shownAtMs: number | null;
 }
 
-type EventTuple = readonly [
-	id: number,
-	subid: string,
-	evt: string,
-	rvn: number,
-	receivedAt: number,
-	vid: string | null,
-	named: Owner['named'],
-	shownAt: number | null,
+/** The columns of an event's row. */
+interface EventCells extends Pick<SubscriptionEvent, EventLabel | 'tid' | 'subid' | 'cid' | 'rvn'> {
+	readonly id: number;
+	readonly received_at: number;
+	readonly vid: string | null;
+	readonly named: Owner['named'];
+	readonly shown_at: number | null;
+}
+type EventColumn = keyof EventCells;
+
+const columns: readonly EventColumn[] = [
+	...(['id', 'subid', 'rvn', 'received_at', 'vid', 'named', 'shown_at'] as const),
+	...eventLabelNames,
+	...(['tid', 'cid'] as const),
 ];
-type PastEventTuple = readonly [...EventTuple, tid: string, cid: string | null];
+/** Where each column is in a row. There are millions of rows, so they are arrays. */
+const place = Object.fromEntries(columns.map((column, index) => [column, index])) as Record<
+	EventColumn,
+	number
+>;
+
+function cell<Column extends EventColumn>(row: readonly Value[], column: Column): EventCells[Column] {
+	return row[place[column]] as EventCells[Column];
+}
+
+/** @param shownAt the expression for `shown_at`. If it is that of `firstShown`, it takes the moment as its first value */
+function columnsWith(shownAt: string, names: readonly EventColumn[] = columns.slice(0, -2)): string {
+	return names.map((name) => (name === 'shown_at' ? shownAt : name)).join(', ');
+}
 
 const firstShown =
 	"(SELECT min(at) FROM @claim AS claim WHERE claim.key = 't:' || event.tid AND claim.at <= ?)";
-const ownedEventColumns = 'id, subid, evt, rvn, received_at, vid, named';
-/** Take the moment as their first value. */
-const eventColumns = `${ownedEventColumns}, CASE WHEN named = 2 THEN ${firstShown} END`;
-const pastEventColumns = `${ownedEventColumns}, ${firstShown}, tid, cid`;
+const eventColumns = columnsWith(`CASE WHEN named = 2 THEN ${firstShown} END`);
+const pastEventColumns = columnsWith(firstShown, columns);
 
 /** All events received up to a moment. @param isPast whether to give the owners as of that moment */
 export function* eventsUpTo(asOfMs: number, isPast: boolean): Reading<JourneyEvent[]> {
 	const events: JourneyEvent[] = [];
-	const past: PastEventTuple[] = [];
+	const past: (readonly Value[])[] = [];
 	const toEvent = eventReader();
 	yield [
-		inPages<PastEventTuple>(
+		inPages<readonly Value[]>(
 			(last) => ({
 				sql: `SELECT ${isPast ? pastEventColumns : eventColumns} FROM @subscription_event AS event WHERE id > ? AND received_at <= ? ORDER BY id LIMIT ${pageRows} /* events up to */`,
-				values: [asOfMs, last?.[0] ?? 0, asOfMs],
+				values: [asOfMs, last ? cell(last, 'id') : 0, asOfMs],
 			}),
 			each((row) => (isPast ? past.push(row) : events.push(toEvent(row)))),
 		),
@@ -116,10 +132,10 @@ export function* eventsIn({ fromMs, toMs }: { fromMs: number; toMs: number }): R
 	const events: JourneyEvent[] = [];
 	const toEvent = eventReader();
 	yield [
-		inPages<EventTuple>(
+		inPages<readonly Value[]>(
 			(last) => ({
-				sql: `SELECT ${ownedEventColumns}, NULL FROM @subscription_event WHERE (received_at, id) > (?, ?) AND received_at < ? ORDER BY received_at, id LIMIT ${pageRows} /* events in */`,
-				values: [last?.[4] ?? fromMs, last?.[0] ?? 0, toMs],
+				sql: `SELECT ${columnsWith('NULL')} FROM @subscription_event WHERE (received_at, id) > (?, ?) AND received_at < ? ORDER BY received_at, id LIMIT ${pageRows} /* events in */`,
+				values: last ? [cell(last, 'received_at'), cell(last, 'id'), toMs] : [fromMs, 0, toMs],
 			}),
 			each((row) => events.push(toEvent(row))),
 		),
@@ -132,7 +148,7 @@ export function* eventsOfSubscriptions(subids: readonly string[], asOfMs: number
 	const events: JourneyEvent[] = [];
 	const toEvent = eventReader();
 	yield ['named > 0', 'named = 0'].map((part) =>
-		forNames<EventTuple>(
+		forNames<readonly Value[]>(
 			subids,
 			(some) => ({
 				sql: `SELECT ${eventColumns} FROM @subscription_event AS event WHERE subid IN ?list AND ${part} AND received_at <= ? /* events of */`,
@@ -148,43 +164,44 @@ function ownerNamedBy({ vid, named }: JourneyEvent): Owner | undefined {
 	return vid === null || named === 0 ? undefined : { vid, named };
 }
 
-type ToEvent = (row: EventTuple | PastEventTuple) => JourneyEvent;
+type ToEvent = (row: readonly Value[]) => JourneyEvent;
 
-/** @returns a function that keeps one text for each `evt`: there are few */
+/** @returns a function that keeps one text for each label: there are few */
 function eventReader(): ToEvent {
-	const evts = new Map<string, string>();
-	// By index, which costs less than destructuring.
+	const kept = new Map<SubscriptionEvent[EventLabel], SubscriptionEvent[EventLabel]>();
+	const once = (text: SubscriptionEvent[EventLabel]) => {
+		const known = kept.get(text);
+		if (known === undefined) kept.set(text, text);
+		return known ?? text;
+	};
 	return (row) => {
-		let evt = evts.get(row[2]);
-		if (evt === undefined) {
-			evt = row[2];
-			evts.set(evt, evt);
-		}
+		const labels = {} as Record<EventLabel, SubscriptionEvent[EventLabel]>;
+		for (const name of eventLabelNames) labels[name] = once(cell(row, name));
 		return {
-			id: row[0],
-			subid: row[1],
-			evt,
-			revenuePence: row[3],
-			atMs: row[4],
-			vid: row[5],
-			named: row[6],
-			shownAtMs: row[7],
+			id: cell(row, 'id'),
+			subid: cell(row, 'subid'),
+			revenuePence: cell(row, 'rvn'),
+			atMs: cell(row, 'received_at'),
+			vid: cell(row, 'vid'),
+			named: cell(row, 'named'),
+			shownAtMs: cell(row, 'shown_at'),
+			...labels,
 		};
 	};
 }
 
 /** Events with the owners that they named as of a moment. */
 function* withOwnersAsOf(
-	rows: readonly PastEventTuple[],
+	rows: readonly (readonly Value[])[],
 	toEvent: ToEvent,
 	asOfMs: number,
 ): Reading<JourneyEvent[]> {
-	const named = rows.map((row) => ({ tid: row[8], cid: row[9] }));
+	const named = rows.map((row) => ({ tid: cell(row, 'tid'), cid: cell(row, 'cid') }));
 	const holders = yield* rowsOf(holdersUpTo([...new Set(eventKeys(named))], asOfMs));
 	const owners = ownersOf(named, holders);
 	return rows.map((row) => {
 		const event = toEvent(row);
-		const owner = owners.get(row[8]);
+		const owner = owners.get(cell(row, 'tid'));
 		return {
 			...event,
 			...{ vid: owner?.vid ?? null, named: owner?.named ?? 0 },

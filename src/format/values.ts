@@ -1,0 +1,50 @@
+import { OperatorError } from '../errors.ts';
+
+/** What people write in flags and parameters. Each parser throws an OperatorError that tells what would be right. */
+
+const momentPattern = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/;
+
+/**
+ * Parses a date such as 2026-11-21, whose first moment in UTC it is, or a time such as 2026-11-21T10:30:00Z, to
+ * milliseconds since 1970. A time without a zone would be another one on another machine, and nothing is known of the future.
+ */
+export function pastMoment(value: string, nowMs: number): number {
+	const [, date = ''] = momentPattern.exec(value) ?? [];
+	const ms = isDay(date) ? Date.parse(value) : Number.NaN;
+	if (Number.isNaN(ms))
+		throw new OperatorError('It must be a date or time such as 2026-11-21 or 2026-11-21T10:30:00Z.');
+	if (ms > nowMs) throw new OperatorError('It must be in the past.');
+	return ms;
+}
+
+/** Parses a day such as 2026-01-31. */
+export function day(value: string): string {
+	if (!isDay(value)) throw new OperatorError(`${value} is not a date; write it like 2026-01-31.`);
+	return value;
+}
+
+function isDay(value: string): boolean {
+	try {
+		return /^\d{4}-\d\d-\d\d$/.test(value) && Boolean(Temporal.PlainDate.from(value));
+	} catch {
+		return false;
+	}
+}
+
+export function wholeNumber(min: number, max: number): (value: string) => number {
+	return (value) => {
+		const number = Number(value);
+		if (!/^\d+$/.test(value) || number < min || number > max)
+			throw new OperatorError(`It must be a whole number from ${min} to ${max}.`);
+		return number;
+	};
+}
+
+export function positiveNumber(max: number): (value: string) => number {
+	return (value) => {
+		const number = Number(value);
+		if (value.trim() === '' || !(number > 0 && number <= max))
+			throw new OperatorError(`It must be a number above 0 and at most ${max}.`);
+		return number;
+	};
+}

@@ -1,0 +1,113 @@
+import { csvRow } from '../format/csv.ts';
+import { textTable } from '../format/text-table.ts';
+import type { Cell, ColumnStyle, ColumnStyles, FlatRow, Report, ReportDefinition } from './report.ts';
+import { filters } from './report-query.ts';
+
+/** The rows of a report's table: one value per cell, amounts in pence. */
+export function tableOf(definition: ReportDefinition, report: Report): readonly FlatRow[] {
+	return definition.table?.(report) ?? (report.rows as readonly FlatRow[]);
+}
+
+/** The values of one row as columns of one name. */
+export function numbered(name: string, values: readonly Cell[], first = 1): FlatRow {
+	return Object.fromEntries(values.map((value, place) => [`${name}_${first + place}`, value]));
+}
+
+/** The columns of all rows, in order. */
+function columnsOf(rows: readonly FlatRow[]): string[] {
+	return [...new Set(rows.flatMap((row) => Object.keys(row)))];
+}
+
+/** A report as CSV (RFC 4180). A text that a spreadsheet would take for a formula gets a leading apostrophe. */
+export function reportCsv(definition: ReportDefinition, report: Report): string {
+	const rows = tableOf(definition, report);
+	const columns = columnsOf(rows);
+	const lines = [columns, ...rows.map((row) => columns.map((column) => row[column] ?? null))];
+	return lines.map((cells) => csvRow(cells.map(safeCell))).join('');
+}
+
+function safeCell(value: Cell): Cell {
+	return typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+}
+
+/** A report as text tables. */
+export function reportText(definition: ReportDefinition, report: Report): string {
+	const rows = tableOf(definition, report);
+	const lines = [...headOf(report), '', ...linesOf(rows, definition.columns)];
+	for (const { title, rows: side } of definition.sideTables?.(report) ?? [])
+		lines.push('', title, ...linesOf(side, definition.columns));
+	for (const warning of report.warnings ?? []) lines.push('', warning);
+	return `${lines.join('\n')}\n`;
+}
+
+function linesOf(rows: readonly FlatRow[], styles?: ColumnStyles): string[] {
+	if (rows.length === 0) return [nothing];
+	const columns = shownColumns(rows, styles).filter(
+		({ name, isOptional }) => !(isOptional && rows.every((row) => row[name] === null)),
+	);
+	return textTable(
+		columns.map(({ heading }) => heading),
+		rows.map((row) => columns.map((column) => shownCell(column, row[column.name] ?? null))),
+		columns.map(({ isNumber }) => isNumber),
+	);
+}
+
+export const nothing = 'Nothing to report.';
+
+/** Lines that say what a report is about, and its totals. */
+export function headOf(report: Report): string[] {
+	const { aid, from, to, asOf, timezone, basis, totals } = report;
+	const period = from || to ? `from ${from ?? 'the beginning'} to ${to ?? 'now'}` : 'of all time';
+	const head = `${aid} ${period}, as of ${asOf}, ${timezone}${basis ? `, by ${basis === 'event' ? 'the date of each event' : "the acquisition's date"}` : ''}`;
+	const chosen = filters.flatMap((name) => (report[name] === undefined ? [] : [`${name} ${report[name]}`]));
+	const lines = chosen.length > 0 ? [head, `Only ${chosen.join(', ')}`] : [head];
+	if (!totals) return lines;
+	const { subscriptions, ...pence } = totals;
+	const amounts = Object.entries(pence).map(([name, value]) => `${headingOf(name)} ${pounds(value)}`);
+	return [...lines, `${subscriptions} subscriptions: ${amounts.join(', ')}`];
+}
+
+/** A column of a table for people. */
+export interface ShownColumn extends ColumnStyle {
+	readonly name: string;
+	readonly heading: string;
+	readonly isPence: boolean;
+	readonly isNumber: boolean;
+}
+
+export function shownColumns(rows: readonly FlatRow[], styles: ColumnStyles = {}): ShownColumn[] {
+	const names = columnsOf(rows);
+	return names.map((name) => {
+		const whole = nameWithoutNumber(name);
+		const isPence = whole.endsWith('Pence');
+		// Without its unit, the heading may be that of another column.
+		const isAmbiguous = isPence && names.includes(name.slice(0, -'Pence'.length));
+		return {
+			...styles[whole],
+			...{ name, isPence, heading: isAmbiguous ? `${headingOf(name)} £` : headingOf(name) },
+			isNumber: rows.every((row) => typeof row[name] !== 'string'),
+		};
+	});
+}
+
+function nameWithoutNumber(column: string): string {
+	return column.replace(/_\d+$/, '');
+}
+
+function headingOf(column: string): string {
+	const whole = nameWithoutNumber(column);
+	const text = whole.replace(/Pence$/, '').replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
+	return `${text}${column.slice(whole.length).replace('_', ' ')}`;
+}
+
+/** A cell for people: pence as pounds, shares in per cent. */
+export function shownCell({ isPence, isShare }: Partial<ShownColumn>, value: Cell): string {
+	if (value === null) return '-';
+	if (typeof value !== 'number') return value;
+	if (isPence) return pounds(value);
+	return isShare ? `${(value * 100).toFixed(1)} %` : String(value);
+}
+
+export function pounds(pence: number): string {
+	return (pence / 100).toFixed(2);
+}

@@ -1,0 +1,84 @@
+import type { Reading } from '../store/steps.ts';
+import type { Calendar } from './calendar.ts';
+import type { Basis, Journey, Period, Totals } from './journey.ts';
+import type { ReadJourneys, ReadOptions } from './read-journeys.ts';
+import type { ReportQuery, TakesParameters } from './report-query.ts';
+
+/**
+ * A report: what it is called, takes and tells. It is in one file. The command, the HTTP API with its document, the client's
+ * types, CSV and pages derive from it, and `docs/reports.md` has its definition under its kind.
+ */
+export interface ReportDefinition<Made extends ReportBody = ReportBody> extends TakesParameters {
+	readonly title: string;
+	/** What it answers, in a few words. */
+	readonly summary: string;
+	/** What its figures are. */
+	readonly definition: string;
+	/** Columns that are shown in another way than their names say. */
+	readonly columns?: ColumnStyles;
+	make(source: ReportSource): Promise<Made>;
+	/** The rows of its table, where they are not those of the report. */
+	table?(report: Made): readonly FlatRow[];
+	/** What it tells besides its rows. */
+	sideTables?(report: Made): readonly SideTable[];
+	/** Pictures, as HTML. */
+	draw(report: Made, table: readonly FlatRow[]): string;
+}
+
+/** What a report makes: data for programs, amounts in pence. Rows have the values of their dimensions by name. */
+export interface ReportBody {
+	readonly basis?: Basis;
+	readonly totals?: Totals;
+	readonly rows: readonly object[];
+	readonly warnings?: readonly string[];
+}
+
+/** A made report with what all reports say. Texts, CSV, JSON and pages are made from this value. */
+export interface Report extends ReportBody {
+	readonly aid: string;
+	readonly from: string | null;
+	readonly to: string | null;
+	readonly asOf: string;
+	readonly timezone: string;
+	readonly rows: readonly Readonly<Record<string, unknown>>[];
+	readonly [field: string]: unknown;
+}
+
+/** What a report is made from. */
+export interface ReportSource {
+	readonly query: ReportQuery;
+	readonly asOfMs: number;
+	readonly calendar: Calendar;
+	readonly period: Period;
+	read<Outcome>(reading: (options: ReadOptions) => Reading<Outcome>): Promise<Outcome>;
+	/**
+	 * Subscriptions that the query chooses, with their touches.
+	 * @param withLost whether the paths of visitors who did not subscribe are needed, too
+	 */
+	journeys(withLost?: boolean): Promise<ReadJourneys>;
+	/** Those whose owner is in a segment. */
+	inSegment(segment: string, journeys: readonly Journey[]): Promise<readonly Journey[]>;
+}
+
+export type Cell = string | number | null;
+/** One value per cell. */
+export type FlatRow = Readonly<Record<string, Cell>>;
+
+export interface SideTable {
+	readonly title: string;
+	readonly rows: readonly FlatRow[];
+}
+
+/** How columns are shown, by name. Several of one name have a number each, as `ltvPence_3`: the number is left out here. */
+export type ColumnStyles = Readonly<Record<string, ColumnStyle>>;
+
+export interface ColumnStyle {
+	/** A share is shown in per cent. */
+	readonly isShare?: boolean;
+	/** Cells are coloured by their values. */
+	readonly isShaded?: boolean;
+	/** Texts may be of any length. */
+	readonly isLong?: boolean;
+	/** Left out of tables for people where all its cells are empty. */
+	readonly isOptional?: boolean;
+}

@@ -1,0 +1,24 @@
+import { attributionReport } from './attribution.ts';
+import { coverageReport } from './coverage.ts';
+import { lifetimeValueReport } from './lifetime-value.ts';
+import { pathsReport } from './paths.ts';
+import { renewalsReport } from './renewals.ts';
+import type { ReportDefinition } from './report.ts';
+import { spendReport } from './spend.ts';
+
+/** All reports, in the order in which they are listed. */
+export const reports: readonly ReportDefinition[] = [
+	attributionReport,
+	pathsReport,
+	lifetimeValueReport,
+	renewalsReport,
+	coverageReport,
+	spendReport,
+];
+
+/** @throws Error where there is none */
+export function reportOf(kind: string): ReportDefinition {
+	const report = reports.find((each) => each.kind === kind);
+	if (!report) throw new Error(`there is no report ${kind}`);
+	return report;
+}
