@@ -4,38 +4,25 @@ import { type CreditedPath, creditOf } from './credit.ts';
 import {
 	type Amounts,
 	amountNames,
-	type Basis,
 	countedJourneys,
 	type Journey,
 	netPence,
-	type Period,
 	ratio,
 	rounded,
+	type Terms,
 	type Totals,
 	totalOf,
 } from './journey.ts';
-import {
-	countLabels,
-	type Dimensions,
-	dimensionsOf,
-	type Grouping,
-	Labels,
-	labelledPath,
-	none,
-} from './label.ts';
+import { type Dimensions, dimensionsOf, labelledPath, labelsOf, none } from './label.ts';
 import type { LostLabels, LostPaths } from './lost-paths.ts';
 import { type ShareInterval, type SimilarVisitors, shareIntervals } from './markov-interval.ts';
 import type { AttributionModel } from './model.ts';
-import type { ReportDefinition } from './report.ts';
+import { reportThat } from './report.ts';
 import { bars } from './report-drawing.ts';
 import { pathParameters } from './report-query.ts';
 
-export interface AttributionOptions {
-	readonly by: Grouping;
+export interface AttributionOptions extends Pick<Terms, 'by' | 'period' | 'basis' | 'halfLifeDays'> {
 	readonly models: readonly AttributionModel[];
-	readonly period: Period;
-	readonly basis: Basis;
-	readonly halfLifeDays: number;
 	/** Whether to compute the intervals of the Markov model's shares, which takes most of the time. */
 	readonly intervals: boolean;
 	readonly random: () => number;
@@ -136,13 +123,6 @@ export function attribute(
 	};
 }
 
-function labelsOf(journeys: readonly Journey[], lost: LostPaths, by: Grouping): Labels {
-	if (by.length === 0) return new Labels(new Map([['', 1]]));
-	const counts = lost.counts();
-	countLabels(counts, journeys, by);
-	return new Labels(counts);
-}
-
 function withinOf(
 	interval: ShareInterval | undefined,
 	subscriptions: number,
@@ -163,20 +143,15 @@ function wholeAmounts(
 	{ halfLifeDays }: AttributionOptions,
 ): Amounts[] {
 	const credit = creditOf(model, paths, lost, { labels, halfLifeDays });
-	const whole = (name: (typeof amountNames)[number], parts: number) => {
-		const total = totals[name];
+	const columns = amountNames.map((name) => {
+		const [total, parts] = [totals[name], name === 'subscriptions' ? partsOfOne : 1];
 		const shares = credit[name].map((part) => (total === 0 ? 0 : part / total));
 		return apportion(total * parts, shares).map((part) => part / parts);
-	};
-	const [subscriptions = [], acquisition = [], renewal = [], refund = []] = amountNames.map((name) =>
-		whole(name, name === 'subscriptions' ? partsOfOne : 1),
-	);
-	return Array.from({ length: labels + 1 }, (_, label) => ({
-		subscriptions: subscriptions[label] as number,
-		acquisitionPence: acquisition[label] as number,
-		renewalPence: renewal[label] as number,
-		refundPence: refund[label] as number,
-	}));
+	});
+	return Array.from({ length: labels + 1 }, (_, label) => {
+		const cells = amountNames.map((name, column) => [name, columns[column]?.[label]]);
+		return Object.fromEntries(cells) as Amounts;
+	});
 }
 
 /** Subscriptions of one visitor stay together, and visitors with equal paths are counted together. */
@@ -184,26 +159,13 @@ function similarVisitors(
 	paths: readonly (CreditedPath & { readonly owner: string | null })[],
 	lost: readonly LostLabels[],
 ): SimilarVisitors[] {
-	const ofOwner = new Map<string | null, (readonly number[])[]>();
-	for (const { path, owner } of paths) {
-		if (path.labels.length === 0) continue;
-		const own = ofOwner.get(owner);
-		if (own) own.push(path.labels);
-		else ofOwner.set(owner, [path.labels]);
-	}
-	const alike = new Map<string, { visitors: number; converted: readonly (readonly number[])[] }>();
-	for (const converted of ofOwner.values()) {
-		const name = converted
-			.map((path) => path.join())
-			.sort()
-			.join(' ');
-		const same = alike.get(name);
-		if (same) same.visitors++;
-		else alike.set(name, { visitors: 1, converted });
-	}
+	const known = paths.filter(({ path }) => path.labels.length > 0);
+	const visitors = [...Map.groupBy(known, ({ owner }) => owner).values()];
+	const converted = visitors.map((own) => own.map(({ path }) => path.labels));
+	const alike = Map.groupBy(converted, (own) => own.map(String).sort().join(' '));
 	const subscribers = [...alike].sort(([a], [b]) => (a < b ? -1 : 1));
 	return [
-		...subscribers.map(([, visitors]) => ({ ...visitors, lost: null })),
+		...subscribers.map(([, same]) => ({ visitors: same.length, converted: same[0] ?? [], lost: null })),
 		...lost.map(({ labels, visitors }) => ({ visitors, converted: [], lost: labels })),
 	];
 }
@@ -231,18 +193,10 @@ function compareRows(a: NamedRow, b: NamedRow, model: AttributionModel): number 
 	);
 }
 
-interface AttributionReport extends Attribution {
-	readonly basis: Basis;
-	readonly lookbackDays: number;
-	readonly halfLifeDays: number;
-	readonly models: readonly AttributionModel[];
-	readonly by: Grouping;
-}
-
 /** Fixed, so that a report is repeatable to the last digit. */
 const seed = 1;
 
-export const attributionReport: ReportDefinition<AttributionReport> = {
+export const attributionReport = reportThat({
 	kind: 'attribution',
 	title: 'Attribution',
 	summary: 'what each channel is credited with',
@@ -264,4 +218,4 @@ export const attributionReport: ReportDefinition<AttributionReport> = {
 			}),
 		),
 	draw: (_, table) => bars(table, 'netPence'),
-};
+});

@@ -20,11 +20,6 @@ export class Calendar {
 		return Temporal.PlainDate.from(day).toZonedDateTime(this.timezone).epochMilliseconds;
 	}
 
-	/** The day of a moment, for example 2026-03-29. */
-	dayOf(ms: number): string {
-		return this.#at(ms).toPlainDate().toString();
-	}
-
 	/** The month of a moment, for example 2026-03. */
 	monthOf(ms: number): string {
 		const day = Math.floor(ms / dayMs);

@@ -1,10 +1,9 @@
 import { hasLabels } from '../domain/subscription-event.ts';
 import { OperatorError } from '../errors.ts';
 import type { JourneyEvent } from '../store/account/journey-rows.ts';
-import type { Calendar } from './calendar.ts';
-import { isIn, type Period } from './journey.ts';
+import { isIn, type Terms } from './journey.ts';
 import { readEvents } from './read-journeys.ts';
-import type { ReportBody, ReportDefinition } from './report.ts';
+import { reportThat } from './report.ts';
 import { bars } from './report-drawing.ts';
 import { commonParameters } from './report-query.ts';
 
@@ -26,7 +25,7 @@ type CoveredEvent = Pick<JourneyEvent, 'atMs' | 'evt' | 'revenuePence' | 'vid' |
 /** Counts how events were joined, which explains the size of `(none)` in other reports. */
 export function describeCoverage(
 	events: readonly CoveredEvent[],
-	{ period, calendar }: { readonly period: Period; readonly calendar: Calendar },
+	{ period, calendar }: Pick<Terms, 'period' | 'calendar'>,
 ): CoverageRow[] {
 	const rows = new Map<string, { -readonly [Column in keyof CoverageRow]: CoverageRow[Column] }>();
 	for (const { atMs, evt, revenuePence, vid, named } of events) {
@@ -51,7 +50,7 @@ function totalCoverage(rows: readonly Coverage[]): Coverage {
 	return Object.fromEntries(sums);
 }
 
-export const coverageReport: ReportDefinition<ReportBody> = {
+export const coverageReport = reportThat({
 	kind: 'coverage',
 	title: 'Coverage',
 	summary: 'how many events are joined to a visitor',
@@ -68,4 +67,4 @@ export const coverageReport: ReportDefinition<ReportBody> = {
 		return { rows: query.by.length === 0 ? [totalCoverage(rows)] : rows };
 	},
 	draw: (_, table) => bars(table, 'events'),
-};
+});

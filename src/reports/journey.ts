@@ -1,4 +1,6 @@
 import type { Touch } from '../domain/touch.ts';
+import type { Calendar } from './calendar.ts';
+import type { Grouping } from './label.ts';
 import type { Subscription, SubscriptionStep } from './subscription.ts';
 
 /** A subscription with the touches that led to it. */
@@ -12,6 +14,19 @@ export interface Journey {
 export interface Period {
 	readonly fromMs: number;
 	readonly toMs: number;
+}
+
+/** What reports are made by. Each uses some. */
+export interface Terms {
+	/** One or two dimensions of touches, or none for one row. */
+	readonly by: Grouping;
+	/** What a report counts happened, or was acquired, in it. */
+	readonly period: Period;
+	readonly basis: Basis;
+	readonly asOfMs: number;
+	/** Of days and months. */
+	readonly calendar: Calendar;
+	readonly halfLifeDays: number;
 }
 
 /** `event`: counts what happened in the period. `cohort`: counts all events of subscriptions acquired in it. */
@@ -36,46 +51,24 @@ export function countedSteps(
 	return subscription.steps.filter(({ atMs }) => isIn(period, atMs));
 }
 
-/** The totals of subscriptions. */
-export interface Amounts {
-	/** The number of acquisitions. */
-	readonly subscriptions: number;
-	readonly acquisitionPence: number;
-	readonly renewalPence: number;
-	readonly refundPence: number;
-}
-
 export const amountNames = ['subscriptions', 'acquisitionPence', 'renewalPence', 'refundPence'] as const;
-
-export function amountsOf(steps: readonly SubscriptionStep[]): Amounts {
-	const pence = { acquisition: 0, renewal: 0, refund: 0 };
-	let subscriptions = 0;
-	for (const { kind, revenuePence } of steps) {
-		pence[kind] += revenuePence;
-		if (kind === 'acquisition') subscriptions++;
-	}
-	return {
-		subscriptions,
-		acquisitionPence: pence.acquisition,
-		renewalPence: pence.renewal,
-		refundPence: pence.refund,
-	};
-}
-
-export function addAmounts(a: Amounts, b: Amounts): Amounts {
-	return {
-		subscriptions: a.subscriptions + b.subscriptions,
-		acquisitionPence: a.acquisitionPence + b.acquisitionPence,
-		renewalPence: a.renewalPence + b.renewalPence,
-		refundPence: a.refundPence + b.refundPence,
-	};
-}
+/** The totals of subscriptions. `subscriptions` is the number of acquisitions. */
+export type Amounts = Readonly<Record<(typeof amountNames)[number], number>>;
 
 export interface Totals extends Amounts {
 	readonly netPence: number;
 }
 
 export const noAmounts: Amounts = { subscriptions: 0, acquisitionPence: 0, renewalPence: 0, refundPence: 0 };
+
+export function amountsOf(steps: readonly SubscriptionStep[]): Amounts {
+	const amounts = { ...noAmounts };
+	for (const { kind, revenuePence } of steps) {
+		amounts[`${kind}Pence`] += revenuePence;
+		if (kind === 'acquisition') amounts.subscriptions++;
+	}
+	return amounts;
+}
 
 export function netPence({
 	acquisitionPence,
@@ -98,7 +91,8 @@ export function countedJourneys(
 }
 
 export function totalOf(counted: readonly { readonly amounts: Amounts }[]): Totals {
-	const totals = counted.reduce((sum, { amounts }) => addAmounts(sum, amounts), noAmounts);
+	const totals = { ...noAmounts };
+	for (const { amounts } of counted) for (const name of amountNames) totals[name] += amounts[name];
 	return { ...totals, netPence: netPence(totals) };
 }
 

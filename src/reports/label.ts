@@ -1,4 +1,5 @@
 import type { Touch, TouchDimension } from '../domain/touch.ts';
+import type { LostPaths } from './lost-paths.ts';
 import type { LabelledPath } from './model.ts';
 
 /** What a report groups its rows by: one or two dimensions of touches, or nothing. */
@@ -43,17 +44,22 @@ export function labelText(label: string): string {
 	return label.split(separator).join(' / ');
 }
 
-/** Counts how often each label occurs in paths. */
-export function countLabels(
-	counts: Map<string, number>,
+/** The labels of paths. @param always have numbers of their own, however rare they are */
+export function labelsOf(
 	journeys: readonly { readonly path: readonly Touch[] }[],
+	lost: LostPaths,
 	by: Grouping,
-): void {
+	always: Iterable<string> = [],
+): Labels {
+	if (by.length === 0) return new Labels(new Map([['', 1]]));
+	const counts = lost.counts();
 	for (const { path } of journeys)
 		for (const touch of path) {
 			const label = labelOf(touch, by);
 			counts.set(label, (counts.get(label) ?? 0) + 1);
 		}
+	for (const label of always) counts.set(label, Number.MAX_SAFE_INTEGER);
+	return new Labels(counts);
 }
 
 /** Numbers labels. The most frequent ones have their own numbers, the others share one. */

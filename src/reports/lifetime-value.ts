@@ -1,18 +1,9 @@
-import { addMonths, type Calendar, monthsBetween } from './calendar.ts';
-import { acquiredAtMs, acquiredIn, type Journey, type Period, rounded } from './journey.ts';
-import { type Dimensions, dimensionsOf, firstLabel, type Grouping } from './label.ts';
-import type { ReportBody, ReportDefinition } from './report.ts';
+import { addMonths, monthsBetween } from './calendar.ts';
+import { acquiredAtMs, acquiredIn, type Journey, rounded, type Terms } from './journey.ts';
+import { type Dimensions, dimensionsOf, firstLabel } from './label.ts';
+import { reportThat } from './report.ts';
 import { pathParameters } from './report-query.ts';
 import { numbered } from './report-table.ts';
-
-export interface LifetimeValueOptions {
-	/** Dimensions of the path's first touch. */
-	readonly by: Grouping;
-	/** Period of the acquisitions. */
-	readonly period: Period;
-	readonly asOfMs: number;
-	readonly calendar: Calendar;
-}
 
 /** Subscriptions acquired in one month, by their first touch. */
 export interface LifetimeValueRow extends Dimensions {
@@ -27,10 +18,10 @@ export interface LifetimeValueRow extends Dimensions {
 	readonly ltvPence: readonly (number | null)[];
 }
 
-/** The value of subscriptions by their age in calendar months. */
+/** The value of subscriptions by their age in calendar months and their path's first touch. */
 export function lifetimeValues(
 	journeys: readonly Journey[],
-	{ by, period, asOfMs, calendar }: LifetimeValueOptions,
+	{ by, period, asOfMs, calendar }: Pick<Terms, 'by' | 'period' | 'asOfMs' | 'calendar'>,
 ): LifetimeValueRow[] {
 	const cohorts = new Map<string, { month: string; label: string; subscriptions: number; pence: number[] }>();
 	for (const { subscription, path } of acquiredIn(journeys, period)) {
@@ -74,11 +65,7 @@ function compare(a: string, b: string): number {
 	return a < b ? -1 : a > b ? 1 : 0;
 }
 
-interface LifetimeValueReport extends ReportBody {
-	readonly rows: readonly LifetimeValueRow[];
-}
-
-export const lifetimeValueReport: ReportDefinition<LifetimeValueReport> = {
+export const lifetimeValueReport = reportThat({
 	kind: 'ltv',
 	title: 'Lifetime value',
 	summary: 'what subscriptions earn, by month of acquisition',
@@ -97,4 +84,4 @@ export const lifetimeValueReport: ReportDefinition<LifetimeValueReport> = {
 			...numbered('ltvPence', ltvPence, 0),
 		})),
 	draw: () => '',
-};
+});

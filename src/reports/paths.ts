@@ -1,27 +1,23 @@
 import { dayMs } from '../durations.ts';
 import {
 	acquiredAtMs,
-	type Basis,
 	countedJourneys,
 	isIn,
 	type Journey,
 	netPence,
-	type Period,
 	ratio,
+	type Terms,
 	type Totals,
 	totalOf,
 } from './journey.ts';
-import { type Grouping, labelOf, labelText, none } from './label.ts';
+import { labelOf, labelText, none } from './label.ts';
 import { type Percentiles, percentilesOf } from './percentile.ts';
 import { type PageSeen, readPagesSeen } from './read-pages.ts';
-import type { FlatRow, ReportDefinition } from './report.ts';
+import { type FlatRow, reportThat } from './report.ts';
 import { type Flow, flow } from './report-drawing.ts';
 import { pathParameters } from './report-query.ts';
 
-export interface PathsOptions {
-	readonly by: Grouping;
-	readonly period: Period;
-	readonly basis: Basis;
+export interface PathsOptions extends Pick<Terms, 'by' | 'period' | 'basis'> {
 	/** The number of paths to show; those with the most subscriptions are shown. */
 	readonly top: number;
 	/** Pages that owners viewed before they converted. */
@@ -136,13 +132,7 @@ function comparePaths(a: Pick<PathRow, 'path' | 'repeats'>, b: Pick<PathRow, 'pa
 
 const maxSideRows = 20;
 
-interface PathsReport extends Paths {
-	readonly basis: Basis;
-	readonly lookbackDays: number;
-	readonly by: Grouping;
-}
-
-export const pathsReport: ReportDefinition<PathsReport> = {
+export const pathsReport = reportThat({
 	kind: 'paths',
 	title: 'Paths to subscriptions',
 	summary: 'the paths to subscriptions, and how long they took',
@@ -173,4 +163,4 @@ export const pathsReport: ReportDefinition<PathsReport> = {
 		].filter(({ rows }) => rows.length > 0);
 	},
 	draw: ({ transitions }) => flow(transitions),
-};
+});

@@ -1,17 +1,12 @@
 import { dayMs } from '../durations.ts';
-import { acquiredIn, type Journey, type Period, ratio, rounded } from './journey.ts';
-import { type Dimensions, dimensionsOf, firstLabel, type Grouping } from './label.ts';
-import type { FlatRow, ReportBody, ReportDefinition } from './report.ts';
+import { acquiredIn, type Journey, ratio, rounded, type Terms } from './journey.ts';
+import { type Dimensions, dimensionsOf, firstLabel } from './label.ts';
+import { type FlatRow, reportThat } from './report.ts';
 import { htmlTable } from './report-drawing.ts';
 import { pathParameters } from './report-query.ts';
 import { numbered } from './report-table.ts';
 
-export interface RenewalsOptions {
-	/** Dimensions of the path's first touch. */
-	readonly by: Grouping;
-	/** Period of the acquisitions. */
-	readonly period: Period;
-	readonly asOfMs: number;
+export interface RenewalsOptions extends Pick<Terms, 'by' | 'period' | 'asOfMs'> {
 	/** Days between renewals, by `evt`. The default is the median of the observed gaps. */
 	readonly periodDays: ReadonlyMap<string, number>;
 }
@@ -123,18 +118,13 @@ function agesOf(journeys: readonly Journey[], periodMs: number, asOfMs: number) 
 	return ages;
 }
 
-interface RenewalsReport extends ReportBody {
-	readonly by: Grouping;
-	readonly rows: readonly RenewalsRow[];
-}
-
 const columns = {
 	refundRate: { isShare: true },
 	survivors: { isShare: true },
 	left: { isShare: true, isShaded: true },
 };
 
-export const renewalsReport: ReportDefinition<RenewalsReport> = {
+export const renewalsReport = reportThat({
 	kind: 'renewals',
 	title: 'Renewals',
 	summary: 'who renews, and who is refunded',
@@ -161,7 +151,7 @@ export const renewalsReport: ReportDefinition<RenewalsReport> = {
 		if (!rows.some(({ survivors }) => survivors.length > 0)) return '';
 		return `<p>The share of subscriptions that is left after each number of periods:</p>\n${htmlTable(groups, columns)}`;
 	},
-};
+});
 
 function rowPerAge({ eligible, renewed, survivors, ...group }: RenewalsRow): FlatRow[] {
 	const ages = survivors.map(({ age, atRisk, renewed: stayed, share }, place) => ({

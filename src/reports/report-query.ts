@@ -15,32 +15,43 @@ export interface ReportedAccount {
 	readonly paymentProviders: readonly string[];
 }
 
-/** A parameter of reports, over HTTP and as a flag of the command. */
-interface Parameter<Value> {
+/** How a value is written. */
+interface Notation<Value> {
+	/** What the command calls the value; with `...`, it takes several, which are put together. */
+	readonly value?: string;
+	/** @throws OperatorError */
+	readonly parse: (text: string, nowMs: number) => Value;
+}
+
+/** A parameter of reports, over HTTP and as a flag of the command. Without `value`, the flag turns something off. */
+interface Parameter<Value> extends Notation<Value> {
 	/** What it is, as the beginning of a sentence in lower case. */
 	readonly text: string;
-	/** What holds if it is not given, where its name and text do not say so. */
-	readonly otherwise?: string;
-	/** What the command calls its value; with `...`, it takes several, which are put together. Without one, it is a flag that turns something off: `0` over HTTP. */
-	readonly value?: string;
 	readonly initial: Value;
-	/** @throws OperatorError */
-	readonly parse: (value: string, nowMs: number) => Value;
+	/** What holds if it is not given; undefined where that is plain. */
+	readonly otherwise: string | undefined;
 }
 
-function parameter<Value>(parameter: Parameter<Value>): Parameter<Value> {
-	return parameter;
+function parameter<Value>(
+	text: string,
+	initial: Value,
+	notation: Notation<Value>,
+	otherwise = initial === null || initial === true ? undefined : String(initial),
+): Parameter<Value> {
+	return { text, initial, otherwise, ...notation };
 }
 
-function filter(text: string, value = 'name'): Parameter<string | null> {
-	return { text: `only ${text}`, value, initial: null, parse: (name) => name };
+const days = { value: 'day', parse: day };
+const times = { value: 'time', parse: pastMoment };
+const names = { value: 'name', parse: (name: string) => name };
+const wholeNumbers = (max: number) => ({ value: 'number', parse: wholeNumber(1, max) });
+
+function filter(text: string, notation = names): Parameter<string | null> {
+	return parameter<string | null>(`only subscriptions ${text}`, null, notation);
 }
 
 const labelFilters = Object.fromEntries(
-	eventLabelNames.map((name) => [
-		name,
-		filter(`subscriptions whose acquisition has this ${eventLabels[name]}`),
-	]),
+	eventLabelNames.map((name) => [name, filter(`whose acquisition has this ${eventLabels[name]}`)]),
 ) as Record<EventLabel, Parameter<string | null>>;
 
 const oneOrTwo = `one or two of ${touchDimensions.join(', ')}`;
@@ -48,61 +59,56 @@ const some = `some of ${attributionModels.join(', ')}, separated by commas`;
 
 /** All parameters, in the order of the command's flags. */
 export const parameters = {
-	from: parameter<string | null>({
-		text: "the first day, in the report's time zone, such as 2026-01-31",
-		...{ value: 'day', initial: null, parse: day },
-	}),
-	to: parameter<string | null>({
-		text: 'the day after the last one',
-		...{ value: 'day', initial: null, parse: day },
-	}),
+	from: parameter<string | null>("the first day, in the report's time zone, such as 2026-01-31", null, days),
+	to: parameter<string | null>('the day after the last one', null, days),
 	/** In milliseconds since 1970. */
-	asOf: parameter<number | null>({
-		text: 'a past time in UTC, such as 2026-11-21 or 2026-11-21T10:30:00Z. Nothing later is used',
-		...{ value: 'time', initial: null, parse: pastMoment },
+	asOf: parameter<number | null>(
+		'a past time in UTC, such as 2026-11-21 or 2026-11-21T10:30:00Z. Nothing later is used',
+		null,
+		times,
+	),
+	timezone: parameter<string | null>(
+		'time zone of days and months, such as Europe/London',
+		null,
+		names,
+		"the account's",
+	),
+	by: parameter<Grouping>(`${oneOrTwo}, separated by a comma, or none`, ['channel'], {
+		value: 'dimensions',
+		parse: grouping,
 	}),
-	timezone: parameter<string | null>({
-		text: 'time zone of days and months, such as Europe/London',
-		...{ otherwise: "the account's", value: 'name', initial: null, parse: (name) => name },
+	model: parameter<readonly AttributionModel[]>(`${some}, or all`, [defaultModel], {
+		value: 'models',
+		parse: models,
 	}),
-	by: parameter<Grouping>({
-		text: `${oneOrTwo}, separated by a comma, or none`,
-		...{ otherwise: 'channel', value: 'dimensions', initial: ['channel'], parse: grouping },
-	}),
-	model: parameter<readonly AttributionModel[]>({
-		text: `${some}, or all`,
-		...{ otherwise: defaultModel, value: 'models', initial: [defaultModel], parse: models },
-	}),
-	basis: parameter<Basis>({
-		text: '`event` counts what happened in the period, `cohort` all events of the subscriptions acquired in it',
-		...{ otherwise: 'event', value: 'basis', initial: 'event', parse: basis },
-	}),
-	lookbackDays: parameter<number>({
-		text: 'how many days before conversion a touch may be credited',
-		...{ otherwise: `${defaultLookbackDays}`, value: 'number', initial: defaultLookbackDays },
-		parse: wholeNumber(1, 3650),
-	}),
-	halfLifeDays: parameter<number>({
-		text: 'half-life of the model decay, in days',
-		...{ otherwise: `${defaultHalfLifeDays}`, value: 'number', initial: defaultHalfLifeDays },
+	basis: parameter<Basis>(
+		'`event` counts what happened in the period, `cohort` all events of the subscriptions acquired in it',
+		'event',
+		{ value: 'basis', parse: basis },
+	),
+	lookbackDays: parameter(
+		'how many days before conversion a touch may be credited',
+		defaultLookbackDays,
+		wholeNumbers(3650),
+	),
+	halfLifeDays: parameter('half-life of the model decay, in days', defaultHalfLifeDays, {
+		value: 'number',
 		parse: positiveNumber(3650),
 	}),
-	intervals: parameter<boolean>({
-		text: 'leave out the intervals of the model markov, which take most of the time',
-		...{ initial: true, parse: switched },
+	intervals: parameter('leave out the intervals of the model markov, which take most of the time', true, {
+		parse: switched,
 	}),
 	...labelFilters,
-	channel: filter('subscriptions with this channel in their path'),
-	segment: filter('subscriptions whose visitor is in this segment, by its id', 'id'),
+	channel: filter('with this channel in their path'),
+	segment: filter('whose visitor is in this segment, by its id', { ...names, value: 'id' }),
 	/** Days between renewals, by `evt`. */
-	period: parameter<Readonly<Record<string, number>>>({
-		text: 'days from one renewal to the next, such as newsletter=30,gift=365',
-		...{ otherwise: 'the median', value: 'evt=days...', initial: {}, parse: renewalPeriods },
-	}),
-	top: parameter<number>({
-		text: 'number of paths to show',
-		...{ otherwise: '20', value: 'number', initial: 20, parse: wholeNumber(1, 10_000) },
-	}),
+	period: parameter<Readonly<Record<string, number>>>(
+		'days from one renewal to the next, such as newsletter=30,gift=365',
+		{},
+		{ value: 'evt=days...', parse: renewalPeriods },
+		'the median',
+	),
+	top: parameter('number of paths to show', 20, wholeNumbers(10_000)),
 };
 
 export type ReportParameter = keyof typeof parameters;
@@ -116,9 +122,12 @@ export type ReportQuery = { readonly kind: string } & {
 /** Parameters of all reports. */
 export const commonParameters = ['from', 'to', 'asOf', 'timezone', ...eventLabelNames] as const;
 /** Parameters of reports on paths: events without a visitor have none. */
-export const pathParameters = [
+export const pathParameters: readonly ReportParameter[] = [
 	...commonParameters,
-	...(['by', 'lookbackDays', 'channel', 'segment'] as const),
+	'by',
+	'lookbackDays',
+	'channel',
+	'segment',
 ];
 /** Parameters that choose subscriptions. They are part of what a report says. */
 export const filters: readonly ReportParameter[] = [...eventLabelNames, 'channel', 'segment'];

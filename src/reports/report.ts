@@ -25,6 +25,11 @@ export interface ReportDefinition<Made extends ReportBody = ReportBody> extends 
 	draw(report: Made, table: readonly FlatRow[]): string;
 }
 
+/** A definition whose table and pictures are checked against what it makes. */
+export function reportThat<Made extends ReportBody>(definition: ReportDefinition<Made>): ReportDefinition {
+	return definition;
+}
+
 /** What a report makes: data for programs, amounts in pence. Rows have the values of their dimensions by name. */
 export interface ReportBody {
 	readonly basis?: Basis;

@@ -2,19 +2,11 @@ import { OperatorError } from '../errors.ts';
 import { spendingRows } from '../store/account/journey-rows.ts';
 import { type Calendar, monthsBetween } from './calendar.ts';
 import { creditOf } from './credit.ts';
-import { acquiredAtMs, acquiredIn, amountsOf, isIn, type Journey, type Period, ratio } from './journey.ts';
-import {
-	countLabels,
-	type Dimensions,
-	dimensionsOf,
-	type Grouping,
-	Labels,
-	labelledPath,
-	labelOf,
-} from './label.ts';
+import { acquiredAtMs, acquiredIn, amountsOf, isIn, type Journey, ratio, type Terms } from './journey.ts';
+import { type Dimensions, dimensionsOf, labelledPath, labelOf, labelsOf } from './label.ts';
 import type { LostPaths } from './lost-paths.ts';
 import { type AttributionModel, defaultModel } from './model.ts';
-import type { ReportBody, ReportDefinition } from './report.ts';
+import { reportThat } from './report.ts';
 import { bars } from './report-drawing.ts';
 import { pathParameters } from './report-query.ts';
 
@@ -28,14 +20,8 @@ export interface Spending {
 	readonly pence: number;
 }
 
-export interface SpendOptions {
-	/** Channel, channel and campaign, or nothing. */
-	readonly by: Grouping;
+export interface SpendOptions extends Pick<Terms, 'by' | 'halfLifeDays' | 'period' | 'calendar'> {
 	readonly model: AttributionModel;
-	readonly halfLifeDays: number;
-	/** Period of the days of spending, and of the acquisitions. */
-	readonly period: Period;
-	readonly calendar: Calendar;
 }
 
 export interface SpendRow extends Dimensions {
@@ -64,19 +50,13 @@ export function describeSpending(
 	for (const { day, channel, campaign, pence } of spending) {
 		if (!isIn(period, calendar.startOfDay(day))) continue;
 		const label = labelOf(
-			{
-				channel,
-				campaign: campaign.toLowerCase() || null,
-				source: null,
-				medium: null,
-				landing: null,
-			},
+			{ channel, campaign: campaign.toLowerCase() || null, source: null, medium: null, landing: null },
 			by,
 		);
 		spent.set(label, (spent.get(label) ?? 0) + pence);
 	}
 	const acquired = acquiredIn(journeys, period);
-	const labels = labelsOf(acquired, lost, [...spent.keys()], by);
+	const labels = labelsOf(acquired, lost, by, spent.keys());
 	const numberOf = (label: string) => labels.numberOf(label);
 	const lostLabels = lost.labelled(numberOf);
 	const paths = acquired.map(({ subscription, path }) => ({
@@ -128,19 +108,6 @@ export function describeSpending(
 		});
 }
 
-function labelsOf(
-	journeys: readonly Journey[],
-	lost: LostPaths,
-	spent: readonly string[],
-	by: SpendOptions['by'],
-): Labels {
-	// Labels with spending have rows of their own, however few touches they have.
-	const counts = lost.counts();
-	countLabels(counts, journeys, by);
-	for (const label of spent) counts.set(label, Number.MAX_SAFE_INTEGER);
-	return new Labels(counts);
-}
-
 function ageOf(subscription: Journey['subscription'], ms: number, calendar: Calendar): number {
 	return Math.max(0, monthsBetween(calendar.monthOf(acquiredAtMs(subscription)), calendar.monthOf(ms)));
 }
@@ -152,7 +119,7 @@ function agesOf(journeys: readonly Journey[], calendar: Calendar): number {
 	return max;
 }
 
-export const spendReport: ReportDefinition<ReportBody> = {
+export const spendReport = reportThat({
 	kind: 'spend',
 	title: 'Spend',
 	summary: 'what subscriptions have cost',
@@ -177,4 +144,4 @@ export const spendReport: ReportDefinition<ReportBody> = {
 		return { lookbackDays, model, by, rows };
 	},
 	draw: (_, table) => bars(table, 'netPence'),
-};
+});

@@ -37,20 +37,17 @@ export function subscriptionOf(
 	const [earliest] = sorted;
 	if (!earliest) throw new Error('a subscription has at least one event');
 	const first = sorted.find(({ revenuePence }) => revenuePence >= 0);
-	let acquisition: SubscriptionStep | null = null;
-	const steps = sorted.map((event) => {
+	const steps = sorted.map((event): SubscriptionStep => {
 		const { atMs, evt, revenuePence } = event;
 		const kind = revenuePence < 0 ? 'refund' : event === first ? 'acquisition' : 'renewal';
-		const step: SubscriptionStep = { kind, atMs, evt, revenuePence };
-		if (event === first) acquisition = step;
-		return step;
+		return { kind, atMs, evt, revenuePence };
 	});
 	const shownAtMs = first?.shownAtMs ?? null;
 	return {
 		subid: earliest.subid,
 		owner,
 		steps,
-		acquisition,
+		acquisition: steps.find(({ kind }) => kind === 'acquisition') ?? null,
 		...labelsOf(first ?? earliest),
 		shownAtMs,
 		convertedAtMs: shownAtMs ?? (first ?? earliest).atMs,
