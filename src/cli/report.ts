@@ -27,7 +27,7 @@ export function reportCommand(): Command {
 ${reports.map(({ kind, summary }) => `  ${kind.padEnd(12)}  ${summary}`).join('\n')}
 
 Days are in the account's time zone; --from is inclusive, --to exclusive. A flag that the report does not use is refused.
-docs/reports.md has every figure's formula.`,
+docs/reports.md has every figure's formula. 'caskade spend import' stores what was spent, for the report spend.`,
 		)
 		.addArgument(new Argument('<report>').choices(reports.map(({ kind }) => kind)))
 		.addArgument(aidArgument());

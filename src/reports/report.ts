@@ -1,8 +1,9 @@
 import type { Reading } from '../store/steps.ts';
+import type { Store } from '../store/store.ts';
 import type { Calendar } from './calendar.ts';
 import type { Basis, Journey, Period, Totals } from './journey.ts';
 import type { ReadJourneys, ReadOptions } from './read-journeys.ts';
-import type { ReportQuery, TakesParameters } from './report-query.ts';
+import type { ReportedAccount, ReportQuery, TakesParameters } from './report-query.ts';
 
 /**
  * A report: what it is called, takes and tells. It is in one file. The command, the HTTP API with its document, the client's
@@ -51,6 +52,9 @@ export interface Report extends ReportBody {
 
 /** What a report is made from. */
 export interface ReportSource {
+	readonly account: ReportedAccount;
+	/** Knows the account's segments, goals and models. */
+	readonly control: Store['control'];
 	readonly query: ReportQuery;
 	readonly asOfMs: number;
 	readonly calendar: Calendar;

@@ -25,7 +25,7 @@ export async function runReport(
 		paymentProviders: new Set([...knownProviders, ...account.paymentProviders]),
 	};
 	const source: ReportSource = {
-		...{ query, asOfMs, calendar, period },
+		...{ account, control: store.control, query, asOfMs, calendar, period },
 		read: (reading) => store.read(account.id, reading(options)),
 		async journeys(withLost = false) {
 			const lostBy = withLost ? query.by : null;
