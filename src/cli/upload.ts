@@ -1,7 +1,9 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { Command, duration, jsonOption, Setting } from '../config.ts';
+import { Command, duration, Setting } from '../config.ts';
 import { subscriptionEventFields } from '../domain/subscription-event.ts';
+import { OperatorError } from '../errors.ts';
 import { conflictsOption } from './conflicts.ts';
+import { type CommonOptions, withStore } from './output.ts';
 import type { UploadOptions } from './run-upload.ts';
 
 export function uploadCommand(): Command {
@@ -28,8 +30,8 @@ stopped and the same command continues; 3 if rows were not stored because their 
 		.addOption(
 			new Setting(
 				'--url <url>',
-				'URL of the server, for example https://api.example.com',
-			).makeOptionMandatory(),
+				'URL of the server, for example https://api.example.com (default: that of the server on the data folder)',
+			),
 		)
 		.requiredOption('--aid <aid>', 'account token')
 		.addOption(new Setting('--key-file <file>', 'file with the API key'))
@@ -50,12 +52,27 @@ stopped and the same command continues; 3 if rows were not stored because their 
 				.default(120_000, '2m')
 				.argParser(duration),
 		)
-		.addOption(jsonOption())
-		.action(async (path: string, options: UploadOptions) => {
+		.addCommonOptions()
+		.action(async (path: string, options: Omit<UploadOptions, 'url'> & CommonOptions & { url?: string }) => {
+			const url = options.url ?? (await localUrl(options));
 			// Loaded here, since no other command should wait for it.
 			const { upload } = await import('./run-upload.ts');
-			await upload(path, options);
+			await upload(path, { ...options, url });
 		});
+}
+
+/** @throws OperatorError where no server runs on the data folder */
+async function localUrl(options: CommonOptions): Promise<string> {
+	const running = await withStore(options, (store) => store.status()).catch((error) => {
+		// There is no data, which is as it should be on a client's machine.
+		if (error instanceof OperatorError) return undefined;
+		throw error;
+	});
+	if (running?.url === undefined)
+		throw new OperatorError(
+			'Name the server with --url, for example https://api.example.com: no server runs on a data folder here.',
+		);
+	return running.url;
 }
 
 function separator(value: string): string {

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { eventually } from '../eventually.ts';
 import { assertRefused, caskadeWithin } from '../process.ts';
 import { openAccount } from '../shared-server.ts';
-import { event, roomyPlan } from '../support.ts';
+import { event, roomyPlan, startService } from '../support.ts';
 import { csvOf, fileOf, uploadArgs, uploadFile } from './files.ts';
 
 const lines = (path: string) => readFileSync(path, 'utf8').trimEnd().split('\n');
@@ -43,6 +43,21 @@ test('a file is uploaded; the report names every row and the request that stored
 	const { stored: none, duplicates, conflicts } = JSON.parse(again.stdout);
 	assert.deepEqual([none, duplicates, conflicts], [0, 99, 1]);
 	assert.equal((await service.stored()).length, 100);
+});
+
+test('without --url, the server on the data folder is used; without one, --url is asked for', async (t) => {
+	const service = await startService(t);
+	const path = fileOf(t, csvOf(10));
+	const at = (folder: string) => ['--aid', service.aid, '--database', `sqlite:${folder}`];
+	const environment = { CASKADE_KEY: service.key };
+	assert.equal((await caskadeWithin(['upload', path, ...at(service.folder)], environment)).code, 0);
+	assert.equal((await service.stored()).length, 10);
+	await service.server.stop();
+	for (const folder of [service.folder, `${service.folder}/none`])
+		assertRefused(
+			await caskadeWithin(['upload', path, ...at(folder)], environment),
+			/^caskade: Name the server with --url, for example \S+: no server runs on a data folder here\.\n$/,
+		);
 });
 
 test('simulated NDJSON is processed completely without being stored', async (t) => {
