@@ -25,8 +25,8 @@ const maxConflicts = 20;
 const minShownBytes = 10 * 1024 * 1024;
 const maxBatchSize = 30;
 const exitCodes = { rejected: 1, stopped: 2, conflicts: exitConflicts };
-/** Of errors that the next attempt meets, too. */
-const certificateCodes = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS|ERR_SSL/;
+/** Of a certificate that is not trusted, and of a server that does not speak TLS. */
+const insecureCodes = /CERT|UNABLE_TO_VERIFY|ERR_TLS|ERR_SSL|EPROTO/;
 
 /** The options of `caskade upload`. */
 export interface UploadOptions extends ConflictsOption {
@@ -53,10 +53,10 @@ export async function upload(path: string, options: UploadOptions): Promise<void
 	const file = new EventFile(input, format);
 	const name = isPiped ? 'stdin' : path;
 	const reports = new ReportFiles(name);
-	const bad: EventRow[] = [];
-	const summary = await inspect(file, json, (row) => {
-		bad.push(row);
-		if (bad.length <= maxPrintedProblems) say(`${name}:${row.line}: ${row.problem}`);
+	const bad: Pick<EventRow, 'row' | 'problem'>[] = [];
+	const summary = await inspect(file, json, ({ row, line, problem }) => {
+		bad.push({ row, problem });
+		if (bad.length <= maxPrintedProblems) say(`${name}:${line}: ${problem}`);
 		if (bad.length === maxPrintedProblems + 1) say(`${reports.rejected} has the other problems.`);
 	});
 	if (summary.rows === 0) throw new OperatorError(`${input.name} has no rows.`);
@@ -162,6 +162,7 @@ async function send(sending: Sending): Promise<Failure | undefined> {
 	/** Ends what is in flight, too. */
 	const giveUp = new AbortController();
 	const stopped = new Error('stopped');
+	let usage: Usage | undefined;
 	const onSignal = () => {
 		stop.abort();
 		if (waiting.isWaiting) giveUp.abort(stopped);
@@ -170,10 +171,11 @@ async function send(sending: Sending): Promise<Failure | undefined> {
 		waiting.failed(retry);
 		if (stop.signal.aborted) giveUp.abort(stopped);
 		const code = retry.error instanceof ConnectionError ? retry.error.code : undefined;
-		if (code !== undefined && certificateCodes.test(code)) giveUp.abort(untrusted(options.url, code));
+		// A server that has answered once may do so again.
+		if (usage === undefined && code !== undefined && insecureCodes.test(code))
+			giveUp.abort(insecure(options.url, code));
 	};
 	const call = { signal: giveUp.signal, onRetry };
-	let usage: Usage | undefined;
 	process.once('SIGINT', onSignal).once('SIGTERM', onSignal);
 	try {
 		usage = await caskade.usage(call);
@@ -200,9 +202,9 @@ async function send(sending: Sending): Promise<Failure | undefined> {
 	return undefined;
 }
 
-function untrusted(url: string, code: string): OperatorError {
+function insecure(url: string, code: string): OperatorError {
 	return new OperatorError(
-		`The certificate of ${url} is not trusted (${code}). To trust another authority, set NODE_EXTRA_CA_CERTS to its certificate.`,
+		`There is no secure connection to ${url} (${code}). Check --url; to trust another certificate authority, set NODE_EXTRA_CA_CERTS to its certificate.`,
 	);
 }
 

@@ -38,7 +38,8 @@ export function planText({ rows, bad, resumed, header, usage, batchSize }: Plann
 		`${formatNumber(events)} to send in ${counted(requests, 'request')}`,
 	];
 	const share = usage.remaining > 0 ? (100 * requests) / usage.remaining : Number.POSITIVE_INFINITY;
-	const quota = share > 100 ? 'more than' : `${formatNumber(share)} % of`;
+	const quota =
+		share > 100 ? 'more than' : share < 0.1 ? 'less than 0.1 % of' : `${formatNumber(share)} % of`;
 	return `${counted(rows, 'row')}${separated}: ${parts.filter(Boolean).join(', ')}.
 Plan ${usage.plan}: at ${counted(usage.ratePerSecond, 'request')} per second this takes at least ${timeText(requests / usage.ratePerSecond)}, and ${quota} the ${counted(usage.remaining, 'request')} left until ${usage.resetsAt.slice(0, 10)}.`;
 }
@@ -103,10 +104,10 @@ export function stopText(failure: CaskadeError | undefined): string {
 		const until = new Date(Date.now() + (retryAfterMs ?? 0)).toISOString().slice(0, 10);
 		return `Stopped: the monthly quota is used up until ${until}.`;
 	}
-	if (failure instanceof ConnectionError) return `Stopped: the server does not answer (${message}).`;
+	if (failure instanceof ConnectionError) return `Stopped: the server does not answer (${message.trim()}).`;
 	return `Stopped: ${sentence(message).slice(0, -1)}${requestId === undefined ? '' : ` (request ${requestId})`}.`;
 }
 
 function sentence(message: string): string {
-	return `${message.replace(/[.;]$/, '')}.`;
+	return `${message.trim().replace(/[.;]$/, '')}.`;
 }

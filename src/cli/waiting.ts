@@ -1,6 +1,6 @@
 import { ConnectionError, type Retry } from '../../client/src/index.ts';
 
-/** How often to say it, and after which time first. */
+/** How often to say it. */
 const everyMs = 1000;
 
 /** Tells how long a server has not answered. */
@@ -12,8 +12,8 @@ export class Waiting implements Disposable {
 	/** @param show receives a line every second, while there is something to wait for */
 	constructor(show: (line: string) => void) {
 		this.#timer = setInterval(() => {
-			const waitedMs = performance.now() - this.#sinceMs;
-			if (this.#retry && waitedMs >= everyMs) show(waitText(this.#retry, waitedMs));
+			const seconds = Math.round((performance.now() - this.#sinceMs) / 1000);
+			if (this.#retry && seconds > 0) show(waitText(this.#retry, seconds));
 		}, everyMs).unref();
 	}
 
@@ -36,8 +36,7 @@ export class Waiting implements Disposable {
 }
 
 /** For example `no answer since 3 s (ECONNREFUSED), trying again`. */
-function waitText({ error }: Retry, waitedMs: number): string {
-	const seconds = Math.round(waitedMs / 1000);
+function waitText({ error }: Retry, seconds: number): string {
 	const what = error.status === undefined ? 'no answer' : `only errors (${error.status})`;
 	const code = error instanceof ConnectionError ? ` (${error.code ?? error.message})` : '';
 	return `${what} since ${seconds} s${code}, trying again`;

@@ -66,10 +66,17 @@ test('a key that is revoked on the way is changed, and the upload continued', as
 	assert.equal((await service.stored()).length, 3000);
 });
 
-test('a certificate that is not trusted is said at once', async (t) => {
+test('a connection that cannot be secure is said at once', async (t) => {
 	const service = await startService(t, { selfSigned: true });
 	assertRefused(
 		await uploadFile(service, fileOf(t, csvOf(1)), ['--json']),
-		/The certificate of https:\/\/127\.0\.0\.1:\d+ is not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\)\. .*NODE_EXTRA_CA_CERTS/,
+		/There is no secure connection to https:\/\/127\.0\.0\.1:\d+ \(DEPTH_ZERO_SELF_SIGNED_CERT\)\. .*NODE_EXTRA_CA_CERTS/,
+	);
+	const plain = await openAccount();
+	assertRefused(
+		await uploadFile({ ...plain, url: plain.url.replace('http:', 'https:') }, fileOf(t, csvOf(1)), [
+			'--json',
+		]),
+		/There is no secure connection to https:\S+ \(EPROTO\)\. Check --url/,
 	);
 });
