@@ -1,3 +1,3 @@
 import { runTests } from '../suites.ts';
 
-await runTests('!(api|cli|collect|http|jobs|scoring|store)/**/*.test.ts');
+await runTests('!(api|cli|collect|http|jobs|proof|scoring|store)/**/*.test.ts');

@@ -1,7 +1,7 @@
 import { test } from 'node:test';
-import { noFaultyDisk } from './faulty-disk.ts';
-import { failingDisk } from './proof/failing-disk.ts';
-import { temporaryFolder } from './support.ts';
+import { noFaultyDisk } from '../faulty-disk.ts';
+import { temporaryFolder } from '../support.ts';
+import { failingDisk } from './failing-disk.ts';
 
 test('on a disk that fails at random, and through kills and power cuts, every answer stays true', {
 	skip: noFaultyDisk(),

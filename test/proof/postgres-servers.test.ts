@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { UsagePlan } from '../../../src/domain/usage-plan.ts';
-import { countRows } from '../../../src/store/account/reading/rows.ts';
-import type { Store } from '../../../src/store/store.ts';
-import { ServeProcess } from '../../process.ts';
-import { addClient } from '../../support.ts';
-import { openFor } from '../engines.ts';
-import { installedPostgresDatabase } from '../postgres-server.ts';
-import { PostgresProxy } from './proxy.ts';
-import { type Answer, becomes, type ClientOfService, uploadTids } from './service.ts';
+import type { UsagePlan } from '../../src/domain/usage-plan.ts';
+import { countRows } from '../../src/store/account/reading/rows.ts';
+import type { Store } from '../../src/store/store.ts';
+import { ServeProcess } from '../process.ts';
+import { openFor } from '../store/engines.ts';
+import { PostgresProxy } from '../store/postgres/proxy.ts';
+import { type Answer, becomes, type ClientOfService, uploadTids } from '../store/postgres/service.ts';
+import { installedPostgresDatabase } from '../store/postgres-server.ts';
+import { addClient } from '../support.ts';
 
 interface Cluster {
 	readonly store: Store;

@@ -1,17 +1,23 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { storeHits } from '../../../src/store/account/visitor-log.ts';
-import { copyStore } from '../../../src/store/copy.ts';
-import { eraseVisitor } from '../../../src/store/erasure.ts';
-import type { Store } from '../../../src/store/store.ts';
-import { freePort } from '../../free-port.ts';
-import { assertRefused, caskade, caskadeJson, withinASecond } from '../../process.ts';
-import { temporaryFolder } from '../../support.ts';
-import { derived, hit } from '../contract/visitors.ts';
-import { addAccount, assertRefuses, engines, openFor, storedEvents } from '../engines.ts';
-import { freshPostgresDatabase, installedPostgresDatabase } from '../postgres-server.ts';
-import { PostgresProxy } from './proxy.ts';
-import { becomes, type ProxiedService, sessionOn, startProxiedService, uploadTids } from './service.ts';
+import { storeHits } from '../../src/store/account/visitor-log.ts';
+import { copyStore } from '../../src/store/copy.ts';
+import { eraseVisitor } from '../../src/store/erasure.ts';
+import type { Store } from '../../src/store/store.ts';
+import { freePort } from '../free-port.ts';
+import { assertRefused, caskade, caskadeJson, withinASecond } from '../process.ts';
+import { derived, hit } from '../store/contract/visitors.ts';
+import { addAccount, assertRefuses, engines, openFor, storedEvents } from '../store/engines.ts';
+import { PostgresProxy } from '../store/postgres/proxy.ts';
+import {
+	becomes,
+	type ProxiedService,
+	sessionOn,
+	startProxiedService,
+	uploadTids,
+} from '../store/postgres/service.ts';
+import { freshPostgresDatabase, installedPostgresDatabase } from '../store/postgres-server.ts';
+import { temporaryFolder } from '../support.ts';
 
 const ownAid = 'c-a-acme-own';
 

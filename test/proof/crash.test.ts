@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { crash } from './proof/crash.ts';
-import { temporaryFolder } from './support.ts';
+import { temporaryFolder } from '../support.ts';
+import { crash } from './crash.ts';
 
 test('kill -9 under load loses nothing that was acknowledged, tears nothing, and exceeds no quota', async (t) => {
 	for (const { acknowledged, unanswered } of await crash({ folder: temporaryFolder(t), rounds: 2 })) {

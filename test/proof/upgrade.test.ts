@@ -9,12 +9,19 @@ import { migrationFiles } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { caskade, ServeProcess } from '../process.ts';
-import { upgrade } from '../proof/upgrade.ts';
+import { hit } from '../store/contract/visitors.ts';
+import {
+	type Engine,
+	engines,
+	openFor,
+	startWritingFor,
+	subscriptionEvent,
+	upload,
+} from '../store/engines.ts';
+import { becomes, sessionOn, startProxiedService } from '../store/postgres/service.ts';
+import { freshPostgresDatabase } from '../store/postgres-server.ts';
 import { addClient, event, roomyPlan } from '../support.ts';
-import { hit } from './contract/visitors.ts';
-import { type Engine, engines, openFor, startWritingFor, subscriptionEvent, upload } from './engines.ts';
-import { becomes, sessionOn, startProxiedService } from './postgres/service.ts';
-import { freshPostgresDatabase } from './postgres-server.ts';
+import { upgrade } from './upgrade.ts';
 
 /** Accounts' databases as the first version left them. */
 interface Earlier {

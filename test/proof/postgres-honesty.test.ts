@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Deadline } from '../../../src/deadline.ts';
-import type { StoredHit } from '../../../src/domain/hit.ts';
-import { QueueFullError, StorageError } from '../../../src/errors.ts';
-import { countRows } from '../../../src/store/account/reading/rows.ts';
-import { clientTableNames } from '../../../src/store/account/tables.ts';
+import { Deadline } from '../../src/deadline.ts';
+import type { StoredHit } from '../../src/domain/hit.ts';
+import { QueueFullError, StorageError } from '../../src/errors.ts';
+import { countRows } from '../../src/store/account/reading/rows.ts';
+import { clientTableNames } from '../../src/store/account/tables.ts';
 import {
 	beginWriting,
 	commit,
@@ -14,21 +14,27 @@ import {
 	isRolledBack,
 	PostgresPool,
 	SchemaNames,
-} from '../../../src/store/postgres/connection.ts';
-import { hitGroups, waitingHit } from '../../../src/store/postgres/hit-group.ts';
-import { uploadGroups } from '../../../src/store/postgres/upload-group.ts';
-import { waitingUpload } from '../../../src/store/postgres/waiting-upload.ts';
-import { WriteQueue } from '../../../src/store/postgres/write-queue.ts';
-import type { Store, UploadOutcome } from '../../../src/store/store.ts';
-import { patience } from '../../eventually.ts';
-import { outages } from '../../proof/postgres.ts';
-import { duplicateHeaders } from '../../support.ts';
-import { hit } from '../contract/visitors.ts';
-import { addAccount, openFor, storedEvents, subscriptionEvent } from '../engines.ts';
-import { freshPostgresDatabase, installedPostgresDatabase } from '../postgres-server.ts';
-import { type CommitFault, PostgresProxy } from './proxy.ts';
-import { createDatabase, startOwnPostgres } from './server.ts';
-import { type Answer, becomes, type ProxiedService, sessionOn, startProxiedService } from './service.ts';
+} from '../../src/store/postgres/connection.ts';
+import { hitGroups, waitingHit } from '../../src/store/postgres/hit-group.ts';
+import { uploadGroups } from '../../src/store/postgres/upload-group.ts';
+import { waitingUpload } from '../../src/store/postgres/waiting-upload.ts';
+import { WriteQueue } from '../../src/store/postgres/write-queue.ts';
+import type { Store, UploadOutcome } from '../../src/store/store.ts';
+import { patience } from '../eventually.ts';
+import { hit } from '../store/contract/visitors.ts';
+import { addAccount, openFor, storedEvents, subscriptionEvent } from '../store/engines.ts';
+import { type CommitFault, PostgresProxy } from '../store/postgres/proxy.ts';
+import { createDatabase, startOwnPostgres } from '../store/postgres/server.ts';
+import {
+	type Answer,
+	becomes,
+	type ProxiedService,
+	sessionOn,
+	startProxiedService,
+} from '../store/postgres/service.ts';
+import { freshPostgresDatabase, installedPostgresDatabase } from '../store/postgres-server.ts';
+import { duplicateHeaders } from '../support.ts';
+import { outages } from './postgres.ts';
 
 const shortMs = 600;
 const poolLimits = { connectTimeoutMs: 10_000, statementTimeoutMs: 5000, idleInTransactionMs: 2000 };

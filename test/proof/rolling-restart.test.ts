@@ -1,6 +1,6 @@
 import { test } from 'node:test';
-import { rollingRestarts } from '../proof/rolling-restart.ts';
 import { installedPostgresDatabase } from '../store/postgres-server.ts';
+import { rollingRestarts } from './rolling-restart.ts';
 
 test('two servers are restarted in turn under load: every request is answered 201, and stored once', async (t) => {
 	const { uploads } = await rollingRestarts({

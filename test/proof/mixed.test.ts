@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { deadlocksOf, mixedLoad } from './proof/mixed.ts';
-import { engines } from './store/engines.ts';
+import { engines } from '../store/engines.ts';
+import { deadlocksOf, mixedLoad } from './mixed.ts';
 
 for (const { name, isFolder, installedAddress } of engines)
 	suite(`logins, pages, checkouts and the uploads of their sales at once, on ${name}`, () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { webhooksKilled } from '../proof/webhooks.ts';
 import { temporaryFolder } from '../support.ts';
+import { webhooksKilled } from './webhooks.ts';
 
 test('a server that is killed again and again tells webhooks every change once, and keeps the last one', async (t) => {
 	const address = `sqlite:${temporaryFolder(t)}`;

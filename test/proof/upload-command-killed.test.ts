@@ -7,7 +7,7 @@ import { eventually } from '../eventually.ts';
 import { mainPath, TestProcess } from '../process.ts';
 import { openAccount } from '../shared-server.ts';
 import { roomyPlan } from '../support.ts';
-import { csvOf, fileOf, uploadArgs } from './files.ts';
+import { csvOf, fileOf, uploadArgs } from '../upload/files.ts';
 
 const rows = 4500;
 

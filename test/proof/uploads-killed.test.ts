@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { serverKilled, uploadsKilled } from './proof/uploads-killed.ts';
-import { temporaryFolder } from './support.ts';
+import { temporaryFolder } from '../support.ts';
+import { serverKilled, uploadsKilled } from './uploads-killed.ts';
 
 test('of 200 concurrent uploads whose clients may die, acknowledged ones are stored, and none partially', async (t) => {
 	const { acknowledged, killedHalfWay } = await uploadsKilled({ folder: temporaryFolder(t), uploads: 200 });
