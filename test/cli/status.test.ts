@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync, renameSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { insertMessages } from '../../src/store/account/outbox.ts';
@@ -7,9 +9,9 @@ import { addTasks } from '../../src/store/account/tasks.ts';
 import { openStore } from '../../src/store/open.ts';
 import { startSite } from '../collect/browser.ts';
 import { eventually } from '../eventually.ts';
-import { assertRefused, caskade, caskadeJson, ServeProcess, withinASecond } from '../process.ts';
+import { assertRefused, caskade, caskadeJson, ServeProcess } from '../process.ts';
 import { installedPostgresDatabase } from '../store/postgres-server.ts';
-import { addClient, temporaryFolder } from '../support.ts';
+import { addClient, startService, temporaryFolder } from '../support.ts';
 
 type Status = Readonly<Record<string, unknown>>;
 
@@ -20,27 +22,28 @@ async function statusOf(...args: readonly string[]): Promise<{ code: number | nu
 	return { code, status: JSON.parse(stdout) };
 }
 
+const at = ({ folder }: { folder: string }) => ['--database', `sqlite:${folder}`];
+
 /** A data folder with the account `c-a-acme-uk`. */
 async function newFolder(t: TestContext) {
 	const folder = temporaryFolder(t);
 	const store = await openStore(`sqlite:${folder}`);
 	t.after(() => store.close());
 	await addClient(store);
-	return { folder, store, at: ['--database', `sqlite:${folder}`] };
+	return { folder, store };
 }
 
 test('says where the server is, what it says of itself, and what waits', async (t) => {
-	const { at } = await newFolder(t);
-	await using server = await ServeProcess.start(at);
+	const service = await startService(t);
 	const { version, commit, schemas, startedAt } = (await (
-		await fetch(`${server.url}/healthz`)
+		await fetch(`${service.url}/healthz`)
 	).json()) as Record<string, Record<string, number>>;
-	const { code, status } = await statusOf(...at);
+	const { code, status } = await statusOf(...at(service));
 	assert.equal(code, 0);
 	const { uptimeSeconds, ...rest } = status;
 	assert.ok(Number.isSafeInteger(uptimeSeconds) && Number(uptimeSeconds) >= 0);
 	assert.deepEqual(rest, {
-		url: server.url,
+		url: service.url,
 		state: 'ready',
 		version,
 		...(commit && { commit }),
@@ -56,55 +59,56 @@ test('says where the server is, what it says of itself, and what waits', async (
 		webhooksFailing: 0,
 		lastBackupAt: null,
 	});
-	const { stdout } = await caskade(['status', ...at]);
-	assert.match(stdout, new RegExp(`^url +${server.url}\nstate +ready\nversion +\\d`));
+	const { stdout } = await caskade(['status', ...at(service)]);
+	assert.match(stdout, new RegExp(`^url +${service.url}\nstate +ready\nversion +\\d`));
 	assert.match(stdout, /^uptimeSeconds +\d+ \((\d+ min )?\d+ s\)$/m);
 });
 
 test('a server that was killed, or stopped, is not there; the next one is where it is', async (t) => {
-	const { at, folder, store } = await newFolder(t);
-	assert.deepEqual((await statusOf(...at)).status.state, 'stopped');
+	const { folder, store } = await newFolder(t);
+	const here = at({ folder });
+	assert.deepEqual((await statusOf(...here)).status.state, 'stopped');
 	for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
-		await using server = await ServeProcess.start(at);
-		assert.equal((await statusOf(...at)).status.url, server.url);
+		await using server = await ServeProcess.start(here);
+		assert.equal((await statusOf(...here)).status.url, server.url);
 		await server.kill(signal);
 		assert.equal(existsSync(join(folder, 'serve.url')), signal === 'SIGKILL', 'nothing else has cleaned up');
 		// A command that has the lock is no server, whatever a killed one has left.
 		const release = store.blockServers();
-		const { status } = await statusOf(...at);
+		const { status } = await statusOf(...here);
 		assert.deepEqual([status.url, status.state], [undefined, 'starting']);
 		release();
-		const stopped = await statusOf(...at);
+		const stopped = await statusOf(...here);
 		assert.deepEqual([stopped.code, stopped.status.url, stopped.status.state], [1, undefined, 'stopped']);
 	}
 });
 
-test('a server that is being stopped is draining, one that hangs does not answer', async (t) => {
-	const { at } = await newFolder(t);
-	await using server = await ServeProcess.start(['--drain-delay-ms', '60000', ...at]);
-	server.child.kill('SIGTERM');
-	await withinASecond('draining', async () => (await statusOf(...at)).status.state === 'draining');
-	assert.equal((await statusOf(...at)).code, 1);
-	server.child.kill('SIGSTOP');
-	const { code, status } = await statusOf(...at);
-	assert.deepEqual([code, status.url, status.state], [1, server.url, 'no answer (timed out)']);
+test('a server that is being stopped is draining', async (t) => {
+	const service = await startService(t, { drainDelayMs: 300 });
+	const stopped = service.server.stop();
+	const { code, status } = await statusOf(...at(service));
+	assert.deepEqual([code, status.state], [1, 'draining']);
+	await stopped;
+	assert.equal((await statusOf(...at(service))).status.state, 'stopped');
 });
 
 test('says when the last complete backup began', async (t) => {
-	const { at, folder } = await newFolder(t);
+	const { folder } = await newFolder(t);
+	const here = at({ folder });
 	const from = Date.now();
-	await caskade(['backup', join(folder, 'first'), ...at]);
-	const { status } = await statusOf(...at);
+	await caskade(['backup', join(folder, 'first'), ...here]);
+	const { status } = await statusOf(...here);
 	const first = Date.parse(String(status.lastBackupAt));
 	assert.ok(first >= from && first <= Date.now());
-	assert.equal((await caskade(['backup', join(folder, 'first'), ...at])).code, 1);
-	assert.equal((await statusOf(...at)).status.lastBackupAt, status.lastBackupAt);
-	await caskade(['backup', join(folder, 'second'), ...at]);
-	assert.ok(Date.parse(String((await statusOf(...at)).status.lastBackupAt)) > first);
+	assert.equal((await caskade(['backup', join(folder, 'first'), ...here])).code, 1);
+	assert.equal((await statusOf(...here)).status.lastBackupAt, status.lastBackupAt);
+	await caskade(['backup', join(folder, 'second'), ...here]);
+	assert.ok(Date.parse(String((await statusOf(...here)).status.lastBackupAt)) > first);
 });
 
 test('counts background work of all accounts, and accounts that cannot be read', async (t) => {
-	const { at, folder, store } = await newFolder(t);
+	const { folder, store } = await newFolder(t);
+	const here = at({ folder });
 	const other = await addClient(store, { client: 'globex' });
 	const { id } = await store.control.account(other.aid);
 	const { id: webhook } = await store.control.createWebhook(id, {
@@ -123,53 +127,51 @@ test('counts background work of all accounts, and accounts that cannot be read',
 			),
 		];
 	});
-	const { status: waiting } = await statusOf(...at);
+	const { status: waiting } = await statusOf(...here);
 	assert.deepEqual([waiting.foldingWaiting, waiting.messagesWaiting, waiting.webhooksFailing], [2, 3, 0]);
 	const file = join(folder, 'accounts', '1.sqlite');
 	renameSync(file, `${file}.away`);
-	const { status } = await statusOf(...at);
+	const { status } = await statusOf(...here);
 	assert.deepEqual([status.accounts, status.accountsFailing, status.foldingWaiting], [2, 1, 2]);
 });
 
 test('--url asks a server, with any certificate and under any path, and nothing else', async (t) => {
-	const { at } = await newFolder(t);
-	await using server = await ServeProcess.start(['--self-signed', '--base-path', '/api', ...at]);
-	const { code, status } = await statusOf('--url', `${server.url}/`, '--database', 'sqlite:./nowhere');
-	assert.deepEqual([code, status.url, status.state, status.accounts], [0, server.url, 'ready', undefined]);
-	assert.equal((await statusOf(...at)).status.url, server.url);
+	const { url, folder } = await startService(t, { selfSigned: true, basePath: '/api' });
+	const { code, status } = await statusOf('--url', `${url}/`, '--database', 'sqlite:./nowhere');
+	assert.deepEqual([code, status.url, status.state, status.accounts], [0, url, 'ready', undefined]);
+	assert.equal((await statusOf(...at({ folder }))).status.url, url);
 
 	const site = await startSite(t, (path) => (path === '/healthz' ? 'fine' : '<p>hello'));
-	for (const [url, state] of [
+	const silent = createServer().listen(0, '127.0.0.1');
+	t.after(() => silent.close());
+	await once(silent, 'listening');
+	for (const [asked, state] of [
 		[site, 'another program answers'],
 		['http://127.0.0.1:1', 'no answer (ECONNREFUSED)'],
+		[`http://127.0.0.1:${(silent.address() as AddressInfo).port}`, 'no answer (timed out)'],
 	] as const)
-		assert.deepEqual(await statusOf('--url', url), { code: 1, status: { url, state } });
+		assert.deepEqual(await statusOf('--url', asked), { code: 1, status: { url: asked, state } });
 	assertRefused(await caskade(['status', '--database', 'sqlite:./nowhere']), /There is no data in/);
 });
 
 test('a server on all addresses is named by one that can be reached', async (t) => {
-	const { at } = await newFolder(t);
-	await using server = await ServeProcess.start(['--host', '0.0.0.0', '--behind-proxy', '1', ...at]);
-	const { code, status } = await statusOf(...at);
-	assert.deepEqual([code, status.url], [0, `http://127.0.0.1:${server.port}`]);
-});
-
-test('each stage has a server of its own', async (t) => {
-	const { at } = await newFolder(t);
-	await using server = await ServeProcess.start(['--stage', 'staging', ...at]);
-	assert.equal((await statusOf('--stage', 'staging', ...at)).status.url, server.url);
-	assert.equal((await statusOf(...at)).status.state, 'stopped');
+	const { folder } = await newFolder(t);
+	const flags = ['--host', '0.0.0.0', '--behind-proxy', '1', '--stage', 'staging'];
+	await using server = await ServeProcess.start([...flags, ...at({ folder })]);
+	const { code, status } = await statusOf('--stage', 'staging', ...at({ folder }));
+	assert.deepEqual([code, status.url], [0, `http://127.0.0.1:${server.port}/staging`]);
+	assert.equal((await statusOf(...at({ folder }))).status.state, 'stopped', 'each stage has its own');
 });
 
 test('on PostgreSQL it counts the servers', async () => {
-	const at = ['--database', await installedPostgresDatabase()];
+	const here = ['--database', await installedPostgresDatabase()];
 	const short = async () => {
-		const { code, status } = await statusOf(...at);
+		const { code, status } = await statusOf(...here);
 		return [code, status.state, status.servers, status.lastBackupAt];
 	};
 	assert.deepEqual(await short(), [1, 'stopped', 0, null]);
-	await using first = await ServeProcess.start(at);
-	await using second = await ServeProcess.start(at);
+	await using first = await ServeProcess.start(here);
+	await using second = await ServeProcess.start(here);
 	await eventually('both are counted', async () => (await short())[2] === 2);
 	assert.deepEqual(await short(), [0, 'running', 2, null]);
 	await first.kill('SIGTERM');
