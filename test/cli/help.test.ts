@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Command as CommanderCommand } from 'commander';
 import { program } from '../../src/cli/caskade.ts';
-import { assertMisused, caskade } from '../process.ts';
+import { assertMisused, caskade, emptyInstallation } from '../process.ts';
 
 /** Every command, with words that its help must have. */
 const commands: Readonly<Record<string, RegExp>> = {
@@ -155,6 +155,20 @@ test('settings can be set in the environment, and docs/configuration.md lists ex
 	for (const [, flag, variable] of rows)
 		if (flag) assert.equal(variable, `CASKADE_${flag.slice(2).toUpperCase().replaceAll('-', '_')}`);
 	for (const [variable] of page.matchAll(/CASKADE_[A-Z_]+/g)) assert.ok(settings.has(variable), variable);
+});
+
+test('every update refuses a call that changes nothing, and names what it could change', async (t) => {
+	const at = await emptyInstallation(t);
+	const updates = [...allCommands()].filter(([name]) => name.endsWith(' update'));
+	assert.ok(updates.length >= 5);
+	for (const [name, command] of updates) {
+		const flags = command.options.filter(({ envVar, negate }) => envVar === undefined && !negate);
+		const args = command.registeredArguments.map(() => 'some-name');
+		const { stderr, code } = await caskade([...name.split(' '), ...args, ...at]);
+		assert.equal(code, 1, name);
+		assert.match(stderr, /^caskade: There is nothing to change: set [^\n]+\.\n$/, name);
+		for (const { long } of flags) assert.ok(stderr.includes(` ${long}`), `${name} ${long}`);
+	}
 });
 
 test('what a command acts on has no variable', () => {
