@@ -83,7 +83,8 @@ function reportsOf(paths: Json): string {
 		const { summary } = paths[reportFolder + kind].get;
 		return `\t/** ${summary}. @throws CaskadeError */\n\treadonly ${kind}: (aid: string, options?: Options) => Promise<Report>;\n`;
 	});
-	return `export const reportKinds = [${kinds.map(literal).join(', ')}] as const;
+	return `// biome-ignore format: generated in one line
+export const reportKinds = [${kinds.map(literal).join(', ')}] as const;
 
 /** Reports of an account, by kind. */
 export interface ReportsBy<Options> {

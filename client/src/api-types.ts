@@ -145,6 +145,7 @@ export interface Report {
 	readonly rows: readonly Readonly<Record<string, unknown>>[];
 }
 
+// biome-ignore format: generated in one line
 export const reportKinds = ['attribution', 'paths', 'ltv', 'renewals', 'coverage', 'spend'] as const;
 
 /** Reports of an account, by kind. */
