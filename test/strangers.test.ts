@@ -1,0 +1,10 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { strangers } from './proof/strangers.ts';
+import { temporaryFolder } from './support.ts';
+
+test('strange requests, foreign credentials and hostile connections get documented answers, and no secret', async (t) => {
+	const { accessChecks, answers } = await strangers({ folder: temporaryFolder(t), requests: 240, seed: 1 });
+	assert.ok(accessChecks > 600);
+	for (const status of [200, 400, 403, 404, 405]) assert.ok(answers[status], `no ${status}`);
+});
