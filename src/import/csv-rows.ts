@@ -63,8 +63,7 @@ export class CsvRows {
 		const [{ line, text: first }] = lines as [Line];
 		const text = lines.length === 1 ? first : lines.map((each) => each.text).join('\n');
 		if (this.#header === undefined) {
-			this.#header = headerOf(text, this.#options);
-			this.#options.onHeader(this.#header, text);
+			this.#begin(text);
 			return;
 		}
 		const { names, separator } = this.#header;
@@ -79,10 +78,16 @@ export class CsvRows {
 			});
 	}
 
+	#begin(text: string): void {
+		this.#header = headerOf(text, this.#options);
+		this.#options.onHeader(this.#header, text);
+	}
+
 	/** Reports the first open line as bad and parses the others again. */
 	#giveUp(rows: FileRow[]): void {
 		const [first, ...others] = this.#takeOpen();
-		rows.push({ ...(first as Line), problem: badQuotes });
+		if (this.#header === undefined) this.#begin((first as Line).text);
+		else rows.push({ ...(first as Line), problem: badQuotes });
 		for (const line of others) this.push(line, rows);
 	}
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { OperatorError } from '../../src/errors.ts';
 import { csvCells } from '../../src/import/csv-rows.ts';
 import type { FileRow } from '../../src/import/file-row.ts';
 import { RowFile, type RowFileOptions } from '../../src/import/row-file.ts';
@@ -146,4 +147,40 @@ test('a row that is longer or shorter than the header is invalid', () => {
 		{ line: 2, problem: 'it has 1 cell, but the header has 2' },
 		{ line: 3, problem: 'it has 3 cells, but the header has 2' },
 	]);
+});
+
+test('a header with an unclosed quote is not taken for a row', () => {
+	const content = `tid,"subid,evt\n${'a,b,c\n'.repeat(200)}`;
+	assert.throws(
+		() => read(content, 1000, { columns: ['tid', 'evt'] }),
+		/the file has no column tid and evt; its header reads "tid,\\"subid,evt"/,
+	);
+});
+
+test('whatever a file has in it, it is read or refused in one sentence', () => {
+	const piece = fc.oneof(
+		fc.constantFrom('tid', ',', ';', '\t', '"', '\n', '\r\n', '{', '}', '[', '{"tid":"a"}', '\ufeff', ' '),
+		fc.string(),
+	);
+	const content = fc.oneof(
+		fc.array(piece).map((pieces) => Buffer.from(pieces.join(''))),
+		fc.uint8Array().map((bytes) => Buffer.from(bytes)),
+	);
+	fc.assert(
+		fc.property(
+			content,
+			fc.integer({ min: 1, max: 20 }),
+			fc.constantFrom(undefined, '|'),
+			(bytes, chunkBytes, separator) => {
+				try {
+					for (const { fields, problem } of read(bytes, chunkBytes, { columns: ['tid'], separator }))
+						assert.ok(problem === undefined || fields === undefined);
+				} catch (error) {
+					assert.ok(error instanceof OperatorError, String(error));
+					assert.match(error.message, /^the file .*\.$/s);
+				}
+			},
+		),
+		{ numRuns: 1000 },
+	);
 });
