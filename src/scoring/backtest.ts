@@ -127,7 +127,12 @@ export async function backtest(
 	const cuts: { report: CutReport; outcomes: Outcomes }[] = [];
 	for (const [index, cutMs] of cutsMs.entries()) {
 		onProgress(index, cutsMs.length);
-		const { kind, outcomes } = await goBack(reader, options, cutMs, cutsMs[index + 1] ?? untilMs, numbers);
+		const { kind, outcomes } = await scoresAsOf(
+			reader,
+			options,
+			{ cutMs, untilMs: cutsMs[index + 1] ?? untilMs },
+			numbers,
+		);
 		cuts.push({ report: reportOf(new Date(cutMs).toISOString(), kind, outcomes), outcomes });
 	}
 	onProgress(cutsMs.length, cutsMs.length);
@@ -145,11 +150,14 @@ export async function backtest(
 	};
 }
 
-async function goBack(
+/**
+ * Trains as of one cut, and scores what follows.
+ * @param numbers of visitors, which are the groups of outcomes
+ */
+export async function scoresAsOf(
 	reader: HistoryReader & RateReader,
 	{ goal, seed, at, maxScores = defaultMaxScores }: BacktestOptions,
-	cutMs: number,
-	untilMs: number,
+	{ cutMs, untilMs }: { readonly cutMs: number; readonly untilMs: number },
 	numbers: Map<string, number>,
 ): Promise<{ kind: string; outcomes: Outcomes }> {
 	const { rows, vids } = await accountRows(reader, {

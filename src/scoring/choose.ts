@@ -14,8 +14,8 @@ export interface Choice {
 	readonly boostingGain: Interval;
 	/** The correlation of predictions and outcomes in standard errors; a visitor counts once. */
 	readonly standardErrors: number;
-	/** Whether a model is served to visitors of each recency. Others get the base rate. */
-	readonly serves: readonly boolean[];
+	/** Whether the model is served, not the base rate. */
+	readonly serves: boolean;
 }
 
 /** Below this, the correlation may be chance: two in a hundred models without any signal reach it. */
@@ -25,8 +25,8 @@ const leastDifference = 1e-6;
 
 /**
  * Chooses the kind of model and its setting by the likelihood of later rows, all at the level that was known. The simpler
- * kind wins unless later rows contradict it. A model is served if its predictions correlate with later outcomes, and to
- * visitors of a recency if it made their later rows more likely than the base rate did.
+ * kind wins unless later rows contradict it. A model is served if its predictions correlate with later outcomes, and make
+ * later rows more likely than the base rate does.
  */
 export function choose(folds: readonly PreparedFold[]): Choice {
 	const logistic = bestStrength(folds);
@@ -37,17 +37,10 @@ export function choose(folds: readonly PreparedFold[]): Choice {
 	const { losses, logOdds } = kind === 'boosting' ? boosting : logistic;
 	const standardErrors = correlation(folds, logOdds);
 	const gains = difference(laterLosses(folds, baseLogOdds), losses);
-	const recency = folds.flatMap(({ judged }) => Array.from(judged.recency));
-	const hasSignal = standardErrors > minStandardErrors && mean(gains) > 0;
 	return {
 		...{ kind, strength: logistic.setting, trees: boosting.setting },
 		...{ logisticLogLoss: logistic.logLoss, boostingLogLoss: boosting.logLoss, boostingGain, standardErrors },
-		serves: recencies.map(
-			// Without later rows of a recency, nothing speaks against the model.
-			(each) =>
-				hasSignal &&
-				(without.has('recency gate') || !(mean(gains.filter((_, row) => recency[row] === each)) < 0)),
-		),
+		serves: standardErrors > minStandardErrors && mean(gains) > 0,
 	};
 }
 

@@ -30,7 +30,7 @@ const maxReasons = 3;
  */
 export function openModel(version: string, body: string): GoalModel {
 	const { model, scorer, rowOf } = opened(version, body);
-	const [horizonMs, levels] = model.kind === 'prior' ? [0, []] : [model.horizonMs, model.levels];
+	const horizonMs = model.kind === 'prior' ? 0 : model.horizonMs;
 	const recency = (profile: Profile, nowMs: number): Recency => recencyOf(profile, nowMs, horizonMs);
 	return {
 		version,
@@ -41,9 +41,7 @@ export function openModel(version: string, body: string): GoalModel {
 			return shift === 0 ? probability : logistic(logOddsOfProbability(probability) + shift);
 		},
 		reasons: (profile, nowMs, which) => {
-			const level = levels[recency(profile, nowMs)];
-			// All visitors of that recency have the same score.
-			if (!level || 'rate' in level) return [];
+			if (model.kind === 'prior') return [];
 			return strongestFacts(scorer, rowOf(profile, nowMs), { profile, nowMs }, which, maxReasons);
 		},
 	};

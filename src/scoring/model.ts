@@ -21,15 +21,12 @@ export interface PriorModel extends ModelBase {
 	readonly kind: 'prior';
 }
 
-/** What visitors of a recency get: the model's log-odds with a shift, or all the same rate. */
-export type Level = { readonly shift: number } | { readonly rate: number };
-
 interface FittedModel extends ModelBase {
 	readonly encoding: Encoding;
 	/** The goal's horizon, by which recencies are told apart. */
 	readonly horizonMs: number;
-	/** One for each recency. */
-	readonly levels: readonly Level[];
+	/** Added to the log-odds, by recency. */
+	readonly levels: readonly number[];
 }
 
 export interface LogisticModel extends FittedModel {

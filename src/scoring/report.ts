@@ -59,10 +59,9 @@ export interface TopFeature {
 	readonly text?: string;
 }
 
-/** What visitors of a recency are served, and the rows that it was measured on. */
+/** The rate of a recency: that of its latest rows, which set the level of the model, or the base rate that is served. */
 export interface LevelReport {
 	readonly recency: Recency;
-	readonly serves: 'model' | 'base rate';
 	readonly rate: number;
 	readonly rows: number;
 	/** The time of the first of these rows. ISO 8601, UTC. */

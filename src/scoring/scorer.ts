@@ -2,7 +2,7 @@ import { binOf } from './cuts.ts';
 import { type Encoding, standardised } from './encoding.ts';
 import { absentRow, type FeatureRow } from './features.ts';
 import { logistic, logOddsOfProbability } from './measure.ts';
-import { type BoostingModel, type Level, type LogisticModel, type Model, modelFormat } from './model.ts';
+import { type BoostingModel, type LogisticModel, type Model, modelFormat } from './model.ts';
 import type { Recency } from './recency.ts';
 
 /** How much a feature adds to a row's log-odds, compared with the absence of its fact. */
@@ -35,8 +35,7 @@ export class Scorer {
 	/** The probability at the level of a recency. */
 	score(row: FeatureRow, recency: Recency = 0): number {
 		if (this.model.kind === 'prior') return this.model.baseRate;
-		const level = this.model.levels[recency] as Level;
-		return 'rate' in level ? level.rate : logistic(this.#logOdds(row) + level.shift);
+		return logistic(this.#logOdds(row) + (this.model.levels[recency] as number));
 	}
 
 	/**

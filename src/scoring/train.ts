@@ -8,14 +8,7 @@ import { downsample, timeFolds } from './folds.ts';
 import { judge } from './judge.ts';
 import { levelShifts, type RecentRows, rateOf, recentRows, type TimedRows } from './level.ts';
 import { fitLogistic } from './logistic.ts';
-import {
-	type BoostingModel,
-	type Level,
-	type LogisticModel,
-	type Model,
-	modelFormat,
-	type PriorModel,
-} from './model.ts';
+import { type BoostingModel, type LogisticModel, type Model, modelFormat, type PriorModel } from './model.ts';
 import { seededRandom } from './random.ts';
 import { recencies } from './recency.ts';
 import type { LaterMeasures, LevelReport, TrainingReport, Verdict } from './report.ts';
@@ -31,7 +24,7 @@ export interface TrainingOptions {
 	readonly seed: number;
 	/** The time after a row's moment until its outcome is known. Default: 0. */
 	readonly horizonMs?: number;
-	/** The measured base rates by recency, served where the model cannot tell visitors apart. See `BaseRate`. */
+	/** The measured base rates by recency, for the report. See `BaseRate`. */
 	readonly baseRates?: readonly number[] | undefined;
 }
 
@@ -56,7 +49,6 @@ export function train(
 	const timed = dataset.timed(order);
 	const recent = recentRows(timed, order.length);
 	const common = { rows, conversions, baseRate: prior.baseRate, seed };
-	const levelsOf = (serves: readonly boolean[]) => levelReports(timed, recent, serves, baseRates);
 	const serveBaseRate = (
 		verdict: Verdict,
 		judged: { choice?: Choice; later?: LaterMeasures; overlaps?: boolean } = {},
@@ -64,7 +56,7 @@ export function train(
 		model: prior,
 		report: {
 			...{ ...common, kind: prior.kind, verdict, overlaps: false, later: undefined, topFeatures: [] },
-			levels: levelsOf([]),
+			levels: levelReports(timed, recent, baseRates),
 			...judged,
 		},
 	});
@@ -76,7 +68,7 @@ export function train(
 	const choice = choose(prepared);
 	const later = judge(dataset, folds, prepared);
 	const overlaps = folds.some((fold) => fold.overlaps);
-	if (!choice.serves.includes(true)) return serveBaseRate('no signal', { choice, later, overlaps });
+	if (!choice.serves) return serveBaseRate('no signal', { choice, later, overlaps });
 
 	const encoding = fitEncoding(dataset, order);
 	const encoded = encodeRows(dataset, order, encoding, true);
@@ -95,45 +87,32 @@ export function train(
 	}
 	const scorer = new Scorer(model);
 	const logOdds = Float64Array.from(datasetRows(dataset, order), (row) => scorer.logOdds(row));
-	const shifts = levelShifts(recent, logOdds, timed);
-	const levels = recencies.map(
-		(recency): Level =>
-			choice.serves[recency]
-				? { shift: shifts[recency] as number }
-				: { rate: baseRateOf(timed, recent, recency, baseRates) },
-	);
+	const levels = levelShifts(recent, logOdds, timed);
 	return {
 		model: { ...model, levels },
 		report: {
 			...{ ...common, kind: model.kind, verdict: 'served', choice, ...(fit && { fit }), overlaps },
-			...{ levels: levelsOf(choice.serves), later, topFeatures: topFeatures(model, dataset, order) },
+			...{
+				levels: levelReports(timed, recent, undefined),
+				later,
+				topFeatures: topFeatures(model, dataset, order),
+			},
 		},
 	};
 }
 
-function baseRateOf(
-	{ labels }: TimedRows,
-	recent: RecentRows,
-	recency: number,
-	baseRates: readonly number[] | undefined,
-): number {
-	const ofRows = () => rateOf(Uint8Array.from(recent[recency] ?? [], (row) => labels[row] as number));
-	return baseRates?.[recency] ?? ofRows();
-}
-
+/** Where no model is served, the measured base rates. */
 function levelReports(
-	timed: TimedRows,
+	{ atMs, labels }: TimedRows,
 	recent: RecentRows,
-	serves: readonly boolean[],
 	baseRates: readonly number[] | undefined,
 ): LevelReport[] {
 	return recencies.flatMap((recency) => {
 		const rows = recent[recency] ?? new Uint32Array();
 		if (rows.length === 0) return [];
-		const since = new Date(timed.atMs[rows[0] as number] as number).toISOString();
-		const about = { recency, rows: rows.length, since };
-		return serves[recency]
-			? { ...about, serves: 'model', rate: baseRateOf(timed, recent, recency, undefined) }
-			: { ...about, serves: 'base rate', rate: baseRateOf(timed, recent, recency, baseRates) };
+		const rate = baseRates?.[recency] ?? rateOf(Uint8Array.from(rows, (row) => labels[row] as number));
+		return [
+			{ recency, rate, rows: rows.length, since: new Date(atMs[rows[0] as number] as number).toISOString() },
+		];
 	});
 }

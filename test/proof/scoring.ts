@@ -1,9 +1,12 @@
 /**
  * `npm run proof:scoring` trains models on real data and prints how well they predict unseen rows, compared with the
- * baselines in the data's README. `test/scoring/real-data.test.ts` is the short form.
+ * baselines in the data's README. `test/scoring/real-data.test.ts` is the short form. With `--without NAME`, or `--without
+ * each`, it prints what a mechanism of training gains.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { mechanisms } from '../../src/scoring/ablation.ts';
 import {
 	auc,
 	calibrationTable,
@@ -13,6 +16,7 @@ import {
 } from '../../src/scoring/measure.ts';
 import { Scorer } from '../../src/scoring/scorer.ts';
 import { train } from '../../src/scoring/train.ts';
+import { printAblations } from './ablations.ts';
 import { type Aim, printAim, printAimHeader } from './aim.ts';
 import { aheadSplit, sampleSplit } from './cdnow.ts';
 import { type CdnowAccount, withCdnowAccount } from './cdnow-commands.ts';
@@ -215,8 +219,13 @@ const parts: Readonly<Record<string, () => AsyncIterable<Aim> | Promise<Aim[]>>>
 if (import.meta.main) {
 	const missing = Object.values(files).filter((file) => !existsSync(file));
 	if (missing.length > 0) throw new Error(`These data files are missing: ${missing.join(', ')}`);
-	printAimHeader();
-	for (const name of process.argv.length > 2 ? process.argv.slice(2) : Object.keys(parts)) {
+	const { values, positionals } = parseArgs({
+		options: { without: { type: 'string', multiple: true } },
+		allowPositionals: true,
+	});
+	if (values.without) await printAblations(files, values.without[0] === 'each' ? mechanisms : values.without);
+	else printAimHeader();
+	for (const name of positionals.length > 0 ? positionals : values.without ? [] : Object.keys(parts)) {
 		const startedUs = process.cpuUsage();
 		const aims = parts[name]?.();
 		if (!aims) throw new Error(`There is no part ${name}; use one of ${Object.keys(parts).join(', ')}.`);

@@ -67,7 +67,7 @@ test('a scorer computes the same from a row as training from columns', () => {
 		encoding,
 		weights,
 		horizonMs: 0,
-		levels: [{ shift: 0 }],
+		levels: [0],
 	});
 	const logOdds = logOddsOf(rows, weights);
 	for (const [row, example] of examples(800, 1).entries()) {

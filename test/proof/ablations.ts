@@ -1,0 +1,128 @@
+/** `npm run proof:scoring -- --without NAME`: what a mechanism of training gains on real data. */
+import { type Goal, goalDefaults } from '../../src/domain/goal.ts';
+import { type Mechanism, mechanisms, without } from '../../src/scoring/ablation.ts';
+import { cutsForBacktest, scoresAsOf } from '../../src/scoring/backtest.ts';
+import { logLosses, mean, meanOfGroups } from '../../src/scoring/measure.ts';
+import { withInterval } from '../../src/scoring/report-text.ts';
+import { Scorer } from '../../src/scoring/scorer.ts';
+import { train } from '../../src/scoring/train.ts';
+import { type Histories, readHistories } from './cdnow.ts';
+import { type PlainVisitor, readerOf } from './histories.ts';
+import { cdnowVisitors } from './scoring-backtests.ts';
+import { shoppersSplit } from './shoppers.ts';
+
+const cuts = 6;
+const seed = 1;
+
+interface Losses {
+	readonly losses: Float64Array;
+	/** The visitor of each. */
+	readonly groups: Uint32Array;
+}
+
+interface RealHistory {
+	readonly name: string;
+	readonly lossesOf: () => Promise<Losses>;
+}
+
+/** Every purchase of a customer as a visit of its own. */
+function customersWhoVisit(histories: Histories): PlainVisitor[] {
+	return cdnowVisitors(histories).map(({ sales = [] }) => ({
+		hits: sales.map(({ atMs }, visit) => ({ atMs, visit })),
+		sales,
+	}));
+}
+
+async function backtestLosses(
+	visitors: readonly PlainVisitor[],
+	horizonDays: number,
+	at: 'cut' | 'hit',
+): Promise<Losses> {
+	const goal: Goal = { name: 'purchase', evts: ['purchase'], ...goalDefaults, horizonDays };
+	const reader = readerOf(visitors);
+	const { cutsMs, untilMs } = cutsForBacktest(
+		await reader.historyExtent(Number.POSITIVE_INFINITY),
+		goal,
+		cuts,
+		at,
+	);
+	const [labels, scores, groups]: [number[], number[], number[]] = [[], [], []];
+	const numbers = new Map<string, number>();
+	for (const [index, cutMs] of cutsMs.entries()) {
+		const { outcomes } = await scoresAsOf(
+			reader,
+			{ goal, cutsMs, untilMs, seed, at, onProgress: () => {} },
+			{ cutMs, untilMs: cutsMs[index + 1] ?? untilMs },
+			numbers,
+		);
+		labels.push(...outcomes.labels);
+		scores.push(...outcomes.served);
+		groups.push(...outcomes.groups);
+	}
+	return {
+		losses: logLosses(Uint8Array.from(labels), Float64Array.from(scores)),
+		groups: Uint32Array.from(groups),
+	};
+}
+
+/** Three disjoint test sets of three tenths of the sessions each. */
+async function shoppersLosses(file: string, left: readonly string[]): Promise<Losses> {
+	const losses: number[] = [];
+	for (const part of [0, 1, 2]) {
+		const tests = (_: unknown, row: number) => Math.floor((row % 10) / 3) === part;
+		const split = shoppersSplit(file, { without: left, tests, rowOrder: false });
+		const scorer = new Scorer(train(split.train, { seed }).model);
+		losses.push(
+			...logLosses(
+				Uint8Array.from(split.test, ({ label }) => label),
+				Float64Array.from(split.test, (row) => scorer.score(row)),
+			),
+		);
+	}
+	return { losses: Float64Array.from(losses), groups: Uint32Array.from(losses.keys()) };
+}
+
+function realHistories(files: { readonly sample: string; readonly shoppers: string }): RealHistory[] {
+	const histories = readHistories(files.sample);
+	return [
+		...[91, 28].flatMap((days) => [
+			{
+				name: `CDNOW sample, ${days} days, at six cuts`,
+				lossesOf: () => backtestLosses(cdnowVisitors(histories), days, 'cut'),
+			},
+			{
+				name: `CDNOW sample, ${days} days, after purchases`,
+				lossesOf: () => backtestLosses(customersWhoVisit(histories), days, 'hit'),
+			},
+		]),
+		{ name: 'Shoppers, all features', lossesOf: () => shoppersLosses(files.shoppers, []) },
+		{
+			name: 'Shoppers, without PageValues',
+			lossesOf: () => shoppersLosses(files.shoppers, ['PageValues']),
+		},
+	];
+}
+
+/** Prints how much more log loss each real history has without a mechanism, with its 95 % interval. */
+export async function printAblations(
+	files: { readonly sample: string; readonly shoppers: string },
+	names: readonly string[],
+): Promise<void> {
+	for (const name of names)
+		if (!(mechanisms as readonly string[]).includes(name))
+			throw new Error(`There is no mechanism ${name}; use one of ${mechanisms.join(', ')}.`);
+	for (const history of realHistories(files)) {
+		const whole = await history.lossesOf();
+		process.stdout.write(`${history.name}: log loss ${mean(whole.losses).toFixed(4)}\n`);
+		for (const name of names as readonly Mechanism[]) {
+			without.add(name);
+			const less = await history.lossesOf();
+			without.delete(name);
+			const gain = meanOfGroups(
+				less.losses.map((loss, row) => loss - (whole.losses[row] as number)),
+				whole.groups,
+			);
+			process.stdout.write(`  ${name.padEnd(18)} gains ${withInterval(gain)}\n`);
+		}
+	}
+}
