@@ -14,7 +14,7 @@ import { finished } from 'node:stream/promises';
 import { dayMs, minuteMs } from '../src/durations.ts';
 import { HistoryImport } from '../src/import/history-import.ts';
 import { InputFile } from '../src/import/input-file.ts';
-import { seededRandom } from '../src/scoring/random.ts';
+import { seededRandom } from '../src/scoring/rows/random.ts';
 import { openStore } from '../src/store/open.ts';
 
 async function measure(lines: number, order: string, parent: string): Promise<void> {

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import type { Profile } from '../src/domain/profile.ts';
-import { scorerOf } from '../src/scoring/visitor-scorer.ts';
+import { scorerOf } from '../src/scoring/serve/visitor-scorer.ts';
 import { openStore } from '../src/store/open.ts';
 import { aidOf } from './upload-bodies.ts';
 

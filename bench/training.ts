@@ -3,13 +3,14 @@
  * time, the peak memory of the process, and the time of computing a score. INTERACTION is in log-odds; with 0, boosting has
  * nothing to gain and the logistic model is chosen.
  */
-import { Dataset } from '../src/scoring/dataset.ts';
-import { type FeatureRow, featureSet } from '../src/scoring/features.ts';
-import { logistic } from '../src/scoring/measure.ts';
-import { seededRandom } from '../src/scoring/random.ts';
-import { choiceSentences } from '../src/scoring/report-text.ts';
-import { Scorer } from '../src/scoring/scorer.ts';
-import { train } from '../src/scoring/train.ts';
+
+import { logistic } from '../src/scoring/fit/measure.ts';
+import { Scorer } from '../src/scoring/fit/scorer.ts';
+import { train } from '../src/scoring/judge/train.ts';
+import { choiceSentences } from '../src/scoring/pages/report-text.ts';
+import { Dataset } from '../src/scoring/rows/dataset.ts';
+import { type FeatureRow, featureSet } from '../src/scoring/rows/features.ts';
+import { seededRandom } from '../src/scoring/rows/random.ts';
 
 const rows = Number(process.argv[2] ?? 1_000_000);
 const columns = Number(process.argv[3] ?? 30);

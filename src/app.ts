@@ -43,7 +43,7 @@ import { LogThrottle } from './log-throttle.ts';
 import type { Metrics } from './metrics.ts';
 import { createServer } from './node-http.ts';
 import type { ReportRunner } from './reports/report-runner.ts';
-import type { VisitorScorer } from './scoring/visitor-scorer.ts';
+import type { VisitorScorer } from './scoring/serve/visitor-scorer.ts';
 import { VisitorReads } from './segments/visitor-reads.ts';
 import type { KeyUsage } from './store/control/control-store.ts';
 import type { Schemas } from './store/migrations.ts';

@@ -16,7 +16,7 @@ import { LogThrottle } from './log-throttle.ts';
 import { Metrics, serveMetrics } from './metrics.ts';
 import { portError } from './port-error.ts';
 import { ReportRunner } from './reports/report-runner.ts';
-import { scorerOf } from './scoring/visitor-scorer.ts';
+import { scorerOf } from './scoring/serve/visitor-scorer.ts';
 import { openStore } from './store/open.ts';
 import type { ServingWriter, Store } from './store/store.ts';
 

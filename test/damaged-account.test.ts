@@ -13,7 +13,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { pruneAll } from '../src/jobs/retention.ts';
 import { summaries, trainDue } from '../src/jobs/scheduled-training.ts';
-import { trainAccount } from '../src/scoring/account-training.ts';
+import { trainAccount } from '../src/scoring/judge/account-training.ts';
 import { subscriptionEvents } from '../src/store/account/reading/events.ts';
 import { openStore } from '../src/store/open.ts';
 import { caskade, caskadeWithin } from './process.ts';

@@ -8,7 +8,7 @@ import { monotonicMs } from '../src/clock.ts';
 import { compute } from '../src/jobs/compute.ts';
 import { Metrics } from '../src/metrics.ts';
 import { ReportRunner } from '../src/reports/report-runner.ts';
-import { VisitorScorer } from '../src/scoring/visitor-scorer.ts';
+import { VisitorScorer } from '../src/scoring/serve/visitor-scorer.ts';
 import { openStore } from '../src/store/open.ts';
 import type { ServingWriter } from '../src/store/store.ts';
 import { addClient, collectLog, temporaryFolder } from './support.ts';

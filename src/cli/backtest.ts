@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { Command, wholeNumber } from '../config.ts';
-import type { BacktestReport } from '../scoring/backtest.ts';
+import type { BacktestReport } from '../scoring/follow/backtest.ts';
 import { historyReader } from '../store/account/reading/histories.ts';
 import { aidArgument } from './aid-argument.ts';
 import { requireGoal } from './model.ts';
@@ -50,7 +50,7 @@ It takes as long as that many trainings. A server may run beside it.`,
 				const { id } = await store.control.account(aid);
 				const goal = await requireGoal(store, id, options.goal);
 				// Loaded here, since no other command should wait for it.
-				const { backtest, cutsForBacktest } = await import('../scoring/backtest.ts');
+				const { backtest, cutsForBacktest } = await import('../scoring/follow/backtest.ts');
 				const progress = showProgress(process.stderr, 'cuts', options.json ?? false);
 				const reader = historyReader(store, id);
 				const extent = await reader.historyExtent(store.now());
@@ -60,7 +60,7 @@ It takes as long as that many trainings. A server may run beside it.`,
 					onProgress: (done, total) => progress.update(`back-testing ${aid}`, done, total),
 				}).finally(() => progress.end());
 				if (options.html !== undefined) {
-					const { backtestPage } = await import('../scoring/backtest-page.ts');
+					const { backtestPage } = await import('../scoring/pages/backtest-page.ts');
 					writeOutputFile(options.html, backtestPage(`Back-test of ${goal.name}, ${aid}`, report));
 				}
 				if (options.json) printJson({ aid, goal: goal.name, horizonDays: goal.horizonDays, ...report });
@@ -70,7 +70,7 @@ It takes as long as that many trainings. A server may run beside it.`,
 }
 
 async function print(report: BacktestReport, file: string | undefined): Promise<void> {
-	const { backtestRows } = await import('../scoring/backtest-text.ts');
+	const { backtestRows } = await import('../scoring/pages/backtest-text.ts');
 	printTable(backtestRows(report), '');
 	if (file !== undefined) printLine(`\nThe charts are in ${file}.`);
 }

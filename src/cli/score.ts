@@ -4,8 +4,8 @@ import { Command, moment } from '../config.ts';
 import type { CaskScope } from '../domain/cask-scope.ts';
 import type { Goal } from '../domain/goal.ts';
 import { OperatorError } from '../errors.ts';
-import type { GoalReport } from '../scoring/account-training.ts';
-import type { GoalModel } from '../scoring/goal-model.ts';
+import type { GoalReport } from '../scoring/judge/account-training.ts';
+import type { GoalModel } from '../scoring/serve/goal-model.ts';
 import { historyReader } from '../store/account/reading/histories.ts';
 import type { StoredModel } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
@@ -86,8 +86,8 @@ async function score(store: Store, aid: string, options: ScoreOptions): Promise<
 				])
 			: ndjsonPrinter();
 	// Loaded here, since no other command should wait for it.
-	const { batchScores } = await import('../scoring/batch-scores.ts');
-	const { measureBaseRates } = await import('../scoring/base-rate.ts');
+	const { batchScores } = await import('../scoring/serve/batch-scores.ts');
+	const { measureBaseRates } = await import('../scoring/serve/base-rate.ts');
 	const { readVisitorList } = await import('./visitor-list.ts');
 	// Where people read the scores themselves, a bar would be drawn into them.
 	const progress = process.stdout.isTTY ? undefined : showProgress(process.stderr, 'visitors', true);

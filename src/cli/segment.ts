@@ -1,7 +1,7 @@
 import { Argument, Option } from 'commander';
 import { Command } from '../config.ts';
 import { OperatorError } from '../errors.ts';
-import { scorerOf } from '../scoring/visitor-scorer.ts';
+import { scorerOf } from '../scoring/serve/visitor-scorer.ts';
 import { countMatches, type MatchCount } from '../segments/count.ts';
 import type { Rule } from '../segments/rule.ts';
 import type { Account } from '../store/control/control-store.ts';

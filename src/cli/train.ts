@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { Command, moment, wholeNumber } from '../config.ts';
-import type { TrainedGoal } from '../scoring/account-training.ts';
+import type { TrainedGoal } from '../scoring/judge/account-training.ts';
 import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, printJson } from './output.ts';
 import { writeOutputFile } from './output-file.ts';

@@ -1,6 +1,6 @@
 import type { ModelLevels } from '../domain/model-levels.ts';
-import type { GoalReport, TrainedGoal } from '../scoring/account-training.ts';
-import { reportPage } from '../scoring/report-page.ts';
+import type { GoalReport, TrainedGoal } from '../scoring/judge/account-training.ts';
+import { reportPage } from '../scoring/pages/report-page.ts';
 import {
 	choiceSentences,
 	directionText,
@@ -11,7 +11,7 @@ import {
 	percent,
 	verdictOf,
 	withInterval,
-} from '../scoring/report-text.ts';
+} from '../scoring/pages/report-text.ts';
 import { printLine, printRecord, printTable } from './output.ts';
 
 export interface PrintedTraining {

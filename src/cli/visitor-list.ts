@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { OperatorError } from '../errors.ts';
-import { pageVisitors, type VisitorRef } from '../scoring/batch-scores.ts';
+import { pageVisitors, type VisitorRef } from '../scoring/serve/batch-scores.ts';
 
 /**
  * Reads a list of visitors, a page at a time.

@@ -1,5 +1,5 @@
 import { dayMs } from '../durations.ts';
-import { seededRandom } from '../scoring/random.ts';
+import { seededRandom } from '../scoring/rows/random.ts';
 import { Chance } from './chance.ts';
 import type { DemoEntry } from './entry.ts';
 import { arrivalBetween } from './rhythm.ts';

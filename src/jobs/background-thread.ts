@@ -31,7 +31,7 @@ let training: PromiseWithResolvers<readonly TrainedSummary[]> | undefined;
 function startWebhooks(): Promise<WebhookJob> {
 	webhooks ??= (async () => {
 		const { WebhookJob } = await import('./webhooks.ts');
-		const { scorerOf } = await import('../scoring/visitor-scorer.ts');
+		const { scorerOf } = await import('../scoring/serve/visitor-scorer.ts');
 		const onError = (error: unknown) => send({ job: 'webhooks', type: 'error', reason: reasonOf(error) });
 		const directory = await AccessDirectory.load(store.control, onError);
 		const reader = store.startReading();

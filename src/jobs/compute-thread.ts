@@ -29,7 +29,7 @@ async function makeReport(store: Store, { account, query }: ReportJob): Promise<
 
 async function train(store: Store, { aid, goal, isInBackground, ...options }: TrainingJob) {
 	if (isInBackground) yieldToServing();
-	const { trainAccount } = await import('../scoring/account-training.ts');
+	const { trainAccount } = await import('../scoring/judge/account-training.ts');
 	const account = await store.control.account(aid);
 	const goals = await store.control.goals(account.id);
 	const chosen = goals.filter(({ name }) => goal === undefined || name === goal);

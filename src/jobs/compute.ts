@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { OperatorError } from '../errors.ts';
-import type { TrainingProgress } from '../scoring/account-training.ts';
+import type { TrainingProgress } from '../scoring/judge/account-training.ts';
 import type { StorePlace } from '../store/store.ts';
 import type { ComputeData, ComputeJob, ComputeMessage, ResultOf } from './messages.ts';
 

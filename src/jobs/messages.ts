@@ -1,5 +1,5 @@
 import type { ReportedAccount, ReportQuery } from '../reports/report-query.ts';
-import type { TrainedGoal, TrainingProgress } from '../scoring/account-training.ts';
+import type { TrainedGoal, TrainingProgress } from '../scoring/judge/account-training.ts';
 import type { StorePlace } from '../store/store.ts';
 import type { DeliveryReport } from '../webhooks/channel.ts';
 import type { FoldingReport } from './folding.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { reasonOf } from '../errors.ts';
-import type { TrainedGoal } from '../scoring/account-training.ts';
+import type { TrainedGoal } from '../scoring/judge/account-training.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { accountsInUse, type FollowedLevel, ScoreUpkeep } from './score-upkeep.ts';

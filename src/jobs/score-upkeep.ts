@@ -1,9 +1,9 @@
 import { hourMs } from '../durations.ts';
 import { reasonOf } from '../errors.ts';
-import type { GoalReport } from '../scoring/account-training.ts';
-import { measureBaseRates } from '../scoring/base-rate.ts';
-import { type GoalModel, openModel, UnusableModelError } from '../scoring/goal-model.ts';
-import { followLevel } from '../scoring/level-following.ts';
+import { followLevel } from '../scoring/follow/level-following.ts';
+import type { GoalReport } from '../scoring/judge/account-training.ts';
+import { measureBaseRates } from '../scoring/serve/base-rate.ts';
+import { type GoalModel, openModel, UnusableModelError } from '../scoring/serve/goal-model.ts';
 import { historyReader } from '../store/account/reading/histories.ts';
 import type { Account, StoredModel } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';

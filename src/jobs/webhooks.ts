@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { AccessDirectory } from '../access/directory.ts';
 import { ConcurrentChangeError, reasonOf } from '../errors.ts';
-import type { VisitorScorer } from '../scoring/visitor-scorer.ts';
+import type { VisitorScorer } from '../scoring/serve/visitor-scorer.ts';
 import type { Store } from '../store/store.ts';
 import { WakeableSleep } from '../wakeable-sleep.ts';
 import { Channel, type DeliveryReport } from '../webhooks/channel.ts';

@@ -1,4 +1,4 @@
-import { seededRandom } from '../scoring/random.ts';
+import { seededRandom } from '../scoring/rows/random.ts';
 import { apportion } from './apportion.ts';
 import { type CreditedPath, creditOf } from './credit.ts';
 import {

@@ -1,4 +1,4 @@
-import { scorerOf } from '../scoring/visitor-scorer.ts';
+import { scorerOf } from '../scoring/serve/visitor-scorer.ts';
 import { compileRule } from '../segments/rule.ts';
 import { ruleFacts } from '../segments/rule-facts.ts';
 import { profilesAsOf } from '../store/account/reading/histories.ts';

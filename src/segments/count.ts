@@ -1,5 +1,5 @@
 import type { Profile } from '../domain/profile.ts';
-import type { GoalScore } from '../scoring/visitor-scorer.ts';
+import type { GoalScore } from '../scoring/serve/visitor-scorer.ts';
 import { countVisitors, visitorsFrom } from '../store/account/reading/visitors.ts';
 import type { Reading } from '../store/steps.ts';
 import type { Rule } from './rule.ts';

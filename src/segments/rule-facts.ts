@@ -1,6 +1,6 @@
 import { visitFacts, visitorFacts } from '../domain/facts.ts';
 import type { Profile } from '../domain/profile.ts';
-import type { GoalScore } from '../scoring/visitor-scorer.ts';
+import type { GoalScore } from '../scoring/serve/visitor-scorer.ts';
 import type { RuleFacts } from './rule-environment.ts';
 
 /** Builds a rule's variables from a profile as of `nowMs` and its scores. */

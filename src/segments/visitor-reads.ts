@@ -1,6 +1,6 @@
 import type { CaskScope } from '../domain/cask-scope.ts';
 import type { Profile } from '../domain/profile.ts';
-import type { GoalScore, VisitorScorer } from '../scoring/visitor-scorer.ts';
+import type { GoalScore, VisitorScorer } from '../scoring/serve/visitor-scorer.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { ServingReader } from '../store/store.ts';
 import { matchingSegments, readScores } from './matching.ts';

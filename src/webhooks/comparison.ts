@@ -1,7 +1,7 @@
 import type { Profile } from '../domain/profile.ts';
 import type { Standing } from '../domain/standing.ts';
 import { dayMs } from '../durations.ts';
-import type { GoalScore } from '../scoring/visitor-scorer.ts';
+import type { GoalScore } from '../scoring/serve/visitor-scorer.ts';
 import type { EvaluationState } from '../store/account/evaluation.ts';
 import type { EvaluatedVisitor } from '../store/account/standings.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';

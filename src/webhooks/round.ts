@@ -2,7 +2,7 @@ import type { Profile } from '../domain/profile.ts';
 import type { Standing } from '../domain/standing.ts';
 import { wants } from '../domain/webhook.ts';
 import { isoTime } from '../format/iso-time.ts';
-import type { GoalScore, VisitorScorer } from '../scoring/visitor-scorer.ts';
+import type { GoalScore, VisitorScorer } from '../scoring/serve/visitor-scorer.ts';
 import { readScores } from '../segments/matching.ts';
 import {
 	type Evaluated,

@@ -1,6 +1,6 @@
 import type { Profile } from '../domain/profile.ts';
 import { heldBand, type Reached, reachedOf, type Standing } from '../domain/standing.ts';
-import type { GoalScore } from '../scoring/visitor-scorer.ts';
+import type { GoalScore } from '../scoring/serve/visitor-scorer.ts';
 import { matchingSegments } from '../segments/matching.ts';
 import { ruleFacts } from '../segments/rule-facts.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';

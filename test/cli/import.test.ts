@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { minuteMs } from '../../src/durations.ts';
-import { seededRandom } from '../../src/scoring/random.ts';
+import { seededRandom } from '../../src/scoring/rows/random.ts';
 import type { Reading } from '../../src/store/steps.ts';
 import {
 	assertMisused,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { choiceSentences } from '../../src/scoring/report-text.ts';
+import { choiceSentences } from '../../src/scoring/pages/report-text.ts';
 import { openStore } from '../../src/store/open.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
 import { trainedOnVisitors } from '../scoring/made-up-profiles.ts';

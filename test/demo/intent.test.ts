@@ -7,9 +7,9 @@ import { demoStream } from '../../src/demo/stream.ts';
 import { visitorFacts } from '../../src/domain/facts.ts';
 import { apply, type LogEntry, type Profile } from '../../src/domain/profile.ts';
 import { dayMs } from '../../src/durations.ts';
-import { Dataset } from '../../src/scoring/dataset.ts';
-import { featureSet } from '../../src/scoring/features.ts';
-import { train } from '../../src/scoring/train.ts';
+import { train } from '../../src/scoring/judge/train.ts';
+import { Dataset } from '../../src/scoring/rows/dataset.ts';
+import { featureSet } from '../../src/scoring/rows/features.ts';
 
 const horizonMs = 7 * dayMs;
 const untilMs = Date.UTC(2026, 10, 21);

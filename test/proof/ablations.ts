@@ -1,11 +1,11 @@
 /** `npm run proof:scoring -- --without NAME`: what a mechanism of training gains on real data. */
 import { type Goal, goalDefaults } from '../../src/domain/goal.ts';
-import { type Mechanism, mechanisms, without } from '../../src/scoring/ablation.ts';
-import { cutsForBacktest, scoresAsOf } from '../../src/scoring/backtest.ts';
-import { logLosses, mean, meanOfGroups } from '../../src/scoring/measure.ts';
-import { withInterval } from '../../src/scoring/report-text.ts';
-import { Scorer } from '../../src/scoring/scorer.ts';
-import { train } from '../../src/scoring/train.ts';
+import { logLosses, mean, meanOfGroups } from '../../src/scoring/fit/measure.ts';
+import { Scorer } from '../../src/scoring/fit/scorer.ts';
+import { cutsForBacktest, scoresAsOf } from '../../src/scoring/follow/backtest.ts';
+import { train } from '../../src/scoring/judge/train.ts';
+import { withInterval } from '../../src/scoring/pages/report-text.ts';
+import { type Mechanism, mechanisms, without } from '../../src/scoring/rows/ablation.ts';
 import { type Histories, readHistories } from './cdnow.ts';
 import { type PlainVisitor, readerOf } from './histories.ts';
 import { cdnowVisitors } from './scoring-backtests.ts';

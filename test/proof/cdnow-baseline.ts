@@ -1,6 +1,6 @@
 import { dayMs } from '../../src/durations.ts';
-import { factorise, solveFactorised } from '../../src/scoring/cholesky.ts';
-import { logistic, logLoss } from '../../src/scoring/measure.ts';
+import { factorise, solveFactorised } from '../../src/scoring/fit/cholesky.ts';
+import { logistic, logLoss } from '../../src/scoring/fit/measure.ts';
 import type { Histories, Purchase } from './cdnow.ts';
 
 /** Strength of the L2 penalty. */

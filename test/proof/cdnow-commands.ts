@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { dayMs } from '../../src/durations.ts';
-import type { BacktestReport } from '../../src/scoring/backtest.ts';
+import type { BacktestReport } from '../../src/scoring/follow/backtest.ts';
 import { dateMs, type Histories, readHistories } from './cdnow.ts';
 import type { Outcome } from './scoring.ts';
 

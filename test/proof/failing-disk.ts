@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { seededRandom } from '../../src/scoring/random.ts';
+import { seededRandom } from '../../src/scoring/rows/random.ts';
 import { openStore } from '../../src/store/open.ts';
 import { type Fault, FaultyDisk } from '../faulty-disk.ts';
 import { ServeProcess } from '../process.ts';

@@ -1,7 +1,7 @@
 import type { SubscriptionEntry } from '../../src/domain/profile.ts';
-import type { HistoryReader } from '../../src/scoring/account-rows.ts';
-import type { RateReader } from '../../src/scoring/base-rate.ts';
-import { hashOfText, seededRandom } from '../../src/scoring/random.ts';
+import type { HistoryReader } from '../../src/scoring/rows/account-rows.ts';
+import { hashOfText, seededRandom } from '../../src/scoring/rows/random.ts';
+import type { RateReader } from '../../src/scoring/serve/base-rate.ts';
 
 /** A visitor's log as in an import. Visits are numbered. */
 export interface PlainVisitor {

@@ -1,6 +1,6 @@
 import { dayMs, hourMs } from '../../src/durations.ts';
-import { logistic } from '../../src/scoring/measure.ts';
-import { seededRandom } from '../../src/scoring/random.ts';
+import { logistic } from '../../src/scoring/fit/measure.ts';
+import { seededRandom } from '../../src/scoring/rows/random.ts';
 import type { PlainVisitor } from './histories.ts';
 
 const startMs = Date.UTC(2024, 11, 1);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { dayMs } from '../../src/durations.ts';
-import { seededRandom } from '../../src/scoring/random.ts';
+import { seededRandom } from '../../src/scoring/rows/random.ts';
 import { openStore } from '../../src/store/open.ts';
 
 export interface LargeAccount {

@@ -1,6 +1,6 @@
 import { dayMs } from '../../src/durations.ts';
-import { logistic } from '../../src/scoring/measure.ts';
-import { seededRandom } from '../../src/scoring/random.ts';
+import { logistic } from '../../src/scoring/fit/measure.ts';
+import { seededRandom } from '../../src/scoring/rows/random.ts';
 import type { PlainVisitor } from './histories.ts';
 
 export const madeUpStartMs = Date.UTC(2025, 0, 6);

@@ -1,9 +1,9 @@
 import { type Goal, goalDefaults } from '../../src/domain/goal.ts';
 import { dayMs } from '../../src/durations.ts';
-import type { HistoryReader } from '../../src/scoring/account-rows.ts';
-import { type BacktestReport, backtest, cutsForBacktest } from '../../src/scoring/backtest.ts';
-import type { RateReader } from '../../src/scoring/base-rate.ts';
-import { mean } from '../../src/scoring/measure.ts';
+import { mean } from '../../src/scoring/fit/measure.ts';
+import { type BacktestReport, backtest, cutsForBacktest } from '../../src/scoring/follow/backtest.ts';
+import type { HistoryReader } from '../../src/scoring/rows/account-rows.ts';
+import type { RateReader } from '../../src/scoring/serve/base-rate.ts';
 import type { Aim } from './aim.ts';
 import { type Histories, readHistories } from './cdnow.ts';
 import { baselineLogLoss } from './cdnow-baseline.ts';

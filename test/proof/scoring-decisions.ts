@@ -1,8 +1,8 @@
 import type { Goal } from '../../src/domain/goal.ts';
 import { goalDefaults } from '../../src/domain/goal.ts';
-import { accountRows } from '../../src/scoring/account-rows.ts';
-import { backtest, cutsForBacktest } from '../../src/scoring/backtest.ts';
-import { train } from '../../src/scoring/train.ts';
+import { backtest, cutsForBacktest } from '../../src/scoring/follow/backtest.ts';
+import { train } from '../../src/scoring/judge/train.ts';
+import { accountRows } from '../../src/scoring/rows/account-rows.ts';
 import type { Aim } from './aim.ts';
 import { readHistories } from './cdnow.ts';
 import { type PlainVisitor, readerOf } from './histories.ts';

@@ -6,16 +6,16 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { mechanisms } from '../../src/scoring/ablation.ts';
 import {
 	auc,
 	calibrationTable,
 	expectedCalibrationError,
 	type Interval,
 	logLoss,
-} from '../../src/scoring/measure.ts';
-import { Scorer } from '../../src/scoring/scorer.ts';
-import { train } from '../../src/scoring/train.ts';
+} from '../../src/scoring/fit/measure.ts';
+import { Scorer } from '../../src/scoring/fit/scorer.ts';
+import { train } from '../../src/scoring/judge/train.ts';
+import { mechanisms } from '../../src/scoring/rows/ablation.ts';
 import { printAblations } from './ablations.ts';
 import { type Aim, printAim, printAimHeader } from './aim.ts';
 import { aheadSplit, sampleSplit } from './cdnow.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { Dataset } from '../../src/scoring/dataset.ts';
-import { type Example, featureSet } from '../../src/scoring/features.ts';
+import { Dataset } from '../../src/scoring/rows/dataset.ts';
+import { type Example, featureSet } from '../../src/scoring/rows/features.ts';
 import type { Split } from './split.ts';
 
 const texts = [

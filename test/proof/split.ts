@@ -1,5 +1,5 @@
-import type { Dataset } from '../../src/scoring/dataset.ts';
-import type { Example } from '../../src/scoring/features.ts';
+import type { Dataset } from '../../src/scoring/rows/dataset.ts';
+import type { Example } from '../../src/scoring/rows/features.ts';
 
 /** The training set and the test set of a model. */
 export interface Split {

@@ -1,4 +1,4 @@
-import { seededRandom } from '../../src/scoring/random.ts';
+import { seededRandom } from '../../src/scoring/rows/random.ts';
 import { browserUserAgent } from '../support.ts';
 import { caskOf, type World } from './strangers-world.ts';
 

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { percentile } from '../../bench/percentile.ts';
 import { dayMs } from '../../src/durations.ts';
-import { seededRandom } from '../../src/scoring/random.ts';
+import { seededRandom } from '../../src/scoring/rows/random.ts';
 import { openStore } from '../../src/store/open.ts';
 import { mainPath, ServeProcess, TestProcess } from '../process.ts';
 import { addLongLog, longLogVid } from '../store/long-log.ts';

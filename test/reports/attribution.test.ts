@@ -7,7 +7,7 @@ import { type AttributionOptions, attribute } from '../../src/reports/attributio
 import { countedSteps } from '../../src/reports/journey.ts';
 import { MarkovChain } from '../../src/reports/markov.ts';
 import { attributionModels, pathModels, weightsOf } from '../../src/reports/model.ts';
-import { seededRandom } from '../../src/scoring/random.ts';
+import { seededRandom } from '../../src/scoring/rows/random.ts';
 import { allTime, day0Ms, journey, lostPaths, madeUpJourneys, madeUpLost, touch } from './made-up.ts';
 
 const options = (fields: Partial<AttributionOptions> = {}): AttributionOptions => ({

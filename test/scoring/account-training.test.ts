@@ -9,8 +9,8 @@ import {
 	summaries,
 	trainDue,
 } from '../../src/jobs/scheduled-training.ts';
-import { trainAccount } from '../../src/scoring/account-training.ts';
-import { train } from '../../src/scoring/train.ts';
+import { trainAccount } from '../../src/scoring/judge/account-training.ts';
+import { train } from '../../src/scoring/judge/train.ts';
 import type { Store } from '../../src/store/store.ts';
 import { addAccount, type Engine, engines, openFor } from '../store/engines.ts';
 import { logEndMs, madeUpVisitors, storeVisitors } from './made-up-log.ts';

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Goal, goalDefaults } from '../../src/domain/goal.ts';
 import { dayMs } from '../../src/durations.ts';
-import { backtest, cutsForBacktest } from '../../src/scoring/backtest.ts';
-import { backtestPage } from '../../src/scoring/backtest-page.ts';
-import { measureBaseRates } from '../../src/scoring/base-rate.ts';
-import type { GoalModel } from '../../src/scoring/goal-model.ts';
-import { followLevel } from '../../src/scoring/level-following.ts';
+import { backtest, cutsForBacktest } from '../../src/scoring/follow/backtest.ts';
+import { followLevel } from '../../src/scoring/follow/level-following.ts';
+import { backtestPage } from '../../src/scoring/pages/backtest-page.ts';
+import { measureBaseRates } from '../../src/scoring/serve/base-rate.ts';
+import type { GoalModel } from '../../src/scoring/serve/goal-model.ts';
 import { readerOf } from '../proof/histories.ts';
 import { madeUpHistories, madeUpStartMs } from '../proof/made-up-histories.ts';
 

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Goal, goalDefaults } from '../../src/domain/goal.ts';
 import { dayMs, minuteMs } from '../../src/durations.ts';
-import { accountRows } from '../../src/scoring/account-rows.ts';
-import { backtest } from '../../src/scoring/backtest.ts';
-import { measureBaseRates } from '../../src/scoring/base-rate.ts';
-import { openModel } from '../../src/scoring/goal-model.ts';
-import { followLevel } from '../../src/scoring/level-following.ts';
-import { train } from '../../src/scoring/train.ts';
+import { backtest } from '../../src/scoring/follow/backtest.ts';
+import { followLevel } from '../../src/scoring/follow/level-following.ts';
+import { train } from '../../src/scoring/judge/train.ts';
+import { accountRows } from '../../src/scoring/rows/account-rows.ts';
+import { measureBaseRates } from '../../src/scoring/serve/base-rate.ts';
+import { openModel } from '../../src/scoring/serve/goal-model.ts';
 import { readerOf } from '../proof/histories.ts';
 import { madeUpHistories, madeUpStartMs } from '../proof/made-up-histories.ts';
 

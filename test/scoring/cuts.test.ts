@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { binOf, quantileCuts } from '../../src/scoring/cuts.ts';
+import { binOf, quantileCuts } from '../../src/scoring/fit/cuts.ts';
 
 test('cuts are increasing, lie between values, and are fewer than the bins', () => {
 	fc.assert(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Dataset } from '../../src/scoring/dataset.ts';
-import { featureSet } from '../../src/scoring/features.ts';
+import { Dataset } from '../../src/scoring/rows/dataset.ts';
+import { featureSet } from '../../src/scoring/rows/features.ts';
 
 const features = featureSet(['visits'], ['channel']);
 const example = { numeric: [1], categorical: ['email'], label: 1, atMs: 0 } as const;

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Dataset } from '../../src/scoring/dataset.ts';
-import { encodeRows } from '../../src/scoring/encoded-rows.ts';
-import { fitEncoding } from '../../src/scoring/encoding.ts';
-import { featureSet } from '../../src/scoring/features.ts';
-import { fitLogistic, logOddsOf } from '../../src/scoring/logistic.ts';
-import { modelFormat } from '../../src/scoring/model.ts';
-import { seededRandom } from '../../src/scoring/random.ts';
-import { Scorer } from '../../src/scoring/scorer.ts';
+import { encodeRows } from '../../src/scoring/fit/encoded-rows.ts';
+import { fitEncoding } from '../../src/scoring/fit/encoding.ts';
+import { fitLogistic, logOddsOf } from '../../src/scoring/fit/logistic.ts';
+import { modelFormat } from '../../src/scoring/fit/model.ts';
+import { Scorer } from '../../src/scoring/fit/scorer.ts';
+import { Dataset } from '../../src/scoring/rows/dataset.ts';
+import { featureSet } from '../../src/scoring/rows/features.ts';
+import { seededRandom } from '../../src/scoring/rows/random.ts';
 
 const features = featureSet(['amount'], ['page']);
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { minuteMs } from '../../src/durations.ts';
-import { timeFolds } from '../../src/scoring/folds.ts';
+import { timeFolds } from '../../src/scoring/judge/folds.ts';
 import { byVisitsAndEmail, datasetOf, visitors } from './made-up.ts';
 
 test('no fold learns from a row whose outcome was unknown when its later rows begin', () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { type EncodedRows, encodeRows } from '../../src/scoring/encoded-rows.ts';
-import { fitEncoding } from '../../src/scoring/encoding.ts';
-import { fitLogistic, logOddsOf } from '../../src/scoring/logistic.ts';
-import { logistic } from '../../src/scoring/measure.ts';
+import { type EncodedRows, encodeRows } from '../../src/scoring/fit/encoded-rows.ts';
+import { fitEncoding } from '../../src/scoring/fit/encoding.ts';
+import { fitLogistic, logOddsOf } from '../../src/scoring/fit/logistic.ts';
+import { logistic } from '../../src/scoring/fit/measure.ts';
 import { byVisitsAndEmail, datasetOf, visitors } from './made-up.ts';
 
 function encoded(count: number, seed: number): EncodedRows {

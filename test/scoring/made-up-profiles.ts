@@ -1,13 +1,13 @@
 import { type LogEntry, type Profile, profileOf } from '../../src/domain/profile.ts';
 import { dayMs, minuteMs } from '../../src/durations.ts';
-import { Dataset } from '../../src/scoring/dataset.ts';
-import type { FeatureSet } from '../../src/scoring/features.ts';
-import { logistic } from '../../src/scoring/measure.ts';
-import type { Model } from '../../src/scoring/model.ts';
-import { profileFeatures, profileRows } from '../../src/scoring/profile-features.ts';
-import { seededRandom } from '../../src/scoring/random.ts';
-import type { TrainingReport } from '../../src/scoring/report.ts';
-import { train } from '../../src/scoring/train.ts';
+import { logistic } from '../../src/scoring/fit/measure.ts';
+import type { Model } from '../../src/scoring/fit/model.ts';
+import type { TrainingReport } from '../../src/scoring/judge/report.ts';
+import { train } from '../../src/scoring/judge/train.ts';
+import { Dataset } from '../../src/scoring/rows/dataset.ts';
+import type { FeatureSet } from '../../src/scoring/rows/features.ts';
+import { profileFeatures, profileRows } from '../../src/scoring/rows/profile-features.ts';
+import { seededRandom } from '../../src/scoring/rows/random.ts';
 import { hit, startMs, subscription } from '../domain/log.ts';
 import { once } from './once.ts';
 

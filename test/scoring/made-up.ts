@@ -1,9 +1,9 @@
 import { minuteMs } from '../../src/durations.ts';
-import { Dataset } from '../../src/scoring/dataset.ts';
-import { type Example, type FeatureRow, featureSet } from '../../src/scoring/features.ts';
-import { logistic } from '../../src/scoring/measure.ts';
-import { seededRandom } from '../../src/scoring/random.ts';
-import { train } from '../../src/scoring/train.ts';
+import { logistic } from '../../src/scoring/fit/measure.ts';
+import { train } from '../../src/scoring/judge/train.ts';
+import { Dataset } from '../../src/scoring/rows/dataset.ts';
+import { type Example, type FeatureRow, featureSet } from '../../src/scoring/rows/features.ts';
+import { seededRandom } from '../../src/scoring/rows/random.ts';
 import { once } from './once.ts';
 
 export const features = featureSet(['visits', 'noise'], ['channel']);

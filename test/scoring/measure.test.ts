@@ -9,8 +9,8 @@ import {
 	logistic,
 	logLoss,
 	rocCurve,
-} from '../../src/scoring/measure.ts';
-import { seededRandom } from '../../src/scoring/random.ts';
+} from '../../src/scoring/fit/measure.ts';
+import { seededRandom } from '../../src/scoring/rows/random.ts';
 
 const scored = fc
 	.array(fc.record({ label: fc.constantFrom(0, 1), score: fc.integer({ min: 0, max: 20 }) }), {

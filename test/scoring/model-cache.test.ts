@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { modelFormat } from '../../src/scoring/model.ts';
-import { ModelCache } from '../../src/scoring/model-cache.ts';
+import { modelFormat } from '../../src/scoring/fit/model.ts';
+import { ModelCache } from '../../src/scoring/serve/model-cache.ts';
 import type { ModelName } from '../../src/store/control/control-store.ts';
 import { madeUpFeatures } from './made-up-profiles.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { percentile, quantiles } from '../../src/scoring/percentile.ts';
+import { percentile, quantiles } from '../../src/scoring/serve/percentile.ts';
 
 test('a percentile is close to the share of lower scores, with equal ones counting half', () => {
 	fc.assert(

@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { apply, type LogEntry, type Profile, profileOf } from '../../src/domain/profile.ts';
 import { dayMs, minuteMs } from '../../src/durations.ts';
-import type { FeatureRow } from '../../src/scoring/features.ts';
-import { featureSet } from '../../src/scoring/features.ts';
-import { profileFeatures, profileRows, vocabularyOf } from '../../src/scoring/profile-features.ts';
+import type { FeatureRow } from '../../src/scoring/rows/features.ts';
+import { featureSet } from '../../src/scoring/rows/features.ts';
+import { profileFeatures, profileRows, vocabularyOf } from '../../src/scoring/rows/profile-features.ts';
 import { anyLog, hit, startMs, subscription } from '../domain/log.ts';
 
 function profileAfter(...log: LogEntry[]): Profile {

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { type LogEntry, type Profile, profileOf } from '../../src/domain/profile.ts';
 import { dayMs, hourMs, minuteMs } from '../../src/durations.ts';
-import { profileFeatures, profileRows, vocabularyOf } from '../../src/scoring/profile-features.ts';
-import { type Fact, factsOf } from '../../src/scoring/reasons.ts';
+import { profileFeatures, profileRows, vocabularyOf } from '../../src/scoring/rows/profile-features.ts';
+import { type Fact, factsOf } from '../../src/scoring/serve/reasons.ts';
 import { anyLog, hit, startMs, subscription } from '../domain/log.ts';
 
 function facts(profile: Profile, nowMs: number): Fact[] {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { reportPage } from '../../src/scoring/report-page.ts';
-import { train } from '../../src/scoring/train.ts';
+import { train } from '../../src/scoring/judge/train.ts';
+import { reportPage } from '../../src/scoring/pages/report-page.ts';
 import { datasetOf, trainedOn, visitors } from './made-up.ts';
 
 const { report } = trainedOn('logistic');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { absentRow, type FeatureRow } from '../../src/scoring/features.ts';
-import type { Model } from '../../src/scoring/model.ts';
-import { Scorer } from '../../src/scoring/scorer.ts';
+import type { Model } from '../../src/scoring/fit/model.ts';
+import { Scorer } from '../../src/scoring/fit/scorer.ts';
+import { absentRow, type FeatureRow } from '../../src/scoring/rows/features.ts';
 import { byVisitsAndEmail, features, trainedOn, visitors } from './made-up.ts';
 
 const models: Record<string, Model> = {

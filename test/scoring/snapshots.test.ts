@@ -3,14 +3,14 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { compareEntries, type HitEntry, profileOf } from '../../src/domain/profile.ts';
 import { dayMs } from '../../src/durations.ts';
-import { seededRandom } from '../../src/scoring/random.ts';
+import { seededRandom } from '../../src/scoring/rows/random.ts';
 import {
 	cutsOf,
 	type Snapshot,
 	type SnapshotPlan,
 	visitorSnapshots,
 	visitSnapshots,
-} from '../../src/scoring/snapshots.ts';
+} from '../../src/scoring/rows/snapshots.ts';
 import type { VisitorHistory } from '../../src/store/account/reading/histories.ts';
 import type { JoinedEvent } from '../../src/store/account/reading/joined-events.ts';
 import { anyLog, hit, startMs, subscription } from '../domain/log.ts';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { goalDefaults } from '../../src/domain/goal.ts';
 import { dayMs, minuteMs } from '../../src/durations.ts';
-import { accountRows } from '../../src/scoring/account-rows.ts';
-import { seededRandom } from '../../src/scoring/random.ts';
+import { accountRows } from '../../src/scoring/rows/account-rows.ts';
+import { seededRandom } from '../../src/scoring/rows/random.ts';
 import { type PlainVisitor, readerOf } from '../proof/histories.ts';
 
 const startMs = Date.UTC(2026, 0, 5);

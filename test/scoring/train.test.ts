@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dayMs } from '../../src/durations.ts';
-import { Dataset } from '../../src/scoring/dataset.ts';
-import { featureSet } from '../../src/scoring/features.ts';
-import { auc, logistic, mean } from '../../src/scoring/measure.ts';
-import { seededRandom } from '../../src/scoring/random.ts';
-import { choiceSentences, directionText } from '../../src/scoring/report-text.ts';
-import { Scorer } from '../../src/scoring/scorer.ts';
-import { train } from '../../src/scoring/train.ts';
+import { auc, logistic, mean } from '../../src/scoring/fit/measure.ts';
+import { Scorer } from '../../src/scoring/fit/scorer.ts';
+import { train } from '../../src/scoring/judge/train.ts';
+import { choiceSentences, directionText } from '../../src/scoring/pages/report-text.ts';
+import { Dataset } from '../../src/scoring/rows/dataset.ts';
+import { featureSet } from '../../src/scoring/rows/features.ts';
+import { seededRandom } from '../../src/scoring/rows/random.ts';
 import { byVisitsAndEmail, datasetOf, trainedOn, visitors } from './made-up.ts';
 
 test('the same data and seed give the same model and report', () => {

@@ -3,7 +3,7 @@ import { AccessDirectory } from '../../src/access/directory.ts';
 import type { ArrivingHit, HitRecord, StoredHit } from '../../src/domain/hit.ts';
 import type { WebhookEvent } from '../../src/domain/webhook.ts';
 import { webhookEvents } from '../../src/domain/webhook.ts';
-import { scorerOf, type VisitorScorer } from '../../src/scoring/visitor-scorer.ts';
+import { scorerOf, type VisitorScorer } from '../../src/scoring/serve/visitor-scorer.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Row, Steps } from '../../src/store/steps.ts';
 import type { ServingWriter, Store } from '../../src/store/store.ts';

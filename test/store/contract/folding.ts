@@ -5,7 +5,7 @@ import type { ArrivingHit, HistoryHit } from '../../../src/domain/hit.ts';
 import { type LogEntry, profileOf } from '../../../src/domain/profile.ts';
 import { storedEvent } from '../../../src/domain/subscription-event.ts';
 import { minuteMs } from '../../../src/durations.ts';
-import { seededRandom } from '../../../src/scoring/random.ts';
+import { seededRandom } from '../../../src/scoring/rows/random.ts';
 import { beginErasing, erasePiece, findAbandonedErasure } from '../../../src/store/account/erasing.ts';
 import { foldPiece } from '../../../src/store/account/folding.ts';
 import { storeHistory } from '../../../src/store/account/past-history.ts';

@@ -1,0 +1,295 @@
+import { type Goal, horizonMsOf } from '../../domain/goal.ts';
+import type { Profile } from '../../domain/profile.ts';
+import { OperatorError } from '../../errors.ts';
+import { type HistoryExtent, profileAtEnd } from '../../store/account/reading/histories.ts';
+import {
+	auc,
+	brierScore,
+	type CalibrationBin,
+	calibrationTable,
+	expectedCalibrationError,
+	type Interval,
+	logLoss,
+	mean,
+} from '../fit/measure.ts';
+import { train } from '../judge/train.ts';
+import { daysText } from '../pages/report-text.ts';
+import { accountRows, type HistoryReader } from '../rows/account-rows.ts';
+import { seededRandom } from '../rows/random.ts';
+import { labelsOf, profilesAt } from '../rows/snapshots.ts';
+import { baseRateFor, measureBaseRates, type RateReader } from '../serve/base-rate.ts';
+import { openModel } from '../serve/goal-model.ts';
+import { simpleModel } from './simple-model.ts';
+
+export type BacktestMoment = 'cut' | 'hit';
+
+export interface BacktestOptions {
+	readonly goal: Goal;
+	/** The moments as of which models are trained and visitors scored, earliest first. */
+	readonly cutsMs: readonly number[];
+	/** Outcomes of what is scored later are not known in full. */
+	readonly untilMs: number;
+	readonly seed: number;
+	/**
+	 * `cut`: all visitors known at the cut; `hit`: after hits until the next cut, when pages ask.
+	 */
+	readonly at: BacktestMoment;
+	/** The maximum number of visitors, and about the maximum number of hits, for each cut; sampled evenly. */
+	readonly maxScores?: number;
+	readonly onProgress: (done: number, total: number) => void;
+}
+
+/** How well scores predicted the outcomes. */
+export interface Measures {
+	/** Null if all outcomes were the same. */
+	readonly auc: Interval | null;
+	readonly logLoss: number;
+	readonly brier: number;
+	readonly expectedCalibrationError: number;
+	/** The mean score. */
+	readonly predicted: number;
+}
+
+export interface CutReport {
+	/** ISO 8601, UTC; `all` for all cuts together. */
+	readonly cut: string;
+	/** The number of scores: one for each visitor, or for each hit. */
+	readonly scores: number;
+	/** The share that reached the goal. */
+	readonly observed: number;
+	/** What would have been served: the kind of model, or `prior`. For all cuts, how many of them had a model. */
+	readonly kind: string;
+	readonly served: Measures;
+	/** The base rate as it would have been served. */
+	readonly baseRate: Measures;
+	/** Logistic regression on recency, count and age alone; null if it could not be fitted. */
+	readonly simple: Measures | null;
+	readonly calibrationTable: readonly CalibrationBin[];
+}
+
+export interface BacktestReport {
+	readonly cuts: readonly CutReport[];
+	readonly all: CutReport;
+}
+
+/** This share of the history is only for learning. */
+const teachingShare = 0.4;
+
+/**
+ * Moments spread evenly over a history. Everything that is scored is a horizon before its end, so that its outcome is
+ * known.
+ * @throws OperatorError where the history is too short
+ */
+export function cutsForBacktest(
+	{ fromMs, toMs }: HistoryExtent,
+	goal: Goal,
+	cuts: number,
+	at: BacktestMoment,
+): Pick<BacktestOptions, 'cutsMs' | 'untilMs'> {
+	const lastMs = toMs - horizonMsOf(goal);
+	const firstMs = fromMs + (toMs - fromMs) * teachingShare;
+	if (!(lastMs > firstMs))
+		throw new OperatorError(
+			`The history is too short: a back-test of a goal within ${daysText(goal.horizonDays)} needs more than ${daysText(Math.ceil(goal.horizonDays / (1 - teachingShare)))}.`,
+		);
+	// Hits are scored up to the next cut, so the last cut needs time after it.
+	const steps = at === 'hit' ? cuts : cuts - 1;
+	return {
+		cutsMs: Array.from({ length: cuts }, (_, cut) =>
+			Math.round(steps === 0 ? lastMs : firstMs + ((lastMs - firstMs) * cut) / steps),
+		),
+		untilMs: lastMs,
+	};
+}
+
+const defaultMaxScores = 50_000;
+const vidsPerPage = 250;
+const vidsPerList = 5000;
+
+interface Outcomes {
+	readonly labels: number[];
+	readonly served: number[];
+	readonly base: number[];
+	readonly simple: number[];
+	readonly groups: number[];
+}
+
+/**
+ * For each cut, trains on what was known then, scores the visitors as a page or a batch would have done, and compares
+ * the scores with the outcomes within the horizon after it.
+ */
+export async function backtest(
+	reader: HistoryReader & RateReader,
+	options: BacktestOptions,
+): Promise<BacktestReport> {
+	const { goal, cutsMs, untilMs, onProgress } = options;
+	const numbers = new Map<string, number>();
+	const cuts: { report: CutReport; outcomes: Outcomes }[] = [];
+	for (const [index, cutMs] of cutsMs.entries()) {
+		onProgress(index, cutsMs.length);
+		const { kind, outcomes } = await scoresAsOf(
+			reader,
+			options,
+			{ cutMs, untilMs: cutsMs[index + 1] ?? untilMs },
+			numbers,
+		);
+		cuts.push({ report: reportOf(new Date(cutMs).toISOString(), kind, outcomes), outcomes });
+	}
+	onProgress(cutsMs.length, cutsMs.length);
+	const join = (of: (outcomes: Outcomes) => number[]) => cuts.flatMap(({ outcomes }) => of(outcomes));
+	const withModel = cuts.filter(({ report }) => report.kind !== 'prior').length;
+	return {
+		cuts: cuts.map(({ report }) => report),
+		all: reportOf('all', `${withModel} of ${cuts.length} with a model of ${goal.name}`, {
+			labels: join(({ labels }) => labels),
+			served: join(({ served }) => served),
+			base: join(({ base }) => base),
+			simple: join(({ simple }) => simple),
+			groups: join(({ groups }) => groups),
+		}),
+	};
+}
+
+/**
+ * Trains as of one cut, and scores what follows.
+ * @param numbers of visitors, which are the groups of outcomes
+ */
+export async function scoresAsOf(
+	reader: HistoryReader & RateReader,
+	{ goal, seed, at, maxScores = defaultMaxScores }: BacktestOptions,
+	{ cutMs, untilMs }: { readonly cutMs: number; readonly untilMs: number },
+	numbers: Map<string, number>,
+): Promise<{ kind: string; outcomes: Outcomes }> {
+	const { rows, vids } = await accountRows(reader, {
+		...{ goals: [goal], asOfMs: cutMs, seed },
+		onProgress: () => {},
+	});
+	const ofVisitors = rows.find(({ scope }) => scope === 'vid');
+	if (!ofVisitors) throw new Error('an account has rows of visitors');
+	const { dataset, horizonMs } = ofVisitors;
+	const rates = (await measureBaseRates(reader, [goal], cutMs, vids)).get(goal.name) ?? {
+		byRecency: [0, 0, 0],
+	};
+	const { model } = train(dataset, { seed, horizonMs, baseRates: rates.byRecency });
+	const served = model.kind === 'prior' ? undefined : openModel('backtest', JSON.stringify(model));
+	const simple = simpleModel(dataset);
+	const outcomes: Outcomes = { labels: [], served: [], base: [], simple: [], groups: [] };
+	const drawn = await drawnVisitors(reader, maxScores);
+	const scored =
+		at === 'cut'
+			? visitorsAt(reader, drawn, goal, cutMs)
+			: hitsAfter(reader, drawn, { goal, fromMs: cutMs, untilMs, seed, maxScores });
+	for await (const { vid, profile, atMs, label } of scored) {
+		const base = baseRateFor(rates, goal, profile, atMs);
+		outcomes.labels.push(label);
+		outcomes.base.push(base);
+		outcomes.served.push(served?.probability(profile, atMs) ?? base);
+		outcomes.simple.push(simple?.(profile, atMs) ?? base);
+		if (!numbers.has(vid)) numbers.set(vid, numbers.size);
+		outcomes.groups.push(numbers.get(vid) as number);
+	}
+	return { kind: model.kind, outcomes };
+}
+
+interface ScoredVisitor {
+	readonly vid: string;
+	/** The moment as of which the visitor is scored. */
+	readonly atMs: number;
+	readonly profile: Profile;
+	readonly label: 0 | 1;
+}
+
+/** Samples visitors evenly. */
+async function drawnVisitors(reader: HistoryReader, maxVisitors: number): Promise<string[]> {
+	const vids: string[] = [];
+	for (let last = ''; ; last = vids.at(-1) as string) {
+		const page = await reader.vidsAfter(last, vidsPerList);
+		vids.push(...page);
+		if (page.length < vidsPerList) break;
+	}
+	const every = Math.max(1, Math.ceil(vids.length / maxVisitors));
+	return vids.filter((_, index) => index % every === 0);
+}
+
+/** The visitors known at a cut, with their profiles and outcomes. */
+async function* visitorsAt(
+	reader: HistoryReader,
+	vids: readonly string[],
+	goal: Goal,
+	cutMs: number,
+): AsyncGenerator<ScoredVisitor> {
+	const horizonMs = horizonMsOf(goal);
+	for (let from = 0; from < vids.length; from += vidsPerPage) {
+		const then = await reader.visitorHistories(vids.slice(from, from + vidsPerPage), cutMs);
+		const later = await reader.visitorHistories(
+			then.map(({ vid }) => vid),
+			cutMs + horizonMs,
+		);
+		for (const [index, history] of then.entries()) {
+			const [label = 0] = labelsOf(later[index] ?? history, { goals: [goal], horizonMs })(cutMs);
+			yield { vid: history.vid, atMs: cutMs, profile: profileAtEnd(history), label };
+		}
+	}
+}
+
+interface HitPeriod {
+	readonly goal: Goal;
+	readonly fromMs: number;
+	readonly untilMs: number;
+	readonly seed: number;
+	readonly maxScores: number;
+}
+
+/** Hits of a period, each with its visitor as of then. Every hit has the same chance, as pages ask after each. */
+async function* hitsAfter(
+	reader: HistoryReader,
+	vids: readonly string[],
+	{ goal, fromMs, untilMs, seed, maxScores }: HitPeriod,
+): AsyncGenerator<ScoredVisitor> {
+	const horizonMs = horizonMsOf(goal);
+	const [before, after] = [await reader.historyExtent(fromMs), await reader.historyExtent(untilMs)];
+	const share = maxScores / Math.max(1, after.hits - before.hits);
+	const random = seededRandom(seed);
+	for (let from = 0; from < vids.length; from += vidsPerPage)
+		for (const history of await reader.visitorHistories(
+			vids.slice(from, from + vidsPerPage),
+			untilMs + horizonMs,
+		)) {
+			const momentsMs = history.hits
+				.map(({ atMs }) => atMs)
+				.filter((atMs) => atMs > fromMs && atMs <= untilMs && random() < share);
+			const labelsAt = labelsOf(history, { goals: [goal], horizonMs });
+			for (const [index, profile] of profilesAt(history, momentsMs).entries()) {
+				const atMs = momentsMs[index] as number;
+				const [label = 0] = labelsAt(atMs);
+				yield { vid: history.vid, atMs, profile, label };
+			}
+		}
+}
+
+function reportOf(cut: string, kind: string, outcomes: Outcomes): CutReport {
+	const labels = Uint8Array.from(outcomes.labels);
+	const groups = Uint32Array.from(outcomes.groups);
+	const served = Float64Array.from(outcomes.served);
+	return {
+		cut,
+		scores: labels.length,
+		observed: labels.length === 0 ? 0 : mean(labels),
+		kind,
+		served: measures(labels, served, groups),
+		baseRate: measures(labels, Float64Array.from(outcomes.base), groups),
+		simple: outcomes.simple.length > 0 ? measures(labels, Float64Array.from(outcomes.simple), groups) : null,
+		calibrationTable: calibrationTable(labels, served),
+	};
+}
+
+function measures(labels: Uint8Array, scores: Float64Array, groups: Uint32Array): Measures {
+	const ranked = auc(labels, scores, groups);
+	return {
+		auc: Number.isNaN(ranked.value) ? null : ranked,
+		logLoss: logLoss(labels, scores),
+		brier: brierScore(labels, scores),
+		expectedCalibrationError: expectedCalibrationError(calibrationTable(labels, scores)),
+		predicted: mean(scores),
+	};
+}

@@ -1,0 +1,196 @@
+import type { CaskScope } from '../../domain/cask-scope.ts';
+import type { Goal } from '../../domain/goal.ts';
+import { isoTime } from '../../format/iso-time.ts';
+import { historyReader } from '../../store/account/reading/histories.ts';
+import { countVisitors } from '../../store/account/reading/visitors.ts';
+import type { ModelName } from '../../store/control/control-store.ts';
+import type { Store } from '../../store/store.ts';
+import type { Interval } from '../fit/measure.ts';
+import { accountRows, type TrainingHistory } from '../rows/account-rows.ts';
+import type { StoppedName } from '../rows/stopped-names.ts';
+import { measureBaseRates } from '../serve/base-rate.ts';
+import type { TrainingReport } from './report.ts';
+import { train } from './train.ts';
+
+/** The report on one goal of an account, which is stored with the model. */
+export interface GoalReport extends TrainingReport {
+	readonly goal: string;
+	/** `vid`: visitors are scored; `sid`: single visits. */
+	readonly scope: CaskScope;
+	/** Nothing later was used. ISO 8601, UTC. */
+	readonly asOf: string;
+	readonly horizonDays: number;
+	readonly history: TrainingHistory;
+	/** Frequent names that are no longer in use, so that the model does not rely on them. */
+	readonly stopped: readonly StoppedName[];
+	/** Served while no model is active; see `BaseRate`. */
+	readonly baseRates: readonly number[];
+}
+
+/** The model that was active before, as its own training judged it. */
+export interface PreviousModel {
+	readonly version: string;
+	/** It has learned from nothing later. ISO 8601, UTC. */
+	readonly asOf: string | null;
+	readonly auc: Interval | null;
+	readonly logLoss: number | null;
+	readonly baseRateLogLoss: number | null;
+}
+
+/** What became of a trained model. */
+export type Outcome =
+	/** It scores from now on. */
+	| 'active'
+	/** It is no better than the base rate, which is served. */
+	| 'base rate'
+	/** There was no row to learn from, so nothing was stored, and nothing has changed. */
+	| 'nothing stored'
+	/** It was stored, but an operator has chosen what is served. */
+	| 'chosen by hand'
+	/** It was stored, but the active version has learned from later data. */
+	| 'knows less';
+
+export interface TrainedGoal {
+	/** Null if nothing was stored. */
+	readonly version: string | null;
+	readonly outcome: Outcome;
+	/** Whether it scores from now on. */
+	readonly active: boolean;
+	/** The version that was active before. */
+	readonly former: PreviousModel | null;
+	readonly report: GoalReport;
+}
+
+export interface AccountTraining {
+	readonly account: { readonly id: number; readonly aid: string };
+	readonly goals: readonly Goal[];
+	readonly asOfMs: number;
+	/** Whether that is now, not a moment of the past. */
+	readonly isOfNow: boolean;
+	readonly seed: number;
+	/**
+	 * Whether a version that an operator chose instead of the newest stays active. Otherwise the new one becomes
+	 * active.
+	 */
+	readonly keepsChoice: boolean;
+	readonly onProgress: (progress: TrainingProgress) => void;
+}
+
+export interface TrainingProgress {
+	readonly step: 'read' | 'train';
+	/** What is being trained. */
+	readonly what: string;
+	readonly done: number;
+	readonly total: number;
+}
+
+/** The number of versions kept for each goal and scope, besides the active one. */
+const keptVersions = 10;
+
+/**
+ * Trains every goal on an account's history, for visitors and for visits, and stores each model with its report. A
+ * model that is better than the base rate becomes active. Without one, the base rate is served.
+ */
+export async function trainAccount(
+	store: Store,
+	training: AccountTraining,
+	trainOn: typeof train = train,
+): Promise<TrainedGoal[]> {
+	const { account, goals, seed, onProgress } = training;
+	const reader = historyReader(store, account.id);
+	const total = await store.read(account.id, countVisitors());
+	const { rows, history, stopped, asOfMs, vids } = await accountRows(reader, {
+		...{ goals, asOfMs: training.asOfMs, seed },
+		onProgress: (done) => onProgress({ step: 'read', what: account.aid, done, total: Math.max(done, total) }),
+	});
+	const rates = await measureBaseRates(reader, goals, asOfMs, vids);
+	// The base rates served now are not those of a past moment.
+	if (training.isOfNow)
+		await store.control.setBaseRates(
+			account.id,
+			new Map([...rates].map(([name, { byRecency }]) => [name, byRecency])),
+		);
+	const trained: TrainedGoal[] = [];
+	for (const { goal, scope, horizonMs, dataset } of rows) {
+		const what = `${goal.name} (${scope === 'vid' ? 'visitors' : 'visits'})`;
+		onProgress({ step: 'train', what, done: trained.length, total: rows.length });
+		const baseRates = rates.get(goal.name)?.byRecency;
+		const { model, report } = trainOn(dataset, { seed, horizonMs, baseRates });
+		trained.push(
+			await keep(store, training, JSON.stringify(model), {
+				...{ goal: goal.name, scope, asOf: isoTime(asOfMs), horizonDays: goal.horizonDays, history, stopped },
+				baseRates: baseRates ?? [],
+				...report,
+			}),
+		);
+	}
+	return trained;
+}
+
+async function keep(
+	{ control }: Store,
+	{ account, keepsChoice }: AccountTraining,
+	body: string,
+	report: GoalReport,
+): Promise<TrainedGoal> {
+	const { goal, scope } = report;
+	const before = await versionsOf(control, account.id, report);
+	const active = before.find((model) => model.active);
+	const former = active ? await formerModel(control, account.id, active) : null;
+	if (report.rows === 0) return { version: null, outcome: 'nothing stored', active: false, former, report };
+	const chosenByHand = keepsChoice && (await isChosenByHand(control, account.id, before));
+	const knowsLess = former?.asOf != null && former.asOf > report.asOf;
+	const outcome: Outcome = chosenByHand
+		? 'chosen by hand'
+		: knowsLess
+			? 'knows less'
+			: report.kind === 'prior'
+				? 'base rate'
+				: 'active';
+	const name = await control.insertModel(
+		account.id,
+		{ goal, scope, body, report: JSON.stringify(report) },
+		outcome === 'active' ? 'activate it' : outcome === 'base rate' ? 'activate none' : 'activate nothing',
+	);
+	const now = await versionsOf(control, account.id, report);
+	for (const model of now.slice(0, -keptVersions).filter((one) => !one.active))
+		await control.deleteModel(account.id, model);
+	return { version: name.version, outcome, active: outcome === 'active', former, report };
+}
+
+/** Oldest first. */
+async function versionsOf(control: Store['control'], accountId: number, { goal, scope }: GoalReport) {
+	return (await control.models(accountId)).filter((model) => model.goal === goal && model.scope === scope);
+}
+
+/**
+ * Training activates its own model, or none if it is no better than the base rate. Any other state was an operator's
+ * choice.
+ */
+async function isChosenByHand(
+	control: Store['control'],
+	accountId: number,
+	versions: readonly (ModelName & { readonly active: boolean })[],
+): Promise<boolean> {
+	const newest = versions.at(-1);
+	if (!newest) return false;
+	if (newest.active) return false;
+	if (versions.some(({ active }) => active)) return true;
+	const { kind } = JSON.parse(await control.modelReport(accountId, newest)) as TrainingReport;
+	return kind !== 'prior';
+}
+
+async function formerModel(
+	control: Store['control'],
+	accountId: number,
+	name: ModelName,
+): Promise<PreviousModel> {
+	const { later, asOf }: Partial<GoalReport> = JSON.parse(await control.modelReport(accountId, name));
+	return {
+		version: name.version,
+		asOf: asOf ?? null,
+		auc: later?.auc ?? null,
+		logLoss: later?.logLoss ?? null,
+		baseRateLogLoss: later?.baseRateLogLoss ?? null,
+	};
+}

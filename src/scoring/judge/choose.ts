@@ -1,0 +1,80 @@
+import { type Interval, mean, meanOfGroups } from '../fit/measure.ts';
+import { without } from '../rows/ablation.ts';
+import { recencies } from '../rows/recency.ts';
+import { baseLogOdds, bestStrength, bestTreeCount, laterLosses, type PreparedFold } from './candidates.ts';
+
+/** What was chosen on later rows, why, and the chosen models' predictions for these rows. */
+export interface Choice {
+	readonly kind: 'logistic' | 'boosting';
+	readonly strength: number;
+	readonly trees: number;
+	readonly logisticLogLoss: number;
+	readonly boostingLogLoss: number;
+	/** How much boosting reduces the mean log loss of a later row. */
+	readonly boostingGain: Interval;
+	/** The correlation of predictions and outcomes in standard errors; a visitor counts once. */
+	readonly standardErrors: number;
+	/** Whether the model is served, not the base rate. */
+	readonly serves: boolean;
+}
+
+/** Below this, the correlation may be chance: two in a hundred models without any signal reach it. */
+export const minStandardErrors = 2;
+/** Of log-odds. */
+const leastDifference = 1e-6;
+
+/**
+ * Chooses the kind of model and its setting by the likelihood of later rows, all at the level that was known. The simpler
+ * kind wins unless later rows contradict it. A model is served if its predictions correlate with later outcomes, and make
+ * later rows more likely than the base rate does.
+ */
+export function choose(folds: readonly PreparedFold[]): Choice {
+	const logistic = bestStrength(folds);
+	const boosting = bestTreeCount(folds);
+	const groups = Uint32Array.from(folds.flatMap(({ judged }) => Array.from(judged.groups)));
+	const boostingGain = meanOfGroups(difference(logistic.losses, boosting.losses), groups);
+	const kind = boostingGain.low > 0 && !without.has('boosting') ? 'boosting' : 'logistic';
+	const { losses, logOdds } = kind === 'boosting' ? boosting : logistic;
+	const standardErrors = correlation(folds, logOdds);
+	const gains = difference(laterLosses(folds, baseLogOdds), losses);
+	return {
+		...{ kind, strength: logistic.setting, trees: boosting.setting },
+		...{ logisticLogLoss: logistic.logLoss, boostingLogLoss: boosting.logLoss, boostingGain, standardErrors },
+		serves: standardErrors > minStandardErrors && mean(gains) > 0,
+	};
+}
+
+/**
+ * The score test of the base rate: the sum of (prediction − its mean) × (outcome − rate), with a visitor's rows together,
+ * in standard errors. Both means are of the rows of one recency in one block, so that only visitors of the same time are
+ * told apart: a rate that moves is no signal, nor is a feature that only tells the time.
+ */
+function correlation(folds: readonly PreparedFold[], logOdds: readonly Float64Array[]): number {
+	const parts = new Map<number, number>();
+	for (const [index, { judged, judgedFrom }] of folds.entries()) {
+		const predicted = (logOdds[index] as Float64Array).subarray(judgedFrom);
+		for (const each of recencies) {
+			const rows = [...judged.labels.keys()].filter((row) => judged.recency[row] === each);
+			const middle = mean(rows.map((row) => predicted[row] as number));
+			const rate = mean(rows.map((row) => judged.labels[row] as number));
+			for (const row of rows) {
+				const above = (predicted[row] as number) - middle;
+				// What rounding leaves of equal predictions would be counted in standard errors of itself.
+				if (Math.abs(above) < leastDifference) continue;
+				const group = judged.groups[row] as number;
+				parts.set(group, (parts.get(group) ?? 0) + above * ((judged.labels[row] as number) - rate));
+			}
+		}
+	}
+	let [sum, squares] = [0, 0];
+	for (const part of parts.values()) {
+		sum += part;
+		squares += part ** 2;
+	}
+	return squares > 0 ? sum / Math.sqrt(squares) : 0;
+}
+
+/** `a` minus `b`, for each row. */
+function difference(a: Float64Array, b: Float64Array): Float64Array {
+	return a.map((value, index) => value - (b[index] as number));
+}

@@ -1,0 +1,123 @@
+import { dayMs } from '../../durations.ts';
+import { logistic } from '../fit/measure.ts';
+import { without } from '../rows/ablation.ts';
+import { recencies } from '../rows/recency.ts';
+
+/** A rate of fewer visitors of either outcome is not reliable, so older rows are used as well. */
+const enoughVisitors = 200;
+/** Whole weeks, so that weekdays and weekends count alike. */
+const minPeriodMs = 7 * dayMs;
+/** This share of the known rows is recent if that is less, unless it has too few visitors of either outcome. */
+const recentShare = 0.2;
+const minVisitors = 20;
+/** A level moves as if this much more information, about as many rarer outcomes, had shown no change. */
+const shrinkage = 10;
+
+/** Rows in time order. */
+export interface TimedRows {
+	readonly atMs: Float64Array;
+	readonly labels: Uint8Array;
+	/** The visitor of each row. */
+	readonly groups: Uint32Array;
+	readonly recency: Uint8Array;
+}
+
+/** The recent rows that set the level of each recency; positions among the rows. */
+export type RecentRows = readonly Uint32Array[];
+
+/**
+ * For each recency, its recent rows among the first `known`: those of the last week, and more until there are 200
+ * visitors of either outcome, or the latest fifth.
+ */
+export function recentRows(rows: TimedRows, known: number): RecentRows {
+	return recencies.map((recency) => {
+		const alike: number[] = [];
+		for (let row = 0; row < known; row++) if (rows.recency[row] === recency) alike.push(row);
+		return Uint32Array.from(alike.slice(startOfRecent(rows, alike)));
+	});
+}
+
+function startOfRecent({ atMs, labels, groups }: TimedRows, among: readonly number[]): number {
+	const timeOf = (place: number) => atMs[among[place] as number] as number;
+	const latestFifth = among.length - Math.max(1, Math.ceil(among.length * recentShare));
+	const lastMs = timeOf(among.length - 1);
+	const seen = [new Set<number>(), new Set<number>()] as const;
+	for (let place = among.length - 1; place > 0; place--) {
+		const row = among[place] as number;
+		seen[labels[row] as 0 | 1].add(groups[row] as number);
+		// Keeps rows of one moment together.
+		if (timeOf(place) === timeOf(place - 1)) continue;
+		const rarer = Math.min(seen[0].size, seen[1].size);
+		const isEnough = rarer >= enoughVisitors && lastMs - timeOf(place) >= minPeriodMs;
+		if (isEnough || (place <= latestFifth && rarer >= minVisitors)) return place;
+	}
+	return 0;
+}
+
+/**
+ * For each recency, the shift of the log-odds that makes the mean score of its rows the share of them that reached the
+ * goal. With little information, it is nearer to the shift of all rows, and that one nearer to none.
+ */
+export function levelShifts(
+	recent: RecentRows,
+	logOdds: Float64Array,
+	{ labels, groups }: Pick<TimedRows, 'labels' | 'groups'>,
+): number[] {
+	const held = (places: Uint32Array, towards: number) => {
+		const predicted = Float64Array.from(places, (place) => (logOdds[place] as number) + towards);
+		const shift = levelShift(
+			predicted,
+			Uint8Array.from(places, (place) => labels[place] as number),
+		);
+		let information = 0;
+		for (const value of predicted) information += logistic(value) * (1 - logistic(value));
+		// The rows of a visitor share what they tell.
+		const visitors = new Set(Array.from(places, (place) => groups[place])).size;
+		information *= visitors / Math.max(1, places.length);
+		if (without.has('level')) return 0;
+		const share = without.has('level shrinkage') ? 1 : information / (information + shrinkage);
+		return towards + share * shift;
+	};
+	const ofAll = held(Uint32Array.from(recent.flatMap((places) => [...places])), 0);
+	return recent.map((places) => (without.has('level by recency') ? ofAll : held(places, ofAll)));
+}
+
+/** The rate of labels. If all are alike, half a row of the other outcome is added, so that the log-odds stay finite. */
+export function rateOf(labels: Uint8Array): number {
+	let conversions = 0;
+	for (const label of labels) conversions += label;
+	return conversions === 0 || conversions === labels.length
+		? (conversions + 0.5) / (labels.length + 1)
+		: conversions / labels.length;
+}
+
+/** Newton's last step, which leaves an error of about its square. */
+const lastStep = 1e-5;
+
+/** The shift of log-odds that makes their mean probability the rate of the labels. */
+export function levelShift(logOdds: Float64Array, labels: Uint8Array): number {
+	if (labels.length === 0) return 0;
+	const rate = rateOf(labels);
+	const rateLogOdds = Math.log(rate / (1 - rate));
+	let [low, high] = [-40, 40];
+	let shift = 0;
+	for (let step = 0; step < 100; step++) {
+		let [sum, curvature] = [0, 0];
+		// Training spends much of its time in this loop.
+		for (let row = 0; row < logOdds.length; row++) {
+			const probability = logistic((logOdds[row] as number) + shift);
+			sum += probability;
+			curvature += probability * (1 - probability);
+		}
+		const mean = sum / logOdds.length;
+		// Newton's step for the log-odds of the mean, which are almost a line.
+		const change =
+			((rateLogOdds - Math.log(mean / (1 - mean))) * mean * (1 - mean) * logOdds.length) / curvature;
+		if (Math.abs(change) < lastStep) return shift + change;
+		if (mean > rate) high = shift;
+		else low = shift;
+		const next = shift + change;
+		shift = next > low && next < high ? next : (low + high) / 2;
+	}
+	return shift;
+}

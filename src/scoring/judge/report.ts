@@ -1,0 +1,103 @@
+import type { CalibrationBin, Interval, RocPoint } from '../fit/measure.ts';
+import type { Model } from '../fit/model.ts';
+import type { Recency } from '../rows/recency.ts';
+import type { Choice } from './choose.ts';
+
+/** How well a model did on rows later than all that it learned from. */
+export interface LaterMeasures {
+	readonly rows: number;
+	readonly conversions: number;
+	/** The mean score. */
+	readonly predicted: number;
+	/** The share of rows that reached the goal. */
+	readonly observed: number;
+	readonly auc: Interval;
+	readonly logLoss: number;
+	/** The log loss if every row were given the earlier rows' base rate. */
+	readonly baseRateLogLoss: number;
+	readonly brier: number;
+	readonly expectedCalibrationError: number;
+	readonly calibrationTable: readonly CalibrationBin[];
+	readonly roc: readonly RocPoint[];
+	/** The number of rows in each twentieth of the scores from 0 to 1. */
+	readonly scoreHistogram: readonly number[];
+	/** The measures of each judging block, earliest first. Each was judged by a model that had seen nothing later. */
+	readonly blocks: readonly BlockMeasures[];
+	/** The measures during a visit, by number of visits so far, if known. */
+	readonly byVisits: readonly VisitMeasures[];
+}
+
+/** The mean score and the rate of a block of time. */
+export interface BlockMeasures {
+	/** ISO 8601, UTC. */
+	readonly from: string;
+	readonly to: string;
+	readonly rows: number;
+	readonly predicted: number;
+	readonly observed: number;
+	readonly logLoss: number;
+	readonly baseRateLogLoss: number;
+}
+
+export interface VisitMeasures {
+	readonly visit: 'first' | 'second' | 'later';
+	readonly rows: number;
+	readonly conversions: number;
+	/** Null if all outcomes were the same. */
+	readonly auc: number | null;
+	readonly logLoss: number;
+	readonly baseRateLogLoss: number;
+}
+
+export interface TopFeature {
+	readonly name: string;
+	/** The mean absolute change of a score's log-odds, over rows of all times. */
+	readonly meanLogOdds: number;
+	/** What larger values of a number do to the score, or this text. */
+	readonly direction: 'raises' | 'lowers' | 'varies';
+	/** The text that moves scores most. */
+	readonly text?: string;
+}
+
+/** The rate of a recency: that of its latest rows, which set the level of the model, or the base rate that is served. */
+export interface LevelReport {
+	readonly recency: Recency;
+	readonly rate: number;
+	readonly rows: number;
+	/** The time of the first of these rows. ISO 8601, UTC. */
+	readonly since: string;
+}
+
+/** Why a model is not served, or that it is. */
+export type Verdict =
+	| 'served'
+	/** No moment lies a horizon before the time of training and after a hit. */
+	| 'no rows'
+	/** There are too few rows with, or without, a conversion. */
+	| 'few conversions'
+	/** Later rows cannot judge it. */
+	| 'uneven'
+	/** It tells nothing about later rows that chance would not. */
+	| 'no signal';
+
+/** The report of a training. Plain data. */
+export interface TrainingReport {
+	readonly rows: number;
+	readonly conversions: number;
+	readonly baseRate: number;
+	readonly seed: number;
+	/** What is served. */
+	readonly kind: Model['kind'];
+	readonly verdict: Verdict;
+	/** What was chosen on later rows; missing if they could not judge. */
+	readonly choice?: Choice;
+	/** The steps of the fit, and whether it reached the optimum; of a logistic model. */
+	readonly fit?: { readonly steps: number; readonly converged: boolean };
+	/** Some outcomes that models learned from were not known yet when the rows that judge them began. */
+	readonly overlaps: boolean;
+	/** Of each recency that rows have. */
+	readonly levels: readonly LevelReport[];
+	/** The measures of the model that was tried, even if the base rate is served instead. */
+	readonly later: LaterMeasures | undefined;
+	readonly topFeatures: readonly TopFeature[];
+}

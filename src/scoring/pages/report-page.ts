@@ -1,0 +1,98 @@
+import { escapeHtml } from '../../format/html.ts';
+import type { LaterMeasures, TrainingReport } from '../judge/report.ts';
+import {
+	blue,
+	calibrationFigure,
+	diagonal,
+	figure,
+	margin,
+	page,
+	place,
+	point,
+	size,
+} from './page-drawing.ts';
+import { choiceSentences, directionText, featureText, percent, withInterval } from './report-text.ts';
+
+/** A report with its heading. */
+export interface ReportSection {
+	readonly heading: string;
+	/** Sentences. */
+	readonly lead: readonly string[];
+	readonly report: TrainingReport;
+}
+
+/** Reports as one self-contained HTML page. */
+export function reportPage(
+	title: string,
+	lead: readonly string[],
+	sections: readonly ReportSection[],
+): string {
+	return page(
+		title,
+		`${paragraphs(lead)}
+${sections.map(section).join('\n')}`,
+	);
+}
+
+function section({ heading, lead, report }: ReportSection): string {
+	const { later } = report;
+	return `<section><h2>${escapeHtml(heading)}</h2>
+${paragraphs(lead)}
+${table([
+	['Served', report.kind === 'prior' ? 'the base rate' : report.kind],
+	['Rows', `${report.rows}`],
+	['Conversions', `${report.conversions} (base rate ${percent(report.baseRate)})`],
+	...(later ? measureRows(later) : []),
+])}
+<h3>What was chosen, and why</h3>
+<ul>${choiceSentences(report)
+		.map((sentence) => `<li>${escapeHtml(sentence)}</li>`)
+		.join('')}</ul>
+${later ? figures(later) : ''}
+${report.topFeatures.length > 0 ? '<h3>What moves scores most</h3>' : ''}
+${table(report.topFeatures.map((feature) => [featureText(feature.name), feature.meanLogOdds.toFixed(3), directionText(feature)]))}
+</section>`;
+}
+
+function paragraphs(sentences: readonly string[]): string {
+	return sentences.map((sentence) => `<p>${escapeHtml(sentence)}</p>`).join('\n');
+}
+
+function measureRows(later: LaterMeasures): string[][] {
+	return [
+		['Judged on', `${later.rows} later rows with ${later.conversions} conversions`],
+		['AUC', withInterval(later.auc, 3)],
+		...(later.byVisits ?? []).map(({ visit, auc, logLoss, baseRateLogLoss }) => [
+			`AUC, ${visit} visit${visit === 'later' ? 's' : ''}`,
+			`${auc?.toFixed(3) ?? '-'}; log loss ${logLoss.toFixed(4)}, of the base rate ${baseRateLogLoss.toFixed(4)}`,
+		]),
+		['Log loss', `${later.logLoss.toFixed(4)}; of the base rate ${later.baseRateLogLoss.toFixed(4)}`],
+		['Brier score', later.brier.toFixed(4)],
+		['Predicted', percent(later.predicted)],
+		['Observed', percent(later.observed)],
+		['Calibration error', later.expectedCalibrationError.toFixed(4)],
+	];
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+	const body = rows.map(
+		([head = '', ...cells]) =>
+			`<tr><th>${escapeHtml(head)}</th>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')}</tr>`,
+	);
+	return body.length > 0 ? `<table>${body.join('')}</table>` : '';
+}
+
+function figures(later: LaterMeasures): string {
+	const roc = later.roc.map(({ falsePositives, truePositives }) => point(falsePositives, truePositives));
+	const highest = Math.max(1, ...later.scoreHistogram);
+	const bars = later.scoreHistogram.map((rows, bar) => {
+		const [x, y] = place(bar / 20, rows / highest);
+		const width = (size - 2 * margin) / 20 - 1;
+		return `<rect x="${x}" y="${y}" width="${width.toFixed(1)}" height="${(size - margin - Number(y)).toFixed(1)}" fill="${blue}"><title>${rows} rows</title></rect>`;
+	});
+	const curve = `<polyline points="${roc.join(' ')}" fill="none" stroke="${blue}" stroke-width="2"/>`;
+	return `<h3>On later rows</h3>
+${figure('ROC', diagonal() + curve, 'rows without a conversion', ['0', '1'])}
+${calibrationFigure('Calibration', later.calibrationTable, 'rows')}
+${figure('Scores', bars.join(''), 'score', ['0', '1'])}`;
+}

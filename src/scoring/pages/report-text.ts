@@ -1,0 +1,153 @@
+import { dayMs } from '../../durations.ts';
+import type { Interval } from '../fit/measure.ts';
+import type { GoalReport, TrainedGoal } from '../judge/account-training.ts';
+import { type Choice, minStandardErrors } from '../judge/choose.ts';
+import type { TopFeature, TrainingReport } from '../judge/report.ts';
+import { minConversions } from '../judge/train.ts';
+
+export function percent(share: number): string {
+	return `${(share * 100).toFixed(share < 0.01 ? 2 : 1)} %`;
+}
+
+export function withInterval({ value, low, high }: Interval, digits = 4): string {
+	return `${value.toFixed(digits)} (${low.toFixed(digits)} to ${high.toFixed(digits)})`;
+}
+
+/** The goal that a report is about. */
+export function headingOf({ goal, scope, horizonDays }: GoalReport): string {
+	return `Goal ${goal} of ${scope === 'vid' ? 'visitors' : 'single visits'}, within ${daysText(horizonDays)}`;
+}
+
+/** Two lines for a person: how good the model is, and whether it is in use. */
+export function verdictOf(trained: TrainedGoal): [string, string] {
+	const { later } = trained.report;
+	const quality =
+		later === undefined
+			? whyNotServed(trained.report)
+			: `It ranks ${Math.round(later.auc.value * 100)} of 100 pairs correctly. Predicted ${percent(later.predicted)}, observed ${percent(later.observed)}, on ${later.rows} later rows.`;
+	return [quality, useOf(trained)];
+}
+
+/** What is served from now on, and why. */
+export function useOf({ version, outcome, former, report }: TrainedGoal): string {
+	const before = former ? `version ${former.version}` : 'the base rate';
+	switch (outcome) {
+		case 'active':
+			return `Version ${version} is now in use${former ? `, instead of ${former.version}` : ''}.`;
+		case 'base rate':
+			return report.later === undefined
+				? 'The base rate is in use.'
+				: `Version ${version} is not in use, but the base rate: ${lowered(whyNotServed(report))}`;
+		case 'nothing stored':
+			return `Nothing was stored, and ${before} stays in use.`;
+		case 'chosen by hand':
+			return `Version ${version} is not in use: an operator has chosen ${before}.`;
+		case 'knows less':
+			return `Version ${version} is not in use: ${former?.version} has learned from later data.`;
+	}
+}
+
+function whyNotServed({ verdict, rows, conversions, choice, ...report }: TrainingReport): string {
+	const rarer = Math.min(conversions, rows - conversions);
+	switch (verdict) {
+		case 'served':
+			return 'It is better than the base rate.';
+		case 'no rows':
+			return `No hit lies ${'horizonDays' in report ? `${report.horizonDays} days` : 'a horizon'} before the end of what is known.`;
+		case 'few conversions':
+			return `There are ${rarer} rows ${rarer === conversions ? 'with' : 'without'} a conversion, and a model needs ${minConversions}.`;
+		case 'uneven':
+			return 'Conversions are spread too unevenly over time to judge a model on later rows.';
+		case 'no signal':
+			return `Its predictions correlate with later outcomes by ${(choice?.standardErrors ?? 0).toFixed(1)} standard errors${(choice?.standardErrors ?? 0) > minStandardErrors ? ', but make them no more likely' : `, and up to ${minStandardErrors} may be chance`}.`;
+	}
+}
+
+function lowered(sentence: string): string {
+	return sentence.charAt(0).toLowerCase() + sentence.slice(1);
+}
+
+const kindTexts = { page: 'page', channel: 'channel', event: 'event', evt: 'subscription event' } as const;
+
+/** The history that an account's models were trained on; `notable` is what an operator should know anyway. */
+export function historySentences({ history, stopped }: GoalReport): { usual: string[]; notable: string[] } {
+	const { hits, from, to, visitors, sampledShare, silentDays } = history;
+	const [usual, notable]: [string[], string[]] = [[], []];
+	if (from !== undefined && to !== undefined) {
+		const days = Math.max(1, Math.round((Date.parse(to) - Date.parse(from)) / dayMs));
+		usual.push(`The history covers ${daysText(days)}, ${from} to ${to}, with ${hits} hits.`);
+	}
+	if (sampledShare < 1)
+		notable.push(`Of ${visitors} visitors, ${percent(sampledShare)} were read, to bound the work.`);
+	else usual.push(`All ${visitors} visitors were read.`);
+	if (silentDays > 0)
+		notable.push(
+			`The log ended ${daysText(silentDays)} ago; nothing is known about the time since, so the models are as of its end.`,
+		);
+	const names = stopped.map(({ kind, name, lastDay }) => `${kindTexts[kind]} ${name} (last on ${lastDay})`);
+	if (names.length > 0) notable.push(`No longer seen, and so not relied on: ${names.join(', ')}.`);
+	return { usual, notable };
+}
+
+/** What was chosen, and why. */
+export function choiceSentences({ choice, fit, levels, verdict, overlaps }: TrainingReport): string[] {
+	return [
+		...(choice ? [kindSentence(choice)] : []),
+		...(fit
+			? [`The fit ${fit.converged ? 'converged' : 'stopped short of the optimum'} in ${fit.steps} steps.`]
+			: []),
+		...(verdict === 'served' && choice
+			? [
+					`Its predictions correlate with later outcomes by ${choice.standardErrors.toFixed(1)} standard errors.`,
+				]
+			: []),
+		...levels.map(
+			({ recency, rate, rows, since }) =>
+				`Who ${recencyTexts[recency]}: ${verdict === 'served' ? `the level is that of the latest ${rows} rows since ${since.slice(0, 10)}, of which ${percent(rate)} converted` : `the base rate, ${percent(rate)}`}.`,
+		),
+		...(overlaps
+			? [
+					'Warning: some outcomes that models learned from were not known yet when the rows that judge them began.',
+				]
+			: []),
+	];
+}
+
+function kindSentence({
+	kind,
+	strength,
+	trees,
+	logisticLogLoss,
+	boostingLogLoss,
+	boostingGain,
+}: Choice): string {
+	const losses = `Log loss on later rows: logistic ${logisticLogLoss.toFixed(4)} at strength ${strength}, boosting ${boostingLogLoss.toFixed(4)} with ${trees} trees; boosting gains ${withInterval(boostingGain)}`;
+	if (kind === 'boosting') return `${losses}, more than chance explains, so boosting was chosen.`;
+	return `${losses}, ${boostingGain.high < 0 ? 'a loss' : 'which may be chance'}, so the logistic model was chosen.`;
+}
+
+/** How the model that was active before was judged. */
+export function formerSentences({ former, report }: TrainedGoal): string[] {
+	if (!former?.auc || former.logLoss === null || former.baseRateLogLoss === null || !report.later) return [];
+	return [
+		`When ${former.version} was trained, its AUC was ${withInterval(former.auc, 3)}, its log loss ${former.logLoss.toFixed(4)}, ${percent(1 - former.logLoss / former.baseRateLogLoss)} below the base rate's.`,
+	];
+}
+
+const recencyTexts = ['is present', 'was present within the horizon', 'was present before that'] as const;
+
+/** A feature's name for people; some names do not say what they count. */
+export function featureText(name: string): string {
+	const [, page] = /^page:(.*)$/su.exec(name) ?? [];
+	return page === undefined ? name : `days since page ${page}`;
+}
+
+/** What a feature does to scores. */
+export function directionText({ direction, text }: TopFeature): string {
+	const does = direction === 'varies' ? 'raises or lowers' : direction;
+	return `${text === undefined ? (direction === 'varies' ? 'it' : 'more') : `'${text}'`} ${does} the score`;
+}
+
+export function daysText(days: number): string {
+	return `${days} day${days === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,298 @@
+import { type Goal, horizonMsOf } from '../../domain/goal.ts';
+import type { Profile } from '../../domain/profile.ts';
+import { dayMs } from '../../durations.ts';
+import { isoTime } from '../../format/iso-time.ts';
+import type { FirstHit, HistoryExtent, VisitorHistory } from '../../store/account/reading/histories.ts';
+import { without } from './ablation.ts';
+import { Dataset } from './dataset.ts';
+import type { FeatureRow, FeatureSet } from './features.ts';
+import { profileFeatures, profileRows, type VocabularyKind, vocabularyOf } from './profile-features.ts';
+import { hashOfText, seededRandom } from './random.ts';
+import { recencyOf } from './recency.ts';
+import { cutsOf, type Snapshot, type SnapshotPlan, visitorSnapshots, visitSnapshots } from './snapshots.ts';
+import { NameUse, type StoppedName } from './stopped-names.ts';
+
+/** Reads an account's history; see `historyReader`. */
+export interface HistoryReader {
+	historyExtent(asOfMs: number): Promise<HistoryExtent>;
+	vidsAfter(vid: string, limit: number): Promise<string[]>;
+	firstHits(vids: readonly string[], asOfMs: number): Promise<FirstHit[]>;
+	visitorHistories(vids: readonly string[], asOfMs: number): Promise<VisitorHistory[]>;
+}
+
+export interface RowsOptions {
+	readonly goals: readonly Goal[];
+	readonly asOfMs: number;
+	readonly seed: number;
+	/** Default: 100,000. */
+	readonly rows?: number;
+	/** Called with the number of visitors done. */
+	readonly onProgress: (done: number) => void;
+}
+
+/** The rows of one goal, for visitors or for single visits. */
+export interface GoalRows {
+	readonly goal: Goal;
+	readonly scope: 'vid' | 'sid';
+	readonly horizonMs: number;
+	readonly dataset: Dataset;
+}
+
+export interface AccountRows {
+	readonly rows: readonly GoalRows[];
+	readonly history: TrainingHistory;
+	/** Nothing later was used: the requested moment, or the end of a log that ended before it. */
+	readonly asOfMs: number;
+	/** Names that would be features, if they were still in use. */
+	readonly stopped: readonly StoppedName[];
+	/** Visitors, sampled by what they did; see `measureBaseRates`. */
+	readonly vids: readonly string[];
+}
+
+/** The history that rows were made from. */
+export interface TrainingHistory {
+	readonly hits: number;
+	/** The times of the first and the last hit; ISO 8601, UTC. Missing if there is none. */
+	readonly from?: string;
+	readonly to?: string;
+	/** The number of visitors with hits. */
+	readonly visitors: number;
+	/** The share of them that was read, to bound the work. */
+	readonly sampledShare: number;
+	/** The whole days since the log ended, if it has: nothing is known about them, so the models are as of its end. */
+	readonly silentDays: number;
+}
+
+/** Bound the work: from larger accounts, visitors are sampled. */
+const maxVisitors = 150_000;
+const maxHits = 2_000_000;
+const cuts = 8;
+/** Enough visitors to find the names that most have in common. */
+const maxFirstVisitors = 5000;
+const maxFirstRows = 20_000;
+/** Enough visitors to measure a rate. */
+const maxSampled = 2000;
+const vidsPerPage = 5000;
+const visitorsPerRead = 250;
+/** A log that ended longer before the moment of training says nothing about the time since. */
+const maxSilenceMs = dayMs;
+
+/**
+ * Makes the rows of all goals. The same history gives the same rows in any account: visitors are sampled and ordered by
+ * what they did, never by their secret ids.
+ */
+export async function accountRows(reader: HistoryReader, options: RowsOptions): Promise<AccountRows> {
+	const { goals, seed, onProgress, rows = 100_000 } = options;
+	const extent = await reader.historyExtent(options.asOfMs);
+	const ended = options.asOfMs - extent.toMs > maxSilenceMs && Number.isFinite(extent.toMs);
+	const asOfMs = ended ? extent.toMs : options.asOfMs;
+	const listed = await listVisitors(reader, options, extent.hits);
+	const hits = Math.max(1, extent.hits * listed.share);
+	const collectors = [...Map.groupBy(goals, horizonMsOf)].flatMap(([horizonMs, ofHorizon]) => {
+		const plan: SnapshotPlan = {
+			...{
+				asOfMs,
+				horizonMs,
+				goals: ofHorizon,
+				hitShare: without.has('rows after hits') ? 0 : Math.min(1, rows / 2 / hits),
+			},
+			cutShare: without.has('rows at cuts')
+				? 0
+				: Math.min(cuts, rows / 2 / Math.max(1, listed.vids.length), cutsForActivity(extent, listed)) / cuts,
+			cutsMs: cutsOf(extent.fromMs, asOfMs - horizonMs, cuts),
+		};
+		return [
+			new RowCollector('vid', ofHorizon, plan, visitorSnapshots),
+			new RowCollector('sid', ofHorizon, plan, visitSnapshots),
+		];
+	});
+	const alike = new Map<number, number>();
+	const use = new NameUse();
+	const stopped = new Map<string, StoppedName>();
+	let isFixed = false;
+	/** By what the first visitors have in common. */
+	const fixFeatures = () => {
+		if (isFixed) return;
+		isFixed = true;
+		const unused = new Map(use.stopped().map((one) => [`${one.kind} ${one.name}`, one]));
+		for (const collector of collectors)
+			collector.fixFeatures((kind, name) => {
+				const one = unused.get(`${kind} ${name}`);
+				if (one) stopped.set(`${kind} ${name}`, one);
+				return one !== undefined;
+			});
+	};
+	for (let from = 0; from < listed.vids.length; from += visitorsPerRead) {
+		for (const history of await reader.visitorHistories(
+			listed.vids.slice(from, from + visitorsPerRead),
+			asOfMs,
+		)) {
+			const signature = signatureOf(history);
+			const before = alike.get(signature) ?? 0;
+			alike.set(signature, before + 1);
+			if (!isFixed) use.take(history);
+			for (const [index, collector] of collectors.entries())
+				collector.take(
+					history,
+					seededRandom(Math.imul(signature ^ (seed + index + 1), 0x9e3779b1) + Math.imul(before, 0x85ebca6b)),
+				);
+		}
+		onProgress(
+			Math.round((listed.total * (1 + Math.min(1, (from + visitorsPerRead) / listed.vids.length))) / 2),
+		);
+		const isEnough = collectors.some(({ waiting }) => waiting > maxFirstRows);
+		if (isEnough || from + visitorsPerRead >= maxFirstVisitors) fixFeatures();
+	}
+	fixFeatures();
+	return {
+		rows: collectors.flatMap((collector) => collector.goalRows()),
+		asOfMs,
+		stopped: [...stopped.values()],
+		vids: listed.vids.slice(0, maxSampled),
+		history: {
+			hits: extent.hits,
+			...(Number.isFinite(extent.fromMs) && { from: isoTime(extent.fromMs), to: isoTime(extent.toMs) }),
+			...{ visitors: listed.total, sampledShare: listed.share },
+			silentDays: ended ? Math.floor((options.asOfMs - asOfMs) / dayMs) : 0,
+		},
+	};
+}
+
+/** If visitors do little, rows of absent visitors would outnumber those of active ones. */
+function cutsForActivity({ hits, uploads }: HistoryExtent, { total }: ListedVisitors): number {
+	return Math.max(2, (2 * (hits + uploads)) / Math.max(1, total));
+}
+
+interface ListedVisitors {
+	/** The sampled visitors, in an order that depends on their first hits. */
+	readonly vids: readonly string[];
+	/** The number of visitors with hits. */
+	readonly total: number;
+	/** The sampled share of them. */
+	readonly share: number;
+}
+
+/** Samples visitors by their first hits. */
+async function listVisitors(
+	reader: HistoryReader,
+	{ asOfMs, seed, onProgress }: RowsOptions,
+	hits: number,
+): Promise<ListedVisitors> {
+	let lots: { vid: string; lot: number }[] = [];
+	let total = 0;
+	const keepLowest = () => {
+		const maxListed = Math.max(1, Math.floor(Math.min(maxVisitors, (maxHits * total) / Math.max(1, hits))));
+		lots = lots.sort((a, b) => a.lot - b.lot || (a.vid < b.vid ? -1 : 1)).slice(0, maxListed);
+	};
+	for (let last = ''; ; ) {
+		const page = await reader.vidsAfter(last, vidsPerPage);
+		for (const { vid, atMs, body } of await reader.firstHits(page, asOfMs)) {
+			lots.push({ vid, lot: seededRandom(hashOfText(`${seed} ${atMs} ${body}`))() });
+			total++;
+		}
+		onProgress(Math.floor(total / 2));
+		if (page.length < vidsPerPage) break;
+		// The share to sample may still shrink as more visitors are read.
+		if (lots.length > 4 * maxVisitors) lots = lots.sort((a, b) => a.lot - b.lot).slice(0, 2 * maxVisitors);
+		last = page.at(-1) as string;
+	}
+	keepLowest();
+	return { vids: lots.map(({ vid }) => vid), total, share: total === 0 ? 1 : lots.length / total };
+}
+
+/** A number that depends only on what a visitor did. */
+function signatureOf({ hits, events }: VisitorHistory): number {
+	let sid = '';
+	let signature = 0;
+	const mix = (text: string) => {
+		signature = Math.imul(signature ^ hashOfText(text), 0x9e3779b1) ^ (signature >>> 15);
+	};
+	for (const hit of hits) {
+		mix(`${hit.atMs} ${hit.sid === sid} ${hit.tieBreak}`);
+		sid = hit.sid;
+	}
+	for (const { entry } of events) mix(`${entry.atMs} ${entry.tid} ${entry.evt} ${entry.revenuePence}`);
+	return signature;
+}
+
+/** Collects the rows of goals that have the same horizon. */
+class RowCollector {
+	readonly #scope: 'vid' | 'sid';
+	readonly #goals: readonly Goal[];
+	readonly #plan: SnapshotPlan;
+	readonly #snapshotsOf: typeof visitorSnapshots;
+	readonly #labels: number[][];
+	/** Snapshots taken before the features were fixed. */
+	#waiting: { vid: string; snapshot: Snapshot }[] = [];
+	#dataset = new Dataset({ numeric: [], categorical: [] });
+	#toRow: (profile: Profile, nowMs: number) => FeatureRow = () => ({ numeric: [], categorical: [] });
+	#fixed = false;
+
+	constructor(
+		scope: 'vid' | 'sid',
+		goals: readonly Goal[],
+		plan: SnapshotPlan,
+		snapshotsOf: typeof visitorSnapshots,
+	) {
+		this.#scope = scope;
+		this.#goals = goals;
+		this.#plan = plan;
+		this.#snapshotsOf = snapshotsOf;
+		this.#labels = goals.map(() => []);
+	}
+
+	/** Number of snapshots that wait for the features. */
+	get waiting(): number {
+		return this.#waiting.length;
+	}
+
+	take(history: VisitorHistory, random: () => number): void {
+		for (const snapshot of this.#snapshotsOf(history, this.#plan, random))
+			if (this.#fixed) this.#add(history.vid, snapshot);
+			else this.#waiting.push({ vid: history.vid, snapshot });
+	}
+
+	/**
+	 * Fixes the features by what the first visitors have in common. A feature with the same value for all of them is
+	 * useless.
+	 */
+	fixFeatures(isUnused: (kind: VocabularyKind, name: string) => boolean): void {
+		const profiles = this.#waiting.map(({ snapshot }) => snapshot.profile);
+		const all = profileFeatures(vocabularyOf(profiles, isUnused));
+		const toRow = profileRows(all);
+		const rows = this.#waiting.map(({ snapshot: { profile, atMs } }) => toRow(profile, atMs));
+		const features = varying(all, rows);
+		this.#dataset = new Dataset(features);
+		this.#toRow = profileRows(features);
+		this.#fixed = true;
+		for (const { vid, snapshot } of this.#waiting.splice(0)) this.#add(vid, snapshot);
+	}
+
+	#add(vid: string, { profile, atMs, labels }: Snapshot): void {
+		const visits = this.#scope === 'vid' ? profile.visits : 0;
+		const recency = recencyOf(profile, atMs, this.#plan.horizonMs);
+		this.#dataset.add({ ...this.#toRow(profile, atMs), label: 0, atMs, group: vid, visits, recency });
+		for (const [goal, label] of labels.entries()) this.#labels[goal]?.push(label);
+	}
+
+	goalRows(): GoalRows[] {
+		return this.#goals.map((goal, index) => ({
+			goal,
+			scope: this.#scope,
+			horizonMs: this.#plan.horizonMs,
+			dataset: this.#dataset.withLabels(Uint8Array.from(this.#labels[index] ?? [])),
+		}));
+	}
+}
+
+function varying({ numeric, categorical }: FeatureSet, rows: readonly FeatureRow[]): FeatureSet {
+	const [first] = rows;
+	return {
+		numeric: numeric.filter((_, column) =>
+			rows.some((row) => !Object.is(row.numeric[column], first?.numeric[column])),
+		),
+		categorical: categorical.filter((_, column) =>
+			rows.some((row) => row.categorical[column] !== first?.categorical[column]),
+		),
+	};
+}

@@ -1,0 +1,274 @@
+import type { Profile } from '../../domain/profile.ts';
+import { dayMs, hourMs, minuteMs } from '../../durations.ts';
+import type { Scorer } from '../fit/scorer.ts';
+import { absentRow, type FeatureRow, type FeatureSet } from '../rows/features.ts';
+import { recencyOf } from '../rows/recency.ts';
+
+interface ProfileAt {
+	readonly profile: Profile;
+	readonly nowMs: number;
+}
+
+/** Describes a fact in plain language; undefined if there is nothing to say. */
+type Phrase = (known: ProfileAt, name: string) => string | undefined;
+
+/** Names come from hits, which anybody may send. */
+const maxNameCharacters = 60;
+
+/** The fact that a number belongs to. The numbers of one fact count together, so that no two reasons say the same. */
+const factOfNumber: Readonly<Record<string, string>> = {
+	hits: 'hits',
+	pages: 'hits',
+	hitsPerVisit: 'hits',
+	recentHits1d: 'hits',
+	recentHits7d: 'hits',
+	recentHits30d: 'hits',
+	visitHits: 'hits',
+	differentPages30d: 'differentPages',
+	visits: 'visits',
+	activeDays: 'visits',
+	recentVisits7d: 'visits',
+	recentVisits30d: 'visits',
+	dwellMinutes: 'dwell',
+	visitDwellMinutes: 'dwell',
+	daysSinceFirst: 'first',
+	daysSinceLast: 'last',
+	idleShare: 'last',
+	inactiveShare: 'last',
+	recentEvents7d: 'events',
+	recentEvents30d: 'events',
+	subscriptions: 'subscriptions',
+	renewals: 'subscriptions',
+	recentSubscriptions7d: 'subscriptions',
+	recentSubscriptions30d: 'subscriptions',
+	recentSubscriptions90d: 'subscriptions',
+	recentSubscriptions365d: 'subscriptions',
+	daysSinceSubscription: 'subscriptions',
+	daysPerSubscription: 'subscriptions',
+	revenuePence: 'revenue',
+	pencePerSubscription: 'revenue',
+	subscriptionOverdue: 'subscriptions',
+	visitOverdue: 'last',
+	visitTrend: 'visits',
+};
+
+/** Counts that fade. They raise a score because of what was done, and lower it because that was long ago. */
+const recentNumbers: ReadonlySet<string> = new Set([
+	'recentHits1d',
+	'recentHits7d',
+	'recentHits30d',
+	'recentVisits7d',
+	'recentVisits30d',
+	'visitTrend',
+]);
+
+/** The kind of fact that a text belongs to; its value is the fact's name. */
+const kindOfText: Readonly<Record<string, string>> = {
+	device: 'device',
+	firstChannel: 'channel',
+	lastChannel: 'channel',
+	landingPage: 'page',
+	lastPage: 'page',
+	lastEvt: 'evt',
+};
+
+const phrases: Readonly<Record<string, Phrase>> = {
+	hits: ({ profile }) => count(profile.hits, 'hit'),
+	differentPages: ({ profile, nowMs }) => {
+		const pages = profile.pageTimes.filter(([, atMs]) => atMs >= nowMs - 30 * dayMs).length;
+		return pages > 0 ? `${count(pages, 'different page')} in 30 days` : undefined;
+	},
+	visits: ({ profile, nowMs }) => {
+		const visits = count(profile.visits, 'visit');
+		const days = [7, 30].find((limit) => profile.firstAtMs >= nowMs - limit * dayMs);
+		return visits && days && profile.visits > 1 ? `${visits} in ${days} days` : visits;
+	},
+	dwell: ({ profile }) =>
+		profile.dwellMs < minuteMs
+			? undefined
+			: `${count(Math.floor(profile.dwellMs / minuteMs), 'minute')} on the site`,
+	first: ({ profile, nowMs }) => `first seen ${ago(nowMs - profile.firstAtMs)}`,
+	last: ({ profile, nowMs }) => `last seen ${ago(nowMs - (profile.visit?.lastHitAtMs ?? profile.lastAtMs))}`,
+	events: ({ profile }) =>
+		count(
+			profile.events.reduce((sum, [, times]) => sum + times, 0),
+			'event',
+		),
+	subscriptions: ({ profile: { subscriptions }, nowMs }) => {
+		if (!subscriptions) return undefined;
+		const latest = ago(nowMs - subscriptions.lastAtMs);
+		return subscriptions.count === 1
+			? `subscribed ${latest}`
+			: `${subscriptions.count} subscription events, the latest ${latest}`;
+	},
+	revenue: ({ profile: { subscriptions } }) =>
+		subscriptions && subscriptions.revenuePence > 0
+			? `spent £${(subscriptions.revenuePence / 100).toFixed(2)}`
+			: undefined,
+	page: ({ profile, nowMs }, name) => {
+		const page = name === '/' ? 'the home page' : plain(name);
+		const atMs = profile.pageTimes.find(([known]) => known === name)?.[1];
+		return atMs === undefined ? `began at ${page}` : `viewed ${page} ${ago(nowMs - atMs)}`;
+	},
+	channel: (_, name) => (name === 'direct' ? 'came directly' : `came by ${plain(name)}`),
+	device: (_, name) => devices.get(name) ?? `on ${plain(name)}`,
+	event: ({ profile }, name) =>
+		`event ${plain(name)}${times(profile.events.find(([known]) => known === name)?.[1])}`,
+	evt: ({ profile: { subscriptions } }, name) =>
+		`subscribed to ${plain(name)}${times(subscriptions?.evts.find(([known]) => known === name)?.[1])}`,
+};
+
+const devices = new Map([
+	['desktop', 'on a desktop computer'],
+	['mobile', 'on a phone'],
+	['tablet', 'on a tablet'],
+	['tv', 'on a television'],
+	['other', 'on another device'],
+]);
+
+/** A fact about a visitor, and the columns of a row that express it: numbers first, then texts. */
+export interface Fact {
+	/** What it is about; `last` is the time since the last visit. */
+	readonly fact: string;
+	readonly phrase: string;
+	readonly columns: readonly number[];
+}
+
+/** The facts about a visitor that may raise or lower a score, in no order. */
+export function factsOf(
+	features: FeatureSet,
+	row: FeatureRow,
+	{ profile, nowMs }: ProfileAt,
+	which: 'raise' | 'lower',
+): Fact[] {
+	const columnsOf = new Map<string, number[]>();
+	const add = (fact: string, column: number) => {
+		const name = sameFact(fact, profile);
+		const columns = columnsOf.get(name);
+		if (columns) columns.push(column);
+		else columnsOf.set(name, [column]);
+	};
+	// `Object.is`, because a missing number is NaN.
+	for (const [column, { name, absent }] of features.numeric.entries())
+		if (!Object.is(row.numeric[column], absent ?? Number.NaN))
+			add(
+				which === 'lower' && recentNumbers.has(name)
+					? 'last'
+					: (factOfNumber[name] ?? name.replace(/^channelShare:/, 'channel:')),
+				column,
+			);
+	for (const [index, { name, absent }] of features.categorical.entries()) {
+		const value = row.categorical[index] as string;
+		if (value !== absent) add(`${kindOfText[name]}:${value}`, features.numeric.length + index);
+	}
+	return [...columnsOf].flatMap(([fact, columns]) => {
+		const [, kind = '', name = ''] = /^(\w+):?(.*)$/su.exec(fact) ?? [];
+		const phrase = phrases[kind]?.({ profile, nowMs }, name);
+		return phrase === undefined ? [] : [{ fact, phrase, columns }];
+	});
+}
+
+/** Merges facts that would say the same of a visitor with hardly any history. */
+function sameFact(fact: string, { hits, visits, pageTimes, events, subscriptions }: Profile): string {
+	// Everybody has a hit and a visit. A single one says when, and no more.
+	if ((fact === 'first' || fact === 'visits') && visits <= 1) return 'last';
+	if (fact === 'differentPages' && pageTimes.length <= 1) return hits <= 1 ? 'last' : 'hits';
+	if (fact === 'hits' && hits <= 1) return 'last';
+	if (fact === 'events' && events.length === 1) return `event:${events[0]?.[0]}`;
+	if (fact.startsWith('evt:') && subscriptions?.count === 1) return 'subscriptions';
+	return fact;
+}
+
+/** The least that any scored visitor has: none has no hit. */
+const leastNumbers: Readonly<Record<string, number>> = {
+	hits: 1,
+	pages: 1,
+	hitsPerVisit: 1,
+	visitHits: 1,
+	visits: 1,
+	activeDays: 1,
+};
+
+/** What the time since the last visit is compared with: as a reason that raises, with long ago; else with just now. */
+const otherTimes: Readonly<Record<'raise' | 'lower', Readonly<Record<string, number>>>> = {
+	raise: { visitOverdue: 100 },
+	lower: { daysSinceLast: 0, idleShare: 0, inactiveShare: 0, visitOverdue: 0 },
+};
+
+/**
+ * The row that a visitor's facts are compared with: their absence, or the least that everybody has, or for the time since
+ * the last visit its opposite.
+ */
+export function comparedRow(features: FeatureSet, row: FeatureRow, which: 'raise' | 'lower'): FeatureRow {
+	const { numeric, categorical } = absentRow(features);
+	return {
+		numeric: features.numeric.map(({ name }, column) =>
+			which === 'lower' && recentNumbers.has(name)
+				? Math.max(1, row.numeric[column] as number)
+				: (otherTimes[which][name] ?? leastNumbers[name] ?? (numeric[column] as number)),
+		),
+		categorical,
+	};
+}
+
+/** The start of a reason that lowers a score. */
+export const lowering = 'less likely: ';
+
+/** The facts that raise or lower a score most, in plain language, strongest first. */
+export function strongestFacts(
+	scorer: Scorer,
+	row: FeatureRow,
+	{ profile, nowMs }: ProfileAt,
+	which: 'raise' | 'lower',
+	max: number,
+): string[] {
+	const { features } = scorer.model;
+	const lastAtMs = profile.visit?.lastHitAtMs ?? profile.lastAtMs;
+	// Being present is nothing special among those who are, and a visit today never makes anybody less likely.
+	const isTold = which === 'raise' ? recencyOf({ lastAtMs }, nowMs, 0) !== 0 : nowMs - lastAtMs >= dayMs;
+	const facts = factsOf(features, row, { profile, nowMs }, which).filter(
+		({ fact }) => isTold || fact !== 'last',
+	);
+	const contributions = scorer.groupContributions(
+		row,
+		facts.map(({ columns }) => columns),
+		comparedRow(features, row, which),
+	);
+	const moving = facts
+		.map(({ phrase }, index) => ({ phrase, logOdds: contributions[index] as number }))
+		.filter(({ logOdds }) => (which === 'raise' ? logOdds > 0 : logOdds < 0))
+		.sort((a, b) => Math.abs(b.logOdds) - Math.abs(a.logOdds));
+	// Cutting long names may have made them equal.
+	const phrases = [...new Set(moving.map(({ phrase }) => phrase))].slice(0, max);
+	return which === 'raise' ? phrases : phrases.map((phrase) => lowering + phrase);
+}
+
+function count(number: number, unit: string): string | undefined {
+	return number > 0 ? `${number} ${unit}${number === 1 ? '' : 's'}` : undefined;
+}
+
+function times(number = 1): string {
+	return number === 1 ? '' : ` ${number} times`;
+}
+
+function ago(passedMs: number): string {
+	for (const [unitMs, unit] of [
+		[dayMs, 'day'],
+		[hourMs, 'hour'],
+		[minuteMs, 'minute'],
+	] as const)
+		if (passedMs >= unitMs) return `${count(Math.floor(passedMs / unitMs), unit)} ago`;
+	return 'just now';
+}
+
+/** A name as plain text on one line. */
+function plain(name: string): string {
+	const characters = [
+		...name
+			.toWellFormed()
+			.replace(/[\p{C}\p{Z}]+/gu, ' ')
+			.trim(),
+	];
+	if (characters.length <= maxNameCharacters) return characters.join('');
+	return `${characters.slice(0, maxNameCharacters - 1).join('')}…`;
+}

@@ -1,0 +1,127 @@
+import { type Goal, hasReachedSince, horizonMsOf } from '../../domain/goal.ts';
+import type { Profile } from '../../domain/profile.ts';
+import type { Band } from '../../domain/standing.ts';
+import { recencies, recencyOf } from '../rows/recency.ts';
+import { type BaseRate, baseRateFor, smoothedRate } from './base-rate.ts';
+import type { GoalModel } from './goal-model.ts';
+import { percentile as percentileOf, quantiles } from './percentile.ts';
+
+export interface GoalScore {
+	readonly goal: string;
+	/** The probability that the goal is reached within its horizon, as of now. */
+	readonly score: number;
+	/** Rank among the visitors of like recency who were active within the last horizon, 0 to 100. */
+	readonly percentile: number;
+	readonly band: Band;
+	/** The model's version; `prior` if there is no model. */
+	readonly model: string;
+	/** Reasons for a high score, or against a low one, most important first; only on request. */
+	readonly reasons?: readonly string[];
+}
+
+/** What scores of a goal are compared with. */
+export interface ScoreReference {
+	readonly goal: Goal;
+	/** Served if there is no model. */
+	readonly baseRate: BaseRate;
+	readonly ranks: Ranks;
+	/** Added to the model's log-odds, by recency. */
+	readonly shifts: readonly number[] | undefined;
+}
+
+/**
+ * Quantiles of the model's scores of visitors who were active within the last horizon. Scores fall when a visitor leaves,
+ * so those who are present are not compared with those who have left.
+ */
+interface Ranks {
+	/** Of visitors as of their last activity, when they were present. */
+	readonly present: readonly number[];
+	/** Of those who have left, as of the reference's moment. */
+	readonly absent: readonly number[];
+}
+
+/** A goal, its model if there is one, and its base rate if it has been measured. */
+export interface ReferenceOf {
+	readonly goal: Goal;
+	readonly model: GoalModel | undefined;
+	readonly shifts?: readonly number[] | undefined;
+	readonly baseRate: BaseRate | undefined;
+}
+
+/** Without a model, everybody is in the middle. */
+const middlePercentile = 50;
+/** A score below the median times this is explained by what lowers it, others by what raises them. */
+const lowShare = 0.98;
+
+/** Builds references from visitors. */
+export class ScoreReferenceBuilder {
+	readonly #goals: readonly (ReferenceOf & {
+		readonly present: number[];
+		readonly absent: number[];
+		of: number;
+		reached: number;
+	})[];
+	readonly #nowMs: number;
+
+	constructor(goals: readonly ReferenceOf[], nowMs: number) {
+		this.#goals = goals.map((goal) => ({ ...goal, present: [], absent: [], of: 0, reached: 0 }));
+		this.#nowMs = nowMs;
+	}
+
+	/** @param nowMs the moment of this visitor's score, if it differs between visitors */
+	add(profile: Profile, nowMs = this.#nowMs): void {
+		for (const one of this.#goals) {
+			const { goal, model, shifts } = one;
+			const sinceMs = nowMs - horizonMsOf(goal);
+			if (profile.firstAtMs <= sinceMs) {
+				one.of++;
+				if (hasReachedSince(profile, goal, sinceMs)) one.reached++;
+			}
+			// Visitors who left long ago would make everybody else's percentile high.
+			if (!model || profile.lastAtMs < sinceMs) continue;
+			one.present.push(model.probability(profile, profile.lastAtMs, shifts));
+			if (recencyOf(profile, nowMs, horizonMsOf(goal)) !== 0)
+				one.absent.push(model.probability(profile, nowMs, shifts));
+		}
+	}
+
+	/** One for each goal. */
+	references(): ScoreReference[] {
+		return this.#goals.map(({ goal, present, absent, of, reached, baseRate, shifts }) => ({
+			goal,
+			// Until the base rate is measured in the background: the share of visitors known a horizon ago who have
+			// reached the goal since.
+			baseRate: baseRate ?? { byRecency: recencies.map(() => smoothedRate(reached, of)) },
+			ranks: { present: quantiles(present), absent: quantiles(absent) },
+			shifts,
+		}));
+	}
+}
+
+function isLow(grid: readonly number[], probability: number): boolean {
+	return probability < lowShare * (grid[Math.floor(grid.length / 2)] ?? 0);
+}
+
+/** A profile's score by a model, or by the base rate without one. */
+export function scoreGoal(
+	{ goal, baseRate, ranks, shifts }: ScoreReference,
+	model: GoalModel | undefined,
+	profile: Profile,
+	nowMs: number,
+	explain: boolean,
+): GoalScore {
+	const probability =
+		model?.probability(profile, nowMs, shifts) ?? baseRateFor(baseRate, goal, profile, nowMs);
+	const grid = recencyOf(profile, nowMs, horizonMsOf(goal)) === 0 ? ranks.present : ranks.absent;
+	const percentile = model ? Math.round(percentileOf(grid, probability)) : middlePercentile;
+	return {
+		goal: goal.name,
+		score: Math.round(probability * 1e4) / 1e4,
+		percentile,
+		band: percentile >= goal.highFrom ? 'high' : percentile >= goal.mediumFrom ? 'medium' : 'low',
+		model: model?.version ?? 'prior',
+		...(explain && {
+			reasons: model?.reasons(profile, nowMs, isLow(grid, probability) ? 'lower' : 'raise') ?? [],
+		}),
+	};
+}

@@ -1,0 +1,210 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import { monotonicMs } from '../../clock.ts';
+import type { CaskScope } from '../../domain/cask-scope.ts';
+import type { Profile } from '../../domain/profile.ts';
+import type { KnownAccount, ModelName } from '../../store/control/control-store.ts';
+import type { ServingReader, Store } from '../../store/store.ts';
+import type { GoalModel } from './goal-model.ts';
+import { ModelCache, type Models } from './model-cache.ts';
+import { type GoalScore, type ScoreReference, ScoreReferenceBuilder, scoreGoal } from './score-reference.ts';
+
+export type { GoalScore } from './score-reference.ts';
+
+/** What an account's scores are compared with. */
+interface AccountReferences {
+	/** Identifies the goals and model versions that it was made for. */
+	readonly madeFor: string;
+	readonly madeAtMs: number;
+	readonly goals: readonly (ScoreReference & { readonly modelName: ModelName | undefined })[];
+	lastUsedAtMs: number;
+}
+
+/** The number of recent visitors to compare with. */
+const sampleSize = 2000;
+/** Profiles read in one turn of the event loop: less than a millisecond, or a few with large profiles. */
+const samplePage = 25;
+const renewAfterMs = 60_000;
+/** The number of accounts and scopes whose references are cached: some kilobytes each. */
+const maxReferences = 10_000;
+/** How long old goals and models may still be used after a change is known. */
+const maxOutdatedMs = 1000;
+
+/** Scores the profiles of all accounts, by their models or base rates. */
+export class VisitorScorer {
+	readonly #reader: ServingReader;
+	readonly #models: Models;
+	readonly #now: () => number;
+	readonly #onError: (error: unknown) => void;
+	readonly #references = new LRUCache<string, AccountReferences>({ max: maxReferences });
+	/** References under construction. */
+	readonly #making = new Map<string, Promise<AccountReferences>>();
+
+	/** @param options.onError called when references could not be renewed; the old ones stay in use */
+	constructor(options: {
+		reader: ServingReader;
+		models: Models;
+		/** Milliseconds since 1970. */
+		now: () => number;
+		onError: (error: unknown) => void;
+	}) {
+		this.#reader = options.reader;
+		this.#models = options.models;
+		this.#now = options.now;
+		this.#onError = options.onError;
+	}
+
+	/**
+	 * A profile's scores, one for each goal of the account. Synchronous if the account's models are cached.
+	 * @throws StorageError
+	 */
+	scores(
+		account: KnownAccount,
+		scope: CaskScope,
+		profile: Profile,
+		explain: boolean,
+	): GoalScore[] | Promise<GoalScore[]> {
+		const nowMs = this.#now();
+		const references = this.#referencesOf(account, scope, nowMs);
+		if (references instanceof Promise)
+			return references.then((made) => this.#scores(account.id, made, profile, nowMs, explain));
+		return this.#scores(account.id, references, profile, nowMs, explain);
+	}
+
+	/**
+	 * Resolves when scores are by the account's present goals and models. Else old ones may answer for a moment.
+	 * @throws StorageError
+	 */
+	async prepare(account: KnownAccount, scope: CaskScope): Promise<void> {
+		const name = `${account.id} ${scope}`;
+		while (this.#references.get(name)?.madeFor !== cacheKeyOf(account, scope))
+			await (this.#making.get(name) ?? this.#make(name, account, scope, this.#now()));
+	}
+
+	#scores(
+		accountId: number,
+		{ goals }: AccountReferences,
+		profile: Profile,
+		nowMs: number,
+		explain: boolean,
+	): GoalScore[] | Promise<GoalScore[]> {
+		const models = goals.map(({ modelName }) => modelName && this.#models.get(accountId, modelName));
+		const scoresBy = (known: readonly (GoalModel | undefined)[]) =>
+			goals.map((goal, index) => scoreGoal(goal, known[index], profile, nowMs, explain));
+		return areKnown(models) ? scoresBy(models) : Promise.all(models).then(scoresBy);
+	}
+
+	#referencesOf(
+		account: KnownAccount,
+		scope: CaskScope,
+		nowMs: number,
+	): AccountReferences | Promise<AccountReferences> {
+		const name = `${account.id} ${scope}`;
+		const references = this.#references.get(name);
+		if (!references) return this.#making.get(name) ?? this.#make(name, account, scope, nowMs);
+		const unusedMs = Math.abs(nowMs - references.lastUsedAtMs);
+		references.lastUsedAtMs = nowMs;
+		const isOutdated = references.madeFor !== cacheKeyOf(account, scope);
+		if (!isOutdated && Math.abs(nowMs - references.madeAtMs) < renewAfterMs) return references;
+		const making = this.#making.get(name) ?? this.#make(name, account, scope, nowMs);
+		const renewed = making.catch((error) => {
+			this.#onError(error);
+			return references;
+		});
+		// Slightly outdated references are used while new ones are made, unless they have not been used for long.
+		return isOutdated && unusedMs > maxOutdatedMs ? renewed : references;
+	}
+
+	#make(name: string, account: KnownAccount, scope: CaskScope, nowMs: number): Promise<AccountReferences> {
+		const before = this.#references.get(name);
+		const making = this.#measure(account, scope, nowMs)
+			.then((references) => {
+				this.#references.set(name, references);
+				const used = new Set(references.goals.map(({ modelName }) => JSON.stringify(modelName)));
+				for (const { modelName } of before?.goals ?? [])
+					if (modelName && !used.has(JSON.stringify(modelName))) this.#models.forget(account.id, modelName);
+				return references;
+			})
+			.finally(() => this.#making.delete(name));
+		this.#making.set(name, making);
+		return making;
+	}
+
+	async #measure(account: KnownAccount, scope: CaskScope, nowMs: number): Promise<AccountReferences> {
+		const modelNames = account.goals.map((goal) =>
+			account.models.find((model) => model.goal === goal.name && model.scope === scope),
+		);
+		const models = await Promise.all(modelNames.map((name) => name && this.#models.get(account.id, name)));
+		const maker = new ScoreReferenceBuilder(
+			account.goals.map((goal, index) => {
+				const byRecency = account.baseRates.get(goal.name);
+				const shifts = modelNames[index]?.shifts;
+				return { goal, model: models[index], shifts, baseRate: byRecency && { byRecency } };
+			}),
+			nowMs,
+		);
+		for await (const profile of this.#sample(account.id, scope)) maker.add(profile);
+		return {
+			madeFor: cacheKeyOf(account, scope),
+			madeAtMs: nowMs,
+			goals: maker.references().map((goal, index) => ({ ...goal, modelName: modelNames[index] })),
+			lastUsedAtMs: nowMs,
+		};
+	}
+
+	async *#sample(accountId: number, scope: CaskScope): AsyncIterable<Profile> {
+		let beforeId = Number.MAX_SAFE_INTEGER;
+		for (let read = 0; read < sampleSize; read += samplePage) {
+			const page = await this.#reader.latest(accountId, scope, { beforeId, limit: samplePage });
+			for (const { profile } of page) yield profile;
+			const last = page.at(-1);
+			if (!last || page.length < samplePage) return;
+			beforeId = last.id;
+			await nextTurn();
+		}
+	}
+}
+
+function areKnown(
+	models: readonly (GoalModel | undefined | Promise<GoalModel | undefined>)[],
+): models is readonly (GoalModel | undefined)[] {
+	return models.every((model) => !(model instanceof Promise));
+}
+
+/** By account object of the current snapshot, because every read needs it. */
+const cacheKeys = new WeakMap<KnownAccount, { vid: string; sid: string }>();
+
+function cacheKeyOf(account: KnownAccount, scope: CaskScope): string {
+	let texts = cacheKeys.get(account);
+	if (!texts) {
+		const textOf = (of: CaskScope) =>
+			JSON.stringify([
+				account.goals,
+				account.models.filter((model) => model.scope === of),
+				[...account.baseRates],
+			]);
+		texts = { vid: textOf('vid'), sid: textOf('sid') };
+		cacheKeys.set(account, texts);
+	}
+	return texts[scope];
+}
+
+/**
+ * A scorer with the models of a store.
+ * @param options.onError called when a model cannot be used, or references could not be renewed
+ */
+export function scorerOf(
+	{ control }: Store,
+	options: {
+		reader: ServingReader;
+		/** Milliseconds since 1970. */
+		now: () => number;
+		onError: (error: unknown) => void;
+	},
+): VisitorScorer {
+	const read = (accountId: number, name: ModelName) => control.modelBody(accountId, name);
+	return new VisitorScorer({
+		...options,
+		models: new ModelCache({ read, monotonicMs, onError: options.onError }),
+	});
+}
