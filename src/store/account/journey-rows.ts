@@ -168,14 +168,14 @@ type ToEvent = (row: readonly Value[]) => JourneyEvent;
 
 /** @returns a function that keeps one text for each label: there are few */
 function eventReader(): ToEvent {
-	const kept = new Map<SubscriptionEvent[EventLabel], SubscriptionEvent[EventLabel]>();
-	const once = (text: SubscriptionEvent[EventLabel]) => {
-		const known = kept.get(text);
-		if (known === undefined) kept.set(text, text);
-		return known ?? text;
+	const kept = new Map<Value, Value>();
+	const once = (label: Value) => {
+		const known = kept.get(label);
+		if (known === undefined) kept.set(label, label);
+		return known ?? label;
 	};
 	return (row) => {
-		const labels = {} as Record<EventLabel, SubscriptionEvent[EventLabel]>;
+		const labels: Record<string, Value> = {};
 		for (const name of eventLabelNames) labels[name] = once(cell(row, name));
 		return {
 			id: cell(row, 'id'),
@@ -185,7 +185,7 @@ function eventReader(): ToEvent {
 			vid: cell(row, 'vid'),
 			named: cell(row, 'named'),
 			shownAtMs: cell(row, 'shown_at'),
-			...labels,
+			...(labels as Pick<SubscriptionEvent, EventLabel>),
 		};
 	};
 }
