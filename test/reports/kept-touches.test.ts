@@ -70,6 +70,8 @@ for (const engine of engines)
 			['email', 750],
 			['social', 750],
 		]);
+		assert.equal(await count('visitor'), 0, 'without a hit there is no profile');
+		assert.equal((await rebuildAll(store, id)).changed, 0);
 		await eraseVisitor(store, id, vidOf(1));
 		assert.deepEqual(netByChannel(await attribution(store, id)), [['(none)', 1500]]);
 		assert.deepEqual([await count('touch'), await count('claim')], [0, 0]);

@@ -269,6 +269,8 @@ export function* joinNamedEvents(
 	const visitors = new Map(known);
 	const stale = new Set(followed);
 	for (const { vid, entry } of joined) {
+		// Retention has deleted the hits of some visitors and kept their links; they have no profile.
+		if (!known.has(vid)) continue;
 		// Entries of one moment keep their order.
 		if (isLatest(known.get(vid) ?? null, entry) && entry.atMs > (foldedToMs.get(vid) ?? nothingFolded))
 			visitors.set(vid, apply(visitors.get(vid) ?? null, entry));
