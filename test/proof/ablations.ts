@@ -7,7 +7,7 @@ import { train } from '../../src/scoring/judge/train.ts';
 import { withInterval } from '../../src/scoring/pages/report-text.ts';
 import { type Mechanism, mechanisms, without } from '../../src/scoring/rows/ablation.ts';
 import { type Histories, readHistories } from './cdnow.ts';
-import { type PlainVisitor, readerOf } from './histories.ts';
+import { type PlainVisitor, readerOf } from './plain-visitors.ts';
 import { cdnowVisitors } from './scoring-backtests.ts';
 import { shoppersSplit } from './shoppers.ts';
 

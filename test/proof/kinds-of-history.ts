@@ -1,7 +1,7 @@
 import { dayMs, hourMs } from '../../src/durations.ts';
 import { logistic } from '../../src/scoring/fit/measure.ts';
 import { seededRandom } from '../../src/scoring/rows/random.ts';
-import type { PlainVisitor } from './histories.ts';
+import type { PlainVisitor } from './plain-visitors.ts';
 
 const startMs = Date.UTC(2024, 11, 1);
 

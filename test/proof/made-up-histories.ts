@@ -1,7 +1,7 @@
 import { dayMs } from '../../src/durations.ts';
 import { logistic } from '../../src/scoring/fit/measure.ts';
 import { seededRandom } from '../../src/scoring/rows/random.ts';
-import type { PlainVisitor } from './histories.ts';
+import type { PlainVisitor } from './plain-visitors.ts';
 
 export const madeUpStartMs = Date.UTC(2025, 0, 6);
 

@@ -8,8 +8,8 @@ import type { Aim } from './aim.ts';
 import { type Histories, readHistories } from './cdnow.ts';
 import { baselineLogLoss } from './cdnow-baseline.ts';
 import { type CdnowAccount, horizonDays } from './cdnow-commands.ts';
-import { type PlainVisitor, readerOf } from './histories.ts';
 import { kindsOfHistory } from './kinds-of-history.ts';
+import { type PlainVisitor, readerOf } from './plain-visitors.ts';
 
 const cuts = 6;
 

@@ -5,9 +5,9 @@ import { train } from '../../src/scoring/judge/train.ts';
 import { accountRows } from '../../src/scoring/rows/account-rows.ts';
 import type { Aim } from './aim.ts';
 import { readHistories } from './cdnow.ts';
-import { type PlainVisitor, readerOf } from './histories.ts';
 import { kindsOfHistory } from './kinds-of-history.ts';
 import { madeUpHistories } from './made-up-histories.ts';
+import { type PlainVisitor, readerOf } from './plain-visitors.ts';
 import { cdnowVisitors, purchase } from './scoring-backtests.ts';
 
 const decisions = 20;

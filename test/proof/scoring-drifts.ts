@@ -11,8 +11,8 @@ import { baseRateFor, measureBaseRates } from '../../src/scoring/serve/base-rate
 import { type GoalModel, openModel } from '../../src/scoring/serve/goal-model.ts';
 import type { VisitorHistory } from '../../src/store/account/reading/histories.ts';
 import type { Aim } from './aim.ts';
-import { readerOf } from './histories.ts';
 import { type MadeUp, madeUpHistories, madeUpStartMs } from './made-up-histories.ts';
+import { readerOf } from './plain-visitors.ts';
 
 const weekMs = 7 * dayMs;
 const goal: Goal = { name: 'sale', evts: ['sale'], ...goalDefaults };

@@ -7,8 +7,8 @@ import { followLevel } from '../../src/scoring/follow/level-following.ts';
 import { backtestPage } from '../../src/scoring/pages/backtest-page.ts';
 import { measureBaseRates } from '../../src/scoring/serve/base-rate.ts';
 import type { GoalModel } from '../../src/scoring/serve/goal-model.ts';
-import { readerOf } from '../proof/histories.ts';
 import { madeUpHistories, madeUpStartMs } from '../proof/made-up-histories.ts';
+import { readerOf } from '../proof/plain-visitors.ts';
 
 const sale: Goal = { name: 'sale', evts: ['sale'], ...goalDefaults };
 const ordinary = { visitors: 700, days: 120, seed: 1, signal: 1, visits: 3, withinDays: 7 };

@@ -8,8 +8,8 @@ import { train } from '../../src/scoring/judge/train.ts';
 import { accountRows } from '../../src/scoring/rows/account-rows.ts';
 import { measureBaseRates } from '../../src/scoring/serve/base-rate.ts';
 import { openModel } from '../../src/scoring/serve/goal-model.ts';
-import { readerOf } from '../proof/histories.ts';
 import { madeUpHistories, madeUpStartMs } from '../proof/made-up-histories.ts';
+import { readerOf } from '../proof/plain-visitors.ts';
 
 /** A robot that came for two months, among visitors of whom a store gives all hits. */
 const days = 60;

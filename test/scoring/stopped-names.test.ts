@@ -4,7 +4,7 @@ import { goalDefaults } from '../../src/domain/goal.ts';
 import { dayMs, minuteMs } from '../../src/durations.ts';
 import { accountRows } from '../../src/scoring/rows/account-rows.ts';
 import { seededRandom } from '../../src/scoring/rows/random.ts';
-import { type PlainVisitor, readerOf } from '../proof/histories.ts';
+import { type PlainVisitor, readerOf } from '../proof/plain-visitors.ts';
 
 const startMs = Date.UTC(2026, 0, 5);
 const goal = { ...goalDefaults, name: 'sale', evts: ['sale'] };

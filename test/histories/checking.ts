@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { foldAll } from '../../src/store/fold-all.ts';
+import { rebuildAll } from '../../src/store/rebuilding.ts';
+import { alike } from './alike.ts';
+import { checkReports } from './checking-reports.ts';
+import { derivedFrom } from './model.ts';
+import { maxMovedMs, type Playing } from './playing.ts';
+import type { Service } from './service.ts';
+import { type Log, readStored } from './stored-log.ts';
+
+/** What was compared. */
+export interface Compared {
+	hits: number;
+	events: number;
+	profiles: number;
+	figures: number;
+}
+
+/** Compares what is stored with what was sent, and everything that is derived with the model and with a rebuild. */
+export async function check({ store, accountId }: Service, playing: Playing): Promise<Compared> {
+	await foldAll(store, accountId);
+	assert.equal(await store.waiting(accountId), 0);
+	const { log, derived } = await readStored(store, accountId);
+	checkLog(log, playing);
+	const expected = derivedFrom(log);
+	for (const part of ['owners', 'links', 'visitors', 'visits', 'touches'] as const)
+		alike(derived[part], expected[part], part);
+	await rebuildAll(store, accountId);
+	const rebuilt = await readStored(store, accountId);
+	assert.deepEqual(rebuilt.log, log, 'a rebuild changes no log');
+	for (const part of ['owners', 'links', 'visitors', 'visits', 'touches'] as const)
+		assert.deepEqual(rebuilt.derived[part], derived[part], `a rebuild changes ${part}`);
+	return {
+		hits: log.hits.length,
+		events: log.events.length,
+		profiles: derived.visitors.size + derived.visits.size,
+		figures: await checkReports(store, accountId, { log, endMs: playing.nowMs }),
+	};
+}
+
+function checkLog({ hits, events }: Log, { hits: sent, events: sentEvents }: Playing): void {
+	const expected = [...sentEvents.values()].map((event, place) => ({
+		...event,
+		atMs: event.atMs ?? events[place]?.atMs,
+	}));
+	assert.deepEqual(events, expected, 'the events that were sent are stored, in this order');
+	const stored = new Map(hits.map((hit) => [String(hit.body.title), hit]));
+	assert.equal(stored.size, hits.length, 'no hit is stored twice');
+	for (const [title, { stored: answered, atMs, isStored }] of sent) {
+		const hit = stored.get(title);
+		stored.delete(title);
+		if (isStored !== undefined) assert.equal(hit !== undefined, isStored, `${title} is stored`);
+		if (!hit) continue;
+		if (answered?.vid) assert.equal(hit.vid, answered.vid, `${title} has its visitor`);
+		if (answered?.sid) assert.equal(hit.sid, answered.sid, `${title} has its visit`);
+		assert.ok(hit.atMs >= atMs && hit.atMs <= atMs + maxMovedMs, `${title} has its time`);
+	}
+	assert.deepEqual([...stored.keys()], [], 'no hit is stored that was not sent');
+}

@@ -1,0 +1,201 @@
+import fc from 'fast-check';
+import { dayMs, hourMs, minuteMs } from '../../src/durations.ts';
+
+/** What a hit shows of who the visitor is; numbers stand for names. */
+export interface Shown {
+	readonly tid: number | null;
+	readonly cid: number | null;
+}
+
+/** A subscription event. Those with a number have the `tid` that pages may show, the others one of their own. */
+export interface Sale {
+	readonly tid: number | null;
+	readonly subid: number;
+	readonly cid: number | null;
+	readonly rvn: number;
+}
+
+/** One thing that happens, some time after the previous one. Nothing but numbers, so that a failure prints as a script. */
+export type Happening = { readonly afterMs: number } & (
+	| ({
+			/** Somebody looks at pages. How they arrive decides what one transaction stores. */
+			readonly does: 'browse';
+			readonly who: number;
+			readonly hits: number;
+			readonly everyMs: number;
+			readonly from: number;
+			readonly arriving: 'one by one' | 'at once' | 'in one transaction';
+			/** How far behind the clock is. */
+			readonly behindMs: number;
+			/** The visit that the page names: its own, none, or somebody else's. */
+			readonly visit: 'own' | 'none' | 'stolen';
+			/** In place of the cookie that the browser has, it has none from here on. */
+			readonly isNew: boolean;
+	  } & Shown)
+	| {
+			/** Somebody turns out to be, in a new browser, whoever began a subscription, and perhaps earlier than anybody else. */
+			readonly does: 'log in';
+			readonly who: number;
+			readonly hits: number;
+			/** One of the events: its subscription. */
+			readonly event: number;
+			readonly by: 'tid' | 'cid';
+			readonly arriving: 'one by one' | 'in one transaction';
+	  }
+	| {
+			readonly does: 'upload';
+			readonly sales: readonly Sale[];
+			/** How often the sales are repeated, as renewals with a `tid` of their own. */
+			readonly times: number;
+			readonly behindMs: number;
+			readonly isSimulated: boolean;
+	  }
+	| {
+			/** History of some visitors who only exist in files, or who are live, too. */
+			readonly does: 'import';
+			readonly visitors: readonly (Shown & {
+				readonly who: number;
+				readonly hits: number;
+				readonly everyMs: number;
+				readonly behindMs: number;
+				/** Null: the file names no visit. */
+				readonly visit: number | null;
+			})[];
+			readonly sales: readonly (Sale & { readonly behindMs: number })[];
+			/** Imported twice. */
+			readonly isRepeated: boolean;
+	  }
+	| { readonly does: 'erase'; readonly who: number }
+	| { readonly does: 'erase customer'; readonly cid: number }
+	| { readonly does: 'prune'; readonly behindMs: number }
+	| { readonly does: 'fold'; readonly pieces: number }
+);
+
+export type History = readonly Happening[];
+
+export const people = 4;
+const tids = 3;
+const cids = 2;
+const subids = 2;
+/** Live visitors, and those of files. */
+export const everybody = people + 2;
+
+const oneOf = <T>(...weighted: readonly (readonly [weight: number, arbitrary: fc.Arbitrary<T>])[]) =>
+	fc.oneof(...weighted.map(([weight, arbitrary]) => ({ weight, arbitrary })));
+const between = (min: number, max: number) => fc.integer({ min, max });
+const maybe = (max: number, freq: number) => fc.option(fc.nat(max - 1), { freq });
+
+/** Of limits: what a request replays (500 entries), a piece of folding reads (200), and is moved at once (50). */
+const nearLimit = oneOf(
+	[5, between(480, 500)],
+	[1, between(430, 480)],
+	[1, between(195, 205)],
+	[1, between(600, 700)],
+);
+const hits = oneOf([10, between(1, 4)], [4, between(30, 70)], [1, nearLimit]);
+const everyMs = oneOf(
+	[6, between(1, 60_000)],
+	[1, fc.constant(0)],
+	[1, between(20, 40).map((n) => n * minuteMs)],
+);
+const afterMs = oneOf(
+	[3, between(0, 2000)],
+	[3, between(1, 50).map((minutes) => minutes * minuteMs)],
+	[2, between(1, 30).map((hours) => hours * hourMs)],
+	[1, between(2, 40).map((days) => days * dayMs)],
+);
+/** Every other clock is right. */
+const behindMs = oneOf(
+	[6, fc.constant(0)],
+	[1, between(1, 70_000)],
+	[3, between(1, 20).map((n) => n * 7 * minuteMs)],
+	[2, between(1, 100).map((days) => days * dayMs)],
+);
+const past = oneOf(
+	[1, between(0, 10).map((n) => n * 10 * minuteMs)],
+	[2, between(0, 200).map((n) => n * 17 * hourMs)],
+);
+const shown = { tid: maybe(tids, 3), cid: maybe(cids, 3) };
+const sale = {
+	tid: fc.option(fc.nat(tids - 1), { freq: 6 }),
+	subid: fc.nat(subids - 1),
+	cid: maybe(cids + 2, 2),
+	rvn: oneOf([5, fc.constantFrom(0, 499, 999, 12_345)], [1, between(-2000, -1)]),
+};
+
+const browsing = {
+	does: fc.constant('browse' as const),
+	afterMs,
+	who: fc.nat(people - 1),
+	hits,
+	everyMs,
+	from: fc.nat(11),
+	arriving: fc.constantFrom('one by one', 'at once', 'in one transaction'),
+	behindMs,
+	visit: fc.constantFrom('own', 'own', 'none', 'stolen'),
+	isNew: fc.boolean(),
+	...shown,
+} as const;
+
+const happening: fc.Arbitrary<Happening> = oneOf<Happening>(
+	[9, fc.record(browsing)],
+	[
+		4,
+		fc.record({
+			does: fc.constant('log in' as const),
+			afterMs,
+			who: fc.nat(people - 1),
+			hits: oneOf([2, between(1, 3)], [1, between(10, 70)]),
+			event: fc.nat(99),
+			by: fc.constantFrom('tid', 'tid', 'cid'),
+			arriving: fc.constantFrom('one by one', 'in one transaction'),
+		}),
+	],
+	[
+		8,
+		fc.record({
+			does: fc.constant('upload' as const),
+			afterMs,
+			sales: fc.array(fc.record(sale), { minLength: 1, maxLength: 5 }),
+			times: oneOf([5, fc.constant(1)], [2, between(10, 25)]),
+			behindMs,
+			isSimulated: oneOf([7, fc.constant(false)], [1, fc.constant(true)]),
+		}),
+	],
+	[
+		3,
+		fc.record({
+			does: fc.constant('import' as const),
+			afterMs,
+			visitors: fc.array(
+				fc.record({
+					who: fc.nat(everybody - 1),
+					hits,
+					everyMs,
+					behindMs: past,
+					visit: fc.option(fc.nat(2), { freq: 2 }),
+					...shown,
+				}),
+				{ maxLength: 3 },
+			),
+			sales: fc.array(fc.record({ ...sale, behindMs: past }), { maxLength: 4 }),
+			isRepeated: fc.boolean(),
+		}),
+	],
+	[1, fc.record({ does: fc.constant('erase' as const), afterMs, who: fc.nat(everybody - 1) })],
+	[1, fc.record({ does: fc.constant('erase customer' as const), afterMs, cid: fc.nat(cids - 1) })],
+	[
+		1,
+		fc.record({
+			does: fc.constant('prune' as const),
+			afterMs,
+			behindMs: between(0, 60).map((days) => days * dayMs),
+		}),
+	],
+	[4, fc.record({ does: fc.constant('fold' as const), afterMs, pieces: between(1, 6) })],
+);
+
+/** Histories of some months. Each begins with a visitor of whom much is known. */
+export const histories: fc.Arbitrary<History> = fc
+	.tuple(fc.record({ ...browsing, hits: nearLimit }), fc.array(happening, { minLength: 3, maxLength: 14 }))
+	.map(([first, others]) => [first, ...others]);

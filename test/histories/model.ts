@@ -1,0 +1,202 @@
+import { About } from './alike.ts';
+import type { Derived, Log, LoggedEvent, LoggedHit } from './stored-log.ts';
+
+/**
+ * What follows from a log, worked out anew and as plainly as the documentation says it, without anything of `src/`: whose
+ * each event is, what is known of each visitor and visit, and how visitors arrived. It looks at the whole log each time.
+ */
+
+const dayMs = 86_400_000;
+
+export interface Owner {
+	readonly vid: string | null;
+	readonly named: number;
+}
+
+/** The visitor who showed each `tid` (`t:…`) and `cid` (`c:…`) first; of several at one moment, the smallest `vid`. */
+export function firstShown(hits: readonly LoggedHit[]): Map<string, LoggedHit> {
+	const first = new Map<string, LoggedHit>();
+	for (const hit of hits)
+		for (const key of keysOf(hit)) {
+			const known = first.get(key);
+			if (!known || hit.atMs < known.atMs || (hit.atMs === known.atMs && hit.vid < known.vid))
+				first.set(key, hit);
+		}
+	return first;
+}
+
+function keysOf({ body }: LoggedHit): string[] {
+	const keys = body.events.filter(({ tid }) => tid !== undefined).map(({ tid }) => `t:${tid}`);
+	return body.cid === null ? keys : [...keys, `c:${body.cid}`];
+}
+
+/** Whose each event is, by `tid`. */
+export function ownersOf({ hits, events }: Log): Map<string, Owner> {
+	const shown = firstShown(hits);
+	const named = new Map<string, Owner>();
+	for (const { tid, cid } of events) {
+		const [byTid, byCid] = [shown.get(`t:${tid}`), shown.get(`c:${cid}`)];
+		if (byTid) named.set(tid, { vid: byTid.vid, named: 2 });
+		else if (cid !== null && byCid) named.set(tid, { vid: byCid.vid, named: 1 });
+	}
+	const owners = new Map<string, Owner>();
+	for (const own of Map.groupBy(events, ({ subid }) => subid).values()) {
+		const byTime = own.toSorted((a, b) => a.atMs - b.atMs);
+		const known = byTime.filter(({ tid }) => named.has(tid));
+		// The acquisition, else whoever comes next; refunds come last.
+		const decides = known.find(({ rvn }) => rvn >= 0) ?? known[0];
+		const vid = decides ? (named.get(decides.tid) as Owner).vid : null;
+		for (const { tid } of own) owners.set(tid, named.get(tid) ?? { vid, named: 0 });
+	}
+	return owners;
+}
+
+/** Everything that is derived from a log. */
+export function derivedFrom(log: Log): Derived {
+	const owners = ownersOf(log);
+	const hitsOf = Map.groupBy(log.hits, ({ vid }) => vid);
+	const eventsOf = Map.groupBy(log.events, ({ tid }) => owners.get(tid)?.vid);
+	const links = new Map<string, number>();
+	for (const hit of log.hits)
+		for (const key of keysOf(hit)) {
+			const name = `${hit.vid} ${key}`;
+			links.set(name, Math.min(links.get(name) ?? hit.atMs, hit.atMs));
+		}
+	const touches = [...hitsOf.values()].flatMap((hits) => touchesOf(hits));
+	return {
+		visitors: new Map([...hitsOf].map(([vid, hits]) => [vid, profileOf(hits, eventsOf.get(vid) ?? [])])),
+		visits: new Map(
+			[...Map.groupBy(log.hits, ({ sid }) => sid)].map(([sid, hits]) => [
+				sid,
+				{ vid: hits[0]?.vid, ...profileOf(hits, []) },
+			]),
+		),
+		owners,
+		links,
+		touches: new Map(touches.map(({ vid, atMs, origin }) => [`${vid} ${atMs}`, origin])),
+	};
+}
+
+const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+
+/** In order of time, whatever the order of arrival. */
+function inOrder(hits: readonly LoggedHit[]): LoggedHit[] {
+	return hits.toSorted((a, b) => a.atMs - b.atMs || compareText(a.text, b.text) || compareText(a.sid, b.sid));
+}
+
+function profileOf(someHits: readonly LoggedHit[], someEvents: readonly LoggedEvent[]): object {
+	const hits = inOrder(someHits);
+	const events = someEvents.toSorted((a, b) => a.atMs - b.atMs || compareText(a.tid, b.tid));
+	const [first, last] = [hits[0] as LoggedHit, hits.at(-1) as LoggedHit];
+	const times = [...hits, ...events].map(({ atMs }) => atMs);
+	const lastAtMs = Math.max(...times);
+	// A visitor who goes back to an earlier visit begins it again.
+	const begins = hits.filter(({ sid }, place) => hits[place - 1]?.sid !== sid);
+	const current = hits.slice(hits.indexOf(begins.at(-1) as LoggedHit));
+	const fired = hits.flatMap(({ atMs, body }) => body.events.map(({ name }) => ({ name, atMs })));
+	const pages = hits.flatMap(({ atMs, body: { page } }) => (page === null ? [] : [{ name: page, atMs }]));
+	const recent = (all: readonly { readonly atMs: number }[]) =>
+		[1, 7, 30].map((days) => new About(decayed(all, days, lastAtMs), 0.01));
+	return {
+		firstAtMs: Math.min(...times),
+		lastAtMs,
+		hits: hits.length,
+		pages: pages.length,
+		visits: begins.length,
+		activeDays: new Set(hits.map(({ atMs }) => Math.floor(atMs / dayMs))).size,
+		dwellMs: hits.reduce((sum, { sid, atMs }, place) => {
+			const before = hits[place - 1];
+			return before?.sid === sid ? sum + atMs - before.atMs : sum;
+		}, 0),
+		visit: {
+			sid: last.sid,
+			startedAtMs: current[0]?.atMs,
+			lastHitAtMs: last.atMs,
+			hits: current.length,
+			landingPage: current[0]?.body.page,
+		},
+		firstChannel: first.body.channel,
+		channels: counted(begins.map(({ atMs, body }) => ({ name: body.channel, atMs }))).map(
+			({ name, count }) => [name, count],
+		),
+		lastChannel: begins.at(-1)?.body.channel,
+		landingPage: first.body.page,
+		device: last.body.device,
+		pageTimes: counted(pages)
+			.map(({ name, atMs }) => [name, atMs])
+			.slice(-50),
+		events: counted(fired).map(({ name, count, atMs }) => [name, count, atMs]),
+		subscriptions: events.length === 0 ? null : subscriptionsOf(events),
+		recentHits: recent(hits),
+		recentVisits: recent(begins),
+		recentEvents: recent(fired),
+	};
+}
+
+function subscriptionsOf(events: readonly LoggedEvent[]): object {
+	const last = events.at(-1) as LoggedEvent;
+	const subids = [...new Set(events.map(({ subid }) => subid))];
+	return {
+		count: events.length,
+		renewals: events.length - subids.length,
+		revenuePence: events.reduce((sum, { rvn }) => sum + rvn, 0),
+		lastAtMs: last.atMs,
+		lastEvt: last.evt,
+		evts: counted(events.map(({ evt, atMs }) => ({ name: evt, atMs }))).map(({ name, count, atMs }) => [
+			name,
+			count,
+			atMs,
+		]),
+		subids,
+		recent: [1, 7, 30].map((days) => new About(decayed(events, days, last.atMs), 0.01)),
+		longTerm: [90, 365].map((days) => new About(decayed(events, days, last.atMs), 0.01)),
+	};
+}
+
+/** Names with their counts and last times, in the order of these. */
+function counted(all: readonly { readonly name: string; readonly atMs: number }[]) {
+	return [...new Set(all.map(({ name }) => name).reverse())]
+		.map((name) => {
+			const own = all.filter((one) => one.name === name);
+			return { name, count: own.length, atMs: own.at(-1)?.atMs as number };
+		})
+		.reverse();
+}
+
+function decayed(all: readonly { readonly atMs: number }[], halfLifeDays: number, atMs: number): number {
+	return all.reduce((sum, one) => sum + 0.5 ** ((atMs - one.atMs) / dayMs / halfLifeDays), 0);
+}
+
+/** How a visitor arrived: channel, source, medium, campaign, landing page. */
+export type Origin = readonly [string, string | null, string | null, string | null, string | null];
+
+export interface Touch {
+	readonly vid: string;
+	readonly atMs: number;
+	readonly origin: Origin;
+}
+
+/** The touches of a visitor: the first hits of visits, and later ones from a campaign or another site. */
+export function touchesOf(hits: readonly LoggedHit[]): Touch[] {
+	const seen = new Set<string>();
+	const touches = new Map<number, Touch>();
+	for (const { vid, sid, atMs, body } of inOrder(hits)) {
+		const isFirst = !seen.has(sid);
+		seen.add(sid);
+		if (body.channel === 'internal' || (body.channel === 'direct' && !isFirst)) continue;
+		const campaign = body.url ? new URL(body.url).searchParams : new URLSearchParams();
+		const site = body.referrer ? new URL(body.referrer).hostname.replace(/^www\./, '') : null;
+		const origin: Origin = [
+			body.channel,
+			campaign.get('utm_source') ?? site,
+			campaign.get('utm_medium'),
+			campaign.get('utm_campaign'),
+			body.page,
+		];
+		const other = touches.get(atMs);
+		// Of one moment, the first by its text.
+		if (!other || JSON.stringify(origin) < JSON.stringify(other.origin))
+			touches.set(atMs, { vid, atMs, origin });
+	}
+	return [...touches.values()];
+}

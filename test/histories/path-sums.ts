@@ -1,0 +1,172 @@
+import { About } from './alike.ts';
+import {
+	type Amounts,
+	type Asked,
+	countedIn,
+	dayMs,
+	type Figures,
+	isIn,
+	labelOf,
+	labelsOf,
+	names,
+	ratio,
+	readLog,
+	sum,
+	weightsOf,
+} from './journeys.ts';
+import type { Log } from './stored-log.ts';
+
+/**
+ * What reports must say of a log, added up by `docs/reports.md` and without anything of `src/`. A report is a map from names
+ * of figures to figures.
+ */
+
+/** The chance of converting from the start, step by step; whoever comes to `without` is lost. */
+function conversionRate(paths: readonly (readonly string[])[], without?: string): number {
+	const ways = new Map<string, Map<string, number>>();
+	for (const path of paths)
+		for (const [place, to] of path.slice(1).entries()) {
+			const from = path[place] as string;
+			const known = ways.get(from) ?? new Map<string, number>();
+			ways.set(from, known.set(to, (known.get(to) ?? 0) + 1));
+		}
+	let at = new Map([['(start)', 1]]);
+	let converted = 0;
+	while (sum([...at.values()]) > 1e-9) {
+		const next = new Map<string, number>();
+		for (const [state, share] of at) {
+			const known = ways.get(state) ?? new Map<string, number>();
+			const all = sum([...known.values()]);
+			for (const [to, times] of known) {
+				const part = (share * times) / all;
+				if (to === '(conversion)') converted += part;
+				else if (to !== '(null)' && to !== without) next.set(to, (next.get(to) ?? 0) + part);
+			}
+		}
+		at = next;
+	}
+	return converted;
+}
+
+/** The paths of visitors without a subscription, who have not come back for as long as a path may be. */
+function lostPaths({ touches, owners, within }: ReturnType<typeof readLog>, asked: Asked): string[][] {
+	const subscribers = new Set([...owners.values()].map(({ vid }) => vid));
+	return [...touches].flatMap(([vid, own]) => {
+		const last = own.at(-1);
+		if (subscribers.has(vid) || !last || last.atMs > asked.asOfMs - asked.lookbackDays * dayMs) return [];
+		if (!isIn(asked, last.atMs)) return [];
+		return [asked.by.length === 0 ? [''] : within(vid, last.atMs).map((touch) => labelOf(touch, asked))];
+	});
+}
+
+const models = ['first', 'last', 'last-non-direct', 'linear', 'decay', 'position', 'markov'];
+
+export function attribution(log: Log, asked: Asked): Figures {
+	const read = readLog(log, asked);
+	const counted = countedIn(read.subscriptions, asked).filter(({ events }) => events.length > 0);
+	const totals = Object.fromEntries(
+		names.map((name) => [name, sum(counted.map(({ amounts }) => amounts[name]))]),
+	) as Amounts;
+	const figures: Figures = new Map(names.map((name) => [`total ${name}`, totals[name]]));
+	const paths = counted.map(({ subscription, amounts }) => ({
+		subscription,
+		amounts,
+		labels: labelsOf(subscription, asked),
+	}));
+	const lost = lostPaths(read, asked);
+	const labels = new Set([
+		...(asked.by.length === 0 ? [''] : []),
+		...paths.flatMap((path) => path.labels),
+		...lost.flat(),
+	]);
+	const known = paths.filter((path) => path.labels.length > 0);
+	const all = [
+		...known.map((path) => ['(start)', ...path.labels, '(conversion)']),
+		...lost.map((path) => ['(start)', ...path, '(null)']),
+	];
+	const rate = conversionRate(all);
+	const effects = new Map([...labels].map((label) => [label, 1 - conversionRate(all, label) / (rate || 1)]));
+	const allEffects = known.length > 0 ? sum([...effects.values()]) : 0;
+	const hasNone = known.length < paths.length;
+	for (const label of hasNone ? [...labels, '(none)'] : labels) {
+		const creditOf = (model: string, name: (typeof names)[number]) => {
+			if (label === '(none)')
+				return sum(paths.filter((path) => path.labels.length === 0).map(({ amounts }) => amounts[name]));
+			if (model === 'markov') {
+				const share = allEffects === 0 ? 0 : (effects.get(label) ?? 0) / allEffects;
+				return share * sum(known.map(({ amounts }) => amounts[name]));
+			}
+			return sum(
+				known.map((path) => {
+					const weights = asked.by.length === 0 ? [1] : weightsOf(model, path.subscription);
+					const own = weights.filter((_, place) => path.labels[place] === label);
+					return sum(own) * path.amounts[name];
+				}),
+			);
+		};
+		for (const model of models)
+			for (const name of names) {
+				// Rounded by largest remainder, to pence or to ten-thousandths.
+				const tolerance = name === 'subscriptions' ? 0.000_1 : 1;
+				figures.set(`${label}: ${model} ${name}`, new About(creditOf(model, name), tolerance));
+			}
+		const ending = (path: (typeof paths)[number]) => (path.labels.at(-1) ?? '(none)') === label;
+		const subscriptionsOf = (some: typeof paths) => sum(some.map(({ amounts }) => amounts.subscriptions));
+		const assisted = paths.filter((path) => !ending(path) && path.labels.includes(label));
+		figures.set(`${label}: assist`, ratio(subscriptionsOf(assisted), subscriptionsOf(paths.filter(ending))));
+	}
+	return figures;
+}
+
+export function paths(log: Log, asked: Asked): Figures {
+	const read = readLog(log, asked);
+	const counted = countedIn(read.subscriptions, asked).filter(({ events }) => events.length > 0);
+	const figures: Figures = new Map();
+	const add = (name: string, number: number) =>
+		figures.set(name, ((figures.get(name) as number) ?? 0) + number);
+	for (const name of names) add(`total ${name}`, sum(counted.map(({ amounts }) => amounts[name])));
+	const acquired = counted.filter(({ amounts }) => amounts.subscriptions > 0);
+	for (const { subscription, amounts } of counted) {
+		const labels = subscription.path.map((touch) => labelOf(touch, asked));
+		const runs = labels.filter((label, place) => label !== labels[place - 1]);
+		let place = 0;
+		const repeats = runs.map((label) => {
+			const start = place;
+			while (labels[place] === label) place++;
+			return `${label} ×${place - start}`;
+		});
+		const name = repeats.join(' > ');
+		add(`path ${name}: subscriptions`, amounts.subscriptions);
+		add(`path ${name}: pence`, amounts.acquisitionPence + amounts.renewalPence + amounts.refundPence);
+		if (amounts.subscriptions === 0) continue;
+		add(`length ${labels.length}`, 1);
+		const states = ['(start)', ...(runs.length > 0 ? runs : ['(none)']), '(conversion)'];
+		for (const [step, to] of states.slice(1).entries()) add(`${states[step]} to ${to}`, 1);
+	}
+	const days = acquired.flatMap(({ subscription: { path, convertedAtMs } }) =>
+		path[0] ? [(convertedAtMs - path[0].atMs) / dayMs] : [],
+	);
+	const approval = acquired.flatMap(({ subscription: { shownAtMs, first } }) =>
+		shownAtMs === null ? [] : [(first.atMs - shownAtMs) / dayMs],
+	);
+	for (const percent of [50, 75, 90]) {
+		figures.set(`days p${percent}`, nearestRank(days, percent));
+		figures.set(`approval p${percent}`, nearestRank(approval, percent));
+	}
+	for (const { subscription, isAcquired } of countedIn(read.subscriptions, asked)) {
+		if (!isAcquired) continue;
+		const { owner, convertedAtMs } = subscription;
+		const seen = read.log.hits.filter(
+			({ vid, atMs }) =>
+				vid === owner && atMs <= convertedAtMs && atMs > convertedAtMs - asked.lookbackDays * dayMs,
+		);
+		for (const page of new Set(seen.map(({ body }) => body.page))) if (page !== null) add(`page ${page}`, 1);
+	}
+	return figures;
+}
+
+function nearestRank(values: readonly number[], percent: number): About | null {
+	const sorted = values.toSorted((a, b) => a - b);
+	const value = sorted[Math.ceil((percent / 100) * sorted.length) - 1];
+	return value === undefined ? null : new About(value, 0.005_1);
+}

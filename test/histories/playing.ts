@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import type { ArrivingHit, HistoryHit, HitRecord, StoredHit } from '../../src/domain/hit.ts';
+import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
+import type { HistoryEvent } from '../../src/store/account/past-history.ts';
+import { type Happening, type History, people, type Sale, type Shown } from './history.ts';
+import { firstShown, ownersOf } from './model.ts';
+import type { Service } from './service.ts';
+import { readStored } from './stored-log.ts';
+
+/** A hit that was sent. */
+export interface SentHit {
+	/** What was answered; undefined if nothing was. */
+	readonly stored: Partial<StoredHit> | undefined;
+	readonly atMs: number;
+	/** Whether it must be stored; undefined where it may be. */
+	isStored: boolean | undefined;
+}
+
+/** An event that was sent and answered. */
+export interface SentEvent extends SubscriptionEvent {
+	/** Undefined if only the service knows when it was received. */
+	readonly atMs: number | undefined;
+	cid: string | null;
+}
+
+/** A live hit may be dated later than its clock said by this much. */
+export const maxMovedMs = 60_000;
+/** Hits in one transaction. */
+const maxGroup = 100;
+
+const idOf = (name: string) => createHash('sha256').update(name).digest('hex').slice(0, 32);
+
+/** Where visitors come from: channel, query of the landing page, referrer. */
+const arrivals = [
+	['direct', '', null],
+	['email', '?utm_source=letter&utm_medium=email&utm_campaign=spring', null],
+	['paid search', '?utm_source=search.example&utm_medium=cpc', 'https://www.search.example/'],
+	['organic search', '', 'https://www.search.example/find'],
+	['internal', '', 'https://shop.example/'],
+	['referral', '', 'https://checkout.stripe.com/pay'],
+	['social', '', 'https://social.example/'],
+	['referral', '', 'https://www.news.example/today'],
+] as const;
+
+type Of<Does extends Happening['does']> = Extract<Happening, { does: Does }>;
+
+/** Plays a history, and remembers what was sent and answered. */
+export class Playing {
+	/** By title. */
+	readonly hits = new Map<string, SentHit>();
+	/** By `tid`, in order of arrival; the first with a `tid` counts. */
+	readonly events = new Map<string, SentEvent>();
+	readonly #service: Service;
+	/** What browsers keep, by person. */
+	readonly #cookies = new Map<number, StoredHit>();
+	readonly #erased = new Set<string>();
+	#nowMs: number;
+	#number = 0;
+
+	constructor(service: Service) {
+		this.#service = service;
+		this.#nowMs = service.pass(0);
+	}
+
+	get nowMs(): number {
+		return this.#nowMs;
+	}
+
+	async play(history: History): Promise<void> {
+		for (const happening of history) {
+			this.#nowMs = this.#service.pass(happening.afterMs);
+			await this.#do(happening);
+		}
+	}
+
+	#do(happening: Happening): Promise<void> {
+		switch (happening.does) {
+			case 'browse':
+				return this.#browse(happening);
+			case 'log in':
+				return this.#logIn(happening);
+			case 'upload':
+				return this.#upload(happening);
+			case 'import':
+				return this.#import(happening);
+			case 'erase':
+				return this.#erase(this.#vidOf(happening.who));
+			case 'erase customer':
+				return this.#eraseCustomer(`C-${happening.cid}`);
+			case 'prune':
+				return this.#prune(this.#nowMs - happening.behindMs);
+			case 'fold':
+				return this.#service.fold(happening.pieces);
+		}
+	}
+
+	/** The first of them, or the last one, shows who it is. */
+	#bodies({ hits, from = 0, tid, cid }: Shown & { hits: number; from?: number }): HitRecord[] {
+		const shows = this.#number % 2 ? 0 : hits - 1;
+		return Array.from({ length: hits }, (_, place) => {
+			const arrival = place === 0 ? from : place % 9 === 4 ? place : 4 * (place % 2);
+			const [channel, query, referrer] = arrivals[arrival % arrivals.length] as (typeof arrivals)[number];
+			const page = `p${place % 70}`;
+			const events = [
+				...(place % 5 === 3 ? [{ name: 'look' }] : []),
+				...(place === shows && tid !== null ? [{ name: 'order', tid: `T-${tid}` }] : []),
+			];
+			return {
+				...{ page, url: `https://shop.example/${page}${query}`, referrer, title: `hit ${this.#number++}` },
+				...{ events, cid: place === shows && cid !== null ? `C-${cid}` : null },
+				...{ channel, device: place % 2 ? 'phone' : 'desktop' },
+			};
+		});
+	}
+
+	#browse(browsing: Of<'browse'>): Promise<void> {
+		const { who, everyMs, behindMs, arriving, visit, isNew } = browsing;
+		if (isNew) this.#cookies.delete(who);
+		const bodies = this.#bodies(browsing);
+		const beganMs = this.#nowMs - behindMs;
+		this.#nowMs = this.#service.pass((bodies.length - 1) * everyMs);
+		return this.#view(who, bodies, { beganMs, everyMs, arriving, visit });
+	}
+
+	async #view(
+		who: number,
+		bodies: readonly HitRecord[],
+		how: Pick<Of<'browse'>, 'everyMs' | 'arriving' | 'visit'> & { readonly beganMs: number },
+	): Promise<void> {
+		let cookie = this.#cookies.get(who);
+		const stolen = this.#cookies.get((who + 1) % people)?.sid ?? null;
+		const sids = { own: () => cookie?.sid ?? null, none: () => null, stolen: () => stolen };
+		const isTogether = how.arriving === 'in one transaction';
+		for (let from = 0; from < bodies.length; ) {
+			// The first answer brings the cookie. Nobody waits for the answers to hundreds of hits.
+			const isAtOnce = isTogether || (cookie && (how.arriving === 'at once' || from >= 5));
+			const some = bodies.slice(from, isAtOnce ? from + maxGroup : from + 1);
+			const hits = some.map(
+				(body, place): ArrivingHit => ({
+					...{ vid: cookie?.vid ?? null, sid: sids[how.visit](), body },
+					// A group without a cookie is of one browser.
+					freshVid: idOf(`visitor ${isTogether ? some[0]?.title : body.title}`),
+					freshSid: idOf(`visit ${body.title}`),
+					atMs: this.#service.timeOf(how.beganMs + (from + place) * how.everyMs),
+				}),
+			);
+			const stored = await this.#service.storeHits(hits, isTogether ? 'in one transaction' : 'at once');
+			for (const [place, hit] of hits.entries()) this.#sent(hit, stored[place]);
+			cookie = stored.findLast((one) => one !== undefined) ?? cookie;
+			from += some.length;
+		}
+		if (cookie) this.#cookies.set(who, cookie);
+	}
+
+	async #logIn({ who, hits, event, by, arriving }: Of<'log in'>): Promise<void> {
+		const { log } = await readStored(this.#service.store, this.#service.accountId);
+		const subid = log.events[event % log.events.length]?.subid;
+		const own = log.events.filter((one) => one.subid === subid).sort((a, b) => a.atMs - b.atMs);
+		const first = own.find(({ rvn }) => rvn >= 0);
+		const key = by === 'cid' && first?.cid ? `c:${first.cid}` : `t:${first?.tid}`;
+		const shownAtMs = firstShown(log.hits).get(key)?.atMs ?? Number.POSITIVE_INFINITY;
+		const [shows, ...others] = this.#bodies({ hits, tid: null, cid: null }) as [HitRecord, ...HitRecord[]];
+		const name = key.slice(2);
+		const shown = key.startsWith('c:')
+			? { ...shows, cid: name }
+			: { ...shows, events: [{ name: 'order', tid: name }] };
+		this.#cookies.delete(who);
+		const beganMs = Math.min(this.#nowMs, shownAtMs - 1);
+		await this.#view(who, [shown, ...others], { beganMs, everyMs: 1000, arriving, visit: 'none' });
+	}
+
+	#sent({ vid, atMs, body }: ArrivingHit, stored: StoredHit | undefined): void {
+		const isKnown = vid !== null && this.hits.values().some((hit) => hit.stored?.vid === vid && hit.isStored);
+		const isErased = vid !== null && this.#erased.has(vid);
+		const given = stored && (stored.vid === vid ? 'kept' : 'fresh');
+		if (isErased) assert.notEqual(given, 'kept', `${body.title} is not of the erased visitor`);
+		else if (isKnown) assert.notEqual(given, 'fresh', `${body.title} is of the known visitor`);
+		this.hits.set(String(body.title), { stored, atMs, isStored: stored && true });
+	}
+
+	#events(sales: readonly Sale[]): SubscriptionEvent[] {
+		return sales.map(({ tid, subid, cid, rvn }) => ({
+			tid: `T-${tid ?? `own-${this.#number++}`}`,
+			subid: `S-${subid}`,
+			cid: cid === null ? null : `C-${cid}`,
+			evt: subid % 2 ? 'membership' : 'newsletter',
+			rvn,
+		}));
+	}
+
+	#keep(event: SubscriptionEvent, atMs: number | undefined): void {
+		if (!this.events.has(event.tid)) this.events.set(event.tid, { ...event, atMs });
+	}
+
+	async #upload({ sales, times, behindMs, isSimulated }: Of<'upload'>): Promise<void> {
+		const renewals = Array.from({ length: times - 1 }, () => sales.map((sale) => ({ ...sale, tid: null })));
+		const all = this.#events([sales, ...renewals].flat());
+		for (let from = 0; from < all.length; from += 30) {
+			const events = all.slice(from, from + 30);
+			const atMs = await this.#service.upload(events, this.#nowMs - behindMs, isSimulated);
+			if (!isSimulated) for (const event of events) this.#keep(event, atMs);
+		}
+	}
+
+	async #import({ visitors, sales, isRepeated }: Of<'import'>): Promise<void> {
+		const hits = visitors.flatMap(({ who, everyMs, behindMs, visit, ...shown }): HistoryHit[] => {
+			const vid = this.#vidOf(who);
+			const sid = visit === null ? null : idOf(`imported visit ${vid} ${visit}`);
+			const atMs = this.#nowMs - behindMs;
+			return this.#bodies(shown).map((body, place) => ({ vid, sid, body, atMs: atMs + place * everyMs }));
+		});
+		const events = this.#events(sales).map(
+			(event, place): HistoryEvent => ({
+				...event,
+				receivedAtMs: this.#nowMs - (sales[place]?.behindMs ?? 0),
+			}),
+		);
+		for (let round = 0; round < (isRepeated ? 2 : 1); round++) await this.#service.import(hits, events);
+		for (const { vid, atMs, body } of hits) {
+			this.#erased.delete(vid);
+			this.hits.set(String(body.title), { stored: { vid }, atMs, isStored: true });
+		}
+		for (const { receivedAtMs, ...event } of events) this.#keep(event, receivedAtMs);
+	}
+
+	#vidOf(who: number): string {
+		return this.#cookies.get(who)?.vid ?? idOf(`imported ${who}`);
+	}
+
+	async #erase(vid: string): Promise<void> {
+		await this.#forget([vid]);
+		await this.#service.erase(vid);
+	}
+
+	async #eraseCustomer(cid: string): Promise<void> {
+		const { log } = await readStored(this.#service.store, this.#service.accountId);
+		const vids = new Set(log.hits.filter(({ body }) => body.cid === cid).map(({ vid }) => vid));
+		await this.#forget([...vids].sort());
+		for (const event of this.events.values()) if (event.cid === cid) event.cid = null;
+		await this.#service.eraseCustomer(cid);
+	}
+
+	/** Of visitors, one after another: events that belong to the visitor lose their customer. */
+	async #forget(vids: readonly string[]): Promise<void> {
+		let { log } = await readStored(this.#service.store, this.#service.accountId);
+		for (const vid of vids) {
+			for (const [tid, owner] of ownersOf(log)) {
+				const event = this.events.get(tid);
+				if (owner.vid === vid && event) event.cid = null;
+			}
+			const gone = new Set(log.hits.filter((hit) => hit.vid === vid).map(({ body }) => body.title));
+			for (const [title, hit] of this.hits)
+				if (hit.stored?.vid === vid || gone.has(title)) hit.isStored = false;
+			this.#erased.add(vid);
+			log = {
+				hits: log.hits.filter((hit) => hit.vid !== vid),
+				events: log.events.map((event) => ({ ...event, cid: this.events.get(event.tid)?.cid ?? null })),
+			};
+		}
+	}
+
+	async #prune(beforeMs: number): Promise<void> {
+		await this.#service.prune(beforeMs);
+		for (const hit of this.hits.values())
+			if (hit.atMs < beforeMs - maxMovedMs) hit.isStored = false;
+			else if (hit.atMs < beforeMs && hit.isStored) hit.isStored = undefined;
+	}
+}

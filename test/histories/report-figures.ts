@@ -1,0 +1,119 @@
+import type { Report } from '../../src/reports/report.ts';
+import type { Asked, Figures } from './journeys.ts';
+
+/** The figures of a report, by the names that `path-sums.ts` and `cohort-sums.ts` give them. */
+
+type Fields = Readonly<Record<string, unknown>>;
+type Rows = readonly Fields[];
+
+const names = ['subscriptions', 'acquisitionPence', 'renewalPence', 'refundPence'] as const;
+
+const labelOf = (row: Fields, { by }: Asked) => {
+	const values = by.map((name) => row[name]);
+	return values[0] === '(none)' ? '(none)' : values.join(' | ');
+};
+
+function addTotals(figures: Figures, { totals }: Report): void {
+	for (const name of names) figures.set(`total ${name}`, totals?.[name]);
+}
+
+export function attributionFigures(report: Report, asked: Asked): Figures {
+	const figures: Figures = new Map();
+	addTotals(figures, report);
+	for (const row of report.rows) {
+		const label = labelOf(row, asked);
+		figures.set(`${label}: assist`, row.assistRatio);
+		for (const [model, amounts] of Object.entries(row.models as Record<string, Fields>))
+			for (const name of names) figures.set(`${label}: ${model} ${name}`, amounts[name]);
+	}
+	return figures;
+}
+
+/** The columns of an attribution report that do not add up to their totals. */
+export function wrongColumns(report: Report): string[] {
+	const rows = report.rows.map(({ models }) => models as Record<string, Record<string, number>>);
+	return Object.keys(rows[0] ?? {}).flatMap((model) =>
+		([...names, 'netPence'] as const).filter((name) => {
+			const total = rows.reduce((sum, row) => sum + (row[model]?.[name] as number), 0);
+			return Math.abs(total - (report.totals?.[name] ?? Number.NaN)) > 1e-9;
+		}),
+	);
+}
+
+export function pathFigures(report: Report): Figures {
+	const figures: Figures = new Map();
+	addTotals(figures, report);
+	for (const row of report.rows) {
+		const repeats = row.repeats as readonly number[];
+		const name = (row.path as readonly string[])
+			.map((label, place) => `${label.replaceAll(' / ', ' | ')} ×${repeats[place]}`)
+			.join(' > ');
+		figures.set(`path ${name}: subscriptions`, row.subscriptions);
+		figures.set(`path ${name}: pence`, row.netPence);
+	}
+	for (const { touches, subscriptions } of report.lengths as Rows)
+		figures.set(`length ${touches}`, subscriptions);
+	for (const { from, to, subscriptions } of report.transitions as Rows)
+		figures.set(`${from} to ${to}`.replaceAll(' / ', ' | '), subscriptions);
+	for (const { page, subscriptions } of report.pages as Rows) figures.set(`page ${page}`, subscriptions);
+	for (const percent of ['p50', 'p75', 'p90']) {
+		figures.set(`days ${percent}`, (report.daysToConvert as Fields)[percent]);
+		figures.set(`approval ${percent}`, (report.approvalDays as Fields)[percent]);
+	}
+	return figures;
+}
+
+export function lifetimeValueFigures(report: Report, asked: Asked): Figures {
+	const figures: Figures = new Map();
+	for (const row of report.rows) {
+		const name = `${row.month} ${labelOf(row, asked)}`;
+		figures.set(`${name}: subscriptions`, row.subscriptions);
+		const [pence, each] = [row.cumulativePence, row.ltvPence] as readonly (readonly unknown[])[];
+		for (const age of pence?.keys() ?? []) {
+			figures.set(`${name}: pence ${age}`, pence?.[age]);
+			figures.set(`${name}: each ${age}`, each?.[age]);
+		}
+	}
+	return figures;
+}
+
+export function renewalFigures(report: Report, asked: Asked): Figures {
+	const figures: Figures = new Map();
+	for (const row of report.rows) {
+		const name = `${row.evt}: ${labelOf(row, asked)}`;
+		figures.set(`${name} subscriptions`, row.subscriptions);
+		figures.set(`${name} days`, row.periodDays);
+		figures.set(`${name} refunds`, row.refundRate);
+		for (const { age, atRisk, renewed, share } of row.survivors as Rows) {
+			figures.set(`${name} ${age} eligible`, (row.eligible as readonly number[])[Number(age) - 1]);
+			figures.set(`${name} ${age} renewed`, renewed);
+			figures.set(`${name} ${age} at risk`, atRisk);
+			figures.set(`${name} ${age} left`, share);
+		}
+	}
+	return figures;
+}
+
+export function coverageFigures(report: Report, asked: Asked): Figures {
+	const figures: Figures = new Map();
+	for (const { month, evt, ...columns } of report.rows) {
+		const name = asked.by.length === 0 ? 'all' : `${month} ${evt}`;
+		if (columns.events === 0) continue;
+		for (const [column, number] of Object.entries(columns)) figures.set(`${name}: ${column}`, number);
+	}
+	return figures;
+}
+
+export function spendingFigures(report: Report, asked: Asked): Figures {
+	const figures: Figures = new Map();
+	for (const row of report.rows) {
+		const label = labelOf(row, asked);
+		figures.set(`${label}: spent`, row.spentPence);
+		figures.set(`${label}: subscriptions`, row.subscriptions);
+		figures.set(`${label}: net`, row.netPence);
+		figures.set(`${label}: each`, row.costPerSubscriptionPence);
+		figures.set(`${label}: return`, row.returnRatio);
+		figures.set(`${label}: payback`, row.paybackMonth);
+	}
+	return figures;
+}

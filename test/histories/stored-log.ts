@@ -1,0 +1,78 @@
+import type { HitRecord } from '../../src/domain/hit.ts';
+import type { Reading } from '../../src/store/steps.ts';
+import type { Store } from '../../src/store/store.ts';
+
+/** A stored hit. */
+export interface LoggedHit {
+	readonly vid: string;
+	readonly sid: string;
+	readonly atMs: number;
+	/** The body as it is stored. */
+	readonly text: string;
+	readonly body: HitRecord;
+}
+
+/** A stored subscription event. */
+export interface LoggedEvent {
+	readonly tid: string;
+	readonly subid: string;
+	readonly cid: string | null;
+	readonly evt: string;
+	readonly rvn: number;
+	readonly atMs: number;
+}
+
+/** What is not derived from anything else: hits, and subscription events in order of arrival. */
+export interface Log {
+	readonly hits: readonly LoggedHit[];
+	readonly events: readonly LoggedEvent[];
+}
+
+/** Everything that is derived from the log, as it is stored. */
+export interface Derived {
+	readonly visitors: ReadonlyMap<string, unknown>;
+	readonly visits: ReadonlyMap<string, unknown>;
+	/** Whose each event is, and why: 2 by its `tid`, 1 by its `cid`, 0 by its subscription. */
+	readonly owners: ReadonlyMap<string, unknown>;
+	/** When each visitor first showed a `tid` (`t:…`) or `cid` (`c:…`). */
+	readonly links: ReadonlyMap<string, unknown>;
+	readonly touches: ReadonlyMap<string, unknown>;
+}
+
+function* read(): Reading<{ log: Log; derived: Derived }> {
+	const [hits = [], events = [], visitors = [], visits = [], links = [], touches = []] = yield [
+		{ sql: 'SELECT vid, sid, at, body FROM @logged_hit ORDER BY at, body' },
+		{
+			sql: 'SELECT tid, subid, cid, evt, rvn, received_at, vid, named FROM @subscription_event ORDER BY id',
+		},
+		{ sql: 'SELECT vid, profile FROM @visitor' },
+		{ sql: 'SELECT sid, vid, profile FROM @visit' },
+		{ sql: 'SELECT vid, key, at FROM @claim' },
+		{ sql: 'SELECT vid, at, origin FROM @touch' },
+	];
+	return {
+		log: {
+			hits: hits.map(({ vid, sid, at, body }) => {
+				const text = String(body);
+				return { vid: String(vid), sid: String(sid), atMs: Number(at), text, body: JSON.parse(text) };
+			}),
+			events: events.map(({ tid, subid, cid, evt, rvn, received_at }) => ({
+				...{ tid: String(tid), subid: String(subid), cid: cid as string | null },
+				...{ evt: String(evt), rvn: Number(rvn), atMs: Number(received_at) },
+			})),
+		},
+		derived: {
+			visitors: new Map(visitors.map(({ vid, profile }) => [String(vid), JSON.parse(String(profile))])),
+			visits: new Map(
+				visits.map(({ sid, vid, profile }) => [String(sid), { vid, ...JSON.parse(String(profile)) }]),
+			),
+			owners: new Map(events.map(({ tid, vid, named }) => [String(tid), { vid, named: Number(named) }])),
+			links: new Map(links.map(({ vid, key, at }) => [`${vid} ${key}`, Number(at)])),
+			touches: new Map(touches.map(({ vid, at, origin }) => [`${vid} ${at}`, JSON.parse(String(origin))])),
+		},
+	};
+}
+
+export function readStored(store: Store, accountId: number): Promise<{ log: Log; derived: Derived }> {
+	return store.read(accountId, read());
+}
