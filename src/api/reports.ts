@@ -8,7 +8,7 @@ import { describeErrors, describeJson } from '../http/openapi.ts';
 import type { ReportDefinition } from '../reports/report.ts';
 import { parameters, readQuery } from '../reports/report-query.ts';
 import type { ReportRunner } from '../reports/report-runner.ts';
-import { reports as definitions } from '../reports/reports.ts';
+import { allReports as definitions } from '../reports/reports.ts';
 import {
 	type Admitted,
 	accountOf,

@@ -11,7 +11,7 @@ import {
 	type ReportQuery,
 } from '../reports/report-query.ts';
 import { reportCsv, reportText } from '../reports/report-table.ts';
-import { reportOf, reports } from '../reports/reports.ts';
+import { allReports, reportOf } from '../reports/reports.ts';
 import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, printJson, withStore } from './output.ts';
 import { writeOutputFile } from './output-file.ts';
@@ -24,12 +24,12 @@ export function reportCommand(): Command {
 		.description(
 			`Print a report of an account as a table; with --json, --csv or --html for programs, spreadsheets or browsers.
 
-${reports.map(({ kind, summary }) => `  ${kind.padEnd(12)}  ${summary}`).join('\n')}
+${allReports.map(({ kind, summary }) => `  ${kind.padEnd(12)}  ${summary}`).join('\n')}
 
 Days are in the account's time zone; --from is inclusive, --to exclusive. A flag that the report does not use is refused.
 docs/reports.md has every figure's formula. 'caskade spend import' stores what was spent, for the report spend.`,
 		)
-		.addArgument(new Argument('<report>').choices(reports.map(({ kind }) => kind)))
+		.addArgument(new Argument('<report>').choices(allReports.map(({ kind }) => kind)))
 		.addArgument(aidArgument());
 	for (const name of parameterNames) command.addOption(optionOf(name));
 	return command

@@ -1,6 +1,6 @@
 import type { ModelLevels } from '../domain/model-levels.ts';
 import type { GoalReport, TrainedGoal } from '../scoring/judge/account-training.ts';
-import { reportPage } from '../scoring/pages/report-page.ts';
+import { trainingReportPage } from '../scoring/pages/report-page.ts';
 import {
 	choiceSentences,
 	directionText,
@@ -48,7 +48,7 @@ export function printTraining(
 /** The same as one HTML page. */
 export function trainingPage({ aid, asOf, trained }: PrintedTraining): string {
 	const [first] = trained;
-	return reportPage(
+	return trainingReportPage(
 		`Scores of ${aid} as of ${asOf}`,
 		first ? Object.values(historySentences(first.report)).flat() : [],
 		trained.map((one) => ({

@@ -1,9 +1,9 @@
 import type { ChannelRule } from '../domain/channel-rule.ts';
-import { type Address, queryOf, webUrl } from './page.ts';
+import { type Address, searchOf, webUrl } from './page.ts';
 import { kindOfHost, kindOfSource, type SourceKind } from './sources.ts';
 
 /** How a visitor reached a page: its landing URL and its referrer. */
-export interface Arrival {
+export interface Landing {
 	readonly url: Address;
 	readonly referrer: Address;
 }
@@ -64,7 +64,7 @@ const paid: Readonly<Record<SourceKind, string>> = {
  * Determines the channel: by the account's rules first, then by the campaign parameters of the landing URL, then by the
  * referrer. `direct` where none of them says anything.
  */
-export function channelOf(arrival: Arrival, rules: readonly ChannelRule[] = []): string {
+export function channelOf(arrival: Landing, rules: readonly ChannelRule[] = []): string {
 	const url = webUrl(arrival.url);
 	const referrer = referrerUrl(arrival.referrer);
 	if (rules.length > 0) {
@@ -77,7 +77,7 @@ export function channelOf(arrival: Arrival, rules: readonly ChannelRule[] = []):
 
 function channelOfCampaign(url: URL): string | null {
 	if (url.search === '') return null;
-	const searchParams = new URLSearchParams(queryOf(url));
+	const searchParams = new URLSearchParams(searchOf(url));
 	const medium = nameIn(searchParams, 'utm_medium');
 	const source = nameIn(searchParams, 'utm_source');
 	const kind = kindOfSource(source);

@@ -18,7 +18,7 @@ export function webUrl(url: Address): URL | null {
 }
 
 /** The part of the query that is read, in whole parameters, without the question mark. */
-export function queryOf({ search }: URL): string {
+export function searchOf({ search }: URL): string {
 	if (search.length <= maxQueryCharacters) return search.slice(1);
 	const read = search.slice(1, 1 + maxQueryCharacters);
 	return read.slice(0, Math.max(0, read.lastIndexOf('&')));
@@ -41,7 +41,7 @@ export function cleanUrl(url: Address): string | null {
 	if (!parsed) return null;
 	let cleaned = truncate(parsed.origin + parsed.pathname, maxUrlCharacters);
 	let separator = '?';
-	for (const parameter of queryOf(parsed).split('&')) {
+	for (const parameter of searchOf(parsed).split('&')) {
 		const isCampaign = /^utm_[a-z_]+=/i.test(parameter);
 		if (!isCampaign || cleaned.length + 1 + parameter.length > maxUrlCharacters) continue;
 		cleaned += separator + parameter;

@@ -13,7 +13,7 @@ import {
 	type Totals,
 	totalOf,
 } from './journey.ts';
-import { type Dimensions, dimensionsOf, labelledPath, labelsOf, none } from './label.ts';
+import { type Dimensions, dimensionsOf, labelledPath, none, touchLabelsOf } from './label.ts';
 import type { LostLabels, LostPaths } from './lost-paths.ts';
 import { type ShareInterval, type SimilarVisitors, shareIntervals } from './markov-interval.ts';
 import type { AttributionModel } from './model.ts';
@@ -68,7 +68,7 @@ export function attribute(
 ): Attribution {
 	const { by, models, period, basis } = options;
 	const counted = countedJourneys(journeys, period, basis);
-	const labels = labelsOf(counted, lost, by);
+	const labels = touchLabelsOf(counted, lost, by);
 	const numberOf = (label: string) => labels.numberOf(label);
 	const paths = counted.map(({ subscription, path, amounts }) => ({
 		path: labelledPath(path, subscription.convertedAtMs, { labels, by }),

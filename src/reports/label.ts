@@ -45,7 +45,7 @@ export function labelText(label: string): string {
 }
 
 /** The labels of paths. @param always have numbers of their own, however rare they are */
-export function labelsOf(
+export function touchLabelsOf(
 	journeys: readonly { readonly path: readonly Touch[] }[],
 	lost: LostPaths,
 	by: Grouping,

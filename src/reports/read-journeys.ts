@@ -19,7 +19,7 @@ import { LostPaths } from './lost-paths.ts';
 import { isInLookback, type Origin, pathOf, VisitorTouches } from './path.ts';
 import { type Subscription, subscriptionOf } from './subscription.ts';
 
-export interface ReadOptions {
+export interface JourneyOptions {
 	/** Nothing later is used. */
 	readonly asOfMs: number;
 	/** Whether that is in the past. If so, events have the owners that were known then. */
@@ -43,7 +43,7 @@ export interface ReadJourneys {
 const manyOwners = 200_000;
 
 /** Reads subscriptions with the touches that led to them, and the paths of visitors who did not subscribe. */
-export function* readJourneys(options: ReadOptions): Reading<ReadJourneys> {
+export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 	const { asOfMs, period, lookbackDays, lostBy } = options;
 	const isWhole = readsAll(options);
 	const { subscriptions, others } = yield* readSubscriptions(options, isWhole);
@@ -107,7 +107,7 @@ export function* readJourneys(options: ReadOptions): Reading<ReadJourneys> {
 }
 
 /** Whether the whole account must be read. */
-function readsAll({ isPast, period }: Pick<ReadOptions, 'isPast' | 'period'>): boolean {
+function readsAll({ isPast, period }: Pick<JourneyOptions, 'isPast' | 'period'>): boolean {
 	return isPast || !(Number.isFinite(period.fromMs) || Number.isFinite(period.toMs));
 }
 
@@ -117,7 +117,7 @@ function atLeast(fromMs: number): number {
 
 /** @returns also visitors with events of other visitors' subscriptions */
 function* readSubscriptions(
-	{ asOfMs, isPast, period }: ReadOptions,
+	{ asOfMs, isPast, period }: JourneyOptions,
 	isWhole: boolean,
 ): Reading<{ subscriptions: Subscription[]; others: string[] }> {
 	const events = isWhole ? yield* eventsUpTo(asOfMs, isPast) : yield* eventsOfPeriod(period, asOfMs);
@@ -165,7 +165,7 @@ const maxOrigins = 50_000;
 
 /** @returns a function that parses a stored origin */
 function originReader(
-	{ paymentProviders, lostBy }: Pick<ReadOptions, 'paymentProviders' | 'lostBy'>,
+	{ paymentProviders, lostBy }: Pick<JourneyOptions, 'paymentProviders' | 'lostBy'>,
 	lost: LostPaths,
 ): (origin: string) => ReportedOrigin {
 	const known = new Map<string, ReportedOrigin>();
@@ -214,7 +214,7 @@ class Visitors {
 }
 
 /** Reads the events of a period. */
-export function* readEvents(options: ReadOptions): Reading<JourneyEvent[]> {
+export function* readEvents(options: JourneyOptions): Reading<JourneyEvent[]> {
 	const { asOfMs, isPast, period } = options;
 	return readsAll(options)
 		? yield* eventsUpTo(asOfMs, isPast)

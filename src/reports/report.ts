@@ -2,7 +2,7 @@ import type { Reading } from '../store/steps.ts';
 import type { Store } from '../store/store.ts';
 import type { Calendar } from './calendar.ts';
 import type { Basis, Journey, Period, Totals } from './journey.ts';
-import type { ReadJourneys, ReadOptions } from './read-journeys.ts';
+import type { JourneyOptions, ReadJourneys } from './read-journeys.ts';
 import type { ReportedAccount, ReportQuery, TakesParameters } from './report-query.ts';
 
 /**
@@ -59,7 +59,7 @@ export interface ReportSource {
 	readonly asOfMs: number;
 	readonly calendar: Calendar;
 	readonly period: Period;
-	read<Outcome>(reading: (options: ReadOptions) => Reading<Outcome>): Promise<Outcome>;
+	read<Outcome>(reading: (options: JourneyOptions) => Reading<Outcome>): Promise<Outcome>;
 	/**
 	 * Subscriptions that the query chooses, with their touches.
 	 * @param withLost whether the paths of visitors who did not subscribe are needed, too

@@ -7,7 +7,7 @@ import type { ReportDefinition } from './report.ts';
 import { spendReport } from './spend.ts';
 
 /** All reports, in the order in which they are listed. */
-export const reports: readonly ReportDefinition[] = [
+export const allReports: readonly ReportDefinition[] = [
 	attributionReport,
 	pathsReport,
 	lifetimeValueReport,
@@ -18,7 +18,7 @@ export const reports: readonly ReportDefinition[] = [
 
 /** @throws Error where there is none */
 export function reportOf(kind: string): ReportDefinition {
-	const report = reports.find((each) => each.kind === kind);
+	const report = allReports.find((each) => each.kind === kind);
 	if (!report) throw new Error(`there is no report ${kind}`);
 	return report;
 }

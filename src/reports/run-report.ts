@@ -3,7 +3,7 @@ import { OperatorError } from '../errors.ts';
 import type { Store } from '../store/store.ts';
 import { type Calendar, calendarOf } from './calendar.ts';
 import type { Journey, Period } from './journey.ts';
-import { type ReadOptions, readJourneys } from './read-journeys.ts';
+import { type JourneyOptions, readJourneys } from './read-journeys.ts';
 import type { Report, ReportSource } from './report.ts';
 import { filters, type ReportedAccount, type ReportQuery } from './report-query.ts';
 import { reportOf } from './reports.ts';
@@ -20,7 +20,7 @@ export async function runReport(
 	const { segment } = query;
 	const asOfMs = query.asOf ?? store.now();
 	const period = periodOf(query, calendar);
-	const options: ReadOptions = {
+	const options: JourneyOptions = {
 		...{ asOfMs, period, isPast: query.asOf !== null, lookbackDays: query.lookbackDays, lostBy: null },
 		paymentProviders: new Set([...knownProviders, ...account.paymentProviders]),
 	};

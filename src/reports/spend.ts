@@ -3,7 +3,7 @@ import { spendingRows } from '../store/account/journey-rows.ts';
 import { type Calendar, monthsBetween } from './calendar.ts';
 import { creditOf } from './credit.ts';
 import { acquiredAtMs, acquiredIn, amountsOf, isIn, type Journey, ratio, type Terms } from './journey.ts';
-import { type Dimensions, dimensionsOf, labelledPath, labelOf, labelsOf } from './label.ts';
+import { type Dimensions, dimensionsOf, labelledPath, labelOf, touchLabelsOf } from './label.ts';
 import type { LostPaths } from './lost-paths.ts';
 import { type AttributionModel, defaultModel } from './model.ts';
 import { reportThat } from './report.ts';
@@ -56,7 +56,7 @@ export function describeSpending(
 		spent.set(label, (spent.get(label) ?? 0) + pence);
 	}
 	const acquired = acquiredIn(journeys, period);
-	const labels = labelsOf(acquired, lost, by, spent.keys());
+	const labels = touchLabelsOf(acquired, lost, by, spent.keys());
 	const numberOf = (label: string) => labels.numberOf(label);
 	const lostLabels = lost.labelled(numberOf);
 	const paths = acquired.map(({ subscription, path }) => ({

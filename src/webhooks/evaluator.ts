@@ -30,7 +30,7 @@ export interface RoundOutcome {
 }
 
 /** An account, and the revision of the control database that it was read from. */
-export interface Snapshot {
+export interface EvaluatedAccount {
 	readonly account: KnownAccount;
 	readonly revision: number;
 }
@@ -52,7 +52,7 @@ export class Evaluator {
 	}
 
 	/** Evaluates visitors for a short time. @throws ConcurrentChangeError if another process took the account over */
-	async round(snapshot: Snapshot): Promise<RoundOutcome> {
+	async round(snapshot: EvaluatedAccount): Promise<RoundOutcome> {
 		const { store, holder } = this.#options;
 		const { account } = snapshot;
 		const nowMs = Math.floor(store.now());
@@ -80,7 +80,7 @@ export class Evaluator {
 		);
 	}
 
-	async #work({ account, revision }: Snapshot, held: Held, nowMs: number): Promise<RoundOutcome> {
+	async #work({ account, revision }: EvaluatedAccount, held: Held, nowMs: number): Promise<RoundOutcome> {
 		const { state } = held;
 		if (state.revision > revision && Math.abs(nowMs - state.savedAtMs) < maxBehindMs)
 			return { againInMs: 500 };

@@ -11,7 +11,7 @@ export function begunAgain(before: Recount | null, reason: Recount['reason']): R
 }
 
 /** Adds the changes of one visitor. */
-export function counted(recount: Recount, before: Standing, after: Standing): Recount {
+export function recounted(recount: Recount, before: Standing, after: Standing): Recount {
 	const segments = new Map(recount.segments);
 	const add = (segment: string, key: keyof SegmentCount) => {
 		const count = segments.get(segment) ?? { members: 0, entered: 0, left: 0 };

@@ -28,7 +28,7 @@ import type { Store } from '../store/store.ts';
 import { type Change, type ChangeMode, compareVisitor } from './comparison.ts';
 import { dataOf, messagesTo } from './message.ts';
 import { pruneOldMessages } from './old-messages.ts';
-import { begunAgain, counted, summaryOf } from './recount.ts';
+import { begunAgain, recounted, summaryOf } from './recount.ts';
 import { bodyOf } from './standing.ts';
 
 /** Interval between the starts of two sweeps over all visitors. */
@@ -199,7 +199,7 @@ export class Round {
 
 	#count(before: Standing, after: Standing): void {
 		const { recount } = this.state;
-		if (recount) this.state = { ...this.state, recount: counted(recount, before, after) };
+		if (recount) this.state = { ...this.state, recount: recounted(recount, before, after) };
 	}
 
 	/** Numbers the changes, equally in memberships and messages. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { errorTable } from '../../src/errors.ts';
-import { reports } from '../../src/reports/reports.ts';
+import { allReports } from '../../src/reports/reports.ts';
 import { openAccount } from '../shared-server.ts';
 import { type ServedAccount, startService } from '../support.ts';
 
@@ -43,7 +43,7 @@ test('the document has the operations of the contract, but not those for operato
 	const document = await documentOf(await openAccount());
 	assert.deepEqual(Object.keys(document.paths), [
 		...['/subscription', '/subscription/receipts', '/subscription/{tid}', '/usage'],
-		...reports.map(({ kind }) => `/reports/${kind}`),
+		...allReports.map(({ kind }) => `/reports/${kind}`),
 		...['/visscores', '/visscores/segments', '/hit'],
 	]);
 	assert.deepEqual(Object.keys(document.paths['/subscription']), ['post']);

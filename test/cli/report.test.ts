@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { reports } from '../../src/reports/reports.ts';
+import { allReports } from '../../src/reports/reports.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson } from '../process.ts';
 import { temporaryFolder } from '../support.ts';
 
@@ -58,7 +58,7 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 	const one = await caskade(['spend', 'import', aid, spending, ...at]);
 	assert.equal(one.stdout, '1 row of spending, 0.00 pounds in all.\n');
 
-	for (const { kind, title } of reports) {
+	for (const { kind, title } of allReports) {
 		const page = join(folder, 'page.html');
 		const [shown, csv] = await Promise.all([
 			caskade(['report', kind, aid, '--html', page, ...at]),

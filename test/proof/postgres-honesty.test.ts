@@ -9,7 +9,7 @@ import { countRows } from '../../src/store/account/reading/rows.ts';
 import { clientTableNames } from '../../src/store/account/tables.ts';
 import {
 	beginWriting,
-	commit,
+	commitTransaction,
 	isConnectionLost,
 	isRolledBack,
 	PostgresPool,
@@ -470,7 +470,7 @@ test('the COMMIT of a failed transaction is no success', async (t) => {
 	});
 	await client.query(beginWriting);
 	await assert.rejects(client.query('nonsense'));
-	await assert.rejects(commit(client), isRolledBack);
+	await assert.rejects(commitTransaction(client), isRolledBack);
 });
 
 test('uploads recover after a restart of the database server', async (t) => {

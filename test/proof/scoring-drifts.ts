@@ -6,7 +6,7 @@ import { followLevel } from '../../src/scoring/follow/level-following.ts';
 import { levelShift } from '../../src/scoring/judge/level.ts';
 import { train } from '../../src/scoring/judge/train.ts';
 import { accountRows } from '../../src/scoring/rows/account-rows.ts';
-import { labelsOf, profilesAt } from '../../src/scoring/rows/snapshots.ts';
+import { outcomesOf, profilesAt } from '../../src/scoring/rows/snapshots.ts';
 import { baseRateFor, measureBaseRates } from '../../src/scoring/serve/base-rate.ts';
 import { type GoalModel, openModel } from '../../src/scoring/serve/goal-model.ts';
 import type { VisitorHistory } from '../../src/store/account/reading/histories.ts';
@@ -129,7 +129,7 @@ function momentsOf(
 	return histories.flatMap((history) => {
 		const timesMs = history.hits.map(({ atMs }) => atMs);
 		const momentsMs = timesMs.filter((atMs) => atMs > fromMs && atMs <= fromMs + periodMs);
-		const labelsAt = labelsOf(history, { goals: [goal], horizonMs: horizonMsOf(goal) });
+		const labelsAt = outcomesOf(history, { goals: [goal], horizonMs: horizonMsOf(goal) });
 		return profilesAt(history, momentsMs).map((profile, index): Moment => {
 			const atMs = momentsMs[index] as number;
 			const [label = 0] = labelsAt(atMs);

@@ -6,7 +6,7 @@ import { dayMs, minuteMs } from '../../src/durations.ts';
 import { readJourneys } from '../../src/reports/read-journeys.ts';
 import type { Report } from '../../src/reports/report.ts';
 import type { ReportQuery } from '../../src/reports/report-query.ts';
-import { reports as definitions } from '../../src/reports/reports.ts';
+import { allReports as definitions } from '../../src/reports/reports.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
 import type { Reading, Row } from '../../src/store/steps.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -65,7 +65,7 @@ function momentOf(entry: Entry): number {
 	return entry.type === 'hit' ? entry.atMs : entry.receivedAtMs;
 }
 
-async function reports(store: Store, id: number, fields: Partial<ReportQuery> = {}): Promise<string> {
+async function allReports(store: Store, id: number, fields: Partial<ReportQuery> = {}): Promise<string> {
 	const all: Report[] = [];
 	for (const { kind } of definitions) all.push(await report(store, id, kind, fields));
 	return JSON.stringify(all);
@@ -89,7 +89,7 @@ test('reports do not depend on the order of arrival or the engine, and as of a m
 				const whole = await fill(store, `c-a-whole-${run}`, script);
 				const other = await fill(store, `c-a-other-${run}`, inOrder);
 				const earlier = await fill(store, `c-a-earlier-${run}`, ended);
-				all.push(await reports(store, whole), await reports(store, other));
+				all.push(await allReports(store, whole), await allReports(store, other));
 				// What is known now needs no look at what was known then, and a period reads only what it needs.
 				const live = await report(store, whole, 'attribution', { asOf: null, intervals: false });
 				const period = { from: '2025-01-01', to: '2040-01-01', asOf: null, intervals: false };
@@ -100,8 +100,8 @@ test('reports do not depend on the order of arrival or the engine, and as of a m
 					(await report(store, whole, 'attribution', { intervals: false })).totals,
 				);
 				then.push(
-					await reports(store, whole, { asOf: untilMs }),
-					await reports(store, earlier, { asOf: untilMs }),
+					await allReports(store, whole, { asOf: untilMs }),
+					await allReports(store, earlier, { asOf: untilMs }),
 				);
 			}
 			run++;

@@ -16,7 +16,7 @@ import { train } from '../judge/train.ts';
 import { daysText } from '../pages/report-text.ts';
 import { accountRows, type HistoryReader } from '../rows/account-rows.ts';
 import { seededRandom } from '../rows/random.ts';
-import { labelsOf, profilesAt } from '../rows/snapshots.ts';
+import { outcomesOf, profilesAt } from '../rows/snapshots.ts';
 import { baseRateFor, measureBaseRates, type RateReader } from '../serve/base-rate.ts';
 import { openModel } from '../serve/goal-model.ts';
 import { simpleModel } from './simple-model.ts';
@@ -226,7 +226,7 @@ async function* visitorsAt(
 			cutMs + horizonMs,
 		);
 		for (const [index, history] of then.entries()) {
-			const [label = 0] = labelsOf(later[index] ?? history, { goals: [goal], horizonMs })(cutMs);
+			const [label = 0] = outcomesOf(later[index] ?? history, { goals: [goal], horizonMs })(cutMs);
 			yield { vid: history.vid, atMs: cutMs, profile: profileAtEnd(history), label };
 		}
 	}
@@ -258,7 +258,7 @@ async function* hitsAfter(
 			const momentsMs = history.hits
 				.map(({ atMs }) => atMs)
 				.filter((atMs) => atMs > fromMs && atMs <= untilMs && random() < share);
-			const labelsAt = labelsOf(history, { goals: [goal], horizonMs });
+			const labelsAt = outcomesOf(history, { goals: [goal], horizonMs });
 			for (const [index, profile] of profilesAt(history, momentsMs).entries()) {
 				const atMs = momentsMs[index] as number;
 				const [label = 0] = labelsAt(atMs);

@@ -38,7 +38,7 @@ export interface PreviousModel {
 }
 
 /** What became of a trained model. */
-export type Outcome =
+export type TrainingOutcome =
 	/** It scores from now on. */
 	| 'active'
 	/** It is no better than the base rate, which is served. */
@@ -53,7 +53,7 @@ export type Outcome =
 export interface TrainedGoal {
 	/** Null if nothing was stored. */
 	readonly version: string | null;
-	readonly outcome: Outcome;
+	readonly outcome: TrainingOutcome;
 	/** Whether it scores from now on. */
 	readonly active: boolean;
 	/** The version that was active before. */
@@ -140,7 +140,7 @@ async function keep(
 	if (report.rows === 0) return { version: null, outcome: 'nothing stored', active: false, former, report };
 	const chosenByHand = keepsChoice && (await isChosenByHand(control, account.id, before));
 	const knowsLess = former?.asOf != null && former.asOf > report.asOf;
-	const outcome: Outcome = chosenByHand
+	const outcome: TrainingOutcome = chosenByHand
 		? 'chosen by hand'
 		: knowsLess
 			? 'knows less'

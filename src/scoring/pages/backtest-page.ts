@@ -1,7 +1,7 @@
 import { escapeHtml } from '../../format/html.ts';
 import type { BacktestReport } from '../follow/backtest.ts';
 import { backtestRows } from './backtest-text.ts';
-import { blue, calibrationFigure, figure, page, place, point } from './page-drawing.ts';
+import { blue, calibrationFigure, figure, page, placeIn, point } from './page-drawing.ts';
 import { percent } from './report-text.ts';
 
 const grey = '#999';
@@ -33,7 +33,7 @@ function line(values: readonly number[], max: number, colour: string): string {
 	const across = (index: number) => (values.length < 2 ? 0.5 : index / (values.length - 1));
 	const points = values.map((value, index) => point(across(index), value / max));
 	const dots = values.map((value, index) => {
-		const [x, y] = place(across(index), value / max);
+		const [x, y] = placeIn(across(index), value / max);
 		return `<circle cx="${x}" cy="${y}" r="3" fill="${colour}"><title>${value.toFixed(4)}</title></circle>`;
 	});
 	return `<polyline points="${points.join(' ')}" fill="none" stroke="${colour}" stroke-width="2"/>${dots.join('')}`;

@@ -30,19 +30,19 @@ export function figure(
 <text x="${margin}" y="${bottom}">${from}</text><text x="${size - margin}" y="${bottom}" text-anchor="end">${to}</text><text x="${size / 2}" y="${bottom + 14}" text-anchor="middle">${across}</text><text x="${margin}" y="${margin - 6}">${up}</text></svg></figure>`;
 }
 
-export function place(across: number, up: number): [string, string] {
+export function placeIn(across: number, up: number): [string, string] {
 	const length = size - 2 * margin;
 	return [(margin + across * length).toFixed(1), (size - margin - up * length).toFixed(1)];
 }
 
 export function point(across: number, up: number): string {
-	return place(across, up).join(',');
+	return placeIn(across, up).join(',');
 }
 
 /** The line of perfectly calibrated scores. */
 export function diagonal(): string {
-	const [fromX, fromY] = place(0, 0);
-	const [toX, toY] = place(1, 1);
+	const [fromX, fromY] = placeIn(0, 0);
+	const [toX, toY] = placeIn(1, 1);
 	return `<line x1="${fromX}" y1="${fromY}" x2="${toX}" y2="${toY}" stroke="#bbb" stroke-dasharray="4"/>`;
 }
 
@@ -54,7 +54,7 @@ export function calibrationFigure(
 ): string {
 	const highest = Math.max(0.01, ...bins.map(({ meanScore, rate }) => Math.max(meanScore, rate)));
 	const dots = bins.map(({ meanScore, rate, rows }) => {
-		const [x, y] = place(meanScore / highest, rate / highest);
+		const [x, y] = placeIn(meanScore / highest, rate / highest);
 		return `<circle cx="${x}" cy="${y}" r="4" fill="${blue}"><title>${rows} ${unit}: predicted ${percent(meanScore)}, observed ${percent(rate)}</title></circle>`;
 	});
 	return figure(caption, diagonal() + dots.join(''), 'predicted (across), observed (up)', [

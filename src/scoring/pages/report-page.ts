@@ -7,7 +7,7 @@ import {
 	figure,
 	margin,
 	page,
-	place,
+	placeIn,
 	point,
 	size,
 } from './page-drawing.ts';
@@ -22,7 +22,7 @@ export interface ReportSection {
 }
 
 /** Reports as one self-contained HTML page. */
-export function reportPage(
+export function trainingReportPage(
 	title: string,
 	lead: readonly string[],
 	sections: readonly ReportSection[],
@@ -86,7 +86,7 @@ function figures(later: LaterMeasures): string {
 	const roc = later.roc.map(({ falsePositives, truePositives }) => point(falsePositives, truePositives));
 	const highest = Math.max(1, ...later.scoreHistogram);
 	const bars = later.scoreHistogram.map((rows, bar) => {
-		const [x, y] = place(bar / 20, rows / highest);
+		const [x, y] = placeIn(bar / 20, rows / highest);
 		const width = (size - 2 * margin) / 20 - 1;
 		return `<rect x="${x}" y="${y}" width="${width.toFixed(1)}" height="${(size - margin - Number(y)).toFixed(1)}" fill="${blue}"><title>${rows} rows</title></rect>`;
 	});

@@ -60,7 +60,7 @@ export function visitorSnapshots(
 	const fromCuts = cutsMs.filter(() => random() < plan.cutShare);
 	const moments = [...new Set([...fromHits, ...fromCuts])].sort((a, b) => a - b);
 	const profiles = profilesAt(history, moments);
-	const labelsAt = labelsOf(history, plan);
+	const labelsAt = outcomesOf(history, plan);
 	return moments.map((atMs, index) => ({
 		atMs,
 		profile: profiles[index] as Profile,
@@ -78,7 +78,7 @@ export function visitSnapshots(
 	const known = history.hits.filter(({ atMs }) => atMs <= lastMs);
 	const drawn = draw(known, hitCount(plan, known.length, random), random);
 	const visits = Map.groupBy(known, ({ sid }) => sid);
-	const labelsAt = labelsOf(history, plan);
+	const labelsAt = outcomesOf(history, plan);
 	return [...Map.groupBy(drawn, ({ sid }) => sid)].flatMap(([sid, ofVisit]) => {
 		const moments = ofVisit.map(({ atMs }) => atMs).sort((a, b) => a - b);
 		const profiles = profilesAt({ hits: visits.get(sid) ?? [], events: [] }, moments);
@@ -154,7 +154,7 @@ function draw<Item>(items: readonly Item[], count: number, random: () => number)
  * Tells for any moment, and for each goal, whether it was reached within the horizon after it. A moment takes a few steps,
  * however long the history is.
  */
-export function labelsOf(
+export function outcomesOf(
 	{ hits, events }: VisitorHistory,
 	{ goals, horizonMs }: Pick<SnapshotPlan, 'goals' | 'horizonMs'>,
 ): (atMs: number, sid?: string) => (0 | 1)[] {

@@ -3,7 +3,7 @@ import type { Profile } from '../../domain/profile.ts';
 import { dayMs } from '../../durations.ts';
 import type { HitMoment, VisitorHistory } from '../../store/account/reading/histories.ts';
 import { type Recency, recencies, recencyOf } from '../rows/recency.ts';
-import { labelsOf, maxHitsOfOne, profilesAt } from '../rows/snapshots.ts';
+import { maxHitsOfOne, outcomesOf, profilesAt } from '../rows/snapshots.ts';
 
 /** Served for a goal without a model: the share of visitors who reach it within its horizon, by recency. */
 export interface BaseRate {
@@ -152,7 +152,7 @@ function outcomesAt(
 	recency: Recency,
 	plan: Pick<SampleOptions, 'goals' | 'horizonMs'>,
 ): SampledOutcome[] {
-	const labelsAt = labelsOf(history, plan);
+	const labelsAt = outcomesOf(history, plan);
 	return profilesAt(history, momentsMs).map((profile, index) => {
 		const atMs = momentsMs[index] as number;
 		return { history, atMs, recency, profile, labels: labelsAt(atMs) };

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Profile } from '../../domain/profile.ts';
 import type { Reading, Row, Steps } from '../steps.ts';
 import { assignEvents, type IdentityLink, lockContested, saveLinks } from './identity-links.ts';
-import { foldOn, readMoment, type Subject } from './log-piece.ts';
+import { foldOn, type LogSubject, readMoment } from './log-piece.ts';
 import { addTasks } from './tasks.ts';
 import { replaceTouches, type StoredTouch, touchesWithin } from './touches.ts';
 import { lockVisitors, refold, unique } from './visitor-log.ts';
@@ -12,7 +12,7 @@ import { lockVisitors, refold, unique } from './visitor-log.ts';
  * read and applied without locks. The profile's `folded_to` is that moment already, so that whatever arrives for it starts
  * the fold anew, and takes the mark away.
  */
-export interface Crowd extends Subject {
+export interface Crowd extends LogSubject {
 	readonly vid: string;
 	readonly atMs: number;
 	/** What `refolded` holds meanwhile: an id, and the profile before the moment. No JSON, so nobody takes it for a profile. */
@@ -29,7 +29,7 @@ function isMark(refolded: Row[string] | undefined): refolded is string {
  * Whether the fold has reached a crowd.
  * @param row of a visitor or visit: `folded_to`, `refolded`
  */
-export function reachedCrowd(subject: Subject, vid: string, row: Row | undefined): Crowd | undefined {
+export function reachedCrowd(subject: LogSubject, vid: string, row: Row | undefined): Crowd | undefined {
 	return isMark(row?.refolded)
 		? { ...subject, vid, atMs: Number(row.folded_to), mark: row.refolded }
 		: undefined;
@@ -37,7 +37,7 @@ export function reachedCrowd(subject: Subject, vid: string, row: Row | undefined
 
 /** Begins a crowd. @param before the profile before it, as JSON */
 export function* enterCrowd(
-	subject: Subject,
+	subject: LogSubject,
 	vid: string,
 	{ atMs, before }: { atMs: number; before: Row[string] | undefined },
 ): Steps<Crowd> {
@@ -51,7 +51,7 @@ export function* enterCrowd(
 	return crowd;
 }
 
-function tableOf({ key }: Subject): string {
+function tableOf({ key }: LogSubject): string {
 	return key === 'vid' ? '@visitor' : '@visit';
 }
 

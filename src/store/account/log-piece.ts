@@ -9,7 +9,7 @@ import { hitEntry, linksOfRow } from './visitor-log.ts';
 export const maxEntries = 200;
 
 /** A visitor, by its `vid`, or a visit, by its `sid`. Visits have only hits, no events. */
-export interface Subject {
+export interface LogSubject {
 	readonly key: 'vid' | 'sid';
 	readonly name: string;
 }
@@ -33,7 +33,7 @@ export interface LogPiece extends LogPart {
 }
 
 /** The next entries of a log after a moment. */
-export function* readOn(subject: Subject, afterMs: number): Reading<LogPiece> {
+export function* readOn(subject: LogSubject, afterMs: number): Reading<LogPiece> {
 	const [hits = [], events = []] = yield entriesOf(subject, '>', afterMs, maxEntries + 1);
 	const cuts = [hits, events]
 		.filter((rows) => rows.length > maxEntries)
@@ -50,12 +50,12 @@ export function* readOn(subject: Subject, afterMs: number): Reading<LogPiece> {
 }
 
 /** All entries of one moment. */
-export function* readMoment(subject: Subject, atMs: number): Reading<LogPart> {
+export function* readMoment(subject: LogSubject, atMs: number): Reading<LogPart> {
 	const [hits = [], events = []] = yield entriesOf(subject, '=', atMs);
 	return partOf(hits, events);
 }
 
-function entriesOf({ key, name }: Subject, sign: string, atMs: number, max?: number): Select[] {
+function entriesOf({ key, name }: LogSubject, sign: string, atMs: number, max?: number): Select[] {
 	const piece = (at: string) => (max === undefined ? '' : `ORDER BY ${at} LIMIT ${max}`);
 	const values = [name, atMs];
 	const hits: Select = {

@@ -179,7 +179,7 @@ export async function updateAccount(
 }
 
 /** Deletes an account and all rows that are about it. @throws OperatorError where there is none */
-export async function deleteAccount(database: ControlDatabase, aid: string): Promise<void> {
+export async function deleteAccountRows(database: ControlDatabase, aid: string): Promise<void> {
 	const { id } = await selectAccount(database, aid);
 	for (const table of ['revocation', 'goal', 'segment', 'model', 'webhook'] as const)
 		await database.deleteFrom(table).where('account_id', '=', id).execute();

@@ -50,7 +50,11 @@ export async function selectClients(
  * Deletes a client with its keys that are revoked or expired.
  * @throws OperatorError where there is none, or it has accounts or usable keys
  */
-export async function deleteClient(database: ControlDatabase, name: string, nowMs: number): Promise<void> {
+export async function deleteClientRows(
+	database: ControlDatabase,
+	name: string,
+	nowMs: number,
+): Promise<void> {
 	await selectClient(database, name, nowMs);
 	const accounts = (await selectAccounts(database)).filter(({ client }) => client === name);
 	const keys = await selectKeys(database, { client: name });

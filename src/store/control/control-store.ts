@@ -128,7 +128,7 @@ export class ControlStore {
 
 	/** @throws OperatorError where there is none, or it has accounts or usable keys */
 	deleteClient(name: string): Promise<void> {
-		return this.#change((transaction) => clients.deleteClient(transaction, name, this.#now()));
+		return this.#change((transaction) => clients.deleteClientRows(transaction, name, this.#now()));
 	}
 
 	async hasClients(): Promise<boolean> {
@@ -174,7 +174,7 @@ export class ControlStore {
 
 	/** Deletes all rows about an account; its database is the store's. @throws OperatorError where there is none */
 	deleteAccount(aid: string): Promise<void> {
-		return this.#change((transaction) => accounts.deleteAccount(transaction, aid));
+		return this.#change((transaction) => accounts.deleteAccountRows(transaction, aid));
 	}
 
 	/** Whether an account exists, disabled or not. */
@@ -226,7 +226,7 @@ export class ControlStore {
 
 	/** @throws OperatorError where there is none, it is the standard one, or it has usable keys */
 	deletePlan(name: string): Promise<void> {
-		return this.#change((transaction) => plans.deletePlan(transaction, name, this.#now()));
+		return this.#change((transaction) => plans.deletePlanRows(transaction, name, this.#now()));
 	}
 
 	/** Whether a server uses this store. */

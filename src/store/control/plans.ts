@@ -53,7 +53,7 @@ export async function insertPlan(database: ControlDatabase, plan: UsagePlan, now
  * Deletes a plan with its keys that are revoked or expired.
  * @throws OperatorError where there is none, it is the standard one, or it has usable keys
  */
-export async function deletePlan(database: ControlDatabase, name: string, nowMs: number): Promise<void> {
+export async function deletePlanRows(database: ControlDatabase, name: string, nowMs: number): Promise<void> {
 	await selectPlan(database, name);
 	if (name === standardPlan.name)
 		throw new OperatorError(`The plan ${name} always exists; it cannot be deleted.`);

@@ -240,7 +240,7 @@ const broken = new WeakSet<pg.ClientBase>();
 class NotCommittedError extends Error {}
 
 /** Ends a transaction. @throws an error for which `isRolledBack` is true if certainly nothing is stored */
-export async function commit(client: pg.ClientBase, query_timeout?: number): Promise<void> {
+export async function commitTransaction(client: pg.ClientBase, query_timeout?: number): Promise<void> {
 	if (broken.has(client)) throw new NotCommittedError('the connection broke before COMMIT was sent');
 	const statement = { text: 'COMMIT', query_timeout };
 	const { command } = await client.query(statement);

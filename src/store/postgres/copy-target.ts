@@ -11,7 +11,7 @@ import {
 	controlTables,
 } from '../copy-target.ts';
 import type { Value } from '../steps.ts';
-import { commit, type SchemaNames } from './connection.ts';
+import { commitTransaction, type SchemaNames } from './connection.ts';
 
 /** Prevents a second copy into the same schemas. The number is the ASCII of "copy". */
 const advisoryLock = 0x636f7079;
@@ -126,7 +126,7 @@ export class PostgresCopyTarget implements CopyTarget {
 			await this.#client.query(`UPDATE ${this.#table('revision')} SET number = number + 1`);
 			await this.#client.query(`DROP TABLE ${this.#table('copy_under_way')}`);
 			for (const table of ['client', 'account']) await this.#continueNumbersOf(this.#table(table));
-			await commit(this.#client);
+			await commitTransaction(this.#client);
 		} catch (error) {
 			await this.#client.query('ROLLBACK').catch(() => {});
 			throw error;

@@ -3,7 +3,7 @@ import { monotonicMs } from '../../clock.ts';
 import type { ArrivingHit, StoredHit } from '../../domain/hit.ts';
 import { OutcomeUnknownError, StorageError } from '../../errors.ts';
 import { storeHits } from '../account/visitor-log.ts';
-import { beginWriting, commit, isRolledBack, pipeline } from './connection.ts';
+import { beginWriting, commitTransaction, isRolledBack, pipeline } from './connection.ts';
 import { runSteps } from './run-steps.ts';
 import type { WaitingWrite, WriteKind } from './write-queue.ts';
 
@@ -63,7 +63,7 @@ async function store(
 	]);
 	committing();
 	try {
-		await commit(client);
+		await commitTransaction(client);
 	} catch (error) {
 		// It may be stored. Repeating it could count it twice.
 		if (!isRolledBack(error)) throw new OutcomeUnknownError({ cause: error });

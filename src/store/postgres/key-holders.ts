@@ -13,7 +13,7 @@ const links = `SELECT key, at, vid FROM @claim AS claim WHERE key IN ?list AND N
  * have links.
  * @returns null where there are too many links
  */
-export async function keyHolders(
+export async function firstHolders(
 	client: pg.PoolClient,
 	schema: string,
 	keys: readonly string[],

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type pg from 'pg';
 import { type DatabaseKind, migrationFiles, SchemaTooNewError } from '../migrations.ts';
-import { commit, type Queryable } from './connection.ts';
+import { commitTransaction, type Queryable } from './connection.ts';
 import { statementsOf } from './statements.ts';
 
 /** Lets one process at a time migrate a schema; other schemas do not wait. The number is the ASCII of "cask". */
@@ -31,7 +31,7 @@ export async function migrate(pool: pg.Pool, schema: string, kind: DatabaseKind)
 		for (const path of files.slice(version)) await run(client, readFileSync(path, 'utf8'));
 		await client.query('DELETE FROM schema_version');
 		await client.query('INSERT INTO schema_version (version) VALUES ($1)', [files.length]);
-		await commit(client);
+		await commitTransaction(client);
 		client.release();
 		return files.length - version;
 	} catch (error) {

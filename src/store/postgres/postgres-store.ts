@@ -23,7 +23,7 @@ import { AccountServers, maxServers } from './account-servers.ts';
 import { checkEncoding, checkOwnServer } from './check-database.ts';
 import { Citus } from './citus.ts';
 import {
-	commit,
+	commitTransaction,
 	connectionError,
 	isConcurrentChange,
 	kyselyOver,
@@ -196,7 +196,7 @@ export class PostgresStore implements Store {
 		try {
 			await client.query(begin);
 			const outcome = await runSteps(client, this.#servers.schemaOf(accountId), steps);
-			await commit(client);
+			await commitTransaction(client);
 			client.release();
 			return outcome;
 		} catch (error) {

@@ -13,7 +13,13 @@ import { FullDisk } from '../full-disk.ts';
 import type { Steps } from '../steps.ts';
 import type { ServingWriter, TokenLedger, Upload, UploadOutcome, WriterEvents } from '../store.ts';
 import { type AccountServers, maxServers } from './account-servers.ts';
-import { commit, isTransient, type PoolOptions, PostgresPool, type SchemaNames } from './connection.ts';
+import {
+	commitTransaction,
+	isTransient,
+	type PoolOptions,
+	PostgresPool,
+	type SchemaNames,
+} from './connection.ts';
 import { waitingHit } from './hit-group.ts';
 import type { NewestSchemas } from './newest-schemas.ts';
 import { runSteps } from './run-steps.ts';
@@ -167,7 +173,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 		try {
 			await client.query('BEGIN');
 			const outcome = await runSteps(client, this.#schemas.control, steps);
-			await commit(client);
+			await commitTransaction(client);
 			client.release();
 			return outcome;
 		} catch (error) {

@@ -16,9 +16,9 @@ import type { Row } from '../steps.ts';
 import type { UploadOutcome } from '../store.ts';
 import { duplicateRowsOf, firstOfEach, outcomeOf } from '../upload-outcome.ts';
 import { CommitLostError } from './commit-lost.ts';
-import { beginWriting, commit, isRolledBack, pipeline } from './connection.ts';
+import { beginWriting, commitTransaction, isRolledBack, pipeline } from './connection.ts';
 import { eventsOf, insertEvents } from './insert-events.ts';
-import { keyHolders } from './key-holders.ts';
+import { firstHolders } from './key-holders.ts';
 import { runQuery, runSteps } from './run-steps.ts';
 import type { WaitingUpload } from './waiting-upload.ts';
 import type { WriteKind } from './write-queue.ts';
@@ -128,7 +128,7 @@ async function store(
 	}
 	committing();
 	try {
-		await commit(client, commitMs);
+		await commitTransaction(client, commitMs);
 	} catch (error) {
 		if (isRolledBack(error)) throw error;
 		const [some] = fresh;
@@ -152,7 +152,7 @@ interface Inserted {
 	/** The new tids, or 'all'. */
 	readonly inserted: ReadonlySet<string> | 'all';
 	/** Who holds keys of the events; null where that still has to be read. */
-	readonly holders: Awaited<ReturnType<typeof keyHolders>>;
+	readonly holders: Awaited<ReturnType<typeof firstHolders>>;
 	/** The owners of the events' subscriptions. */
 	readonly subscriptions: readonly Row[];
 }
@@ -169,7 +169,7 @@ async function insert(
 		runQuery(client, schema, { lock: 'shared', keys }),
 		runQuery(client, schema, { lock: 'shared', keys: subscriptionKeys(events) }),
 		insertEvents(client, schema, events, wholeMs(timeoutMs) + graceMs),
-		keyHolders(client, schema, keys),
+		firstHolders(client, schema, keys),
 		runQuery(client, schema, ownersOfSubscriptions(subidsOf(events))),
 	]);
 	return { inserted, holders, subscriptions };

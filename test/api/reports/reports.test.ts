@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { reports } from '../../../src/reports/reports.ts';
+import { allReports } from '../../../src/reports/reports.ts';
 import { openAccount } from '../../shared-server.ts';
 
 test('a read key reads reports but cannot upload, and an upload key the reverse', async () => {
@@ -31,7 +31,7 @@ test('a read key reads reports but cannot upload, and an upload key the reverse'
 		...{ subscriptions: 1, acquisitionPence: 499, renewalPence: 499, refundPence: 0, netPence: 998 },
 	});
 	assert.deepEqual([report.rows.map(({ channel }) => channel), report.basis], [['(none)'], 'cohort']);
-	for (const { kind } of reports) assert.equal((await get(`${kind}?aid=${aid}`)).status, 200, kind);
+	for (const { kind } of allReports) assert.equal((await get(`${kind}?aid=${aid}`)).status, 200, kind);
 
 	const forbidden = '{"message":"Forbidden","validationErrors":null}';
 	const refused = [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { strangers } from './proof/strangers.ts';
-import { temporaryFolder } from './support.ts';
+import { temporaryFolder } from '../support.ts';
+import { strangers } from './strangers.ts';
 
 test('strange requests, foreign credentials and hostile connections get documented answers, and no secret', async (t) => {
 	const { accessChecks, answers } = await strangers({ folder: temporaryFolder(t), requests: 240, seed: 1 });
