@@ -1,4 +1,4 @@
-import type { Reading, Row, Steps } from '../steps.ts';
+import type { Query, Reading, Row, Steps } from '../steps.ts';
 import { forgetVisitor } from './evaluation.ts';
 import { assignEvents, lockContested } from './identity-links.ts';
 import { deleteMessagesAbout, underWayUntil } from './outbox.ts';
@@ -144,34 +144,11 @@ export function* findAbandonedErasure(sinceMs: number): Reading<string | undefin
  * @returns undefined if nothing was left
  */
 export function* erasePiece(vid: string, nowMs: number): Steps<Erased | undefined> {
-	const [, events = [], links = [], hits = []] = yield [
-		{ settle: [vid] },
-		{
-			sql: `SELECT tid FROM @subscription_event WHERE vid = ? ORDER BY received_at LIMIT ${maxErased / 2} /* erase */`,
-			values: [vid],
-		},
-		{
-			sql: `SELECT key FROM @claim WHERE vid = ? ORDER BY key LIMIT ${maxErased} /* erase */`,
-			values: [vid],
-		},
-		{
-			sql: `SELECT id, at FROM @hit WHERE vid = ? ORDER BY at, id LIMIT ${maxErased} /* erase */`,
-			values: [vid],
-		},
-	];
-	if (events.length + links.length + hits.length === 0) {
-		yield [
-			lockVisitors([vid]),
-			// An import may have brought the visitor back. Erase what it added, too.
-			{ sql: 'DELETE FROM @visitor WHERE vid = ? /* erase */', values: [vid] },
-			{ sql: 'DELETE FROM @touch WHERE vid = ? /* erase */', values: [vid] },
-			deleteMessagesAbout(vid),
-			...forgetVisitor(vid),
-			{ sql: 'DELETE FROM @task WHERE name = ? /* erase */', values: [taskOf(vid)] },
-		];
-		return undefined;
-	}
-	const freed = yield* freeEvents(events, (event) => event.vid === vid);
+	const [, events = [], links = [], hits = []] = yield [{ settle: [vid] }, ...dataOf(vid)];
+	if (events.length + links.length + hits.length === 0)
+		return (yield* endErasing(vid)) ? undefined : { hits: 0, visits: 0, events: 0, links: 0 };
+	// The visitor has a row again if an import has brought it back. Others may be working on it.
+	const freed = yield* freeEvents(events, (event) => event.vid === vid, [vid]);
 	yield [
 		touch(vid, nowMs),
 		{
@@ -183,15 +160,52 @@ export function* erasePiece(vid: string, nowMs: number): Steps<Erased | undefine
 	return { ...(yield* eraseHits(vid, hits)), events: freed, links: shown.length };
 }
 
+function dataOf(vid: string): Query[] {
+	return [
+		{
+			sql: `SELECT tid FROM @subscription_event WHERE vid = ? ORDER BY received_at LIMIT ${maxErased / 2} /* erase */`,
+			values: [vid],
+		},
+		{
+			sql: `SELECT key FROM @claim WHERE vid = ? ORDER BY key LIMIT ${maxErased} /* erase */`,
+			values: [vid],
+		},
+		{
+			sql: `SELECT id, at FROM @hit WHERE vid = ? ORDER BY at LIMIT ${maxErased} /* erase */`,
+			values: [vid],
+		},
+	];
+}
+
+/** @returns false if an import has brought the visitor back meanwhile; what it added is to be erased, too */
+function* endErasing(vid: string): Steps<boolean> {
+	yield [{ lock: 'exclusive', keys: 'all' }, lockVisitors([vid])];
+	const left = yield [...dataOf(vid)];
+	if (left.some((rows) => rows.length > 0)) return false;
+	yield [
+		{ sql: 'DELETE FROM @visitor WHERE vid = ? /* erase */', values: [vid] },
+		{ sql: 'DELETE FROM @touch WHERE vid = ? /* erase */', values: [vid] },
+		deleteMessagesAbout(vid),
+		...forgetVisitor(vid),
+		{ sql: 'DELETE FROM @task WHERE name = ? /* erase */', values: [taskOf(vid)] },
+	];
+	return true;
+}
+
+/** Deletes these hits, and no others that were stored meanwhile. @param hits rows with `id` */
+export function deleteHits(hits: readonly Row[]): Query {
+	return {
+		sql: 'DELETE FROM @hit WHERE id IN (SELECT column1 FROM (?rows) AS gone) RETURNING sid /* delete hits */',
+		rows: hits.map(({ id }) => [Number(id)]),
+	};
+}
+
 /** @param hits the first of the visitor's */
 function* eraseHits(vid: string, hits: readonly Row[]): Steps<{ hits: number; visits: number }> {
 	const last = hits.at(-1);
 	if (!last) return { hits: 0, visits: 0 };
 	const [deleted = []] = yield [
-		{
-			sql: 'DELETE FROM @hit WHERE vid = ? AND (at, id) <= (?, ?) RETURNING sid /* erase */',
-			values: [vid, Number(last.at), Number(last.id)],
-		},
+		deleteHits(hits),
 		{ sql: 'DELETE FROM @touch WHERE vid = ? AND at <= ? /* erase */', values: [vid, Number(last.at)] },
 	];
 	const [visits = []] = yield [
@@ -214,10 +228,14 @@ export function* freeCustomer(cid: string): Steps<number> {
 	return yield* freeEvents(events, (event) => event.cid === cid);
 }
 
-/** Removes the customer ids of events and assigns the events to the owners that remain. */
+/**
+ * Removes the customer ids of events and assigns the events to the owners that remain.
+ * @param others visitors to lock, too
+ */
 function* freeEvents(
 	rows: readonly Row[],
 	shouldFree: (event: { vid: string | null; cid: string | null }) => boolean,
+	others: readonly string[] = [],
 ): Steps<number> {
 	const { events, vids } = yield* lockContested(
 		rows.map(({ tid }) => `t:${tid}`),
@@ -225,7 +243,7 @@ function* freeEvents(
 	);
 	const free = events.filter(shouldFree);
 	yield [
-		lockVisitors(vids),
+		lockVisitors(unique([...vids, ...others])),
 		{
 			sql: 'UPDATE @subscription_event SET cid = NULL WHERE tid IN ?list /* erase */',
 			values: [free.map(({ tid }) => tid)],

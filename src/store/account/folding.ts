@@ -2,7 +2,7 @@ import type { Query, Row, Steps } from '../steps.ts';
 import { type Crowd, enterCrowd, reachedCrowd } from './crowded-fold.ts';
 import { assignEvents, type ContestedEvents, lockContested, saveLinks } from './identity-links.ts';
 import { foldOn, type LogPiece, maxEntries, readOn } from './log-piece.ts';
-import { followOn } from './subscription-owners.ts';
+import { followFew, followOn } from './subscription-owners.ts';
 import { addTasks } from './tasks.ts';
 import { replaceTouches, touchesWithin } from './touches.ts';
 import {
@@ -39,14 +39,14 @@ export interface Piece {
  */
 export function* foldPiece(after = ''): Steps<Piece | undefined> {
 	// One process at a time works for an account.
-	const [, [task] = []] = yield [
+	const [, tasks = [], [refolding] = []] = yield [
 		{ lock: 'fold' },
-		{
-			sql: "SELECT id, name, position FROM @task WHERE NOT (name >= 'e:' AND name < 'f') ORDER BY name >= 'v:', id LIMIT 1 /* next task */",
-		},
+		nextTasks("name < 'e:' OR name >= 'f:' AND name < 'v:'", maxTasks),
+		nextTasks("name >= 'v:'", 1),
 	];
+	const [task, ...others] = [...tasks, ...(refolding ? [refolding] : [])].map(toTask);
 	if (task) {
-		yield* doTask(Number(task.id), String(task.name), Number(task.position));
+		yield* doTasks([task, ...others]);
 		return { name: after };
 	}
 	const visitors = yield* nextOf('visitor', 'vid', after, maxVisitors);
@@ -55,6 +55,22 @@ export function* foldPiece(after = ''): Steps<Piece | undefined> {
 	if (!visit) return undefined;
 	const name = String(visit.sid);
 	return { name, crowd: yield* foldVisit(String(visit.vid), name) };
+}
+
+interface Task {
+	readonly id: number;
+	readonly name: string;
+	readonly position: number;
+}
+
+function nextTasks(condition: string, max: number): Query {
+	return {
+		sql: `SELECT id, name, position FROM @task WHERE ${condition} ORDER BY id LIMIT ${max} /* next tasks */`,
+	};
+}
+
+function toTask({ id, name, position }: Row): Task {
+	return { id: Number(id), name: String(name), position: Number(position) };
 }
 
 function* nextOf(
@@ -197,24 +213,48 @@ function* foldVisit(vid: string, sid: string): Steps<Crowd | undefined> {
 	return undefined;
 }
 
+/** The most tasks that a piece does. */
+const maxTasks = 50;
 /** The most events of a customer id that a piece assigns. */
 const maxAssigned = 50;
 
-/** Does a piece of a task and stores its progress. */
-function* doTask(taskId: number, name: string, position: number): Steps<void> {
+/** Does a piece of the first task, with others of its kind if they are small, and stores its progress. */
+function* doTasks([task, ...others]: readonly [Task, ...Task[]]): Steps<void> {
+	const { id, name, position } = task;
 	const subject = name.slice(2);
-	if (name.startsWith('v:')) {
-		yield* refoldAfter(taskId, subject);
-		return;
+	if (name.startsWith('v:')) yield* refoldAfter(id, subject);
+	else if (name.startsWith('f:')) {
+		yield [lockVisitors([subject])];
+		yield* refold([subject]);
+		yield [endTasks([name], id)];
+	} else if (name.startsWith('c:')) yield [goOn(task, yield* assignOn(subject, position))];
+	else {
+		const isAlike = (other: Task) => other.name.startsWith('s:') && other.position === 0;
+		const alike = position === 0 ? [task, ...others.filter(isAlike)] : [];
+		const { few, moved } = yield* followFew(unique(alike.map((one) => one.name.slice(2))));
+		if (few.length > 0) {
+			yield* refold([...moved]);
+			const names = few.map((subid) => `s:${subid}`);
+			yield [endTasks(names, Math.max(...alike.map((one) => one.id)))];
+		} else {
+			const following = yield* followOn(subject, position);
+			yield* refold([...following.moved]);
+			yield [goOn(task, following.lastId)];
+		}
 	}
-	const lastId = name.startsWith('s:')
-		? yield* followSubscription(subject, position)
-		: yield* assignOn(subject, position);
-	yield [
-		lastId === undefined
-			? { sql: 'DELETE FROM @task WHERE id = ? /* task done */', values: [taskId] }
-			: { sql: 'UPDATE @task SET position = ? WHERE id = ? /* task */', values: [lastId, taskId] },
-	];
+}
+
+function endTasks(names: readonly string[], untilId: number): Query {
+	return {
+		sql: 'DELETE FROM @task WHERE name IN ?list AND id <= ? /* tasks done */',
+		values: [names, untilId],
+	};
+}
+
+/** @param position undefined at the end */
+function goOn({ id }: Task, position: number | undefined): Query {
+	if (position === undefined) return { sql: 'DELETE FROM @task WHERE id = ? /* task done */', values: [id] };
+	return { sql: 'UPDATE @task SET position = ? WHERE id = ? /* task */', values: [position, id] };
 }
 
 /**
@@ -234,12 +274,6 @@ function* assignOn(cid: string, position: number): Steps<number | undefined> {
 	const last = page.at(-1);
 	// Later events had the right owner from the start. A newer link has its own task.
 	return page.length === maxAssigned && last ? Number(last.id) : undefined;
-}
-
-function* followSubscription(subid: string, position: number): Steps<number | undefined> {
-	const { moved, lastId } = yield* followOn(subid, position);
-	yield* refold([...moved]);
-	return lastId;
 }
 
 /** Rebuilds the next visitors, in the order of their `vid`, because more is now derived from their logs. */

@@ -209,6 +209,7 @@ function* joinPastEvents(added: readonly HistoryEvent[]): Steps<void> {
 		added.map((event) => storedEvent(event, event)),
 		ownersOf(added, holders),
 		yield* subscriptionsOf(added),
+		true,
 	);
 	// The hits stored with these events may have moved them already, with their subscriptions, to visitors who lose them now.
 	yield* refold(following.map(({ vid }) => String(vid)));

@@ -1,4 +1,5 @@
 import type { Query, Steps } from '../steps.ts';
+import { deleteHits } from './erasing.ts';
 import { assignEvents, type IdentityLink, lockContested, saveLinks } from './identity-links.ts';
 import { addTasks } from './tasks.ts';
 import { linksOfRow, lockVisitors, refold, unique, withShortLogs } from './visitor-log.ts';
@@ -17,7 +18,7 @@ export function* prune(beforeMs: number, keepTouches = false): Steps<number> {
 	const [, oldest = []] = yield [
 		{ settle: { beforeMs, max: maxPruned } },
 		{
-			sql: `SELECT id, vid, at, body FROM @hit WHERE at < ? ORDER BY at, id LIMIT ${maxPruned} /* prune */`,
+			sql: `SELECT id, vid, at, body FROM @hit WHERE at < ? ORDER BY at LIMIT ${maxPruned} /* prune */`,
 			values: [beforeMs],
 		},
 	];
@@ -27,12 +28,7 @@ export function* prune(beforeMs: number, keepTouches = false): Steps<number> {
 	const links = oldest.flatMap(linksOfRow);
 	const contested = yield* lockContested(unique(links.map(({ key }) => key)));
 	yield [lockVisitors(unique([...vids, ...contested.vids]))];
-	const [deleted = []] = yield [
-		{
-			sql: 'DELETE FROM @hit WHERE vid IN ?list AND (at, id) <= (?, ?) RETURNING sid /* prune */',
-			values: [vids, Number(last.at), Number(last.id)],
-		},
-	];
+	const [deleted = []] = yield [deleteHits(oldest)];
 	const sids = unique(deleted.map(({ sid }) => String(sid)));
 	if (keepTouches) yield [keepTouchesOf(vids, Number(last.at)), keepLinks(links)];
 	yield* moveLinks(yield* withShortLogs(vids, maxReplayed), links, beforeMs);

@@ -40,7 +40,7 @@ export function subidsOf(events: readonly { readonly subid: string }[]): string[
 
 /** Keys that uploads lock in shared mode, so that nobody overlooks events of the same subscriptions. */
 export function subscriptionKeys(events: readonly { readonly subid: string }[]): string[] {
-	return subidsOf(events).map((subid) => `s:${subid}`);
+	return keysOf(subidsOf(events));
 }
 
 /** Stores the owners of events. Both engines name the columns of `VALUES` `column1`, `column2`, … */
@@ -58,38 +58,57 @@ const maxFollowing = 50;
 
 /**
  * Assigns events that name nobody to the current owner of their subscription: at once if they are few and nobody is
- * storing others, else in the background.
+ * storing others or has locked them, else in the background.
  * @returns the visitors who gained or lost an event
  */
 export function* followSubscriptions(all: readonly string[]): Steps<Set<string>> {
 	const subids = [...new Set(all)];
 	if (subids.length === 0) return new Set();
-	const [alone = [], counts = []] = yield [
-		{ lock: 'alone', keys: subids.map((subid) => `s:${subid}`) },
-		{
-			sql: `SELECT key AS subid, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE subid = list.key AND named = 0 ORDER BY id LIMIT ${maxFollowing + 1}) AS first) AS events FROM ?each AS list /* count following */`,
-			values: [subids],
-		},
-	];
-	let left = maxFollowing;
-	const few: string[] = [];
-	for (const { subid, events } of counts) {
-		if (Number(events) > left) continue;
-		left -= Number(events);
-		few.push(String(subid));
-	}
-	// Transactions that cannot see this one may be storing such events now.
-	const isAlone = alone.every((row) => row.alone);
-	const followed = left < maxFollowing ? few : [];
+	const [alone = [], counts = []] = yield [{ lock: 'alone', keys: keysOf(subids) }, countFollowing(subids)];
+	const few = fewOf(counts);
+	const followed = few.some(({ events }) => events > 0) ? few.map(({ subid }) => subid) : [];
+	// The transaction may hold visitors, for whom others may wait that have locked such events.
 	const [rows = [], following = []] = yield [
 		ownersOfSubscriptions(followed),
-		{
-			sql: `SELECT tid, subid, vid FROM @subscription_event WHERE subid IN ?list AND named = 0${notErasing} ORDER BY tid FOR UPDATE /* following */`,
-			values: [followed],
-		},
-		addTasks(subids.filter((subid) => !isAlone || !few.includes(subid)).map((subid) => `s:${subid}`)),
+		lockFollowing('subid', followed, ' SKIP LOCKED'),
 	];
+	// Transactions that cannot see this one may be storing such events now.
+	const isAlone = alone.every((row) => row.alone);
+	const locked = Map.groupBy(following, ({ subid }) => subid);
+	const done = few.filter(({ subid, events }) => isAlone && (locked.get(subid)?.length ?? 0) >= events);
+	const isDone = new Set(done.map(({ subid }) => subid));
+	yield [addTasks(keysOf(subids.filter((subid) => !isDone.has(subid))))];
 	return yield* follow(following, subscribersIn(rows));
+}
+
+function keysOf(subids: readonly string[]): string[] {
+	return subids.map((subid) => `s:${subid}`);
+}
+
+/** The number of events that name nobody, of each subscription. Counting stops just above the limit. */
+function countFollowing(subids: readonly string[]): Select {
+	return {
+		sql: `SELECT key AS subid, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE subid = list.key AND named = 0${notErasing} ORDER BY id LIMIT ${maxFollowing + 1}) AS first) AS events FROM ?each AS list /* count following */`,
+		values: [subids],
+	};
+}
+
+/** As many subscriptions as have few such events together. @param counts rows of `countFollowing` */
+function fewOf(counts: readonly Row[]): { subid: string; events: number }[] {
+	let left = maxFollowing;
+	return counts.flatMap(({ subid, events: number }) => {
+		const events = Number(number);
+		if (events > left) return [];
+		left -= events;
+		return [{ subid: String(subid), events }];
+	});
+}
+
+function lockFollowing(by: 'subid' | 'tid', names: readonly string[], more = ''): Query {
+	return {
+		sql: `SELECT tid, subid, vid FROM @subscription_event WHERE ${by} IN ?list AND named = 0${notErasing} ORDER BY tid FOR UPDATE${more} /* following */`,
+		values: [names],
+	};
 }
 
 function* follow(following: readonly Row[], subscribers: ReadonlyMap<string, string>): Steps<Set<string>> {
@@ -102,7 +121,22 @@ function* follow(following: readonly Row[], subscribers: ReadonlyMap<string, str
 }
 
 /**
- * Does a piece of what `followSubscriptions` left to the background.
+ * Does what `followSubscriptions` left to the background, for those subscriptions that have few events, if the first has.
+ * @returns these subscriptions, and the visitors who gained or lost an event
+ */
+export function* followFew(subids: readonly string[]): Steps<{ few: readonly string[]; moved: Set<string> }> {
+	const counted = fewOf(yield* rowsOf(countFollowing(subids))).map(({ subid }) => subid);
+	const few = counted.includes(subids[0] ?? '') ? counted : [];
+	const [, rows = [], following = []] = yield [
+		{ lock: 'exclusive', keys: keysOf(few) },
+		ownersOfSubscriptions(few),
+		lockFollowing('subid', few),
+	];
+	return { few, moved: yield* follow(following, subscribersIn(rows)) };
+}
+
+/**
+ * Does a piece of it, for a subscription with many events.
  * @returns the visitors who gained or lost an event, and the id of the last event; undefined at the end
  */
 export function* followOn(
@@ -110,7 +144,7 @@ export function* followOn(
 	afterId: number,
 ): Steps<{ moved: Set<string>; lastId: number | undefined }> {
 	const [, rows = [], page = []] = yield [
-		{ lock: 'exclusive', keys: [`s:${subid}`] },
+		{ lock: 'exclusive', keys: keysOf([subid]) },
 		ownersOfSubscriptions([subid]),
 		{
 			sql: `SELECT id, tid FROM @subscription_event WHERE subid = ? AND named = 0 AND id > ? ORDER BY id LIMIT ${maxFollowing} /* follow */`,
@@ -118,10 +152,10 @@ export function* followOn(
 		},
 	];
 	const [following = []] = yield [
-		{
-			sql: `SELECT tid, subid, vid FROM @subscription_event WHERE tid IN ?list AND named = 0${notErasing} ORDER BY tid FOR UPDATE /* follow */`,
-			values: [page.map(({ tid }) => String(tid))],
-		},
+		lockFollowing(
+			'tid',
+			page.map(({ tid }) => String(tid)),
+		),
 	];
 	const last = page.length === maxFollowing ? page.at(-1) : undefined;
 	return { moved: yield* follow(following, subscribersIn(rows)), lastId: last && Number(last.id) };

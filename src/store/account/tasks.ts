@@ -2,7 +2,7 @@ import { type Query, type Reading, rowsOf } from '../steps.ts';
 
 /**
  * Queues work for the background. `c:…` and `s:…`: assign the events of a customer id, or of a subscription, to their
- * owners. `e:…`: erase a visitor. `v:…`: rebuild the visitors after this `vid`.
+ * owners. `f:…`: rebuild a visitor. `e:…`: erase a visitor. `v:…`: rebuild the visitors after this `vid`.
  */
 export function addTasks(names: readonly string[]): Query {
 	return {

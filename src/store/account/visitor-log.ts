@@ -11,7 +11,7 @@ import {
 import { type StoredEvent, subscriptionEntry } from '../../domain/subscription-event.ts';
 import { minuteMs } from '../../durations.ts';
 import { ConcurrentChangeError } from '../../errors.ts';
-import type { LatestHits, Query, Row, Steps } from '../steps.ts';
+import { type LatestHits, type Query, type Row, rowsOf, type Steps } from '../steps.ts';
 import {
 	assignEvents,
 	assignLater,
@@ -24,6 +24,7 @@ import {
 	saveLinks,
 } from './identity-links.ts';
 import { followSubscriptions, setOwners } from './subscription-owners.ts';
+import { addTasks } from './tasks.ts';
 import {
 	correctTouches,
 	type LoggedHit,
@@ -232,15 +233,17 @@ export function hitEntry({
  * subscriptions belong to.
  * @param owners whom events name, by `tid`
  * @param subscribers whom subscriptions belonged to before, by `subid`
+ * @param hasVisitors whether the transaction has locked visitors
  */
 export function* joinEvents(
 	events: readonly StoredEvent[],
 	owners: ReadonlyMap<string, Owner>,
 	subscribers: ReadonlyMap<string, string>,
+	hasVisitors = false,
 ): Steps<void> {
 	const named = events.filter(({ tid }) => owners.has(tid));
 	yield [setOwners(named.map(({ tid }) => [tid, owners.get(tid)]))];
-	yield* joinNamedEvents(events, owners, subscribers);
+	yield* joinNamedEvents(events, owners, subscribers, hasVisitors);
 }
 
 /** The same for events that were stored with the visitor whom they name. */
@@ -248,6 +251,7 @@ export function* joinNamedEvents(
 	events: readonly StoredEvent[],
 	owners: ReadonlyMap<string, Owner>,
 	subscribers: ReadonlyMap<string, string>,
+	hasVisitors = false,
 ): Steps<void> {
 	// Events of a subscription that name nobody follow its new owner, the stored ones included.
 	const newlyOwned = new Set(
@@ -263,11 +267,14 @@ export function* joinNamedEvents(
 			return owner ? [{ owner, vid: owner.vid, entry: subscriptionEntry(event) }] : [];
 		})
 		.sort((a, b) => compareEntries(a.entry, b.entry));
-	const [rows = []] = yield [loadVisitors(unique([...joined.map(({ vid }) => vid), ...followed]))];
+	const vids = unique([...joined.map(({ vid }) => vid), ...followed]);
+	const { rows, busy } = hasVisitors
+		? yield* loadFreeVisitors(vids)
+		: { rows: yield* rowsOf(loadVisitors(vids)), busy: [] };
 	const known = new Map(rows.map((row) => [String(row.vid), parseProfile(row)]));
 	const foldedToMs = foldedToOf(rows);
 	const visitors = new Map(known);
-	const stale = new Set(followed);
+	const stale = new Set([...followed, ...busy]);
 	for (const { vid, entry } of joined) {
 		// Retention has deleted the hits of some visitors and kept their links; they have no profile.
 		if (!known.has(vid)) continue;
@@ -287,8 +294,8 @@ export function* joinNamedEvents(
 const maxReplayed = 500;
 
 /**
- * Rebuilds profiles from the log: at once if the logs are short, else in the background, see `folding.ts`. The rows of the
- * visitors and visits must exist.
+ * Rebuilds profiles from the log: at once if the logs are short and nobody else has locked the visitors, else in the
+ * background, see `folding.ts`. The rows of the visitors and visits must exist.
  * @param sids the visits to rebuild
  * @param max the number of log entries that may be replayed
  * @returns how many profiles of visitors and visits differed from the log, among those rebuilt at once
@@ -300,13 +307,17 @@ export function* refold(
 ): Steps<number> {
 	if (vids.length === 0) return 0;
 	// Lock before reading the log, so that no hit is added in between.
-	const [rows = []] = yield [loadVisitors(vids)];
-	const short = yield* withShortLogs(vids, max);
+	const { rows, busy } = yield* loadFreeVisitors(vids);
+	const free = vids.filter((vid) => !busy.includes(vid));
+	const short = yield* withShortLogs(free, max);
 	const isShort = new Set(short);
-	yield waitToBeFolded(
-		vids.filter((vid) => !isShort.has(vid)),
-		sids,
-	);
+	yield [
+		addTasks(busy.map((vid) => `f:${vid}`)),
+		...waitToBeFolded(
+			free.filter((vid) => !isShort.has(vid)),
+			sids,
+		),
+	];
 	return short.length > 0 ? yield* replay(short, rows) : 0;
 }
 
@@ -446,10 +457,23 @@ export function lockVisitors(vids: readonly string[]): Query {
 
 /** Locks visitors and loads their profiles. */
 export function loadVisitors(vids: readonly string[]): Query {
-	return {
-		sql: 'SELECT vid, profile, folded_to FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* load visitors */',
-		values: [vids],
-	};
+	return { sql: `${loadingVisitors} /* load visitors */`, values: [vids] };
+}
+
+const loadingVisitors =
+	'SELECT vid, profile, folded_to FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE';
+
+/**
+ * The same for a transaction that may have locked other visitors, so that waiting could be a deadlock.
+ * @returns also the visitors that others have locked
+ */
+function* loadFreeVisitors(vids: readonly string[]): Steps<{ rows: readonly Row[]; busy: string[] }> {
+	const [rows = [], all = []] = yield [
+		{ sql: `${loadingVisitors} SKIP LOCKED /* load free visitors */`, values: [vids] },
+		{ sql: 'SELECT vid FROM @visitor WHERE vid IN ?list /* load free visitors */', values: [vids] },
+	];
+	const free = new Set(rows.map(({ vid }) => vid));
+	return { rows, busy: all.filter(({ vid }) => !free.has(vid)).map(({ vid }) => String(vid)) };
 }
 
 export function loadVisits(sids: readonly string[]): Query {
