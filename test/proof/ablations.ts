@@ -103,15 +103,19 @@ function realHistories(files: { readonly sample: string; readonly shoppers: stri
 	];
 }
 
-/** Prints how much more log loss each real history has without a mechanism, with its 95 % interval. */
+/**
+ * Prints how much more log loss each real history has without a mechanism, with its 95 % interval.
+ * @param on only histories with this in their name
+ */
 export async function printAblations(
 	files: { readonly sample: string; readonly shoppers: string },
 	names: readonly string[],
+	on = '',
 ): Promise<void> {
 	for (const name of names)
 		if (!(mechanisms as readonly string[]).includes(name))
 			throw new Error(`There is no mechanism ${name}; use one of ${mechanisms.join(', ')}.`);
-	for (const history of realHistories(files)) {
+	for (const history of realHistories(files).filter(({ name }) => name.includes(on))) {
 		const whole = await history.lossesOf();
 		process.stdout.write(`${history.name}: log loss ${mean(whole.losses).toFixed(4)}\n`);
 		for (const name of names as readonly Mechanism[]) {

@@ -1,7 +1,7 @@
 /**
  * `npm run proof:scoring` trains models on real data and prints how well they predict unseen rows, compared with the
  * baselines in the data's README. `test/scoring/real-data.test.ts` is the short form. With `--without NAME`, or `--without
- * each`, it prints what a mechanism of training gains.
+ * each`, it prints what a mechanism of training gains; `--on TEXT` takes only histories with that in their name.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -220,10 +220,11 @@ if (import.meta.main) {
 	const missing = Object.values(files).filter((file) => !existsSync(file));
 	if (missing.length > 0) throw new Error(`These data files are missing: ${missing.join(', ')}`);
 	const { values, positionals } = parseArgs({
-		options: { without: { type: 'string', multiple: true } },
+		options: { without: { type: 'string', multiple: true }, on: { type: 'string' } },
 		allowPositionals: true,
 	});
-	if (values.without) await printAblations(files, values.without[0] === 'each' ? mechanisms : values.without);
+	if (values.without)
+		await printAblations(files, values.without[0] === 'each' ? mechanisms : values.without, values.on);
 	else printAimHeader();
 	for (const name of positionals.length > 0 ? positionals : values.without ? [] : Object.keys(parts)) {
 		const startedUs = process.cpuUsage();

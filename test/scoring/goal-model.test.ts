@@ -17,8 +17,8 @@ import { madeUpFeatures, madeUpVisitor, trainedOnVisitors } from './made-up-prof
 /** The same model with other weights or leaves, and another level for each recency. */
 function withRandomWeights(model: Model, random: () => number): Model {
 	const some = () => 4 * (random() - 0.5);
-	const levels = [some(), some(), some()];
-	const level = { horizonMs: random() * 30 * dayMs, levels };
+	const levels = [0, 0, 0].map(() => (random() < 0.2 ? null : some()));
+	const level = { horizonMs: random() * 30 * dayMs, levels, rates: [0.1, 0.1, 0.1] };
 	if (model.kind === 'prior') return model;
 	if (model.kind === 'boosting')
 		return {
@@ -78,6 +78,7 @@ for (const kind of ['logistic', 'boosting'] as const) {
 					const reasons = applied.reasons(profile, nowMs, which);
 					assert.ok(reasons.length <= 3);
 					assert.equal(new Set(reasons).size, reasons.length);
+					if (other.levels[recency] === null) assert.deepEqual(reasons, []);
 					const facts = factsOf(model.features, row, { profile, nowMs }, which);
 					const compared = comparedRow(model.features, row, which);
 					let moved = Number.POSITIVE_INFINITY;

@@ -25,8 +25,10 @@ interface FittedModel extends ModelBase {
 	readonly encoding: Encoding;
 	/** The goal's horizon, by which recencies are told apart. */
 	readonly horizonMs: number;
-	/** Added to the log-odds, by recency. */
-	readonly levels: readonly number[];
+	/** By recency, what is added to the log-odds; null where all get the base rate. */
+	readonly levels: readonly (number | null)[];
+	/** The base rates by recency. */
+	readonly rates: readonly number[];
 }
 
 export interface LogisticModel extends FittedModel {

@@ -42,7 +42,7 @@ export function simpleModel(dataset: Dataset): ((profile: Profile, nowMs: number
 	const { weights } = fitLogistic(encodeRows(simple, rows, encoding, true), strength);
 	const scorer = new Scorer({
 		...{ format: modelFormat, kind: 'logistic', features, baseRate: 0, encoding, weights },
-		...{ horizonMs: 0, levels: [0] },
+		...{ horizonMs: 0, levels: [0], rates: [] },
 	});
 	const rowOf = profileRows(features);
 	return (profile, nowMs) => scorer.score(rowOf(profile, nowMs));

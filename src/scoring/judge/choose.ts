@@ -1,6 +1,6 @@
 import { type Interval, mean, meanOfGroups } from '../fit/measure.ts';
 import { without } from '../rows/ablation.ts';
-import { recencies } from '../rows/recency.ts';
+import { type Recency, recencies } from '../rows/recency.ts';
 import { baseLogOdds, bestStrength, bestTreeCount, laterLosses, type PreparedFold } from './candidates.ts';
 
 /** What was chosen on later rows, why, and the chosen models' predictions for these rows. */
@@ -14,19 +14,21 @@ export interface Choice {
 	readonly boostingGain: Interval;
 	/** The correlation of predictions and outcomes in standard errors; a visitor counts once. */
 	readonly standardErrors: number;
-	/** Whether the model is served, not the base rate. */
-	readonly serves: boolean;
+	/** Whether the model is served to visitors of each recency. Others get the base rate. */
+	readonly serves: readonly boolean[];
 }
 
 /** Below this, the correlation may be chance: two in a hundred models without any signal reach it. */
 export const minStandardErrors = 2;
+/** With fewer visitors in later rows, a recency follows all. */
+const minVisitors = 30;
 /** Of log-odds. */
 const leastDifference = 1e-6;
 
 /**
  * Chooses the kind of model and its setting by the likelihood of later rows, all at the level that was known. The simpler
  * kind wins unless later rows contradict it. A model is served if its predictions correlate with later outcomes, and make
- * later rows more likely than the base rate does.
+ * later rows more likely than the base rate does; and to visitors of a recency if the same is true of their rows alone.
  */
 export function choose(folds: readonly PreparedFold[]): Choice {
 	const logistic = bestStrength(folds);
@@ -35,12 +37,22 @@ export function choose(folds: readonly PreparedFold[]): Choice {
 	const boostingGain = meanOfGroups(difference(logistic.losses, boosting.losses), groups);
 	const kind = boostingGain.low > 0 && !without.has('boosting') ? 'boosting' : 'logistic';
 	const { losses, logOdds } = kind === 'boosting' ? boosting : logistic;
-	const standardErrors = correlation(folds, logOdds);
+	const standardErrors = correlation(folds, logOdds, recencies);
 	const gains = difference(laterLosses(folds, baseLogOdds), losses);
+	const recency = folds.flatMap(({ judged }) => Array.from(judged.recency));
+	const hasSignal = standardErrors > minStandardErrors && mean(gains) > 0;
+	// Among visitors of whom nothing is known but their recency, what a model learned of others is noise.
+	const tells = (each: Recency) => {
+		const ofRecency = gains.filter((_, row) => recency[row] === each);
+		const seen = new Set(groups.filter((_, row) => recency[row] === each)).size;
+		return (
+			seen < minVisitors || (mean(ofRecency) > 0 && correlation(folds, logOdds, [each]) > minStandardErrors)
+		);
+	};
 	return {
 		...{ kind, strength: logistic.setting, trees: boosting.setting },
 		...{ logisticLogLoss: logistic.logLoss, boostingLogLoss: boosting.logLoss, boostingGain, standardErrors },
-		serves: standardErrors > minStandardErrors && mean(gains) > 0,
+		serves: recencies.map((each) => hasSignal && tells(each)),
 	};
 }
 
@@ -49,11 +61,15 @@ export function choose(folds: readonly PreparedFold[]): Choice {
  * in standard errors. Both means are of the rows of one recency in one block, so that only visitors of the same time are
  * told apart: a rate that moves is no signal, nor is a feature that only tells the time.
  */
-function correlation(folds: readonly PreparedFold[], logOdds: readonly Float64Array[]): number {
+function correlation(
+	folds: readonly PreparedFold[],
+	logOdds: readonly Float64Array[],
+	among: readonly Recency[],
+): number {
 	const parts = new Map<number, number>();
 	for (const [index, { judged, judgedFrom }] of folds.entries()) {
 		const predicted = (logOdds[index] as Float64Array).subarray(judgedFrom);
-		for (const each of recencies) {
+		for (const each of among) {
 			const rows = [...judged.labels.keys()].filter((row) => judged.recency[row] === each);
 			const middle = mean(rows.map((row) => predicted[row] as number));
 			const rate = mean(rows.map((row) => judged.labels[row] as number));

@@ -29,13 +29,14 @@ export function judge(
 	const first = Math.min(choosingBlocks, prepared.length - 1);
 	const blocks = prepared.slice(first).map((fold, index) => {
 		const choice = choose(prepared.slice(0, first + index));
-		const { path } = fold;
+		const { path, judged } = fold;
 		const raw = choice.kind === 'logistic' ? path.logistic(choice.strength) : path.boosting(choice.trees);
-		return {
-			judged: fold.judged,
-			scores: servedLogOdds(fold, raw).map(logistic),
-			base: baseLogOdds(fold).map(logistic),
-		};
+		const base = baseLogOdds(fold);
+		const servesNone = !choice.serves.includes(true);
+		const served = servedLogOdds(fold, raw).map((value, row) =>
+			servesNone || choice.serves[judged.recency[row] as number] ? value : (base[row] as number),
+		);
+		return { judged, scores: served.map(logistic), base: base.map(logistic) };
 	});
 	const labels = Uint8Array.from(blocks.flatMap(({ judged }) => Array.from(judged.labels)));
 	const groups = Uint32Array.from(blocks.flatMap(({ judged }) => Array.from(judged.groups)));

@@ -62,6 +62,7 @@ export interface TopFeature {
 /** The rate of a recency: that of its latest rows, which set the level of the model, or the base rate that is served. */
 export interface LevelReport {
 	readonly recency: Recency;
+	readonly serves: 'model' | 'base rate';
 	readonly rate: number;
 	readonly rows: number;
 	/** The time of the first of these rows. ISO 8601, UTC. */

@@ -62,7 +62,7 @@ export function train(
 		model: prior,
 		report: {
 			...{ ...common, kind: prior.kind, verdict, overlaps: false, later: undefined, topFeatures: [] },
-			levels: levelReports(timed, recent, baseRates),
+			levels: levelReports(timed, recent, [], baseRates),
 			...judged,
 		},
 	});
@@ -74,7 +74,7 @@ export function train(
 	const choice = choose(prepared);
 	const later = judge(dataset, folds, prepared);
 	const overlaps = folds.some((fold) => fold.overlaps);
-	if (!choice.serves) return serveBaseRate('no signal', { choice, later, overlaps });
+	if (!choice.serves.includes(true)) return serveBaseRate('no signal', { choice, later, overlaps });
 
 	const encoding = fitEncoding(dataset, order);
 	const encoded = encodeRows(dataset, order, encoding, true);
@@ -84,22 +84,32 @@ export function train(
 	if (choice.kind === 'logistic') {
 		const { weights, steps, converged } = fitLogistic(encoded, choice.strength);
 		fit = { steps, converged };
-		model = { ...base, kind: 'logistic', horizonMs, levels: [], weights };
+		model = { ...base, kind: 'logistic', horizonMs, levels: [], rates: [], weights };
 	} else {
 		const start = startLogOdds(encoded);
 		const booster = new Booster(encoded, start, seededRandom(seed));
 		while (booster.trees.length < choice.trees) booster.grow();
-		model = { ...base, kind: 'boosting', horizonMs, levels: [], startLogOdds: start, trees: booster.trees };
+		model = {
+			...base,
+			kind: 'boosting',
+			horizonMs,
+			levels: [],
+			rates: [],
+			startLogOdds: start,
+			trees: booster.trees,
+		};
 	}
 	const scorer = new Scorer(model);
 	const logOdds = Float64Array.from(datasetRows(dataset, order), (row) => scorer.logOdds(row));
-	const levels = levelShifts(recent, logOdds, timed);
+	const shifts = levelShifts(recent, logOdds, timed);
+	const levels = shifts.map((shift, recency) => (choice.serves[recency] ? shift : null));
+	const rates = recencies.map((recency) => baseRates?.[recency] ?? rateOfRows(timed, recent[recency]));
 	return {
-		model: { ...model, levels },
+		model: { ...model, levels, rates },
 		report: {
 			...{ ...common, kind: model.kind, verdict: 'served', choice, ...(fit && { fit }), overlaps },
 			...{
-				levels: levelReports(timed, recent, undefined),
+				levels: levelReports(timed, recent, choice.serves, baseRates),
 				later,
 				topFeatures: topFeatures(model, dataset, order),
 			},
@@ -107,18 +117,26 @@ export function train(
 	};
 }
 
-/** Where no model is served, the measured base rates. */
+function rateOfRows({ labels }: TimedRows, rows: ArrayLike<number> = []): number {
+	return rateOf(Uint8Array.from(rows, (row) => labels[row] as number));
+}
+
 function levelReports(
-	{ atMs, labels }: TimedRows,
+	timed: TimedRows,
 	recent: RecentRows,
+	serves: readonly boolean[],
 	baseRates: readonly number[] | undefined,
 ): LevelReport[] {
 	return recencies.flatMap((recency) => {
 		const rows = recent[recency] ?? new Uint32Array();
 		if (rows.length === 0) return [];
-		const rate = baseRates?.[recency] ?? rateOf(Uint8Array.from(rows, (row) => labels[row] as number));
+		const ofRows = rateOfRows(timed, rows);
 		return [
-			{ recency, rate, rows: rows.length, since: new Date(atMs[rows[0] as number] as number).toISOString() },
+			{
+				...{ recency, serves: serves[recency] ? 'model' : 'base rate', rows: rows.length },
+				rate: serves[recency] ? ofRows : (baseRates?.[recency] ?? ofRows),
+				since: new Date(timed.atMs[rows[0] as number] as number).toISOString(),
+			},
 		];
 	});
 }

@@ -102,8 +102,8 @@ export function choiceSentences({ choice, fit, levels, verdict, overlaps }: Trai
 				]
 			: []),
 		...levels.map(
-			({ recency, rate, rows, since }) =>
-				`Who ${recencyTexts[recency]}: ${verdict === 'served' ? `the level is that of the latest ${rows} rows since ${since.slice(0, 10)}, of which ${percent(rate)} converted` : `the base rate, ${percent(rate)}`}.`,
+			({ recency, serves, rate, rows, since }) =>
+				`Who ${recencyTexts[recency]}: ${serves === 'model' ? `the level is that of the latest ${rows} rows since ${since.slice(0, 10)}, of which ${percent(rate)} converted` : `the base rate, ${percent(rate)}`}.`,
 		),
 		...(overlaps
 			? [

@@ -41,7 +41,8 @@ export function openModel(version: string, body: string): GoalModel {
 			return shift === 0 ? probability : logistic(logOddsOfProbability(probability) + shift);
 		},
 		reasons: (profile, nowMs, which) => {
-			if (model.kind === 'prior') return [];
+			// All visitors of a recency without a level have the same score.
+			if (model.kind === 'prior' || model.levels[recency(profile, nowMs)] === null) return [];
 			return strongestFacts(scorer, rowOf(profile, nowMs), { profile, nowMs }, which, maxReasons);
 		},
 	};
