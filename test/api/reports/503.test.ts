@@ -25,6 +25,7 @@ test('of a client one report is made and four wait; a fifth gets 503, and anothe
 	const [greedy, other] = [await openAccount(), await openAccount()];
 	const [greedyKey, otherKey] = [await readKeyOf(greedy), await readKeyOf(other)];
 	const connection = await connectTo(t, greedy.url);
+	const making = once(process, 'worker');
 	connection.send(requestOf(greedy, greedyKey).repeat(8));
 	const answered: string[] = [];
 	const greedyAnswers = (async () => {
@@ -34,6 +35,8 @@ test('of a client one report is made and four wait; a fifth gets 503, and anothe
 			if (status === 503) assert.deepEqual([body, headers.get('retry-after')], [busy, '1']);
 		}
 	})();
+	// All eight have arrived together, and the first is being made.
+	await making;
 	const { status } = await ask(other, otherKey);
 	answered.push(`other ${status}`);
 	await greedyAnswers;
