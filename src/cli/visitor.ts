@@ -3,6 +3,7 @@ import { Command } from '../config.ts';
 import type { Profile } from '../domain/profile.ts';
 import { OperatorError } from '../errors.ts';
 import { isoTime } from '../format/iso-time.ts';
+import type { Erased } from '../store/account/erasing.ts';
 import { type SearchedKey, visitorsWith } from '../store/account/reading/visitor-finding.ts';
 import { type VisitorRecord, visitorRecord } from '../store/account/visitor-record.ts';
 import { erasable, eraseCustomerVisitors, eraseVisitor } from '../store/erasure.ts';
@@ -192,18 +193,25 @@ async function erase(aid: string, vid: string | undefined, options: EraseOptions
 	await withStore(options, async (store) => {
 		const { id } = await store.control.account(aid);
 		if (dryRun) return print(options, { aid, ...(await erasable(store, id, erasee)) });
+		if (!yes) requireTerminal('--yes, or --dry-run to see what it would erase');
+		const { vids, ...counts } = await erasable(store, id, erasee);
 		if (!yes) {
-			requireTerminal('--yes, or --dry-run to see what it would erase');
-			const { vids, ...counts } = await erasable(store, id, erasee);
 			const { links, hits, events } = counts;
 			const what = Object.entries({ visitors: vids.length, ...counts }).map((pair) => pair.join(' '));
 			if (hits + events + links > 0)
 				await confirm(`${aid} would lose: ${what.join(', ')}. It cannot be undone.`, 'yes');
 		}
-		const erasure =
+		const progress = showProgress(process.stderr, 'hits, events and links', options.json ?? false);
+		const rows = ({ hits, events, links }: Erased) => hits + events + links;
+		const onProgress = (soFar: Erased) => {
+			// More may have arrived since they were counted.
+			progress.update(`erase ${aid}`, rows(soFar), Math.max(rows(soFar), rows(counts)));
+		};
+		const erasing =
 			'vid' in erasee
-				? await eraseVisitor(store, id, erasee.vid)
-				: await eraseCustomerVisitors(store, id, erasee.cid);
+				? eraseVisitor(store, id, erasee.vid, onProgress)
+				: eraseCustomerVisitors(store, id, erasee.cid, onProgress);
+		const erasure = await erasing.finally(() => progress.end());
 		print(options, { aid, ...erasure });
 	});
 }

@@ -26,6 +26,8 @@ export interface Erasure extends Erased {
 	readonly revoked: number;
 }
 
+type OnProgress = (soFar: Erased) => void;
+
 /** One visitor, or every visitor who has shown a customer id. */
 export type Erasee = { readonly vid: string } | { readonly cid: string };
 
@@ -45,25 +47,36 @@ export async function erasable(
 /**
  * Erases one visitor, who is unknown from the start of it. An interrupted erasure is completed by a server, or by
  * repeating the command. Erasing twice is no error.
+ * @param onProgress receives what is erased so far
  */
-export async function eraseVisitor(store: Store, accountId: number, vid: string): Promise<Erasure> {
-	const erasure = await eraseAll(store, accountId, [vid]);
+export async function eraseVisitor(
+	store: Store,
+	accountId: number,
+	vid: string,
+	onProgress: OnProgress = () => {},
+): Promise<Erasure> {
+	const erasure = await eraseAll(store, accountId, [vid], onProgress);
 	await store.purge(accountId, { rewrite: true });
 	return erasure;
 }
 
 /** Erases every visitor with a customer id, and removes it from all subscription events. */
-export async function eraseCustomerVisitors(store: Store, accountId: number, cid: string): Promise<Erasure> {
+export async function eraseCustomerVisitors(
+	store: Store,
+	accountId: number,
+	cid: string,
+	onProgress: OnProgress = () => {},
+): Promise<Erasure> {
 	const vids = await customersVids(store, accountId, cid);
-	const erasure = await eraseAll(store, accountId, vids);
-	let others = 0;
-	for (let freed = 1; freed > 0; others += freed) {
+	const erasure = { ...(await eraseAll(store, accountId, vids, onProgress)) };
+	for (let freed = 1; freed > 0; erasure.events += freed) {
 		freed = await store.transact(accountId, () => freeCustomer(cid));
+		onProgress(erasure);
 		await delay(pauseMs);
 	}
 	await foldAll(store, accountId);
 	await store.purge(accountId, { rewrite: true });
-	return { ...erasure, events: erasure.events + others };
+	return erasure;
 }
 
 async function customersVids(store: Store, accountId: number, cid: string): Promise<string[]> {
@@ -80,19 +93,33 @@ function add(all: { -readonly [Name in keyof Erased]: number }, one: Erased): vo
 	all.links += one.links;
 }
 
-async function eraseAll(store: Store, accountId: number, vids: readonly string[]): Promise<Erasure> {
+async function eraseAll(
+	store: Store,
+	accountId: number,
+	vids: readonly string[],
+	onProgress: OnProgress,
+): Promise<Erasure> {
 	const all = { vids, revoked: 0, hits: 0, visits: 0, events: 0, links: 0 };
 	for (const vid of vids) {
-		const one = await eraseOne(store, accountId, vid);
-		all.revoked += one.revoked;
-		add(all, one);
+		all.revoked += await eraseOne(store, accountId, vid, (piece) => {
+			add(all, piece);
+			onProgress(all);
+		});
 	}
 	await foldAll(store, accountId);
 	return all;
 }
 
-/** Erases a visitor, or resumes an interrupted erasure. */
-export async function eraseOne(store: Store, accountId: number, vid: string): Promise<Omit<Erasure, 'vids'>> {
+/**
+ * Erases a visitor, or resumes an interrupted erasure.
+ * @returns how many casks were revoked
+ */
+export async function eraseOne(
+	store: Store,
+	accountId: number,
+	vid: string,
+	onPiece: (piece: Erased) => void = () => {},
+): Promise<number> {
 	const revoked = new Set<string>();
 	// First, so that no cask outlives the data that identifies it; then again for what was added meanwhile.
 	await revokeCasks(store, accountId, vid, revoked);
@@ -101,16 +128,15 @@ export async function eraseOne(store: Store, accountId: number, vid: string): Pr
 	await assignAll(store, accountId);
 	const untilMs = await store.transact(accountId, () => beginErasing(vid, Date.now()));
 	await revokeCasks(store, accountId, vid, revoked);
-	const all = { revoked: revoked.size, hits: 0, visits: 0, events: 0, links: 0 };
 	for (;;) {
 		const piece = await store.transact(accountId, () => erasePiece(vid, Date.now()));
 		if (!piece) break;
-		add(all, piece);
+		onPiece(piece);
 		await delay(pauseMs);
 	}
 	// Only messages that were taken after the wait above.
 	if (untilMs > 0) await delay(Math.min(messageLeaseMs, Math.max(0, untilMs - store.now())));
-	return all;
+	return revoked.size;
 }
 
 /** Waits until no message about a visitor is under way, so that none is sent once the visitor is erased. */
