@@ -61,7 +61,9 @@ async function keepScores(): Promise<void> {
 		now: store.now,
 		report: (report) => send({ job: 'scores', ...report }),
 		signal,
-		train({ aid }, asOfMs) {
+		async train({ aid }, asOfMs) {
+			// Nobody would answer any more.
+			if (signal.aborted) return [];
 			training = Promise.withResolvers();
 			send({ job: 'training', aid, asOfMs });
 			return training.promise;

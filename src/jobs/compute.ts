@@ -19,6 +19,7 @@ export function compute<Job extends ComputeJob>(
 	job: Job,
 	{ signal, onProgress = () => {} }: ComputeOptions = {},
 ): Promise<ResultOf<Job>> {
+	if (signal?.aborted) return Promise.reject(signal.reason);
 	const { promise, resolve, reject } = Promise.withResolvers<ResultOf<Job>>();
 	const workerData: ComputeData = { place, job };
 	const thread = new Worker(new URL('./compute-thread.ts', import.meta.url), { name: job.type, workerData });
