@@ -78,7 +78,7 @@ test('no byte of erased visitors stays in the files, while the server runs and a
 	const texts = erased.flatMap((number) => [name(number), vids[number] as string]);
 	assert.ok((await countIn(folder, texts)).every((count) => count > 0));
 	const erase = async (...whom: string[]) => {
-		const { code, stderr } = await caskade([
+		const { code } = await caskade([
 			'visitor',
 			'erase',
 			'c-a-acme-uk',
@@ -87,7 +87,7 @@ test('no byte of erased visitors stays in the files, while the server runs and a
 			'--database',
 			address,
 		]);
-		assert.deepEqual([code, stderr], [0, '']);
+		assert.equal(code, 0);
 	};
 	await erase(vids[1] as string);
 	for (const number of erased.slice(1)) await erase('--cid', `${name(number)}-cid`);
