@@ -3,6 +3,8 @@ import { Worker } from 'node:worker_threads';
 const firstRestartMs = 1000;
 /** The pause before a restart doubles up to this. It is reset once a thread has lived this long. */
 const maxRestartMs = 60_000;
+/** A thread that has not ended by then is cut off: it may wait for a database server that has vanished. */
+const endWithinMs = 15_000;
 
 export interface SupervisedThreadOptions<Received> {
 	/** The thread's module. */
@@ -66,6 +68,8 @@ export class SupervisedThread<Received, Sent> {
 		this.#isStopping = true;
 		clearTimeout(this.#restart);
 		this.post(message);
+		const late = setTimeout(() => void this.#thread.terminate(), endWithinMs);
 		await this.#ended.promise;
+		clearTimeout(late);
 	}
 }
