@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { issueCask } from '../src/access/cask.ts';
 import { profileOf } from '../src/domain/profile.ts';
-import { hitEntry } from '../src/store/account/visitor-log.ts';
+import { hitEntry } from '../src/store/account/arriving/visitor-log.ts';
 import { openStore } from '../src/store/open.ts';
 import type { Store } from '../src/store/store.ts';
 import { madeUpVisitor } from '../test/scoring/made-up-log.ts';

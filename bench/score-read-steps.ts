@@ -21,7 +21,7 @@ import { openModel } from '../src/scoring/serve/goal-model.ts';
 import { ModelCache } from '../src/scoring/serve/model-cache.ts';
 import { VisitorScorer } from '../src/scoring/serve/visitor-scorer.ts';
 import { VisitorReads } from '../src/segments/visitor-reads.ts';
-import { storeHistory } from '../src/store/account/past-history.ts';
+import { storeHistory } from '../src/store/account/arriving/past-history.ts';
 import type { KnownAccount } from '../src/store/control/control-store.ts';
 import { openStore } from '../src/store/open.ts';
 

@@ -117,7 +117,8 @@ test('an import against the order is found, type imports and threads included', 
 	assert.equal(isAllowed('app', 'config'), false);
 	assert.ok(
 		arrows().some(
-			({ from, to }) => from === 'store/sqlite/write-queue.ts' && to === 'store/sqlite/writer-thread.ts',
+			({ from, to }) =>
+				from === 'store/sqlite/queue/write-queue.ts' && to === 'store/sqlite/queue/writer-thread.ts',
 		),
 	);
 	assert.ok(arrows().some(({ from, to }) => from === 'main.js' && to === 'cli/caskade.ts'));

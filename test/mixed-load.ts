@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { storeHistory } from '../src/store/account/past-history.ts';
+import { storeHistory } from '../src/store/account/arriving/past-history.ts';
 import { eraseVisitor } from '../src/store/erasure.ts';
 import { rebuildAll } from '../src/store/rebuilding.ts';
 import type { Row, Steps } from '../src/store/steps.ts';

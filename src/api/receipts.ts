@@ -8,7 +8,7 @@ import { describeErrors, describeJson } from '../http/openapi.ts';
 import { describeProblems } from '../schema/problems.ts';
 import { maxReceipts, receiptsCheck, receiptsProblems, receiptsSchema } from '../schema/receipt-request.ts';
 import { exampleEvent, storedEventSchema } from '../schema/subscription-request.ts';
-import type { Receipt } from '../store/account/receipts.ts';
+import type { Receipt } from '../store/account/reading/receipts.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { ServingReader } from '../store/store.ts';
 import {

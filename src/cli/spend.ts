@@ -7,7 +7,7 @@ import type { FileRow } from '../import/file-row.ts';
 import { InputFile } from '../import/input-file.ts';
 import { RowFile } from '../import/row-file.ts';
 import type { Spending } from '../reports/spend.ts';
-import { saveSpending } from '../store/account/journey-rows.ts';
+import { saveSpending } from '../store/account/reading/journey-rows.ts';
 import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, printJson, printLine, withStore } from './output.ts';
 

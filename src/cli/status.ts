@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { Command } from '../config.ts';
 import { reasonOf } from '../errors.ts';
 import { request } from '../node-http.ts';
-import { countMessages } from '../store/account/outbox.ts';
+import { countMessages } from '../store/account/webhooks/outbox.ts';
 import type { Store } from '../store/store.ts';
 import { type CommonOptions, printJson, printRecord, withStore } from './output.ts';
 import { serverUrl } from './server-url.ts';

@@ -3,7 +3,7 @@ import { Command, moment, wholeNumber } from '../config.ts';
 import { type Webhook, type WebhookEvent, webhookEvents } from '../domain/webhook.ts';
 import { dayMs } from '../durations.ts';
 import { OperatorError } from '../errors.ts';
-import { deliveries } from '../store/account/outbox.ts';
+import { deliveries } from '../store/account/webhooks/outbox.ts';
 import type { Account, StoredWebhook, WebhookSecret } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { deleteMessages, replayMessages } from '../webhooks/old-messages.ts';

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { HistoryHit } from '../domain/hit.ts';
-import type { HistoryEvent } from '../store/account/past-history.ts';
+import type { HistoryEvent } from '../store/account/arriving/past-history.ts';
 import { foldAll } from '../store/fold-all.ts';
 import { HistoryWriter } from '../store/history-writer.ts';
 import type { Store } from '../store/store.ts';

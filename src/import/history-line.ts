@@ -9,7 +9,7 @@ import { findHitProblems, hitSchema } from '../schema/hit-request.ts';
 import { compileProblems, describeProblems } from '../schema/problems.ts';
 import { eventCheck, toEvent } from '../schema/subscription-request.ts';
 import { optional, text, textLimits, textRule } from '../schema/texts.ts';
-import type { HistoryEvent } from '../store/account/past-history.ts';
+import type { HistoryEvent } from '../store/account/arriving/past-history.ts';
 import { fileEventProblems } from './event-problems.ts';
 
 /** The content of a line. */

@@ -1,5 +1,5 @@
 import { reasonOf } from '../errors.ts';
-import { findAbandonedErasure } from '../store/account/erasing.ts';
+import { findAbandonedErasure } from '../store/account/removing/erasing.ts';
 import { pauseMs } from '../store/batch-sizer.ts';
 import { eraseOne } from '../store/erasure.ts';
 import { foldOnce } from '../store/fold-all.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { dayMs } from '../durations.ts';
 import { reasonOf } from '../errors.ts';
-import { prune, pruneKept } from '../store/account/pruning.ts';
+import { prune, pruneKept } from '../store/account/removing/pruning.ts';
 import { pauseMs } from '../store/batch-sizer.ts';
 import type { Store } from '../store/store.ts';
 

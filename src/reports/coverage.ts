@@ -1,6 +1,6 @@
 import { hasLabels } from '../domain/subscription-event.ts';
 import { OperatorError } from '../errors.ts';
-import type { JourneyEvent } from '../store/account/journey-rows.ts';
+import type { JourneyEvent } from '../store/account/reading/journey-rows.ts';
 import { isIn, type Terms } from './journey.ts';
 import { readEvents } from './read-journeys.ts';
 import { reportThat } from './report.ts';

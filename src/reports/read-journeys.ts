@@ -1,5 +1,6 @@
 import { isFromPayment, type Touch } from '../domain/touch.ts';
 import { dayMs } from '../durations.ts';
+import { parseOrigin } from '../store/account/profiles/touches.ts';
 import {
 	eachTouch,
 	eventsIn,
@@ -10,8 +11,7 @@ import {
 	touchesOfVisitors,
 	visitorsTouchedIn,
 	visitorsWithEvents,
-} from '../store/account/journey-rows.ts';
-import { parseOrigin } from '../store/account/touches.ts';
+} from '../store/account/reading/journey-rows.ts';
 import type { Reading } from '../store/steps.ts';
 import { isIn, type Journey, type Period } from './journey.ts';
 import { type Grouping, labelOf } from './label.ts';

@@ -1,6 +1,6 @@
 import type { HitRecord } from '../domain/hit.ts';
 import { dayMs } from '../durations.ts';
-import { hitsOfVisitors } from '../store/account/journey-rows.ts';
+import { hitsOfVisitors } from '../store/account/reading/journey-rows.ts';
 import type { Reading } from '../store/steps.ts';
 import type { Journey } from './journey.ts';
 import { isInLookback } from './path.ts';

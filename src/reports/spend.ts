@@ -1,5 +1,5 @@
 import { OperatorError } from '../errors.ts';
-import { spendingRows } from '../store/account/journey-rows.ts';
+import { spendingRows } from '../store/account/reading/journey-rows.ts';
 import { type Calendar, monthsBetween } from './calendar.ts';
 import { creditOf } from './credit.ts';
 import { acquiredAtMs, acquiredIn, amountsOf, isIn, type Journey, ratio, type Terms } from './journey.ts';

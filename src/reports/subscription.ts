@@ -1,5 +1,5 @@
 import { type EventLabel, labelsOf, type SubscriptionEvent } from '../domain/subscription-event.ts';
-import type { JourneyEvent } from '../store/account/journey-rows.ts';
+import type { JourneyEvent } from '../store/account/reading/journey-rows.ts';
 
 /** An event of a subscription, and its role. */
 export interface SubscriptionStep {

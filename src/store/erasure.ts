@@ -11,8 +11,8 @@ import {
 	otherEventsOf,
 	visitorsOfCustomer,
 	visitsAfter,
-} from './account/erasing.ts';
-import { messageLeaseMs, messagesAbout, underWayUntil } from './account/outbox.ts';
+} from './account/removing/erasing.ts';
+import { messageLeaseMs, messagesAbout, underWayUntil } from './account/webhooks/outbox.ts';
 import { pauseMs } from './batch-sizer.ts';
 import { assignAll, foldAll } from './fold-all.ts';
 import { rowsOf } from './steps.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Crowd, foldCrowd, foundCrowd, leaveCrowd } from './account/crowded-fold.ts';
-import { foldPiece } from './account/folding.ts';
+import { type Crowd, foldCrowd, foundCrowd, leaveCrowd } from './account/profiles/crowded-fold.ts';
+import { foldPiece } from './account/profiles/folding.ts';
 import { lastAssignment } from './account/tasks.ts';
 import { pauseMs } from './batch-sizer.ts';
 import type { Store } from './store.ts';

@@ -1,6 +1,6 @@
 import type { HistoryHit } from '../domain/hit.ts';
-import { type CrowdedMoment, isCrowded, readCrowded } from './account/crowded-moment.ts';
-import { type HistoryEvent, type StoredHistory, storeHistory } from './account/past-history.ts';
+import { type CrowdedMoment, isCrowded, readCrowded } from './account/arriving/crowded-moment.ts';
+import { type HistoryEvent, type StoredHistory, storeHistory } from './account/arriving/past-history.ts';
 import { BatchSizer, type BatchSizes } from './batch-sizer.ts';
 import type { Store } from './store.ts';
 

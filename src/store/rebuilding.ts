@@ -1,4 +1,3 @@
-import { countVisitors, profilesOf } from './account/reading/visitors.ts';
 import {
 	reassignEvents,
 	rebuildVisitors,
@@ -7,7 +6,8 @@ import {
 	unverifyLinks,
 	visitorsAfter,
 	waitToBeRebuilt,
-} from './account/rebuild-visitors.ts';
+} from './account/profiles/rebuild-visitors.ts';
+import { countVisitors, profilesOf } from './account/reading/visitors.ts';
 import { BatchSizer } from './batch-sizer.ts';
 import { foldAll } from './fold-all.ts';
 import { settleAll } from './settle-all.ts';

@@ -6,7 +6,7 @@ import type { Profile } from '../domain/profile.ts';
 import type { QuotaHolding, QuotaSettlement } from '../domain/quota-lease.ts';
 import type { Arrival, SubscriptionEvent } from '../domain/subscription-event.ts';
 import type { UsagePlan } from '../domain/usage-plan.ts';
-import type { Receipt } from './account/receipts.ts';
+import type { Receipt } from './account/reading/receipts.ts';
 import type { ControlStore } from './control/control-store.ts';
 import type { CopyTarget } from './copy-target.ts';
 import type { Schemas } from './migrations.ts';

@@ -13,7 +13,7 @@ import {
 	nextDue,
 	saveAttempts,
 	takeDue,
-} from '../store/account/outbox.ts';
+} from '../store/account/webhooks/outbox.ts';
 import type { Steps } from '../store/steps.ts';
 import type { Store } from '../store/store.ts';
 import { WakeableSleep } from '../wakeable-sleep.ts';

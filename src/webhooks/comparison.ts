@@ -2,8 +2,8 @@ import type { Profile } from '../domain/profile.ts';
 import type { Standing } from '../domain/standing.ts';
 import { dayMs } from '../durations.ts';
 import type { GoalScore } from '../scoring/serve/visitor-scorer.ts';
-import type { EvaluationState } from '../store/account/evaluation.ts';
-import type { EvaluatedVisitor } from '../store/account/standings.ts';
+import type { EvaluationState } from '../store/account/webhooks/evaluation.ts';
+import type { EvaluatedVisitor } from '../store/account/webhooks/standings.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import { bodyOf, nowhere, standingOf, type Transition, transitionsOf } from './standing.ts';
 

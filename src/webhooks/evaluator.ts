@@ -5,7 +5,7 @@ import {
 	type Held,
 	holdEvaluation,
 	releaseEvaluation,
-} from '../store/account/evaluation.ts';
+} from '../store/account/webhooks/evaluation.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import { maxBreakMs } from './comparison.ts';
 import { type EvaluatorOptions, needsScores, Round, sweepEveryMs } from './round.ts';

@@ -1,5 +1,5 @@
 import { type MessageType, type Webhook, wants } from '../domain/webhook.ts';
-import type { NewMessage } from '../store/account/outbox.ts';
+import type { NewMessage } from '../store/account/webhooks/outbox.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { Transition } from './standing.ts';
 

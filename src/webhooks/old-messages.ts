@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { deletePage, pruneMessages, replayPage } from '../store/account/outbox.ts';
+import { deletePage, pruneMessages, replayPage } from '../store/account/webhooks/outbox.ts';
 import { pauseMs } from '../store/batch-sizer.ts';
 import type { Store } from '../store/store.ts';
 import { keepMessagesMs } from './retry.ts';

@@ -1,5 +1,5 @@
 import type { Standing } from '../domain/standing.ts';
-import type { Recount, SegmentCount } from '../store/account/evaluation.ts';
+import type { Recount, SegmentCount } from '../store/account/webhooks/evaluation.ts';
 
 /** Starts a recount. Counts of an unfinished one are kept, because its changes are stored. */
 export function begunAgain(before: Recount | null, reason: Recount['reason']): Recount {

@@ -12,8 +12,8 @@ import {
 	type Recount,
 	saveEvaluation,
 	waitingConflicts,
-} from '../store/account/evaluation.ts';
-import type { NewMessage } from '../store/account/outbox.ts';
+} from '../store/account/webhooks/evaluation.ts';
+import type { NewMessage } from '../store/account/webhooks/outbox.ts';
 import {
 	changedSince,
 	customerIdsOf,
@@ -21,7 +21,7 @@ import {
 	evaluatedPage,
 	evaluatedVisitors,
 	evaluatedWithoutVisitor,
-} from '../store/account/standings.ts';
+} from '../store/account/webhooks/standings.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
 import type { Reading } from '../store/steps.ts';
 import type { Store } from '../store/store.ts';

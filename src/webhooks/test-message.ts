@@ -1,4 +1,4 @@
-import { insertMessages, messageId, saveAttempts } from '../store/account/outbox.ts';
+import { insertMessages, messageId, saveAttempts } from '../store/account/webhooks/outbox.ts';
 import type { Account } from '../store/control/control-store.ts';
 import type { Store } from '../store/store.ts';
 import { bodyOfMessage } from './message.ts';

@@ -11,8 +11,8 @@ import { monthAt, standardPlan, type UsagePlan } from '../../src/domain/usage-pl
 import { dayMs } from '../../src/durations.ts';
 import { settleQuotas } from '../../src/store/control/quota-leases.ts';
 import { migrationFiles } from '../../src/store/migrations.ts';
-import { Connection } from '../../src/store/sqlite/connection.ts';
-import { runSteps } from '../../src/store/sqlite/run-steps.ts';
+import { Connection } from '../../src/store/sqlite/engine/connection.ts';
+import { runSteps } from '../../src/store/sqlite/engine/run-steps.ts';
 
 const november = Date.UTC(2026, 10, 21, 10);
 const december = Date.UTC(2026, 11, 1);

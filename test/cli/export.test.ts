@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { storeHistory } from '../../src/store/account/past-history.ts';
+import { storeHistory } from '../../src/store/account/arriving/past-history.ts';
 import { visitorsFrom } from '../../src/store/account/reading/visitors.ts';
 import { openStore } from '../../src/store/open.ts';
 import { assertMisused, caskade, caskadeJson, mainPath, TestProcess } from '../process.ts';

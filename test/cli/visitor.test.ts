@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { insertMessages, saveAttempts, takeDue } from '../../src/store/account/outbox.ts';
+import { insertMessages, saveAttempts, takeDue } from '../../src/store/account/webhooks/outbox.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
 import { assertMisused, assertRefused, caskade, caskadeJson, hasTerminals, onTerminal } from '../process.ts';
 import { hit } from '../store/contract/visitors.ts';

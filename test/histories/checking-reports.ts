@@ -5,7 +5,7 @@ import type { Report } from '../../src/reports/report.ts';
 import { queryOf, type ReportQuery } from '../../src/reports/report-query.ts';
 import { reportOf } from '../../src/reports/reports.ts';
 import { runReport } from '../../src/reports/run-report.ts';
-import { saveSpending } from '../../src/store/account/journey-rows.ts';
+import { saveSpending } from '../../src/store/account/reading/journey-rows.ts';
 import type { Store } from '../../src/store/store.ts';
 import { alike } from './alike.ts';
 import * as cohorts from './cohort-sums.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { ArrivingHit, HistoryHit, HitRecord, StoredHit } from '../../src/domain/hit.ts';
 import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
-import type { HistoryEvent } from '../../src/store/account/past-history.ts';
+import type { HistoryEvent } from '../../src/store/account/arriving/past-history.ts';
 import { type Happening, type History, people, type Sale, type Shown } from './history.ts';
 import { firstShown, ownersOf } from './model.ts';
 import type { Service } from './service.ts';

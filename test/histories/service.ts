@@ -1,8 +1,8 @@
 import type { ArrivingHit, HistoryHit, StoredHit } from '../../src/domain/hit.ts';
 import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
 import { OperatorError } from '../../src/errors.ts';
-import type { HistoryEvent } from '../../src/store/account/past-history.ts';
-import { prune } from '../../src/store/account/pruning.ts';
+import type { HistoryEvent } from '../../src/store/account/arriving/past-history.ts';
+import { prune } from '../../src/store/account/removing/pruning.ts';
 import { eraseCustomerVisitors, eraseOne } from '../../src/store/erasure.ts';
 import { HistoryWriter } from '../../src/store/history-writer.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { dayMs } from '../../src/durations.ts';
 import { pruneAll, type RetentionReport, runRetention } from '../../src/jobs/retention.ts';
-import { visitorRecord } from '../../src/store/account/visitor-record.ts';
+import { visitorRecord } from '../../src/store/account/reading/visitor-record.ts';
 import type { Store } from '../../src/store/store.ts';
 import { ServeProcess, withinASecond } from '../process.ts';
 import { hit } from '../store/contract/visitors.ts';
@@ -75,7 +75,7 @@ test('two concurrent jobs on one database prune everything exactly once', async 
 });
 
 async function storeOldHits(store: Store, accountId: number, count: number): Promise<void> {
-	const { storeHits } = await import('../../src/store/account/visitor-log.ts');
+	const { storeHits } = await import('../../src/store/account/arriving/visitor-log.ts');
 	await store.transact(accountId, () => storeHits(Array.from({ length: count }, () => hit())));
 }
 

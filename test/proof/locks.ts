@@ -8,8 +8,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { seededRandom } from '../../src/scoring/rows/random.ts';
-import { storeHistory } from '../../src/store/account/past-history.ts';
-import { prune } from '../../src/store/account/pruning.ts';
+import { storeHistory } from '../../src/store/account/arriving/past-history.ts';
+import { prune } from '../../src/store/account/removing/pruning.ts';
 import { eraseOne } from '../../src/store/erasure.ts';
 import { foldAll, foldOnce } from '../../src/store/fold-all.ts';
 import { openStore } from '../../src/store/open.ts';

@@ -14,11 +14,11 @@ import {
 	isRolledBack,
 	PostgresPool,
 	SchemaNames,
-} from '../../src/store/postgres/connection.ts';
-import { hitGroups, waitingHit } from '../../src/store/postgres/hit-group.ts';
-import { uploadGroups } from '../../src/store/postgres/upload-group.ts';
-import { waitingUpload } from '../../src/store/postgres/waiting-upload.ts';
-import { WriteQueue } from '../../src/store/postgres/write-queue.ts';
+} from '../../src/store/postgres/engine/connection.ts';
+import { hitGroups, waitingHit } from '../../src/store/postgres/queue/hit-group.ts';
+import { uploadGroups } from '../../src/store/postgres/queue/upload-group.ts';
+import { waitingUpload } from '../../src/store/postgres/queue/waiting-upload.ts';
+import { WriteQueue } from '../../src/store/postgres/queue/write-queue.ts';
 import type { Store, UploadOutcome } from '../../src/store/store.ts';
 import { patience } from '../eventually.ts';
 import { hit } from '../store/contract/visitors.ts';

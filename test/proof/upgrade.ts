@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { seedVisitors } from '../../bench/sqlite-visitors.ts';
-import { visitorRecord } from '../../src/store/account/visitor-record.ts';
+import { visitorRecord } from '../../src/store/account/reading/visitor-record.ts';
 import { migrationFiles } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/open.ts';
 import { caskadeProcess, mainPath, TestProcess } from '../process.ts';

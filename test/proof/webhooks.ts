@@ -11,7 +11,7 @@ import { Agent, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { percentile } from '../../bench/percentile.ts';
 import { seededRandom } from '../../src/scoring/rows/random.ts';
-import { insertMessages } from '../../src/store/account/outbox.ts';
+import { insertMessages } from '../../src/store/account/webhooks/outbox.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Row, Steps } from '../../src/store/steps.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { lifetimeValueReport } from '../../src/reports/lifetime-value.ts';
 import { queryOf } from '../../src/reports/report-query.ts';
 import { runReport } from '../../src/reports/run-report.ts';
-import { storeHistory } from '../../src/store/account/past-history.ts';
+import { storeHistory } from '../../src/store/account/arriving/past-history.ts';
 import { addAccount, openFor } from '../store/engines.ts';
 import { temporaryFolder } from '../support.ts';
 import { assertAsAwkSays, cdnowEnd, cdnowEvents, cdnowSample } from './cdnow.ts';

@@ -6,7 +6,7 @@ import type { Report } from '../../src/reports/report.ts';
 import { queryOf, type ReportQuery } from '../../src/reports/report-query.ts';
 import { reportOf } from '../../src/reports/reports.ts';
 import { runReport } from '../../src/reports/run-report.ts';
-import { type HistoryEvent, storeHistory } from '../../src/store/account/past-history.ts';
+import { type HistoryEvent, storeHistory } from '../../src/store/account/arriving/past-history.ts';
 import { foldAll } from '../../src/store/fold-all.ts';
 import type { Store } from '../../src/store/store.ts';
 import { body } from '../store/contract/visitors.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { defaultGoals, goalDefaults } from '../../src/domain/goal.ts';
 import { dayMs } from '../../src/durations.ts';
 import { type AccountRows, accountRows, type HistoryReader } from '../../src/scoring/rows/account-rows.ts';
-import { hitEntry } from '../../src/store/account/visitor-log.ts';
+import { hitEntry } from '../../src/store/account/arriving/visitor-log.ts';
 import { logEndMs, type MadeUpVisitor, madeUpVisitors } from './made-up-log.ts';
 
 const asOfMs = logEndMs - 10 * dayMs;

@@ -2,7 +2,7 @@ import type { HitRecord } from '../../src/domain/hit.ts';
 import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
 import { dayMs, hourMs } from '../../src/durations.ts';
 import { seededRandom } from '../../src/scoring/rows/random.ts';
-import { storeHistory } from '../../src/store/account/past-history.ts';
+import { storeHistory } from '../../src/store/account/arriving/past-history.ts';
 import type { Store } from '../../src/store/store.ts';
 
 export interface MadeUpVisitor {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { dayMs } from '../../src/durations.ts';
 import { WebhookJob } from '../../src/jobs/webhooks.ts';
-import { deliveries } from '../../src/store/account/outbox.ts';
+import { deliveries } from '../../src/store/account/webhooks/outbox.ts';
 import type { DeliveryReport } from '../../src/webhooks/channel.ts';
 import { replayMessages } from '../../src/webhooks/old-messages.ts';
 import { eventually } from '../eventually.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { dayMs, hourMs, minuteMs } from '../../src/durations.ts';
-import { prune } from '../../src/store/account/pruning.ts';
+import { prune } from '../../src/store/account/removing/pruning.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
 import { trainedOnVisitors } from '../scoring/made-up-profiles.ts';
 import { engines, subscriptionEvent, upload } from '../store/engines.ts';

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { hourMs } from '../../durations.ts';
 import { OperatorError, reasonOf, StorageError } from '../../errors.ts';
-import { countWaiting, foldingSchema } from '../account/folding.ts';
+import { countWaiting, foldingSchema } from '../account/profiles/folding.ts';
 import { clientTableNames } from '../account/tables.ts';
 import { checkKeys } from '../check-keys.ts';
 import { ControlStore, type ControlTables } from '../control/control-store.ts';
@@ -19,9 +19,9 @@ import type {
 	StoreStatus,
 	WriterEvents,
 } from '../store.ts';
-import { AccountServers, maxServers } from './account-servers.ts';
-import { checkEncoding, checkOwnServer } from './check-database.ts';
-import { Citus } from './citus.ts';
+import { AccountServers, maxServers } from './engine/account-servers.ts';
+import { checkEncoding, checkOwnServer } from './engine/check-database.ts';
+import { Citus } from './engine/citus.ts';
 import {
 	commitTransaction,
 	connectionError,
@@ -30,16 +30,16 @@ import {
 	type PoolOptions,
 	PostgresPool,
 	SchemaNames,
-} from './connection.ts';
-import { PostgresCopyTarget } from './copy-target.ts';
-import { DatabaseClock } from './database-clock.ts';
-import { migrate, schemaVersion } from './migrate.ts';
-import { NewestSchemas } from './newest-schemas.ts';
-import { ReadQueue } from './read-queue.ts';
-import { runSteps } from './run-steps.ts';
-import { ServerPool } from './server-pool.ts';
-import { PostgresReader } from './serving-reader.ts';
-import { PostgresWriter } from './serving-writer.ts';
+} from './engine/connection.ts';
+import { PostgresCopyTarget } from './engine/copy-target.ts';
+import { DatabaseClock } from './engine/database-clock.ts';
+import { migrate, schemaVersion } from './engine/migrate.ts';
+import { NewestSchemas } from './engine/newest-schemas.ts';
+import { runSteps } from './engine/run-steps.ts';
+import { ServerPool } from './engine/server-pool.ts';
+import { ReadQueue } from './queue/read-queue.ts';
+import { PostgresReader } from './queue/serving-reader.ts';
+import { PostgresWriter } from './queue/serving-writer.ts';
 
 /**
  * For keys, plans and accounts: small statements that a serving process repeats all the time. Against a server that

@@ -5,7 +5,7 @@ import type { Kysely } from 'kysely';
 import { monotonicMs } from '../../clock.ts';
 import { OperatorError, reasonOf } from '../../errors.ts';
 import { isoTime } from '../../format/iso-time.ts';
-import { countWaiting, foldingSchema } from '../account/folding.ts';
+import { countWaiting, foldingSchema } from '../account/profiles/folding.ts';
 import { ControlStore, type ControlTables } from '../control/control-store.ts';
 import type { CopyTarget } from '../copy-target.ts';
 import { newestSchemas, SchemaTooNewError } from '../migrations.ts';
@@ -27,12 +27,12 @@ import {
 	goneEveryMs,
 	migrateAccountFile,
 	openAccountFile,
-} from './account-file.ts';
-import { copyDatabases } from './backup.ts';
-import { checkFolder } from './check-folder.ts';
-import { checkpointLongLog, emptyLog, emptyLogIfFree } from './checkpoint.ts';
-import { Connection, openDatabase, undoInMemory } from './connection.ts';
-import { SqliteCopyTarget } from './copy-target.ts';
+} from './engine/account-file.ts';
+import { copyDatabases } from './engine/backup.ts';
+import { checkFolder } from './engine/check-folder.ts';
+import { checkpointLongLog, emptyLog, emptyLogIfFree } from './engine/checkpoint.ts';
+import { Connection, openDatabase, undoInMemory } from './engine/connection.ts';
+import { SqliteCopyTarget } from './engine/copy-target.ts';
 import {
 	atAddress,
 	DataFolder,
@@ -41,14 +41,14 @@ import {
 	lockFolder,
 	readLine,
 	writeLine,
-} from './data-folder.ts';
-import { kyselyOver } from './dialect.ts';
-import { letOthersRun } from './event-loop.ts';
-import { fileError } from './file-error.ts';
-import { latestSchema, migrate, schemaVersion } from './migrate.ts';
-import { runSteps } from './run-steps.ts';
-import { SqliteReader } from './serving-reader.ts';
-import { startServingWriter } from './serving-writer.ts';
+} from './engine/data-folder.ts';
+import { kyselyOver } from './engine/dialect.ts';
+import { fileError } from './engine/file-error.ts';
+import { latestSchema, migrate, schemaVersion } from './engine/migrate.ts';
+import { runSteps } from './engine/run-steps.ts';
+import { letOthersRun } from './queue/event-loop.ts';
+import { SqliteReader } from './queue/serving-reader.ts';
+import { startServingWriter } from './queue/serving-writer.ts';
 
 const busyTimeoutMs = 5000;
 const purgeTimeoutMs = 10_000;

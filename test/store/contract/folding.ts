@@ -6,12 +6,16 @@ import { type LogEntry, profileOf } from '../../../src/domain/profile.ts';
 import { storedEvent } from '../../../src/domain/subscription-event.ts';
 import { minuteMs } from '../../../src/durations.ts';
 import { seededRandom } from '../../../src/scoring/rows/random.ts';
-import { beginErasing, erasePiece, findAbandonedErasure } from '../../../src/store/account/erasing.ts';
-import { foldPiece } from '../../../src/store/account/folding.ts';
-import { storeHistory } from '../../../src/store/account/past-history.ts';
-import { prune } from '../../../src/store/account/pruning.ts';
-import { joinEvents, storeHits } from '../../../src/store/account/visitor-log.ts';
-import { visitorRecord } from '../../../src/store/account/visitor-record.ts';
+import { storeHistory } from '../../../src/store/account/arriving/past-history.ts';
+import { joinEvents, storeHits } from '../../../src/store/account/arriving/visitor-log.ts';
+import { foldPiece } from '../../../src/store/account/profiles/folding.ts';
+import { visitorRecord } from '../../../src/store/account/reading/visitor-record.ts';
+import {
+	beginErasing,
+	erasePiece,
+	findAbandonedErasure,
+} from '../../../src/store/account/removing/erasing.ts';
+import { prune } from '../../../src/store/account/removing/pruning.ts';
 import { eraseOne } from '../../../src/store/erasure.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
 import type { Row, Steps } from '../../../src/store/steps.ts';

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { minuteMs } from '../../../src/durations.ts';
-import { storeHistory } from '../../../src/store/account/past-history.ts';
+import { storeHistory } from '../../../src/store/account/arriving/past-history.ts';
+import { storeHits } from '../../../src/store/account/arriving/visitor-log.ts';
 import type { VisitorHistory } from '../../../src/store/account/reading/histories.ts';
 import {
 	firstHits,
@@ -11,7 +12,6 @@ import {
 	visitorHistories,
 } from '../../../src/store/account/reading/histories.ts';
 import { vidsAfter } from '../../../src/store/account/reading/visitors.ts';
-import { storeHits } from '../../../src/store/account/visitor-log.ts';
 import type { Store } from '../../../src/store/store.ts';
 import {
 	addAccount,

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import type { HistoryHit, HitRecord } from '../../../src/domain/hit.ts';
 import { minuteMs } from '../../../src/durations.ts';
-import { type HistoryEvent, storeHistory } from '../../../src/store/account/past-history.ts';
+import { type HistoryEvent, storeHistory } from '../../../src/store/account/arriving/past-history.ts';
 import type { Store } from '../../../src/store/store.ts';
 import {
 	addAccount,

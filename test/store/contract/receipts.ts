@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { storeHistory } from '../../../src/store/account/past-history.ts';
+import { storeHistory } from '../../../src/store/account/arriving/past-history.ts';
 import {
 	addAccount,
 	type Engine,

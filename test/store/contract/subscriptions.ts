@@ -3,7 +3,7 @@ import { suite, type TestContext, test } from 'node:test';
 import fc from 'fast-check';
 import type { SubscriptionEvent } from '../../../src/domain/subscription-event.ts';
 import { minuteMs } from '../../../src/durations.ts';
-import { storeHistory } from '../../../src/store/account/past-history.ts';
+import { storeHistory } from '../../../src/store/account/arriving/past-history.ts';
 import { visitorHistories } from '../../../src/store/account/reading/histories.ts';
 import { eraseOne, eraseVisitor } from '../../../src/store/erasure.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { numberArray, textArray } from '../../../src/store/postgres/arrays.ts';
+import { numberArray, textArray } from '../../../src/store/postgres/engine/arrays.ts';
 import { freshPostgresDatabase } from '../postgres-server.ts';
 import { sessionOn } from './service.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { copyStore } from '../../../src/store/copy.ts';
 import { migrationFiles } from '../../../src/store/migrations.ts';
-import { statementsOf } from '../../../src/store/postgres/statements.ts';
+import { statementsOf } from '../../../src/store/postgres/engine/statements.ts';
 import type { Check, Store } from '../../../src/store/store.ts';
 import { derived, hit } from '../contract/visitors.ts';
 import {

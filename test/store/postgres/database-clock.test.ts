@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { monotonicMs } from '../../../src/clock.ts';
 import { hourMs } from '../../../src/durations.ts';
-import { DatabaseClock } from '../../../src/store/postgres/database-clock.ts';
+import { DatabaseClock } from '../../../src/store/postgres/engine/database-clock.ts';
 
 /** A database whose clock differs from this machine's by a fixed amount. */
 const askFor =

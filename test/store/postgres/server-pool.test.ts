@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServerPool } from '../../../src/store/postgres/server-pool.ts';
+import { ServerPool } from '../../../src/store/postgres/engine/server-pool.ts';
 
 function things(most: number) {
 	const log: string[] = [];

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { test } from 'node:test';
 import { monotonicMs } from '../../../src/clock.ts';
-import { Checkpointer } from '../../../src/store/sqlite/checkpointer.ts';
-import { Connection } from '../../../src/store/sqlite/connection.ts';
+import { Checkpointer } from '../../../src/store/sqlite/engine/checkpointer.ts';
+import { Connection } from '../../../src/store/sqlite/engine/connection.ts';
 import { accountDatabase } from './databases.ts';
 
 const mebibyte = 1024 ** 2;

@@ -3,8 +3,8 @@
  */
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
-import { checkpoint, emptyLog } from '../../../src/store/sqlite/checkpoint.ts';
-import { openDatabase } from '../../../src/store/sqlite/connection.ts';
+import { checkpoint, emptyLog } from '../../../src/store/sqlite/engine/checkpoint.ts';
+import { openDatabase } from '../../../src/store/sqlite/engine/connection.ts';
 
 const eventsEach = 100;
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { test } from 'node:test';
 import { StorageError } from '../../../src/errors.ts';
-import { ConnectionPool } from '../../../src/store/sqlite/connection-pool.ts';
-import type { DataFolder } from '../../../src/store/sqlite/data-folder.ts';
+import { ConnectionPool } from '../../../src/store/sqlite/engine/connection-pool.ts';
+import type { DataFolder } from '../../../src/store/sqlite/engine/data-folder.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import {
 	addAccount,

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import type { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { monotonicMs } from '../../../src/clock.ts';
-import { Connection } from '../../../src/store/sqlite/connection.ts';
-import { commitGroup } from '../../../src/store/sqlite/group-commit.ts';
-import { cell, type Work } from '../../../src/store/sqlite/messages.ts';
-import { fieldSeparator, type PackedUpload } from '../../../src/store/sqlite/packed-events.ts';
+import { Connection } from '../../../src/store/sqlite/engine/connection.ts';
+import { commitGroup } from '../../../src/store/sqlite/queue/group-commit.ts';
+import { cell, type Work } from '../../../src/store/sqlite/queue/messages.ts';
+import { fieldSeparator, type PackedUpload } from '../../../src/store/sqlite/queue/packed-events.ts';
 import { accountDatabase, openFor, rows, whenStored } from './databases.ts';
 
 const pack = (events: readonly (readonly [tid: string, rvn: string])[]): PackedUpload => ({

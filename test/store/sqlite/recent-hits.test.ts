@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { historyExtent, visitorHistories } from '../../../src/store/account/reading/histories.ts';
-import { visitorRecord } from '../../../src/store/account/visitor-record.ts';
+import { visitorRecord } from '../../../src/store/account/reading/visitor-record.ts';
 import { rebuildAll } from '../../../src/store/rebuilding.ts';
 import { hit } from '../contract/visitors.ts';
 import { type Engine, engines, receivedAtMs, startServingFor } from '../engines.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { insertHits } from '../../../src/store/account/visitor-log.ts';
-import { ConnectionPool } from '../../../src/store/sqlite/connection-pool.ts';
-import { commitGroup } from '../../../src/store/sqlite/group-commit.ts';
-import { packUpload } from '../../../src/store/sqlite/packed-events.ts';
+import { insertHits } from '../../../src/store/account/arriving/visitor-log.ts';
+import { ConnectionPool } from '../../../src/store/sqlite/engine/connection-pool.ts';
+import { commitGroup } from '../../../src/store/sqlite/queue/group-commit.ts';
+import { packUpload } from '../../../src/store/sqlite/queue/packed-events.ts';
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { temporaryFolder } from '../../support.ts';
 import { addAccount, subscriptionEvents } from '../engines.ts';

@@ -8,7 +8,7 @@ import {
 import { compareEntries, type SubscriptionEntry } from '../../../domain/profile.ts';
 import { storedEventColumns, subscriptionEntry } from '../../../domain/subscription-event.ts';
 import { type Reading, type Row, rowsOf, type Select } from '../../steps.ts';
-import { holdersUpTo } from '../identity-links.ts';
+import { holdersUpTo } from '../owners/identity-links.ts';
 import { rowsOfNames } from './rows.ts';
 
 /** A subscription event that belonged to a visitor, and the period in which this was known. */

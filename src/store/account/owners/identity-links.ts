@@ -1,0 +1,230 @@
+import {
+	cidKey,
+	eventKeys,
+	type Joinable,
+	namedOwner,
+	type Owner,
+	ownerOf,
+	tidKey,
+} from '../../../domain/ownership.ts';
+import type { Query, Row, Select, Steps } from '../../steps.ts';
+import { addTasks } from '../tasks.ts';
+import {
+	followSubscriptions,
+	notErasing,
+	setOwners,
+	subscriptionsOf,
+	withVid,
+} from './subscription-owners.ts';
+
+/**
+ * A visitor's link to a `tid` (key `t:…`) or a `cid` (`c:…`) that one of the visitor's hits has shown. The table is called
+ * `claim`. `domain/ownership.ts` says whose an event is by these links.
+ */
+export interface IdentityLink {
+	readonly key: string;
+	readonly atMs: number;
+	readonly vid: string;
+}
+
+interface Shown {
+	readonly events: readonly { readonly tid?: string }[];
+	readonly cid: string | null;
+}
+
+/** The identity links of a hit. */
+export function linksOfHit(vid: string, atMs: number, { events, cid }: Shown): IdentityLink[] {
+	const keys = events.flatMap(({ tid }) => (tid === undefined ? [] : [tidKey(tid)]));
+	if (cid !== null) keys.push(cidKey(cid));
+	return keys.map((key) => ({ key, atMs, vid }));
+}
+
+/** The holders of those events' keys that have one. */
+export function holdersOf(events: readonly Joinable[]): Select {
+	return {
+		sql: holdersSql,
+		values: [eventKeys(events)],
+	};
+}
+
+/** A visitor who is being erased holds no key. */
+const holdersSql: Select['sql'] = `${withVid(
+	"SELECT key, (SELECT vid FROM @claim AS claim WHERE claim.key = list.key AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) ORDER BY at, vid LIMIT 1) AS vid FROM ?each AS list",
+)} /* holders */`;
+
+/** Who had shown each key first, as of a moment, and when. */
+export function holdersUpTo(keys: readonly string[], asOfMs: number): Select {
+	const first = (column: string) =>
+		`(SELECT ${column} FROM @claim AS claim WHERE claim.key = list.key AND at <= ? ORDER BY at, vid LIMIT 1)`;
+	return {
+		sql: `SELECT key, ${first('vid')} AS vid, ${first('at')} AS at FROM ?each AS list /* holders up to */`,
+		values: [asOfMs, asOfMs, keys],
+	};
+}
+
+/** The visitor that each event names, by `tid`. @param holders rows with `key` and `vid` */
+export function ownersOf(events: readonly Joinable[], holders: readonly Row[]): Map<string, Owner> {
+	const holderOf = new Map<string, string>();
+	for (const { key, vid } of holders) if (typeof vid === 'string') holderOf.set(String(key), vid);
+	const owners = new Map<string, Owner>();
+	for (const event of events) {
+		const owner = namedOwner(event, (key) => holderOf.get(key));
+		if (owner) owners.set(event.tid, owner);
+	}
+	return owners;
+}
+
+/** Existing links of visitors to keys. Under the visitors' lock they cannot change. */
+export function knownLinks(links: readonly IdentityLink[]): Query {
+	return {
+		sql: 'SELECT vid, key, at FROM (?rows) AS shown JOIN @claim AS claim ON claim.vid = shown.column1 AND claim.key = shown.column2 WHERE EXISTS (SELECT 1 FROM @visitor AS visitor WHERE visitor.vid = claim.vid) /* known links */',
+		rows: earliestLinks(links).map(({ vid, key }) => [vid, key]),
+	};
+}
+
+/** The links that are new, or earlier than the known ones. @param known rows of `knownLinks` */
+export function newLinks(links: readonly IdentityLink[], known: readonly Row[]): IdentityLink[] {
+	const knownAt = new Map(known.map(({ vid, key, at }) => [`${vid} ${key}`, Number(at)]));
+	return earliestLinks(links).filter(
+		({ vid, key, atMs }) => !((knownAt.get(`${vid} ${key}`) ?? Infinity) <= atMs),
+	);
+}
+
+function earliestLinks(links: readonly IdentityLink[]): IdentityLink[] {
+	const earliest = new Map<string, IdentityLink>();
+	for (const link of links) {
+		const name = `${link.vid} ${link.key}`;
+		if (link.atMs < (earliest.get(name)?.atMs ?? Infinity)) earliest.set(name, link);
+	}
+	return [...earliest.values()];
+}
+
+export function saveLinks(links: readonly IdentityLink[]): Query {
+	return {
+		sql: 'INSERT INTO @claim (key, at, vid) ?rows ON CONFLICT (vid, key) DO UPDATE SET at = excluded.at, unfounded = NULL WHERE excluded.at < claim.at OR claim.unfounded IS NOT NULL /* save links */',
+		rows: earliestLinks(links).map(({ key, atMs, vid }) => [key, atMs, vid]),
+	};
+}
+
+/** An event whose owner may change with new links. */
+export interface ContestedEvent extends Joinable {
+	readonly subid: string;
+	readonly vid: string | null;
+	/** See `Owner`. */
+	readonly named: number;
+}
+
+/** The maximum number of events whose owner a transaction may change because of new links. */
+const maxContested = 50;
+
+/** What may change owner when links to keys change. */
+export interface ContestedEvents {
+	/** Subscription events with one of the keys. Locked. */
+	readonly events: readonly ContestedEvent[];
+	/** The owners of these events, with and without the new links. */
+	readonly vids: readonly string[];
+	/** Keys of too many events for a request. The background handles them, see `assignLater`. */
+	readonly popular: readonly string[];
+}
+
+/**
+ * Locks keys, so that no upload with them is under way, and then the events that have them.
+ * @param erasing whether to include events of visitors who are being erased
+ */
+export function* lockContested(keys: readonly string[], erasing = false): Steps<ContestedEvents> {
+	if (keys.length === 0) return { events: [], vids: [], popular: [] };
+	const [, counts = []] = yield [{ lock: 'exclusive', keys }, countEvents(keys)];
+	let left = maxContested;
+	const popular = new Set<string>();
+	for (const { cid, events } of counts) {
+		if (Number(events) > left) popular.add(`c:${cid}`);
+		else left -= Number(events);
+	}
+	const named = (kind: string) =>
+		keys.filter((key) => key.startsWith(kind) && !popular.has(key)).map((key) => key.slice(kind.length));
+	const [found = []] = yield [
+		{
+			sql: 'SELECT tid FROM @subscription_event WHERE cid IN ?list /* events of links */',
+			values: [named('c:')],
+		},
+	];
+	const tids = new Set([...named('t:'), ...found.map(({ tid }) => String(tid))]);
+	const [rows = []] = yield [lockEvents([...tids], erasing)];
+	return { ...(yield* contestedAmong(rows)), popular: [...popular] };
+}
+
+/** The number of events of each customer id. Counting stops just above the limit. A `tid` has one event. */
+function countEvents(keys: readonly string[]): Query {
+	return {
+		sql: `SELECT key AS cid, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE cid = list.key ORDER BY id LIMIT ${maxContested + 1}) AS first) AS events FROM ?each AS list /* count events */`,
+		values: [keys.filter((key) => key.startsWith('c:')).map((key) => key.slice(2))],
+	};
+}
+
+/**
+ * Queues the events of popular keys for the background if these links changed who holds the key.
+ * @param links the new links
+ */
+export function* assignLater(popular: readonly string[], links: readonly IdentityLink[]): Steps<void> {
+	if (popular.length === 0) return;
+	const [holders = []] = yield [{ sql: holdersSql, values: [popular] }];
+	const won = holders.filter(({ key, vid }) => links.some((link) => link.key === key && link.vid === vid));
+	yield [addTasks(won.map(({ key }) => String(key)))];
+}
+
+/** The same for events that are already locked. @param rows of `lockEvents` */
+export function* contestedAmong(rows: readonly Row[]): Steps<Omit<ContestedEvents, 'popular'>> {
+	const events = rows.map((row) => row as unknown as ContestedEvent);
+	const owners = events.flatMap(({ vid }) => (vid === null ? [] : [vid]));
+	const subscribers = yield* subscriptionsOf(events);
+	return {
+		events,
+		vids: [...new Set([...owners, ...(yield* keyHolders(events)), ...subscribers.values()])],
+	};
+}
+
+/** The visitors who hold the keys of events. */
+export function* keyHolders(events: readonly Joinable[]): Steps<string[]> {
+	const [holders = []] = yield [holdersOf(events)];
+	return holders.map(({ vid }) => String(vid));
+}
+
+/**
+ * Finds subscription events, then locks them all at once in the order of their `tid`.
+ * @param erasing whether to include events of visitors who are being erased
+ */
+export function lockEvents(tids: readonly string[], erasing = true): Query {
+	return {
+		sql: `SELECT tid, subid, cid, vid, named FROM @subscription_event WHERE tid IN ?list${erasing ? '' : notErasing} ORDER BY tid FOR UPDATE /* lock events */`,
+		values: [tids],
+	};
+}
+
+/**
+ * Assigns events to their owners, and the events that follow them by `subid`.
+ * @returns the visitors who gained or lost an event
+ */
+export function* assignEvents(events: readonly ContestedEvent[]): Steps<Set<string>> {
+	if (events.length === 0) return new Set();
+	const [holders = []] = yield [holdersOf(events)];
+	const owners = ownersOf(events, holders);
+	const renamed = events.filter(({ tid, vid, named }) => {
+		const owner = owners.get(tid);
+		return owner ? owner.vid !== vid || owner.named !== named : named > 0;
+	});
+	yield [setOwners(renamed.map(({ tid }) => [tid, owners.get(tid)]))];
+	const subscribers = yield* subscriptionsOf(events);
+	const isRenamed = new Set(renamed);
+	const following = events.filter((event) => {
+		const subscriber = subscribers.get(event.subid) ?? null;
+		return !owners.has(event.tid) && subscriber !== (isRenamed.has(event) ? null : event.vid);
+	});
+	const newOwnerOf = ({ tid, subid }: ContestedEvent) => ownerOf(owners.get(tid), subscribers.get(subid));
+	yield [setOwners(following.map((event) => [event.tid, newOwnerOf(event)]))];
+	const moved = events.flatMap((event) => {
+		const owner = newOwnerOf(event)?.vid ?? null;
+		return owner === event.vid ? [] : [owner, event.vid];
+	});
+	const followed = yield* followSubscriptions(renamed.map(({ subid }) => subid));
+	return new Set([...moved.filter((vid) => vid !== null), ...followed]);
+}

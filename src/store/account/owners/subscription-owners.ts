@@ -1,0 +1,162 @@
+import { decidingOrder, type Owner, ownerOf } from '../../../domain/ownership.ts';
+import { type Query, type Reading, type Row, rowsOf, type Select, type Steps } from '../../steps.ts';
+import { addTasks } from '../tasks.ts';
+
+/** The owners of subscriptions that have one. */
+export function ownersOfSubscriptions(subids: readonly string[]): Select {
+	return {
+		sql: `${withVid(`SELECT key AS subid, (SELECT vid FROM @subscription_event AS event WHERE event.subid = list.key AND named > 0${notErasing} ORDER BY ${decidingOrder} LIMIT 1) AS vid FROM ?each AS list`)} /* subscriptions */`,
+		values: [subids],
+	};
+}
+
+/**
+ * Of look-ups of a `vid` for each element of a list, those that find one. Most find none, and each row costs 1 µs. With
+ * `EXISTS` instead, PostgreSQL might join the list with the whole table. Without the limit, which no list reaches, both
+ * engines would look up once for the condition, and once more for the row.
+ */
+export function withVid(lookUps: string): Select['sql'] {
+	return `SELECT * FROM (${lookUps} LIMIT 1000000) AS found WHERE vid IS NOT NULL`;
+}
+
+/** A visitor who is being erased owns nothing. */
+export const notErasing = " AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || vid)";
+
+/** The owner of each subscription that has one, by `subid`. @param rows of `ownersOfSubscriptions` */
+export function subscribersIn(rows: readonly Row[]): Map<string, string> {
+	return new Map(rows.map(({ subid, vid }) => [String(subid), String(vid)]));
+}
+
+/** The same for the subscriptions of events. */
+export function* subscriptionsOf(
+	events: readonly { readonly subid: string }[],
+): Reading<Map<string, string>> {
+	return subscribersIn(yield* rowsOf(ownersOfSubscriptions(subidsOf(events))));
+}
+
+export function subidsOf(events: readonly { readonly subid: string }[]): string[] {
+	return [...new Set(events.map(({ subid }) => subid))];
+}
+
+/** Keys that uploads lock in shared mode, so that nobody overlooks events of the same subscriptions. */
+export function subscriptionKeys(events: readonly { readonly subid: string }[]): string[] {
+	return keysOf(subidsOf(events));
+}
+
+/** Stores the owners of events. Both engines name the columns of `VALUES` `column1`, `column2`, … */
+export function setOwners(owners: readonly (readonly [tid: string, owner: Owner | undefined])[]): Query {
+	return {
+		sql: 'UPDATE @subscription_event SET vid = owner.column2, named = CAST(owner.column3 AS integer) FROM (?rows) AS owner WHERE tid = owner.column1 /* join */',
+		rows: owners.map(([tid, owner]) => [tid, owner?.vid ?? null, owner?.named ?? 0]),
+	};
+}
+
+/**
+ * The maximum number of events that follow their subscription to a new owner in a transaction, or in a piece of a task.
+ */
+const maxFollowing = 50;
+
+/**
+ * Assigns events that name nobody to the current owner of their subscription: at once if they are few and nobody is
+ * storing others or has locked them, else in the background.
+ * @returns the visitors who gained or lost an event
+ */
+export function* followSubscriptions(all: readonly string[]): Steps<Set<string>> {
+	const subids = [...new Set(all)];
+	if (subids.length === 0) return new Set();
+	const [alone = [], counts = []] = yield [{ lock: 'alone', keys: keysOf(subids) }, countFollowing(subids)];
+	const few = fewOf(counts);
+	const followed = few.some(({ events }) => events > 0) ? few.map(({ subid }) => subid) : [];
+	// The transaction may hold visitors, for whom others may wait that have locked such events.
+	const [rows = [], following = []] = yield [
+		ownersOfSubscriptions(followed),
+		lockFollowing('subid', followed, ' SKIP LOCKED'),
+	];
+	// Transactions that cannot see this one may be storing such events now.
+	const isAlone = alone.every((row) => row.alone);
+	const locked = Map.groupBy(following, ({ subid }) => subid);
+	const done = few.filter(({ subid, events }) => isAlone && (locked.get(subid)?.length ?? 0) >= events);
+	const isDone = new Set(done.map(({ subid }) => subid));
+	yield [addTasks(keysOf(subids.filter((subid) => !isDone.has(subid))))];
+	return yield* follow(following, subscribersIn(rows));
+}
+
+function keysOf(subids: readonly string[]): string[] {
+	return subids.map((subid) => `s:${subid}`);
+}
+
+/** The number of events that name nobody, of each subscription. Counting stops just above the limit. */
+function countFollowing(subids: readonly string[]): Select {
+	return {
+		sql: `SELECT key AS subid, (SELECT count(*) FROM (SELECT 1 FROM @subscription_event WHERE subid = list.key AND named = 0${notErasing} ORDER BY id LIMIT ${maxFollowing + 1}) AS first) AS events FROM ?each AS list /* count following */`,
+		values: [subids],
+	};
+}
+
+/** As many subscriptions as have few such events together. @param counts rows of `countFollowing` */
+function fewOf(counts: readonly Row[]): { subid: string; events: number }[] {
+	let left = maxFollowing;
+	return counts.flatMap(({ subid, events: number }) => {
+		const events = Number(number);
+		if (events > left) return [];
+		left -= events;
+		return [{ subid: String(subid), events }];
+	});
+}
+
+function lockFollowing(by: 'subid' | 'tid', names: readonly string[], more = ''): Query {
+	return {
+		sql: `SELECT tid, subid, vid FROM @subscription_event WHERE ${by} IN ?list AND named = 0${notErasing} ORDER BY tid FOR UPDATE${more} /* following */`,
+		values: [names],
+	};
+}
+
+function* follow(following: readonly Row[], subscribers: ReadonlyMap<string, string>): Steps<Set<string>> {
+	const moved = following.flatMap(({ tid, subid, vid: before }) => {
+		const vid = subscribers.get(String(subid));
+		return (vid ?? null) === before ? [] : [{ tid: String(tid), before, vid }];
+	});
+	yield [setOwners(moved.map(({ tid, vid }) => [tid, ownerOf(undefined, vid)]))];
+	return new Set(moved.flatMap(({ before, vid }) => [before, vid]).filter((vid) => typeof vid === 'string'));
+}
+
+/**
+ * Does what `followSubscriptions` left to the background, for those subscriptions that have few events, if the first has.
+ * @returns these subscriptions, and the visitors who gained or lost an event
+ */
+export function* followFew(subids: readonly string[]): Steps<{ few: readonly string[]; moved: Set<string> }> {
+	const counted = fewOf(yield* rowsOf(countFollowing(subids))).map(({ subid }) => subid);
+	const few = counted.includes(subids[0] ?? '') ? counted : [];
+	const [, rows = [], following = []] = yield [
+		{ lock: 'exclusive', keys: keysOf(few) },
+		ownersOfSubscriptions(few),
+		lockFollowing('subid', few),
+	];
+	return { few, moved: yield* follow(following, subscribersIn(rows)) };
+}
+
+/**
+ * Does a piece of it, for a subscription with many events.
+ * @returns the visitors who gained or lost an event, and the id of the last event; undefined at the end
+ */
+export function* followOn(
+	subid: string,
+	afterId: number,
+): Steps<{ moved: Set<string>; lastId: number | undefined }> {
+	const [, rows = [], page = []] = yield [
+		{ lock: 'exclusive', keys: keysOf([subid]) },
+		ownersOfSubscriptions([subid]),
+		{
+			sql: `SELECT id, tid FROM @subscription_event WHERE subid = ? AND named = 0 AND id > ? ORDER BY id LIMIT ${maxFollowing} /* follow */`,
+			values: [subid, afterId],
+		},
+	];
+	const [following = []] = yield [
+		lockFollowing(
+			'tid',
+			page.map(({ tid }) => String(tid)),
+		),
+	];
+	const last = page.length === maxFollowing ? page.at(-1) : undefined;
+	return { moved: yield* follow(following, subscribersIn(rows)), lastId: last && Number(last.id) };
+}

@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import type { Profile } from '../../../domain/profile.ts';
+import type { Reading, Row, Steps } from '../../steps.ts';
+import { lockVisitors, refold, unique } from '../arriving/visitor-log.ts';
+import { assignEvents, type IdentityLink, lockContested, saveLinks } from '../owners/identity-links.ts';
+import { addTasks } from '../tasks.ts';
+import { foldOn, type LogSubject, readMoment } from './log-piece.ts';
+import { replaceTouches, type StoredTouch, touchesWithin } from './touches.ts';
+
+/**
+ * A moment of a log with more entries than a piece takes, which imports make where files name days only. Its entries are
+ * read and applied without locks. The profile's `folded_to` is that moment already, so that whatever arrives for it starts
+ * the fold anew, and takes the mark away.
+ */
+export interface Crowd extends LogSubject {
+	readonly vid: string;
+	readonly atMs: number;
+	/** What `refolded` holds meanwhile: an id, and the profile before the moment. No JSON, so nobody takes it for a profile. */
+	readonly mark: string;
+}
+
+const idLength = 36;
+
+function isMark(refolded: Row[string] | undefined): refolded is string {
+	return typeof refolded === 'string' && /^[\da-f-]{36} /.test(refolded);
+}
+
+/**
+ * Whether the fold has reached a crowd.
+ * @param row of a visitor or visit: `folded_to`, `refolded`
+ */
+export function reachedCrowd(subject: LogSubject, vid: string, row: Row | undefined): Crowd | undefined {
+	return isMark(row?.refolded)
+		? { ...subject, vid, atMs: Number(row.folded_to), mark: row.refolded }
+		: undefined;
+}
+
+/** Begins a crowd. @param before the profile before it, as JSON */
+export function* enterCrowd(
+	subject: LogSubject,
+	vid: string,
+	{ atMs, before }: { atMs: number; before: Row[string] | undefined },
+): Steps<Crowd> {
+	const crowd = { ...subject, vid, atMs, mark: `${randomUUID()} ${before ?? null}` };
+	yield [
+		{
+			sql: `UPDATE ${tableOf(subject)} SET folded_to = ?, refolded = ? WHERE ${subject.key} = ? /* enter crowd */`,
+			values: [atMs, crowd.mark, subject.name],
+		},
+	];
+	return crowd;
+}
+
+function tableOf({ key }: LogSubject): string {
+	return key === 'vid' ? '@visitor' : '@visit';
+}
+
+/** A crowd, folded. */
+export interface FoldedCrowd {
+	readonly profile: Profile | null;
+	readonly touches: readonly StoredTouch[];
+	/** The links that the hits show, if some links of the visitor have lost their hits. */
+	readonly links: readonly IdentityLink[];
+}
+
+/** Reads and folds a crowd. */
+export function* foldCrowd({ key, name, vid, atMs, mark }: Crowd): Reading<FoldedCrowd> {
+	const { entries, hits, links } = yield* readMoment({ key, name }, atMs);
+	const profile = foldOn(mark.slice(idLength + 1), entries);
+	if (key === 'sid') return { profile, touches: [], links: [] };
+	const [unfounded = []] = yield [
+		{
+			sql: 'SELECT key FROM @claim WHERE vid = ? AND unfounded IS NOT NULL LIMIT 1 /* unfounded */',
+			values: [vid],
+		},
+	];
+	const touches = yield* touchesWithin(hits);
+	return { profile, touches, links: unfounded.length > 0 ? links : [] };
+}
+
+/** Moves links to the hits of a crowd. @returns whether the crowd is as it was */
+export function* foundCrowd({ vid, mark }: Crowd, links: readonly IdentityLink[]): Steps<boolean> {
+	const { events, vids, popular } = yield* lockContested(unique(links.map(({ key }) => key)));
+	yield [lockVisitors(unique([vid, ...vids]))];
+	const [[row] = []] = yield [
+		{ sql: 'SELECT refolded FROM @visitor WHERE vid = ? /* crowd */', values: [vid] },
+	];
+	if (row?.refolded !== mark) return false;
+	yield [saveLinks(links), addTasks(popular)];
+	const moved = yield* assignEvents(events);
+	yield* refold([...moved]);
+	return !moved.has(vid);
+}
+
+/** Stores a folded crowd, if it is as it was. */
+export function* leaveCrowd(crowd: Crowd, { profile, touches }: FoldedCrowd): Steps<void> {
+	const { key, name, vid, atMs, mark } = crowd;
+	yield [lockVisitors([vid])];
+	const [left = []] = yield [
+		{
+			sql: `UPDATE ${tableOf(crowd)} SET refolded = ? WHERE ${key} = ? AND refolded = ? RETURNING ${key} /* leave crowd */`,
+			values: [JSON.stringify(profile), name, mark],
+		},
+	];
+	if (left.length > 0 && key === 'vid') yield replaceTouches(vid, { fromMs: atMs - 1, toMs: atMs }, touches);
+}

@@ -1,0 +1,294 @@
+import type { Query, Row, Steps } from '../../steps.ts';
+import {
+	isFolded,
+	loadVisitors,
+	lockVisitors,
+	refold,
+	replay,
+	saveVisitors,
+	saveVisits,
+	unique,
+	withShortLogs,
+} from '../arriving/visitor-log.ts';
+import { assignEvents, type ContestedEvents, lockContested, saveLinks } from '../owners/identity-links.ts';
+import { followFew, followOn } from '../owners/subscription-owners.ts';
+import { addTasks } from '../tasks.ts';
+import { type Crowd, enterCrowd, reachedCrowd } from './crowded-fold.ts';
+import { foldOn, type LogPiece, maxEntries, readOn } from './log-piece.ts';
+import { replaceTouches, touchesWithin } from './touches.ts';
+
+/** The most visitors that a piece rebuilds. */
+const maxVisitors = 40;
+
+/** One piece of the background work. */
+export interface Piece {
+	/** The name of its subject. */
+	readonly name: string;
+	/** Where the subject's log goes on with a crowd, which must be folded before the next piece; see `foldOnce`. */
+	readonly crowd?: Crowd | undefined;
+}
+
+/**
+ * Does one piece of the background work: replays the next entries of a profile that is being rebuilt. Each piece is a short
+ * transaction that stores its progress, so work continues there after a stop or a kill.
+ *
+ * No entry is missed. An entry at or before `folded_to` restarts the replay, and a later one comes later in the log. Both
+ * happen under the visitor's lock.
+ * @param after the name of the last piece's subject, so that all subjects take turns
+ * @returns undefined if nothing waits
+ */
+export function* foldPiece(after = ''): Steps<Piece | undefined> {
+	// One process at a time works for an account.
+	const [, tasks = [], [refolding] = []] = yield [
+		{ lock: 'fold' },
+		nextTasks("name < 'e:' OR name >= 'f:' AND name < 'v:'", maxTasks),
+		nextTasks("name >= 'v:'", 1),
+	];
+	const [task, ...others] = [...tasks, ...(refolding ? [refolding] : [])].map(toTask);
+	if (task) {
+		yield* doTasks([task, ...others]);
+		return { name: after };
+	}
+	const visitors = yield* nextOf('visitor', 'vid', after, maxVisitors);
+	if (visitors.length > 0) return yield* foldVisitors(visitors.map(({ vid }) => String(vid)));
+	const [visit] = yield* nextOf('visit', 'sid', after, 1);
+	if (!visit) return undefined;
+	const name = String(visit.sid);
+	return { name, crowd: yield* foldVisit(String(visit.vid), name) };
+}
+
+interface Task {
+	readonly id: number;
+	readonly name: string;
+	readonly position: number;
+}
+
+function nextTasks(condition: string, max: number): Query {
+	return {
+		sql: `SELECT id, name, position FROM @task WHERE ${condition} ORDER BY id LIMIT ${max} /* next tasks */`,
+	};
+}
+
+function toTask({ id, name, position }: Row): Task {
+	return { id: Number(id), name: String(name), position: Number(position) };
+}
+
+function* nextOf(
+	table: 'visitor' | 'visit',
+	key: 'vid' | 'sid',
+	after: string,
+	max: number,
+): Steps<readonly Row[]> {
+	const next = (name: string): Query => ({
+		sql: `SELECT ${key}, vid FROM @${table} WHERE folded_to IS NOT NULL AND ${key} > ? ORDER BY ${key} LIMIT ${max} /* what waits */`,
+		values: [name],
+	});
+	const [found = [], first = []] = yield [next(after), next('')];
+	return found.length > 0 ? found : first;
+}
+
+/** Rebuilds the profiles whose logs are short, or continues with the first whose log is long. */
+function* foldVisitors(vids: readonly string[]): Steps<Piece> {
+	const [first = ''] = vids;
+	const short = (yield* withShortLogs(vids, maxEntries)).filter((vid, index) => vid === vids[index]);
+	if (short.length === 0) return { name: first, crowd: yield* foldVisitor(first) };
+	const [rows = []] = yield [loadVisitors(short)];
+	yield* replay(short, rows);
+	return { name: short.at(-1) as string };
+}
+
+/** Older schemas have no background work. */
+export const foldingSchema = 3;
+
+/** How much background work waits. Counting stops at some thousands. */
+export function* countWaiting(): Steps<number> {
+	const count = (of: string) => `(SELECT count(*) FROM (SELECT 1 FROM ${of} LIMIT 1000) AS first)`;
+	const [rows = []] = yield [
+		{
+			sql: `SELECT ${count('@visitor WHERE folded_to IS NOT NULL')} + ${count('@visit WHERE folded_to IS NOT NULL')} + ${count('@task')} AS number /* count what waits */`,
+		},
+	];
+	return Number(rows[0]?.number);
+}
+
+function* foldVisitor(vid: string): Steps<Crowd | undefined> {
+	const links = yield* lockUnfounded(vid);
+	const [rows = []] = yield [loadVisitors(unique([vid, ...(links?.vids ?? [])]))];
+	const row = rows.find((each) => each.vid === vid);
+	if (!row || row.folded_to === null) return undefined;
+	const [[state] = []] = yield [
+		{ sql: 'SELECT folded_to, refolded FROM @visitor WHERE vid = ? /* fold visitor */', values: [vid] },
+	];
+	const subject = { key: 'vid', name: vid } as const;
+	const crowd = reachedCrowd(subject, vid, state);
+	if (crowd) return crowd;
+	const fromMs = Number(row.folded_to);
+	const read = yield* readOn(subject, fromMs);
+	if (read.isCrowded) {
+		yield replaceTouches(vid, { fromMs, toMs: read.toMs - 1 }, []);
+		return yield* enterCrowd(subject, vid, { atMs: read.toMs, before: state?.refolded });
+	}
+	if (links && !(yield* foundLinks(vid, links, read))) return undefined;
+	const profile = foldOn(state?.refolded, read.entries);
+	const touches = yield* touchesWithin(read.hits);
+	yield replaceTouches(vid, { fromMs, toMs: read.isEnd ? Number.NaN : read.toMs }, touches);
+	if (!read.isEnd)
+		yield [
+			{
+				sql: 'UPDATE @visitor SET folded_to = ?, refolded = ? WHERE vid = ? /* fold visitor */',
+				values: [read.toMs, JSON.stringify(profile), vid],
+			},
+		];
+	else if (profile && profile.hits > 0) yield [saveVisitors([[vid, profile]]), ...isFolded([vid], [])];
+	else yield [{ sql: 'DELETE FROM @visitor WHERE vid = ? /* fold visitor */', values: [vid] }];
+	return undefined;
+}
+
+/** Links of a visitor that a piece may find again or delete. */
+interface UnfoundedLinks extends ContestedEvents {
+	/** Locked keys: those of the piece's hits, and unverified ones. */
+	readonly keys: ReadonlySet<string>;
+	/** The unverified keys: all of them, or as many as a piece may have. */
+	readonly last: readonly string[];
+}
+
+/** Locks what a piece needs if links have lost their hits; undefined if none has. */
+function* lockUnfounded(vid: string): Steps<UnfoundedLinks | undefined> {
+	const [unfounded = [], [row] = []] = yield [
+		{
+			sql: `SELECT key FROM @claim WHERE vid = ? AND unfounded IS NOT NULL ORDER BY key LIMIT ${maxAssigned} /* unfounded */`,
+			values: [vid],
+		},
+		{ sql: 'SELECT folded_to FROM @visitor WHERE vid = ? /* unfounded */', values: [vid] },
+	];
+	if (unfounded.length === 0 || !row || row.folded_to === null) return undefined;
+	const { links, isEnd } = yield* readOn({ key: 'vid', name: vid }, Number(row.folded_to));
+	const last = isEnd ? unfounded.map(({ key }) => String(key)) : [];
+	const keys = unique([...links.map(({ key }) => key), ...last]);
+	return { ...(yield* lockContested(keys)), keys: new Set(keys), last };
+}
+
+/**
+ * Moves links to the first hits that show their keys. At the end of the log, deletes links that no hit shows.
+ * @returns whether the replay can continue; false if the log or its events have changed in between
+ */
+function* foundLinks(vid: string, found: UnfoundedLinks, read: LogPiece): Steps<boolean> {
+	if (read.links.some(({ key }) => !found.keys.has(key))) return false;
+	const gone = read.isEnd ? found.last : [];
+	yield [
+		saveLinks(read.links),
+		{
+			sql: 'DELETE FROM @claim WHERE vid = ? AND key IN ?list AND unfounded IS NOT NULL /* unfounded */',
+			values: [vid, gone],
+		},
+		addTasks(found.popular),
+	];
+	const moved = yield* assignEvents(found.events);
+	yield* refold([...moved]);
+	return !moved.has(vid) && gone.length < maxAssigned;
+}
+
+function* foldVisit(vid: string, sid: string): Steps<Crowd | undefined> {
+	// The visitor's lock covers its visits.
+	yield [{ settle: [vid] }, loadVisitors([vid])];
+	const [[row] = []] = yield [
+		{ sql: 'SELECT folded_to, refolded FROM @visit WHERE sid = ? /* fold visit */', values: [sid] },
+	];
+	if (!row || row.folded_to === null) return undefined;
+	const subject = { key: 'sid', name: sid } as const;
+	const crowd = reachedCrowd(subject, vid, row);
+	if (crowd) return crowd;
+	const read = yield* readOn(subject, Number(row.folded_to));
+	if (read.isCrowded) return yield* enterCrowd(subject, vid, { atMs: read.toMs, before: row.refolded });
+	const profile = foldOn(row.refolded, read.entries);
+	if (!read.isEnd)
+		yield [
+			{
+				sql: 'UPDATE @visit SET folded_to = ?, refolded = ? WHERE sid = ? /* fold visit */',
+				values: [read.toMs, JSON.stringify(profile), sid],
+			},
+		];
+	else if (profile) yield [saveVisits([[sid, { vid, profile }]]), ...isFolded([], [sid])];
+	else yield [{ sql: 'DELETE FROM @visit WHERE sid = ? /* fold visit */', values: [sid] }];
+	return undefined;
+}
+
+/** The most tasks that a piece does. */
+const maxTasks = 50;
+/** The most events of a customer id that a piece assigns. */
+const maxAssigned = 50;
+
+/** Does a piece of the first task, with others of its kind if they are small, and stores its progress. */
+function* doTasks([task, ...others]: readonly [Task, ...Task[]]): Steps<void> {
+	const { id, name, position } = task;
+	const subject = name.slice(2);
+	if (name.startsWith('v:')) yield* refoldAfter(id, subject);
+	else if (name.startsWith('f:')) {
+		yield [lockVisitors([subject])];
+		yield* refold([subject]);
+		yield [endTasks([name], id)];
+	} else if (name.startsWith('c:')) yield [goOn(task, yield* assignOn(subject, position))];
+	else {
+		const isAlike = (other: Task) => other.name.startsWith('s:') && other.position === 0;
+		const alike = position === 0 ? [task, ...others.filter(isAlike)] : [];
+		const { few, moved } = yield* followFew(unique(alike.map((one) => one.name.slice(2))));
+		if (few.length > 0) {
+			yield* refold([...moved]);
+			const names = few.map((subid) => `s:${subid}`);
+			yield [endTasks(names, Math.max(...alike.map((one) => one.id)))];
+		} else {
+			const following = yield* followOn(subject, position);
+			yield* refold([...following.moved]);
+			yield [goOn(task, following.lastId)];
+		}
+	}
+}
+
+function endTasks(names: readonly string[], untilId: number): Query {
+	return {
+		sql: 'DELETE FROM @task WHERE name IN ?list AND id <= ? /* tasks done */',
+		values: [names, untilId],
+	};
+}
+
+/** @param position undefined at the end */
+function goOn({ id }: Task, position: number | undefined): Query {
+	if (position === undefined) return { sql: 'DELETE FROM @task WHERE id = ? /* task done */', values: [id] };
+	return { sql: 'UPDATE @task SET position = ? WHERE id = ? /* task */', values: [position, id] };
+}
+
+/**
+ * Assigns the events of a customer id to its new holder, a page at a time.
+ * @returns the id of the last event; undefined at the end
+ */
+function* assignOn(cid: string, position: number): Steps<number | undefined> {
+	const [page = []] = yield [
+		{
+			sql: `SELECT id, tid FROM @subscription_event WHERE cid = ? AND id > ? ORDER BY id LIMIT ${maxAssigned} /* assign */`,
+			values: [cid, position],
+		},
+	];
+	const { events, vids } = yield* lockContested([`c:${cid}`, ...page.map(({ tid }) => `t:${tid}`)]);
+	yield [lockVisitors(vids)];
+	yield* refold([...(yield* assignEvents(events))]);
+	const last = page.at(-1);
+	// Later events had the right owner from the start. A newer link has its own task.
+	return page.length === maxAssigned && last ? Number(last.id) : undefined;
+}
+
+/** Rebuilds the next visitors, in the order of their `vid`, because more is now derived from their logs. */
+function* refoldAfter(taskId: number, vid: string): Steps<void> {
+	const [rows = []] = yield [
+		{
+			sql: `SELECT vid FROM @visitor WHERE vid > ? ORDER BY vid LIMIT ${maxVisitors} /* refold */`,
+			values: [vid],
+		},
+	];
+	yield* refold(rows.map((row) => String(row.vid)));
+	const last = rows.at(-1);
+	yield [
+		last
+			? { sql: 'UPDATE @task SET name = ? WHERE id = ? /* refold */', values: [`v:${last.vid}`, taskId] }
+			: { sql: 'DELETE FROM @task WHERE id = ? /* refold */', values: [taskId] },
+	];
+}

@@ -1,0 +1,88 @@
+import { apply, compareEntries, type LogEntry, type Profile } from '../../../domain/profile.ts';
+import { subscriptionEntry } from '../../../domain/subscription-event.ts';
+import type { Reading, Row, Select } from '../../steps.ts';
+import { hitEntry, linksOfRow } from '../arriving/visitor-log.ts';
+import type { IdentityLink } from '../owners/identity-links.ts';
+import type { LoggedHit } from './touches.ts';
+
+/** The most log entries that a piece reads. */
+export const maxEntries = 200;
+
+/** A visitor, by its `vid`, or a visit, by its `sid`. Visits have only hits, no events. */
+export interface LogSubject {
+	readonly key: 'vid' | 'sid';
+	readonly name: string;
+}
+
+/** Entries of a log. */
+export interface LogPart {
+	/** In their order. */
+	readonly entries: readonly LogEntry[];
+	/** Of the hits. */
+	readonly links: readonly IdentityLink[];
+	readonly hits: readonly LoggedHit[];
+}
+
+/** The next entries of a log, complete up to `toMs`. */
+export interface LogPiece extends LogPart {
+	readonly toMs: number;
+	/** Whether the log ends here. */
+	readonly isEnd: boolean;
+	/** Whether `toMs` is the next moment and has more entries than a piece. Then none is here. */
+	readonly isCrowded: boolean;
+}
+
+/** The next entries of a log after a moment. */
+export function* readOn(subject: LogSubject, afterMs: number): Reading<LogPiece> {
+	const [hits = [], events = []] = yield entriesOf(subject, '>', afterMs, maxEntries + 1);
+	const cuts = [hits, events]
+		.filter((rows) => rows.length > maxEntries)
+		.map((rows) => Number(rows.at(-1)?.at));
+	if (cuts.length === 0) return { ...partOf(hits, events), toMs: Number.NaN, isEnd: true, isCrowded: false };
+	const cutMs = Math.min(...cuts);
+	const lastMs = Math.max(
+		...[...hits, ...events].map((row) => Number(row.at)).filter((atMs) => atMs < cutMs),
+	);
+	const isCrowded = !Number.isFinite(lastMs);
+	const until = (row: Row) => Number(row.at) <= lastMs;
+	const part = partOf(hits.filter(until), events.filter(until));
+	return { ...part, toMs: isCrowded ? cutMs : lastMs, isEnd: false, isCrowded };
+}
+
+/** All entries of one moment. */
+export function* readMoment(subject: LogSubject, atMs: number): Reading<LogPart> {
+	const [hits = [], events = []] = yield entriesOf(subject, '=', atMs);
+	return partOf(hits, events);
+}
+
+function entriesOf({ key, name }: LogSubject, sign: string, atMs: number, max?: number): Select[] {
+	const piece = (at: string) => (max === undefined ? '' : `ORDER BY ${at} LIMIT ${max}`);
+	const values = [name, atMs];
+	const hits: Select = {
+		sql: `SELECT vid, sid, at, body FROM @hit WHERE ${key} = ? AND at ${sign} ? ${piece('at')} /* fold */`,
+		values,
+	};
+	const events: Select = {
+		sql: `SELECT tid, subid, evt, rvn, received_at, received_at AS at FROM @subscription_event WHERE vid = ? AND received_at ${sign} ? ${piece('received_at')} /* fold */`,
+		values,
+	};
+	return key === 'vid' ? [hits, events] : [hits];
+}
+
+function partOf(rows: readonly Row[], events: readonly Row[]): LogPart {
+	const hits = rows.map(loggedHit);
+	const entries: LogEntry[] = hits.map(({ entry }) => entry);
+	for (const row of events) entries.push(subscriptionEntry(row as never));
+	return { entries: entries.sort(compareEntries), links: rows.flatMap(linksOfRow), hits };
+}
+
+function loggedHit({ vid, sid, at, body: text }: Row): LoggedHit {
+	const body = JSON.parse(String(text));
+	const hit = { sid: String(sid), atMs: Number(at), body, text: String(text) };
+	return { vid: String(vid), entry: hitEntry(hit), body };
+}
+
+/** @param before the profile so far, as JSON; null if there is none */
+export function foldOn(before: Row[string] | undefined, entries: readonly LogEntry[]): Profile | null {
+	return entries.reduce<Profile | null>(apply, typeof before === 'string' ? JSON.parse(before) : null);
+}

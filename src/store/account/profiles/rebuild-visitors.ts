@@ -1,0 +1,206 @@
+import { emptyProfile } from '../../../domain/profile.ts';
+import type { Query, Reading, Row, Select, Steps } from '../../steps.ts';
+import {
+	linksOfRow,
+	lockVisitors,
+	refold,
+	unique,
+	waitToBeFolded,
+	withShortLogs,
+} from '../arriving/visitor-log.ts';
+import {
+	assignEvents,
+	type ContestedEvent,
+	contestedAmong,
+	lockContested,
+	lockEvents,
+	saveLinks,
+} from '../owners/identity-links.ts';
+import type { HitPlace } from '../removing/erasing.ts';
+import { addTasks } from '../tasks.ts';
+
+/** The maximum number of log entries that a transaction reads. */
+const maxReplayed = 1500;
+/** Rows of a page when repairing piece by piece. */
+const pageRows = 200;
+
+/** Tables with names of visitors. Derived rows may name a visitor who has no log. */
+const namedAnywhere = ['hit', 'visitor', 'claim', 'subscription_event'];
+
+/** The next visitors in the order of their `vid`. */
+export function* visitorsAfter(vid: string, limit: number): Reading<string[]> {
+	const pages = yield namedAnywhere.map(
+		(table): Select => ({
+			sql: `SELECT DISTINCT vid FROM @${table} WHERE vid > ? ORDER BY vid LIMIT ${limit} /* visitors after */`,
+			values: [vid],
+		}),
+	);
+	const vids = new Set(pages.flatMap((rows) => rows.map((row) => String(row.vid))));
+	return [...vids].sort().slice(0, limit);
+}
+
+/**
+ * Repairs a page of visits, in the order of their ids, that have no hit or belong to another visitor than their hits.
+ * @returns how many, and the last id of the page; undefined at the end
+ */
+export function* repairVisits(afterId: number): Steps<{ changed: number; lastId: number } | undefined> {
+	const page = `FROM @visit AS visit WHERE id > ? ORDER BY id LIMIT ${pageRows} /* repair visits */`;
+	const [named = []] = yield [{ sql: `SELECT vid ${page}`, values: [afterId] }];
+	const [, visits = []] = yield [
+		{ settle: unique(named.map(({ vid }) => String(vid))) },
+		{
+			sql: `SELECT id, sid, vid, (SELECT vid FROM @hit AS hit WHERE hit.sid = visit.sid ORDER BY at LIMIT 1) AS owner ${page}`,
+			values: [afterId],
+		},
+	];
+	const last = visits.at(-1);
+	if (!last) return undefined;
+	const wrong = visits.filter(({ vid, owner }) => vid !== owner);
+	if (wrong.length > 0) {
+		yield [lockVisitors(unique(wrong.flatMap(({ vid, owner }) => [String(vid), owner as string | null])))];
+		yield wrong.map(({ sid, owner }) =>
+			owner === null
+				? {
+						sql: 'DELETE FROM @visit WHERE sid = ? AND NOT EXISTS (SELECT 1 FROM @hit AS hit WHERE hit.sid = visit.sid) /* repair visits */',
+						values: [String(sid)],
+					}
+				: {
+						sql: 'UPDATE @visit SET vid = ? WHERE sid = ? /* repair visits */',
+						values: [owner as string, String(sid)],
+					},
+		);
+	}
+	return { changed: wrong.length, lastId: Number(last.id) };
+}
+
+/**
+ * Rebuilds links, joins, visits and profiles from the log, of as many visitors as one transaction can handle.
+ * @returns how many profiles and joins differed from the log, and the visitors left
+ */
+export function* rebuildVisitors(vids: readonly string[]): Steps<{ changed: number; left: string[] }> {
+	const short = yield* withShortLogs(vids, maxReplayed);
+	const left = vids.filter((vid) => !short.includes(vid));
+	if (short.length === 0) return { changed: 0, left };
+	const contested = yield* takeLinks(short);
+	const [hits = []] = yield [
+		{ sql: 'SELECT vid, sid, at, body FROM @hit WHERE vid IN ?list /* rebuild */', values: [short] },
+	];
+	yield [saveLinks(hits.flatMap(linksOfRow))];
+	const moved = yield* assignEvents(contested);
+	const changed = yield* refold([...new Set([...short, ...moved])], [], 2 * maxReplayed);
+	return { changed: moved.size + changed, left };
+}
+
+/**
+ * Deletes all links of visitors, and locks them and everybody whose subscription events this may change. The locks of
+ * all keys come first, so that until the transaction ends nobody else makes a link or stores an event.
+ * @returns the events whose owners may change
+ */
+function* takeLinks(vids: readonly string[]): Steps<readonly ContestedEvent[]> {
+	const [, taken = [], shown = []] = yield [
+		{ lock: 'exclusive', keys: 'all' },
+		{
+			sql: 'DELETE FROM @claim WHERE vid IN ?list AND kept IS NULL RETURNING key /* take links */',
+			values: [vids],
+		},
+		// In a damaged database, some hits may have no link.
+		{
+			sql: `SELECT vid, at, body FROM @hit WHERE vid IN ?list AND (body LIKE '%"cid":"%' OR body LIKE '%"tid":"%') /* take links */`,
+			values: [vids],
+		},
+	];
+	const keys = [...taken, ...shown.flatMap(linksOfRow)].map(({ key }) => String(key));
+	const { events, popular } = yield* lockContested(unique(keys));
+	const [found = []] = yield [
+		{
+			sql: 'SELECT tid FROM @subscription_event WHERE vid IN ?list /* take links */',
+			values: [vids],
+		},
+		addTasks(popular),
+	];
+	const [own = []] = yield [lockEvents(found.map(({ tid }) => String(tid)))];
+	const rows = [...events, ...own] as readonly Row[];
+	const over = yield* contestedAmong([...new Map(rows.map((row) => [row.tid, row])).values()]);
+	yield [lockVisitors(unique([...vids, ...over.vids]))];
+	return over.events;
+}
+
+/**
+ * Queues a visitor with a long log for a rebuild in the background, links included. The caller handles its log and
+ * events in pages first.
+ */
+export function* waitToBeRebuilt(vid: string, nowMs: number): Steps<void> {
+	yield [
+		{
+			sql: 'INSERT INTO @visitor (vid, profile) ?rows ON CONFLICT (vid) DO NOTHING /* rebuild */',
+			rows: [[vid, JSON.stringify(emptyProfile(nowMs))]],
+		},
+		lockVisitors([vid]),
+		// A key that no hit shows makes the fold check the links of all hits.
+		{
+			sql: 'INSERT INTO @claim (key, at, vid, unfounded) ?rows ON CONFLICT (vid, key) DO UPDATE SET unfounded = 1 /* rebuild */',
+			rows: [['r:', 0, vid, 1]],
+		},
+		...waitToBeFolded([vid], []),
+	];
+}
+
+/**
+ * Marks a page of a visitor's links as unverified, so that the fold finds their hits or deletes them. @returns the last
+ * key
+ */
+export function* unverifyLinks(vid: string, after: string): Steps<string | undefined> {
+	const [links = []] = yield [
+		{
+			sql: `SELECT key FROM @claim WHERE vid = ? AND key > ? ORDER BY key LIMIT ${pageRows} /* rebuild */`,
+			values: [vid, after],
+		},
+	];
+	const keys = links.map(({ key }) => String(key));
+	yield [
+		lockVisitors([vid]),
+		{
+			sql: 'UPDATE @claim SET unfounded = 1 WHERE vid = ? AND key IN ?list AND kept IS NULL /* rebuild */',
+			values: [vid, keys],
+		},
+	];
+	return keys.at(-1);
+}
+
+/**
+ * Ensures that a page of a visitor's visits exists, and queues it for a rebuild. @returns the position of the last hit
+ */
+export function* rebuildVisits(vid: string, { atMs, id }: HitPlace): Steps<HitPlace | undefined> {
+	const [, hits = []] = yield [
+		{ settle: [vid] },
+		{
+			sql: `SELECT id, sid, at FROM @hit WHERE vid = ? AND (at, id) > (?, ?) ORDER BY at, id LIMIT ${pageRows} /* rebuild */`,
+			values: [vid, atMs, id],
+		},
+	];
+	const firsts = new Map(hits.toReversed().map((hit) => [String(hit.sid), Number(hit.at)]));
+	yield [lockVisitors([vid])];
+	yield [
+		{
+			sql: 'INSERT INTO @visit (sid, vid, profile) ?rows ON CONFLICT (sid) DO NOTHING /* rebuild */',
+			rows: [...firsts].map(([sid, firstMs]) => [sid, vid, JSON.stringify(emptyProfile(firstMs))]),
+		},
+	];
+	yield waitToBeFolded([vid], [...firsts.keys()]);
+	const last = hits.at(-1);
+	return last && { atMs: Number(last.at), id: Number(last.id) };
+}
+
+/** Assigns a page of a visitor's events to their owners. @returns the id of the last; undefined at the end */
+export function* reassignEvents(vid: string, afterId: number): Steps<number | undefined> {
+	const page: Query = {
+		sql: 'SELECT id, tid FROM @subscription_event WHERE vid = ? AND id > ? ORDER BY id LIMIT 50 /* rebuild */',
+		values: [vid, afterId],
+	};
+	const [rows = []] = yield [page];
+	const { events, vids } = yield* lockContested(rows.map(({ tid }) => `t:${tid}`));
+	yield [lockVisitors(vids)];
+	yield* refold([...(yield* assignEvents(events))]);
+	const last = rows.at(-1);
+	return last && Number(last.id);
+}

@@ -1,0 +1,137 @@
+import type { HitRecord } from '../../../domain/hit.ts';
+import { compareEntries, type HitEntry } from '../../../domain/profile.ts';
+import { type Touch, touchOf } from '../../../domain/touch.ts';
+import type { Query, Reading, Row } from '../../steps.ts';
+
+/**
+ * A stored touch; a visitor has at most one per moment. Touches are derived from the log, like profiles, and updated
+ * together with them.
+ */
+export interface StoredTouch {
+	readonly vid: string;
+	readonly atMs: number;
+	/** JSON: channel, source, medium, campaign, landing page. */
+	readonly origin: string;
+}
+
+/** The touch of a hit, if it is one. */
+export function storedTouch(
+	{ vid, atMs, body }: { readonly vid: string; readonly atMs: number; readonly body: HitRecord },
+	isFirstOfVisit: boolean,
+): StoredTouch[] {
+	const touch = touchOf({ atMs, body }, isFirstOfVisit);
+	return touch ? [{ vid, atMs, origin: originOf(touch) }] : [];
+}
+
+function originOf({ channel, source, medium, campaign, landing }: Touch): string {
+	return JSON.stringify([channel, source, medium, campaign, landing]);
+}
+
+/** The fields of a stored touch besides its moment. */
+export function parseOrigin(origin: string): Omit<Touch, 'atMs'> {
+	const [channel, source, medium, campaign, landing] = JSON.parse(origin);
+	return { channel, source, medium, campaign, landing };
+}
+
+/** A logged hit, with the fields that order the log, see `compareEntries`. */
+export interface LoggedHit {
+	readonly vid: string;
+	readonly entry: HitEntry;
+	readonly body: HitRecord;
+}
+
+/**
+ * The touches of logged hits.
+ * @param beganMs when a visit's first hit was if it is not among these hits, by `sid`
+ */
+export function touchesOf(
+	hits: readonly LoggedHit[],
+	beganMs: ReadonlyMap<string, number> = new Map(),
+): StoredTouch[] {
+	const seen = new Set<string>();
+	return hits
+		.toSorted((a, b) => compareEntries(a.entry, b.entry))
+		.flatMap(({ vid, entry: { sid, atMs }, body }) => {
+			const isFirst = !seen.has(sid) && atMs <= (beganMs.get(sid) ?? atMs);
+			seen.add(sid);
+			return storedTouch({ vid, atMs, body }, isFirst);
+		});
+}
+
+/** Saves touches. Of several at one moment, the first by text stays, whatever the order of arrival. */
+export function saveTouches(touches: readonly StoredTouch[]): Query {
+	const kept = new Map<string, StoredTouch>();
+	for (const touch of touches) {
+		const name = `${touch.vid} ${touch.atMs}`;
+		const known = kept.get(name);
+		if (!known || touch.origin < known.origin) kept.set(name, touch);
+	}
+	return {
+		sql: 'INSERT INTO @touch (vid, at, origin) ?rows ON CONFLICT (vid, at) DO UPDATE SET origin = excluded.origin WHERE excluded.origin < touch.origin /* save touches */',
+		rows: [...kept.values()].map(({ vid, atMs, origin }) => [vid, atMs, origin]),
+	};
+}
+
+/** The touches of visitors that follow from their logs. */
+export function loadTouches(vids: readonly string[]): Query {
+	return {
+		sql: 'SELECT vid, at, origin FROM @touch WHERE vid IN ?list AND kept IS NULL ORDER BY vid, at /* load touches */',
+		values: [vids],
+	};
+}
+
+/** Replaces the touches of visitors by those of their logs, and counts the visitors whose touches differed. */
+export function correctTouches(
+	vids: readonly string[],
+	stored: readonly Row[],
+	touches: readonly StoredTouch[],
+): { changed: number; queries: Query[] } {
+	const save = saveTouches(touches);
+	const wanted = Map.groupBy(save.rows ?? [], ([vid]) => String(vid));
+	const known = Map.groupBy(stored, ({ vid }) => String(vid));
+	const textOf = (rows: readonly (readonly unknown[])[]) =>
+		rows
+			.map(([, at, origin]) => `${at} ${origin}`)
+			.sort()
+			.join('\n');
+	const wrong = vids.filter((vid) => {
+		const before = (known.get(vid) ?? []).map(({ at, origin }) => [vid, at, origin]);
+		return textOf(before) !== textOf(wanted.get(vid) ?? []);
+	});
+	return {
+		changed: wrong.length,
+		queries: [
+			{
+				sql: 'DELETE FROM @touch WHERE vid IN ?list AND kept IS NULL /* correct touches */',
+				values: [wrong],
+			},
+			{ ...save, rows: wrong.flatMap((vid) => wanted.get(vid) ?? []) },
+		],
+	};
+}
+
+/** The touches of a part of a visitor's log. */
+export function* touchesWithin(hits: readonly LoggedHit[]): Reading<StoredTouch[]> {
+	const [began = []] = yield [
+		{
+			sql: 'SELECT key AS sid, (SELECT at FROM @hit WHERE sid = list.key ORDER BY at LIMIT 1) AS at FROM ?each AS list /* visits began */',
+			values: [[...new Set(hits.map(({ entry }) => entry.sid))]],
+		},
+	];
+	return touchesOf(hits, new Map(began.map(({ sid, at }) => [String(sid), Number(at)])));
+}
+
+/** Replaces the touches of a part of a visitor's log. @param toMs NaN: to the end */
+export function replaceTouches(
+	vid: string,
+	{ fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
+	touches: readonly StoredTouch[],
+): Query[] {
+	return [
+		{
+			sql: 'DELETE FROM @touch WHERE vid = ? AND at > ? AND at <= ? AND kept IS NULL /* replace touches */',
+			values: [vid, fromMs, Number.isNaN(toMs) ? Number.MAX_SAFE_INTEGER : toMs],
+		},
+		saveTouches(touches),
+	];
+}

@@ -1,0 +1,326 @@
+import { eventKeys, type Owner, subscribersAmong } from '../../../domain/ownership.ts';
+import {
+	type EventLabel,
+	eventLabelNames,
+	type SubscriptionEvent,
+} from '../../../domain/subscription-event.ts';
+import {
+	type Query,
+	type Reading,
+	rowsOf,
+	type Select,
+	type Steps,
+	type Stream,
+	tuplesOf,
+	type Value,
+} from '../../steps.ts';
+import { holdersUpTo, ownersOf } from '../owners/identity-links.ts';
+
+/** Rows of a page; bounds memory. */
+const pageRows = 5000;
+/** Names in one statement. */
+const maxNames = 1000;
+
+/** A query in pages of rows, each after the last row of the page before. */
+function inPages<Tuple extends readonly Value[]>(
+	query: (last: Tuple | undefined) => Pick<Select, 'sql' | 'values'>,
+	take: (rows: readonly Tuple[]) => void,
+): Stream {
+	return {
+		next: (before) => {
+			if (before && before.length < pageRows) return undefined;
+			return { ...query(tuplesOf<Tuple>(before).at(-1)), asTuples: true };
+		},
+		take: (rows) => take(tuplesOf<Tuple>(rows)),
+	};
+}
+
+/** A query in pages of names. */
+function forNames<Tuple extends readonly Value[]>(
+	names: readonly string[],
+	query: (some: readonly string[]) => Pick<Select, 'sql' | 'values'>,
+	take: (rows: readonly Tuple[]) => void,
+): Stream {
+	let from = 0;
+	return {
+		next: () => {
+			if (from >= names.length) return undefined;
+			const some = names.slice(from, from + maxNames);
+			from += maxNames;
+			return { ...query(some), asTuples: true };
+		},
+		take: (rows) => take(tuplesOf<Tuple>(rows)),
+	};
+}
+
+function each<Tuple>(take: (row: Tuple) => void): (rows: readonly Tuple[]) => void {
+	return (rows) => {
+		for (const row of rows) take(row);
+	};
+}
+
+/** A stored event and its owner. */
+export interface JourneyEvent extends Pick<SubscriptionEvent, EventLabel> {
+	readonly id: number;
+	readonly subid: string;
+	readonly revenuePence: number;
+	readonly atMs: number;
+	readonly vid: string | null;
+	readonly named: Owner['named'];
+	/** When its `tid` was first shown on a page, up to the moment. Null where its owner was not found by its `tid`. */
+	readonly shownAtMs: number | null;
+}
+
+/** The columns of an event's row. */
+interface EventCells extends Pick<SubscriptionEvent, EventLabel | 'tid' | 'subid' | 'cid' | 'rvn'> {
+	readonly id: number;
+	readonly received_at: number;
+	readonly vid: string | null;
+	readonly named: Owner['named'];
+	readonly shown_at: number | null;
+}
+type EventColumn = keyof EventCells;
+
+const columns: readonly EventColumn[] = [
+	...(['id', 'subid', 'rvn', 'received_at', 'vid', 'named', 'shown_at'] as const),
+	...eventLabelNames,
+	...(['tid', 'cid'] as const),
+];
+/** Where each column is in a row. There are millions of rows, so they are arrays. */
+const place = Object.fromEntries(columns.map((column, index) => [column, index])) as Record<
+	EventColumn,
+	number
+>;
+
+function cell<Column extends EventColumn>(row: readonly Value[], column: Column): EventCells[Column] {
+	return row[place[column]] as EventCells[Column];
+}
+
+/** @param shownAt the expression for `shown_at`. If it is that of `firstShown`, it takes the moment as its first value */
+function columnsWith(shownAt: string, names: readonly EventColumn[] = columns.slice(0, -2)): string {
+	return names.map((name) => (name === 'shown_at' ? shownAt : name)).join(', ');
+}
+
+const firstShown =
+	"(SELECT min(at) FROM @claim AS claim WHERE claim.key = 't:' || event.tid AND claim.at <= ?)";
+const eventColumns = columnsWith(`CASE WHEN named = 2 THEN ${firstShown} END`);
+const pastEventColumns = columnsWith(firstShown, columns);
+
+/** All events received up to a moment. @param isPast whether to give the owners as of that moment */
+export function* eventsUpTo(asOfMs: number, isPast: boolean): Reading<JourneyEvent[]> {
+	const events: JourneyEvent[] = [];
+	const past: (readonly Value[])[] = [];
+	const toEvent = eventReader();
+	yield [
+		inPages<readonly Value[]>(
+			(last) => ({
+				sql: `SELECT ${isPast ? pastEventColumns : eventColumns} FROM @subscription_event AS event WHERE id > ? AND received_at <= ? ORDER BY id LIMIT ${pageRows} /* events up to */`,
+				values: [asOfMs, last ? cell(last, 'id') : 0, asOfMs],
+			}),
+			each((row) => (isPast ? past.push(row) : events.push(toEvent(row)))),
+		),
+	];
+	for (let from = 0; from < past.length; from += maxNames) {
+		const some = past.slice(from, from + maxNames);
+		for (const event of yield* withOwnersAsOf(some, toEvent, asOfMs)) events.push(event);
+	}
+	if (!isPast) return events;
+	const subscribers = subscribersAmong(events, ownerNamedBy);
+	return events.map((event) =>
+		event.named > 0 ? event : { ...event, vid: subscribers.get(event.subid) ?? null },
+	);
+}
+
+/** The events received in a period, without when their `tid` was shown. */
+export function* eventsIn({ fromMs, toMs }: { fromMs: number; toMs: number }): Reading<JourneyEvent[]> {
+	const events: JourneyEvent[] = [];
+	const toEvent = eventReader();
+	yield [
+		inPages<readonly Value[]>(
+			(last) => ({
+				sql: `SELECT ${columnsWith('NULL')} FROM @subscription_event WHERE (received_at, id) > (?, ?) AND received_at < ? ORDER BY received_at, id LIMIT ${pageRows} /* events in */`,
+				values: last ? [cell(last, 'received_at'), cell(last, 'id'), toMs] : [fromMs, 0, toMs],
+			}),
+			each((row) => events.push(toEvent(row))),
+		),
+	];
+	return events;
+}
+
+/** All events of these subscriptions received up to a moment. */
+export function* eventsOfSubscriptions(subids: readonly string[], asOfMs: number): Reading<JourneyEvent[]> {
+	const events: JourneyEvent[] = [];
+	const toEvent = eventReader();
+	yield ['named > 0', 'named = 0'].map((part) =>
+		forNames<readonly Value[]>(
+			subids,
+			(some) => ({
+				sql: `SELECT ${eventColumns} FROM @subscription_event AS event WHERE subid IN ?list AND ${part} AND received_at <= ? /* events of */`,
+				values: [asOfMs, some, asOfMs],
+			}),
+			each((row) => events.push(toEvent(row))),
+		),
+	);
+	return events;
+}
+
+function ownerNamedBy({ vid, named }: JourneyEvent): Owner | undefined {
+	return vid === null || named === 0 ? undefined : { vid, named };
+}
+
+type ToEvent = (row: readonly Value[]) => JourneyEvent;
+
+/** @returns a function that keeps one text for each label: there are few */
+function eventReader(): ToEvent {
+	const kept = new Map<Value, Value>();
+	const once = (label: Value) => {
+		const known = kept.get(label);
+		if (known === undefined) kept.set(label, label);
+		return known ?? label;
+	};
+	return (row) => {
+		const labels: Record<string, Value> = {};
+		for (const name of eventLabelNames) labels[name] = once(cell(row, name));
+		return {
+			id: cell(row, 'id'),
+			subid: cell(row, 'subid'),
+			revenuePence: cell(row, 'rvn'),
+			atMs: cell(row, 'received_at'),
+			vid: cell(row, 'vid'),
+			named: cell(row, 'named'),
+			shownAtMs: cell(row, 'shown_at'),
+			...(labels as Pick<SubscriptionEvent, EventLabel>),
+		};
+	};
+}
+
+/** Events with the owners that they named as of a moment. */
+function* withOwnersAsOf(
+	rows: readonly (readonly Value[])[],
+	toEvent: ToEvent,
+	asOfMs: number,
+): Reading<JourneyEvent[]> {
+	const named = rows.map((row) => ({ tid: cell(row, 'tid'), cid: cell(row, 'cid') }));
+	const holders = yield* rowsOf(holdersUpTo([...new Set(eventKeys(named))], asOfMs));
+	const owners = ownersOf(named, holders);
+	return rows.map((row) => {
+		const event = toEvent(row);
+		const owner = owners.get(cell(row, 'tid'));
+		return {
+			...event,
+			...{ vid: owner?.vid ?? null, named: owner?.named ?? 0 },
+			shownAtMs: owner?.named === 2 ? event.shownAtMs : null,
+		};
+	});
+}
+
+/** A touch as its row. There may be millions, so no object is made for each. */
+export type TouchRow = readonly [vid: string, atMs: number, origin: string];
+
+/** Passes on the touches of all visitors up to a moment, by `vid` and time. */
+export function* eachTouch(asOfMs: number, take: (touch: TouchRow) => void): Reading<void> {
+	yield [
+		inPages<TouchRow>(
+			(last) => ({
+				sql: `SELECT vid, at, origin FROM @touch WHERE (vid, at) > (?, ?) AND at <= ? ORDER BY vid, at LIMIT ${pageRows} /* each touch */`,
+				values: [last?.[0] ?? '', last?.[1] ?? Number.MIN_SAFE_INTEGER, asOfMs],
+			}),
+			each(take),
+		),
+	];
+}
+
+/** The same for some visitors. */
+export function* touchesOfVisitors(
+	vids: readonly string[],
+	asOfMs: number,
+	take: (touch: TouchRow) => void,
+): Reading<void> {
+	yield [
+		forNames<TouchRow>(
+			vids,
+			(some) => ({
+				sql: 'SELECT vid, at, origin FROM @touch WHERE vid IN ?list AND at <= ? ORDER BY vid, at /* touches of */',
+				values: [some, asOfMs],
+			}),
+			each(take),
+		),
+	];
+}
+
+/** A hit as its row: as many as there are, no object is made for each. */
+export type HitRow = readonly [vid: string, atMs: number, body: string];
+
+/** Passes on some visitors' hits, later than a moment and up to another. All hits of a visitor come together. */
+export function* hitsOfVisitors(
+	vids: readonly string[],
+	{ fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number },
+	take: (hits: readonly HitRow[]) => void,
+): Reading<void> {
+	yield [
+		forNames<HitRow>(
+			vids,
+			(some) => ({
+				sql: 'SELECT vid, at, body FROM @logged_hit WHERE vid IN ?list AND at > ? AND at <= ? /* hits of */',
+				values: [some, fromMs, untilMs],
+			}),
+			take,
+		),
+	];
+}
+
+/** Visitors with a touch in a period. */
+export function* visitorsTouchedIn({ fromMs, toMs }: { fromMs: number; toMs: number }): Reading<Set<string>> {
+	const vids = new Set<string>();
+	yield [
+		inPages<[atMs: number, vid: string]>(
+			(last) => ({
+				sql: `SELECT at, vid FROM @touch WHERE (at, vid) > (?, ?) AND at < ? ORDER BY at, vid LIMIT ${pageRows} /* touched in */`,
+				values: [last?.[0] ?? fromMs, last?.[1] ?? '', toMs],
+			}),
+			each(([, vid]) => vids.add(vid)),
+		),
+	];
+	return vids;
+}
+
+/** The visitors among these who have subscribed up to a moment. */
+export function* visitorsWithEvents(vids: readonly string[], asOfMs: number): Reading<Set<string>> {
+	const subscribers = new Set<string>();
+	yield [
+		forNames<[vid: string]>(
+			vids,
+			(some) => ({
+				sql: 'SELECT DISTINCT vid FROM @subscription_event WHERE vid IN ?list AND received_at <= ? /* subscribers */',
+				values: [some, asOfMs],
+			}),
+			each(([vid]) => subscribers.add(vid)),
+		),
+	];
+	return subscribers;
+}
+
+/** All stored spending, by day. */
+export function* spendingRows(): Reading<
+	{ day: string; channel: string; campaign: string; pence: number }[]
+> {
+	const [rows = []] = yield [
+		{
+			sql: 'SELECT day, channel, campaign, pence FROM @spend ORDER BY day, channel, campaign /* spending */',
+		},
+	];
+	return rows.map(({ day, channel, campaign, pence }) => ({
+		...{ day: String(day), channel: String(channel), campaign: String(campaign), pence: Number(pence) },
+	}));
+}
+
+/** Stores spending. Replaces what is stored for the same day, channel and campaign. */
+export function* saveSpending(
+	rows: readonly { day: string; channel: string; campaign: string; pence: number }[],
+): Steps<void> {
+	const save: Query = {
+		sql: 'INSERT INTO @spend (day, channel, campaign, pence) ?rows ON CONFLICT (day, channel, campaign) DO UPDATE SET pence = excluded.pence /* save spending */',
+		rows: rows.map(({ day, channel, campaign, pence }) => [day, channel, campaign, pence]),
+	};
+	yield [save];
+}

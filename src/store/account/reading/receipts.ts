@@ -1,0 +1,26 @@
+import { eventOf, type SubscriptionEvent, storedEventColumns } from '../../../domain/subscription-event.ts';
+
+/** What is stored with a `tid`, for the client that uploaded it. */
+export interface Receipt {
+	readonly event: SubscriptionEvent;
+	readonly receivedAtMs: number;
+	/** Null for imported events, and for events stored by a version that did not record it. */
+	readonly requestId: string | null;
+	/** Whether the event belongs to a known visitor. */
+	readonly joined: boolean;
+}
+
+/** The columns of a receipt. */
+export const receiptColumns = [
+	...storedEventColumns.map((column) => `event.${column}`),
+	'event.vid IS NOT NULL AS joined',
+].join(', ');
+
+export function toReceipt(row: Readonly<Record<string, unknown>>): Receipt {
+	return {
+		event: eventOf(row),
+		receivedAtMs: Number(row.received_at),
+		requestId: row.request_id === null ? null : String(row.request_id),
+		joined: Boolean(row.joined),
+	};
+}

@@ -1,0 +1,109 @@
+import type { HitRecord } from '../../../domain/hit.ts';
+import type { Profile } from '../../../domain/profile.ts';
+import { eventOf, type SubscriptionEvent, storedEventColumns } from '../../../domain/subscription-event.ts';
+import { isoTime } from '../../../format/iso-time.ts';
+import type { Reading } from '../../steps.ts';
+
+/** Everything stored about a visitor. Times are ISO 8601, UTC. */
+export interface VisitorRecord {
+	readonly vid: string;
+	/** Null if no hit is left. */
+	readonly profile: Profile | null;
+	readonly visits: readonly { readonly sid: string; readonly profile: Profile }[];
+	readonly hits: readonly (HitRecord & { readonly at: string; readonly sid: string })[];
+	readonly subscriptionEvents: readonly (SubscriptionEvent & { readonly receivedAt: string })[];
+	readonly identityLinks: readonly ShownKey[];
+	/** The segments last reported to webhooks; empty if the account has no webhook. */
+	readonly memberships: readonly { readonly segment: string; readonly since: string }[];
+	/** Bands and goals as webhooks know them; null if they know nothing of the visitor. */
+	readonly standing: unknown;
+	/** Messages about the visitor that are stored, sent or not. */
+	readonly messages: readonly { readonly createdAt: string; readonly message: unknown }[];
+}
+
+/** A `tid` or `cid` that the visitor's hits have shown, and the first time. */
+export interface ShownKey {
+	readonly kind: 'tid' | 'cid';
+	readonly value: string;
+	readonly at: string;
+	/** Whether the visitor was the first to show it, so that subscription events with it belong to the visitor. */
+	readonly holds: boolean;
+}
+
+/** Reads everything stored about a visitor; null if there is nothing. */
+export function* visitorRecord(vid: string): Reading<VisitorRecord | null> {
+	const [erasing = []] = yield [
+		{ sql: 'SELECT 1 AS one FROM @task WHERE name = ? /* record */', values: [`e:${vid}`] },
+	];
+	if (erasing.length > 0) return null;
+	const [
+		visitors = [],
+		visits = [],
+		hits = [],
+		events = [],
+		links = [],
+		segments = [],
+		standings = [],
+		messages = [],
+	] = yield [
+		{ sql: 'SELECT profile FROM @visitor WHERE vid = ? /* record */', values: [vid] },
+		{
+			sql: 'SELECT sid, profile FROM @visit WHERE sid IN (SELECT sid FROM @logged_hit WHERE vid = ?) ORDER BY id /* record */',
+			values: [vid],
+		},
+		{
+			sql: 'SELECT sid, at, body FROM @logged_hit WHERE vid = ? ORDER BY at, id /* record */',
+			values: [vid],
+		},
+		{
+			sql: `SELECT ${storedEventColumns.join(', ')} FROM @subscription_event WHERE vid = ? ORDER BY received_at, id /* record */`,
+			values: [vid],
+		},
+		{
+			sql: "SELECT key, at, (SELECT first.vid FROM @claim AS first WHERE first.key = claim.key ORDER BY first.at, first.vid LIMIT 1) AS holder FROM @claim AS claim WHERE vid = ? AND key <> 'r:' ORDER BY at, key /* record */",
+			values: [vid],
+		},
+		{
+			sql: 'SELECT segment, since FROM @membership WHERE vid = ? ORDER BY since, segment /* record */',
+			values: [vid],
+		},
+		{ sql: 'SELECT body FROM @standing WHERE vid = ? /* record */', values: [vid] },
+		{
+			sql: 'SELECT created_at, body FROM @outbox WHERE vid = ? ORDER BY sequence, webhook /* record */',
+			values: [vid],
+		},
+	];
+	const found = [visitors, hits, events, links, segments, standings, messages];
+	if (found.every((rows) => rows.length === 0)) return null;
+	return {
+		vid,
+		profile: visitors[0] ? JSON.parse(String(visitors[0].profile)) : null,
+		visits: visits
+			.map((row) => ({ sid: String(row.sid), profile: JSON.parse(String(row.profile)) as Profile }))
+			.sort((a, b) => a.profile.firstAtMs - b.profile.firstAtMs),
+		hits: hits.map((row) => ({
+			at: isoTime(Number(row.at)),
+			sid: String(row.sid),
+			...(JSON.parse(String(row.body)) as HitRecord),
+		})),
+		subscriptionEvents: events.map((row) => ({
+			...eventOf(row),
+			receivedAt: isoTime(Number(row.received_at)),
+		})),
+		identityLinks: links.map((row) => ({
+			kind: String(row.key).startsWith('t:') ? 'tid' : 'cid',
+			value: String(row.key).slice(2),
+			at: isoTime(Number(row.at)),
+			holds: row.holder === vid,
+		})),
+		memberships: segments.map(({ segment, since }) => ({
+			segment: String(segment),
+			since: isoTime(Number(since)),
+		})),
+		standing: standings[0] ? JSON.parse(String(standings[0].body)) : null,
+		messages: messages.map((row) => ({
+			createdAt: isoTime(Number(row.created_at)),
+			message: JSON.parse(String(row.body)),
+		})),
+	};
+}

@@ -1,0 +1,255 @@
+import type { Query, Reading, Row, Steps } from '../../steps.ts';
+import { lockVisitors, refold, unique } from '../arriving/visitor-log.ts';
+import { assignEvents, lockContested } from '../owners/identity-links.ts';
+import { addTasks } from '../tasks.ts';
+import { forgetVisitor } from '../webhooks/evaluation.ts';
+import { deleteMessagesAbout, underWayUntil } from '../webhooks/outbox.ts';
+
+/** Hits and links, and half as many events, that one transaction erases. */
+const maxErased = 100;
+/** Rows of a page that is read without locks. */
+const pageRows = 500;
+
+export interface Erased {
+	readonly hits: number;
+	readonly visits: number;
+	/** Subscription events that stay stored, without visitor and customer. */
+	readonly events: number;
+	/** `tid`s and `cid`s that the visitor's hits have shown. */
+	readonly links: number;
+}
+
+/** The name of the task of erasing a visitor, see `holdersOf`. */
+const taskOf = (vid: string) => `e:${vid}`;
+
+/** A position among a visitor's hits. */
+export interface HitPlace {
+	readonly atMs: number;
+	readonly id: number;
+}
+
+/** A page of a visitor's visits, by the hits after a position. Their casks become void when the visitor is erased. */
+export function* visitsAfter(
+	vid: string,
+	{ atMs, id }: HitPlace,
+): Steps<{ sids: string[]; last: HitPlace | undefined }> {
+	const [, rows = []] = yield [
+		{ settle: [vid] },
+		{
+			sql: `SELECT id, sid, at FROM @hit WHERE vid = ? AND (at, id) > (?, ?) ORDER BY at, id LIMIT ${pageRows} /* visits */`,
+			values: [vid, atMs, id],
+		},
+	];
+	const last = rows.length === pageRows ? rows.at(-1) : undefined;
+	return {
+		sids: unique(rows.map(({ sid }) => String(sid))),
+		last: last && { atMs: Number(last.at), id: Number(last.id) },
+	};
+}
+
+/** The time of the visitor's last hit; 0 if there is none. */
+export function* lastHitOf(vid: string): Reading<number> {
+	const [[row] = []] = yield [
+		{
+			sql: 'SELECT at FROM @logged_hit WHERE vid = ? ORDER BY at DESC LIMIT 1 /* last hit */',
+			values: [vid],
+		},
+	];
+	return Number(row?.at ?? 0);
+}
+
+/** What the erasure of a visitor would erase. */
+export function* erasableOf(vid: string): Reading<Erased> {
+	const [[row] = []] = yield [
+		{
+			sql: `SELECT (SELECT count(*) FROM @logged_hit WHERE vid = one.vid) AS hits,
+				(SELECT count(*) FROM @visit WHERE sid IN (SELECT sid FROM @logged_hit WHERE vid = one.vid)) AS visits,
+				(SELECT count(*) FROM @subscription_event WHERE vid = one.vid) AS events,
+				(SELECT count(*) FROM @claim WHERE vid = one.vid AND key <> 'r:') AS links
+				FROM (SELECT CAST(? AS TEXT) AS vid) AS one /* erasable */`,
+			values: [vid],
+		},
+	];
+	const count = (name: keyof Erased) => Number(row?.[name] ?? 0);
+	return { hits: count('hits'), visits: count('visits'), events: count('events'), links: count('links') };
+}
+
+/** How many subscription events have a customer id and belong to no visitor who has shown it. */
+export function* otherEventsOf(cid: string): Reading<number> {
+	const [[row] = []] = yield [
+		{
+			sql: 'SELECT count(*) AS events FROM @subscription_event AS event WHERE cid = ? AND NOT EXISTS (SELECT 1 FROM @claim AS claim WHERE claim.vid = event.vid AND claim.key = ?) /* erasable */',
+			values: [cid, `c:${cid}`],
+		},
+	];
+	return Number(row?.events ?? 0);
+}
+
+/** A page of the visitors who have shown a customer id, in the order of their `vid`. */
+export function* visitorsOfCustomer(cid: string, after: string): Reading<string[]> {
+	const [rows = []] = yield [
+		{
+			sql: `SELECT DISTINCT vid FROM @claim WHERE key = ? AND vid > ? ORDER BY vid LIMIT ${pageRows} /* visitors of customer */`,
+			values: [`c:${cid}`, after],
+		},
+	];
+	return rows.map(({ vid }) => String(vid));
+}
+
+/**
+ * Makes a visitor unknown, at once and for good: it gains no hit and no event, and no read finds it. Its stored data is then
+ * erased in pieces, see `erasePiece`.
+ * @param nowMs shows other processes that the erasure is in progress
+ * @returns until when a message about the visitor may be under way, see `underWayUntil`
+ */
+export function* beginErasing(vid: string, nowMs: number): Steps<number> {
+	// Nobody adds a link or an event in between.
+	const [, [task] = []] = yield [{ lock: 'exclusive', keys: 'all' }, findTask(vid)];
+	yield [
+		...(task ? [] : [addTasks([taskOf(vid)])]),
+		lockVisitors([vid]),
+		// Before the visitor's row, which lists them, is deleted.
+		{ settle: [vid] },
+		{ sql: 'DELETE FROM @visitor WHERE vid = ? /* erase */', values: [vid] },
+		touch(vid, nowMs),
+	];
+	const [messages = []] = yield [deleteMessagesAbout(vid), ...forgetVisitor(vid)];
+	return underWayUntil(messages);
+}
+
+function findTask(vid: string) {
+	return { sql: 'SELECT id FROM @task WHERE name = ? LIMIT 1 /* erase */', values: [taskOf(vid)] };
+}
+
+function touch(vid: string, nowMs: number) {
+	return {
+		sql: 'UPDATE @task SET position = ? WHERE name = ? /* erase */',
+		values: [nowMs, taskOf(vid)],
+	};
+}
+
+/** A visitor whose erasure has made no progress since a moment. */
+export function* findAbandonedErasure(sinceMs: number): Reading<string | undefined> {
+	const [[task] = []] = yield [
+		{
+			sql: "SELECT name FROM @task WHERE name >= 'e:' AND name < 'f' AND position < ? ORDER BY name LIMIT 1 /* abandoned */",
+			values: [sinceMs],
+		},
+	];
+	return task && String(task.name).slice(2);
+}
+
+/**
+ * Erases a piece of a visitor's data: hits, visits and links. Subscription events lose their visitor and customer.
+ * @returns undefined if nothing was left
+ */
+export function* erasePiece(vid: string, nowMs: number): Steps<Erased | undefined> {
+	const [, events = [], links = [], hits = []] = yield [{ settle: [vid] }, ...dataOf(vid)];
+	if (events.length + links.length + hits.length === 0)
+		return (yield* endErasing(vid)) ? undefined : { hits: 0, visits: 0, events: 0, links: 0 };
+	// The visitor has a row again if an import has brought it back. Others may be working on it.
+	const freed = yield* freeEvents(events, (event) => event.vid === vid, [vid]);
+	yield [
+		touch(vid, nowMs),
+		{
+			sql: 'DELETE FROM @claim WHERE vid = ? AND key IN ?list /* erase */',
+			values: [vid, links.map(({ key }) => String(key))],
+		},
+	];
+	const shown = links.filter(({ key }) => key !== 'r:');
+	return { ...(yield* eraseHits(vid, hits)), events: freed, links: shown.length };
+}
+
+function dataOf(vid: string): Query[] {
+	return [
+		{
+			sql: `SELECT tid FROM @subscription_event WHERE vid = ? ORDER BY received_at LIMIT ${maxErased / 2} /* erase */`,
+			values: [vid],
+		},
+		{
+			sql: `SELECT key FROM @claim WHERE vid = ? ORDER BY key LIMIT ${maxErased} /* erase */`,
+			values: [vid],
+		},
+		{
+			sql: `SELECT id, at FROM @hit WHERE vid = ? ORDER BY at LIMIT ${maxErased} /* erase */`,
+			values: [vid],
+		},
+	];
+}
+
+/** @returns false if an import has brought the visitor back meanwhile; what it added is to be erased, too */
+function* endErasing(vid: string): Steps<boolean> {
+	yield [{ lock: 'exclusive', keys: 'all' }, lockVisitors([vid])];
+	const left = yield [...dataOf(vid)];
+	if (left.some((rows) => rows.length > 0)) return false;
+	yield [
+		{ sql: 'DELETE FROM @visitor WHERE vid = ? /* erase */', values: [vid] },
+		{ sql: 'DELETE FROM @touch WHERE vid = ? /* erase */', values: [vid] },
+		deleteMessagesAbout(vid),
+		...forgetVisitor(vid),
+		{ sql: 'DELETE FROM @task WHERE name = ? /* erase */', values: [taskOf(vid)] },
+	];
+	return true;
+}
+
+/** Deletes these hits, and no others that were stored meanwhile. @param hits rows with `id` */
+export function deleteHits(hits: readonly Row[]): Query {
+	return {
+		sql: 'DELETE FROM @hit WHERE id IN (SELECT column1 FROM (?rows) AS gone) RETURNING sid /* delete hits */',
+		rows: hits.map(({ id }) => [Number(id)]),
+	};
+}
+
+/** @param hits the first of the visitor's */
+function* eraseHits(vid: string, hits: readonly Row[]): Steps<{ hits: number; visits: number }> {
+	const last = hits.at(-1);
+	if (!last) return { hits: 0, visits: 0 };
+	const [deleted = []] = yield [
+		deleteHits(hits),
+		{ sql: 'DELETE FROM @touch WHERE vid = ? AND at <= ? /* erase */', values: [vid, Number(last.at)] },
+	];
+	const [visits = []] = yield [
+		{
+			sql: 'DELETE FROM @visit WHERE sid IN ?list RETURNING sid /* erase */',
+			values: [unique(deleted.map(({ sid }) => String(sid)))],
+		},
+	];
+	return { hits: deleted.length, visits: visits.length };
+}
+
+/** Removes a customer id from a page of its subscription events. @returns how many; 0 at the end */
+export function* freeCustomer(cid: string): Steps<number> {
+	const [events = []] = yield [
+		{
+			sql: `SELECT tid FROM @subscription_event WHERE cid = ? ORDER BY id LIMIT ${maxErased / 2} /* erase */`,
+			values: [cid],
+		},
+	];
+	return yield* freeEvents(events, (event) => event.cid === cid);
+}
+
+/**
+ * Removes the customer ids of events and assigns the events to the owners that remain.
+ * @param others visitors to lock, too
+ */
+function* freeEvents(
+	rows: readonly Row[],
+	shouldFree: (event: { vid: string | null; cid: string | null }) => boolean,
+	others: readonly string[] = [],
+): Steps<number> {
+	const { events, vids } = yield* lockContested(
+		rows.map(({ tid }) => `t:${tid}`),
+		true,
+	);
+	const free = events.filter(shouldFree);
+	yield [
+		lockVisitors(unique([...vids, ...others])),
+		{
+			sql: 'UPDATE @subscription_event SET cid = NULL WHERE tid IN ?list /* erase */',
+			values: [free.map(({ tid }) => tid)],
+		},
+	];
+	const moved = yield* assignEvents(free.map((event) => ({ ...event, cid: null })));
+	yield* refold([...moved]);
+	return free.length;
+}

@@ -1,0 +1,117 @@
+import type { Query, Steps } from '../../steps.ts';
+import { linksOfRow, lockVisitors, refold, unique, withShortLogs } from '../arriving/visitor-log.ts';
+import { assignEvents, type IdentityLink, lockContested, saveLinks } from '../owners/identity-links.ts';
+import { addTasks } from '../tasks.ts';
+import { deleteHits } from './erasing.ts';
+
+/** Hits that one transaction deletes. */
+const maxPruned = 100;
+/** The most log entries that one transaction replays. */
+const maxReplayed = 1000;
+
+/**
+ * Deletes a page of the hits from before a moment and rebuilds the profiles that they counted in.
+ * @param keepTouches whether the touches of visitors with subscription events stay, and the links that join these events
+ * @returns how many hits were deleted; 0 at the end
+ */
+export function* prune(beforeMs: number, keepTouches = false): Steps<number> {
+	const [, oldest = []] = yield [
+		{ settle: { beforeMs, max: maxPruned } },
+		{
+			sql: `SELECT id, vid, at, body FROM @hit WHERE at < ? ORDER BY at LIMIT ${maxPruned} /* prune */`,
+			values: [beforeMs],
+		},
+	];
+	const last = oldest.at(-1);
+	if (!last) return 0;
+	const vids = unique(oldest.map(({ vid }) => String(vid)));
+	const links = oldest.flatMap(linksOfRow);
+	const contested = yield* lockContested(unique(links.map(({ key }) => key)));
+	yield [lockVisitors(unique([...vids, ...contested.vids]))];
+	const [deleted = []] = yield [deleteHits(oldest)];
+	const sids = unique(deleted.map(({ sid }) => String(sid)));
+	if (keepTouches) yield [keepTouchesOf(vids, Number(last.at)), keepLinks(links)];
+	yield* moveLinks(yield* withShortLogs(vids, maxReplayed), links, beforeMs);
+	yield [
+		addTasks(contested.popular),
+		{
+			sql: 'DELETE FROM @visit WHERE sid IN ?list AND NOT EXISTS (SELECT 1 FROM @hit AS hit WHERE hit.sid = visit.sid) /* prune */',
+			values: [sids],
+		},
+	];
+	const moved = yield* assignEvents(contested.events);
+	yield* refold([...moved.union(new Set(vids))], sids, maxReplayed);
+	return deleted.length;
+}
+
+/** Moves links to the next hits that show their keys: at once if the logs are short, else in the background. */
+function* moveLinks(short: readonly string[], links: readonly IdentityLink[], beforeMs: number): Steps<void> {
+	yield [withoutHit(links, beforeMs)];
+	const [, shown = []] = yield [
+		{ sql: 'DELETE FROM @claim WHERE vid IN ?list AND unfounded IS NOT NULL /* prune */', values: [short] },
+		{
+			sql: `SELECT vid, at, body FROM @hit WHERE vid IN ?list AND (body LIKE '%"cid":"%' OR body LIKE '%"tid":"%') /* prune */`,
+			values: [short],
+		},
+	];
+	yield [saveLinks(shown.flatMap(linksOfRow))];
+}
+
+function withoutHit(links: readonly IdentityLink[], beforeMs: number): Query {
+	return {
+		sql: `UPDATE @claim SET unfounded = 1 FROM (?rows) AS shown WHERE vid = shown.column1 AND key = shown.column2 AND at < ${beforeMs} AND kept IS NULL /* prune */`,
+		rows: pairsOf(links),
+	};
+}
+
+function pairsOf(links: readonly IdentityLink[]): string[][] {
+	return [...new Map(links.map(({ vid, key }) => [`${vid} ${key}`, [vid, key]])).values()];
+}
+
+function keepTouchesOf(vids: readonly string[], toMs: number): Query {
+	return {
+		sql: 'UPDATE @touch SET kept = 1 WHERE vid IN ?list AND at <= ? AND EXISTS (SELECT 1 FROM @subscription_event AS event WHERE event.vid = touch.vid) /* keep touches */',
+		values: [vids, toMs],
+	};
+}
+
+/** Keeps the links by which events are joined; without them, kept touches would lead to nothing. */
+function keepLinks(links: readonly IdentityLink[]): Query {
+	const joins = (column: 'tid' | 'cid') =>
+		`EXISTS (SELECT 1 FROM @subscription_event AS event WHERE event.${column} = substr(claim.key, 3) AND event.vid = claim.vid)`;
+	return {
+		sql: `UPDATE @claim SET kept = 1 FROM (?rows) AS shown WHERE claim.vid = shown.column1 AND key = shown.column2 AND (key LIKE 't:%' AND ${joins('tid')} OR key LIKE 'c:%' AND ${joins('cid')}) /* keep links */`,
+		rows: pairsOf(links),
+	};
+}
+
+/**
+ * Deletes a page of the touches and links from before a moment that retention was configured to keep.
+ * @returns how many; 0 at the end
+ */
+export function* pruneKept(beforeMs: number): Steps<number> {
+	const page = `WHERE kept IS NOT NULL AND at < ? ORDER BY at LIMIT ${maxPruned} /* prune kept */`;
+	const [touches = [], claims = []] = yield [
+		{ sql: `SELECT vid, at FROM @touch ${page}`, values: [beforeMs] },
+		{ sql: `SELECT vid, key, at FROM @claim ${page}`, values: [beforeMs] },
+	];
+	const links = claims.map(({ vid, key, at }) => ({ vid: String(vid), key: String(key), atMs: Number(at) }));
+	const contested = yield* lockContested(unique(links.map(({ key }) => key)));
+	const linked = unique(links.map(({ vid }) => vid));
+	yield [lockVisitors(unique([...touches.map(({ vid }) => String(vid)), ...linked, ...contested.vids]))];
+	yield [
+		{
+			sql: 'DELETE FROM @touch WHERE vid IN ?list AND kept IS NOT NULL AND at <= ? /* prune kept */',
+			values: [unique(touches.map(({ vid }) => String(vid))), Number(touches.at(-1)?.at ?? 0)],
+		},
+		{
+			sql: 'UPDATE @claim SET kept = NULL FROM (?rows) AS shown WHERE vid = shown.column1 AND key = shown.column2 /* prune kept */',
+			rows: pairsOf(links),
+		},
+		addTasks(contested.popular),
+	];
+	yield* moveLinks(yield* withShortLogs(linked, maxReplayed), links, beforeMs);
+	const moved = yield* assignEvents(contested.events);
+	yield* refold([...moved.union(new Set(linked))], [], maxReplayed);
+	return touches.length + links.length;
+}

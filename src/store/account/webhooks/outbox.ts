@@ -1,0 +1,251 @@
+import type { MessageType } from '../../../domain/webhook.ts';
+import { isoTime } from '../../../format/iso-time.ts';
+import { type Query, type Reading, type Row, rowsOf, type Select, type Steps } from '../../steps.ts';
+
+/** A process that has taken a message sends it within this time, or another one does. */
+export const messageLeaseMs = 30_000;
+
+/** A message to one webhook. */
+export interface NewMessage {
+	readonly webhook: string;
+	readonly sequence: number;
+	readonly type: MessageType;
+	/** The visitor it is about; erasing the visitor deletes it. */
+	readonly vid: string | null;
+	/** JSON, as sent. */
+	readonly body: string;
+}
+
+/** A message to send now. */
+export interface DueMessage {
+	readonly webhook: string;
+	readonly sequence: number;
+	readonly body: string;
+	readonly createdAtMs: number;
+	/** Including this one. */
+	readonly attempts: number;
+}
+
+/** The outcome of an attempt. */
+export interface Attempted {
+	readonly webhook: string;
+	readonly sequence: number;
+	readonly atMs: number;
+	/** The answer's status; null if there was none. */
+	readonly status: number | null;
+	/** Why it failed; null if it was delivered. */
+	readonly problem: string | null;
+	/** When the next attempt is due; null if there is none. */
+	readonly dueAtMs: number | null;
+}
+
+/** A message as commands show it. Times are ISO 8601, UTC. */
+export interface Delivery {
+	readonly id: string;
+	readonly webhook: string;
+	readonly type: string;
+	readonly createdAt: string;
+	readonly state: 'delivered' | 'waiting' | 'failed';
+	readonly attempts: number;
+	readonly attemptedAt: string | null;
+	readonly status: number | null;
+	readonly problem: string | null;
+	readonly nextAttemptAt: string | null;
+}
+
+/** The id that receivers see; the same for every attempt. */
+export function messageId({ webhook, sequence }: Pick<NewMessage, 'webhook' | 'sequence'>): string {
+	return `msg_${webhook.replace(/^wh_/, '')}_${sequence}`;
+}
+
+/** Adds messages, which are due at once. @param first else, how often they were attempted, and when they are due */
+export function insertMessages(
+	messages: readonly NewMessage[],
+	nowMs: number,
+	first: { readonly attempts: number; readonly dueAtMs: number | null } = { attempts: 0, dueAtMs: nowMs },
+): Query {
+	return {
+		sql: 'INSERT INTO @outbox (webhook, sequence, type, vid, body, created_at, due_at, attempts) ?rows /* add messages */',
+		rows: messages.map(({ webhook, sequence, type, vid, body }) => [
+			...[webhook, sequence, type, vid, body],
+			...[nowMs, first.dueAtMs, first.attempts],
+		]),
+	};
+}
+
+/**
+ * Takes due messages of a webhook. Until `leaseMs` no other process takes them; if this one dies, another one takes
+ * them then.
+ */
+export function* takeDue(
+	webhook: string,
+	{ nowMs, leaseMs, limit }: { nowMs: number; leaseMs: number; limit: number },
+): Steps<DueMessage[]> {
+	const [rows = []] = yield [
+		{
+			sql: 'UPDATE @outbox SET due_at = ?, attempts = attempts + 1, problem = NULL WHERE webhook = ? AND sequence IN (SELECT sequence FROM @outbox WHERE webhook = ? AND due_at <= ? ORDER BY due_at LIMIT ? FOR UPDATE SKIP LOCKED) RETURNING sequence, body, created_at, attempts /* take due */',
+			values: [leaseMs, webhook, webhook, nowMs, limit],
+		},
+	];
+	return rows
+		.map((row) => ({
+			webhook,
+			sequence: Number(row.sequence),
+			body: String(row.body),
+			createdAtMs: Number(row.created_at),
+			attempts: Number(row.attempts),
+		}))
+		.sort((a, b) => a.sequence - b.sequence);
+}
+
+/** Messages about a visitor, for `underWayUntil`. */
+export function messagesAbout(vid: string): Select {
+	return {
+		sql: 'SELECT due_at, attempts, problem FROM @outbox WHERE vid = ? /* messages about */',
+		values: [vid],
+	};
+}
+
+/** The same, and deletes them. */
+export function deleteMessagesAbout(vid: string): Query {
+	return {
+		sql: 'DELETE FROM @outbox WHERE vid = ? RETURNING due_at, attempts, problem /* erase */',
+		values: [vid],
+	};
+}
+
+/** Until when one of these messages may be under way: a process has taken it, and not stored the outcome. 0 if none is. */
+export function underWayUntil(messages: readonly Row[]): number {
+	const taken = messages.filter(({ attempts, problem }) => Number(attempts) > 0 && problem === null);
+	return Math.max(0, ...taken.map(({ due_at }) => Number(due_at)));
+}
+
+/** Stores the outcomes of attempts. Ignores messages that were erased meanwhile. */
+export function* saveAttempts(attempts: readonly Attempted[]): Steps<void> {
+	yield [
+		{
+			sql: `UPDATE @outbox AS outbox SET
+				attempted_at = CAST(done.column3 AS bigint), status = CAST(done.column4 AS bigint), problem = CAST(done.column5 AS text),
+				due_at = CAST(done.column6 AS bigint), delivered_at = CAST(done.column7 AS bigint)
+				FROM (?rows) AS done WHERE outbox.webhook = done.column1 AND outbox.sequence = CAST(done.column2 AS bigint) /* save attempts */`,
+			rows: attempts.map(({ webhook, sequence, atMs, status, problem, dueAtMs }) => [
+				...[webhook, sequence, atMs, status, problem, dueAtMs],
+				problem === null ? atMs : null,
+			]),
+		},
+	];
+}
+
+/** Returns messages that were taken and not sent. */
+export function* giveBack(messages: readonly DueMessage[], nowMs: number): Steps<void> {
+	yield [
+		{
+			sql: `UPDATE @outbox AS outbox SET due_at = ?, attempts = attempts - 1
+				FROM (?rows) AS taken WHERE outbox.webhook = taken.column1 AND outbox.sequence = CAST(taken.column2 AS bigint) AND outbox.due_at IS NOT NULL /* give back */`,
+			values: [nowMs],
+			rows: messages.map(({ webhook, sequence }) => [webhook, sequence]),
+		},
+	];
+}
+
+/** How many messages wait to be delivered. */
+export function* countMessages(): Reading<number> {
+	const [row] = yield* rowsOf({
+		sql: 'SELECT count(*) AS number FROM @outbox WHERE due_at IS NOT NULL /* count messages */',
+	});
+	return Number(row?.number);
+}
+
+/** When the next message of each webhook is due, by its id. Webhooks without messages are left out. */
+export function* nextDue(webhooks: readonly string[]): Reading<Map<string, number>> {
+	const [rows = []] = yield [
+		{
+			sql: 'SELECT key, (SELECT min(due_at) FROM @outbox AS outbox WHERE outbox.webhook = list.key AND due_at IS NOT NULL) AS due_at FROM ?each AS list /* next due */',
+			values: [webhooks],
+		},
+	];
+	return new Map(
+		rows.flatMap(({ key, due_at }) => (due_at === null ? [] : [[String(key), Number(due_at)] as const])),
+	);
+}
+
+/** Rows per transaction of whatever changes many. */
+const pageRows = 500;
+
+/** Deletes messages older than a moment. @returns how many; 0 at the end */
+export function* pruneMessages(beforeMs: number): Steps<number> {
+	const [rows = []] = yield [
+		{
+			sql: `DELETE FROM @outbox WHERE (webhook, sequence) IN (SELECT webhook, sequence FROM @outbox WHERE created_at < ? ORDER BY created_at LIMIT ${pageRows}) RETURNING sequence /* prune messages */`,
+			values: [beforeMs],
+		},
+	];
+	return rows.length;
+}
+
+/** Messages, latest first. @param filter.webhook only of this webhook */
+export function* deliveries(filter: {
+	readonly webhook: string | undefined;
+	readonly failed: boolean;
+	readonly limit: number;
+}): Reading<Delivery[]> {
+	const conditions = [
+		...(filter.webhook === undefined ? [] : ['webhook = ?']),
+		...(filter.failed ? ['delivered_at IS NULL AND attempted_at IS NOT NULL'] : []),
+	];
+	const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
+	const rows = yield* rowsOf({
+		sql: `SELECT webhook, sequence, type, created_at, due_at, attempts, attempted_at, delivered_at, status, problem FROM @outbox ${where} ORDER BY created_at DESC, sequence DESC, webhook LIMIT ? /* deliveries */`,
+		values: [...(filter.webhook === undefined ? [] : [filter.webhook]), filter.limit],
+	});
+	return rows.map(toDelivery);
+}
+
+function toDelivery(row: Row): Delivery {
+	const state = row.delivered_at !== null ? 'delivered' : row.due_at !== null ? 'waiting' : 'failed';
+	return {
+		id: messageId({ webhook: String(row.webhook), sequence: Number(row.sequence) }),
+		webhook: String(row.webhook),
+		type: String(row.type),
+		createdAt: isoTime(Number(row.created_at)),
+		state,
+		attempts: Number(row.attempts),
+		attemptedAt: isoTime(numberOrNull(row.attempted_at)),
+		status: numberOrNull(row.status),
+		problem: row.problem === null ? null : String(row.problem),
+		nextAttemptAt: isoTime(numberOrNull(row.due_at)),
+	};
+}
+
+function numberOrNull(value: Row[string] | undefined): number | null {
+	return value === null || value === undefined ? null : Number(value);
+}
+
+/**
+ * Queues a page of the messages since a moment again, delivered or not, in the order of their sequence.
+ * @returns their number, and the last sequence; undefined at the end
+ */
+export function* replayPage(
+	webhook: string,
+	{ sinceMs, nowMs, after }: { sinceMs: number; nowMs: number; after: number },
+): Steps<{ count: number; last: number | undefined }> {
+	const [rows = []] = yield [
+		{
+			sql: `UPDATE @outbox SET due_at = ?, delivered_at = NULL, attempts = 0 WHERE webhook = ? AND sequence IN (SELECT sequence FROM @outbox WHERE webhook = ? AND sequence > ? AND created_at >= ? ORDER BY sequence LIMIT ${pageRows}) RETURNING sequence /* replay */`,
+			values: [nowMs, webhook, webhook, after, sinceMs],
+		},
+	];
+	const last = Math.max(...rows.map(({ sequence }) => Number(sequence)));
+	return { count: rows.length, last: rows.length === pageRows ? last : undefined };
+}
+
+/** Deletes a page of a webhook's messages. @returns how many; 0 at the end */
+export function* deletePage(webhook: string): Steps<number> {
+	const [rows = []] = yield [
+		{
+			sql: `DELETE FROM @outbox WHERE webhook = ? AND sequence IN (SELECT sequence FROM @outbox WHERE webhook = ? ORDER BY sequence LIMIT ${pageRows}) RETURNING sequence /* delete messages */`,
+			values: [webhook, webhook],
+		},
+	];
+	return rows.length;
+}

@@ -1,0 +1,45 @@
+import { shownAddress } from '../../own-database.ts';
+import type { SchemaNames } from './connection.ts';
+
+/** How many servers a process keeps connections to, besides the one of the control schema. */
+export const maxServers = 64;
+
+/**
+ * Which database server has an account's schema: the home server, which also has the control schema, unless the account
+ * has a server of its own. A process learns this at its start and whenever it lists the accounts.
+ */
+export class AccountServers {
+	readonly home: string;
+	readonly #schemas: SchemaNames;
+	#own: ReadonlyMap<number, string> = new Map();
+
+	constructor(home: string, schemas: SchemaNames) {
+		this.home = home;
+		this.#schemas = schemas;
+	}
+
+	/** @param own addresses of the accounts that have a server of their own, by account number */
+	learn(own: ReadonlyMap<number, string>): void {
+		this.#own = own;
+	}
+
+	/**
+	 * Adds an account that is being created. Other accounts' readers must not see it before its transaction has ended.
+	 */
+	learnOne(accountId: number, address: string): void {
+		this.#own = new Map([...this.#own, [accountId, address]]);
+	}
+
+	addressOf(accountId: number): string {
+		return this.#own.get(accountId) ?? this.home;
+	}
+
+	schemaOf(accountId: number): string {
+		return this.#schemas.account(accountId);
+	}
+
+	/** The name of a server in logs: `postgres` for the home server, else its address without the password. */
+	nameOf(address: string): string {
+		return address === this.home ? 'postgres' : shownAddress(address);
+	}
+}

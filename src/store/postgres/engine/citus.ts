@@ -1,0 +1,115 @@
+import { OperatorError } from '../../../errors.ts';
+import type { Check } from '../../store.ts';
+import type { PostgresPool } from './connection.ts';
+
+/**
+ * Values of `synchronous_commit` with which a COMMIT is on disk, here and on synchronous standbys, before it is
+ * answered.
+ */
+const durable: ReadonlySet<string> = new Set(['on', 'remote_apply']);
+/** The coordinator's own timeout for a lost worker is much longer. */
+const askWorkersMs = 3000;
+
+interface Worker {
+	/** Host and port. */
+	readonly node: string;
+	/** Whether it has answered. */
+	readonly success: boolean;
+	/** Its `synchronous_commit`. */
+	readonly result: string;
+	/** The name of the database, the same on every node. */
+	readonly database: string;
+}
+
+/** The Citus extension of a database. It keeps each account's schema on one of several nodes. */
+export class Citus {
+	readonly #pool: PostgresPool;
+	readonly #version: string;
+
+	private constructor(pool: PostgresPool, version: string) {
+		this.#pool = pool;
+		this.#version = version;
+	}
+
+	/** @returns `undefined` where the database has no Citus */
+	static async of(pool: PostgresPool): Promise<Citus | undefined> {
+		const { rows } = await pool.query("SELECT extversion FROM pg_extension WHERE extname = 'citus'");
+		return rows[0] && new Citus(pool, rows[0].extversion);
+	}
+
+	/** Whether this is a worker's database. Only the coordinator can say what lies there. */
+	async isWorker(): Promise<boolean> {
+		const { rows } = await this.#pool.query('SELECT 1 FROM pg_dist_local_group WHERE groupid <> 0');
+		return rows.length > 0;
+	}
+
+	/** The node of each distributed schema; the others are on the coordinator. */
+	async nodes(): Promise<Map<string, string>> {
+		const { rows } = await this.#pool.query<{ schema: string; nodes: string }>(
+			`SELECT nspname AS schema, string_agg(DISTINCT nodename || ':' || nodeport, ', ') AS nodes
+			 FROM pg_dist_partition
+			 JOIN pg_class ON pg_class.oid = logicalrelid
+			 JOIN pg_namespace ON pg_namespace.oid = relnamespace
+			 JOIN pg_dist_shard USING (logicalrelid)
+			 JOIN pg_dist_placement USING (shardid)
+			 JOIN pg_dist_node USING (groupid)
+			 WHERE noderole = 'primary' GROUP BY nspname /* where accounts lie */`,
+		);
+		return new Map(rows.map(({ schema, nodes }) => [schema, nodes]));
+	}
+
+	/**
+	 * Checks that a COMMIT is on disk when a worker answers it. A session's settings do not reach the workers, so the
+	 * setting of the database counts there.
+	 * @throws OperatorError where it is not
+	 */
+	async checkDurability(): Promise<void> {
+		const problem = durabilityProblem(await this.#askWorkers());
+		if (problem) throw new OperatorError(`${problem}.`);
+	}
+
+	async *runChecks(controlSchema: string): AsyncIterable<Check> {
+		const check = 'Citus';
+		yield { check, ok: true, detail: this.#version };
+		const workers = await this.#askWorkers().catch((error: Error) => error);
+		const problems = [
+			await this.#shardingProblem(),
+			(await this.nodes()).has(controlSchema) &&
+				"the control schema is distributed, which it must not be: copy everything to a new database with 'caskade copy'",
+			...(workers instanceof Error
+				? [`the workers cannot be asked: ${workers.message}`]
+				: [
+						workers.length === 0 &&
+							'there is no worker, so every account lies on the coordinator: SELECT citus_set_coordinator_host(…), then citus_add_node(…) for each',
+						...workers.map(({ node, success }) => !success && `${node} does not answer the coordinator`),
+						durabilityProblem(workers),
+					]),
+		];
+		for (const detail of problems) if (detail) yield { check, ok: false, detail };
+	}
+
+	async #shardingProblem(): Promise<string | undefined> {
+		const { rows } = await this.#pool.query(
+			"SELECT current_setting('citus.enable_schema_based_sharding', true) AS sharding, current_database() AS database",
+		);
+		const { sharding, database } = rows[0];
+		return sharding === 'on'
+			? undefined
+			: `new accounts will lie on the coordinator: ALTER DATABASE ${database} SET citus.enable_schema_based_sharding TO on`;
+	}
+
+	async #askWorkers(): Promise<Worker[]> {
+		const statement = {
+			text: "SELECT nodename || ':' || nodeport AS node, success, result, current_database() AS database FROM run_command_on_workers('SHOW synchronous_commit')",
+			query_timeout: askWorkersMs,
+		};
+		return (await this.#pool.query<Worker>(statement)).rows;
+	}
+}
+
+function durabilityProblem(workers: readonly Worker[]): string | undefined {
+	const [first, ...others] = workers.filter(({ success, result }) => success && !durable.has(result));
+	if (!first) return undefined;
+	const nodes = [first, ...others].map(({ node }) => node).join(', ');
+	return `What is stored on ${nodes} may be lost in a crash, since synchronous_commit is ${first.result} there: run ALTER DATABASE ${first.database} SET synchronous_commit TO on on every node`;
+}

@@ -1,0 +1,153 @@
+import type pg from 'pg';
+import { type ColumnType, dialects, SqlTexts } from '../../dialects.ts';
+import {
+	isEmpty,
+	type Lock,
+	type Query,
+	type Row,
+	type Settle,
+	type Steps,
+	type Stream,
+	type Value,
+} from '../../steps.ts';
+import { lockKeys } from '../queue/key-locks.ts';
+import { numberArray, textArray } from './arrays.ts';
+import { capabilitiesOf } from './capabilities.ts';
+import { pipeline } from './connection.ts';
+import { statementOn } from './prepared.ts';
+
+/** Lets one import at a time run in an account. The number is the ASCII of "impo". */
+const importLock = 0x696d706f;
+/** Lets one process at a time fold in an account. The number is the ASCII of "fold". */
+const foldLock = 0x666f6c64;
+/** PostgreSQL takes at most 65,535 parameters in one statement. */
+const maxParameters = 65_535;
+
+/** Runs a transaction's steps on a connection that has begun it. The statements of a step share a round trip. */
+export async function runSteps<Outcome>(
+	client: pg.PoolClient,
+	schema: string,
+	steps: Steps<Outcome>,
+): Promise<Outcome> {
+	let step = steps.next();
+	while (!step.done) {
+		const queries = step.value;
+		step = steps.next(await pipeline(client, () => queries.map((query) => runQuery(client, schema, query))));
+	}
+	return step.value;
+}
+
+/** Connections whose transactions have left work to the background. */
+const withBackgroundWork = new WeakSet<pg.PoolClient>();
+
+/** Whether a connection's transaction has left work to the background. To be asked after its COMMIT. */
+export function hasBackgroundWork(client: pg.PoolClient): boolean {
+	return withBackgroundWork.delete(client);
+}
+
+/** @param timeoutMs after it a silent connection is cut; the pool's own by default */
+export async function runQuery(
+	client: pg.PoolClient,
+	schema: string,
+	query: Query | Lock | Settle | Stream,
+	timeoutMs?: number,
+): Promise<readonly Row[]> {
+	if ('take' in query) return runStream(client, schema, query);
+	if ('settle' in query) return [];
+	if ('lock' in query) return lock(client, schema, query);
+	if (isEmpty(query)) return [];
+	if (query.wakes) withBackgroundWork.add(client);
+	const { sql, values = [], rows, asTuples } = query;
+	const parameters = values.map((value) => (isList(value) ? textArray(value) : value));
+	if (!rows) return send(client, { schema, sql, parameters, timeoutMs, asTuples });
+	const columns = typesOf(rows);
+	if (capabilitiesOf(client).canUnnest) {
+		const arrays = columns.map((type, column) => arrayOf(type, rows, column));
+		return send(client, { schema, sql, columns, parameters: [...parameters, ...arrays], timeoutMs });
+	}
+	const rowsPerInsert = Math.floor((maxParameters - parameters.length) / columns.length);
+	const results: Row[] = [];
+	for (let from = 0; from < rows.length; from += rowsPerInsert) {
+		const some = rows.slice(from, from + rowsPerInsert);
+		const all = [...parameters, ...some.flat()];
+		results.push(
+			...(await send(client, { schema, sql, columns, rows: some.length, parameters: all, timeoutMs })),
+		);
+	}
+	return results;
+}
+
+async function runStream(
+	client: pg.PoolClient,
+	schema: string,
+	{ next, take }: Stream,
+): Promise<readonly Row[]> {
+	const send = (before?: readonly Row[]) => {
+		const query = next(before);
+		const sent = query && runQuery(client, schema, query);
+		// It fails while a page is taken, if at all. It is awaited afterwards.
+		sent?.catch(() => {});
+		return sent;
+	};
+	for (let coming = send(); coming; ) {
+		const rows = await coming;
+		coming = send(rows);
+		take(rows);
+	}
+	return [];
+}
+
+interface Statement {
+	readonly schema: string;
+	readonly sql: string;
+	readonly columns?: readonly ColumnType[];
+	/** The number of rows whose values are parameters. */
+	readonly rows?: number;
+	readonly parameters: unknown[];
+	readonly timeoutMs: number | undefined;
+	readonly asTuples?: true | undefined;
+}
+
+const arrayTexts = new SqlTexts(dialects.postgres);
+const valueTexts = new SqlTexts(dialects.postgresWithValues);
+
+async function send(client: pg.PoolClient, statement: Statement): Promise<readonly Row[]> {
+	const { schema, sql, columns = [], rows, parameters, timeoutMs } = statement;
+	const shape = rows === undefined ? columns.join() : rows;
+	const text = () =>
+		(rows === undefined ? arrayTexts : valueTexts)
+			.of(sql, shape, () => ({ columns, ...(rows && { rows }) }))
+			.join(`"${schema}".`);
+	const prepared = statementOn(client, `${schema} ${shape} ${sql}`, text);
+	const config = {
+		...{ ...prepared, values: parameters, query_timeout: timeoutMs },
+		...(statement.asTuples && { rowMode: 'array' }),
+	};
+	return (await client.query<Row>(config)).rows;
+}
+
+function isList(value: Value | readonly string[]): value is readonly string[] {
+	return Array.isArray(value);
+}
+
+/** Numbers are integers. A column of nulls may have any type. */
+function typesOf(rows: readonly (readonly Value[])[]): ColumnType[] {
+	return (rows[0] ?? []).map((_, column) => {
+		const value = rows.find((row) => row[column] !== null)?.[column];
+		return typeof value === 'number' ? 'bigint' : 'text';
+	});
+}
+
+function arrayOf(type: ColumnType, rows: readonly (readonly Value[])[], column: number): Buffer | string {
+	const values = rows.map((row) => row[column] ?? null);
+	return type === 'text' ? textArray(values as (string | null)[]) : numberArray(values as (number | null)[]);
+}
+
+async function lock(client: pg.PoolClient, schema: string, lock: Lock): Promise<readonly Row[]> {
+	if ('keys' in lock) return lockKeys(client, schema, lock);
+	await client.query('SELECT pg_advisory_xact_lock($1, hashtext($2)) /* lock account */', [
+		lock.lock === 'import' ? importLock : foldLock,
+		schema,
+	]);
+	return [];
+}

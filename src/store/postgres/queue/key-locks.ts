@@ -1,0 +1,56 @@
+import type pg from 'pg';
+import type { Lock, Row } from '../../steps.ts';
+import { numberArray } from '../engine/arrays.ts';
+import { statementOn } from '../engine/prepared.ts';
+
+/**
+ * The keys of an account share this many locks. So a transaction of any size takes few: a server has room for a few
+ * thousand in all (`max_locks_per_transaction`). Two keys that share a lock wait for each other now and then.
+ */
+const locksPerAccount = 64;
+/** The first lock. The number is the ASCII of "join". */
+const firstLock = 0x6a6f696e;
+/**
+ * The first lock of subscriptions, `s:…`, which are locked after those of visitors. The number is the ASCII of "subs".
+ */
+const firstSubscriptionLock = 0x73756273;
+
+/** Locks keys until the transaction ends, always in the same order. */
+export async function lockKeys(
+	client: pg.PoolClient,
+	schema: string,
+	{ lock, keys }: Extract<Lock, { keys: unknown }>,
+): Promise<readonly Row[]> {
+	if (keys.length === 0) return [];
+	const numbers = numberArray(keys === 'all' ? everyLock : locksOf(keys));
+	const send = (select: string) => {
+		const text = `${select} FROM unnest($2::int[]) AS list (number) /* lock keys */`;
+		return client.query({ ...statementOn(client, text, () => text), values: [schema, numbers] });
+	};
+	if (lock === 'alone')
+		return (await send('SELECT bool_and(pg_try_advisory_xact_lock(number, hashtext($1))) AS alone')).rows;
+	const suffix = lock === 'shared' ? '_shared' : '';
+	await send(`SELECT count(pg_advisory_xact_lock${suffix}(number, hashtext($1)))`);
+	return [];
+}
+
+const everyLock = [firstLock, firstSubscriptionLock].flatMap((first) =>
+	Array.from({ length: locksPerAccount }, (_, index) => first + index),
+);
+
+function locksOf(keys: readonly string[]): number[] {
+	const numbers = keys.map(
+		(key) => (key.startsWith('s:') ? firstSubscriptionLock : firstLock) + (fnv1a(key) % locksPerAccount),
+	);
+	return [...new Set(numbers)].sort((a, b) => a - b);
+}
+
+/**
+ * FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv. A cryptographic hash is too slow for the sixty keys of an upload.
+ */
+function fnv1a(text: string): number {
+	let hash = 0x811c9dc5;
+	for (let index = 0; index < text.length; index++)
+		hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+	return hash >>> 0;
+}

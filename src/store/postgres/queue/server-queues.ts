@@ -1,0 +1,73 @@
+import { type PoolOptions, PostgresPool } from '../engine/connection.ts';
+import { hitGroups, type WaitingHit } from './hit-group.ts';
+import { uploadGroups } from './upload-group.ts';
+import type { WaitingUpload } from './waiting-upload.ts';
+import { WriteQueue } from './write-queue.ts';
+
+/** For uploads: one transaction per connection. The deadline of an upload limits its statements further. */
+const uploadPool: PoolOptions = {
+	size: 4,
+	connectTimeoutMs: 1500,
+	statementTimeoutMs: 10_000,
+	idleInTransactionMs: 2000,
+	writesOnlyBegun: true,
+	prepares: true,
+};
+/** For hits. A pool of their own, so that hits and uploads do not wait for each other. */
+const hitPool: PoolOptions = {
+	size: 4,
+	connectTimeoutMs: 1500,
+	statementTimeoutMs: 5000,
+	idleInTransactionMs: 2000,
+	writesOnlyBegun: true,
+	prepares: true,
+};
+
+export interface ServerQueuesOptions {
+	readonly address: string;
+	readonly schemaOf: (accountId: number) => string;
+	/** Makes an account's schema ready; undefined where it is. */
+	readonly beforeUse: (accountId: number) => Promise<void> | undefined;
+	/** The maximum number of waiting uploads, and of waiting hits. */
+	readonly length: number;
+	readonly onCommit: (group: { size: number; seconds: number }) => void;
+	readonly onError: (error: unknown) => void;
+	readonly onWaiting: (accountId: number) => void;
+}
+
+/** The write queues of one database server, with their connections. A slow or lost server delays no other. */
+export class ServerQueues {
+	readonly uploads: WriteQueue<WaitingUpload>;
+	readonly hits: WriteQueue<WaitingHit>;
+	readonly #pools: readonly PostgresPool[];
+
+	constructor({ address, schemaOf, ...options }: ServerQueuesOptions) {
+		const [forUploads, forHits] = [
+			new PostgresPool(address, uploadPool, options.onError),
+			new PostgresPool(address, hitPool, options.onError),
+		];
+		this.#pools = [forUploads, forHits];
+		this.uploads = new WriteQueue(uploadGroups(schemaOf), {
+			...options,
+			pool: forUploads,
+			connections: uploadPool.size,
+		});
+		this.hits = new WriteQueue(hitGroups(schemaOf), {
+			...options,
+			// The commit metrics are of uploads.
+			onCommit: () => {},
+			pool: forHits,
+			connections: hitPool.size,
+		});
+	}
+
+	get depth(): number {
+		return this.uploads.depth + this.hits.depth;
+	}
+
+	/** Waits until both queues are empty. */
+	async close(): Promise<void> {
+		await Promise.all([this.uploads.idle(), this.hits.idle()]);
+		await Promise.all(this.#pools.map((pool) => pool.end()));
+	}
+}

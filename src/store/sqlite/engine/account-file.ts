@@ -1,0 +1,91 @@
+import { existsSync, rmSync, statSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { OperatorError, reasonOf, StorageError } from '../../../errors.ts';
+import { openDatabase } from './connection.ts';
+import { type DataFolder, sync } from './data-folder.ts';
+import { migrate, schemaVersion } from './migrate.ts';
+
+const busyTimeoutMs = 5000;
+
+/**
+ * Opens an account's file as it is. Refuses any other file in its place and leaves it alone: an empty database would
+ * hide that data is lost, and another account's database would mix their data.
+ * @throws StorageError where the file is missing, empty or another account's; SQLite's own errors
+ */
+export function openAccountFile(
+	folder: DataFolder,
+	accountId: number,
+	options: Parameters<typeof openDatabase>[1],
+): DatabaseSync {
+	const path = folder.accountPath(accountId);
+	const file = statSync(path, { throwIfNoEntry: false });
+	const refuse = (what: string) => new StorageError(`the file of account ${accountId} ${what}`);
+	if (!file) throw refuse('is missing');
+	if (file.size === 0) throw refuse('is empty');
+	const database = openDatabase(path, options);
+	try {
+		if (schemaVersion(database) === 0) throw refuse('is empty');
+		const owner = ownerOf(database);
+		if (owner !== 0 && owner !== accountId) throw refuse(`is that of account ${owner}`);
+		return database;
+	} catch (error) {
+		database.close();
+		throw error;
+	}
+}
+
+/**
+ * Migrates an account's open file to the newest schema, then writes the account's number into it. @returns how many
+ * migrations it ran
+ */
+export function migrateAccountFile(database: DatabaseSync, accountId: number): number {
+	const migrations = migrate(database, 'client');
+	if (migrations > 0) database.exec(`PRAGMA application_id = ${accountId}`);
+	return migrations;
+}
+
+/**
+ * Creates the file of a new account. Reuses a file that an interrupted creation has left.
+ * @throws OperatorError where the file has rows or cannot be read, since it may be somebody's data
+ */
+export function createAccountFile(folder: DataFolder, accountId: number): void {
+	const path = folder.accountPath(accountId);
+	const isThere = existsSync(path);
+	try {
+		using database = openDatabase(path, { busyTimeoutMs, create: true });
+		if (hasRows(database)) throw new StorageError('it has rows');
+		migrateAccountFile(database, accountId);
+	} catch (error) {
+		if (!isThere) throw error;
+		throw new OperatorError(
+			`${path} exists already, and belongs to an account that control.sqlite does not know (${reasonOf(error)}); restore the control.sqlite that knows it, or move the file away.`,
+			{ cause: error },
+		);
+	}
+}
+
+function hasRows(database: DatabaseSync): boolean {
+	const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+	return tables.some(({ name }) => database.prepare(`SELECT 1 FROM "${name}" LIMIT 1`).get());
+}
+
+/** The account's number from the file's header; 0 if there is none. */
+function ownerOf(database: DatabaseSync): number {
+	return Number(database.prepare('PRAGMA application_id').get()?.application_id);
+}
+
+/** Deletes an account's files, the database first: what is left of an interrupted deletion is no account. */
+export function deleteAccountFile(folder: DataFolder, accountId: number): void {
+	const path = folder.accountPath(accountId);
+	for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+	sync(folder.accountsPath);
+}
+
+/** How often open files are looked for that were deleted or replaced. Until they are closed, they stay on the disk. */
+export const goneEveryMs = 5000;
+
+/** Identifies the file at a path. The result differs once the file is replaced or gone. */
+export function fileAt(path: string): string | undefined {
+	const file = statSync(path, { throwIfNoEntry: false });
+	return file && `${file.dev} ${file.ino}`;
+}

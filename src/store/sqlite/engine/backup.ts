@@ -1,0 +1,57 @@
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { OperatorError, StorageError } from '../../../errors.ts';
+import { openDatabase } from './connection.ts';
+import { DataFolder, sync } from './data-folder.ts';
+
+/**
+ * Copies the control database and then every account's into `target`, which becomes a data folder of its own. Each copy
+ * is one consistent moment of its database; servers keep running. `target` appears only when it is complete.
+ * @throws OperatorError where `target` exists and is not empty
+ */
+export function copyDatabases(
+	folder: DataFolder,
+	target: string,
+	copied: (step: { database: string; path: string }) => void,
+): void {
+	if (existsSync(target) && readdirSync(target).length > 0)
+		throw new OperatorError(`${target} is not empty; name a new folder for the backup.`);
+	const partial = new DataFolder(`${target.replace(/\/+$/, '')}.partial`);
+	rmSync(partial.path, { recursive: true, force: true });
+	partial.create();
+	const copy = (database: string, from: string, to: string) => {
+		if (!existsSync(from)) throw new StorageError(`the file of account ${database} is missing`);
+		copyDatabase(from, to);
+		copied({ database, path: to });
+	};
+	copy('control', folder.controlPath, partial.controlPath);
+	// Listed from the copy, not the original, so that an account added meanwhile is in both databases or in neither.
+	for (const { id, aid } of accountsIn(partial.controlPath))
+		copy(aid, folder.accountPath(id), partial.accountPath(id));
+	sync(partial.accountsPath);
+	sync(partial.path);
+	if (existsSync(target)) rmSync(target, { recursive: true });
+	renameSync(partial.path, target);
+	sync(dirname(target));
+}
+
+function accountsIn(controlPath: string): { id: number; aid: string }[] {
+	const database = openDatabase(controlPath, { busyTimeoutMs: 0, readOnly: true });
+	try {
+		const rows = database.prepare('SELECT id, aid FROM account ORDER BY id /* accounts to back up */').all();
+		return rows.map(({ id, aid }) => ({ id: Number(id), aid: String(aid) }));
+	} finally {
+		database.close();
+	}
+}
+
+/** VACUUM INTO reads one snapshot. The online backup would start again at every write of another process. */
+function copyDatabase(from: string, to: string): void {
+	const database = openDatabase(from, { busyTimeoutMs: 5000 });
+	try {
+		database.prepare('VACUUM INTO ?').run(to);
+	} finally {
+		database.close();
+	}
+	sync(to);
+}

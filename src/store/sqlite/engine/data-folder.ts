@@ -1,0 +1,165 @@
+import {
+	closeSync,
+	existsSync,
+	fsyncSync,
+	mkdirSync,
+	openSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	statSync,
+	writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { OperatorError } from '../../../errors.ts';
+import { isBusy } from './connection.ts';
+import { fileError } from './file-error.ts';
+
+/** The paths of one data folder. An account's file is named by its number, never by client input. */
+export class DataFolder {
+	readonly path: string;
+
+	constructor(path: string) {
+		this.path = path;
+	}
+
+	create(): void {
+		createFolder(this.accountsPath);
+	}
+
+	get controlPath(): string {
+		return join(this.path, 'control.sqlite');
+	}
+
+	get accountsPath(): string {
+		return join(this.path, 'accounts');
+	}
+
+	accountPath(accountId: number): string {
+		if (!Number.isSafeInteger(accountId) || accountId < 1) throw new Error('an account id is a whole number');
+		return join(this.accountsPath, `${accountId}.sqlite`);
+	}
+
+	/** The numbers in the files' names, whether or not such accounts exist. */
+	accountIds(): number[] {
+		return readdirSync(this.accountsPath).flatMap((name) => {
+			const [, id] = /^(\d+)\.sqlite$/.exec(name) ?? [];
+			return id === undefined ? [] : [Number(id)];
+		});
+	}
+
+	/** Exists for a moment after the disk was full, to find out whether it still is. */
+	get roomPath(): string {
+		return join(this.path, 'room.probe');
+	}
+
+	get lockPath(): string {
+		return join(this.path, 'serve.lock');
+	}
+
+	/** Where the server is that holds the lock. A server that was killed leaves it behind. */
+	get addressPath(): string {
+		return join(this.path, 'serve.url');
+	}
+
+	/** When the last backup began. */
+	get lastBackupPath(): string {
+		return join(this.path, 'last-backup');
+	}
+}
+
+/** Creates a folder and its parents. Node's own recursion never ends where no folder can be created, as in `/proc`. */
+function createFolder(path: string): void {
+	try {
+		mkdirSync(path, { mode: 0o700 });
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		if (code === 'EEXIST' && statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
+		if (code !== 'ENOENT') throw error;
+		const parent = dirname(path);
+		if (existsSync(parent))
+			throw new OperatorError(`No folder can be created in ${parent}; name another place.`, { cause: error });
+		createFolder(parent);
+		createFolder(path);
+	}
+}
+
+/** Makes a file, or the names in a folder, durable. */
+export function sync(path: string): void {
+	const descriptor = openSync(path, 'r');
+	try {
+		fsyncSync(descriptor);
+	} finally {
+		closeSync(descriptor);
+	}
+}
+
+/** Held by the only server of a data folder. */
+export interface FolderLock {
+	/** Tells commands where the server is. */
+	announce(url: string): void;
+	release(): void;
+}
+
+/** A check whether the folder is served holds the lock for a moment. It must not prevent a server from starting. */
+const patienceMs = 100;
+
+/**
+ * Locks the data folder for this process. @returns undefined if another process has locked it
+ * The operating system holds the lock, on a file that SQLite keeps locked, so it ends with the process in any case.
+ */
+export function lockFolder(folder: DataFolder): FolderLock | undefined {
+	let database: DatabaseSync | undefined;
+	try {
+		database = new DatabaseSync(folder.lockPath, { timeout: patienceMs });
+		database.exec('BEGIN EXCLUSIVE');
+	} catch (error) {
+		database?.close();
+		if (isBusy(error)) return undefined;
+		throw fileError(folder.lockPath, error, 'delete it, it holds no data');
+	}
+	const held = database;
+	const forget = () => rmSync(folder.addressPath, { force: true });
+	forget();
+	return {
+		announce(url) {
+			try {
+				writeLine(folder.addressPath, url);
+			} catch {
+				// On a full disk commands do without.
+			}
+		},
+		release() {
+			forget();
+			held.close();
+		},
+	};
+}
+
+/** Writes a file of one line, which `readLine` reads. */
+export function writeLine(path: string, line: string): void {
+	writeFileSync(path, `${line}\n`, { mode: 0o600 });
+}
+
+/** @returns undefined if the file cannot be read: in most cases because it does not exist */
+export function readLine(path: string): string | undefined {
+	try {
+		return readFileSync(path, 'utf8').trim();
+	} catch {
+		return undefined;
+	}
+}
+
+/** For messages, for example `, at http://127.0.0.1:8080`; empty if the server has not told its address. */
+export function atAddress(folder: DataFolder): string {
+	const url = readLine(folder.addressPath);
+	return url === undefined ? '' : `, at ${url}`;
+}
+
+/** Whether a server uses the data folder, or a command that keeps servers away. */
+export function isServed(folder: DataFolder): boolean {
+	const lock = lockFolder(folder);
+	lock?.release();
+	return lock === undefined;
+}

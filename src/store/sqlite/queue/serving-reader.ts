@@ -1,0 +1,176 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { monotonicMs } from '../../../clock.ts';
+import type { CaskScope } from '../../../domain/cask-scope.ts';
+import type { Profile } from '../../../domain/profile.ts';
+import { type Receipt, receiptColumns, toReceipt } from '../../account/reading/receipts.ts';
+import { openClosing } from '../../file-handles.ts';
+import type { NumberedProfile, ServingReader } from '../../store.ts';
+import { fileAt, goneEveryMs, migrateAccountFile, openAccountFile } from '../engine/account-file.ts';
+import { Connection } from '../engine/connection.ts';
+import type { DataFolder } from '../engine/data-folder.ts';
+import { latestSchema, schemaVersion } from '../engine/migrate.ts';
+
+/** Accounts whose databases stay open for reading: two file handles each, and up to 16 MiB of page cache. */
+const maxOpen = 64;
+const cacheKiB = 16 * 1024;
+/**
+ * How long an open file counts as the one at its path. Checking costs a third of a read. Reads of a file that has just
+ * been replaced are stale for at most this time.
+ */
+const sameForMs = 100;
+/** In WAL mode readers wait for nobody, except for a database that is just being created. */
+const busyTimeoutMs = 1000;
+
+interface OpenAccount {
+	readonly connection: Connection;
+	readonly file: string | undefined;
+	readonly examineAtMs: number;
+}
+
+/** Reads on the serving thread: a look-up of some microseconds costs less than passing it to another thread. */
+export class SqliteReader implements ServingReader {
+	readonly #folder: DataFolder;
+	readonly #sweep: NodeJS.Timeout;
+	/** Least recently used first. */
+	readonly #open = new Map<number, OpenAccount>();
+	/** During `inOneState`: accounts with a transaction, which it ends. */
+	#begun: Set<number> | undefined;
+
+	constructor(folder: DataFolder) {
+		this.#folder = folder;
+		this.#sweep = setInterval(() => this.#closeGone(), goneEveryMs).unref();
+	}
+
+	visitor(accountId: number, vid: string): Profile | null {
+		return this.#profile(accountId, 'SELECT profile FROM visitor WHERE vid = ? /* read visitor */', vid);
+	}
+
+	/** Visits of visitors who are being erased are not found. */
+	visit(accountId: number, sid: string): Profile | null {
+		return this.#profile(
+			accountId,
+			'SELECT profile FROM visit WHERE sid = ? AND EXISTS (SELECT 1 FROM visitor WHERE visitor.vid = visit.vid) /* read visit */',
+			sid,
+		);
+	}
+
+	#profile(accountId: number, sql: string, name: string): Profile | null {
+		const [row] = this.#rows(accountId, sql, [name]);
+		return row ? JSON.parse(String(row.profile)) : null;
+	}
+
+	latest(
+		accountId: number,
+		scope: CaskScope,
+		{ beforeId, limit }: { beforeId: number; limit: number },
+	): NumberedProfile[] {
+		const table = scope === 'vid' ? 'visitor' : 'visit';
+		const sql = `SELECT id, profile FROM ${table} WHERE id < ? ORDER BY id DESC LIMIT ? /* latest */`;
+		return this.#rows(accountId, sql, [beforeId, limit]).map(({ id, profile }) => ({
+			id: Number(id),
+			profile: JSON.parse(String(profile)),
+		}));
+	}
+
+	receipts(accountId: number, tids: readonly string[]): Receipt[] {
+		const sql = `SELECT ${receiptColumns} FROM json_each(?) AS asked CROSS JOIN subscription_event AS event ON event.tid = asked.value /* receipts */`;
+		return this.#rows(accountId, sql, [JSON.stringify(tids)]).map(toReceipt);
+	}
+
+	/** SQLite locks and unlocks the file for each transaction, which costs as much as a look-up. */
+	inOneState(readAll: () => void): void {
+		const begun = new Set<number>();
+		this.#begun = begun;
+		try {
+			readAll();
+		} finally {
+			this.#begun = undefined;
+			for (const accountId of begun) this.#commit(accountId);
+		}
+	}
+
+	#commit(accountId: number): void {
+		const connection = this.#open.get(accountId)?.connection;
+		// It may have been opened anew since.
+		if (!connection?.database.isTransaction) return;
+		try {
+			connection.statement('COMMIT').run();
+		} catch {
+			this.#close(accountId);
+		}
+	}
+
+	#rows(accountId: number, sql: string, values: readonly (string | number)[]) {
+		const connection = this.#connection(accountId);
+		try {
+			if (this.#begun && !connection.database.isTransaction) {
+				connection.statement('BEGIN').run();
+				this.#begun.add(accountId);
+			}
+			return connection.statement(sql).all(...values);
+		} catch (error) {
+			// Reopened after a failure, because the file may be repaired meanwhile.
+			this.#close(accountId);
+			throw error;
+		}
+	}
+
+	#connection(accountId: number): Connection {
+		const nowMs = monotonicMs();
+		const known = this.#open.get(accountId);
+		this.#open.delete(accountId);
+		const open = known && nowMs < known.examineAtMs ? known : this.#examine(accountId, known, nowMs);
+		this.#open.set(accountId, open);
+		return open.connection;
+	}
+
+	#examine(accountId: number, known: OpenAccount | undefined, nowMs: number): OpenAccount {
+		const file = fileAt(this.#folder.accountPath(accountId));
+		const examineAtMs = nowMs + sameForMs;
+		if (known && known.file === file) return { ...known, examineAtMs };
+		known?.connection.database.close();
+		return { connection: this.#openConnection(accountId), file, examineAtMs };
+	}
+
+	#openConnection(accountId: number): Connection {
+		if (this.#open.size >= maxOpen) this.#closeOldest();
+		return new Connection(
+			openClosing(
+				() => this.#openFile(accountId),
+				() => this.#closeOldest(),
+			),
+		);
+	}
+
+	#closeOldest(): boolean {
+		const [accountId] = this.#open.keys();
+		return accountId !== undefined && this.#close(accountId);
+	}
+
+	/** @returns whether it was open */
+	#close(accountId: number): boolean {
+		this.#open.get(accountId)?.connection.database.close();
+		return this.#open.delete(accountId);
+	}
+
+	#openFile(accountId: number): DatabaseSync {
+		const open = () => openAccountFile(this.#folder, accountId, { busyTimeoutMs, readOnly: true, cacheKiB });
+		const database = open();
+		if (schemaVersion(database) === latestSchema('client')) return database;
+		database.close();
+		using older = openAccountFile(this.#folder, accountId, { busyTimeoutMs });
+		migrateAccountFile(older, accountId);
+		return open();
+	}
+
+	#closeGone(): void {
+		for (const [accountId, { file }] of this.#open)
+			if (fileAt(this.#folder.accountPath(accountId)) !== file) this.#close(accountId);
+	}
+
+	async close(): Promise<void> {
+		clearInterval(this.#sweep);
+		for (const { connection } of this.#open.values()) connection.database.close();
+		this.#open.clear();
+	}
+}
