@@ -14,7 +14,7 @@ export const none = '(none)';
 const notSet = '(not set)';
 /** For all but the most frequent values, which bounds the size of reports. */
 export const other = '(other)';
-const maxLabels = 200;
+export const maxLabels = 200;
 const separator = '\u001f';
 
 /** A touch's value of the dimensions. */
@@ -44,12 +44,12 @@ export function labelText(label: string): string {
 	return label.split(separator).join(' / ');
 }
 
-/** The labels of paths. @param always have numbers of their own, however rare they are */
+/** The labels of paths. @param always have numbers of their own, however rare and many they are */
 export function touchLabelsOf(
 	journeys: readonly { readonly path: readonly Touch[] }[],
 	lost: LostPaths,
 	by: Grouping,
-	always: Iterable<string> = [],
+	always: readonly string[] = [],
 ): Labels {
 	if (by.length === 0) return new Labels(new Map([['', 1]]));
 	const counts = lost.counts();
@@ -58,8 +58,7 @@ export function touchLabelsOf(
 			const label = labelOf(touch, by);
 			counts.set(label, (counts.get(label) ?? 0) + 1);
 		}
-	for (const label of always) counts.set(label, Number.MAX_SAFE_INTEGER);
-	return new Labels(counts);
+	return new Labels(counts, always);
 }
 
 /** Numbers labels. The most frequent ones have their own numbers, the others share one. */
@@ -67,11 +66,17 @@ export class Labels {
 	readonly #numbers: ReadonlyMap<string, number>;
 	readonly names: readonly string[];
 
-	/** @param counts the frequency of each label */
-	constructor(counts: ReadonlyMap<string, number>) {
+	/**
+	 * @param counts the frequency of each label
+	 * @param always have their own numbers, however rare and many they are
+	 */
+	constructor(counts: ReadonlyMap<string, number>, always: readonly string[] = []) {
 		const byCount = [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).map(([name]) => name);
-		const kept = byCount.slice(0, byCount.length > maxLabels ? maxLabels - 1 : maxLabels).sort();
-		this.names = byCount.length > maxLabels ? [...kept, other] : kept;
+		const all = [...new Set([...always, ...byCount])];
+		const isWhole = all.length <= Math.max(maxLabels, always.length);
+		const kept = isWhole ? all : all.slice(0, Math.max(maxLabels - 1, always.length));
+		kept.sort();
+		this.names = isWhole ? kept : [...kept, other];
 		this.#numbers = new Map(kept.map((name, number) => [name, number]));
 	}
 

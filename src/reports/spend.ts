@@ -3,7 +3,7 @@ import { spendingRows } from '../store/account/reading/journey-rows.ts';
 import { type Calendar, monthsBetween } from './calendar.ts';
 import { creditOf } from './credit.ts';
 import { acquiredAtMs, acquiredIn, amountsOf, isIn, type Journey, ratio, type Terms } from './journey.ts';
-import { type Dimensions, dimensionsOf, labelledPath, labelOf, touchLabelsOf } from './label.ts';
+import { type Dimensions, dimensionsOf, labelledPath, labelOf, maxLabels, touchLabelsOf } from './label.ts';
 import type { LostPaths } from './lost-paths.ts';
 import { type AttributionModel, defaultModel } from './model.ts';
 import { reportThat } from './report.ts';
@@ -45,7 +45,7 @@ export function describeSpending(
 	journeys: readonly Journey[],
 	lost: LostPaths,
 	{ by, model, halfLifeDays, period, calendar }: SpendOptions,
-): SpendRow[] {
+): { rows: SpendRow[]; warnings: string[] } {
 	const spent = new Map<string, number>();
 	for (const { day, channel, campaign, pence } of spending) {
 		if (!isIn(period, calendar.startOfDay(day))) continue;
@@ -56,7 +56,10 @@ export function describeSpending(
 		spent.set(label, (spent.get(label) ?? 0) + pence);
 	}
 	const acquired = acquiredIn(journeys, period);
-	const labels = touchLabelsOf(acquired, lost, by, spent.keys());
+	const byPence = [...spent].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).map(([name]) => name);
+	// The time of the model markov grows with the cube of the number of names.
+	const isCut = model === 'markov' && byPence.length > maxLabels;
+	const labels = touchLabelsOf(acquired, lost, by, isCut ? byPence.slice(0, maxLabels - 1) : byPence);
 	const numberOf = (label: string) => labels.numberOf(label);
 	const lostLabels = lost.labelled(numberOf);
 	const paths = acquired.map(({ subscription, path }) => ({
@@ -88,16 +91,16 @@ export function describeSpending(
 			(credit.refundPence[label] as number)
 		);
 	};
-	return [...spent]
-		.sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
-		.map(([name, spentPence]) => {
-			const label = numberOf(name);
+	// One row for each number, because several names may share that of `(other)`.
+	const rows = [...Map.groupBy(byPence, numberOf)]
+		.map(([label, names]) => {
+			const spentPence = names.reduce((sum, name) => sum + (spent.get(name) as number), 0);
 			const subscriptions =
 				Math.round(partsOfOne * (byAge[ages - 1]?.subscriptions[label] ?? 0)) / partsOfOne;
 			const netPence = Math.round(netAt(ages - 1, label));
 			const payback = byAge.findIndex((_, age) => netAt(age, label) >= spentPence);
 			return {
-				...dimensionsOf(name, by),
+				...dimensionsOf(labels.names[label] as string, by),
 				spentPence,
 				subscriptions,
 				netPence,
@@ -105,7 +108,14 @@ export function describeSpending(
 				returnRatio: ratio(netPence, spentPence),
 				paybackMonth: payback < 0 ? null : payback,
 			};
-		});
+		})
+		.sort((a, b) => b.spentPence - a.spentPence);
+	const warnings = isCut
+		? [
+				`The Markov model keeps the ${maxLabels - 1} names on which most was spent apart; (other) has the rest, and what nothing was spent on.`,
+			]
+		: [];
+	return { rows, warnings };
 }
 
 function ageOf(subscription: Journey['subscription'], ms: number, calendar: Calendar): number {
@@ -140,8 +150,8 @@ export const spendReport = reportThat({
 		const [model = defaultModel] = query.model;
 		const { journeys, lost } = await readJourneys(model === 'markov');
 		const spending = await read(spendingRows);
-		const rows = describeSpending(spending, journeys, lost, { by, model, halfLifeDays, period, calendar });
-		return { lookbackDays, model, by, rows };
+		const options = { by, model, halfLifeDays, period, calendar };
+		return { lookbackDays, model, by, ...describeSpending(spending, journeys, lost, options) };
 	},
 	draw: (_, table) => bars(table, 'netPence'),
 });

@@ -226,7 +226,7 @@ test('coverage counts events by how they were joined', () => {
 
 test('spending is compared with the revenue it brought', () => {
 	const spend = (day: string, channel: string, pence: number) => ({ day, channel, campaign: '', pence });
-	const rows = describeSpending(
+	const { rows } = describeSpending(
 		[
 			spend('2026-01-01', 'email', 1000),
 			spend('2026-01-31', 'email', 500),

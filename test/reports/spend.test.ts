@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Calendar } from '../../src/reports/calendar.ts';
+import type { AttributionModel } from '../../src/reports/model.ts';
+import { describeSpending } from '../../src/reports/spend.ts';
+import { allTime, journey, lostPaths, touch } from './made-up.ts';
+
+const spendRows = (model: AttributionModel, spent: number, unpaid = 0) => {
+	const name = (number: number) => `channel ${number}`;
+	const path = (number: number) => [touch(name(number % (spent + unpaid)), 5)];
+	return describeSpending(
+		Array.from({ length: spent }, (_, number) => ({
+			...{ day: '2026-01-01', channel: name(number), campaign: '', pence: 100 + (number % 7) },
+		})),
+		Array.from({ length: 3 * (spent + unpaid) }, (_, number) =>
+			journey(`S-${number}`, [[9, 100]], path(number)),
+		),
+		lostPaths(),
+		{
+			...{ by: ['channel'], model, halfLifeDays: 7, period: allTime },
+			calendar: new Calendar('UTC'),
+		},
+	);
+};
+
+for (const channels of [500, 10_000])
+	test(`each of ${channels} channels on which money was spent has its own subscriptions`, () => {
+		const { rows, warnings } = spendRows('last-non-direct', channels, 300);
+		assert.equal(rows.length, channels);
+		assert.ok(rows.every(({ subscriptions, netPence }) => subscriptions === 3 && netPence === 300));
+		assert.deepEqual(warnings, []);
+	});
+
+for (const channels of [500, 10_000])
+	test(`the Markov model puts all but 199 of ${channels} channels into one row`, () => {
+		const { rows, warnings } = spendRows('markov', channels);
+		assert.equal(rows.length, 200);
+		const other = rows.find(({ channel }) => channel === '(other)');
+		assert.equal(Math.round(other?.subscriptions ?? 0), 3 * (channels - 199));
+		const sum = (name: 'subscriptions' | 'netPence' | 'spentPence') =>
+			Math.round(rows.reduce((all, row) => all + row[name], 0));
+		assert.equal(sum('subscriptions'), 3 * channels);
+		assert.equal(sum('netPence'), 300 * channels);
+		const spent = Array.from({ length: channels }, (_, number) => 100 + (number % 7));
+		assert.equal(
+			sum('spentPence'),
+			spent.reduce((all, pence) => all + pence, 0),
+		);
+		assert.match(warnings[0] ?? '', /The Markov model keeps the 199 names .* apart/);
+	});
