@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { Command, positiveNumber } from '../config.ts';
-import { type Goal, goalDefaults } from '../domain/goal.ts';
+import { type Goal, type GoalChange, type GoalCounts, goalCounts, goalDefaults } from '../domain/goal.ts';
 import { plainName } from './account.ts';
 import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
@@ -9,6 +9,7 @@ type Bands = Pick<Goal, 'mediumFrom' | 'highFrom'>;
 
 interface GoalCreateOptions extends CommonOptions {
 	readonly evt: readonly string[];
+	readonly counts: GoalCounts;
 	readonly horizonDays: number;
 	readonly bands: Bands;
 }
@@ -18,10 +19,16 @@ const bandsOption = () =>
 		bands,
 	);
 
+const countsOption = () =>
+	new Option('--counts <events>', 'which upload events reach the goal').choices(goalCounts);
+
 export function goalCommand(): Command {
 	const command = new Command('goal').summary('create, update, list, delete goals').description(
-		`Manage goals: actions of visitors whose probability is scored. Every account starts with 'subscription'
-(any subscription event) and 'return' (another visit), both within 7 days.`,
+		`Manage goals: actions of visitors whose probability is scored. Every account starts with 'subscription' and
+'return' (another visit), both within 7 days, and 'renewal', within 31.
+
+Of upload events, an acquisition is a visitor's first event of a subscription ('subid'), a refund has a negative 'rvn', and a
+renewal is any other. A goal counts acquisitions unless it names renewals, refunds, or any of them with --counts.`,
 	);
 	command
 		.command('create')
@@ -34,11 +41,12 @@ export function goalCommand(): Command {
 		.addOption(
 			new Option(
 				'--evt <names...>',
-				"hit or upload events that reach the goal; '*' is any subscription event, visit another visit",
+				"hit or upload events that reach the goal; '*' is every upload event, visit another visit",
 			)
 				.argParser(eventName)
 				.makeOptionMandatory(),
 		)
+		.addOption(countsOption().default(goalDefaults.counts))
 		.addOption(
 			new Option('--horizon-days <number>', 'days within which the goal must be reached')
 				.argParser(positiveNumber(365))
@@ -54,8 +62,8 @@ export function goalCommand(): Command {
 		.action((aid: string, name: string, options: GoalCreateOptions) =>
 			withStore(options, async (store) => {
 				const { id } = await store.control.account(aid);
-				const { evt, horizonDays } = options;
-				const goal: Goal = { name, evts: [...new Set(evt)], horizonDays, ...options.bands };
+				const { evt, counts, horizonDays } = options;
+				const goal: Goal = { name, evts: [...new Set(evt)], counts, horizonDays, ...options.bands };
 				await store.control.createGoal(id, goal);
 				if (options.json) printJson(goal);
 				else printRecord({ ...goal });
@@ -63,22 +71,25 @@ export function goalCommand(): Command {
 		);
 	command
 		.command('update')
-		.summary('change the bands of a goal')
+		.summary('change the bands of a goal, or what it counts')
 		.description(
-			`Change the percentiles at which the bands of a goal begin. Its models stay. Its events and horizon cannot change,
-because its models were trained on them; for others, create another goal.`,
+			`Change the percentiles at which the bands of a goal begin; its models stay. Or change which upload events it counts: its
+models are deleted, because they were trained on others. Its events and horizon cannot change; create another goal.`,
 		)
 		.addArgument(aidArgument())
 		.argument('<name>', 'name of the goal')
 		.addOption(bandsOption())
+		.addOption(countsOption())
 		.addCommonOptions()
 		.requireChange()
-		.action((aid: string, name: string, options: CommonOptions & { bands: Bands }) =>
+		.action((aid: string, name: string, options: CommonOptions & GoalChange & { bands?: Bands }) =>
 			withStore(options, async (store) => {
 				const { id } = await store.control.account(aid);
-				const goal = await store.control.updateGoal(id, name, options.bands);
-				if (options.json) printJson(goal);
-				else printRecord({ ...goal });
+				const { bands, counts } = options;
+				const goal = await store.control.updateGoal(id, name, { ...bands, ...(counts && { counts }) });
+				if (options.json) return printJson(goal);
+				printRecord({ ...goal });
+				if (counts) printLine(`It has no model now; 'caskade train ${aid} --goal ${name}' trains one.`);
 			}),
 		);
 	command

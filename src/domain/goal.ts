@@ -1,11 +1,18 @@
 import { dayMs } from '../durations.ts';
-import type { EventCount, LogEntry, Profile } from './profile.ts';
+import { type EventKind, eventKinds, kindOf } from './event-kind.ts';
+import type { LogEntry, Profile } from './profile.ts';
+
+/** Which subscription events reach a goal: a visitor's first one of a subscription, later ones, refunds, or all. */
+export const goalCounts = [...eventKinds, 'any'] as const;
+export type GoalCounts = EventKind | 'any';
 
 /** An action whose probability is scored. */
 export interface Goal {
 	readonly name: string;
-	/** Names of the hit or upload events that reach the goal. `*` is any subscription event, `visit` another visit. */
+	/** Names of the hit or upload events that reach the goal. `*` is every `evt`, `visit` another visit. */
 	readonly evts: readonly string[];
+	/** Of upload events. */
+	readonly counts: GoalCounts;
 	/** The goal must be reached within this time. */
 	readonly horizonDays: number;
 	/** Lowest percentile of the band `medium`. */
@@ -14,13 +21,18 @@ export interface Goal {
 	readonly highFrom: number;
 }
 
-/** Defaults for settings that the operator leaves out. */
-export const goalDefaults = { horizonDays: 7, mediumFrom: 50, highFrom: 90 } as const;
+/** What can change of a goal. */
+export type GoalChange = Partial<Pick<Goal, 'counts' | 'mediumFrom' | 'highFrom'>>;
 
-/** The goals of a new account. The migration that introduced goals gave existing accounts the same. */
+/** Defaults for settings that the operator leaves out. */
+export const goalDefaults = { counts: 'acquisition', horizonDays: 7, mediumFrom: 50, highFrom: 90 } as const;
+
+/** The goals of a new account. */
 export const defaultGoals: readonly Goal[] = [
 	{ name: 'subscription', evts: ['*'], ...goalDefaults },
 	{ name: 'return', evts: ['visit'], ...goalDefaults },
+	// Monthly plans renew once in it.
+	{ name: 'renewal', evts: ['*'], ...goalDefaults, counts: 'renewal', horizonDays: 31 },
 ];
 
 /** The horizon, in whole milliseconds. */
@@ -28,28 +40,70 @@ export function horizonMsOf({ horizonDays }: Goal): number {
 	return Math.round(horizonDays * dayMs);
 }
 
-/** Whether a profile's visitor has reached the goal after a moment. */
-export function hasReachedSince(
+/** What reaches a goal. */
+type ReachedBy = Pick<Goal, 'evts' | 'counts'>;
+
+/** Whether a goal names an event of the page. */
+function names({ evts }: ReachedBy, event: string): boolean {
+	return event !== '*' && event !== 'visit' && evts.includes(event);
+}
+
+function namesUpload(goal: ReachedBy, evt: string): boolean {
+	return goal.evts.includes('*') || names(goal, evt);
+}
+
+/** How often a visitor has reached a goal, and when last. */
+export interface Reached {
+	readonly count: number;
+	/** Milliseconds since 1970. */
+	readonly lastAtMs: number;
+}
+
+/** How often a profile's visitor has reached a goal; undefined if never. */
+export function reachedOf(
 	{ events, subscriptions, visit, visits }: Profile,
-	{ evts }: Goal,
-	sinceMs: number,
-): boolean {
-	const isSince = ([, , lastAtMs]: EventCount) => lastAtMs > sinceMs;
-	return evts.some((evt) => {
-		if (evt === '*') return (subscriptions?.lastAtMs ?? Number.NEGATIVE_INFINITY) > sinceMs;
-		if (evt === 'visit') return visits > 1 && (visit?.startedAtMs ?? Number.NEGATIVE_INFINITY) > sinceMs;
-		return [...events, ...(subscriptions?.evts ?? [])].some((event) => event[0] === evt && isSince(event));
-	});
+	goal: ReachedBy,
+): Reached | undefined {
+	let count = 0;
+	let lastAtMs = Number.NEGATIVE_INFINITY;
+	const add = (number: number, atMs: number) => {
+		count += number;
+		lastAtMs = Math.max(lastAtMs, atMs);
+	};
+	for (const [name, number, atMs] of events) if (names(goal, name)) add(number, atMs);
+	if (goal.evts.includes('visit') && visits > 1 && visit) add(visits - 1, visit.startedAtMs);
+	if (goal.counts === 'any' && goal.evts.includes('*')) {
+		// The lists have the latest names only.
+		if (subscriptions) add(subscriptions.count, subscriptions.lastAtMs);
+	} else {
+		const counted = goal.counts === 'any' ? subscriptions?.evts : subscriptions?.kinds?.[goal.counts];
+		for (const [evt, number, atMs] of counted ?? []) if (namesUpload(goal, evt)) add(number, atMs);
+	}
+	return count > 0 ? { count, lastAtMs } : undefined;
+}
+
+/** Whether a goal is scored for a profile's visitor: only who has subscribed can renew. */
+export function isScoredFor({ counts }: Pick<Goal, 'counts'>, { subscriptions }: Profile): boolean {
+	return counts !== 'renewal' || (subscriptions?.subids.length ?? 0) > 0;
+}
+
+/** Whether a profile's visitor has reached the goal after a moment. */
+export function hasReachedSince(profile: Profile, goal: ReachedBy, sinceMs: number): boolean {
+	return (reachedOf(profile, goal)?.lastAtMs ?? Number.NEGATIVE_INFINITY) > sinceMs;
 }
 
 /**
- * Whether a log entry reaches the goal.
- * @param currentSid the current visit; a hit of another `sid` counts as another visit
+ * The moments at which a visitor reaches a goal by events. Another visit depends on the moment from which it is seen.
+ * @param log all of it, in order
  */
-export function reaches(entry: LogEntry, { evts }: Pick<Goal, 'evts'>, currentSid: string | null): boolean {
-	return evts.some((evt) => {
-		if (evt === '*') return entry.type === 'subscription';
-		if (evt === 'visit') return entry.type === 'hit' && entry.sid !== currentSid;
-		return entry.type === 'hit' ? entry.events.includes(evt) : entry.evt === evt;
-	});
+export function reachedAtMs(log: readonly LogEntry[], goal: ReachedBy): number[] {
+	const acquired = new Set<string>();
+	return log
+		.filter((entry) => {
+			if (entry.type === 'hit') return entry.events.some((event) => names(goal, event));
+			const kind = kindOf(entry.revenuePence, !acquired.has(entry.subid));
+			if (kind === 'acquisition') acquired.add(entry.subid);
+			return (goal.counts === 'any' || goal.counts === kind) && namesUpload(goal, entry.evt);
+		})
+		.map(({ atMs }) => atMs);
 }

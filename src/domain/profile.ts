@@ -1,4 +1,5 @@
 import { dayMs } from '../durations.ts';
+import { type EventKind, kindOf } from './event-kind.ts';
 
 /** A hit, reduced to what profiles need. */
 export interface HitEntry {
@@ -69,14 +70,15 @@ export interface Profile {
 	readonly events: readonly EventCount[];
 	readonly subscriptions: {
 		readonly count: number;
-		/** Subscription events whose `subid` was known before. */
 		readonly renewals: number;
 		readonly revenuePence: number;
 		readonly lastAtMs: number;
 		readonly lastEvt: string;
 		/** By `evt`; the 50 most recent. */
 		readonly evts: readonly EventCount[];
-		/** The last 100. */
+		/** The same of each kind. Without what an earlier version added; a rebuild adds it. */
+		readonly kinds?: Readonly<Partial<Record<EventKind, readonly EventCount[]>>>;
+		/** The last 100 that were acquired. */
 		readonly subids: readonly string[];
 		/** Decayed counts of subscriptions as of `lastAtMs`. */
 		readonly recent: Decayed;
@@ -273,8 +275,8 @@ function lastOf<Entry>(
 
 function applySubscription(profile: Profile, entry: SubscriptionEntry): Profile {
 	const before = profile.subscriptions;
-	const isRenewal = before?.subids.includes(entry.subid) ?? false;
 	const subids = before?.subids ?? [];
+	const kind = kindOf(entry.revenuePence, !subids.includes(entry.subid));
 	const longTerm = before ? before.longTerm : ([0, 0] as const);
 	const [quarter, year] = longTerm
 		? decayLongTerm(longTerm, entry.atMs - (before?.lastAtMs ?? entry.atMs))
@@ -283,12 +285,16 @@ function applySubscription(profile: Profile, entry: SubscriptionEntry): Profile 
 		...profile,
 		subscriptions: {
 			count: (before?.count ?? 0) + 1,
-			renewals: (before?.renewals ?? 0) + (isRenewal ? 1 : 0),
+			renewals: (before?.renewals ?? 0) + (kind === 'renewal' ? 1 : 0),
 			revenuePence: (before?.revenuePence ?? 0) + entry.revenuePence,
 			lastAtMs: entry.atMs,
 			lastEvt: entry.evt,
 			evts: countEvent(before?.evts ?? [], entry.evt, entry.atMs),
-			subids: isRenewal ? subids : lastOf([...subids, entry.subid], maxSubids, (subid) => subid),
+			kinds: {
+				...before?.kinds,
+				[kind]: countEvent(before?.kinds?.[kind] ?? [], entry.evt, entry.atMs),
+			},
+			subids: kind === 'acquisition' ? lastOf([...subids, entry.subid], maxSubids, (subid) => subid) : subids,
 			recent: add(before ? decay(before.recent, entry.atMs - before.lastAtMs) : [0, 0, 0], 1),
 			...(longTerm && { longTerm: [round(quarter + 1), round(year + 1)] }),
 		},

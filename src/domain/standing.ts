@@ -1,14 +1,6 @@
-import type { Goal } from './goal.ts';
-import type { Profile } from './profile.ts';
+import type { Goal, Reached } from './goal.ts';
 
 export type Band = 'low' | 'medium' | 'high';
-
-/** How often a visitor has reached a goal, and when last. */
-export interface Reached {
-	readonly count: number;
-	/** Milliseconds since 1970. */
-	readonly lastAtMs: number;
-}
 
 /** What webhooks know of a visitor. */
 export interface Standing {
@@ -37,23 +29,4 @@ export function heldBand(
 	return percentile >= (before === 'low' || before === undefined ? mediumFrom : mediumFrom - bandMargin)
 		? 'medium'
 		: 'low';
-}
-
-/** How often a profile's visitor has reached a goal; undefined if never. */
-export function reachedOf(
-	{ events, subscriptions, visit, visits }: Profile,
-	{ evts }: Pick<Goal, 'evts'>,
-): Reached | undefined {
-	let count = 0;
-	let lastAtMs = Number.NEGATIVE_INFINITY;
-	const add = (number: number, atMs: number) => {
-		count += number;
-		lastAtMs = Math.max(lastAtMs, atMs);
-	};
-	const takesAll = evts.includes('*');
-	if (takesAll && subscriptions) add(subscriptions.count, subscriptions.lastAtMs);
-	if (evts.includes('visit') && visits > 1 && visit) add(visits - 1, visit.startedAtMs);
-	for (const [name, number, atMs] of [...events, ...(takesAll ? [] : (subscriptions?.evts ?? []))])
-		if (evts.includes(name)) add(number, atMs);
-	return count > 0 ? { count, lastAtMs } : undefined;
 }

@@ -1,9 +1,10 @@
+import { type EventKind, kindOf } from '../domain/event-kind.ts';
 import { type EventLabel, labelsOf, type SubscriptionEvent } from '../domain/subscription-event.ts';
 import type { JourneyEvent } from '../store/account/reading/journey-rows.ts';
 
 /** An event of a subscription, and its role. */
 export interface SubscriptionStep {
-	readonly kind: 'acquisition' | 'renewal' | 'refund';
+	readonly kind: EventKind;
 	readonly atMs: number;
 	readonly evt: string;
 	readonly revenuePence: number;
@@ -39,7 +40,7 @@ export function subscriptionOf(
 	const first = sorted.find(({ revenuePence }) => revenuePence >= 0);
 	const steps = sorted.map((event): SubscriptionStep => {
 		const { atMs, evt, revenuePence } = event;
-		const kind = revenuePence < 0 ? 'refund' : event === first ? 'acquisition' : 'renewal';
+		const kind = kindOf(revenuePence, event === first);
 		return { kind, atMs, evt, revenuePence };
 	});
 	const shownAtMs = first?.shownAtMs ?? null;

@@ -68,6 +68,7 @@ export const controlColumns = {
 		'created_at',
 		'seq',
 		'base_rates',
+		'counts',
 	],
 	segment: ['account_id', 'id', 'name', 'rule', 'created_at', 'seq'],
 	model: [

@@ -113,7 +113,7 @@ export class Evaluator {
 		if (this.#madeFor.account !== account) {
 			const text = JSON.stringify([
 				account.segments.map(({ id, rule }) => [id, rule]),
-				account.goals.map(({ name, evts, mediumFrom, highFrom }) => [name, evts, mediumFrom, highFrom]),
+				account.goals.map(({ horizonDays: _, ...goal }) => goal),
 				account.models.filter(({ scope }) => scope === 'vid'),
 				needsScores(account),
 			]);

@@ -1,5 +1,6 @@
+import { type Reached, reachedOf } from '../domain/goal.ts';
 import type { Profile } from '../domain/profile.ts';
-import { heldBand, type Reached, reachedOf, type Standing } from '../domain/standing.ts';
+import { heldBand, type Standing } from '../domain/standing.ts';
 import type { GoalScore } from '../scoring/serve/visitor-scorer.ts';
 import { matchingSegments } from '../segments/matching.ts';
 import { ruleFacts } from '../segments/rule-facts.ts';

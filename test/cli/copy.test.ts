@@ -63,7 +63,14 @@ async function setUpScoring(store: Store, aid: string): Promise<void> {
 	await control.ensureSigningKeys();
 	await control.rotateSigningKeys();
 	await control.revokeCasks(id, ['0'.repeat(32)]);
-	const goal = { name: 'trial', evts: oddTexts, horizonDays: 0.5, mediumFrom: 40.5, highFrom: 99 };
+	const goal = {
+		name: 'trial',
+		evts: oddTexts,
+		counts: 'renewal' as const,
+		horizonDays: 0.5,
+		mediumFrom: 40.5,
+		highFrom: 99,
+	};
 	await control.createGoal(id, goal);
 	await control.createSegment(id, { id: 'keen', name: oddTexts.join(), rule: 'visitor.hits > 3' });
 	const model = { goal: goal.name, scope: 'vid', body: '{"weights":[0.1]}', report: '{}' } as const;

@@ -46,6 +46,28 @@ test('doctor reports all checks of a healthy folder as ok', async (t) => {
 	assert.match(stdout, new RegExp(`server: a server runs on this data folder, at ${server.url}\n`));
 });
 
+test('doctor tells which goals count what they did in an earlier version', async (t) => {
+	const { folder, at } = await soundFolder(t);
+	const database = new DatabaseSync(join(folder, 'control.sqlite'));
+	database.exec(
+		"UPDATE goal SET counts = 'any' WHERE account_id = 1; DELETE FROM goal WHERE name = 'renewal'",
+	);
+	database.close();
+	const checks = JSON.parse((await caskade(['doctor', '--json', ...at])).stdout) as Check[];
+	const told = checks.filter(({ check }) => check.startsWith('goals'));
+	assert.deepEqual(
+		told.map(({ check, ok }) => [check, ok]),
+		[['goals of c-a-x', true]],
+	);
+	const commands = [...(told[0]?.detail ?? '').matchAll(/'caskade (goal [^']+)'/g)].map(([, one]) => one);
+	assert.equal(commands.length, 2);
+	for (const command of commands as string[]) {
+		const { code, stderr } = await caskade([...command.replaceAll('"', '').split(' '), ...at]);
+		assert.deepEqual([code, stderr], [0, '']);
+	}
+	assert.doesNotMatch((await caskade(['doctor', ...at])).stdout, /goals of/);
+});
+
 test('doctor reports that nobody can upload', async (t) => {
 	const at = await emptyInstallation(t);
 	const care = careOf(await caskade(['doctor', '--json', ...at]));

@@ -101,8 +101,8 @@ test('segment create refuses an invalid rule with its place, and stores nothing'
 			'',
 		].join('\n'),
 	);
-	const noGoal = await create('scores.renewal > 0.5');
-	assert.match(noGoal.stderr, /no goal 'renewal'; its goals are subscription, return/);
+	const noGoal = await create('scores.sale > 0.5');
+	assert.match(noGoal.stderr, /no goal 'sale'; its goals are subscription, return, renewal/);
 	assert.equal((await caskade(['segment', 'list', aid, ...at])).stdout.includes('mine'), false);
 });
 

@@ -126,7 +126,7 @@ describe('hits', () => {
 });
 
 describe('subscription events', () => {
-	test('are counted and summed; one with a known subid is a renewal', () => {
+	test('are counted and summed; one of a subid that was acquired is a renewal', () => {
 		const { subscriptions, hits, visit } = profileAfter(
 			subscription(startMs, { tid: '1', subid: 's1', evt: 'trial' }),
 			subscription(startMs + dayMs, { tid: '2', subid: 's1', evt: 'membership', revenuePence: 2500 }),
@@ -142,7 +142,12 @@ describe('subscription events', () => {
 				['trial', 1, startMs],
 				['membership', 2, startMs + 2 * dayMs],
 			],
-			subids: ['s1', 's2'],
+			kinds: {
+				acquisition: [['trial', 1, startMs]],
+				renewal: [['membership', 1, startMs + dayMs]],
+				refund: [['membership', 1, startMs + 2 * dayMs]],
+			},
+			subids: ['s1'],
 			recent: [1.75, 2.72606, 2.932],
 			longTerm: [2.97704, 2.99431],
 		});
@@ -285,7 +290,7 @@ test('a profile stays small, however long the log', () => {
 	assert.equal(profile.subscriptions.evts.length, 50);
 	assert.equal(profile.subscriptions.subids.length, 100);
 	assert.equal(profile.pageTimes.at(-1)?.[0].startsWith('1999'), true);
-	assert(JSON.stringify(profile).length < 20_000);
+	assert(JSON.stringify(profile).length < 25_000);
 });
 
 test('a profile keeps fewer long names, and always the last one', () => {

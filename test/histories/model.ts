@@ -135,18 +135,32 @@ function profileOf(someHits: readonly LoggedHit[], someEvents: readonly LoggedEv
 
 function subscriptionsOf(events: readonly LoggedEvent[]): object {
 	const last = events.at(-1) as LoggedEvent;
-	const subids = [...new Set(events.map(({ subid }) => subid))];
-	return {
-		count: events.length,
-		renewals: events.length - subids.length,
-		revenuePence: events.reduce((sum, { rvn }) => sum + rvn, 0),
-		lastAtMs: last.atMs,
-		lastEvt: last.evt,
-		evts: counted(events.map(({ evt, atMs }) => ({ name: evt, atMs }))).map(({ name, count, atMs }) => [
+	const paid = events.filter(({ rvn }) => rvn >= 0);
+	const subids = [...new Set(paid.map(({ subid }) => subid))];
+	const acquired = subids.map((subid) => paid.find((event) => event.subid === subid));
+	const byName = (some: readonly LoggedEvent[]) =>
+		counted(some.map(({ evt, atMs }) => ({ name: evt, atMs }))).map(({ name, count, atMs }) => [
 			name,
 			count,
 			atMs,
-		]),
+		]);
+	const kinds = {
+		acquisition: paid.filter((event) => acquired.includes(event)),
+		renewal: paid.filter((event) => !acquired.includes(event)),
+		refund: events.filter(({ rvn }) => rvn < 0),
+	};
+	return {
+		count: events.length,
+		renewals: paid.length - subids.length,
+		revenuePence: events.reduce((sum, { rvn }) => sum + rvn, 0),
+		lastAtMs: last.atMs,
+		lastEvt: last.evt,
+		evts: byName(events),
+		kinds: Object.fromEntries(
+			Object.entries(kinds)
+				.filter(([, some]) => some.length > 0)
+				.map(([kind, some]) => [kind, byName(some)]),
+		),
 		subids,
 		recent: [1, 7, 30].map((days) => new About(decayed(events, days, last.atMs), 0.01)),
 		longTerm: [90, 365].map((days) => new About(decayed(events, days, last.atMs), 0.01)),

@@ -38,7 +38,7 @@ async function backtestLosses(
 	horizonDays: number,
 	at: 'cut' | 'hit',
 ): Promise<Losses> {
-	const goal: Goal = { name: 'purchase', evts: ['purchase'], ...goalDefaults, horizonDays };
+	const goal: Goal = { name: 'purchase', evts: ['purchase'], ...goalDefaults, counts: 'any', horizonDays };
 	const reader = readerOf(visitors);
 	const { cutsMs, untilMs } = cutsForBacktest(
 		await reader.historyExtent(Number.POSITIVE_INFINITY),

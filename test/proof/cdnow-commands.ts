@@ -44,7 +44,18 @@ export async function withCdnowAccount<Result>(
 		const [history, mapping] = [join(folder, 'history.ndjson'), join(folder, 'visitors.ndjson')];
 		await pipeline(Readable.from(historyLines(histories)), createWriteStream(history));
 		await caskade('account', 'create', aid, '--client', 'cdnow');
-		await caskade('goal', 'create', aid, 'purchase', '--evt', 'purchase', '--horizon-days', `${horizonDays}`);
+		await caskade(
+			'goal',
+			'create',
+			aid,
+			'purchase',
+			'--evt',
+			'purchase',
+			'--counts',
+			'any',
+			'--horizon-days',
+			`${horizonDays}`,
+		);
 		await caskade('import', aid, history, '--mapping', mapping);
 		return await use({
 			scoreAhead: async (seed) => {

@@ -15,7 +15,7 @@ import { type MadeUp, madeUpHistories, madeUpStartMs } from './made-up-histories
 import { readerOf } from './plain-visitors.ts';
 
 const weekMs = 7 * dayMs;
-const goal: Goal = { name: 'sale', evts: ['sale'], ...goalDefaults };
+const goal: Goal = { name: 'sale', evts: ['sale'], ...goalDefaults, counts: 'any' };
 const days = 190;
 const firstDay = 98;
 const trainedEveryDays = 56;

@@ -10,7 +10,7 @@ import type { GoalModel } from '../../src/scoring/serve/goal-model.ts';
 import { madeUpHistories, madeUpStartMs } from '../proof/made-up-histories.ts';
 import { readerOf } from '../proof/plain-visitors.ts';
 
-const sale: Goal = { name: 'sale', evts: ['sale'], ...goalDefaults };
+const sale: Goal = { name: 'sale', evts: ['sale'], ...goalDefaults, counts: 'any' };
 const ordinary = { visitors: 700, days: 120, seed: 1, signal: 1, visits: 3, withinDays: 7 };
 const reader = readerOf(madeUpHistories({ ...ordinary, level: (day) => (day > 80 ? -0.5 : -2) }));
 const endMs = madeUpStartMs + 120 * dayMs;

@@ -16,7 +16,9 @@ import type { JoinedEvent } from '../../src/store/account/reading/joined-events.
 import { anyLog, hit, startMs, subscription } from '../domain/log.ts';
 
 const horizonMs = 2 * dayMs;
-const goals = [{ evts: ['*'] }, { evts: ['visit'] }, { evts: ['pricing-seen', 'membership'] }];
+const goals = [['*'], ['visit'], ['pricing-seen', 'membership']].map((evts) => ({
+	...{ evts, counts: 'any' as const },
+}));
 
 function planAt(asOfMs: number, cutShare = 0.5): SnapshotPlan {
 	return {

@@ -1,4 +1,4 @@
-import { type Goal, reaches } from '../../domain/goal.ts';
+import { type Goal, reachedAtMs } from '../../domain/goal.ts';
 import { apply, compareEntries, type LogEntry, type Profile } from '../../domain/profile.ts';
 import type { VisitorHistory } from '../../store/account/reading/histories.ts';
 import type { JoinedEvent } from '../../store/account/reading/joined-events.ts';
@@ -17,7 +17,7 @@ export interface SnapshotPlan {
 	readonly asOfMs: number;
 	readonly horizonMs: number;
 	/** Goals of that horizon. */
-	readonly goals: readonly Pick<Goal, 'evts'>[];
+	readonly goals: readonly Pick<Goal, 'evts' | 'counts'>[];
 	/** Moments independent of what a visitor does, like those of a batch; earliest first. */
 	readonly cutsMs: readonly number[];
 	/**
@@ -159,17 +159,9 @@ export function outcomesOf(
 	{ goals, horizonMs }: Pick<SnapshotPlan, 'goals' | 'horizonMs'>,
 ): (atMs: number, sid?: string) => (0 | 1)[] {
 	const hitTimesMs = hits.map(({ atMs }) => atMs);
-	const entries: LogEntry[] = [
-		...hits,
-		...events
-			.filter(({ knownUntilMs }) => knownUntilMs === Number.POSITIVE_INFINITY)
-			.map(({ entry }) => entry),
-	];
-	const reachedMs = goals.map(({ evts }) => {
-		const named = { evts: evts.filter((evt) => evt !== 'visit') };
-		const times = entries.filter((entry) => reaches(entry, named, null)).map(({ atMs }) => atMs);
-		return times.sort((a, b) => a - b);
-	});
+	const joined = events.filter(({ knownUntilMs }) => knownUntilMs === Number.POSITIVE_INFINITY);
+	const entries: LogEntry[] = [...hits, ...joined.map(({ entry }) => entry)].sort(compareEntries);
+	const reachedMs = goals.map((goal) => reachedAtMs(entries, goal));
 	/** For each hit, the first later one of another visit. */
 	const otherVisit = new Array<number>(hits.length).fill(hits.length);
 	for (let index = hits.length - 2; index >= 0; index--)

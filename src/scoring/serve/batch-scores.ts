@@ -1,4 +1,5 @@
 import type { CaskScope } from '../../domain/cask-scope.ts';
+import { isScoredFor } from '../../domain/goal.ts';
 import type { Profile } from '../../domain/profile.ts';
 import {
 	profileAtEnd,
@@ -23,7 +24,7 @@ export interface VisitorScores extends VisitorRef {
 	readonly sid?: string;
 	/** The moment of the score if it differs between visitors; milliseconds since 1970. */
 	readonly atMs?: number;
-	/** One for each goal. */
+	/** One for each goal that the visitor can reach. */
 	readonly scores: readonly GoalScore[];
 }
 
@@ -105,8 +106,10 @@ export async function* batchScores(
 			vid,
 			...(sid !== undefined && { sid }),
 			...(eachAtItsLastHit && { atMs }),
-			scores: references.map((reference, index) =>
-				scoreGoal(reference, goals[index]?.model, profile, atMs, explain),
+			scores: references.flatMap((reference, index) =>
+				isScoredFor(reference.goal, profile)
+					? [scoreGoal(reference, goals[index]?.model, profile, atMs, explain)]
+					: [],
 			),
 		}));
 }

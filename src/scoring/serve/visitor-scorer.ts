@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { monotonicMs } from '../../clock.ts';
 import type { CaskScope } from '../../domain/cask-scope.ts';
+import { isScoredFor } from '../../domain/goal.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { KnownAccount, ModelName } from '../../store/control/control-store.ts';
 import type { ServingReader, Store } from '../../store/store.ts';
@@ -55,7 +56,7 @@ export class VisitorScorer {
 	}
 
 	/**
-	 * A profile's scores, one for each goal of the account. Synchronous if the account's models are cached.
+	 * A profile's scores, one for each goal of the account that the visitor can reach. Synchronous if the account's models are cached.
 	 * @throws StorageError
 	 */
 	scores(
@@ -90,7 +91,9 @@ export class VisitorScorer {
 	): GoalScore[] | Promise<GoalScore[]> {
 		const models = goals.map(({ modelName }) => modelName && this.#models.get(accountId, modelName));
 		const scoresBy = (known: readonly (GoalModel | undefined)[]) =>
-			goals.map((goal, index) => scoreGoal(goal, known[index], profile, nowMs, explain));
+			goals.flatMap((one, index) =>
+				isScoredFor(one.goal, profile) ? [scoreGoal(one, known[index], profile, nowMs, explain)] : [],
+			);
 		return areKnown(models) ? scoresBy(models) : Promise.all(models).then(scoresBy);
 	}
 

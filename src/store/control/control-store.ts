@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import type { CaskScope } from '../../domain/cask-scope.ts';
-import type { Goal } from '../../domain/goal.ts';
+import type { Goal, GoalChange } from '../../domain/goal.ts';
 import type { ModelLevels } from '../../domain/model-levels.ts';
 import type { Segment } from '../../domain/segment.ts';
 import type { SigningKey } from '../../domain/signing-key.ts';
@@ -332,8 +332,8 @@ export class ControlStore {
 	 * Changes the bands of a goal.
 	 * @throws OperatorError where there is none
 	 */
-	updateGoal(accountId: number, name: string, bands: Pick<Goal, 'mediumFrom' | 'highFrom'>): Promise<Goal> {
-		return this.#change((transaction) => goals.updateGoal(transaction, accountId, name, bands));
+	updateGoal(accountId: number, name: string, change: GoalChange): Promise<Goal> {
+		return this.#change((transaction) => goals.updateGoal(transaction, accountId, name, change));
 	}
 
 	/** Deletes a goal and its models. @throws OperatorError where there is none */

@@ -1,4 +1,4 @@
-import type { Goal } from '../../domain/goal.ts';
+import type { Goal, GoalChange } from '../../domain/goal.ts';
 import { OperatorError } from '../../errors.ts';
 import { deleteModels } from './models.ts';
 import { type ControlDatabase, type ControlTables, nextSeq } from './tables.ts';
@@ -8,6 +8,7 @@ export function toGoal(row: Omit<ControlTables['goal'], 'base_rates'>): Goal {
 	return {
 		name: row.name,
 		evts: JSON.parse(row.evts),
+		counts: row.counts,
 		horizonDays: row.horizon_days,
 		mediumFrom: row.medium_from,
 		highFrom: row.high_from,
@@ -38,6 +39,7 @@ export async function insertGoal(
 			account_id: accountId,
 			name: goal.name,
 			evts: JSON.stringify(goal.evts),
+			counts: goal.counts,
 			horizon_days: goal.horizonDays,
 			medium_from: goal.mediumFrom,
 			high_from: goal.highFrom,
@@ -53,24 +55,32 @@ export async function insertGoal(
 }
 
 /**
- * Changes the bands of a goal.
+ * Changes the bands of a goal, or what it counts. Models of what it counted before are deleted.
  * @throws OperatorError where there is none
  */
 export async function updateGoal(
 	database: ControlDatabase,
 	accountId: number,
 	name: string,
-	{ mediumFrom, highFrom }: Pick<Goal, 'mediumFrom' | 'highFrom'>,
+	change: GoalChange,
 ): Promise<Goal> {
-	const row = await database
+	const goal = (await selectGoals(database, accountId)).find((one) => one.name === name);
+	if (!goal) throw noSuchGoal(name);
+	const changed = { ...goal, ...change };
+	const isOther = changed.counts !== goal.counts;
+	if (isOther) await deleteModels(database, accountId, name);
+	await database
 		.updateTable('goal')
-		.set({ medium_from: mediumFrom, high_from: highFrom })
+		.set({
+			counts: changed.counts,
+			medium_from: changed.mediumFrom,
+			high_from: changed.highFrom,
+			...(isOther && { base_rates: null }),
+		})
 		.where('account_id', '=', accountId)
 		.where('name', '=', name)
-		.returningAll()
-		.executeTakeFirst();
-	if (!row) throw noSuchGoal(name);
-	return toGoal(row);
+		.execute();
+	return changed;
 }
 
 function noSuchGoal(name: string): OperatorError {

@@ -1,6 +1,7 @@
 import type { Generated, Kysely, Selectable } from 'kysely';
 import type { KeyScope } from '../../domain/api-key.ts';
 import type { CaskScope } from '../../domain/cask-scope.ts';
+import type { GoalCounts } from '../../domain/goal.ts';
 import type { DisabledReason } from '../../domain/webhook.ts';
 
 /** The tables of the control database; see `migrations/<engine>/control/`. */
@@ -58,6 +59,7 @@ export interface ControlTables {
 		account_id: number;
 		name: string;
 		evts: string;
+		counts: GoalCounts;
 		horizon_days: number;
 		medium_from: number;
 		high_from: number;

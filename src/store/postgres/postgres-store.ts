@@ -3,7 +3,7 @@ import { hourMs } from '../../durations.ts';
 import { OperatorError, reasonOf, StorageError } from '../../errors.ts';
 import { countWaiting, foldingSchema } from '../account/profiles/folding.ts';
 import { clientTableNames } from '../account/tables.ts';
-import { checkKeys } from '../check-keys.ts';
+import { checkControl } from '../check-control.ts';
 import { ControlStore, type ControlTables } from '../control/control-store.ts';
 import type { CopyTarget } from '../copy-target.ts';
 import { migrationFiles, newestSchemas } from '../migrations.ts';
@@ -345,7 +345,7 @@ export class PostgresStore implements Store {
 			if (!result.ok || (ownDatabase === null && !nodes)) yield result;
 			else yield checkPlace(result, schema, ownDatabase ?? nodes?.get(schema));
 		}
-		yield checkKeys(await this.control.keys(), await this.control.clients(), this.now());
+		yield* checkControl(this.control, this.now());
 	}
 
 	/** Servers on other machines cannot be blocked. A copy detects what they change meanwhile. */

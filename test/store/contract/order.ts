@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
+import { goalDefaults } from '../../../src/domain/goal.ts';
 import { signingKeyAt } from '../../../src/domain/signing-key.ts';
 import { hourMs } from '../../../src/durations.ts';
 import { openStore } from '../../../src/store/open.ts';
@@ -83,7 +84,7 @@ export function orderContract(engine: Engine): void {
 
 		test('goals and segments are listed in order of creation, with the time of creation', async (t) => {
 			const { clock, control, accountId } = await start(t);
-			const goal = { evts: ['*'], horizonDays: 7, mediumFrom: 50, highFrom: 90 };
+			const goal = { ...goalDefaults, evts: ['*'] };
 			const names = (await control.goals(accountId)).map(({ name }) => name);
 			const ids = (await control.segments(accountId)).map(({ id }) => id);
 			for (const name of ['z', 'm', 'a', 'q']) {

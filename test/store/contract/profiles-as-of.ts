@@ -145,7 +145,8 @@ export function asOfContract(engine: Engine): void {
 			assert.deepEqual(
 				now.map((each) => each.scores.map((score) => score.model)),
 				[
-					['1', 'prior'],
+					// Of the visitor who has subscribed, the renewal is scored as well.
+					['1', 'prior', 'prior'],
 					['1', 'prior'],
 					['1', 'prior'],
 				],

@@ -53,6 +53,8 @@ export function scoringContract(engine: Engine): void {
 			assert.deepEqual(await control.updateGoal(accountId, 'trial', bands), { ...goal, ...bands });
 			assert.deepEqual((await known()).goals.at(-1), { ...goal, ...bands });
 			await assertRefuses(control.updateGoal(other, 'trial', bands), /has no goal trial/);
+			assert.equal((await control.updateGoal(accountId, 'trial', { counts: 'refund' })).counts, 'refund');
+			assert.equal((await known()).goals.at(-1)?.counts, 'refund');
 			await control.deleteGoal(accountId, 'trial');
 			await control.deleteSegment(accountId, 'keen');
 			await assertRefuses(control.deleteGoal(accountId, 'trial'), /has no goal trial/);
@@ -74,7 +76,7 @@ export function scoringContract(engine: Engine): void {
 			const { goals, segments } = await known();
 			assert.deepEqual(
 				goals.map(({ name }) => name),
-				['return', 'z', 'a', 'm', 'subscription'],
+				['return', 'renewal', 'z', 'a', 'm', 'subscription'],
 			);
 			assert.deepEqual(
 				segments.map(({ id }) => id),
@@ -133,6 +135,10 @@ export function scoringContract(engine: Engine): void {
 			assert.deepEqual((await control.models(accountId)).length, 2);
 			assert.equal((await insert('subscription', 'vid')).version, first.version.replace(/1$/, '3'));
 			await control.activateModel(accountId, first);
+			await control.updateGoal(accountId, 'subscription', { counts: 'acquisition', highFrom: 80 });
+			assert.deepEqual((await known()).models, [ofVisits, first]);
+			await control.updateGoal(accountId, 'subscription', { counts: 'any' });
+			assert.deepEqual(await control.models(accountId), []);
 			await control.deleteGoal(accountId, 'subscription');
 			assert.deepEqual(await control.models(accountId), []);
 			assert.deepEqual((await known()).models, []);

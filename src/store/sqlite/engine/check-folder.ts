@@ -1,7 +1,7 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { reasonOf, StorageError } from '../../../errors.ts';
-import { checkKeys } from '../../check-keys.ts';
+import { checkControl } from '../../check-control.ts';
 import type { Account, ControlStore } from '../../control/control-store.ts';
 import type { DatabaseKind } from '../../migrations.ts';
 import type { Check } from '../../store.ts';
@@ -45,7 +45,7 @@ export async function* checkFolder(
 	yield checkDatabase('control database', controlPath, 'control', () => openDatabase(controlPath, options));
 	try {
 		yield* checkAccounts(folder, await control.accounts(), options);
-		yield checkKeys(await control.keys(), await control.clients(), nowMs);
+		yield* checkControl(control, nowMs);
 	} catch (error) {
 		yield { check: 'accounts and keys', ok: false, detail: `cannot be read (${reasonOf(error)})` };
 	}

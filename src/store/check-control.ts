@@ -1,0 +1,31 @@
+import { type ControlStore, isUsable } from './control/control-store.ts';
+import type { Check } from './store.ts';
+
+/** Whether anybody can upload, and which goals keep the meaning that they had in an earlier version. */
+export async function* checkControl(control: ControlStore, nowMs: number): AsyncIterable<Check> {
+	const clients = await control.clients();
+	const enabled = new Set(
+		clients.filter(({ disabledAt }) => disabledAt === null).map(({ client }) => client),
+	);
+	const usable = (await control.keys()).filter(
+		(key) => isUsable(key, nowMs) && enabled.has(key.client),
+	).length;
+	yield {
+		check: 'keys',
+		ok: usable > 0,
+		detail: usable > 0 ? `${usable} usable` : `none: nobody can upload; 'caskade key issue' makes one`,
+	};
+	for (const { id, aid } of await control.accounts()) {
+		const goals = await control.goals(id);
+		const [old] = goals.filter(({ name, counts }) => name === 'subscription' && counts === 'any');
+		if (!old) continue;
+		const renewal = goals.some(({ counts }) => counts === 'renewal')
+			? ''
+			: ` 'caskade goal create ${aid} renewal --evt "*" --counts renewal --horizon-days 31' scores renewals apart.`;
+		yield {
+			check: `goals of ${aid}`,
+			ok: true,
+			detail: `'subscription' counts renewals and refunds, too, so that it mostly ranks those who subscribe already; new accounts count acquisitions. 'caskade goal update ${aid} subscription --counts acquisition', 'caskade visitor rebuild ${aid}' and 'caskade train ${aid}' change that.${renewal}`,
+		};
+	}
+}
