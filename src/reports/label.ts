@@ -1,4 +1,5 @@
 import type { Touch, TouchDimension } from '../domain/touch.ts';
+import { hidden, withoutHidden } from '../format/hidden-characters.ts';
 import type { LostPaths } from './lost-paths.ts';
 import type { LabelledPath } from './model.ts';
 
@@ -10,19 +11,37 @@ export type Dimensions = { readonly [Dimension in TouchDimension]?: string };
 
 /** For subscriptions without a touch. */
 export const none = '(none)';
+/** The ends of paths. */
+export const start = '(start)';
+export const conversion = '(conversion)';
 /** For touches without a value of the dimension. */
 const notSet = '(not set)';
 /** For all but the most frequent values, which bounds the size of reports. */
 export const other = '(other)';
 export const maxLabels = 200;
+/** In no name, because names with such characters are quoted. */
 const separator = '\u001f';
+
+const reserved: ReadonlySet<string> = new Set([none, notSet, other, start, conversion]);
+
+/**
+ * A name that somebody sent, as reports show it: written as a JSON string where it reads like one of our labels, has characters
+ * that cannot be seen, or begins with a quotation mark. So no two names read alike.
+ */
+export function quotedName(name: string): string {
+	const isPlain = !name.startsWith('"') && !reserved.has(name) && name.search(hidden) < 0;
+	return isPlain ? name : withoutHidden(JSON.stringify(name));
+}
 
 /** A touch's value of the dimensions. */
 export function labelOf(touch: Readonly<Record<TouchDimension, string | null>>, by: Grouping): string {
+	const nameOf = (dimension: TouchDimension) => {
+		const value = touch[dimension];
+		return value === null ? notSet : quotedName(value);
+	};
 	const [first] = by;
 	// Mostly there is one, and millions of touches.
-	if (first !== undefined && by.length === 1) return touch[first] ?? notSet;
-	return by.map((dimension) => touch[dimension] ?? notSet).join(separator);
+	return first !== undefined && by.length === 1 ? nameOf(first) : by.map(nameOf).join(separator);
 }
 
 /** The label of a path's first touch. */

@@ -1,3 +1,4 @@
+import type { Touch } from '../domain/touch.ts';
 import { dayMs } from '../durations.ts';
 import {
 	acquiredAtMs,
@@ -10,18 +11,17 @@ import {
 	type Totals,
 	totalOf,
 } from './journey.ts';
-import { labelOf, labelText, none } from './label.ts';
+import { conversion, labelOf, labelText, none, start, touchLabelsOf } from './label.ts';
+import { LostPaths } from './lost-paths.ts';
 import { type Percentiles, percentilesOf } from './percentile.ts';
-import { type PageSeen, readPagesSeen } from './read-pages.ts';
+import { type PageSeen, type PagesSeen, readPagesSeen } from './read-pages.ts';
 import { type FlatRow, reportThat } from './report.ts';
 import { type Flow, flow } from './report-drawing.ts';
 import { pathParameters } from './report-query.ts';
 
-export interface PathsOptions extends Pick<Terms, 'by' | 'period' | 'basis'> {
+export interface PathsOptions extends Pick<Terms, 'by' | 'period' | 'basis'>, PagesSeen {
 	/** The number of paths to show; those with the most subscriptions are shown. */
 	readonly top: number;
-	/** Pages that owners viewed before they converted. */
-	readonly pages: readonly PageSeen[];
 }
 
 export interface PathRow {
@@ -45,23 +45,26 @@ export interface Paths {
 	readonly transitions: readonly Flow[];
 	readonly pages: readonly PageSeen[];
 	readonly rows: readonly PathRow[];
+	/** How many there are, although the most frequent are listed only. */
+	readonly distinct: { readonly paths: number; readonly transitions: number; readonly pages: number };
+	readonly notes: readonly string[];
 }
 
-export const start = '(start)';
-export const conversion = '(conversion)';
 const maxTransitions = 500;
 
 /** Describes the paths of subscriptions. @param journeys in the order of `subid` */
 export function describePaths(journeys: readonly Journey[], options: PathsOptions): Paths {
-	const { by, period, basis, top, pages } = options;
+	const { by, period, basis, top, pages, distinctPages } = options;
 	const counted = countedJourneys(journeys, period, basis);
+	const labels = touchLabelsOf(counted, new LostPaths(), by);
+	const nameOf = (touch: Touch) => labelText(labels.names[labels.numberOf(labelOf(touch, by))] as string);
 	const totals = totalOf(counted);
 	const rows = new Map<string, Omit<PathRow, 'share'>>();
 	const transitions = new Map<string, Flow>();
 	const lengths = new Map<number, number>();
 	const acquired = counted.filter(({ amounts }) => amounts.subscriptions > 0);
 	for (const { path, amounts } of counted) {
-		const runs = runsOf(path.map((touch) => labelText(labelOf(touch, by))));
+		const runs = runsOf(path.map(nameOf));
 		const name = runs.map(({ label, times }) => `${label}\u001f${times}`).join('\u001e');
 		const row = rows.get(name);
 		rows.set(name, {
@@ -79,8 +82,13 @@ export function describePaths(journeys: readonly Journey[], options: PathsOption
 			transitions.set(`${from}\u001f${to}`, { from, to, subscriptions: known + 1 });
 		}
 	}
+	const distinct = { paths: rows.size, transitions: transitions.size, pages: distinctPages };
+	const listed = { paths: top, transitions: maxTransitions, pages: pages.length };
+	const cut = (['paths', 'transitions', 'pages'] as const).filter((what) => distinct[what] > listed[what]);
 	return {
 		totals,
+		distinct,
+		notes: cut.map((what) => `The ${listed[what]} most frequent of ${distinct[what]} ${what} are shown.`),
 		lengths: [...lengths]
 			.sort(([a], [b]) => a - b)
 			.map(([touches, subscriptions]) => ({ touches, subscriptions })),
@@ -145,22 +153,24 @@ export const pathsReport = reportThat({
 		const { journeys } = await readJourneys();
 		const counted = journeys.filter(({ subscription }) => isIn(period, acquiredAtMs(subscription)));
 		const pages = await read((options) => readPagesSeen(counted, options));
-		return { basis, lookbackDays, by, ...describePaths(journeys, { ...query, period, pages }) };
+		return { basis, lookbackDays, by, ...describePaths(journeys, { ...query, period, ...pages }) };
 	},
 	table: ({ rows }) =>
 		rows.map(({ path, repeats, ...row }) => ({ path: pathText({ path, repeats }), ...row })),
-	sideTables({ lengths, daysToConvert, approvalDays, transitions, pages }) {
+	sideTables({ lengths, daysToConvert, approvalDays, transitions, pages, distinct }) {
 		const days = [
 			{ days: 'to convert', ...daysToConvert },
 			{ days: 'to approval', ...approvalDays },
 		];
 		const first = (rows: readonly object[]) => rows.slice(0, maxSideRows) as FlatRow[];
+		const titled = (title: string, all: number) =>
+			all > maxSideRows ? `${title} (${maxSideRows} of ${all})` : title;
 		return [
 			{ title: 'Days', rows: days },
-			{ title: 'Touches of paths', rows: first(lengths) },
-			{ title: 'Transitions', rows: first(transitions) },
-			{ title: 'Pages before conversion', rows: first(pages) },
+			{ title: titled('Touches of paths', lengths.length), rows: first(lengths) },
+			{ title: titled('Transitions', distinct.transitions), rows: first(transitions) },
+			{ title: titled('Pages before conversion', distinct.pages), rows: first(pages) },
 		].filter(({ rows }) => rows.length > 0);
 	},
-	draw: ({ transitions }) => flow(transitions),
+	draw: ({ transitions, distinct }) => flow(transitions, distinct.transitions),
 });

@@ -12,13 +12,19 @@ export interface PageSeen {
 	readonly subscriptions: number;
 }
 
+/** The most viewed ones, and how many there are. */
+export interface PagesSeen {
+	readonly pages: readonly PageSeen[];
+	readonly distinctPages: number;
+}
+
 const maxPages = 100;
 
 /** The pages that owners viewed in the days before they converted, with the number of subscriptions. */
 export function* readPagesSeen(
 	journeys: readonly Journey[],
 	{ asOfMs, lookbackDays }: { readonly asOfMs: number; readonly lookbackDays: number },
-): Reading<PageSeen[]> {
+): Reading<PagesSeen> {
 	const ofOwner = Map.groupBy(
 		journeys.map(({ subscription }) => subscription),
 		({ owner }) => owner,
@@ -49,8 +55,9 @@ export function* readPagesSeen(
 		for (const pages of seen.values())
 			for (const page of pages) counts.set(page, (counts.get(page) ?? 0) + 1);
 	});
-	return [...counts]
+	const pages = [...counts]
 		.map(([page, subscriptions]) => ({ page, subscriptions }))
 		.sort((a, b) => b.subscriptions - a.subscriptions || (a.page < b.page ? -1 : 1))
 		.slice(0, maxPages);
+	return { pages, distinctPages: counts.size };
 }

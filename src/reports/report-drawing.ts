@@ -1,6 +1,7 @@
+import { withoutHidden } from '../format/hidden-characters.ts';
 import { escapeHtml } from '../format/html.ts';
 import type { ColumnStyles, FlatRow } from './report.ts';
-import { nothing, pounds, type ShownColumn, shownCell, shownColumns } from './report-table.ts';
+import { nothing, pounds, type ShownColumn, shortened, shownCell, shownColumns } from './report-table.ts';
 
 const blue = '#0b63ce';
 
@@ -25,9 +26,11 @@ export function bars(table: readonly FlatRow[], column: string): string {
 		const percent = ((100 * Math.abs(value)) / max).toFixed(1);
 		const name = [...names, ...(isGrouped ? [model] : [])].join(' · ');
 		const shown = column.endsWith('Pence') ? pounds(value) : String(value);
-		return `<span class="name${next}">${escapeHtml(name)}</span><span class="line${next}"><i${value < 0 ? ' class="below"' : ''} style="width:${percent}%"></i></span><span class="value${next}">${escapeHtml(shown)}</span>`;
+		return `<span class="name${next}"><bdi>${escapeHtml(shortened(name))}</bdi></span><span class="line${next}"><i${value < 0 ? ' class="below"' : ''} style="width:${percent}%"></i></span><span class="value${next}">${escapeHtml(shown)}</span>`;
 	});
-	return rows.length > 0 ? `<div class="bars">${drawn.join('\n')}</div>` : '';
+	return rows.length > 0
+		? `<div class="bars">${drawn.join('\n')}</div>${cutNote(rows.length, table.length, 'rows')}`
+		: '';
 }
 
 const longColumns: ColumnStyles = { landing: { isLong: true }, campaign: { isLong: true } };
@@ -51,7 +54,8 @@ function cellOf(column: ShownColumn, row: FlatRow, max: number): string {
 	if (column.isShaded && typeof value !== 'number') return `<td${classOf(column)}></td>`;
 	const depth = (0.05 + (0.5 * Math.max(0, Number(value))) / max).toFixed(2);
 	const colour = column.isShaded ? ` style="background:rgba(11,99,206,${depth})"` : '';
-	return `<td${classOf(column)}${colour}>${escapeHtml(shownCell(column, value))}</td>`;
+	const text = escapeHtml(withoutHidden(shownCell(column, value)));
+	return `<td${classOf(column)}${colour}>${typeof value === 'string' ? `<bdi>${text}</bdi>` : text}</td>`;
 }
 
 function classOf({ isShaded, isNumber, isLong }: ShownColumn): string {
@@ -72,7 +76,7 @@ const [width, nameWidth, rowGap] = [760, 170, 14];
 const maxHeight = 90;
 
 /** The most frequent transitions: lines as wide as they are frequent, which leave and reach a state one below the other. */
-export function flow(transitions: readonly Flow[]): string {
+export function flow(transitions: readonly Flow[], all: number): string {
 	const shown = transitions.slice(0, maxFlows);
 	if (shown.length === 0) return '';
 	const [left, right] = [placesOf(shown, 'from'), placesOf(shown, 'to')];
@@ -91,10 +95,15 @@ export function flow(transitions: readonly Flow[]): string {
 	const names = (places: ReadonlyMap<string, Place>, x: number, anchor: string) =>
 		[...places].map(
 			([name, { y, used }]) =>
-				`<text x="${x}" y="${(y + used / 2 + 4).toFixed(1)}" text-anchor="${anchor}">${escapeHtml(shortened(name))}</text>`,
+				`<text x="${x}" y="${(y + used / 2 + 4).toFixed(1)}" text-anchor="${anchor}">${escapeHtml(shortened(name, 23))}</text>`,
 		);
 	const texts = [...names(left, nameWidth - 8, 'end'), ...names(right, width - nameWidth + 8, 'start')];
-	return `<div class="wide"><svg viewBox="0 0 ${width} ${Math.ceil(height)}" role="img" aria-label="flow of visitors between rows">${lines.join('\n')}${texts.join('\n')}</svg></div>`;
+	return `<div class="wide"><svg viewBox="0 0 ${width} ${Math.ceil(height)}" role="img" aria-label="flow of visitors between rows">${lines.join('\n')}${texts.join('\n')}</svg></div>${cutNote(shown.length, all, 'transitions')}`;
+}
+
+/** Says that a picture shows the first of many. */
+function cutNote(shown: number, all: number, what: string): string {
+	return all > shown ? `<p>The picture has the first ${shown} of ${all} ${what}.</p>` : '';
 }
 
 interface Place {
@@ -122,9 +131,4 @@ function layOut(places: ReadonlyMap<string, Place>, scale: number): number {
 		y += Math.max(6, place.total * scale) + rowGap;
 	}
 	return y;
-}
-
-/** A name that fits beside the flow. */
-function shortened(name: string): string {
-	return name.length > 23 ? `${name.slice(0, 22)}…` : name;
 }

@@ -19,6 +19,7 @@ export function reportHtml(definition: ReportDefinition, report: Report): string
 	const warnings = report.warnings ?? [];
 	const sides = definition.sideTables?.(report) ?? [];
 	return `${headOf(report).map(paragraph).join('\n')}
+${(report.notes ?? []).map(paragraph).join('\n')}
 ${warnings.map((warning) => `<p class="warning">${escapeHtml(warning)}</p>`).join('\n')}
 ${definition.draw(report, rows)}
 ${htmlTable(rows, columns)}

@@ -1,4 +1,5 @@
 import { csvRow } from '../format/csv.ts';
+import { withoutHidden } from '../format/hidden-characters.ts';
 import { textTable } from '../format/text-table.ts';
 import type { Cell, ColumnStyle, ColumnStyles, FlatRow, Report, ReportDefinition } from './report.ts';
 import { filters } from './report-query.ts';
@@ -27,7 +28,7 @@ export function reportCsv(definition: ReportDefinition, report: Report): string 
 }
 
 function safeCell(value: Cell): Cell {
-	return typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+	return typeof value === 'string' && /^\s*[=+\-@＝＋－＠]/u.test(value) ? `'${value}` : value;
 }
 
 /** A report as text tables. */
@@ -36,7 +37,12 @@ export function reportText(definition: ReportDefinition, report: Report): string
 	const lines = [...headOf(report), '', ...linesOf(rows, definition.columns)];
 	for (const { title, rows: side } of definition.sideTables?.(report) ?? [])
 		lines.push('', title, ...linesOf(side, definition.columns));
-	for (const warning of report.warnings ?? []) lines.push('', warning);
+	if (isCut(rows))
+		lines.push(
+			'',
+			`Names over ${maxNameLength} characters are cut in the middle; --json and --csv have them whole.`,
+		);
+	for (const sentence of [...(report.notes ?? []), ...(report.warnings ?? [])]) lines.push('', sentence);
 	return `${lines.join('\n')}\n`;
 }
 
@@ -47,9 +53,28 @@ function linesOf(rows: readonly FlatRow[], styles?: ColumnStyles): string[] {
 	);
 	return textTable(
 		columns.map(({ heading }) => heading),
-		rows.map((row) => columns.map((column) => shownCell(column, row[column.name] ?? null))),
+		rows.map((row) =>
+			columns.map((column) => {
+				const shown = shownCell(column, row[column.name] ?? null);
+				return column.isLong ? shown : shortened(shown);
+			}),
+		),
 		columns.map(({ isNumber }) => isNumber),
 	);
+}
+
+const maxNameLength = 60;
+
+function isCut(rows: readonly FlatRow[]): boolean {
+	return rows.some((row) =>
+		Object.values(row).some((cell) => typeof cell === 'string' && cell.length > maxNameLength),
+	);
+}
+
+/** A name that fits beside others. Its end is kept, too, because long names often differ there. */
+export function shortened(name: string, max = maxNameLength): string {
+	const [begin, end] = [Math.ceil((2 * max) / 3) - 1, Math.floor(max / 3)];
+	return name.length > max ? `${name.slice(0, begin)}…${name.slice(-end)}`.toWellFormed() : name;
 }
 
 export const nothing = 'Nothing to report.';
@@ -60,7 +85,7 @@ export function headOf(report: Report): string[] {
 	const period = from || to ? `from ${from ?? 'the beginning'} to ${to ?? 'now'}` : 'of all time';
 	const head = `${aid} ${period}, as of ${asOf}, ${timezone}${basis ? `, by ${basis === 'event' ? 'the date of each event' : "the acquisition's date"}` : ''}`;
 	const chosen = filters.flatMap((name) => (report[name] === undefined ? [] : [`${name} ${report[name]}`]));
-	const lines = chosen.length > 0 ? [head, `Only ${chosen.join(', ')}`] : [head];
+	const lines = chosen.length > 0 ? [head, `Only ${withoutHidden(chosen.join(', '))}`] : [head];
 	if (!totals) return lines;
 	const { subscriptions, ...pence } = totals;
 	const amounts = Object.entries(pence).map(([name, value]) => `${headingOf(name)} ${pounds(value)}`);

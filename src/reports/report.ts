@@ -37,6 +37,8 @@ export interface ReportBody {
 	readonly totals?: Totals;
 	readonly rows: readonly object[];
 	readonly warnings?: readonly string[];
+	/** What is left out. */
+	readonly notes?: readonly string[];
 }
 
 /** A made report with what all reports say. Texts, CSV, JSON and pages are made from this value. */

@@ -151,7 +151,7 @@ test('paths are counted with repeats collapsed', () => {
 		period: allTime,
 		basis: 'event',
 		top: 10,
-		pages: [],
+		...{ pages: [], distinctPages: 0 },
 	});
 	assert.deepEqual(report.rows, [
 		{ path: ['email', 'direct'], repeats: [3, 1], subscriptions: 2, netPence: 1000, share: 0.6667 },
