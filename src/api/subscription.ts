@@ -14,8 +14,9 @@ import {
 } from '../http/openapi.ts';
 import { describeProblems } from '../schema/problems.ts';
 import { findUploadProblems, toEvent, uploadCheck, uploadSchema } from '../schema/subscription-request.ts';
+import type { UploadOutcome } from '../store/account/arriving/events.ts';
 import type { KnownAccount } from '../store/control/control-store.ts';
-import type { AccountWrites, UploadOutcome } from '../store/store.ts';
+import type { AccountWrites } from '../store/store.ts';
 import {
 	type Admitted,
 	accountOf,

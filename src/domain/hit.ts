@@ -1,3 +1,6 @@
+import { minuteMs } from '../durations.ts';
+import type { HitEntry } from './profile.ts';
+
 /** The stored content of a hit, besides visitor, visit and time. */
 export interface HitRecord {
 	readonly page: string | null;
@@ -45,4 +48,36 @@ export interface HistoryHit {
 	readonly sid: string | null;
 	readonly atMs: number;
 	readonly body: HitRecord;
+}
+
+/** A visit ends after this long without a hit. */
+export const visitTimeoutMs = 30 * minuteMs;
+
+/** Whether a visit whose last hit was at `lastHitAtMs` still runs at `atMs`. */
+export function continuesVisit(lastHitAtMs: number, atMs: number): boolean {
+	return Math.abs(atMs - lastHitAtMs) < visitTimeoutMs;
+}
+
+/** A hit in a visit, reduced to what profiles need. @param hit.text the body as JSON, as it is stored */
+export function hitEntry({
+	sid,
+	atMs,
+	body,
+	text,
+}: {
+	readonly sid: string;
+	readonly atMs: number;
+	readonly body: HitRecord;
+	readonly text: string;
+}): HitEntry {
+	return {
+		type: 'hit',
+		atMs,
+		sid,
+		page: body.page,
+		channel: body.channel,
+		device: body.device,
+		events: body.events.map(({ name }) => name),
+		tieBreak: text,
+	};
 }

@@ -51,21 +51,6 @@ export interface Stream {
 	readonly take: (rows: readonly Row[]) => void;
 }
 
-/** Hits that are the latest of their visitors and visits. */
-export interface LatestHits {
-	readonly hits: readonly {
-		readonly vid: string;
-		readonly sid: string;
-		readonly atMs: number;
-		/** The body as JSON. */
-		readonly text: string;
-	}[];
-	/** The profiles of the hits' visitors, as JSON. */
-	readonly visitors: readonly (readonly [vid: string, profile: string])[];
-	/** What is to be saved with them. */
-	readonly others: readonly Query[];
-}
-
 /** A statement that only reads. */
 export interface Select extends Query {
 	readonly sql: `SELECT ${string}`;
@@ -95,7 +80,10 @@ export function ask<Batch extends Readonly<Record<string, ReadStep>>>(batch: Bat
 export function ask<Batch extends Readonly<Record<string, WriteStep>>>(batch: Batch): Steps<RowsOf<Batch>>;
 export function* ask(batch: Readonly<Record<string, WriteStep>>): Steps<RowsOf<typeof batch>> {
 	const rows = yield Object.values(batch);
-	return Object.fromEntries(Object.keys(batch).map((name, index) => [name, rows[index] ?? []]));
+	const found: Record<string, readonly Row[]> = {};
+	let index = 0;
+	for (const name in batch) found[name] = rows[index++] ?? [];
+	return found;
 }
 
 /** Asks for one statement. @returns its rows */

@@ -6,6 +6,7 @@ import type { Profile } from '../domain/profile.ts';
 import type { QuotaHolding, QuotaSettlement } from '../domain/quota-lease.ts';
 import type { Arrival, SubscriptionEvent } from '../domain/subscription-event.ts';
 import type { UsagePlan } from '../domain/usage-plan.ts';
+import type { UploadOutcome } from './account/arriving/events.ts';
 import type { Receipt } from './account/reading/receipts.ts';
 import type { ControlStore } from './control/control-store.ts';
 import type { CopyTarget } from './copy-target.ts';
@@ -18,16 +19,6 @@ export interface Upload extends Arrival {
 	readonly simulate: boolean;
 	/** Whether a webhook wants conflicts. */
 	readonly tellsConflicts?: boolean;
-}
-
-/** The outcome of an upload. Rows are indices of its events, from 0. */
-export interface UploadOutcome {
-	/** Number of new events; the others are duplicates. */
-	readonly stored: number;
-	/** Events whose `tid` was stored before, or occurs earlier in the upload. */
-	readonly duplicateRows: readonly number[];
-	/** Duplicates whose content differs from the stored event. */
-	readonly conflictingRows: readonly number[];
 }
 
 /** Holds the token buckets that all servers share. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { storeHits } from '../../src/store/account/arriving/visitor-log.ts';
+import { storeHits } from '../../src/store/account/arriving/hits.ts';
 import { tableRows } from '../../src/store/account/reading/rows.ts';
 import { prune } from '../../src/store/account/removing/pruning.ts';
 import { insertMessages } from '../../src/store/account/webhooks/outbox.ts';

@@ -7,10 +7,10 @@ import { pageOf } from '../../src/collect/page.ts';
 import type { DemoHit } from '../../src/demo/entry.ts';
 import { shopPages } from '../../src/demo/shop.ts';
 import { type DemoOptions, demoStream } from '../../src/demo/stream.ts';
+import { visitTimeoutMs } from '../../src/domain/hit.ts';
 import { dayMs } from '../../src/durations.ts';
 import { hitCheck } from '../../src/schema/hit-request.ts';
 import { eventSchema } from '../../src/schema/subscription-request.ts';
-import { visitTimeoutMs } from '../../src/store/account/arriving/visitor-log.ts';
 
 const shop = 'http://127.0.0.1:8080/demo/';
 const year2026 = Date.UTC(2026, 0, 1);

@@ -1,7 +1,7 @@
 import { Deadline } from '../../src/deadline.ts';
 import type { ArrivingHit, StoredHit } from '../../src/domain/hit.ts';
 import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
-import { storeHits } from '../../src/store/account/arriving/visitor-log.ts';
+import { storeHits } from '../../src/store/account/arriving/hits.ts';
 import { foldOnce } from '../../src/store/fold-all.ts';
 import type { ServingWriter, Store } from '../../src/store/store.ts';
 import { Service } from './service.ts';

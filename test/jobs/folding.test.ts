@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { waitToBeFolded } from '../../src/store/account/arriving/visitor-log.ts';
+import { waitToBeFolded } from '../../src/store/account/profiles/refold.ts';
 import type { Steps } from '../../src/store/steps.ts';
 import type { Store } from '../../src/store/store.ts';
 import { eventually } from '../eventually.ts';

@@ -75,7 +75,7 @@ test('two concurrent jobs on one database prune everything exactly once', async 
 });
 
 async function storeOldHits(store: Store, accountId: number, count: number): Promise<void> {
-	const { storeHits } = await import('../../src/store/account/arriving/visitor-log.ts');
+	const { storeHits } = await import('../../src/store/account/arriving/hits.ts');
 	await store.transact(accountId, () => storeHits(Array.from({ length: count }, () => hit())));
 }
 

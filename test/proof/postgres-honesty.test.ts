@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Deadline } from '../../src/deadline.ts';
 import type { StoredHit } from '../../src/domain/hit.ts';
 import { QueueFullError, StorageError } from '../../src/errors.ts';
+import type { UploadOutcome } from '../../src/store/account/arriving/events.ts';
 import { countRows } from '../../src/store/account/reading/rows.ts';
 import { clientTableNames } from '../../src/store/account/tables.ts';
 import {
@@ -19,7 +20,7 @@ import { hitGroups, waitingHit } from '../../src/store/postgres/queue/hit-group.
 import { uploadGroups } from '../../src/store/postgres/queue/upload-group.ts';
 import { waitingUpload } from '../../src/store/postgres/queue/waiting-upload.ts';
 import { WriteQueue } from '../../src/store/postgres/queue/write-queue.ts';
-import type { Store, UploadOutcome } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { patience } from '../eventually.ts';
 import { hit } from '../store/contract/visitors.ts';
 import { addAccount, openFor, storedEvents, subscriptionEvent } from '../store/engines.ts';

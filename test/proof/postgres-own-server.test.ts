@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { storeHits } from '../../src/store/account/arriving/visitor-log.ts';
+import { storeHits } from '../../src/store/account/arriving/hits.ts';
 import { copyStore } from '../../src/store/copy.ts';
 import { eraseVisitor } from '../../src/store/erasure.ts';
 import type { Store } from '../../src/store/store.ts';

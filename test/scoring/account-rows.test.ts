@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { defaultGoals, goalDefaults } from '../../src/domain/goal.ts';
+import { hitEntry } from '../../src/domain/hit.ts';
 import { dayMs } from '../../src/durations.ts';
 import { type AccountRows, accountRows, type HistoryReader } from '../../src/scoring/rows/account-rows.ts';
-import { hitEntry } from '../../src/store/account/arriving/visitor-log.ts';
 import { logEndMs, type MadeUpVisitor, madeUpVisitors } from './made-up-log.ts';
 
 const asOfMs = logEndMs - 10 * dayMs;

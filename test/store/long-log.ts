@@ -1,5 +1,6 @@
 import { type LogEntry, profileOf } from '../../src/domain/profile.ts';
-import { insertHits, saveVisitors, saveVisits } from '../../src/store/account/arriving/visitor-log.ts';
+import { insertHits } from '../../src/store/account/arriving/hits.ts';
+import { saveVisitors, saveVisits } from '../../src/store/account/profiles/stored-profiles.ts';
 import type { Steps } from '../../src/store/steps.ts';
 import type { Store } from '../../src/store/store.ts';
 import { body } from './contract/visitors.ts';

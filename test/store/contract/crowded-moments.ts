@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { HistoryHit } from '../../../src/domain/hit.ts';
 import { minuteMs } from '../../../src/durations.ts';
+import { joinEvents } from '../../../src/store/account/arriving/events.ts';
+import { storeHits } from '../../../src/store/account/arriving/hits.ts';
 import type { HistoryEvent } from '../../../src/store/account/arriving/past-history.ts';
-import { joinEvents, storeHits } from '../../../src/store/account/arriving/visitor-log.ts';
 import { foldCrowd, leaveCrowd } from '../../../src/store/account/profiles/crowded-fold.ts';
 import { foldPiece } from '../../../src/store/account/profiles/folding.ts';
 import { foldAll } from '../../../src/store/fold-all.ts';
@@ -99,7 +100,8 @@ export function crowdedMomentContract(engine: Engine): void {
 			const arrivals: Record<string, () => Steps<unknown>> = {
 				'a hit of the moment': () => storeHits([at(receivedAtMs - 90_000), at(receivedAtMs)]),
 				'a hit from before': () => storeHits([at(receivedAtMs - 10 * minuteMs)]),
-				'an event': () => joinEvents([event], new Map([['late', { vid, named: 2 }]]), new Map()),
+				'an event': () =>
+					joinEvents([event], { owners: new Map([['late', { vid, named: 2 }]]), subscribers: new Map() }),
 				nothing: () => storeHits([]),
 			};
 			for (const [what, arrive] of Object.entries(arrivals)) {

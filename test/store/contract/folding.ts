@@ -6,8 +6,9 @@ import { type LogEntry, profileOf } from '../../../src/domain/profile.ts';
 import { storedEvent } from '../../../src/domain/subscription-event.ts';
 import { minuteMs } from '../../../src/durations.ts';
 import { seededRandom } from '../../../src/scoring/rows/random.ts';
+import { joinEvents } from '../../../src/store/account/arriving/events.ts';
+import { storeHits } from '../../../src/store/account/arriving/hits.ts';
 import { storeHistory } from '../../../src/store/account/arriving/past-history.ts';
-import { joinEvents, storeHits } from '../../../src/store/account/arriving/visitor-log.ts';
 import { foldPiece } from '../../../src/store/account/profiles/folding.ts';
 import { visitorRecord } from '../../../src/store/account/reading/visitor-record.ts';
 import {
@@ -159,7 +160,10 @@ export function foldingContract(engine: Engine): void {
 				const events = Array.from({ length: 30 }, (_, index) =>
 					storedEvent(subscriptionEvent({ tid: `late-${index}` }), { receivedAtMs: receivedAtMs - 5000 }),
 				);
-				return joinEvents(events, new Map(events.map(({ tid }) => [tid, { vid, named: 2 }])), new Map());
+				return joinEvents(events, {
+					owners: new Map(events.map(({ tid }) => [tid, { vid, named: 2 }])),
+					subscribers: new Map(),
+				});
 			},
 		};
 		test('the cost of a request does not grow with what was sent before', async () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { minuteMs } from '../../../src/durations.ts';
+import { storeHits } from '../../../src/store/account/arriving/hits.ts';
 import { storeHistory } from '../../../src/store/account/arriving/past-history.ts';
-import { storeHits } from '../../../src/store/account/arriving/visitor-log.ts';
 import type { VisitorHistory } from '../../../src/store/account/reading/histories.ts';
 import {
 	firstHits,

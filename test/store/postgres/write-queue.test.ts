@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Deadline } from '../../../src/deadline.ts';
+import type { UploadOutcome } from '../../../src/store/account/arriving/events.ts';
 import { PostgresPool, SchemaNames } from '../../../src/store/postgres/engine/connection.ts';
 import { uploadGroups } from '../../../src/store/postgres/queue/upload-group.ts';
 import { waitingUpload } from '../../../src/store/postgres/queue/waiting-upload.ts';
 import { WriteQueue } from '../../../src/store/postgres/queue/write-queue.ts';
-import type { UploadOutcome } from '../../../src/store/store.ts';
 import { addAccount, openFor, storedEvents, subscriptionEvent } from '../engines.ts';
 import { installedPostgresDatabase } from '../postgres-server.ts';
 import { freshCitusLike } from './citus-like.ts';

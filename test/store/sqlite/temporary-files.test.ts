@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { insertHits } from '../../../src/store/account/arriving/visitor-log.ts';
+import { insertHits } from '../../../src/store/account/arriving/hits.ts';
 import { ConnectionPool } from '../../../src/store/sqlite/engine/connection-pool.ts';
 import { commitGroup } from '../../../src/store/sqlite/queue/group-commit.ts';
 import { packUpload } from '../../../src/store/sqlite/queue/packed-events.ts';

@@ -1,8 +1,9 @@
-import { apply, compareEntries, type HitEntry, isLatest, type Profile } from '../../../domain/profile.ts';
+import { hitEntry } from '../../../domain/hit.ts';
+import { apply, compareEntries, type Profile } from '../../../domain/profile.ts';
 import type { Row } from '../../steps.ts';
+import { LoadedProfiles } from '../profiles/stored-profiles.ts';
 import { type StoredTouch, storedTouch } from '../profiles/touches.ts';
 import type { PlacedHit } from './merge-log.ts';
-import { foldedToOf, hitEntry, parseProfile } from './visitor-log.ts';
 
 /** Profiles after adding hits that were each their latest entry. */
 export interface WithLatest {
@@ -25,10 +26,11 @@ export function addLatest(
 	loaded: { readonly visitors: readonly Row[]; readonly visits: readonly Row[] },
 	mayAdd: (vid: string, sid: string) => boolean,
 ): WithLatest {
-	const [knownVisitors, knownVisits] = [byName(loaded.visitors, 'vid'), byName(loaded.visits, 'sid')];
-	const foldedToMs = foldedToOf([...loaded.visitors, ...loaded.visits]);
-	const isLater = (known: Profile | undefined, name: string, entry: HitEntry) =>
-		isLatest(known ?? null, entry) && entry.atMs > (foldedToMs.get(name) ?? Number.NEGATIVE_INFINITY);
+	const [loadedVisitors, loadedVisits] = [
+		new LoadedProfiles(loaded.visitors),
+		new LoadedProfiles(loaded.visits),
+	];
+	const [knownVisitors, knownVisits] = [loadedVisitors.profiles, loadedVisits.profiles];
 	const visitors = new Map<string, Profile>();
 	const visits = new Map<string, { vid: string; profile: Profile }>();
 	const stale = new Set<string>();
@@ -36,9 +38,7 @@ export function addLatest(
 	const inOrder = hits.map((hit) => ({ ...hit, entry: hitEntry(hit) }));
 	for (const { vid, sid, entry, body } of inOrder.sort((a, b) => compareEntries(a.entry, b.entry))) {
 		const isLast =
-			mayAdd(vid, sid) &&
-			isLater(knownVisitors.get(vid), vid, entry) &&
-			isLater(knownVisits.get(sid), sid, entry);
+			mayAdd(vid, sid) && loadedVisitors.isLatest(vid, entry) && loadedVisits.isLatest(sid, entry);
 		if (!isLast) stale.add(vid);
 		visitors.set(vid, apply(visitors.get(vid) ?? knownVisitors.get(vid) ?? null, entry));
 		const visit = visits.get(sid)?.profile ?? knownVisits.get(sid) ?? null;
@@ -48,8 +48,4 @@ export function addLatest(
 	for (const [sid, { vid }] of visits) if (stale.has(vid)) visits.delete(sid);
 	for (const vid of stale) if (knownVisitors.has(vid)) visitors.delete(vid);
 	return { visitors, visits, stale, touches: touches.filter(({ vid }) => !stale.has(vid)) };
-}
-
-function byName(rows: readonly Row[], name: 'vid' | 'sid'): Map<string, Profile> {
-	return new Map(rows.map((row) => [String(row[name]), parseProfile(row) as Profile]));
 }

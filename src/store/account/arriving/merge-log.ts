@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
-import type { HistoryHit } from '../../../domain/hit.ts';
+import { continuesVisit, type HistoryHit, visitTimeoutMs } from '../../../domain/hit.ts';
 import type { Query, Row, Steps } from '../../steps.ts';
+import { unique } from '../../unique.ts';
 import {
 	type CrowdedMoment,
 	digestOf,
@@ -9,7 +10,6 @@ import {
 	type Moment,
 	maxRead,
 } from './crowded-moment.ts';
-import { continuesVisit, unique, visitTimeoutMs } from './visitor-log.ts';
 
 /** A hit that is in the log, or about to be. */
 export interface PastHit extends HistoryHit {

@@ -3,45 +3,33 @@ import { eventKeys } from '../../../domain/ownership.ts';
 import { emptyProfile } from '../../../domain/profile.ts';
 import {
 	type Arrival,
-	eventOf,
+	type StoredEvent,
 	type SubscriptionEvent,
-	sameContent,
 	storedEvent,
-	storedEventColumns,
-	subscriptionEventFields,
 } from '../../../domain/subscription-event.ts';
 import { ConcurrentChangeError } from '../../../errors.ts';
-import type { Query, Row, Steps } from '../../steps.ts';
+import { ask, type Query, type Row, rowsOf, type Steps } from '../../steps.ts';
+import { unique } from '../../unique.ts';
 import {
 	assignEvents,
 	assignLater,
-	type ContestedEvent,
-	holdersOf,
 	type IdentityLink,
 	keyHolders,
 	knownLinks,
 	linksOfHit,
 	lockContested,
 	newLinks,
-	ownersOf,
 	saveLinks,
 } from '../owners/identity-links.ts';
 import { subscriptionKeys, subscriptionsOf } from '../owners/subscription-owners.ts';
+import { refold, withShortLogs } from '../profiles/refold.ts';
+import { loadVisitors, loadVisits, saveVisitors, saveVisits } from '../profiles/stored-profiles.ts';
 import { saveTouches } from '../profiles/touches.ts';
 import { addLatest } from './add-latest.ts';
 import { type CrowdedMoment, catchUp, type Moment } from './crowded-moment.ts';
+import { findOwners, insertEvents, newAmong, storeEvents, type UploadOutcome } from './events.ts';
+import { insertHits } from './hits.ts';
 import { compareHits, fitting, mergeLogs, type PlacedHit, toPastHit } from './merge-log.ts';
-import {
-	insertHits,
-	joinEvents,
-	loadVisitors,
-	loadVisits,
-	refold,
-	saveVisitors,
-	saveVisits,
-	unique,
-	withShortLogs,
-} from './visitor-log.ts';
 
 export type HistoryEvent = SubscriptionEvent & Arrival;
 
@@ -77,70 +65,76 @@ export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent
 		short.has(hit.vid) || fits.has(hit) ? 'hits' : 'left',
 	);
 	const links = hits.flatMap(({ vid, atMs, body }) => linksOfHit(vid, atMs, body));
-	const [before = []] = yield [knownLinks(links)];
+	const before = yield* rowsOf(knownLinks(links));
 	const linked = new Set(newLinks(links, before).map(({ key }) => key));
 	const keys = eventKeys(events);
 	yield [
 		linked.size > 0 ? { lock: 'exclusive', keys: [...linked, ...keys] } : { lock: 'shared', keys },
 		{ lock: 'shared', keys: subscriptionKeys(events) },
 	];
-	const { added, conflicts } = yield* insertPastEvents(events);
-	const contested = yield* lockContested([...linked]);
-	const owners = [...(yield* keyHolders(added)), ...(yield* subscriptionsOf(added)).values()];
-	const isAdded = new Set(added.map(({ tid }) => tid));
-	const [visitors = [], known = []] = yield [
-		loadVisitors(unique([...hits.map(({ vid }) => vid), ...contested.vids, ...owners])),
-		knownLinks(links),
-	];
-	const fresh = newLinks(links, known);
-	if (fresh.some(({ key }) => !linked.has(key))) throw new ConcurrentChangeError('a visitor was erased');
-	const storedHits = yield* storePastHits(hits, {
-		visitors: new Set(visitors.map(({ vid }) => String(vid))),
-		rows: visitors,
-		long: new Set(longLogs.keys()),
-		crowd,
-		links: fresh,
-		contested: contested.events.filter(({ tid }) => !isAdded.has(tid)),
-		popular: contested.popular,
+	const arriving = { size: events.length, events: events.map((event) => storedEvent(event, event)) };
+	let storedHits = 0;
+	let following: readonly Row[] = [];
+	const [outcome] = yield* storeEvents([arriving], function* () {
+		const rows = yield* rowsOf(insertEvents(arriving.events));
+		const fresh = new Set(rows.map(({ tid }) => String(tid)));
+		const added = newAmong([arriving], fresh);
+		storedHits = yield* storePastHits(hits, { links, linked, long: new Set(longLogs.keys()), crowd, added });
+		following = yield* rowsOf({
+			sql: 'SELECT DISTINCT vid FROM @subscription_event WHERE tid IN ?list AND vid IS NOT NULL /* following history */',
+			values: [[...fresh]],
+		});
+		return { ...(yield* findOwners(added)), fresh, hasVisitors: true };
 	});
-	yield* joinPastEvents(added);
-	return { hits: storedHits, events: added.length, conflicts, left, ...(crowded && { crowded }) };
+	// The hits may have moved these events already, with their subscriptions, to visitors who lose them now.
+	yield* refold(following.map(({ vid }) => String(vid)));
+	const { stored, conflictingRows } = outcome as UploadOutcome;
+	const conflicts = conflictingRows.map((row) => events[row] as Event);
+	return { hits: storedHits, events: stored, conflicts, left, ...(crowded && { crowded }) };
 }
 
-/** Locked data that the transaction works on. */
-interface Locked {
-	/** Visitors who existed before. */
-	readonly visitors: ReadonlySet<string>;
-	readonly rows: readonly Row[];
+/** What hits are stored with. */
+interface Surroundings {
+	/** The links that the hits show. */
+	readonly links: readonly IdentityLink[];
+	/** The keys of those that seemed new, which are locked. */
+	readonly linked: ReadonlySet<string>;
 	/** Visitors whose logs are too long to be read whole. */
 	readonly long: ReadonlySet<string>;
 	readonly crowd: CrowdedMoment | undefined;
-	readonly links: readonly IdentityLink[];
-	readonly contested: readonly ContestedEvent[];
-	readonly popular: readonly string[];
+	/** Events that this transaction has stored. */
+	readonly added: readonly StoredEvent[];
 }
 
 /** The maximum number of entries of short logs that an import reads in one transaction. */
 const maxEntries = 1500;
 
-function* storePastHits(arriving: readonly HistoryHit[], locked: Locked): Steps<number> {
+function* storePastHits(
+	arriving: readonly HistoryHit[],
+	{ links, linked, long, crowd, added: addedEvents }: Surroundings,
+): Steps<number> {
+	const contested = yield* lockContested([...linked]);
+	const owners = [...(yield* keyHolders(addedEvents)), ...(yield* subscriptionsOf(addedEvents)).values()];
+	const { visitors, known } = yield* ask({
+		visitors: loadVisitors(unique([...arriving.map(({ vid }) => vid), ...contested.vids, ...owners])),
+		known: knownLinks(links),
+	});
+	const fresh = newLinks(links, known);
+	if (fresh.some(({ key }) => !linked.has(key))) throw new ConcurrentChangeError('a visitor was erased');
 	const hitsOf = Map.groupBy(arriving.map(toPastHit).sort(compareHits), ({ vid }) => vid);
-	const visitors = locked.visitors.intersection(new Set(hitsOf.keys()));
-	const merged = yield* mergeLogs(hitsOf, visitors, locked.long, locked.crowd);
+	const knownVids = visitors.map(({ vid }) => String(vid)).filter((vid) => hitsOf.has(vid));
+	const merged = yield* mergeLogs(hitsOf, new Set(knownVids), long, crowd);
 	const added = merged.flatMap((one) => one.added);
 	if (added.length === 0) return 0;
 	const renamed = merged.flatMap((one) => [...one.renamed]);
 	const sids = unique([...added.map(({ sid }) => sid), ...renamed.map(([, sid]) => sid)]);
 	yield [insertHits(added), ...renamed.flatMap(([before, after]) => rename(before, after))];
-	const [visits = []] = yield [loadVisits(sids), saveLinks(locked.links)];
-	yield* assignLater(locked.popular, locked.links);
-	const moved = yield* assignEvents(locked.contested);
+	const { visits } = yield* ask({ visits: loadVisits(sids), links: saveLinks(fresh) });
+	yield* assignLater(contested.popular, fresh);
+	const isAdded = new Set(addedEvents.map(({ tid }) => tid));
+	const moved = yield* assignEvents(contested.events.filter(({ tid }) => !isAdded.has(tid)));
 	const renamedTo = new Set(renamed.map(([, sid]) => sid));
-	const latest = addLatest(
-		added,
-		{ visitors: locked.rows, visits },
-		(vid, sid) => !moved.has(vid) && !renamedTo.has(sid),
-	);
+	const latest = addLatest(added, { visitors, visits }, (vid, sid) => !moved.has(vid) && !renamedTo.has(sid));
 	yield [
 		saveVisitors([...latest.visitors]),
 		...addVisits(added, latest.stale),
@@ -168,49 +162,4 @@ function addVisits(hits: readonly PlacedHit[], stale: ReadonlySet<string>): Quer
 			rows: [...visits].map(([sid, { vid, atMs }]) => [sid, vid, JSON.stringify(emptyProfile(atMs))]),
 		},
 	];
-}
-
-function* insertPastEvents<Event extends HistoryEvent>(
-	events: readonly Event[],
-): Steps<{ added: Event[]; conflicts: Event[] }> {
-	const [stored = []] = yield [
-		{
-			sql: `INSERT INTO @subscription_event (${storedEventColumns.join(', ')}) ?rows ON CONFLICT (tid) DO NOTHING RETURNING tid /* store history */`,
-			rows: events.map((event) => {
-				const row = storedEvent(event, event);
-				return storedEventColumns.map((column) => row[column]);
-			}),
-		},
-	];
-	const fresh = new Set(stored.map(({ tid }) => tid));
-	const { added = [], repeated = [] } = Object.groupBy(events, ({ tid }) =>
-		fresh.delete(tid) ? 'added' : 'repeated',
-	);
-	const [known = []] = yield [
-		{
-			sql: `SELECT ${subscriptionEventFields.join(', ')} FROM @subscription_event WHERE tid IN ?list /* conflicts */`,
-			values: [unique(repeated.map(({ tid }) => tid))],
-		},
-	];
-	const rowOf = new Map(known.map((row) => [row.tid, eventOf(row)]));
-	const conflicts = repeated.filter((event) => !sameContent(event, rowOf.get(event.tid)));
-	return { added, conflicts };
-}
-
-function* joinPastEvents(added: readonly HistoryEvent[]): Steps<void> {
-	const [holders = [], following = []] = yield [
-		holdersOf(added),
-		{
-			sql: 'SELECT DISTINCT vid FROM @subscription_event WHERE tid IN ?list AND vid IS NOT NULL /* following history */',
-			values: [added.map(({ tid }) => tid)],
-		},
-	];
-	yield* joinEvents(
-		added.map((event) => storedEvent(event, event)),
-		ownersOf(added, holders),
-		yield* subscriptionsOf(added),
-		true,
-	);
-	// The hits stored with these events may have moved them already, with their subscriptions, to visitors who lose them now.
-	yield* refold(following.map(({ vid }) => String(vid)));
 }

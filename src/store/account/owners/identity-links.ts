@@ -39,6 +39,11 @@ export function linksOfHit(vid: string, atMs: number, { events, cid }: Shown): I
 	return keys.map((key) => ({ key, atMs, vid }));
 }
 
+/** The same of a stored hit. @param row `vid`, `at`, `body` */
+export function linksOfRow({ vid, at, body }: Row): IdentityLink[] {
+	return linksOfHit(String(vid), Number(at), JSON.parse(String(body)));
+}
+
 /** The holders of those events' keys that have one. */
 export function holdersOf(events: readonly Joinable[]): Select {
 	return {

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Profile } from '../../../domain/profile.ts';
 import type { Reading, Row, Steps } from '../../steps.ts';
-import { lockVisitors, refold, unique } from '../arriving/visitor-log.ts';
+import { unique } from '../../unique.ts';
 import { assignEvents, type IdentityLink, lockContested, saveLinks } from '../owners/identity-links.ts';
 import { addTasks } from '../tasks.ts';
 import { foldOn, type LogSubject, readMoment } from './log-piece.ts';
+import { refold } from './refold.ts';
+import { lockVisitors } from './stored-profiles.ts';
 import { replaceTouches, type StoredTouch, touchesWithin } from './touches.ts';
 
 /**

@@ -1,20 +1,12 @@
 import type { Query, Row, Steps } from '../../steps.ts';
-import {
-	isFolded,
-	loadVisitors,
-	lockVisitors,
-	refold,
-	replay,
-	saveVisitors,
-	saveVisits,
-	unique,
-	withShortLogs,
-} from '../arriving/visitor-log.ts';
+import { unique } from '../../unique.ts';
 import { assignEvents, type ContestedEvents, lockContested, saveLinks } from '../owners/identity-links.ts';
 import { followFew, followOn } from '../owners/subscription-owners.ts';
 import { addTasks } from '../tasks.ts';
 import { type Crowd, enterCrowd, reachedCrowd } from './crowded-fold.ts';
 import { foldOn, type LogPiece, maxEntries, readOn } from './log-piece.ts';
+import { isFolded, refold, replay, withShortLogs } from './refold.ts';
+import { loadVisitors, lockVisitors, saveVisitors, saveVisits } from './stored-profiles.ts';
 import { replaceTouches, touchesWithin } from './touches.ts';
 
 /** The most visitors that a piece rebuilds. */

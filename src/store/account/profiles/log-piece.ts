@@ -1,8 +1,8 @@
+import { hitEntry } from '../../../domain/hit.ts';
 import { apply, compareEntries, type LogEntry, type Profile } from '../../../domain/profile.ts';
 import { subscriptionEntry } from '../../../domain/subscription-event.ts';
 import type { Reading, Row, Select } from '../../steps.ts';
-import { hitEntry, linksOfRow } from '../arriving/visitor-log.ts';
-import type { IdentityLink } from '../owners/identity-links.ts';
+import { type IdentityLink, linksOfRow } from '../owners/identity-links.ts';
 import type { LoggedHit } from './touches.ts';
 
 /** The most log entries that a piece reads. */
@@ -76,7 +76,8 @@ function partOf(rows: readonly Row[], events: readonly Row[]): LogPart {
 	return { entries: entries.sort(compareEntries), links: rows.flatMap(linksOfRow), hits };
 }
 
-function loggedHit({ vid, sid, at, body: text }: Row): LoggedHit {
+/** A stored hit. @param row `vid`, `sid`, `at`, `body` */
+export function loggedHit({ vid, sid, at, body: text }: Row): LoggedHit {
 	const body = JSON.parse(String(text));
 	const hit = { sid: String(sid), atMs: Number(at), body, text: String(text) };
 	return { vid: String(vid), entry: hitEntry(hit), body };

@@ -1,23 +1,19 @@
 import { emptyProfile } from '../../../domain/profile.ts';
 import type { Query, Reading, Row, Select, Steps } from '../../steps.ts';
-import {
-	linksOfRow,
-	lockVisitors,
-	refold,
-	unique,
-	waitToBeFolded,
-	withShortLogs,
-} from '../arriving/visitor-log.ts';
+import { unique } from '../../unique.ts';
 import {
 	assignEvents,
 	type ContestedEvent,
 	contestedAmong,
+	linksOfRow,
 	lockContested,
 	lockEvents,
 	saveLinks,
 } from '../owners/identity-links.ts';
 import type { HitPlace } from '../removing/erasing.ts';
 import { addTasks } from '../tasks.ts';
+import { refold, waitToBeFolded, withShortLogs } from './refold.ts';
+import { lockVisitors } from './stored-profiles.ts';
 
 /** The maximum number of log entries that a transaction reads. */
 const maxReplayed = 1500;

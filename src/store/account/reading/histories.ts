@@ -1,7 +1,7 @@
+import { hitEntry } from '../../../domain/hit.ts';
 import { compareEntries, type HitEntry, type Profile, profileOf } from '../../../domain/profile.ts';
 import { ask, type Reading, rowsOf } from '../../steps.ts';
 import type { Store } from '../../store.ts';
-import { hitEntry } from '../arriving/visitor-log.ts';
 import { type JoinedEvent, joinedEvents } from './joined-events.ts';
 import { rowsOfNames } from './rows.ts';
 import { vidsAfter } from './visitors.ts';

@@ -1,6 +1,8 @@
 import type { Query, Reading, Row, Steps } from '../../steps.ts';
-import { lockVisitors, refold, unique } from '../arriving/visitor-log.ts';
+import { unique } from '../../unique.ts';
 import { assignEvents, lockContested } from '../owners/identity-links.ts';
+import { refold } from '../profiles/refold.ts';
+import { lockVisitors } from '../profiles/stored-profiles.ts';
 import { addTasks } from '../tasks.ts';
 import { forgetVisitor } from '../webhooks/evaluation.ts';
 import { deleteMessagesAbout, underWayUntil } from '../webhooks/outbox.ts';

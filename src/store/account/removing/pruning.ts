@@ -1,6 +1,14 @@
 import type { Query, Steps } from '../../steps.ts';
-import { linksOfRow, lockVisitors, refold, unique, withShortLogs } from '../arriving/visitor-log.ts';
-import { assignEvents, type IdentityLink, lockContested, saveLinks } from '../owners/identity-links.ts';
+import { unique } from '../../unique.ts';
+import {
+	assignEvents,
+	type IdentityLink,
+	linksOfRow,
+	lockContested,
+	saveLinks,
+} from '../owners/identity-links.ts';
+import { refold, withShortLogs } from '../profiles/refold.ts';
+import { lockVisitors } from '../profiles/stored-profiles.ts';
 import { addTasks } from '../tasks.ts';
 import { deleteHits } from './erasing.ts';
 

@@ -1,7 +1,7 @@
-import type { Arrival, SubscriptionEvent } from '../../../domain/subscription-event.ts';
+import type { StoredEvent } from '../../../domain/subscription-event.ts';
 import { ConcurrentChangeError } from '../../../errors.ts';
 import type { Query, Reading, Steps } from '../../steps.ts';
-import { lockVisitors } from '../arriving/visitor-log.ts';
+import { lockVisitors } from '../profiles/stored-profiles.ts';
 import { insertMessages, type NewMessage } from './outbox.ts';
 
 /** The progress of evaluating an account's visitors, and what it was based on. */
@@ -188,15 +188,12 @@ export interface Conflict {
 }
 
 /** Stores the conflicts of an upload until webhooks are notified. Empty if there are none. */
-export function addConflicts(
-	events: readonly SubscriptionEvent[],
-	rows: readonly number[],
-	{ receivedAtMs, requestId }: Arrival,
-): Query {
+export function addConflicts(events: readonly StoredEvent[], rows: readonly number[]): Query {
+	const [first] = events;
 	const tids = [...new Set(rows.map((row) => events[row]?.tid))];
 	return {
 		sql: 'INSERT INTO @conflict (at, request_id, tids) ?rows /* conflicts */',
-		rows: tids.length === 0 ? [] : [[receivedAtMs, requestId ?? null, JSON.stringify(tids)]],
+		rows: first && tids.length > 0 ? [[first.received_at, first.request_id, JSON.stringify(tids)]] : [],
 	};
 }
 

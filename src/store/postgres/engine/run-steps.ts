@@ -3,12 +3,11 @@ import { type ColumnType, dialects, SqlTexts } from '../../dialects.ts';
 import {
 	isEmpty,
 	type Lock,
-	type Query,
 	type Row,
-	type Settle,
 	type Steps,
 	type Stream,
 	type Value,
+	type WriteStep,
 } from '../../steps.ts';
 import { lockKeys } from '../queue/key-locks.ts';
 import { numberArray, textArray } from './arrays.ts';
@@ -23,18 +22,62 @@ const foldLock = 0x666f6c64;
 /** PostgreSQL takes at most 65,535 parameters in one statement. */
 const maxParameters = 65_535;
 
-/** Runs a transaction's steps on a connection that has begun it. The statements of a step share a round trip. */
+/** Steps in the schema of an account. */
+export interface StepsOf<Outcome> {
+	readonly schema: string;
+	readonly steps: Steps<Outcome>;
+}
+
+/**
+ * Runs a transaction's steps on a connection that has begun it. The statements of a step share a round trip.
+ * @param timeoutMs after it a silent connection is cut; the pool's own by default
+ */
 export async function runSteps<Outcome>(
 	client: pg.PoolClient,
 	schema: string,
 	steps: Steps<Outcome>,
+	timeoutMs?: number,
 ): Promise<Outcome> {
 	let step = steps.next();
-	while (!step.done) {
-		const queries = step.value;
-		step = steps.next(await pipeline(client, () => queries.map((query) => runQuery(client, schema, query))));
-	}
+	while (!step.done) step = steps.next(await runStep(client, schema, step.value, timeoutMs));
 	return step.value;
+}
+
+function runStep(
+	client: pg.PoolClient,
+	schema: string,
+	step: readonly WriteStep[],
+	timeoutMs: number | undefined,
+): Promise<(readonly Row[])[]> {
+	return pipeline(client, () => step.map((query) => runQuery(client, schema, query, timeoutMs)));
+}
+
+/**
+ * Begins a transaction and runs the steps of one or several accounts. All first steps share its round trip. The others
+ * follow account by account, so that all transactions lock in the same order.
+ */
+export async function runTogether<Outcome>(
+	client: pg.PoolClient,
+	begin: () => Promise<unknown>,
+	all: readonly StepsOf<Outcome>[],
+	timeoutMs?: number,
+): Promise<Outcome[]> {
+	const firsts = all.map(({ steps }) => steps.next());
+	const [, ...rows] = await pipeline(client, () => [
+		begin(),
+		...all.map(({ schema }, index) => {
+			const first = firsts[index] as IteratorResult<readonly WriteStep[]>;
+			return runStep(client, schema, first.done ? [] : first.value, timeoutMs);
+		}),
+	]);
+	const outcomes: Outcome[] = [];
+	for (const [index, { schema, steps }] of all.entries()) {
+		let step = firsts[index] as IteratorResult<readonly WriteStep[], Outcome>;
+		if (!step.done) step = steps.next(rows[index] as (readonly Row[])[]);
+		while (!step.done) step = steps.next(await runStep(client, schema, step.value, timeoutMs));
+		outcomes.push(step.value);
+	}
+	return outcomes;
 }
 
 /** Connections whose transactions have left work to the background. */
@@ -45,11 +88,10 @@ export function hasBackgroundWork(client: pg.PoolClient): boolean {
 	return withBackgroundWork.delete(client);
 }
 
-/** @param timeoutMs after it a silent connection is cut; the pool's own by default */
 export async function runQuery(
 	client: pg.PoolClient,
 	schema: string,
-	query: Query | Lock | Settle | Stream,
+	query: WriteStep,
 	timeoutMs?: number,
 ): Promise<readonly Row[]> {
 	if ('take' in query) return runStream(client, schema, query);

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import { monotonicMs } from '../../../clock.ts';
 import type { ArrivingHit, StoredHit } from '../../../domain/hit.ts';
 import { OutcomeUnknownError, StorageError } from '../../../errors.ts';
-import { storeHits } from '../../account/arriving/visitor-log.ts';
+import { storeHits } from '../../account/arriving/hits.ts';
 import { beginWriting, commitTransaction, isRolledBack, pipeline } from '../engine/connection.ts';
 import { runSteps } from '../engine/run-steps.ts';
 import type { WaitingWrite, WriteKind } from './write-queue.ts';

@@ -1,47 +1,73 @@
-import type pg from 'pg';
+import { compareHolders, eventKeys } from '../../../domain/ownership.ts';
+import type { StoredEvent } from '../../../domain/subscription-event.ts';
+import { firstOfEach, type Inserted, insertEvents, insertIntoEvents } from '../../account/arriving/events.ts';
+import { holdersOf, ownersOf } from '../../account/owners/identity-links.ts';
 import {
-	type StoredEvent,
-	storedEventColumns,
-	subscriptionEventFields,
-} from '../../../domain/subscription-event.ts';
-import type { Query } from '../../steps.ts';
-import { capabilitiesOf } from '../engine/capabilities.ts';
-import { runQuery } from '../engine/run-steps.ts';
+	ownersOfSubscriptions,
+	subidsOf,
+	subscribersIn,
+	subscriptionKeys,
+} from '../../account/owners/subscription-owners.ts';
+import { ask, type Row, rowsOf, type Select, type Steps } from '../../steps.ts';
 
 /** Separates the `tid`s of an answer; no `tid` contains it. */
 const separator = '\u001f';
 
-const insertInto = `INSERT INTO @subscription_event (${storedEventColumns.join(', ')}) ?rows ON CONFLICT (tid) DO NOTHING RETURNING tid`;
-const storeEach = `${insertInto} /* store uploads */`;
 /** Lists the new rows only if some are not new. Most uploads repeat nothing. */
-const storeAll = `WITH sent (number) AS (VALUES (?::bigint)), stored AS (${insertInto}) SELECT CASE WHEN count(*) = (SELECT number FROM sent) THEN NULL ELSE coalesce(string_agg(tid, '${separator}'), '') END AS tids FROM stored /* store uploads */`;
+const storeAll = `WITH sent (number) AS (VALUES (?::bigint)), stored AS (${insertIntoEvents}) SELECT CASE WHEN count(*) = (SELECT number FROM sent) THEN NULL ELSE coalesce(string_agg(tid, '${separator}'), '') END AS tids FROM stored /* store uploads */`;
 
 /**
- * Stores the events that are new, in order. The unique index on `tid` decides which are.
- * @param timeoutMs after it a silent connection is cut
- * @returns the new tids, or 'all'
+ * In one round trip, stores the events that are new and finds their owners. Locks keep visitors from showing the events'
+ * keys meanwhile.
+ * @param canUnnest see `Capabilities`
  */
-export async function insertEvents(
-	client: pg.PoolClient,
-	schema: string,
-	events: readonly StoredEvent[],
-	timeoutMs: number,
-): Promise<ReadonlySet<string> | 'all'> {
-	const rows = events.map((event) => storedEventColumns.map((column) => event[column]));
-	if (!capabilitiesOf(client).canUnnest) {
-		const stored = await runQuery(client, schema, { sql: storeEach, rows }, timeoutMs);
-		return stored.length === rows.length ? 'all' : new Set(stored.map(({ tid }) => String(tid)));
-	}
-	const [stored] = await runQuery(client, schema, { sql: storeAll, values: [rows.length], rows }, timeoutMs);
-	const tids = stored?.tids as string | null;
-	if (tids === null) return 'all';
-	return new Set(tids === '' ? [] : tids.split(separator));
+export function* insertUploads(events: readonly StoredEvent[], canUnnest: boolean): Steps<Inserted> {
+	const keys = eventKeys(events);
+	const insert = insertEvents(events);
+	const { stored, links, subscriptions } = yield* ask({
+		keys: { lock: 'shared', keys },
+		subids: { lock: 'shared', keys: subscriptionKeys(events) },
+		stored: canUnnest ? { ...insert, sql: storeAll, values: [events.length] } : insert,
+		links: linksOfKeys(keys),
+		subscriptions: ownersOfSubscriptions(subidsOf(events)),
+	});
+	return {
+		fresh: canUnnest ? tidsIn(stored) : new Set(stored.map(({ tid }) => String(tid))),
+		owners: links.length > 0 ? yield* ownersBy(links, firstOfEach(events)) : new Map(),
+		subscribers: subscribersIn(subscriptions),
+	};
 }
 
-/** Events as they are stored. */
-export function eventsOf(tids: readonly string[]): Query {
+function* ownersBy(links: readonly Row[], events: readonly StoredEvent[]): Steps<Inserted['owners']> {
+	return ownersOf(events, links.length > maxLinks ? yield* rowsOf(holdersOf(events)) : holdersAmong(links));
+}
+
+/** @param rows of `storeAll` */
+function tidsIn([row]: readonly Row[]): ReadonlySet<string> | 'all' {
+	if (row?.tids === null) return 'all';
+	return new Set(String(row?.tids).split(separator).filter(Boolean));
+}
+
+/** The maximum number of links read at once; any number of visitors may have shown the same `cid`. */
+const maxLinks = 2000;
+
+/**
+ * The links from which the rows of `holdersOf` follow, in one pass over the index instead of a look-up for each key: few of
+ * an upload's sixty keys have links. Visitors who are being erased do not count here either.
+ */
+function linksOfKeys(keys: readonly string[]): Select {
 	return {
-		sql: `SELECT ${subscriptionEventFields.join(', ')} FROM @subscription_event WHERE tid IN ?list /* find conflicts */`,
-		values: [tids],
+		sql: `SELECT key, at, vid FROM @claim AS claim WHERE key IN ?list AND NOT EXISTS (SELECT 1 FROM @task AS task WHERE task.name = 'e:' || claim.vid) LIMIT ${maxLinks + 1} /* links of keys */`,
+		values: [keys],
 	};
+}
+
+function holdersAmong(links: readonly Row[]): Row[] {
+	const holder = ({ vid, at }: Row) => ({ vid: String(vid), atMs: Number(at) });
+	const first = new Map<string, Row>();
+	for (const link of links) {
+		const known = first.get(String(link.key));
+		if (!known || compareHolders(holder(link), holder(known)) < 0) first.set(String(link.key), link);
+	}
+	return [...first.values()];
 }

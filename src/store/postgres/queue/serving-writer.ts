@@ -7,11 +7,12 @@ import type { QuotaHolding, QuotaSettlement } from '../../../domain/quota-lease.
 import type { UsagePlan } from '../../../domain/usage-plan.ts';
 import { dayMs } from '../../../durations.ts';
 import { asStorageError, reasonOf } from '../../../errors.ts';
+import type { UploadOutcome } from '../../account/arriving/events.ts';
 import { recordKeyUses } from '../../control/key-uses.ts';
 import { settleQuotas } from '../../control/quota-leases.ts';
 import { FullDisk } from '../../full-disk.ts';
 import type { Steps } from '../../steps.ts';
-import type { ServingWriter, TokenLedger, Upload, UploadOutcome, WriterEvents } from '../../store.ts';
+import type { ServingWriter, TokenLedger, Upload, WriterEvents } from '../../store.ts';
 import { type AccountServers, maxServers } from '../engine/account-servers.ts';
 import {
 	commitTransaction,

@@ -1,25 +1,13 @@
 import type pg from 'pg';
 import { monotonicMs } from '../../../clock.ts';
-import { eventKeys } from '../../../domain/ownership.ts';
-import { type StoredEvent, type SubscriptionEvent, storedEvent } from '../../../domain/subscription-event.ts';
+import { type StoredEvent, storedEvent } from '../../../domain/subscription-event.ts';
 import { StorageError } from '../../../errors.ts';
-import { joinEvents } from '../../account/arriving/visitor-log.ts';
-import { holdersOf, ownersOf } from '../../account/owners/identity-links.ts';
-import {
-	ownersOfSubscriptions,
-	subidsOf,
-	subscribersIn,
-	subscriptionKeys,
-} from '../../account/owners/subscription-owners.ts';
-import { addConflicts } from '../../account/webhooks/evaluation.ts';
-import type { Row } from '../../steps.ts';
-import type { UploadOutcome } from '../../store.ts';
-import { duplicateRowsOf, firstOfEach, outcomeOf } from '../../upload-outcome.ts';
+import { type Arriving, storeEvents, type UploadOutcome } from '../../account/arriving/events.ts';
+import { capabilitiesOf } from '../engine/capabilities.ts';
 import { CommitLostError } from '../engine/commit-lost.ts';
-import { beginWriting, commitTransaction, isRolledBack, pipeline } from '../engine/connection.ts';
-import { runQuery, runSteps } from '../engine/run-steps.ts';
-import { eventsOf, insertEvents } from './insert-events.ts';
-import { firstHolders } from './key-holders.ts';
+import { beginWriting, commitTransaction, isRolledBack } from '../engine/connection.ts';
+import { runTogether } from '../engine/run-steps.ts';
+import { insertUploads } from './insert-events.ts';
 import type { WaitingUpload } from './waiting-upload.ts';
 import type { WriteKind } from './write-queue.ts';
 
@@ -62,24 +50,23 @@ function lastDeadlineMs(group: readonly WaitingUpload[]): number {
 /** The uploads of one account. */
 interface Part {
 	readonly schema: string;
-	readonly uploads: WaitingUpload[];
-	readonly events: StoredEvent[];
+	readonly waiting: readonly WaitingUpload[];
+	readonly uploads: readonly Arriving[];
+	readonly events: readonly StoredEvent[];
 }
 
 /** In ascending order of account numbers, the order in which all transactions lock. */
 function partsOf(group: readonly WaitingUpload[], schemaOf: (accountId: number) => string): Part[] {
-	const parts = new Map<number, Part>();
-	for (const waiting of group) {
-		const { accountId, upload } = waiting;
-		let part = parts.get(accountId);
-		if (!part) {
-			part = { schema: schemaOf(accountId), uploads: [], events: [] };
-			parts.set(accountId, part);
-		}
-		part.uploads.push(waiting);
-		for (const event of upload.events) part.events.push(storedEvent(event, upload));
-	}
-	return [...parts].sort(([a], [b]) => a - b).map(([, part]) => part);
+	const ofAccounts = [...Map.groupBy(group, ({ accountId }) => accountId)].sort(([a], [b]) => a - b);
+	return ofAccounts.map(([accountId, waiting]) => {
+		const uploads = waiting.map(({ upload }) => ({
+			size: upload.events.length,
+			events: upload.events.map((event) => storedEvent(event, upload)),
+			tellsConflicts: upload.tellsConflicts,
+		}));
+		const events = uploads.flatMap((upload) => upload.events);
+		return { schema: schemaOf(accountId), waiting, uploads, events };
+	});
 }
 
 async function store(
@@ -89,31 +76,20 @@ async function store(
 	committing: () => void,
 ): Promise<(() => void) | 'again'> {
 	const timeoutMs = lastDeadlineMs(group) - monotonicMs();
-	const [, ...found] = await pipeline(client, () => [
-		begin(client, timeoutMs, parts.length > 1 ? `; SET LOCAL lock_timeout = ${lockMs}` : ''),
-		...parts.map(({ schema, events }) => insert(client, schema, events, timeoutMs)),
-	]);
-	const fresh: { schema: string; events: readonly StoredEvent[] }[] = [];
-	const answers: (() => void)[] = [];
-	for (const [index, { schema, uploads, events }] of parts.entries()) {
-		const { inserted, holders, subscriptions } = found[index] as Inserted;
-		const stored = inserted === 'all' ? events : events.filter(({ tid }) => inserted.has(tid));
-		if (stored.length > 0) fresh.push({ schema, events: stored });
-		// Only stored events count: an event that repeats a tid may have another cid.
-		const subscribers = subscribersIn(subscriptions);
-		if (holders?.length !== 0 || subscribers.size > 0)
-			await join(client, schema, stored, { holders, subscribers });
-		const outcomes =
-			inserted === 'all' ? uploads.map(allNew) : await outcomesOf(client, schema, uploads, inserted);
-		await rememberConflicts(client, schema, uploads, outcomes);
-		answers.push(() => {
-			uploads.forEach(({ resolve }, place) => {
-				resolve(outcomes[place] as UploadOutcome);
-			});
-		});
-	}
+	const { canUnnest } = capabilitiesOf(client);
+	const outcomes = await runTogether(
+		client,
+		() => begin(client, timeoutMs, parts.length > 1 ? `; SET LOCAL lock_timeout = ${lockMs}` : ''),
+		parts.map(({ schema, uploads, events }) => ({
+			schema,
+			steps: storeEvents(uploads, () => insertUploads(events, canUnnest)),
+		})),
+		wholeMs(timeoutMs) + graceMs,
+	);
 	const answer = () => {
-		for (const one of answers) one();
+		for (const [index, { waiting }] of parts.entries())
+			for (const [place, { resolve }] of waiting.entries())
+				resolve(outcomes[index]?.[place] as UploadOutcome);
 	};
 	// Checked before any request decides, so that an expired one does not undo what others were promised.
 	if (group.some((waiting) => waiting.isExpired())) {
@@ -131,7 +107,7 @@ async function store(
 		await commitTransaction(client, commitMs);
 	} catch (error) {
 		if (isRolledBack(error)) throw error;
-		const [some] = fresh;
+		const some = parts.find((_, index) => outcomes[index]?.some(({ stored }) => stored > 0));
 		// If nothing was new, nothing can be lost.
 		if (some) throw new CommitLostError(answer, (other, ms) => isStored(other, some, ms), error);
 	}
@@ -148,83 +124,6 @@ function wholeMs(ms: number): number {
 	return Math.max(1, Math.ceil(ms));
 }
 
-interface Inserted {
-	/** The new tids, or 'all'. */
-	readonly inserted: ReadonlySet<string> | 'all';
-	/** Who holds keys of the events; null where that still has to be read. */
-	readonly holders: Awaited<ReturnType<typeof firstHolders>>;
-	/** The owners of the events' subscriptions. */
-	readonly subscriptions: readonly Row[];
-}
-
-/** In one round trip, stores the events that are new. Locks keep visitors from showing the events' keys meanwhile. */
-async function insert(
-	client: pg.PoolClient,
-	schema: string,
-	events: readonly StoredEvent[],
-	timeoutMs: number,
-): Promise<Inserted> {
-	const keys = eventKeys(events);
-	const [, , inserted, holders, subscriptions] = await pipeline(client, () => [
-		runQuery(client, schema, { lock: 'shared', keys }),
-		runQuery(client, schema, { lock: 'shared', keys: subscriptionKeys(events) }),
-		insertEvents(client, schema, events, wholeMs(timeoutMs) + graceMs),
-		firstHolders(client, schema, keys),
-		runQuery(client, schema, ownersOfSubscriptions(subidsOf(events))),
-	]);
-	return { inserted, holders, subscriptions };
-}
-
-async function join(
-	client: pg.PoolClient,
-	schema: string,
-	stored: readonly StoredEvent[],
-	{ holders, subscribers }: Pick<Inserted, 'holders'> & { subscribers: ReadonlyMap<string, string> },
-): Promise<void> {
-	const events = firstOfEach(stored);
-	const owners = ownersOf(events, holders ?? (await runQuery(client, schema, holdersOf(events))));
-	if (owners.size + subscribers.size > 0)
-		await runSteps(client, schema, joinEvents(events, owners, subscribers));
-}
-
-async function rememberConflicts(
-	client: pg.PoolClient,
-	schema: string,
-	uploads: readonly WaitingUpload[],
-	outcomes: readonly UploadOutcome[],
-): Promise<void> {
-	for (const [index, { upload }] of uploads.entries()) {
-		const { conflictingRows } = outcomes[index] as UploadOutcome;
-		if (upload.tellsConflicts && conflictingRows.length > 0)
-			await runQuery(client, schema, addConflicts(upload.events, conflictingRows, upload));
-	}
-}
-
-function allNew({ upload }: WaitingUpload): UploadOutcome {
-	return { stored: upload.events.length, duplicateRows: [], conflictingRows: [] };
-}
-
-/**
- * The outcome of each upload. A new tid belongs to the first upload of the group that has it. Repeats are compared with
- * what is stored. This costs a round trip, so it happens only if there are any.
- */
-async function outcomesOf(
-	client: pg.PoolClient,
-	schema: string,
-	uploads: readonly WaitingUpload[],
-	tids: ReadonlySet<string>,
-): Promise<UploadOutcome[]> {
-	const fresh = new Set(tids);
-	const counted = uploads.map(({ upload: { events } }) => ({ events, rows: duplicateRowsOf(events, fresh) }));
-	const repeated = counted.flatMap(({ events, rows }) =>
-		rows.map((row) => (events[row] as SubscriptionEvent).tid),
-	);
-	const stored = new Map<string, SubscriptionEvent>();
-	for (const row of await runQuery(client, schema, eventsOf(repeated)))
-		stored.set(String(row.tid), row as unknown as SubscriptionEvent);
-	return counted.map(({ events, rows }) => outcomeOf(events, rows, (tid) => stored.get(tid)));
-}
-
 /**
  * Whether a transaction whose COMMIT was never answered has stored its events. Tries to store them again, which waits
  * until that transaction is decided, and rolls back. Neither a crash nor a failover in between can mislead this; the
@@ -232,13 +131,17 @@ async function outcomesOf(
  */
 async function isStored(
 	client: pg.PoolClient,
-	{ schema, events }: { readonly schema: string; readonly events: readonly StoredEvent[] },
+	{ schema, events }: Part,
 	timeoutMs: number,
 ): Promise<boolean> {
-	const [, { inserted }] = await pipeline(client, () => [
-		begin(client, timeoutMs),
-		insert(client, schema, events, timeoutMs),
-	]);
+	const { canUnnest } = capabilitiesOf(client);
+	const steps = insertUploads(events, canUnnest);
+	const [inserted] = await runTogether(
+		client,
+		() => begin(client, timeoutMs),
+		[{ schema, steps }],
+		wholeMs(timeoutMs) + graceMs,
+	);
 	await client.query('ROLLBACK');
-	return inserted !== 'all' && inserted.size === 0;
+	return inserted?.fresh !== 'all' && inserted?.fresh.size === 0;
 }

@@ -1,6 +1,7 @@
 import { monotonicMs } from '../../../clock.ts';
 import type { Deadline } from '../../../deadline.ts';
-import type { Upload, UploadOutcome } from '../../store.ts';
+import type { UploadOutcome } from '../../account/arriving/events.ts';
+import type { Upload } from '../../store.ts';
 import type { WaitingWrite } from './write-queue.ts';
 
 export interface WaitingUpload extends WaitingWrite {

@@ -71,17 +71,16 @@ export class DataFolder {
 
 /** Creates a folder and its parents. Node's own recursion never ends where no folder can be created, as in `/proc`. */
 function createFolder(path: string): void {
+	const parent = dirname(path);
+	if (!existsSync(parent)) createFolder(parent);
 	try {
 		mkdirSync(path, { mode: 0o700 });
 	} catch (error) {
 		const { code } = error as NodeJS.ErrnoException;
+		// Another process may create the same folder at the same time.
 		if (code === 'EEXIST' && statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
 		if (code !== 'ENOENT') throw error;
-		const parent = dirname(path);
-		if (existsSync(parent))
-			throw new OperatorError(`No folder can be created in ${parent}; name another place.`, { cause: error });
-		createFolder(parent);
-		createFolder(path);
+		throw new OperatorError(`No folder can be created in ${parent}; name another place.`, { cause: error });
 	}
 }
 

@@ -2,8 +2,9 @@ import { monotonicMs } from '../../../clock.ts';
 import type { Deadline } from '../../../deadline.ts';
 import type { ArrivingHit, StoredHit } from '../../../domain/hit.ts';
 import { StorageError } from '../../../errors.ts';
+import type { UploadOutcome } from '../../account/arriving/events.ts';
 import { handlesOfDatabase, maxFileHandles } from '../../file-handles.ts';
-import type { AccountWrites, Upload, UploadOutcome } from '../../store.ts';
+import type { AccountWrites, Upload } from '../../store.ts';
 import { packUpload } from './packed-events.ts';
 import { type QueueBounds, WriteQueue, type WriteQueueOptions } from './write-queue.ts';
 

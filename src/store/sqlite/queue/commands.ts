@@ -1,22 +1,19 @@
 import type { KeyUse } from '../../../domain/api-key.ts';
 import type { ArrivingHit, StoredHit } from '../../../domain/hit.ts';
-import type { Owner } from '../../../domain/ownership.ts';
 import type { QuotaHolding, QuotaSettlement } from '../../../domain/quota-lease.ts';
+import { storedEventColumns } from '../../../domain/subscription-event.ts';
 import {
-	type StoredEvent,
-	type SubscriptionEvent,
-	storedEventColumns,
-	subscriptionEventFields,
-} from '../../../domain/subscription-event.ts';
-import { joinNamedEvents, storeHits } from '../../account/arriving/visitor-log.ts';
-import { holdersOf, ownersOf } from '../../account/owners/identity-links.ts';
-import { ownersOfSubscriptions, subidsOf, subscribersIn } from '../../account/owners/subscription-owners.ts';
-import { addConflicts } from '../../account/webhooks/evaluation.ts';
+	findOwners,
+	firstOfEach,
+	type Inserted,
+	type Owners,
+	storeEvents,
+	type UploadOutcome,
+} from '../../account/arriving/events.ts';
+import { storeHits } from '../../account/arriving/hits.ts';
 import { recordKeyUses } from '../../control/key-uses.ts';
 import { settleQuotas } from '../../control/quota-leases.ts';
 import type { Steps } from '../../steps.ts';
-import type { UploadOutcome } from '../../store.ts';
-import { duplicateRowsOf, firstOfEach, outcomeOf } from '../../upload-outcome.ts';
 import type { Connection } from '../engine/connection.ts';
 import { runSteps } from '../engine/run-steps.ts';
 import { type PackedUpload, UnpackedUpload } from './packed-events.ts';
@@ -55,22 +52,6 @@ function insertStatement(rows: number): string {
 	return sql;
 }
 
-/** The outcome of an upload with repeated events. @param fresh the tids that are new */
-function findRepeats(
-	connection: Connection,
-	events: readonly SubscriptionEvent[],
-	fresh: ReadonlySet<string>,
-): UploadOutcome {
-	const select = connection.statement(
-		`SELECT ${subscriptionEventFields.join(', ')} FROM subscription_event WHERE tid = ? /* find conflicts */`,
-	);
-	return outcomeOf(
-		events,
-		duplicateRowsOf(events, new Set(fresh)),
-		(tid) => select.get(tid) as SubscriptionEvent | undefined,
-	);
-}
-
 function lastEventId(connection: Connection): number {
 	const row = connection.statement('SELECT max(id) AS id FROM subscription_event /* last event */').get();
 	return Number(row?.id ?? 0);
@@ -81,62 +62,39 @@ function tidsAfter(connection: Connection, lastId: number): Set<string> {
 	return new Set(select.all(lastId).map(({ tid }) => String(tid)));
 }
 
-/** Whom the events of an upload belong to, by what was stored before. */
-interface Joinable {
-	/** See `firstOfEach`. */
-	readonly events: readonly StoredEvent[];
-	readonly owners: ReadonlyMap<string, Owner>;
-	readonly subscribers: ReadonlyMap<string, string>;
+/**
+ * Inserts the events that are new, each with the visitor whom it names. The unique index on `tid` decides which are new.
+ * On the hot path: nothing is unpacked that is not needed.
+ */
+function* insertUpload(connection: Connection, upload: UnpackedUpload): Steps<Inserted> {
+	const lastId = lastEventId(connection);
+	const isShown = connection.statement('SELECT 1 FROM claim LIMIT 1 /* any claims */').get() !== undefined;
+	const { owners, subscribers } = isShown ? yield* findOwners(firstOfEach(upload.events)) : noOwners;
+	const { size } = upload;
+	// Looking a `tid` up hashes it, which would be a tenth of the cost of an upload.
+	const ownerOf = owners.size > 0 ? (tid: string) => owners.get(tid) : () => undefined;
+	let stored = 0;
+	for (let from = 0; from < size; from += rowsPerInsert) {
+		const rows = Math.min(rowsPerInsert, size - from);
+		const parameters = upload.parameters(from, rows, ownerOf);
+		stored += Number(connection.statement(insertStatement(rows)).run(...parameters).changes);
+	}
+	const fresh = stored < size ? tidsAfter(connection, lastId) : 'all';
+	return { fresh, owners, subscribers, isNamed: true };
 }
 
-/** Nothing if no visitor has shown a tid or cid, which is cheap to find out. */
-function findOwners(connection: Connection, upload: UnpackedUpload): Joinable | undefined {
-	if (!connection.statement('SELECT 1 FROM claim LIMIT 1 /* any claims */').get()) return undefined;
-	return runSteps(connection, ownersAmong(upload.storedEvents()));
-}
-
-function* ownersAmong(uploaded: readonly StoredEvent[]): Steps<Joinable> {
-	const events = firstOfEach(uploaded);
-	const [holders = [], subscriptions = []] = yield [
-		holdersOf(events),
-		ownersOfSubscriptions(subidsOf(events)),
-	];
-	return { events, owners: ownersOf(events, holders), subscribers: subscribersIn(subscriptions) };
-}
-
-function* rememberConflicts(...conflicts: Parameters<typeof addConflicts>): Steps<void> {
-	yield [addConflicts(...conflicts)];
-}
+/** Until a visitor has shown a `tid` or `cid`, which is cheap to find out. */
+const noOwners: Owners = { owners: new Map(), subscribers: new Map() };
 
 /** The writer thread's commands in an account's database. */
 export const clientCommands = {
-	/**
-	 * Stores the events that are new, each with the visitor whom it names. The unique index on tid decides which are new.
-	 */
-	storeSubscriptionEvents(connection: Connection, input: PackedUpload): CommandResult<UploadOutcome> {
-		const upload = new UnpackedUpload(input);
-		const { total } = upload;
-		const lastId = lastEventId(connection);
-		const joinable = findOwners(connection, upload);
-		const ownerOf = (tid: string) => joinable?.owners.get(tid);
-		let stored = 0;
-		for (let from = 0; from < total; from += rowsPerInsert) {
-			const rows = Math.min(rowsPerInsert, total - from);
-			const parameters = upload.parameters(from, rows, ownerOf);
-			stored += Number(connection.statement(insertStatement(rows)).run(...parameters).changes);
-		}
-		const fresh = stored < total ? tidsAfter(connection, lastId) : undefined;
-		if (joinable && stored > 0) {
-			const { events, owners, subscribers } = joinable;
-			const added = fresh ? events.filter(({ tid }) => fresh.has(tid)) : events;
-			runSteps(connection, joinNamedEvents(added, owners, subscribers));
-		}
-		const value = fresh
-			? findRepeats(connection, upload.events(), fresh)
-			: { stored, duplicateRows: [], conflictingRows: [] };
-		if (input.tellsConflicts && value.conflictingRows.length > 0)
-			runSteps(connection, rememberConflicts(upload.events(), value.conflictingRows, input));
-		return { value, keep: !input.simulate };
+	storeSubscriptionEvents(connection: Connection, packed: PackedUpload): CommandResult<UploadOutcome> {
+		const upload = new UnpackedUpload(packed);
+		const [value] = runSteps(
+			connection,
+			storeEvents([upload], () => insertUpload(connection, upload)),
+		);
+		return { value: value as UploadOutcome, keep: !packed.simulate };
 	},
 
 	storeHit(connection: Connection, packed: PackedHit): CommandResult<StoredHit> {

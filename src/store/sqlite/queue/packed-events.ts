@@ -4,10 +4,10 @@ import {
 	arrivalValues,
 	type StoredEvent,
 	type SubscriptionEvent,
-	storedEvent,
 	subscriptionEventFields,
 	subscriptionEventTypes,
 } from '../../../domain/subscription-event.ts';
+import type { Arriving } from '../../account/arriving/events.ts';
 import type { Upload } from '../../store.ts';
 
 /** An upload as sent to the writer thread. One string is copied faster than 150. */
@@ -36,16 +36,30 @@ export function packUpload({ events, ...upload }: Upload): PackedUpload {
 	return { ...upload, fields };
 }
 
-/** The events of an upload as column values. On the hot path, so it creates no object per event. */
-export class UnpackedUpload {
-	readonly total: number;
+/** An upload in the writer thread. On the hot path, so objects for its events are only created when they are needed. */
+export class UnpackedUpload implements Arriving {
+	readonly size: number;
+	readonly tellsConflicts: boolean | undefined;
 	readonly #texts: readonly string[];
 	readonly #upload: PackedUpload;
+	#events: readonly StoredEvent[] | undefined;
 
 	constructor(upload: PackedUpload) {
 		this.#upload = upload;
 		this.#texts = upload.fields.split(fieldSeparator);
-		this.total = this.#texts.length / fieldsPerEvent;
+		this.size = this.#texts.length / fieldsPerEvent;
+		this.tellsConflicts = upload.tellsConflicts;
+	}
+
+	get events(): readonly StoredEvent[] {
+		this.#events ??= Array.from({ length: this.size }, (_, row) => {
+			const event: Record<string, EventValue> = {};
+			for (let field = 0; field < fieldsPerEvent; field++)
+				event[subscriptionEventFields[field] as string] = this.#value(row, field);
+			[event.received_at, event.request_id] = arrivalValues(this.#upload) as [EventValue, EventValue];
+			return event as unknown as StoredEvent;
+		});
+		return this.#events;
 	}
 
 	#value(row: number, field: number): EventValue {
@@ -71,19 +85,5 @@ export class UnpackedUpload {
 			parameters.push(owner?.vid ?? null, owner?.named ?? 0);
 		}
 		return parameters;
-	}
-
-	events(): SubscriptionEvent[] {
-		return Array.from({ length: this.total }, (_, row) => {
-			const event: Record<string, EventValue> = {};
-			for (let field = 0; field < fieldsPerEvent; field++)
-				event[subscriptionEventFields[field] as string] = this.#value(row, field);
-			return event as unknown as SubscriptionEvent;
-		});
-	}
-
-	/** The events as they are stored. */
-	storedEvents(): StoredEvent[] {
-		return this.events().map((event) => storedEvent(event, this.#upload));
 	}
 }

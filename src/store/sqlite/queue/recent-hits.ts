@@ -1,4 +1,5 @@
-import type { LatestHits, Query, Row, Settle, Steps } from '../../steps.ts';
+import type { LatestHits } from '../../account/arriving/hits.ts';
+import type { Query, Row, Settle, Steps } from '../../steps.ts';
 
 /**
  * Hits are stored in `recent_hit`, in order of arrival, until they are settled: moved to `hit`, whose indexes by
@@ -23,7 +24,7 @@ export function* addRecentHits({ hits, visitors, others }: LatestHits): Steps<vo
 			sql: "INSERT INTO @visitor (vid, profile, recent) ?rows ON CONFLICT (vid) DO UPDATE SET profile = excluded.profile, recent = concat_ws(',', recent, excluded.recent) RETURNING vid, length(recent) AS characters /* save visitors */",
 			rows: visitors.map(([vid, profile]) => [
 				vid,
-				profile,
+				JSON.stringify(profile),
 				idsOf
 					.get(vid)
 					?.map(({ id }) => id)

@@ -1,0 +1,190 @@
+import { type Owner, ownerOf } from '../../../domain/ownership.ts';
+import { apply, compareEntries } from '../../../domain/profile.ts';
+import {
+	eventOf,
+	type StoredEvent,
+	sameContent,
+	storedEventColumns,
+	subscriptionEntry,
+	subscriptionEventFields,
+} from '../../../domain/subscription-event.ts';
+import { ask, type Query, type Reading, rowsOf, type Select, type Steps } from '../../steps.ts';
+import { unique } from '../../unique.ts';
+import { holdersOf, ownersOf } from '../owners/identity-links.ts';
+import {
+	followSubscriptions,
+	ownersOfSubscriptions,
+	setOwners,
+	subidsOf,
+	subscribersIn,
+} from '../owners/subscription-owners.ts';
+import { refold } from '../profiles/refold.ts';
+import { LoadedProfiles, loadFreeVisitors, loadVisitors, saveVisitors } from '../profiles/stored-profiles.ts';
+import { addConflicts } from '../webhooks/evaluation.ts';
+
+/** Subscription events that arrive together. */
+export interface Arriving {
+	readonly size: number;
+	readonly events: readonly StoredEvent[];
+	/** Whether a webhook wants conflicts. */
+	readonly tellsConflicts?: boolean | undefined;
+}
+
+/** The outcome of an upload. Rows are indices of its events, from 0. */
+export interface UploadOutcome {
+	/** Number of new events; the others are duplicates. */
+	readonly stored: number;
+	/** Events whose `tid` was stored before, or occurs earlier in the upload. */
+	readonly duplicateRows: readonly number[];
+	/** Duplicates whose content differs from the stored event. */
+	readonly conflictingRows: readonly number[];
+}
+
+/** Whom events belong to. */
+export interface Owners {
+	/** Whom they name, by `tid`. */
+	readonly owners: ReadonlyMap<string, Owner>;
+	/** To whom their subscriptions belonged before, by `subid`. */
+	readonly subscribers: ReadonlyMap<string, string>;
+}
+
+/** What is known once events are inserted. */
+export interface Inserted extends Owners {
+	/** The new `tid`s; `all` where no event repeats one. */
+	readonly fresh: ReadonlySet<string> | 'all';
+	/** Whether the events were stored with the visitors whom they name. */
+	readonly isNamed?: true;
+	/** Whether the transaction has locked visitors. */
+	readonly hasVisitors?: true;
+}
+
+/**
+ * Stores the subscription events that are new, and joins them to their visitors: the one way in for uploads and imported
+ * history on every engine.
+ * @param insert stores the events whose `tid` is new, each once, and finds their owners
+ * @returns the outcome of each upload
+ */
+export function* storeEvents(
+	uploads: readonly Arriving[],
+	insert: () => Steps<Inserted>,
+): Steps<UploadOutcome[]> {
+	const inserted = yield* insert();
+	const { fresh, owners, subscribers } = inserted;
+	if (owners.size + subscribers.size > 0) yield* joinEvents(newAmong(uploads, fresh), inserted);
+	if (fresh === 'all')
+		return uploads.map(({ size }) => ({ stored: size, duplicateRows: [], conflictingRows: [] }));
+	const outcomes = yield* outcomesOf(uploads, fresh);
+	yield uploads.flatMap(({ events, tellsConflicts }, index) =>
+		tellsConflicts ? addConflicts(events, outcomes[index]?.conflictingRows ?? []) : [],
+	);
+	return outcomes;
+}
+
+/** The new events. Of several with one `tid` only the first is stored. */
+export function newAmong(uploads: readonly Arriving[], fresh: Inserted['fresh']): StoredEvent[] {
+	const events = uploads.flatMap((upload) => upload.events);
+	return fresh === 'all' ? events : firstOfEach(events).filter(({ tid }) => fresh.has(tid));
+}
+
+/** Of events with the same `tid` only the first, which is the one that is stored. */
+export function firstOfEach(events: readonly StoredEvent[]): StoredEvent[] {
+	const byTid = new Map<string, StoredEvent>();
+	for (const event of events) if (!byTid.has(event.tid)) byTid.set(event.tid, event);
+	return [...byTid.values()];
+}
+
+/** Stores the events that are new, in order. The unique index on `tid` decides which are. Returns their `tid`s. */
+export function insertEvents(events: readonly StoredEvent[]): Query & { rows: NonNullable<Query['rows']> } {
+	return {
+		sql: `${insertIntoEvents} /* store events */`,
+		rows: events.map((event) => storedEventColumns.map((column) => event[column])),
+	};
+}
+
+export const insertIntoEvents = `INSERT INTO @subscription_event (${storedEventColumns.join(', ')}) ?rows ON CONFLICT (tid) DO NOTHING RETURNING tid`;
+
+/** @param events with different `tid`s */
+export function* findOwners(events: readonly StoredEvent[]): Reading<Owners> {
+	const { holders, subscriptions } = yield* ask({
+		holders: holdersOf(events),
+		subscriptions: ownersOfSubscriptions(subidsOf(events)),
+	});
+	return { owners: ownersOf(events, holders), subscribers: subscribersIn(subscriptions) };
+}
+
+/** A new `tid` belongs to the first upload that has it. Repeats are compared with what is stored. */
+function* outcomesOf(uploads: readonly Arriving[], fresh: ReadonlySet<string>): Reading<UploadOutcome[]> {
+	const left = new Set(fresh);
+	const duplicates = uploads.map(({ events }) =>
+		events.flatMap(({ tid }, row) => (left.delete(tid) ? [] : [row])),
+	);
+	const tids = uploads.flatMap(({ events }, index) =>
+		(duplicates[index] ?? []).map((row) => events[row]?.tid as string),
+	);
+	const rows = yield* rowsOf(eventsByTid(unique(tids)));
+	const stored = new Map(rows.map((row) => [row.tid, eventOf(row)]));
+	return uploads.map(({ events }, index) => {
+		const duplicateRows = duplicates[index] ?? [];
+		const isConflicting = (row: number) => {
+			const event = events[row] as StoredEvent;
+			return !sameContent(event, stored.get(event.tid));
+		};
+		return {
+			stored: events.length - duplicateRows.length,
+			duplicateRows,
+			conflictingRows: duplicateRows.filter(isConflicting),
+		};
+	});
+}
+
+function eventsByTid(tids: readonly string[]): Select {
+	return {
+		sql: `SELECT ${subscriptionEventFields.join(', ')} FROM @subscription_event WHERE tid IN ?list /* find conflicts */`,
+		values: [tids],
+	};
+}
+
+/**
+ * Joins subscription events that have just been stored to the visitors who hold their `tid` or `cid`, or whom their
+ * subscriptions belong to.
+ */
+export function* joinEvents(
+	events: readonly StoredEvent[],
+	{ owners, subscribers, isNamed, hasVisitors }: Omit<Inserted, 'fresh'>,
+): Steps<void> {
+	const named = events.filter(({ tid }) => owners.has(tid));
+	if (!isNamed) yield [setOwners(named.map(({ tid }) => [tid, owners.get(tid)]))];
+	// Events of a subscription that name nobody follow its new owner, the stored ones included.
+	const newlyOwned = new Set(
+		named
+			.filter(({ tid, subid }) => owners.get(tid)?.vid !== subscribers.get(subid))
+			.map(({ subid }) => subid),
+	);
+	const followed = yield* followSubscriptions([...newlyOwned]);
+	const joined = events
+		.flatMap((event) => {
+			const { tid, subid } = event;
+			const owner = ownerOf(owners.get(tid), newlyOwned.has(subid) ? undefined : subscribers.get(subid));
+			return owner ? [{ owner, vid: owner.vid, entry: subscriptionEntry(event) }] : [];
+		})
+		.sort((a, b) => compareEntries(a.entry, b.entry));
+	const vids = unique([...joined.map(({ vid }) => vid), ...followed]);
+	const { rows, busy } = hasVisitors
+		? yield* loadFreeVisitors(vids)
+		: { rows: yield* rowsOf(loadVisitors(vids)), busy: [] };
+	const loaded = new LoadedProfiles(rows);
+	const visitors = new Map(loaded.profiles);
+	const stale = new Set([...followed, ...busy]);
+	for (const { vid, entry } of joined) {
+		// Retention has deleted the hits of some visitors and kept their links; they have no profile.
+		if (!visitors.has(vid)) continue;
+		// Entries of one moment keep their order, so they are compared with the profile as it was loaded.
+		if (loaded.isLatest(vid, entry)) visitors.set(vid, apply(visitors.get(vid) ?? null, entry));
+		else stale.add(vid);
+	}
+	yield [
+		setOwners(joined.filter(({ owner }) => owner.named === 0).map(({ owner, entry }) => [entry.tid, owner])),
+		saveVisitors([...visitors].filter(([vid]) => !stale.has(vid))),
+	];
+	if (stale.size > 0) yield* refold([...stale]);
+}

@@ -1,0 +1,221 @@
+import {
+	type ArrivingHit,
+	continuesVisit,
+	type HitRecord,
+	hitEntry,
+	type StoredHit,
+} from '../../../domain/hit.ts';
+import { apply, type Profile } from '../../../domain/profile.ts';
+import { ConcurrentChangeError } from '../../../errors.ts';
+import { ask, type Query, type Row, rowsOf, type Steps } from '../../steps.ts';
+import { unique } from '../../unique.ts';
+import {
+	assignEvents,
+	assignLater,
+	type ContestedEvent,
+	knownLinks,
+	linksOfHit,
+	lockContested,
+	newLinks,
+	saveLinks,
+} from '../owners/identity-links.ts';
+import { refold } from '../profiles/refold.ts';
+import {
+	LoadedProfiles,
+	loadVisitors,
+	loadVisits,
+	saveVisitors,
+	saveVisits,
+} from '../profiles/stored-profiles.ts';
+import { saveTouches, storedTouch } from '../profiles/touches.ts';
+
+/** A live hit that is older than its visitor's latest entry by less than this is stored just after that entry. */
+const maxBehindMs = 60_000;
+
+/** The visitors and visits of a transaction. The lock of a visitor covers its visits. */
+interface Working {
+	readonly loadedVisitors: LoadedProfiles;
+	readonly loadedVisits: LoadedProfiles;
+	/** What they become, by `vid` and `sid`. */
+	readonly visitors: Map<string, Profile | null>;
+	readonly visits: Map<string, { vid: string; profile: Profile | null }>;
+	/** Visitors whose log gained an entry that is not its latest, or lost one. */
+	readonly stale: Set<string>;
+	readonly staleVisits: Set<string>;
+	/** Existing links of these visitors to the keys of the hits. */
+	readonly known: readonly Row[];
+	/** Locked keys. New links to them, and changes of their events, are safe. */
+	readonly keys: ReadonlySet<string>;
+	readonly contested: readonly ContestedEvent[];
+	readonly popular: readonly string[];
+}
+
+interface VisitHit extends StoredHit {
+	readonly atMs: number;
+	readonly body: HitRecord;
+	/** The same as JSON text. */
+	readonly text: string;
+	readonly isFirstOfVisit: boolean;
+}
+
+/** Hits that are the latest of their visitors and visits. */
+export interface LatestHits {
+	readonly hits: readonly VisitHit[];
+	/** The profiles of the hits' visitors. */
+	readonly visitors: readonly (readonly [vid: string, profile: Profile | null])[];
+	/** What is to be saved with them. */
+	readonly others: readonly Query[];
+}
+
+/**
+ * Stores hits of one account, in order of arrival, and brings the profiles of their visitors and visits up to date.
+ * @param addLatest stores hits that are each the latest of their visitor
+ * @returns for each hit the visitor and the visit that it belongs to
+ */
+export function* storeHits(
+	hits: readonly ArrivingHit[],
+	addLatest: (latest: LatestHits) => Steps<void> = addAtOnce,
+): Steps<StoredHit[]> {
+	const working = yield* load(hits);
+	const placed = hits.map((hit) => place(working, hit));
+	const links = newLinks(
+		placed.flatMap((hit) => linksOfHit(hit.vid, hit.atMs, hit.body)),
+		working.known,
+	);
+	// Its visitor or link was deleted after the look-up without a lock.
+	if (links.some(({ key }) => !working.keys.has(key)))
+		throw new ConcurrentChangeError('a visitor was erased');
+	const visitors = changedOf(
+		working.visitors,
+		placed.map(({ vid }) => vid),
+	);
+	const others = [
+		saveLinks(links),
+		saveTouches(placed.flatMap((hit) => storedTouch(hit, hit.isFirstOfVisit))),
+		saveVisits(
+			changedOf(
+				working.visits,
+				placed.map(({ sid }) => sid),
+			),
+		),
+	];
+	const latest = { hits: placed, visitors, others };
+	const stored = placed.map(({ vid, sid }) => ({ vid, sid }));
+	if (working.contested.length + working.popular.length + working.stale.size === 0) {
+		yield* addLatest(latest);
+		return stored;
+	}
+	// First, because `refold` marks existing rows. Profiles that wait for the background show their latest entry at once.
+	yield* addAtOnce(latest);
+	yield* assignLater(working.popular, links);
+	for (const vid of yield* assignEvents(working.contested)) working.stale.add(vid);
+	yield* refold([...working.stale], [...working.staleVisits]);
+	return stored;
+}
+
+function* addAtOnce({ hits, visitors, others }: LatestHits): Steps<void> {
+	yield [insertHits(hits), saveVisitors(visitors), ...others];
+}
+
+export function insertHits(hits: readonly Omit<VisitHit, 'body' | 'isFirstOfVisit'>[]): Query {
+	return {
+		sql: 'INSERT INTO @hit (vid, sid, at, body) ?rows /* store hits */',
+		rows: hits.map(({ vid, sid, atMs, text }) => [vid, sid, atMs, text]),
+	};
+}
+
+/** The visitors, or visits, that the hits belong to. Others may be loaded too, and are not written. */
+function changedOf<Item>(items: ReadonlyMap<string, Item>, ids: readonly string[]) {
+	return unique(ids).map((id) => [id, items.get(id) as Item] as const);
+}
+
+/** Locks and loads everything that the hits need, in the lock order of `docs/decisions/0011`. */
+function* load(hits: readonly ArrivingHit[]): Steps<Working> {
+	const vids = unique(hits.map(({ vid }) => vid));
+	const links = hits.flatMap(({ vid, freshVid, atMs, body }) => linksOfHit(vid ?? freshVid, atMs, body));
+	// Most cids are already linked to their visitor and need no lock. Tids are new, and so is everything of a new visitor.
+	const maybeKnown = links.filter(({ vid, key }) => key.startsWith('c:') && vids.includes(vid));
+	const before = maybeKnown.length > 0 ? yield* rowsOf(knownLinks(maybeKnown)) : [];
+	const keys = new Set(newLinks(links, before).map(({ key }) => key));
+	const { events, vids: contenders, popular } = yield* lockContested([...keys]);
+	const { visitors, visits, known } = yield* ask({
+		visitors: loadVisitors(unique([...vids, ...contenders])),
+		visits: loadVisits(unique(hits.map(({ sid }) => sid))),
+		// Look them up again, now that nobody can delete them.
+		known: knownLinks(maybeKnown.filter(({ key }) => !keys.has(key))),
+	});
+	const loadedVisitors = new LoadedProfiles(visitors);
+	const profiles = loadedVisitors.profiles;
+	const presented = new Set(visits.map(({ sid }) => sid));
+	// Running visits that the page no longer presents.
+	const current = hits.flatMap(({ vid, atMs }) => {
+		const visit = vid === null ? null : profiles.get(vid)?.visit;
+		return visit && !presented.has(visit.sid) && continuesVisit(visit.lastHitAtMs, atMs) ? [visit.sid] : [];
+	});
+	const others = current.length > 0 ? yield* rowsOf(loadVisits(unique(current))) : [];
+	// A visit of another visitor is not locked and may change or be erased at any time, so it is ignored.
+	const own = [...visits, ...others].filter(({ vid }) => profiles.has(String(vid)));
+	const loadedVisits = new LoadedProfiles(own);
+	return {
+		loadedVisitors,
+		loadedVisits,
+		visitors: new Map(profiles),
+		visits: new Map(
+			own.map(({ sid, vid }) => [
+				String(sid),
+				{ vid: String(vid), profile: loadedVisits.profiles.get(String(sid)) ?? null },
+			]),
+		),
+		stale: new Set(),
+		staleVisits: new Set(),
+		known,
+		keys,
+		contested: events,
+		popular,
+	};
+}
+
+/** Finds the visitor and the visit of a hit, and adds the hit to both if it is their latest entry. */
+function place(working: Working, hit: ArrivingHit): VisitHit {
+	const { loadedVisitors, loadedVisits } = working;
+	const vid = hit.vid !== null && working.visitors.has(hit.vid) ? hit.vid : hit.freshVid;
+	const profile = working.visitors.get(vid) ?? null;
+	const sid = sidOf(working, hit, vid, profile);
+	const visit = working.visits.get(sid)?.profile ?? null;
+	const atMs = momentOf(hit, [
+		profile?.lastAtMs,
+		visit?.lastAtMs,
+		loadedVisitors.foldedToMs.get(vid),
+		loadedVisits.foldedToMs.get(sid),
+	]);
+	const isFirstOfVisit = visit === null;
+	const text = hit.text ?? JSON.stringify(hit.body);
+	const placed = { vid, sid, atMs, body: hit.body, text, isFirstOfVisit };
+	const entry = hitEntry(placed);
+	if (loadedVisitors.isLatest(vid, entry, profile)) working.visitors.set(vid, apply(profile, entry));
+	else working.stale.add(vid);
+	if (loadedVisits.isLatest(sid, entry, visit))
+		working.visits.set(sid, { vid, profile: apply(visit, entry) });
+	else {
+		working.stale.add(vid);
+		working.staleVisits.add(sid);
+	}
+	return placed;
+}
+
+/**
+ * The time of a live hit. If the clock puts it slightly before the latest entry, it gets a time just after that entry.
+ * So two hits in one millisecond, or a clock that is corrected, need no replay.
+ */
+function momentOf({ atMs }: ArrivingHit, knownMs: readonly (number | undefined)[]): number {
+	const lastMs = Math.max(...knownMs.map((known) => known ?? Number.NEGATIVE_INFINITY));
+	return atMs <= lastMs && lastMs - atMs < maxBehindMs ? lastMs + 1 : atMs;
+}
+
+function sidOf(working: Working, hit: ArrivingHit, vid: string, profile: Profile | null): string {
+	const presented = hit.sid === null ? undefined : working.visits.get(hit.sid);
+	if (hit.sid !== null && presented?.vid === vid)
+		if (continuesVisit(presented.profile?.lastAtMs ?? 0, hit.atMs)) return hit.sid;
+	if (profile?.visit && continuesVisit(profile.visit.lastHitAtMs, hit.atMs)) return profile.visit.sid;
+	return hit.freshSid;
+}

@@ -1,0 +1,83 @@
+import { isLatest, type LogEntry, type Profile } from '../../../domain/profile.ts';
+import { ask, type Query, type Row, type Steps } from '../../steps.ts';
+
+/** Profiles of visitors by `vid`, or of visits by `sid`, as they were loaded. */
+export class LoadedProfiles {
+	readonly profiles = new Map<string, Profile | null>();
+	/** How far the background has replayed those that it is rebuilding. */
+	readonly foldedToMs = new Map<string, number>();
+
+	/** @param rows of `loadVisitors` or `loadVisits` */
+	constructor(rows: readonly Row[]) {
+		for (const { sid, vid, profile, folded_to } of rows) {
+			const name = String(sid ?? vid);
+			this.profiles.set(name, JSON.parse(String(profile)));
+			if (folded_to !== null) this.foldedToMs.set(name, Number(folded_to));
+		}
+	}
+
+	/**
+	 * Whether an entry is later than everything in a profile, that which the background has replayed included. It may be
+	 * added; after any other, the profile is stale and must be folded again.
+	 * @param profile what it has become since it was loaded
+	 */
+	isLatest(
+		name: string,
+		entry: LogEntry,
+		profile: Profile | null = this.profiles.get(name) ?? null,
+	): boolean {
+		return isLatest(profile, entry) && entry.atMs > (this.foldedToMs.get(name) ?? Number.NEGATIVE_INFINITY);
+	}
+}
+
+/** Locks visitors, so that no hit is added to them before the transaction ends. */
+export function lockVisitors(vids: readonly string[]): Query {
+	return {
+		sql: 'SELECT vid FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE /* lock visitors */',
+		values: [vids],
+	};
+}
+
+/** Locks visitors and loads their profiles. */
+export function loadVisitors(vids: readonly string[]): Query {
+	return { sql: `${loadingVisitors} /* load visitors */`, values: [vids] };
+}
+
+const loadingVisitors =
+	'SELECT vid, profile, folded_to FROM @visitor WHERE vid IN ?list ORDER BY vid FOR UPDATE';
+
+/**
+ * The same for a transaction that may have locked other visitors, so that waiting could be a deadlock.
+ * @returns also the visitors that others have locked
+ */
+export function* loadFreeVisitors(vids: readonly string[]): Steps<{ rows: readonly Row[]; busy: string[] }> {
+	const { rows, all } = yield* ask({
+		rows: { sql: `${loadingVisitors} SKIP LOCKED /* load free visitors */`, values: [vids] },
+		all: { sql: 'SELECT vid FROM @visitor WHERE vid IN ?list /* load free visitors */', values: [vids] },
+	});
+	const free = new Set(rows.map(({ vid }) => vid));
+	return { rows, busy: all.filter(({ vid }) => !free.has(vid)).map(({ vid }) => String(vid)) };
+}
+
+export function loadVisits(sids: readonly string[]): Query {
+	return {
+		sql: 'SELECT sid, vid, profile, folded_to FROM @visit WHERE sid IN ?list /* load visits */',
+		values: [sids],
+	};
+}
+
+export function saveVisitors(visitors: readonly (readonly [vid: string, profile: Profile | null])[]): Query {
+	return {
+		sql: 'INSERT INTO @visitor (vid, profile) ?rows ON CONFLICT (vid) DO UPDATE SET profile = excluded.profile /* save visitors */',
+		rows: visitors.map(([vid, profile]) => [vid, JSON.stringify(profile)]),
+	};
+}
+
+export function saveVisits(
+	visits: readonly (readonly [sid: string, visit: { vid: string; profile: Profile | null }])[],
+): Query {
+	return {
+		sql: 'INSERT INTO @visit (sid, vid, profile) ?rows ON CONFLICT (sid) DO UPDATE SET profile = excluded.profile /* save visits */',
+		rows: visits.map(([sid, { vid, profile }]) => [sid, vid, JSON.stringify(profile)]),
+	};
+}
