@@ -1,6 +1,15 @@
 import { seededRandom } from '../scoring/rows/random.ts';
 import { apportion } from './apportion.ts';
-import { type CreditedPath, creditOf } from './credit.ts';
+import {
+	type CreditedPath,
+	creditedPath,
+	creditOf,
+	type MarkovBasis,
+	markovBasis,
+	markovNotes,
+	markovWarnings,
+	whyNoMarkov,
+} from './credit.ts';
 import {
 	type Amounts,
 	amountNames,
@@ -13,7 +22,7 @@ import {
 	type Totals,
 	totalOf,
 } from './journey.ts';
-import { type Dimensions, dimensionsOf, labelledPath, none, touchLabelsOf } from './label.ts';
+import { type Dimensions, dimensionsOf, none, touchLabelsOf } from './label.ts';
 import type { LostLabels, LostPaths } from './lost-paths.ts';
 import { type ShareInterval, type SimilarVisitors, shareIntervals } from './markov-interval.ts';
 import type { AttributionModel } from './model.ts';
@@ -33,7 +42,7 @@ export interface CreditedAmounts extends Amounts {
 	readonly netPence: number;
 	/** Share of all subscriptions; null if there are none. */
 	readonly share: number | null;
-	/** Bounds of the 95 % interval of `subscriptions`; only for the Markov model. */
+	/** Bounds of the 95 % interval of `subscriptions`; only for the Markov model, and rows in at least five paths. */
 	readonly low?: number;
 	readonly high?: number;
 }
@@ -48,12 +57,17 @@ export interface AttributionRow extends Dimensions {
 
 export interface Attribution {
 	readonly totals: Totals;
+	/** Those that are shown. */
+	readonly models: readonly AttributionModel[];
+	/** If that model was asked for. */
+	readonly markov?: MarkovBasis;
 	readonly rows: readonly AttributionRow[];
 	readonly warnings: readonly string[];
+	readonly notes: readonly string[];
 }
 
-/** With fewer conversions, the Markov model's shares are mostly chance. */
-const fewConversions = 300;
+/** Intervals of rarer rows contain the truth in far fewer than 95 of 100 cases (`npm run proof:markov`). */
+const minPathsOfInterval = 5;
 /** Shares of a subscription are shown in ten-thousandths. */
 const partsOfOne = 10_000;
 
@@ -66,18 +80,20 @@ export function attribute(
 	lost: LostPaths,
 	options: AttributionOptions,
 ): Attribution {
-	const { by, models, period, basis } = options;
-	const counted = countedJourneys(journeys, period, basis);
+	const { by, models: asked, period } = options;
+	const counted = countedJourneys(journeys, period, options.basis);
 	const labels = touchLabelsOf(counted, lost, by);
 	const numberOf = (label: string) => labels.numberOf(label);
-	const paths = counted.map(({ subscription, path, amounts }) => ({
-		path: labelledPath(path, subscription.convertedAtMs, { labels, by }),
-		conversions: 1,
-		amounts,
-		owner: subscription.owner,
+	const paths = counted.map(({ amounts, ...journey }) => ({
+		...creditedPath(journey, amounts, { labels, by }),
+		owner: journey.subscription.owner,
 	}));
 	const lostLabels = lost.labelled(numberOf);
 	const totals = totalOf(counted);
+	const basis = markovBasis(paths, lost);
+	const isAsked = asked.includes('markov');
+	const hidden = isAsked ? whyNoMarkov(basis) : undefined;
+	const models = asked.filter((model) => model !== 'markov' || hidden === undefined);
 	const isMarkov = models.includes('markov');
 	const intervals =
 		isMarkov && options.intervals
@@ -91,6 +107,7 @@ export function attribute(
 		(sum, { path, amounts }) => (path.labels.length > 0 ? sum + amounts.subscriptions : sum),
 		0,
 	);
+	const containing = pathsContaining(paths, labels.names.length);
 	const assists = assistRatios(paths, labels.names.length);
 	const rows = [...labels.names, none].flatMap((name, label) => {
 		const isEmpty = name === none && !paths.some(({ path }) => path.labels.length === 0);
@@ -98,7 +115,8 @@ export function attribute(
 		const credited = columns.map(({ model, amounts }) => {
 			const amount = amounts[label] as Amounts;
 			const share = ratio(amount.subscriptions, totals.subscriptions);
-			const interval = model === 'markov' ? intervals[label] : undefined;
+			const isFrequent = (containing[label] as number) >= minPathsOfInterval;
+			const interval = model === 'markov' && isFrequent ? intervals[label] : undefined;
 			return [model, { ...amount, netPence: netPence(amount), share, ...withinOf(interval, known) }] as const;
 		});
 		return [
@@ -112,14 +130,13 @@ export function attribute(
 			},
 		];
 	});
-	const conversions = paths.filter(({ path }) => path.labels.length > 0).length;
 	return {
 		totals,
-		rows: rows.sort((a, b) => compareRows(a, b, models[0] as AttributionModel)).map(({ row }) => row),
-		warnings:
-			isMarkov && conversions < fewConversions
-				? [`The Markov model rests on ${conversions} subscriptions; below ${fewConversions} it says little.`]
-				: [],
+		models,
+		...(isAsked && { markov: basis }),
+		rows: rows.sort((a, b) => compareRows(a, b, models[0])).map(({ row }) => row),
+		warnings: isMarkov ? markovWarnings(basis) : hidden === undefined ? [] : [hidden],
+		notes: isMarkov ? markovNotes(basis) : [],
 	};
 }
 
@@ -159,7 +176,7 @@ function similarVisitors(
 	paths: readonly (CreditedPath & { readonly owner: string | null })[],
 	lost: readonly LostLabels[],
 ): SimilarVisitors[] {
-	const known = paths.filter(({ path }) => path.labels.length > 0);
+	const known = paths.filter(({ path, conversions }) => path.labels.length > 0 && conversions > 0);
 	const visitors = [...Map.groupBy(known, ({ owner }) => owner).values()];
 	const converted = visitors.map((own) => own.map(({ path }) => path.labels));
 	const alike = Map.groupBy(converted, (own) => own.map(String).sort().join(' '));
@@ -168,6 +185,14 @@ function similarVisitors(
 		...subscribers.map(([, same]) => ({ visitors: same.length, converted: same[0] ?? [], lost: null })),
 		...lost.map(({ labels, visitors }) => ({ visitors, converted: [], lost: labels })),
 	];
+}
+
+/** The number of conversions whose path has each label. */
+function pathsContaining(paths: readonly CreditedPath[], labels: number): Float64Array {
+	const counts = new Float64Array(labels + 1);
+	for (const { path, conversions } of paths)
+		for (const label of new Set(path.labels)) (counts[label] as number) += conversions;
+	return counts;
 }
 
 function assistRatios(paths: readonly CreditedPath[], labels: number): (number | null)[] {
@@ -186,11 +211,13 @@ interface NamedRow {
 	readonly row: AttributionRow;
 }
 
-function compareRows(a: NamedRow, b: NamedRow, model: AttributionModel): number {
-	const [one, other] = [a.row.models[model] as CreditedAmounts, b.row.models[model] as CreditedAmounts];
-	return (
-		other.subscriptions - one.subscriptions || other.netPence - one.netPence || (a.name < b.name ? -1 : 1)
+function compareRows(a: NamedRow, b: NamedRow, model: AttributionModel | undefined): number {
+	const [one, other] = [a, b].map(
+		({ row }) => (model && row.models[model]) ?? { subscriptions: 0, netPence: 0 },
 	);
+	const byCredit =
+		one && other ? other.subscriptions - one.subscriptions || other.netPence - one.netPence : 0;
+	return byCredit || (a.name < b.name ? -1 : 1);
 }
 
 /** Fixed, so that a report is repeatable to the last digit. */
@@ -208,7 +235,7 @@ export const attributionReport = reportThat({
 		const { basis, lookbackDays, halfLifeDays, model: models, by } = query;
 		const { journeys, lost } = await read(models.includes('markov'));
 		const options = { ...query, models, period, random: seededRandom(seed) };
-		return { basis, lookbackDays, halfLifeDays, models, by, ...attribute(journeys, lost, options) };
+		return { basis, lookbackDays, halfLifeDays, by, ...attribute(journeys, lost, options) };
 	},
 	table: ({ rows }) =>
 		rows.flatMap(({ models, ...row }) =>

@@ -1,12 +1,15 @@
-import { type Amounts, amountNames } from './journey.ts';
-import type { LostLabels } from './lost-paths.ts';
+import { dayMs } from '../durations.ts';
+import { counted } from '../format/numbers.ts';
+import { type Amounts, amountNames, type Journey, rounded } from './journey.ts';
+import { type Grouping, type Labels, labelledPath } from './label.ts';
+import type { LostLabels, LostPaths } from './lost-paths.ts';
 import { creditShares, MarkovChain } from './markov.ts';
-import { type AttributionModel, type LabelledPath, weightsOf } from './model.ts';
+import { type AttributionModel, type LabelledPath, type PathModel, weightsOf } from './model.ts';
 
 /** A path and its outcome. A path is empty if the visitor is unknown or had no touch. */
 export interface CreditedPath {
 	readonly path: LabelledPath;
-	/** The number of subscriptions; several if paths are equal. */
+	/** How many subscriptions the Markov chain learns from; several if paths are equal. */
 	readonly conversions: number;
 	readonly amounts: Amounts;
 }
@@ -40,8 +43,9 @@ export function creditOf(
 	const shares = model === 'markov' ? markovShares(paths, lost, labels) : undefined;
 	for (const { path, amounts } of paths) {
 		if (path.labels.length === 0) add(labels, 1, amounts);
-		else if (model !== 'markov') {
-			const weights = weightsOf(model, path, halfLifeDays);
+		else if (shares) addRefund(credit.refundPence, path.labels, shares, amounts.refundPence);
+		else {
+			const weights = weightsOf(model as PathModel, path, halfLifeDays);
 			for (let touch = 0; touch < weights.length; touch++) {
 				const weight = weights[touch] as number;
 				if (weight > 0) add(path.labels[touch] as number, weight, amounts);
@@ -50,6 +54,7 @@ export function creditOf(
 	}
 	if (!shares) return credit;
 	for (const name of amountNames) {
+		if (name === 'refundPence') continue;
 		const total = paths.reduce(
 			(sum, { path, amounts }) => (path.labels.length > 0 ? sum + amounts[name] : sum),
 			0,
@@ -59,6 +64,77 @@ export function creditOf(
 	return credit;
 }
 
+/** A refund is of a known path: it goes to the labels of that path, in proportion to their shares. */
+function addRefund(
+	credit: Float64Array,
+	path: readonly number[],
+	shares: Float64Array,
+	refundPence: number,
+): void {
+	if (refundPence === 0) return;
+	const own = [...new Set(path)];
+	const all = own.reduce((sum, label) => sum + (shares[label] as number), 0);
+	for (const label of own)
+		(credit[label] as number) += refundPence * (all > 0 ? (shares[label] as number) / all : 1 / own.length);
+}
+
+/** The path of a subscription, and what it is credited with. */
+export function creditedPath(
+	{ subscription, path }: Journey,
+	amounts: Amounts,
+	of: { readonly labels: Labels; readonly by: Grouping },
+): CreditedPath {
+	const { convertedAtMs } = subscription;
+	return { path: labelledPath(path, convertedAtMs, of), conversions: amounts.subscriptions, amounts };
+}
+
+/** What the Markov model rests on. */
+export interface MarkovBasis {
+	readonly subscriptions: number;
+	readonly lostPaths: number;
+	/** A visitor without a subscription who has stayed away for so long is lost. */
+	readonly lostAfterDays: number | null;
+}
+
+export function markovBasis(paths: readonly CreditedPath[], lost: LostPaths): MarkovBasis {
+	const subscriptions = paths.reduce(
+		(sum, { path, conversions }) => (path.labels.length > 0 ? sum + conversions : sum),
+		0,
+	);
+	const lostAfterDays = lost.afterMs === null ? null : rounded(lost.afterMs / dayMs, 1);
+	return { subscriptions, lostPaths: lost.visitors, lostAfterDays };
+}
+
+/** With fewer conversions, the Markov model's shares are mostly chance. */
+const fewConversions = 300;
+
+/** Why the model is not shown: without lost paths it would be a share of paths. Undefined where it is. */
+export function whyNoMarkov({ subscriptions, lostPaths }: MarkovBasis): string | undefined {
+	if (subscriptions > 0 && lostPaths > 0) return undefined;
+	return lostPaths > 0
+		? 'The Markov model is not shown: of the subscriptions of this period, no path is known.'
+		: 'The Markov model is not shown: no visitor of this period is known to be lost yet.';
+}
+
+/** Sentences on what the Markov model rests on. */
+export function markovWarnings({ subscriptions }: MarkovBasis): string[] {
+	return subscriptions < fewConversions
+		? [
+				`The Markov model rests on ${counted(subscriptions, 'subscription')}; below ${fewConversions} it says little.`,
+			]
+		: [];
+}
+
+export function markovNotes({ subscriptions, lostPaths, lostAfterDays }: MarkovBasis): string[] {
+	const rule =
+		lostAfterDays === null
+			? ''
+			: ` A visitor is lost after ${counted(lostAfterDays, 'day')} without coming back, longer than 99 of 100 subscribers stayed away on their way.`;
+	return [
+		`The Markov model compares ${counted(subscriptions, 'subscription')} with ${counted(lostPaths, 'lost path')}.${rule}`,
+	];
+}
+
 function markovShares(
 	paths: readonly CreditedPath[],
 	lost: readonly LostLabels[],
@@ -66,7 +142,7 @@ function markovShares(
 ): Float64Array {
 	const chain = new MarkovChain(labels);
 	for (const { path, conversions } of paths)
-		if (path.labels.length > 0) chain.addPath(path.labels, true, conversions);
+		if (path.labels.length > 0 && conversions > 0) chain.addPath(path.labels, true, conversions);
 	for (const { labels: path, visitors } of lost) chain.addPath(path, false, visitors);
 	return creditShares(chain.removalEffects());
 }

@@ -1,3 +1,27 @@
+import type { Touch } from '../domain/touch.ts';
+import { dayMs } from '../durations.ts';
+
+/**
+ * How long a visitor without a subscription must have stayed away to be lost: longer than 99 of 100 subscribers ever did on their
+ * way, from touch to touch and from the last one to the subscription. Never longer than a path may be.
+ * @param converted the paths of subscriptions
+ */
+export function lostAfterMs(
+	converted: readonly { readonly path: readonly Pick<Touch, 'atMs'>[]; readonly convertedAtMs: number }[],
+	lookbackDays: number,
+): number {
+	const waits = converted.flatMap(({ path, convertedAtMs }) => {
+		if (path.length === 0) return [];
+		let longestMs = 0;
+		for (const [place, { atMs }] of path.entries())
+			longestMs = Math.max(longestMs, (path[place + 1]?.atMs ?? convertedAtMs) - atMs);
+		return [longestMs];
+	});
+	const sorted = Float64Array.from(waits).sort();
+	const longestMs = sorted[Math.ceil(0.99 * sorted.length) - 1] ?? Number.POSITIVE_INFINITY;
+	return Math.min(lookbackDays * dayMs, Math.max(dayMs, longestMs));
+}
+
 /** The path of visitors who did not subscribe, by the numbers of its labels. */
 export interface LostLabels {
 	readonly labels: readonly number[];
@@ -6,12 +30,20 @@ export interface LostLabels {
 
 const end = -1;
 
-/** The paths of visitors who did not subscribe. There may be millions: they are numbers in one list. */
+/** The paths of visitors who have not subscribed. There may be millions: they are numbers in one list. */
 export class LostPaths {
 	readonly #labels: string[] = [];
 	readonly #numbers = new Map<string, number>();
 	#steps = new Int32Array(1024);
 	#length = 0;
+	readonly #lastAtMs: number[] = [];
+	/** See `lostAfterMs`. Null where it is not known. */
+	afterMs: number | null = null;
+
+	/** How many there are. */
+	get visitors(): number {
+		return this.#lastAtMs.length;
+	}
 
 	/** The number of a label, for `step`. */
 	numberOf(label: string): number {
@@ -33,9 +65,28 @@ export class LostPaths {
 		this.#steps[this.#length++] = label;
 	}
 
-	/** Ends the visitor's path. */
-	end(): void {
+	/** Ends the visitor's path. @param lastAtMs when the visitor was there last */
+	end(lastAtMs = Number.NEGATIVE_INFINITY): void {
 		this.step(end);
+		this.#lastAtMs.push(lastAtMs);
+	}
+
+	/** Leaves out those who were there so lately that they may still subscribe. */
+	decide(asOfMs: number, afterMs: number): void {
+		this.afterMs = afterMs;
+		let [kept, visitors, from, visitor] = [0, 0, 0, 0];
+		for (let place = 0; place < this.#length; place++) {
+			if (this.#steps[place] !== end) continue;
+			const lastAtMs = this.#lastAtMs[visitor++] as number;
+			if (lastAtMs <= asOfMs - afterMs) {
+				this.#steps.copyWithin(kept, from, place + 1);
+				kept += place + 1 - from;
+				this.#lastAtMs[visitors++] = lastAtMs;
+			}
+			from = place + 1;
+		}
+		this.#length = kept;
+		this.#lastAtMs.length = visitors;
 	}
 
 	/** How often each label occurs. */

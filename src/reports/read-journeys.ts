@@ -1,5 +1,4 @@
 import { isFromPayment, type Touch } from '../domain/touch.ts';
-import { dayMs } from '../durations.ts';
 import { parseOrigin } from '../store/account/profiles/touches.ts';
 import {
 	eachTouch,
@@ -13,9 +12,9 @@ import {
 	visitorsWithEvents,
 } from '../store/account/reading/journey-rows.ts';
 import type { Reading } from '../store/steps.ts';
-import { isIn, type Journey, type Period } from './journey.ts';
+import { acquiredIn, isIn, type Journey, type Period } from './journey.ts';
 import { type Grouping, labelOf } from './label.ts';
-import { LostPaths } from './lost-paths.ts';
+import { LostPaths, lostAfterMs } from './lost-paths.ts';
 import { isInLookback, type Origin, pathOf, VisitorTouches } from './path.ts';
 import { type Subscription, subscriptionOf } from './subscription.ts';
 
@@ -56,14 +55,12 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 	const lost = new LostPaths();
 	const touches = new VisitorTouches<ReportedOrigin>();
 	const readOrigin = originReader(options, lost);
-	const lostUntilMs = asOfMs - lookbackDays * dayMs;
 	let next = 0;
 	const visitors = new Visitors((vid, { atMs, origins, count }) => {
 		// Visitors come in the order of owners: a merge costs a tenth of a look-up of each.
 		while (next < owned.length && (owned[next]?.owner as string) < vid) next++;
 		const isOwner = owned[next]?.owner === vid;
-		// Most visitors have neither subscribed nor been lost for certain.
-		if (!isOwner && (!lostBy || (atMs[0] as number) > lostUntilMs)) return;
+		if (!isOwner && !lostBy) return;
 		touches.clear();
 		for (let place = 0; place < count; place++) {
 			const origin = readOrigin(origins[place] as string);
@@ -81,10 +78,10 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 		}
 		if (touches.length === 0) return;
 		const lastAtMs = touches.atMs(touches.length - 1);
-		if (lastAtMs > lostUntilMs || !isIn(period, lastAtMs)) return;
+		if (!isIn(period, lastAtMs)) return;
 		for (let touch = 0; touch < touches.length; touch++)
 			if (isInLookback(touches.atMs(touch), lastAtMs, lookbackDays)) lost.step(touches.origin(touch).label);
-		lost.end();
+		lost.end(lastAtMs);
 	});
 	const owners = [...new Set(owned.map(({ owner }) => owner))];
 	if (isWhole && (lostBy || owners.length > manyOwners)) yield* eachTouch(asOfMs, visitors.take);
@@ -92,7 +89,7 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 		yield* touchesOfVisitors(owners, asOfMs, visitors.take);
 		visitors.end();
 		if (lostBy) {
-			const toMs = Math.min(period.toMs, lostUntilMs + 1);
+			const toMs = Math.min(period.toMs, asOfMs + 1);
 			const seen = yield* visitorsTouchedIn({ fromMs: atLeast(period.fromMs), toMs });
 			for (const vid of owners) seen.delete(vid);
 			for (const vid of yield* visitorsWithEvents([...seen], asOfMs)) seen.delete(vid);
@@ -100,10 +97,12 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 		}
 	}
 	visitors.end();
-	return {
-		journeys: subscriptions.map((subscription, place) => ({ subscription, path: paths[place] ?? [] })),
-		lost,
-	};
+	const journeys = subscriptions.map((subscription, place) => ({ subscription, path: paths[place] ?? [] }));
+	const converted = acquiredIn(journeys, period).map(({ subscription: { convertedAtMs }, path }) => ({
+		...{ path, convertedAtMs },
+	}));
+	lost.decide(asOfMs, lostAfterMs(converted, lookbackDays));
+	return { journeys, lost };
 }
 
 /** Whether the whole account must be read. */

@@ -1,9 +1,18 @@
 import { OperatorError } from '../errors.ts';
 import { spendingRows } from '../store/account/reading/journey-rows.ts';
 import { type Calendar, monthsBetween } from './calendar.ts';
-import { creditOf } from './credit.ts';
-import { acquiredAtMs, acquiredIn, amountsOf, isIn, type Journey, ratio, type Terms } from './journey.ts';
-import { type Dimensions, dimensionsOf, labelledPath, labelOf, maxLabels, touchLabelsOf } from './label.ts';
+import { creditedPath, creditOf, markovBasis, markovNotes, markovWarnings, whyNoMarkov } from './credit.ts';
+import {
+	acquiredAtMs,
+	acquiredIn,
+	amountsOf,
+	isIn,
+	type Journey,
+	noAmounts,
+	ratio,
+	type Terms,
+} from './journey.ts';
+import { type Dimensions, dimensionsOf, labelOf, maxLabels, touchLabelsOf } from './label.ts';
 import type { LostPaths } from './lost-paths.ts';
 import { type AttributionModel, defaultModel } from './model.ts';
 import { reportThat } from './report.ts';
@@ -45,7 +54,7 @@ export function describeSpending(
 	journeys: readonly Journey[],
 	lost: LostPaths,
 	{ by, model, halfLifeDays, period, calendar }: SpendOptions,
-): { rows: SpendRow[]; warnings: string[] } {
+): { rows: SpendRow[]; warnings: string[]; notes?: string[] } {
 	const spent = new Map<string, number>();
 	for (const { day, channel, campaign, pence } of spending) {
 		if (!isIn(period, calendar.startOfDay(day))) continue;
@@ -62,11 +71,13 @@ export function describeSpending(
 	const labels = touchLabelsOf(acquired, lost, by, isCut ? byPence.slice(0, maxLabels - 1) : byPence);
 	const numberOf = (label: string) => labels.numberOf(label);
 	const lostLabels = lost.labelled(numberOf);
-	const paths = acquired.map(({ subscription, path }) => ({
-		subscription,
-		conversions: 1,
-		path: labelledPath(path, subscription.convertedAtMs, { labels, by }),
+	const paths = acquired.map((journey) => ({
+		subscription: journey.subscription,
+		...creditedPath(journey, { ...noAmounts, subscriptions: 1 }, { labels, by }),
 	}));
+	const basis = model === 'markov' ? markovBasis(paths, lost) : undefined;
+	const hidden = basis && whyNoMarkov(basis);
+	if (hidden !== undefined) return { rows: [], warnings: [hidden] };
 	const ages = agesOf(acquired, calendar);
 	// Up to the end of each month since the acquisition.
 	const byAge = Array.from({ length: ages }, (_, age) =>
@@ -110,12 +121,12 @@ export function describeSpending(
 			};
 		})
 		.sort((a, b) => b.spentPence - a.spentPence);
-	const warnings = isCut
-		? [
-				`The Markov model keeps the ${maxLabels - 1} names on which most was spent apart; (other) has the rest, and what nothing was spent on.`,
-			]
-		: [];
-	return { rows, warnings };
+	const cut = `The Markov model keeps the ${maxLabels - 1} names on which most was spent apart; (other) has the rest, and what nothing was spent on.`;
+	return {
+		rows,
+		warnings: basis ? markovWarnings(basis) : [],
+		notes: [...(basis ? markovNotes(basis) : []), ...(isCut ? [cut] : [])],
+	};
 }
 
 function ageOf(subscription: Journey['subscription'], ms: number, calendar: Calendar): number {

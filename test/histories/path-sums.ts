@@ -48,12 +48,24 @@ function conversionRate(paths: readonly (readonly string[])[], without?: string)
 	return converted;
 }
 
-/** The paths of visitors without a subscription, who have not come back for as long as a path may be. */
-function lostPaths({ touches, owners, within }: ReturnType<typeof readLog>, asked: Asked): string[][] {
+/** The paths of visitors without a subscription who have stayed away longer than 99 of 100 subscribers, or than a path may be. */
+function lostPaths(
+	{ subscriptions, touches, owners, within }: ReturnType<typeof readLog>,
+	asked: Asked,
+): string[][] {
 	const subscribers = new Set([...owners.values()].map(({ vid }) => vid));
+	const waits = subscriptions
+		.filter(({ acquisition, path }) => acquisition && isIn(asked, acquisition.atMs) && path.length > 0)
+		.map(({ path, convertedAtMs }) => {
+			const times = [...path.map(({ atMs }) => atMs), convertedAtMs];
+			return Math.max(...times.slice(1).map((atMs, place) => atMs - (times[place] as number)));
+		})
+		.sort((a, b) => b - a);
+	const longest = waits[Math.floor(waits.length / 100)] ?? Number.POSITIVE_INFINITY;
+	const afterMs = Math.min(asked.lookbackDays * dayMs, Math.max(dayMs, longest));
 	return [...touches].flatMap(([vid, own]) => {
 		const last = own.at(-1);
-		if (subscribers.has(vid) || !last || last.atMs > asked.asOfMs - asked.lookbackDays * dayMs) return [];
+		if (subscribers.has(vid) || !last || last.atMs > asked.asOfMs - afterMs) return [];
 		if (!isIn(asked, last.atMs)) return [];
 		return [asked.by.length === 0 ? [''] : within(vid, last.atMs).map((touch) => labelOf(touch, asked))];
 	});
@@ -80,21 +92,31 @@ export function attribution(log: Log, asked: Asked): Figures {
 		...lost.flat(),
 	]);
 	const known = paths.filter((path) => path.labels.length > 0);
+	const acquired = known.filter(({ amounts }) => amounts.subscriptions > 0);
+	const shown = models.filter((model) => model !== 'markov' || (acquired.length > 0 && lost.length > 0));
 	const all = [
-		...known.map((path) => ['(start)', ...path.labels, '(conversion)']),
+		...acquired.map((path) => ['(start)', ...path.labels, '(conversion)']),
 		...lost.map((path) => ['(start)', ...path, '(null)']),
 	];
 	const rate = conversionRate(all);
 	const effects = new Map([...labels].map((label) => [label, 1 - conversionRate(all, label) / (rate || 1)]));
-	const allEffects = known.length > 0 ? sum([...effects.values()]) : 0;
+	const allEffects = sum([...effects.values()]);
 	const hasNone = known.length < paths.length;
 	for (const label of hasNone ? [...labels, '(none)'] : labels) {
 		const creditOf = (model: string, name: (typeof names)[number]) => {
 			if (label === '(none)')
 				return sum(paths.filter((path) => path.labels.length === 0).map(({ amounts }) => amounts[name]));
 			if (model === 'markov') {
-				const share = allEffects === 0 ? 0 : (effects.get(label) ?? 0) / allEffects;
-				return share * sum(known.map(({ amounts }) => amounts[name]));
+				const share = (one: string) => (effects.get(one) ?? 0) / allEffects;
+				if (name !== 'refundPence') return share(label) * sum(known.map(({ amounts }) => amounts[name]));
+				const refunded = known.filter((path) => path.labels.includes(label));
+				return sum(
+					refunded.map((path) => {
+						const own = [...new Set(path.labels)];
+						const total = sum(own.map(share));
+						return path.amounts[name] * (total > 1e-12 ? share(label) / total : 1 / own.length);
+					}),
+				);
 			}
 			return sum(
 				known.map((path) => {
@@ -104,7 +126,7 @@ export function attribution(log: Log, asked: Asked): Figures {
 				}),
 			);
 		};
-		for (const model of models)
+		for (const model of shown)
 			for (const name of names) {
 				// Rounded by largest remainder, to pence or to ten-thousandths.
 				const tolerance = name === 'subscriptions' ? 0.000_1 : 1;
