@@ -110,7 +110,7 @@ export interface ReportQuery {
 	readonly timezone?: string | undefined;
 	/** Only subscriptions whose acquisition has this event type. */
 	readonly evt?: string | undefined;
-	/** One or two of channel, source, medium, campaign, landing, separated by a comma, or none. Default: channel. */
+	/** One or two of channel, source, medium, campaign, landing, separated by a comma, or none. Reports on renewals know evt and price, too. Default: channel; none in movement and retention. */
 	readonly by?: string | undefined;
 	/** How many days before conversion a touch may be credited. Default: 90. */
 	readonly lookbackDays?: string | undefined;
@@ -128,8 +128,12 @@ export interface ReportQuery {
 	readonly intervals?: string | undefined;
 	/** Number of paths to show. Default: 20. */
 	readonly top?: string | undefined;
-	/** Days from one renewal to the next, such as newsletter=30,gift=365. Default: the median. */
+	/** A row for each month or week. Default: month. */
+	readonly every?: string | undefined;
+	/** Days from one renewal to the next, such as newsletter=30,gift=365. Default: the account's, else each subscription's own. */
 	readonly period?: string | undefined;
+	/** Number of months after the acquisition to show. Default: 24. */
+	readonly months?: string | undefined;
 }
 
 export interface Report {
@@ -146,7 +150,7 @@ export interface Report {
 }
 
 // biome-ignore format: generated in one line
-export const reportKinds = ['attribution', 'paths', 'ltv', 'renewals', 'coverage', 'spend'] as const;
+export const reportKinds = ['attribution', 'paths', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'spend'] as const;
 
 /** Reports of an account, by kind. */
 export interface ReportsBy<Options> {
@@ -154,10 +158,14 @@ export interface ReportsBy<Options> {
 	readonly attribution: (aid: string, options?: Options) => Promise<Report>;
 	/** The paths to subscriptions, and how long they took. @throws CaskadeError */
 	readonly paths: (aid: string, options?: Options) => Promise<Report>;
-	/** What subscriptions earn, by month of acquisition. @throws CaskadeError */
-	readonly ltv: (aid: string, options?: Options) => Promise<Report>;
+	/** How subscriptions and recurring revenue grow and shrink. @throws CaskadeError */
+	readonly movement: (aid: string, options?: Options) => Promise<Report>;
+	/** Who stays, by month of acquisition and age. @throws CaskadeError */
+	readonly retention: (aid: string, options?: Options) => Promise<Report>;
 	/** Who renews, and who is refunded. @throws CaskadeError */
 	readonly renewals: (aid: string, options?: Options) => Promise<Report>;
+	/** What subscriptions earn, by month of acquisition. @throws CaskadeError */
+	readonly ltv: (aid: string, options?: Options) => Promise<Report>;
 	/** How many events are joined to a visitor. @throws CaskadeError */
 	readonly coverage: (aid: string, options?: Options) => Promise<Report>;
 	/** What subscriptions have cost. @throws CaskadeError */

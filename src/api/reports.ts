@@ -62,12 +62,12 @@ Uses one request of rate and quota. The key must have been issued with \`--scope
 		if (named === undefined) throw invalid('aid is required');
 		const account = accountOf(named, admitted, options.directory);
 		if (!account) throw invalid('aid must be the token of one account');
-		const { clientId, id, aid, timezone, paymentProviders } = account;
+		const { clientId, id, aid, timezone, paymentProviders, renewalDays } = account;
 		let abandoned: AbortSignal | undefined;
 		try {
 			const query = readQuery(definition, texts, options.now());
 			abandoned = whenAbandoned(request, reply);
-			const reported = { id, aid, timezone, paymentProviders };
+			const reported = { id, aid, timezone, paymentProviders, renewalDays };
 			const report = await options.reports.run(clientId, reported, query, abandoned);
 			if (!reply.sent) sendJson(reply, 200, report);
 		} catch (error) {

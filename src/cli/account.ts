@@ -1,8 +1,9 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { Command, Setting } from '../config.ts';
+import { Command, refusing, Setting } from '../config.ts';
 import type { ChannelRule } from '../domain/channel-rule.ts';
 import { OperatorError } from '../errors.ts';
 import { calendarOf } from '../reports/calendar.ts';
+import { renewalPeriods } from '../reports/report-query.ts';
 import { historyExtent } from '../store/account/reading/histories.ts';
 import { countVisitors } from '../store/account/reading/visitors.ts';
 import type { Account, AccountSettings } from '../store/control/control-store.ts';
@@ -72,7 +73,8 @@ function show(account: Account, options: CommonOptions): void {
 /** The account as a table shows it. */
 function readable({ id: _, ...account }: Account) {
 	const rules = account.channelRules.map(({ channel, pattern }) => `${channel}=${pattern}`);
-	return { ...account, channelRules: rules };
+	const renewalDays = Object.entries(account.renewalDays).map((pair) => pair.join('='));
+	return { ...account, channelRules: rules, renewalDays };
 }
 
 /** Negated flags are false. */
@@ -82,6 +84,7 @@ interface SettingFlags {
 	readonly channel?: readonly ChannelRule[] | false;
 	readonly timezone?: string;
 	readonly paymentProvider?: readonly string[] | false;
+	readonly renewalDays?: AccountSettings['renewalDays'] | false;
 }
 
 const settingOptions = () => [
@@ -98,6 +101,13 @@ const settingOptions = () => [
 		'--payment-provider <host...>',
 		'sites that take payments, besides the known ones: a return from one is not an arrival',
 	).argParser(hostName),
+	new Option(
+		'--renewal-days <evt=days...>',
+		'days from one renewal to the next, such as newsletter=30, where reports should not learn them',
+	).argParser((value: string, earlier: AccountSettings['renewalDays'] | false = {}) => ({
+		...(earlier || {}),
+		...refusing(renewalPeriods)(value),
+	})),
 ];
 
 const negatedOptions = () => [
@@ -105,17 +115,19 @@ const negatedOptions = () => [
 	new Option('--no-explain', 'do not show reasons'),
 	new Option('--no-channel', 'use only the built-in rules'),
 	new Option('--no-payment-provider', 'use only the known payment sites'),
+	new Option('--no-renewal-days', 'learn the days between renewals'),
 ];
 
 /** The settings that flags name; those that are left out are left out. */
 function settingsOf(flags: SettingFlags): Partial<AccountSettings> {
-	const { origin, explain, channel, timezone, paymentProvider } = flags;
+	const { origin, explain, channel, timezone, paymentProvider, renewalDays } = flags;
 	return {
 		...(origin !== undefined && { origins: origin || [] }),
 		...(explain !== undefined && { explains: explain }),
 		...(channel !== undefined && { channelRules: channel || [] }),
 		...(timezone !== undefined && { timezone: calendarOf(timezone).timezone }),
 		...(paymentProvider !== undefined && { paymentProviders: paymentProvider || [] }),
+		...(renewalDays !== undefined && { renewalDays: renewalDays || {} }),
 	};
 }
 
@@ -201,7 +213,7 @@ export function accountCommand(): Command {
 	create.addCommonOptions().action(createAccount);
 	const update = command
 		.command('update')
-		.summary('change origins, explanations, channels and time zone')
+		.summary('change origins, explanations, channels, time zone and renewals')
 		.description(
 			`Change an account. Options that are left out keep their value. A list replaces the previous one.
 

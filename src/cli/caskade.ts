@@ -26,6 +26,7 @@ import { segmentCommand } from './segment.ts';
 import { serveCommand } from './serve.ts';
 import { spendCommand } from './spend.ts';
 import { statusCommand } from './status.ts';
+import { subscriptionCommand } from './subscription.ts';
 import { trainCommand } from './train.ts';
 import { uploadCommand } from './upload.ts';
 import { usageCommand } from './usage.ts';
@@ -77,6 +78,7 @@ Commands may run while a server runs. Servers apply a change within a second.`,
 		.addCommand(visitorCommand())
 		.addCommand(importCommand())
 		.addCommand(reportCommand())
+		.addCommand(subscriptionCommand())
 		.addCommand(spendCommand())
 		.addCommand(uploadCommand())
 		.addCommand(segmentCommand())

@@ -4,6 +4,7 @@ import { paymentProviders } from '../domain/touch.ts';
 import { OperatorError } from '../errors.ts';
 import type { ReportDefinition } from '../reports/report.ts';
 import {
+	checkGiven,
 	parameterNames,
 	parameters,
 	queryOf,
@@ -72,6 +73,6 @@ function givenQuery(definition: ReportDefinition, command: Command): ReportQuery
 		throw new OperatorError(`The report ${definition.kind} does not use ${flags.join(', ')}; leave it out.`);
 	}
 	const given = Object.fromEntries(names.map((name) => [name, command.getOptionValue(name)]));
-	definition.check?.(given);
+	checkGiven(definition, given);
 	return queryOf(definition, given);
 }

@@ -1,7 +1,19 @@
 import { dayMs } from '../durations.ts';
 import { OperatorError } from '../errors.ts';
 
-/** Days and months of one time zone. */
+/** What a series has a row for. */
+export const spanLengths = ['month', 'week'] as const;
+export type SpanLength = (typeof spanLengths)[number];
+
+/** A month or a week: from a moment, inclusive, to a moment, exclusive. */
+export interface Span {
+	/** For example 2026-03, or the Monday of a week. */
+	readonly name: string;
+	readonly fromMs: number;
+	readonly toMs: number;
+}
+
+/** Days, weeks and months of one time zone. */
 export class Calendar {
 	readonly timezone: string;
 	/** Cached starts of months, by name. */
@@ -45,6 +57,24 @@ export class Calendar {
 			this.#starts.set(month, startMs);
 		}
 		return startMs;
+	}
+
+	/** All months or weeks from that of a moment to that of another. */
+	spans(length: SpanLength, fromMs: number, lastMs: number): Span[] {
+		const day = this.#at(fromMs).toPlainDate();
+		let first = length === 'month' ? day.with({ day: 1 }) : day.subtract({ days: day.dayOfWeek - 1 });
+		const spans: Span[] = [];
+		for (;;) {
+			const next = first.add(length === 'month' ? { months: 1 } : { weeks: 1 });
+			const [startMs, toMs] = [first, next].map((date) => this.startOfDay(date.toString())) as [
+				number,
+				number,
+			];
+			if (startMs > lastMs) return spans;
+			const name = length === 'month' ? first.toPlainYearMonth() : first;
+			spans.push({ name: name.toString(), fromMs: startMs, toMs });
+			first = next;
+		}
 	}
 
 	#at(ms: number): Temporal.ZonedDateTime {

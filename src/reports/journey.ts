@@ -1,7 +1,7 @@
+import type { Subscription, SubscriptionStep } from '../domain/subscription.ts';
 import type { Touch } from '../domain/touch.ts';
 import type { Calendar } from './calendar.ts';
 import type { Grouping } from './label.ts';
-import type { Subscription, SubscriptionStep } from './subscription.ts';
 
 /** A subscription with the touches that led to it. */
 export interface Journey {
@@ -97,7 +97,7 @@ export function totalOf(counted: readonly { readonly amounts: Amounts }[]): Tota
 }
 
 /** Those acquired in a period. */
-export function acquiredIn(journeys: readonly Journey[], period: Period): Journey[] {
+export function acquiredIn<Some extends Journey>(journeys: readonly Some[], period: Period): Some[] {
 	return journeys.filter(
 		({ subscription }) => subscription.acquisition && isIn(period, acquiredAtMs(subscription)),
 	);

@@ -3,11 +3,19 @@ import { hidden, withoutHidden } from '../format/hidden-characters.ts';
 import type { LostPaths } from './lost-paths.ts';
 import type { LabelledPath } from './model.ts';
 
-/** What a report groups its rows by: one or two dimensions of touches, or nothing. */
-export type Grouping = readonly TouchDimension[];
+/** Properties of subscriptions that reports can group them by, besides those of their touches. */
+export const planDimensions = ['evt', 'price'] as const;
+export type Dimension = TouchDimension | (typeof planDimensions)[number];
+
+export function isOfTouches(dimension: Dimension): dimension is TouchDimension {
+	return !planDimensions.some((name) => name === dimension);
+}
+
+/** What a report groups its rows by: one or two dimensions, or nothing. Touches have only their own. */
+export type Grouping = readonly Dimension[];
 
 /** The values of a row's dimensions, by name. */
-export type Dimensions = { readonly [Dimension in TouchDimension]?: string };
+export type Dimensions = { readonly [Name in TouchDimension]?: string };
 
 /** For subscriptions without a touch. */
 export const none = '(none)';
@@ -15,7 +23,7 @@ export const none = '(none)';
 export const start = '(start)';
 export const conversion = '(conversion)';
 /** For touches without a value of the dimension. */
-const notSet = '(not set)';
+export const notSet = '(not set)';
 /** For all but the most frequent values, which bounds the size of reports. */
 export const other = '(other)';
 export const maxLabels = 200;
@@ -34,9 +42,9 @@ export function quotedName(name: string): string {
 }
 
 /** A touch's value of the dimensions. */
-export function labelOf(touch: Readonly<Record<TouchDimension, string | null>>, by: Grouping): string {
-	const nameOf = (dimension: TouchDimension) => {
-		const value = touch[dimension];
+export function labelOf(touch: { readonly [Name in Dimension]?: string | null }, by: Grouping): string {
+	const nameOf = (dimension: Dimension) => {
+		const value = touch[dimension] ?? null;
 		return value === null ? notSet : quotedName(value);
 	};
 	const [first] = by;

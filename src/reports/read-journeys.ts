@@ -1,3 +1,4 @@
+import { type Subscription, subscriptionOf } from '../domain/subscription.ts';
 import { isFromPayment, type Touch } from '../domain/touch.ts';
 import { parseOrigin } from '../store/account/profiles/touches.ts';
 import {
@@ -16,7 +17,6 @@ import { acquiredIn, isIn, type Journey, type Period } from './journey.ts';
 import { type Grouping, labelOf } from './label.ts';
 import { LostPaths, lostAfterMs } from './lost-paths.ts';
 import { isInLookback, type Origin, pathOf, VisitorTouches } from './path.ts';
-import { type Subscription, subscriptionOf } from './subscription.ts';
 
 export interface JourneyOptions {
 	/** Nothing later is used. */
@@ -29,6 +29,8 @@ export interface JourneyOptions {
 	/** The grouping of lost paths; null if they are not needed. */
 	readonly lostBy: Grouping | null;
 	readonly paymentProviders: ReadonlySet<string>;
+	/** Whether the touches are read. */
+	readonly needsPaths: boolean;
 }
 
 export interface ReadJourneys {
@@ -43,9 +45,14 @@ const manyOwners = 200_000;
 
 /** Reads subscriptions with the touches that led to them, and the paths of visitors who did not subscribe. */
 export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
-	const { asOfMs, period, lookbackDays, lostBy } = options;
+	const { asOfMs, period, lookbackDays, lostBy, needsPaths } = options;
 	const isWhole = readsAll(options);
 	const { subscriptions, others } = yield* readSubscriptions(options, isWhole);
+	if (!needsPaths)
+		return {
+			journeys: subscriptions.map((subscription) => ({ subscription, path: [] })),
+			lost: new LostPaths(),
+		};
 	// Whoever has events of somebody else's subscription is not lost either.
 	const owned = [
 		...subscriptions.flatMap(({ owner }, place) => (owner === null ? [] : [{ owner, place }])),

@@ -1,10 +1,10 @@
 import type { HitRecord } from '../domain/hit.ts';
+import type { Subscription } from '../domain/subscription.ts';
 import { dayMs } from '../durations.ts';
 import { hitsOfVisitors } from '../store/account/reading/journey-rows.ts';
 import type { Reading } from '../store/steps.ts';
 import type { Journey } from './journey.ts';
 import { isInLookback } from './path.ts';
-import type { Subscription } from './subscription.ts';
 
 /** A page, and the number of subscriptions whose owners viewed it before converting. */
 export interface PageSeen {

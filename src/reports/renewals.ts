@@ -1,20 +1,19 @@
+import { calendarMonthsOf, graceDays } from '../domain/subscription-cadence.ts';
+import type { Course } from '../domain/subscription-course.ts';
 import { dayMs } from '../durations.ts';
-import { acquiredIn, type Journey, ratio, rounded, type Terms } from './journey.ts';
-import { type Dimensions, dimensionsOf, firstLabel } from './label.ts';
+import { type CoursedJourney, isPaid, type PaidJourney } from './courses.ts';
+import { type GroupValues, groupsOf } from './grouping.ts';
+import { acquiredIn, ratio, rounded, type Terms } from './journey.ts';
+import { warningsOf } from './movement.ts';
 import { type FlatRow, reportThat } from './report.ts';
-import { htmlTable } from './report-drawing.ts';
+import { curves } from './report-curves.ts';
 import { pathParameters } from './report-query.ts';
-import { numbered } from './report-table.ts';
+import { type ShareWithBounds, withBounds } from './share-interval.ts';
 
-export interface RenewalsOptions extends Pick<Terms, 'by' | 'period' | 'asOfMs'> {
-	/** Days between renewals, by `evt`. The default is the median of the observed gaps. */
-	readonly periodDays: ReadonlyMap<string, number>;
-}
-
-export interface RenewalsRow extends Dimensions {
+export interface RenewalsRow {
 	/** The acquisition's event type. */
 	readonly evt: string;
-	/** Null if nobody has renewed and no period is set. */
+	/** The median of their cadences; null if nothing tells how often they are paid. */
 	readonly periodDays: number | null;
 	readonly subscriptions: number;
 	/** The number of subscriptions that could have renewed once, twice, and so on. */
@@ -23,141 +22,161 @@ export interface RenewalsRow extends Dimensions {
 	readonly renewed: readonly number[];
 	/** The share of subscriptions with a refund. */
 	readonly refundRate: number | null;
-	/** The share that remains at each age (Kaplan–Meier). */
+	/** The share that remains at each age (Kaplan–Meier), with its 95 % interval. */
 	readonly survivors: readonly Survivors[];
 }
 
-export interface Survivors {
-	/** In periods. */
+/** A row with the values of its dimensions. */
+type NamedRow = RenewalsRow & Readonly<Record<string, unknown>>;
+
+export interface Survivors extends ShareWithBounds {
+	/** In payments after the first. */
 	readonly age: number;
-	/** Subscriptions that had renewed every time before, and could have renewed this time. */
+	/** Subscriptions that had renewed every time before, and whose time to renew again is over. */
 	readonly atRisk: number;
 	readonly renewed: number;
-	/** The remaining share of all subscriptions. */
-	readonly share: number | null;
 }
 
-/** A renewal may be late by this much. */
-const graceMs = 7 * dayMs;
 const maxAges = 60;
 
-/** Counts renewals. */
+/** Counts renewals, of the subscriptions acquired in a period. */
 export function describeRenewals(
-	journeys: readonly Journey[],
-	{ by, period, asOfMs, periodDays }: RenewalsOptions,
-): RenewalsRow[] {
-	const counted = acquiredIn(journeys, period);
-	const periods = periodsOf(counted, periodDays);
-	const groups = Map.groupBy(
-		counted,
-		({ subscription: { evt }, path }) => `${evt}\u001d${firstLabel(path, by)}`,
-	);
-	return [...groups]
-		.sort(([a, m], [b, n]) => n.length - m.length || (a < b ? -1 : 1))
-		.map(([name, own]) => {
-			const [evt = '', label = ''] = name.split('\u001d');
-			const days = periods.get(evt) ?? null;
-			const ages = days === null ? [] : agesOf(own, days * dayMs, asOfMs);
-			let left = 1;
+	journeys: readonly CoursedJourney[],
+	{ by, period, asOfMs }: Pick<Terms, 'by' | 'period' | 'asOfMs'>,
+): NamedRow[] {
+	const counted = acquiredIn(journeys, period).filter(isPaid);
+	return groupsOf(counted, by)
+		.flatMap(({ values, members }) =>
+			[...Map.groupBy(members, planOf).values()].map((own) => ({ values, own })),
+		)
+		.sort((a, b) => b.own.length - a.own.length)
+		.map(({ values, own }) => {
+			const [{ subscription }] = own as [PaidJourney, ...PaidJourney[]];
+			const days = own.map(({ course }) => course.cadence?.days).filter((each) => each !== undefined);
+			const ages = days.length > 0 ? agesOf(own, asOfMs) : [];
 			return {
-				...dimensionsOf(label, by),
-				evt,
-				periodDays: days === null ? null : rounded(days, 2),
+				...values,
+				evt: subscription.evt,
+				periodDays: days.length > 0 ? rounded(medianOf(days), 2) : null,
 				subscriptions: own.length,
 				eligible: ages.map(({ eligible }) => eligible),
 				renewed: ages.map(({ renewed }) => renewed),
-				refundRate: ratio(
-					own.filter(({ subscription }) => subscription.steps.some(({ kind }) => kind === 'refund')).length,
-					own.length,
-				),
-				survivors: ages.map(({ atRisk, renewed }, index) => {
-					left = atRisk === 0 ? Number.NaN : (left * renewed) / atRisk;
-					return { age: index + 1, atRisk, renewed, share: Number.isNaN(left) ? null : rounded(left, 4) };
-				}),
+				refundRate: ratio(own.filter(hasRefund).length, own.length),
+				survivors: survivorsOf(ages),
 			};
 		});
 }
 
-/** The period of each `evt`: as set, else the median gap between payments. */
-function periodsOf(journeys: readonly Journey[], set: ReadonlyMap<string, number>): Map<string, number> {
-	const gaps = new Map<string, number[]>();
-	for (const { subscription } of journeys) {
-		const paid = subscription.steps.filter(({ kind }) => kind !== 'refund');
-		const own = gaps.get(subscription.evt) ?? [];
-		for (const [index, step] of paid.slice(1).entries())
-			own.push((step.atMs - (paid[index] as typeof step).atMs) / dayMs);
-		gaps.set(subscription.evt, own);
-	}
-	const periods = new Map<string, number>();
-	for (const [evt, own] of gaps) {
-		const sorted = Float64Array.from(own).sort();
-		const middle = (sorted.length - 1) / 2;
-		const median = ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle)] ?? 0)) / 2;
-		const days = set.get(evt) ?? median;
-		// Renewals at the same moment do not show a period.
-		if (days > 0) periods.set(evt, days);
-	}
-	return periods;
+/** Subscriptions of one `evt` are told apart by how often they are paid. */
+function planOf({ subscription: { evt }, course: { cadence } }: PaidJourney): string {
+	const days = cadence?.days ?? Number.NaN;
+	return `${calendarMonthsOf(days) ?? `${Math.round(days)} days`} ${evt}`;
 }
 
-/** Groups subscriptions by how often they could have renewed. One that failed to renew once is no longer at risk. */
-function agesOf(journeys: readonly Journey[], periodMs: number, asOfMs: number) {
-	const ages: { eligible: number; renewed: number; atRisk: number }[] = [];
-	for (const { subscription } of journeys) {
-		const renewals = subscription.steps.filter(({ kind }) => kind === 'renewal').length;
-		const sinceMs = asOfMs - graceMs - subscription.convertedAtMs;
-		const chances = Math.min(maxAges, Math.floor(sinceMs / periodMs));
+function hasRefund({ subscription }: PaidJourney): boolean {
+	return subscription.steps.some(({ kind }) => kind === 'refund');
+}
+
+function medianOf(values: readonly number[]): number {
+	const sorted = Float64Array.from(values).sort();
+	return sorted[sorted.length >> 1] as number;
+}
+
+interface Age {
+	eligible: number;
+	renewed: number;
+	atRisk: number;
+	stayed: number;
+}
+
+/** By the number of renewals. One that was not renewed once is no longer at risk. */
+function agesOf(journeys: readonly PaidJourney[], asOfMs: number): Age[] {
+	const ages: Age[] = [];
+	for (const { course, payments } of journeys) {
+		const dues = duesOf(course);
+		const lastAtMs = payments.at(-1)?.atMs as number;
+		const chances = Math.min(maxAges, dues + chancesSince(course, lastAtMs, asOfMs));
 		for (let age = 1; age <= chances; age++) {
-			const at = ages[age - 1] ?? { eligible: 0, renewed: 0, atRisk: 0 };
+			const at = ages[age - 1] ?? { eligible: 0, renewed: 0, atRisk: 0, stayed: 0 };
 			ages[age - 1] = at;
+			const isRenewed = course.renewed[age - 1] === true;
 			at.eligible++;
-			if (renewals >= age) at.renewed++;
-			if (renewals >= age - 1) at.atRisk++;
+			if (isRenewed) at.renewed++;
+			if (age <= dues) at.atRisk++;
+			if (age <= dues && isRenewed) at.stayed++;
 		}
 	}
 	return ages;
 }
 
-const columns = {
-	refundRate: { isShare: true },
-	survivors: { isShare: true },
-	left: { isShare: true, isShaded: true },
-};
+/** How many payments of a subscription are over. */
+function duesOf({ renewed }: Course): number {
+	const open = renewed.indexOf(null);
+	return open < 0 ? renewed.length : open;
+}
+
+/** How often one that was not renewed could have been since. */
+function chancesSince({ cadence, renewed }: Course, lastAtMs: number, asOfMs: number): number {
+	if (!cadence || renewed.at(-1) !== false) return 0;
+	const sinceDays = (asOfMs - lastAtMs) / dayMs - cadence.days - graceDays(cadence.days);
+	return Math.max(0, Math.floor(sinceDays / cadence.days));
+}
+
+function survivorsOf(ages: readonly Age[]): Survivors[] {
+	let [left, variance] = [1, 0];
+	return ages
+		.filter(({ atRisk }) => atRisk > 0)
+		.map(({ atRisk, stayed }, place) => {
+			left = (left * stayed) / atRisk;
+			// Greenwood's, as that of a share of so many.
+			variance += (atRisk - stayed) / (atRisk * Math.max(1, stayed));
+			const of = variance > 0 && left > 0 ? (1 - left) / (left * variance) : atRisk;
+			return { age: place + 1, atRisk, renewed: stayed, ...withBounds(left, of) };
+		});
+}
 
 export const renewalsReport = reportThat({
 	kind: 'renewals',
 	title: 'Renewals',
 	summary: 'who renews, and who is refunded',
 	definition:
-		'By first touch and `evt` of the acquisition. `eligible[i]` counts subscriptions that could have renewed i times: `T + i · period + 7 days ≤ as of`. `renewed[i]` counts those of them with at least i renewals.',
+		'By first touch, and `evt` and cadence of the subscription. `survivors` has, by the number of renewals: the subscriptions that had renewed each time before and whose next time is over (`atRisk`), how many of them renewed again (`renewed`), and the product of these shares (`share`).',
 	parameters: [...pathParameters, 'period'],
-	columns,
-	async make({ query, period, asOfMs, journeys: read }) {
+	knowsPlans: true,
+	columns: { refundRate: { isShare: true }, survivors: { isShare: true } },
+	async make({ query, period, asOfMs, courses }) {
 		const { lookbackDays, by } = query;
-		const { journeys } = await read();
-		const periodDays = new Map(Object.entries(query.period));
-		return { lookbackDays, by, rows: describeRenewals(journeys, { by, period, asOfMs, periodDays }) };
+		const journeys = await courses();
+		const rows = describeRenewals(journeys, { by, period, asOfMs });
+		return { lookbackDays, by, rows, warnings: warningsOf(journeys) };
 	},
 	table: ({ rows }) => rows.flatMap(rowPerAge),
-	draw({ by, rows }) {
-		const groups = rows.map((row) => ({
-			...Object.fromEntries(by.map((dimension) => [dimension, row[dimension] as string])),
-			...{ evt: row.evt, subscriptions: row.subscriptions },
-			...numbered(
-				'left',
-				row.survivors.map(({ share }) => share),
-			),
-		}));
-		if (!rows.some(({ survivors }) => survivors.length > 0)) return '';
-		return `<p>The share of subscriptions that is left after each number of periods:</p>\n${htmlTable(groups, columns)}`;
-	},
+	draw: ({ rows }) =>
+		curves(
+			rows.map(({ eligible, renewed, survivors, refundRate, subscriptions, ...names }) => ({
+				name: Object.values(names).join(' · '),
+				points: [
+					{ x: '0', y: 1 },
+					...survivors.map(({ age, share: y, low, high }) => ({ x: String(age), y, low, high })),
+				],
+			})),
+			{ title: 'Left after so many renewals', isShare: true },
+		),
 });
 
-function rowPerAge({ eligible, renewed, survivors, ...group }: RenewalsRow): FlatRow[] {
-	const ages = survivors.map(({ age, atRisk, renewed: stayed, share }, place) => ({
+function rowPerAge({ eligible, renewed, survivors, ...group }: NamedRow): FlatRow[] {
+	const ages = survivors.map(({ age, atRisk, renewed: stayed, share, low, high }, place) => ({
 		...{ age, eligible: eligible[place] as number, renewed: renewed[place] as number },
-		...{ atRisk, stayed, survivors: share },
+		...{
+			atRisk,
+			stayed,
+			survivors: share,
+			interval: `${Math.round(100 * low)} to ${Math.round(100 * high)} %`,
+		},
 	}));
 	const none = { age: null, eligible: null, renewed: null, atRisk: null, stayed: null, survivors: null };
-	return (ages.length > 0 ? ages : [none]).map((age) => ({ ...group, ...age }));
+	return (ages.length > 0 ? ages : [{ ...none, interval: null }]).map((age) => ({
+		...(group as GroupValues),
+		...age,
+	}));
 }

@@ -1,9 +1,11 @@
 import { type EventLabel, eventLabelNames, eventLabels } from '../domain/subscription-event.ts';
-import { type TouchDimension, touchDimensions } from '../domain/touch.ts';
+import { touchDimensions } from '../domain/touch.ts';
 import { OperatorError } from '../errors.ts';
 import { day, pastMoment, positiveNumber, wholeNumber } from '../format/values.ts';
+import { type SpanLength, spanLengths } from './calendar.ts';
+import type { RenewalDays } from './courses.ts';
 import type { Basis } from './journey.ts';
-import type { Grouping } from './label.ts';
+import { type Dimension, type Grouping, isOfTouches, planDimensions } from './label.ts';
 import { type AttributionModel, attributionModels, defaultHalfLifeDays, defaultModel } from './model.ts';
 import { defaultLookbackDays } from './path.ts';
 
@@ -13,6 +15,7 @@ export interface ReportedAccount {
 	readonly aid: string;
 	readonly timezone: string;
 	readonly paymentProviders: readonly string[];
+	readonly renewalDays: RenewalDays;
 }
 
 /** How a value is written. */
@@ -54,6 +57,7 @@ const labelFilters = Object.fromEntries(
 	eventLabelNames.map((name) => [name, filter(`whose acquisition has this ${eventLabels[name]}`)]),
 ) as Record<EventLabel, Parameter<string | null>>;
 
+const dimensions: readonly Dimension[] = [...touchDimensions, ...planDimensions];
 const oneOrTwo = `one or two of ${touchDimensions.join(', ')}`;
 const some = `some of ${attributionModels.join(', ')}, separated by commas`;
 
@@ -73,9 +77,15 @@ export const parameters = {
 		names,
 		"the account's",
 	),
-	by: parameter<Grouping>(`${oneOrTwo}, separated by a comma, or none`, ['channel'], {
-		value: 'dimensions',
-		parse: grouping,
+	by: parameter<Grouping>(
+		`${oneOrTwo}, separated by a comma, or none. Reports on renewals know ${planDimensions.join(' and ')}, too`,
+		['channel'],
+		{ value: 'dimensions', parse: grouping },
+		'channel; none in movement and retention',
+	),
+	every: parameter<SpanLength>(`a row for each ${spanLengths.join(' or ')}`, 'month', {
+		value: 'span',
+		parse: oneOf(spanLengths),
 	}),
 	model: parameter<readonly AttributionModel[]>(`${some}, or all`, [defaultModel], {
 		value: 'models',
@@ -84,7 +94,7 @@ export const parameters = {
 	basis: parameter<Basis>(
 		'`event` counts what happened in the period, `cohort` all events of the subscriptions acquired in it',
 		'event',
-		{ value: 'basis', parse: basis },
+		{ value: 'basis', parse: oneOf(['event', 'cohort']) },
 	),
 	lookbackDays: parameter(
 		'how many days before conversion a touch may be credited',
@@ -102,12 +112,13 @@ export const parameters = {
 	channel: filter('with this channel in their path'),
 	segment: filter('whose visitor is in this segment, by its id', { ...names, value: 'id' }),
 	/** Days between renewals, by `evt`. */
-	period: parameter<Readonly<Record<string, number>>>(
+	period: parameter<RenewalDays>(
 		'days from one renewal to the next, such as newsletter=30,gift=365',
 		{},
 		{ value: 'evt=days...', parse: renewalPeriods },
-		'the median',
+		"the account's, else each subscription's own",
 	),
+	months: parameter('number of months after the acquisition to show', 24, wholeNumbers(1200)),
 	top: parameter('number of paths to show', 20, wholeNumbers(10_000)),
 };
 
@@ -137,14 +148,28 @@ export interface TakesParameters {
 	readonly kind: string;
 	/** A parameter without effect is refused, since somebody expects one. */
 	readonly parameters: readonly ReportParameter[];
+	/** Whether it groups by what is known of subscriptions without touches, too. */
+	readonly knowsPlans?: boolean;
+	/** Values of parameters that are not given, where they differ from those of other reports. */
+	readonly initial?: Partial<ReportQuery>;
 	/** Refuses values that the report has no use for. @throws OperatorError */
 	check?(given: Partial<ReportQuery>): void;
 }
 
 /** A report's parameters where some are given. */
-export function queryOf({ kind }: TakesParameters, given: Partial<ReportQuery>): ReportQuery {
-	const initial = Object.entries(parameters).map(([name, one]) => [name, one.initial]);
-	return { ...(Object.fromEntries(initial) as ReportQuery), kind, ...given };
+export function queryOf({ kind, initial }: TakesParameters, given: Partial<ReportQuery>): ReportQuery {
+	const general = Object.entries(parameters).map(([name, one]) => [name, one.initial]);
+	return { ...(Object.fromEntries(general) as ReportQuery), kind, ...initial, ...given };
+}
+
+/** Refuses values of which a report can make nothing. @throws OperatorError */
+export function checkGiven(report: TakesParameters, given: Partial<ReportQuery>): void {
+	const plans = given.by?.filter((name) => !isOfTouches(name)) ?? [];
+	if (plans.length > 0 && !report.knowsPlans)
+		throw new OperatorError(
+			`The report ${report.kind} is about touches, which have no ${plans.join(' and no ')}. It groups by ${oneOrTwo}.`,
+		);
+	report.check?.(given);
 }
 
 /** Reads the parameters in a URL. @throws OperatorError that names every parameter that is wrong */
@@ -159,7 +184,7 @@ export function readQuery(
 		if (text === undefined) continue;
 		try {
 			const value = readParameter(report, name, text, nowMs);
-			report.check?.(value);
+			checkGiven(report, value);
 			given = { ...given, ...value };
 		} catch (error) {
 			if (!(error instanceof OperatorError)) throw error;
@@ -189,9 +214,9 @@ function readParameter(
 function grouping(value: string): Grouping {
 	if (value === 'none') return [];
 	const names = value.split(',');
-	if (names.length > 2 || new Set(names).size < names.length || !areOf(touchDimensions, names))
+	if (names.length > 2 || new Set(names).size < names.length || !areOf(dimensions, names))
 		throw new OperatorError(`It must be none, or ${oneOrTwo}, such as channel,campaign.`);
-	return names as TouchDimension[];
+	return names as Dimension[];
 }
 
 function models(value: string): readonly AttributionModel[] {
@@ -205,9 +230,12 @@ function areOf(known: readonly string[], names: readonly string[]): boolean {
 	return names.every((name) => known.includes(name));
 }
 
-function basis(value: string): Basis {
-	if (value !== 'event' && value !== 'cohort') throw new OperatorError('It must be event or cohort.');
-	return value;
+function oneOf<Name extends string>(names: readonly Name[]): (value: string) => Name {
+	return (value) => {
+		const name = names.find((each) => each === value);
+		if (name === undefined) throw new OperatorError(`It must be ${names.join(' or ')}.`);
+		return name;
+	};
 }
 
 function switched(value: string): boolean {
@@ -216,7 +244,7 @@ function switched(value: string): boolean {
 }
 
 /** Event types with the days between renewals, as `newsletter=30,gift=365`. */
-function renewalPeriods(value: string): Record<string, number> {
+export function renewalPeriods(value: string): RenewalDays {
 	// An event type may contain a comma, too.
 	const periods = value.split(/(?<==\d+),/).map((one) => {
 		const [, evt = '', days] = /^(.+)=(\d{1,4})$/.exec(one) ?? [];

@@ -1,6 +1,7 @@
 import type { Reading } from '../store/steps.ts';
 import type { Store } from '../store/store.ts';
 import type { Calendar } from './calendar.ts';
+import type { CoursedJourney } from './courses.ts';
 import type { Basis, Journey, Period, Totals } from './journey.ts';
 import type { JourneyOptions, ReadJourneys } from './read-journeys.ts';
 import type { ReportedAccount, ReportQuery, TakesParameters } from './report-query.ts';
@@ -67,8 +68,10 @@ export interface ReportSource {
 	 * @param withLost whether the paths of visitors who did not subscribe are needed, too
 	 */
 	journeys(withLost?: boolean): Promise<ReadJourneys>;
+	/** The same with how each has gone. Of all time, since their cadences are learned from all. */
+	courses(): Promise<readonly CoursedJourney[]>;
 	/** Those whose owner is in a segment. */
-	inSegment(segment: string, journeys: readonly Journey[]): Promise<readonly Journey[]>;
+	inSegment<Chosen extends Journey>(segment: string, journeys: readonly Chosen[]): Promise<readonly Chosen[]>;
 }
 
 export type Cell = string | number | null;

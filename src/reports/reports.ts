@@ -1,17 +1,21 @@
 import { attributionReport } from './attribution.ts';
 import { coverageReport } from './coverage.ts';
 import { lifetimeValueReport } from './lifetime-value.ts';
+import { movementReport } from './movement.ts';
 import { pathsReport } from './paths.ts';
 import { renewalsReport } from './renewals.ts';
 import type { ReportDefinition } from './report.ts';
+import { retentionReport } from './retention.ts';
 import { spendReport } from './spend.ts';
 
 /** All reports, in the order in which they are listed. */
 export const allReports: readonly ReportDefinition[] = [
 	attributionReport,
 	pathsReport,
-	lifetimeValueReport,
+	movementReport,
+	retentionReport,
 	renewalsReport,
+	lifetimeValueReport,
 	coverageReport,
 	spendReport,
 ];

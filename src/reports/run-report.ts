@@ -2,7 +2,9 @@ import { hasLabels } from '../domain/subscription-event.ts';
 import { OperatorError } from '../errors.ts';
 import type { Store } from '../store/store.ts';
 import { type Calendar, calendarOf } from './calendar.ts';
+import { readCourses } from './courses.ts';
 import type { Journey, Period } from './journey.ts';
+import { isOfTouches } from './label.ts';
 import { type JourneyOptions, readJourneys } from './read-journeys.ts';
 import type { Report, ReportSource } from './report.ts';
 import { filters, type ReportedAccount, type ReportQuery } from './report-query.ts';
@@ -22,7 +24,12 @@ export async function runReport(
 	const period = periodOf(query, calendar);
 	const options: JourneyOptions = {
 		...{ asOfMs, period, isPast: query.asOf !== null, lookbackDays: query.lookbackDays, lostBy: null },
+		needsPaths: true,
 		paymentProviders: new Set([...knownProviders, ...account.paymentProviders]),
+	};
+	const chosen = async <Chosen extends Journey>(all: readonly Chosen[]): Promise<readonly Chosen[]> => {
+		const matching = all.filter((journey) => matchesQuery(journey, query));
+		return segment === null ? matching : source.inSegment(segment, matching);
 	};
 	const source: ReportSource = {
 		...{ account, control: store.control, query, asOfMs, calendar, period },
@@ -30,8 +37,12 @@ export async function runReport(
 		async journeys(withLost = false) {
 			const lostBy = withLost ? query.by : null;
 			const { journeys: all, lost } = await source.read(() => readJourneys({ ...options, lostBy }));
-			const journeys = all.filter((journey) => matchesQuery(journey, query));
-			return { lost, journeys: segment === null ? journeys : await source.inSegment(segment, journeys) };
+			return { lost, journeys: await chosen(all) };
+		},
+		async courses() {
+			const needsPaths = query.channel !== null || query.by.some(isOfTouches);
+			const setDays = { ...account.renewalDays, ...query.period };
+			return chosen(await source.read(() => readCourses({ ...options, needsPaths }, setDays)));
 		},
 		async inSegment(id, journeys) {
 			const owners = new Set(journeys.map(({ subscription: { owner } }) => owner));

@@ -86,7 +86,30 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 	const { stdout: paths } = await caskade(['report', 'paths', aid, ...at]);
 	assert.match(paths, /\nDays\n.+\nTouches of paths\n.+\nTransitions\n.+\nPages before conversion\n/s);
 	const { stdout: renewals } = await caskade(['report', 'renewals', aid, '--csv', ...at]);
-	assert.match(renewals, /^channel,evt,.*,age,eligible,renewed,atRisk,stayed,survivors\r\n/);
+	assert.match(renewals, /^channel,evt,.*,age,eligible,renewed,atRisk,stayed,survivors,interval\r\n/);
+	const { rows: moved } = (await caskadeJson(['report', 'movement', aid, ...at])) as {
+		rows: { subscriptions: Record<string, number>; recurringPence: Record<string, number> }[];
+	};
+	const listed = (await caskadeJson(['subscription', 'list', aid, ...at])) as Record<string, unknown>[];
+	const there = listed.filter(({ state }) => state !== 'ended');
+	assert.equal(moved.at(-1)?.subscriptions.closing, there.length);
+	assert.equal(
+		moved.at(-1)?.recurringPence.closing,
+		there.reduce((sum, { recurringPence }) => sum + (recurringPence as number), 0),
+	);
+	assert.deepEqual(
+		new Set(there.map(({ cadenceDays }) => cadenceDays)),
+		new Set([30, 365.25]),
+		'nobody has renewed an annual plan in 90 days',
+	);
+	assertRefused(
+		await caskade(['report', 'attribution', aid, '--by', 'price', ...at]),
+		/attribution is about touches, which have no price\. It groups by one or two of channel/,
+	);
+	assertMisused(
+		await caskade(['report', 'movement', aid, '--every', 'day', ...at]),
+		/It must be month or week/,
+	);
 	const bySource = ['report', 'spend', aid, '--by', 'source', ...at];
 	assertRefused(await caskade(bySource), /Group spend by channel or channel,campaign/);
 	const [coverage] = ((await caskadeJson(['report', 'coverage', aid, '--by', 'none', ...at])) as Rows).rows;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { paymentProviders } from '../../src/domain/touch.ts';
+import { isOfTouches } from '../../src/reports/label.ts';
 import { attributionModels } from '../../src/reports/model.ts';
 import type { Report } from '../../src/reports/report.ts';
 import { queryOf, type ReportQuery } from '../../src/reports/report-query.ts';
@@ -13,6 +14,7 @@ import type { Asked, Figures } from './journeys.ts';
 import * as paths from './path-sums.ts';
 import * as figures from './report-figures.ts';
 import type { Log } from './stored-log.ts';
+import * as subscriptions from './subscription-sums.ts';
 
 const spent: readonly cohorts.Spent[] = [
 	{ day: '2025-03-03', channel: 'email', campaign: '', pence: 1500 },
@@ -32,6 +34,7 @@ function questionsAbout(endMs: number): Question[] {
 	const attribution = { kind: 'attribution', intervals: false, model: attributionModels } as const;
 	const paths = { kind: 'paths', top: 10_000 } as const;
 	const spend = { kind: 'spend', model: ['decay'] } as const;
+	const period = { membership: 3, newsletter: 30 };
 	return [
 		attribution,
 		{ ...attribution, asOf: endMs, by: ['landing'] },
@@ -45,8 +48,19 @@ function questionsAbout(endMs: number): Question[] {
 		{ kind: 'ltv', asOf: endMs },
 		{ kind: 'ltv', asOf: pastMs, by: [], timezone: 'America/New_York' },
 		{ kind: 'ltv', ...month, by: ['source'], timezone: 'Asia/Kolkata', asOf: endMs + 70 * 86_400_000 },
-		{ kind: 'renewals', asOf: endMs },
-		{ kind: 'renewals', asOf: endMs + 90 * 86_400_000, by: [], ...month },
+		{ kind: 'renewals', asOf: endMs, period },
+		{ kind: 'renewals', asOf: endMs + 90 * 86_400_000, by: [], ...month, period },
+		{ kind: 'movement', asOf: endMs, by: [], period },
+		{ kind: 'movement', asOf: pastMs, by: ['channel'], ...month, period, timezone: 'Asia/Kolkata' },
+		{ kind: 'movement', by: ['source'], evt: 'membership', period: { membership: 365, newsletter: 365 } },
+		{ kind: 'retention', asOf: endMs, by: [], period },
+		{
+			kind: 'retention',
+			asOf: endMs + 60 * 86_400_000,
+			by: ['channel'],
+			period,
+			timezone: 'America/New_York',
+		},
 		{ kind: 'coverage' },
 		{ kind: 'coverage', asOf: pastMs, by: [], evt: 'newsletter' },
 		{ kind: 'coverage', ...month, timezone: 'Asia/Kolkata' },
@@ -66,7 +80,13 @@ export async function checkReports(
 	let compared = 0;
 	for (const question of questionsAbout(endMs)) {
 		const query = queryOf(reportOf(question.kind), question);
-		const account = { id: accountId, aid: 'c-a-acme-uk', timezone: 'UTC', paymentProviders: [] };
+		const account = {
+			id: accountId,
+			aid: 'c-a-acme-uk',
+			timezone: 'UTC',
+			paymentProviders: [],
+			renewalDays: {},
+		};
 		const report = await runReport(store, account, query, paymentProviders);
 		const asked = askedOf(query, report);
 		const what = `the figures of ${JSON.stringify(question)}`;
@@ -82,6 +102,7 @@ function askedOf(query: ReportQuery, report: Report): Asked {
 		Temporal.PlainDate.from(day).toZonedDateTime(query.timezone ?? 'UTC').epochMilliseconds;
 	return {
 		...query,
+		by: query.by.filter(isOfTouches),
 		asOfMs: Date.parse(String(report.asOf)),
 		fromMs: query.from === null ? Number.NEGATIVE_INFINITY : startOf(query.from),
 		toMs: query.to === null ? Number.POSITIVE_INFINITY : startOf(query.to),
@@ -94,6 +115,8 @@ function figuresOf(report: Report, { kind }: ReportQuery, asked: Asked): Figures
 	if (kind === 'paths') return figures.pathFigures(report);
 	if (kind === 'ltv') return figures.lifetimeValueFigures(report, asked);
 	if (kind === 'renewals') return figures.renewalFigures(report, asked);
+	if (kind === 'movement') return figures.movementFigures(report, asked);
+	if (kind === 'retention') return figures.retentionFigures(report, asked);
 	if (kind === 'coverage') return figures.coverageFigures(report, asked);
 	return figures.spendingFigures(report, asked);
 }
@@ -102,7 +125,9 @@ function sumsOf(log: Log, { kind, model }: ReportQuery, asked: Asked): Figures {
 	if (kind === 'attribution') return paths.attribution(log, asked);
 	if (kind === 'paths') return paths.paths(log, asked);
 	if (kind === 'ltv') return cohorts.lifetimeValues(log, asked);
-	if (kind === 'renewals') return cohorts.renewals(log, asked);
+	if (kind === 'renewals') return subscriptions.renewals(log, asked);
+	if (kind === 'movement') return subscriptions.movement(log, asked);
+	if (kind === 'retention') return subscriptions.retention(log, asked);
 	if (kind === 'coverage') return cohorts.coverage(log, asked);
 	return cohorts.spending(log, asked, spent, String(model[0]));
 }

@@ -2,30 +2,28 @@ import { About } from './alike.ts';
 import {
 	type Asked,
 	countedIn,
-	dayMs,
 	type Figures,
 	isIn,
 	labelOf,
 	labelsOf,
 	monthOf,
 	monthsBetween,
-	ratio,
 	readLog,
 	type Subscription,
 	sum,
 	weightsOf,
 } from './journeys.ts';
-import type { Log, LoggedEvent } from './stored-log.ts';
+import type { Log } from './stored-log.ts';
 
 /** The same as `path-sums.ts` for the other reports. */
 
 /** The first touch of a subscription. */
-function originOf({ path: [first] }: Subscription, asked: Asked): string {
+export function originOf({ path: [first] }: Subscription, asked: Asked): string {
 	return asked.by.length === 0 ? '' : first ? labelOf(first, asked) : '(none)';
 }
 
 /** The subscriptions acquired in the period. */
-function acquiredIn(log: Log, asked: Asked): Subscription[] {
+export function acquiredIn(log: Log, asked: Asked): Subscription[] {
 	return countedIn(readLog(log, asked).subscriptions, asked)
 		.filter(({ subscription, isAcquired }) => isAcquired && subscription.acquisition)
 		.map(({ subscription }) => subscription);
@@ -48,44 +46,6 @@ export function lifetimeValues(log: Log, asked: Asked): Figures {
 			const pence = sum(until.map(({ rvn }) => rvn));
 			figures.set(`${name}: pence ${age}`, isOver ? pence : null);
 			figures.set(`${name}: each ${age}`, isOver ? new About(pence / own.length, 0.005_1) : null);
-		}
-	}
-	return figures;
-}
-
-export function renewals(log: Log, asked: Asked): Figures {
-	const figures: Figures = new Map();
-	const acquired = acquiredIn(log, asked);
-	for (const own of Map.groupBy(acquired, (one) => `${one.first.evt}: ${originOf(one, asked)}`).entries()) {
-		const [name, some] = own;
-		const gaps = acquired
-			.filter(({ first }) => first.evt === some[0]?.first.evt)
-			.flatMap(({ events }) => {
-				const paid = events.filter(({ rvn }) => rvn >= 0);
-				return paid.slice(1).map(({ atMs }, place) => (atMs - (paid[place] as LoggedEvent).atMs) / dayMs);
-			})
-			.sort((a, b) => a - b);
-		const middle = (gaps.length - 1) / 2;
-		const days = gaps.length ? ((gaps[Math.floor(middle)] ?? 0) + (gaps[Math.ceil(middle)] ?? 0)) / 2 : 0;
-		figures.set(`${name} subscriptions`, some.length);
-		figures.set(`${name} days`, days > 0 ? new About(days, 0.005_1) : null);
-		const refunded = some.filter(({ events }) => events.some(({ rvn }) => rvn < 0));
-		figures.set(`${name} refunds`, ratio(refunded.length, some.length));
-		let left = 1;
-		for (let age = 1; days > 0 && age <= 60; age++) {
-			const couldRenew = some.filter(
-				({ convertedAtMs }) => convertedAtMs + (age * days + 7) * dayMs <= asked.asOfMs,
-			);
-			if (couldRenew.length === 0) break;
-			const renewalsOf = ({ events, acquisition }: Subscription) =>
-				events.filter((event) => event !== acquisition && event.rvn >= 0).length;
-			const renewed = couldRenew.filter((one) => renewalsOf(one) >= age).length;
-			const atRisk = couldRenew.filter((one) => renewalsOf(one) >= age - 1).length;
-			left = (left * renewed) / atRisk;
-			figures.set(`${name} ${age} eligible`, couldRenew.length);
-			figures.set(`${name} ${age} renewed`, renewed);
-			figures.set(`${name} ${age} at risk`, atRisk);
-			figures.set(`${name} ${age} left`, Number.isNaN(left) ? null : new About(left, 0.000_051));
 		}
 	}
 	return figures;

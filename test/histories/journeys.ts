@@ -16,6 +16,8 @@ export interface Asked {
 	readonly lookbackDays: number;
 	readonly evt: string | null;
 	readonly channel: string | null;
+	/** Days between renewals, by `evt`. */
+	readonly period: Readonly<Record<string, number>>;
 }
 
 export type Figures = Map<string, unknown>;

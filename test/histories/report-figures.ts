@@ -85,10 +85,40 @@ export function renewalFigures(report: Report, asked: Asked): Figures {
 		figures.set(`${name} days`, row.periodDays);
 		figures.set(`${name} refunds`, row.refundRate);
 		for (const { age, atRisk, renewed, share } of row.survivors as Rows) {
-			figures.set(`${name} ${age} eligible`, (row.eligible as readonly number[])[Number(age) - 1]);
 			figures.set(`${name} ${age} renewed`, renewed);
 			figures.set(`${name} ${age} at risk`, atRisk);
 			figures.set(`${name} ${age} left`, share);
+		}
+	}
+	return figures;
+}
+
+export function movementFigures(report: Report, asked: Asked): Figures {
+	const figures: Figures = new Map();
+	for (const row of report.rows) {
+		const { opening, closing } = row.recurringPence as Readonly<Record<string, number>>;
+		const figuresOf = {
+			...(row.subscriptions as Readonly<Record<string, number>>),
+			...{ openingPence: opening, closingPence: closing, refundPence: row.refundPence },
+			...{ churn: row.customerChurn, retention: row.netRevenueRetention },
+		};
+		for (const [figure, value] of Object.entries(figuresOf))
+			figures.set(`${row.month} ${labelOf(row, asked)}: ${figure}`, value);
+	}
+	return figures;
+}
+
+export function retentionFigures(report: Report, asked: Asked): Figures {
+	const figures: Figures = new Map();
+	for (const row of report.rows) {
+		const name = `${row.month} ${labelOf(row, asked)}`;
+		figures.set(`${name}: subscriptions`, row.subscriptions);
+		figures.set(`${name}: now`, row.activeNow);
+		figures.set(`${name}: to date`, row.penceToDate);
+		const [active, pence] = [row.active, row.pence] as readonly (readonly unknown[])[];
+		for (const age of active?.keys() ?? []) {
+			figures.set(`${name}: active ${age}`, active?.[age]);
+			figures.set(`${name}: pence ${age}`, pence?.[age]);
 		}
 	}
 	return figures;

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
+import { subscriptionOf } from '../../src/domain/subscription.ts';
 import type { Touch } from '../../src/domain/touch.ts';
 import { dayMs } from '../../src/durations.ts';
 import type { Journey } from '../../src/reports/journey.ts';
 import { LostPaths } from '../../src/reports/lost-paths.ts';
-import { subscriptionOf } from '../../src/reports/subscription.ts';
 
 export const day0Ms = Date.UTC(2026, 0, 1);
 export const allTime = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY };

@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
+import { subscriptionOf } from '../../src/domain/subscription.ts';
 import { dayMs, hourMs } from '../../src/durations.ts';
 import { Calendar } from '../../src/reports/calendar.ts';
+import { coursesOf } from '../../src/reports/courses.ts';
 import { describeCoverage } from '../../src/reports/coverage.ts';
+import type { Journey } from '../../src/reports/journey.ts';
 import { lifetimeValues } from '../../src/reports/lifetime-value.ts';
 import { pathOf, VisitorTouches } from '../../src/reports/path.ts';
 import { describePaths, pathText } from '../../src/reports/paths.ts';
 import { percentilesOf } from '../../src/reports/percentile.ts';
 import { describeRenewals } from '../../src/reports/renewals.ts';
 import { describeSpending } from '../../src/reports/spend.ts';
-import { subscriptionOf } from '../../src/reports/subscription.ts';
 import { allTime, day0Ms, journey, lostPaths, madeUpJourneys, touch } from './made-up.ts';
 
 const utc = new Calendar('UTC');
@@ -183,28 +185,34 @@ test('percentiles are elements of the list', () => {
 	assert.deepEqual(percentilesOf([10, 1, 2, 3, 4, 5, 6, 7, 8, 9]), { p50: 5, p75: 8, p90: 9 });
 });
 
-test('renewals are counted among subscriptions that could have renewed', () => {
-	const asOfMs = day0Ms + 70 * dayMs;
-	const options = { by: [], period: allTime, asOfMs, periodDays: new Map() };
-	const [row] = describeRenewals(paid, options);
-	assert.deepEqual(row, {
-		...{ evt: 'newsletter', periodDays: 31, subscriptions: 3 },
-		// A and B could have renewed twice by then but for the seven days; C not once.
-		...{ eligible: [2, 1], renewed: [1, 1], refundRate: 0.3333 },
+test('renewals are counted among subscriptions whose time to renew is over, each by its own cadence', () => {
+	const yearly = [
+		journey('Y', [[0, 9990]]),
+		journey('Z', [
+			[-365, 9990],
+			[0, 9990],
+		]),
+	];
+	const asOfMs = day0Ms + 77 * dayMs;
+	const describe = (journeys: readonly Journey[], setDays = {}) =>
+		describeRenewals(coursesOf(journeys, setDays, asOfMs), { by: [], period: allTime, asOfMs });
+	const [monthly, annual] = describe([...paid, ...yearly]);
+	const rate = { subscriptions: 3, refundRate: 0.3333 };
+	assert.deepEqual(monthly, {
+		...{ evt: 'newsletter', periodDays: 30.75, ...rate },
+		// Within half a period after the due day. C has renewed, but others of its age still have time.
+		...{ eligible: [2, 1], renewed: [1, 1] },
 		survivors: [
-			{ age: 1, atRisk: 2, renewed: 1, share: 0.5 },
-			{ age: 2, atRisk: 1, renewed: 1, share: 0.5 },
+			{ age: 1, atRisk: 2, renewed: 1, share: 0.5, low: 0.0945, high: 0.9055 },
+			{ age: 2, atRisk: 1, renewed: 1, share: 0.5, low: 0.0945, high: 0.9055 },
 		],
 	});
-	const [yearly] = describeRenewals(paid, { ...options, periodDays: new Map([['newsletter', 365]]) });
-	assert.deepEqual([yearly?.periodDays, yearly?.eligible], [365, []]);
-});
-
-test('the time to renew begins with the checkout, not with its approval', () => {
-	const approved = journey('A', [[10, 500]], [], { shownDay: 0 });
-	const asOfMs = day0Ms + 40 * dayMs;
-	const options = { by: [], period: allTime, asOfMs, periodDays: new Map([['newsletter', 30]]) };
-	assert.deepEqual(describeRenewals([approved], options)[0]?.eligible, [1]);
+	assert.deepEqual(
+		[annual?.periodDays, annual?.subscriptions, annual?.eligible, annual?.renewed],
+		[365, 2, [1], [1]],
+	);
+	const [set] = describe(paid, { newsletter: 365 });
+	assert.deepEqual([set?.periodDays, set?.eligible], [365, []]);
 });
 
 test('coverage counts events by how they were joined', () => {

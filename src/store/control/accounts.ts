@@ -20,6 +20,8 @@ export interface AccountSettings {
 	readonly timezone: string;
 	/** Hosts of payment pages besides the known ones. A return from one of them is not an arrival. */
 	readonly paymentProviders: readonly string[];
+	/** Days from one renewal to the next, by `evt`. Those of other subscriptions are learned. */
+	readonly renewalDays: Readonly<Record<string, number>>;
 }
 
 const defaultSettings: AccountSettings = {
@@ -28,6 +30,7 @@ const defaultSettings: AccountSettings = {
 	channelRules: [],
 	timezone: 'UTC',
 	paymentProviders: [],
+	renewalDays: {},
 };
 
 export interface Account extends AccountSettings {
@@ -118,7 +121,7 @@ export async function selectOwnDatabases(database: ControlDatabase): Promise<Map
 
 type SettingColumns = Pick<
 	ControlTables['account'],
-	'origins' | 'explains' | 'channel_rules' | 'timezone' | 'payment_providers'
+	'origins' | 'explains' | 'channel_rules' | 'timezone' | 'payment_providers' | 'renewal_days'
 >;
 
 /** The settings in a row of `account`. */
@@ -129,6 +132,7 @@ export function accountSettings(row: SettingColumns): AccountSettings {
 		channelRules: JSON.parse(row.channel_rules),
 		timezone: row.timezone,
 		paymentProviders: JSON.parse(row.payment_providers),
+		renewalDays: JSON.parse(row.renewal_days),
 	};
 }
 
@@ -139,6 +143,7 @@ function columnsOf(settings: AccountSettings): SettingColumns {
 		channel_rules: JSON.stringify(settings.channelRules),
 		timezone: settings.timezone,
 		payment_providers: JSON.stringify(settings.paymentProviders),
+		renewal_days: JSON.stringify(settings.renewalDays),
 	};
 }
 

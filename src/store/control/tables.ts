@@ -21,6 +21,7 @@ export interface ControlTables {
 		import_secret: string | null;
 		timezone: string;
 		payment_providers: string;
+		renewal_days: string;
 	};
 	plan: {
 		name: string;

@@ -29,7 +29,14 @@ export function scoringContract(engine: Engine): void {
 				{ ...account, goals: 0, segments: 0 },
 				{
 					...{ id: accountId, clientId: account.clientId, client: 'acme', aid },
-					...{ origins: [], explains: false, channelRules: [], timezone: 'UTC', paymentProviders: [] },
+					...{
+						origins: [],
+						explains: false,
+						channelRules: [],
+						timezone: 'UTC',
+						paymentProviders: [],
+						renewalDays: {},
+					},
 					...{ goals: 0, segments: 0, models: [], baseRates: new Map(), revocations: new Map() },
 					webhooks: [],
 				},

@@ -1,6 +1,5 @@
-import { type EventKind, kindOf } from '../domain/event-kind.ts';
 import { type EventLabel, labelsOf, type SubscriptionEvent } from '../domain/subscription-event.ts';
-import type { JourneyEvent } from '../store/account/reading/journey-rows.ts';
+import { type EventKind, kindOf } from './event-kind.ts';
 
 /** An event of a subscription, and its role. */
 export interface SubscriptionStep {
@@ -8,6 +7,14 @@ export interface SubscriptionStep {
 	readonly atMs: number;
 	readonly evt: string;
 	readonly revenuePence: number;
+}
+
+/** A stored event as its subscription sees it. */
+interface OccurredEvent extends Pick<SubscriptionEvent, EventLabel | 'subid'> {
+	readonly atMs: number;
+	readonly revenuePence: number;
+	/** When its `tid` was first shown on a page; null if it was not. */
+	readonly shownAtMs: number | null;
 }
 
 /** All events of one `subid`, with the labels of its acquisition, else of its first event. */
@@ -30,10 +37,7 @@ export interface Subscription extends Pick<SubscriptionEvent, EventLabel> {
  * are renewals.
  * @param events at least one; those of one moment in order of arrival
  */
-export function subscriptionOf(
-	events: readonly Pick<JourneyEvent, EventLabel | 'subid' | 'atMs' | 'revenuePence' | 'shownAtMs'>[],
-	owner: string | null,
-): Subscription {
+export function subscriptionOf(events: readonly OccurredEvent[], owner: string | null): Subscription {
 	const sorted = events.toSorted((a, b) => a.atMs - b.atMs);
 	const [earliest] = sorted;
 	if (!earliest) throw new Error('a subscription has at least one event');

@@ -1,0 +1,359 @@
+import { dayMs } from '../durations.ts';
+
+/**
+ * How often subscriptions are paid. Nobody says so: it is learned from the times between payments. Some come early or late,
+ * some are missing or paused, and plans of several lengths may share one `evt`.
+ */
+
+/** What was paid at one time. */
+export interface Payment {
+	readonly atMs: number;
+	readonly pricePence: number;
+	/** When all of it had been paid back; null if it was not. */
+	readonly refundedAtMs: number | null;
+}
+
+/** A subscription as far as cadences are concerned. */
+export interface Paid {
+	/** Of its acquisition. */
+	readonly evt: string;
+	/** By time. */
+	readonly payments: readonly Payment[];
+}
+
+/**
+ * What a cadence was found by: the subscription's own payments, those of others with the same `evt` and price, of others with
+ * the same `evt`, or the account: what the operator has set, else all its subscriptions.
+ */
+export type CadenceSource = 'own' | 'price' | 'event' | 'account';
+
+export interface Cadence {
+	readonly days: number;
+	readonly from: CadenceSource;
+}
+
+/** Times of which one is at most so many times the other are of one cadence: 21 and 30 days, but not 30 and 45. */
+const sameCadence = 1.45;
+/** With payments missing, a time is a multiple of the cadence, but for this part of it. */
+const multipleTolerance = 0.25;
+const maxMultiple = 12;
+/** A price so many times as high or low is that of another plan, and not a rise. */
+const otherPlan = 1.8;
+/** What was paid longer ago than so many payments does not count. Bounds the time, too. */
+const maxGaps = 24;
+/** A group has a second or third cadence if so many subscriptions, and this share of them, have it. */
+const minVotes = 3;
+const minShare = 0.1;
+const maxModes = 3;
+/** With at least so many chances to renew, a cadence at which fewer than this share renewed is none. */
+const fewChances = 10;
+const minRenewed = 0.1;
+
+export const monthDays = 365.25 / 12;
+/** Of plans. Cadences within a tenth of so many months are that: months have 28 to 31 days. */
+const calendarMonths = [1, 2, 3, 4, 6, 12, 24];
+
+/** The whole months of a cadence; undefined if it is none of the usual ones. */
+export function calendarMonthsOf(cadenceDays: number): number | undefined {
+	return calendarMonths.find((months) => Math.abs(cadenceDays / (months * monthDays) - 1) <= 0.1);
+}
+
+interface CadenceTerms {
+	readonly asOfMs: number;
+	/** By `evt`, as the operator has set them. */
+	readonly setDays: ReadonlyMap<string, number>;
+}
+
+/** Learns the cadences of subscriptions from all of them, as of a moment. */
+export class Cadences {
+	readonly #terms: CadenceTerms;
+	readonly #byEvt = new Map<string, PeerGroup>();
+	readonly #all = new PeerGroup();
+
+	constructor(subscriptions: Iterable<Paid>, terms: CadenceTerms) {
+		this.#terms = terms;
+		for (const { evt, payments } of subscriptions) {
+			let group = this.#byEvt.get(evt);
+			if (!group) {
+				group = new PeerGroup();
+				this.#byEvt.set(evt, group);
+			}
+			for (const plan of plansOf(payments)) {
+				const days = plan.gapsDays.length > 1 ? usualDays(plan.gapsDays) : plan.gapsDays[0];
+				const last = payments[plan.places.at(-1) as number] as Payment;
+				const silentDays = (terms.asOfMs - last.atMs) / dayMs;
+				for (const peers of [group, this.#all])
+					if (days !== undefined) peers.add(days, plan.pricesPence);
+					else if (last === payments.at(-1) && last.refundedAtMs === null)
+						peers.addSilent(silentDays, last.pricePence);
+			}
+		}
+	}
+
+	/**
+	 * The cadence of each payment of a subscription: how long it is paid for. Where several are possible, it is the shortest
+	 * that is not over when the next payment comes, so that nothing is lost before its own time.
+	 * @returns null for payments of which nothing is known
+	 */
+	of({ evt, payments }: Paid): readonly (Cadence | null)[] {
+		const set = this.#terms.setDays.get(evt);
+		if (set !== undefined) return payments.map(() => ({ days: set, from: 'account' }));
+		const cadences: (Cadence | null)[] = payments.map(() => null);
+		for (const plan of plansOf(payments)) {
+			const own = plan.gapsDays.length > 1 ? this.#own(evt, plan) : undefined;
+			for (const place of plan.places) {
+				const untilMs = payments[place + 1]?.atMs ?? this.#terms.asOfMs;
+				const silentDays = (untilMs - (payments[place] as Payment).atMs) / dayMs;
+				cadences[place] = own ?? this.#peers(evt, payments[place] as Payment, plan, silentDays);
+			}
+		}
+		return cadences;
+	}
+
+	/** Its own, in the days that others of its price have, if these are about the same: few times are not exact. */
+	#own(evt: string, { gapsDays, lastPence }: Plan): Cadence {
+		const days = usualDays(gapsDays);
+		const modes = this.#byEvt.get(evt)?.ofPrice(lastPence, minVotes) ?? [];
+		return { days: modes.find((mode) => isAbout(mode, days)) ?? days, from: 'own' };
+	}
+
+	/** What similar subscriptions tell about one with at most one time between payments. */
+	#peers(evt: string, { pricePence }: Payment, { gapsDays }: Plan, silentDays: number): Cadence | null {
+		const [gapDays] = gapsDays;
+		const group = this.#byEvt.get(evt);
+		const sources: readonly (readonly [CadenceSource, () => readonly number[] | undefined])[] = [
+			['price', () => group?.ofPrice(pricePence, gapsDays.length)],
+			['event', () => group?.longerFor(pricePence) ?? group?.all.modes(gapsDays.length)],
+			['account', () => this.#all.ofPrice(pricePence, gapsDays.length)],
+			['account', () => this.#all.longerFor(pricePence) ?? this.#all.all.modes(gapsDays.length)],
+		];
+		for (const [from, modesOf] of sources) {
+			const modes = modesOf() ?? [];
+			// Its own time tells more than those of other prices, unless they are about the same.
+			const isTold =
+				from === 'price' || gapDays === undefined || modes.some((days) => isAbout(gapDays, days));
+			if (modes.length > 0 && isTold) return { days: likelyDays(modes, gapDays, silentDays), from };
+		}
+		return gapDays === undefined ? null : { days: gapDays, from: 'own' };
+	}
+}
+
+/**
+ * Which of several cadences a subscription has: that which explains its only time between payments, else the shortest that
+ * is not over.
+ * @param modes from the shortest
+ */
+function likelyDays(modes: readonly number[], gapDays: number | undefined, silentDays: number): number {
+	const longest = modes.at(-1) as number;
+	if (gapDays === undefined) return modes.find((days) => silentDays < days + graceDays(days)) ?? longest;
+	const fits = modes.map((days) => fit(gapDays, days));
+	const best = Math.max(...fits);
+	// After a pause.
+	if (best === 0) return modes.findLast((days) => days < gapDays) ?? (modes[0] as number);
+	return modes[fits.indexOf(best)] as number;
+}
+
+/**
+ * How much later than due a renewal may come. Until then a subscription is at risk, and not lost: card payments are tried
+ * again for two weeks or more.
+ */
+export function graceDays(cadenceDays: number): number {
+	return Math.min(30, cadenceDays / 2);
+}
+
+/** Payments of a subscription with about the same price. */
+interface Plan {
+	/** Of its payments among those of the subscription. */
+	readonly places: readonly number[];
+	/** Times from these payments to the next of any price, the latest. */
+	readonly gapsDays: readonly number[];
+	readonly pricesPence: ReadonlySet<number>;
+	readonly lastPence: number;
+}
+
+/** Who changes from a monthly to an annual plan has two cadences, who pays more than before has one. */
+function plansOf(payments: readonly Payment[]): readonly Plan[] {
+	const plans: { lastPence: number; places: number[]; gapsDays: number[]; pricesPence: Set<number> }[] = [];
+	for (const [place, { atMs, pricePence, refundedAtMs }] of payments.entries()) {
+		let plan = plans.find(({ lastPence }) => isWithin(otherPlan, lastPence, pricePence));
+		if (!plan) {
+			plan = { lastPence: pricePence, places: [], gapsDays: [], pricesPence: new Set() };
+			plans.push(plan);
+		}
+		plan.lastPence = pricePence;
+		plan.places.push(place);
+		plan.pricesPence.add(pricePence);
+		const next = payments[place + 1];
+		// Who buys again what was paid back does not renew it.
+		if (next && !(refundedAtMs !== null && refundedAtMs <= next.atMs))
+			plan.gapsDays.push((next.atMs - atMs) / dayMs);
+	}
+	return plans.map(({ gapsDays, ...plan }) => ({ ...plan, gapsDays: gapsDays.slice(-maxGaps) }));
+}
+
+function isWithin(ratio: number, a: number, b: number): boolean {
+	return a === b || (Math.min(a, b) > 0 && Math.max(a, b) < ratio * Math.min(a, b));
+}
+
+function isAbout(gapDays: number, days: number): boolean {
+	return isWithin(sameCadence, gapDays, days);
+}
+
+/** The cadence that explains most of a subscription's times between payments; of several, the shortest. */
+export function usualDays(gapsDays: readonly number[]): number {
+	const sorted = gapsDays.toSorted((a, b) => a - b);
+	let best = { days: sorted[0] as number, score: 0 };
+	for (const days of [...sorted, medianOf(sorted)]) {
+		const score = sorted.reduce((sum, gap) => sum + fit(gap, days), 0);
+		if (score > best.score || (score === best.score && days < best.days)) best = { days, score };
+	}
+	return medianOf(sorted.filter((gap) => isAbout(gap, best.days)));
+}
+
+/** From 0 to 1. A multiple explains a time less well: half of all times are close to one. */
+function fit(gapDays: number, days: number): number {
+	if (isAbout(gapDays, days)) return 1;
+	const multiple = Math.round(gapDays / days);
+	const isMultiple = multiple > 1 && multiple <= maxMultiple;
+	return isMultiple && Math.abs(gapDays - multiple * days) <= multipleTolerance * days ? 0.5 / multiple : 0;
+}
+
+/** @param sorted at least one */
+function medianOf(sorted: ArrayLike<number>): number {
+	const middle = (sorted.length - 1) / 2;
+	return ((sorted[Math.floor(middle)] as number) + (sorted[Math.ceil(middle)] as number)) / 2;
+}
+
+/** What is known of the subscriptions of one `evt`, or of all. */
+class PeerGroup {
+	readonly all = new Votes();
+	readonly #byPrice = new Map<number, Votes>();
+	/** Prices by their size, so that the near ones are found among any number. */
+	readonly #bySize = new Map<number, Votes>();
+	readonly #near = new Map<number, Votes>();
+	readonly #longer = new Map<number, readonly number[] | undefined>();
+
+	add(days: number, pricesPence: Iterable<number>): void {
+		this.all.add(days);
+		for (const price of pricesPence) {
+			votesOf(this.#byPrice, price).add(days);
+			votesOf(this.#bySize, sizeOf(price)).add(days);
+		}
+	}
+
+	addSilent(days: number, pricePence: number): void {
+		this.all.addSilent(days);
+		votesOf(this.#byPrice, pricePence).addSilent(days);
+		votesOf(this.#bySize, sizeOf(pricePence)).addSilent(days);
+	}
+
+	/** The cadences of a price, else of prices up to half as high again, or as low. @param own votes that do not count */
+	ofPrice(pricePence: number, own: number): readonly number[] | undefined {
+		const modes = this.#byPrice.get(pricePence)?.modes(own) ?? [];
+		if (modes.length > 0) return modes;
+		const size = sizeOf(pricePence);
+		const known = this.#near.has(size);
+		const near = votesOf(this.#near, size);
+		if (!known)
+			for (let step = -nearSteps; step <= nearSteps; step++) near.addAll(this.#bySize.get(size + step));
+		return near.modes(own);
+	}
+
+	/**
+	 * The cadence of a price above all known ones below it. A plan of several months costs less than so many plans of one,
+	 * so ten times the price of a month is that of a year, of which nobody need have renewed yet.
+	 */
+	longerFor(pricePence: number): readonly number[] | undefined {
+		const size = sizeOf(pricePence);
+		if (!this.#longer.has(size)) this.#longer.set(size, this.#longerThan(pricePence));
+		return this.#longer.get(size);
+	}
+
+	#longerThan(pricePence: number): readonly number[] | undefined {
+		const lower = [...this.#byPrice]
+			.filter(([price, votes]) => price > 0 && price < pricePence && votes.modes(0).length > 0)
+			.reduce((best, [price]) => Math.max(best, price), 0);
+		if (lower === 0) return undefined;
+		const days = this.#byPrice.get(lower)?.modes(0).at(-1) as number;
+		const months = (days / monthDays) * (pricePence / lower);
+		return [monthDays * (calendarMonths.find((each) => each >= 0.95 * months) ?? 24)];
+	}
+}
+
+function votesOf(groups: Map<number, Votes>, name: number): Votes {
+	let votes = groups.get(name);
+	if (!votes) {
+		votes = new Votes();
+		groups.set(name, votes);
+	}
+	return votes;
+}
+
+/** In steps of a tenth. */
+const nearSteps = 4;
+
+function sizeOf(pricePence: number): number {
+	// No price is near to none.
+	return pricePence > 0 ? Math.round(Math.log(pricePence) / Math.log(1.1)) : -2 * nearSteps;
+}
+
+/** The cadences of a group of subscriptions, each of which has one vote. */
+class Votes {
+	readonly #days: number[] = [];
+	/** How long ago those paid who have not paid again. */
+	readonly #silentDays: number[] = [];
+	#modes: readonly number[] | undefined;
+
+	add(days: number): void {
+		this.#days.push(days);
+	}
+
+	addSilent(days: number): void {
+		this.#silentDays.push(days);
+	}
+
+	addAll(others: Votes | undefined): void {
+		if (!others) return;
+		for (const each of others.#days) this.#days.push(each);
+		for (const each of others.#silentDays) this.#silentDays.push(each);
+	}
+
+	/** The cadences that many have, from the shortest. @param own votes that do not count */
+	modes(own: number): readonly number[] {
+		if (this.#days.length <= own) return [];
+		this.#modes ??= modesOf(this.#days).filter((days) => this.#isPlausible(days));
+		return this.#modes;
+	}
+
+	/** A few who paid twice do not tell how often the many pay who have not paid again yet. */
+	#isPlausible(days: number): boolean {
+		const renewed = this.#days.filter((each) => isAbout(each, days)).length;
+		const silent = this.#silentDays.filter((each) => each > days + graceDays(days)).length;
+		return renewed + silent < fewChances || renewed >= minRenewed * (renewed + silent);
+	}
+}
+
+function modesOf(days: readonly number[]): readonly number[] {
+	let left = Float64Array.from(days).sort();
+	const modes: number[] = [];
+	while (left.length > 0 && modes.length < maxModes) {
+		const most = densest(left);
+		if (modes.length > 0 && (most.length < minVotes || most.length < minShare * days.length)) break;
+		const mode = medianOf(most);
+		modes.push(mode);
+		const [first, last] = [most[0] as number, most.at(-1) as number];
+		left = left.filter((each) => !isAbout(each, mode) && (each < first || each > last));
+	}
+	return modes.sort((a, b) => a - b);
+}
+
+/** The most values of one cadence; of several, the smallest ones. */
+function densest(sorted: Float64Array): Float64Array {
+	let best = sorted.subarray(0, 1);
+	let from = 0;
+	for (let to = 0; to < sorted.length; to++) {
+		while (!isAbout(sorted[from] as number, sorted[to] as number)) from++;
+		if (to + 1 - from > best.length) best = sorted.subarray(from, to + 1);
+	}
+	return best;
+}

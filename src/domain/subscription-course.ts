@@ -1,0 +1,145 @@
+import { dayMs, hourMs } from '../durations.ts';
+import type { Subscription } from './subscription.ts';
+import {
+	type Cadence,
+	type Cadences,
+	calendarMonthsOf,
+	graceDays,
+	monthDays,
+	type Payment,
+} from './subscription-cadence.ts';
+
+/**
+ * `active` is paid for. `at risk` is due, and may still be renewed. `ended` was not renewed in time, or was paid back.
+ * `reactivated` is active, and had ended before.
+ */
+export const subscriptionStates = ['active', 'at risk', 'ended', 'reactivated'] as const;
+export type SubscriptionState = (typeof subscriptionStates)[number];
+
+/** A change of a subscription's recurring revenue. */
+export interface Movement {
+	readonly kind: 'new' | 'reactivated' | 'expansion' | 'contraction' | 'ended';
+	readonly atMs: number;
+	/** Per month from then on. */
+	readonly recurringPence: number;
+}
+
+/** How a subscription has gone up to a moment. */
+export interface Course {
+	/** By time. The first is `new`. Each differs from the one before in its recurring revenue, or begins or ends it. */
+	readonly movements: readonly Movement[];
+	readonly state: SubscriptionState;
+	/** Of the last payment. Null if nothing is known about it: then it is active for ever. */
+	readonly cadence: Cadence | null;
+	/** Until when it is paid. */
+	readonly dueAtMs: number | null;
+	readonly endedAtMs: number | null;
+	/** Per month, in whole pence; 0 if it has ended, or its cadence is unknown. */
+	readonly recurringPence: number;
+	/** Of each payment, whether another one came; null while there is time for it. The number of payments is its length. */
+	readonly renewed: readonly (boolean | null)[];
+}
+
+/** Payments closer together are one: a sale may have several transactions. */
+const sameOccasionMs = 12 * hourMs;
+/** What somebody who pays a price every so many days pays in a month, in whole pence. */
+export function recurringPenceOf(pricePence: number, cadenceDays: number): number {
+	return Math.round(pricePence / (calendarMonthsOf(cadenceDays) ?? cadenceDays / monthDays));
+}
+
+/** The payments among the events of a subscription. A refund takes from the latest payments before it. */
+export function paymentsOf({ steps }: Pick<Subscription, 'steps'>): readonly Payment[] {
+	const payments: { atMs: number; pricePence: number; leftPence: number; refundedAtMs: number | null }[] = [];
+	const refundable: typeof payments = [];
+	for (const { kind, atMs, revenuePence } of steps) {
+		const last = payments.at(-1);
+		if (kind === 'refund') {
+			for (let pence = -revenuePence; pence > 0; ) {
+				const payment = refundable.at(-1);
+				if (!payment) break;
+				const part = Math.min(pence, payment.leftPence);
+				pence -= part;
+				payment.leftPence -= part;
+				if (payment.leftPence > 0) break;
+				// Free ones are not paid back.
+				if (part > 0) payment.refundedAtMs = atMs;
+				refundable.pop();
+			}
+		} else if (last && atMs - last.atMs < sameOccasionMs && last.refundedAtMs === null) {
+			last.pricePence += revenuePence;
+			last.leftPence += revenuePence;
+		} else {
+			const payment = { atMs, pricePence: revenuePence, leftPence: revenuePence, refundedAtMs: null };
+			payments.push(payment);
+			refundable.push(payment);
+		}
+	}
+	return payments;
+}
+
+/** When a payment is over, and until when the next one is in time. */
+interface Cover {
+	readonly dueAtMs: number;
+	readonly lapsesAtMs: number;
+}
+
+function coverOf({ atMs }: Payment, cadence: Cadence | null): Cover {
+	if (!cadence) return { dueAtMs: Number.POSITIVE_INFINITY, lapsesAtMs: Number.POSITIVE_INFINITY };
+	const dueAtMs = Math.round(atMs + cadence.days * dayMs);
+	return { dueAtMs, lapsesAtMs: Math.round(dueAtMs + graceDays(cadence.days) * dayMs) };
+}
+
+/**
+ * How a subscription has gone.
+ * @param payments at least one, all up to the moment
+ */
+export function courseOf(
+	{ evt, payments }: { readonly evt: string; readonly payments: readonly Payment[] },
+	cadences: Cadences,
+	asOfMs: number,
+): Course {
+	const of = cadences.of({ evt, payments });
+	const movements: Movement[] = [];
+	const renewed: (boolean | null)[] = [];
+	let recurringPence = 0;
+	let runs = 0;
+	/** Of all payments so far, whatever was paid back. */
+	let paid: Cover = { dueAtMs: Number.NEGATIVE_INFINITY, lapsesAtMs: Number.NEGATIVE_INFINITY };
+	/** The same, but until they were paid back. */
+	let kept = paid;
+	const move = (kind: Movement['kind'], atMs: number, pence: number) => {
+		movements.push({ kind, atMs, recurringPence: pence });
+		recurringPence = pence;
+	};
+	for (const [place, payment] of payments.entries()) {
+		const cadence = of[place] ?? null;
+		const pence = cadence ? recurringPenceOf(payment.pricePence, cadence.days) : 0;
+		const { atMs, refundedAtMs } = payment;
+		// Who pays again in time has not ended, even if the last payment was paid back.
+		if (place > 0 && atMs > paid.lapsesAtMs) move('ended', kept.dueAtMs, 0);
+		if (place === 0 || atMs > paid.lapsesAtMs) move(runs++ === 0 ? 'new' : 'reactivated', atMs, pence);
+		else if (pence !== recurringPence)
+			move(pence > recurringPence ? 'expansion' : 'contraction', atMs, pence);
+		const cover = coverOf(payment, cadence);
+		paid = later(paid, cover);
+		const isCut = refundedAtMs !== null && refundedAtMs < cover.dueAtMs;
+		kept = later(kept, isCut ? { dueAtMs: refundedAtMs, lapsesAtMs: refundedAtMs } : cover);
+		renewed.push(cover.lapsesAtMs <= asOfMs ? place + 1 < payments.length : null);
+	}
+	const hasEnded = kept.lapsesAtMs <= asOfMs;
+	if (hasEnded) move('ended', kept.dueAtMs, 0);
+	const { dueAtMs } = hasEnded ? paid : kept;
+	return {
+		movements,
+		state: hasEnded ? 'ended' : dueAtMs <= asOfMs ? 'at risk' : runs > 1 ? 'reactivated' : 'active',
+		cadence: of.at(-1) ?? null,
+		dueAtMs: Number.isFinite(dueAtMs) ? dueAtMs : null,
+		endedAtMs: hasEnded ? kept.dueAtMs : null,
+		recurringPence,
+		renewed,
+	};
+}
+
+function later(a: Cover, b: Cover): Cover {
+	return b.dueAtMs >= a.dueAtMs ? b : a;
+}

@@ -1,0 +1,53 @@
+import { Cadences, type Payment } from '../domain/subscription-cadence.ts';
+import { type Course, courseOf, paymentsOf } from '../domain/subscription-course.ts';
+import type { Reading } from '../store/steps.ts';
+import type { Journey } from './journey.ts';
+import { type JourneyOptions, readJourneys } from './read-journeys.ts';
+
+/** A subscription with the touches that led to it, and how it has gone. */
+export interface CoursedJourney extends Journey {
+	/** Empty if there are only refunds. */
+	readonly payments: readonly Payment[];
+	/** Null without a payment. */
+	readonly course: Course | null;
+}
+
+/** One with a payment. */
+export interface PaidJourney extends CoursedJourney {
+	readonly course: Course;
+}
+
+export function isPaid(journey: CoursedJourney): journey is PaidJourney {
+	return journey.course !== null;
+}
+
+/** Days between renewals that the operator has set, by `evt`. */
+export type RenewalDays = Readonly<Record<string, number>>;
+
+/**
+ * All subscriptions as of a moment, by their first event. Their cadences are learned from all of them, whatever a report is
+ * about.
+ */
+export function* readCourses(
+	options: Omit<JourneyOptions, 'period' | 'lostBy'>,
+	setDays: RenewalDays,
+): Reading<CoursedJourney[]> {
+	const period = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY };
+	const { journeys } = yield* readJourneys({ ...options, period, lostBy: null });
+	return coursesOf(journeys, setDays, options.asOfMs);
+}
+
+export function coursesOf(
+	journeys: readonly Journey[],
+	setDays: RenewalDays,
+	asOfMs: number,
+): CoursedJourney[] {
+	const all = journeys.map((journey) => ({ ...journey, payments: paymentsOf(journey.subscription) }));
+	const paid = all.map(({ subscription: { evt }, payments }) => ({ evt, payments }));
+	const cadences = new Cadences(paid, { asOfMs, setDays: new Map(Object.entries(setDays)) });
+	return all.map((journey, place) => ({
+		...journey,
+		course:
+			journey.payments.length > 0 ? courseOf(paid[place] as (typeof paid)[number], cadences, asOfMs) : null,
+	}));
+}

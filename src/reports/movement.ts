@@ -1,0 +1,236 @@
+import type { Movement } from '../domain/subscription-course.ts';
+import type { Span, SpanLength } from './calendar.ts';
+import { type CoursedJourney, isPaid } from './courses.ts';
+import { type GroupValues, groupsOf } from './grouping.ts';
+import { isIn, ratio, type Terms } from './journey.ts';
+import { type FlatRow, reportThat } from './report.ts';
+import { type Curve, curves } from './report-curves.ts';
+import { commonParameters } from './report-query.ts';
+
+/** Of one span, by what happened. Opening and what was added, less what was lost, is closing. */
+interface Balance {
+	readonly opening: number;
+	readonly new: number;
+	readonly reactivated: number;
+	readonly ended: number;
+	readonly closing: number;
+}
+
+interface RecurringBalance extends Balance {
+	readonly expansion: number;
+	readonly contraction: number;
+}
+
+export interface MovementRow {
+	readonly subscriptions: Balance;
+	/** Per month. */
+	readonly recurringPence: RecurringBalance;
+	readonly refundPence: number;
+	/** Of the subscriptions at the opening, the share that is not there at the closing. */
+	readonly customerChurn: number | null;
+	/** Of the recurring pence at the opening, what the same subscriptions pay at the closing, without and with expansion. */
+	readonly grossRevenueRetention: number | null;
+	readonly netRevenueRetention: number | null;
+}
+
+/** A row with the name of its span and the values of its dimensions. */
+type NamedRow = MovementRow & Readonly<Record<string, unknown>>;
+
+type Kind = Movement['kind'];
+
+/** What happened in a span. */
+class Tally {
+	readonly counts = { new: 0, reactivated: 0, expansion: 0, contraction: 0, ended: 0 };
+	readonly pence = { ...this.counts };
+	refundPence = 0;
+	/** Of subscriptions that were there at the opening. */
+	lost = 0;
+	lessPence = 0;
+	morePence = 0;
+
+	add(kind: Kind, pence: number): void {
+		this.counts[kind]++;
+		this.pence[kind] += Math.abs(pence);
+	}
+
+	get isEmpty(): boolean {
+		return this.refundPence === 0 && Object.values(this.counts).every((count) => count === 0);
+	}
+}
+
+/** How subscriptions and their recurring revenue changed in each span. */
+export function describeMovement(
+	journeys: readonly CoursedJourney[],
+	{ by, spans }: Pick<Terms, 'by'> & { readonly spans: readonly Span[] },
+): { readonly span: Span; readonly values: GroupValues; readonly row: MovementRow }[] {
+	const rows = groupsOf(journeys, by).flatMap(({ values, members }, group) => {
+		const tallies = spans.map(() => new Tally());
+		const before = new Tally();
+		for (const member of members) tally(member, spans, (place) => (place < 0 ? before : tallies[place]));
+		let [subscriptions, pence] = closingOf({ subscriptions: 0, pence: 0 }, before);
+		let hasBegun = by.length === 0 || subscriptions > 0;
+		return tallies.flatMap((tally, place) => {
+			hasBegun ||= !tally.isEmpty;
+			if (!hasBegun) return [];
+			const row = rowOf(tally, { subscriptions, pence });
+			[subscriptions, pence] = [row.subscriptions.closing, row.recurringPence.closing];
+			return [{ place, group, span: spans[place] as Span, values, row }];
+		});
+	});
+	return rows.sort((a, b) => a.place - b.place || a.group - b.group);
+}
+
+interface Opening {
+	readonly subscriptions: number;
+	readonly pence: number;
+}
+
+function closingOf(opening: Opening, { counts, pence }: Tally): [subscriptions: number, pence: number] {
+	return [
+		opening.subscriptions + counts.new + counts.reactivated - counts.ended,
+		opening.pence + pence.new + pence.reactivated + pence.expansion - pence.contraction - pence.ended,
+	];
+}
+
+function rowOf(tally: Tally, opening: Opening): MovementRow {
+	const { counts, pence, refundPence, lost, lessPence, morePence } = tally;
+	const [closing, closingPence] = closingOf(opening, tally);
+	const { new: added, reactivated, ended } = counts;
+	return {
+		subscriptions: { opening: opening.subscriptions, new: added, reactivated, ended, closing },
+		recurringPence: { opening: opening.pence, ...pence, closing: closingPence },
+		refundPence,
+		customerChurn: ratio(lost, opening.subscriptions),
+		grossRevenueRetention: ratio(opening.pence - lessPence, opening.pence),
+		netRevenueRetention: ratio(opening.pence - lessPence + morePence, opening.pence),
+	};
+}
+
+/** Adds what happened to a subscription. @param at returns the tally of a span, -1 for what was before all */
+function tally(
+	{ subscription, course }: CoursedJourney,
+	spans: readonly Span[],
+	at: (place: number) => Tally | undefined,
+): void {
+	for (const { kind, atMs, revenuePence } of subscription.steps) {
+		const of = kind === 'refund' ? at(placeOf(spans, atMs)) : undefined;
+		if (of) of.refundPence += revenuePence;
+	}
+	let now = { isThere: false, pence: 0 };
+	let opening = now;
+	let place = -1;
+	const close = () => {
+		const of = at(place);
+		if (!of || !opening.isThere) return;
+		if (!now.isThere) of.lost++;
+		of.lessPence += Math.max(0, opening.pence - now.pence);
+		of.morePence += Math.max(0, now.pence - opening.pence);
+	};
+	for (const { kind, atMs, recurringPence } of course?.movements ?? []) {
+		const next = placeOf(spans, atMs);
+		if (next !== place) {
+			close();
+			[place, opening] = [next, now];
+		}
+		at(place)?.add(kind, recurringPence - now.pence);
+		now = { isThere: kind !== 'ended', pence: recurringPence };
+	}
+	close();
+}
+
+/** The span of a moment; -1 before all, and their number after all. */
+function placeOf(spans: readonly Span[], ms: number): number {
+	let [low, high] = [0, spans.length];
+	while (low < high) {
+		const middle = (low + high) >> 1;
+		if ((spans[middle] as Span).toMs > ms) high = middle;
+		else low = middle + 1;
+	}
+	return low === 0 && ms < (spans[0]?.fromMs ?? Number.POSITIVE_INFINITY) ? -1 : low;
+}
+
+/** From the first subscription on, within the period and up to the moment of the report. */
+function spansOf(
+	journeys: readonly CoursedJourney[],
+	length: SpanLength,
+	{ period, calendar, asOfMs }: Pick<Terms, 'period' | 'calendar' | 'asOfMs'>,
+): Span[] {
+	let firstMs = Number.POSITIVE_INFINITY;
+	for (const { subscription } of journeys)
+		firstMs = Math.min(firstMs, subscription.steps[0]?.atMs ?? firstMs);
+	const fromMs = Math.max(firstMs, period.fromMs);
+	if (!Number.isFinite(fromMs)) return [];
+	return calendar.spans(length, fromMs, Math.min(asOfMs, period.toMs - 1)).map((span) => ({
+		...span,
+		...{ fromMs: Math.max(span.fromMs, period.fromMs), toMs: Math.min(span.toMs, period.toMs) },
+	}));
+}
+
+/** What a reader must know of the latest figures. */
+export function warningsOf(journeys: readonly CoursedJourney[]): string[] {
+	const courses = journeys.filter(isPaid).map(({ course }) => course);
+	const atRisk = courses.filter(({ state }) => state === 'at risk').length;
+	const unknown = courses.filter(({ cadence }) => cadence === null).length;
+	const warnings: string[] = [];
+	if (atRisk > 0)
+		warnings.push(
+			`${atRisk} of ${courses.length} subscriptions are at risk: due, not renewed, and not lost yet. The latest figures do not count them as ended.`,
+		);
+	if (unknown > 0)
+		warnings.push(
+			`Nothing tells how often ${unknown} of ${courses.length} subscriptions are paid, so they never end and have no recurring revenue. Set it with --period, or 'caskade account update --renewal-days'.`,
+		);
+	return warnings;
+}
+
+export const movementReport = reportThat({
+	kind: 'movement',
+	title: 'Movement',
+	summary: 'how subscriptions and recurring revenue grow and shrink',
+	definition:
+		'By month or week: subscriptions and recurring pence at the opening, what came and went, and at the closing. Recurring revenue (MRR) is what a subscription pays, divided by the months that it pays for; annual ÷ 12. `opening + new + reactivated − ended = closing`; pence also `+ expansion − contraction`.',
+	parameters: [...commonParameters, 'by', 'every', 'lookbackDays', 'channel', 'segment', 'period'],
+	knowsPlans: true,
+	initial: { by: [] },
+	columns: {
+		customerChurn: { isShare: true },
+		grossRevenueRetention: { isShare: true },
+		netRevenueRetention: { isShare: true },
+	},
+	async make({ query, period, asOfMs, calendar, courses }) {
+		const { by, every } = query;
+		const journeys = await courses();
+		const spans = spansOf(journeys, every, { period, calendar, asOfMs });
+		const rows = describeMovement(journeys, { by, spans }).map(
+			({ span, values, row }) => ({ [every]: span.name, ...values, ...row }) as NamedRow,
+		);
+		const isLatest = isIn(period, asOfMs);
+		return { by, every, rows, warnings: isLatest ? warningsOf(journeys) : [] };
+	},
+	table: ({ rows }) => rows.map(flatRow),
+	draw({ by, every, rows }) {
+		const series = Map.groupBy(rows, (row) => by.map((name) => row[keyOf(name)]).join(' / ') || 'all');
+		const drawn = [...series].map(
+			([name, own]): Curve => ({
+				name,
+				points: own.map((row) => ({ x: String(row[every]), y: row.recurringPence.closing })),
+			}),
+		);
+		return curves(drawn, { title: 'Recurring revenue a month, at the closing', isPence: true });
+	},
+});
+
+function keyOf(name: string): string {
+	return name === 'price' ? 'pricePence' : name;
+}
+
+function flatRow({ subscriptions, recurringPence, ...row }: NamedRow): FlatRow {
+	const { refundPence, customerChurn, grossRevenueRetention, netRevenueRetention, ...names } = row;
+	const pence = Object.entries(recurringPence).map(([name, value]) => [`${name}Pence`, value]);
+	return {
+		...(names as GroupValues),
+		...subscriptions,
+		...Object.fromEntries(pence),
+		...{ refundPence, customerChurn, grossRevenueRetention, netRevenueRetention },
+	};
+}

@@ -1,0 +1,83 @@
+import { escapeHtml } from '../format/html.ts';
+import { pounds } from './report-table.ts';
+
+/** A value for each of some places across, with the bounds of its interval where there is one. */
+export interface CurvePoint {
+	readonly x: string;
+	readonly y: number | null;
+	readonly low?: number | null;
+	readonly high?: number | null;
+}
+
+export interface Curve {
+	readonly name: string;
+	readonly points: readonly CurvePoint[];
+	/** What is expected, not what came. */
+	readonly isDashed?: boolean;
+}
+
+interface CurveTitles {
+	readonly title: string;
+	readonly isPence?: boolean;
+	readonly isShare?: boolean;
+}
+
+const [width, height, left, right, top, bottom] = [760, 300, 70, 20, 30, 30];
+const colours = ['#0b63ce', '#c0392b', '#1e8449', '#b9770e', '#7d3c98', '#148f77', '#5d6d7e', '#a04000'];
+
+/** Curves over the same places, with axes, a line at zero, and the bands of intervals. The first ones, if there are many. */
+export function curves(all: readonly Curve[], { title, isPence, isShare }: CurveTitles): string {
+	const drawn = all.slice(0, colours.length);
+	const places = [...new Set(drawn.flatMap(({ points }) => points.map(({ x }) => x)))].sort(inOrder);
+	const values = drawn.flatMap(({ points }) => points.flatMap(({ y, low, high }) => [y, low, high]));
+	const known = values.filter((value) => typeof value === 'number');
+	if (known.length === 0) return '';
+	const max = isShare ? 1 : Math.max(0, ...known);
+	const min = Math.min(0, ...known);
+	const range = max - min || 1;
+	const placeOf = new Map(places.map((x, place) => [x, place]));
+	const across = (x: string) =>
+		left + ((width - left - right) * (placeOf.get(x) as number)) / Math.max(1, places.length - 1);
+	const up = (y: number) => height - bottom - ((height - top - bottom) * (y - min)) / range;
+	const at = (x: string, y: number) => `${across(x).toFixed(1)},${up(y).toFixed(1)}`;
+	const shown = (y: number) =>
+		isPence ? `£${pounds(y)}` : isShare ? `${Math.round(100 * y)} %` : String(Math.round(y));
+	const grid = [min, 0, min + range / 2, max]
+		.filter((y, place, ys) => ys.indexOf(y) === place)
+		.map(
+			(y) =>
+				`<line x1="${left}" x2="${width - right}" y1="${up(y).toFixed(1)}" y2="${up(y).toFixed(1)}" stroke="${y === 0 ? '#888' : '#ddd'}"/><text x="${left - 6}" y="${(up(y) + 4).toFixed(1)}" text-anchor="end">${shown(y)}</text>`,
+		);
+	const ends = [places[0], places.length > 1 ? places.at(-1) : undefined].filter((x) => x !== undefined);
+	const names = ends.map(
+		(x, place) =>
+			`<text x="${across(x).toFixed(1)}" y="${height - 8}" text-anchor="${place === 0 ? 'start' : 'end'}">${escapeHtml(x)}</text>`,
+	);
+	const lines = drawn.map(({ name, points, isDashed }, place) => {
+		const colour = colours[place] as string;
+		const whole = points.filter(({ y }) => y !== null);
+		const banded = points.filter(({ low, high }) => typeof low === 'number' && typeof high === 'number');
+		const band = [
+			...banded.map(({ x, high }) => at(x, high as number)),
+			...banded.toReversed().map(({ x, low }) => at(x, low as number)),
+		];
+		const line = whole.map(({ x, y }) => at(x, y as number)).join(' ');
+		const dots = whole.map(
+			({ x, y }) =>
+				`<circle cx="${across(x).toFixed(1)}" cy="${up(y as number).toFixed(1)}" r="2.5" fill="${colour}"><title>${escapeHtml(`${name}, ${x}: ${shown(y as number)}`)}</title></circle>`,
+		);
+		return `${band.length > 0 ? `<polygon points="${band.join(' ')}" fill="${colour}" fill-opacity=".15"/>` : ''}<polyline points="${line}" fill="none" stroke="${colour}" stroke-width="2"${isDashed ? ' stroke-dasharray="5"' : ''}/>${dots.join('')}`;
+	});
+	const legend = drawn.map(
+		({ name }, place) => `<span style="color:${colours[place]}">■</span> ${escapeHtml(name)}`,
+	);
+	const rest = all.length - drawn.length;
+	return `<h2>${escapeHtml(title)}</h2>
+<div class="wide"><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeHtml(title)}">${[...grid, ...names, ...lines].join('\n')}</svg></div>
+${drawn.length > 1 ? `<p>${legend.join(' &nbsp; ')}${rest > 0 ? ` and ${rest} more in the table` : ''}</p>` : ''}`;
+}
+
+/** Numbers by size, dates by time. */
+function inOrder(a: string, b: string): number {
+	return a.localeCompare(b, 'en', { numeric: true });
+}

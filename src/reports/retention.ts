@@ -1,0 +1,168 @@
+import type { Movement } from '../domain/subscription-course.ts';
+import { addMonths, type Calendar, monthsBetween } from './calendar.ts';
+import { isPaid, type PaidJourney } from './courses.ts';
+import { type GroupValues, groupsOf } from './grouping.ts';
+import { acquiredAtMs, acquiredIn, type Terms } from './journey.ts';
+import { warningsOf } from './movement.ts';
+import { type FlatRow, reportThat } from './report.ts';
+import { curves } from './report-curves.ts';
+import { pathParameters } from './report-query.ts';
+import { numbered } from './report-table.ts';
+import { type ShareWithBounds, shareText, withBounds } from './share-interval.ts';
+
+/** Subscriptions acquired in one month. Lists are by age in calendar months; null for months that are not over. */
+export interface Cohort {
+	readonly month: string;
+	readonly subscriptions: number;
+	/** How many were there at the end of the month. */
+	readonly active: readonly (number | null)[];
+	/** What was paid in it, less what was paid back. */
+	readonly pence: readonly (number | null)[];
+	/** How many are there now, and what they have paid: the current month's cohort has nothing else. */
+	readonly activeNow: number;
+	readonly penceToDate: number;
+}
+
+/** All cohorts that have reached an age, weighted by their size. */
+export interface RetentionAtAge extends ShareWithBounds {
+	readonly age: number;
+	readonly subscriptions: number;
+	readonly active: number;
+	readonly pencePerSubscription: number;
+}
+
+/** A row with the values of its dimensions. */
+type NamedRow = Cohort & Readonly<Record<string, unknown>>;
+
+/** By month of acquisition, then by group. @param maxAges how many months after the acquisition are told */
+export function cohortsOf(
+	journeys: readonly PaidJourney[],
+	{ by, asOfMs, calendar }: Pick<Terms, 'by' | 'asOfMs' | 'calendar'>,
+	maxAges: number,
+): NamedRow[] {
+	return groupsOf(journeys, by)
+		.flatMap(({ values, members }, group) =>
+			[...Map.groupBy(members, ({ subscription }) => calendar.monthOf(acquiredAtMs(subscription)))].map(
+				([month, own]) => ({
+					group,
+					row: { month, ...values, ...cohortOf(month, own, asOfMs, calendar, maxAges) },
+				}),
+			),
+		)
+		.sort((a, b) => (a.row.month < b.row.month ? -1 : Number(a.row.month > b.row.month)) || a.group - b.group)
+		.map(({ row }) => row);
+}
+
+function cohortOf(
+	month: string,
+	members: readonly PaidJourney[],
+	asOfMs: number,
+	calendar: Calendar,
+	maxAges: number,
+): Omit<Cohort, 'month'> {
+	const now = monthsBetween(month, calendar.monthOf(asOfMs));
+	const ages = Array.from({ length: Math.min(now + 1, maxAges + 1) }, (_, age) => age);
+	const ends = ages.map((age) => calendar.startOfMonth(addMonths(month, age + 1)));
+	const active = ages.map(() => 0);
+	const pence = ages.map(() => 0);
+	let penceToDate = 0;
+	for (const { subscription, course } of members) {
+		for (const age of ages)
+			if (isThereAt(course.movements, (ends[age] as number) - 1)) (active[age] as number)++;
+		for (const { atMs, revenuePence } of subscription.steps) {
+			// A refund that was uploaded before its sale counts from the first month.
+			const age = Math.max(0, monthsBetween(month, calendar.monthOf(atMs)));
+			if (age < ages.length) (pence[age] as number) += revenuePence;
+			penceToDate += revenuePence;
+		}
+	}
+	const whenOver = (values: readonly number[]) =>
+		values.map((value, age) => ((ends[age] as number) <= asOfMs ? value : null));
+	return {
+		...{ subscriptions: members.length, active: whenOver(active), pence: whenOver(pence) },
+		activeNow: members.filter(({ course }) => course.state !== 'ended').length,
+		penceToDate,
+	};
+}
+
+function isThereAt(movements: readonly Movement[], ms: number): boolean {
+	const last = movements.findLast(({ atMs }) => atMs <= ms);
+	return last !== undefined && last.kind !== 'ended';
+}
+
+/** The weighted means of cohorts, by age. */
+export function retentionByAge(cohorts: readonly Cohort[]): RetentionAtAge[] {
+	const ages: RetentionAtAge[] = [];
+	for (let age = 0; ; age++) {
+		const reached = cohorts.filter(({ active }) => typeof active[age] === 'number');
+		if (reached.length === 0) return ages;
+		const sum = (of: (cohort: Cohort) => number) => reached.reduce((total, cohort) => total + of(cohort), 0);
+		const subscriptions = sum((cohort) => cohort.subscriptions);
+		const active = sum((cohort) => cohort.active[age] as number);
+		const pence = sum((cohort) => cohort.pence[age] as number);
+		ages.push({
+			...{ age, subscriptions, active, ...withBounds(active / subscriptions, subscriptions) },
+			pencePerSubscription: Math.round(pence / subscriptions),
+		});
+	}
+}
+
+export const retentionReport = reportThat({
+	kind: 'retention',
+	title: 'Retention',
+	summary: 'who stays, by month of acquisition and age',
+	definition:
+		'By calendar month of acquisition: `active[k]` is how many were there at the end of the k-th month after it, and `pence[k]` what was paid in that month, less refunds. `all` has the means of all months of acquisition that have reached an age, weighted by their subscriptions.',
+	parameters: [...pathParameters, 'period', 'months'],
+	knowsPlans: true,
+	initial: { by: [] },
+	columns: { active: { isShaded: true }, pence: { isShaded: true } },
+	async make({ query: { by, months, lookbackDays }, period, asOfMs, calendar, courses }) {
+		const journeys = await courses();
+		const acquired = acquiredIn(journeys, period).filter(isPaid);
+		const rows = cohortsOf(acquired, { by, asOfMs, calendar }, months);
+		return { lookbackDays, by, months, rows, all: retentionByAge(rows), warnings: warningsOf(journeys) };
+	},
+	table: ({ rows }) =>
+		rows.map(({ active, pence: _, penceToDate: _total, activeNow, ...names }) => ({
+			...(names as unknown as GroupValues),
+			activeNow,
+			...numbered('active', active, 0),
+		})),
+	sideTables: ({ rows, all }) => [
+		{
+			title: 'Paid in each month',
+			rows: rows.map(({ active: _, pence, activeNow: _now, penceToDate, ...names }) => ({
+				...(names as unknown as GroupValues),
+				penceToDate,
+				...numbered('pence', pence, 0),
+			})),
+		},
+		{ title: 'All months of acquisition, by age', rows: all.map(rowOfAge) },
+	],
+	draw: ({ all }) =>
+		curves(
+			[
+				{
+					name: 'all',
+					points: all.map(({ age, share: y, low, high }) => ({ x: String(age), y, low, high })),
+				},
+			],
+			{ title: 'Left at the end of each month after the acquisition', isShare: true },
+		),
+});
+
+function rowOfAge({
+	age,
+	subscriptions,
+	active,
+	share,
+	low,
+	high,
+	pencePerSubscription,
+}: RetentionAtAge): FlatRow {
+	return {
+		...{ age, subscriptions, active, left: shareText(share, subscriptions) },
+		...{ interval: `${Math.round(100 * low)} to ${Math.round(100 * high)} %`, pencePerSubscription },
+	};
+}

@@ -1,0 +1,35 @@
+import { seededRandom } from '../../src/scoring/rows/random.ts';
+import { plans, ratesOf, simulate, trouble } from '../reports/simulated-business.ts';
+
+/**
+ * `node test/proof/subscriptions.ts [businesses]` compares churn and renewals that reports tell of simulated businesses with
+ * their truth, for each plan and channel.
+ */
+
+const businesses = Number(process.argv[2] ?? 20);
+const kinds = {
+	'no trouble': { ...trouble, late: 0, missing: 0, early: 0, pause: 0, refund: 0, rise: 0 },
+	'late, early, paused, refunded, prices rise': { ...trouble, missing: 0 },
+	'and one in a hundred renewals is never sent': trouble,
+	'two in a hundred': { ...trouble, missing: 0.02 },
+};
+for (const [kind, its] of Object.entries(kinds))
+	for (const days of [500, 900]) {
+		const worst = new Map<string, number>();
+		const all: number[] = [];
+		for (let seed = 1; seed <= businesses; seed++) {
+			const simulated = simulate(plans, its, { subscriptions: 6000, days, random: seededRandom(seed) });
+			for (const { what, told, truth, of } of ratesOf(simulated, days)) {
+				// A rate of fewer differs by chance.
+				if (of < 200) continue;
+				const error = Math.abs(told - truth);
+				all.push(error);
+				worst.set(what, Math.max(worst.get(what) ?? 0, error));
+			}
+		}
+		const [[what, most] = ['', 0]] = [...worst].sort(([, a], [, b]) => b - a);
+		const within = all.filter((error) => error <= 0.02).length / all.length;
+		console.log(
+			`${kind}, ${days} days: ${all.length} rates, ${(100 * within).toFixed(1)} % within 2 points; the worst ${(100 * most).toFixed(2)} points (${what})`,
+		);
+	}
