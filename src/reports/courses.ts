@@ -1,4 +1,4 @@
-import { Cadences, type Payment } from '../domain/subscription-cadence.ts';
+import { Cadences, calendarMonthsOf, type Payment } from '../domain/subscription-cadence.ts';
 import { type Course, courseOf, paymentsOf } from '../domain/subscription-course.ts';
 import type { Reading } from '../store/steps.ts';
 import type { Journey } from './journey.ts';
@@ -50,4 +50,10 @@ export function coursesOf(
 		course:
 			journey.payments.length > 0 ? courseOf(paid[place] as (typeof paid)[number], cadences, asOfMs) : null,
 	}));
+}
+
+/** What tells plans apart: the `evt`, and how often they are paid. */
+export function planOf({ subscription: { evt }, course: { cadence } }: PaidJourney): string {
+	const days = cadence?.days ?? Number.NaN;
+	return `${calendarMonthsOf(days) ?? `${Math.round(days)} days`} ${evt}`;
 }

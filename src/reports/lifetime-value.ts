@@ -1,12 +1,15 @@
 import { addMonths, monthsBetween } from './calendar.ts';
-import { acquiredAtMs, acquiredIn, type Journey, rounded, type Terms } from './journey.ts';
-import { type Dimensions, dimensionsOf, firstLabel } from './label.ts';
-import { reportThat } from './report.ts';
+import { isPaid, type PaidJourney } from './courses.ts';
+import { type GroupValues, groupsOf } from './grouping.ts';
+import { acquiredAtMs, acquiredIn, rounded, type Terms } from './journey.ts';
+import { type Projection, projectionOf, renewalRatesOf } from './projection.ts';
+import { type FlatRow, reportThat } from './report.ts';
+import { type Curve, curves } from './report-curves.ts';
 import { pathParameters } from './report-query.ts';
 import { numbered } from './report-table.ts';
 
-/** Subscriptions acquired in one month, by their first touch. */
-export interface LifetimeValueRow extends Dimensions {
+/** Subscriptions acquired in one month. Lists are by age in calendar months. */
+export interface LifetimeValueRow {
 	readonly month: string;
 	readonly subscriptions: number;
 	/**
@@ -16,72 +19,167 @@ export interface LifetimeValueRow extends Dimensions {
 	readonly cumulativePence: readonly (number | null)[];
 	/** The same per subscription. */
 	readonly ltvPence: readonly (number | null)[];
+	/** Up to now: the current month's cohort has nothing else. */
+	readonly penceToDate: number;
+	readonly ltvToDatePence: number;
+	/** What those who are there are expected to pay in the next year. */
+	readonly projected: Projection;
 }
 
-/** The value of subscriptions by their age in calendar months and their path's first touch. */
-export function lifetimeValues(
-	journeys: readonly Journey[],
-	{ by, period, asOfMs, calendar }: Pick<Terms, 'by' | 'period' | 'asOfMs' | 'calendar'>,
-): LifetimeValueRow[] {
-	const cohorts = new Map<string, { month: string; label: string; subscriptions: number; pence: number[] }>();
-	for (const { subscription, path } of acquiredIn(journeys, period)) {
-		const month = calendar.monthOf(acquiredAtMs(subscription));
-		const label = firstLabel(path, by);
-		const name = `${month} ${label}`;
-		let cohort = cohorts.get(name);
-		if (!cohort) {
-			cohort = { month, label, subscriptions: 0, pence: [] };
-			cohorts.set(name, cohort);
-		}
-		cohort.subscriptions++;
-		for (const step of subscription.steps) {
-			// A refund that was uploaded before its sale counts from the first month.
-			const age = Math.max(0, monthsBetween(month, calendar.monthOf(step.atMs)));
-			cohort.pence[age] = (cohort.pence[age] ?? 0) + step.revenuePence;
-		}
-	}
-	const rows = [...cohorts.values()].sort(
-		(a, b) => compare(a.month, b.month) || b.subscriptions - a.subscriptions || compare(a.label, b.label),
+/** A row with the values of its dimensions. */
+type NamedRow = LifetimeValueRow & Readonly<Record<string, unknown>>;
+
+/** All cohorts that have reached an age. */
+export interface ValueAtAge {
+	readonly age: number;
+	readonly subscriptions: number;
+	readonly ltvPence: number;
+}
+
+type LifetimeTerms = Pick<Terms, 'by' | 'period' | 'asOfMs' | 'calendar'> & { readonly months: number };
+
+/** The value of subscriptions by their month of acquisition and group. */
+export function lifetimeValues(journeys: readonly PaidJourney[], terms: LifetimeTerms): NamedRow[] {
+	const { by, period, calendar, asOfMs, months } = terms;
+	const first = calendar.monthOf(
+		acquiredIn(journeys, period).reduce(
+			(firstMs, { subscription }) => Math.min(firstMs, acquiredAtMs(subscription)),
+			asOfMs,
+		),
 	);
-	const lastMonth = calendar.monthOf(asOfMs);
-	const ages = rows[0] ? monthsBetween(rows[0].month, lastMonth) + 1 : 0;
-	return rows.map(({ month, label, subscriptions, pence }) => {
-		let sum = 0;
-		const cumulativePence = Array.from({ length: ages }, (_, age) => {
-			sum += pence[age] ?? 0;
-			return calendar.startOfMonth(addMonths(month, age + 1)) <= asOfMs ? sum : null;
-		});
-		return {
-			month,
-			...dimensionsOf(label, by),
-			subscriptions,
-			cumulativePence,
-			ltvPence: cumulativePence.map((value) => (value === null ? null : rounded(value / subscriptions, 2))),
-		};
+	const ages = Math.min(months, monthsBetween(first, calendar.monthOf(asOfMs))) + 1;
+	return groupsOf(journeys, by)
+		.flatMap(({ values, members }) => {
+			const rateOf = renewalRatesOf(members);
+			const acquired = acquiredIn(members, period);
+			const cohorts = Map.groupBy(acquired, ({ subscription }) =>
+				calendar.monthOf(acquiredAtMs(subscription)),
+			);
+			return [...cohorts].map(([month, own]): NamedRow => {
+				const projected = projectionOf(own, rateOf, asOfMs);
+				return { month, ...values, ...earningsOf(month, own, terms, ages), projected };
+			});
+		})
+		.sort((a, b) => compare(a.month, b.month) || b.subscriptions - a.subscriptions);
+}
+
+function earningsOf(
+	month: string,
+	members: readonly PaidJourney[],
+	{ asOfMs, calendar }: LifetimeTerms,
+	ages: number,
+): Omit<LifetimeValueRow, 'month' | 'projected'> {
+	const pence: number[] = [];
+	let penceToDate = 0;
+	for (const { subscription } of members)
+		for (const { atMs, revenuePence } of subscription.steps) {
+			// A refund that was uploaded before its sale counts from the first month.
+			const age = Math.max(0, monthsBetween(month, calendar.monthOf(atMs)));
+			pence[age] = (pence[age] ?? 0) + revenuePence;
+			penceToDate += revenuePence;
+		}
+	let sum = 0;
+	const cumulativePence = Array.from({ length: ages }, (_, age) => {
+		sum += pence[age] ?? 0;
+		return calendar.startOfMonth(addMonths(month, age + 1)) <= asOfMs ? sum : null;
 	});
+	const each = (value: number) => rounded(value / members.length, 2);
+	return {
+		subscriptions: members.length,
+		cumulativePence,
+		ltvPence: cumulativePence.map((value) => (value === null ? null : each(value))),
+		penceToDate,
+		ltvToDatePence: each(penceToDate),
+	};
+}
+
+/** The means of all cohorts that have reached an age, weighted by their subscriptions. */
+export function valueByAge(rows: readonly LifetimeValueRow[]): ValueAtAge[] {
+	const ages: ValueAtAge[] = [];
+	for (let age = 0; ; age++) {
+		const reached = rows.filter(({ cumulativePence }) => typeof cumulativePence[age] === 'number');
+		if (reached.length === 0) return ages;
+		const subscriptions = reached.reduce((sum, row) => sum + row.subscriptions, 0);
+		const pence = reached.reduce((sum, row) => sum + (row.cumulativePence[age] as number), 0);
+		ages.push({ age, subscriptions, ltvPence: rounded(pence / subscriptions, 2) });
+	}
 }
 
 function compare(a: string, b: string): number {
 	return a < b ? -1 : a > b ? 1 : 0;
 }
 
+/** Besides the mean of all. */
+const drawnCohorts = 7;
+
 export const lifetimeValueReport = reportThat({
 	kind: 'ltv',
 	title: 'Lifetime value',
 	summary: 'what subscriptions earn, by month of acquisition',
 	definition:
-		'By month of acquisition and first touch: `LTV(k) = Σ revenue of events up to the end of the k-th calendar month after that of the acquisition ÷ n`; 0 is the month itself.',
-	parameters: pathParameters,
+		'By month of acquisition and first touch: `LTV(k) = Σ revenue of events up to the end of the k-th calendar month after that of the acquisition ÷ n`; 0 is the month itself. `projected` is what is expected in the next year.',
+	parameters: [...pathParameters, 'period', 'months'],
+	knowsPlans: true,
 	columns: { ltvPence: { isShaded: true } },
-	async make({ query, period, asOfMs, calendar, journeys: read }) {
-		const { lookbackDays, by } = query;
-		const { journeys } = await read();
-		return { lookbackDays, by, rows: lifetimeValues(journeys, { by, period, asOfMs, calendar }) };
+	async make({ query: { lookbackDays, by, months }, period, asOfMs, calendar, courses }) {
+		const journeys = (await courses()).filter(isPaid);
+		const rows = lifetimeValues(journeys, { by, period, asOfMs, calendar, months });
+		return { lookbackDays, by, months, rows, all: valueByAge(rows) };
 	},
-	table: ({ rows }) =>
-		rows.map(({ cumulativePence: _, ltvPence, ...row }) => ({
-			...row,
-			...numbered('ltvPence', ltvPence, 0),
-		})),
-	draw: () => '',
+	table: ({ rows, all, by }) => [
+		...rows.map(flatRow),
+		...(rows.length > 1 ? [totalRow(rows, all, by.length)] : []),
+	],
+	draw({ by, rows, all }) {
+		const pointOf = (age: number, y: number | null) => ({ x: String(age), y });
+		const mean = { name: 'all', points: all.map(({ age, ltvPence }) => pointOf(age, ltvPence)) };
+		const cohorts = rows
+			.filter(({ ltvPence }) => ltvPence.filter((value) => value !== null).length > 1)
+			.slice(-drawnCohorts)
+			.map(
+				(row): Curve => ({
+					name: [row.month, ...by.map((name) => row[name === 'price' ? 'pricePence' : name])].join(' · '),
+					points: row.ltvPence.map((value, age) => pointOf(age, value)),
+				}),
+			);
+		return curves([mean, ...cohorts], {
+			title: 'Revenue per subscription, up to the end of each month after the acquisition',
+			isPence: true,
+		});
+	},
 });
+
+function flatRow({
+	cumulativePence: _,
+	penceToDate: _total,
+	projected,
+	ltvPence,
+	...row
+}: NamedRow): FlatRow {
+	const { pence, lowPence, highPence } = projected;
+	return {
+		...(row as unknown as GroupValues),
+		...{ projectedPence: pence, projectedLowPence: lowPence, projectedHighPence: highPence },
+		...numbered('ltvPence', ltvPence, 0),
+	};
+}
+
+/** In the columns of the others. Bounds do not add up. */
+function totalRow(rows: readonly NamedRow[], all: readonly ValueAtAge[], dimensions: number): FlatRow {
+	const sum = (of: (row: NamedRow) => number) => rows.reduce((total, row) => total + of(row), 0);
+	const subscriptions = sum((row) => row.subscriptions);
+	const names = Object.keys(rows[0] as NamedRow).slice(1, 1 + dimensions);
+	return {
+		month: 'all',
+		...Object.fromEntries(names.map((name) => [name, null])),
+		subscriptions,
+		ltvToDatePence: rounded(sum((row) => row.penceToDate) / subscriptions, 2),
+		projectedPence: sum(({ projected }) => projected.pence),
+		...{ projectedLowPence: null, projectedHighPence: null },
+		...numbered(
+			'ltvPence',
+			all.map(({ ltvPence }) => ltvPence),
+			0,
+		),
+	};
+}

@@ -1,7 +1,7 @@
-import { calendarMonthsOf, graceDays } from '../domain/subscription-cadence.ts';
+import { graceDays } from '../domain/subscription-cadence.ts';
 import type { Course } from '../domain/subscription-course.ts';
 import { dayMs } from '../durations.ts';
-import { type CoursedJourney, isPaid, type PaidJourney } from './courses.ts';
+import { type CoursedJourney, isPaid, type PaidJourney, planOf } from './courses.ts';
 import { type GroupValues, groupsOf } from './grouping.ts';
 import { acquiredIn, ratio, rounded, type Terms } from './journey.ts';
 import { warningsOf } from './movement.ts';
@@ -67,12 +67,6 @@ export function describeRenewals(
 		});
 }
 
-/** Subscriptions of one `evt` are told apart by how often they are paid. */
-function planOf({ subscription: { evt }, course: { cadence } }: PaidJourney): string {
-	const days = cadence?.days ?? Number.NaN;
-	return `${calendarMonthsOf(days) ?? `${Math.round(days)} days`} ${evt}`;
-}
-
 function hasRefund({ subscription }: PaidJourney): boolean {
 	return subscription.steps.some(({ kind }) => kind === 'refund');
 }
@@ -110,7 +104,7 @@ function agesOf(journeys: readonly PaidJourney[], asOfMs: number): Age[] {
 }
 
 /** How many payments of a subscription are over. */
-function duesOf({ renewed }: Course): number {
+export function duesOf({ renewed }: Course): number {
 	const open = renewed.indexOf(null);
 	return open < 0 ? renewed.length : open;
 }

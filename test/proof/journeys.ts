@@ -76,6 +76,8 @@ async function proveCdnow(): Promise<void> {
 		'none',
 		'--as-of',
 		cdnowEnd,
+		'--months',
+		'1200',
 		'--json',
 	);
 	const cells = assertAsAwkSays(cdnowMaster, JSON.parse(stdout).rows);
@@ -99,7 +101,7 @@ async function measureReports(engine: string, address: string): Promise<void> {
 	const month = ['--from', `${monthsAgo(6)}`, '--to', `${monthsAgo(5)}`];
 	await on('attribution of one month, one model', 'attribution', 'c-a-large', ...month);
 	await on('attribution of one month, all models, 200 bootstraps', ...attribution, ...month);
-	for (const kind of ['ltv', 'renewals', 'paths', 'coverage']) {
+	for (const kind of ['ltv', 'movement', 'retention', 'renewals', 'paths', 'coverage']) {
 		await on(kind, kind, 'c-a-large');
 		await on(`${kind} of one month`, kind, 'c-a-large', ...month);
 	}

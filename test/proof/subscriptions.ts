@@ -1,9 +1,9 @@
 import { seededRandom } from '../../src/scoring/rows/random.ts';
-import { plans, ratesOf, simulate, trouble } from '../reports/simulated-business.ts';
+import { plans, projectionsOf, ratesOf, simulate, trouble } from '../reports/simulated-business.ts';
 
 /**
  * `node test/proof/subscriptions.ts [businesses]` compares churn and renewals that reports tell of simulated businesses with
- * their truth, for each plan and channel.
+ * their truth, for each plan and channel, and what is projected with what comes.
  */
 
 const businesses = Number(process.argv[2] ?? 20);
@@ -33,3 +33,16 @@ for (const [kind, its] of Object.entries(kinds))
 			`${kind}, ${days} days: ${all.length} rates, ${(100 * within).toFixed(1)} % within 2 points; the worst ${(100 * most).toFixed(2)} points (${what})`,
 		);
 	}
+for (const day of [400, 600]) {
+	const all = Array.from({ length: businesses }, (_, seed) => {
+		const its = { ...trouble, riseDay: 100 };
+		const random = seededRandom(seed + 1);
+		return projectionsOf(simulate(plans, its, { subscriptions: 6000, days: 1000, random }), day);
+	}).flat();
+	const some = all.filter(({ pence }) => pence > 10_000);
+	const within = some.filter(({ came, lowPence, highPence }) => came >= lowPence && came <= highPence);
+	const sum = (of: 'pence' | 'came') => some.reduce((total, one) => total + one[of], 0);
+	console.log(
+		`projected on day ${day}: ${within.length} of ${some.length} within the bounds, ${(sum('pence') / sum('came')).toFixed(3)} of what came`,
+	);
+}

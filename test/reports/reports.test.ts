@@ -4,13 +4,14 @@ import fc from 'fast-check';
 import { subscriptionOf } from '../../src/domain/subscription.ts';
 import { dayMs, hourMs } from '../../src/durations.ts';
 import { Calendar } from '../../src/reports/calendar.ts';
-import { coursesOf } from '../../src/reports/courses.ts';
+import { coursesOf, isPaid, type PaidJourney, planOf } from '../../src/reports/courses.ts';
 import { describeCoverage } from '../../src/reports/coverage.ts';
 import type { Journey } from '../../src/reports/journey.ts';
-import { lifetimeValues } from '../../src/reports/lifetime-value.ts';
+import { lifetimeValues, valueByAge } from '../../src/reports/lifetime-value.ts';
 import { pathOf, VisitorTouches } from '../../src/reports/path.ts';
 import { describePaths, pathText } from '../../src/reports/paths.ts';
 import { percentilesOf } from '../../src/reports/percentile.ts';
+import { projectionOf, renewalRatesOf } from '../../src/reports/projection.ts';
 import { describeRenewals } from '../../src/reports/renewals.ts';
 import { describeSpending } from '../../src/reports/spend.ts';
 import { allTime, day0Ms, journey, lostPaths, madeUpJourneys, touch } from './made-up.ts';
@@ -90,24 +91,68 @@ const paid = [
 	]),
 ];
 
+const terms = { by: [], period: allTime, calendar: utc, months: 1200 };
+const paidBy = (journeys: readonly Journey[], asOfMs: number, setDays = {}) =>
+	coursesOf(journeys, setDays, asOfMs).filter(isPaid);
+
 test('lifetime value is the revenue up to the end of each month, per subscription', () => {
 	const asOfMs = Date.UTC(2026, 3, 15);
-	const rows = lifetimeValues(paid, { by: [], period: allTime, asOfMs, calendar: utc });
-	assert.deepEqual(rows, [
-		{
-			...{ month: '2026-01', subscriptions: 2 },
-			...{ cumulativePence: [2000, 2000, 2000, null], ltvPence: [1000, 1000, 1000, null] },
-		},
-		{
-			...{ month: '2026-02', subscriptions: 1 },
-			...{ cumulativePence: [700, 1400, null, null], ltvPence: [700, 1400, null, null] },
-		},
+	const current = journey('D', [[100, 300]]);
+	const rows = lifetimeValues(paidBy([...paid, current], asOfMs), { ...terms, asOfMs });
+	assert.deepEqual(
+		rows.map(({ projected: _, ...row }) => row),
+		[
+			{
+				...{ month: '2026-01', subscriptions: 2, penceToDate: 2000, ltvToDatePence: 1000 },
+				...{ cumulativePence: [2000, 2000, 2000, null], ltvPence: [1000, 1000, 1000, null] },
+			},
+			{
+				...{ month: '2026-02', subscriptions: 1, penceToDate: 1400, ltvToDatePence: 1400 },
+				...{ cumulativePence: [700, 1400, null, null], ltvPence: [700, 1400, null, null] },
+			},
+			{
+				...{ month: '2026-04', subscriptions: 1, penceToDate: 300, ltvToDatePence: 300 },
+				...{ cumulativePence: [null, null, null, null], ltvPence: [null, null, null, null] },
+			},
+		],
+	);
+	assert.deepEqual(valueByAge(rows), [
+		{ age: 0, subscriptions: 3, ltvPence: 900 },
+		{ age: 1, subscriptions: 3, ltvPence: 1133.33 },
+		{ age: 2, subscriptions: 2, ltvPence: 1000 },
 	]);
-	const byChannel = lifetimeValues(paid, { by: ['channel'], period: allTime, asOfMs, calendar: utc });
+	const [limited] = lifetimeValues(paidBy(paid, asOfMs), { ...terms, asOfMs, months: 1 });
+	assert.deepEqual(limited?.ltvPence, [1000, 1000]);
+	const byChannel = lifetimeValues(paidBy(paid, asOfMs), { ...terms, by: ['channel'], asOfMs });
 	assert.deepEqual(
 		byChannel.map(({ month, channel }) => `${month} ${channel}`),
 		[...['2026-01 email', '2026-01 social', '2026-02 (none)']],
 	);
+});
+
+test('what is projected are the payments that are due in a year, if each renews as often as others did', () => {
+	const asOfMs = day0Ms + 100 * dayMs;
+	const renewing = Array.from({ length: 40 }, (_, n) =>
+		journey(
+			`S-${n}`,
+			// Half renew once, and then all of these.
+			n % 2 ? [[0, 1000]] : [0, 30, 60, 90].map((day) => [day, 1000] as const),
+		),
+	);
+	const journeys = paidBy([...renewing, journey('annual', [[0, 9000]])], asOfMs, { newsletter: 30 });
+	// 41 were due at first, of whom 20 renewed, then these, who did. The third time is not over yet.
+	const rate = renewalRatesOf(journeys)(planOf(journeys[0] as PaidJourney));
+	assert.ok(rate.low < 40 / 61 && rate.high > 40 / 61 && Math.abs(rate.share - 40 / 61) < 0.02);
+	const { pence, lowPence, highPence } = projectionOf(
+		journeys.slice(0, 1),
+		() => ({ share: 0.5, low: 0.4, high: 0.6 }),
+		asOfMs,
+	);
+	// Due on day 120, and then every 30 days until day 465: twelve times.
+	assert.equal(pence, Math.round(1000 * (1 - 0.5 ** 12)));
+	assert.ok(lowPence < pence && highPence > pence);
+	const ended = journeys.filter(({ course }) => course.state === 'ended');
+	assert.equal(projectionOf(ended, () => rate, asOfMs).pence, 0);
 });
 
 test('another time zone moves subscriptions between months and loses none', () => {
@@ -115,9 +160,14 @@ test('another time zone moves subscriptions between months and loses none', () =
 	fc.assert(
 		fc.property(madeUpJourneys, zone, (journeys, timezone) => {
 			const asOfMs = Date.UTC(2030, 0, 1, 12);
+			const made = paidBy(journeys, asOfMs);
 			const sums = [utc, new Calendar(timezone)].map((calendar) => {
-				const rows = lifetimeValues(journeys, { by: ['channel'], period: allTime, asOfMs, calendar });
+				const rows = lifetimeValues(made, { ...terms, by: ['channel'], asOfMs, calendar });
 				const last = rows.map(({ cumulativePence }) => cumulativePence.findLast((sum) => sum !== null) ?? 0);
+				assert.deepEqual(
+					last,
+					rows.map(({ penceToDate }) => penceToDate),
+				);
 				return [total(rows.map(({ subscriptions }) => subscriptions)), total(last)];
 			});
 			assert.deepEqual(sums[0], sums[1]);

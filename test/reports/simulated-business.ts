@@ -1,9 +1,10 @@
 import { subscriptionOf } from '../../src/domain/subscription.ts';
 import { dayMs } from '../../src/durations.ts';
 import { Calendar } from '../../src/reports/calendar.ts';
-import { coursesOf } from '../../src/reports/courses.ts';
+import { coursesOf, isPaid, planOf } from '../../src/reports/courses.ts';
 import type { Journey } from '../../src/reports/journey.ts';
 import { describeMovement } from '../../src/reports/movement.ts';
+import { projectionOf, renewalRatesOf } from '../../src/reports/projection.ts';
 import { describeRenewals } from '../../src/reports/renewals.ts';
 import { allTime } from './made-up.ts';
 
@@ -185,6 +186,28 @@ export function ratesOf(simulated: readonly Simulated[], days: number): Told[] {
 			];
 		}),
 	);
+}
+
+/** What was projected on a day, and what those who were there then have paid in the year after, for each plan and channel. */
+export function projectionsOf(simulated: readonly Simulated[], day: number) {
+	const asOfMs = beginMs + day * dayMs;
+	const known = simulated.flatMap((one) => {
+		const { subscription: whole } = one;
+		const steps = whole.steps.filter(({ atMs }) => atMs <= asOfMs);
+		return steps.length > 0 ? [{ ...one, subscription: { ...whole, steps }, whole }] : [];
+	});
+	const courses = coursesOf(known, {}, asOfMs).filter(isPaid);
+	const wholes = new Map(known.map(({ subscription: { subid }, whole }) => [subid, whole]));
+	return [...Map.groupBy(courses, (one) => `${planOf(one)}, ${one.path[0]?.channel}`)].map(([what, own]) => {
+		const cameAfter = own
+			.filter(({ course: { state } }) => state === 'active' || state === 'reactivated')
+			.flatMap(({ subscription }) => wholes.get(subscription.subid)?.steps ?? [])
+			.filter(({ kind, atMs }) => kind === 'renewal' && atMs > asOfMs && atMs <= asOfMs + 365 * dayMs);
+		return {
+			...{ what, came: sum(cameAfter.map(({ revenuePence }) => revenuePence)) },
+			...projectionOf(own, renewalRatesOf(own), asOfMs),
+		};
+	});
 }
 
 function sum(numbers: readonly number[]): number {
