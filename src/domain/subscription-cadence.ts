@@ -52,6 +52,8 @@ const minRenewed = 0.1;
 export const monthDays = 365.25 / 12;
 /** Of plans. Cadences within a tenth of so many months are that: months have 28 to 31 days. */
 const calendarMonths = [1, 2, 3, 4, 6, 12, 24];
+/** What plans are mostly sold for. */
+const soldMonths = [1, 3, 6, 12, 24];
 
 /** The whole months of a cadence; undefined if it is none of the usual ones. */
 export function calendarMonthsOf(cadenceDays: number): number | undefined {
@@ -275,8 +277,10 @@ class PeerGroup {
 			.reduce((best, [price]) => Math.max(best, price), 0);
 		if (lower === 0) return undefined;
 		const days = this.#byPrice.get(lower)?.modes(0).at(-1) as number;
+		// Dearer, but not for longer.
+		if (isWithin(otherPlan, lower, pricePence)) return [days];
 		const months = (days / monthDays) * (pricePence / lower);
-		return [monthDays * (calendarMonths.find((each) => each >= 0.95 * months) ?? 24)];
+		return [monthDays * (soldMonths.find((each) => each >= 0.95 * months) ?? 24)];
 	}
 }
 

@@ -131,17 +131,26 @@ export const lifetimeValueReport = reportThat({
 		...(rows.length > 1 ? [totalRow(rows, all, by.length)] : []),
 	],
 	draw({ by, rows, all }) {
-		const pointOf = (age: number, y: number | null) => ({ x: String(age), y });
-		const mean = { name: 'all', points: all.map(({ age, ltvPence }) => pointOf(age, ltvPence)) };
-		const cohorts = rows
-			.filter(({ ltvPence }) => ltvPence.filter((value) => value !== null).length > 1)
-			.slice(-drawnCohorts)
-			.map(
-				(row): Curve => ({
-					name: [row.month, ...by.map((name) => row[name === 'price' ? 'pricePence' : name])].join(' · '),
-					points: row.ltvPence.map((value, age) => pointOf(age, value)),
-				}),
+		const curveOf = (name: string, values: readonly (number | null)[]): Curve => ({
+			name,
+			points: values.map((value, age) => ({ x: String(age), y: value })),
+		});
+		const meanOf = (name: string, some: readonly ValueAtAge[]) =>
+			curveOf(
+				name,
+				some.map(({ ltvPence }) => ltvPence),
 			);
+		const groups = Map.groupBy(rows, (row) =>
+			by.map((name) => row[name === 'price' ? 'pricePence' : name]).join(' · '),
+		);
+		const cohorts =
+			by.length > 0
+				? [...groups].map(([name, own]) => meanOf(name, valueByAge(own)))
+				: rows
+						.filter(({ ltvPence }) => ltvPence.filter((value) => value !== null).length > 1)
+						.slice(-drawnCohorts)
+						.map(({ month, ltvPence }) => curveOf(month, ltvPence));
+		const mean = meanOf('all', all);
 		return curves([mean, ...cohorts], {
 			title: 'Revenue per subscription, up to the end of each month after the acquisition',
 			isPence: true,

@@ -8,7 +8,7 @@ import { warningsOf } from './movement.ts';
 import { type FlatRow, reportThat } from './report.ts';
 import { curves } from './report-curves.ts';
 import { pathParameters } from './report-query.ts';
-import { type ShareWithBounds, withBounds } from './share-interval.ts';
+import { type ShareWithBounds, Survival } from './share-interval.ts';
 
 export interface RenewalsRow {
 	/** The acquisition's event type. */
@@ -117,16 +117,13 @@ function chancesSince({ cadence, renewed }: Course, lastAtMs: number, asOfMs: nu
 }
 
 function survivorsOf(ages: readonly Age[]): Survivors[] {
-	let [left, variance] = [1, 0];
+	const survival = new Survival();
 	return ages
 		.filter(({ atRisk }) => atRisk > 0)
-		.map(({ atRisk, stayed }, place) => {
-			left = (left * stayed) / atRisk;
-			// Greenwood's, as that of a share of so many.
-			variance += (atRisk - stayed) / (atRisk * Math.max(1, stayed));
-			const of = variance > 0 && left > 0 ? (1 - left) / (left * variance) : atRisk;
-			return { age: place + 1, atRisk, renewed: stayed, ...withBounds(left, of) };
-		});
+		.map(({ atRisk, stayed }, place) => ({
+			...{ age: place + 1, atRisk, renewed: stayed },
+			...survival.step(stayed, atRisk),
+		}));
 }
 
 export const renewalsReport = reportThat({
@@ -147,13 +144,15 @@ export const renewalsReport = reportThat({
 	table: ({ rows }) => rows.flatMap(rowPerAge),
 	draw: ({ rows }) =>
 		curves(
-			rows.map(({ eligible, renewed, survivors, refundRate, subscriptions, ...names }) => ({
-				name: Object.values(names).join(' · '),
-				points: [
-					{ x: '0', y: 1 },
-					...survivors.map(({ age, share: y, low, high }) => ({ x: String(age), y, low, high })),
-				],
-			})),
+			rows
+				.filter(({ survivors }) => survivors.length > 0)
+				.map(({ eligible, renewed, survivors, refundRate, subscriptions, periodDays, ...names }) => ({
+					name: [...Object.values(names), `every ${periodDays} days`].join(' · '),
+					points: [
+						{ x: '0', y: 1 },
+						...survivors.map(({ age, share: y, low, high }) => ({ x: String(age), y, low, high })),
+					],
+				})),
 			{ title: 'Left after so many renewals', isShare: true },
 		),
 });

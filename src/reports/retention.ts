@@ -8,7 +8,7 @@ import { type FlatRow, reportThat } from './report.ts';
 import { curves } from './report-curves.ts';
 import { pathParameters } from './report-query.ts';
 import { numbered } from './report-table.ts';
-import { type ShareWithBounds, shareText, withBounds } from './share-interval.ts';
+import { type ShareWithBounds, Survival, shareText } from './share-interval.ts';
 
 /** Subscriptions acquired in one month. Lists are by age in calendar months; null for months that are not over. */
 export interface Cohort {
@@ -23,7 +23,10 @@ export interface Cohort {
 	readonly penceToDate: number;
 }
 
-/** All cohorts that have reached an age, weighted by their size. */
+/**
+ * All cohorts that have reached an age, weighted by their size. `share` is what is left after each month in turn: of fewer and
+ * older cohorts alone, it might rise again.
+ */
 export interface RetentionAtAge extends ShareWithBounds {
 	readonly age: number;
 	readonly subscriptions: number;
@@ -93,6 +96,8 @@ function isThereAt(movements: readonly Movement[], ms: number): boolean {
 /** The weighted means of cohorts, by age. */
 export function retentionByAge(cohorts: readonly Cohort[]): RetentionAtAge[] {
 	const ages: RetentionAtAge[] = [];
+	const survival = new Survival();
+	let left: ShareWithBounds = { share: 1, low: 0, high: 1 };
 	for (let age = 0; ; age++) {
 		const reached = cohorts.filter(({ active }) => typeof active[age] === 'number');
 		if (reached.length === 0) return ages;
@@ -100,8 +105,10 @@ export function retentionByAge(cohorts: readonly Cohort[]): RetentionAtAge[] {
 		const subscriptions = sum((cohort) => cohort.subscriptions);
 		const active = sum((cohort) => cohort.active[age] as number);
 		const pence = sum((cohort) => cohort.pence[age] as number);
+		const before = sum((cohort) => (age === 0 ? cohort.subscriptions : (cohort.active[age - 1] as number)));
+		if (before > 0) left = survival.step(active, before);
 		ages.push({
-			...{ age, subscriptions, active, ...withBounds(active / subscriptions, subscriptions) },
+			...{ age, subscriptions, active, ...left },
 			pencePerSubscription: Math.round(pence / subscriptions),
 		});
 	}
@@ -116,7 +123,7 @@ export const retentionReport = reportThat({
 	parameters: [...pathParameters, 'period', 'months'],
 	knowsPlans: true,
 	initial: { by: [] },
-	columns: { active: { isShaded: true }, pence: { isShaded: true } },
+	columns: { active: { isShaded: true }, pence: { isShaded: true }, survival: { isShare: true } },
 	async make({ query: { by, months, lookbackDays }, period, asOfMs, calendar, courses }) {
 		const journeys = await courses();
 		const acquired = acquiredIn(journeys, period).filter(isPaid);
@@ -162,7 +169,7 @@ function rowOfAge({
 	pencePerSubscription,
 }: RetentionAtAge): FlatRow {
 	return {
-		...{ age, subscriptions, active, left: shareText(share, subscriptions) },
+		...{ age, subscriptions, active, mean: shareText(active, subscriptions), survival: share },
 		...{ interval: `${Math.round(100 * low)} to ${Math.round(100 * high)} %`, pencePerSubscription },
 	};
 }

@@ -20,10 +20,25 @@ export function withBounds(share: number, of: number): ShareWithBounds {
 	};
 }
 
+/** The share that is left after each of several steps (Kaplan–Meier), with its interval. */
+export class Survival {
+	#left = 1;
+	/** Greenwood's, divided by the square of what is left. */
+	#variance = 0;
+
+	/** @param of those who were there before, as many as are known to have stayed or not */
+	step(stayed: number, of: number): ShareWithBounds {
+		this.#left *= Math.min(1, stayed / of);
+		this.#variance += Math.max(0, of - stayed) / (of * Math.max(1, stayed));
+		const isKnown = this.#variance > 0 && this.#left > 0;
+		return withBounds(this.#left, isKnown ? (1 - this.#left) / (this.#left * this.#variance) : of);
+	}
+}
+
 /** With fewer, a share in per cent says more than is known. */
 const fewSubscriptions = 20;
 
 /** A share for people: in per cent, or as it was counted where that is few. */
-export function shareText(share: number, of: number): string {
-	return of < fewSubscriptions ? `${Math.round(share * of)} of ${of}` : `${(100 * share).toFixed(1)} %`;
+export function shareText(part: number, of: number): string {
+	return of < fewSubscriptions ? `${part} of ${of}` : `${((100 * part) / of).toFixed(1)} %`;
 }

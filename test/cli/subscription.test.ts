@@ -50,7 +50,7 @@ test('subscriptions are listed with their state and cadence, as of now and as of
 	assert.deepEqual(lines.slice(1), [
 		'paused reactivated 30 own  1099',
 		'annual active 365.25 event  833',
-		'gift at risk 60.88 account  1000',
+		'gift active 91.31 account  667',
 		'due at risk 30 price  999',
 		`refunded ended 30 price ${day(162)} 0`,
 		'free active 30 account  0',
@@ -62,11 +62,11 @@ test('subscriptions are listed with their state and cadence, as of now and as of
 		['monthly active price', 'paused active price', 'annual active event'],
 	);
 	const atRisk = (await caskadeJson([
-		...['subscription', 'list', aid, '--state', 'at risk', '--evt', 'gift', ...asOf],
+		...['subscription', 'list', aid, '--state', 'at risk', '--evt', 'membership', ...asOf],
 	])) as typeof list;
 	assert.deepEqual(
 		atRisk.map(({ subid }) => subid),
-		['gift'],
+		['due'],
 	);
 	const set = (await caskadeJson([
 		...['subscription', 'list', aid, '--period', 'gift=365', 'newsletter=7', ...asOf],

@@ -74,8 +74,8 @@ test('a plan at ten times the price of a month is that of a year, although nobod
 		const cadence = lastOf(one, [...monthly, ...annual]);
 		assert.deepEqual([cadence?.days, cadence?.from], [365.25, 'event']);
 	}
-	const dearer = lastOf(paid([390], 1999), monthly);
-	assert.equal(dearer?.days, 3 * (365.25 / 12) - 365.25 / 12);
+	const dearer = [1599, 1999, 2699, 5000].map((pence) => lastOf(paid([390], pence), monthly)?.days);
+	assert.deepEqual(dearer, [30, 3 * (365.25 / 12), 3 * (365.25 / 12), 365.25 / 2]);
 });
 
 test('one odd buyer does not tell when the many pay who have not paid again', () => {
