@@ -93,15 +93,21 @@ function earningsOf(
 	};
 }
 
-/** The means of all cohorts that have reached an age, weighted by their subscriptions. */
+/**
+ * What a subscription of any cohort earns up to an age: the sum over the ages of what those earn at an age who have reached it. A
+ * mean of whole values would fall where the last ages are those of other cohorts.
+ */
 export function valueByAge(rows: readonly LifetimeValueRow[]): ValueAtAge[] {
 	const ages: ValueAtAge[] = [];
+	let value = 0;
 	for (let age = 0; ; age++) {
 		const reached = rows.filter(({ cumulativePence }) => typeof cumulativePence[age] === 'number');
 		if (reached.length === 0) return ages;
-		const subscriptions = reached.reduce((sum, row) => sum + row.subscriptions, 0);
-		const pence = reached.reduce((sum, row) => sum + (row.cumulativePence[age] as number), 0);
-		ages.push({ age, subscriptions, ltvPence: rounded(pence / subscriptions, 2) });
+		const sum = (of: (row: LifetimeValueRow) => number) => reached.reduce((total, row) => total + of(row), 0);
+		const subscriptions = sum((row) => row.subscriptions);
+		const before = (row: LifetimeValueRow) => (age === 0 ? 0 : (row.cumulativePence[age - 1] as number));
+		value += sum((row) => (row.cumulativePence[age] as number) - before(row)) / subscriptions;
+		ages.push({ age, subscriptions, ltvPence: rounded(value, 2) });
 	}
 }
 
