@@ -29,6 +29,7 @@ import type { AttributionModel } from './model.ts';
 import { reportThat } from './report.ts';
 import { bars } from './report-drawing.ts';
 import { pathParameters } from './report-query.ts';
+import type { Visited, Visits } from './visits.ts';
 
 export interface AttributionOptions extends Pick<Terms, 'by' | 'period' | 'basis' | 'halfLifeDays'> {
 	readonly models: readonly AttributionModel[];
@@ -42,12 +43,18 @@ export interface CreditedAmounts extends Amounts {
 	readonly netPence: number;
 	/** Share of all subscriptions; null if there are none. */
 	readonly share: number | null;
+	/** Subscriptions and net revenue for each visitor; null for `(none)`, which nobody comes by. */
+	readonly conversionRate: number | null;
+	readonly netPerVisitorPence: number | null;
 	/** Bounds of the 95 % interval of `subscriptions`; only for the Markov model, and rows in at least five paths. */
 	readonly low?: number;
 	readonly high?: number;
 }
 
 export interface AttributionRow extends Dimensions {
+	/** Visitors who came by it in the period, whether or not they subscribed, and how often they did. */
+	readonly visitors: number | null;
+	readonly visits: number | null;
 	/**
 	 * The number of paths that contain it before the end, divided by those that end with it; null if none ends with it.
 	 */
@@ -56,7 +63,7 @@ export interface AttributionRow extends Dimensions {
 }
 
 export interface Attribution {
-	readonly totals: Totals;
+	readonly totals: Totals & Partial<Visited>;
 	/** Those that are shown. */
 	readonly models: readonly AttributionModel[];
 	/** If that model was asked for. */
@@ -77,12 +84,13 @@ const partsOfOne = 10_000;
  */
 export function attribute(
 	journeys: readonly Journey[],
-	lost: LostPaths,
+	{ lost, visits }: { readonly lost: LostPaths; readonly visits?: Visits },
 	options: AttributionOptions,
 ): Attribution {
 	const { by, models: asked, period } = options;
 	const counted = countedJourneys(journeys, period, options.basis);
-	const labels = touchLabelsOf(counted, lost, by);
+	const labels = touchLabelsOf(counted, visits ? [lost, visits] : [lost], by);
+	const visited = visits?.count((label) => labels.numberOf(label), labels.names.length, [period.fromMs])[0];
 	const numberOf = (label: string) => labels.numberOf(label);
 	const paths = counted.map(({ amounts, ...journey }) => ({
 		...creditedPath(journey, amounts, { labels, by }),
@@ -112,18 +120,25 @@ export function attribute(
 	const rows = [...labels.names, none].flatMap((name, label) => {
 		const isEmpty = name === none && !paths.some(({ path }) => path.labels.length === 0);
 		if (isEmpty) return [];
+		const of = name === none && label === labels.names.length ? undefined : visited?.[label];
 		const credited = columns.map(({ model, amounts }) => {
 			const amount = amounts[label] as Amounts;
 			const share = ratio(amount.subscriptions, totals.subscriptions);
+			const net = netPence(amount);
+			const each = {
+				conversionRate: of ? ratio(amount.subscriptions, of.visitors) : null,
+				netPerVisitorPence: of ? ratio(net, of.visitors, 2) : null,
+			};
 			const isFrequent = (containing[label] as number) >= minPathsOfInterval;
 			const interval = model === 'markov' && isFrequent ? intervals[label] : undefined;
-			return [model, { ...amount, netPence: netPence(amount), share, ...withinOf(interval, known) }] as const;
+			return [model, { ...amount, netPence: net, share, ...each, ...withinOf(interval, known) }] as const;
 		});
 		return [
 			{
 				name,
 				row: {
 					...dimensionsOf(name, by),
+					...{ visitors: of?.visitors ?? null, visits: of?.visits ?? null },
 					assistRatio: assists[label] ?? null,
 					models: Object.fromEntries(credited),
 				},
@@ -131,7 +146,7 @@ export function attribute(
 		];
 	});
 	return {
-		totals,
+		totals: { ...totals, ...visited?.at(-1) },
 		models,
 		...(isAsked && { markov: basis }),
 		rows: rows.sort((a, b) => compareRows(a, b, models[0])).map(({ row }) => row),
@@ -228,14 +243,19 @@ export const attributionReport = reportThat({
 	title: 'Attribution',
 	summary: 'what each channel is credited with',
 	definition:
-		'For each row and model: subscriptions; acquisition, renewal, refund and net pence; and the share of all subscriptions. `assistRatio` is the number of paths that contain the row before their end, divided by the number of paths that end with it.',
+		'For each row and model: subscriptions; acquisition, renewal, refund and net pence; and the share of all subscriptions. `assistRatio` is the number of paths that contain the row before their end, divided by the number of paths that end with it. `visitors` came by the row in the period, `visits` times, whether or not they subscribed; the conversion rate and the net pence per visitor divide by them.',
 	parameters: [...pathParameters, 'model', 'halfLifeDays', 'basis', 'intervals'],
-	columns: { share: { isShare: true }, low: { isOptional: true }, high: { isOptional: true } },
+	columns: {
+		share: { isShare: true },
+		conversionRate: { isShare: true },
+		low: { isOptional: true },
+		high: { isOptional: true },
+	},
 	async make({ query, period, journeys: read }) {
 		const { basis, lookbackDays, halfLifeDays, model: models, by } = query;
-		const { journeys, lost } = await read(models.includes('markov'));
+		const { journeys, ...others } = await read(true);
 		const options = { ...query, models, period, random: seededRandom(seed) };
-		return { basis, lookbackDays, halfLifeDays, by, ...attribute(journeys, lost, options) };
+		return { basis, lookbackDays, halfLifeDays, by, ...attribute(journeys, others, options) };
 	},
 	table: ({ rows }) =>
 		rows.flatMap(({ models, ...row }) =>

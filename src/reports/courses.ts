@@ -29,11 +29,11 @@ export type RenewalDays = Readonly<Record<string, number>>;
  * about.
  */
 export function* readCourses(
-	options: Omit<JourneyOptions, 'period' | 'lostBy'>,
+	options: Omit<JourneyOptions, 'period' | 'visitsBy'>,
 	setDays: RenewalDays,
 ): Reading<CoursedJourney[]> {
 	const period = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.POSITIVE_INFINITY };
-	const { journeys } = yield* readJourneys({ ...options, period, lostBy: null });
+	const { journeys } = yield* readJourneys({ ...options, period, visitsBy: null });
 	return coursesOf(journeys, setDays, options.asOfMs);
 }
 

@@ -1,6 +1,5 @@
 import type { Touch, TouchDimension } from '../domain/touch.ts';
 import { hidden, withoutHidden } from '../format/hidden-characters.ts';
-import type { LostPaths } from './lost-paths.ts';
 import type { LabelledPath } from './model.ts';
 
 /** Properties of subscriptions that reports can group them by, besides those of their touches. */
@@ -71,15 +70,17 @@ export function labelText(label: string): string {
 	return label.split(separator).join(' / ');
 }
 
-/** The labels of paths. @param always have numbers of their own, however rare and many they are */
+/** The labels of paths, and of what others count. @param always have numbers of their own, however rare and many they are */
 export function touchLabelsOf(
 	journeys: readonly { readonly path: readonly Touch[] }[],
-	lost: LostPaths,
+	others: readonly { counts(): ReadonlyMap<string, number> }[],
 	by: Grouping,
 	always: readonly string[] = [],
 ): Labels {
 	if (by.length === 0) return new Labels(new Map([['', 1]]));
-	const counts = lost.counts();
+	const counts = new Map<string, number>();
+	for (const [label, count] of others.flatMap((other) => [...other.counts()]))
+		if (count > 0) counts.set(label, (counts.get(label) ?? 0) + count);
 	for (const { path } of journeys)
 		for (const touch of path) {
 			const label = labelOf(touch, by);

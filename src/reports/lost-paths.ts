@@ -1,5 +1,6 @@
 import type { Touch } from '../domain/touch.ts';
 import { dayMs } from '../durations.ts';
+import { LabelNumbers } from './label-numbers.ts';
 
 /**
  * How long a visitor without a subscription must have stayed away to be lost: longer than 99 of 100 subscribers ever did on their
@@ -32,8 +33,7 @@ const end = -1;
 
 /** The paths of visitors who have not subscribed. There may be millions: they are numbers in one list. */
 export class LostPaths {
-	readonly #labels: string[] = [];
-	readonly #numbers = new Map<string, number>();
+	readonly labels: LabelNumbers;
 	#steps = new Int32Array(1024);
 	#length = 0;
 	readonly #lastAtMs: number[] = [];
@@ -45,17 +45,11 @@ export class LostPaths {
 		return this.#lastAtMs.length;
 	}
 
-	/** The number of a label, for `step`. */
-	numberOf(label: string): number {
-		let number = this.#numbers.get(label);
-		if (number === undefined) {
-			number = this.#labels.push(label) - 1;
-			this.#numbers.set(label, number);
-		}
-		return number;
+	constructor(labels = new LabelNumbers()) {
+		this.labels = labels;
 	}
 
-	/** Adds a step to the visitor's path. @param label see `numberOf` */
+	/** Adds a step to the visitor's path. @param label its number among `labels` */
 	step(label: number): void {
 		if (this.#length === this.#steps.length) {
 			const steps = new Int32Array(2 * this.#length);
@@ -91,19 +85,19 @@ export class LostPaths {
 
 	/** How often each label occurs. */
 	counts(): Map<string, number> {
-		const counts = new Float64Array(this.#labels.length);
+		const counts = new Float64Array(this.labels.names.length);
 		for (let place = 0; place < this.#length; place++) {
 			const label = this.#steps[place] as number;
 			if (label !== end) (counts[label] as number)++;
 		}
 		return new Map(
-			this.#labels.flatMap((label, number) => (counts[number] ? [[label, counts[number]]] : [])),
+			this.labels.names.flatMap((label, number) => (counts[number] ? [[label, counts[number]]] : [])),
 		);
 	}
 
 	/** The distinct paths with other numbers, in an order that only depends on these. @param numberOf gives at most 65,536 */
 	labelled(numberOf: (label: string) => number): LostLabels[] {
-		const numbers = this.#labels.map(numberOf);
+		const numbers = this.labels.names.map(numberOf);
 		const visitors = new Map<string, number>();
 		// A text is the quickest key of a list of numbers.
 		let path = '';

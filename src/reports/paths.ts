@@ -12,7 +12,6 @@ import {
 	totalOf,
 } from './journey.ts';
 import { conversion, labelOf, labelText, none, start, touchLabelsOf } from './label.ts';
-import { LostPaths } from './lost-paths.ts';
 import { type Percentiles, percentilesOf } from './percentile.ts';
 import { type PageSeen, type PagesSeen, readPagesSeen } from './read-pages.ts';
 import { type FlatRow, reportThat } from './report.ts';
@@ -56,7 +55,7 @@ const maxTransitions = 500;
 export function describePaths(journeys: readonly Journey[], options: PathsOptions): Paths {
 	const { by, period, basis, top, pages, distinctPages } = options;
 	const counted = countedJourneys(journeys, period, basis);
-	const labels = touchLabelsOf(counted, new LostPaths(), by);
+	const labels = touchLabelsOf(counted, [], by);
 	const nameOf = (touch: Touch) => labelText(labels.names[labels.numberOf(labelOf(touch, by))] as string);
 	const totals = totalOf(counted);
 	const rows = new Map<string, Omit<PathRow, 'share'>>();

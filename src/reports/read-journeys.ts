@@ -15,8 +15,10 @@ import {
 import type { Reading } from '../store/steps.ts';
 import { acquiredIn, isIn, type Journey, type Period } from './journey.ts';
 import { type Grouping, labelOf } from './label.ts';
+import { LabelNumbers } from './label-numbers.ts';
 import { LostPaths, lostAfterMs } from './lost-paths.ts';
 import { isInLookback, type Origin, pathOf, VisitorTouches } from './path.ts';
+import { Visits } from './visits.ts';
 
 export interface JourneyOptions {
 	/** Nothing later is used. */
@@ -26,8 +28,8 @@ export interface JourneyOptions {
 	/** Only subscriptions with an event in this period are read, unless everything must be. */
 	readonly period: Period;
 	readonly lookbackDays: number;
-	/** The grouping of lost paths; null if they are not needed. */
-	readonly lostBy: Grouping | null;
+	/** The grouping of visits and of lost paths; null if they are not needed. */
+	readonly visitsBy: Grouping | null;
 	readonly paymentProviders: ReadonlySet<string>;
 	/** Whether the touches are read. */
 	readonly needsPaths: boolean;
@@ -38,6 +40,8 @@ export interface ReadJourneys {
 	readonly journeys: readonly Journey[];
 	/** Of visitors who did not subscribe. */
 	readonly lost: LostPaths;
+	/** Of all visitors, in the period. */
+	readonly visits: Visits;
 }
 
 /** With more owners, the touches of all visitors are read in order instead of each owner's. */
@@ -45,13 +49,14 @@ const manyOwners = 200_000;
 
 /** Reads subscriptions with the touches that led to them, and the paths of visitors who did not subscribe. */
 export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
-	const { asOfMs, period, lookbackDays, lostBy, needsPaths } = options;
+	const { asOfMs, period, lookbackDays, visitsBy, needsPaths } = options;
 	const isWhole = readsAll(options);
 	const { subscriptions, others } = yield* readSubscriptions(options, isWhole);
 	if (!needsPaths)
 		return {
 			journeys: subscriptions.map((subscription) => ({ subscription, path: [] })),
 			lost: new LostPaths(),
+			visits: new Visits(new LabelNumbers()),
 		};
 	// Whoever has events of somebody else's subscription is not lost either.
 	const owned = [
@@ -60,18 +65,26 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 	].sort((a, b) => compare(a.owner, b.owner));
 	const paths: (readonly Touch[])[] = subscriptions.map(() => []);
 	const lost = new LostPaths();
+	const visits = new Visits(lost.labels);
 	const touches = new VisitorTouches<ReportedOrigin>();
-	const readOrigin = originReader(options, lost);
+	const readOrigin = originReader(options, lost.labels);
+	/** Those who have events, but no subscription in the period. */
+	let subscribed: ReadonlySet<string> = new Set();
 	let next = 0;
 	const visitors = new Visitors((vid, { atMs, origins, count }) => {
 		// Visitors come in the order of owners: a merge costs a tenth of a look-up of each.
 		while (next < owned.length && (owned[next]?.owner as string) < vid) next++;
 		const isOwner = owned[next]?.owner === vid;
-		if (!isOwner && !lostBy) return;
+		if (!isOwner && !visitsBy) return;
 		touches.clear();
 		for (let place = 0; place < count; place++) {
 			const origin = readOrigin(origins[place] as string);
 			if (!origin.isPayment) touches.add(atMs[place] as number, origin);
+		}
+		if (visitsBy) {
+			for (let touch = 0; touch < touches.length; touch++)
+				if (isIn(period, touches.atMs(touch))) visits.add(touches.origin(touch).label, touches.atMs(touch));
+			visits.end();
 		}
 		if (isOwner) {
 			const all = touches.touches();
@@ -83,7 +96,7 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 			}
 			return;
 		}
-		if (touches.length === 0) return;
+		if (touches.length === 0 || subscribed.has(vid)) return;
 		const lastAtMs = touches.atMs(touches.length - 1);
 		if (!isIn(period, lastAtMs)) return;
 		for (let touch = 0; touch < touches.length; touch++)
@@ -91,15 +104,15 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 		lost.end(lastAtMs);
 	});
 	const owners = [...new Set(owned.map(({ owner }) => owner))];
-	if (isWhole && (lostBy || owners.length > manyOwners)) yield* eachTouch(asOfMs, visitors.take);
+	if (isWhole && (visitsBy || owners.length > manyOwners)) yield* eachTouch(asOfMs, visitors.take);
 	else {
 		yield* touchesOfVisitors(owners, asOfMs, visitors.take);
 		visitors.end();
-		if (lostBy) {
+		if (visitsBy) {
 			const toMs = Math.min(period.toMs, asOfMs + 1);
 			const seen = yield* visitorsTouchedIn({ fromMs: atLeast(period.fromMs), toMs });
 			for (const vid of owners) seen.delete(vid);
-			for (const vid of yield* visitorsWithEvents([...seen], asOfMs)) seen.delete(vid);
+			subscribed = yield* visitorsWithEvents([...seen], asOfMs);
 			yield* touchesOfVisitors([...seen].sort(), asOfMs, visitors.take);
 		}
 	}
@@ -109,7 +122,7 @@ export function* readJourneys(options: JourneyOptions): Reading<ReadJourneys> {
 		...{ path, convertedAtMs },
 	}));
 	lost.decide(asOfMs, lostAfterMs(converted, lookbackDays));
-	return { journeys, lost };
+	return { journeys, lost, visits };
 }
 
 /** Whether the whole account must be read. */
@@ -160,7 +173,7 @@ function* eventsOfPeriod({ fromMs, toMs }: Period, asOfMs: number): Reading<Jour
 
 /** A parsed origin. */
 interface ReportedOrigin extends Origin {
-	/** The number of its label among those of lost paths. */
+	/** The number of its label among those of visits and lost paths. */
 	readonly label: number;
 	/** Whether it is a payment provider, from which nobody arrives. */
 	readonly isPayment: boolean;
@@ -171,8 +184,8 @@ const maxOrigins = 50_000;
 
 /** @returns a function that parses a stored origin */
 function originReader(
-	{ paymentProviders, lostBy }: Pick<JourneyOptions, 'paymentProviders' | 'lostBy'>,
-	lost: LostPaths,
+	{ paymentProviders, visitsBy }: Pick<JourneyOptions, 'paymentProviders' | 'visitsBy'>,
+	labels: LabelNumbers,
 ): (origin: string) => ReportedOrigin {
 	const known = new Map<string, ReportedOrigin>();
 	return (text) => {
@@ -180,7 +193,7 @@ function originReader(
 		if (parsed === undefined) {
 			const origin = parseOrigin(text);
 			const isPayment = isFromPayment(origin, paymentProviders);
-			const label = lostBy && !isPayment ? lost.numberOf(labelOf(origin, lostBy)) : 0;
+			const label = visitsBy && !isPayment ? labels.numberOf(labelOf(origin, visitsBy)) : 0;
 			parsed = { ...origin, label, isPayment };
 			if (known.size >= maxOrigins) known.clear();
 			known.set(text, parsed);

@@ -1,8 +1,11 @@
 import { csvRow } from '../format/csv.ts';
 import { withoutHidden } from '../format/hidden-characters.ts';
+import { counted } from '../format/numbers.ts';
 import { textTable } from '../format/text-table.ts';
+import type { Totals } from './journey.ts';
 import type { Cell, ColumnStyle, ColumnStyles, FlatRow, Report, ReportDefinition } from './report.ts';
 import { filters } from './report-query.ts';
+import type { Visited } from './visits.ts';
 
 /** The rows of a report's table: one value per cell, amounts in pence. */
 export function tableOf(definition: ReportDefinition, report: Report): readonly FlatRow[] {
@@ -87,9 +90,13 @@ export function headOf(report: Report): string[] {
 	const chosen = filters.flatMap((name) => (report[name] === undefined ? [] : [`${name} ${report[name]}`]));
 	const lines = chosen.length > 0 ? [head, `Only ${withoutHidden(chosen.join(', '))}`] : [head];
 	if (!totals) return lines;
-	const { subscriptions, ...pence } = totals;
-	const amounts = Object.entries(pence).map(([name, value]) => `${headingOf(name)} ${pounds(value)}`);
-	return [...lines, `${subscriptions} subscriptions: ${amounts.join(', ')}`];
+	const amounts = Object.entries(totals)
+		.filter(([name]) => name.endsWith('Pence'))
+		.map(([name, value]) => `${headingOf(name)} ${pounds(value)}`);
+	const { subscriptions, visitors, visits } = totals as Totals & Partial<Visited>;
+	const came =
+		visitors === undefined ? '' : ` of ${counted(visitors, 'visitor')} with ${counted(visits ?? 0, 'visit')}`;
+	return [...lines, `${counted(subscriptions, 'subscription')}${came}: ${amounts.join(', ')}`];
 }
 
 /** A column of a table for people. */

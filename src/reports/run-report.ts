@@ -23,7 +23,7 @@ export async function runReport(
 	const asOfMs = query.asOf ?? store.now();
 	const period = periodOf(query, calendar);
 	const options: JourneyOptions = {
-		...{ asOfMs, period, isPast: query.asOf !== null, lookbackDays: query.lookbackDays, lostBy: null },
+		...{ asOfMs, period, isPast: query.asOf !== null, lookbackDays: query.lookbackDays, visitsBy: null },
 		needsPaths: true,
 		paymentProviders: new Set([...knownProviders, ...account.paymentProviders]),
 	};
@@ -34,10 +34,10 @@ export async function runReport(
 	const source: ReportSource = {
 		...{ account, control: store.control, query, asOfMs, calendar, period },
 		read: (reading) => store.read(account.id, reading(options)),
-		async journeys(withLost = false) {
-			const lostBy = withLost ? query.by : null;
-			const { journeys: all, lost } = await source.read(() => readJourneys({ ...options, lostBy }));
-			return { lost, journeys: await chosen(all) };
+		async journeys(withVisits = false) {
+			const visitsBy = withVisits ? query.by : null;
+			const read = await source.read(() => readJourneys({ ...options, visitsBy }));
+			return { ...read, journeys: await chosen(read.journeys) };
 		},
 		async courses() {
 			const needsPaths = query.channel !== null || query.by.some(isOfTouches);

@@ -68,7 +68,7 @@ export function describeSpending(
 	const byPence = [...spent].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).map(([name]) => name);
 	// The time of the model markov grows with the cube of the number of names.
 	const isCut = model === 'markov' && byPence.length > maxLabels;
-	const labels = touchLabelsOf(acquired, lost, by, isCut ? byPence.slice(0, maxLabels - 1) : byPence);
+	const labels = touchLabelsOf(acquired, [lost], by, isCut ? byPence.slice(0, maxLabels - 1) : byPence);
 	const numberOf = (label: string) => labels.numberOf(label);
 	const lostLabels = lost.labelled(numberOf);
 	const paths = acquired.map((journey) => ({

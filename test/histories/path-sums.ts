@@ -79,14 +79,20 @@ export function attribution(log: Log, asked: Asked): Figures {
 	const totals = Object.fromEntries(
 		names.map((name) => [name, sum(counted.map(({ amounts }) => amounts[name]))]),
 	) as Amounts;
-	const figures: Figures = new Map(names.map((name) => [`total ${name}`, totals[name]]));
+	const figures: Figures = new Map<string, unknown>(names.map((name) => [`total ${name}`, totals[name]]));
 	const paths = counted.map(({ subscription, amounts }) => ({
 		subscription,
 		amounts,
 		labels: labelsOf(subscription, asked),
 	}));
 	const lost = lostPaths(read, asked);
+	const came = [...read.touches.values()].map((own) =>
+		own
+			.filter(({ atMs }) => isIn(asked, atMs))
+			.map((touch) => (asked.by.length === 0 ? '' : labelOf(touch, asked))),
+	);
 	const labels = new Set([
+		...came.flat(),
 		...(asked.by.length === 0 ? [''] : []),
 		...paths.flatMap((path) => path.labels),
 		...lost.flat(),
@@ -132,6 +138,23 @@ export function attribution(log: Log, asked: Asked): Figures {
 				const tolerance = name === 'subscriptions' ? 0.000_1 : 1;
 				figures.set(`${label}: ${model} ${name}`, new About(creditOf(model, name), tolerance));
 			}
+		const visits = came.flat().filter((one) => one === label).length;
+		const visitors = came.filter((own) => own.includes(label)).length;
+		figures.set(`${label}: visits`, label === '(none)' ? null : visits);
+		figures.set(`${label}: visitors`, label === '(none)' ? null : visitors);
+		for (const model of shown) {
+			const credit = creditOf(model, 'subscriptions');
+			const net = sum(names.slice(1).map((name) => creditOf(model, name)));
+			const isKnown = label !== '(none)' && visitors > 0;
+			figures.set(
+				`${label}: ${model} rate`,
+				isKnown ? new About(credit / visitors, 0.000_051 + 0.0001 / visitors) : null,
+			);
+			figures.set(
+				`${label}: ${model} each`,
+				isKnown ? new About(net / visitors, 0.0051 + 3 / visitors) : null,
+			);
+		}
 		const ending = (path: (typeof paths)[number]) => (path.labels.at(-1) ?? '(none)') === label;
 		const subscriptionsOf = (some: typeof paths) => sum(some.map(({ amounts }) => amounts.subscriptions));
 		const assisted = paths.filter((path) => !ending(path) && path.labels.includes(label));

@@ -23,8 +23,13 @@ export function attributionFigures(report: Report, asked: Asked): Figures {
 	for (const row of report.rows) {
 		const label = labelOf(row, asked);
 		figures.set(`${label}: assist`, row.assistRatio);
-		for (const [model, amounts] of Object.entries(row.models as Record<string, Fields>))
+		figures.set(`${label}: visits`, row.visits);
+		figures.set(`${label}: visitors`, row.visitors);
+		for (const [model, amounts] of Object.entries(row.models as Record<string, Fields>)) {
 			for (const name of names) figures.set(`${label}: ${model} ${name}`, amounts[name]);
+			figures.set(`${label}: ${model} rate`, amounts.conversionRate);
+			figures.set(`${label}: ${model} each`, amounts.netPerVisitorPence);
+		}
 	}
 	return figures;
 }

@@ -102,7 +102,7 @@ export function sharesOf(
 		const lastAtMs = touches.at(-1)?.atMs ?? 0;
 		if (convertedAtMs !== null || !isIn(lastAtMs)) continue;
 		for (const { label, atMs } of touches)
-			if (atMs > lastAtMs - lookbackDays * dayMs) lost.step(lost.numberOf(String(label)));
+			if (atMs > lastAtMs - lookbackDays * dayMs) lost.step(lost.labels.numberOf(String(label)));
 		lost.end(lastAtMs);
 	}
 	const afterMs = rule === 'chance has passed' ? lostAfterMs(converted, lookbackDays) : lookbackDays * dayMs;

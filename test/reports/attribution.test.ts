@@ -98,7 +98,7 @@ test('every column of every model adds up to the stored total, in any period', (
 			(journeys, lost, days, basis) => {
 				const [from, to] = days.sort((a, b) => a - b).map((day) => day0Ms + day * dayMs) as [number, number];
 				const reported = { fromMs: from, toMs: to };
-				const made = attribute(journeys, lost, options({ period: reported, basis }));
+				const made = attribute(journeys, { lost }, options({ period: reported, basis }));
 				const { totals, rows } = made;
 				const steps = journeys.flatMap(({ subscription }) => countedSteps(subscription, reported, basis));
 				const stored = steps.reduce((sum, { revenuePence }) => sum + revenuePence, 0);
@@ -206,7 +206,7 @@ const example = [
 test('the example of the documentation is right', () => {
 	const { totals, rows, warnings } = attribute(
 		example,
-		lostPaths([{ labels: ['paid search'], visitors: 2 }]),
+		{ lost: lostPaths([{ labels: ['paid search'], visitors: 2 }]) },
 		options(),
 	);
 	assert.deepEqual(totals, {
@@ -254,7 +254,11 @@ test('the example of the documentation is right', () => {
 });
 
 test('without dimensions there is one row', () => {
-	const { rows } = attribute(example, lostPaths([{ labels: [''], visitors: 1 }]), options({ by: [] }));
+	const { rows } = attribute(
+		example,
+		{ lost: lostPaths([{ labels: [''], visitors: 1 }]) },
+		options({ by: [] }),
+	);
 	assert.equal(rows.length, 1);
 	assert.equal(rows[0]?.channel, undefined);
 	for (const model of attributionModels) assert.equal(rows[0]?.models[model]?.netPence, 2249);
@@ -264,7 +268,7 @@ test('values beyond the two hundred most frequent share one row', () => {
 	const many = Array.from({ length: 300 }, (_, number) =>
 		journey(`S-${number}`, [[9, 100]], [touch(`channel ${number % 250}`, 5)]),
 	);
-	const { rows } = attribute(many, lostPaths(), options({ models: ['linear'] }));
+	const { rows } = attribute(many, { lost: lostPaths() }, options({ models: ['linear'] }));
 	assert.equal(rows.length, 200);
 	assert.equal(rows.find(({ channel }) => channel === '(other)')?.models.linear?.subscriptions, 51);
 });
@@ -282,7 +286,7 @@ test('intervals contain the credited value, and are the same for the same seed',
 		{ labels: ['email'], visitors: 100 },
 	]);
 	const report = () =>
-		attribute(journeys, lost, options({ models: ['markov'], intervals: true, random: seededRandom(7) }));
+		attribute(journeys, { lost }, options({ models: ['markov'], intervals: true, random: seededRandom(7) }));
 	const { rows, warnings } = report();
 	for (const {
 		models: { markov },

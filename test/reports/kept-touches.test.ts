@@ -37,6 +37,13 @@ async function subscribers(t: TestContext, address: string): Promise<{ store: St
 	return { store, id };
 }
 
+/** Without the visits of others, whose hits are deleted. */
+const creditOf = ({ rows }: Report) =>
+	rows.map(({ channel, assistRatio, models }) => {
+		const { subscriptions, netPence } = (models as Record<string, Record<string, number>>).linear ?? {};
+		return { channel, assistRatio, subscriptions, netPence };
+	});
+
 for (const engine of engines)
 	test(`retention keeps how subscribers arrived, if configured, on ${engine.name}`, async (t) => {
 		const { store, id } = await subscribers(t, await engine.installedAddress(t));
@@ -52,18 +59,18 @@ for (const engine of engines)
 			[0, 0, 2, 1],
 			'of who has not subscribed, nothing stays',
 		);
-		assert.deepEqual((await attribution(store, id)).rows, before.rows);
+		assert.deepEqual(creditOf(await attribution(store, id)), creditOf(before));
 		await rebuildAll(store, id);
 		assert.deepEqual(
-			(await attribution(store, id)).rows,
-			before.rows,
+			creditOf(await attribution(store, id)),
+			creditOf(before),
 			'a rebuild cannot derive it from hits',
 		);
 
 		const target = await openFor(t, await engine.installedAddress(t));
 		await copyStore(store, target, () => {});
 		const copied = await target.control.account('c-a-acme-uk');
-		assert.deepEqual((await attribution(target, copied.id)).rows, before.rows);
+		assert.deepEqual(creditOf(await attribution(target, copied.id)), creditOf(before));
 
 		await add(store, id, [sale('A-3', 'S', 80, 500)]);
 		assert.deepEqual(netByChannel(await attribution(store, id)), [

@@ -63,7 +63,7 @@ export function lostPaths(
 	const lost = new LostPaths();
 	for (const { labels, visitors } of paths)
 		for (let visitor = 0; visitor < visitors; visitor++) {
-			for (const label of labels) lost.step(lost.numberOf(label));
+			for (const label of labels) lost.step(lost.labels.numberOf(label));
 			lost.end();
 		}
 	return lost;

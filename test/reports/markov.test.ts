@@ -32,7 +32,7 @@ test('paths of those who were there lately are left out', () => {
 		['social', 8],
 		['email', 5],
 	] as const) {
-		for (const name of ['direct', label]) lost.step(lost.numberOf(name));
+		for (const name of ['direct', label]) lost.step(lost.labels.numberOf(name));
 		lost.end(day * dayMs);
 	}
 	lost.decide(9 * dayMs, 4 * dayMs);
@@ -70,21 +70,21 @@ test('intervals contain the truth in about 95 of 100 cases where a row is in fiv
 		journey(`S-${number}`, [[9, 100]], [touch(number < 4 ? 'rare' : 'email', 5)]),
 	);
 	const lost = lostPaths([{ labels: ['email'], visitors: 9 }]);
-	const { rows } = attribute(rare, lost, options);
+	const { rows } = attribute(rare, { lost }, options);
 	const bounds = rows.map(({ channel, models }) => [channel, typeof models.markov?.low]);
 	assert.deepEqual(Object.fromEntries(bounds), { email: 'number', rare: 'undefined' });
 });
 
 test('the model says what it rests on, and is not shown without lost paths', () => {
 	const some = [journey('S', [[9, 100]], [touch('email', 5)])];
-	const shown = attribute(some, lostPaths([{ labels: ['email'], visitors: 1200 }]), options);
+	const shown = attribute(some, { lost: lostPaths([{ labels: ['email'], visitors: 1200 }]) }, options);
 	assert.deepEqual(shown.markov, { subscriptions: 1, lostPaths: 1200, lostAfterDays: null });
 	assert.match(shown.notes[0] ?? '', /compares 1 subscription with 1,200 lost paths\./);
-	const hidden = attribute(some, lostPaths(), { ...options, models: ['last', 'markov'] });
+	const hidden = attribute(some, { lost: lostPaths() }, { ...options, models: ['last', 'markov'] });
 	assert.deepEqual(hidden.models, ['last']);
 	assert.deepEqual(Object.keys(hidden.rows[0]?.models ?? {}), ['last']);
 	assert.match(hidden.warnings[0] ?? '', /not shown: no visitor of this period is known to be lost yet/);
-	assert.deepEqual(attribute(some, lostPaths(), options).models, []);
+	assert.deepEqual(attribute(some, { lost: lostPaths() }, options).models, []);
 });
 
 test('only acquisitions are conversions of paths, and refunds stay with the path that had them', () => {
@@ -109,7 +109,7 @@ test('only acquisitions are conversions of paths, and refunds stay with the path
 			[touch('social', 5), touch('direct', 6)],
 		),
 	];
-	const { rows, markov } = attribute(journeys, lost, { ...options, period: before });
+	const { rows, markov } = attribute(journeys, { lost }, { ...options, period: before });
 	assert.equal(markov?.subscriptions, 1, 'the others only renewed, or were refunded');
 	const creditOf = (channel: string) => rows.find((row) => row.channel === channel)?.models.markov;
 	assert.deepEqual([creditOf('email')?.subscriptions, creditOf('email')?.renewalPence], [1, 500]);

@@ -28,7 +28,15 @@ test('a read key reads reports but cannot upload, and an upload key the reverse'
 	assert.ok(answer.headers.get('x-request-id') && answer.headers.get('ratelimit'));
 	const report = (await answer.json()) as { totals: unknown; rows: { channel: string }[]; basis: string };
 	assert.deepEqual(report.totals, {
-		...{ subscriptions: 1, acquisitionPence: 499, renewalPence: 499, refundPence: 0, netPence: 998 },
+		...{
+			subscriptions: 1,
+			acquisitionPence: 499,
+			renewalPence: 499,
+			refundPence: 0,
+			netPence: 998,
+			visitors: 1,
+			visits: 1,
+		},
 	});
 	assert.deepEqual([report.rows.map(({ channel }) => channel), report.basis], [['(none)'], 'cohort']);
 	for (const { kind } of allReports) assert.equal((await get(`${kind}?aid=${aid}`)).status, 200, kind);
