@@ -1,4 +1,5 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
+import { BroadcastChannel } from 'node:worker_threads';
 
 /** File handles of an account's database while it is written: the database, its write-ahead log and the log's index. */
 export const handlesOfDatabase = 3;
@@ -27,13 +28,54 @@ export function hasFileHandles(count: number): boolean {
 	}
 }
 
-/** Opens something. While there are no free file handles, closes others, oldest first. */
-export function openClosing<Opened>(open: () => Opened, closeOldest: () => boolean): Opened {
+/** What this thread can close now. Each closes one database, and returns false if it has none. */
+const spares = new Set<() => boolean>();
+
+/** Between the threads of this process: one has no file handles. */
+const shortage = new BroadcastChannel('no file handles are left');
+shortage.onmessage = () => {
+	if (!hasFileHandles(handlesOfDatabase)) spareOne();
+};
+shortage.unref();
+
+function spareOne(): boolean {
+	return [...spares].some((spare) => spare());
+}
+
+/**
+ * Lets databases of this thread be closed where somebody in this process has no file handles.
+ * @param spare closes one that is not used at this moment; returns false if there is none
+ * @returns ends it
+ */
+export function lendHandles(spare: () => boolean): () => void {
+	spares.add(spare);
+	return () => void spares.delete(spare);
+}
+
+/** Other threads have been asked to close something, so another attempt may succeed. */
+export class NoFileHandlesError extends Error {
+	constructor(options: ErrorOptions) {
+		super('no file handles are left', options);
+		this.name = 'NoFileHandlesError';
+	}
+}
+
+/**
+ * Opens a database. While there are no free file handles, closes others of this thread.
+ * @throws NoFileHandlesError where there are none to close
+ */
+export function openClosing<Opened>(open: () => Opened): Opened {
 	for (;;) {
 		try {
 			return open();
 		} catch (error) {
-			if (hasFileHandles(handlesOfDatabase) || !closeOldest()) throw error;
+			// Another thread may have closed something since.
+			const isShort =
+				(error as NodeJS.ErrnoException).code === 'EMFILE' || !hasFileHandles(handlesOfDatabase);
+			if (!isShort) throw error;
+			if (spareOne()) continue;
+			shortage.postMessage(null);
+			throw new NoFileHandlesError({ cause: error });
 		}
 	}
 }

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { openStore } from '../../src/store/open.ts';
 import { eventually } from '../eventually.ts';
-import { mainPath, TestProcess } from '../process.ts';
+import { mainPath, ServeProcess, TestProcess } from '../process.ts';
 import { addClient, event, temporaryFolder } from '../support.ts';
 
 const handles = 96;
@@ -60,6 +61,35 @@ test('connections that take all file handles do not stop the server: /readyz rep
 	// A connection that arrives before handles are free is closed.
 	await eventually('ready', async () => (await fetch(`${url}/readyz`).catch(() => null))?.status === 200);
 	for (const client of [first, second, ...others]) assert.match(await upload(client), /^201/);
+});
+
+test('accounts of all writer threads take turns where file handles suffice for one of them', {
+	skip: existsSync('/usr/bin/prlimit') ? false : 'prlimit sets the limit',
+}, async (t) => {
+	const address = `sqlite:${temporaryFolder(t)}`;
+	const store = await openStore(address);
+	const clients: { aid: string; key: string }[] = [];
+	for (let number = 0; number < 4; number++)
+		clients.push(await addClient(store, { client: `client-${number}` }));
+	await store.close();
+	await using server = await ServeProcess.start(['--database', address]);
+	using kept = new KeptAgent();
+	const upload = ({ aid, key }: { aid: string; key: string }) =>
+		ask(kept, `${server.url}/subscription`, { aid, data: [event()] }, key);
+	const [first, ...others] = clients;
+	assert.ok(first);
+	assert.match(await upload(first), /^201/);
+	const { pid } = server.child;
+	const used = () => readdirSync(`/proc/${pid}/fd`).map(Number);
+	const limit = Math.max(...used()) + 1;
+	execFileSync('/usr/bin/prlimit', ['--pid', String(pid), `--nofile=${limit}:`]);
+	const idle: Socket[] = [];
+	t.after(() => idle.forEach((socket) => void socket.destroy()));
+	await eventually('all handles are in use', () => {
+		if (used().length < limit) idle.push(connect(server.port, '127.0.0.1').on('error', () => {}));
+		return used().length === limit;
+	});
+	for (const client of [...others, first, ...others]) assert.match(await upload(client), /^201/);
 });
 
 class KeptAgent extends Agent implements Disposable {

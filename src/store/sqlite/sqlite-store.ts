@@ -8,6 +8,7 @@ import { isoTime } from '../../format/iso-time.ts';
 import { countWaiting, foldingSchema } from '../account/profiles/folding.ts';
 import { ControlStore, type ControlTables } from '../control/control-store.ts';
 import type { CopyTarget } from '../copy-target.ts';
+import { lendHandles, openClosing } from '../file-handles.ts';
 import { newestSchemas, SchemaTooNewError } from '../migrations.ts';
 import type { Reading, Steps } from '../steps.ts';
 import type {
@@ -67,6 +68,7 @@ export class SqliteStore implements Store {
 	readonly #controlDatabase: Kysely<ControlTables>;
 	#last: { accountId: number; connection: Connection; file: string | undefined } | undefined;
 	readonly #sweep: NodeJS.Timeout;
+	readonly #keepHandles = lendHandles(() => this.#stopTransacting());
 
 	/** Opens the folder, creates it if it is missing, and migrates the control database. */
 	constructor(path: string, now: () => number = Date.now) {
@@ -119,12 +121,11 @@ export class SqliteStore implements Store {
 	 * rows that were moved to another page; only a rewrite removes those.
 	 */
 	async purge(accountId: number, { rewrite }: { rewrite: boolean }): Promise<void> {
-		const { database } = this.#transacting(accountId);
 		const isSmall = statSync(this.#folder.accountPath(accountId)).size <= maxRewrittenBytes;
 		const giveUpAtMs = monotonicMs() + purgeTimeoutMs;
 		// In memory, like all that this connection would otherwise write to temporary files.
-		if (rewrite && isSmall) database.exec('VACUUM');
-		while (!emptyLog(database)) {
+		if (rewrite && isSmall) this.#transacting(accountId).database.exec('VACUUM');
+		while (!emptyLog(this.#transacting(accountId).database)) {
 			if (monotonicMs() > giveUpAtMs)
 				throw new OperatorError(
 					'It is deleted, but still in the write-ahead log, because other processes keep reading or writing the database; run the command again.',
@@ -139,7 +140,7 @@ export class SqliteStore implements Store {
 		if (this.#last?.accountId !== accountId) {
 			this.#stopTransacting();
 			const file = fileAt(this.#folder.accountPath(accountId));
-			const database = this.#openAccount(accountId);
+			const database = openClosing(() => this.#openAccount(accountId));
 			emptyLogIfFree(database);
 			undoInMemory(database);
 			this.#last = { accountId, connection: new Connection(database), file };
@@ -153,9 +154,12 @@ export class SqliteStore implements Store {
 		if (last && fileAt(this.#folder.accountPath(last.accountId)) !== last.file) this.#stopTransacting();
 	}
 
-	#stopTransacting(): void {
+	/** @returns whether a connection was open */
+	#stopTransacting(): boolean {
+		const wasOpen = this.#last !== undefined;
 		this.#last?.connection.database.close();
 		this.#last = undefined;
+		return wasOpen;
 	}
 
 	async waiting(accountId: number): Promise<number> {
@@ -291,6 +295,7 @@ export class SqliteStore implements Store {
 
 	async close(): Promise<void> {
 		clearInterval(this.#sweep);
+		this.#keepHandles();
 		this.#stopTransacting();
 		await this.#controlDatabase.destroy();
 	}

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { monotonicMs } from '../../../clock.ts';
-import { openClosing } from '../../file-handles.ts';
+import { lendHandles, openClosing } from '../../file-handles.ts';
 import { controlDatabaseId } from '../queue/messages.ts';
 import { fileAt, migrateAccountFile, openAccountFile } from './account-file.ts';
 import { emptyLog, restartLog } from './checkpoint.ts';
@@ -44,6 +44,7 @@ export class ConnectionPool {
 	/** The current cache size of each open database. */
 	#cacheKiB = maxCacheKiB;
 	readonly #refused = new Map<number, { untilMs: number; error: unknown }>();
+	readonly #keepHandles = lendHandles(() => this.#closeOldest());
 
 	constructor(folder: DataFolder, maxOpen: number) {
 		this.#folder = folder;
@@ -62,10 +63,7 @@ export class ConnectionPool {
 		if (connection) this.#open.delete(databaseId);
 		else {
 			if (this.#open.size >= this.#maxOpen) this.#closeOldest();
-			connection = openClosing(
-				() => this.#openConnection(databaseId),
-				() => this.#closeOldest(),
-			);
+			connection = openClosing(() => this.#openConnection(databaseId));
 		}
 		this.#open.set(databaseId, connection);
 		this.#shareCache(connection);
@@ -167,6 +165,7 @@ export class ConnectionPool {
 	}
 
 	closeAll(): void {
+		this.#keepHandles();
 		for (const databaseId of [...this.#open.keys()]) this.close(databaseId);
 		for (const { database } of this.#failed.values()) database.close();
 		this.#failed.clear();

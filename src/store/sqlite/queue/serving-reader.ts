@@ -3,7 +3,7 @@ import { monotonicMs } from '../../../clock.ts';
 import type { CaskScope } from '../../../domain/cask-scope.ts';
 import type { Profile } from '../../../domain/profile.ts';
 import { type Receipt, receiptColumns, toReceipt } from '../../account/reading/receipts.ts';
-import { openClosing } from '../../file-handles.ts';
+import { lendHandles, openClosing } from '../../file-handles.ts';
 import type { NumberedProfile, ServingReader } from '../../store.ts';
 import { fileAt, goneEveryMs, migrateAccountFile, openAccountFile } from '../engine/account-file.ts';
 import { Connection } from '../engine/connection.ts';
@@ -31,6 +31,7 @@ interface OpenAccount {
 export class SqliteReader implements ServingReader {
 	readonly #folder: DataFolder;
 	readonly #sweep: NodeJS.Timeout;
+	readonly #keepHandles = lendHandles(() => this.#closeOldest());
 	/** Least recently used first. */
 	readonly #open = new Map<number, OpenAccount>();
 	/** During `inOneState`: accounts with a transaction, which it ends. */
@@ -134,12 +135,7 @@ export class SqliteReader implements ServingReader {
 
 	#openConnection(accountId: number): Connection {
 		if (this.#open.size >= maxOpen) this.#closeOldest();
-		return new Connection(
-			openClosing(
-				() => this.#openFile(accountId),
-				() => this.#closeOldest(),
-			),
-		);
+		return new Connection(openClosing(() => this.#openFile(accountId)));
 	}
 
 	#closeOldest(): boolean {
@@ -170,6 +166,7 @@ export class SqliteReader implements ServingReader {
 
 	async close(): Promise<void> {
 		clearInterval(this.#sweep);
+		this.#keepHandles();
 		for (const { connection } of this.#open.values()) connection.database.close();
 		this.#open.clear();
 	}

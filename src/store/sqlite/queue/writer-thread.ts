@@ -1,6 +1,7 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { monotonicMs } from '../../../clock.ts';
 import { reasonOf } from '../../../errors.ts';
+import { NoFileHandlesError } from '../../file-handles.ts';
 import { goneEveryMs } from '../engine/account-file.ts';
 import { Checkpointer } from '../engine/checkpointer.ts';
 import type { Connection } from '../engine/connection.ts';
@@ -15,9 +16,16 @@ import { controlDatabaseId } from './messages.ts';
 
 /** The maximum number of requests committed together. More would delay the first of them for little gain. */
 const groupLimit = 256;
-/** The pause before another attempt on a database that another process has locked. */
-const busyRetryMs = 1;
-const reportBusyAfterMs = 1000;
+/** Why a database cannot be written to now, and the pause before another attempt. */
+interface Obstacle {
+	readonly reason: string;
+	readonly retryMs: number;
+}
+
+const locked: Obstacle = { reason: 'another process keeps the database locked', retryMs: 1 };
+const noHandles: Obstacle = { reason: 'no file handles are left', retryMs: 10 };
+/** An obstacle that stays is reported. Requests wait for a lock until they expire, but for file handles no longer. */
+const reportAfterMs = 1000;
 
 const { folderPath, openDatabases, cells: cellsBuffer } = workerData as WriterData;
 if (!parentPort) throw new Error('this file is the writer thread');
@@ -26,10 +34,10 @@ const cells = new Int32Array(cellsBuffer);
 const pool = new ConnectionPool(new DataFolder(folderPath), openDatabases);
 const checkpointer = new Checkpointer();
 const queues = new Map<number, ArrivedWork[]>();
-/** When to try the databases again that another process has locked. */
+/** When to try the databases again that could not be written to. */
 const retryAtMs = new Map<number, number>();
-/** Since when a database is locked; infinity once this was reported. */
-const busySinceMs = new Map<number, number>();
+/** Since when a database cannot be written to; infinity once this was reported. */
+const obstructedSinceMs = new Map<number, number>();
 let stopping = false;
 let timer: NodeJS.Timeout | undefined;
 
@@ -68,42 +76,45 @@ function runGroup(databaseId: number): void {
 	const outcome = first.length > 0 ? commit(databaseId, first) : [];
 	const endedAtMs = monotonicMs();
 	// At the end of the map, so that databases take turns.
-	const rest = outcome === 'busy' ? live : live.slice(groupLimit);
+	const rest = 'reason' in outcome ? live : live.slice(groupLimit);
 	if (rest.length > 0) queues.set(databaseId, rest);
-	if (outcome === 'busy') retryLater(databaseId, endedAtMs);
+	if ('reason' in outcome) retryLater(databaseId, outcome, endedAtMs);
 	else {
 		retryAtMs.delete(databaseId);
-		busySinceMs.delete(databaseId);
+		obstructedSinceMs.delete(databaseId);
 	}
-	const results = [...dropped.map(expired), ...(outcome === 'busy' ? [] : outcome)];
+	const results = [...dropped.map(expired), ...('reason' in outcome ? [] : outcome)];
 	const group = { size: results.length, seconds: (endedAtMs - startedAtMs) / 1000 };
 	send({ type: 'results', results, group });
 }
 
-/** Reports a lock that stays, once. */
-function retryLater(databaseId: number, nowMs: number): void {
-	retryAtMs.set(databaseId, nowMs + busyRetryMs);
-	const sinceMs = busySinceMs.get(databaseId) ?? nowMs;
-	if (nowMs - sinceMs < reportBusyAfterMs) busySinceMs.set(databaseId, sinceMs);
+/** Reports an obstacle that stays, once. */
+function retryLater(databaseId: number, { reason, retryMs }: Obstacle, nowMs: number): void {
+	retryAtMs.set(databaseId, nowMs + retryMs);
+	const sinceMs = obstructedSinceMs.get(databaseId) ?? nowMs;
+	if (nowMs - sinceMs < reportAfterMs) obstructedSinceMs.set(databaseId, sinceMs);
 	else if (sinceMs !== Number.POSITIVE_INFINITY) {
-		busySinceMs.set(databaseId, Number.POSITIVE_INFINITY);
-		send({ type: 'error', databaseId, reason: 'another process keeps the database locked' });
+		obstructedSinceMs.set(databaseId, Number.POSITIVE_INFINITY);
+		send({ type: 'error', databaseId, reason });
 	}
 }
 
-function commit(databaseId: number, group: readonly ArrivedWork[]): WorkResult[] | 'busy' {
+function commit(databaseId: number, group: readonly ArrivedWork[]): WorkResult[] | Obstacle {
 	for (const failure of checkpointer.takeFailures()) markFailed(failure.databaseId, failure.reason);
 	let connection: Connection;
 	try {
 		connection = pool.get(databaseId);
 	} catch (error) {
-		if (isBusy(error)) return 'busy';
+		if (isBusy(error)) return locked;
+		const sinceMs = obstructedSinceMs.get(databaseId) ?? Number.POSITIVE_INFINITY;
+		const isLong = monotonicMs() - sinceMs >= reportAfterMs;
+		if (error instanceof NoFileHandlesError && !isLong) return noHandles;
 		const reason = reasonOf(error);
 		send({ type: 'error', databaseId, reason });
 		return group.map((work) => ({ slot: work.slot, outcome: 'failed', reason, isIoError: isIoError(error) }));
 	}
 	const results = commitGroup(connection, group);
-	if (results === 'busy') return results;
+	if (results === 'busy') return locked;
 	const failures = results.filter((result) => 'reason' in result);
 	const ioFailure = failures.find((result) => result.isIoError);
 	if (ioFailure) {
@@ -166,7 +177,7 @@ function work(): void {
 		takeWaiting();
 		databaseId = nextDatabase(monotonicMs());
 	}
-	if (queues.size > 0) timer = setTimeout(work, busyRetryMs);
+	if (queues.size > 0) timer = setTimeout(work, locked.retryMs);
 	else if (stopping) void stop();
 }
 
