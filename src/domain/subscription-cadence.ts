@@ -47,7 +47,7 @@ const minShare = 0.1;
 const maxModes = 3;
 /** With at least so many chances to renew, a cadence at which fewer than this share renewed is none. */
 const fewChances = 10;
-const minRenewed = 0.1;
+const minRenewed = 0.05;
 
 export const monthDays = 365.25 / 12;
 /** Of plans. Cadences within a tenth of so many months are that: months have 28 to 31 days. */
