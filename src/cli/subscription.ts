@@ -109,16 +109,33 @@ async function printOne(aid: string, subid: string, options: SubscriptionOptions
 	printTable(timeline, '');
 }
 
-/** What happened to a subscription, and what it was worth a month after that. */
-function timelineOf({ subscription: { steps }, course: { movements } }: PaidJourney) {
-	const recurringPenceAt = (ms: number) => movements.findLast(({ atMs }) => atMs <= ms)?.recurringPence ?? 0;
-	const events = steps.map(({ kind, atMs, evt, revenuePence }) => ({ atMs, what: kind, evt, revenuePence }));
-	const ends = movements
-		.filter(({ kind }) => kind === 'ended' || kind === 'reactivated')
-		.map(({ kind, atMs }) => ({ atMs, what: kind, evt: null, revenuePence: null }));
-	return [...events, ...ends]
+/** What happened to a subscription, and what it was after that. */
+function timelineOf({ subscription: { steps }, course }: PaidJourney) {
+	const { movements, state, dueAtMs } = course;
+	const happened = new Set(steps.map(({ atMs }) => atMs));
+	const silent = (what: 'ended' | 'due', atMs: number) =>
+		happened.has(atMs) ? [] : [{ atMs, what, evt: null, revenuePence: null }];
+	const entries = [
+		...steps.map(({ kind: what, atMs, evt, revenuePence }) => ({ atMs, what, evt, revenuePence })),
+		...movements.flatMap(({ kind, atMs }) => (kind === 'ended' ? silent(kind, atMs) : [])),
+		...(state === 'at risk' ? silent('due', dueAtMs as number) : []),
+	];
+	return entries
 		.sort((a, b) => a.atMs - b.atMs)
-		.map(({ atMs, ...entry }) => ({
-			...{ at: isoTime(atMs), ...entry, recurringPence: recurringPenceAt(atMs) },
-		}));
+		.map(({ atMs, ...entry }) => {
+			const before = movements.filter((movement) => movement.atMs <= atMs);
+			const hadEnded = before.some(({ kind }) => kind === 'reactivated');
+			const isOver = before.at(-1)?.kind === 'ended';
+			const stateThen = isOver
+				? 'ended'
+				: entry.what === 'due'
+					? 'at risk'
+					: hadEnded
+						? 'reactivated'
+						: 'active';
+			return {
+				...{ at: isoTime(atMs), ...entry, state: stateThen },
+				recurringPence: before.at(-1)?.recurringPence ?? 0,
+			};
+		});
 }

@@ -86,18 +86,19 @@ test('subscriptions are listed with their state and cadence, as of now and as of
 	assert.deepEqual(
 		shown.timeline.map((entry) => Object.values(entry).join(' ')),
 		[
-			`${day(5)} acquisition membership 999 999`,
-			`${day(35)} renewal membership 999 999`,
-			`${day(65)} ended   0`,
-			`${day(170)} renewal membership 1099 1099`,
-			`${day(170)} reactivated   1099`,
+			`${day(5)} acquisition membership 999 active 999`,
+			`${day(35)} renewal membership 999 active 999`,
+			`${day(65)} ended   ended 0`,
+			`${day(170)} renewal membership 1099 reactivated 1099`,
 		],
 	);
 	const text = await caskade(['subscription', 'show', aid, 'refunded', ...asOf]);
 	assert.match(
 		text.stdout,
-		/\nstate +ended\n(.*\n)+.* acquisition .* 999 +999\n.* refund .* -999 +0\n.* ended .* 0\n$/,
+		/\nstate +ended\n(.*\n)+.* acquisition .* 999 +active +999\n.* refund .* -999 +ended +0\n$/,
 	);
+	const due = await caskade(['subscription', 'show', aid, 'due', ...asOf]);
+	assert.match(due.stdout, / due +- +- +at risk +999\n$/);
 	assertRefused(await caskade(['subscription', 'show', aid, 'none', ...at]), /has no subscription none\./);
 	assertMisused(await caskade(['subscription', 'list', aid, '--as-of', '2126-01-01', ...at]), /in the past/);
 	assertMisused(

@@ -33,7 +33,9 @@ export interface Shape {
 	body?: Buffer | undefined;
 }
 
-const reports = ['attribution', 'paths', 'ltv', 'renewals', 'coverage', 'spend'];
+const reports = [
+	...['attribution', 'paths', 'movement', 'retention', 'renewals', 'ltv', 'coverage', 'spend'],
+];
 const files = [
 	...[
 		'/',
