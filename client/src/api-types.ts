@@ -108,6 +108,8 @@ export interface ReportQuery {
 	readonly asOf?: string | undefined;
 	/** Time zone of days and months, such as Europe/London. Default: the account's. */
 	readonly timezone?: string | undefined;
+	/** Also the same report of as many days before, `previous`, or of 52 weeks before, `year`, as of so much earlier. Weekdays match. */
+	readonly compare?: string | undefined;
 	/** Only subscriptions whose acquisition has this event type. */
 	readonly evt?: string | undefined;
 	/** One or two of channel, source, medium, campaign, landing, separated by a comma, or none. Reports on renewals know evt and price, too. Default: channel; none in movement and retention. */

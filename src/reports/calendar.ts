@@ -50,6 +50,16 @@ export class Calendar {
 		return this.#at(ms).toPlainDate().toPlainYearMonth().toString();
 	}
 
+	/** The day of a moment, for example 2026-03-29. */
+	dayOf(ms: number): string {
+		return this.#at(ms).toPlainDate().toString();
+	}
+
+	/** The same time of day, some days before. */
+	daysBefore(ms: number, days: number): number {
+		return this.#at(ms).subtract({ days }).epochMilliseconds;
+	}
+
 	startOfMonth(month: string): number {
 		let startMs = this.#starts.get(month);
 		if (startMs === undefined) {
@@ -99,4 +109,14 @@ export function addMonths(month: string, months: number): string {
 export function monthsBetween(from: string, to: string): number {
 	const number = (month: string) => Number(month.slice(0, 4)) * 12 + Number(month.slice(5, 7));
 	return number(to) - number(from);
+}
+
+/** A day some days later. */
+export function addDays(day: string, days: number): string {
+	return Temporal.PlainDate.from(day).add({ days }).toString();
+}
+
+/** The number of days from one day to another. */
+export function daysBetween(from: string, to: string): number {
+	return Temporal.PlainDate.from(from).until(to, { largestUnit: 'days' }).days;
 }

@@ -1,11 +1,13 @@
 import { hasLabels } from '../domain/subscription-event.ts';
 import { OperatorError } from '../errors.ts';
 import type { JourneyEvent } from '../store/account/reading/journey-rows.ts';
+import { requireExactSums } from './exact-sums.ts';
 import { isIn, type Terms } from './journey.ts';
 import { readEvents } from './read-journeys.ts';
 import { reportThat } from './report.ts';
 import { bars } from './report-drawing.ts';
 import { commonParameters } from './report-query.ts';
+import { unknownNames } from './unknown-names.ts';
 
 const counted = ['events', 'tid', 'cid', 'subid', 'unjoined'] as const;
 const summed = ['tidPence', 'cidPence', 'subidPence', 'unjoinedPence'] as const;
@@ -62,9 +64,12 @@ export const coverageReport = reportThat({
 			throw new OperatorError('coverage is always by month and evt; use none for one row.');
 	},
 	async make({ query, period, calendar, read }) {
-		const events = (await read(readEvents)).filter((event) => hasLabels(event, query));
+		const all = await read(readEvents);
+		requireExactSums(all.map(({ revenuePence }) => revenuePence));
+		const events = all.filter((event) => hasLabels(event, query));
 		const rows = describeCoverage(events, { period, calendar });
-		return { rows: query.by.length === 0 ? [totalCoverage(rows)] : rows };
+		const warnings = unknownNames({ events: all, channels: [] }, query);
+		return { rows: query.by.length === 0 ? [totalCoverage(rows)] : rows, warnings };
 	},
 	draw: (_, table) => bars(table, 'events'),
 });

@@ -17,11 +17,13 @@ export function reportHtml(definition: ReportDefinition, report: Report): string
 	const rows = tableOf(definition, report);
 	const paragraph = (text: string) => `<p>${escapeHtml(text)}</p>`;
 	const warnings = report.warnings ?? [];
+	const { compared } = report;
 	const sides = definition.sideTables?.(report) ?? [];
 	return `${headOf(report).map(paragraph).join('\n')}
 ${(report.notes ?? []).map(paragraph).join('\n')}
 ${warnings.map((warning) => `<p class="warning">${escapeHtml(warning)}</p>`).join('\n')}
 ${definition.draw(report, rows)}
 ${htmlTable(rows, columns)}
+${compared ? `<h2>Compared with</h2>\n${headOf(compared).map(paragraph).join('\n')}\n${htmlTable(tableOf(definition, compared), columns)}` : ''}
 ${sides.map((side) => `<h2>${escapeHtml(side.title)}</h2>\n${htmlTable(side.rows, columns)}`).join('\n')}`;
 }

@@ -61,6 +61,10 @@ const dimensions: readonly Dimension[] = [...touchDimensions, ...planDimensions]
 const oneOrTwo = `one or two of ${touchDimensions.join(', ')}`;
 const some = `some of ${attributionModels.join(', ')}, separated by commas`;
 
+/** What a report is compared with. */
+const comparisons = ['previous', 'year'] as const;
+type ComparedWith = (typeof comparisons)[number];
+
 /** All parameters, in the order of the command's flags. */
 export const parameters = {
 	from: parameter<string | null>("the first day, in the report's time zone, such as 2026-01-31", null, days),
@@ -76,6 +80,11 @@ export const parameters = {
 		null,
 		names,
 		"the account's",
+	),
+	compare: parameter<ComparedWith | null>(
+		'also the same report of as many days before, `previous`, or of 52 weeks before, `year`, as of so much earlier. Weekdays match',
+		null,
+		{ value: 'with', parse: oneOf(comparisons) },
 	),
 	by: parameter<Grouping>(
 		`${oneOrTwo}, separated by a comma, or none. Reports on renewals know ${planDimensions.join(' and ')}, too`,
@@ -131,7 +140,7 @@ export type ReportQuery = { readonly kind: string } & {
 };
 
 /** Parameters of all reports. */
-export const commonParameters = ['from', 'to', 'asOf', 'timezone', ...eventLabelNames] as const;
+export const commonParameters = ['from', 'to', 'asOf', 'timezone', 'compare', ...eventLabelNames] as const;
 /** Parameters of reports on paths: events without a visitor have none. */
 export const pathParameters: readonly ReportParameter[] = [
 	...commonParameters,

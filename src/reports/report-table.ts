@@ -24,7 +24,13 @@ function columnsOf(rows: readonly FlatRow[]): string[] {
 
 /** A report as CSV (RFC 4180). A text that a spreadsheet would take for a formula gets a leading apostrophe. */
 export function reportCsv(definition: ReportDefinition, report: Report): string {
-	const rows = tableOf(definition, report);
+	const { compared } = report;
+	const own = tableOf(definition, report);
+	const named = (period: string, some: readonly FlatRow[]): FlatRow[] =>
+		some.map((row) => ({ period, ...row }));
+	const rows = compared
+		? [...named('current', own), ...named('compared', tableOf(definition, compared))]
+		: own;
 	const columns = columnsOf(rows);
 	const lines = [columns, ...rows.map((row) => columns.map((column) => row[column] ?? null))];
 	return lines.map((cells) => csvRow(cells.map(safeCell))).join('');
@@ -40,6 +46,15 @@ export function reportText(definition: ReportDefinition, report: Report): string
 	const lines = [...headOf(report), '', ...linesOf(rows, definition.columns)];
 	for (const { title, rows: side } of definition.sideTables?.(report) ?? [])
 		lines.push('', title, ...linesOf(side, definition.columns));
+	const { compared } = report;
+	if (compared)
+		lines.push(
+			'',
+			'Compared with',
+			...headOf(compared),
+			'',
+			...linesOf(tableOf(definition, compared), definition.columns),
+		);
 	if (isCut(rows))
 		lines.push(
 			'',

@@ -50,6 +50,8 @@ export interface Report extends ReportBody {
 	readonly asOf: string;
 	readonly timezone: string;
 	readonly rows: readonly Readonly<Record<string, unknown>>[];
+	/** The same of an earlier period. */
+	readonly compared?: Report;
 	readonly [field: string]: unknown;
 }
 

@@ -1,17 +1,19 @@
 import { hasLabels } from '../domain/subscription-event.ts';
 import { OperatorError } from '../errors.ts';
 import type { Store } from '../store/store.ts';
-import { type Calendar, calendarOf } from './calendar.ts';
+import { addDays, type Calendar, calendarOf, daysBetween } from './calendar.ts';
 import { readCourses } from './courses.ts';
-import type { Journey, Period } from './journey.ts';
+import { requireExactSums } from './exact-sums.ts';
+import { isIn, type Journey, type Period } from './journey.ts';
 import { isOfTouches } from './label.ts';
 import { type JourneyOptions, readJourneys } from './read-journeys.ts';
 import type { Report, ReportSource } from './report.ts';
 import { filters, type ReportedAccount, type ReportQuery } from './report-query.ts';
 import { reportOf } from './reports.ts';
 import { segmentMembers } from './segment-members.ts';
+import { unknownNames } from './unknown-names.ts';
 
-/** Makes a report of an account as of one moment. */
+/** Makes a report of an account as of one moment, and the one that it is compared with. */
 export async function runReport(
 	store: Store,
 	account: ReportedAccount,
@@ -19,8 +21,49 @@ export async function runReport(
 	knownProviders: readonly string[],
 ): Promise<Report> {
 	const calendar = calendarOf(query.timezone ?? account.timezone);
-	const { segment } = query;
 	const asOfMs = query.asOf ?? store.now();
+	const earlier = earlierQuery(query, calendar, asOfMs);
+	const report = await makeReport(store, account, query, { calendar, asOfMs, knownProviders });
+	if (!earlier) return report;
+	const of = { calendar, asOfMs: earlier.asOf, knownProviders };
+	return { ...report, compared: await makeReport(store, account, earlier, of) };
+}
+
+/**
+ * What a report is compared with: whole weeks before, so that weekdays match, and as of as much earlier, because older periods
+ * have had more time to bring something.
+ */
+function earlierQuery(
+	query: ReportQuery,
+	calendar: Calendar,
+	asOfMs: number,
+): (ReportQuery & { readonly asOf: number }) | undefined {
+	const { compare, from } = query;
+	if (compare === null) return undefined;
+	if (from === null) throw new OperatorError('A comparison needs a period; give from.');
+	const to = query.to ?? addDays(calendar.dayOf(asOfMs), 1);
+	const days = compare === 'year' ? 52 * 7 : 7 * Math.ceil(daysBetween(from, to) / 7);
+	return {
+		...query,
+		...{ from: addDays(from, -days), to: addDays(to, -days) },
+		asOf: calendar.daysBefore(asOfMs, days),
+	};
+}
+
+interface MadeOf {
+	readonly calendar: Calendar;
+	readonly asOfMs: number;
+	readonly knownProviders: readonly string[];
+}
+
+async function makeReport(
+	store: Store,
+	account: ReportedAccount,
+	query: ReportQuery,
+	{ calendar, asOfMs, knownProviders }: MadeOf,
+): Promise<Report> {
+	const { segment } = query;
+	const warnings: string[] = [];
 	const period = periodOf(query, calendar);
 	const options: JourneyOptions = {
 		...{ asOfMs, period, isPast: query.asOf !== null, lookbackDays: query.lookbackDays, visitsBy: null },
@@ -28,6 +71,15 @@ export async function runReport(
 		paymentProviders: new Set([...knownProviders, ...account.paymentProviders]),
 	};
 	const chosen = async <Chosen extends Journey>(all: readonly Chosen[]): Promise<readonly Chosen[]> => {
+		const inPeriod = all.filter(({ subscription: { steps } }) =>
+			steps.some(({ atMs }) => isIn(period, atMs)),
+		);
+		requireExactSums(
+			inPeriod.flatMap(({ subscription: { steps } }) => steps.map(({ revenuePence }) => revenuePence)),
+		);
+		const channels =
+			query.channel === null ? [] : all.flatMap(({ path }) => path.map(({ channel }) => channel));
+		warnings.push(...unknownNames({ events: all.map(({ subscription }) => subscription), channels }, query));
 		const matching = all.filter((journey) => matchesQuery(journey, query));
 		return segment === null ? matching : source.inSegment(segment, matching);
 	};
@@ -51,6 +103,7 @@ export async function runReport(
 			return journeys.filter(({ subscription: { owner } }) => owner !== null && members.has(owner));
 		},
 	};
+	const made = await reportOf(query.kind).make(source);
 	return {
 		aid: account.aid,
 		from: query.from,
@@ -58,7 +111,8 @@ export async function runReport(
 		asOf: new Date(asOfMs).toISOString(),
 		timezone: calendar.timezone,
 		...Object.fromEntries(filters.map((name) => [name, query[name]]).filter(([, value]) => value !== null)),
-		...(await reportOf(query.kind).make(source)),
+		...made,
+		...((made.warnings || warnings.length > 0) && { warnings: [...warnings, ...(made.warnings ?? [])] }),
 	} as Report;
 }
 

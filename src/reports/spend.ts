@@ -2,6 +2,7 @@ import { OperatorError } from '../errors.ts';
 import { spendingRows } from '../store/account/reading/journey-rows.ts';
 import { type Calendar, monthsBetween } from './calendar.ts';
 import { creditedPath, creditOf, markovBasis, markovNotes, markovWarnings, whyNoMarkov } from './credit.ts';
+import { requireExactSums } from './exact-sums.ts';
 import {
 	acquiredAtMs,
 	acquiredIn,
@@ -12,12 +13,13 @@ import {
 	ratio,
 	type Terms,
 } from './journey.ts';
-import { type Dimensions, dimensionsOf, labelOf, maxLabels, touchLabelsOf } from './label.ts';
+import { type Dimensions, dimensionsOf, labelOf, maxLabels, other, touchLabelsOf } from './label.ts';
 import type { LostPaths } from './lost-paths.ts';
 import { type AttributionModel, defaultModel } from './model.ts';
 import { reportThat } from './report.ts';
 import { bars } from './report-drawing.ts';
 import { pathParameters } from './report-query.ts';
+import { unknown } from './unknown-names.ts';
 
 /** Money spent on a channel, or on one of its campaigns, on one day. */
 export interface Spending {
@@ -159,10 +161,18 @@ export const spendReport = reportThat({
 	async make({ query, period, calendar, journeys: readJourneys, read }) {
 		const { lookbackDays, by, halfLifeDays } = query;
 		const [model = defaultModel] = query.model;
-		const { journeys, lost } = await readJourneys(model === 'markov');
+		const { journeys, lost, visits } = await readJourneys(true);
 		const spending = await read(spendingRows);
 		const options = { by, model, halfLifeDays, period, calendar };
-		return { lookbackDays, model, by, ...describeSpending(spending, journeys, lost, options) };
+		requireExactSums(spending.map(({ pence }) => pence));
+		const made = describeSpending(spending, journeys, lost, options);
+		const known = new Set(visits.counts().keys());
+		const channels = new Set(
+			made.rows.flatMap(({ channel }) => (channel && channel !== other ? [channel] : [])),
+		);
+		const unseen =
+			by.length === 1 ? [...channels].flatMap((channel) => unknown('channel', channel, known)) : [];
+		return { lookbackDays, model, by, ...made, warnings: [...unseen, ...made.warnings] };
 	},
 	draw: (_, table) => bars(table, 'netPence'),
 });

@@ -38,7 +38,10 @@ test('a read key reads reports but cannot upload, and an upload key the reverse'
 			visits: 1,
 		},
 	});
-	assert.deepEqual([report.rows.map(({ channel }) => channel), report.basis], [['(none)', 'email'], 'cohort']);
+	assert.deepEqual(
+		[report.rows.map(({ channel }) => channel), report.basis],
+		[['(none)', 'email'], 'cohort'],
+	);
 	for (const { kind } of allReports) assert.equal((await get(`${kind}?aid=${aid}`)).status, 200, kind);
 
 	const forbidden = '{"message":"Forbidden","validationErrors":null}';
