@@ -46,10 +46,12 @@ export class HistoryWriter {
 		events: readonly Event[],
 		onLines: (lines: number) => void,
 	): Promise<StoredHistory<HistoryHit, Event>> {
-		const stored = await this.#batchSizer.run(() =>
-			this.#store.transact(this.#accountId, () => storeHistory(hits, events, this.#crowded)),
+		const linesOf = ({ left }: StoredHistory<HistoryHit, Event>) => hits.length - left.length + events.length;
+		const stored = await this.#batchSizer.run(
+			() => this.#store.transact(this.#accountId, () => storeHistory(hits, events, this.#crowded)),
+			linesOf,
 		);
-		onLines(hits.length - stored.left.length + events.length);
+		onLines(linesOf(stored));
 		const { crowded } = stored;
 		if (crowded && !isCrowded(this.#crowded, crowded))
 			this.#crowded = await this.#store.read(this.#accountId, readCrowded(crowded));

@@ -62,8 +62,9 @@ class Rebuilding {
 		this.#accountId = accountId;
 	}
 
-	#transact<T>(begin: () => Steps<T>): Promise<T> {
-		return this.#batchSizer.run(() => this.#store.transact(this.#accountId, begin));
+	/** @param visitorsOf how many visitors were rebuilt */
+	#transact<T>(begin: () => Steps<T>, visitorsOf: (outcome: T) => number = () => 0): Promise<T> {
+		return this.#batchSizer.run(() => this.#store.transact(this.#accountId, begin), visitorsOf);
 	}
 
 	async repairVisits(): Promise<void> {
@@ -78,7 +79,10 @@ class Rebuilding {
 	async rebuild(vids: readonly string[]): Promise<void> {
 		for (let waiting = vids; waiting.length > 0; ) {
 			const some = waiting.slice(0, this.#batchSizer.size);
-			const { changed, left } = await this.#transact(() => rebuildVisitors(some));
+			const { changed, left } = await this.#transact(
+				() => rebuildVisitors(some),
+				(rebuilt) => some.length - rebuilt.left.length,
+			);
 			this.#changed += changed;
 			waiting = [...left, ...waiting.slice(some.length)];
 			const [long] = left;

@@ -9,7 +9,10 @@ const hitsPerTransaction = { initial: 100, max: 5000 };
 export async function settleAll(store: Store, accountId: number): Promise<void> {
 	const batch = new BatchSizer(hitsPerTransaction);
 	for (let settled = 1; settled > 0; )
-		settled = await batch.run(() => store.transact(accountId, () => settleOldest(batch.size)));
+		settled = await batch.run(
+			() => store.transact(accountId, () => settleOldest(batch.size)),
+			(hits) => hits,
+		);
 }
 
 function* settleOldest(max: number): Steps<number> {

@@ -141,7 +141,7 @@ for (const which of ['both ways', 'answers'] as const) {
 
 test('on a slow network uploads take longer and are stored', async (t) => {
 	const service = await start(t, patient);
-	service.proxy.delayMs = 50;
+	service.proxy.roundTripMs = 100;
 	const { status, tookMs } = await service.upload(['slow']);
 	assert.equal(status, 201);
 	// BEGIN and the rows, then COMMIT: 2 round trips.

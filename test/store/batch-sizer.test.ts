@@ -1,40 +1,61 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { BatchSizer } from '../../src/store/batch-sizer.ts';
+import { BatchSizer, type BatchSizes } from '../../src/store/batch-sizer.ts';
 
-/** Runs transactions that take a fixed time per item. @returns their durations */
+/** Runs transactions that take some time per item, and some besides. @returns their sizes */
 async function run(
-	batchSizer: BatchSizer,
-	clock: { ms: number },
-	msEach: number,
-	times: number,
+	cost: { fixedMs?: number; itemMs: number; noiseMs?: () => number },
+	{ times = 16, sizes = {} }: { times?: number; sizes?: Partial<BatchSizes> } = {},
 ): Promise<number[]> {
-	const took: number[] = [];
+	let nowMs = 0;
+	const batchSizer = new BatchSizer({ initial: 50, max: 2500, ...sizes }, () => nowMs);
+	const run: number[] = [];
 	for (let time = 0; time < times; time++) {
-		const ms = batchSizer.size * msEach;
-		took.push(ms);
-		await batchSizer.run(async () => {
-			clock.ms += ms;
-		});
+		const { size } = batchSizer;
+		run.push(size);
+		await batchSizer.run(
+			async () => {
+				nowMs += (cost.fixedMs ?? 0) + size * cost.itemMs + (cost.noiseMs?.() ?? 0);
+			},
+			() => size,
+		);
 	}
-	return took;
+	return run;
 }
 
+const largest = (sizes: readonly number[]) => Math.max(...sizes.slice(-4));
+
 test('transactions converge to 15 ms, whatever an item costs', async () => {
-	for (const msEach of [0.02, 0.1, 1, 4]) {
-		const clock = { ms: 0 };
-		const batchSizer = new BatchSizer({ initial: 50, max: 2500 }, () => clock.ms);
-		const took = (await run(batchSizer, clock, msEach, 12)).slice(1);
-		assert(Math.max(...took) <= 20, `${msEach}: ${took}`);
-		assert(Math.min(...took.slice(8)) > 10, `${msEach}: ${took}`);
+	for (const itemMs of [0.02, 0.1, 1, 4]) {
+		const ms = largest(await run({ itemMs })) * itemMs;
+		assert.ok(ms > 10 && ms <= 20, `${itemMs}: ${ms} ms`);
 	}
 });
 
-test('a slow transaction shrinks the next batch at once, never below one', async () => {
-	const clock = { ms: 0 };
-	const batchSizer = new BatchSizer({ initial: 1000, max: 2500 }, () => clock.ms);
-	await run(batchSizer, clock, 0.5, 1);
-	assert.equal(batchSizer.size, 30);
-	await run(batchSizer, clock, 1000, 2);
-	assert.equal(batchSizer.size, 1);
+test('round trips make no batch smaller: items may take as long as the transaction does without them', async () => {
+	for (const [fixedMs, itemMs, size] of [
+		[10, 0.05, 300],
+		[50, 0.05, 1000],
+		[500, 0.05, 2500],
+		[500, 5, 100],
+	] as const) {
+		const found = largest(await run({ fixedMs, itemMs }));
+		assert.ok(found > size * 0.8 && found < size * 1.25, `${fixedMs} ms and ${itemMs}: ${found}`);
+	}
+});
+
+test('transactions that had to wait do not count', async () => {
+	for (const first of [0, 1, 2, 3, 4, 5, 6]) {
+		let time = first;
+		const noiseMs = () => (++time % 7 === 0 ? 2000 : 0);
+		const sizes = await run({ fixedMs: 20, itemMs: 0.05, noiseMs }, { times: 40 });
+		const some = sizes.slice(20).filter((size) => size >= 200 && size < 600);
+		assert.ok(some.length >= 15, `${first}: ${sizes}`);
+	}
+});
+
+test('slow items shrink the next batch, never below one', async () => {
+	const [first, second, third] = await run({ itemMs: 0.5 }, { sizes: { initial: 1000 } });
+	assert.deepEqual([first, second, third], [1000, 250, 30]);
+	assert.ok(largest(await run({ itemMs: 1000 })) <= 2);
 });

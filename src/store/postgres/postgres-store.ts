@@ -23,7 +23,6 @@ import { AccountServers, maxServers } from './engine/account-servers.ts';
 import { checkEncoding, checkOwnServer } from './engine/check-database.ts';
 import { Citus } from './engine/citus.ts';
 import {
-	commitTransaction,
 	connectionError,
 	isConcurrentChange,
 	kyselyOver,
@@ -35,7 +34,7 @@ import { PostgresCopyTarget } from './engine/copy-target.ts';
 import { DatabaseClock } from './engine/database-clock.ts';
 import { migrate, schemaVersion } from './engine/migrate.ts';
 import { NewestSchemas } from './engine/newest-schemas.ts';
-import { runSteps } from './engine/run-steps.ts';
+import { runSteps, runTransaction } from './engine/run-steps.ts';
 import { ServerPool } from './engine/server-pool.ts';
 import { ReadQueue } from './queue/read-queue.ts';
 import { PostgresReader } from './queue/serving-reader.ts';
@@ -194,9 +193,7 @@ export class PostgresStore implements Store {
 		await this.#newest.ensureNewest(accountId);
 		const client = await this.#poolOf(accountId).connect();
 		try {
-			await client.query(begin);
-			const outcome = await runSteps(client, this.#servers.schemaOf(accountId), steps);
-			await commitTransaction(client);
+			const outcome = await runTransaction(client, this.#servers.schemaOf(accountId), { begin, steps });
 			client.release();
 			return outcome;
 		} catch (error) {

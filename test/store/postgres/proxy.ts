@@ -27,6 +27,8 @@ interface Link {
 	readonly server: Socket;
 	/** Data from either side vanishes silently. */
 	dead: boolean;
+	/** Whether the server has sent the last piece of data. */
+	isAnswered: boolean;
 	/** Whether uploads or hits have passed, so that the next COMMIT is theirs. */
 	stores: boolean;
 	/** Whether the COMMIT has passed and its answer must not. */
@@ -37,8 +39,10 @@ interface Link {
 export class PostgresProxy implements AsyncDisposable {
 	/** The database's address through this proxy. */
 	readonly address: string;
-	/** The delay of each piece of data, in either direction. */
-	delayMs = 0;
+	/** How long data takes to the server and back: half of it, in whole milliseconds, in either direction. */
+	roundTripMs = 0;
+	/** How often a client sent something after an answer, over all connections. */
+	roundTrips = 0;
 	/** Applies to one COMMIT, then is cleared. */
 	commitFault: CommitFault | undefined;
 	/** Cuts every connection that sends a statement with this text, which must fit into a packet. */
@@ -68,7 +72,7 @@ export class PostgresProxy implements AsyncDisposable {
 	}
 
 	static async start(target: string): Promise<PostgresProxy> {
-		const listener = createServer({ allowHalfOpen: true });
+		const listener = createServer({ allowHalfOpen: true, noDelay: true });
 		listener.listen(0, '127.0.0.1');
 		await once(listener, 'listening');
 		return new PostgresProxy(listener, target);
@@ -112,7 +116,7 @@ export class PostgresProxy implements AsyncDisposable {
 		this.#refusing = false;
 		this.#vanished = false;
 		this.#stalled = undefined;
-		this.delayMs = 0;
+		this.roundTripMs = 0;
 		this.commitFault = undefined;
 		this.cutsStatement = undefined;
 		this.refusedStatement = undefined;
@@ -131,8 +135,9 @@ export class PostgresProxy implements AsyncDisposable {
 		}
 		const link: Link = {
 			client,
-			server: connect({ ...this.#target, allowHalfOpen: true }),
+			server: connect({ ...this.#target, allowHalfOpen: true, noDelay: true }),
 			dead: this.#vanished,
+			isAnswered: true,
 			stores: false,
 			fault: undefined,
 		};
@@ -162,6 +167,8 @@ export class PostgresProxy implements AsyncDisposable {
 	}
 
 	#fromClient(link: Link, data: Buffer): void {
+		if (link.isAnswered) this.roundTrips++;
+		link.isAnswered = false;
 		for (const [text, count] of this.#counted)
 			this.#counted.set(text, count + data.toString('latin1').split(text).length - 1);
 		if (this.cutsStatement !== undefined && data.includes(this.cutsStatement)) {
@@ -193,6 +200,7 @@ export class PostgresProxy implements AsyncDisposable {
 	}
 
 	#fromServer(link: Link, data: Buffer): void {
+		link.isAnswered = true;
 		if (link.fault === 'cut after') {
 			this.#end(link);
 			if (this.refusesAfterFault) this.refuse();
@@ -208,8 +216,9 @@ export class PostgresProxy implements AsyncDisposable {
 
 	#pass(link: Link, to: Socket, data: Buffer): void {
 		if (link.dead) return;
-		if (this.delayMs === 0) to.write(data);
-		else setTimeout(() => to.write(data), this.delayMs);
+		const delayMs = Math[to === link.server ? 'floor' : 'ceil'](this.roundTripMs / 2);
+		if (delayMs === 0) to.write(data);
+		else setTimeout(() => to.write(data), delayMs);
 	}
 
 	#end({ client, server }: Link): void {

@@ -13,15 +13,15 @@ import { unique } from '../../unique.ts';
 import {
 	assignEvents,
 	assignLater,
+	holdersOf,
 	type IdentityLink,
-	keyHolders,
 	knownLinks,
 	linksOfHit,
 	lockContested,
 	newLinks,
 	saveLinks,
 } from '../owners/identity-links.ts';
-import { subscriptionKeys, subscriptionsOf } from '../owners/subscription-owners.ts';
+import { ownersOfSubscriptions, subidsOf, subscriptionKeys } from '../owners/subscription-owners.ts';
 import { refold, withShortLogs } from '../profiles/refold.ts';
 import { loadVisitors, loadVisits, saveVisitors, saveVisits } from '../profiles/stored-profiles.ts';
 import { saveTouches } from '../profiles/touches.ts';
@@ -80,10 +80,11 @@ export function* storeHistory<Hit extends HistoryHit, Event extends HistoryEvent
 		const fresh = new Set(rows.map(({ tid }) => String(tid)));
 		const added = newAmong([arriving], fresh);
 		storedHits = yield* storePastHits(hits, { links, linked, long: new Set(longLogs.keys()), crowd, added });
-		following = yield* rowsOf({
-			sql: 'SELECT DISTINCT vid FROM @subscription_event WHERE tid IN ?list AND vid IS NOT NULL /* following history */',
-			values: [[...fresh]],
-		});
+		if (storedHits > 0)
+			following = yield* rowsOf({
+				sql: 'SELECT DISTINCT vid FROM @subscription_event WHERE tid IN ?list AND vid IS NOT NULL /* following history */',
+				values: [[...fresh]],
+			});
 		return { ...(yield* findOwners(added)), fresh, hasVisitors: true };
 	});
 	// The hits may have moved these events already, with their subscriptions, to visitors who lose them now.
@@ -114,7 +115,11 @@ function* storePastHits(
 	{ links, linked, long, crowd, added: addedEvents }: Surroundings,
 ): Steps<number> {
 	const contested = yield* lockContested([...linked]);
-	const owners = [...(yield* keyHolders(addedEvents)), ...(yield* subscriptionsOf(addedEvents)).values()];
+	const { holders, subscriptions } = yield* ask({
+		holders: holdersOf(addedEvents),
+		subscriptions: ownersOfSubscriptions(subidsOf(addedEvents)),
+	});
+	const owners = [...holders, ...subscriptions].map(({ vid }) => String(vid));
 	const { visitors, known } = yield* ask({
 		visitors: loadVisitors(unique([...arriving.map(({ vid }) => vid), ...contested.vids, ...owners])),
 		known: knownLinks(links),
@@ -128,8 +133,13 @@ function* storePastHits(
 	if (added.length === 0) return 0;
 	const renamed = merged.flatMap((one) => [...one.renamed]);
 	const sids = unique([...added.map(({ sid }) => sid), ...renamed.map(([, sid]) => sid)]);
-	yield [insertHits(added), ...renamed.flatMap(([before, after]) => rename(before, after))];
-	const { visits } = yield* ask({ visits: loadVisits(sids), links: saveLinks(fresh) });
+	const changed = yield [
+		insertHits(added),
+		saveLinks(fresh),
+		...renamed.flatMap(([before, after]) => rename(before, after)),
+		loadVisits(sids),
+	];
+	const visits = changed.at(-1) ?? [];
 	yield* assignLater(contested.popular, fresh);
 	const isAdded = new Set(addedEvents.map(({ tid }) => tid));
 	const moved = yield* assignEvents(contested.events.filter(({ tid }) => !isAdded.has(tid)));

@@ -12,7 +12,7 @@ import {
 import { lockKeys } from '../queue/key-locks.ts';
 import { numberArray, textArray } from './arrays.ts';
 import { capabilitiesOf } from './capabilities.ts';
-import { pipeline } from './connection.ts';
+import { commitTransaction, pipeline } from './connection.ts';
 import { statementOn } from './prepared.ts';
 
 /** Lets one import at a time run in an account. The number is the ASCII of "impo". */
@@ -37,8 +37,8 @@ export async function runSteps<Outcome>(
 	schema: string,
 	steps: Steps<Outcome>,
 	timeoutMs?: number,
+	step = steps.next(),
 ): Promise<Outcome> {
-	let step = steps.next();
 	while (!step.done) step = steps.next(await runStep(client, schema, step.value, timeoutMs));
 	return step.value;
 }
@@ -78,6 +78,31 @@ export async function runTogether<Outcome>(
 		outcomes.push(step.value);
 	}
 	return outcomes;
+}
+
+/**
+ * Begins a transaction, runs its steps, and commits it. Locks and reads that come first share the round trip of BEGIN.
+ * Writes do not: had BEGIN failed, each would be a transaction of its own.
+ */
+export async function runTransaction<Outcome>(
+	client: pg.PoolClient,
+	schema: string,
+	{ begin, steps }: { readonly begin: string; readonly steps: Steps<Outcome> },
+): Promise<Outcome> {
+	const writes = (one: WriteStep) => 'sql' in one && !one.sql.startsWith('SELECT');
+	let step = steps.next();
+	if (step.done || step.value.some(writes)) await client.query(begin);
+	else {
+		const first = step.value;
+		const [, rows] = await pipeline(client, () => [
+			client.query(begin),
+			runStep(client, schema, first, undefined),
+		]);
+		step = steps.next(rows);
+	}
+	const outcome = await runSteps(client, schema, steps, undefined, step);
+	await commitTransaction(client);
+	return outcome;
 }
 
 /** Connections whose transactions have left work to the background. */

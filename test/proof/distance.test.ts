@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openStore } from '../../src/store/open.ts';
+import { caskade } from '../process.ts';
+import { PostgresProxy } from '../store/postgres/proxy.ts';
+import { startProxiedService } from '../store/postgres/service.ts';
+import { freshPostgresDatabase } from '../store/postgres-server.ts';
+import { addClient, browserUserAgent, temporaryFolder } from '../support.ts';
+
+/** What a command needs before it stores anything, and to fold what it has stored. */
+const besides = 60;
+
+for (const type of ['subscription', 'hit'])
+	test(`an import of ${type}s from afar takes as few round trips as its batches allow`, async (t) => {
+		const address = await freshPostgresDatabase();
+		const store = await openStore(address);
+		const { aid } = await addClient(store);
+		await store.close();
+		await using proxy = await PostgresProxy.start(address);
+		const path = join(temporaryFolder(t), 'history.ndjson');
+		const line = (n: number) => ({
+			...{ type, at: new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString() },
+			...(type === 'hit'
+				? { visitor: `user-${n % 700}` }
+				: { tid: `T-${n}`, subid: `S-${n}`, evt: 'newsletter' }),
+		});
+		writeFileSync(path, Array.from({ length: 3000 }, (_, n) => JSON.stringify(line(n))).join('\n'));
+		proxy.roundTripMs = 20;
+		const { code, stderr } = await caskade(['import', aid, path, '--database', proxy.address]);
+		assert.equal(code, 0, stderr);
+		// Batches of 100, 200, 400 and so on, of eight round trips each at most.
+		assert.ok(proxy.roundTrips <= besides + 15 * 8, `${proxy.roundTrips} round trips`);
+	});
+
+test('hits and uploads take few round trips', async (t) => {
+	const { proxy, server, upload, acme } = await startProxiedService(t, await freshPostgresDatabase(), {});
+	const roundTripsOf = async (what: string, send: () => Promise<unknown>) => {
+		await send();
+		// The least of five: polls for changes pass by, too.
+		const counts: number[] = [];
+		for (let n = 0; n < 5; n++) {
+			proxy.roundTrips = 0;
+			await send();
+			counts.push(proxy.roundTrips);
+		}
+		t.diagnostic(`${what}: ${counts.join(', ')} round trips`);
+		return Math.min(...counts);
+	};
+	let visitor = {};
+	const hit = async () => {
+		const answer = await fetch(`${server.url}/hit`, {
+			method: 'POST',
+			headers: { 'content-type': 'application/json', 'user-agent': browserUserAgent },
+			body: JSON.stringify({ aid: acme.aid, ...visitor }),
+		});
+		assert.equal(answer.status, 200);
+		visitor = (await answer.json()) as object;
+	};
+	assert.ok((await roundTripsOf('a hit', hit)) <= 4);
+	let tid = 0;
+	// The tokens of its key, its events, and COMMIT.
+	assert.ok((await roundTripsOf('an upload', () => upload([`T-${tid++}`]))) <= 3);
+});
