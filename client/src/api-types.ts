@@ -128,10 +128,10 @@ export interface ReportQuery {
 	readonly basis?: string | undefined;
 	/** `0` to leave out the intervals of the model markov, which take most of the time. */
 	readonly intervals?: string | undefined;
+	/** A row for each day, week, month. Default: month in movement, the whole period in attribution. */
+	readonly every?: string | undefined;
 	/** Number of paths to show. Default: 20. */
 	readonly top?: string | undefined;
-	/** A row for each month or week. Default: month. */
-	readonly every?: string | undefined;
 	/** Days from one renewal to the next, such as newsletter=30,gift=365. Default: the account's, else each subscription's own. */
 	readonly period?: string | undefined;
 	/** Number of months after the acquisition to show. Default: 24. */

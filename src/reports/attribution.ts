@@ -1,5 +1,7 @@
 import { seededRandom } from '../scoring/rows/random.ts';
 import { apportion } from './apportion.ts';
+import { attributionSeries, type SeriesRow } from './attribution-series.ts';
+import type { SpanLength } from './calendar.ts';
 import {
 	type CreditedPath,
 	creditedPath,
@@ -14,10 +16,12 @@ import {
 	type Amounts,
 	amountNames,
 	countedJourneys,
+	firstEventMs,
 	type Journey,
 	netPence,
 	ratio,
 	rounded,
+	spansOf,
 	type Terms,
 	type Totals,
 	totalOf,
@@ -26,7 +30,8 @@ import { type Dimensions, dimensionsOf, none, touchLabelsOf } from './label.ts';
 import type { LostLabels, LostPaths } from './lost-paths.ts';
 import { type ShareInterval, type SimilarVisitors, shareIntervals } from './markov-interval.ts';
 import type { AttributionModel } from './model.ts';
-import { reportThat } from './report.ts';
+import { type FlatRow, reportThat } from './report.ts';
+import { curves } from './report-curves.ts';
 import { bars } from './report-drawing.ts';
 import { pathParameters } from './report-query.ts';
 import type { Visited, Visits } from './visits.ts';
@@ -71,6 +76,10 @@ export interface Attribution {
 	readonly rows: readonly AttributionRow[];
 	readonly warnings: readonly string[];
 	readonly notes: readonly string[];
+	/** By spans of time, credited by one model, if that was asked for. */
+	readonly every?: SpanLength;
+	readonly seriesModel?: AttributionModel;
+	readonly series?: readonly SeriesRow[];
 }
 
 /** Intervals of rarer rows contain the truth in far fewer than 95 of 100 cases (`npm run proof:markov`). */
@@ -244,25 +253,45 @@ export const attributionReport = reportThat({
 	summary: 'what each channel is credited with',
 	definition:
 		'For each row and model: subscriptions; acquisition, renewal, refund and net pence; and the share of all subscriptions. `visitors` is how many people arrived by the row in the period, whether or not they subscribed, and `visits` how often. `conversionRate` is the credited subscriptions divided by `visitors`, and `netPerVisitorPence` the net pence. `assistRatio` is the number of paths that contain the row before their end, divided by the number of paths that end with it.',
-	parameters: [...pathParameters, 'model', 'halfLifeDays', 'basis', 'intervals'],
+	parameters: [...pathParameters, 'model', 'halfLifeDays', 'basis', 'intervals', 'every'],
 	columns: {
 		share: { isShare: true },
 		conversionRate: { isShare: true },
 		low: { isOptional: true },
 		high: { isOptional: true },
 	},
-	async make({ query, period, journeys: read }) {
-		const { basis, lookbackDays, halfLifeDays, model: models, by } = query;
+	async make({ query, period, asOfMs, calendar, journeys: read }) {
+		const { basis, lookbackDays, halfLifeDays, model: models, by, every } = query;
 		const { journeys, ...others } = await read(true);
 		const options = { ...query, models, period, random: seededRandom(seed) };
-		return { basis, lookbackDays, halfLifeDays, by, ...attribute(journeys, others, options) };
+		const made = { basis, lookbackDays, halfLifeDays, by, ...attribute(journeys, others, options) };
+		if (every === null) return made;
+		const firstMs = Math.min(firstEventMs(journeys), others.visits.firstMs);
+		const spans = spansOf(firstMs, every, { period, calendar, asOfMs });
+		const series = attributionSeries(journeys, others.visits, spans, {
+			by,
+			basis,
+			every,
+			models,
+			halfLifeDays,
+		});
+		return { ...made, every, ...series };
 	},
-	table: ({ rows }) =>
+	table: ({ rows, series }) =>
+		(series as readonly FlatRow[] | undefined) ??
 		rows.flatMap(({ models, ...row }) =>
 			Object.entries(models).map(([model, amounts]) => {
 				const { low = null, high = null, ...amount } = amounts;
 				return { ...row, model, ...amount, low, high };
 			}),
 		),
-	draw: (_, table) => bars(table, 'netPence'),
+	draw({ series, seriesModel, every, by }, table) {
+		if (!series || !every) return bars(table, 'netPence');
+		const names = Map.groupBy(series, (row) => by.map((name) => row[name]).join(' / ') || 'all');
+		const lines = [...names].map(([name, own]) => ({
+			name,
+			points: own.map((row) => ({ x: String(row[every]), y: row.subscriptions })),
+		}));
+		return curves(lines, { title: `Subscriptions by ${every}, credited by ${seriesModel}` });
+	},
 });

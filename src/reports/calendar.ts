@@ -2,16 +2,18 @@ import { dayMs } from '../durations.ts';
 import { OperatorError } from '../errors.ts';
 
 /** What a series has a row for. */
-export const spanLengths = ['month', 'week'] as const;
+export const spanLengths = ['day', 'week', 'month'] as const;
 export type SpanLength = (typeof spanLengths)[number];
 
-/** A month or a week: from a moment, inclusive, to a moment, exclusive. */
+/** A month, a week or a day: from a moment, inclusive, to a moment, exclusive. */
 export interface Span {
-	/** For example 2026-03, or the Monday of a week. */
+	/** For example 2026-03, the Monday of a week, or the day. */
 	readonly name: string;
 	readonly fromMs: number;
 	readonly toMs: number;
 }
+
+const maxSpans = 1000;
 
 /** Days, weeks and months of one time zone. */
 export class Calendar {
@@ -69,13 +71,21 @@ export class Calendar {
 		return startMs;
 	}
 
-	/** All months or weeks from that of a moment to that of another. */
+	/**
+	 * All months, weeks or days from that of a moment to that of another.
+	 * @throws OperatorError where there are too many for anybody
+	 */
 	spans(length: SpanLength, fromMs: number, lastMs: number): Span[] {
 		const day = this.#at(fromMs).toPlainDate();
-		let first = length === 'month' ? day.with({ day: 1 }) : day.subtract({ days: day.dayOfWeek - 1 });
+		const begins = { month: { days: day.day - 1 }, week: { days: day.dayOfWeek - 1 }, day: { days: 0 } };
+		let first = day.subtract(begins[length]);
 		const spans: Span[] = [];
 		for (;;) {
-			const next = first.add(length === 'month' ? { months: 1 } : { weeks: 1 });
+			if (spans.length > maxSpans)
+				throw new OperatorError(
+					`There are more than ${maxSpans} ${length}s; choose longer ones, or a shorter period.`,
+				);
+			const next = first.add({ [`${length}s`]: 1 });
 			const [startMs, toMs] = [first, next].map((date) => this.startOfDay(date.toString())) as [
 				number,
 				number,

@@ -1,6 +1,6 @@
 import type { Subscription, SubscriptionStep } from '../domain/subscription.ts';
 import type { Touch } from '../domain/touch.ts';
-import type { Calendar } from './calendar.ts';
+import type { Calendar, Span, SpanLength } from './calendar.ts';
 import type { Grouping } from './label.ts';
 
 /** A subscription with the touches that led to it. */
@@ -49,6 +49,28 @@ export function countedSteps(
 ): readonly SubscriptionStep[] {
 	if (basis === 'cohort') return isIn(period, acquiredAtMs(subscription)) ? subscription.steps : [];
 	return subscription.steps.filter(({ atMs }) => isIn(period, atMs));
+}
+
+/** The moment of the first event of all. */
+export function firstEventMs(journeys: readonly Pick<Journey, 'subscription'>[]): number {
+	let firstMs = Number.POSITIVE_INFINITY;
+	for (const { subscription } of journeys)
+		firstMs = Math.min(firstMs, subscription.steps[0]?.atMs ?? firstMs);
+	return firstMs;
+}
+
+/** The spans of a period, cut where it begins and ends. @param firstMs when the first thing that is counted was */
+export function spansOf(
+	firstMs: number,
+	length: SpanLength,
+	{ period, calendar, asOfMs }: Pick<Terms, 'period' | 'calendar' | 'asOfMs'>,
+): Span[] {
+	const fromMs = Math.max(firstMs, period.fromMs);
+	if (!Number.isFinite(fromMs)) return [];
+	return calendar.spans(length, fromMs, Math.min(asOfMs, period.toMs - 1)).map((span) => ({
+		...span,
+		...{ fromMs: Math.max(span.fromMs, period.fromMs), toMs: Math.min(span.toMs, period.toMs) },
+	}));
 }
 
 export const amountNames = ['subscriptions', 'acquisitionPence', 'renewalPence', 'refundPence'] as const;

@@ -1,8 +1,8 @@
 import type { Movement } from '../domain/subscription-course.ts';
-import type { Span, SpanLength } from './calendar.ts';
+import type { Span } from './calendar.ts';
 import { type CoursedJourney, isPaid } from './courses.ts';
 import { type GroupValues, groupsOf } from './grouping.ts';
-import { isIn, ratio, type Terms } from './journey.ts';
+import { firstEventMs, isIn, ratio, spansOf, type Terms } from './journey.ts';
 import { type FlatRow, reportThat } from './report.ts';
 import { type Curve, curves } from './report-curves.ts';
 import { commonParameters } from './report-query.ts';
@@ -150,22 +150,6 @@ function placeOf(spans: readonly Span[], ms: number): number {
 }
 
 /** From the first subscription on, within the period and up to the moment of the report. */
-function spansOf(
-	journeys: readonly CoursedJourney[],
-	length: SpanLength,
-	{ period, calendar, asOfMs }: Pick<Terms, 'period' | 'calendar' | 'asOfMs'>,
-): Span[] {
-	let firstMs = Number.POSITIVE_INFINITY;
-	for (const { subscription } of journeys)
-		firstMs = Math.min(firstMs, subscription.steps[0]?.atMs ?? firstMs);
-	const fromMs = Math.max(firstMs, period.fromMs);
-	if (!Number.isFinite(fromMs)) return [];
-	return calendar.spans(length, fromMs, Math.min(asOfMs, period.toMs - 1)).map((span) => ({
-		...span,
-		...{ fromMs: Math.max(span.fromMs, period.fromMs), toMs: Math.min(span.toMs, period.toMs) },
-	}));
-}
-
 /** What a reader must know of the latest figures. */
 export function warningsOf(journeys: readonly CoursedJourney[]): string[] {
 	const courses = journeys.filter(isPaid).map(({ course }) => course);
@@ -188,19 +172,20 @@ export const movementReport = reportThat({
 	title: 'Movement',
 	summary: 'how subscriptions and recurring revenue grow and shrink',
 	definition:
-		'By month or week: subscriptions and recurring pence at the opening, what came and went, and at the closing. Recurring revenue (MRR) is what a subscription pays, divided by the months that it pays for; annual ÷ 12. `opening + new + reactivated − ended = closing`; pence also `+ expansion − contraction`.',
+		'By month, week or day: subscriptions and recurring pence at the opening, what came and went, and at the closing. Recurring revenue (MRR) is what a subscription pays, divided by the months that it pays for; annual ÷ 12. `opening + new + reactivated − ended = closing`; pence also `+ expansion − contraction`.',
 	parameters: [...commonParameters, 'by', 'every', 'lookbackDays', 'channel', 'segment', 'period'],
 	knowsPlans: true,
-	initial: { by: [] },
+	initial: { by: [], every: 'month' },
 	columns: {
 		customerChurn: { isShare: true },
 		grossRevenueRetention: { isShare: true },
 		netRevenueRetention: { isShare: true },
 	},
 	async make({ query, period, asOfMs, calendar, courses }) {
-		const { by, every } = query;
+		const { by } = query;
+		const every = query.every ?? 'month';
 		const journeys = await courses();
-		const spans = spansOf(journeys, every, { period, calendar, asOfMs });
+		const spans = spansOf(firstEventMs(journeys), every, { period, calendar, asOfMs });
 		const rows = describeMovement(journeys, { by, spans }).map(
 			({ span, values, row }) => ({ [every]: span.name, ...values, ...row }) as NamedRow,
 		);

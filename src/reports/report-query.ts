@@ -92,10 +92,12 @@ export const parameters = {
 		{ value: 'dimensions', parse: grouping },
 		'channel; none in movement and retention',
 	),
-	every: parameter<SpanLength>(`a row for each ${spanLengths.join(' or ')}`, 'month', {
-		value: 'span',
-		parse: oneOf(spanLengths),
-	}),
+	every: parameter<SpanLength | null>(
+		`a row for each ${spanLengths.join(', ')}`,
+		null,
+		{ value: 'span', parse: oneOf(spanLengths) },
+		'month in movement, the whole period in attribution',
+	),
 	model: parameter<readonly AttributionModel[]>(`${some}, or all`, [defaultModel], {
 		value: 'models',
 		parse: models,

@@ -36,6 +36,14 @@ export class Visits {
 		if (this.#length > 0 && this.#steps[this.#length - 1] !== end) this.add(end, 0);
 	}
 
+	/** When the first of all was. */
+	get firstMs(): number {
+		let firstMs = Number.POSITIVE_INFINITY;
+		for (let step = 0; step < this.#length; step++)
+			if (this.#steps[step] !== end) firstMs = Math.min(firstMs, this.#atMs[step] as number);
+		return firstMs;
+	}
+
 	/** How often each label occurs. */
 	counts(): Map<string, number> {
 		const counts = new Float64Array(this.labels.names.length);

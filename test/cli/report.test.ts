@@ -107,8 +107,8 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 		/attribution is about touches, which have no price\. It groups by one or two of channel/,
 	);
 	assertMisused(
-		await caskade(['report', 'movement', aid, '--every', 'day', ...at]),
-		/It must be month or week/,
+		await caskade(['report', 'movement', aid, '--every', 'year', ...at]),
+		/It must be day or week or month/,
 	);
 	const bySource = ['report', 'spend', aid, '--by', 'source', ...at];
 	assertRefused(await caskade(bySource), /Group spend by channel or channel,campaign/);

@@ -1,0 +1,78 @@
+import type { Span, SpanLength } from './calendar.ts';
+import { type Credit, creditedPath, creditOf } from './credit.ts';
+import { amountsOf, countedSteps, type Journey, netPence, ratio, rounded, type Terms } from './journey.ts';
+import { type Dimensions, dimensionsOf, none, touchLabelsOf } from './label.ts';
+import { type AttributionModel, defaultModel } from './model.ts';
+import type { Visits } from './visits.ts';
+
+/** What came by a row in a span, and what it is credited with then. */
+export interface SeriesRow extends Dimensions {
+	/** Under the name of the spans' length: which span it is. */
+	readonly [span: string]: string | number | null | undefined;
+	readonly visitors: number | null;
+	readonly visits: number | null;
+	readonly subscriptions: number;
+	readonly netPence: number;
+	readonly conversionRate: number | null;
+}
+
+/** Attribution by spans of time. Credit is not rounded to pence that add up, since a row of a span is small. */
+export function attributionSeries(
+	journeys: readonly Journey[],
+	visits: Visits,
+	spans: readonly Span[],
+	{
+		by,
+		basis,
+		every,
+		models,
+		halfLifeDays,
+	}: Pick<Terms, 'by' | 'basis' | 'halfLifeDays'> & {
+		readonly every: SpanLength;
+		readonly models: readonly AttributionModel[];
+	},
+): { seriesModel: AttributionModel; series: SeriesRow[] } {
+	// The chain of a span would rest on next to nothing.
+	const model = models.find((each) => each !== 'markov') ?? defaultModel;
+	const labels = touchLabelsOf(journeys, [visits], by);
+	const numberOf = (label: string) => labels.numberOf(label);
+	const startsMs = spans.map(({ fromMs }) => fromMs);
+	const visited = visits.count(numberOf, labels.names.length, startsMs);
+	const inSpan = spans.map((): Journey[] => []);
+	for (const journey of journeys) {
+		const { steps } = journey.subscription;
+		const places = new Set(steps.map(({ atMs }) => spans.findLastIndex(({ fromMs }) => fromMs <= atMs)));
+		for (const place of places) inSpan[place]?.push(journey);
+	}
+	const series = spans.flatMap((span, place) => {
+		const paths = (inSpan[place] as Journey[]).map((journey) =>
+			creditedPath(journey, amountsOf(countedSteps(journey.subscription, span, basis)), { labels, by }),
+		);
+		const credit = creditOf(model, paths, [], { labels: labels.names.length, halfLifeDays });
+		return [...labels.names, none].flatMap((name, label) => {
+			const isUnknown = label === labels.names.length;
+			const came = isUnknown ? undefined : visited[place]?.[label];
+			const { subscriptions, net } = amountsAt(credit, label);
+			if (!came?.visits && subscriptions === 0 && net === 0) return [];
+			return [
+				{
+					[every]: span.name,
+					...dimensionsOf(name, by),
+					...{ visitors: came?.visitors ?? null, visits: came?.visits ?? null },
+					...{ subscriptions, netPence: net },
+					conversionRate: came ? ratio(subscriptions, came.visitors) : null,
+				},
+			];
+		});
+	});
+	return { seriesModel: model, series };
+}
+
+function amountsAt(credit: Credit, label: number): { subscriptions: number; net: number } {
+	const at = (name: keyof Credit) => credit[name][label] as number;
+	const pence = {
+		...{ acquisitionPence: at('acquisitionPence'), renewalPence: at('renewalPence') },
+		refundPence: at('refundPence'),
+	};
+	return { subscriptions: rounded(at('subscriptions'), 4), net: rounded(netPence(pence), 0) };
+}
