@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { test } from 'node:test';
@@ -81,14 +81,25 @@ test('accounts of all writer threads take turns where file handles suffice for o
 	assert.match(await upload(first), /^201/);
 	const { pid } = server.child;
 	const used = () => readdirSync(`/proc/${pid}/fd`).map(Number);
+	await eventually('all threads run', () =>
+		readdirSync(`/proc/${pid}/task`).some((id) =>
+			/^background/.test(readFileSync(`/proc/${pid}/task/${id}/comm`, 'utf8')),
+		),
+	);
+	let before = 0;
+	await eventually('nobody opens anything any more', () => {
+		const isSame = used().length === before;
+		before = used().length;
+		return isSame;
+	});
 	const limit = Math.max(...used()) + 1;
 	execFileSync('/usr/bin/prlimit', ['--pid', String(pid), `--nofile=${limit}:`]);
 	const idle: Socket[] = [];
 	t.after(() => idle.forEach((socket) => void socket.destroy()));
-	await eventually('all handles are in use', () => {
-		if (used().length < limit) idle.push(connect(server.port, '127.0.0.1').on('error', () => {}));
-		return used().length === limit;
-	});
+	// No more than fit, because those that wait would take what is given back.
+	for (let free = limit - used().length; free > 0; free--)
+		idle.push(connect(server.port, '127.0.0.1').on('error', () => {}));
+	await eventually('all handles are in use', () => used().length === limit);
 	for (const client of [...others, first, ...others]) assert.match(await upload(client), /^201/);
 });
 

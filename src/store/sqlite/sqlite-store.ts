@@ -26,12 +26,13 @@ import {
 	deleteAccountFile,
 	fileAt,
 	goneEveryMs,
+	logAt,
 	migrateAccountFile,
 	openAccountFile,
 } from './engine/account-file.ts';
 import { copyDatabases } from './engine/backup.ts';
 import { checkFolder } from './engine/check-folder.ts';
-import { checkpointLongLog, emptyLog, emptyLogIfFree } from './engine/checkpoint.ts';
+import { checkpointLongLog, emptyLog, emptyLogIfFree, saveRemovedLog } from './engine/checkpoint.ts';
 import { Connection, openDatabase, undoInMemory } from './engine/connection.ts';
 import { SqliteCopyTarget } from './engine/copy-target.ts';
 import {
@@ -66,7 +67,9 @@ export class SqliteStore implements Store {
 	readonly place: StorePlace;
 	readonly #folder: DataFolder;
 	readonly #controlDatabase: Kysely<ControlTables>;
-	#last: { accountId: number; connection: Connection; file: string | undefined } | undefined;
+	#last:
+		| { accountId: number; connection: Connection; file?: string | undefined; log?: string | undefined }
+		| undefined;
 	readonly #sweep: NodeJS.Timeout;
 	readonly #keepHandles = lendHandles(() => this.#stopTransacting());
 
@@ -77,7 +80,13 @@ export class SqliteStore implements Store {
 		this.place = { database: `sqlite:${path}` };
 		this.#folder.create();
 		const database = openControl(this.#folder);
-		this.#sweep = setInterval(() => this.#forgetIfGone(), goneEveryMs).unref();
+		this.#sweep = setInterval(() => {
+			try {
+				this.#forgetIfGone();
+			} catch {
+				// The next transaction meets it again.
+			}
+		}, goneEveryMs).unref();
 		this.#controlDatabase = kyselyOver<ControlTables>(database);
 		this.control = new ControlStore(this.#controlDatabase, {
 			now,
@@ -139,11 +148,12 @@ export class SqliteStore implements Store {
 		this.#forgetIfGone();
 		if (this.#last?.accountId !== accountId) {
 			this.#stopTransacting();
-			const file = fileAt(this.#folder.accountPath(accountId));
+			const path = this.#folder.accountPath(accountId);
+			const file = fileAt(path);
 			const database = openClosing(() => this.#openAccount(accountId));
 			emptyLogIfFree(database);
 			undoInMemory(database);
-			this.#last = { accountId, connection: new Connection(database), file };
+			this.#last = { accountId, connection: new Connection(database), file, log: logAt(path) };
 		}
 		return this.#last.connection;
 	}
@@ -151,7 +161,12 @@ export class SqliteStore implements Store {
 	/** What is written to a file that was replaced or deleted would be lost. */
 	#forgetIfGone(): void {
 		const last = this.#last;
-		if (last && fileAt(this.#folder.accountPath(last.accountId)) !== last.file) this.#stopTransacting();
+		if (!last) return;
+		const path = this.#folder.accountPath(last.accountId);
+		const hasFile = fileAt(path) === last.file;
+		if (hasFile && logAt(path) === last.log) return;
+		if (hasFile) saveRemovedLog(last.connection.database);
+		this.#stopTransacting();
 	}
 
 	/** @returns whether a connection was open */

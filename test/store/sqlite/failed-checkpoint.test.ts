@@ -80,3 +80,28 @@ test('if a part had been copied before, the process ends at once, and nothing is
 	disk.cutPower(folder);
 	assert.deepEqual(stored(), { A: 100, B: 100, C: 100 });
 });
+
+test('what a process has met ends the others that have the database open, and nothing is lost', {
+	skip,
+}, async (t) => {
+	const { folder, disk, writer, tell, stored } = await start(t);
+	await using _ = writer;
+	const args = writer.child.spawnargs.slice(1);
+	await using beside = new TestProcess(writer.child.spawnfile, args, disk.environment);
+	beside.child.stdin?.write('nothing\n');
+	await beside.printed(/1 done/);
+	await tell('store A');
+	await tell('read');
+	await tell('store B');
+	assert.equal(await tell('checkpoint'), 'done');
+	await tell('stop reading');
+	disk.failOnce({ call: 'fsync', path: 'account.sqlite', error: 'EIO' });
+	beside.child.stdin?.write('checkpoint\n');
+	assert.equal((await beside.ended).signal, 'SIGKILL');
+	writer.child.stdin?.write('checkpoint\n');
+	const { signal, stderr } = await Promise.race([writer.ended, tell('nothing').then(() => writer.kill())]);
+	assert.equal(signal, 'SIGKILL');
+	assert.match(stderr, /an fsync failed/);
+	disk.cutPower(folder);
+	assert.deepEqual(stored(), { A: 100, B: 100 });
+});

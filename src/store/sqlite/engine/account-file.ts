@@ -1,6 +1,7 @@
 import { existsSync, rmSync, statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { OperatorError, reasonOf, StorageError } from '../../../errors.ts';
+import { markSuffix } from './checkpoint.ts';
 import { openDatabase } from './connection.ts';
 import { type DataFolder, sync } from './data-folder.ts';
 import { migrate, schemaVersion } from './migrate.ts';
@@ -77,7 +78,7 @@ function ownerOf(database: DatabaseSync): number {
 /** Deletes an account's files, the database first: what is left of an interrupted deletion is no account. */
 export function deleteAccountFile(folder: DataFolder, accountId: number): void {
 	const path = folder.accountPath(accountId);
-	for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+	for (const suffix of ['', '-wal', '-shm', markSuffix]) rmSync(path + suffix, { force: true });
 	sync(folder.accountsPath);
 }
 
@@ -88,4 +89,9 @@ export const goneEveryMs = 5000;
 export function fileAt(path: string): string | undefined {
 	const file = statSync(path, { throwIfNoEntry: false });
 	return file && `${file.dev} ${file.ino}`;
+}
+
+/** Identifies the write-ahead log of an open database, see `fileAt`. SQLite keeps it until the last connection closes. */
+export function logAt(path: string): string | undefined {
+	return fileAt(`${path}-wal`);
 }

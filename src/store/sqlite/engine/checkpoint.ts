@@ -1,6 +1,6 @@
-import { writeSync } from 'node:fs';
+import { statSync, writeFileSync, writeSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
-import { isFailedSync, isIoError } from './connection.ts';
+import { BusyError, isFailedSync, isIoError } from './connection.ts';
 import { schemaVersion } from './migrate.ts';
 
 /** 128 MiB. In a series of transactions, a page that several of them wrote is then copied only once. */
@@ -20,16 +20,48 @@ export function logState(database: DatabaseSync): { logged: number; copied: numb
  * still has them, and they are copied again. But SQLite counts a part as copied before it has synced it, because it
  * syncs the database only when the whole log is copied. Only a process that opens the database while nobody else has it
  * open counts again and copies everything again. Nothing may be closed before that, because closing trusts the count and
- * deletes the log.
+ * deletes the log. All processes share the count, so a mark beside the database ends the others, too.
  * @returns whether nobody else was in the way
  */
 export function checkpoint(database: DatabaseSync, mode: 'PASSIVE' | 'TRUNCATE'): boolean {
+	endIfMarked(database);
 	try {
 		return database.prepare(`PRAGMA wal_checkpoint(${mode})`).get()?.busy === 0;
 	} catch (error) {
-		if (isFailedSync(error) && logState(database).copied > 0) endProcess();
+		if (isFailedSync(error) && logState(database).copied > 0) {
+			markUnsynced(database);
+			endProcess();
+		}
 		throw error;
 	}
+}
+
+/** After the name of a database: when a process ended because of a failed fsync. Those that are younger count again. */
+export const markSuffix = '-unsynced';
+
+function markUnsynced(database: DatabaseSync): void {
+	try {
+		writeFileSync(database.location() + markSuffix, '', { mode: 0o600 });
+	} catch {
+		// The disk fails. What is certain is that this process must close nothing.
+	}
+}
+
+/** To be called before closing, too: SQLite copies the log then. */
+export function endIfMarked(database: DatabaseSync): void {
+	const mark = statSync(database.location() + markSuffix, { throwIfNoEntry: false });
+	const startedAtMs = Date.now() - process.uptime() * 1000;
+	if (mark && mark.mtimeMs > startedAtMs) endProcess();
+}
+
+/**
+ * Copies a log that was removed while it was open: only connections from before still have it.
+ * @throws BusyError while a reader is in the way
+ */
+export function saveRemovedLog(database: DatabaseSync): void {
+	checkpoint(database, 'PASSIVE');
+	const { logged, copied } = logState(database);
+	if (copied < logged) throw new BusyError();
 }
 
 function endProcess(): void {

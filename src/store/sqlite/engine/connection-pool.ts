@@ -1,9 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { monotonicMs } from '../../../clock.ts';
+import { StorageError } from '../../../errors.ts';
 import { lendHandles, openClosing } from '../../file-handles.ts';
 import { controlDatabaseId } from '../queue/messages.ts';
-import { fileAt, migrateAccountFile, openAccountFile } from './account-file.ts';
-import { emptyLog, restartLog } from './checkpoint.ts';
+import { fileAt, logAt, migrateAccountFile, openAccountFile } from './account-file.ts';
+import { emptyLog, endIfMarked, restartLog, saveRemovedLog } from './checkpoint.ts';
 import { BusyError, Connection, isBusy, openDatabase, undoInMemory } from './connection.ts';
 import type { DataFolder } from './data-folder.ts';
 import { migrate } from './migrate.ts';
@@ -34,6 +35,8 @@ export class ConnectionPool {
 	readonly #open = new Map<number, Connection>();
 	/** Identifies each database's file as of just before it was opened, see `fileAt`. */
 	readonly #files = new Map<number, string | undefined>();
+	/** The same of the open databases' write-ahead logs. */
+	readonly #logs = new Map<number, string | undefined>();
 	/** Databases whose log this process has restarted, and which have had no I/O error since. */
 	readonly #recovered = new Set<number>();
 	/**
@@ -56,9 +59,7 @@ export class ConnectionPool {
 	 * @throws where the file is missing (an empty one in its place would hide a loss) or cannot be opened
 	 */
 	get(databaseId: number): Connection {
-		// What is written to a file that was replaced or deleted is lost with the process.
-		if (this.#open.has(databaseId) && fileAt(this.path(databaseId)) !== this.#files.get(databaseId))
-			this.#forget(databaseId);
+		this.#leaveIfGone(databaseId);
 		let connection = this.#open.get(databaseId);
 		if (connection) this.#open.delete(databaseId);
 		else {
@@ -110,6 +111,7 @@ export class ConnectionPool {
 			database.close();
 			throw error;
 		}
+		this.#logs.set(databaseId, logAt(this.path(databaseId)));
 		return new Connection(database);
 	}
 
@@ -130,10 +132,35 @@ export class ConnectionPool {
 		this.#failed.delete(databaseId);
 	}
 
-	/** Closes databases whose file was replaced or deleted. */
-	closeGone(): void {
-		for (const databaseId of [...this.#open.keys(), ...this.#failed.keys()])
-			if (fileAt(this.path(databaseId)) !== this.#files.get(databaseId)) this.#forget(databaseId);
+	/** Closes databases whose files were replaced or deleted. */
+	closeGone(onError: (databaseId: number, error: unknown) => void): void {
+		for (const databaseId of [...this.#open.keys(), ...this.#failed.keys()]) {
+			try {
+				this.#leaveIfGone(databaseId);
+			} catch (error) {
+				if (!isBusy(error)) onError(databaseId, error);
+			}
+		}
+	}
+
+	/**
+	 * What is written to a file that was replaced or deleted is lost with the process. If only the log is gone, this
+	 * connection still has what was acknowledged, and saves it. Readers of this process notice meanwhile.
+	 */
+	#leaveIfGone(databaseId: number): void {
+		const connection = this.#open.get(databaseId);
+		if (!connection && !this.#failed.has(databaseId)) return;
+		const path = this.path(databaseId);
+		const hasFile = fileAt(path) === this.#files.get(databaseId);
+		if (!hasFile) this.#forget(databaseId);
+		if (!hasFile || !connection || logAt(path) === this.#logs.get(databaseId)) return;
+		saveRemovedLog(connection.database);
+		if (databaseId === controlDatabaseId)
+			throw new StorageError('the write-ahead log was removed while it was open; restart the server');
+		this.#forget(databaseId);
+		const error = new StorageError('the write-ahead log was removed while it was open; its content is saved');
+		this.#refused.set(databaseId, { untilMs: monotonicMs() + refusedMs, error });
+		throw error;
 	}
 
 	/** Drops all state of a database whose file was replaced or deleted. */
@@ -160,7 +187,9 @@ export class ConnectionPool {
 	}
 
 	close(databaseId: number): void {
-		this.#open.get(databaseId)?.database.close();
+		const database = this.#open.get(databaseId)?.database;
+		if (database) endIfMarked(database);
+		database?.close();
 		this.#open.delete(databaseId);
 	}
 

@@ -5,7 +5,7 @@ import type { Profile } from '../../../domain/profile.ts';
 import { type Receipt, receiptColumns, toReceipt } from '../../account/reading/receipts.ts';
 import { lendHandles, openClosing } from '../../file-handles.ts';
 import type { NumberedProfile, ServingReader } from '../../store.ts';
-import { fileAt, goneEveryMs, migrateAccountFile, openAccountFile } from '../engine/account-file.ts';
+import { fileAt, goneEveryMs, logAt, migrateAccountFile, openAccountFile } from '../engine/account-file.ts';
 import { Connection } from '../engine/connection.ts';
 import type { DataFolder } from '../engine/data-folder.ts';
 import { latestSchema, schemaVersion } from '../engine/migrate.ts';
@@ -24,6 +24,7 @@ const busyTimeoutMs = 1000;
 interface OpenAccount {
 	readonly connection: Connection;
 	readonly file: string | undefined;
+	readonly log: string | undefined;
 	readonly examineAtMs: number;
 }
 
@@ -126,11 +127,12 @@ export class SqliteReader implements ServingReader {
 	}
 
 	#examine(accountId: number, known: OpenAccount | undefined, nowMs: number): OpenAccount {
-		const file = fileAt(this.#folder.accountPath(accountId));
+		const path = this.#folder.accountPath(accountId);
+		const file = fileAt(path);
 		const examineAtMs = nowMs + sameForMs;
-		if (known && known.file === file) return { ...known, examineAtMs };
+		if (known && known.file === file && known.log === logAt(path)) return { ...known, examineAtMs };
 		known?.connection.database.close();
-		return { connection: this.#openConnection(accountId), file, examineAtMs };
+		return { connection: this.#openConnection(accountId), file, log: logAt(path), examineAtMs };
 	}
 
 	#openConnection(accountId: number): Connection {
@@ -160,8 +162,10 @@ export class SqliteReader implements ServingReader {
 	}
 
 	#closeGone(): void {
-		for (const [accountId, { file }] of this.#open)
-			if (fileAt(this.#folder.accountPath(accountId)) !== file) this.#close(accountId);
+		for (const [accountId, { file, log }] of this.#open) {
+			const path = this.#folder.accountPath(accountId);
+			if (fileAt(path) !== file || logAt(path) !== log) this.#close(accountId);
+		}
 	}
 
 	async close(): Promise<void> {

@@ -10,7 +10,6 @@ import { ConnectionPool } from '../engine/connection-pool.ts';
 import { DataFolder } from '../engine/data-folder.ts';
 import { type ArrivedWork, commitGroup, dropExpired, expired } from './group-commit.ts';
 import type { FromWriter, ToWriter, WorkResult, WriterData } from './messages.ts';
-import { controlDatabaseId } from './messages.ts';
 
 /** A writer thread: stores what requests bring. Background jobs and commands write to the same databases beside it. */
 
@@ -182,11 +181,7 @@ function work(): void {
 }
 
 const sweep = setInterval(() => {
-	try {
-		pool.closeGone();
-	} catch (error) {
-		send({ type: 'error', databaseId: controlDatabaseId, reason: reasonOf(error) });
-	}
+	pool.closeGone((databaseId, error) => send({ type: 'error', databaseId, reason: reasonOf(error) }));
 }, goneEveryMs).unref();
 
 async function stop(): Promise<void> {
