@@ -1,5 +1,5 @@
 /**
- * `npm run proof:sizes [HITS [EVENTS]]` measures how long others wait while one visitor, one `cid` and one `subid` grow large:
+ * `npm run proof:sizes [HITS [EVENTS [ENGINE]]]` measures how long others wait while one visitor, one `cid` and one `subid` grow large:
  * 60,000 hits of a visitor, 100,000 events of a `cid`, 100,000 of a `subid`, the log-in that takes all of them over, and their
  * receipts. Beside each, one upload, one hit and one read at a time are sent in the same account and in another one. The
  * figures depend on the machine and on what else runs there. `full-sizes.test.ts` is the short form.
@@ -156,12 +156,14 @@ export async function fullSizes(options: {
 				assert.ok(receipts.every(({ stored, joined }) => stored && joined));
 			}),
 		);
+	} catch (error) {
+		throw new Error(`the server said: ${server.stdout}${server.stderr}`, { cause: error });
 	} finally {
 		await store.close();
 	}
 }
 
-async function main(hits: number, events: number): Promise<void> {
+async function main(hits: number, events: number, only?: string): Promise<void> {
 	const print = (engine: string) => (phase: Phase) => {
 		process.stdout.write(`${engine}, ${phase.name}: ${phase.seconds.toFixed(1)} s\n`);
 		for (const [probe, waits] of phase.waitsMs) {
@@ -173,18 +175,19 @@ async function main(hits: number, events: number): Promise<void> {
 	};
 	const folder = mkdtempSync(join(tmpdir(), 'caskade-sizes-'));
 	const postgres = await startPostgres();
+	const addresses = {
+		sqlite: () => `sqlite:${join(folder, 'data')}`,
+		postgres: () => createDatabase(postgres),
+	};
 	try {
-		await fullSizes({
-			address: `sqlite:${join(folder, 'data')}`,
-			hits,
-			events,
-			onPhase: print('sqlite'),
-		});
-		await fullSizes({ address: await createDatabase(postgres), hits, events, onPhase: print('postgres') });
+		for (const [engine, address] of Object.entries(addresses))
+			if (only === undefined || only === engine)
+				await fullSizes({ address: await address(), hits, events, onPhase: print(engine) });
 	} finally {
 		await postgres.stop();
 		rmSync(folder, { recursive: true, force: true });
 	}
 }
 
-if (import.meta.main) await main(Number(process.argv[2] ?? 60_000), Number(process.argv[3] ?? 100_000));
+if (import.meta.main)
+	await main(Number(process.argv[2] ?? 60_000), Number(process.argv[3] ?? 100_000), process.argv[4]);
