@@ -26,6 +26,7 @@ export interface Background {
 const startAfterMs = 1000;
 const watchEveryMs = 500;
 const announceAfterMs = 100;
+const endsWithinMs = 15_000;
 /** The same model comes from the same history, whenever it is trained. */
 const scheduledSeed = 1;
 
@@ -33,7 +34,12 @@ const scheduledSeed = 1;
  * Does all background work on one thread, because a batch would block the event loop of the serving thread. The thread
  * starts when there is work, or a second later, and is started again if it dies.
  */
-export function startBackground(place: StorePlace, work: BackgroundWork, log: Log): Background {
+export function startBackground(
+	place: StorePlace,
+	work: BackgroundWork,
+	log: Log,
+	{ endWithinMs = endsWithinMs } = {},
+): Background {
 	const deliveries = { delivered: 0, failed: 0, disabled: 0 };
 	const stopping = new AbortController();
 	const changed = new Set<number>();
@@ -41,6 +47,7 @@ export function startBackground(place: StorePlace, work: BackgroundWork, log: Lo
 	let hasWebhooks = false;
 	let watching: NodeJS.Timeout | undefined;
 	let thread: SupervisedThread<FromBackground, ToBackground> | undefined;
+	let ended: Promise<void> | undefined;
 
 	const started = () => {
 		clearTimeout(starting);
@@ -49,6 +56,7 @@ export function startBackground(place: StorePlace, work: BackgroundWork, log: Lo
 			name: 'background',
 			workerData: (): BackgroundData => ({ place, work, hasWebhooks }),
 			onMessage,
+			endWithinMs,
 			onDeath: (error) => log.error({ reason: reasonOf(error) }, 'background work failed, starting again'),
 		});
 		return thread;
@@ -121,11 +129,12 @@ export function startBackground(place: StorePlace, work: BackgroundWork, log: Lo
 			watching = setInterval(look, watchEveryMs).unref();
 			look();
 		},
-		async stop() {
+		stop() {
 			stopping.abort();
 			clearTimeout(starting);
 			clearInterval(watching);
-			await thread?.stop({ type: 'stop' });
+			ended ??= thread?.stop({ type: 'stop' }) ?? Promise.resolve();
+			return ended;
 		},
 	};
 }

@@ -3,9 +3,6 @@ import { Worker } from 'node:worker_threads';
 const firstRestartMs = 1000;
 /** The pause before a restart doubles up to this. It is reset once a thread has lived this long. */
 const maxRestartMs = 60_000;
-/** A thread that has not ended by then is cut off: it may wait for a database server that has vanished. */
-const endWithinMs = 15_000;
-
 export interface SupervisedThreadOptions<Received> {
 	/** The thread's module. */
 	readonly file: URL;
@@ -16,6 +13,8 @@ export interface SupervisedThreadOptions<Received> {
 	readonly onMessage: (message: Received) => void;
 	/** Called when the thread died unexpectedly; it will be restarted. */
 	readonly onDeath: (error: unknown) => void;
+	/** A thread that has not ended by then is cut off: it may wait for a database server that has vanished. */
+	readonly endWithinMs: number;
 }
 
 /** A worker thread that is restarted when it dies, until it is stopped. */
@@ -68,7 +67,7 @@ export class SupervisedThread<Received, Sent> {
 		this.#isStopping = true;
 		clearTimeout(this.#restart);
 		this.post(message);
-		const late = setTimeout(() => void this.#thread.terminate(), endWithinMs);
+		const late = setTimeout(() => void this.#thread.terminate(), this.#options.endWithinMs);
 		await this.#ended.promise;
 		clearTimeout(late);
 	}

@@ -1,4 +1,7 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { renameSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { startBackground } from '../../src/jobs/background.ts';
@@ -43,3 +46,22 @@ for (const engine of engines)
 		for (const name of ['retention', 'training'])
 			await eventually(`${name} goes on`, () => said(`"msg":"${name} failed"`), 4000);
 	});
+
+test('background work that waits for a vanished database is cut off when it is stopped', async (t) => {
+	const silent = createServer().listen(0, '127.0.0.1');
+	t.after(() => silent.close());
+	await once(silent, 'listening');
+	const { port } = silent.address() as { port: number };
+	const place = { database: `postgres://user:password@127.0.0.1:${port}/caskade` };
+	const background = startBackground(place, { followsLog: true, keepsScores: false }, collectLog([]), {
+		endWithinMs: 100,
+	});
+	background.fold(1);
+	const [socket] = await once(silent, 'connection');
+	const beganMs = performance.now();
+	const stopped = background.stop();
+	assert.equal(background.stop(), stopped);
+	await stopped;
+	assert.ok(performance.now() - beganMs < 5000);
+	socket.destroy();
+});

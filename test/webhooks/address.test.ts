@@ -6,6 +6,7 @@ import { Agent } from 'node:https';
 import { createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { isPrivateHost, publicLookup, send } from '../../src/webhooks/send.ts';
+import { eventually } from '../eventually.ts';
 
 const notPublic = 'the address is not public';
 
@@ -89,11 +90,12 @@ test('a name that becomes private after it was public is never connected to', as
 	for (let attempt = 1; attempt <= 10; attempt++) {
 		const delivery = {
 			...{ url: `https://rebinding.test:${port}/`, allowPrivate: false, headers: {}, body: '{}' },
-			...{ agent, timeoutMs: 50 },
+			// Only what goes to a public address waits for an answer.
+			...{ agent, timeoutMs: attempt % 5 === 2 ? 30_000 : 50 },
 		};
 		const { status, problem } = await send(delivery, find);
 		assert.equal(status, null);
-		assert.equal(asked(), attempt);
+		await eventually('the name server is asked once more', () => asked() === attempt);
 		problems.push(problem);
 	}
 	assert.equal(connections, 0);
