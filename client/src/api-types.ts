@@ -147,6 +147,8 @@ export interface Report {
 	readonly asOf: string;
 	/** Time zone of days and months. */
 	readonly timezone: string;
+	/** What amounts are in the minor unit of. */
+	readonly currency: string;
 	/** One object per row. */
 	readonly rows: readonly Readonly<Record<string, unknown>>[];
 }

@@ -62,12 +62,12 @@ Uses one request of rate and quota. The key must have been issued with \`--scope
 		if (named === undefined) throw invalid('aid is required');
 		const account = accountOf(named, admitted, options.directory);
 		if (!account) throw invalid('aid must be the token of one account');
-		const { clientId, id, aid, timezone, paymentProviders, renewalDays } = account;
+		const { clientId, id, aid, timezone, paymentProviders, renewalDays, currency } = account;
 		let abandoned: AbortSignal | undefined;
 		try {
 			const query = readQuery(definition, texts, options.now());
 			abandoned = whenAbandoned(request, reply);
-			const reported = { id, aid, timezone, paymentProviders, renewalDays };
+			const reported = { id, aid, timezone, paymentProviders, renewalDays, currency };
 			const report = await options.reports.run(clientId, reported, query, abandoned);
 			if (!reply.sent) sendJson(reply, 200, report);
 		} catch (error) {
@@ -106,6 +106,7 @@ const reportSchema = Type.Object({
 	to: Type.Union([Type.String(), Type.Null()]),
 	asOf: Type.String({ format: 'date-time', description: 'The moment of the report.' }),
 	timezone: Type.String({ description: 'Time zone of days and months.' }),
+	currency: Type.String({ description: 'What amounts are in the minor unit of.' }),
 	rows: Type.Array(Type.Record(Type.String(), Type.Unknown()), { description: 'One object per row.' }),
 });
 
@@ -115,5 +116,6 @@ const exampleReport = {
 	to: '2026-02-01',
 	asOf: '2026-11-21T10:00:00.000Z',
 	timezone: 'Europe/London',
+	currency: 'GBP',
 	rows: [],
 };

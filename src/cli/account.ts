@@ -2,6 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { Command, refusing, Setting } from '../config.ts';
 import type { ChannelRule } from '../domain/channel-rule.ts';
 import { OperatorError } from '../errors.ts';
+import { currencyCode } from '../format/money.ts';
 import { calendarOf } from '../reports/calendar.ts';
 import { renewalPeriods } from '../reports/report-query.ts';
 import { historyExtent } from '../store/account/reading/histories.ts';
@@ -85,6 +86,7 @@ interface SettingFlags {
 	readonly timezone?: string;
 	readonly paymentProvider?: readonly string[] | false;
 	readonly renewalDays?: AccountSettings['renewalDays'] | false;
+	readonly currency?: string;
 }
 
 const settingOptions = () => [
@@ -108,6 +110,10 @@ const settingOptions = () => [
 		...(earlier || {}),
 		...refusing(renewalPeriods)(value),
 	})),
+	new Option(
+		'--currency <code>',
+		'what reports show amounts in, such as GBP; they are stored in its minor unit',
+	).argParser(refusing(currencyCode)),
 ];
 
 const negatedOptions = () => [
@@ -120,7 +126,7 @@ const negatedOptions = () => [
 
 /** The settings that flags name; those that are left out are left out. */
 function settingsOf(flags: SettingFlags): Partial<AccountSettings> {
-	const { origin, explain, channel, timezone, paymentProvider, renewalDays } = flags;
+	const { origin, explain, channel, timezone, paymentProvider, renewalDays, currency } = flags;
 	return {
 		...(origin !== undefined && { origins: origin || [] }),
 		...(explain !== undefined && { explains: explain }),
@@ -128,6 +134,7 @@ function settingsOf(flags: SettingFlags): Partial<AccountSettings> {
 		...(timezone !== undefined && { timezone: calendarOf(timezone).timezone }),
 		...(paymentProvider !== undefined && { paymentProviders: paymentProvider || [] }),
 		...(renewalDays !== undefined && { renewalDays: renewalDays || {} }),
+		...(currency !== undefined && { currency }),
 	};
 }
 

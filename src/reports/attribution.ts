@@ -285,8 +285,8 @@ export const attributionReport = reportThat({
 				return { ...row, model, ...amount, low, high };
 			}),
 		),
-	draw({ series, seriesModel, every, by }, table) {
-		if (!series || !every) return bars(table, 'netPence');
+	draw({ series, seriesModel, every, by }, table, money) {
+		if (!series || !every) return bars(table, 'netPence', { title: 'Net revenue', money });
 		const names = Map.groupBy(series, (row) => by.map((name) => row[name]).join(' / ') || 'all');
 		const lines = [...names].map(([name, own]) => ({
 			name,

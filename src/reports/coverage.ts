@@ -71,5 +71,5 @@ export const coverageReport = reportThat({
 		const warnings = unknownNames({ events: all, channels: [] }, query);
 		return { rows: query.by.length === 0 ? [totalCoverage(rows)] : rows, warnings };
 	},
-	draw: (_, table) => bars(table, 'events'),
+	draw: (_, table) => bars(table, 'events', { title: 'Events' }),
 });

@@ -136,7 +136,7 @@ export const lifetimeValueReport = reportThat({
 		...rows.map(flatRow),
 		...(rows.length > 1 ? [totalRow(rows, all, by.length)] : []),
 	],
-	draw({ by, rows, all }) {
+	draw({ by, rows, all }, _, money) {
 		const curveOf = (name: string, values: readonly (number | null)[]): Curve => ({
 			name,
 			points: values.map((value, age) => ({ x: String(age), y: value })),
@@ -159,7 +159,7 @@ export const lifetimeValueReport = reportThat({
 		const mean = meanOf('all', all);
 		return curves([mean, ...cohorts], {
 			title: 'Revenue per subscription, up to the end of each month after the acquisition',
-			isPence: true,
+			money,
 		});
 	},
 });

@@ -193,7 +193,7 @@ export const movementReport = reportThat({
 		return { by, every, rows, warnings: isLatest ? warningsOf(journeys) : [] };
 	},
 	table: ({ rows }) => rows.map(flatRow),
-	draw({ by, every, rows }) {
+	draw({ by, every, rows }, _, money) {
 		const series = Map.groupBy(rows, (row) => by.map((name) => row[keyOf(name)]).join(' / ') || 'all');
 		const drawn = [...series].map(
 			([name, own]): Curve => ({
@@ -201,7 +201,7 @@ export const movementReport = reportThat({
 				points: own.map((row) => ({ x: String(row[every]), y: row.recurringPence.closing })),
 			}),
 		);
-		return curves(drawn, { title: 'Recurring revenue a month, at the closing', isPence: true });
+		return curves(drawn, { title: 'Recurring revenue a month, at the closing', money });
 	},
 });
 

@@ -1,5 +1,6 @@
 import { escapeHtml } from '../format/html.ts';
-import { pounds } from './report-table.ts';
+import type { ShowMoney } from '../format/money.ts';
+import { formatNumber } from '../format/numbers.ts';
 
 /** A value for each of some places across, with the bounds of its interval where there is one. */
 export interface CurvePoint {
@@ -18,7 +19,8 @@ export interface Curve {
 
 interface CurveTitles {
 	readonly title: string;
-	readonly isPence?: boolean;
+	/** Where values are amounts of money. */
+	readonly money?: ShowMoney;
 	readonly isShare?: boolean;
 }
 
@@ -26,7 +28,7 @@ const [width, height, left, right, top, bottom] = [760, 300, 70, 20, 30, 30];
 const colours = ['#0b63ce', '#c0392b', '#1e8449', '#b9770e', '#7d3c98', '#148f77', '#5d6d7e', '#a04000'];
 
 /** Curves over the same places, with axes, a line at zero, and the bands of intervals. The first ones, if there are many. */
-export function curves(all: readonly Curve[], { title, isPence, isShare }: CurveTitles): string {
+export function curves(all: readonly Curve[], { title, money, isShare }: CurveTitles): string {
 	const drawn = all.slice(0, colours.length);
 	const places = [...new Set(drawn.flatMap(({ points }) => points.map(({ x }) => x)))].sort(inOrder);
 	const values = drawn.flatMap(({ points }) => points.flatMap(({ y, low, high }) => [y, low, high]));
@@ -40,8 +42,7 @@ export function curves(all: readonly Curve[], { title, isPence, isShare }: Curve
 		left + ((width - left - right) * (placeOf.get(x) as number)) / Math.max(1, places.length - 1);
 	const up = (y: number) => height - bottom - ((height - top - bottom) * (y - min)) / range;
 	const at = (x: string, y: number) => `${across(x).toFixed(1)},${up(y).toFixed(1)}`;
-	const shown = (y: number) =>
-		isPence ? `£${pounds(y)}` : isShare ? `${Math.round(100 * y)} %` : String(Math.round(y));
+	const shown = (y: number) => (money ? money(y) : isShare ? `${Math.round(100 * y)} %` : formatNumber(y));
 	const grid = [min, 0, min + range / 2, max]
 		.filter((y, place, ys) => ys.indexOf(y) === place)
 		.map(

@@ -1,41 +1,64 @@
 import { withoutHidden } from '../format/hidden-characters.ts';
 import { escapeHtml } from '../format/html.ts';
+import type { ShowMoney } from '../format/money.ts';
+import { formatNumber } from '../format/numbers.ts';
 import type { ColumnStyles, FlatRow } from './report.ts';
-import { nothing, pounds, type ShownColumn, shortened, shownCell, shownColumns } from './report-table.ts';
+import { nothing, type ShownColumn, shortened, shownCell, shownColumns } from './report-table.ts';
 
 const blue = '#0b63ce';
 
-/** What pictures and tables need of a page's style. */
-export const drawingStyle = `td.number,th.number{text-align:right}td.shaded{padding-left:.6rem;padding-right:.6rem}th{vertical-align:bottom}
-td,th{white-space:nowrap}td.long{white-space:normal;overflow-wrap:anywhere;min-width:9rem}.wide{overflow-x:auto;margin:1rem 0}@media(max-width:40rem){td,th{font-size:13px;padding-right:.6rem}}.bars{display:grid;grid-template-columns:fit-content(40%) minmax(0,1fr) max-content;gap:2px .6rem;font-size:13px;margin:1rem 0;align-items:center}
-.bars .name{text-align:right;overflow-wrap:anywhere}.bars .next{margin-top:.5rem}.bars i{display:block;height:1rem;background:${blue}}.bars i.below{background:#c0392b}
-.bars .value{text-align:right;font-variant-numeric:tabular-nums}svg{display:block;min-width:36rem;width:100%;max-width:48rem}svg text{font-size:13px;fill:#333}`;
+/** What pictures and tables need of a page's style. Shading is printed, and wide tables wrap on paper. */
+export const drawingStyle = `td.number,th.number{text-align:right}td.shaded{padding-left:.6rem;padding-right:.6rem;print-color-adjust:exact;-webkit-print-color-adjust:exact}th{vertical-align:bottom}
+td,th{white-space:nowrap}td.long{white-space:normal;overflow-wrap:anywhere;min-width:9rem}.wide{overflow-x:auto;margin:1rem 0}
+@media(max-width:40rem){td,th{font-size:13px;padding-right:.6rem}.many::before{content:"Goes on to the right →";font-size:12px;color:#777;position:sticky;left:0}}
+svg{display:block;min-width:36rem;width:100%;max-width:48rem}svg text{font-size:13px;fill:#333}svg .axis{stroke:#888}bdi,svg text{unicode-bidi:isolate}
+@media(prefers-color-scheme:dark){body{background:#16181c;color:#ddd}svg text{fill:#ccc}.warning{background:#4d3d00}}
+@media print{body{max-width:none;background:none;color:#000}.wide{overflow:visible}td,th{white-space:normal;overflow-wrap:anywhere;font-size:9px;padding-right:.4rem}svg{min-width:0;break-inside:avoid}svg text{fill:#000}}`;
 
 const maxBars = 140;
+const [barHeight, barsFrom, barsTo] = [20, 250, 640];
 
-/** A bar for each row, in another colour for negative values. Rows of several models are grouped. */
-export function bars(table: readonly FlatRow[], column: string): string {
+interface BarTitles {
+	readonly title: string;
+	/** Where values are amounts of money. */
+	readonly money?: ShowMoney;
+}
+
+/** A bar for each row: to the right of a line at zero, or to its left in another colour. Rows of several models are grouped. */
+export function bars(table: readonly FlatRow[], column: string, { title, money }: BarTitles): string {
 	const isGrouped = new Set(table.map(({ model }) => model)).size > 1;
 	const rows = table.slice(0, maxBars).map(({ model = null, ...row }) => ({
 		names: Object.values(row).filter((cell) => typeof cell === 'string'),
 		...{ model, value: Number(row[column] ?? 0) },
 	}));
-	const max = Math.max(1, ...rows.map(({ value }) => Math.abs(value)));
+	if (rows.length === 0) return '';
+	const values = rows.map(({ value }) => value);
+	const [min, max] = [Math.min(0, ...values), Math.max(0, ...values)];
+	const across = (value: number) => barsFrom + ((barsTo - barsFrom) * (value - min)) / (max - min || 1);
+	const shown = money ?? formatNumber;
+	let y = 24;
 	const drawn = rows.map(({ names, model, value }, place) => {
-		const next = isGrouped && names.join() !== rows[place - 1]?.names.join() ? ' next' : '';
-		const percent = ((100 * Math.abs(value)) / max).toFixed(1);
+		if (isGrouped && place > 0 && names.join() !== rows[place - 1]?.names.join()) y += barHeight / 2;
 		const name = [...names, ...(isGrouped ? [model] : [])].join(' · ');
-		const shown = column.endsWith('Pence') ? pounds(value) : String(value);
-		return `<span class="name${next}"><bdi>${escapeHtml(shortened(name))}</bdi></span><span class="line${next}"><i${value < 0 ? ' class="below"' : ''} style="width:${percent}%"></i></span><span class="value${next}">${escapeHtml(shown)}</span>`;
+		const [from, to] = [across(Math.min(0, value)), across(Math.max(0, value))];
+		const line = `<text x="${barsFrom - 8}" y="${y + 14}" text-anchor="end">${escapeHtml(withoutHidden(shortened(name, 34)))}<title>${escapeHtml(withoutHidden(name))}</title></text><rect x="${from.toFixed(1)}" y="${y + 2}" width="${(to - from).toFixed(1)}" height="${barHeight - 4}" fill="${value < 0 ? '#c0392b' : blue}"/><text x="${width - 8}" y="${y + 14}" text-anchor="end">${escapeHtml(shown(value))}</text>`;
+		y += barHeight;
+		return line;
 	});
-	return rows.length > 0
-		? `<div class="bars">${drawn.join('\n')}</div>${cutNote(rows.length, table.length, 'rows')}`
-		: '';
+	const zero = across(0).toFixed(1);
+	const scale = [min, max]
+		.filter((value) => value !== 0)
+		.map(
+			(value) =>
+				`<text x="${across(value).toFixed(1)}" y="14" text-anchor="${value < 0 ? 'start' : 'end'}">${escapeHtml(shown(value))}</text>`,
+		);
+	return `<h2>${escapeHtml(title)}</h2>
+<div class="wide many"><svg viewBox="0 0 ${width} ${y + 4}" role="img" aria-label="${escapeHtml(title)}">${[...scale, ...drawn].join('\n')}<line class="axis" x1="${zero}" x2="${zero}" y1="18" y2="${y}"/><text x="${zero}" y="14" text-anchor="${min < 0 ? 'middle' : 'start'}">0</text></svg></div>${cutNote(rows.length, table.length, 'rows')}`;
 }
 
 const longColumns: ColumnStyles = { landing: { isLong: true }, campaign: { isLong: true } };
 
-export function htmlTable(rows: readonly FlatRow[], styles?: ColumnStyles): string {
+export function htmlTable(rows: readonly FlatRow[], money: ShowMoney, styles?: ColumnStyles): string {
 	if (rows.length === 0) return `<p>${nothing}</p>`;
 	const columns = shownColumns(rows, { ...longColumns, ...styles });
 	const shaded = columns.filter(({ isShaded }) => isShaded);
@@ -44,17 +67,19 @@ export function htmlTable(rows: readonly FlatRow[], styles?: ColumnStyles): stri
 		...rows.flatMap((row) => shaded.map(({ name }) => Number(row[name] ?? 0))),
 	);
 	const head = columns.map((column) => `<th${classOf(column)}>${escapeHtml(column.heading)}</th>`);
-	const body = rows.map((row) => `<tr>${columns.map((column) => cellOf(column, row, max)).join('')}</tr>`);
-	return `<div class="wide"><table><tr>${head.join('')}</tr>${body.join('\n')}</table></div>`;
+	const body = rows.map(
+		(row) => `<tr>${columns.map((column) => cellOf(column, row, max, money)).join('')}</tr>`,
+	);
+	return `<div class="wide${columns.length > 4 ? ' many' : ''}"><table><tr>${head.join('')}</tr>${body.join('\n')}</table></div>`;
 }
 
 /** @param max of shaded columns */
-function cellOf(column: ShownColumn, row: FlatRow, max: number): string {
+function cellOf(column: ShownColumn, row: FlatRow, max: number, money: ShowMoney): string {
 	const value = row[column.name] ?? null;
 	if (column.isShaded && typeof value !== 'number') return `<td${classOf(column)}></td>`;
 	const depth = (0.05 + (0.5 * Math.max(0, Number(value))) / max).toFixed(2);
 	const colour = column.isShaded ? ` style="background:rgba(11,99,206,${depth})"` : '';
-	const text = escapeHtml(withoutHidden(shownCell(column, value)));
+	const text = escapeHtml(withoutHidden(shownCell(column, value, money)));
 	return `<td${classOf(column)}${colour}>${typeof value === 'string' ? `<bdi>${text}</bdi>` : text}</td>`;
 }
 

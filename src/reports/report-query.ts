@@ -16,6 +16,8 @@ export interface ReportedAccount {
 	readonly timezone: string;
 	readonly paymentProviders: readonly string[];
 	readonly renewalDays: RenewalDays;
+	/** What amounts are in. */
+	readonly currency: string;
 }
 
 /** How a value is written. */

@@ -1,7 +1,9 @@
 import { csvRow } from '../format/csv.ts';
 import { withoutHidden } from '../format/hidden-characters.ts';
+import { moneyOf, type ShowMoney } from '../format/money.ts';
 import { counted } from '../format/numbers.ts';
 import { textTable } from '../format/text-table.ts';
+import { addDays } from './calendar.ts';
 import type { Totals } from './journey.ts';
 import type { Cell, ColumnStyle, ColumnStyles, FlatRow, Report, ReportDefinition } from './report.ts';
 import { filters } from './report-query.ts';
@@ -43,9 +45,10 @@ function safeCell(value: Cell): Cell {
 /** A report as text tables. */
 export function reportText(definition: ReportDefinition, report: Report): string {
 	const rows = tableOf(definition, report);
-	const lines = [...headOf(report), '', ...linesOf(rows, definition.columns)];
+	const money = moneyOf(report.currency);
+	const lines = [...headOf(report), '', ...linesOf(rows, money, definition.columns)];
 	for (const { title, rows: side } of definition.sideTables?.(report) ?? [])
-		lines.push('', title, ...linesOf(side, definition.columns));
+		lines.push('', title, ...linesOf(side, money, definition.columns));
 	const { compared } = report;
 	if (compared)
 		lines.push(
@@ -53,7 +56,7 @@ export function reportText(definition: ReportDefinition, report: Report): string
 			'Compared with',
 			...headOf(compared),
 			'',
-			...linesOf(tableOf(definition, compared), definition.columns),
+			...linesOf(tableOf(definition, compared), money, definition.columns),
 		);
 	if (isCut(rows))
 		lines.push(
@@ -64,7 +67,7 @@ export function reportText(definition: ReportDefinition, report: Report): string
 	return `${lines.join('\n')}\n`;
 }
 
-function linesOf(rows: readonly FlatRow[], styles?: ColumnStyles): string[] {
+function linesOf(rows: readonly FlatRow[], money: ShowMoney, styles?: ColumnStyles): string[] {
 	if (rows.length === 0) return [nothing];
 	const columns = shownColumns(rows, styles).filter(
 		({ name, isOptional }) => !(isOptional && rows.every((row) => row[name] === null)),
@@ -73,7 +76,7 @@ function linesOf(rows: readonly FlatRow[], styles?: ColumnStyles): string[] {
 		columns.map(({ heading }) => heading),
 		rows.map((row) =>
 			columns.map((column) => {
-				const shown = shownCell(column, row[column.name] ?? null);
+				const shown = shownCell(column, row[column.name] ?? null, money);
 				return column.isLong ? shown : shortened(shown);
 			}),
 		),
@@ -100,18 +103,31 @@ export const nothing = 'Nothing to report.';
 /** Lines that say what a report is about, and its totals. */
 export function headOf(report: Report): string[] {
 	const { aid, from, to, asOf, timezone, basis, totals } = report;
-	const period = from || to ? `from ${from ?? 'the beginning'} to ${to ?? 'now'}` : 'of all time';
-	const head = `${aid} ${period}, as of ${asOf}, ${timezone}${basis ? `, by ${basis === 'event' ? 'the date of each event' : "the acquisition's date"}` : ''}`;
+	const known = new Intl.DateTimeFormat('en-GB', {
+		...({ dateStyle: 'long', timeStyle: 'short' } as const),
+		timeZone: timezone,
+	}).format(new Date(asOf));
+	const head = `${aid}, ${periodText(from, to)}, as known on ${known} (${timezone})${basis ? `, by ${basis === 'event' ? 'the date of each event' : "the acquisition's date"}` : ''}`;
 	const chosen = filters.flatMap((name) => (report[name] === undefined ? [] : [`${name} ${report[name]}`]));
 	const lines = chosen.length > 0 ? [head, `Only ${withoutHidden(chosen.join(', '))}`] : [head];
 	if (!totals) return lines;
 	const amounts = Object.entries(totals)
 		.filter(([name]) => name.endsWith('Pence'))
-		.map(([name, value]) => `${headingOf(name)} ${pounds(value)}`);
+		.map(([name, value]) => `${headingOf(name)} ${moneyOf(report.currency)(value)}`);
 	const { subscriptions, visitors, visits } = totals as Totals & Partial<Visited>;
 	const came =
 		visitors === undefined ? '' : ` of ${counted(visitors, 'visitor')} with ${counted(visits ?? 0, 'visit')}`;
 	return [...lines, `${counted(subscriptions, 'subscription')}${came}: ${amounts.join(', ')}`];
+}
+
+const inWords = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+
+/** The days of a period in words. @param to the day after the last one */
+function periodText(from: string | null, to: string | null): string {
+	const [first, last] = [from && new Date(from), to && new Date(addDays(to, -1))];
+	if (first && last) return inWords.formatRange(first, last);
+	if (first) return `from ${inWords.format(first)}`;
+	return last ? `until ${inWords.format(last)}` : 'all time';
 }
 
 /** A column of a table for people. */
@@ -131,7 +147,7 @@ export function shownColumns(rows: readonly FlatRow[], styles: ColumnStyles = {}
 		const isAmbiguous = isPence && names.includes(name.slice(0, -'Pence'.length));
 		return {
 			...styles[whole],
-			...{ name, isPence, heading: isAmbiguous ? `${headingOf(name)} £` : headingOf(name) },
+			...{ name, isPence, heading: isAmbiguous ? `${headingOf(name)} amount` : headingOf(name) },
 			isNumber: rows.every((row) => typeof row[name] !== 'string'),
 		};
 	});
@@ -148,13 +164,11 @@ function headingOf(column: string): string {
 }
 
 /** A cell for people: pence as pounds, shares in per cent. */
-export function shownCell({ isPence, isShare }: Partial<ShownColumn>, value: Cell): string {
+export function shownCell({ isPence, isShare }: Partial<ShownColumn>, value: Cell, money: ShowMoney): string {
 	if (value === null) return '-';
 	if (typeof value !== 'number') return value;
-	if (isPence) return pounds(value);
-	return isShare ? `${(value * 100).toFixed(1)} %` : String(value);
+	if (isPence) return money(value);
+	return isShare ? `${(value * 100).toFixed(1)} %` : numbers.format(value);
 }
 
-export function pounds(pence: number): string {
-	return (pence / 100).toFixed(2);
-}
+const numbers = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 4 });

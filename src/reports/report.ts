@@ -1,3 +1,4 @@
+import type { ShowMoney } from '../format/money.ts';
 import type { Reading } from '../store/steps.ts';
 import type { Store } from '../store/store.ts';
 import type { Calendar } from './calendar.ts';
@@ -24,7 +25,7 @@ export interface ReportDefinition<Made extends ReportBody = ReportBody> extends 
 	/** What it tells besides its rows. */
 	sideTables?(report: Made): readonly SideTable[];
 	/** Pictures, as HTML. */
-	draw(report: Made, table: readonly FlatRow[]): string;
+	draw(report: Made, table: readonly FlatRow[], money: ShowMoney): string;
 }
 
 /** A definition whose table and pictures are checked against what it makes. */
@@ -49,6 +50,8 @@ export interface Report extends ReportBody {
 	readonly to: string | null;
 	readonly asOf: string;
 	readonly timezone: string;
+	/** Amounts are in its minor unit. */
+	readonly currency: string;
 	readonly rows: readonly Readonly<Record<string, unknown>>[];
 	/** The same of an earlier period. */
 	readonly compared?: Report;

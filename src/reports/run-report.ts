@@ -110,6 +110,7 @@ async function makeReport(
 		to: query.to,
 		asOf: new Date(asOfMs).toISOString(),
 		timezone: calendar.timezone,
+		currency: account.currency,
 		...Object.fromEntries(filters.map((name) => [name, query[name]]).filter(([, value]) => value !== null)),
 		...made,
 		...((made.warnings || warnings.length > 0) && { warnings: [...warnings, ...(made.warnings ?? [])] }),

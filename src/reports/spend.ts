@@ -174,5 +174,5 @@ export const spendReport = reportThat({
 			by.length === 1 ? [...channels].flatMap((channel) => unknown('channel', channel, known)) : [];
 		return { lookbackDays, model, by, ...made, warnings: [...unseen, ...made.warnings] };
 	},
-	draw: (_, table) => bars(table, 'netPence'),
+	draw: (_, table, money) => bars(table, 'netPence', { title: 'Net revenue', money }),
 });

@@ -40,6 +40,8 @@ export const controlColumns = {
 		'import_secret',
 		'timezone',
 		'payment_providers',
+		'renewal_days',
+		'currency',
 	],
 	plan: ['name', 'rate_per_second', 'burst', 'quota_per_month', 'timeout_ms', 'max_events', 'created_at'],
 	api_key: [

@@ -26,6 +26,7 @@ test('account create adds an account, and its client if it is new', async (t) =>
 		timezone: 'UTC',
 		paymentProviders: [],
 		renewalDays: {},
+		currency: 'GBP',
 		disabledAt: null,
 		ownDatabase: null,
 	});
@@ -36,7 +37,7 @@ test('account create adds an account, and its client if it is new', async (t) =>
 test('account create takes every setting that it shows', async (t) => {
 	const at = ['--database', `sqlite:${temporaryFolder(t)}`];
 	const settings = ['--timezone', 'Europe/London', '--explain', '--payment-provider', 'pay.example.com'];
-	settings.push('--renewal-days', 'newsletter=30', 'a gift, or two=365');
+	settings.push('--renewal-days', 'newsletter=30', 'a gift, or two=365', '--currency', 'EUR');
 	const rule = { channel: 'partner', pattern: '*.partner.example/*' };
 	const channels = ['--channel', `${rule.channel}=${rule.pattern}`];
 	const created = await caskadeJson([
@@ -49,6 +50,7 @@ test('account create takes every setting that it shows', async (t) => {
 			timezone: 'Europe/London',
 			paymentProviders: ['pay.example.com'],
 			renewalDays: { newsletter: 30, 'a gift, or two': 365 },
+			currency: 'EUR',
 			disabledAt: null,
 			ownDatabase: null,
 		},
@@ -83,7 +85,7 @@ test('without --json the output is text', async (t) => {
 	const { stdout } = await caskade(['account', 'create', 'c-a-x', '--client', 'x', ...at]);
 	assert.match(
 		stdout,
-		/^aid +c-a-x\nclient +x\norigins +-\nexplains +false\nchannelRules +-\ntimezone +UTC\npaymentProviders +-\nrenewalDays +-\ncreatedAt +\S+Z\ndisabledAt +-\nownDatabase +-\n$/,
+		/^aid +c-a-x\nclient +x\norigins +-\nexplains +false\nchannelRules +-\ntimezone +UTC\npaymentProviders +-\nrenewalDays +-\ncurrency +GBP\ncreatedAt +\S+Z\ndisabledAt +-\nownDatabase +-\n$/,
 	);
 	assert.match((await caskade(['account', 'list', ...at])).stdout, /^aid +client .*\nc-a-x +x +-.*\n$/);
 });
@@ -134,7 +136,7 @@ test('account update refuses invalid settings, and changes nothing', async (t) =
 	const update = (...flags: string[]) => caskade(['account', 'update', ...flags, ...at]);
 	assertRefused(
 		await update('c-a-x'),
-		/nothing to change: set --origin, --explain, --channel, --timezone, --payment-provider or --renewal-days\.$/m,
+		/nothing to change: set --origin, --explain, --channel, --timezone, --payment-provider, --renewal-days or --currency\.$/m,
 	);
 	assertRefused(await update('c-a-y', '--explain'), /There is no account c-a-y/);
 	for (const rule of ['partner', 'partner=', '=*.partner.example', 'a\tb=c'])

@@ -56,7 +56,7 @@ async function fill(store: Store, eventsPerAccount: number, ofTheOther = eventsP
 async function setUpScoring(store: Store, aid: string): Promise<void> {
 	const { control } = store;
 	const { id } = await control.updateAccount(aid, {
-		explains: true,
+		...{ explains: true, renewalDays: { gift: 365 }, currency: 'EUR' },
 		channelRules: [{ channel: 'partner', pattern: 'utm_source=ours' }],
 	});
 	await control.importSecret(id);

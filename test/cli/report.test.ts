@@ -64,7 +64,11 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 			caskade(['report', kind, aid, '--html', page, ...at]),
 			caskade(['report', kind, aid, '--csv', ...at]),
 		]);
-		assert.match(shown.stdout, /^c-a-demo-local of all time, as of \S+Z, Europe\/London/, kind);
+		assert.match(
+			shown.stdout,
+			/^c-a-demo-local, all time, as known on \d+ \w+ \d{4} at \d\d:\d\d \(Europe\/London\)/,
+			kind,
+		);
 		assert.ok(csv.stdout.split('\r\n').length > 2, kind);
 		const html = readFileSync(page, 'utf8');
 		assert.match(html, /^<!doctype html>/);

@@ -86,6 +86,7 @@ export async function checkReports(
 			timezone: 'UTC',
 			paymentProviders: [],
 			renewalDays: {},
+			currency: 'GBP',
 		};
 		const report = await runReport(store, account, query, paymentProviders);
 		const asked = askedOf(query, report);

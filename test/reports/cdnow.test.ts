@@ -21,7 +21,14 @@ test('cohorts of a tenth of CDNOW match those of a script over the raw file', {
 	for (let from = 0; from < events.length; from += 1000)
 		await store.transact(id, () => storeHistory([], events.slice(from, from + 1000)));
 	const query = queryOf(lifetimeValueReport, { by: [], months: 1200, asOf: Date.parse(cdnowEnd) });
-	const account = { id, aid: 'c-a-cdnow', timezone: 'UTC', paymentProviders: [], renewalDays: {} };
+	const account = {
+		id,
+		aid: 'c-a-cdnow',
+		timezone: 'UTC',
+		paymentProviders: [],
+		renewalDays: {},
+		currency: 'GBP',
+	};
 	const { rows } = await runReport(store, account, query, []);
 	assert.equal(assertAsAwkSays(cdnowSample, rows), 18 + 17 + 16);
 });

@@ -55,6 +55,13 @@ export function report(
 ): Promise<Report> {
 	const model = kind === 'spend' ? (['linear'] as const) : attributionModels;
 	const query = queryOf(reportOf(kind), { model, asOf: nowMs, ...fields });
-	const account = { id, aid: 'c-a-acme-uk', timezone: 'UTC', paymentProviders: [], renewalDays: {} };
+	const account = {
+		id,
+		aid: 'c-a-acme-uk',
+		timezone: 'UTC',
+		paymentProviders: [],
+		renewalDays: {},
+		currency: 'GBP',
+	};
 	return runReport(store, account, query, paymentProviders);
 }

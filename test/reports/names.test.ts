@@ -51,7 +51,14 @@ const withOurs = [
 ];
 
 const attribution = (by: readonly ('channel' | 'campaign')[]): Report => ({
-	...{ aid: 'c-a-x', from: null, to: null, asOf: '2026-02-01T00:00:00.000Z', timezone: 'UTC' },
+	...{
+		aid: 'c-a-x',
+		from: null,
+		to: null,
+		asOf: '2026-02-01T00:00:00.000Z',
+		timezone: 'UTC',
+		currency: 'GBP',
+	},
 	...attribute(
 		withOurs,
 		{ lost: lostPaths() },

@@ -22,6 +22,8 @@ export interface AccountSettings {
 	readonly paymentProviders: readonly string[];
 	/** Days from one renewal to the next, by `evt`. Those of other subscriptions are learned. */
 	readonly renewalDays: Readonly<Record<string, number>>;
+	/** Amounts are in its minor unit, for example `GBP`. */
+	readonly currency: string;
 }
 
 const defaultSettings: AccountSettings = {
@@ -31,6 +33,7 @@ const defaultSettings: AccountSettings = {
 	timezone: 'UTC',
 	paymentProviders: [],
 	renewalDays: {},
+	currency: 'GBP',
 };
 
 export interface Account extends AccountSettings {
@@ -121,7 +124,7 @@ export async function selectOwnDatabases(database: ControlDatabase): Promise<Map
 
 type SettingColumns = Pick<
 	ControlTables['account'],
-	'origins' | 'explains' | 'channel_rules' | 'timezone' | 'payment_providers' | 'renewal_days'
+	'origins' | 'explains' | 'channel_rules' | 'timezone' | 'payment_providers' | 'renewal_days' | 'currency'
 >;
 
 /** The settings in a row of `account`. */
@@ -133,6 +136,7 @@ export function accountSettings(row: SettingColumns): AccountSettings {
 		timezone: row.timezone,
 		paymentProviders: JSON.parse(row.payment_providers),
 		renewalDays: JSON.parse(row.renewal_days),
+		currency: row.currency,
 	};
 }
 
@@ -144,6 +148,7 @@ function columnsOf(settings: AccountSettings): SettingColumns {
 		timezone: settings.timezone,
 		payment_providers: JSON.stringify(settings.paymentProviders),
 		renewal_days: JSON.stringify(settings.renewalDays),
+		currency: settings.currency,
 	};
 }
 

@@ -22,6 +22,7 @@ export interface ControlTables {
 		timezone: string;
 		payment_providers: string;
 		renewal_days: string;
+		currency: string;
 	};
 	plan: {
 		name: string;

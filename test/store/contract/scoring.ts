@@ -36,6 +36,7 @@ export function scoringContract(engine: Engine): void {
 						timezone: 'UTC',
 						paymentProviders: [],
 						renewalDays: {},
+						currency: 'GBP',
 					},
 					...{ goals: 0, segments: 0, models: [], baseRates: new Map(), revocations: new Map() },
 					webhooks: [],

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { currencyCode, moneyOf } from '../../src/format/money.ts';
+import { bars, drawingStyle, htmlTable } from '../../src/reports/report-drawing.ts';
+import { headOf } from '../../src/reports/report-table.ts';
+
+const pounds = moneyOf('GBP');
+
+test('amounts have the sign, the symbol and the places of their currency', () => {
+	assert.deepEqual([123_456, -2864, 0, 5].map(pounds), ['£1,234.56', '-£28.64', '£0.00', '£0.05']);
+	assert.deepEqual([moneyOf('JPY')(1234), moneyOf('EUR')(1234)], ['JP¥1,234', '€12.34']);
+	assert.throws(() => currencyCode('GPB'), /code of a currency, such as GBP/);
+});
+
+test('bars begin at a line at zero, negative ones to its left, with a title and a scale', () => {
+	const table = [
+		{ channel: 'email', netPence: 3014 },
+		{ channel: 'social', netPence: -2864 },
+	];
+	const drawn = bars(table, 'netPence', { title: 'Net revenue', money: pounds });
+	assert.match(drawn, /<h2>Net revenue<\/h2>/);
+	const [zero] = /class="axis" x1="([\d.]+)"/.exec(drawn)?.slice(1).map(Number) ?? [];
+	const rects = [...drawn.matchAll(/<rect x="([\d.]+)" y="\d+" width="([\d.]+)"/g)].map(([, x, width]) => [
+		Number(x),
+		Number(x) + Number(width),
+	]);
+	assert.ok(Math.abs((rects[0]?.[0] ?? 0) - (zero ?? -1)) < 0.2, 'from zero to the right');
+	assert.ok(Math.abs((rects[1]?.[1] ?? 0) - (zero ?? -1)) < 0.2, 'from the left to zero');
+	for (const text of ['£30.14', '-£28.64', '>0<']) assert.ok(drawn.includes(text), text);
+	assert.doesNotMatch(drawn, /style="/, 'nothing that printers leave out');
+	assert.match(
+		bars(Array(150).fill(table[0]), 'netPence', { title: 'Net revenue' }),
+		/The picture has the first 140 of 150 rows\./,
+	);
+});
+
+test('pages have styles for dark screens, for paper and for small screens', () => {
+	for (const query of ['prefers-color-scheme:dark', 'print', 'max-width:40rem'])
+		assert.ok(drawingStyle.includes(query), query);
+	const wide = htmlTable([{ a: 1, b: 2, c: 3, d: 4, e: 5_000_000 }], pounds);
+	assert.match(wide, /class="wide many"/);
+	assert.match(wide, />5,000,000</);
+	assert.match(htmlTable([{ a: 1 }], pounds), /class="wide"/);
+});
+
+test('a report says in words what it is about', () => {
+	const report = {
+		...{ aid: 'c-a-x', timezone: 'Europe/London', currency: 'GBP', rows: [] },
+		...{ from: '2026-06-01', to: '2026-07-01', asOf: '2026-07-05T09:30:00.000Z' },
+	};
+	assert.match(
+		headOf(report).join('\n'),
+		/^c-a-x, 1\s–\s30 June 2026, as known on 5 July 2026 at 10:30 \(Europe\/London\)$/,
+	);
+	assert.match(headOf({ ...report, from: null })[0] ?? '', /^c-a-x, until 30 June 2026,/);
+	assert.match(headOf({ ...report, to: null })[0] ?? '', /^c-a-x, from 1 June 2026,/);
+});
