@@ -14,7 +14,7 @@ import { dayMs } from '../src/durations.ts';
 import { logistic } from '../src/scoring/fit/measure.ts';
 import { Scorer } from '../src/scoring/fit/scorer.ts';
 import { train } from '../src/scoring/judge/train.ts';
-import { Dataset } from '../src/scoring/rows/dataset.ts';
+import { DatasetBuilder } from '../src/scoring/rows/dataset.ts';
 import { profileFeatures, profileRows, vocabularyOf } from '../src/scoring/rows/profile-features.ts';
 import { seededRandom } from '../src/scoring/rows/random.ts';
 import { openModel } from '../src/scoring/serve/goal-model.ts';
@@ -86,14 +86,14 @@ try {
 	const features = profileFeatures(vocabularyOf(profiles.map(({ profile }) => profile)));
 	const rowOf = profileRows(features);
 	const models = [0, 1].map((interaction) => {
-		const dataset = new Dataset(features);
+		const dataset = new DatasetBuilder(features);
 		for (const [index, { profile }] of profiles.entries())
 			dataset.add({
 				...rowOf(profile, nowMs),
 				atMs: index * 1000,
 				label: random() < subscriptionRate(profile, interaction) ? 1 : 0,
 			});
-		const { model, report } = train(dataset, { seed: 1 });
+		const { model, report } = train(dataset.build(), { seed: 1 });
 		const body = JSON.stringify(model);
 		print(
 			`${report.kind}, ${features.numeric.length + features.categorical.length} features, ${body.length} characters of JSON`,

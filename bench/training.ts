@@ -8,7 +8,7 @@ import { logistic } from '../src/scoring/fit/measure.ts';
 import { Scorer } from '../src/scoring/fit/scorer.ts';
 import { train } from '../src/scoring/judge/train.ts';
 import { choiceSentences } from '../src/scoring/pages/report-text.ts';
-import { Dataset } from '../src/scoring/rows/dataset.ts';
+import { DatasetBuilder } from '../src/scoring/rows/dataset.ts';
 import { type FeatureRow, featureSet } from '../src/scoring/rows/features.ts';
 import { seededRandom } from '../src/scoring/rows/random.ts';
 
@@ -45,16 +45,15 @@ const print = (text: string) => process.stdout.write(`${text}\n`);
 
 let startedAtMs = performance.now();
 const names = Array.from({ length: columns }, (_, column) => `feature ${column}`);
-const dataset = new Dataset(
+const builder = new DatasetBuilder(
 	featureSet(names.slice(0, columns - textColumns), names.slice(columns - textColumns)),
 );
 for (let row = 0; row < rows; row++) {
 	const values = nextRow();
-	dataset.add({ ...values, label: outcome(values), atMs: row * 1000 });
+	builder.add({ ...values, label: outcome(values), atMs: row * 1000 });
 }
-print(
-	`${rows} rows × ${columns} features, ${dataset.conversions} conversions, made in ${seconds(startedAtMs)} s`,
-);
+const dataset = builder.build();
+print(`${rows} rows × ${columns} features, made in ${seconds(startedAtMs)} s`);
 
 startedAtMs = performance.now();
 const { model, report } = train(dataset, { seed: 1 });

@@ -65,10 +65,10 @@ export function printMeasures(report: GoalReport): void {
 	printRecord({
 		model: report.kind,
 		rows: report.rows,
-		conversions: report.conversions,
+		conversions: `${report.conversions} visitors, in ${report.convertedRows} rows`,
 		'base rate': percent(report.baseRate),
 		...(later && {
-			'judged on': `${later.rows} later rows with ${later.conversions} conversions`,
+			'judged on': `${later.rows} later rows, ${later.convertedRows} of them with a conversion, of ${later.conversions} visitors`,
 			AUC: withInterval(later.auc, 3),
 			'log loss': `${later.logLoss.toFixed(4)}, of the base rate ${later.baseRateLogLoss.toFixed(4)}`,
 			Brier: later.brier.toFixed(4),

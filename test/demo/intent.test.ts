@@ -8,7 +8,7 @@ import { visitorFacts } from '../../src/domain/facts.ts';
 import { apply, type LogEntry, type Profile } from '../../src/domain/profile.ts';
 import { dayMs } from '../../src/durations.ts';
 import { train } from '../../src/scoring/judge/train.ts';
-import { Dataset } from '../../src/scoring/rows/dataset.ts';
+import { DatasetBuilder } from '../../src/scoring/rows/dataset.ts';
 import { featureSet } from '../../src/scoring/rows/features.ts';
 
 const horizonMs = 7 * dayMs;
@@ -49,7 +49,9 @@ function* undecided(entries: readonly DemoEntry[]) {
 
 test("visitors' actions predict who will subscribe: a model ranks them well, but not perfectly", () => {
 	const entries = demoStream({ seed: 1, visitors: 5000, days: 60, untilMs, shop: 'https://shop.example/' });
-	const dataset = new Dataset(featureSet(['visits', 'plansViewed', 'recentHits', 'baskets'], ['channel']));
+	const dataset = new DatasetBuilder(
+		featureSet(['visits', 'plansViewed', 'recentHits', 'baskets'], ['channel']),
+	);
 	for (const { facts, ...row } of undecided(entries)) {
 		const events = ['plans-viewed', 'add-to-basket'].map((name) => facts.events.get(name) ?? 0);
 		dataset.add({
@@ -58,7 +60,7 @@ test("visitors' actions predict who will subscribe: a model ranks them well, but
 			categorical: [facts.lastChannel],
 		});
 	}
-	const { report } = train(dataset, { seed: 1, horizonMs });
+	const { report } = train(dataset.build(), { seed: 1, horizonMs });
 	const auc = report.later?.auc.value ?? 0;
 	assert.ok(auc > 0.74 && auc < 0.9, `AUC on later visits: ${auc}`);
 });

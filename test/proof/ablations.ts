@@ -82,6 +82,31 @@ async function shoppersLosses(file: string, left: readonly string[]): Promise<Lo
 	return { losses: Float64Array.from(losses), groups: Uint32Array.from(losses.keys()) };
 }
 
+/** Each of the last four tenths of the sessions, in the order of the file, by what was known before. */
+async function laterShoppersLosses(file: string): Promise<Losses> {
+	const losses: number[] = [];
+	for (const tenth of [6, 7, 8, 9]) {
+		const from = Math.floor((shoppersRows * tenth) / 10);
+		const to = Math.floor((shoppersRows * (tenth + 1)) / 10);
+		const { train: before, test: after } = shoppersSplit(file, {
+			without: ['PageValues'],
+			tests: (_, row) => row >= from,
+			rowOrder: true,
+		});
+		const scorer = new Scorer(train(before, { seed }).model);
+		const next = after.slice(0, to - from);
+		losses.push(
+			...logLosses(
+				Uint8Array.from(next, ({ label }) => label),
+				Float64Array.from(next, (row) => scorer.score(row)),
+			),
+		);
+	}
+	return { losses: Float64Array.from(losses), groups: Uint32Array.from(losses.keys()) };
+}
+
+const shoppersRows = 12_330;
+
 function realHistories(files: { readonly sample: string; readonly shoppers: string }): RealHistory[] {
 	const histories = readHistories(files.sample);
 	return [
@@ -99,6 +124,10 @@ function realHistories(files: { readonly sample: string; readonly shoppers: stri
 		{
 			name: 'Shoppers, without PageValues',
 			lossesOf: () => shoppersLosses(files.shoppers, ['PageValues']),
+		},
+		{
+			name: 'Shoppers, later tenths by earlier ones',
+			lossesOf: () => laterShoppersLosses(files.shoppers),
 		},
 	];
 }

@@ -1,5 +1,4 @@
 import { dayMs } from '../../src/durations.ts';
-import { factorise, solveFactorised } from '../../src/scoring/fit/cholesky.ts';
 import { logistic, logLoss } from '../../src/scoring/fit/measure.ts';
 import type { Histories, Purchase } from './cdnow.ts';
 
@@ -75,20 +74,34 @@ function fit(rows: readonly (readonly number[])[], labels: Uint8Array): Float64A
 	const weights = new Float64Array(size);
 	for (let step = 0; step < maxSteps; step++) {
 		const gradient = weights.map((weight, column) => (column === 0 ? 0 : strength * weight));
-		const hessian = new Float64Array(size * size);
-		for (let column = 1; column < size; column++) hessian[column * size + column] = strength;
+		const hessian = Array.from({ length: size }, (_, a) =>
+			Array.from({ length: size }, (_column, b) => (a === b && a > 0 ? strength : 0)),
+		);
 		for (const [index, row] of rows.entries()) {
 			const rate = logistic(logOdds(row, weights));
 			for (let a = 0; a < size; a++) {
 				(gradient[a] as number) += (rate - (labels[index] as number)) * (row[a] as number);
-				for (let b = 0; b <= a; b++)
-					(hessian[a * size + b] as number) += rate * (1 - rate) * (row[a] as number) * (row[b] as number);
+				const ofA = hessian[a] as number[];
+				for (let b = 0; b < size; b++)
+					(ofA[b] as number) += rate * (1 - rate) * (row[a] as number) * (row[b] as number);
 			}
 		}
-		factorise(hessian, size);
-		const change = solveFactorised(hessian, gradient);
+		const change = solve(hessian, [...gradient]);
 		for (let column = 0; column < size; column++) (weights[column] as number) -= change[column] as number;
 		if (Math.max(...change.map(Math.abs)) < 1e-8) break;
 	}
 	return weights;
+}
+
+/** Solves A·x = b for a positive definite A, by elimination. Changes both. */
+function solve(a: readonly number[][], b: number[]): number[] {
+	for (const [pivot, ofPivot] of a.entries())
+		for (const [index, row] of a.entries()) {
+			if (index === pivot) continue;
+			const times = (row[pivot] as number) / (ofPivot[pivot] as number);
+			for (let column = pivot; column < row.length; column++)
+				(row[column] as number) -= times * (ofPivot[column] as number);
+			(b[index] as number) -= times * (b[pivot] as number);
+		}
+	return b.map((value, index) => value / (a[index]?.[index] as number));
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dayMs } from '../../src/durations.ts';
-import { Dataset } from '../../src/scoring/rows/dataset.ts';
+import { datasetOf } from '../../src/scoring/rows/dataset.ts';
 import { type Example, type FeatureRow, featureSet } from '../../src/scoring/rows/features.ts';
 import type { Split } from './split.ts';
 
@@ -86,7 +86,7 @@ export function sampleSplit(masterFile: string, sampleFile: string): Split {
 	const sample = readHistories(sampleFile);
 	const others = new Map([...readHistories(masterFile)].filter(([customer]) => !sample.has(customer)));
 	return {
-		train: Dataset.from(features, examples(others, '19970930', 39 * 7)),
+		train: datasetOf(features, examples(others, '19970930', 39 * 7)),
 		test: [...examples(sample, '19970930', 39 * 7)],
 	};
 }
@@ -99,7 +99,7 @@ export function aheadSplit(masterFile: string, every: number): Split {
 	const histories = readHistories(masterFile);
 	const learned = new Map([...histories].filter((_, index) => index % every === 0));
 	return {
-		train: Dataset.from(features, examples(learned, '19970630', 13 * 7)),
+		train: datasetOf(features, examples(learned, '19970630', 13 * 7)),
 		test: [...examples(histories, '19970930', 13 * 7)],
 	};
 }

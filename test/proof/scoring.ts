@@ -9,8 +9,8 @@ import { parseArgs } from 'node:util';
 import {
 	auc,
 	calibrationTable,
+	type Estimate,
 	expectedCalibrationError,
-	type Interval,
 	logLoss,
 } from '../../src/scoring/fit/measure.ts';
 import { Scorer } from '../../src/scoring/fit/scorer.ts';
@@ -129,7 +129,7 @@ const byCommands = (account: CdnowAccount): ProofLine => ({
 });
 
 export interface ProofResult extends Outcome {
-	readonly auc: Interval;
+	readonly auc: Estimate;
 	readonly logLoss: number;
 	readonly expectedCalibrationError: number;
 	/** The figures that miss their aim, in words. */

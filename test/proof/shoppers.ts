@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Dataset } from '../../src/scoring/rows/dataset.ts';
+import { DatasetBuilder } from '../../src/scoring/rows/dataset.ts';
 import { type Example, featureSet } from '../../src/scoring/rows/features.ts';
 import type { Split } from './split.ts';
 
@@ -30,7 +30,7 @@ export function shoppersSplit(file: string, { without, tests, rowOrder }: Task):
 	const names = header.split(',');
 	const numbers = names.slice(0, names.indexOf('Month')).filter((name) => !without.includes(name));
 	const features = featureSet(numbers, texts);
-	const train = new Dataset(features);
+	const train = new DatasetBuilder(features);
 	const test: Example[] = [];
 	for (const [row, line] of lines.entries()) {
 		const values = line.split(',');
@@ -44,7 +44,7 @@ export function shoppersSplit(file: string, { without, tests, rowOrder }: Task):
 		if (tests(session, row)) test.push(example);
 		else train.add(example);
 	}
-	return { train, test };
+	return { train: train.build(), test };
 }
 
 /** The fixed split of the data's baselines. */

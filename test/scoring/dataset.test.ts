@@ -1,31 +1,31 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Dataset } from '../../src/scoring/rows/dataset.ts';
+import { DatasetBuilder, featureRows, rangeOf, rowsAt, sampleOf } from '../../src/scoring/rows/dataset.ts';
 import { featureSet } from '../../src/scoring/rows/features.ts';
 
 const features = featureSet(['visits'], ['channel']);
 const example = { numeric: [1], categorical: ['email'], label: 1, atMs: 0 } as const;
 
-test('rows beyond one chunk are stored like the others', () => {
-	const dataset = new Dataset(features);
-	const count = 200_000;
-	for (let row = 0; row < count; row++)
-		dataset.add({ numeric: [row], categorical: [`c${row % 3}`], label: 0, atMs: row, group: `v${row % 5}` });
-	const rows = Uint32Array.of(0, 65_535, 65_536, count - 1);
-	assert.deepEqual([...dataset.numeric(0, rows)], [...rows]);
-	assert.deepEqual([...dataset.atMs(rows)], [...rows]);
+test('rows keep their values, texts and visitors, in whatever order they are taken', () => {
+	const builder = new DatasetBuilder(features);
+	for (let row = 0; row < 10; row++)
+		builder.add({ numeric: [row], categorical: [`c${row % 3}`], label: 0, atMs: row, group: `v${row % 5}` });
+	const dataset = rowsAt(builder.build(), Uint32Array.of(9, 0, 4));
+	assert.deepEqual([...(dataset.numeric[0] ?? [])], [9, 0, 4]);
+	assert.deepEqual([...dataset.atMs], [9, 0, 4]);
 	assert.deepEqual(
-		Array.from(dataset.categorical(0, rows), (code) => dataset.texts(0)[code]),
-		['c0', 'c0', 'c1', 'c1'],
+		[...featureRows(dataset)].map(({ categorical }) => categorical),
+		[['c0'], ['c0'], ['c1']],
 	);
-	assert.deepEqual([...dataset.groups(rows)], [0, 0, 1, 4]);
-	assert.equal(dataset.rows, count);
+	assert.deepEqual([...dataset.groups], [4, 0, 4]);
+	assert.deepEqual([...rangeOf(dataset, 1, 3).atMs], [0, 4]);
+	assert.deepEqual([...sampleOf(builder.build(), 4).atMs], [0, 2, 5, 7]);
 });
 
 test('a row that does not fit the features, or is infinite, is rejected', () => {
-	const dataset = new Dataset(features);
-	assert.throws(() => dataset.add({ ...example, numeric: [1, 2] }), /row 0 has not the values/);
-	assert.throws(() => dataset.add({ ...example, categorical: [] }), /row 0 has not the values/);
-	assert.throws(() => dataset.add({ ...example, numeric: [Infinity] }), /row 0: visits is infinite/);
-	assert.equal(dataset.rows, 0);
+	const builder = new DatasetBuilder(features);
+	assert.throws(() => builder.add({ ...example, numeric: [1, 2] }), /row 0 has not the values/);
+	assert.throws(() => builder.add({ ...example, categorical: [] }), /row 0 has not the values/);
+	assert.throws(() => builder.add({ ...example, numeric: [Infinity] }), /row 0: visits is infinite/);
+	assert.equal(builder.build().rows, 0);
 });

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encodeRows } from '../../src/scoring/fit/encoded-rows.ts';
-import { fitEncoding } from '../../src/scoring/fit/encoding.ts';
+import { encodeRows, fitEncoding } from '../../src/scoring/fit/encoding.ts';
 import { fitLogistic, logOddsOf } from '../../src/scoring/fit/logistic.ts';
 import { modelFormat } from '../../src/scoring/fit/model.ts';
 import { Scorer } from '../../src/scoring/fit/scorer.ts';
-import { Dataset } from '../../src/scoring/rows/dataset.ts';
+import { datasetOf, inTimeOrder } from '../../src/scoring/rows/dataset.ts';
 import { featureSet } from '../../src/scoring/rows/features.ts';
 import { seededRandom } from '../../src/scoring/rows/random.ts';
 
@@ -23,13 +22,12 @@ function examples(count: number, seed: number) {
 }
 
 function encoded(count: number) {
-	const dataset = Dataset.from(features, examples(count, 1));
-	const order = dataset.inTimeOrder(1);
-	const encoding = fitEncoding(dataset, order);
-	return { dataset, order, encoding, rows: encodeRows(dataset, order, encoding, true) };
+	const dataset = inTimeOrder(datasetOf(features, examples(count, 1)), 1);
+	const encoding = fitEncoding(dataset);
+	return { dataset, encoding, rows: encodeRows(dataset, encoding, true) };
 }
 
-test('numbers are standardised; missing ones get the mean and a bin of their own', () => {
+test('numbers are standardised; missing ones get the mean, are known as missing, and have a bin of their own', () => {
 	const { rows } = encoded(800);
 	const [values, bins] = [rows.linear[0] as Float32Array, rows.bins[0] as Uint8Array];
 	const known = values.filter((_, row) => bins[row] !== 0);
@@ -38,26 +36,33 @@ test('numbers are standardised; missing ones get the mean and a bin of their own
 	assert.ok(Math.abs(mean) < 1e-5 && Math.abs(variance - 1) < 1e-4);
 	assert.ok(values.every((value, row) => bins[row] !== 0 || value === 0));
 	assert.ok(bins.includes(0));
+	assert.deepEqual(
+		[...(rows.missing[0] ?? [])],
+		[...bins.keys()].filter((row) => bins[row] === 0),
+	);
 });
 
-test('frequent texts have a slot each; a rare text is encoded by earlier rows only', () => {
-	const { dataset, order, encoding, rows } = encoded(800);
-	assert.deepEqual(encoding.categorical[0]?.frequent, ['/', '/pricing']);
-	const page = Array.from(dataset.categorical(0, order), (code) => dataset.texts(0)[code] as string);
+test('a text is encoded by its rate, and a rare one by that of earlier rows only', () => {
+	const { dataset, encoding, rows } = encoded(800);
+	const page = Array.from(dataset.categorical[0] ?? [], (code) => dataset.texts[0]?.[code] as string);
+	const rates = new Map(encoding.categorical[0]?.rates);
+	const baseRate = (dataset.labels.reduce((sum, label) => sum + label, 0) + 0.5) / (dataset.rows + 1);
 	const seen = new Map<string, number>();
 	for (const [row, text] of page.entries()) {
-		if (!text.startsWith('/rare/')) continue;
 		const rate = rows.linear[1]?.[row] as number;
+		if (!text.startsWith('/rare/')) {
+			assert.ok(Math.abs(rate - (rates.get(text) as number)) < 1e-6);
+			continue;
+		}
 		const before = seen.get(text);
 		assert.equal(Math.sign(Math.round(rate * 1e6)), before === undefined ? 0 : Math.sign(before), text);
-		const baseRate = (dataset.conversions + 0.5) / (dataset.rows + 1);
 		seen.set(text, (before ?? 0) + (rows.labels[row] as number) - baseRate);
 	}
 });
 
 test('a scorer computes the same from a row as training from columns', () => {
-	const { dataset, order, encoding } = encoded(800);
-	const rows = encodeRows(dataset, order, encoding, false);
+	const { dataset, encoding } = encoded(800);
+	const rows = encodeRows(dataset, encoding, false);
 	const { weights } = fitLogistic(rows, 1);
 	const scorer = new Scorer({
 		format: modelFormat,
@@ -71,8 +76,6 @@ test('a scorer computes the same from a row as training from columns', () => {
 		rates: [],
 	});
 	const logOdds = logOddsOf(rows, weights);
-	for (const [row, example] of examples(800, 1).entries()) {
-		const score = scorer.score(example);
-		assert.ok(Math.abs(Math.log(score / (1 - score)) - (logOdds[row] as number)) < 1e-5);
-	}
+	for (const [row, example] of examples(800, 1).entries())
+		assert.ok(Math.abs(scorer.logOdds(example) - (logOdds[row] as number)) < 1e-5);
 });

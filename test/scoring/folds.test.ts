@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { minuteMs } from '../../src/durations.ts';
 import { timeFolds } from '../../src/scoring/judge/folds.ts';
+import { inTimeOrder } from '../../src/scoring/rows/dataset.ts';
 import { byVisitsAndEmail, datasetOf, visitors } from './made-up.ts';
 
 test('no fold learns from a row whose outcome was unknown when its later rows begin', () => {
@@ -16,18 +17,16 @@ test('no fold learns from a row whose outcome was unknown when its later rows be
 				const dataset = datasetOf(
 					examples.toSorted((a, b) => (a.numeric[1] as number) - (b.numeric[1] as number)),
 				);
-				const order = dataset.inTimeOrder(seed);
-				for (const { earlier, span, judgedFrom, recent, overlaps } of timeFolds(
-					dataset,
-					order,
+				for (const { earlier, judged, span, recent, overlaps } of timeFolds(
+					inTimeOrder(dataset, seed),
 					horizonMinutes * minuteMs,
 				)) {
-					const beganMs = Math.min(...dataset.atMs(span.subarray(judgedFrom)));
-					const levelRows = recent.flatMap((places) => Array.from(places, (place) => span[place] as number));
-					for (const rows of [earlier, Uint32Array.from(levelRows)]) {
-						const lastKnownMs = Math.max(...dataset.atMs(rows)) + horizonMinutes * minuteMs;
-						assert.ok(overlaps || lastKnownMs <= beganMs);
-					}
+					const beganMs = Math.min(...judged.atMs);
+					const levelMs = recent.flatMap((places) =>
+						Array.from(places, (place) => span.atMs[place] as number),
+					);
+					for (const times of [[...earlier.atMs], levelMs])
+						assert.ok(overlaps || Math.max(...times) + horizonMinutes * minuteMs <= beganMs);
 				}
 			},
 		),
@@ -36,9 +35,9 @@ test('no fold learns from a row whose outcome was unknown when its later rows be
 
 test('the last three fifths are five blocks, each of which judges models of everything before it', () => {
 	const dataset = datasetOf(visitors(500, 1, byVisitsAndEmail));
-	const folds = timeFolds(dataset, dataset.inTimeOrder(1), 0);
+	const folds = timeFolds(inTimeOrder(dataset, 1), 0);
 	assert.deepEqual(
-		folds.map(({ earlier, span, judgedFrom }) => [earlier.length, span.length - judgedFrom]),
+		folds.map(({ earlier, judged }) => [earlier.rows, judged.rows]),
 		[
 			[200, 60],
 			[260, 60],
@@ -51,13 +50,13 @@ test('the last three fifths are five blocks, each of which judges models of ever
 
 test('a fold reports overlapping outcomes if the horizon leaves nothing else to learn from', () => {
 	const dataset = datasetOf(visitors(500, 1, byVisitsAndEmail));
-	const folds = timeFolds(dataset, dataset.inTimeOrder(1), 1e12);
+	const folds = timeFolds(inTimeOrder(dataset, 1), 1e12);
 	assert.ok(folds.length === 5 && folds.every(({ overlaps }) => overlaps));
 });
 
 test('rows of one time are shuffled, equally for the same seed', () => {
 	const dataset = datasetOf(visitors(100, 1, byVisitsAndEmail).map((example) => ({ ...example, atMs: 0 })));
-	const order = dataset.inTimeOrder(1);
-	assert.deepEqual(order, dataset.inTimeOrder(1));
-	assert.notDeepEqual([...order], [...order.keys()]);
+	const order = inTimeOrder(dataset, 1);
+	assert.deepEqual(order, inTimeOrder(dataset, 1));
+	assert.notDeepEqual(order.groups, dataset.groups);
 });

@@ -25,8 +25,8 @@ function withRandomWeights(model: Model, random: () => number): Model {
 			...{ ...model, ...level },
 			trees: model.trees.map((tree) => ({ ...tree, value: tree.value.map(some) })),
 		};
-	const { linear, slots } = model.weights;
-	const weights = { intercept: some(), linear: linear.map(some), slots: slots.map((each) => each.map(some)) };
+	const { linear, missing } = model.weights;
+	const weights = { intercept: some(), linear: linear.map(some), missing: missing.map(some) };
 	return { ...model, ...level, weights };
 }
 
@@ -133,7 +133,7 @@ test('who came once is told when, not that there was a hit and a visit; being pr
 	const weights = {
 		...model.weights,
 		linear: model.weights.linear.map((_, index) => (index === column ? 1 : 0)),
-		slots: model.weights.slots.map((slots) => slots.map(() => 0)),
+		missing: model.weights.missing.map(() => 0),
 	};
 	const calibration = { kind: 'none' } as const;
 	const goalModel = openModel('1', JSON.stringify({ ...model, weights, calibration }));
@@ -182,8 +182,8 @@ test('a model of another version, or a broken one, is rejected with a reason', (
 	for (const [body, reason] of [
 		['', /JSON/],
 		['null', /null/],
-		['{}', /format is undefined, not 2/],
-		[JSON.stringify({ ...model, format: 1 }), /format is 1, not 2/],
+		['{}', /format is undefined, not 3/],
+		[JSON.stringify({ ...model, format: 1 }), /format is 1, not 3/],
 		[JSON.stringify({ ...model, kind: 'forest' }), /kind forest is unknown/],
 		[JSON.stringify({ ...model, kind: 'prior', features: shoeSize }), /unknown feature shoeSize/],
 		[JSON.stringify({ ...model, features: shoeSize }), /columns are not those of its features/],

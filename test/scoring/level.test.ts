@@ -29,16 +29,16 @@ function daysOf({ atMs }: { readonly atMs: Float64Array }, places: Uint32Array):
 
 test('a level is that of the latest fifth, or of more rows until the rate is reliable', () => {
 	const steady = rows(30, () => 3);
-	const [present = new Uint32Array(), absent = new Uint32Array()] = recentRows(steady, steady.labels.length);
+	const [present = new Uint32Array(), absent = new Uint32Array()] = recentRows(steady);
 	assert.equal(daysOf(steady, present), 6);
 	assert.equal(daysOf(steady, absent), 20, 'until there are 20 visitors of either outcome');
 	const crowded = rows(60, () => 3);
-	assert.equal(daysOf(crowded, recentRows(crowded, crowded.labels.length)[0] ?? new Uint32Array()), 12);
+	assert.equal(daysOf(crowded, recentRows(crowded)[0] ?? new Uint32Array()), 12);
 });
 
 test('each recency is at its own rate, as far as its rows prove it', () => {
 	const timed = rows(60, () => 3);
-	const recent = recentRows(timed, timed.labels.length);
+	const recent = recentRows(timed);
 	const logOdds = new Float64Array(timed.labels.length).fill(logOddsOfProbability(0.5));
 	const rateAt = (shift = 0) => logistic(logOddsOfProbability(0.5) + shift);
 	const [present, absent, longAbsent] = levelShifts(recent, logOdds, timed).map(rateAt);

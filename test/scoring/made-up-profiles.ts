@@ -4,7 +4,7 @@ import { logistic } from '../../src/scoring/fit/measure.ts';
 import type { Model } from '../../src/scoring/fit/model.ts';
 import type { TrainingReport } from '../../src/scoring/judge/report.ts';
 import { train } from '../../src/scoring/judge/train.ts';
-import { Dataset } from '../../src/scoring/rows/dataset.ts';
+import { DatasetBuilder } from '../../src/scoring/rows/dataset.ts';
 import type { FeatureSet } from '../../src/scoring/rows/features.ts';
 import { profileFeatures, profileRows } from '../../src/scoring/rows/profile-features.ts';
 import { seededRandom } from '../../src/scoring/rows/random.ts';
@@ -58,7 +58,7 @@ export function logOddsOf(profile: Profile, nowMs: number, interaction: boolean)
 export function trainedOnVisitors(kind: 'logistic' | 'boosting'): { model: Model; report: TrainingReport } {
 	return once(`trained-on-visitors-${kind}`, () => {
 		const random = seededRandom(7);
-		const dataset = new Dataset(madeUpFeatures);
+		const dataset = new DatasetBuilder(madeUpFeatures);
 		const rowOf = profileRows(madeUpFeatures);
 		for (let row = 0; row < 1500; row++) {
 			const { log, nowMs } = madeUpVisitor(random);
@@ -66,6 +66,6 @@ export function trainedOnVisitors(kind: 'logistic' | 'boosting'): { model: Model
 			const label = random() < logistic(logOddsOf(profile, nowMs, kind === 'boosting')) ? 1 : 0;
 			dataset.add({ ...rowOf(profile, nowMs), label, atMs: row * 1000 });
 		}
-		return train(dataset, { seed: 1 });
+		return train(dataset.build(), { seed: 1 });
 	});
 }

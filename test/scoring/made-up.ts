@@ -1,7 +1,7 @@
 import { minuteMs } from '../../src/durations.ts';
 import { logistic } from '../../src/scoring/fit/measure.ts';
 import { train } from '../../src/scoring/judge/train.ts';
-import { Dataset } from '../../src/scoring/rows/dataset.ts';
+import { type Dataset, datasetOf as datasetOfFeatures } from '../../src/scoring/rows/dataset.ts';
 import { type Example, type FeatureRow, featureSet } from '../../src/scoring/rows/features.ts';
 import { seededRandom } from '../../src/scoring/rows/random.ts';
 import { once } from './once.ts';
@@ -32,7 +32,7 @@ export function byInteraction({ numeric, categorical }: FeatureRow): number {
 }
 
 export function datasetOf(examples: readonly Example[]): Dataset {
-	return Dataset.from(features, examples);
+	return datasetOfFeatures(features, examples);
 }
 
 /** A model trained on 4,000 visitors who convert `byVisitsAndEmail` or `byInteraction`. */

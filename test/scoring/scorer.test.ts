@@ -22,7 +22,7 @@ for (const [kind, model] of Object.entries(models)) {
 
 	test(`${kind}: a feature contributes if and only if the score falls without its fact`, () => {
 		for (const row of visitors(300, 3, byVisitsAndEmail))
-			for (const [index, { logOdds }] of scorer.contributions(row).entries()) {
+			for (const [index, logOdds] of scorer.contributions(row).entries()) {
 				const fall = scorer.score(row) - scorer.score(without(row, index));
 				assert.ok(Math.abs(logOdds) < 1e-9 || Math.sign(fall) === Math.sign(logOdds));
 			}
@@ -55,11 +55,11 @@ test("the logistic model's contributions add up to that of the whole row", () =>
 	const scorer = new Scorer(models.logistic as Model);
 	const logOdds = (row: FeatureRow) => scorer.logOdds(row);
 	for (const row of visitors(50, 4, byVisitsAndEmail)) {
-		const sum = scorer.contributions(row).reduce((total, contribution) => total + contribution.logOdds, 0);
+		const sum = scorer.contributions(row).reduce((total, contribution) => total + contribution, 0);
 		assert.ok(Math.abs(sum - (logOdds(row) - logOdds(absentRow(features)))) < 1e-9);
 	}
 });
 
 test('a model of another format is rejected', () => {
-	assert.throws(() => new Scorer({ ...(models.logistic as Model), format: 1 as 2 }), /format 1/);
+	assert.throws(() => new Scorer({ ...(models.logistic as Model), format: 1 as 3 }), /format 1/);
 });

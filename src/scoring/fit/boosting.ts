@@ -1,27 +1,32 @@
-import type { EncodedRows } from './encoded-rows.ts';
+import type { EncodedRows } from './encoding.ts';
 import { logistic, logOddsOfProbability, mean } from './measure.ts';
 import { growTree, type Tree, treeValues } from './tree.ts';
 
-const learningRate = 0.05;
-/** Each tree is grown from a new sample of at most this many rows. */
-const maxRowsPerTree = 100_000;
+const learningRate = 0.07;
+/** Each tree is grown from a new sample of rows, and of columns. */
+const maxRowsPerTree = 20_000;
+const shareOfColumns = 0.8;
 
-/** Gradient boosting of trees on the log loss, one tree at a time, starting from the same log-odds for every row. */
+/** Gradient boosting of trees on the log loss, one tree at a time, starting from the base rate. */
 export class Booster {
+	/** The log-odds of every row before the first tree. */
+	readonly start: number;
 	readonly trees: Tree[] = [];
 	readonly #rows: EncodedRows;
 	readonly #logOdds: Float64Array;
 	readonly #random: () => number;
 
-	constructor(rows: EncodedRows, startLogOdds: number, random: () => number) {
+	constructor(rows: EncodedRows, random: () => number) {
+		this.start = logOddsOfProbability(mean(rows.labels));
 		this.#rows = rows;
-		this.#logOdds = new Float64Array(rows.rows).fill(startLogOdds);
+		this.#logOdds = new Float64Array(rows.rows).fill(this.start);
 		this.#random = random;
 	}
 
 	grow(): Tree {
-		const { labels, rows } = this.#rows;
-		const taken = this.#draw();
+		const { labels, rows, bins } = this.#rows;
+		const taken = this.#draw(rows, Math.min(1, maxRowsPerTree / rows));
+		const columns = this.#draw(bins.length, shareOfColumns);
 		const gradients = new Float64Array(rows);
 		const curvatures = new Float64Array(rows);
 		for (const row of taken) {
@@ -29,21 +34,18 @@ export class Booster {
 			gradients[row] = rate - (labels[row] as number);
 			curvatures[row] = rate * (1 - rate);
 		}
-		const tree = growTree(this.#rows, taken, gradients, curvatures, learningRate);
+		const tree = growTree(this.#rows, taken, columns, gradients, curvatures, learningRate);
 		treeValues(tree, this.#rows, this.#logOdds);
 		this.trees.push(tree);
 		return tree;
 	}
 
-	#draw(): Uint32Array {
-		const { rows } = this.#rows;
-		const share = maxRowsPerTree / rows;
-		const all = Uint32Array.from({ length: rows }, (_, row) => row);
-		return share >= 1 ? all : all.filter(() => this.#random() < share);
+	/** Some of the numbers below `count`; all if they are few. */
+	#draw(count: number, share: number): Uint32Array {
+		const drawn = new Uint32Array(count);
+		let some = 0;
+		for (let number = 0; number < count; number++)
+			if (share >= 1 || count <= 2 || this.#random() < share) drawn[some++] = number;
+		return drawn.subarray(0, some);
 	}
-}
-
-/** The log-odds at which boosting starts: those of the base rate. */
-export function startLogOdds(rows: EncodedRows): number {
-	return logOddsOfProbability(mean(rows.labels));
 }

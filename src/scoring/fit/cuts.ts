@@ -1,7 +1,24 @@
 /**
- * Cuts sorted numbers into at most `bins` bins with about the same number of rows. A value that would fill a bin gets a
- * bin of its own, so that many zeros leave cuts for the rest. Cuts lie between the values seen.
+ * Cuts counted values, in ascending order, into at most `bins` bins with about the same number of rows. What a frequent
+ * value takes beyond its share is missing in the bins after it, so that many zeros leave cuts for the rest. Cuts lie
+ * between the values.
  */
+export function cutsBetween(values: ArrayLike<number>, counts: ArrayLike<number>, bins: number): number[] {
+	const cuts: number[] = [];
+	let left = 0;
+	for (let index = 0; index < counts.length; index++) left += counts[index] as number;
+	let inBin = 0;
+	for (let index = 0; index + 1 < values.length && cuts.length < bins - 1; index++) {
+		inBin += counts[index] as number;
+		if (inBin < left / (bins - cuts.length)) continue;
+		cuts.push(((values[index] as number) + (values[index + 1] as number)) / 2);
+		left -= inBin;
+		inBin = 0;
+	}
+	return cuts;
+}
+
+/** The same for sorted numbers. */
 export function quantileCuts(sorted: ArrayLike<number>, bins: number): number[] {
 	const values: number[] = [];
 	const counts: number[] = [];
@@ -14,43 +31,6 @@ export function quantileCuts(sorted: ArrayLike<number>, bins: number): number[] 
 		}
 	}
 	return cutsBetween(values, counts, bins);
-}
-
-/** The same for counted values. */
-export function cutsBetween(values: readonly number[], counts: readonly number[], bins: number): number[] {
-	const heavy = heavyValues(counts, bins);
-	let lightRows = 0;
-	for (const [index, count] of counts.entries()) if (!heavy[index]) lightRows += count;
-	const heavyCount = heavy.filter((isHeavy) => isHeavy).length;
-	const rowsPerBin = lightRows / Math.max(1, bins - heavyCount);
-	const cuts: number[] = [];
-	let inBin = 0;
-	for (let index = 0; index + 1 < values.length && cuts.length < bins - 1; index++) {
-		inBin += counts[index] as number;
-		if (!heavy[index] && !heavy[index + 1] && inBin < rowsPerBin) continue;
-		cuts.push(((values[index] as number) + (values[index + 1] as number)) / 2);
-		inBin = 0;
-	}
-	return cuts;
-}
-
-/** The values that fill a bin. Their bins make the others smaller, which may make more values heavy. */
-function heavyValues(counts: readonly number[], bins: number): boolean[] {
-	const heavy = counts.map(() => false);
-	let rows = counts.reduce((sum, count) => sum + count, 0);
-	let binsLeft = bins;
-	for (let found = true; found && binsLeft > 1; ) {
-		found = false;
-		const limit = rows / binsLeft;
-		for (const [index, count] of counts.entries())
-			if (!heavy[index] && count >= limit && binsLeft > 1) {
-				heavy[index] = true;
-				rows -= count;
-				binsLeft--;
-				found = true;
-			}
-	}
-	return heavy;
 }
 
 /** The bin of a number: 0 if it is missing, else 1 + the number of cuts below it. */

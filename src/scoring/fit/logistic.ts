@@ -1,246 +1,191 @@
-import { factorise, solveFactorised } from './cholesky.ts';
-import type { EncodedRows } from './encoded-rows.ts';
+import type { EncodedRows } from './encoding.ts';
 import { logistic } from './measure.ts';
 
-/** The Hessian uses at most this many rows. The gradient, which decides the optimum, uses all. */
-const maxRowsForHessian = 20_000;
-const maxSteps = 100;
+const maxSteps = 50;
 /** The fit has converged when no component of the mean loss's gradient is larger. */
 const gradientTolerance = 1e-7;
+/** The Hessian uses at most this many rows. The gradient, which decides the optimum, uses all. */
+const maxRowsForHessian = 5_000;
 /** If a step reduces the gradient by this factor, the earlier Hessian is used again. */
-const enoughProgress = 0.5;
+const enoughProgress = 0.3;
 
-/** Weights of encoded rows: an intercept, one for each column's number, one for each slot. */
+/** Weights of encoded rows: an intercept, and for each column one of its number and one where that is missing. */
 export interface LogisticWeights {
 	readonly intercept: number;
 	readonly linear: readonly number[];
-	readonly slots: readonly (readonly number[])[];
+	readonly missing: readonly number[];
 }
 
 export interface LogisticFit {
 	readonly weights: LogisticWeights;
 	readonly converged: boolean;
 	readonly steps: number;
-	/** The largest component of the final gradient of the mean penalised loss. */
-	readonly gradient: number;
-	readonly parameters: Float64Array;
-}
-
-/** The positions of parameters: the intercept, then each column's number and its slots. */
-class Layout {
-	readonly starts: readonly number[];
-	readonly size: number;
-	readonly #slotCounts: readonly number[];
-
-	constructor(rows: EncodedRows) {
-		const starts: number[] = [];
-		let next = 1;
-		for (const slotCount of rows.slotCounts) {
-			starts.push(next);
-			next += 1 + slotCount;
-		}
-		this.starts = starts;
-		this.size = next;
-		this.#slotCounts = rows.slotCounts;
-	}
-
-	weights(parameters: Float64Array): LogisticWeights {
-		return {
-			intercept: parameters[0] as number,
-			linear: this.starts.map((start) => parameters[start] as number),
-			slots: this.starts.map((start, column) =>
-				Array.from(parameters.subarray(start + 1, start + 1 + (this.#slotCounts[column] as number))),
-			),
-		};
-	}
 }
 
 /** The log-odds of encoded rows. */
-export function logOddsOf(rows: EncodedRows, weights: LogisticWeights): Float64Array {
-	const logOdds = new Float64Array(rows.rows).fill(weights.intercept);
-	for (const [column, values] of rows.linear.entries()) {
-		const slots = rows.slots[column] as Uint8Array;
+export function logOddsOf({ rows, linear, missing }: EncodedRows, weights: LogisticWeights): Float64Array {
+	const logOdds = new Float64Array(rows).fill(weights.intercept);
+	for (const [column, values] of linear.entries()) {
 		const weight = weights.linear[column] as number;
-		const slotWeights = Float64Array.from(weights.slots[column] as readonly number[]);
-		for (let row = 0; row < logOdds.length; row++)
-			(logOdds[row] as number) +=
-				weight * (values[row] as number) + (slotWeights[slots[row] as number] as number);
+		for (let row = 0; row < rows; row++) (logOdds[row] as number) += weight * (values[row] as number);
+		const without = missing[column] as Uint32Array;
+		for (const row of without) (logOdds[row] as number) += weights.missing[column] as number;
 	}
 	return logOdds;
 }
 
 /**
- * Fits logistic regression with the penalty ½·strength·w² on every weight but the intercept, by Newton's method with
- * step halving.
- * @param options.start continues from the parameters of an earlier fit on the same encoding
+ * Fits logistic regression with the penalty ½·strength·w² on every weight but the intercept, by Newton's method with step
+ * halving.
+ * @param tolerance of the gradient of the mean loss
  */
-export function fitLogistic(
-	rows: EncodedRows,
-	strength: number,
-	{ start, tolerance = gradientTolerance }: { start?: Float64Array | undefined; tolerance?: number } = {},
-): LogisticFit {
-	const layout = new Layout(rows);
-	let parameters = start ? Float64Array.from(start) : startingPoint(rows, layout.size);
-	let logOdds = logOddsOf(rows, layout.weights(parameters));
-	let loss = penalisedLoss(rows, logOdds, parameters, strength);
-	let gradient = gradientOf(rows, layout, logOdds, parameters, strength);
-	let factor: Float64Array | undefined;
+export function fitLogistic(rows: EncodedRows, strength: number, tolerance = gradientTolerance): LogisticFit {
+	let at = lossAt(rows, strength, startingPoint(rows));
+	let factor: Float64Array[] | undefined;
 	let steps = 0;
-	for (; largest(gradient) > tolerance && steps < maxSteps; steps++) {
+	for (; largest(at.gradient) > tolerance && steps < maxSteps; steps++) {
 		const isFresh = factor === undefined;
-		factor ??= factorAt(rows, layout, logOdds, strength);
-		if (!factor) break;
-		const step = solveFactorised(factor, gradient);
+		factor ??= choleskyFactor(hessianOf(rows, at.logOdds, strength));
+		const step = solve(factor, at.gradient);
+		let next = at;
 		let scale = 1;
-		let next = parameters;
-		let nextLoss = loss;
-		let nextLogOdds = logOdds;
 		for (; scale > 1e-6; scale /= 2) {
-			next = parameters.map((value, index) => value - scale * (step[index] as number));
-			nextLogOdds = logOddsOf(rows, layout.weights(next));
-			nextLoss = penalisedLoss(rows, nextLogOdds, next, strength);
+			const parameters = at.parameters.map((value, index) => value - scale * (step[index] as number));
+			next = lossAt(rows, strength, parameters);
 			// Near the optimum, the loss changes by less than the rounding error.
-			if (nextLoss <= loss + 1e-14 * Math.abs(loss)) break;
+			if (next.loss <= at.loss + 1e-14 * Math.abs(at.loss)) break;
 		}
-		if (scale <= 1e-6 && isFresh) break;
-		const before = largest(gradient);
-		if (scale > 1e-6) {
-			[parameters, logOdds, loss] = [next, nextLogOdds, nextLoss];
-			gradient = gradientOf(rows, layout, logOdds, parameters, strength);
-		}
-		if (largest(gradient) > enoughProgress * before) factor = undefined;
+		const isStuck = scale <= 1e-6;
+		if (isStuck && isFresh) break;
+		if (isStuck || largest(next.gradient) > enoughProgress * largest(at.gradient)) factor = undefined;
+		if (!isStuck) at = next;
 	}
-	const size = largest(gradient);
-	return {
-		weights: layout.weights(parameters),
-		converged: size <= tolerance,
-		steps,
-		gradient: size,
-		parameters,
-	};
+	const { parameters, gradient } = at;
+	return { weights: weightsOf(parameters), converged: largest(gradient) <= tolerance, steps };
 }
 
-function factorAt(
-	rows: EncodedRows,
-	layout: Layout,
-	logOdds: Float64Array,
-	strength: number,
-): Float64Array | undefined {
-	const hessian = hessianOf(rows, layout, logOdds, strength);
-	return factorise(hessian, layout.size) ? hessian : undefined;
-}
-
-function startingPoint(rows: EncodedRows, size: number): Float64Array {
-	let conversions = 0.5;
-	for (const label of rows.labels) conversions += label;
-	const parameters = new Float64Array(size);
-	parameters[0] = Math.log(conversions / (rows.rows + 1 - conversions));
+function startingPoint({ rows, labels, linear }: EncodedRows): Float64Array {
+	const conversions = labels.reduce((sum, label) => sum + label, 0.5);
+	const parameters = new Float64Array(1 + 2 * linear.length);
+	parameters[0] = Math.log(conversions / (rows + 1 - conversions));
 	return parameters;
 }
 
-/** log(1 + e^x) without overflow. */
-function softplus(x: number): number {
-	return x > 0 ? x + Math.log1p(Math.exp(-x)) : Math.log1p(Math.exp(x));
+/** The weights, from the intercept, those of numbers, and those where they are missing. */
+function weightsOf(parameters: Float64Array): LogisticWeights {
+	const columns = (parameters.length - 1) / 2;
+	return {
+		intercept: parameters[0] as number,
+		linear: Array.from(parameters.subarray(1, 1 + columns)),
+		missing: Array.from(parameters.subarray(1 + columns)),
+	};
 }
 
-function penalisedLoss(
-	rows: EncodedRows,
-	logOdds: Float64Array,
-	parameters: Float64Array,
-	strength: number,
-): number {
+/** The mean penalised loss at these parameters, and its gradient. */
+function lossAt(rows: EncodedRows, strength: number, parameters: Float64Array) {
+	const logOdds = logOddsOf(rows, weightsOf(parameters));
+	const residuals = new Float64Array(rows.rows);
 	let loss = 0;
-	for (let row = 0; row < logOdds.length; row++) {
+	for (let row = 0; row < rows.rows; row++) {
 		const value = logOdds[row] as number;
-		loss += softplus(value) - (rows.labels[row] ? value : 0);
+		const label = rows.labels[row] as number;
+		// log(1 + e^x) without overflow.
+		loss += Math.max(0, value) + Math.log1p(Math.exp(-Math.abs(value))) - label * value;
+		residuals[row] = logistic(value) - label;
+	}
+	const gradient = parameters.map((value) => strength * value);
+	gradient[0] = residuals.reduce((sum, residual) => sum + residual, 0);
+	const columns = rows.linear.length;
+	for (const [column, values] of rows.linear.entries()) {
+		let sum = 0;
+		for (let row = 0; row < rows.rows; row++) sum += (residuals[row] as number) * (values[row] as number);
+		(gradient[1 + column] as number) += sum;
+		const without = rows.missing[column] as Uint32Array;
+		for (const row of without) (gradient[1 + columns + column] as number) += residuals[row] as number;
 	}
 	let squares = 0;
 	for (let index = 1; index < parameters.length; index++) squares += (parameters[index] as number) ** 2;
-	return (loss + (strength * squares) / 2) / rows.rows;
+	return {
+		parameters,
+		logOdds,
+		loss: (loss + (strength * squares) / 2) / rows.rows,
+		gradient: gradient.map((value) => value / rows.rows),
+	};
 }
 
-function gradientOf(
-	rows: EncodedRows,
-	layout: Layout,
-	logOdds: Float64Array,
-	parameters: Float64Array,
-	strength: number,
-): Float64Array<ArrayBuffer> {
-	const residuals = logOdds.map((value, row) => (logistic(value) - (rows.labels[row] as number)) / rows.rows);
-	const gradient = parameters.map((value) => (strength * value) / rows.rows);
-	gradient[0] = 0;
-	for (const residual of residuals) (gradient[0] as number) += residual;
-	for (const [column, values] of rows.linear.entries()) {
-		const slots = rows.slots[column] as Uint8Array;
-		const start = layout.starts[column] as number;
-		let sum = 0;
-		for (let row = 0; row < residuals.length; row++) {
-			const residual = residuals[row] as number;
-			sum += residual * (values[row] as number);
-			(gradient[start + 1 + (slots[row] as number)] as number) += residual;
-		}
-		(gradient[start] as number) += sum;
-	}
-	return gradient as Float64Array<ArrayBuffer>;
-}
-
-/** The lower triangle of the mean loss's Hessian. Built by pairs of columns, so that the sums stay in the cache. */
-function hessianOf(rows: EncodedRows, layout: Layout, logOdds: Float64Array, strength: number): Float64Array {
-	const { size, starts } = layout;
+/** The lower triangle of the mean loss's Hessian, by rows. */
+function hessianOf(rows: EncodedRows, logOdds: Float64Array, strength: number): Float64Array[] {
 	const stride = Math.max(1, Math.ceil(rows.rows / maxRowsForHessian));
 	const taken = Math.ceil(rows.rows / stride);
-	const curvature = Float64Array.from({ length: taken }, (_, index) => {
+	const curvature = new Float64Array(taken);
+	for (let index = 0; index < taken; index++) {
 		const rate = logistic(logOdds[index * stride] as number);
-		return (rate * (1 - rate)) / taken;
-	});
-	const numbers = rows.linear.map((values) => everyNth(values, stride, new Float64Array(taken)));
-	const slots = rows.slots.map((values) => everyNth(values, stride, new Uint8Array(taken)));
-	const hessian = new Float64Array(size * size);
-	for (const weight of curvature) (hessian[0] as number) += weight;
-	for (let a = 0; a < starts.length; a++) {
-		const aStart = starts[a] as number;
-		const aNumbers = numbers[a] as Float64Array;
-		const aSlots = slots[a] as Uint8Array;
-		for (let index = 0; index < taken; index++) {
-			const weight = curvature[index] as number;
-			(hessian[aStart * size] as number) += weight * (aNumbers[index] as number);
-			(hessian[(aStart + 1 + (aSlots[index] as number)) * size] as number) += weight;
-		}
-		for (let b = 0; b <= a; b++) {
-			const bStart = starts[b] as number;
-			const bNumbers = numbers[b] as Float64Array;
-			const bSlots = slots[b] as Uint8Array;
-			let both = 0;
-			for (let index = 0; index < taken; index++) {
-				const weight = curvature[index] as number;
-				const aWeighted = weight * (aNumbers[index] as number);
-				const bNumber = bNumbers[index] as number;
-				const aRow = (aStart + 1 + (aSlots[index] as number)) * size + bStart;
-				const bSlot = 1 + (bSlots[index] as number);
-				both += aWeighted * bNumber;
-				(hessian[aStart * size + bStart + bSlot] as number) += aWeighted;
-				(hessian[aRow] as number) += weight * bNumber;
-				(hessian[aRow + bSlot] as number) += weight;
-			}
-			(hessian[aStart * size + bStart] as number) += both;
-		}
+		curvature[index] = (rate * (1 - rate)) / taken;
 	}
-	for (let index = 1; index < size; index++)
-		(hessian[index * size + index] as number) += strength / rows.rows;
-	return hessian;
+	const numbers = rows.linear.map((values) => {
+		const some = new Float32Array(taken);
+		for (let index = 0; index < taken; index++) some[index] = values[index * stride] as number;
+		return some;
+	});
+	const missing = rows.missing.map((without) => {
+		// A column without missing values has no flags.
+		const flags = new Float32Array(without.length === 0 ? 0 : taken);
+		for (const row of without) if (row % stride === 0) flags[row / stride] = 1;
+		return flags;
+	});
+	const columns = [new Float32Array(taken).fill(1), ...numbers, ...missing];
+	return columns.map((values, a) => {
+		const weighted = new Float64Array(values.length);
+		for (let index = 0; index < weighted.length; index++)
+			weighted[index] = (values[index] as number) * (curvature[index] as number);
+		const row = new Float64Array(a + 1);
+		for (let b = 0; b <= a; b++) row[b] = product(weighted, columns[b] as Float32Array);
+		if (a > 0) (row[a] as number) += strength / rows.rows;
+		return row;
+	});
 }
 
-function everyNth<Into extends Float64Array | Uint8Array>(
-	values: Float32Array | Uint8Array,
-	stride: number,
-	into: Into,
-): Into {
-	for (let index = 0; index < into.length; index++) into[index] = values[index * stride] as number;
-	return into;
+/** The sum of the products, of the shorter's length. */
+function product(a: Float64Array, b: Float32Array): number {
+	// Four sums, because each addition waits for the one before.
+	let [s0, s1, s2, s3] = [0, 0, 0, 0];
+	const length = Math.min(a.length, b.length);
+	let index = 0;
+	for (; index + 3 < length; index += 4) {
+		s0 += (a[index] as number) * (b[index] as number);
+		s1 += (a[index + 1] as number) * (b[index + 1] as number);
+		s2 += (a[index + 2] as number) * (b[index + 2] as number);
+		s3 += (a[index + 3] as number) * (b[index + 3] as number);
+	}
+	for (; index < length; index++) s0 += (a[index] as number) * (b[index] as number);
+	return s0 + s1 + s2 + s3;
+}
+
+/** Replaces the lower triangle of a positive definite matrix with its Cholesky factor. */
+function choleskyFactor(a: Float64Array[]): Float64Array[] {
+	for (const [index, row] of a.entries())
+		for (const [column, other] of a.slice(0, index + 1).entries()) {
+			let rest = row[column] as number;
+			for (let k = 0; k < column; k++) rest -= (row[k] as number) * (other[k] as number);
+			row[column] = column === index ? Math.sqrt(Math.max(rest, 1e-12)) : rest / (other[column] as number);
+		}
+	return a;
+}
+
+/** Solves A·x = b, given the factor of A. */
+function solve(factor: readonly Float64Array[], b: Float64Array): Float64Array {
+	const x = b.slice();
+	for (const [index, row] of factor.entries()) {
+		for (let k = 0; k < index; k++) (x[index] as number) -= (row[k] as number) * (x[k] as number);
+		(x[index] as number) /= row[index] as number;
+	}
+	for (const [index, row] of [...factor.entries()].reverse()) {
+		(x[index] as number) /= row[index] as number;
+		for (let k = 0; k < index; k++) (x[k] as number) -= (row[k] as number) * (x[index] as number);
+	}
+	return x;
 }
 
 function largest(values: Float64Array): number {
-	let max = 0;
-	for (const value of values) max = Math.max(max, Math.abs(value));
-	return max;
+	return values.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
 }

@@ -7,6 +7,16 @@ export interface Interval {
 	readonly high: number;
 }
 
+/** A number with its 95 % confidence interval, where one can be known. */
+export interface Estimate {
+	readonly value: number;
+	readonly low: number | null;
+	readonly high: number | null;
+}
+
+/** With fewer visitors of either outcome, an interval would claim more than they show. */
+const minGroupsForInterval = 10;
+
 /** Probabilities are clipped to this distance from 0 and 1, so that one certain mistake has a finite loss. */
 const nearest = 1e-7;
 
@@ -55,13 +65,13 @@ function midRanks(scores: Float64Array): Float64Array {
 /**
  * The area under the ROC curve: the probability that a converting row is scored above another, where ties count half.
  * The interval is DeLong's. With `groups`, the rows of a group count as one observation (Obuchowski 1997). It is
- * computed in log-odds, so that it stays within 0 and 1. NaN if all labels are the same.
+ * computed in log-odds, so that it stays within 0 and 1. There is none of few groups of either label, nor where all pairs
+ * are ranked correctly. NaN if all labels are the same.
  */
-export function auc(labels: Uint8Array, scores: Float64Array, groups?: Uint32Array): Interval {
+export function auc(labels: Uint8Array, scores: Float64Array, groups?: Uint32Array): Estimate {
 	const positives = scores.filter((_, row) => labels[row] === 1);
 	const negatives = scores.filter((_, row) => labels[row] !== 1);
-	if (positives.length === 0 || negatives.length === 0)
-		return { value: Number.NaN, low: Number.NaN, high: Number.NaN };
+	if (positives.length === 0 || negatives.length === 0) return { value: Number.NaN, low: null, high: null };
 	const ranks = midRanks(scores);
 	const ranksAmongPositives = midRanks(positives).values();
 	const ranksAmongNegatives = midRanks(negatives).values();
@@ -81,7 +91,10 @@ export function auc(labels: Uint8Array, scores: Float64Array, groups?: Uint32Arr
 	}
 	const squares = influences.values().reduce((sum, influence) => sum + influence ** 2, 0);
 	const error = Math.sqrt((squares * influences.size) / (influences.size - 1));
-	if (value <= 0 || value >= 1) return { value, low: value, high: value };
+	const groupsOf = (label: number) =>
+		new Set((groups ?? Uint32Array.from(labels.keys())).filter((_, row) => labels[row] === label)).size;
+	if (value <= 0 || value >= 1 || Math.min(groupsOf(0), groupsOf(1)) < minGroupsForInterval)
+		return { value, low: null, high: null };
 	const logOdds = Math.log(value / (1 - value));
 	const halfWidth = (1.96 * error) / (value * (1 - value));
 	return { value, low: logistic(logOdds - halfWidth), high: logistic(logOdds + halfWidth) };

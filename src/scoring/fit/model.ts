@@ -4,7 +4,7 @@ import type { LogisticWeights } from './logistic.ts';
 import type { Tree } from './tree.ts';
 
 /** To be raised when this version can no longer read models of earlier ones unchanged. */
-export const modelFormat = 2;
+export const modelFormat = 3;
 
 /** A trained model: plain data that JSON preserves. `Scorer` applies it. */
 export type Model = PriorModel | LogisticModel | BoostingModel;

@@ -1,4 +1,4 @@
-import type { EncodedRows } from './encoded-rows.ts';
+import type { EncodedRows } from './encoding.ts';
 
 const maxLeaves = 15;
 const minRowsInLeaf = 20;
@@ -31,10 +31,11 @@ interface Leaf {
 	readonly split: Split | undefined;
 }
 
-/** Grows a tree from the sampled rows, splitting the leaf with the largest gain first. */
+/** Grows a tree from the sampled rows and columns, splitting the leaf with the largest gain first. */
 export function growTree(
 	encoded: EncodedRows,
 	rows: Uint32Array,
+	columns: Uint32Array,
 	gradients: Float64Array,
 	curvatures: Float64Array,
 	learningRate: number,
@@ -52,9 +53,9 @@ export function growTree(
 		tree.left.push(0);
 		tree.right.push(0);
 		tree.value.push((-learningRate * gradient) / (curvature + leafPenalty));
-		return { node, rows: leafRows, sums, split: bestSplit(sums, encoded.binCounts) };
+		return { node, rows: leafRows, sums, split: bestSplit(sums, columns, encoded.binCounts) };
 	};
-	let leaves = [addLeaf(rows, sumsOf(encoded, rows, gradients, curvatures))];
+	let leaves = [addLeaf(rows, sumsOf(encoded, rows, columns, gradients, curvatures))];
 	for (let count = 1; count < maxLeaves; count++) {
 		const open = leaves.filter(({ split }) => split !== undefined);
 		if (open.length === 0) break;
@@ -62,10 +63,15 @@ export function growTree(
 			(other.split as Split).gain > (best.split as Split).gain ? other : best,
 		);
 		const { column, bin } = leaf.split as Split;
-		const bins = encoded.bins[column] as Uint8Array;
-		const [left, right] = partition(leaf.rows, bins, bin);
+		const [left, right] = partition(leaf.rows, encoded.bins[column] as Uint8Array, bin);
 		// Only the smaller side is summed; the other is the difference from the parent, whose sums are needed no more.
-		const smaller = sumsOf(encoded, left.length < right.length ? left : right, gradients, curvatures);
+		const smaller = sumsOf(
+			encoded,
+			left.length < right.length ? left : right,
+			columns,
+			gradients,
+			curvatures,
+		);
 		const larger = subtract(leaf.sums, smaller);
 		const [leftSums, rightSums] = left.length < right.length ? [smaller, larger] : [larger, smaller];
 		const leftLeaf = addLeaf(left, leftSums);
@@ -101,10 +107,12 @@ function partition(rows: Uint32Array, bins: Uint8Array, bin: number): [Uint32Arr
 function sumsOf(
 	encoded: EncodedRows,
 	rows: Uint32Array,
+	columns: Uint32Array,
 	gradients: Float64Array,
 	curvatures: Float64Array,
 ): Float64Array {
-	const sums = new Float64Array(3 * encoded.binCounts.reduce((sum, count) => sum + count, 0));
+	const bins = columns.reduce((sum, column) => sum + (encoded.binCounts[column] as number), 0);
+	const sums = new Float64Array(3 * bins);
 	// Gathered once, because every column reads them in this order.
 	const g = new Float64Array(rows.length);
 	const h = new Float64Array(rows.length);
@@ -113,7 +121,8 @@ function sumsOf(
 		h[index] = curvatures[rows[index] as number] as number;
 	}
 	let start = 0;
-	for (const [column, bins] of encoded.bins.entries()) {
+	for (const column of columns) {
+		const bins = encoded.bins[column] as Uint8Array;
 		for (let index = 0; index < rows.length; index++) {
 			const at = start + 3 * (bins[rows[index] as number] as number);
 			(sums[at] as number) += g[index] as number;
@@ -125,10 +134,15 @@ function sumsOf(
 	return sums;
 }
 
-function bestSplit(sums: Float64Array, binCounts: readonly number[]): Split | undefined {
+function bestSplit(
+	sums: Float64Array,
+	columns: Uint32Array,
+	binCounts: readonly number[],
+): Split | undefined {
 	let best: Split | undefined;
 	let end = 0;
-	for (const [column, binCount] of binCounts.entries()) {
+	for (const column of columns) {
+		const binCount = binCounts[column] as number;
 		const start = end;
 		end += 3 * binCount;
 		let [gradient, curvature, rows] = [0, 0, 0];

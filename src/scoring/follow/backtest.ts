@@ -7,8 +7,8 @@ import {
 	brierScore,
 	type CalibrationBin,
 	calibrationTable,
+	type Estimate,
 	expectedCalibrationError,
-	type Interval,
 	logLoss,
 	mean,
 } from '../fit/measure.ts';
@@ -42,7 +42,7 @@ export interface BacktestOptions {
 /** How well scores predicted the outcomes. */
 export interface Measures {
 	/** Null if all outcomes were the same. */
-	readonly auc: Interval | null;
+	readonly auc: Estimate | null;
 	readonly logLoss: number;
 	readonly brier: number;
 	readonly expectedCalibrationError: number;

@@ -5,7 +5,7 @@ import { historyReader } from '../../store/account/reading/histories.ts';
 import { countVisitors } from '../../store/account/reading/visitors.ts';
 import type { ModelName } from '../../store/control/control-store.ts';
 import type { Store } from '../../store/store.ts';
-import type { Interval } from '../fit/measure.ts';
+import type { Estimate } from '../fit/measure.ts';
 import { accountRows, type TrainingHistory } from '../rows/account-rows.ts';
 import type { StoppedName } from '../rows/stopped-names.ts';
 import { measureBaseRates } from '../serve/base-rate.ts';
@@ -32,7 +32,7 @@ export interface PreviousModel {
 	readonly version: string;
 	/** It has learned from nothing later. ISO 8601, UTC. */
 	readonly asOf: string | null;
-	readonly auc: Interval | null;
+	readonly auc: Estimate | null;
 	readonly logLoss: number | null;
 	readonly baseRateLogLoss: number | null;
 }

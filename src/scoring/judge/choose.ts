@@ -1,11 +1,12 @@
 import { type Interval, mean, meanOfGroups } from '../fit/measure.ts';
 import { without } from '../rows/ablation.ts';
 import { type Recency, recencies } from '../rows/recency.ts';
-import { baseLogOdds, bestStrength, bestTreeCount, laterLosses, type PreparedFold } from './candidates.ts';
+import type { FoldModels, Trial } from './fold-models.ts';
 
 /** What was chosen on later rows, why, and the chosen models' predictions for these rows. */
 export interface Choice {
 	readonly kind: 'logistic' | 'boosting';
+	/** Of the logistic model's penalty. */
 	readonly strength: number;
 	readonly trees: number;
 	readonly logisticLogLoss: number;
@@ -24,36 +25,66 @@ export const minStandardErrors = 2;
 const minVisitors = 30;
 /** Of log-odds. */
 const leastDifference = 1e-6;
+/** Penalties of the logistic model that are tried: strong where there is little to learn from. */
+const strengths = [1000, 100, 10];
+/** Tree counts are tried in steps of this size. */
+const treesPerStep = 5;
+const maxTrees = 400;
+/** The search ends when this many settings in a row have not made later rows more likely. */
+const patience = 3;
 
 /**
  * Chooses the kind of model and its setting by the likelihood of later rows, all at the level that was known. The simpler
  * kind wins unless later rows contradict it. A model is served if its predictions correlate with later outcomes, and make
  * later rows more likely than the base rate does; and to visitors of a recency if the same is true of their rows alone.
  */
-export function choose(folds: readonly PreparedFold[]): Choice {
-	const logistic = bestStrength(folds);
-	const boosting = bestTreeCount(folds);
-	const groups = Uint32Array.from(folds.flatMap(({ judged }) => Array.from(judged.groups)));
+export function choose(folds: readonly FoldModels[]): Choice {
+	const logistic = best(folds, 'logistic', strengths);
+	const treeCounts = Array.from({ length: maxTrees / treesPerStep }, (_, step) => (step + 1) * treesPerStep);
+	const boosting = best(folds, 'boosting', treeCounts);
+	const groups = Uint32Array.from(folds.flatMap(({ judged }) => [...judged.groups]));
 	const boostingGain = meanOfGroups(difference(logistic.losses, boosting.losses), groups);
 	const kind = boostingGain.low > 0 && !without.has('boosting') ? 'boosting' : 'logistic';
-	const { losses, logOdds } = kind === 'boosting' ? boosting : logistic;
-	const standardErrors = correlation(folds, logOdds, recencies);
-	const gains = difference(laterLosses(folds, baseLogOdds), losses);
-	const recency = folds.flatMap(({ judged }) => Array.from(judged.recency));
+	const { losses, trials } = kind === 'boosting' ? boosting : logistic;
+	const standardErrors = correlation(folds, trials, recencies);
+	const gains = difference(joined(folds.map(({ baseLosses }) => baseLosses)), losses);
+	const recency = folds.flatMap(({ judged }) => [...judged.recency]);
 	const hasSignal = standardErrors > minStandardErrors && mean(gains) > 0;
 	// Among visitors of whom nothing is known but their recency, what a model learned of others is noise.
 	const tells = (each: Recency) => {
+		if (without.has('recency gate')) return true;
 		const ofRecency = gains.filter((_, row) => recency[row] === each);
 		const seen = new Set(groups.filter((_, row) => recency[row] === each)).size;
 		return (
-			seen < minVisitors || (mean(ofRecency) > 0 && correlation(folds, logOdds, [each]) > minStandardErrors)
+			seen < minVisitors || (mean(ofRecency) > 0 && correlation(folds, trials, [each]) > minStandardErrors)
 		);
 	};
 	return {
-		...{ kind, strength: logistic.setting, trees: boosting.setting },
-		...{ logisticLogLoss: logistic.logLoss, boostingLogLoss: boosting.logLoss, boostingGain, standardErrors },
+		kind,
+		strength: logistic.setting,
+		trees: boosting.setting,
+		logisticLogLoss: logistic.logLoss,
+		boostingLogLoss: boosting.logLoss,
+		boostingGain,
+		standardErrors,
 		serves: recencies.map((each) => hasSignal && tells(each)),
 	};
+}
+
+/** The setting that makes later rows most likely. */
+function best(folds: readonly FoldModels[], kind: Choice['kind'], settings: readonly number[]) {
+	let found: { setting: number; logLoss: number; losses: Float64Array; trials: Trial[] } | undefined;
+	let worse = 0;
+	for (const setting of settings) {
+		const trials = folds.map((fold) => fold.trial(kind, setting));
+		const losses = joined(trials.map((trial) => trial.losses));
+		const logLoss = mean(losses);
+		if (!found || logLoss < found.logLoss) {
+			found = { setting, logLoss, losses, trials };
+			worse = 0;
+		} else if (++worse === patience) break;
+	}
+	return found as NonNullable<typeof found>;
 }
 
 /**
@@ -62,13 +93,13 @@ export function choose(folds: readonly PreparedFold[]): Choice {
  * told apart: a rate that moves is no signal, nor is a feature that only tells the time.
  */
 function correlation(
-	folds: readonly PreparedFold[],
-	logOdds: readonly Float64Array[],
+	folds: readonly FoldModels[],
+	trials: readonly Trial[],
 	among: readonly Recency[],
 ): number {
 	const parts = new Map<number, number>();
-	for (const [index, { judged, judgedFrom }] of folds.entries()) {
-		const predicted = (logOdds[index] as Float64Array).subarray(judgedFrom);
+	for (const [index, { judged }] of folds.entries()) {
+		const predicted = (trials[index] as Trial).logOdds;
 		for (const each of among) {
 			const rows = [...judged.labels.keys()].filter((row) => judged.recency[row] === each);
 			const middle = mean(rows.map((row) => predicted[row] as number));
@@ -93,4 +124,8 @@ function correlation(
 /** `a` minus `b`, for each row. */
 function difference(a: Float64Array, b: Float64Array): Float64Array {
 	return a.map((value, index) => value - (b[index] as number));
+}
+
+export function joined(parts: readonly Float64Array[]): Float64Array<ArrayBuffer> {
+	return Float64Array.from(parts.flatMap((part) => [...part]));
 }

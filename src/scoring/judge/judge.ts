@@ -3,104 +3,133 @@ import {
 	brierScore,
 	calibrationTable,
 	expectedCalibrationError,
-	logistic,
 	logLoss,
 	mean,
 	rocCurve,
 } from '../fit/measure.ts';
 import type { Dataset } from '../rows/dataset.ts';
-import { baseLogOdds, joined, type PreparedFold, servedLogOdds } from './candidates.ts';
 import { choose } from './choose.ts';
-import type { Fold } from './folds.ts';
-import type { BlockMeasures, LaterMeasures, VisitMeasures } from './report.ts';
+import type { FoldModels } from './fold-models.ts';
+import type { BlockMeasures, Counts, LaterMeasures, VisitMeasures } from './report.ts';
 
 /** The first blocks only choose; the others are judged. */
 const choosingBlocks = 2;
+
+/** A judged row. */
+interface Judged {
+	readonly label: number;
+	readonly group: number;
+	readonly score: number;
+	/** The base rate that was known. */
+	readonly base: number;
+	/** The number of visits of a visitor who is present; 0 of others. */
+	readonly visits: number;
+	readonly atMs: number;
+}
 
 /**
  * Judges the training procedure: each block is scored by what was chosen on the blocks before it, at the level known
  * then, as it would have been served. Where the base rate would have been served, the model is judged nevertheless.
  */
-export function judge(
-	dataset: Dataset,
-	folds: readonly Fold[],
-	prepared: readonly PreparedFold[],
-): LaterMeasures {
-	const first = Math.min(choosingBlocks, prepared.length - 1);
-	const blocks = prepared.slice(first).map((fold, index) => {
-		const choice = choose(prepared.slice(0, first + index));
-		const { path, judged } = fold;
-		const raw = choice.kind === 'logistic' ? path.logistic(choice.strength) : path.boosting(choice.trees);
-		const base = baseLogOdds(fold);
+export function judge(folds: readonly FoldModels[]): LaterMeasures {
+	const first = Math.min(choosingBlocks, folds.length - 1);
+	const blocks = folds.slice(first).map((fold, index): Judged[] => {
+		const choice = choose(folds.slice(0, first + index));
+		const { judged, base } = fold;
+		const { served } = fold.trial(choice.kind, choice.kind === 'logistic' ? choice.strength : choice.trees);
 		const servesNone = !choice.serves.includes(true);
-		const served = servedLogOdds(fold, raw).map((value, row) =>
-			servesNone || choice.serves[judged.recency[row] as number] ? value : (base[row] as number),
-		);
-		return { judged, scores: served.map(logistic), base: base.map(logistic) };
+		return Array.from(judged.labels, (label, row) => {
+			const recency = judged.recency[row] as number;
+			const from = servesNone || choice.serves[recency] ? served : base;
+			return {
+				label,
+				group: judged.groups[row] as number,
+				score: from[row] as number,
+				base: base[row] as number,
+				visits: recency === 0 ? (judged.visits[row] as number) : 0,
+				atMs: judged.atMs[row] as number,
+			};
+		});
 	});
-	const labels = Uint8Array.from(blocks.flatMap(({ judged }) => Array.from(judged.labels)));
-	const groups = Uint32Array.from(blocks.flatMap(({ judged }) => Array.from(judged.groups)));
-	const scores = joined(blocks.map((block) => block.scores));
-	const base = joined(blocks.map((block) => block.base));
+	const rows = blocks.flat();
+	const { labels, scores, groups } = columnsOf(rows);
 	const table = calibrationTable(labels, scores);
 	const scoreHistogram = new Array<number>(20).fill(0);
 	for (const score of scores) (scoreHistogram[Math.min(19, Math.floor(score * 20))] as number)++;
-	// Only of visitors who are present: pages ask during a visit, and who has left is easily told from who has not.
-	const visits = folds.slice(first).flatMap(({ span, judgedFrom }, index) => {
-		const recency = blocks[index]?.judged.recency;
-		return Array.from(dataset.visits(span.subarray(judgedFrom)), (count, row) =>
-			recency?.[row] === 0 ? count : 0,
-		);
-	});
 	return {
-		rows: labels.length,
-		conversions: labels.reduce((sum, label) => sum + label, 0),
-		...{ predicted: mean(scores), observed: mean(labels) },
+		...countsOf(labels, groups),
+		...measuresOf(rows),
 		auc: auc(labels, scores, groups),
-		logLoss: logLoss(labels, scores),
-		baseRateLogLoss: logLoss(labels, base),
 		brier: brierScore(labels, scores),
 		expectedCalibrationError: expectedCalibrationError(table),
 		calibrationTable: table,
 		roc: rocCurve(labels, scores),
 		scoreHistogram,
 		blocks: blocks.map(
-			({ judged, ...block }): BlockMeasures => ({
-				from: new Date(judged.atMs[0] as number).toISOString(),
-				to: new Date(judged.atMs.at(-1) as number).toISOString(),
-				...{ rows: judged.labels.length, predicted: mean(block.scores), observed: mean(judged.labels) },
-				logLoss: logLoss(judged.labels, block.scores),
-				baseRateLogLoss: logLoss(judged.labels, block.base),
+			(block): BlockMeasures => ({
+				from: new Date(block[0]?.atMs as number).toISOString(),
+				to: new Date(block.at(-1)?.atMs as number).toISOString(),
+				rows: block.length,
+				...measuresOf(block),
 			}),
 		),
-		byVisits: byVisits(visits, labels, scores, base),
+		byVisits: visitKinds.flatMap(([visit, isOf]) =>
+			byVisit(
+				visit,
+				rows.filter(({ visits }) => isOf(visits)),
+			),
+		),
 	};
 }
 
-function byVisits(
-	visits: readonly number[],
-	labels: Uint8Array,
-	scores: Float64Array,
-	base: Float64Array,
-): VisitMeasures[] {
-	const kinds = [
-		['first', (count: number) => count === 1],
-		['second', (count: number) => count === 2],
-		['later', (count: number) => count > 2],
-	] as const;
-	return kinds.flatMap(([visit, isOf]) => {
-		const of = <Values extends Uint8Array | Float64Array>(values: Values) =>
-			values.filter((_, row) => isOf(visits[row] as number)) as Values;
-		const [ofLabels, ofScores] = [of(labels), of(scores)];
-		if (ofLabels.length === 0) return [];
-		const { value } = auc(ofLabels, ofScores);
-		return [
-			{
-				...{ visit, rows: ofLabels.length, conversions: ofLabels.reduce((sum, label) => sum + label, 0) },
-				auc: Number.isNaN(value) ? null : value,
-				logLoss: logLoss(ofLabels, ofScores),
-				baseRateLogLoss: logLoss(ofLabels, of(base)),
-			},
-		];
-	});
+/** Only of visitors who are present: pages ask during a visit, and who has left is easily told from who has not. */
+const visitKinds = [
+	['first', (count: number) => count === 1],
+	['second', (count: number) => count === 2],
+	['later', (count: number) => count > 2],
+] as const;
+
+function byVisit(visit: VisitMeasures['visit'], rows: readonly Judged[]): VisitMeasures[] {
+	if (rows.length === 0) return [];
+	const { labels, scores, groups } = columnsOf(rows);
+	const { value } = auc(labels, scores);
+	return [
+		{
+			visit,
+			...countsOf(labels, groups),
+			auc: Number.isNaN(value) ? null : value,
+			...measuresOf(rows),
+		},
+	];
+}
+
+function columnsOf(rows: readonly Judged[]) {
+	return {
+		labels: Uint8Array.from(rows, ({ label }) => label),
+		groups: Uint32Array.from(rows, ({ group }) => group),
+		scores: Float64Array.from(rows, ({ score }) => score),
+	};
+}
+
+function measuresOf(rows: readonly Judged[]) {
+	const { labels, scores } = columnsOf(rows);
+	return {
+		predicted: mean(scores),
+		observed: mean(labels),
+		logLoss: logLoss(labels, scores),
+		baseRateLogLoss: logLoss(
+			labels,
+			Float64Array.from(rows, ({ base }) => base),
+		),
+	};
+}
+
+export function countsOf(labels: Dataset['labels'], groups: Dataset['groups']): Counts {
+	const converted = groups.filter((_, row) => labels[row] === 1);
+	return {
+		rows: labels.length,
+		visitors: new Set(groups).size,
+		conversions: new Set(converted).size,
+		convertedRows: converted.length,
+	};
 }

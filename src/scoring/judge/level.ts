@@ -1,6 +1,7 @@
 import { dayMs } from '../../durations.ts';
 import { logistic } from '../fit/measure.ts';
 import { without } from '../rows/ablation.ts';
+import type { Dataset } from '../rows/dataset.ts';
 import { recencies } from '../rows/recency.ts';
 
 /** A rate of fewer visitors of either outcome is not reliable, so older rows are used as well. */
@@ -14,25 +15,18 @@ const minVisitors = 20;
 const shrinkage = 10;
 
 /** Rows in time order. */
-export interface TimedRows {
-	readonly atMs: Float64Array;
-	readonly labels: Uint8Array;
-	/** The visitor of each row. */
-	readonly groups: Uint32Array;
-	readonly recency: Uint8Array;
-}
+export type TimedRows = Pick<Dataset, 'atMs' | 'labels' | 'groups' | 'recency'>;
 
 /** The recent rows that set the level of each recency; positions among the rows. */
 export type RecentRows = readonly Uint32Array[];
 
 /**
- * For each recency, its recent rows among the first `known`: those of the last week, and more until there are 200
- * visitors of either outcome, or the latest fifth.
+ * For each recency, its recent rows: those of the last week, and more until there are 200 visitors of either outcome, or
+ * the latest fifth.
  */
-export function recentRows(rows: TimedRows, known: number): RecentRows {
+export function recentRows(rows: TimedRows): RecentRows {
 	return recencies.map((recency) => {
-		const alike: number[] = [];
-		for (let row = 0; row < known; row++) if (rows.recency[row] === recency) alike.push(row);
+		const alike = [...rows.recency.keys()].filter((row) => rows.recency[row] === recency);
 		return Uint32Array.from(alike.slice(startOfRecent(rows, alike)));
 	});
 }
@@ -83,9 +77,9 @@ export function levelShifts(
 }
 
 /** The rate of labels. If all are alike, half a row of the other outcome is added, so that the log-odds stay finite. */
-export function rateOf(labels: Uint8Array): number {
+export function rateOf(labels: ArrayLike<number>): number {
 	let conversions = 0;
-	for (const label of labels) conversions += label;
+	for (let row = 0; row < labels.length; row++) conversions += labels[row] as number;
 	return conversions === 0 || conversions === labels.length
 		? (conversions + 0.5) / (labels.length + 1)
 		: conversions / labels.length;

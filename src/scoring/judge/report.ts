@@ -1,17 +1,25 @@
-import type { CalibrationBin, Interval, RocPoint } from '../fit/measure.ts';
+import type { CalibrationBin, Estimate, RocPoint } from '../fit/measure.ts';
 import type { Model } from '../fit/model.ts';
 import type { Recency } from '../rows/recency.ts';
 import type { Choice } from './choose.ts';
 
-/** How well a model did on rows later than all that it learned from. */
-export interface LaterMeasures {
+/** How many rows and visitors something is about. */
+export interface Counts {
 	readonly rows: number;
+	readonly visitors: number;
+	/** Distinct visitors who reached the goal. */
 	readonly conversions: number;
+	/** Rows with a conversion. */
+	readonly convertedRows: number;
+}
+
+/** How well a model did on rows later than all that it learned from. */
+export interface LaterMeasures extends Counts {
 	/** The mean score. */
 	readonly predicted: number;
 	/** The share of rows that reached the goal. */
 	readonly observed: number;
-	readonly auc: Interval;
+	readonly auc: Estimate;
 	readonly logLoss: number;
 	/** The log loss if every row were given the earlier rows' base rate. */
 	readonly baseRateLogLoss: number;
@@ -23,7 +31,7 @@ export interface LaterMeasures {
 	readonly scoreHistogram: readonly number[];
 	/** The measures of each judging block, earliest first. Each was judged by a model that had seen nothing later. */
 	readonly blocks: readonly BlockMeasures[];
-	/** The measures during a visit, by number of visits so far, if known. */
+	/** The measures of visitors who are present, by number of visits so far, if known. */
 	readonly byVisits: readonly VisitMeasures[];
 }
 
@@ -39,12 +47,12 @@ export interface BlockMeasures {
 	readonly baseRateLogLoss: number;
 }
 
-export interface VisitMeasures {
+export interface VisitMeasures extends Counts {
 	readonly visit: 'first' | 'second' | 'later';
-	readonly rows: number;
-	readonly conversions: number;
 	/** Null if all outcomes were the same. */
 	readonly auc: number | null;
+	readonly predicted: number;
+	readonly observed: number;
 	readonly logLoss: number;
 	readonly baseRateLogLoss: number;
 }
@@ -74,7 +82,7 @@ export type Verdict =
 	| 'served'
 	/** No moment lies a horizon before the time of training and after a hit. */
 	| 'no rows'
-	/** There are too few rows with, or without, a conversion. */
+	/** There are too few visitors with, or without, a conversion. */
 	| 'few conversions'
 	/** Later rows cannot judge it. */
 	| 'uneven'
@@ -82,9 +90,7 @@ export type Verdict =
 	| 'no signal';
 
 /** The report of a training. Plain data. */
-export interface TrainingReport {
-	readonly rows: number;
-	readonly conversions: number;
+export interface TrainingReport extends Counts {
 	readonly baseRate: number;
 	readonly seed: number;
 	/** What is served. */

@@ -1,31 +1,35 @@
-import type { Model } from '../fit/model.ts';
-import { Scorer } from '../fit/scorer.ts';
-import { type Dataset, datasetRows } from '../rows/dataset.ts';
-import { downsample } from './folds.ts';
+import type { Scorer } from '../fit/scorer.ts';
+import { type Dataset, featureRows, sampleOf } from '../rows/dataset.ts';
 import type { TopFeature } from './report.ts';
 
 const sampledRows = 1000;
 const maxFeatures = 10;
 
 /** The features that move scores most, with their direction, over rows sampled evenly over time. */
-export function topFeatures(model: Model, dataset: Dataset, order: Uint32Array): TopFeature[] {
-	const rows = downsample(order, sampledRows);
-	const { features } = dataset;
-	const numbers = features.numeric.map((_, column) => dataset.numeric(column, rows));
-	const texts = features.categorical.map((_, column) =>
-		Array.from(dataset.categorical(column, rows), (code) => dataset.texts(column)[code] as string),
+export function topFeatures(scorer: Scorer, dataset: Dataset): TopFeature[] {
+	const { features, numeric, categorical, texts, ...rows } = sampleOf(dataset, sampledRows);
+	const contributions = Array.from(featureRows({ features, numeric, categorical, texts, ...rows }), (row) =>
+		scorer.contributions(row),
 	);
-	const scorer = new Scorer(model);
-	const contributions = Array.from(datasetRows(dataset, rows), (row) => scorer.contributions(row));
 	const names = [...features.numeric, ...features.categorical].map(({ name }) => name);
 	return names
 		.map((name, feature): TopFeature => {
-			const moves = contributions.map((row) => row[feature]?.logOdds ?? 0);
-			const values = numbers[feature];
+			const moves = contributions.map((row) => row[feature] as number);
+			const values = numeric[feature];
 			const meanLogOdds = moves.reduce((sum, move) => sum + Math.abs(move), 0) / moves.length;
 			return values
 				? { name, meanLogOdds, direction: directionOf(values, moves) }
-				: { name, meanLogOdds, ...strongestText(texts[feature - numbers.length] as string[], moves) };
+				: {
+						name,
+						meanLogOdds,
+						...strongestText(
+							Array.from(
+								categorical[feature - numeric.length] as Uint32Array,
+								(code) => texts[feature - numeric.length]?.[code] as string,
+							),
+							moves,
+						),
+					};
 		})
 		.filter(({ meanLogOdds }) => meanLogOdds > 0)
 		.sort((a, b) => b.meanLogOdds - a.meanLogOdds)

@@ -1,6 +1,5 @@
-import { Booster, startLogOdds } from '../fit/boosting.ts';
-import { encodeRows } from '../fit/encoded-rows.ts';
-import { fitEncoding } from '../fit/encoding.ts';
+import { Booster } from '../fit/boosting.ts';
+import { encodeRows, fitEncoding } from '../fit/encoding.ts';
 import { fitLogistic } from '../fit/logistic.ts';
 import {
 	type BoostingModel,
@@ -10,21 +9,21 @@ import {
 	type PriorModel,
 } from '../fit/model.ts';
 import { Scorer } from '../fit/scorer.ts';
-import { type Dataset, datasetRows } from '../rows/dataset.ts';
+import { type Dataset, featureRows, inTimeOrder, sampleOf } from '../rows/dataset.ts';
 import { seededRandom } from '../rows/random.ts';
 import { recencies } from '../rows/recency.ts';
-import { prepareFold } from './candidates.ts';
-import { type Choice, choose } from './choose.ts';
-import { downsample, timeFolds } from './folds.ts';
-import { judge } from './judge.ts';
-import { levelShifts, type RecentRows, rateOf, recentRows, type TimedRows } from './level.ts';
-import type { LaterMeasures, LevelReport, TrainingReport, Verdict } from './report.ts';
+import { choose } from './choose.ts';
+import { FoldModels } from './fold-models.ts';
+import { timeFolds } from './folds.ts';
+import { countsOf, judge } from './judge.ts';
+import { levelShifts, type RecentRows, rateOf, recentRows } from './level.ts';
+import type { LevelReport, TrainingReport, Verdict } from './report.ts';
 import { topFeatures } from './top-features.ts';
 
-/** Goals with fewer conversions get the base rate, because nothing finer could be verified. */
+/** With fewer visitors of either outcome, everybody gets the base rate, because nothing finer could be verified. */
 export const minConversions = 30;
 /** Choosing and judging sample at most this many rows. The model to serve learns from all. */
-const maxRowsForChoice = 40_000;
+const maxRowsForChoice = 25_000;
 
 export interface TrainingOptions {
 	readonly seed: number;
@@ -40,89 +39,75 @@ export interface TrainingOptions {
  * give the same model.
  */
 export function train(
-	dataset: Dataset,
+	unordered: Dataset,
 	{ seed, horizonMs = 0, baseRates }: TrainingOptions,
 ): { model: Model; report: TrainingReport } {
-	const { rows, conversions } = dataset;
-	const prior: PriorModel = {
-		format: modelFormat,
-		kind: 'prior',
-		features: dataset.features,
-		// One more row with a rate of 1 %: without data, the rate is not 0.
-		baseRate: (conversions + 0.01) / (rows + 1),
-	};
-	const order = dataset.inTimeOrder(seed);
-	const timed = dataset.timed(order);
-	const recent = recentRows(timed, order.length);
-	const common = { rows, conversions, baseRate: prior.baseRate, seed };
+	const { features } = unordered;
+	const dataset = inTimeOrder(unordered, seed);
+	const counts = countsOf(dataset.labels, dataset.groups);
+	const { rows, conversions, convertedRows } = counts;
+	const others = new Set(dataset.groups.filter((_, row) => dataset.labels[row] === 0)).size;
+	// One more row with a rate of 1 %: without data, the rate is not 0.
+	const baseRate = (convertedRows + 0.01) / (rows + 1);
+	const prior: PriorModel = { format: modelFormat, kind: 'prior', features, baseRate };
+	const recent = recentRows(dataset);
 	const serveBaseRate = (
 		verdict: Verdict,
-		judged: { choice?: Choice; later?: LaterMeasures; overlaps?: boolean } = {},
-	) => ({
+		judged: Pick<Partial<TrainingReport>, 'choice' | 'later' | 'overlaps'> = {},
+	): { model: Model; report: TrainingReport } => ({
 		model: prior,
 		report: {
-			...{ ...common, kind: prior.kind, verdict, overlaps: false, later: undefined, topFeatures: [] },
-			levels: levelReports(timed, recent, [], baseRates),
+			...{ ...counts, baseRate, seed, kind: prior.kind, verdict, overlaps: false },
+			...{ later: undefined, topFeatures: [], levels: levelReports(dataset, recent, [], baseRates) },
 			...judged,
 		},
 	});
 	if (rows === 0) return serveBaseRate('no rows');
-	if (Math.min(conversions, rows - conversions) < minConversions) return serveBaseRate('few conversions');
-	const folds = timeFolds(dataset, downsample(order, maxRowsForChoice), horizonMs);
+	if (Math.min(conversions, others) < minConversions) return serveBaseRate('few conversions');
+	const folds = timeFolds(sampleOf(dataset, maxRowsForChoice), horizonMs);
 	if (folds.length < 2) return serveBaseRate('uneven');
-	const prepared = folds.map((fold) => prepareFold(dataset, fold, seededRandom(seed)));
-	const choice = choose(prepared);
-	const later = judge(dataset, folds, prepared);
+	const models = folds.map((fold) => new FoldModels(fold, seededRandom(seed)));
+	const choice = choose(models);
+	const later = judge(models);
 	const overlaps = folds.some((fold) => fold.overlaps);
 	if (!choice.serves.includes(true)) return serveBaseRate('no signal', { choice, later, overlaps });
 
-	const encoding = fitEncoding(dataset, order);
-	const encoded = encodeRows(dataset, order, encoding, true);
-	const base = { format: prior.format, features: dataset.features, baseRate: prior.baseRate, encoding };
+	const encoding = fitEncoding(dataset);
+	const encoded = encodeRows(dataset, encoding, true);
+	const common = { format: prior.format, features, baseRate, encoding, horizonMs, levels: [], rates: [] };
 	let model: LogisticModel | BoostingModel;
 	let fit: TrainingReport['fit'];
 	if (choice.kind === 'logistic') {
-		const { weights, steps, converged } = fitLogistic(encoded, choice.strength);
-		fit = { steps, converged };
-		model = { ...base, kind: 'logistic', horizonMs, levels: [], rates: [], weights };
+		const { weights, ...how } = fitLogistic(encoded, choice.strength);
+		fit = how;
+		model = { ...common, kind: 'logistic', weights };
 	} else {
-		const start = startLogOdds(encoded);
-		const booster = new Booster(encoded, start, seededRandom(seed));
+		const booster = new Booster(encoded, seededRandom(seed));
 		while (booster.trees.length < choice.trees) booster.grow();
-		model = {
-			...base,
-			kind: 'boosting',
-			horizonMs,
-			levels: [],
-			rates: [],
-			startLogOdds: start,
-			trees: booster.trees,
-		};
+		model = { ...common, kind: 'boosting', startLogOdds: booster.start, trees: booster.trees };
 	}
 	const scorer = new Scorer(model);
-	const logOdds = Float64Array.from(datasetRows(dataset, order), (row) => scorer.logOdds(row));
-	const shifts = levelShifts(recent, logOdds, timed);
+	const logOdds = Float64Array.from(featureRows(dataset), (row) => scorer.logOdds(row));
+	const shifts = levelShifts(recent, logOdds, dataset);
 	const levels = shifts.map((shift, recency) => (choice.serves[recency] ? shift : null));
-	const rates = recencies.map((recency) => baseRates?.[recency] ?? rateOfRows(timed, recent[recency]));
+	const rates = recencies.map((recency) => baseRates?.[recency] ?? rateOfRows(dataset, recent[recency]));
 	return {
 		model: { ...model, levels, rates },
 		report: {
-			...{ ...common, kind: model.kind, verdict: 'served', choice, ...(fit && { fit }), overlaps },
-			...{
-				levels: levelReports(timed, recent, choice.serves, baseRates),
-				later,
-				topFeatures: topFeatures(model, dataset, order),
-			},
+			...{ ...counts, baseRate, seed, kind: model.kind, verdict: 'served', choice, ...(fit && { fit }) },
+			...{ overlaps, later },
+			levels: levelReports(dataset, recent, choice.serves, baseRates),
+			topFeatures: topFeatures(scorer, dataset),
 		},
 	};
 }
 
-function rateOfRows({ labels }: TimedRows, rows: ArrayLike<number> = []): number {
-	return rateOf(Uint8Array.from(rows, (row) => labels[row] as number));
+function rateOfRows({ labels }: Dataset, rows: ArrayLike<number> = []): number {
+	return rateOf(Array.from(rows, (row) => labels[row] as number));
 }
 
 function levelReports(
-	timed: TimedRows,
+	dataset: Dataset,
 	recent: RecentRows,
 	serves: readonly boolean[],
 	baseRates: readonly number[] | undefined,
@@ -130,12 +115,12 @@ function levelReports(
 	return recencies.flatMap((recency) => {
 		const rows = recent[recency] ?? new Uint32Array();
 		if (rows.length === 0) return [];
-		const ofRows = rateOfRows(timed, rows);
+		const ofRows = rateOfRows(dataset, rows);
 		return [
 			{
 				...{ recency, serves: serves[recency] ? 'model' : 'base rate', rows: rows.length },
 				rate: serves[recency] ? ofRows : (baseRates?.[recency] ?? ofRows),
-				since: new Date(timed.atMs[rows[0] as number] as number).toISOString(),
+				since: new Date(dataset.atMs[rows[0] as number] as number).toISOString(),
 			},
 		];
 	});

@@ -41,7 +41,10 @@ ${paragraphs(lead)}
 ${table([
 	['Served', report.kind === 'prior' ? 'the base rate' : report.kind],
 	['Rows', `${report.rows}`],
-	['Conversions', `${report.conversions} (base rate ${percent(report.baseRate)})`],
+	[
+		'Conversions',
+		`${report.conversions} visitors, in ${report.convertedRows} rows (base rate ${percent(report.baseRate)})`,
+	],
 	...(later ? measureRows(later) : []),
 ])}
 <h3>What was chosen, and why</h3>
@@ -60,7 +63,10 @@ function paragraphs(sentences: readonly string[]): string {
 
 function measureRows(later: LaterMeasures): string[][] {
 	return [
-		['Judged on', `${later.rows} later rows with ${later.conversions} conversions`],
+		[
+			'Judged on',
+			`${later.rows} later rows, ${later.convertedRows} of them with a conversion, of ${later.conversions} visitors`,
+		],
 		['AUC', withInterval(later.auc, 3)],
 		...(later.byVisits ?? []).map(({ visit, auc, logLoss, baseRateLogLoss }) => [
 			`AUC, ${visit} visit${visit === 'later' ? 's' : ''}`,

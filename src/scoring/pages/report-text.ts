@@ -1,5 +1,5 @@
 import { dayMs } from '../../durations.ts';
-import type { Interval } from '../fit/measure.ts';
+import type { Estimate } from '../fit/measure.ts';
 import type { GoalReport, TrainedGoal } from '../judge/account-training.ts';
 import { type Choice, minStandardErrors } from '../judge/choose.ts';
 import type { TopFeature, TrainingReport } from '../judge/report.ts';
@@ -9,7 +9,8 @@ export function percent(share: number): string {
 	return `${(share * 100).toFixed(share < 0.01 ? 2 : 1)} %`;
 }
 
-export function withInterval({ value, low, high }: Interval, digits = 4): string {
+export function withInterval({ value, low, high }: Estimate, digits = 4): string {
+	if (low === null || high === null) return `${value.toFixed(digits)} (too little for an interval)`;
 	return `${value.toFixed(digits)} (${low.toFixed(digits)} to ${high.toFixed(digits)})`;
 }
 
@@ -47,15 +48,16 @@ export function useOf({ version, outcome, former, report }: TrainedGoal): string
 	}
 }
 
-function whyNotServed({ verdict, rows, conversions, choice, ...report }: TrainingReport): string {
-	const rarer = Math.min(conversions, rows - conversions);
+function whyNotServed({ verdict, conversions, convertedRows, choice, ...report }: TrainingReport): string {
 	switch (verdict) {
 		case 'served':
 			return 'It is better than the base rate.';
 		case 'no rows':
 			return `No hit lies ${'horizonDays' in report ? `${report.horizonDays} days` : 'a horizon'} before the end of what is known.`;
 		case 'few conversions':
-			return `There are ${rarer} rows ${rarer === conversions ? 'with' : 'without'} a conversion, and a model needs ${minConversions}.`;
+			return conversions < minConversions
+				? `Visitors who converted: ${conversions}, in ${convertedRows} rows. A model needs ${minConversions}.`
+				: `Fewer than ${minConversions} visitors have rows without a conversion.`;
 		case 'uneven':
 			return 'Conversions are spread too unevenly over time to judge a model on later rows.';
 		case 'no signal':

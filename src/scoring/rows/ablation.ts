@@ -1,11 +1,10 @@
 /** What training does besides one regression, so that `npm run proof:scoring -- --without NAME` can show what each gains. */
 export const mechanisms = [
 	'boosting',
-	'bins',
-	'penalty',
 	'level',
 	'level by recency',
 	'level shrinkage',
+	'recency gate',
 	'rows at cuts',
 	'rows after hits',
 ] as const;

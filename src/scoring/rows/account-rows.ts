@@ -4,7 +4,8 @@ import { dayMs } from '../../durations.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import type { FirstHit, HistoryExtent, VisitorHistory } from '../../store/account/reading/histories.ts';
 import { without } from './ablation.ts';
-import { Dataset } from './dataset.ts';
+import type { Dataset } from './dataset.ts';
+import { DatasetBuilder } from './dataset.ts';
 import type { FeatureRow, FeatureSet } from './features.ts';
 import { profileFeatures, profileRows, type VocabularyKind, vocabularyOf } from './profile-features.ts';
 import { hashOfText, seededRandom } from './random.ts';
@@ -224,7 +225,7 @@ class RowCollector {
 	readonly #labels: number[][];
 	/** Snapshots taken before the features were fixed. */
 	#waiting: { vid: string; snapshot: Snapshot }[] = [];
-	#dataset = new Dataset({ numeric: [], categorical: [] });
+	#dataset = new DatasetBuilder({ numeric: [], categorical: [] });
 	#toRow: (profile: Profile, nowMs: number) => FeatureRow = () => ({ numeric: [], categorical: [] });
 	#fixed = false;
 
@@ -262,7 +263,7 @@ class RowCollector {
 		const toRow = profileRows(all);
 		const rows = this.#waiting.map(({ snapshot: { profile, atMs } }) => toRow(profile, atMs));
 		const features = varying(all, rows);
-		this.#dataset = new Dataset(features);
+		this.#dataset = new DatasetBuilder(features);
 		this.#toRow = profileRows(features);
 		this.#fixed = true;
 		for (const { vid, snapshot } of this.#waiting.splice(0)) this.#add(vid, snapshot);
@@ -276,11 +277,12 @@ class RowCollector {
 	}
 
 	goalRows(): GoalRows[] {
+		const dataset = this.#dataset.build();
 		return this.#goals.map((goal, index) => ({
 			goal,
 			scope: this.#scope,
 			horizonMs: this.#plan.horizonMs,
-			dataset: this.#dataset.withLabels(Uint8Array.from(this.#labels[index] ?? [])),
+			dataset: { ...dataset, labels: Uint8Array.from(this.#labels[index] ?? []) },
 		}));
 	}
 }

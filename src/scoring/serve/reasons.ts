@@ -229,7 +229,7 @@ export function strongestFacts(
 	const facts = factsOf(features, row, { profile, nowMs }, which).filter(
 		({ fact }) => isTold || fact !== 'last',
 	);
-	const contributions = scorer.groupContributions(
+	const contributions = scorer.contributions(
 		row,
 		facts.map(({ columns }) => columns),
 		comparedRow(features, row, which),

@@ -1,0 +1,75 @@
+import { Booster } from '../fit/boosting.ts';
+import { type EncodedRows, encodeRows, fitEncoding } from '../fit/encoding.ts';
+import { fitLogistic, logOddsOf } from '../fit/logistic.ts';
+import { logistic, logLosses, logOddsOfProbability } from '../fit/measure.ts';
+import { treeValues } from '../fit/tree.ts';
+import type { Dataset } from '../rows/dataset.ts';
+import type { Fold } from './folds.ts';
+import { levelShifts, rateOf } from './level.ts';
+
+/** Sufficient to compare models; the model to serve is fitted to full convergence. */
+const tolerance = 1e-5;
+
+/** The predictions of one model for the judged rows. */
+export interface Trial {
+	/** The log-odds before the level. */
+	readonly logOdds: Float64Array;
+	/** The probabilities at the level of the latest known outcomes, as they would have been served. */
+	readonly served: Float64Array;
+	readonly losses: Float64Array;
+}
+
+/** The models of a fold's earlier rows. Each is made when first needed, and kept. */
+export class FoldModels {
+	readonly judged: Dataset;
+	readonly overlaps: boolean;
+	/** The base rate of the judged rows: that of the latest known outcomes of the same recency. */
+	readonly base: Float64Array;
+	readonly baseLosses: Float64Array;
+	readonly #fold: Fold;
+	readonly #earlier: EncodedRows;
+	readonly #span: EncodedRows;
+	readonly #booster: Booster;
+	/** The span's log-odds by the trees grown so far. */
+	readonly #grown: Float64Array;
+	readonly #trials = new Map<string, Trial>();
+
+	constructor(fold: Fold, random: () => number) {
+		const { earlier, span, judged, recent } = fold;
+		const encoding = fitEncoding(earlier);
+		this.#fold = fold;
+		this.#earlier = encodeRows(earlier, encoding, true);
+		this.#span = encodeRows(span, encoding, false);
+		this.#booster = new Booster(this.#earlier, random);
+		this.#grown = new Float64Array(span.rows).fill(this.#booster.start);
+		this.judged = judged;
+		this.overlaps = fold.overlaps;
+		const rates = recent.map((places) =>
+			logistic(logOddsOfProbability(rateOf(places.map((place) => span.labels[place] as number)))),
+		);
+		this.base = Float64Array.from(judged.recency, (recency) => rates[recency] as number);
+		this.baseLosses = logLosses(judged.labels, this.base);
+	}
+
+	/** @param setting the penalty's strength, or the number of trees, which may not be less than in earlier calls */
+	trial(kind: 'logistic' | 'boosting', setting: number): Trial {
+		const name = `${kind} ${setting}`;
+		const known = this.#trials.get(name);
+		if (known) return known;
+		const { span, judged, recent } = this.#fold;
+		if (kind === 'boosting')
+			while (this.#booster.trees.length < setting) treeValues(this.#booster.grow(), this.#span, this.#grown);
+		const ofSpan =
+			kind === 'boosting'
+				? this.#grown
+				: logOddsOf(this.#span, fitLogistic(this.#earlier, setting, tolerance).weights);
+		const shifts = levelShifts(recent, ofSpan, span);
+		const logOdds = ofSpan.slice(span.rows - judged.rows);
+		const served = logOdds.map((value, row) =>
+			logistic(value + (shifts[judged.recency[row] as number] as number)),
+		);
+		const trial = { logOdds, served, losses: logLosses(judged.labels, served) };
+		this.#trials.set(name, trial);
+		return trial;
+	}
+}
