@@ -109,6 +109,8 @@ export interface ServeSettings {
 	readonly keepTouches?: boolean;
 	/** Number of processes that share the port. */
 	readonly workers: number;
+	/** How many connections to PostgreSQL a process may open. */
+	readonly connections?: number;
 	readonly roles?: readonly Role[];
 	/** Interval between trainings of all accounts, in milliseconds. Without it, training runs only on command. */
 	readonly trainEvery?: number;
@@ -153,6 +155,10 @@ export const serveOptions = () => [
 	new Setting('--workers <number>', 'processes that share the port, to use more cores; needs PostgreSQL')
 		.default(1)
 		.argParser(wholeNumber(1, 64)),
+	new Setting(
+		'--connections <number>',
+		'connections to PostgreSQL that a process may open, 18 to 36 (default: 36, or what the server allows)',
+	).argParser(wholeNumber(18, 36)),
 	new Setting(
 		'--drain-delay-ms <number>',
 		'how long to keep serving after the signal to stop; /readyz reports it, so that load balancers stop sending',

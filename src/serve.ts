@@ -61,7 +61,7 @@ const sweepEveryMs = 50;
 export async function serve(settings: ServerSettings, options: ServeOptions): Promise<Serving> {
 	const { log, onDeath, background: does = 'all' } = options;
 	await using starting = new AsyncDisposableStack();
-	const store = options.store ?? (await openStore(settings.database, settings));
+	const store = options.store ?? (await openStore(settings.database, { ...settings, serves: true }));
 	starting.defer(() => store.close());
 	const now = options.now ?? store.now;
 	const tls = await readTls(settings);

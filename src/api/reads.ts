@@ -6,6 +6,7 @@ import { sendError, sendJson } from '../http/answer.ts';
 import { allowAllOrigins, allowOrigins, preflight } from '../http/cors.ts';
 import { describeErrors, requestIdHeader, withoutLimits } from '../http/openapi.ts';
 import type { VisitorReads } from '../segments/visitor-reads.ts';
+import { storeError } from './store-failed.ts';
 
 export interface ReadOptions {
 	readonly authorizer: Authorizer;
@@ -37,7 +38,7 @@ export function read(
 		const { aid, account } = authorization;
 		allowOrigins(request, reply, account.origins);
 		const failed = (cause: unknown) => {
-			reply.send(new ApiError('internal', { detail: 'the store failed', aid, cause }));
+			reply.send(storeError(cause, aid));
 		};
 		try {
 			const body = operation.body(authorization, query);
@@ -106,7 +107,9 @@ export function describeRead(operation: {
 				headers: { 'x-request-id': requestIdHeader },
 				content: { 'application/json': { schema: answer, example: operation.example } },
 			},
-			...withoutLimits(describeErrors({ unauthorized: [], forbidden: [], internal: ['the store failed'] })),
+			...withoutLimits(
+				describeErrors({ unauthorized: [], forbidden: [], internal: ['the store failed'], overloaded: [] }),
+			),
 		},
 	};
 }

@@ -1,18 +1,27 @@
-import { ApiError, OutcomeUnknownError, QueueFullError } from '../errors.ts';
+import { ApiError, NoConnectionError, OutcomeUnknownError, QueueFullError } from '../errors.ts';
 
-/**
- * @param texts what the answer says about the request, where the store has failed and where its outcome is unknown
- * @returns a function that throws an ApiError for any error of the store
- */
-export function storeFailed(
+/** What an answer says about its request, where the store has failed and where the outcome is unknown. */
+interface Texts {
+	readonly failed?: string;
+	readonly unknown?: string;
+}
+
+/** The answer to an error of the store. */
+export function storeError(
+	error: unknown,
 	aid?: string,
-	{ failed = 'the store failed', unknown = 'outcome unknown; retrying is safe' } = {},
-): (error: unknown) => never {
+	{ failed = 'the store failed', unknown = 'outcome unknown; retrying is safe' }: Texts = {},
+): ApiError {
+	if (error instanceof ApiError) return error;
+	if (error instanceof QueueFullError || error instanceof NoConnectionError)
+		return new ApiError('overloaded', { headers: { 'retry-after': '1' }, cause: error });
+	const detail = error instanceof OutcomeUnknownError ? unknown : failed;
+	return new ApiError('internal', { detail, ...(aid !== undefined && { aid }), cause: error });
+}
+
+/** @returns a function that throws an ApiError for any error of the store */
+export function storeFailed(aid?: string, texts?: Texts): (error: unknown) => never {
 	return (error) => {
-		if (error instanceof ApiError) throw error;
-		if (error instanceof QueueFullError)
-			throw new ApiError('overloaded', { headers: { 'retry-after': '1' } });
-		const detail = error instanceof OutcomeUnknownError ? unknown : failed;
-		throw new ApiError('internal', { detail, ...(aid !== undefined && { aid }), cause: error });
+		throw storeError(error, aid, texts);
 	};
 }

@@ -21,7 +21,7 @@ const stopped = Promise.withResolvers<void>();
 const { signal } = stopping;
 const send = (message: FromBackground) => port.postMessage(message);
 
-const store = await openStore(place.database, { stage: place.stage, mustExist: true });
+const store = await openStore(place.database, { ...place, mustExist: true });
 const folder = new Folder(store, { report: (report) => send({ job: 'folding', ...report }), signal });
 const running: Promise<void>[] = [];
 let webhooks: Promise<WebhookJob> | undefined;

@@ -44,7 +44,7 @@ async function train(store: Store, { aid, goal, isInBackground, ...options }: Tr
 }
 
 try {
-	const store = await openStore(place.database, { stage: place.stage, mustExist: true });
+	const store = await openStore(place.database, { ...place, mustExist: true });
 	try {
 		const result = job.type === 'report' ? await makeReport(store, job) : await train(store, job);
 		send({ type: 'done', result });

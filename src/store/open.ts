@@ -11,6 +11,10 @@ export interface StageChoice {
 export interface OpenOptions extends StageChoice {
 	/** Refuse a place without data instead of beginning some there: its name may be mistyped. */
 	readonly mustExist?: boolean;
+	/** How many connections to PostgreSQL this process may open; by default as many as are useful and allowed. */
+	readonly connections?: number | undefined;
+	/** Refuse a server that allows too few connections to serve. */
+	readonly serves?: boolean;
 	/** Milliseconds since 1970, for tests; by default the store's own clock. */
 	readonly now?: () => number;
 }
@@ -23,8 +27,9 @@ export interface OpenOptions extends StageChoice {
  */
 export async function openStore(
 	address: string,
-	{ stage, mustExist = false, now }: OpenOptions = {},
+	{ mustExist = false, ...options }: OpenOptions = {},
 ): Promise<Store> {
+	const { stage, now } = options;
 	const [, scheme, rest] = /^([a-z]+):(.+)$/.exec(address) ?? [];
 	if (scheme === 'sqlite' && rest) {
 		const { SqliteStore } = await import('./sqlite/sqlite-store.ts');
@@ -37,7 +42,7 @@ export async function openStore(
 	}
 	if ((scheme === 'postgres' || scheme === 'postgresql') && URL.canParse(address)) {
 		const { PostgresStore } = await import('./postgres/postgres-store.ts');
-		return PostgresStore.open(address, { stage, now, mustExist });
+		return PostgresStore.open(address, { ...options, mustExist });
 	}
 	throw new OperatorError(
 		`'${scheme ?? address}' is not a database address; write sqlite:FOLDER or postgres://….`,

@@ -112,6 +112,8 @@ export interface WriterEvents {
 export interface StorePlace {
 	readonly database: string;
 	readonly stage?: string | undefined;
+	/** How many connections its process may open. */
+	readonly connections?: number;
 }
 
 export interface MigrationProgress {

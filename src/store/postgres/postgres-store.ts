@@ -20,7 +20,7 @@ import type {
 	WriterEvents,
 } from '../store.ts';
 import { AccountServers, maxServers } from './engine/account-servers.ts';
-import { checkEncoding, checkOwnServer } from './engine/check-database.ts';
+import { checkEncoding, checkOwnServer, checkSessions } from './engine/check-database.ts';
 import { Citus } from './engine/citus.ts';
 import {
 	connectionError,
@@ -30,6 +30,7 @@ import {
 	PostgresPool,
 	SchemaNames,
 } from './engine/connection.ts';
+import { type ConnectionBudget, connectionsPerPool, poolsOfServer } from './engine/connection-budget.ts';
 import { PostgresCopyTarget } from './engine/copy-target.ts';
 import { DatabaseClock } from './engine/database-clock.ts';
 import { migrate, schemaVersion } from './engine/migrate.ts';
@@ -44,15 +45,13 @@ import { PostgresWriter } from './queue/serving-writer.ts';
  * For keys, plans and accounts: small statements that a serving process repeats all the time. Against a server that
  * does not answer, a start fails within five seconds.
  */
-const controlPool: PoolOptions = {
-	size: 4,
+const controlPool: Omit<PoolOptions, 'size'> = {
 	connectTimeoutMs: 3000,
 	statementTimeoutMs: 3500,
 	idleInTransactionMs: 60_000,
 };
 /** For migrations and exports, which may take long. */
-const maintenancePool: PoolOptions = {
-	size: 4,
+const maintenancePool: Omit<PoolOptions, 'size'> = {
 	connectTimeoutMs: 10_000,
 	statementTimeoutMs: hourMs,
 	idleInTransactionMs: 60_000,
@@ -64,7 +63,7 @@ const maxRetries = 5;
 /** Several times the heartbeat of a server. */
 const deadAfterMs = 10_000;
 
-export interface PostgresOptions {
+export interface PostgresOptions extends ConnectionBudget {
 	readonly stage?: string | undefined;
 	readonly now?: (() => number) | undefined;
 	/** Refuse a database without a control schema instead of creating it. */
@@ -80,7 +79,9 @@ export class PostgresStore implements Store {
 	readonly schemas = newestSchemas('postgres');
 	readonly now: () => number;
 	readonly takesManyServers = true;
-	readonly place: StorePlace;
+	place: StorePlace;
+	/** Of each pool. Known when the first connection is open. */
+	#connections = 4;
 	readonly #schemas: SchemaNames;
 	readonly #servers: AccountServers;
 	/** For migrations and exports. */
@@ -97,14 +98,15 @@ export class PostgresStore implements Store {
 		this.place = { database: address, stage };
 		this.#schemas = schemas;
 		this.#servers = new AccountServers(address, schemas);
-		const pool = (to: string, options: PoolOptions) =>
-			new PostgresPool(to, options, (error) => this.#onError(to, error));
+		const pool = (to: string, options: Omit<PoolOptions, 'size'>) =>
+			new PostgresPool(to, { ...options, size: this.#connections }, (error) => this.#onError(to, error));
 		this.#pools = new ServerPool(maxServers, (to) => pool(to, maintenancePool));
 		this.#reads = new ServerPool(
 			maxServers,
 			(to) =>
 				new ReadQueue(
 					to,
+					this.#connections,
 					(id) => this.#servers.schemaOf(id),
 					(error) => this.#onError(to, error),
 				),
@@ -129,6 +131,7 @@ export class PostgresStore implements Store {
 	static async open(address: string, options: PostgresOptions = {}): Promise<PostgresStore> {
 		const store = new PostgresStore(address, options);
 		try {
+			await store.#limitConnections(options);
 			await store.#bringControl(options.mustExist ?? false);
 			// This reads the clock, too.
 			await store.control.revision();
@@ -138,6 +141,13 @@ export class PostgresStore implements Store {
 			await store.close();
 			throw connectionError(error, address);
 		}
+	}
+
+	/** Before any other pool is made. Other threads of this process take the same. */
+	async #limitConnections(budget: ConnectionBudget): Promise<void> {
+		this.#connections = await connectionsPerPool(this.#controlPool, this.#servers.home, budget);
+		this.#controlPool.options.max = this.#connections;
+		this.place = { ...this.place, connections: this.#connections * poolsOfServer };
 	}
 
 	/**
@@ -293,9 +303,15 @@ export class PostgresStore implements Store {
 
 	async startWriting(events: WriterEvents): Promise<ServingWriter> {
 		this.#onError = (address, error) => events.onError(this.#servers.nameOf(address), error.message);
+		await checkSessions(this.#controlPool, this.#servers.home);
 		await this.#checkDurability();
 		const writer = new PostgresWriter(
-			{ servers: this.#servers, schemas: this.#schemas, newest: this.#newest },
+			{
+				servers: this.#servers,
+				schemas: this.#schemas,
+				newest: this.#newest,
+				connections: this.#connections,
+			},
 			events,
 		);
 		await writer.start().catch(async (error) => {
@@ -327,6 +343,8 @@ export class PostgresStore implements Store {
 	async *runChecks(): AsyncIterable<Check> {
 		const { rows } = await this.#home.query('SHOW server_version');
 		yield { check: 'server', ok: true, detail: `PostgreSQL ${rows[0].server_version}` };
+		const pooled = await problemOf(checkSessions(this.#controlPool, this.#servers.home));
+		if (pooled) yield { check: 'sessions', ok: false, detail: pooled };
 		const citus = await Citus.of(this.#home);
 		if (citus) yield* citus.runChecks(this.#schemas.control);
 		yield await checkSchema('control schema', this.#home, this.#schemas.control, 'control');
@@ -387,6 +405,17 @@ async function hasRows(pool: PostgresPool, schema: string): Promise<boolean> {
 		if (rowCount !== 0) return true;
 	}
 	return false;
+}
+
+/** What an operator has to do before a check succeeds; undefined where it does. */
+async function problemOf(checked: Promise<void>): Promise<string | undefined> {
+	try {
+		await checked;
+	} catch (error) {
+		if (error instanceof OperatorError) return error.message;
+		throw error;
+	}
+	return undefined;
 }
 
 async function checkSchema(

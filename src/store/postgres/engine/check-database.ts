@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import { OperatorError } from '../../../errors.ts';
 import { shownAddress } from '../../own-database.ts';
 import { Citus } from './citus.ts';
@@ -28,4 +29,29 @@ export async function checkOwnServer(pool: PostgresPool, address: string): Promi
 		throw new OperatorError(
 			`The database at ${shownAddress(address)} is on a worker of a Citus cluster, where only the coordinator decides what is stored: name a server outside the cluster, or name none and move the account with citus_schema_move.`,
 		);
+}
+
+/**
+ * Checks that a connection keeps its session: a pooler in transaction mode gives each transaction another one, without the
+ * settings, locks and prepared statements of the connection.
+ * @throws OperatorError
+ */
+export async function checkSessions(pool: PostgresPool, address: string): Promise<void> {
+	const clients = await Promise.all([pool.connect(), pool.connect()]);
+	const [one, other] = clients as [pg.PoolClient, pg.PoolClient];
+	const session = async (client: pg.PoolClient) =>
+		(await client.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
+	try {
+		const before = await session(one);
+		await other.query('BEGIN');
+		// The other's transaction occupies a session. Where it is that of the first, or the first has got another, they are shared.
+		const isShared = (await session(other)) === before || (await session(one)) !== before;
+		await other.query('COMMIT');
+		if (isShared)
+			throw new OperatorError(
+				`A pooler in transaction mode is in front of the database at ${shownAddress(address)}, and Caskade needs sessions: set pool_mode = session for this database, or name the PostgreSQL server itself.`,
+			);
+	} finally {
+		for (const client of clients) client.release();
+	}
 }

@@ -1,7 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Kysely, PostgresDialect } from 'kysely';
 import pg from 'pg';
-import { ConcurrentChangeError, OperatorError, StorageError } from '../../../errors.ts';
+import {
+	asStorageError,
+	ConcurrentChangeError,
+	NoConnectionError,
+	OperatorError,
+	StorageError,
+} from '../../../errors.ts';
 import { type Capabilities, learnCapabilities } from './capabilities.ts';
 import { keepPrepared } from './prepared.ts';
 
@@ -145,9 +151,7 @@ export class PostgresPool extends pg.Pool {
 					() => {},
 				);
 			}, withinMs);
-			connecting
-				.then(resolve, (error) => reject(new StorageError(error.message, { cause: error })))
-				.finally(() => clearTimeout(late));
+			connecting.then(resolve, (error) => reject(storageError(error))).finally(() => clearTimeout(late));
 		});
 	}
 
@@ -179,6 +183,12 @@ export class PostgresPool extends pg.Pool {
 		};
 		setTimeout(cut, closeMs).unref();
 	}
+}
+
+/** Wraps anything but a StorageError in one. 53300: the server, the database or the role has no connections left. */
+export function storageError(error: unknown): StorageError {
+	if ((error as { code?: unknown }).code !== '53300') return asStorageError(error);
+	return new NoConnectionError((error as Error).message, { cause: error });
 }
 
 /** Whether the connection broke, or the server ended it. What was not committed then never will be. */

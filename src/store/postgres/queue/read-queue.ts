@@ -4,8 +4,7 @@ import { isConnectionLost, type PoolOptions, PostgresPool, pipeline } from '../e
 import { runQuery } from '../engine/run-steps.ts';
 import { FairScheduler, type Turn } from './fair-scheduler.ts';
 
-const readingPool: PoolOptions = {
-	size: 4,
+const readingPool: Omit<PoolOptions, 'size'> = {
 	connectTimeoutMs: 1500,
 	statementTimeoutMs: 5000,
 	idleInTransactionMs: 2000,
@@ -55,12 +54,20 @@ export class ReadQueue {
 	readonly #schemaOf: (accountId: number) => string;
 	readonly #onError: (error: Error) => void;
 
-	/** @param onError called when an idle connection breaks, or an account is slow */
-	constructor(address: string, schemaOf: (accountId: number) => string, onError: (error: Error) => void) {
-		this.#pool = new PostgresPool(address, readingPool, onError);
+	/**
+	 * @param size the number of connections
+	 * @param onError called when an idle connection breaks, or an account is slow
+	 */
+	constructor(
+		address: string,
+		size: number,
+		schemaOf: (accountId: number) => string,
+		onError: (error: Error) => void,
+	) {
+		this.#pool = new PostgresPool(address, { ...readingPool, size }, onError);
 		this.#schemaOf = schemaOf;
 		this.#turns = new FairScheduler({
-			places: readingPool.size,
+			places: size,
 			length,
 			work: (turn) => this.#work(turn),
 		});

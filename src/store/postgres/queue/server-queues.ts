@@ -5,8 +5,7 @@ import type { WaitingUpload } from './waiting-upload.ts';
 import { WriteQueue } from './write-queue.ts';
 
 /** For uploads: one transaction per connection. The deadline of an upload limits its statements further. */
-const uploadPool: PoolOptions = {
-	size: 4,
+const uploadPool: Omit<PoolOptions, 'size'> = {
 	connectTimeoutMs: 1500,
 	statementTimeoutMs: 10_000,
 	idleInTransactionMs: 2000,
@@ -14,8 +13,7 @@ const uploadPool: PoolOptions = {
 	prepares: true,
 };
 /** For hits. A pool of their own, so that hits and uploads do not wait for each other. */
-const hitPool: PoolOptions = {
-	size: 4,
+const hitPool: Omit<PoolOptions, 'size'> = {
 	connectTimeoutMs: 1500,
 	statementTimeoutMs: 5000,
 	idleInTransactionMs: 2000,
@@ -23,8 +21,13 @@ const hitPool: PoolOptions = {
 	prepares: true,
 };
 
+/** How long a server that has refused a connection may take to accept one. */
+const reachMs = 900;
+
 export interface ServerQueuesOptions {
 	readonly address: string;
+	/** The number of connections for uploads, and for hits. */
+	readonly connections: number;
 	readonly schemaOf: (accountId: number) => string;
 	/** Makes an account's schema ready; undefined where it is. */
 	readonly beforeUse: (accountId: number) => Promise<void> | undefined;
@@ -43,26 +46,29 @@ export class ServerQueues {
 
 	constructor({ address, schemaOf, ...options }: ServerQueuesOptions) {
 		const [forUploads, forHits] = [
-			new PostgresPool(address, uploadPool, options.onError),
-			new PostgresPool(address, hitPool, options.onError),
+			new PostgresPool(address, { ...uploadPool, size: options.connections }, options.onError),
+			new PostgresPool(address, { ...hitPool, size: options.connections }, options.onError),
 		];
 		this.#pools = [forUploads, forHits];
 		this.uploads = new WriteQueue(uploadGroups(schemaOf), {
 			...options,
 			pool: forUploads,
-			connections: uploadPool.size,
 		});
 		this.hits = new WriteQueue(hitGroups(schemaOf), {
 			...options,
 			// The commit metrics are of uploads.
 			onCommit: () => {},
 			pool: forHits,
-			connections: hitPool.size,
 		});
 	}
 
 	get depth(): number {
 		return this.uploads.depth + this.hits.depth;
+	}
+
+	/** @throws NoConnectionError where the server still accepts none */
+	async reach(): Promise<void> {
+		for (const pool of this.#pools) (await pool.acquire(reachMs)).release();
 	}
 
 	/** Waits until both queues are empty. */

@@ -6,7 +6,7 @@ import type { ArrivingHit, StoredHit } from '../../../domain/hit.ts';
 import type { QuotaHolding, QuotaSettlement } from '../../../domain/quota-lease.ts';
 import type { UsagePlan } from '../../../domain/usage-plan.ts';
 import { dayMs } from '../../../durations.ts';
-import { asStorageError, reasonOf } from '../../../errors.ts';
+import { NoConnectionError, reasonOf } from '../../../errors.ts';
 import type { UploadOutcome } from '../../account/arriving/events.ts';
 import { recordKeyUses } from '../../control/key-uses.ts';
 import { settleQuotas } from '../../control/quota-leases.ts';
@@ -20,6 +20,7 @@ import {
 	type PoolOptions,
 	PostgresPool,
 	type SchemaNames,
+	storageError,
 } from '../engine/connection.ts';
 import type { NewestSchemas } from '../engine/newest-schemas.ts';
 import { runSteps } from '../engine/run-steps.ts';
@@ -33,8 +34,7 @@ const queueLength = 8192;
 /** The same on the server of one account. If it is lost, little memory is spent on what waits for it. */
 const ownQueueLength = 1024;
 /** For tokens, leases and probes, so that they and uploads do not wait for each other. */
-const limitsPool: PoolOptions = {
-	size: 4,
+const limitsPool: Omit<PoolOptions, 'size'> = {
 	connectTimeoutMs: 1500,
 	statementTimeoutMs: 1500,
 	idleInTransactionMs: 2000,
@@ -64,10 +64,23 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 	readonly #queues: ServerPool<ServerQueues>;
 	readonly #disk: FullDisk;
 	readonly #serverId = randomUUID();
+	/** Whether the home server has refused a connection for uploads or hits. */
+	#isRefused = false;
 	#alive: NodeJS.Timeout | undefined;
 
 	constructor(
-		{ servers, schemas, newest }: { servers: AccountServers; schemas: SchemaNames; newest: NewestSchemas },
+		{
+			servers,
+			schemas,
+			newest,
+			connections,
+		}: {
+			readonly servers: AccountServers;
+			readonly schemas: SchemaNames;
+			readonly newest: NewestSchemas;
+			/** Of each pool. */
+			readonly connections: number;
+		},
 		events: WriterEvents,
 	) {
 		this.#servers = servers;
@@ -77,13 +90,16 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 			if (address === servers.home) this.#notice(error);
 			events.onError(servers.nameOf(address), reasonOf(error));
 		};
-		this.#limits = new PostgresPool(servers.home, limitsPool, (error) => onError(servers.home, error));
+		this.#limits = new PostgresPool(servers.home, { ...limitsPool, size: connections }, (error) =>
+			onError(servers.home, error),
+		);
 		this.#disk = new FullDisk(() => this.#query(takeRoom).then(() => {}));
 		this.#queues = new ServerPool(
 			maxServers,
 			(address) =>
 				new ServerQueues({
 					address,
+					connections,
 					schemaOf: (accountId) => servers.schemaOf(accountId),
 					beforeUse: (accountId) => newest.beforeUse(accountId),
 					length: address === servers.home ? queueLength : ownQueueLength,
@@ -165,7 +181,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 			return await transact().catch((error) => (isTransient(error) ? transact() : Promise.reject(error)));
 		} catch (error) {
 			this.#notice(error);
-			throw asStorageError(error);
+			throw storageError(error);
 		}
 	}
 
@@ -205,10 +221,13 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 
 	async probe(): Promise<void> {
 		await this.#disk.check();
+		if (this.#isRefused) await this.#queues.get(this.#servers.home).reach();
+		this.#isRefused = false;
 		await this.#query(`UPDATE ${this.#table('probe')} SET at = $1 /* probe */`, [Date.now()]);
 	}
 
 	#notice(error: unknown): void {
+		if (error instanceof NoConnectionError) this.#isRefused = true;
 		if (diskErrorCodes.has((error as { code?: unknown } | null)?.code)) this.#disk.found();
 	}
 
@@ -226,7 +245,7 @@ export class PostgresWriter implements ServingWriter, TokenLedger {
 			return await result;
 		} catch (error) {
 			this.#notice(error);
-			throw asStorageError(error);
+			throw storageError(error);
 		}
 	}
 

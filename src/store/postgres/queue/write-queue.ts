@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { monotonicMs } from '../../../clock.ts';
-import { asStorageError, reasonOf } from '../../../errors.ts';
+import { asStorageError } from '../../../errors.ts';
 import { CommitLostError, readBack } from '../engine/commit-lost.ts';
 import { isDeadlock, isLockTimeout, isTransient, type PostgresPool } from '../engine/connection.ts';
 import { hasBackgroundWork } from '../engine/run-steps.ts';
@@ -95,7 +95,7 @@ export class WriteQueue<Waiting extends WaitingWrite> {
 				before.then(
 					() => this.#enqueue(waiting),
 					(error) => {
-						this.#options.onError(reasonOf(error));
+						this.#options.onError(error);
 						this.#fail([waiting], error);
 					},
 				);
