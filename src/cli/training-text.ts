@@ -3,6 +3,7 @@ import type { GoalReport, TrainedGoal } from '../scoring/judge/account-training.
 import { trainingReportPage } from '../scoring/pages/report-page.ts';
 import {
 	choiceSentences,
+	conversionsText,
 	directionText,
 	featureText,
 	formerSentences,
@@ -65,10 +66,10 @@ export function printMeasures(report: GoalReport): void {
 	printRecord({
 		model: report.kind,
 		rows: report.rows,
-		conversions: `${report.conversions} visitors, in ${report.convertedRows} rows`,
+		conversions: conversionsText(report),
 		'base rate': percent(report.baseRate),
 		...(later && {
-			'judged on': `${later.rows} later rows, ${later.convertedRows} of them with a conversion, of ${later.conversions} visitors`,
+			'judged on': `${later.rows} later rows, with these conversions: ${conversionsText(later)}`,
 			AUC: withInterval(later.auc, 3),
 			'log loss': `${later.logLoss.toFixed(4)}, of the base rate ${later.baseRateLogLoss.toFixed(4)}`,
 			Brier: later.brier.toFixed(4),

@@ -11,7 +11,14 @@ import {
 	point,
 	size,
 } from './page-drawing.ts';
-import { choiceSentences, directionText, featureText, percent, withInterval } from './report-text.ts';
+import {
+	choiceSentences,
+	conversionsText,
+	directionText,
+	featureText,
+	percent,
+	withInterval,
+} from './report-text.ts';
 
 /** A report with its heading. */
 export interface ReportSection {
@@ -41,10 +48,7 @@ ${paragraphs(lead)}
 ${table([
 	['Served', report.kind === 'prior' ? 'the base rate' : report.kind],
 	['Rows', `${report.rows}`],
-	[
-		'Conversions',
-		`${report.conversions} visitors, in ${report.convertedRows} rows (base rate ${percent(report.baseRate)})`,
-	],
+	['Conversions', `${conversionsText(report)} (base rate ${percent(report.baseRate)})`],
 	...(later ? measureRows(later) : []),
 ])}
 <h3>What was chosen, and why</h3>
@@ -63,10 +67,7 @@ function paragraphs(sentences: readonly string[]): string {
 
 function measureRows(later: LaterMeasures): string[][] {
 	return [
-		[
-			'Judged on',
-			`${later.rows} later rows, ${later.convertedRows} of them with a conversion, of ${later.conversions} visitors`,
-		],
+		['Judged on', `${later.rows} later rows, with these conversions: ${conversionsText(later)}`],
 		['AUC', withInterval(later.auc, 3)],
 		...(later.byVisits ?? []).map(({ visit, auc, logLoss, baseRateLogLoss }) => [
 			`AUC, ${visit} visit${visit === 'later' ? 's' : ''}`,

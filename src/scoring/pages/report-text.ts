@@ -48,6 +48,17 @@ export function useOf({ version, outcome, former, report }: TrainedGoal): string
 	}
 }
 
+/** @param counts.convertedRows missing in reports of models of format 2 and before, which counted rows alone */
+export function conversionsText(counts: {
+	readonly conversions: number;
+	readonly convertedRows?: number;
+}): string {
+	const { conversions, convertedRows } = counts;
+	return convertedRows === undefined
+		? `${conversions} rows`
+		: `${conversions} visitors, in ${convertedRows} rows`;
+}
+
 function whyNotServed({ verdict, conversions, convertedRows, choice, ...report }: TrainingReport): string {
 	switch (verdict) {
 		case 'served':
