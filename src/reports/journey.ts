@@ -66,8 +66,10 @@ export function spansOf(
 	{ period, calendar, asOfMs }: Pick<Terms, 'period' | 'calendar' | 'asOfMs'>,
 ): Span[] {
 	const fromMs = Math.max(firstMs, period.fromMs);
-	if (!Number.isFinite(fromMs)) return [];
-	return calendar.spans(length, fromMs, Math.min(asOfMs, period.toMs - 1)).map((span) => ({
+	const lastMs = Math.min(asOfMs, period.toMs - 1);
+	// A period that has not begun has no spans, although its first month may have.
+	if (!Number.isFinite(fromMs) || fromMs > lastMs) return [];
+	return calendar.spans(length, fromMs, lastMs).map((span) => ({
 		...span,
 		...{ fromMs: Math.max(span.fromMs, period.fromMs), toMs: Math.min(span.toMs, period.toMs) },
 	}));

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { dayMs } from '../../src/durations.ts';
 import type { SeriesRow } from '../../src/reports/attribution-series.ts';
 import { Calendar } from '../../src/reports/calendar.ts';
+import { spansOf } from '../../src/reports/journey.ts';
 import { engines, openFor } from '../store/engines.ts';
 import { fill, report, sale, visit } from './filled.ts';
 import { day0Ms } from './made-up.ts';
@@ -59,5 +60,17 @@ test('spans begin at midnight of the zone, and there are not too many', () => {
 	assert.throws(
 		() => calendar.spans('day', day0Ms, day0Ms + 2000 * dayMs),
 		/more than 1000 days; choose longer ones/,
+	);
+});
+
+test('a period that has not begun has no rows, although its first month has', () => {
+	const calendar = new Calendar('UTC');
+	const period = { fromMs: calendar.startOfDay('2026-03-10'), toMs: calendar.startOfDay('2026-04-20') };
+	const spans = (asOf: string) =>
+		spansOf(0, 'month', { period, calendar, asOfMs: calendar.startOfDay(asOf) });
+	assert.deepEqual(spans('2026-03-01'), []);
+	assert.deepEqual(
+		spans('2026-03-11').map(({ name }) => name),
+		['2026-03'],
 	);
 });
