@@ -64,6 +64,11 @@ interface HttpSocket extends Socket {
 	readonly parser?: { readonly incoming: IncomingMessage | null } | null;
 }
 
+/** The answer that is being made or sent on a connection. */
+export function answerOn(socket: HttpSocket): ServerResponse | null | undefined {
+	return socket._httpMessage;
+}
+
 /**
  * Whether a request on this connection, of which all has come or which needs no more to be answered, is still being
  * answered. If so, its answer goes out first, and nothing follows it.

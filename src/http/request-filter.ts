@@ -5,7 +5,7 @@ import { ApiError, errorBody } from '../errors.ts';
 import { METHODS } from '../node-http.ts';
 import { jsonType } from './answer.ts';
 import { inBatches } from './batches.ts';
-import { answerSocket } from './client-error.ts';
+import { answerOn, answerSocket } from './client-error.ts';
 import { drainConnection } from './draining.ts';
 import { hasLooseLine } from './malformed.ts';
 import type { Routes } from './routes.ts';
@@ -66,6 +66,8 @@ export function filterRequests(server: Server, options: RequestFilterOptions): v
 	server.on('connect', (request: IncomingMessage, response: Socket | ServerResponse) => {
 		if ('writeHead' in response) return refuse(request, response, new ApiError('not_found'));
 		response.on('error', () => response.destroy());
+		// An answer that is still being sent continues when the socket has room.
+		response.on('drain', () => answerOn(response)?.emit('drain'));
 		if (answerSocket('not_found', response, randomUUID()) !== undefined) onAnswered(404);
 	});
 	// A client that closes its half of the connection after the request still waits for the answer.

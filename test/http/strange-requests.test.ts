@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import fc from 'fast-check';
@@ -248,6 +249,18 @@ test('CONNECT is refused', async (t) => {
 	assert.equal(answer?.status, 404);
 	assert.equal(answer.body, notFound);
 	assert.match(answer.headers.get('x-request-id') ?? '', requestId);
+});
+
+test('CONNECT behind a request: its long answer is sent whole, and the connection ends', async (t) => {
+	const { url } = await openAccount();
+	const { hostname, port } = new URL(url);
+	const socket = connect(Number(port), hostname);
+	t.after(() => void socket.destroy());
+	socket.write('GET /docs/swagger-ui.css HTTP/1.1\r\nhost: a\r\n\r\nCONNECT a:1 HTTP/1.1\r\nhost: a\r\n\r\n');
+	const received = await text(socket);
+	const [head, body] = received.split('\r\n\r\n') as [string, string];
+	assert.match(head, /^HTTP\/1\.1 200 /);
+	assert.equal(body.length, Number(/content-length: (\d+)/i.exec(head)?.[1]));
 });
 
 test('CONNECT, and gone: the server goes on', async (t) => {
