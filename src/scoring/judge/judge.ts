@@ -10,7 +10,7 @@ import {
 import type { Dataset } from '../rows/dataset.ts';
 import { choose } from './choose.ts';
 import type { FoldModels } from './fold-models.ts';
-import type { BlockMeasures, Counts, LaterMeasures, VisitMeasures } from './report.ts';
+import type { BlockMeasures, Counts, LaterMeasures, RowMeasures, VisitMeasures } from './report.ts';
 
 /** The first blocks only choose; the others are judged. */
 const choosingBlocks = 2;
@@ -111,7 +111,7 @@ function columnsOf(rows: readonly Judged[]) {
 	};
 }
 
-function measuresOf(rows: readonly Judged[]) {
+function measuresOf(rows: readonly Judged[]): RowMeasures {
 	const { labels, scores } = columnsOf(rows);
 	return {
 		predicted: mean(scores),

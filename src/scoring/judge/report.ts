@@ -13,16 +13,20 @@ export interface Counts {
 	readonly convertedRows: number;
 }
 
-/** How well a model did on rows later than all that it learned from. */
-export interface LaterMeasures extends Counts {
+/** How well scores fit the outcomes of rows. */
+export interface RowMeasures {
 	/** The mean score. */
 	readonly predicted: number;
 	/** The share of rows that reached the goal. */
 	readonly observed: number;
-	readonly auc: Estimate;
 	readonly logLoss: number;
 	/** The log loss if every row were given the earlier rows' base rate. */
 	readonly baseRateLogLoss: number;
+}
+
+/** How well a model did on rows later than all that it learned from. */
+export interface LaterMeasures extends Counts, RowMeasures {
+	readonly auc: Estimate;
 	readonly brier: number;
 	readonly expectedCalibrationError: number;
 	readonly calibrationTable: readonly CalibrationBin[];
@@ -36,25 +40,17 @@ export interface LaterMeasures extends Counts {
 }
 
 /** The mean score and the rate of a block of time. */
-export interface BlockMeasures {
+export interface BlockMeasures extends RowMeasures {
 	/** ISO 8601, UTC. */
 	readonly from: string;
 	readonly to: string;
 	readonly rows: number;
-	readonly predicted: number;
-	readonly observed: number;
-	readonly logLoss: number;
-	readonly baseRateLogLoss: number;
 }
 
-export interface VisitMeasures extends Counts {
+export interface VisitMeasures extends Counts, RowMeasures {
 	readonly visit: 'first' | 'second' | 'later';
 	/** Null if all outcomes were the same. */
 	readonly auc: number | null;
-	readonly predicted: number;
-	readonly observed: number;
-	readonly logLoss: number;
-	readonly baseRateLogLoss: number;
 }
 
 export interface TopFeature {
