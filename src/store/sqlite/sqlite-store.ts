@@ -27,7 +27,9 @@ import {
 	fileAt,
 	goneEveryMs,
 	logAt,
+	lostSince,
 	migrateAccountFile,
+	type OpenedFiles,
 	openAccountFile,
 } from './engine/account-file.ts';
 import { copyDatabases } from './engine/backup.ts';
@@ -67,9 +69,7 @@ export class SqliteStore implements Store {
 	readonly place: StorePlace;
 	readonly #folder: DataFolder;
 	readonly #controlDatabase: Kysely<ControlTables>;
-	#last:
-		| { accountId: number; connection: Connection; file?: string | undefined; log?: string | undefined }
-		| undefined;
+	#last: (OpenedFiles & { accountId: number; connection: Connection }) | undefined;
 	readonly #sweep: NodeJS.Timeout;
 	readonly #keepHandles = lendHandles(() => this.#stopTransacting());
 
@@ -162,10 +162,9 @@ export class SqliteStore implements Store {
 	#forgetIfGone(): void {
 		const last = this.#last;
 		if (!last) return;
-		const path = this.#folder.accountPath(last.accountId);
-		const hasFile = fileAt(path) === last.file;
-		if (hasFile && logAt(path) === last.log) return;
-		if (hasFile) saveRemovedLog(last.connection.database);
+		const lost = lostSince(this.#folder.accountPath(last.accountId), last);
+		if (!lost) return;
+		if (lost === 'log') saveRemovedLog(last.connection.database);
 		this.#stopTransacting();
 	}
 

@@ -95,3 +95,15 @@ export function fileAt(path: string): string | undefined {
 export function logAt(path: string): string | undefined {
 	return fileAt(`${path}-wal`);
 }
+
+/** The files of a database when it was opened, see `fileAt` and `logAt`. */
+export interface OpenedFiles {
+	readonly file?: string | undefined;
+	readonly log?: string | undefined;
+}
+
+/** What somebody has replaced or deleted since a database was opened. */
+export function lostSince(path: string, opened: OpenedFiles): 'file' | 'log' | undefined {
+	if (fileAt(path) !== opened.file) return 'file';
+	return logAt(path) === opened.log ? undefined : 'log';
+}

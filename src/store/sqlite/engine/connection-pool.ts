@@ -3,7 +3,7 @@ import { monotonicMs } from '../../../clock.ts';
 import { StorageError } from '../../../errors.ts';
 import { lendHandles, openClosing } from '../../file-handles.ts';
 import { controlDatabaseId } from '../queue/messages.ts';
-import { fileAt, logAt, migrateAccountFile, openAccountFile } from './account-file.ts';
+import { fileAt, logAt, lostSince, migrateAccountFile, openAccountFile } from './account-file.ts';
 import { emptyLog, endIfMarked, restartLog, saveRemovedLog } from './checkpoint.ts';
 import { BusyError, Connection, isBusy, openDatabase, undoInMemory } from './connection.ts';
 import type { DataFolder } from './data-folder.ts';
@@ -150,10 +150,10 @@ export class ConnectionPool {
 	#leaveIfGone(databaseId: number): void {
 		const connection = this.#open.get(databaseId);
 		if (!connection && !this.#failed.has(databaseId)) return;
-		const path = this.path(databaseId);
-		const hasFile = fileAt(path) === this.#files.get(databaseId);
-		if (!hasFile) this.#forget(databaseId);
-		if (!hasFile || !connection || logAt(path) === this.#logs.get(databaseId)) return;
+		const opened = { file: this.#files.get(databaseId), log: this.#logs.get(databaseId) };
+		const lost = lostSince(this.path(databaseId), opened);
+		if (lost === 'file') this.#forget(databaseId);
+		if (lost !== 'log' || !connection) return;
 		saveRemovedLog(connection.database);
 		if (databaseId === controlDatabaseId)
 			throw new StorageError('the write-ahead log was removed while it was open; restart the server');

@@ -5,7 +5,15 @@ import type { Profile } from '../../../domain/profile.ts';
 import { type Receipt, receiptColumns, toReceipt } from '../../account/reading/receipts.ts';
 import { lendHandles, openClosing } from '../../file-handles.ts';
 import type { NumberedProfile, ServingReader } from '../../store.ts';
-import { fileAt, goneEveryMs, logAt, migrateAccountFile, openAccountFile } from '../engine/account-file.ts';
+import {
+	fileAt,
+	goneEveryMs,
+	logAt,
+	lostSince,
+	migrateAccountFile,
+	type OpenedFiles,
+	openAccountFile,
+} from '../engine/account-file.ts';
 import { Connection } from '../engine/connection.ts';
 import type { DataFolder } from '../engine/data-folder.ts';
 import { latestSchema, schemaVersion } from '../engine/migrate.ts';
@@ -21,10 +29,8 @@ const sameForMs = 100;
 /** In WAL mode readers wait for nobody, except for a database that is just being created. */
 const busyTimeoutMs = 1000;
 
-interface OpenAccount {
+interface OpenAccount extends OpenedFiles {
 	readonly connection: Connection;
-	readonly file: string | undefined;
-	readonly log: string | undefined;
 	readonly examineAtMs: number;
 }
 
@@ -128,10 +134,10 @@ export class SqliteReader implements ServingReader {
 
 	#examine(accountId: number, known: OpenAccount | undefined, nowMs: number): OpenAccount {
 		const path = this.#folder.accountPath(accountId);
-		const file = fileAt(path);
 		const examineAtMs = nowMs + sameForMs;
-		if (known && known.file === file && known.log === logAt(path)) return { ...known, examineAtMs };
+		if (known && !lostSince(path, known)) return { ...known, examineAtMs };
 		known?.connection.database.close();
+		const file = fileAt(path);
 		return { connection: this.#openConnection(accountId), file, log: logAt(path), examineAtMs };
 	}
 
@@ -162,10 +168,8 @@ export class SqliteReader implements ServingReader {
 	}
 
 	#closeGone(): void {
-		for (const [accountId, { file, log }] of this.#open) {
-			const path = this.#folder.accountPath(accountId);
-			if (fileAt(path) !== file || logAt(path) !== log) this.#close(accountId);
-		}
+		for (const [accountId, opened] of this.#open)
+			if (lostSince(this.#folder.accountPath(accountId), opened)) this.#close(accountId);
 	}
 
 	async close(): Promise<void> {
