@@ -31,7 +31,7 @@ import type { LostLabels, LostPaths } from './lost-paths.ts';
 import { type ShareInterval, type SimilarVisitors, shareIntervals } from './markov-interval.ts';
 import type { AttributionModel } from './model.ts';
 import { type FlatRow, reportThat } from './report.ts';
-import { curves } from './report-curves.ts';
+import { curves, curvesByGroup } from './report-curves.ts';
 import { bars } from './report-drawing.ts';
 import { pathParameters } from './report-query.ts';
 import type { Visited, Visits } from './visits.ts';
@@ -287,11 +287,7 @@ export const attributionReport = reportThat({
 		),
 	draw({ series, seriesModel, every, by }, table, money) {
 		if (!series || !every) return bars(table, 'netPence', { title: 'Net revenue', money });
-		const names = Map.groupBy(series, (row) => by.map((name) => row[name]).join(' / ') || 'all');
-		const lines = [...names].map(([name, own]) => ({
-			name,
-			points: own.map((row) => ({ x: String(row[every]), y: row.subscriptions })),
-		}));
+		const lines = curvesByGroup(series, by, (row) => ({ x: String(row[every]), y: row.subscriptions }));
 		return curves(lines, { title: `Subscriptions by ${every}, credited by ${seriesModel}` });
 	},
 });

@@ -57,3 +57,20 @@ export function planOf({ subscription: { evt }, course: { cadence } }: PaidJourn
 	const days = cadence?.days ?? Number.NaN;
 	return `${calendarMonthsOf(days) ?? `${Math.round(days)} days`} ${evt}`;
 }
+
+/** What a reader must know of the latest figures. */
+export function warningsOf(journeys: readonly CoursedJourney[]): string[] {
+	const courses = journeys.filter(isPaid).map(({ course }) => course);
+	const atRisk = courses.filter(({ state }) => state === 'at risk').length;
+	const unknown = courses.filter(({ cadence }) => cadence === null).length;
+	const warnings: string[] = [];
+	if (atRisk > 0)
+		warnings.push(
+			`${atRisk} of ${courses.length} subscriptions are at risk: due, not renewed, and not lost yet. The latest figures do not count them as ended.`,
+		);
+	if (unknown > 0)
+		warnings.push(
+			`Nothing tells how often ${unknown} of ${courses.length} subscriptions are paid, so they never end and have no recurring revenue. Set it with --period, or 'caskade account update --renewal-days'.`,
+		);
+	return warnings;
+}

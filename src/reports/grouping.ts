@@ -29,12 +29,14 @@ export function groupsOf<Member extends CoursedJourney>(
 	return [...groups.slice(0, maxLabels - 1), { values, members: rest }];
 }
 
+/** The name that a dimension has in rows. */
+export function columnOf(dimension: string): string {
+	return dimension === 'price' ? 'pricePence' : dimension;
+}
+
 function named(by: Grouping, values: readonly (string | number)[]): GroupValues {
 	return Object.fromEntries(
-		by.map((dimension, place) => [
-			dimension === 'price' ? 'pricePence' : dimension,
-			values[place] as string | number,
-		]),
+		by.map((dimension, place) => [columnOf(dimension), values[place] as string | number]),
 	);
 }
 

@@ -1,6 +1,6 @@
 import type { Subscription, SubscriptionStep } from '../domain/subscription.ts';
 import type { Touch } from '../domain/touch.ts';
-import type { Calendar, Span, SpanLength } from './calendar.ts';
+import { type Calendar, monthsBetween, type Span, type SpanLength } from './calendar.ts';
 import type { Grouping } from './label.ts';
 
 /** A subscription with the touches that led to it. */
@@ -134,4 +134,21 @@ export function ratio(part: number, whole: number, digits = 4): number | null {
 
 export function rounded(value: number, digits: number): number {
 	return Math.round(value * 10 ** digits) / 10 ** digits;
+}
+
+/** What a month's cohort paid in each calendar month after its acquisition, less refunds, from 0. */
+export function penceByAge(
+	month: string,
+	members: readonly Pick<Journey, 'subscription'>[],
+	calendar: Calendar,
+): number[] {
+	const pence: number[] = [];
+	for (const { subscription } of members)
+		for (const { atMs, revenuePence } of subscription.steps) {
+			// A refund that was uploaded before its sale counts from the first month.
+			const age = Math.max(0, monthsBetween(month, calendar.monthOf(atMs)));
+			while (pence.length <= age) pence.push(0);
+			(pence[age] as number) += revenuePence;
+		}
+	return pence;
 }

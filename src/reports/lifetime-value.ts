@@ -1,7 +1,7 @@
 import { addMonths, monthsBetween } from './calendar.ts';
 import { isPaid, type PaidJourney } from './courses.ts';
-import { type GroupValues, groupsOf } from './grouping.ts';
-import { acquiredAtMs, acquiredIn, rounded, type Terms } from './journey.ts';
+import { columnOf, type GroupValues, groupsOf } from './grouping.ts';
+import { acquiredAtMs, acquiredIn, penceByAge, rounded, type Terms } from './journey.ts';
 import { type Projection, projectionOf, renewalRatesOf } from './projection.ts';
 import { type FlatRow, reportThat } from './report.ts';
 import { type Curve, curves } from './report-curves.ts';
@@ -69,15 +69,8 @@ function earningsOf(
 	{ asOfMs, calendar }: LifetimeTerms,
 	ages: number,
 ): Omit<LifetimeValueRow, 'month' | 'projected'> {
-	const pence: number[] = [];
-	let penceToDate = 0;
-	for (const { subscription } of members)
-		for (const { atMs, revenuePence } of subscription.steps) {
-			// A refund that was uploaded before its sale counts from the first month.
-			const age = Math.max(0, monthsBetween(month, calendar.monthOf(atMs)));
-			pence[age] = (pence[age] ?? 0) + revenuePence;
-			penceToDate += revenuePence;
-		}
+	const pence = penceByAge(month, members, calendar);
+	const penceToDate = pence.reduce((total, each) => total + each, 0);
 	let sum = 0;
 	const cumulativePence = Array.from({ length: ages }, (_, age) => {
 		sum += pence[age] ?? 0;
@@ -146,9 +139,7 @@ export const lifetimeValueReport = reportThat({
 				name,
 				some.map(({ ltvPence }) => ltvPence),
 			);
-		const groups = Map.groupBy(rows, (row) =>
-			by.map((name) => row[name === 'price' ? 'pricePence' : name]).join(' · '),
-		);
+		const groups = Map.groupBy(rows, (row) => by.map((name) => row[columnOf(name)]).join(' · '));
 		const cohorts =
 			by.length > 0
 				? [...groups].map(([name, own]) => meanOf(name, valueByAge(own)))

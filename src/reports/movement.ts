@@ -1,10 +1,10 @@
 import type { Movement } from '../domain/subscription-course.ts';
 import type { Span } from './calendar.ts';
-import { type CoursedJourney, isPaid } from './courses.ts';
+import { type CoursedJourney, warningsOf } from './courses.ts';
 import { type GroupValues, groupsOf } from './grouping.ts';
 import { firstEventMs, isIn, ratio, spansOf, type Terms } from './journey.ts';
 import { type FlatRow, reportThat } from './report.ts';
-import { type Curve, curves } from './report-curves.ts';
+import { curves, curvesByGroup } from './report-curves.ts';
 import { commonParameters } from './report-query.ts';
 
 /** Of one span, by what happened. Opening and what was added, less what was lost, is closing. */
@@ -149,24 +149,6 @@ function placeOf(spans: readonly Span[], ms: number): number {
 	return low === 0 && ms < (spans[0]?.fromMs ?? Number.POSITIVE_INFINITY) ? -1 : low;
 }
 
-/** From the first subscription on, within the period and up to the moment of the report. */
-/** What a reader must know of the latest figures. */
-export function warningsOf(journeys: readonly CoursedJourney[]): string[] {
-	const courses = journeys.filter(isPaid).map(({ course }) => course);
-	const atRisk = courses.filter(({ state }) => state === 'at risk').length;
-	const unknown = courses.filter(({ cadence }) => cadence === null).length;
-	const warnings: string[] = [];
-	if (atRisk > 0)
-		warnings.push(
-			`${atRisk} of ${courses.length} subscriptions are at risk: due, not renewed, and not lost yet. The latest figures do not count them as ended.`,
-		);
-	if (unknown > 0)
-		warnings.push(
-			`Nothing tells how often ${unknown} of ${courses.length} subscriptions are paid, so they never end and have no recurring revenue. Set it with --period, or 'caskade account update --renewal-days'.`,
-		);
-	return warnings;
-}
-
 export const movementReport = reportThat({
 	kind: 'movement',
 	title: 'Movement',
@@ -194,20 +176,13 @@ export const movementReport = reportThat({
 	},
 	table: ({ rows }) => rows.map(flatRow),
 	draw({ by, every, rows }, _, money) {
-		const series = Map.groupBy(rows, (row) => by.map((name) => row[keyOf(name)]).join(' / ') || 'all');
-		const drawn = [...series].map(
-			([name, own]): Curve => ({
-				name,
-				points: own.map((row) => ({ x: String(row[every]), y: row.recurringPence.closing })),
-			}),
-		);
+		const drawn = curvesByGroup(rows, by, (row) => ({
+			x: String(row[every]),
+			y: row.recurringPence.closing,
+		}));
 		return curves(drawn, { title: 'Recurring revenue a month, at the closing', money });
 	},
 });
-
-function keyOf(name: string): string {
-	return name === 'price' ? 'pricePence' : name;
-}
 
 function flatRow({ subscriptions, recurringPence, ...row }: NamedRow): FlatRow {
 	const { refundPence, customerChurn, grossRevenueRetention, netRevenueRetention, ...names } = row;

@@ -1,7 +1,7 @@
 import { dayMs } from '../durations.ts';
 import { type PaidJourney, planOf } from './courses.ts';
 import { duesOf } from './renewals.ts';
-import { withBounds } from './share-interval.ts';
+import { type ShareWithBounds, withBounds } from './share-interval.ts';
 
 /** What is expected, with the bounds of 95 % of what may come. */
 export interface Projection {
@@ -10,17 +10,10 @@ export interface Projection {
 	readonly highPence: number;
 }
 
-/** The share of those who are due that renew. */
-interface RenewalRate {
-	readonly share: number;
-	readonly low: number;
-	readonly high: number;
-}
-
 const horizonDays = 365;
 
-/** The renewal rates of plans. Where few were due, the share is near a half, and its bounds are far apart. */
-export function renewalRatesOf(journeys: readonly PaidJourney[]): (plan: string) => RenewalRate {
+/** The share of each plan's dues that are renewed. Where few were due, the share is near a half, and its bounds are far apart. */
+export function renewalRatesOf(journeys: readonly PaidJourney[]): (plan: string) => ShareWithBounds {
 	const dues = new Map<string, { due: number; renewed: number }>();
 	for (const journey of journeys) {
 		const { course } = journey;
@@ -44,7 +37,7 @@ export function renewalRatesOf(journeys: readonly PaidJourney[]): (plan: string)
  */
 export function projectionOf(
 	journeys: readonly PaidJourney[],
-	rateOf: (plan: string) => RenewalRate,
+	rateOf: (plan: string) => ShareWithBounds,
 	asOfMs: number,
 ): Projection {
 	let [pence, low, high, variance] = [0, 0, 0, 0];

@@ -1,14 +1,13 @@
 import { graceDays } from '../domain/subscription-cadence.ts';
 import type { Course } from '../domain/subscription-course.ts';
 import { dayMs } from '../durations.ts';
-import { type CoursedJourney, isPaid, type PaidJourney, planOf } from './courses.ts';
+import { type CoursedJourney, isPaid, type PaidJourney, planOf, warningsOf } from './courses.ts';
 import { type GroupValues, groupsOf } from './grouping.ts';
 import { acquiredIn, ratio, rounded, type Terms } from './journey.ts';
-import { warningsOf } from './movement.ts';
 import { type FlatRow, reportThat } from './report.ts';
 import { curves } from './report-curves.ts';
 import { pathParameters } from './report-query.ts';
-import { type ShareWithBounds, Survival } from './share-interval.ts';
+import { intervalText, type ShareWithBounds, Survival } from './share-interval.ts';
 
 export interface RenewalsRow {
 	/** The acquisition's event type. */
@@ -164,7 +163,7 @@ function rowPerAge({ eligible, renewed, survivors, ...group }: NamedRow): FlatRo
 			atRisk,
 			stayed,
 			survivors: share,
-			interval: `${Math.round(100 * low)} to ${Math.round(100 * high)} %`,
+			interval: intervalText({ low, high }),
 		},
 	}));
 	const none = { age: null, eligible: null, renewed: null, atRisk: null, stayed: null, survivors: null };

@@ -1,6 +1,7 @@
 import { escapeHtml } from '../format/html.ts';
 import type { ShowMoney } from '../format/money.ts';
 import { formatNumber } from '../format/numbers.ts';
+import { columnOf } from './grouping.ts';
 
 /** A value for each of some places across, with the bounds of its interval where there is one. */
 export interface CurvePoint {
@@ -76,6 +77,16 @@ export function curves(all: readonly Curve[], { title, money, isShare }: CurveTi
 	return `<h2>${escapeHtml(title)}</h2>
 <div class="wide"><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeHtml(title)}">${[...grid, ...names, ...lines].join('\n')}</svg></div>
 ${drawn.length > 1 ? `<p>${legend.join(' &nbsp; ')}${rest > 0 ? ` and ${rest} more in the table` : ''}</p>` : ''}`;
+}
+
+/** A curve for each group of rows, named by the values of their dimensions. */
+export function curvesByGroup<Row extends Readonly<Record<string, unknown>>>(
+	rows: readonly Row[],
+	by: readonly string[],
+	pointOf: (row: Row) => CurvePoint,
+): Curve[] {
+	const groups = Map.groupBy(rows, (row) => by.map((name) => row[columnOf(name)]).join(' / ') || 'all');
+	return [...groups].map(([name, own]) => ({ name, points: own.map(pointOf) }));
 }
 
 /** Numbers by size, dates by time. */

@@ -1,14 +1,13 @@
 import type { Movement } from '../domain/subscription-course.ts';
 import { addMonths, type Calendar, monthsBetween } from './calendar.ts';
-import { isPaid, type PaidJourney } from './courses.ts';
+import { isPaid, type PaidJourney, warningsOf } from './courses.ts';
 import { type GroupValues, groupsOf } from './grouping.ts';
-import { acquiredAtMs, acquiredIn, type Terms } from './journey.ts';
-import { warningsOf } from './movement.ts';
+import { acquiredAtMs, acquiredIn, penceByAge, type Terms } from './journey.ts';
 import { type FlatRow, reportThat } from './report.ts';
 import { curves } from './report-curves.ts';
 import { pathParameters } from './report-query.ts';
 import { numbered } from './report-table.ts';
-import { type ShareWithBounds, Survival, shareText } from './share-interval.ts';
+import { intervalText, type ShareWithBounds, Survival, shareText } from './share-interval.ts';
 
 /** Subscriptions acquired in one month. Lists are by age in calendar months; null for months that are not over. */
 export interface Cohort {
@@ -67,24 +66,17 @@ function cohortOf(
 	const ages = Array.from({ length: Math.min(now + 1, maxAges + 1) }, (_, age) => age);
 	const ends = ages.map((age) => calendar.startOfMonth(addMonths(month, age + 1)));
 	const active = ages.map(() => 0);
-	const pence = ages.map(() => 0);
-	let penceToDate = 0;
-	for (const { subscription, course } of members) {
+	for (const { course } of members)
 		for (const age of ages)
 			if (isThereAt(course.movements, (ends[age] as number) - 1)) (active[age] as number)++;
-		for (const { atMs, revenuePence } of subscription.steps) {
-			// A refund that was uploaded before its sale counts from the first month.
-			const age = Math.max(0, monthsBetween(month, calendar.monthOf(atMs)));
-			if (age < ages.length) (pence[age] as number) += revenuePence;
-			penceToDate += revenuePence;
-		}
-	}
+	const paid = penceByAge(month, members, calendar);
+	const pence = ages.map((age) => paid[age] ?? 0);
 	const whenOver = (values: readonly number[]) =>
 		values.map((value, age) => ((ends[age] as number) <= asOfMs ? value : null));
 	return {
 		...{ subscriptions: members.length, active: whenOver(active), pence: whenOver(pence) },
 		activeNow: members.filter(({ course }) => course.state !== 'ended').length,
-		penceToDate,
+		penceToDate: paid.reduce((sum, each) => sum + each, 0),
 	};
 }
 
@@ -170,6 +162,6 @@ function rowOfAge({
 }: RetentionAtAge): FlatRow {
 	return {
 		...{ age, subscriptions, active, mean: shareText(active, subscriptions), survival: share },
-		...{ interval: `${Math.round(100 * low)} to ${Math.round(100 * high)} %`, pencePerSubscription },
+		...{ interval: intervalText({ low, high }), pencePerSubscription },
 	};
 }
