@@ -17,7 +17,11 @@ import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, printJson, withStore } from './output.ts';
 import { writeOutputFile } from './output-file.ts';
 
-type ReportOptions = CommonOptions & { readonly csv?: boolean; readonly html?: string };
+interface ReportOptions extends CommonOptions {
+	readonly csv?: boolean;
+	readonly html?: string;
+	readonly long?: boolean;
+}
 
 export function reportCommand(): Command {
 	const command = new Command('report')
@@ -35,21 +39,33 @@ docs/reports.md has every figure's formula. 'caskade spend import' stores what w
 	for (const name of parameterNames) command.addOption(optionOf(name));
 	return command
 		.addOption(new Option('--csv', 'print CSV, with whole pence').conflicts('json'))
+		.addOption(
+			new Option('--long', 'a row for each model, with everything that it credits, not a column').conflicts([
+				'json',
+				'csv',
+			]),
+		)
 		.addOption(new Option('--html <file>', 'write the report as one HTML page, with charts'))
 		.addCommonOptions()
 		.action((kind: string, aid: string, options: ReportOptions) =>
 			withStore(options, async (store) => {
 				const definition = reportOf(kind);
+				const { long: isLong = false } = options;
+				if (isLong && !definition.matrix)
+					throw new OperatorError(`The report ${kind} does not use --long; leave it out.`);
 				const query = givenQuery(definition, command);
 				const account = await store.control.account(aid);
 				const { runReport } = await import('../reports/run-report.ts');
 				const report = await runReport(store, account, query, paymentProviders);
 				if (options.html !== undefined) {
 					const { reportPage } = await import('../reports/report-page.ts');
-					writeOutputFile(options.html, reportPage(definition, report));
+					writeOutputFile(options.html, reportPage(definition, report, isLong));
 				}
 				if (options.json) printJson(report);
-				else process.stdout.write((options.csv ? reportCsv : reportText)(definition, report));
+				else
+					process.stdout.write(
+						options.csv ? reportCsv(definition, report) : reportText(definition, report, isLong),
+					);
 			}),
 		);
 }

@@ -26,11 +26,11 @@ import {
 	type Totals,
 	totalOf,
 } from './journey.ts';
-import { type Dimensions, dimensionsOf, none, touchLabelsOf } from './label.ts';
+import { type Dimensions, dimensionsOf, type Grouping, isOfTouches, none, touchLabelsOf } from './label.ts';
 import type { LostLabels, LostPaths } from './lost-paths.ts';
 import { type ShareInterval, type SimilarVisitors, shareIntervals } from './markov-interval.ts';
 import type { AttributionModel } from './model.ts';
-import { type FlatRow, reportThat } from './report.ts';
+import { type Cell, type FlatRow, reportThat, type SideTable } from './report.ts';
 import { curves, curvesByGroup } from './report-curves.ts';
 import { bars } from './report-drawing.ts';
 import { pathParameters } from './report-query.ts';
@@ -244,6 +244,40 @@ function compareRows(a: NamedRow, b: NamedRow, model: AttributionModel | undefin
 	return byCredit || (a.name < b.name ? -1 : 1);
 }
 
+/** A table for each amount, with a column for each model. */
+function matrixOf(
+	rows: readonly AttributionRow[],
+	models: readonly AttributionModel[],
+	by: Grouping,
+): SideTable[] {
+	const byModel = (row: AttributionRow, cellOf: (amounts: CreditedAmounts) => Cell, unit = ''): FlatRow =>
+		Object.fromEntries(
+			models.map((model) => [`${model}${unit}`, cellOf(row.models[model] as CreditedAmounts)]),
+		);
+	const tableOf = (title: string, cellsOf: (row: AttributionRow) => FlatRow): SideTable => ({
+		title,
+		rows: rows.map((row) => ({
+			...Object.fromEntries(by.filter(isOfTouches).map((name) => [name, row[name] ?? null])),
+			...cellsOf(row),
+		})),
+	});
+	return [
+		tableOf('Subscriptions', (row) => ({
+			...{ visitors: row.visitors, visits: row.visits, assistRatio: row.assistRatio },
+			...byModel(row, ({ subscriptions }) => subscriptions),
+			...{ markovLow: row.models.markov?.low ?? null, markovHigh: row.models.markov?.high ?? null },
+		})),
+		tableOf('Net revenue', (row) => byModel(row, (amounts) => amounts.netPence, 'Pence')),
+		{
+			...tableOf('Conversion rate', (row) => byModel(row, ({ conversionRate }) => conversionRate)),
+			columns: Object.fromEntries(models.map((model) => [model, { isShare: true }])),
+		},
+		tableOf('Net revenue per visitor', (row) =>
+			byModel(row, ({ netPerVisitorPence }) => netPerVisitorPence, 'Pence'),
+		),
+	];
+}
+
 /** Fixed, so that a report is repeatable to the last digit. */
 const seed = 1;
 
@@ -259,6 +293,8 @@ export const attributionReport = reportThat({
 		conversionRate: { isShare: true },
 		low: { isOptional: true },
 		high: { isOptional: true },
+		markovLow: { isOptional: true },
+		markovHigh: { isOptional: true },
 	},
 	async make({ query, period, asOfMs, calendar, journeys: read }) {
 		const { basis, lookbackDays, halfLifeDays, model: models, by, every } = query;
@@ -277,6 +313,7 @@ export const attributionReport = reportThat({
 		});
 		return { ...made, every, ...series };
 	},
+	matrix: ({ rows, models, series, by }) => (series || models.length < 2 ? null : matrixOf(rows, models, by)),
 	table: ({ rows, series }) =>
 		(series as readonly FlatRow[] | undefined) ??
 		rows.flatMap(({ models, ...row }) =>

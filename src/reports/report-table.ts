@@ -5,7 +5,15 @@ import { counted } from '../format/numbers.ts';
 import { textTable } from '../format/text-table.ts';
 import { addDays } from './calendar.ts';
 import type { Totals } from './journey.ts';
-import type { Cell, ColumnStyle, ColumnStyles, FlatRow, Report, ReportDefinition } from './report.ts';
+import type {
+	Cell,
+	ColumnStyle,
+	ColumnStyles,
+	FlatRow,
+	Report,
+	ReportDefinition,
+	SideTable,
+} from './report.ts';
 import { filters } from './report-query.ts';
 import type { Visited } from './visits.ts';
 
@@ -42,23 +50,51 @@ function safeCell(value: Cell): Cell {
 	return typeof value === 'string' && /^\s*[=+\-@＝＋－＠]/u.test(value) ? `'${value}` : value;
 }
 
-/** A report as text tables. */
-export function reportText(definition: ReportDefinition, report: Report): string {
-	const rows = tableOf(definition, report);
-	const money = moneyOf(report.currency);
-	const lines = [...headOf(report), '', ...linesOf(rows, money, definition.columns)];
-	for (const { title, rows: side } of definition.sideTables?.(report) ?? [])
-		lines.push('', title, ...linesOf(side, money, definition.columns));
+/** A table for people, below lines of its own. */
+export interface ShownTable {
+	/** Empty for the report's own. */
+	readonly title: string;
+	readonly lines: readonly string[];
+	readonly rows: readonly FlatRow[];
+	readonly columns: ColumnStyles;
+}
+
+/** All tables for people, in order. @param isLong whether a long table is shown as it is */
+export function shownTables(
+	definition: ReportDefinition,
+	report: Report,
+	isLong: boolean,
+): readonly ShownTable[] {
+	const shown = ({ title, rows, columns }: SideTable): ShownTable => ({
+		...{ title, lines: [], rows, columns: { ...definition.columns, ...columns } },
+	});
+	const main = (of: Report): readonly SideTable[] =>
+		(isLong ? null : definition.matrix?.(of)) ?? [{ title: '', rows: tableOf(definition, of) }];
+	const tables = [...main(report), ...(definition.sideTables?.(report) ?? [])].map(shown);
 	const { compared } = report;
-	if (compared)
+	if (!compared) return tables;
+	const earlier = main(compared).map(shown);
+	const lines = headOf(compared);
+	return [
+		...tables,
+		...earlier.map((table, place) => ({
+			...table,
+			title: ['Compared with', table.title].filter((part) => part !== '').join(': '),
+			lines: place === 0 ? lines : [],
+		})),
+	];
+}
+
+/** A report as text tables. */
+export function reportText(definition: ReportDefinition, report: Report, isLong = false): string {
+	const money = moneyOf(report.currency);
+	const lines = headOf(report);
+	for (const { title, lines: own, rows, columns } of shownTables(definition, report, isLong))
 		lines.push(
-			'',
-			'Compared with',
-			...headOf(compared),
-			'',
-			...linesOf(tableOf(definition, compared), money, definition.columns),
+			...['', ...(title ? [title] : []), ...own, ...(own.length > 0 ? [''] : [])],
+			...linesOf(rows, money, columns),
 		);
-	if (isCut(rows))
+	if (isCut(tableOf(definition, report)))
 		lines.push(
 			'',
 			`Names over ${maxNameLength} characters are cut in the middle; --json and --csv have them whole.`,
@@ -67,11 +103,9 @@ export function reportText(definition: ReportDefinition, report: Report): string
 	return `${lines.join('\n')}\n`;
 }
 
-function linesOf(rows: readonly FlatRow[], money: ShowMoney, styles?: ColumnStyles): string[] {
+function linesOf(rows: readonly FlatRow[], money: ShowMoney, styles: ColumnStyles): string[] {
 	if (rows.length === 0) return [nothing];
-	const columns = shownColumns(rows, styles).filter(
-		({ name, isOptional }) => !(isOptional && rows.every((row) => row[name] === null)),
-	);
+	const columns = shownColumns(rows, styles);
 	return textTable(
 		columns.map(({ heading }) => heading),
 		rows.map((row) =>
@@ -136,10 +170,14 @@ export interface ShownColumn extends ColumnStyle {
 	readonly heading: string;
 	readonly isPence: boolean;
 	readonly isNumber: boolean;
+	/** Whether some of its numbers are fractions: then all have two places. */
+	readonly isFraction: boolean;
 }
 
 export function shownColumns(rows: readonly FlatRow[], styles: ColumnStyles = {}): ShownColumn[] {
-	const names = columnsOf(rows);
+	const isShown = (name: string) =>
+		!styles[nameWithoutNumber(name)]?.isOptional || rows.some((row) => (row[name] ?? null) !== null);
+	const names = columnsOf(rows).filter(isShown);
 	return names.map((name) => {
 		const whole = nameWithoutNumber(name);
 		const isPence = whole.endsWith('Pence');
@@ -149,6 +187,7 @@ export function shownColumns(rows: readonly FlatRow[], styles: ColumnStyles = {}
 			...styles[whole],
 			...{ name, isPence, heading: isAmbiguous ? `${headingOf(name)} amount` : headingOf(name) },
 			isNumber: rows.every((row) => typeof row[name] !== 'string'),
+			isFraction: rows.some((row) => typeof row[name] === 'number' && !Number.isInteger(row[name])),
 		};
 	});
 }
@@ -164,11 +203,17 @@ function headingOf(column: string): string {
 }
 
 /** A cell for people: pence as pounds, shares in per cent. */
-export function shownCell({ isPence, isShare }: Partial<ShownColumn>, value: Cell, money: ShowMoney): string {
+export function shownCell(
+	{ isPence, isShare, isFraction }: Partial<ShownColumn>,
+	value: Cell,
+	money: ShowMoney,
+): string {
 	if (value === null) return '-';
 	if (typeof value !== 'number') return value;
 	if (isPence) return money(value);
-	return isShare ? `${(value * 100).toFixed(1)} %` : numbers.format(value);
+	if (isShare) return `${(value * 100).toFixed(1)} %`;
+	return (isFraction ? fractions : numbers).format(value);
 }
 
-const numbers = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 4 });
+const numbers = new Intl.NumberFormat('en-GB');
+const fractions = new Intl.NumberFormat('en-GB', { minimumFractionDigits: 2, maximumFractionDigits: 2 });

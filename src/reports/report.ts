@@ -22,6 +22,8 @@ export interface ReportDefinition<Made extends ReportBody = ReportBody> extends 
 	make(source: ReportSource): Promise<Made>;
 	/** The rows of its table, where they are not those of the report. */
 	table?(report: Made): readonly FlatRow[];
+	/** Smaller tables of the same for people, where the table is long; null where it is not. */
+	matrix?(report: Made): readonly SideTable[] | null;
 	/** What it tells besides its rows. */
 	sideTables?(report: Made): readonly SideTable[];
 	/** Pictures, as HTML. */
@@ -86,6 +88,8 @@ export type FlatRow = Readonly<Record<string, Cell>>;
 export interface SideTable {
 	readonly title: string;
 	readonly rows: readonly FlatRow[];
+	/** Besides the styles of the report. */
+	readonly columns?: ColumnStyles;
 }
 
 /** How columns are shown, by name. Several of one name have a number each, as `ltvPence_3`: the number is left out here. */

@@ -129,6 +129,7 @@ test('reports are tables, JSON, CSV and pages, in the time zone of the account',
 		await caskade(['report', 'coverage', aid, '--by', 'channel', ...at]),
 		/coverage is always by month and evt/,
 	);
+	assertRefused(await caskade(['report', 'ltv', aid, '--long', ...at]), /ltv does not use --long/);
 	const unused = ['--top', '3', '--no-intervals', '--evt', 'newsletter', ...at];
 	assertRefused(
 		await caskade(['report', 'ltv', aid, ...unused]),
