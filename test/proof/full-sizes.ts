@@ -54,7 +54,14 @@ export async function fullSizes(options: {
 	await using server = await ServeProcess.start(['--database', address, ...limits]);
 
 	const ask = async <T>(path: string, init: RequestInit, status = 200): Promise<T> => {
-		const answer = await fetch(`${server.url}${path}`, { ...init, signal: AbortSignal.timeout(120_000) });
+		const sentMs = performance.now();
+		const answer = await fetch(`${server.url}${path}`, {
+			...init,
+			signal: AbortSignal.timeout(120_000),
+		}).catch((cause) => {
+			const waitedMs = Math.round(performance.now() - sentMs);
+			throw new Error(`${init.method ?? 'GET'} ${path} failed after ${waitedMs} ms`, { cause });
+		});
 		const text = await answer.text();
 		assert.equal(answer.status, status, `${path}: ${text}`);
 		return JSON.parse(text) as T;
