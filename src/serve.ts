@@ -17,6 +17,7 @@ import { Metrics, serveMetrics } from './metrics.ts';
 import { portError } from './port-error.ts';
 import { ReportRunner } from './reports/report-runner.ts';
 import { scorerOf } from './scoring/serve/visitor-scorer.ts';
+import { maxFileHandles } from './store/file-handles.ts';
 import { openStore } from './store/open.ts';
 import type { ServingWriter, Store } from './store/store.ts';
 
@@ -60,6 +61,7 @@ const sweepEveryMs = 50;
  */
 export async function serve(settings: ServerSettings, options: ServeOptions): Promise<Serving> {
 	const { log, onDeath, background: does = 'all' } = options;
+	requireFileHandles();
 	await using starting = new AsyncDisposableStack();
 	const store = options.store ?? (await openStore(settings.database, { ...settings, serves: true }));
 	starting.defer(() => store.close());
@@ -221,6 +223,17 @@ function originOf(app: FastifyInstance, isSecure: boolean): string {
 /** Where this machine reaches a server that listens on all its addresses. */
 function reachable(url: string): string {
 	return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+}
+
+/** The files that an idle server has open, about 65, and some connections and accounts. */
+const leastFileHandles = 96;
+
+function requireFileHandles(): void {
+	const handles = maxFileHandles();
+	if (handles < leastFileHandles)
+		throw new OperatorError(
+			`Only ${handles} files may be open at a time here, and a server needs at least ${leastFileHandles}. Allow more, for example with: ulimit -n 1024`,
+		);
 }
 
 /** Refuses a public address without TLS, because API keys must not cross a network unencrypted. */

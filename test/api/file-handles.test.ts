@@ -63,6 +63,17 @@ test('connections that take all file handles do not stop the server: /readyz rep
 	for (const client of [first, second, ...others]) assert.match(await upload(client), /^201/);
 });
 
+test('a server does not start where it may open too few files', {
+	skip: existsSync('/bin/sh') ? false : 'the limit is set by a shell',
+}, async (t) => {
+	const serve = ['serve', '--port', '0', '--database', `sqlite:${temporaryFolder(t)}`];
+	const limited = ['-c', 'ulimit -n 64; exec "$0" "$@"', process.execPath, mainPath, ...serve];
+	await using server = new TestProcess('/bin/sh', limited);
+	const { code, stderr } = await server.ended;
+	assert.equal(code, 1);
+	assert.match(stderr, /^caskade: Only 64 files may be open at a time here, and a server needs at least 96\. /);
+});
+
 test('accounts of all writer threads take turns where file handles suffice for one of them', {
 	skip: existsSync('/usr/bin/prlimit') ? false : 'prlimit sets the limit',
 }, async (t) => {
