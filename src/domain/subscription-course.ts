@@ -68,6 +68,8 @@ export function paymentsOf({ steps }: Pick<Subscription, 'steps'>): readonly Pay
 		} else if (last && atMs - last.atMs < sameOccasionMs && last.refundedAtMs === null) {
 			last.pricePence += revenuePence;
 			last.leftPence += revenuePence;
+			// A refund has passed it while it was free.
+			if (refundable.at(-1) !== last) refundable.push(last);
 		} else {
 			const payment = { atMs, pricePence: revenuePence, leftPence: revenuePence, refundedAtMs: null };
 			payments.push(payment);

@@ -121,6 +121,16 @@ test('payments of one occasion are one', () => {
 	assert.deepEqual([moved, renewed], [['new 0 1199'], [null, null]]);
 });
 
+test('a refund takes back what was paid on the occasion of a free payment, whatever was refunded before', () => {
+	const events = [
+		[0, 0],
+		[0.1, -500],
+		[0.2, 499],
+		[0.3, -500],
+	] as const;
+	assert.deepEqual(stateOn(events, 1), ['ended', 30, 0.3, 0]);
+});
+
 test('what was paid for a year is not over because less was paid meanwhile', () => {
 	const events = [
 		[0, 9990],

@@ -67,7 +67,7 @@ export type Happening = { readonly afterMs: number } & (
 	  }
 	| { readonly does: 'erase'; readonly who: number }
 	| { readonly does: 'erase customer'; readonly cid: number }
-	| { readonly does: 'prune'; readonly behindMs: number }
+	| { readonly does: 'prune'; readonly behindMs: number; readonly keepsTouches: boolean }
 	| { readonly does: 'fold'; readonly pieces: number }
 );
 
@@ -190,6 +190,7 @@ const happening: fc.Arbitrary<Happening> = oneOf<Happening>(
 			does: fc.constant('prune' as const),
 			afterMs,
 			behindMs: between(0, 60).map((days) => days * dayMs),
+			keepsTouches: fc.boolean(),
 		}),
 	],
 	[4, fc.record({ does: fc.constant('fold' as const), afterMs, pieces: between(1, 6) })],

@@ -35,14 +35,16 @@ export interface Subscription {
 }
 
 /** The log as it was, and the subscriptions in it. */
-export function readLog({ hits, events }: Log, { asOfMs, lookbackDays }: Asked) {
+export function readLog({ hits, events, kept }: Log, { asOfMs, lookbackDays }: Asked) {
+	const isKnown = ({ atMs }: { readonly atMs: number }) => atMs <= asOfMs;
 	const log = {
-		hits: hits.filter(({ atMs }) => atMs <= asOfMs),
-		events: events.filter(({ atMs }) => atMs <= asOfMs),
+		hits: hits.filter(isKnown),
+		events: events.filter(isKnown),
+		kept: { links: kept.links.filter(isKnown), touches: kept.touches.filter(isKnown) },
 	};
-	const [owners, shown] = [ownersOf(log), firstShown(log.hits)];
+	const [owners, shown] = [ownersOf(log), firstShown(log)];
 	const touches = new Map(
-		[...Map.groupBy(log.hits, ({ vid }) => vid)].map(([vid, own]) => [vid, arrivalsOf(touchesOf(own))]),
+		[...Map.groupBy(touchesOf(log), ({ vid }) => vid)].map(([vid, own]) => [vid, arrivalsOf(own)]),
 	);
 	const within = (vid: string | null, untilMs: number) =>
 		(vid === null ? [] : (touches.get(vid) ?? [])).filter(

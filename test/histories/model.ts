@@ -1,5 +1,5 @@
 import { About } from './alike.ts';
-import type { Derived, Log, LoggedEvent, LoggedHit } from './stored-log.ts';
+import type { Derived, Kept, Log, LoggedEvent, LoggedHit } from './stored-log.ts';
 
 /**
  * What follows from a log, worked out anew and as plainly as the documentation says it, without anything of `src/`: whose
@@ -13,16 +13,25 @@ export interface Owner {
 	readonly named: number;
 }
 
+interface Shown {
+	readonly key: string;
+	readonly vid: string;
+	readonly atMs: number;
+}
+
 /** The visitor who showed each `tid` (`t:…`) and `cid` (`c:…`) first; of several at one moment, the smallest `vid`. */
-export function firstShown(hits: readonly LoggedHit[]): Map<string, LoggedHit> {
-	const first = new Map<string, LoggedHit>();
-	for (const hit of hits)
-		for (const key of keysOf(hit)) {
-			const known = first.get(key);
-			if (!known || hit.atMs < known.atMs || (hit.atMs === known.atMs && hit.vid < known.vid))
-				first.set(key, hit);
-		}
+export function firstShown({ hits, kept }: Pick<Log, 'hits' | 'kept'>): Map<string, Shown> {
+	const first = new Map<string, Shown>();
+	for (const shown of [...kept.links, ...hits.flatMap(shownBy)]) {
+		const known = first.get(shown.key);
+		if (!known || shown.atMs < known.atMs || (shown.atMs === known.atMs && shown.vid < known.vid))
+			first.set(shown.key, shown);
+	}
 	return first;
+}
+
+function shownBy(hit: LoggedHit): Shown[] {
+	return keysOf(hit).map((key) => ({ key, vid: hit.vid, atMs: hit.atMs }));
 }
 
 function keysOf({ body }: LoggedHit): string[] {
@@ -31,8 +40,9 @@ function keysOf({ body }: LoggedHit): string[] {
 }
 
 /** Whose each event is, by `tid`. */
-export function ownersOf({ hits, events }: Log): Map<string, Owner> {
-	const shown = firstShown(hits);
+export function ownersOf(log: Log): Map<string, Owner> {
+	const { events } = log;
+	const shown = firstShown(log);
 	const named = new Map<string, Owner>();
 	for (const { tid, cid } of events) {
 		const [byTid, byCid] = [shown.get(`t:${tid}`), shown.get(`c:${cid}`)];
@@ -51,18 +61,33 @@ export function ownersOf({ hits, events }: Log): Map<string, Owner> {
 	return owners;
 }
 
+/** What retention keeps that keeps touches: of those with subscription events, how they arrived, and what joins the events. */
+export function wantedOf(log: Log, beforeMs: number): Kept {
+	const owners = ownersOf(log);
+	const buyers = new Set(owners.values().map(({ vid }) => vid));
+	const joining = log.events.flatMap(({ tid, cid }) => {
+		const owner = owners.get(tid);
+		return [`t:${tid}`, `c:${cid}`].map((key) => `${owner?.vid} ${key}`);
+	});
+	const isJoining = new Set(joining);
+	return {
+		links: [...log.kept.links, ...log.hits.flatMap(shownBy)].filter(
+			({ vid, key, atMs }) => atMs < beforeMs && isJoining.has(`${vid} ${key}`),
+		),
+		touches: touchesOf(log).filter(({ vid, atMs }) => atMs < beforeMs && buyers.has(vid)),
+	};
+}
+
 /** Everything that is derived from a log. */
 export function derivedFrom(log: Log): Derived {
 	const owners = ownersOf(log);
 	const hitsOf = Map.groupBy(log.hits, ({ vid }) => vid);
 	const eventsOf = Map.groupBy(log.events, ({ tid }) => owners.get(tid)?.vid);
 	const links = new Map<string, number>();
-	for (const hit of log.hits)
-		for (const key of keysOf(hit)) {
-			const name = `${hit.vid} ${key}`;
-			links.set(name, Math.min(links.get(name) ?? hit.atMs, hit.atMs));
-		}
-	const touches = [...hitsOf.values()].flatMap((hits) => touchesOf(hits));
+	for (const { key, vid, atMs } of [...log.kept.links, ...log.hits.flatMap(shownBy)]) {
+		const name = `${vid} ${key}`;
+		links.set(name, Math.min(links.get(name) ?? atMs, atMs));
+	}
 	return {
 		visitors: new Map([...hitsOf].map(([vid, hits]) => [vid, profileOf(hits, eventsOf.get(vid) ?? [])])),
 		visits: new Map(
@@ -73,7 +98,7 @@ export function derivedFrom(log: Log): Derived {
 		),
 		owners,
 		links,
-		touches: new Map(touches.map(({ vid, atMs, origin }) => [`${vid} ${atMs}`, origin])),
+		touches: new Map(touchesOf(log).map(({ vid, atMs, origin }) => [`${vid} ${atMs}`, origin])),
 	};
 }
 
@@ -190,10 +215,18 @@ export interface Touch {
 	readonly origin: Origin;
 }
 
-/** The touches of a visitor: the first hits of visits, and later ones from a campaign or another site. */
-export function touchesOf(hits: readonly LoggedHit[]): Touch[] {
+/** The touches of all visitors. */
+export function touchesOf({ hits, kept }: Pick<Log, 'hits' | 'kept'>): Touch[] {
+	const [own, left] = [Map.groupBy(hits, ({ vid }) => vid), Map.groupBy(kept.touches, ({ vid }) => vid)];
+	return [...new Set([...own.keys(), ...left.keys()])].flatMap((vid) =>
+		touchesOfOne(own.get(vid) ?? [], left.get(vid) ?? []),
+	);
+}
+
+/** Of a visitor: the first hits of visits, and later ones from a campaign or another site. */
+function touchesOfOne(hits: readonly LoggedHit[], kept: readonly Touch[]): Touch[] {
 	const seen = new Set<string>();
-	const touches = new Map<number, Touch>();
+	const touches = new Map(kept.map((touch) => [touch.atMs, touch]));
 	for (const { vid, sid, atMs, body } of inOrder(hits)) {
 		const isFirst = !seen.has(sid);
 		seen.add(sid);

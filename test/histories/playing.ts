@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto';
 import type { ArrivingHit, HistoryHit, HitRecord, StoredHit } from '../../src/domain/hit.ts';
 import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
 import type { HistoryEvent } from '../../src/store/account/arriving/past-history.ts';
+import { foldAll } from '../../src/store/fold-all.ts';
 import { type Happening, type History, people, type Sale, type Shown } from './history.ts';
-import { firstShown, ownersOf } from './model.ts';
+import { firstShown, ownersOf, wantedOf } from './model.ts';
 import type { Service } from './service.ts';
 import { readStored } from './stored-log.ts';
 
@@ -89,7 +90,7 @@ export class Playing {
 			case 'erase customer':
 				return this.#eraseCustomer(`C-${happening.cid}`);
 			case 'prune':
-				return this.#prune(this.#nowMs - happening.behindMs);
+				return this.#prune(happening);
 			case 'fold':
 				return this.#service.fold(happening.pieces);
 		}
@@ -159,7 +160,7 @@ export class Playing {
 		const own = log.events.filter((one) => one.subid === subid).sort((a, b) => a.atMs - b.atMs);
 		const first = own.find(({ rvn }) => rvn >= 0);
 		const key = by === 'cid' && first?.cid ? `c:${first.cid}` : `t:${first?.tid}`;
-		const shownAtMs = firstShown(log.hits).get(key)?.atMs ?? Number.POSITIVE_INFINITY;
+		const shownAtMs = firstShown(log).get(key)?.atMs ?? Number.POSITIVE_INFINITY;
 		const [shows, ...others] = this.#bodies({ hits, tid: null, cid: null }) as [HitRecord, ...HitRecord[]];
 		const name = key.slice(2);
 		const shown = key.startsWith('c:')
@@ -235,7 +236,12 @@ export class Playing {
 
 	async #eraseCustomer(cid: string): Promise<void> {
 		const { log } = await readStored(this.#service.store, this.#service.accountId);
-		const vids = new Set(log.hits.filter(({ body }) => body.cid === cid).map(({ vid }) => vid));
+		const vids = new Set(
+			[
+				...log.hits.filter(({ body }) => body.cid === cid),
+				...log.kept.links.filter(({ key }) => key === `c:${cid}`),
+			].map(({ vid }) => vid),
+		);
 		await this.#forget([...vids].sort());
 		for (const event of this.events.values()) if (event.cid === cid) event.cid = null;
 		await this.#service.eraseCustomer(cid);
@@ -253,15 +259,27 @@ export class Playing {
 			for (const [title, hit] of this.hits)
 				if (hit.stored?.vid === vid || gone.has(title)) hit.isStored = false;
 			this.#erased.add(vid);
+			const isOfOther = (one: { readonly vid: string }) => one.vid !== vid;
 			log = {
-				hits: log.hits.filter((hit) => hit.vid !== vid),
+				hits: log.hits.filter(isOfOther),
+				kept: { links: log.kept.links.filter(isOfOther), touches: log.kept.touches.filter(isOfOther) },
 				events: log.events.map((event) => ({ ...event, cid: this.events.get(event.tid)?.cid ?? null })),
 			};
 		}
 	}
 
-	async #prune(beforeMs: number): Promise<void> {
-		await this.#service.prune(beforeMs);
+	async #prune({ behindMs, keepsTouches }: Of<'prune'>): Promise<void> {
+		const beforeMs = this.#nowMs - behindMs;
+		const { store, accountId } = this.#service;
+		if (keepsTouches) await foldAll(store, accountId);
+		const { log } = await readStored(store, accountId);
+		await this.#service.prune(beforeMs, keepsTouches);
+		const { derived } = await readStored(store, accountId);
+		const wanted = keepsTouches ? wantedOf(log, beforeMs) : { links: [], touches: [] };
+		for (const { vid, key, atMs } of wanted.links)
+			assert.ok(Number(derived.links.get(`${vid} ${key}`)) <= atMs, `${vid} has shown ${key}`);
+		for (const { vid, atMs, origin } of wanted.touches)
+			assert.deepEqual(derived.touches.get(`${vid} ${atMs}`), origin, `${vid} arrived at ${atMs}`);
 		for (const hit of this.hits.values())
 			if (hit.atMs < beforeMs - maxMovedMs) hit.isStored = false;
 			else if (hit.atMs < beforeMs && hit.isStored) hit.isStored = undefined;

@@ -2,7 +2,7 @@ import type { ArrivingHit, HistoryHit, StoredHit } from '../../src/domain/hit.ts
 import type { SubscriptionEvent } from '../../src/domain/subscription-event.ts';
 import { OperatorError } from '../../src/errors.ts';
 import type { HistoryEvent } from '../../src/store/account/arriving/past-history.ts';
-import { prune } from '../../src/store/account/removing/pruning.ts';
+import { prune, pruneKept } from '../../src/store/account/removing/pruning.ts';
 import { eraseCustomerVisitors, eraseOne } from '../../src/store/erasure.ts';
 import { HistoryWriter } from '../../src/store/history-writer.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -58,7 +58,9 @@ export abstract class Service {
 		});
 	}
 
-	async prune(beforeMs: number): Promise<void> {
-		while ((await this.store.transact(this.accountId, () => prune(beforeMs))) > 0);
+	async prune(beforeMs: number, keepsTouches: boolean): Promise<void> {
+		while ((await this.store.transact(this.accountId, () => prune(beforeMs, keepsTouches))) > 0);
+		if (keepsTouches) return;
+		while ((await this.store.transact(this.accountId, () => pruneKept(beforeMs))) > 0);
 	}
 }

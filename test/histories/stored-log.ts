@@ -1,6 +1,7 @@
 import type { HitRecord } from '../../src/domain/hit.ts';
 import type { Reading } from '../../src/store/steps.ts';
 import type { Store } from '../../src/store/store.ts';
+import type { Touch } from './model.ts';
 
 /** A stored hit. */
 export interface LoggedHit {
@@ -26,6 +27,14 @@ export interface LoggedEvent {
 export interface Log {
 	readonly hits: readonly LoggedHit[];
 	readonly events: readonly LoggedEvent[];
+	readonly kept: Kept;
+}
+
+/** What retention has left of hits that it deleted. */
+export interface Kept {
+	/** What a visitor showed first, and when. */
+	readonly links: readonly { readonly key: string; readonly vid: string; readonly atMs: number }[];
+	readonly touches: readonly Touch[];
 }
 
 /** Everything that is derived from the log, as it is stored. */
@@ -47,8 +56,8 @@ function* read(): Reading<{ log: Log; derived: Derived }> {
 		},
 		{ sql: 'SELECT vid, profile FROM @visitor' },
 		{ sql: 'SELECT sid, vid, profile FROM @visit' },
-		{ sql: 'SELECT vid, key, at FROM @claim' },
-		{ sql: 'SELECT vid, at, origin FROM @touch' },
+		{ sql: 'SELECT vid, key, at, kept FROM @claim ORDER BY vid, key' },
+		{ sql: 'SELECT vid, at, origin, kept FROM @touch ORDER BY vid, at' },
 	];
 	return {
 		log: {
@@ -60,6 +69,18 @@ function* read(): Reading<{ log: Log; derived: Derived }> {
 				...{ tid: String(tid), subid: String(subid), cid: cid as string | null },
 				...{ evt: String(evt), rvn: Number(rvn), atMs: Number(received_at) },
 			})),
+			kept: {
+				links: links
+					.filter(({ kept }) => kept !== null)
+					.map(({ vid, key, at }) => ({ vid: String(vid), key: String(key), atMs: Number(at) })),
+				touches: touches
+					.filter(({ kept }) => kept !== null)
+					.map(({ vid, at, origin }) => ({
+						vid: String(vid),
+						atMs: Number(at),
+						origin: JSON.parse(String(origin)),
+					})),
+			},
 		},
 		derived: {
 			visitors: new Map(visitors.map(({ vid, profile }) => [String(vid), JSON.parse(String(profile))])),
