@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { percentile } from '../../bench/percentile.ts';
 import { openStore } from '../../src/store/open.ts';
 import { ServeProcess } from '../process.ts';
-import { createDatabase, startPostgres } from '../store/postgres/server.ts';
+import { createDatabase, startOwnPostgres } from '../store/postgres/server.ts';
 import { addClient, browserUserAgent, event } from '../support.ts';
 
 /** What others waited during one phase. */
@@ -181,7 +181,8 @@ async function main(hits: number, events: number, only?: string): Promise<void> 
 		}
 	};
 	const folder = mkdtempSync(join(tmpdir(), 'caskade-sizes-'));
-	const postgres = await startPostgres();
+	// As PostgreSQL does it by itself: what grows is looked after.
+	const postgres = await startOwnPostgres({ autovacuum_naptime: '1min' });
 	const addresses = {
 		sqlite: () => `sqlite:${join(folder, 'data')}`,
 		postgres: () => createDatabase(postgres),

@@ -26,24 +26,29 @@ export interface OwnPostgres extends PostgresServer {
 	readonly folder: string;
 }
 
-const postgresFlags = Object.entries({
+const testSettings = {
 	// Durability is off: no test cuts the power, and several test files share the server.
 	fsync: 'off',
 	full_page_writes: 'off',
 	max_connections: '300',
 	// A worker looks into each of hundreds of databases this often.
 	autovacuum_naptime: '10min',
-}).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+};
 
-/** A server that nobody else uses. */
-export async function startOwnPostgres(): Promise<OwnPostgres> {
+/** A server that nobody else uses. @param settings instead of those of tests */
+export async function startOwnPostgres(
+	settings: Readonly<Record<string, string>> = {},
+): Promise<OwnPostgres> {
 	const folder = mkdtempSync(join(tmpdir(), 'caskade-postgres-'));
 	const port = await freePort();
 	const postgres = await initialisePostgres(folder, {
 		port,
 		// A password that is checked quickly: each connection of a test checks it again.
 		initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync', '--set=scram_iterations=1'],
-		postgresFlags,
+		postgresFlags: Object.entries({ ...testSettings, ...settings }).flatMap(([name, value]) => [
+			'-c',
+			`${name}=${value}`,
+		]),
 	});
 	await postgres.start();
 	return running(postgres, folder, port);
