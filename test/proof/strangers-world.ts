@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { join } from 'node:path';
 import { issueCask } from '../../src/access/cask.ts';
 import type { CaskScope } from '../../src/domain/cask-scope.ts';
 import type { SigningKey } from '../../src/domain/signing-key.ts';
@@ -81,21 +80,16 @@ const marker = 'MARKER-OF-THE-OTHER';
 /** The origin whose pages alone may fire hits of the other client's account. */
 export const otherOrigin = 'https://other.example';
 
-/** Starts a server on a data folder of its own. */
-export async function startWorld(
-	folder: string,
-	name: string,
-	flags: readonly string[] = [],
-): Promise<World> {
-	const data = join(folder, name);
+/** Starts a server on an empty database. */
+export async function startWorld(address: string, flags: readonly string[] = []): Promise<World> {
 	const stage = flags.includes('--stage') ? flags[flags.indexOf('--stage') + 1] : undefined;
-	const store = await openStore(`sqlite:${data}`, stage === undefined ? {} : { stage });
+	const store = await openStore(address, stage === undefined ? {} : { stage });
 	const clients = [
 		await addClient(store, { client: 'acme' }),
 		await addClient(store, { client: 'other' }),
 	] as const;
 	await store.control.updateAccount(clients[1].aid, { origins: [otherOrigin] });
-	const args = ['--database', `sqlite:${data}`, '--log-level', 'debug', '--demo', '--hit-path', '/basket'];
+	const args = ['--database', address, '--log-level', 'debug', '--demo', '--hit-path', '/basket'];
 	const limits = ['--hits-per-address', '1000000', '--hits-per-visitor', '1000000'];
 	const server = await ServeProcess.start([...args, ...limits, ...flags]);
 	const [own, other] = [
@@ -109,7 +103,7 @@ export async function startWorld(
 		revokedKey,
 		expiredKey,
 	];
-	const hidden = [...signingKeys.map(({ secret }) => secret), data];
+	const hidden = [...signingKeys.map(({ secret }) => secret), address.replace(/^sqlite:/, '')];
 	return {
 		...{ server, store, own, other, signingKeys },
 		secrets: [...hidden, ...keysOf(own), ...keysOf(other), marker, other.visitor.vid, other.visitor.sid],

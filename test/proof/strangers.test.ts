@@ -4,7 +4,8 @@ import { temporaryFolder } from '../support.ts';
 import { strangers } from './strangers.ts';
 
 test('strange requests, foreign credentials and hostile connections get documented answers, and no secret', async (t) => {
-	const { accessChecks, answers } = await strangers({ folder: temporaryFolder(t), requests: 240, seed: 1 });
+	const addresses = [`sqlite:${temporaryFolder(t)}`, `sqlite:${temporaryFolder(t)}`] as const;
+	const { accessChecks, answers } = await strangers({ addresses, requests: 240, seed: 1 });
 	assert.ok(accessChecks > 600);
 	for (const status of [200, 400, 403, 404, 405]) assert.ok(answers[status], `no ${status}`);
 });

@@ -1,5 +1,5 @@
 /**
- * `npm run proof:strangers [REQUESTS] [SEED]` attacks two servers from outside, over HTTP/1.1, HTTPS and HTTP/2: with
+ * `npm run proof:strangers [REQUESTS [SEED [ENGINE]]]` attacks two servers from outside, over HTTP/1.1, HTTPS and HTTP/2: with
  * requests of every operation that are broken at every level, with every credential that should not open a thing, with
  * clients that are slow, go away or never read. `test/strangers.test.ts` is the short form.
  */
@@ -9,11 +9,13 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { type ErrorCode, errorTable } from '../../src/errors.ts';
 import { subscriptionEvents } from '../../src/store/account/reading/events.ts';
 import { firstAnswer, type RawAnswer } from '../raw-http.ts';
+import { createDatabase, startPostgres } from '../store/postgres/server.ts';
 import { checkAccess } from './strangers-access.ts';
 import { bytesOf, Chance, type Sent, strangeRequest } from './strangers-requests.ts';
 import { ask, endWorld, startWorld, type World } from './strangers-world.ts';
@@ -379,13 +381,14 @@ const maxMemoryMiB = 600;
  * @throws AssertionError if one of them gives way
  */
 export async function strangers(options: {
-	folder: string;
+	/** Of two empty databases. */
+	addresses: readonly [string, string];
 	requests: number;
 	seed: number;
 }): Promise<Survived> {
-	const { folder, requests, seed } = options;
-	const plain = await startWorld(folder, 'plain');
-	const secure = await startWorld(folder, 'secure', ['--stage', 'staging', '--self-signed']);
+	const { addresses, requests, seed } = options;
+	const plain = await startWorld(addresses[0]);
+	const secure = await startWorld(addresses[1], ['--stage', 'staging', '--self-signed']);
 	const worlds = [plain, secure];
 	const tally: Tally = { statuses: new Map(), cut: 0, stored: 0 };
 	const tallies = [tally, { ...tally, stored: 0 }];
@@ -433,9 +436,12 @@ if (import.meta.main) {
 	const folder = mkdtempSync(`${tmpdir()}/caskade-strangers-`);
 	const seed = Number(process.argv[3] ?? Math.floor(Math.random() * 1e6));
 	console.log(`Seed ${seed}.`);
+	const postgres = process.argv[4] === 'postgres' ? await startPostgres() : undefined;
+	const addressOf = (name: string) => (postgres ? createDatabase(postgres) : `sqlite:${join(folder, name)}`);
 	try {
+		const addresses = [await addressOf('plain'), await addressOf('secure')] as const;
 		const { accessChecks, answers, cut, hostileSessions, logLines, memoryMiB } = await strangers({
-			...{ folder, seed, requests: Number(process.argv[2] ?? 20_000) },
+			...{ addresses, seed, requests: Number(process.argv[2] ?? 20_000) },
 		});
 		console.log(`${accessChecks} checks of access: nobody got in.`);
 		const total = Object.values(answers).reduce((sum, count) => sum + count, 0);
@@ -447,6 +453,7 @@ if (import.meta.main) {
 			`Nothing secret in them, nor in ${logLines} lines of log. Memory: ${memoryMiB[0]} MiB at the start, ${memoryMiB[1]} at most.`,
 		);
 	} finally {
+		await postgres?.stop();
 		rmSync(folder, { recursive: true });
 	}
 }
