@@ -3,11 +3,14 @@ import { Command, refusing } from '../config.ts';
 import { type SubscriptionState, subscriptionStates } from '../domain/subscription-course.ts';
 import { OperatorError } from '../errors.ts';
 import { isoTime } from '../format/iso-time.ts';
+import { moneyOf } from '../format/money.ts';
 import { pastMoment } from '../format/values.ts';
 import type { PaidJourney, RenewalDays } from '../reports/courses.ts';
 import { renewalPeriods } from '../reports/report-query.ts';
+import { visitorRecord } from '../store/account/reading/visitor-record.ts';
 import { aidArgument } from './aid-argument.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
+import { accountCourses, printTimeline, timelineAbout } from './timeline.ts';
 
 interface SubscriptionOptions extends CommonOptions {
 	readonly asOf?: number;
@@ -29,9 +32,11 @@ its own payments, else from those of others with the same evt and price. See doc
 	addOptions(list).action(printList);
 	const show = command
 		.command('show')
-		.summary("show a subscription's events, with money and state")
+		.summary("show a subscription's events, with money and state, and how it came about")
 		.description(
-			'Print a subscription, and its events in order: what was paid, paid back, and what it was then.',
+			`Print a subscription, and in order of time: the visits of its visitor, touches with each model's share of it, what was
+paid, paid back, and what it was then, and the changes of segments, bands and goals that webhooks were told.
+docs/reports.md says what of this is not kept.`,
 		)
 		.addArgument(aidArgument())
 		.argument('<subid>', 'the subscription');
@@ -59,23 +64,6 @@ function addOptions(command: Command): Command {
 		.addCommonOptions();
 }
 
-/** All subscriptions, as programs get them and with what they are made of. */
-async function subscriptionsOf(aid: string, options: SubscriptionOptions) {
-	return withStore(options, async (store) => {
-		const { isPaid, readCourses } = await import('../reports/courses.ts');
-		const { id, renewalDays } = await store.control.account(aid);
-		const reading = readCourses(
-			{
-				...{ asOfMs: options.asOf ?? store.now(), isPast: options.asOf !== undefined },
-				...{ needsPaths: false, lookbackDays: 0, paymentProviders: new Set() },
-			},
-			{ ...renewalDays, ...options.period },
-		);
-		const journeys = await store.read(id, reading);
-		return journeys.filter(isPaid).map((journey) => ({ journey, shown: shownOf(journey) }));
-	});
-}
-
 function shownOf({ subscription: { subid, owner, evt }, payments, course }: PaidJourney) {
 	const { state, cadence, dueAtMs, endedAtMs, recurringPence } = course;
 	return {
@@ -91,7 +79,11 @@ async function printList(
 	aid: string,
 	options: SubscriptionOptions & { readonly state?: SubscriptionState; readonly evt?: string },
 ): Promise<void> {
-	const all = (await subscriptionsOf(aid, options)).map(({ shown }) => shown);
+	const { isPaid } = await import('../reports/courses.ts');
+	const all = await withStore(options, async (store) => {
+		const account = await store.control.account(aid);
+		return (await accountCourses(store, account, options)).filter(isPaid).map(shownOf);
+	});
 	const chosen = all.filter(
 		({ state, evt }) => state === (options.state ?? state) && evt === (options.evt ?? evt),
 	);
@@ -100,42 +92,19 @@ async function printList(
 }
 
 async function printOne(aid: string, subid: string, options: SubscriptionOptions): Promise<void> {
-	const found = (await subscriptionsOf(aid, options)).find(({ shown }) => shown.subid === subid);
-	if (!found) throw new OperatorError(`Account ${aid} has no subscription ${subid}.`);
-	const timeline = timelineOf(found.journey);
-	if (options.json) return printJson({ ...found.shown, timeline });
-	printRecord(found.shown);
-	printLine('');
-	printTable(timeline, '');
-}
-
-/** What happened to a subscription, and what it was after that. */
-function timelineOf({ subscription: { steps }, course }: PaidJourney) {
-	const { movements, state, dueAtMs } = course;
-	const happened = new Set(steps.map(({ atMs }) => atMs));
-	const silent = (what: 'ended' | 'due', atMs: number) =>
-		happened.has(atMs) ? [] : [{ atMs, what, evt: null, revenuePence: null }];
-	const entries = [
-		...steps.map(({ kind: what, atMs, evt, revenuePence }) => ({ atMs, what, evt, revenuePence })),
-		...movements.flatMap(({ kind, atMs }) => (kind === 'ended' ? silent(kind, atMs) : [])),
-		...(state === 'at risk' ? silent('due', dueAtMs as number) : []),
-	];
-	return entries
-		.sort((a, b) => a.atMs - b.atMs)
-		.map(({ atMs, ...entry }) => {
-			const before = movements.filter((movement) => movement.atMs <= atMs);
-			const hadEnded = before.some(({ kind }) => kind === 'reactivated');
-			const isOver = before.at(-1)?.kind === 'ended';
-			const stateThen = isOver
-				? 'ended'
-				: entry.what === 'due'
-					? 'at risk'
-					: hadEnded
-						? 'reactivated'
-						: 'active';
-			return {
-				...{ at: isoTime(atMs), ...entry, state: stateThen },
-				recurringPence: before.at(-1)?.recurringPence ?? 0,
-			};
-		});
+	const { isPaid } = await import('../reports/courses.ts');
+	await withStore(options, async (store) => {
+		const account = await store.control.account(aid);
+		const journeys = await accountCourses(store, account, options);
+		const found = journeys.filter(isPaid).find(({ subscription }) => subscription.subid === subid);
+		if (!found) throw new OperatorError(`Account ${aid} has no subscription ${subid}.`);
+		const { owner } = found.subscription;
+		const record = owner === null ? null : await store.read(account.id, visitorRecord(owner));
+		const timeline = await timelineAbout(store, account, { record, journeys: [found] }, options);
+		const shown = shownOf(found);
+		if (options.json) return printJson({ ...shown, timeline });
+		printRecord({ ...shown, recurringPence: moneyOf(account.currency)(shown.recurringPence) });
+		printLine('');
+		await printTimeline(timeline, account, false);
+	});
 }

@@ -6,6 +6,7 @@ import { isoTime } from '../format/iso-time.ts';
 import { type SearchedKey, visitorsWith } from '../store/account/reading/visitor-finding.ts';
 import { type VisitorRecord, visitorRecord } from '../store/account/reading/visitor-record.ts';
 import type { Erased } from '../store/account/removing/erasing.ts';
+import type { Account } from '../store/control/accounts.ts';
 import { erasable, eraseCustomerVisitors, eraseVisitor } from '../store/erasure.ts';
 import { rebuildAll } from '../store/rebuilding.ts';
 import type { Store } from '../store/store.ts';
@@ -13,6 +14,7 @@ import { aidArgument } from './aid-argument.ts';
 import { confirm, requireTerminal } from './confirm.ts';
 import { type CommonOptions, printJson, printLine, printRecord, printTable, withStore } from './output.ts';
 import { showProgress } from './progress.ts';
+import { accountCourses, printTimeline, timelineAbout } from './timeline.ts';
 
 export function visitorCommand(): Command {
 	const command = new Command('visitor').summary('find, show, export, erase visitors').description(
@@ -23,17 +25,14 @@ export function visitorCommand(): Command {
 		.command('show')
 		.summary('show a visitor in readable form')
 		.description(
-			"Print a visitor's profile, visits, joined subscription events, shown tids and cids, and the segments last reported to webhooks.",
+			`Print a visitor's profile; a timeline of visits, touches with each model's share of the subscriptions that they led to,
+subscription events, and changes that webhooks were told; shown tids and cids; and the segments last reported to webhooks.
+docs/reports.md says what of this is not kept.`,
 		)
 		.addArgument(aidArgument())
 		.argument('<vid>', 'the visitor', vidArgument)
 		.addCommonOptions()
-		.action((aid: string, vid: string, options: CommonOptions) =>
-			withRecord(options, aid, vid, (record) => {
-				if (options.json) printJson(shown(aid, record));
-				else show(aid, record);
-			}),
-		);
+		.action(show);
 	command
 		.command('export')
 		.summary('print all data of a visitor')
@@ -44,7 +43,7 @@ export function visitorCommand(): Command {
 		.argument('<vid>', 'the visitor', vidArgument)
 		.addCommonOptions()
 		.action((aid: string, vid: string, options: CommonOptions) =>
-			withRecord(options, aid, vid, (record) =>
+			withRecord(options, aid, vid, async (record) =>
 				printJson({ aid, exportedAt: new Date().toISOString(), ...record }),
 			),
 		);
@@ -101,43 +100,40 @@ function withRecord(
 	options: CommonOptions,
 	aid: string,
 	vid: string,
-	fn: (record: VisitorRecord) => void,
+	fn: (record: VisitorRecord, store: Store, account: Account) => Promise<void>,
 ): Promise<void> {
 	return withStore(options, async (store) => {
-		const { id } = await store.control.account(aid);
-		const record = await store.read(id, visitorRecord(vid));
+		const account = await store.control.account(aid);
+		const record = await store.read(account.id, visitorRecord(vid));
 		if (!record) throw new OperatorError(`Account ${aid} has no visitor ${vid}.`);
-		fn(record);
+		await fn(record, store, account);
 	});
 }
 
 /** The readable part of a record; hits are only in the export. */
-function shown(aid: string, record: VisitorRecord) {
-	const { vid, profile, visits, subscriptionEvents, identityLinks, memberships } = record;
-	return {
-		...{ aid, vid, profile, subscriptionEvents, identityLinks, memberships },
-		visits: visits.map(({ sid, profile: visit }) => ({
-			sid,
-			startedAt: isoTime(visit.firstAtMs),
-			lastHitAt: isoTime(visit.lastAtMs),
-			hits: visit.hits,
-			channel: visit.lastChannel,
-			landingPage: visit.landingPage,
-		})),
-	};
-}
-
-function show(aid: string, record: VisitorRecord): void {
-	const { vid, profile, subscriptionEvents, visits, identityLinks, memberships } = shown(aid, record);
-	printRecord({ aid, vid, ...(profile && readable(profile)) });
-	printLine('');
-	printTable(visits, 'No visits.');
-	printLine('');
-	printTable(subscriptionEvents, 'No subscription events.');
-	printLine('');
-	printTable(identityLinks, 'No tids or cids were shown.');
-	printLine('');
-	printTable(memberships, 'No segments were reported to webhooks.');
+async function show(aid: string, vid: string, options: CommonOptions): Promise<void> {
+	await withRecord(options, aid, vid, async (record, store, account) => {
+		const { profile, subscriptionEvents, identityLinks, memberships } = record;
+		const own = new Set(subscriptionEvents.map(({ subid }) => subid));
+		const all = own.size > 0 ? await accountCourses(store, account, {}) : [];
+		const journeys = all.filter(({ subscription: { owner, subid } }) => owner === vid || own.has(subid));
+		const timeline = await timelineAbout(store, account, { record, journeys }, {});
+		if (options.json) {
+			const visits = record.visits.map(({ sid, profile: visit }) => ({
+				...{ sid, startedAt: isoTime(visit.firstAtMs), lastHitAt: isoTime(visit.lastAtMs) },
+				...{ hits: visit.hits, channel: visit.lastChannel, landingPage: visit.landingPage },
+			}));
+			const shown = { profile, subscriptionEvents, identityLinks, memberships, visits };
+			return printJson({ aid, vid, ...shown, timeline });
+		}
+		printRecord({ aid, vid, ...(profile && readable(profile)) });
+		printLine('');
+		await printTimeline(timeline, account, true);
+		printLine('');
+		printTable(identityLinks, 'No tids or cids were shown.');
+		printLine('');
+		printTable(memberships, 'No segments were reported to webhooks.');
+	});
 }
 
 function readable(profile: Profile): Record<string, unknown> {

@@ -171,6 +171,20 @@ function* eventsOfPeriod({ fromMs, toMs }: Period, asOfMs: number): Reading<Jour
 	return yield* eventsOfSubscriptions([...new Set(some.map(({ subid }) => subid))], asOfMs);
 }
 
+/** All touches of a visitor up to a moment, by time. */
+export function* readTouches(
+	vid: string,
+	{ asOfMs, paymentProviders }: Pick<JourneyOptions, 'asOfMs' | 'paymentProviders'>,
+): Reading<readonly Touch[]> {
+	const readOrigin = originReader({ paymentProviders, visitsBy: null }, new LabelNumbers());
+	const touches = new VisitorTouches<ReportedOrigin>();
+	yield* touchesOfVisitors([vid], asOfMs, ([, atMs, text]) => {
+		const origin = readOrigin(text);
+		if (!origin.isPayment) touches.add(atMs, origin);
+	});
+	return touches.touches();
+}
+
 /** A parsed origin. */
 interface ReportedOrigin extends Origin {
 	/** The number of its label among those of visits and lost paths. */

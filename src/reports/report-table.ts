@@ -92,7 +92,7 @@ export function reportText(definition: ReportDefinition, report: Report, isLong 
 	for (const { title, lines: own, rows, columns } of shownTables(definition, report, isLong))
 		lines.push(
 			...['', ...(title ? [title] : []), ...own, ...(own.length > 0 ? [''] : [])],
-			...linesOf(rows, money, columns),
+			...tableLines(rows, money, columns),
 		);
 	if (isCut(tableOf(definition, report)))
 		lines.push(
@@ -103,7 +103,8 @@ export function reportText(definition: ReportDefinition, report: Report, isLong 
 	return `${lines.join('\n')}\n`;
 }
 
-function linesOf(rows: readonly FlatRow[], money: ShowMoney, styles: ColumnStyles): string[] {
+/** The lines of a text table. */
+export function tableLines(rows: readonly FlatRow[], money: ShowMoney, styles: ColumnStyles): string[] {
 	if (rows.length === 0) return [nothing];
 	const columns = shownColumns(rows, styles);
 	return textTable(

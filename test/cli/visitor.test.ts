@@ -71,10 +71,11 @@ test('show and export contain what webhooks know of a visitor', async (t) => {
 		];
 	});
 	const memberships = [{ segment: 'keen', since: at }];
+	const kept = { webhook: 'wh_1', sequence: 7, type: 'segment.entered' };
 	const exported = (await caskadeJson(command('export', vid))) as Record<string, unknown>;
 	assert.deepEqual(
 		[exported.memberships, exported.standing, exported.messages],
-		[memberships, { bands: [] }, [{ createdAt: at, message: { vid } }]],
+		[memberships, { bands: [] }, [{ ...kept, createdAt: at, deliveredAt: null, message: { vid } }]],
 	);
 	assert.deepEqual(((await caskadeJson(command('show', vid))) as typeof exported).memberships, memberships);
 	assert.match((await caskade(command('show', vid))).stdout, /^keen +2026-11-21T10:00:00.000Z$/m);

@@ -18,7 +18,19 @@ export interface VisitorRecord {
 	/** Bands and goals as webhooks know them; null if they know nothing of the visitor. */
 	readonly standing: unknown;
 	/** Messages about the visitor that are stored, sent or not. */
-	readonly messages: readonly { readonly createdAt: string; readonly message: unknown }[];
+	readonly messages: readonly KeptMessage[];
+}
+
+/** A message to one webhook. The same change has the same number to all. */
+export interface KeptMessage {
+	readonly webhook: string;
+	readonly sequence: number;
+	readonly type: string;
+	readonly createdAt: string;
+	/** Null if it was not delivered. */
+	readonly deliveredAt: string | null;
+	/** As sent. */
+	readonly message: unknown;
 }
 
 /** A `tid` or `cid` that the visitor's hits have shown, and the first time. */
@@ -69,7 +81,7 @@ export function* visitorRecord(vid: string): Reading<VisitorRecord | null> {
 		},
 		{ sql: 'SELECT body FROM @standing WHERE vid = ? /* record */', values: [vid] },
 		{
-			sql: 'SELECT created_at, body FROM @outbox WHERE vid = ? ORDER BY sequence, webhook /* record */',
+			sql: 'SELECT webhook, sequence, type, created_at, delivered_at, body FROM @outbox WHERE vid = ? ORDER BY sequence, webhook /* record */',
 			values: [vid],
 		},
 	];
@@ -102,7 +114,11 @@ export function* visitorRecord(vid: string): Reading<VisitorRecord | null> {
 		})),
 		standing: standings[0] ? JSON.parse(String(standings[0].body)) : null,
 		messages: messages.map((row) => ({
+			webhook: String(row.webhook),
+			sequence: Number(row.sequence),
+			type: String(row.type),
 			createdAt: isoTime(Number(row.created_at)),
+			deliveredAt: isoTime(row.delivered_at == null ? null : Number(row.delivered_at)),
 			message: JSON.parse(String(row.body)),
 		})),
 	};

@@ -1,0 +1,218 @@
+import type { Subscription } from '../domain/subscription.ts';
+import type { Touch } from '../domain/touch.ts';
+import { isoTime } from '../format/iso-time.ts';
+import { counted } from '../format/numbers.ts';
+import type { KeptMessage, VisitorRecord } from '../store/account/reading/visitor-record.ts';
+import type { CoursedJourney } from './courses.ts';
+import { rounded } from './journey.ts';
+import { type PathModel, pathModels, weightsOf } from './model.ts';
+import { defaultLookbackDays, pathOf } from './path.ts';
+import type { ColumnStyles, FlatRow } from './report.ts';
+
+/** What happened at a moment, with fields of its kind. Times are ISO 8601, UTC. */
+export type TimelineEntry = VisitEntry | TouchEntry | StepEntry | ChangeEntry;
+
+interface VisitEntry {
+	readonly at: string;
+	readonly what: 'visit';
+	readonly sid: string;
+	readonly channel: string | null;
+	readonly landingPage: string | null;
+	/** Null where it went on after the moment as of which the timeline is. */
+	readonly hits: number | null;
+	readonly lastHitAt: string | null;
+}
+
+interface TouchEntry extends Omit<Touch, 'atMs'> {
+	readonly at: string;
+	readonly what: 'touch';
+	/** Null where it led to none. */
+	readonly subid: string | null;
+	/** Its share of the subscription, by model. */
+	readonly shares: Readonly<Record<PathModel, number>> | null;
+}
+
+interface StepEntry {
+	readonly at: string;
+	/** `acquisition`, `renewal`, `refund`; `ended` and `due` where nothing came. */
+	readonly what: string;
+	readonly evt: string | null;
+	readonly revenuePence: number | null;
+	/** After it, and what is paid a month then. */
+	readonly state: string | null;
+	readonly recurringPence: number | null;
+	readonly subid: string;
+}
+
+/** A change that webhooks were to be told. */
+interface ChangeEntry {
+	readonly at: string;
+	/** The type of the message. */
+	readonly what: string;
+	/** What the message says of the change. */
+	readonly change: Readonly<Record<string, unknown>>;
+	/** Empty where no message is kept. */
+	readonly messages: readonly { readonly webhook: string; readonly deliveredAt: string | null }[];
+}
+
+interface TimelineSource {
+	/** Null if the visitor is not known. */
+	readonly record: VisitorRecord | null;
+	/** All touches of the visitor, by time. */
+	readonly touches: readonly Touch[];
+	readonly journeys: readonly CoursedJourney[];
+	/** Nothing later is told. */
+	readonly asOfMs: number;
+}
+
+/** A visitor and some subscriptions as one timeline. Of equal times, visits come first, then touches, events and changes. */
+export function timelineOf({ record, touches, journeys, asOfMs }: TimelineSource): TimelineEntry[] {
+	const asOf = isoTime(asOfMs);
+	return [
+		...(record?.visits ?? []).map((visit) => visitEntry(visit, asOfMs)),
+		...touchEntries(
+			touches,
+			journeys.filter(({ subscription: { owner } }) => owner !== null && owner === record?.vid),
+		),
+		...journeys.flatMap(stepEntries),
+		...(record ? changeEntries(record) : []),
+	]
+		.filter(({ at }) => at <= asOf)
+		.sort((a, b) => (a.at < b.at ? -1 : Number(a.at > b.at)));
+}
+
+function visitEntry({ sid, profile }: VisitorRecord['visits'][number], asOfMs: number): VisitEntry {
+	const { firstAtMs, lastAtMs, lastChannel, landingPage, hits } = profile;
+	const isOver = lastAtMs <= asOfMs;
+	return {
+		...{ at: isoTime(firstAtMs), what: 'visit', sid, channel: lastChannel, landingPage },
+		...{ hits: isOver ? hits : null, lastHitAt: isOver ? isoTime(lastAtMs) : null },
+	};
+}
+
+/** An entry for each touch and subscription that it led to. */
+function touchEntries(touches: readonly Touch[], journeys: readonly CoursedJourney[]): TouchEntry[] {
+	const led = new Map<Touch, { subid: string; shares: Record<PathModel, number> }[]>();
+	for (const { subscription } of journeys) {
+		const path = pathOf(touches, subscription.convertedAtMs, defaultLookbackDays);
+		for (const [place, shares] of sharesOf(path, subscription).entries()) {
+			const touch = path[place] as Touch;
+			led.set(touch, [...(led.get(touch) ?? []), { subid: subscription.subid, shares }]);
+		}
+	}
+	return touches.flatMap((touch) => {
+		const { atMs, ...origin } = touch;
+		return (led.get(touch) ?? [{ subid: null, shares: null }]).map(
+			(each): TouchEntry => ({ at: isoTime(atMs), what: 'touch', ...origin, ...each }),
+		);
+	});
+}
+
+/** The shares of a path's touches. The model markov has none: it credits rows, not touches. */
+function sharesOf(
+	path: readonly Touch[],
+	{ convertedAtMs }: Subscription,
+): readonly Record<PathModel, number>[] {
+	const labelled = {
+		labels: path.map((_, place) => place),
+		agesMs: path.map(({ atMs }) => convertedAtMs - atMs),
+		isDirect: path.map(({ channel }) => channel === 'direct'),
+	};
+	const weights = pathModels.map((model) => [model, weightsOf(model, labelled)] as const);
+	return path.map(
+		(_, place) =>
+			Object.fromEntries(weights.map(([model, of]) => [model, rounded(of[place] as number, 4)])) as Record<
+				PathModel,
+				number
+			>,
+	);
+}
+
+/** What happened to a subscription, and what it was after that. */
+function stepEntries({ subscription: { subid, steps }, course }: CoursedJourney): StepEntry[] {
+	const { movements = [], state = null, dueAtMs = null } = course ?? {};
+	const happened = new Set(steps.map(({ atMs }) => atMs));
+	const silent = (what: 'ended' | 'due', atMs: number) =>
+		happened.has(atMs) ? [] : [{ atMs, what, evt: null, revenuePence: null }];
+	const entries = [
+		...steps.map(({ kind: what, atMs, evt, revenuePence }) => ({ atMs, what, evt, revenuePence })),
+		...movements.flatMap(({ kind, atMs }) => (kind === 'ended' ? silent(kind, atMs) : [])),
+		...(state === 'at risk' && dueAtMs !== null ? silent('due', dueAtMs) : []),
+	];
+	return entries.map(({ atMs, ...entry }) => {
+		const before = movements.filter((movement) => movement.atMs <= atMs);
+		const last = before.at(-1);
+		const isThere = before.some(({ kind }) => kind === 'reactivated') ? 'reactivated' : 'active';
+		const stateThen = last?.kind === 'ended' ? 'ended' : entry.what === 'due' ? 'at risk' : isThere;
+		return {
+			...{ at: isoTime(atMs), ...entry, state: last ? stateThen : null },
+			...{ recurringPence: last?.recurringPence ?? null, subid },
+		};
+	});
+}
+
+/** Changes of segments, bands and goals, with the webhooks that they were sent to. */
+function changeEntries({ messages, memberships }: VisitorRecord): ChangeEntry[] {
+	const changes = [...Map.groupBy(messages, ({ sequence }) => sequence).values()].map((same): ChangeEntry => {
+		const [{ createdAt, type, message }] = same as [KeptMessage, ...KeptMessage[]];
+		const { timestamp, data } = message as { timestamp?: string; data?: Record<string, unknown> };
+		const { aid: _aid, vid: _vid, cid: _cid, sequence: _sequence, since: _since, ...change } = data ?? {};
+		const at = timestamp ?? createdAt;
+		return {
+			...{ at, what: type, change },
+			messages: same.map(({ webhook, deliveredAt }) => ({ webhook, deliveredAt })),
+		};
+	});
+	const isTold = (segment: string, since: string) =>
+		changes.some(
+			({ at, what, change }) => what === 'segment.entered' && change.segment === segment && at === since,
+		);
+	return [
+		...changes,
+		...memberships.flatMap(({ segment, since }) =>
+			isTold(segment, since)
+				? []
+				: [{ at: since, what: 'segment.entered', change: { segment }, messages: [] }],
+		),
+	];
+}
+
+/** The rows of a table for people. @param withSubids whether the entries are of several subscriptions */
+export function timelineRows(entries: readonly TimelineEntry[], withSubids: boolean): FlatRow[] {
+	return entries.map((entry): FlatRow => {
+		const step = 'revenuePence' in entry ? entry : undefined;
+		const shares = 'shares' in entry ? entry.shares : null;
+		return {
+			...{ at: entry.at, what: entry.what },
+			...(withSubids && { subid: 'subid' in entry ? entry.subid : null }),
+			about: aboutOf(entry),
+			...{ revenuePence: step?.revenuePence ?? null, state: step?.state ?? null },
+			recurringPence: step?.recurringPence ?? null,
+			...Object.fromEntries(pathModels.map((model) => [model, shares?.[model] ?? null])),
+		};
+	});
+}
+
+/** Columns of these rows that are shown in another way than their names say. */
+export const timelineColumns: ColumnStyles = Object.fromEntries([
+	['about', { isLong: true }],
+	...['subid', 'revenuePence', 'state', 'recurringPence'].map((name) => [name, { isOptional: true }]),
+	...pathModels.map((model) => [model, { isShare: true, isOptional: true }]),
+]);
+
+function aboutOf(entry: TimelineEntry): string | null {
+	if ('shares' in entry) {
+		const { channel, source, medium, campaign, landing } = entry;
+		const names = [channel, source, medium, campaign].filter((name) => name !== null);
+		return `${names.join(' / ')}${landing === null ? '' : ` to ${landing}`}`;
+	}
+	if ('revenuePence' in entry) return entry.evt;
+	if ('sid' in entry)
+		return entry.hits === null ? 'not over yet' : `${counted(entry.hits, 'hit')} until ${entry.lastHitAt}`;
+	const told = Object.values(entry.change).filter((value) => value !== null);
+	const sent = entry.messages.map(
+		({ webhook, deliveredAt }) =>
+			`${webhook} ${deliveredAt === null ? 'not delivered' : `at ${deliveredAt}`}`,
+	);
+	return [told.join(' '), ...(sent.length > 0 ? [`sent to ${sent.join(', ')}`] : [])].join(', ');
+}
