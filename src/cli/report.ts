@@ -40,7 +40,7 @@ docs/reports.md has every figure's formula. 'caskade spend import' stores what w
 	return command
 		.addOption(new Option('--csv', 'print CSV, with whole pence').conflicts('json'))
 		.addOption(
-			new Option('--long', 'a row for each model, with everything that it credits, not a column').conflicts([
+			new Option('--long', 'one table, as in CSV, not several: in attribution with a row for each model, not a column').conflicts([
 				'json',
 				'csv',
 			]),
@@ -51,7 +51,7 @@ docs/reports.md has every figure's formula. 'caskade spend import' stores what w
 			withStore(options, async (store) => {
 				const definition = reportOf(kind);
 				const { long: isLong = false } = options;
-				if (isLong && !definition.matrix)
+				if (isLong && !definition.parts)
 					throw new OperatorError(`The report ${kind} does not use --long; leave it out.`);
 				const query = givenQuery(definition, command);
 				const account = await store.control.account(aid);

@@ -313,7 +313,7 @@ export const attributionReport = reportThat({
 		});
 		return { ...made, every, ...series };
 	},
-	matrix: ({ rows, models, series, by }) => (series || models.length < 2 ? null : matrixOf(rows, models, by)),
+	parts: ({ rows, models, series, by }) => (series || models.length < 2 ? null : matrixOf(rows, models, by)),
 	table: ({ rows, series }) =>
 		(series as readonly FlatRow[] | undefined) ??
 		rows.flatMap(({ models, ...row }) =>
@@ -323,7 +323,14 @@ export const attributionReport = reportThat({
 			}),
 		),
 	draw({ series, seriesModel, every, by }, table, money) {
-		if (!series || !every) return bars(table, 'netPence', { title: 'Net revenue', money });
+		if (!series || !every) {
+			const withIntervals = table.filter(({ low }) => typeof low === 'number');
+			const title = 'Subscriptions credited by markov, with their 95 % intervals';
+			return [
+				bars(table, 'netPence', { title: 'Net revenue', money }),
+				bars(withIntervals, 'subscriptions', { title, bounds: ['low', 'high'] }),
+			].join('\n');
+		}
 		const lines = curvesByGroup(series, by, (row) => ({ x: String(row[every]), y: row.subscriptions }));
 		return curves(lines, { title: `Subscriptions by ${every}, credited by ${seriesModel}` });
 	},

@@ -4,7 +4,8 @@ import { columnOf, type GroupValues, groupsOf } from './grouping.ts';
 import { acquiredAtMs, acquiredIn, penceByAge, rounded, type Terms } from './journey.ts';
 import { type Projection, projectionOf, renewalRatesOf } from './projection.ts';
 import { type FlatRow, reportThat } from './report.ts';
-import { type Curve, curves } from './report-curves.ts';
+import { type Curve, curves, monthsAcross } from './report-curves.ts';
+import { bars } from './report-drawing.ts';
 import { pathParameters } from './report-query.ts';
 import { numbered } from './report-table.ts';
 
@@ -108,6 +109,7 @@ function compare(a: string, b: string): number {
 	return a < b ? -1 : a > b ? 1 : 0;
 }
 
+const valueTitle = 'Revenue per subscription, up to the end of each month after that of the acquisition';
 /** Besides the mean of all. */
 const drawnCohorts = 7;
 
@@ -119,7 +121,8 @@ export const lifetimeValueReport = reportThat({
 		'By month of acquisition and first touch: `LTV(k) = Σ revenue of events up to the end of the k-th calendar month after that of the acquisition ÷ n`; 0 is the month itself. `projected` is what is expected in the next year.',
 	parameters: [...pathParameters, 'period', 'months'],
 	knowsPlans: true,
-	columns: { ltvPence: { isShaded: true } },
+	columns: { ltvPence: { isShaded: true, heading: 'month' }, ltvToDatePence: { heading: 'to date' } },
+	tableTitle: valueTitle,
 	async make({ query: { lookbackDays, by, months }, period, asOfMs, calendar, courses }) {
 		const journeys = (await courses()).filter(isPaid);
 		const rows = lifetimeValues(journeys, { by, period, asOfMs, calendar, months });
@@ -129,7 +132,7 @@ export const lifetimeValueReport = reportThat({
 		...rows.map(flatRow),
 		...(rows.length > 1 ? [totalRow(rows, all, by.length)] : []),
 	],
-	draw({ by, rows, all }, _, money) {
+	draw({ by, rows, all }, table, money) {
 		const curveOf = (name: string, values: readonly (number | null)[]): Curve => ({
 			name,
 			points: values.map((value, age) => ({ x: String(age), y: value })),
@@ -148,10 +151,15 @@ export const lifetimeValueReport = reportThat({
 						.slice(-drawnCohorts)
 						.map(({ month, ltvPence }) => curveOf(month, ltvPence));
 		const mean = meanOf('all', all);
-		return curves([mean, ...cohorts], {
-			title: 'Revenue per subscription, up to the end of each month after the acquisition',
-			money,
-		});
+		const expected = 'Expected in the next year, with its bounds';
+		const bounds = ['projectedLowPence', 'projectedHighPence'] as const;
+		return [
+			curves([mean, ...cohorts], {
+				title: valueTitle,
+				...{ money, across: monthsAcross },
+			}),
+			bars(table.slice(0, rows.length), 'projectedPence', { title: expected, money, bounds }),
+		].join('\n');
 	},
 });
 

@@ -3,7 +3,7 @@ import type { Span } from './calendar.ts';
 import { type CoursedJourney, warningsOf } from './courses.ts';
 import { type GroupValues, groupsOf } from './grouping.ts';
 import { firstEventMs, isIn, ratio, spansOf, type Terms } from './journey.ts';
-import { type FlatRow, reportThat } from './report.ts';
+import { type FlatRow, reportThat, type SideTable } from './report.ts';
 import { curves, curvesByGroup } from './report-curves.ts';
 import { commonParameters } from './report-query.ts';
 
@@ -175,6 +175,25 @@ export const movementReport = reportThat({
 		return { by, every, rows, warnings: isLatest ? warningsOf(journeys) : [] };
 	},
 	table: ({ rows }) => rows.map(flatRow),
+	parts({ rows }) {
+		const tableOf = (title: string, partOf: (row: NamedRow) => object): SideTable => ({
+			title,
+			rows: rows.map((row) => {
+				const { subscriptions, recurringPence, refundPence, ...others } = row;
+				const { customerChurn, grossRevenueRetention, netRevenueRetention, ...names } = others;
+				return { ...names, ...partOf(row) } as FlatRow;
+			}),
+		});
+		return [
+			tableOf('Subscriptions', ({ subscriptions, customerChurn }) => ({ ...subscriptions, customerChurn })),
+			tableOf('Recurring revenue a month, and refunds', (row) => ({
+				...penceOf(row.recurringPence),
+				refundPence: row.refundPence,
+				grossRevenueRetention: row.grossRevenueRetention,
+				netRevenueRetention: row.netRevenueRetention,
+			})),
+		];
+	},
 	draw({ by, every, rows }, _, money) {
 		const drawn = curvesByGroup(rows, by, (row) => ({
 			x: String(row[every]),
@@ -186,11 +205,14 @@ export const movementReport = reportThat({
 
 function flatRow({ subscriptions, recurringPence, ...row }: NamedRow): FlatRow {
 	const { refundPence, customerChurn, grossRevenueRetention, netRevenueRetention, ...names } = row;
-	const pence = Object.entries(recurringPence).map(([name, value]) => [`${name}Pence`, value]);
 	return {
 		...(names as GroupValues),
 		...subscriptions,
-		...Object.fromEntries(pence),
+		...penceOf(recurringPence),
 		...{ refundPence, customerChurn, grossRevenueRetention, netRevenueRetention },
 	};
+}
+
+function penceOf(balance: RecurringBalance): FlatRow {
+	return Object.fromEntries(Object.entries(balance).map(([name, value]) => [`${name}Pence`, value]));
 }

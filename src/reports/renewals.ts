@@ -148,11 +148,14 @@ export const renewalsReport = reportThat({
 				.map(({ eligible, renewed, survivors, refundRate, subscriptions, periodDays, ...names }) => ({
 					name: [...Object.values(names), `every ${periodDays} days`].join(' · '),
 					points: [
-						{ x: '0', y: 1 },
+						{ x: '0', y: 1, low: 1, high: 1 },
 						...survivors.map(({ age, share: y, low, high }) => ({ x: String(age), y, low, high })),
 					],
 				})),
-			{ title: 'Left after so many renewals', isShare: true },
+			{
+				title: 'Left after so many renewals, with the 95 % interval',
+				...{ isShare: true, across: 'renewals' },
+			},
 		),
 });
 

@@ -23,38 +23,47 @@ interface CurveTitles {
 	/** Where values are amounts of money. */
 	readonly money?: ShowMoney;
 	readonly isShare?: boolean;
+	/** What is counted from left to right, where places do not say. */
+	readonly across?: string;
 }
 
-const [width, height, left, right, top, bottom] = [760, 300, 70, 20, 30, 30];
+export const monthsAcross = 'months after that of the acquisition';
+
+const [width, height, left, right, top, bottom] = [760, 320, 90, 30, 30, 50];
+/** As many names fit below the places. */
+const maxNames = 8;
 const colours = ['#0b63ce', '#c0392b', '#1e8449', '#b9770e', '#7d3c98', '#148f77', '#5d6d7e', '#a04000'];
 
 /** Curves over the same places, with axes, a line at zero, and the bands of intervals. The first ones, if there are many. */
-export function curves(all: readonly Curve[], { title, money, isShare }: CurveTitles): string {
+export function curves(all: readonly Curve[], { title, money, isShare, across: unit }: CurveTitles): string {
 	const drawn = all.slice(0, colours.length);
 	const places = [...new Set(drawn.flatMap(({ points }) => points.map(({ x }) => x)))].sort(inOrder);
 	const values = drawn.flatMap(({ points }) => points.flatMap(({ y, low, high }) => [y, low, high]));
 	const known = values.filter((value) => typeof value === 'number');
 	if (known.length === 0) return '';
-	const max = isShare ? 1 : Math.max(0, ...known);
-	const min = Math.min(0, ...known);
-	const range = max - min || 1;
+	const marks = marksBetween(Math.min(0, ...known), isShare ? 1 : Math.max(0, ...known));
+	const [min, max] = [marks[0] as number, marks.at(-1) as number];
 	const placeOf = new Map(places.map((x, place) => [x, place]));
 	const across = (x: string) =>
 		left + ((width - left - right) * (placeOf.get(x) as number)) / Math.max(1, places.length - 1);
-	const up = (y: number) => height - bottom - ((height - top - bottom) * (y - min)) / range;
+	const up = (y: number) => height - bottom - ((height - top - bottom) * (y - min)) / (max - min);
 	const at = (x: string, y: number) => `${across(x).toFixed(1)},${up(y).toFixed(1)}`;
 	const shown = (y: number) => (money ? money(y) : isShare ? `${Math.round(100 * y)} %` : formatNumber(y));
-	const grid = [min, 0, min + range / 2, max]
-		.filter((y, place, ys) => ys.indexOf(y) === place)
-		.map(
-			(y) =>
-				`<line x1="${left}" x2="${width - right}" y1="${up(y).toFixed(1)}" y2="${up(y).toFixed(1)}" stroke="${y === 0 ? '#888' : '#ddd'}"/><text x="${left - 6}" y="${(up(y) + 4).toFixed(1)}" text-anchor="end">${shown(y)}</text>`,
-		);
-	const ends = [places[0], places.length > 1 ? places.at(-1) : undefined].filter((x) => x !== undefined);
-	const names = ends.map(
-		(x, place) =>
-			`<text x="${across(x).toFixed(1)}" y="${height - 8}" text-anchor="${place === 0 ? 'start' : 'end'}">${escapeHtml(x)}</text>`,
+	const grid = marks.map(
+		(y) =>
+			`<line x1="${left}" x2="${width - right}" y1="${up(y).toFixed(1)}" y2="${up(y).toFixed(1)}" class="${y === 0 ? 'axis' : 'grid'}"/><text x="${left - 6}" y="${(up(y) + 4).toFixed(1)}" text-anchor="end">${shown(y)}</text>`,
 	);
+	const every = Math.ceil((places.length - 1) / (maxNames - 1)) || 1;
+	const names = places
+		.filter((_, place) => place % every === 0)
+		.map(
+			(x) =>
+				`<text x="${across(x).toFixed(1)}" y="${height - bottom + 22}" text-anchor="middle">${escapeHtml(x)}</text>`,
+		);
+	if (unit)
+		names.push(
+			`<text x="${(left + width - right) / 2}" y="${height - 8}" text-anchor="middle">${escapeHtml(unit)}</text>`,
+		);
 	const lines = drawn.map(({ name, points, isDashed }, place) => {
 		const colour = colours[place] as string;
 		const whole = points.filter(({ y }) => y !== null);
@@ -68,15 +77,27 @@ export function curves(all: readonly Curve[], { title, money, isShare }: CurveTi
 			({ x, y }) =>
 				`<circle cx="${across(x).toFixed(1)}" cy="${up(y as number).toFixed(1)}" r="2.5" fill="${colour}"><title>${escapeHtml(`${name}, ${x}: ${shown(y as number)}`)}</title></circle>`,
 		);
-		return `${band.length > 0 ? `<polygon points="${band.join(' ')}" fill="${colour}" fill-opacity=".15"/>` : ''}<polyline points="${line}" fill="none" stroke="${colour}" stroke-width="2"${isDashed ? ' stroke-dasharray="5"' : ''}/>${dots.join('')}`;
+		return `${band.length > 0 ? `<polygon points="${band.join(' ')}" fill="${colour}" fill-opacity="${(0.3 / (drawn.length + 1)).toFixed(3)}"/>` : ''}<polyline points="${line}" fill="none" stroke="${colour}" stroke-width="2"${isDashed ? ' stroke-dasharray="5"' : ''}/>${dots.join('')}`;
 	});
 	const legend = drawn.map(
-		({ name }, place) => `<span style="color:${colours[place]}">■</span> ${escapeHtml(name)}`,
+		({ name }, place) =>
+			`<span class="name"><span style="color:${colours[place]}">■</span> ${escapeHtml(name)}</span>`,
 	);
 	const rest = all.length - drawn.length;
 	return `<h2>${escapeHtml(title)}</h2>
-<div class="wide"><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeHtml(title)}">${[...grid, ...names, ...lines].join('\n')}</svg></div>
-${drawn.length > 1 ? `<p>${legend.join(' &nbsp; ')}${rest > 0 ? ` and ${rest} more in the table` : ''}</p>` : ''}`;
+<div class="wide many"><svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeHtml(title)}">${[...grid, ...names, ...lines].join('\n')}</svg></div>
+${drawn.length > 1 ? `<p>${legend.join(' ')}${rest > 0 ? ` and ${rest} more in the table` : ''}</p>` : ''}`;
+}
+
+/** Round numbers at equal distances, from below a minimum to above a maximum. */
+function marksBetween(min: number, max: number): number[] {
+	const least = (max - min || 1) / 5;
+	const power = 10 ** Math.floor(Math.log10(least));
+	const distance = power * ([1, 2, 2.5, 5, 10].find((times) => times * power >= least * 0.999) as number);
+	const [first, last] = [Math.floor(min / distance), Math.ceil(max / distance)];
+	return Array.from({ length: Math.max(last, first + 1) - first + 1 }, (_, mark) =>
+		Number(((first + mark) * distance).toPrecision(12)),
+	);
 }
 
 /** A curve for each group of rows, named by the values of their dimensions. */

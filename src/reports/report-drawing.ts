@@ -9,11 +9,13 @@ const blue = '#0b63ce';
 
 /** What pictures and tables need of a page's style. Shading is printed, and wide tables wrap on paper. */
 export const drawingStyle = `td.number,th.number{text-align:right}td.shaded{padding-left:.6rem;padding-right:.6rem;print-color-adjust:exact;-webkit-print-color-adjust:exact}th{vertical-align:bottom}
-td,th{white-space:nowrap}td.long{white-space:normal;overflow-wrap:anywhere;min-width:9rem}.wide{overflow-x:auto;margin:1rem 0}
-@media(max-width:40rem){td,th{font-size:13px;padding-right:.6rem}.many::before{content:"Goes on to the right →";font-size:12px;color:#777;position:sticky;left:0}}
-svg{display:block;min-width:36rem;width:100%;max-width:48rem}svg text{font-size:13px;fill:#333}svg .axis{stroke:#888}bdi,svg text{unicode-bidi:isolate}
-@media(prefers-color-scheme:dark){body{background:#16181c;color:#ddd}svg text{fill:#ccc}.warning{background:#4d3d00}}
-@media print{body{max-width:none;background:none;color:#000}.wide{overflow:visible}td,th{white-space:normal;overflow-wrap:anywhere;font-size:9px;padding-right:.4rem}svg{min-width:0;break-inside:avoid}svg text{fill:#000}}`;
+td,th{white-space:nowrap}td.shaded+td:not(.shaded){padding-left:1rem}p .name{display:inline-block;margin-right:1rem}td.long{white-space:normal;overflow-wrap:anywhere;min-width:9rem}
+.wide{overflow-x:auto;margin:1rem 0;container-type:scroll-state}.wide::before{content:"Goes on sideways ↔";font-size:12px;opacity:.7;position:sticky;left:0;display:none}
+@container scroll-state(scrollable:x){.wide::before{display:inline-block}}
+@media(max-width:40rem){td,th{font-size:13px;padding-right:.6rem}@supports not (container-type:scroll-state){.many::before{display:inline-block}}}
+svg{display:block;min-width:36rem;width:100%;max-width:48rem}svg text{font-size:13px;fill:#333}svg .axis{stroke:#888}svg .grid{stroke:#8883}svg .interval{stroke:#333;stroke-width:1.5;fill:none}bdi,svg text{unicode-bidi:isolate}
+@media(prefers-color-scheme:dark){body{background:#16181c;color:#ddd}svg text{fill:#ccc}svg .interval{stroke:#eee}.warning{background:#4d3d00}}
+@media print{body{max-width:none;background:none;color:#000}.warning{background:none;border:1px solid}.wide{overflow:visible}td,th{white-space:normal;overflow-wrap:anywhere;font-size:9px;padding-right:.4rem}svg{min-width:0;break-inside:avoid}tr{break-inside:avoid}h2{break-after:avoid}svg text{fill:#000}svg .interval{stroke:#000}}`;
 
 const maxBars = 140;
 const [barHeight, barsFrom, barsTo] = [20, 250, 640];
@@ -22,26 +24,29 @@ interface BarTitles {
 	readonly title: string;
 	/** Where values are amounts of money. */
 	readonly money?: ShowMoney;
+	/** The columns of the bounds of an interval, which is drawn where a row has one. */
+	readonly bounds?: readonly [low: string, high: string];
 }
 
 /** A bar for each row: to the right of a line at zero, or to its left in another colour. Rows of several models are grouped. */
-export function bars(table: readonly FlatRow[], column: string, { title, money }: BarTitles): string {
+export function bars(table: readonly FlatRow[], column: string, { title, money, bounds }: BarTitles): string {
 	const isGrouped = new Set(table.map(({ model }) => model)).size > 1;
 	const rows = table.slice(0, maxBars).map(({ model = null, ...row }) => ({
 		names: Object.values(row).filter((cell) => typeof cell === 'string'),
 		...{ model, value: Number(row[column] ?? 0) },
+		within: (bounds ?? []).map((name) => row[name]).filter((bound) => typeof bound === 'number'),
 	}));
 	if (rows.length === 0) return '';
-	const values = rows.map(({ value }) => value);
+	const values = rows.flatMap(({ value, within }) => [value, ...within]);
 	const [min, max] = [Math.min(0, ...values), Math.max(0, ...values)];
 	const across = (value: number) => barsFrom + ((barsTo - barsFrom) * (value - min)) / (max - min || 1);
 	const shown = money ?? formatNumber;
 	let y = 24;
-	const drawn = rows.map(({ names, model, value }, place) => {
+	const drawn = rows.map(({ names, model, value, within }, place) => {
 		if (isGrouped && place > 0 && names.join() !== rows[place - 1]?.names.join()) y += barHeight / 2;
 		const name = [...names, ...(isGrouped ? [model] : [])].join(' · ');
 		const [from, to] = [across(Math.min(0, value)), across(Math.max(0, value))];
-		const line = `<text x="${barsFrom - 8}" y="${y + 14}" text-anchor="end">${escapeHtml(withoutHidden(shortened(name, 34)))}<title>${escapeHtml(withoutHidden(name))}</title></text><rect x="${from.toFixed(1)}" y="${y + 2}" width="${(to - from).toFixed(1)}" height="${barHeight - 4}" fill="${value < 0 ? '#c0392b' : blue}"/><text x="${width - 8}" y="${y + 14}" text-anchor="end">${escapeHtml(shown(value))}</text>`;
+		const line = `<text x="${barsFrom - 8}" y="${y + 14}" text-anchor="end">${escapeHtml(withoutHidden(shortened(name, 34)))}<title>${escapeHtml(withoutHidden(name))}</title></text><rect x="${from.toFixed(1)}" y="${y + 2}" width="${(to - from).toFixed(1)}" height="${barHeight - 4}" fill="${value < 0 ? '#c0392b' : blue}"/>${whisker(within.map(across), y + barHeight / 2)}<text x="${width - 8}" y="${y + 14}" text-anchor="end">${escapeHtml(shown(value))}</text>`;
 		y += barHeight;
 		return line;
 	});
@@ -54,6 +59,13 @@ export function bars(table: readonly FlatRow[], column: string, { title, money }
 		);
 	return `<h2>${escapeHtml(title)}</h2>
 <div class="wide many"><svg viewBox="0 0 ${width} ${y + 4}" role="img" aria-label="${escapeHtml(title)}">${[...scale, ...drawn].join('\n')}<line class="axis" x1="${zero}" x2="${zero}" y1="18" y2="${y}"/><text x="${zero}" y="14" text-anchor="${min < 0 ? 'middle' : 'start'}">0</text></svg></div>${cutNote(rows.length, table.length, 'rows')}`;
+}
+
+/** The line of an interval, with ends. Empty without bounds. */
+function whisker([low, high]: readonly number[], y: number): string {
+	if (low === undefined || high === undefined) return '';
+	const [from, to] = [low.toFixed(1), high.toFixed(1)];
+	return `<path class="interval" d="M${from} ${y}H${to}M${from} ${y - 5}v10M${to} ${y - 5}v10"/>`;
 }
 
 const longColumns: ColumnStyles = { landing: { isLong: true }, campaign: { isLong: true } };

@@ -52,14 +52,14 @@ function safeCell(value: Cell): Cell {
 
 /** A table for people, below lines of its own. */
 export interface ShownTable {
-	/** Empty for the report's own. */
+	/** Empty where there is none. */
 	readonly title: string;
 	readonly lines: readonly string[];
 	readonly rows: readonly FlatRow[];
 	readonly columns: ColumnStyles;
 }
 
-/** All tables for people, in order. @param isLong whether a long table is shown as it is */
+/** All tables for people, in order. @param isLong whether a table is shown whole, not in parts */
 export function shownTables(
 	definition: ReportDefinition,
 	report: Report,
@@ -69,7 +69,9 @@ export function shownTables(
 		...{ title, lines: [], rows, columns: { ...definition.columns, ...columns } },
 	});
 	const main = (of: Report): readonly SideTable[] =>
-		(isLong ? null : definition.matrix?.(of)) ?? [{ title: '', rows: tableOf(definition, of) }];
+		(isLong ? null : definition.parts?.(of)) ?? [
+			{ title: definition.tableTitle ?? '', rows: tableOf(definition, of) },
+		];
 	const tables = [...main(report), ...(definition.sideTables?.(report) ?? [])].map(shown);
 	const { compared } = report;
 	if (!compared) return tables;
@@ -79,8 +81,9 @@ export function shownTables(
 		...tables,
 		...earlier.map((table, place) => ({
 			...table,
-			title: ['Compared with', table.title].filter((part) => part !== '').join(': '),
-			lines: place === 0 ? lines : [],
+			...(place === 0
+				? { title: 'Compared with', lines: table.title ? [...lines, table.title] : lines }
+				: { title: `Compared: ${table.title}` }),
 		})),
 	];
 }
@@ -184,9 +187,11 @@ export function shownColumns(rows: readonly FlatRow[], styles: ColumnStyles = {}
 		const isPence = whole.endsWith('Pence');
 		// Without its unit, the heading may be that of another column.
 		const isAmbiguous = isPence && names.includes(name.slice(0, -'Pence'.length));
+		const number = name.slice(whole.length).replace('_', ' ');
+		const heading = `${styles[whole]?.heading ?? headingOf(whole)}${number}`;
 		return {
 			...styles[whole],
-			...{ name, isPence, heading: isAmbiguous ? `${headingOf(name)} amount` : headingOf(name) },
+			...{ name, isPence, heading: isAmbiguous ? `${heading} amount` : heading },
 			isNumber: rows.every((row) => typeof row[name] !== 'string'),
 			isFraction: rows.some((row) => typeof row[name] === 'number' && !Number.isInteger(row[name])),
 		};
@@ -198,9 +203,7 @@ function nameWithoutNumber(column: string): string {
 }
 
 function headingOf(column: string): string {
-	const whole = nameWithoutNumber(column);
-	const text = whole.replace(/Pence$/, '').replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
-	return `${text}${column.slice(whole.length).replace('_', ' ')}`;
+	return column.replace(/Pence$/, '').replaceAll(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 /** A cell for people: pence as pounds, shares in per cent. */

@@ -20,10 +20,12 @@ export interface ReportDefinition<Made extends ReportBody = ReportBody> extends 
 	/** Columns that are shown in another way than their names say. */
 	readonly columns?: ColumnStyles;
 	make(source: ReportSource): Promise<Made>;
+	/** Above its table for people, where its columns say too little. */
+	readonly tableTitle?: string;
 	/** The rows of its table, where they are not those of the report. */
 	table?(report: Made): readonly FlatRow[];
-	/** Smaller tables of the same for people, where the table is long; null where it is not. */
-	matrix?(report: Made): readonly SideTable[] | null;
+	/** Smaller tables of the same for people, where one would be too long or too wide; null where it is not. */
+	parts?(report: Made): readonly SideTable[] | null;
 	/** What it tells besides its rows. */
 	sideTables?(report: Made): readonly SideTable[];
 	/** Pictures, as HTML. */
@@ -96,6 +98,8 @@ export interface SideTable {
 export type ColumnStyles = Readonly<Record<string, ColumnStyle>>;
 
 export interface ColumnStyle {
+	/** For people, where the name says too little. */
+	readonly heading?: string;
 	/** A share is shown in per cent. */
 	readonly isShare?: boolean;
 	/** Cells are coloured by their values. */

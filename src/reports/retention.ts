@@ -4,7 +4,7 @@ import { isPaid, type PaidJourney, warningsOf } from './courses.ts';
 import { type GroupValues, groupsOf } from './grouping.ts';
 import { acquiredAtMs, acquiredIn, penceByAge, type Terms } from './journey.ts';
 import { type FlatRow, reportThat } from './report.ts';
-import { curves } from './report-curves.ts';
+import { curves, monthsAcross } from './report-curves.ts';
 import { pathParameters } from './report-query.ts';
 import { numbered } from './report-table.ts';
 import { intervalText, type ShareWithBounds, Survival, shareText } from './share-interval.ts';
@@ -115,7 +115,12 @@ export const retentionReport = reportThat({
 	parameters: [...pathParameters, 'period', 'months'],
 	knowsPlans: true,
 	initial: { by: [] },
-	columns: { active: { isShaded: true }, pence: { isShaded: true }, survival: { isShare: true } },
+	columns: {
+		active: { isShaded: true, heading: 'month' },
+		paidPence: { isShaded: true, heading: 'month' },
+		survival: { isShare: true },
+	},
+	tableTitle: 'Left at the end of each month after that of the acquisition',
 	async make({ query: { by, months, lookbackDays }, period, asOfMs, calendar, courses }) {
 		const journeys = await courses();
 		const acquired = acquiredIn(journeys, period).filter(isPaid);
@@ -130,14 +135,14 @@ export const retentionReport = reportThat({
 		})),
 	sideTables: ({ rows, all }) => [
 		{
-			title: 'Paid in each month',
+			title: 'Paid in each month after that of the acquisition',
 			rows: rows.map(({ active: _, pence, activeNow: _now, penceToDate, ...names }) => ({
 				...(names as unknown as GroupValues),
-				penceToDate,
-				...numbered('pence', pence, 0),
+				toDatePence: penceToDate,
+				...numbered('paidPence', pence, 0),
 			})),
 		},
-		{ title: 'All months of acquisition, by age', rows: all.map(rowOfAge) },
+		{ title: 'All months of acquisition, by age', rows: all.map(rowOfAge), columns: { active: {} } },
 	],
 	draw: ({ all }) =>
 		curves(
@@ -147,7 +152,10 @@ export const retentionReport = reportThat({
 					points: all.map(({ age, share: y, low, high }) => ({ x: String(age), y, low, high })),
 				},
 			],
-			{ title: 'Left at the end of each month after the acquisition', isShare: true },
+			{
+				title: 'Left at the end of each month after that of the acquisition, with the 95 % interval',
+				...{ isShare: true, across: monthsAcross },
+			},
 		),
 });
 
@@ -162,6 +170,6 @@ function rowOfAge({
 }: RetentionAtAge): FlatRow {
 	return {
 		...{ age, subscriptions, active, mean: shareText(active, subscriptions), survival: share },
-		...{ interval: intervalText({ low, high }), pencePerSubscription },
+		...{ interval: intervalText({ low, high }), paidEachPence: pencePerSubscription },
 	};
 }

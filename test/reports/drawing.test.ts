@@ -34,6 +34,21 @@ test('bars begin at a line at zero, negative ones to its left, with a title and 
 	);
 });
 
+test('intervals are drawn on bars, on the scale of the bars', () => {
+	const table = [
+		{ channel: 'email', subscriptions: 10, low: 5, high: 20 },
+		{ channel: 'social', subscriptions: 1, low: null, high: null },
+	];
+	const drawn = bars(table, 'subscriptions', { title: 'Subscriptions', bounds: ['low', 'high'] });
+	const [zero, end] = [Number(/x1="([\d.]+)"/.exec(drawn)?.[1]), 640];
+	const intervals = [...drawn.matchAll(/class="interval" d="M([\d.]+) [\d.]+H([\d.]+)M/g)];
+	assert.deepEqual(
+		intervals.map(([, low, high]) => [Number(low), Number(high)]),
+		[[zero + (end - zero) / 4, end]],
+	);
+	assert.doesNotMatch(bars(table, 'subscriptions', { title: 'Subscriptions' }), /class="interval"/);
+});
+
 test('pages have styles for dark screens, for paper and for small screens', () => {
 	for (const query of ['prefers-color-scheme:dark', 'print', 'max-width:40rem'])
 		assert.ok(drawingStyle.includes(query), query);
