@@ -10,6 +10,7 @@ import {
 } from '../../../errors.ts';
 import { type Capabilities, learnCapabilities } from './capabilities.ts';
 import { keepPrepared } from './prepared.ts';
+import { tlsOf, tlsProblem } from './tls.ts';
 
 /** Parses every integer as a number: all that are stored are safe integers. */
 const types: pg.CustomTypesConfig = {
@@ -78,8 +79,9 @@ export class PostgresPool extends pg.Pool {
 
 	/** @param onError called when an idle connection breaks */
 	constructor(address: string, options: PoolOptions, onError: (error: Error) => void) {
+		const tls = tlsOf(address);
 		super({
-			connectionString: address,
+			connectionString: tls.address,
 			max: options.size,
 			connectionTimeoutMillis: options.connectTimeoutMs,
 			idleTimeoutMillis: 30_000,
@@ -99,6 +101,8 @@ export class PostgresPool extends pg.Pool {
 				if (options.prepares && this.capabilities.canPrepare) keepPrepared(client);
 			},
 		});
+		// Each new connection asks for it.
+		Object.defineProperty(this.options, 'ssl', { enumerable: true, get: tls.options });
 		this.on('error', onError);
 		this.on('connect', (client) => this.#watch(client));
 		this.on('acquire', (client) => this.#idle.delete(client));
@@ -330,6 +334,7 @@ export function connectionError(error: unknown, address: string): Error {
 	};
 	const reason =
 		reasons[code ?? ''] ??
+		tlsProblem(error as Error, server, host) ??
 		(error instanceof pg.DatabaseError
 			? `The PostgreSQL server at ${server} says: ${message}.`
 			: /timeout|terminated|^(connect|read|write) E/.test(message)
