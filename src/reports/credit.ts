@@ -101,8 +101,7 @@ export function markovBasis(paths: readonly CreditedPath[], lost: LostPaths): Ma
 		(sum, { path, conversions }) => (path.labels.length > 0 ? sum + conversions : sum),
 		0,
 	);
-	const lostAfterDays = lost.afterMs === null ? null : rounded(lost.afterMs / dayMs, 1);
-	return { subscriptions, lostPaths: lost.visitors, lostAfterDays };
+	return { subscriptions, lostPaths: lost.visitors, lostAfterDays: lostAfterDaysOf(lost) };
 }
 
 /** With fewer conversions, the Markov model's shares are mostly chance. */
@@ -126,13 +125,25 @@ export function markovWarnings({ subscriptions }: MarkovBasis): string[] {
 }
 
 export function markovNotes({ subscriptions, lostPaths, lostAfterDays }: MarkovBasis): string[] {
-	const rule =
-		lostAfterDays === null
-			? ''
-			: ` A visitor is lost after ${counted(lostAfterDays, 'day')} without coming back, longer than 99 of 100 subscribers stayed away on their way.`;
 	return [
-		`The Markov model compares ${counted(subscriptions, 'subscription')} with ${counted(lostPaths, 'lost path')}.${rule}`,
+		[
+			`The Markov model compares ${counted(subscriptions, 'subscription')} with ${counted(lostPaths, 'lost path')}.`,
+			...lostNotes(lostAfterDays),
+		].join(' '),
 	];
+}
+
+/** When a visitor is lost, if that is known. */
+export function lostNotes(lostAfterDays: number | null): string[] {
+	return lostAfterDays === null
+		? []
+		: [
+				`A visitor is lost after ${counted(lostAfterDays, 'day')} without coming back, longer than 99 of 100 subscribers stayed away on their way.`,
+			];
+}
+
+export function lostAfterDaysOf({ afterMs }: LostPaths): number | null {
+	return afterMs === null ? null : rounded(afterMs / dayMs, 1);
 }
 
 function markovShares(

@@ -21,6 +21,10 @@ export const none = '(none)';
 /** The ends of paths. */
 export const start = '(start)';
 export const conversion = '(conversion)';
+/** The end of a path of somebody who did not subscribe. */
+export const lost = '(lost)';
+/** What a picture leaves out of long paths. */
+export const moreSteps = '(more steps)';
 /** For touches without a value of the dimension. */
 export const notSet = '(not set)';
 /** For all but the most frequent values, which bounds the size of reports. */
@@ -29,7 +33,7 @@ export const maxLabels = 200;
 /** In no name, because names with such characters are quoted. */
 const separator = '\u001f';
 
-const reserved: ReadonlySet<string> = new Set([none, notSet, other, start, conversion]);
+const reserved: ReadonlySet<string> = new Set([none, notSet, other, start, conversion, lost, moreSteps]);
 
 /**
  * A name that somebody sent, as reports show it: written as a JSON string where it reads like one of our labels, has characters

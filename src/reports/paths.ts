@@ -1,7 +1,9 @@
 import type { Touch } from '../domain/touch.ts';
 import { dayMs } from '../durations.ts';
+import { lostAfterDaysOf, lostNotes } from './credit.ts';
 import {
 	acquiredAtMs,
+	acquiredIn,
 	countedJourneys,
 	isIn,
 	type Journey,
@@ -15,12 +17,20 @@ import { conversion, labelOf, labelText, none, start, touchLabelsOf } from './la
 import { type Percentiles, percentilesOf } from './percentile.ts';
 import { type PageSeen, type PagesSeen, readPagesSeen } from './read-pages.ts';
 import { type FlatRow, reportThat } from './report.ts';
-import { type Flow, flow } from './report-drawing.ts';
+import { stepFlowDrawing } from './report-flow.ts';
 import { pathParameters } from './report-query.ts';
+import { stepFlows, stepNodes } from './step-flow.ts';
 
 export interface PathsOptions extends Pick<Terms, 'by' | 'period' | 'basis'>, PagesSeen {
 	/** The number of paths to show; those with the most subscriptions are shown. */
 	readonly top: number;
+}
+
+/** How many subscriptions went from one label to another. */
+interface Transition {
+	readonly from: string;
+	readonly to: string;
+	readonly subscriptions: number;
 }
 
 export interface PathRow {
@@ -41,7 +51,7 @@ export interface Paths {
 	/** From showing the `tid` on a page to receiving the sale. */
 	readonly approvalDays: Percentiles;
 	/** How often one label, or the start, was followed by another, or by the conversion. Over all paths. */
-	readonly transitions: readonly Flow[];
+	readonly transitions: readonly Transition[];
 	readonly pages: readonly PageSeen[];
 	readonly rows: readonly PathRow[];
 	/** How many there are, although the most frequent are listed only. */
@@ -59,7 +69,7 @@ export function describePaths(journeys: readonly Journey[], options: PathsOption
 	const nameOf = (touch: Touch) => labelText(labels.names[labels.numberOf(labelOf(touch, by))] as string);
 	const totals = totalOf(counted);
 	const rows = new Map<string, Omit<PathRow, 'share'>>();
-	const transitions = new Map<string, Flow>();
+	const transitions = new Map<string, Transition>();
 	const lengths = new Map<number, number>();
 	const acquired = counted.filter(({ amounts }) => amounts.subscriptions > 0);
 	for (const { path, amounts } of counted) {
@@ -149,14 +159,19 @@ export const pathsReport = reportThat({
 	columns: { share: { isShare: true }, path: { isLong: true }, page: { isLong: true } },
 	async make({ query, period, journeys: readJourneys, read }) {
 		const { basis, lookbackDays, by } = query;
-		const { journeys } = await readJourneys();
+		const { journeys, lost } = await readJourneys(true);
 		const counted = journeys.filter(({ subscription }) => isIn(period, acquiredAtMs(subscription)));
 		const pages = await read((options) => readPagesSeen(counted, options));
-		return { basis, lookbackDays, by, ...describePaths(journeys, { ...query, period, ...pages }) };
+		const { notes, ...paths } = describePaths(journeys, { ...query, period, ...pages });
+		const made = { basis, lookbackDays, by, ...paths };
+		if (by.length === 0) return { ...made, steps: [], notes };
+		const { flows, notes: left } = stepFlows(acquiredIn(journeys, period), lost, by);
+		return { ...made, steps: flows, notes: [...notes, ...left, ...lostNotes(lostAfterDaysOf(lost))] };
 	},
 	table: ({ rows }) =>
 		rows.map(({ path, repeats, ...row }) => ({ path: pathText({ path, repeats }), ...row })),
-	sideTables({ lengths, daysToConvert, approvalDays, transitions, pages, distinct }) {
+	sideTables({ lengths, daysToConvert, approvalDays, transitions, pages, distinct, steps }) {
+		const nodes = stepNodes(steps);
 		const days = [
 			{ days: 'to convert', ...daysToConvert },
 			{ days: 'to approval', ...approvalDays },
@@ -167,9 +182,10 @@ export const pathsReport = reportThat({
 		return [
 			{ title: 'Days', rows: days },
 			{ title: titled('Touches of paths', lengths.length), rows: first(lengths) },
+			{ title: titled('Steps, those who did not subscribe included', nodes.length), rows: first(nodes) },
 			{ title: titled('Transitions', distinct.transitions), rows: first(transitions) },
 			{ title: titled('Pages before conversion', distinct.pages), rows: first(pages) },
 		].filter(({ rows }) => rows.length > 0);
 	},
-	draw: ({ transitions, distinct }) => flow(transitions, distinct.transitions),
+	draw: ({ steps }) => stepFlowDrawing(steps, 'Paths by steps, those who did not subscribe included'),
 });

@@ -13,12 +13,12 @@ td,th{white-space:nowrap}td.shaded+td:not(.shaded){padding-left:1rem}p .name{dis
 .wide{overflow-x:auto;margin:1rem 0;container-type:scroll-state}.wide::before{content:"Goes on sideways ↔";font-size:12px;opacity:.7;position:sticky;left:0;display:none}
 @container scroll-state(scrollable:x){.wide::before{display:inline-block}}
 @media(max-width:40rem){td,th{font-size:13px;padding-right:.6rem}@supports not (container-type:scroll-state){.many::before{display:inline-block}}}
-svg{display:block;min-width:36rem;width:100%;max-width:48rem}svg text{font-size:13px;fill:#333}svg .axis{stroke:#888}svg .grid{stroke:#8883}svg .interval{stroke:#333;stroke-width:1.5;fill:none}bdi,svg text{unicode-bidi:isolate}
+svg{display:block;min-width:36rem;width:100%;max-width:48rem}svg.flow{min-width:64rem;max-width:72rem}svg text{font-size:13px;fill:#333}svg .axis{stroke:#888}svg .grid{stroke:#8883}svg .interval{stroke:#333;stroke-width:1.5;fill:none}bdi,svg text{unicode-bidi:isolate}
 @media(prefers-color-scheme:dark){body{background:#16181c;color:#ddd}svg text{fill:#ccc}svg .interval{stroke:#eee}.warning{background:#4d3d00}}
-@media print{body{max-width:none;background:none;color:#000}.warning{background:none;border:1px solid}.wide{overflow:visible}td,th{white-space:normal;overflow-wrap:anywhere;font-size:9px;padding-right:.4rem}svg{min-width:0;break-inside:avoid}tr{break-inside:avoid}h2{break-after:avoid}svg text{fill:#000}svg .interval{stroke:#000}}`;
+@media print{svg.flow{min-width:0}body{max-width:none;background:none;color:#000}.warning{background:none;border:1px solid}.wide{overflow:visible}td,th{white-space:normal;overflow-wrap:anywhere;font-size:9px;padding-right:.4rem}svg{min-width:0;break-inside:avoid}tr{break-inside:avoid}h2{break-after:avoid}svg text{fill:#000}svg .interval{stroke:#000}}`;
 
 const maxBars = 140;
-const [barHeight, barsFrom, barsTo] = [20, 250, 640];
+const [width, barHeight, barsFrom, barsTo] = [760, 20, 250, 640];
 
 interface BarTitles {
 	readonly title: string;
@@ -100,72 +100,7 @@ function classOf({ isShaded, isNumber, isLong }: ShownColumn): string {
 	return name && ` class="${name}"`;
 }
 
-/** How many subscriptions went from one state to another. */
-export interface Flow {
-	readonly from: string;
-	readonly to: string;
-	readonly subscriptions: number;
-}
-
-const maxFlows = 40;
-const [width, nameWidth, rowGap] = [760, 170, 14];
-/** Of the most frequent state. */
-const maxHeight = 90;
-
-/** The most frequent transitions: lines as wide as they are frequent, which leave and reach a state one below the other. */
-export function flow(transitions: readonly Flow[], all: number): string {
-	const shown = transitions.slice(0, maxFlows);
-	if (shown.length === 0) return '';
-	const [left, right] = [placesOf(shown, 'from'), placesOf(shown, 'to')];
-	const most = Math.max(...[...left.values(), ...right.values()].map(({ total }) => total));
-	const scale = maxHeight / most;
-	const height = Math.max(layOut(left, scale), layOut(right, scale));
-	const lines = shown.map(({ from, to, subscriptions }) => {
-		const thickness = Math.max(1, subscriptions * scale);
-		const [fromY, toY] = [left, right].map((places, side) => {
-			const place = places.get(side === 0 ? from : to) as Place;
-			place.used += thickness;
-			return (place.y + place.used - thickness / 2).toFixed(1);
-		});
-		return `<path d="M${nameWidth} ${fromY}C${width / 2} ${fromY} ${width / 2} ${toY} ${width - nameWidth} ${toY}" fill="none" stroke="${blue}" stroke-opacity=".4" stroke-width="${thickness.toFixed(1)}"><title>${escapeHtml(`${from} → ${to}: ${subscriptions}`)}</title></path>`;
-	});
-	const names = (places: ReadonlyMap<string, Place>, x: number, anchor: string) =>
-		[...places].map(
-			([name, { y, used }]) =>
-				`<text x="${x}" y="${(y + used / 2 + 4).toFixed(1)}" text-anchor="${anchor}">${escapeHtml(shortened(name, 23))}</text>`,
-		);
-	const texts = [...names(left, nameWidth - 8, 'end'), ...names(right, width - nameWidth + 8, 'start')];
-	return `<div class="wide"><svg viewBox="0 0 ${width} ${Math.ceil(height)}" role="img" aria-label="flow of visitors between rows">${lines.join('\n')}${texts.join('\n')}</svg></div>${cutNote(shown.length, all, 'transitions')}`;
-}
-
 /** Says that a picture shows the first of many. */
 function cutNote(shown: number, all: number, what: string): string {
 	return all > shown ? `<p>The picture has the first ${shown} of ${all} ${what}.</p>` : '';
-}
-
-interface Place {
-	y: number;
-	/** How much of its height lines have taken. */
-	used: number;
-	total: number;
-}
-
-/** States of one side, the busiest first; the start and the end come first of all. */
-function placesOf(transitions: readonly Flow[], side: 'from' | 'to'): Map<string, Place> {
-	const totals = new Map<string, number>();
-	for (const transition of transitions)
-		totals.set(transition[side], (totals.get(transition[side]) ?? 0) + transition.subscriptions);
-	const isEnd = (name: string) => Number(name === '(start)' || name === '(conversion)');
-	const sorted = [...totals].sort(([a, m], [b, n]) => isEnd(b) - isEnd(a) || n - m);
-	return new Map(sorted.map(([name, total]) => [name, { y: 0, used: 0, total }]));
-}
-
-/** @returns the height of all */
-function layOut(places: ReadonlyMap<string, Place>, scale: number): number {
-	let y = rowGap;
-	for (const place of places.values()) {
-		place.y = y;
-		y += Math.max(6, place.total * scale) + rowGap;
-	}
-	return y;
 }
