@@ -190,8 +190,11 @@ export async function buildApp(options: AppOptions): Promise<FastifyInstance> {
 		done();
 	});
 	app.setErrorHandler((error, request, reply) => {
-		// The framework closes the connection when it refuses a body. `sendError` decides whether that is needed.
-		if (!options.isDraining() && reply.hasHeader('connection')) reply.removeHeader('connection');
+		// The framework closes the connection when it refuses a body. `sendError` decides whether that is needed. Without
+		// the header, Node would forget that the client has closed its half.
+		const isHalfClosed = request.raw.httpVersionMajor === 1 && request.raw.socket.readableEnded;
+		if (!options.isDraining() && !isHalfClosed && reply.hasHeader('connection'))
+			reply.removeHeader('connection');
 		sendError(request, reply, toApiError(error, request.routeOptions.bodyLimit));
 	});
 

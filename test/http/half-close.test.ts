@@ -42,11 +42,16 @@ const requestsOf = ({ aid, key }: ServedAccount): [request: string, answer: RegE
 	const upload = JSON.stringify({ aid, data: [event()] });
 	const hit = JSON.stringify({ aid });
 	const hitHead = `POST /hit?include=scores HTTP/1.1\r\nhost: a\r\ncontent-type: text/plain\r\nuser-agent: ${browserUserAgent}`;
+	const large = 'x'.repeat(17_000);
 	return [
 		['GET /readyz HTTP/1.1\r\nhost: a\r\n\r\n', /^HTTP\/1.1 200 .*"ready"/s],
 		[uploadHead({ 'x-api-key': key, 'content-length': upload.length }) + upload, /^HTTP\/1.1 201 /],
 		[`${hitHead}\r\ncontent-length: ${hit.length}\r\n\r\n${hit}`, /^HTTP\/1.1 200 .*"scores":/s],
 		[`${hitHead}\r\ncontent-length: ${hit.length + 1}\r\n\r\n${hit}`, /^HTTP\/1.1 400 /],
+		[
+			`${hitHead}\r\ntransfer-encoding: chunked\r\n\r\n${large.length.toString(16)}\r\n${large}\r\n0\r\n\r\n`,
+			/^HTTP\/1.1 413 /,
+		],
 	];
 };
 
