@@ -1,37 +1,9 @@
-import { CommanderError } from 'commander';
+import { type Command as CommanderCommand, CommanderError } from 'commander';
 import { Command } from '../config.ts';
 import { RuleError } from '../segments/rule-error.ts';
 import { newestSchemas } from '../store/migrations.ts';
 import { commit, version } from '../version.ts';
-import { accountCommand } from './account.ts';
-import { backtestCommand } from './backtest.ts';
-import { backupCommand } from './backup.ts';
-import { caskCommand } from './cask.ts';
-import { clientCommand } from './client.ts';
-import { copyCommand } from './copy.ts';
-import { demoCommand } from './demo.ts';
-import { doctorCommand } from './doctor.ts';
-import { eventsCommand } from './events.ts';
-import { exportCommand } from './export.ts';
-import { goalCommand } from './goal.ts';
-import { importCommand } from './import.ts';
-import { keyCommand } from './key.ts';
-import { migrateCommand } from './migrate.ts';
-import { modelCommand } from './model.ts';
 import { handleBrokenPipe } from './output.ts';
-import { planCommand } from './plan.ts';
-import { reportCommand } from './report.ts';
-import { scoreCommand } from './score.ts';
-import { segmentCommand } from './segment.ts';
-import { serveCommand } from './serve.ts';
-import { spendCommand } from './spend.ts';
-import { statusCommand } from './status.ts';
-import { subscriptionCommand } from './subscription.ts';
-import { trainCommand } from './train.ts';
-import { uploadCommand } from './upload.ts';
-import { usageCommand } from './usage.ts';
-import { visitorCommand } from './visitor.ts';
-import { webhookCommand } from './webhook.ts';
 
 /** For example `0.1.0 (commit 025c25a01234, schemas: control 9, accounts 9 on SQLite, 8 on PostgreSQL)`. */
 function fullVersion(): string {
@@ -44,9 +16,41 @@ function fullVersion(): string {
 	return `${version} (${commit === undefined ? '' : `commit ${commit}, `}schemas: ${schemas.join(', ')})`;
 }
 
-/** The command line, as Commander knows it. */
-export function program(): Command {
-	return new Command('caskade')
+/** Each command with its file, in the order of the help. A command loads its own file alone. */
+const commands: Readonly<Record<string, () => Promise<CommanderCommand>>> = {
+	serve: async () => (await import('./serve.ts')).serveCommand(),
+	account: async () => (await import('./account.ts')).accountCommand(),
+	client: async () => (await import('./client.ts')).clientCommand(),
+	plan: async () => (await import('./plan.ts')).planCommand(),
+	key: async () => (await import('./key.ts')).keyCommand(),
+	usage: async () => (await import('./usage.ts')).usageCommand(),
+	events: async () => (await import('./events.ts')).eventsCommand(),
+	export: async () => (await import('./export.ts')).exportCommand(),
+	goal: async () => (await import('./goal.ts')).goalCommand(),
+	model: async () => (await import('./model.ts')).modelCommand(),
+	score: async () => (await import('./score.ts')).scoreCommand(),
+	cask: async () => (await import('./cask.ts')).caskCommand(),
+	visitor: async () => (await import('./visitor.ts')).visitorCommand(),
+	import: async () => (await import('./import.ts')).importCommand(),
+	report: async () => (await import('./report.ts')).reportCommand(),
+	subscription: async () => (await import('./subscription.ts')).subscriptionCommand(),
+	spend: async () => (await import('./spend.ts')).spendCommand(),
+	upload: async () => (await import('./upload.ts')).uploadCommand(),
+	segment: async () => (await import('./segment.ts')).segmentCommand(),
+	webhook: async () => (await import('./webhook.ts')).webhookCommand(),
+	train: async () => (await import('./train.ts')).trainCommand(),
+	backtest: async () => (await import('./backtest.ts')).backtestCommand(),
+	backup: async () => (await import('./backup.ts')).backupCommand(),
+	copy: async () => (await import('./copy.ts')).copyCommand(),
+	migrate: async () => (await import('./migrate.ts')).migrateCommand(),
+	doctor: async () => (await import('./doctor.ts')).doctorCommand(),
+	status: async () => (await import('./status.ts')).statusCommand(),
+	demo: async () => (await import('./demo.ts')).demoCommand(),
+};
+
+/** The command line, as Commander knows it, with the command of a name alone if there is one. */
+export async function program(name = ''): Promise<Command> {
+	const command = new Command('caskade')
 		.description(
 			`Caskade stores the subscription events that clients upload, durably and once.
 
@@ -62,42 +66,18 @@ Commands may run while a server runs. Servers apply a change within a second.`,
 		)
 		.version(fullVersion())
 		.configureHelp({ showGlobalOptions: true })
-		.showHelpAfterError('(add --help for usage)')
-		.addCommand(serveCommand())
-		.addCommand(accountCommand())
-		.addCommand(clientCommand())
-		.addCommand(planCommand())
-		.addCommand(keyCommand())
-		.addCommand(usageCommand())
-		.addCommand(eventsCommand())
-		.addCommand(exportCommand())
-		.addCommand(goalCommand())
-		.addCommand(modelCommand())
-		.addCommand(scoreCommand())
-		.addCommand(caskCommand())
-		.addCommand(visitorCommand())
-		.addCommand(importCommand())
-		.addCommand(reportCommand())
-		.addCommand(subscriptionCommand())
-		.addCommand(spendCommand())
-		.addCommand(uploadCommand())
-		.addCommand(segmentCommand())
-		.addCommand(webhookCommand())
-		.addCommand(trainCommand())
-		.addCommand(backtestCommand())
-		.addCommand(backupCommand())
-		.addCommand(copyCommand())
-		.addCommand(migrateCommand())
-		.addCommand(doctorCommand())
-		.addCommand(statusCommand())
-		.addCommand(demoCommand());
+		.showHelpAfterError('(add --help for usage)');
+	const all = Object.entries(commands);
+	const named = all.filter(([each]) => each === name);
+	for (const [, load] of named.length > 0 ? named : all) command.addCommand(await load());
+	return command;
 }
 
 /** Runs a command line. An error goes to standard error as one sentence and sets the exit code to 1. */
 export async function run(argv: readonly string[]): Promise<void> {
 	handleBrokenPipe();
 	try {
-		await program().parseAsync([...argv]);
+		await (await program(argv[2])).parseAsync([...argv]);
 	} catch (error) {
 		if (error instanceof CommanderError) {
 			process.exitCode = error.exitCode;

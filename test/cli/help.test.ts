@@ -90,13 +90,13 @@ const commands: Readonly<Record<string, RegExp>> = {
 };
 
 /** All commands, by their names as they are typed. */
-function allCommands(): Map<string, CommanderCommand> {
+async function allCommands(): Promise<Map<string, CommanderCommand>> {
 	const found = new Map<string, CommanderCommand>();
 	const add = (path: readonly string[], command: CommanderCommand) => {
 		found.set(path.join(' '), command);
 		for (const subcommand of command.commands) add([...path, subcommand.name()], subcommand);
 	};
-	add([], program());
+	add([], await program());
 	return found;
 }
 
@@ -119,15 +119,15 @@ test("every command's help describes it", async () => {
 	}
 });
 
-test('no command is missing from this file', () => {
-	assert.deepEqual([...allCommands().keys()].sort(), Object.keys(commands).sort());
+test('no command is missing from this file', async () => {
+	assert.deepEqual([...(await allCommands()).keys()].sort(), Object.keys(commands).sort());
 });
 
 /** The width of help that is not printed on a terminal. */
 const columns = 80;
 
 test("every command's help is wrapped: no tab, no line broken in the middle", async () => {
-	for (const name of allCommands().keys()) {
+	for (const name of (await allCommands()).keys()) {
 		const { stdout } = await helpOf(name);
 		assert.doesNotMatch(stdout, /\t/, name);
 		for (const [page] of stdout.matchAll(/docs\/[a-z-]+\.md/g))
@@ -144,9 +144,9 @@ test("every command's help is wrapped: no tab, no line broken in the middle", as
 	}
 });
 
-test('settings can be set in the environment, and docs/configuration.md lists exactly these', () => {
+test('settings can be set in the environment, and docs/configuration.md lists exactly these', async () => {
 	const settings = new Set(['CASKADE_KEY']);
-	for (const [name, command] of allCommands())
+	for (const [name, command] of await allCommands())
 		for (const { envVar, long } of command.options) {
 			if (envVar === undefined) continue;
 			assert.equal(envVar, `CASKADE_${long?.slice(2).toUpperCase().replaceAll('-', '_')}`, name);
@@ -162,7 +162,7 @@ test('settings can be set in the environment, and docs/configuration.md lists ex
 
 test('every update refuses a call that changes nothing, and names what it could change', async (t) => {
 	const at = await emptyInstallation(t);
-	const updates = [...allCommands()].filter(([name]) => name.endsWith(' update'));
+	const updates = [...(await allCommands())].filter(([name]) => name.endsWith(' update'));
 	assert.ok(updates.length >= 5);
 	for (const [name, command] of updates) {
 		const flags = command.options.filter(({ envVar, negate }) => envVar === undefined && !negate);
@@ -174,13 +174,13 @@ test('every update refuses a call that changes nothing, and names what it could 
 	}
 });
 
-test('what a command acts on has no variable', () => {
+test('what a command acts on has no variable', async () => {
 	/** Flags that are settings, and the only commands that have them, where not all may. */
 	const settingsOf: Readonly<Record<string, readonly string[]>> = {
 		'account create': ['--own-database'],
 		upload: ['--url', '--key-file'],
 	};
-	for (const [name, command] of allCommands()) {
+	for (const [name, command] of await allCommands()) {
 		if (name === 'serve') continue;
 		const common = ['--database', '--stage', '--json'];
 		const found = command.options.flatMap(({ envVar, long }) => (envVar && long ? [long] : []));
