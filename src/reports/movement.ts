@@ -160,8 +160,8 @@ export const movementReport = reportThat({
 	initial: { by: [], every: 'month' },
 	columns: {
 		customerChurn: { isShare: true },
-		grossRevenueRetention: { isShare: true },
-		netRevenueRetention: { isShare: true },
+		grossRevenueRetention: { isShare: true, heading: 'gross retention' },
+		netRevenueRetention: { isShare: true, heading: 'net retention' },
 	},
 	async make({ query, period, asOfMs, calendar, courses }) {
 		const { by } = query;

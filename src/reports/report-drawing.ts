@@ -9,13 +9,13 @@ const blue = '#0b63ce';
 
 /** What pictures and tables need of a page's style. Shading is printed, and wide tables wrap on paper. */
 export const drawingStyle = `td.number,th.number{text-align:right}td.shaded{padding-left:.6rem;padding-right:.6rem;print-color-adjust:exact;-webkit-print-color-adjust:exact}th{vertical-align:bottom}
-td,th{white-space:nowrap}td.shaded+td:not(.shaded){padding-left:1rem}p .name{display:inline-block;margin-right:1rem}td.long{white-space:normal;overflow-wrap:anywhere;min-width:9rem}
-.wide{overflow-x:auto;margin:1rem 0;container-type:scroll-state}.wide::before{content:"Goes on sideways ↔";font-size:12px;opacity:.7;position:sticky;left:0;display:none}
+td{white-space:nowrap}td.shaded+td:not(.shaded){padding-left:1rem}p .name{display:inline-block;margin-right:1rem}td.long{white-space:normal;overflow-wrap:anywhere;min-width:9rem}
+.paper{display:none}.wide{overflow-x:auto;margin:1rem 0;container-type:scroll-state}.wide::before{content:"Goes on sideways ↔";font-size:12px;opacity:.7;position:sticky;left:0;display:none}
 @container scroll-state(scrollable:x){.wide::before{display:inline-block}}
 @media(max-width:40rem){td,th{font-size:13px;padding-right:.6rem}@supports not (container-type:scroll-state){.many::before{display:inline-block}}}
-svg{display:block;min-width:36rem;width:100%;max-width:48rem}svg.flow{min-width:64rem;max-width:72rem}svg text{font-size:13px;fill:#333}svg .axis{stroke:#888}svg .grid{stroke:#8883}svg .interval{stroke:#333;stroke-width:1.5;fill:none}bdi,svg text{unicode-bidi:isolate}
-@media(prefers-color-scheme:dark){body{background:#16181c;color:#ddd}svg text{fill:#ccc}svg .interval{stroke:#eee}.warning{background:#4d3d00}}
-@media print{svg.flow{min-width:0}body{max-width:none;background:none;color:#000}.warning{background:none;border:1px solid}.wide{overflow:visible}td,th{white-space:normal;overflow-wrap:anywhere;font-size:9px;padding-right:.4rem}svg{min-width:0;break-inside:avoid}tr{break-inside:avoid}h2{break-after:avoid}svg text{fill:#000}svg .interval{stroke:#000}}`;
+svg{display:block;min-width:36rem;width:100%;max-width:48rem}svg.flow{min-width:64rem;max-width:72rem}svg.flow text{paint-order:stroke;stroke:#fff;stroke-width:3px}svg text{font-size:13px;fill:#333}svg .axis{stroke:#888}svg .grid{stroke:#8883}svg .interval{stroke:#333;stroke-width:1.5;fill:none}bdi,svg text{unicode-bidi:isolate}
+@media(prefers-color-scheme:dark){body{background:#16181c;color:#ddd}svg text{fill:#ccc}svg .interval{stroke:#eee}svg.flow text{stroke:#16181c}.warning{background:#4d3d00}}
+@media print{svg.flow{min-width:0}body{max-width:none;background:none;color:#000}.warning{background:none;border:1px solid}.wide{overflow:visible}.screen{display:none}.paper{display:block}td,th{font-size:9px;padding-right:.4rem}td{white-space:normal}td.number,td:first-child:not(.long){white-space:nowrap}svg{min-width:0;break-inside:avoid}tr{break-inside:avoid}h2{break-after:avoid}svg text{fill:#000}svg .interval{stroke:#000}svg.flow text{stroke:#fff}}`;
 
 const maxBars = 140;
 const [width, barHeight, barsFrom, barsTo] = [760, 20, 250, 640];
@@ -46,7 +46,7 @@ export function bars(table: readonly FlatRow[], column: string, { title, money, 
 		if (isGrouped && place > 0 && names.join() !== rows[place - 1]?.names.join()) y += barHeight / 2;
 		const name = [...names, ...(isGrouped ? [model] : [])].join(' · ');
 		const [from, to] = [across(Math.min(0, value)), across(Math.max(0, value))];
-		const line = `<text x="${barsFrom - 8}" y="${y + 14}" text-anchor="end">${escapeHtml(withoutHidden(shortened(name, 34)))}<title>${escapeHtml(withoutHidden(name))}</title></text><rect x="${from.toFixed(1)}" y="${y + 2}" width="${(to - from).toFixed(1)}" height="${barHeight - 4}" fill="${value < 0 ? '#c0392b' : blue}"/>${whisker(within.map(across), y + barHeight / 2)}<text x="${width - 8}" y="${y + 14}" text-anchor="end">${escapeHtml(shown(value))}</text>`;
+		const line = `<text x="${barsFrom - 8}" y="${y + 14}" text-anchor="end">${escapeHtml(withoutHidden(shortened(name, 30)))}<title>${escapeHtml(withoutHidden(name))}</title></text><rect x="${from.toFixed(1)}" y="${y + 2}" width="${(to - from).toFixed(1)}" height="${barHeight - 4}" fill="${value < 0 ? '#c0392b' : blue}"/>${whisker(within.map(across), y + barHeight / 2)}<text x="${width - 8}" y="${y + 14}" text-anchor="end">${escapeHtml(shown(value))}</text>`;
 		y += barHeight;
 		return line;
 	});
@@ -68,21 +68,40 @@ function whisker([low, high]: readonly number[], y: number): string {
 	return `<path class="interval" d="M${from} ${y}H${to}M${from} ${y - 5}v10M${to} ${y - 5}v10"/>`;
 }
 
-const longColumns: ColumnStyles = { landing: { isLong: true }, campaign: { isLong: true } };
+/** Longer texts take several lines. */
+const longText = 40;
+/** Of amounts, besides the names of rows, as many fit on paper beside each other. */
+const paperColumns = 8;
 
+/** A table, on paper as several where its columns would not fit. */
 export function htmlTable(rows: readonly FlatRow[], money: ShowMoney, styles?: ColumnStyles): string {
 	if (rows.length === 0) return `<p>${nothing}</p>`;
-	const columns = shownColumns(rows, { ...longColumns, ...styles });
+	const columns = shownColumns(rows, styles).map((column) => ({
+		...column,
+		isLong: column.isLong || rows.some((row) => String(row[column.name] ?? '').length > longText),
+	}));
 	const shaded = columns.filter(({ isShaded }) => isShaded);
 	const max = Math.max(
 		Number.MIN_VALUE,
 		...rows.flatMap((row) => shaded.map(({ name }) => Number(row[name] ?? 0))),
 	);
-	const head = columns.map((column) => `<th${classOf(column)}>${escapeHtml(column.heading)}</th>`);
-	const body = rows.map(
-		(row) => `<tr>${columns.map((column) => cellOf(column, row, max, money)).join('')}</tr>`,
+	const tableWith = (some: readonly ShownColumn[], place: string) => {
+		const head = some.map((column) => `<th${classOf(column)}>${escapeHtml(column.heading)}</th>`);
+		const body = rows.map(
+			(row) => `<tr>${some.map((column) => cellOf(column, row, max, money)).join('')}</tr>`,
+		);
+		return `<div class="wide${some.length > 4 ? ' many' : ''}${place}"><table><thead><tr>${head.join('')}</tr></thead>${body.join('\n')}</table></div>`;
+	};
+	const names = columns.filter(({ isNumber }) => !isNumber);
+	const amounts = columns.filter(({ isNumber }) => isNumber);
+	if (amounts.length <= paperColumns) return tableWith(columns, '');
+	const parts = Array.from({ length: Math.ceil(amounts.length / paperColumns) }, (_, part) =>
+		amounts.slice(part * paperColumns, (part + 1) * paperColumns),
 	);
-	return `<div class="wide${columns.length > 4 ? ' many' : ''}"><table><tr>${head.join('')}</tr>${body.join('\n')}</table></div>`;
+	return [
+		tableWith(columns, ' screen'),
+		...parts.map((some) => tableWith([...names, ...some], ' paper')),
+	].join('\n');
 }
 
 /** @param max of shaded columns */

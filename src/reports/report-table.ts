@@ -2,7 +2,7 @@ import { csvRow } from '../format/csv.ts';
 import { withoutHidden } from '../format/hidden-characters.ts';
 import { moneyOf, type ShowMoney } from '../format/money.ts';
 import { counted } from '../format/numbers.ts';
-import { textTable } from '../format/text-table.ts';
+import { displayWidth, textTable } from '../format/text-table.ts';
 import { addDays } from './calendar.ts';
 import type { Totals } from './journey.ts';
 import type {
@@ -130,10 +130,12 @@ function isCut(rows: readonly FlatRow[]): boolean {
 	);
 }
 
-/** A name that fits beside others. Its end is kept, too, because long names often differ there. */
+/** A name that fits beside others: at most so many columns of a terminal. Its end is kept, too, because long names often differ there. */
 export function shortened(name: string, max = maxNameLength): string {
-	const [begin, end] = [Math.ceil((2 * max) / 3) - 1, Math.floor(max / 3)];
-	return name.length > max ? `${name.slice(0, begin)}…${name.slice(-end)}`.toWellFormed() : name;
+	const width = displayWidth(name);
+	const fitting = Math.floor((max * name.length) / Math.max(name.length, width));
+	const [begin, end] = [Math.ceil((2 * fitting) / 3) - 1, Math.floor(fitting / 3)];
+	return width > max ? `${name.slice(0, begin)}…${name.slice(-end)}`.toWellFormed() : name;
 }
 
 export const nothing = 'Nothing to report.';
