@@ -45,6 +45,22 @@ test('headers over 16 KiB: 431, as over HTTP/1.1, and the connection stays open'
 	assert.equal((await answerOf(within)).status, 200);
 });
 
+test('an answer without a body ends the stream, although nobody reads the body of the request', async (t) => {
+	const { url } = await startService(t, { selfSigned: true });
+	const session = await http2To(t, url);
+	for (const [method, path, status] of [
+		['OPTIONS', '/hit', 204],
+		['HEAD', '/healthz', 200],
+	] as const) {
+		const stream = session.request({ ':method': method, ':path': path }, { endStream: false });
+		const closed = once(stream, 'close');
+		stream.end(Buffer.alloc(100_000));
+		assert.equal((await answerOf(stream)).status, status);
+		await closed;
+		assert.equal(stream.rstCode, 0);
+	}
+});
+
 test('a request whose body does not end times out after two minutes, however much is still arriving', async (t) => {
 	const service = await startService(t, { selfSigned: true });
 	const session = await http2To(t, service.url);

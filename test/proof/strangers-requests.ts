@@ -384,11 +384,15 @@ export function strangeRequest(world: World, chance: Chance): Shape {
 }
 
 /** How a body is framed, rightly or not. */
-function framed({ headers, body }: Shape, chance: Chance): { headers: [string, string][]; body: Buffer } {
+function framed(
+	{ headers, body }: Shape,
+	chance: Chance,
+): { headers: [string, string][]; body: Buffer; isRight: boolean } {
 	const names = new Set(headers.map(([name]) => name));
-	if (!body) return { headers, body: Buffer.alloc(0) };
-	if (names.has('content-length') || names.has('transfer-encoding')) return { headers, body };
-	if (chance.is(0.7)) return { headers: [...headers, ['content-length', String(body.length)]], body };
+	if (!body) return { headers, body: Buffer.alloc(0), isRight: true };
+	if (names.has('content-length') || names.has('transfer-encoding')) return { headers, body, isRight: false };
+	if (chance.is(0.7))
+		return { headers: [...headers, ['content-length', String(body.length)]], body, isRight: true };
 	const pieces: Buffer[] = [];
 	for (let at = 0; at < body.length; ) {
 		const length = Math.min(body.length - at, 1 + chance.below(chance.pick([2, 200, 100_000])));
@@ -406,6 +410,7 @@ function framed({ headers, body }: Shape, chance: Chance): { headers: [string, s
 	return {
 		headers: [...headers, ['transfer-encoding', 'chunked']],
 		body: Buffer.concat([...pieces, Buffer.from(`0\r\n${trailer}\r\n`)]),
+		isRight: true,
 	};
 }
 
@@ -416,6 +421,8 @@ export interface Sent {
 	readonly requests: number;
 	/** Whether each is at least written as HTTP/1.1 should be. */
 	readonly isIntact: boolean;
+	/** Whether bodies are as long as their requests say. What follows a shorter one is taken for another request. */
+	readonly isFramed: boolean;
 }
 
 /** The bytes of one request or several behind one another, which may be broken. */
@@ -423,7 +430,7 @@ export function bytesOf(world: World, chance: Chance): Sent {
 	const requests = chance.is(0.8) ? 1 : 2 + chance.below(6);
 	const parts = Array.from({ length: requests }, () => {
 		const shape = strangeRequest(world, chance);
-		const { headers, body } = framed(shape, chance);
+		const { headers, body, isRight } = framed(shape, chance);
 		const hasHost = headers.some(([name]) => name === 'host');
 		const all = hasHost || chance.is(0.02) ? headers : [['host', 'caskade.test'] as const, ...headers];
 		const version = chance.is(0.02)
@@ -435,12 +442,14 @@ export function bytesOf(world: World, chance: Chance): Sent {
 			'',
 			'',
 		];
-		return Buffer.concat([Buffer.from(head.join('\r\n'), chance.is(0.5) ? 'latin1' : 'utf8'), body]);
+		const part = Buffer.concat([Buffer.from(head.join('\r\n'), chance.is(0.5) ? 'latin1' : 'utf8'), body]);
+		return { part, isRight };
 	});
-	const bytes = Buffer.concat(parts);
-	if (chance.is(0.85)) return { bytes, requests, isIntact: true };
+	const bytes = Buffer.concat(parts.map(({ part }) => part));
+	const isFramed = parts.every(({ isRight }) => isRight);
+	if (chance.is(0.85)) return { bytes, requests, isIntact: true, isFramed };
 	for (let count = 1 + chance.below(3); count > 0; count--)
 		bytes[chance.below(Math.min(bytes.length, 2000))] = chance.below(256);
 	const at = chance.below(bytes.length);
-	return { bytes: chance.is(0.5) ? bytes : bytes.subarray(0, at), requests, isIntact: false };
+	return { bytes: chance.is(0.5) ? bytes : bytes.subarray(0, at), requests, isIntact: false, isFramed };
 }
