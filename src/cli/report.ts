@@ -40,10 +40,10 @@ docs/reports.md has every figure's formula. 'caskade spend import' stores what w
 	return command
 		.addOption(new Option('--csv', 'print CSV, with whole pence').conflicts('json'))
 		.addOption(
-			new Option('--long', 'one table, as in CSV, not several: in attribution with a row for each model, not a column').conflicts([
-				'json',
-				'csv',
-			]),
+			new Option(
+				'--long',
+				'one table, as in CSV, not several: in attribution with a row for each model, not a column',
+			).conflicts(['json', 'csv']),
 		)
 		.addOption(new Option('--html <file>', 'write the report as one HTML page, with charts'))
 		.addCommonOptions()

@@ -60,7 +60,7 @@ export function attributionSeries(
 					...dimensionsOf(name, by),
 					...{ visitors: came?.visitors ?? null, visits: came?.visits ?? null },
 					...{ subscriptions, netPence: net },
-					conversionRate: came ? ratio(subscriptions, came.visitors) : null,
+					conversionRate: came ? ratio(credit.subscriptions[label] as number, came.visitors) : null,
 				},
 			];
 		});

@@ -11,6 +11,7 @@ import {
 	type Journey,
 	noAmounts,
 	ratio,
+	rounded,
 	type Terms,
 } from './journey.ts';
 import { type Dimensions, dimensionsOf, labelOf, maxLabels, other, touchLabelsOf } from './label.ts';
@@ -47,8 +48,6 @@ export interface SpendRow extends Dimensions {
 	/** The number of calendar months after the acquisition until the spending was recovered; null if it is not. */
 	readonly paybackMonth: number | null;
 }
-
-const partsOfOne = 10_000;
 
 /** The cost of subscriptions where spending is known. @param journeys in the order of `subid` */
 export function describeSpending(
@@ -108,8 +107,8 @@ export function describeSpending(
 	const rows = [...Map.groupBy(byPence, numberOf)]
 		.map(([label, names]) => {
 			const spentPence = names.reduce((sum, name) => sum + (spent.get(name) as number), 0);
-			const subscriptions =
-				Math.round(partsOfOne * (byAge[ages - 1]?.subscriptions[label] ?? 0)) / partsOfOne;
+			const credited = byAge[ages - 1]?.subscriptions[label] ?? 0;
+			const subscriptions = rounded(credited, 4);
 			const netPence = Math.round(netAt(ages - 1, label));
 			const payback = byAge.findIndex((_, age) => netAt(age, label) >= spentPence);
 			return {
@@ -117,7 +116,7 @@ export function describeSpending(
 				spentPence,
 				subscriptions,
 				netPence,
-				costPerSubscriptionPence: ratio(spentPence, subscriptions, 2),
+				costPerSubscriptionPence: subscriptions === 0 ? null : ratio(spentPence, credited, 2),
 				returnRatio: ratio(netPence, spentPence),
 				paybackMonth: payback < 0 ? null : payback,
 			};

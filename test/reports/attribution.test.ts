@@ -182,7 +182,7 @@ function conversionRate(
 	return converted;
 }
 
-/** The example of docs/reports.md. */
+/** Small enough to work out by hand. */
 const example = [
 	journey(
 		'A',
@@ -203,7 +203,7 @@ const example = [
 	journey('C', [[22, 499]]),
 ];
 
-test('the example of the documentation is right', () => {
+test('a small example is right in every model', () => {
 	const { totals, rows, warnings } = attribute(
 		example,
 		{ lost: lostPaths([{ labels: ['paid search'], visitors: 2 }]) },

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, describe, test } from 'node:test';
+import { attributionModels } from '../../src/reports/model.ts';
+import type { Report } from '../../src/reports/report.ts';
+import type { ReportQuery } from '../../src/reports/report-query.ts';
+import { allReports } from '../../src/reports/reports.ts';
+import { saveSpending } from '../../src/store/account/reading/journey-rows.ts';
+import { add, type Entry, report, sale, visit } from '../reports/filled.ts';
+import { day0Ms } from '../reports/made-up.ts';
+import { engines, openAccountOn } from '../store/engines.ts';
+
+const text = readFileSync(join(import.meta.dirname, '../../docs/reports.md'), 'utf8');
+const dayMs = 86_400_000;
+const asOf = Date.UTC(2026, 4, 1);
+
+/** How each report of the examples is asked for, besides `--as-of`. */
+const asked: Readonly<Record<string, Partial<ReportQuery>>> = {
+	attribution: { every: 'month', model: ['linear', ...attributionModels] },
+	movement: { period: { newsletter: 30 } },
+	retention: { period: { newsletter: 30 } },
+	renewals: { period: { newsletter: 30 }, by: [] },
+	ltv: { period: { newsletter: 30 }, by: [] },
+	spend: { model: ['linear'] },
+};
+
+/** Numbers that say how a report was asked for, or what others are of. */
+const notFigures = ['lookbackDays', 'halfLifeDays', 'months', 'age'];
+
+/** The rows of the tables with such a header, below a heading of the second level. */
+function tables(heading: string, header: string): string[][] {
+	const [, section = ''] = text.split(`\n## ${heading}\n`);
+	const lines = (section.split('\n## ')[0] as string).split('\n');
+	return lines.flatMap((line, at) => {
+		if (line !== header) return [];
+		const end = lines.findIndex((each, place) => place > at && !each.startsWith('|'));
+		return lines.slice(at + 2, end).map((row) =>
+			row
+				.split('|')
+				.slice(1, -1)
+				.map((cell) => cell.trim().replaceAll('`', '')),
+		);
+	});
+}
+
+function dayOf(words: string): number {
+	return (Date.parse(`${words} 2026 UTC`) - day0Ms) / dayMs;
+}
+
+/** The visits, events and spending of the example, as the documentation tells them. */
+function entries(): Entry[] {
+	let sales = 0;
+	return tables('An example', '| | visits | events |').flatMap(([name = '', visits = '', events = '']) => {
+		const visitor = name.charCodeAt(0) - 'A'.charCodeAt(0) + 1;
+		const came = [...visits.matchAll(/([a-z ]+) (\d+ \w+)(\*?)/g)].map(
+			([, channel = '', day = '', isShown]) =>
+				visit(visitor, dayOf(day), isShown ? `T-${name}-0` : null, channel.trim()),
+		);
+		sales = 0;
+		const paid = [...events.matchAll(/(−?)(\d+) on (\d+ \w+)/g)].map(([, sign, pence, day = '']) =>
+			sale(`T-${name}-${sales++}`, name, dayOf(day), (sign ? -1 : 1) * Number(pence)),
+		);
+		return [...came, ...paid];
+	});
+}
+
+/** The object of a report that a row of the documentation names: the report itself, or the row with these values. */
+function rowOf(made: Report, name: string): unknown {
+	if (name === 'report') return made;
+	const values = name.split(', ');
+	const all = [...made.rows, ...((made.series ?? []) as object[]), ...((made.steps ?? []) as object[])];
+	return all.find((row) => values.every((value) => Object.values(row).flat().map(String).includes(value)));
+}
+
+function valueAt(value: unknown, path: string): unknown {
+	return path
+		.split(/[.[\]]+/)
+		.filter((name) => name !== '')
+		.reduce((at: unknown, name) => (at as Record<string, unknown> | null)?.[name], value);
+}
+
+/** The names of all numbers in a value. Those in a list have the name of the list. */
+function namesOf(value: unknown, name = ''): string[] {
+	if (typeof value === 'number') return [name];
+	if (typeof value !== 'object' || value === null) return [];
+	if (Array.isArray(value)) return value.flatMap((each) => namesOf(each, name));
+	return Object.entries(value).flatMap(([key, each]) => namesOf(each, key));
+}
+
+const figures = '| of | figure | by hand | |';
+
+for (const engine of engines)
+	describe(`the examples of docs/reports.md, on ${engine.name}`, () => {
+		const made = new Map<string, Report>();
+		before(async () => {
+			const { store, accountId } = await openAccountOn(engine);
+			await add(store, accountId, entries());
+			await store.transact(accountId, () =>
+				saveSpending([{ day: '2026-01-05', channel: 'paid search', campaign: '', pence: 2000 }]),
+			);
+			for (const { kind } of allReports)
+				made.set(kind, await report(store, accountId, kind, { asOf, ...asked[kind] }));
+		});
+
+		for (const { kind } of allReports)
+			test(kind, () => {
+				const own = made.get(kind) as Report;
+				const told = tables(kind, figures);
+				for (const [of = '', path = '', , value = ''] of told) {
+					const is = valueAt(rowOf(own, of), path);
+					assert.equal(String(is), value.replace('−', '-').replaceAll(',', ''), `${kind}, ${of}: ${path}`);
+				}
+				assert.ok(told.length > 5);
+				const known = new Set(told.flatMap(([, path = '']) => path.split(/[.[\]]+/)));
+				const missing = new Set(
+					namesOf(own).filter((name) => !known.has(name) && !notFigures.includes(name)),
+				);
+				assert.deepEqual([...missing], [], `figures of ${kind} without an example`);
+			});
+
+		test('what each model credits', () => {
+			const { rows } = made.get('attribution') as Report;
+			const told = tables('attribution', `| | ${attributionModels.join(' | ')} |`);
+			assert.equal(told.length, rows.length);
+			for (const [channel = '', ...cells] of told) {
+				const row = rows.find((each) => each.channel === channel) as Record<string, unknown>;
+				const credited = row.models as Record<string, Record<string, number>>;
+				assert.deepEqual(
+					cells,
+					attributionModels.map(
+						(model) => `${credited[model]?.subscriptions} · ${credited[model]?.netPence}`,
+					),
+					channel,
+				);
+			}
+		});
+	});
