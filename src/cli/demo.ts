@@ -109,12 +109,11 @@ function whatToTry(report: DemoReport, url: string, command: Command): string {
 	const { aid, key, visitors, hits, events, vid, cask } = report;
 	const caskade = (words: string) => `npx caskade ${words}${place(command)}`;
 	const read = (path: string) => `curl -s${url.startsWith('https:') ? 'k' : ''} "${url}${path}?cask=$CASK"`;
-	const canTrain = command.parent?.commands.some((other) => other.name() === 'train') ?? false;
 	const paragraphs: readonly (readonly string[])[] = [
 		[
 			`${aid} has ${counted(visitors, 'more visitor')}, with ${counted(hits, 'hit')} and ${counted(events, 'subscription event')}.`,
 		],
-		canTrain ? ['# Let scores tell visitors apart', caskade(`train ${aid}`)] : [],
+		['# Let scores tell visitors apart', caskade(`train ${aid}`)],
 		vid === undefined
 			? []
 			: [
