@@ -90,7 +90,9 @@ function isAnswered({ _httpMessage, parser }: HttpSocket): boolean {
 	return !_httpMessage && parser?.incoming?.complete === false;
 }
 
+/** What else comes meanwhile must not close the connection before the answer is sent. */
 function closeAfter(socket: Socket): void {
+	closing.add(socket);
 	socket.end();
 	setTimeout(() => socket.destroy(), lingerMs).unref();
 }

@@ -66,6 +66,15 @@ for (const [name, selfSigned, ask] of [
 		assert.equal((await service.stored()).length, 1);
 	});
 
+test('HTTPS: an answer to a request that breaks is sent whole, however much comes behind', async (t) => {
+	const { url } = await startService(t, { selfSigned: true });
+	const large = 'x'.repeat(88_000);
+	const head = 'POST /hit HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n';
+	const broken = `${head}${large.length.toString(16)}\r\n${large}\r\nnot a length\r\n`;
+	for (let number = 0; number < 20; number++)
+		assert.match(await askOverTls(t, url, broken + 'y'.repeat(number * 1000)), /^HTTP\/1.1 4/);
+});
+
 test('the same for several requests on one connection', async (t) => {
 	const service = await openAccount();
 	const connection = await connectTo(t, service.url);

@@ -214,7 +214,8 @@ async function strangeStream(
 		const late = new AbortController();
 		const ended = await Promise.race([closed, delay(caseMs, 'hangs' as const, { signal: late.signal })]);
 		late.abort();
-		assert.equal(ended, 'closed', 'the stream does not end');
+		const seen = `${answer?.status ?? 'not'} answered, ${isAborted ? '' : 'not '}aborted`;
+		assert.equal(ended, 'closed', `the stream does not end: ${seen}, ${JSON.stringify(stream.state)}`);
 		if (answer && !isAborted) judge({ ...answer, body: Buffer.concat(chunks).toString() }, world, tally);
 	} catch (error) {
 		// This end does not send it.
