@@ -1,6 +1,6 @@
 import type { Span, SpanLength } from './calendar.ts';
-import { type Credit, creditedPath, creditOf } from './credit.ts';
-import { amountsOf, countedSteps, type Journey, netPence, ratio, rounded, type Terms } from './journey.ts';
+import { creditedPath, creditOf, netCreditAt } from './credit.ts';
+import { amountsOf, countedSteps, type Journey, ratio, rounded, type Terms } from './journey.ts';
 import { type Dimensions, dimensionsOf, none, touchLabelsOf } from './label.ts';
 import { type AttributionModel, defaultModel } from './model.ts';
 import type { Visits } from './visits.ts';
@@ -52,7 +52,8 @@ export function attributionSeries(
 		return [...labels.names, none].flatMap((name, label) => {
 			const isUnknown = label === labels.names.length;
 			const came = isUnknown ? undefined : visited[place]?.[label];
-			const { subscriptions, net } = amountsAt(credit, label);
+			const credited = credit.subscriptions[label] as number;
+			const [subscriptions, net] = [rounded(credited, 4), rounded(netCreditAt(credit, label), 0)];
 			if (!came?.visits && subscriptions === 0 && net === 0) return [];
 			return [
 				{
@@ -60,19 +61,10 @@ export function attributionSeries(
 					...dimensionsOf(name, by),
 					...{ visitors: came?.visitors ?? null, visits: came?.visits ?? null },
 					...{ subscriptions, netPence: net },
-					conversionRate: came ? ratio(credit.subscriptions[label] as number, came.visitors) : null,
+					conversionRate: came ? ratio(credited, came.visitors) : null,
 				},
 			];
 		});
 	});
 	return { seriesModel: model, series };
-}
-
-function amountsAt(credit: Credit, label: number): { subscriptions: number; net: number } {
-	const at = (name: keyof Credit) => credit[name][label] as number;
-	const pence = {
-		...{ acquisitionPence: at('acquisitionPence'), renewalPence: at('renewalPence') },
-		refundPence: at('refundPence'),
-	};
-	return { subscriptions: rounded(at('subscriptions'), 4), net: rounded(netPence(pence), 0) };
 }

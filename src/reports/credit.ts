@@ -64,6 +64,13 @@ export function creditOf(
 	return credit;
 }
 
+/** What is credited to a label, less refunds. */
+export function netCreditAt({ acquisitionPence, renewalPence, refundPence }: Credit, label: number): number {
+	return (
+		(acquisitionPence[label] as number) + (renewalPence[label] as number) + (refundPence[label] as number)
+	);
+}
+
 /** A refund is of a known path: it goes to the labels of that path, in proportion to their shares. */
 function addRefund(
 	credit: Float64Array,

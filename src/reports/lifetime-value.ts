@@ -1,6 +1,7 @@
 import { addMonths, monthsBetween } from './calendar.ts';
+import { byAge, cohortsOf, compareTexts, sumOf } from './cohorts.ts';
 import { isPaid, type PaidJourney } from './courses.ts';
-import { columnOf, type GroupValues, groupsOf } from './grouping.ts';
+import { columnOf, type GroupValues } from './grouping.ts';
 import { acquiredAtMs, acquiredIn, penceByAge, rounded, type Terms } from './journey.ts';
 import { type Projection, projectionOf, renewalRatesOf } from './projection.ts';
 import { type FlatRow, reportThat } from './report.ts';
@@ -49,19 +50,17 @@ export function lifetimeValues(journeys: readonly PaidJourney[], terms: Lifetime
 		),
 	);
 	const ages = Math.min(months, monthsBetween(first, calendar.monthOf(asOfMs))) + 1;
-	return groupsOf(journeys, by)
-		.flatMap(({ values, members }) => {
-			const rateOf = renewalRatesOf(members);
-			const acquired = acquiredIn(members, period);
-			const cohorts = Map.groupBy(acquired, ({ subscription }) =>
-				calendar.monthOf(acquiredAtMs(subscription)),
-			);
-			return [...cohorts].map(([month, own]): NamedRow => {
-				const projected = projectionOf(own, rateOf, asOfMs);
-				return { month, ...values, ...earningsOf(month, own, terms, ages), projected };
-			});
+	const rateOf = new Map<readonly PaidJourney[], ReturnType<typeof renewalRatesOf>>();
+	return cohortsOf(journeys, { by, calendar })
+		.flatMap(({ month, values, members, group }): NamedRow[] => {
+			const own = acquiredIn(members, period);
+			if (own.length === 0) return [];
+			const rates = rateOf.get(group) ?? renewalRatesOf(group);
+			rateOf.set(group, rates);
+			const projected = projectionOf(own, rates, asOfMs);
+			return [{ month, ...values, ...earningsOf(month, own, terms, ages), projected }];
 		})
-		.sort((a, b) => compare(a.month, b.month) || b.subscriptions - a.subscriptions);
+		.sort((a, b) => compareTexts(a.month, b.month) || b.subscriptions - a.subscriptions);
 }
 
 function earningsOf(
@@ -71,7 +70,7 @@ function earningsOf(
 	ages: number,
 ): Omit<LifetimeValueRow, 'month' | 'projected'> {
 	const pence = penceByAge(month, members, calendar);
-	const penceToDate = pence.reduce((total, each) => total + each, 0);
+	const penceToDate = sumOf(pence, (each) => each);
 	let sum = 0;
 	const cumulativePence = Array.from({ length: ages }, (_, age) => {
 		sum += pence[age] ?? 0;
@@ -94,19 +93,13 @@ function earningsOf(
 export function valueByAge(rows: readonly LifetimeValueRow[]): ValueAtAge[] {
 	const ages: ValueAtAge[] = [];
 	let value = 0;
-	for (let age = 0; ; age++) {
-		const reached = rows.filter(({ cumulativePence }) => typeof cumulativePence[age] === 'number');
-		if (reached.length === 0) return ages;
-		const sum = (of: (row: LifetimeValueRow) => number) => reached.reduce((total, row) => total + of(row), 0);
+	for (const { age, sum } of byAge(rows, ({ cumulativePence }) => cumulativePence)) {
 		const subscriptions = sum((row) => row.subscriptions);
 		const before = (row: LifetimeValueRow) => (age === 0 ? 0 : (row.cumulativePence[age - 1] as number));
 		value += sum((row) => (row.cumulativePence[age] as number) - before(row)) / subscriptions;
 		ages.push({ age, subscriptions, ltvPence: rounded(value, 2) });
 	}
-}
-
-function compare(a: string, b: string): number {
-	return a < b ? -1 : a > b ? 1 : 0;
+	return ages;
 }
 
 const valueTitle = 'Revenue per subscription, up to the end of each month after that of the acquisition';
@@ -180,15 +173,14 @@ function flatRow({
 
 /** In the columns of the others. Bounds do not add up. */
 function totalRow(rows: readonly NamedRow[], all: readonly ValueAtAge[], dimensions: number): FlatRow {
-	const sum = (of: (row: NamedRow) => number) => rows.reduce((total, row) => total + of(row), 0);
-	const subscriptions = sum((row) => row.subscriptions);
+	const subscriptions = sumOf(rows, (row) => row.subscriptions);
 	const names = Object.keys(rows[0] as NamedRow).slice(1, 1 + dimensions);
 	return {
 		month: 'all',
 		...Object.fromEntries(names.map((name) => [name, null])),
 		subscriptions,
-		ltvToDatePence: rounded(sum((row) => row.penceToDate) / subscriptions, 2),
-		projectedPence: sum(({ projected }) => projected.pence),
+		ltvToDatePence: rounded(sumOf(rows, (row) => row.penceToDate) / subscriptions, 2),
+		projectedPence: sumOf(rows, ({ projected }) => projected.pence),
 		...{ projectedLowPence: null, projectedHighPence: null },
 		...numbered(
 			'ltvPence',

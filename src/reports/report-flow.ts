@@ -1,6 +1,7 @@
 import { withoutHidden } from '../format/hidden-characters.ts';
 import { escapeHtml } from '../format/html.ts';
 import { formatNumber } from '../format/numbers.ts';
+import { sumOf } from './cohorts.ts';
 import { conversion, lost, moreSteps } from './label.ts';
 import { shortened } from './report-table.ts';
 import { type StepFlow, sizeOf } from './step-flow.ts';
@@ -31,7 +32,10 @@ interface Node {
 /** The flow of paths by steps: a column for each, whose rows are as high as paths come to them. */
 export function stepFlowDrawing(flows: readonly StepFlow[], title: string): string {
 	if (flows.length === 0) return '';
-	const first = flows.filter(({ step }) => step === 1).reduce((sum, flow) => sum + sizeOf(flow), 0);
+	const first = sumOf(
+		flows.filter(({ step }) => step === 1),
+		sizeOf,
+	);
 	const scale = wholeHeight / first;
 	const columns = columnsOf(flows);
 	const height = Math.max(...columns.map((column) => layOut(column, scale)));

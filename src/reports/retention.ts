@@ -1,8 +1,9 @@
 import type { Movement } from '../domain/subscription-course.ts';
 import { addMonths, type Calendar, monthsBetween } from './calendar.ts';
+import { byAge, cohortsOf, sumOf } from './cohorts.ts';
 import { isPaid, type PaidJourney, warningsOf } from './courses.ts';
-import { type GroupValues, groupsOf } from './grouping.ts';
-import { acquiredAtMs, acquiredIn, penceByAge, type Terms } from './journey.ts';
+import type { GroupValues } from './grouping.ts';
+import { acquiredIn, penceByAge, type Terms } from './journey.ts';
 import { type FlatRow, reportThat } from './report.ts';
 import { curves, monthsAcross } from './report-curves.ts';
 import { pathParameters } from './report-query.ts';
@@ -10,7 +11,7 @@ import { numbered } from './report-table.ts';
 import { intervalText, type ShareWithBounds, Survival, shareText } from './share-interval.ts';
 
 /** Subscriptions acquired in one month. Lists are by age in calendar months; null for months that are not over. */
-export interface Cohort {
+export interface RetainedCohort {
 	readonly month: string;
 	readonly subscriptions: number;
 	/** How many were there at the end of the month. */
@@ -34,34 +35,26 @@ export interface RetentionAtAge extends ShareWithBounds {
 }
 
 /** A row with the values of its dimensions. */
-type NamedRow = Cohort & Readonly<Record<string, unknown>>;
+type NamedRow = RetainedCohort & Readonly<Record<string, unknown>>;
 
 /** By month of acquisition, then by group. @param maxAges how many months after the acquisition are told */
-export function cohortsOf(
+export function retainedCohorts(
 	journeys: readonly PaidJourney[],
 	{ by, asOfMs, calendar }: Pick<Terms, 'by' | 'asOfMs' | 'calendar'>,
 	maxAges: number,
 ): NamedRow[] {
-	return groupsOf(journeys, by)
-		.flatMap(({ values, members }, group) =>
-			[...Map.groupBy(members, ({ subscription }) => calendar.monthOf(acquiredAtMs(subscription)))].map(
-				([month, own]) => ({
-					group,
-					row: { month, ...values, ...cohortOf(month, own, asOfMs, calendar, maxAges) },
-				}),
-			),
-		)
-		.sort((a, b) => (a.row.month < b.row.month ? -1 : Number(a.row.month > b.row.month)) || a.group - b.group)
-		.map(({ row }) => row);
+	return cohortsOf(journeys, { by, calendar }).map(({ month, values, members }) => ({
+		...{ month, ...values, ...retained(month, members, asOfMs, calendar, maxAges) },
+	}));
 }
 
-function cohortOf(
+function retained(
 	month: string,
 	members: readonly PaidJourney[],
 	asOfMs: number,
 	calendar: Calendar,
 	maxAges: number,
-): Omit<Cohort, 'month'> {
+): Omit<RetainedCohort, 'month'> {
 	const now = monthsBetween(month, calendar.monthOf(asOfMs));
 	const ages = Array.from({ length: Math.min(now + 1, maxAges + 1) }, (_, age) => age);
 	const ends = ages.map((age) => calendar.startOfMonth(addMonths(month, age + 1)));
@@ -76,7 +69,7 @@ function cohortOf(
 	return {
 		...{ subscriptions: members.length, active: whenOver(active), pence: whenOver(pence) },
 		activeNow: members.filter(({ course }) => course.state !== 'ended').length,
-		penceToDate: paid.reduce((sum, each) => sum + each, 0),
+		penceToDate: sumOf(paid, (each) => each),
 	};
 }
 
@@ -86,14 +79,11 @@ function isThereAt(movements: readonly Movement[], ms: number): boolean {
 }
 
 /** The weighted means of cohorts, by age. */
-export function retentionByAge(cohorts: readonly Cohort[]): RetentionAtAge[] {
+export function retentionByAge(cohorts: readonly RetainedCohort[]): RetentionAtAge[] {
 	const ages: RetentionAtAge[] = [];
 	const survival = new Survival();
 	let left: ShareWithBounds = { share: 1, low: 0, high: 1 };
-	for (let age = 0; ; age++) {
-		const reached = cohorts.filter(({ active }) => typeof active[age] === 'number');
-		if (reached.length === 0) return ages;
-		const sum = (of: (cohort: Cohort) => number) => reached.reduce((total, cohort) => total + of(cohort), 0);
+	for (const { age, sum } of byAge(cohorts, ({ active }) => active)) {
 		const subscriptions = sum((cohort) => cohort.subscriptions);
 		const active = sum((cohort) => cohort.active[age] as number);
 		const pence = sum((cohort) => cohort.pence[age] as number);
@@ -104,6 +94,7 @@ export function retentionByAge(cohorts: readonly Cohort[]): RetentionAtAge[] {
 			pencePerSubscription: Math.round(pence / subscriptions),
 		});
 	}
+	return ages;
 }
 
 export const retentionReport = reportThat({
@@ -124,7 +115,7 @@ export const retentionReport = reportThat({
 	async make({ query: { by, months, lookbackDays }, period, asOfMs, calendar, courses }) {
 		const journeys = await courses();
 		const acquired = acquiredIn(journeys, period).filter(isPaid);
-		const rows = cohortsOf(acquired, { by, asOfMs, calendar }, months);
+		const rows = retainedCohorts(acquired, { by, asOfMs, calendar }, months);
 		return { lookbackDays, by, months, rows, all: retentionByAge(rows), warnings: warningsOf(journeys) };
 	},
 	table: ({ rows }) =>

@@ -1,7 +1,15 @@
 import { OperatorError } from '../errors.ts';
 import { spendingRows } from '../store/account/reading/journey-rows.ts';
 import { type Calendar, monthsBetween } from './calendar.ts';
-import { creditedPath, creditOf, markovBasis, markovNotes, markovWarnings, whyNoMarkov } from './credit.ts';
+import {
+	creditedPath,
+	creditOf,
+	markovBasis,
+	markovNotes,
+	markovWarnings,
+	netCreditAt,
+	whyNoMarkov,
+} from './credit.ts';
 import { requireExactSums } from './exact-sums.ts';
 import {
 	acquiredAtMs,
@@ -96,12 +104,7 @@ export function describeSpending(
 	);
 	const netAt = (age: number, label: number) => {
 		const credit = byAge[age];
-		if (!credit) return 0;
-		return (
-			(credit.acquisitionPence[label] as number) +
-			(credit.renewalPence[label] as number) +
-			(credit.refundPence[label] as number)
-		);
+		return credit ? netCreditAt(credit, label) : 0;
 	};
 	// One row for each number, because several names may share that of `(other)`.
 	const rows = [...Map.groupBy(byPence, numberOf)]

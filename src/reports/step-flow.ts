@@ -1,4 +1,5 @@
 import { counted, formatNumber } from '../format/numbers.ts';
+import { compareTexts, sumOf } from './cohorts.ts';
 import type { Journey } from './journey.ts';
 import {
 	conversion,
@@ -94,7 +95,8 @@ export function stepFlows(journeys: readonly Pick<Journey, 'path'>[], lost: Lost
 	const goOn = `Paths are cut after ${maxSteps} steps: ${counted(longer, 'path')}, ${formatNumber(beyond.subscriptions)} of subscriptions.`;
 	return {
 		flows: [...flows.values()].sort(
-			(a, b) => a.step - b.step || sizeOf(b) - sizeOf(a) || compare(a.from, b.from) || compare(a.to, b.to),
+			(a, b) =>
+				a.step - b.step || sizeOf(b) - sizeOf(a) || compareTexts(a.from, b.from) || compareTexts(a.to, b.to),
 		),
 		notes: [...cut, ...(longer > 0 ? [goOn] : [])],
 	};
@@ -106,7 +108,7 @@ export function stepNodes(flows: readonly StepFlow[]): StepNode[] {
 	return [...nodes.values()]
 		.map((own): StepNode => {
 			const { step, from } = own[0] as StepFlow;
-			const sum = (some: readonly StepFlow[]) => some.reduce((all, flow) => all + sizeOf(flow), 0);
+			const sum = (some: readonly StepFlow[]) => sumOf(some, sizeOf);
 			const paths = sum(own);
 			const converted = sum(own.filter(({ to }) => to === conversion));
 			const lost = sum(own.filter(({ to }) => to === lostEnd));
@@ -150,9 +152,9 @@ function namesAt(
 		const name = way.names[place];
 		if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + sizeOf(way));
 	}
-	const sorted = [...counts].sort(([a, m], [b, n]) => n - m || compare(a, b));
+	const sorted = [...counts].sort(([a, m], [b, n]) => n - m || compareTexts(a, b));
 	const kept = sorted.length <= maxNames ? sorted : sorted.slice(0, maxNames - 1);
-	const others = sorted.slice(kept.length).reduce((sum, [, count]) => sum + count, 0);
+	const others = sumOf(sorted.slice(kept.length), ([, count]) => count);
 	return { kept: new Set(kept.map(([name]) => name)), distinct: sorted.length, others };
 }
 
@@ -167,8 +169,4 @@ function add(
 		known.subscriptions += flow.subscriptions;
 		known.lost += flow.lost;
 	}
-}
-
-function compare(a: string, b: string): number {
-	return a < b ? -1 : Number(a > b);
 }

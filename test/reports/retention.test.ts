@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { Calendar } from '../../src/reports/calendar.ts';
 import { coursesOf, isPaid } from '../../src/reports/courses.ts';
-import { cohortsOf, retentionByAge } from '../../src/reports/retention.ts';
+import { retainedCohorts, retentionByAge } from '../../src/reports/retention.ts';
 import { shareText, withBounds } from '../../src/reports/share-interval.ts';
 import { journey, madeUpJourneys } from './made-up.ts';
 
@@ -24,7 +24,7 @@ test('cohorts are counted at the end of each month, and survival does not rise w
 		monthly('E', 3, 1),
 	];
 	const journeys = coursesOf(made, { newsletter: 31 }, asOfMs).filter(isPaid);
-	const rows = cohortsOf(journeys, { by: [], asOfMs, calendar: utc }, 24);
+	const rows = retainedCohorts(journeys, { by: [], asOfMs, calendar: utc }, 24);
 	const [january, february, april] = rows;
 	assert.deepEqual(january, {
 		...{ month: '2026-01', subscriptions: 3, active: [3, 2, 2, null], pence: [1500, 1000, 1000, null] },
@@ -42,7 +42,7 @@ test('cohorts are counted at the end of each month, and survival does not rise w
 		],
 	);
 	assert.deepEqual([shareText(2, 3), shareText(45, 60)], ['2 of 3', '75.0 %']);
-	assert.deepEqual(cohortsOf(journeys, { by: [], asOfMs, calendar: utc }, 1)[0]?.active, [3, 2]);
+	assert.deepEqual(retainedCohorts(journeys, { by: [], asOfMs, calendar: utc }, 1)[0]?.active, [3, 2]);
 });
 
 test('pence of all ages are what was paid, and nobody is left whom nobody acquired', () => {
@@ -50,12 +50,12 @@ test('pence of all ages are what was paid, and nobody is left whom nobody acquir
 		fc.property(madeUpJourneys, fc.integer({ min: 7, max: 90 }), (made, newsletter) => {
 			const asOfMs = Date.UTC(2028, 0, 1);
 			const journeys = coursesOf(made, { newsletter }, asOfMs).filter(isPaid);
-			for (const row of cohortsOf(journeys, { by: ['channel'], asOfMs, calendar: utc }, 1200)) {
+			for (const row of retainedCohorts(journeys, { by: ['channel'], asOfMs, calendar: utc }, 1200)) {
 				const pence = row.pence.reduce<number>((sum, value) => sum + (value ?? 0), 0);
 				assert.equal(pence, row.penceToDate);
 				for (const active of row.active) assert.ok((active ?? 0) <= row.subscriptions);
 			}
-			const ages = retentionByAge(cohortsOf(journeys, { by: [], asOfMs, calendar: utc }, 24));
+			const ages = retentionByAge(retainedCohorts(journeys, { by: [], asOfMs, calendar: utc }, 24));
 			for (const { share, low, high } of ages) assert.ok(low <= share && share <= high && high <= 1);
 		}),
 		{ numRuns: 40 },

@@ -1,0 +1,49 @@
+import type { Calendar } from './calendar.ts';
+import type { CoursedJourney } from './courses.ts';
+import { type GroupValues, groupsOf } from './grouping.ts';
+import { acquiredAtMs } from './journey.ts';
+import type { Grouping } from './label.ts';
+
+/** Subscriptions of one group that were acquired in one month. */
+interface Cohort<Member> {
+	readonly month: string;
+	readonly values: GroupValues;
+	readonly members: readonly Member[];
+	/** All of its group. */
+	readonly group: readonly Member[];
+}
+
+/** The cohorts of subscriptions by month, those of the largest groups first. */
+export function cohortsOf<Member extends CoursedJourney>(
+	journeys: readonly Member[],
+	{ by, calendar }: { readonly by: Grouping; readonly calendar: Calendar },
+): Cohort<Member>[] {
+	return groupsOf(journeys, by)
+		.flatMap(({ values, members: group }) =>
+			[...Map.groupBy(group, ({ subscription }) => calendar.monthOf(acquiredAtMs(subscription)))].map(
+				([month, members]) => ({ month, values, members, group }),
+			),
+		)
+		.sort((a, b) => compareTexts(a.month, b.month));
+}
+
+/** The cohorts that have reached each age, from 0, while there are any. @param listOf has a number for each age that is over */
+export function* byAge<Row>(
+	rows: readonly Row[],
+	listOf: (row: Row) => readonly (number | null)[],
+): Generator<{ readonly age: number; readonly sum: (of: (row: Row) => number) => number }> {
+	for (let age = 0; ; age++) {
+		const reached = rows.filter((row) => typeof listOf(row)[age] === 'number');
+		if (reached.length === 0) return;
+		yield { age, sum: (of) => sumOf(reached, of) };
+	}
+}
+
+export function sumOf<Row>(rows: readonly Row[], of: (row: Row) => number): number {
+	return rows.reduce((sum, row) => sum + of(row), 0);
+}
+
+/** The order of texts by their code units, which every machine has. */
+export function compareTexts(a: string, b: string): number {
+	return a < b ? -1 : Number(a > b);
+}
