@@ -4,6 +4,7 @@ import { OperatorError, reasonOf, StorageError } from '../../errors.ts';
 import { countWaiting, foldingSchema } from '../account/profiles/folding.ts';
 import { clientTableNames } from '../account/tables.ts';
 import { checkControl } from '../check-control.ts';
+import type { Account } from '../control/accounts.ts';
 import { ControlStore, type ControlTables } from '../control/control-store.ts';
 import type { CopyTarget } from '../copy-target.ts';
 import { migrationFiles, newestSchemas } from '../migrations.ts';
@@ -20,11 +21,12 @@ import type {
 	WriterEvents,
 } from '../store.ts';
 import { AccountServers, maxServers } from './engine/account-servers.ts';
-import { checkEncoding, checkOwnServer, checkSessions } from './engine/check-database.ts';
+import { checkCoordinator, checkEncoding, checkOwnServer, checkSessions } from './engine/check-database.ts';
 import { Citus } from './engine/citus.ts';
 import {
 	connectionError,
 	isConcurrentChange,
+	isTransient,
 	kyselyOver,
 	type PoolOptions,
 	PostgresPool,
@@ -157,7 +159,10 @@ export class PostgresStore implements Store {
 		await checkEncoding(this.#controlPool, this.#servers.home);
 		const schema = this.#schemas.control;
 		const version = await schemaVersion(this.#controlPool, schema);
-		if (version === 0) await this.#requireNoAccounts();
+		if (version === 0) {
+			await checkCoordinator(this.#controlPool, this.#servers.home);
+			await this.#requireNoAccounts();
+		}
 		if (version === 0 && mustExist)
 			throw new OperatorError(
 				`There is no schema ${schema} at ${shownAddress(this.#servers.home)}; 'caskade account create' or 'caskade serve' creates one.`,
@@ -244,19 +249,22 @@ export class PostgresStore implements Store {
 				throw new OperatorError(
 					`The schema ${schema} exists already, with data of an account that ${this.#schemas.control} does not know; restore the control schema that knows it, or rename this one.`,
 				);
+			await (await Citus.of(this.#controlPool))?.requireWorkers();
 			await migrate(pool, schema, 'client');
 			return;
 		}
-		const pool = this.#pools.get(ownDatabase);
-		const unusable = (error: unknown) => {
+		try {
+			await askQuickly(ownDatabase, async (asked) => {
+				await checkOwnServer(asked, ownDatabase);
+				if ((await schemaVersion(asked, schema)) > 0)
+					throw new OperatorError(
+						`There is a schema ${schema} at ${shownAddress(ownDatabase)} already, which belongs to another deployment or was left behind by one; give the account a database that no other deployment uses.`,
+					);
+			});
+			await migrate(this.#pools.get(ownDatabase), schema, 'client');
+		} catch (error) {
 			throw connectionError(error, ownDatabase);
-		};
-		await checkOwnServer(pool, ownDatabase).catch(unusable);
-		if ((await schemaVersion(pool, schema).catch(unusable)) > 0)
-			throw new OperatorError(
-				`There is a schema ${schema} at ${shownAddress(ownDatabase)} already, which belongs to another deployment or was left behind by one; give the account a database that no other deployment uses.`,
-			);
-		await migrate(pool, schema, 'client').catch(unusable);
+		}
 		this.#servers.learnOne(accountId, ownDatabase);
 	}
 
@@ -335,32 +343,68 @@ export class PostgresStore implements Store {
 	}
 
 	async backup(): Promise<void> {
-		throw new OperatorError(
-			"'caskade backup' copies a data folder; on PostgreSQL use pg_dump or your server's own backups.",
-		);
+		const how = (await Citus.of(this.#controlPool))
+			? 'on a cluster, back up each node and make the backups one moment with citus_create_restore_point, or dump the coordinator with pg_dump, which has every account.'
+			: "on PostgreSQL use pg_dump or your server's own backups.";
+		throw new OperatorError(`'caskade backup' copies a data folder; ${how}`);
 	}
 
 	async *runChecks(): AsyncIterable<Check> {
-		const { rows } = await this.#home.query('SHOW server_version');
+		const pool = this.#controlPool;
+		const { rows } = await pool.query('SHOW server_version');
 		yield { check: 'server', ok: true, detail: `PostgreSQL ${rows[0].server_version}` };
-		const pooled = await problemOf(checkSessions(this.#controlPool, this.#servers.home));
+		const pooled = await problemOf(checkSessions(pool, this.#servers.home));
 		if (pooled) yield { check: 'sessions', ok: false, detail: pooled };
-		const citus = await Citus.of(this.#home);
+		const citus = await Citus.of(pool);
+		const accounts = this.#checkAccounts(await this.control.accounts(), await citus?.nodes());
 		if (citus) yield* citus.runChecks(this.#schemas.control);
-		yield await checkSchema('control schema', this.#home, this.#schemas.control, 'control');
-		const nodes = await citus?.nodes();
-		for (const { id, aid, ownDatabase } of await this.control.accounts()) {
-			const schema = this.#servers.schemaOf(id);
-			const check = `account ${aid}`;
-			const result = await checkSchema(check, this.#poolOf(id), schema, 'client').catch((error) => ({
-				check,
+		yield await checkSchema('control schema', pool, this.#schemas.control, 'control');
+		for (const check of accounts) yield await check;
+		for (const schema of (await citus?.leftBehind()) ?? [])
+			yield {
+				check: `rows of ${schema}`,
 				ok: false,
-				detail: `${this.#servers.nameOf(this.#servers.addressOf(id))} cannot be asked: ${error.message}`,
-			}));
-			if (!result.ok || (ownDatabase === null && !nodes)) yield result;
-			else yield checkPlace(result, schema, ownDatabase ?? nodes?.get(schema));
-		}
+				detail: `the coordinator still has those from before it was distributed, which no erasure reaches: SELECT truncate_local_data_after_distributing_table(logicalrelid) FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrelid WHERE relnamespace = '${schema}'::regnamespace`,
+			};
 		yield* checkControl(this.control, this.now());
+	}
+
+	/**
+	 * Servers and nodes are asked at the same time, and each about one account after another, until it does not answer: one
+	 * that is frozen costs the time limit once.
+	 * @param nodes the node of each distributed schema, on Citus
+	 */
+	#checkAccounts(
+		accounts: readonly Account[],
+		nodes: ReadonlyMap<string, string> | undefined,
+	): Promise<Check>[] {
+		const silence = new Map<string, Promise<string | undefined>>();
+		return accounts.map(({ id, aid, ownDatabase }) => {
+			const check = `account ${aid}`;
+			const schema = this.#servers.schemaOf(id);
+			const address = this.#servers.addressOf(id);
+			const node = ownDatabase ?? nodes?.get(schema);
+			const place = node ?? this.#servers.nameOf(address);
+			const ask = (pool: PostgresPool) => checkSchema(check, pool, schema, 'client');
+			const asked = (silence.get(place) ?? Promise.resolve(undefined)).then(async (known) => {
+				if (known !== undefined) return { silence: known, problem: known };
+				try {
+					return { result: await (ownDatabase === null ? ask(this.#controlPool) : askQuickly(address, ask)) };
+				} catch (error) {
+					const problem = connectionError(error, address).message;
+					return { silence: isTransient(error) ? problem : undefined, problem };
+				}
+			});
+			silence.set(
+				place,
+				asked.then((outcome) => outcome.silence),
+			);
+			return asked.then(({ result, problem }) => {
+				if (!result) return { check, ok: false, detail: `${place} cannot be asked: ${problem}` };
+				if (!result.ok || (ownDatabase === null && !nodes)) return result;
+				return checkPlace(result, schema, node);
+			});
+		});
 	}
 
 	/** Servers on other machines cannot be blocked. A copy detects what they change meanwhile. */
@@ -374,6 +418,16 @@ export class PostgresStore implements Store {
 
 	async close(): Promise<void> {
 		await Promise.all([this.#controlDatabase.destroy(), this.#pools.close(), this.#reads.close()]);
+	}
+}
+
+/** Asks a server that may not answer, with the short time limits of a start. */
+async function askQuickly<T>(address: string, ask: (pool: PostgresPool) => Promise<T>): Promise<T> {
+	const pool = new PostgresPool(address, { ...controlPool, size: 1 }, () => {});
+	try {
+		return await ask(pool);
+	} finally {
+		await pool.close();
 	}
 }
 

@@ -6,6 +6,8 @@ export interface CitusLike {
 	readonly workers: Readonly<Record<string, string | null>>;
 	/** 0 for the coordinator. */
 	readonly localGroup?: number;
+	/** Host and port of the coordinator, as a worker knows it. */
+	readonly coordinator?: string;
 	/** Whether new schemas are distributed, to the first worker. */
 	readonly distributes?: boolean;
 }
@@ -17,7 +19,7 @@ export interface CitusLike {
  * @returns its address
  */
 export async function freshCitusLike(options: CitusLike): Promise<string> {
-	const { workers, localGroup = 0, distributes = true } = options;
+	const { workers, localGroup = 0, coordinator, distributes = true } = options;
 	const address = await freshPostgresDatabase();
 	const session = new pg.Client({ connectionString: address });
 	await session.connect();
@@ -30,6 +32,13 @@ export async function freshCitusLike(options: CitusLike): Promise<string> {
 			await session.query(
 				"INSERT INTO pg_dist_node (groupid, nodename, nodeport, isactive, noderole, synchronous_commit) VALUES ($1, $2, $3, true, 'primary', $4)",
 				[number + 1, host, port, setting],
+			);
+		}
+		if (coordinator !== undefined) {
+			const [host, port] = coordinator.split(':');
+			await session.query(
+				"INSERT INTO pg_dist_node (groupid, nodename, nodeport, isactive, noderole) VALUES (0, $1, $2, true, 'primary')",
+				[host, port],
 			);
 		}
 		const name = new URL(address).pathname.slice(1);
@@ -88,6 +97,12 @@ BEGIN
 	END IF;
 	RETURN pg_catalog.setval(sequence, value, is_called);
 END $$;
+
+-- Rows of distributed tables lie here, too, but would not there, except for those of these tables.
+CREATE TABLE left_behind (relation regclass);
+CREATE FUNCTION citus_like.pg_relation_size(relation regclass) RETURNS bigint LANGUAGE sql AS $$
+	SELECT count(*) * 8192 FROM public.left_behind WHERE left_behind.relation = pg_relation_size.relation
+$$;
 
 CREATE FUNCTION refuse_several() RETURNS event_trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { copyStore } from '../../../src/store/copy.ts';
 import { migrationFiles } from '../../../src/store/migrations.ts';
+import { openStore } from '../../../src/store/open.ts';
 import { statementsOf } from '../../../src/store/postgres/engine/statements.ts';
 import type { Check, Store } from '../../../src/store/store.ts';
 import { derived, hit } from '../contract/visitors.ts';
@@ -135,6 +136,45 @@ test("an account's own database on a worker of the cluster is refused with a rea
 	await assertRefuses(create(worker), /is on a worker of a Citus cluster/);
 	assert.deepEqual(await store.control.accounts(), []);
 	await create(await freshCitusLike({ workers }));
+});
+
+test('the address of a worker is refused, and the coordinator is named', async () => {
+	const address = await freshCitusLike({ workers, localGroup: 1, coordinator: 'coordinator-1:5432' });
+	await assertRefuses(
+		openStore(address),
+		/^postgres:\/\/\S+ is a worker of a cluster whose coordinator is coordinator-1:5432: name that one\.$/,
+	);
+});
+
+test('an account is not created while a worker does not answer', async (t) => {
+	const store = await openFor(t, await freshCitusLike({ workers: { ...workers, 'worker-3:5432': null } }));
+	await assertRefuses(
+		addAccount(store, 'c-a-x'),
+		/^worker-3:5432 does not answer the coordinator, and every node/,
+	);
+	assert.deepEqual(await store.control.accounts(), []);
+});
+
+test('a backup says what to do on a cluster instead', async (t) => {
+	const store = await openFor(t, await freshCitusLike({ workers }));
+	await assertRefuses(
+		store.backup('folder'),
+		/on a cluster, back up each node .* citus_create_restore_point/,
+	);
+});
+
+test('doctor finds rows that the coordinator has kept, and names the command', async (t) => {
+	const address = await freshCitusLike({ workers });
+	const store = await openFor(t, address);
+	await addAccount(store, 'c-a-x');
+	assert.deepEqual(await checksOf(store, 'rows of'), []);
+	const session = await sessionOn(t, address);
+	await session.query("INSERT INTO left_behind VALUES ('caskade_account_1.subscription_event')");
+	const [found] = await checksOf(store, 'rows of');
+	assert.match(
+		found as string,
+		/^CARE rows of caskade_account_1: .*: SELECT truncate_local_data_after_distributing_table\(/,
+	);
 });
 
 test('statements are split correctly, whatever contains semicolons', () => {

@@ -25,9 +25,21 @@ export async function checkEncoding(pool: PostgresPool, address: string): Promis
 export async function checkOwnServer(pool: PostgresPool, address: string): Promise<void> {
 	await checkEncoding(pool, address);
 	const citus = await Citus.of(pool);
-	if (await citus?.isWorker())
+	if (await citus?.coordinatorOfWorker())
 		throw new OperatorError(
 			`The database at ${shownAddress(address)} is on a worker of a Citus cluster, where only the coordinator decides what is stored: name a server outside the cluster, or name none and move the account with citus_schema_move.`,
+		);
+}
+
+/**
+ * Checks that the database of the control schema is not a worker's, which has accounts but cannot place any.
+ * @throws OperatorError
+ */
+export async function checkCoordinator(pool: PostgresPool, address: string): Promise<void> {
+	const coordinator = await (await Citus.of(pool))?.coordinatorOfWorker();
+	if (coordinator !== undefined)
+		throw new OperatorError(
+			`${shownAddress(address)} is a worker of a cluster whose coordinator is ${coordinator}: name that one.`,
 		);
 }
 

@@ -37,10 +37,40 @@ export class Citus {
 		return rows[0] && new Citus(pool, rows[0].extversion);
 	}
 
-	/** Whether this is a worker's database. Only the coordinator can say what lies there. */
-	async isWorker(): Promise<boolean> {
-		const { rows } = await this.#pool.query('SELECT 1 FROM pg_dist_local_group WHERE groupid <> 0');
-		return rows.length > 0;
+	/** On a worker, host and port of the coordinator. Only that can say what lies where. */
+	async coordinatorOfWorker(): Promise<string | undefined> {
+		const { rows } = await this.#pool.query(
+			`SELECT coalesce(nodename || ':' || nodeport, 'a machine that this one does not know') AS coordinator
+			 FROM pg_dist_local_group AS here LEFT JOIN pg_dist_node AS node ON node.groupid = 0 AND noderole = 'primary'
+			 WHERE here.groupid <> 0`,
+		);
+		return rows[0]?.coordinator;
+	}
+
+	/**
+	 * Checks that every worker answers, as a new account needs: its tables are made known to each.
+	 * @throws OperatorError
+	 */
+	async requireWorkers(): Promise<void> {
+		const workers = await this.#askWorkers().catch((error: Error) => error);
+		const silent =
+			workers instanceof Error
+				? `A worker of the cluster does not answer the coordinator (${workers.message})`
+				: workers.flatMap(({ node, success }) =>
+						success ? [] : `${node} does not answer the coordinator`,
+					)[0];
+		if (silent) throw new OperatorError(`${silent}, and every node must know the tables of a new account.`);
+	}
+
+	/** The distributed schemas of which the coordinator still has the rows that it had before. */
+	async leftBehind(): Promise<Set<string>> {
+		const { rows } = await this.#pool.query<{ schema: string }>(
+			`SELECT DISTINCT nspname AS schema FROM pg_dist_partition
+			 JOIN pg_class ON pg_class.oid = logicalrelid
+			 JOIN pg_namespace ON pg_namespace.oid = relnamespace
+			 WHERE pg_relation_size(logicalrelid) > 0 /* left behind */`,
+		);
+		return new Set(rows.map(({ schema }) => schema));
 	}
 
 	/** The node of each distributed schema; the others are on the coordinator. */
