@@ -114,21 +114,29 @@ export function serveAt(
 	);
 }
 
+type ServiceSettings = TestSettings & { readonly plan?: Partial<UsagePlan> };
+
 /** A real server on a fresh data folder, with a client `acme` and its account `c-a-acme-uk`. */
-export async function startService(
-	t: Lasting,
-	{ plan = {}, ...settings }: TestSettings & { plan?: Partial<UsagePlan> } = {},
-): Promise<TestService> {
+export async function startService(t: Lasting, settings: ServiceSettings = {}): Promise<TestService> {
 	const folder = temporaryFolder(t);
-	const store = await openStore(`sqlite:${folder}`);
+	return { ...(await startServiceOn(t, `sqlite:${folder}`, settings)), folder };
+}
+
+/** The same on an empty database. */
+export async function startServiceOn(
+	t: Lasting,
+	database: string,
+	{ plan = {}, ...settings }: ServiceSettings = {},
+): Promise<Omit<TestService, 'folder'>> {
+	const store = await openStore(database);
 	const client = await addClient(store, { plan });
 	const logged: string[] = [];
-	const server = await serveAt(`sqlite:${folder}`, settings, logged);
+	const server = await serveAt(database, settings, logged);
 	t.after(async () => {
 		await server.stop();
 		await store.close();
 	});
-	return { ...servedAccount(server, store, client), folder, server, logged };
+	return { ...servedAccount(server, store, client), server, logged };
 }
 
 /** What a test does with a client's account on a server. */

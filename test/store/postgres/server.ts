@@ -35,6 +35,11 @@ const testSettings = {
 	autovacuum_naptime: '10min',
 };
 
+/** What makes tests quick, and earlier versions do not know: each connection of a test checks its password again. */
+const [quickPasswords, quickCopy] = process.env.TEST_POSTGRES_PACKAGES
+	? [[], '']
+	: [['--set=scram_iterations=1'], 'STRATEGY FILE_COPY'];
+
 /** A server that nobody else uses. @param settings instead of those of tests */
 export async function startOwnPostgres(
 	settings: Readonly<Record<string, string>> = {},
@@ -43,8 +48,7 @@ export async function startOwnPostgres(
 	const port = await freePort();
 	const postgres = await initialisePostgres(folder, {
 		port,
-		// A password that is checked quickly: each connection of a test checks it again.
-		initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync', '--set=scram_iterations=1'],
+		initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync', ...quickPasswords],
 		postgresFlags: Object.entries({ ...testSettings, ...settings }).flatMap(([name, value]) => [
 			'-c',
 			`${name}=${value}`,
@@ -83,10 +87,13 @@ export async function createDatabase(
 	const name = `caskade_test_${randomBytes(6).toString('hex')}`;
 	const client = new pg.Client({ connectionString: server.url });
 	await client.connect();
-	await client.query(
-		`CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE 'C' TEMPLATE ${template} STRATEGY FILE_COPY`,
-	);
-	await client.end();
+	try {
+		await client.query(
+			`CREATE DATABASE ${name} ENCODING '${encoding}' LOCALE 'C' TEMPLATE ${template} ${quickCopy}`,
+		);
+	} finally {
+		await client.end();
+	}
 	const address = new URL(server.url);
 	address.pathname = `/${name}`;
 	return address.href;
