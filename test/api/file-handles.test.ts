@@ -71,7 +71,10 @@ test('a server does not start where it may open too few files', {
 	await using server = new TestProcess('/bin/sh', limited);
 	const { code, stderr } = await server.ended;
 	assert.equal(code, 1);
-	assert.match(stderr, /^caskade: Only 64 files may be open at a time here, and a server needs at least 96\. /);
+	assert.match(
+		stderr,
+		/^caskade: Only 64 files may be open at a time here, and a server needs at least 96\. /,
+	);
 });
 
 test('accounts of all writer threads take turns where file handles suffice for one of them', {

@@ -158,7 +158,7 @@ test('an account is not created while a worker does not answer', async (t) => {
 test('a backup says what to do on a cluster instead', async (t) => {
 	const store = await openFor(t, await freshCitusLike({ workers }));
 	await assertRefuses(
-		store.backup('folder'),
+		store.backup('folder', () => {}),
 		/on a cluster, back up each node .* citus_create_restore_point/,
 	);
 });
