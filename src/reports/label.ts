@@ -55,11 +55,6 @@ export function labelOf(touch: { readonly [Name in Dimension]?: string | null },
 	return first !== undefined && by.length === 1 ? nameOf(first) : by.map(nameOf).join(separator);
 }
 
-/** The label of a path's first touch. */
-export function firstLabel([first]: readonly Touch[], by: Grouping): string {
-	return by.length === 0 ? '' : first ? labelOf(first, by) : none;
-}
-
 function valuesOf(label: string, by: Grouping): string[] {
 	return label === none || label === other ? by.map(() => label) : label.split(separator);
 }
