@@ -18,7 +18,7 @@ svg{display:block;min-width:36rem;width:100%;max-width:48rem}svg.flow{min-width:
 @media print{svg.flow{min-width:0}body{max-width:none;background:none;color:#000}.warning{background:none;border:1px solid}.wide{overflow:visible}.screen{display:none}.paper{display:block}td,th{font-size:9px;padding-right:.4rem}td{white-space:normal}td.number,td:first-child:not(.long){white-space:nowrap}svg{min-width:0;break-inside:avoid}tr{break-inside:avoid}h2{break-after:avoid}svg text{fill:#000}svg .interval{stroke:#000}svg.flow text{stroke:#fff}}`;
 
 const maxBars = 140;
-const [width, barHeight, barsFrom, barsTo] = [760, 20, 250, 640];
+const [width, barHeight, barsFrom, barsTo] = [760, 20, 276, 640];
 
 interface BarTitles {
 	readonly title: string;
@@ -46,7 +46,7 @@ export function bars(table: readonly FlatRow[], column: string, { title, money, 
 		if (isGrouped && place > 0 && names.join() !== rows[place - 1]?.names.join()) y += barHeight / 2;
 		const name = [...names, ...(isGrouped ? [model] : [])].join(' · ');
 		const [from, to] = [across(Math.min(0, value)), across(Math.max(0, value))];
-		const line = `<text x="${barsFrom - 8}" y="${y + 14}" text-anchor="end">${escapeHtml(withoutHidden(shortened(name, 30)))}<title>${escapeHtml(withoutHidden(name))}</title></text><rect x="${from.toFixed(1)}" y="${y + 2}" width="${(to - from).toFixed(1)}" height="${barHeight - 4}" fill="${value < 0 ? '#c0392b' : blue}"/>${whisker(within.map(across), y + barHeight / 2)}<text x="${width - 8}" y="${y + 14}" text-anchor="end">${escapeHtml(shown(value))}</text>`;
+		const line = `<text x="${barsFrom - 8}" y="${y + 14}" text-anchor="end">${escapeHtml(withoutHidden(shortened(name, 33)))}<title>${escapeHtml(withoutHidden(name))}</title></text><rect x="${from.toFixed(1)}" y="${y + 2}" width="${(to - from).toFixed(1)}" height="${barHeight - 4}" fill="${value < 0 ? '#c0392b' : blue}"/>${whisker(within.map(across), y + barHeight / 2)}<text x="${width - 8}" y="${y + 14}" text-anchor="end">${escapeHtml(shown(value))}</text>`;
 		y += barHeight;
 		return line;
 	});
