@@ -5,7 +5,7 @@
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -19,17 +19,10 @@ const versions = [
 ];
 const tests = join(import.meta.dirname, '..');
 
-const files = (pattern: string) => globSync(pattern, { cwd: tests }).map((file) => join(tests, file));
-
-/** Operations on the server that tests share: those with a server of their own put it on a data folder. */
-const onSharedServer = files('api/**/*.test.ts').filter((file) =>
-	readFileSync(file, 'utf8').includes('/shared-server.ts'),
-);
-
 const parts: Record<string, string[]> = {
-	'stores’ contract': ['--test-name-pattern=postgres', ...files('store/contract.test.ts')],
-	'PostgreSQL’s own': files('store/postgres/*.test.ts'),
-	'HTTP operations': onSharedServer,
+	'stores’ contract': ['--test-name-pattern=postgres', 'store/contract.test.ts'],
+	'PostgreSQL’s own': ['suites/1-store-postgres.ts'],
+	'HTTP operations': ['proof/operations-on-postgres.ts'],
 };
 
 interface Run {
@@ -45,11 +38,11 @@ async function run(args: readonly string[], packages: string): Promise<Run> {
 	const child = spawn(
 		process.execPath,
 		[
-			...['--test', '--test-reporter=spec', '--test-isolation=none', '--test-timeout=600000'],
-			...[`--test-global-setup=${join(tests, 'before-all.ts')}`, ...args],
+			...['--test', '--test-reporter=spec', '--test-timeout=600000'],
+			...['--test-global-setup=before-all.ts', ...args],
 		],
 		{
-			cwd: join(tests, '..'),
+			cwd: tests,
 			env: { ...process.env, TEST_POSTGRES_PACKAGES: packages, TEST_SHARED_SERVER: 'postgres' },
 			stdio: ['ignore', 'pipe', 'inherit'],
 		},
