@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
+import { type ClientHttp2Session, connect as connectHttp2, constants } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -214,6 +214,8 @@ async function strangeStream(
 		const late = new AbortController();
 		const ended = await Promise.race([closed, delay(caseMs, 'hangs' as const, { signal: late.signal })]);
 		late.abort();
+		// Node never closes a stream that was cancelled before it was sent.
+		if (isAborted && stream.state?.state === constants.NGHTTP2_STREAM_STATE_IDLE) return;
 		const seen = `${answer?.status ?? 'not'} answered, ${isAborted ? '' : 'not '}aborted`;
 		assert.equal(ended, 'closed', `the stream does not end: ${seen}, ${JSON.stringify(stream.state)}`);
 		if (answer && !isAborted) judge({ ...answer, body: Buffer.concat(chunks).toString() }, world, tally);
