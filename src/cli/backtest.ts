@@ -21,11 +21,11 @@ export function backtestCommand(): Command {
 		.summary('go back in time, train, score, and compare with the outcomes')
 		.description(
 			`Judge a goal's scores by the past. The command goes back to several moments, spread evenly over the later 60 % of the
-history. As of each moment it trains a model on what was known then, scores every visitor, and compares the scores with
-what happened next. It stores nothing, and the model in use stays in use.
+history. As of each moment it trains a model on what was known then, scores every visitor (of more than 50,000, evenly
+drawn ones), and compares the scores with what happened next. It stores nothing, and the model in use stays in use.
 
-The scores are also compared with the base rate, and with logistic regression on recency, count and age alone. A model that
-is not better than both is not worth having.
+The scores are also compared with the base rate, and with logistic regression on recency, count and age alone. Two sentences
+say whether they are better. A model that is not better than both is not worth having.
 
 It takes as long as that many trainings. A server may run beside it.`,
 		)
@@ -70,7 +70,9 @@ It takes as long as that many trainings. A server may run beside it.`,
 }
 
 async function print(report: BacktestReport, file: string | undefined): Promise<void> {
-	const { backtestRows } = await import('../scoring/pages/backtest-text.ts');
+	const { backtestRows, backtestVerdict } = await import('../scoring/pages/backtest-text.ts');
 	printTable(backtestRows(report), '');
+	printLine('');
+	for (const sentence of backtestVerdict(report)) printLine(sentence);
 	if (file !== undefined) printLine(`\nThe charts are in ${file}.`);
 }

@@ -63,6 +63,21 @@ export function trainingPage({ aid, asOf, trained }: PrintedTraining): string {
 /** Prints how a model was trained and judged, and what moves its scores. */
 export function printMeasures(report: GoalReport): void {
 	const { later } = report;
+	if (later?.byVisits && later.byVisits.length > 0) {
+		printTable(
+			later.byVisits.map(({ visit, rows, conversions, auc, logLoss, baseRateLogLoss }) => ({
+				'present, visit': visit,
+				rows,
+				conversions,
+				AUC: auc?.toFixed(3) ?? '-',
+				'log loss': logLoss.toFixed(4),
+				'of the base rate': baseRateLogLoss.toFixed(4),
+			})),
+			'',
+		);
+		printLine('Those who have left are easily told apart, so the AUC of all rows is higher.');
+		printLine('');
+	}
 	printRecord({
 		model: report.kind,
 		rows: report.rows,
@@ -70,7 +85,7 @@ export function printMeasures(report: GoalReport): void {
 		'base rate': percent(report.baseRate),
 		...(later && {
 			'judged on': `${later.rows} later rows, with these conversions: ${conversionsText(later)}`,
-			AUC: withInterval(later.auc, 3),
+			'AUC of all rows': withInterval(later.auc, 3),
 			'log loss': `${later.logLoss.toFixed(4)}, of the base rate ${later.baseRateLogLoss.toFixed(4)}`,
 			Brier: later.brier.toFixed(4),
 			predicted: percent(later.predicted),
@@ -88,20 +103,6 @@ export function printMeasures(report: GoalReport): void {
 				rows,
 				predicted: percent(predicted),
 				observed: percent(observed),
-				'log loss': logLoss.toFixed(4),
-				'of the base rate': baseRateLogLoss.toFixed(4),
-			})),
-			'',
-		);
-	}
-	if (later?.byVisits && later.byVisits.length > 0) {
-		printLine('');
-		printTable(
-			later.byVisits.map(({ visit, rows, conversions, auc, logLoss, baseRateLogLoss }) => ({
-				visit,
-				rows,
-				conversions,
-				AUC: auc?.toFixed(3) ?? '-',
 				'log loss': logLoss.toFixed(4),
 				'of the base rate': baseRateLogLoss.toFixed(4),
 			})),

@@ -45,9 +45,9 @@ test('train prints and draws what an operator needs to know', async (t) => {
 	assert.match(stderr, /read c-a-acme-uk: .* visitors/);
 	for (const words of [
 		/\nThe models are as of 2026-11-21T00:00:00\.000Z\.\nThe history covers \d+ days, .*, with \d+ hits\.\nAll \d+ visitors were read\./,
-		/^Goal return of visitors, within 7 days\nIt ranks \d\d of 100 pairs correctly\. Predicted [\d.]+ %, observed [\d.]+ %, on \d+ later rows\.\nVersion [-\d]+\.1 is now in use\.\n/,
+		/^Goal return of visitors, within 7 days\nOf visitors who are present, it ranks \d\d of 100 pairs correctly \(of all rows \d\d\)\. Predicted [\d.]+ %, observed [\d.]+ %, on \d+ later rows\.\nVersion [-\d]+\.1 is now in use\.\n/,
 		/rows +\d+\nconversions +\d+ visitors, in \d+ rows\nbase rate +\d/,
-		/AUC +0\.\d{3} \(0\.\d{3} to 0\.\d{3}\)\nlog loss +0\.\d{4}, of the base rate 0\.\d{4}\nBrier +0\./,
+		/AUC of all rows +0\.\d{3} \(0\.\d{3} to 0\.\d{3}\)\nlog loss +0\.\d{4}, of the base rate 0\.\d{4}\nBrier +0\./,
 		/later rows +predicted +observed\n +\d+ +[\d.]+ %/,
 		/Log loss on later rows: logistic .* was chosen/,
 		/feature +moves log-odds by +direction\n\w/,
@@ -58,7 +58,7 @@ test('train prints and draws what an operator needs to know', async (t) => {
 	assert.equal(short.stdout.split('\n').length, 10);
 	assert.match(
 		short.stdout,
-		/^Goal return of visitors, .*\nIt ranks .*\nVersion [-\d]+\.2 is now in use, instead of /,
+		/^Goal return of visitors, .*\nOf visitors who are present, it ranks .*\nVersion [-\d]+\.2 is now in use, instead of /,
 	);
 	const page = readFileSync(file, 'utf8');
 	assert.ok(page.includes('<svg') && page.includes('Goal return of single visits'));

@@ -2,7 +2,12 @@
 import { type Goal, goalDefaults } from '../../src/domain/goal.ts';
 import { logLosses, mean, meanOfGroups } from '../../src/scoring/fit/measure.ts';
 import { Scorer } from '../../src/scoring/fit/scorer.ts';
-import { cutsForBacktest, scoresAsOf } from '../../src/scoring/follow/backtest.ts';
+import {
+	cutsForBacktest,
+	defaultMaxScores,
+	drawnVisitors,
+	scoresAsOf,
+} from '../../src/scoring/follow/backtest.ts';
 import { train } from '../../src/scoring/judge/train.ts';
 import { withInterval } from '../../src/scoring/pages/report-text.ts';
 import { type Mechanism, mechanisms, without } from '../../src/scoring/rows/ablation.ts';
@@ -48,11 +53,12 @@ async function backtestLosses(
 	);
 	const [labels, scores, groups]: [number[], number[], number[]] = [[], [], []];
 	const numbers = new Map<string, number>();
+	const { vids: drawn } = await drawnVisitors(reader, defaultMaxScores);
 	for (const [index, cutMs] of cutsMs.entries()) {
 		const { outcomes } = await scoresAsOf(
 			reader,
 			{ goal, cutsMs, untilMs, seed, at, onProgress: () => {} },
-			{ cutMs, untilMs: cutsMs[index + 1] ?? untilMs },
+			{ cutMs, untilMs: cutsMs[index + 1] ?? untilMs, drawn },
 			numbers,
 		);
 		labels.push(...outcomes.labels);

@@ -10,7 +10,9 @@ import {
 	trainDue,
 } from '../../src/jobs/scheduled-training.ts';
 import { trainAccount } from '../../src/scoring/judge/account-training.ts';
+import type { TrainingReport } from '../../src/scoring/judge/report.ts';
 import { train } from '../../src/scoring/judge/train.ts';
+import { useOf } from '../../src/scoring/pages/report-text.ts';
 import type { Store } from '../../src/store/store.ts';
 import { addAccount, type Engine, engines, openFor } from '../store/engines.ts';
 import { logEndMs, madeUpVisitors, storeVisitors } from './made-up-log.ts';
@@ -92,6 +94,36 @@ test('a model better than the base rate is active until a newer one replaces it;
 	assert.equal(earlier?.active, false);
 	assert.equal(earlier?.outcome, 'knows less');
 	assert.ok((await activeOf(store, account.id)).includes(`return vid ${second?.version}`));
+});
+
+test('a model with doubts waits for an operator, and its successors with the same doubts do not', async (t) => {
+	const { store, account } = await place(t, sqlite, 300);
+	const honest = trainingOnce();
+	const doubtful =
+		(doubts: Pick<TrainingReport, 'leaks'> | Pick<TrainingReport, 'overlaps'>): typeof train =>
+		(dataset, options) => {
+			const { model, report } = honest(dataset, options);
+			return { model, report: { ...report, ...doubts } };
+		};
+	const leaking = doubtful({ leaks: [{ feature: 'page:thanks', why: 'only converters', visitors: 60 }] });
+	const [first] = await trainAt(store, account, { trainOn: honest });
+	for (const [trainOn, doubt, words] of [
+		[leaking, 'likely leaks', /all 60 visitors who got days since page thanks converted/],
+		[doubtful({ overlaps: true }), 'unknown outcomes', /some outcomes .* were not known yet/],
+	] as const)
+		for (const keepsChoice of [false, true]) {
+			const [waiting] = await trainAt(store, account, { trainOn, keepsChoice });
+			assert.ok(waiting);
+			assert.deepEqual([waiting.outcome, waiting.report.doubts], ['waits', [doubt]]);
+			assert.match(useOf(waiting), words);
+			assert.match(useOf(waiting), new RegExp(`'caskade model use AID return ${waiting.version}' takes it`));
+			assert.ok((await activeOf(store, account.id)).includes(`return vid ${first?.version}`));
+		}
+	const [waiting] = await trainAt(store, account, { trainOn: leaking });
+	const name = { goal: 'return', scope: 'vid', version: String(waiting?.version) } as const;
+	await store.control.activateModel(account.id, name);
+	const [accepted] = await trainAt(store, account, { trainOn: leaking, keepsChoice: true });
+	assert.deepEqual([accepted?.outcome, accepted?.former?.version], ['active', waiting?.version]);
 });
 
 test('a goal that is never reached gets the base rate and a warning', async (t) => {

@@ -5,6 +5,7 @@ import { dayMs } from '../../src/durations.ts';
 import { backtest, cutsForBacktest } from '../../src/scoring/follow/backtest.ts';
 import { followLevel } from '../../src/scoring/follow/level-following.ts';
 import { backtestPage } from '../../src/scoring/pages/backtest-page.ts';
+import { backtestVerdict } from '../../src/scoring/pages/backtest-text.ts';
 import { measureBaseRates } from '../../src/scoring/serve/base-rate.ts';
 import type { GoalModel } from '../../src/scoring/serve/goal-model.ts';
 import { madeUpHistories, madeUpStartMs } from '../proof/made-up-histories.ts';
@@ -27,17 +28,18 @@ test('the base rate is higher for present visitors than for absent ones', async 
 test('a back-test trains as of each cut on what was known then, and compares with the outcomes', async () => {
 	const extent = await reader.historyExtent(endMs);
 	const plan = cutsForBacktest(extent, sale, 2, 'hit');
-	const { cuts, all } = await backtest(reader, {
+	const report = await backtest(reader, {
 		...{ goal: sale, ...plan, seed: 1, at: 'hit' },
 		onProgress: () => {},
 	});
+	const { cuts, all } = report;
 	assert.equal(cuts.length, 2);
 	assert.equal(
 		all.scores,
 		cuts.reduce((sum, cut) => sum + cut.scores, 0),
 	);
 	assert.ok(cuts.every((cut) => cut.served.logLoss < 1 && cut.baseRate.logLoss < 1));
-	const page = backtestPage('Back-test', { cuts, all });
+	const page = backtestPage('Back-test', report);
 	assert.ok(page.includes('<svg') && !/src=|href=|@import|<script/.test(page));
 	assert.throws(
 		() => cutsForBacktest({ hits: 1, uploads: 0, fromMs: 0, toMs: dayMs }, sale, 2, 'cut'),
@@ -46,6 +48,38 @@ test('a back-test trains as of each cut on what was known then, and compares wit
 	const { hits: before } = await reader.historyExtent(plan.cutsMs[0] ?? 0);
 	const { hits: known } = await reader.historyExtent(extent.toMs - 7 * dayMs);
 	assert.equal(all.scores, known - before, 'every hit whose outcome is known in full');
+});
+
+test('a back-test says whether the scores are better than the base rate and than a simple model, and whom it drew', async () => {
+	const extent = await reader.historyExtent(endMs);
+	const options = { goal: sale, ...cutsForBacktest(extent, sale, 2, 'cut'), seed: 1, at: 'cut' } as const;
+	const report = await backtest(reader, { ...options, maxScores: 40, onProgress: () => {} });
+	const { gains, visitors, all } = report;
+	const gain = all.baseRate.logLoss - all.served.logLoss;
+	assert.ok(Math.abs(gains.overBaseRate.value - gain) < 1e-9);
+	assert.ok(visitors.drawn <= 40 && visitors.all > 40);
+	const [, , drawn] = backtestVerdict(report);
+	assert.equal(drawn, `${visitors.drawn} of ${visitors.all} visitors were drawn and scored.`);
+
+	const says = (low: number, high: number) => {
+		const interval = { value: (low + high) / 2, low, high };
+		const result = low > 0 ? 'better' : high < 0 ? 'worse' : 'not shown';
+		const all = { drawn: 10, all: 10 };
+		return backtestVerdict({
+			...report,
+			gains: { overBaseRate: { ...interval, result }, overSimple: null },
+			visitors: all,
+		});
+	};
+	assert.deepEqual(says(0.01, 0.03), [
+		'The scores are better than the base rate: log loss is lower by 0.0200 (0.0100 to 0.0300).',
+		'A simple model could not be fitted.',
+	]);
+	assert.match(
+		says(-0.01, 0.03)[0] ?? '',
+		/^The scores are not shown to be better than the base rate: log loss is lower by 0.0100 \(-0.0100 to 0.0300\)\.$/,
+	);
+	assert.match(says(-0.03, -0.01)[0] ?? '', /^The scores are worse than the base rate: /);
 });
 
 test('between trainings the level follows outcomes, shrunken, and not those of a log that has ended, and weeks show scores as served', async () => {

@@ -9,8 +9,11 @@ import {
 	calibrationTable,
 	type Estimate,
 	expectedCalibrationError,
+	type Interval,
 	logLoss,
+	logLosses,
 	mean,
+	meanOfGroups,
 } from '../fit/measure.ts';
 import { train } from '../judge/train.ts';
 import { daysText } from '../pages/report-text.ts';
@@ -67,9 +70,21 @@ export interface CutReport {
 	readonly calibrationTable: readonly CalibrationBin[];
 }
 
+/** How much the log loss of all scores is below that of others for the same visitors. */
+export interface BacktestGain extends Interval {
+	readonly result: 'better' | 'worse' | 'not shown';
+}
+
 export interface BacktestReport {
 	readonly cuts: readonly CutReport[];
 	readonly all: CutReport;
+	readonly gains: {
+		readonly overBaseRate: BacktestGain;
+		/** Null if it could not be fitted. */
+		readonly overSimple: BacktestGain | null;
+	};
+	/** Of all visitors, those who were drawn to be scored. */
+	readonly visitors: { readonly drawn: number; readonly all: number };
 }
 
 /** This share of the history is only for learning. */
@@ -102,7 +117,7 @@ export function cutsForBacktest(
 	};
 }
 
-const defaultMaxScores = 50_000;
+export const defaultMaxScores = 50_000;
 const vidsPerPage = 250;
 const vidsPerList = 5000;
 
@@ -125,12 +140,13 @@ export async function backtest(
 	const { goal, cutsMs, untilMs, onProgress } = options;
 	const numbers = new Map<string, number>();
 	const cuts: { report: CutReport; outcomes: Outcomes }[] = [];
+	const drawn = await drawnVisitors(reader, options.maxScores ?? defaultMaxScores);
 	for (const [index, cutMs] of cutsMs.entries()) {
 		onProgress(index, cutsMs.length);
 		const { kind, outcomes } = await scoresAsOf(
 			reader,
 			options,
-			{ cutMs, untilMs: cutsMs[index + 1] ?? untilMs },
+			{ cutMs, untilMs: cutsMs[index + 1] ?? untilMs, drawn: drawn.vids },
 			numbers,
 		);
 		cuts.push({ report: reportOf(new Date(cutMs).toISOString(), kind, outcomes), outcomes });
@@ -138,16 +154,43 @@ export async function backtest(
 	onProgress(cutsMs.length, cutsMs.length);
 	const join = (of: (outcomes: Outcomes) => number[]) => cuts.flatMap(({ outcomes }) => of(outcomes));
 	const withModel = cuts.filter(({ report }) => report.kind !== 'prior').length;
+	const outcomes: Outcomes = {
+		labels: join(({ labels }) => labels),
+		served: join(({ served }) => served),
+		base: join(({ base }) => base),
+		simple: join(({ simple }) => simple),
+		groups: join(({ groups }) => groups),
+	};
 	return {
 		cuts: cuts.map(({ report }) => report),
-		all: reportOf('all', `${withModel} of ${cuts.length} with a model of ${goal.name}`, {
-			labels: join(({ labels }) => labels),
-			served: join(({ served }) => served),
-			base: join(({ base }) => base),
-			simple: join(({ simple }) => simple),
-			groups: join(({ groups }) => groups),
-		}),
+		all: reportOf('all', `${withModel} of ${cuts.length} with a model of ${goal.name}`, outcomes),
+		gains: {
+			overBaseRate: gainOver(outcomes.base, outcomes),
+			overSimple: outcomes.simple.length > 0 ? gainOver(outcomes.simple, outcomes) : null,
+		},
+		visitors: { drawn: drawn.vids.length, all: drawn.all },
 	};
+}
+
+/** All scores of a visitor, at all cuts, are one observation. */
+function gainOver(others: readonly number[], { labels, served, groups }: Outcomes): BacktestGain {
+	const [reached, ours] = [
+		Uint8Array.from(labels),
+		logLosses(Uint8Array.from(labels), Float64Array.from(served)),
+	];
+	const theirs = logLosses(reached, Float64Array.from(others));
+	const gain = meanOfGroups(
+		theirs.map((loss, row) => loss - (ours[row] as number)),
+		Uint32Array.from(groups),
+	);
+	return { ...gain, result: gain.low > 0 ? 'better' : gain.high < 0 ? 'worse' : 'not shown' };
+}
+
+interface ScoredPeriod {
+	readonly cutMs: number;
+	readonly untilMs: number;
+	/** The visitors to score. */
+	readonly drawn: readonly string[];
 }
 
 /**
@@ -157,7 +200,7 @@ export async function backtest(
 export async function scoresAsOf(
 	reader: HistoryReader & RateReader,
 	{ goal, seed, at, maxScores = defaultMaxScores }: BacktestOptions,
-	{ cutMs, untilMs }: { readonly cutMs: number; readonly untilMs: number },
+	{ cutMs, untilMs, drawn }: ScoredPeriod,
 	numbers: Map<string, number>,
 ): Promise<{ kind: string; outcomes: Outcomes }> {
 	const { rows, vids } = await accountRows(reader, {
@@ -174,7 +217,6 @@ export async function scoresAsOf(
 	const served = model.kind === 'prior' ? undefined : openModel('backtest', JSON.stringify(model));
 	const simple = simpleModel(dataset);
 	const outcomes: Outcomes = { labels: [], served: [], base: [], simple: [], groups: [] };
-	const drawn = await drawnVisitors(reader, maxScores);
 	const scored =
 		at === 'cut'
 			? visitorsAt(reader, drawn, goal, cutMs)
@@ -200,7 +242,10 @@ interface ScoredVisitor {
 }
 
 /** Samples visitors evenly. */
-async function drawnVisitors(reader: HistoryReader, maxVisitors: number): Promise<string[]> {
+export async function drawnVisitors(
+	reader: HistoryReader,
+	maxVisitors: number,
+): Promise<{ readonly vids: readonly string[]; readonly all: number }> {
 	const vids: string[] = [];
 	for (let last = ''; ; last = vids.at(-1) as string) {
 		const page = await reader.vidsAfter(last, vidsPerList);
@@ -208,7 +253,7 @@ async function drawnVisitors(reader: HistoryReader, maxVisitors: number): Promis
 		if (page.length < vidsPerList) break;
 	}
 	const every = Math.max(1, Math.ceil(vids.length / maxVisitors));
-	return vids.filter((_, index) => index % every === 0);
+	return { vids: vids.filter((_, index) => index % every === 0), all: vids.length };
 }
 
 /** The visitors known at a cut, with their profiles and outcomes. */

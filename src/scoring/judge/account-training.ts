@@ -9,6 +9,7 @@ import type { Estimate } from '../fit/measure.ts';
 import { accountRows, type TrainingHistory } from '../rows/account-rows.ts';
 import type { StoppedName } from '../rows/stopped-names.ts';
 import { measureBaseRates } from '../serve/base-rate.ts';
+import type { LikelyLeak } from './leaks.ts';
 import type { TrainingReport } from './report.ts';
 import { train } from './train.ts';
 
@@ -25,7 +26,16 @@ export interface GoalReport extends TrainingReport {
 	readonly stopped: readonly StoppedName[];
 	/** Served while no model is active; see `BaseRate`. */
 	readonly baseRates: readonly number[];
+	/** Why a person should look at it before it is used. Missing in reports of earlier versions. */
+	readonly doubts?: readonly Doubt[];
 }
+
+/** Why a trained model is not used by itself. */
+export type Doubt =
+	/** It learned from outcomes that were not known yet when the rows that judge it began. */
+	| 'unknown outcomes'
+	/** Its report names likely leaks that the active version does not have. */
+	| 'likely leaks';
 
 /** The model that was active before, as its own training judged it. */
 export interface PreviousModel {
@@ -45,6 +55,8 @@ export type TrainingOutcome =
 	| 'base rate'
 	/** There was no row to learn from, so nothing was stored, and nothing has changed. */
 	| 'nothing stored'
+	/** It was stored, but an operator should look at its doubts first. */
+	| 'waits'
 	/** It was stored, but an operator has chosen what is served. */
 	| 'chosen by hand'
 	/** It was stored, but the active version has learned from later data. */
@@ -89,7 +101,7 @@ const keptVersions = 10;
 
 /**
  * Trains every goal on an account's history, for visitors and for visits, and stores each model with its report. A
- * model that is better than the base rate becomes active. Without one, the base rate is served.
+ * model that is better than the base rate becomes active, unless there are doubts. Without one, the base rate is served.
  */
 export async function trainAccount(
 	store: Store,
@@ -131,12 +143,16 @@ async function keep(
 	{ control }: Store,
 	{ account, keepsChoice }: AccountTraining,
 	body: string,
-	report: GoalReport,
+	trained: GoalReport,
 ): Promise<TrainedGoal> {
-	const { goal, scope } = report;
-	const before = await versionsOf(control, account.id, report);
+	const { goal, scope } = trained;
+	const before = await versionsOf(control, account.id, trained);
 	const active = before.find((model) => model.active);
-	const former = active ? await formerModel(control, account.id, active) : null;
+	const activeReport: Partial<GoalReport> | undefined =
+		active && JSON.parse(await control.modelReport(account.id, active));
+	const former = active && activeReport ? formerModel(active, activeReport) : null;
+	const doubts = doubtsOf(trained, activeReport);
+	const report = { ...trained, doubts };
 	if (report.rows === 0) return { version: null, outcome: 'nothing stored', active: false, former, report };
 	const chosenByHand = keepsChoice && (await isChosenByHand(control, account.id, before));
 	const knowsLess = former?.asOf != null && former.asOf > report.asOf;
@@ -146,7 +162,9 @@ async function keep(
 			? 'knows less'
 			: report.kind === 'prior'
 				? 'base rate'
-				: 'active';
+				: doubts.length > 0
+					? 'waits'
+					: 'active';
 	const name = await control.insertModel(
 		account.id,
 		{ goal, scope, body, report: JSON.stringify(report) },
@@ -164,30 +182,36 @@ async function versionsOf(control: Store['control'], accountId: number, { goal, 
 }
 
 /**
- * Training activates its own model, or none if it is no better than the base rate. Any other state was an operator's
- * choice.
+ * Training activates its own model, or none if it is no better than the base rate. One with doubts changes nothing. Any
+ * other state was an operator's choice.
  */
 async function isChosenByHand(
 	control: Store['control'],
 	accountId: number,
 	versions: readonly (ModelName & { readonly active: boolean })[],
 ): Promise<boolean> {
-	const newest = versions.at(-1);
-	if (!newest) return false;
-	if (newest.active) return false;
-	if (versions.some(({ active }) => active)) return true;
-	const { kind } = JSON.parse(await control.modelReport(accountId, newest)) as TrainingReport;
-	return kind !== 'prior';
+	for (const version of versions.toReversed()) {
+		if (version.active) return false;
+		const { kind, doubts = [] }: GoalReport = JSON.parse(await control.modelReport(accountId, version));
+		if (doubts.length > 0) continue;
+		return kind !== 'prior' || versions.some(({ active }) => active);
+	}
+	return false;
 }
 
-async function formerModel(
-	control: Store['control'],
-	accountId: number,
-	name: ModelName,
-): Promise<PreviousModel> {
-	const { later, asOf }: Partial<GoalReport> = JSON.parse(await control.modelReport(accountId, name));
+/** What an operator has accepted with the active version is no doubt. */
+function doubtsOf({ overlaps, leaks = [] }: GoalReport, active: Partial<GoalReport> | undefined): Doubt[] {
+	const nameOf = ({ feature, text }: LikelyLeak) => JSON.stringify([feature, text]);
+	const accepted = new Set(active?.leaks?.map(nameOf));
+	return [
+		...(overlaps && !active?.overlaps ? ['unknown outcomes' as const] : []),
+		...(leaks.some((leak) => !accepted.has(nameOf(leak))) ? ['likely leaks' as const] : []),
+	];
+}
+
+function formerModel({ version }: ModelName, { later, asOf }: Partial<GoalReport>): PreviousModel {
 	return {
-		version: name.version,
+		version,
 		asOf: asOf ?? null,
 		auc: later?.auc ?? null,
 		logLoss: later?.logLoss ?? null,

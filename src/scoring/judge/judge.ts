@@ -73,12 +73,11 @@ export function judge(folds: readonly FoldModels[]): LaterMeasures {
 				...measuresOf(block),
 			}),
 		),
-		byVisits: visitKinds.flatMap(([visit, isOf]) =>
-			byVisit(
-				visit,
-				rows.filter(({ visits }) => isOf(visits)),
-			),
-		),
+		present: measuresOfVisits(rows.filter(({ visits }) => visits > 0)),
+		byVisits: visitKinds.flatMap(([visit, isOf]): VisitMeasures[] => {
+			const measures = measuresOfVisits(rows.filter(({ visits }) => isOf(visits)));
+			return measures ? [{ visit, ...measures }] : [];
+		}),
 	};
 }
 
@@ -89,18 +88,15 @@ const visitKinds = [
 	['later', (count: number) => count > 2],
 ] as const;
 
-function byVisit(visit: VisitMeasures['visit'], rows: readonly Judged[]): VisitMeasures[] {
-	if (rows.length === 0) return [];
+function measuresOfVisits(rows: readonly Judged[]): LaterMeasures['present'] {
+	if (rows.length === 0) return undefined;
 	const { labels, scores, groups } = columnsOf(rows);
 	const { value } = auc(labels, scores);
-	return [
-		{
-			visit,
-			...countsOf(labels, groups),
-			auc: Number.isNaN(value) ? null : value,
-			...measuresOf(rows),
-		},
-	];
+	return {
+		...countsOf(labels, groups),
+		auc: Number.isNaN(value) ? null : value,
+		...measuresOf(rows),
+	};
 }
 
 function columnsOf(rows: readonly Judged[]) {

@@ -2,6 +2,10 @@ import type { CalibrationBin, Estimate, RocPoint } from '../fit/measure.ts';
 import type { Model } from '../fit/model.ts';
 import type { Recency } from '../rows/recency.ts';
 import type { Choice } from './choose.ts';
+import type { LikelyLeak } from './leaks.ts';
+
+/** With fewer visitors of either outcome, everybody gets the base rate, because nothing finer could be verified. */
+export const minConversions = 30;
 
 /** How many rows and visitors something is about. */
 export interface Counts {
@@ -35,7 +39,9 @@ export interface LaterMeasures extends Counts, RowMeasures {
 	readonly scoreHistogram: readonly number[];
 	/** The measures of each judging block, earliest first. Each was judged by a model that had seen nothing later. */
 	readonly blocks: readonly BlockMeasures[];
-	/** The measures of visitors who are present, by number of visits so far, if known. */
+	/** The measures of visitors who are present. Missing in reports of earlier versions, and where visits are scored. */
+	readonly present?: Omit<VisitMeasures, 'visit'> | undefined;
+	/** The same by number of visits so far. */
 	readonly byVisits: readonly VisitMeasures[];
 }
 
@@ -103,4 +109,6 @@ export interface TrainingReport extends Counts {
 	/** The measures of the model that was tried, even if the base rate is served instead. */
 	readonly later: LaterMeasures | undefined;
 	readonly topFeatures: readonly TopFeature[];
+	/** Of a model that is served. Missing in reports of earlier versions. */
+	readonly leaks?: readonly LikelyLeak[];
 }

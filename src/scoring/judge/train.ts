@@ -16,12 +16,11 @@ import { choose } from './choose.ts';
 import { FoldModels } from './fold-models.ts';
 import { timeFolds } from './folds.ts';
 import { countsOf, judge } from './judge.ts';
+import { likelyLeaks } from './leaks.ts';
 import { levelShifts, type RecentRows, rateOf, recentRows } from './level.ts';
-import type { LevelReport, TrainingReport, Verdict } from './report.ts';
+import { type LevelReport, minConversions, type TrainingReport, type Verdict } from './report.ts';
 import { topFeatures } from './top-features.ts';
 
-/** With fewer visitors of either outcome, everybody gets the base rate, because nothing finer could be verified. */
-export const minConversions = 30;
 /** Choosing and judging sample at most this many rows. The model to serve learns from all. */
 const maxRowsForChoice = 25_000;
 
@@ -58,7 +57,12 @@ export function train(
 		model: prior,
 		report: {
 			...{ ...counts, baseRate, seed, kind: prior.kind, verdict, overlaps: false },
-			...{ later: undefined, topFeatures: [], levels: levelReports(dataset, recent, [], baseRates) },
+			...{
+				later: undefined,
+				topFeatures: [],
+				leaks: [],
+				levels: levelReports(dataset, recent, [], baseRates),
+			},
 			...judged,
 		},
 	});
@@ -98,6 +102,7 @@ export function train(
 			...{ overlaps, later },
 			levels: levelReports(dataset, recent, choice.serves, baseRates),
 			topFeatures: topFeatures(scorer, dataset),
+			leaks: likelyLeaks(dataset),
 		},
 	};
 }

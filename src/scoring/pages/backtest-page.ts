@@ -1,6 +1,6 @@
 import { escapeHtml } from '../../format/html.ts';
 import type { BacktestReport } from '../follow/backtest.ts';
-import { backtestRows } from './backtest-text.ts';
+import { backtestRows, backtestVerdict } from './backtest-text.ts';
 import { blue, calibrationFigure, figure, page, placeIn, point } from './page-drawing.ts';
 import { percent } from './report-text.ts';
 
@@ -13,7 +13,10 @@ export function backtestPage(title: string, report: BacktestReport): string {
 	const heading = Object.keys(rows[0] ?? {});
 	return page(
 		title,
-		`<p>As of each cut, a model was trained on what was known then. What it predicted is compared with what was observed.</p>
+		`${backtestVerdict(report)
+			.map((sentence) => `<p>${escapeHtml(sentence)}</p>`)
+			.join('\n')}
+<p>As of each cut, a model was trained on what was known then. What it predicted is compared with what was observed.</p>
 <table><tr>${heading.map((name) => `<th>${escapeHtml(name)}</th>`).join('')}</tr>
 ${rows
 	.map(

@@ -1,5 +1,5 @@
-import type { BacktestReport, CutReport, Measures } from '../follow/backtest.ts';
-import { percent } from './report-text.ts';
+import type { BacktestGain, BacktestReport, CutReport, Measures } from '../follow/backtest.ts';
+import { percent, withInterval } from './report-text.ts';
 
 const figures = (measures: Measures | null, digits: number, of: (measures: Measures) => number) =>
 	measures === null ? '-' : of(measures).toFixed(digits);
@@ -23,4 +23,25 @@ export function backtestRows({ cuts, all }: BacktestReport) {
 			({ expectedCalibrationError }) => expectedCalibrationError,
 		),
 	}));
+}
+
+/** What a person should take from it. */
+export function backtestVerdict({ gains, visitors }: BacktestReport): string[] {
+	const { overBaseRate, overSimple } = gains;
+	return [
+		`${verdictOn(overBaseRate, 'the base rate')}.`,
+		overSimple
+			? `${verdictOn(overSimple, 'a simple model on recency, count and age')}.`
+			: 'A simple model could not be fitted.',
+		...(visitors.drawn < visitors.all
+			? [`${visitors.drawn} of ${visitors.all} visitors were drawn and scored.`]
+			: []),
+	];
+}
+
+function verdictOn({ result, ...gain }: BacktestGain, others: string): string {
+	const by = `log loss is lower by ${withInterval(gain)}`;
+	if (result === 'better') return `The scores are better than ${others}: ${by}`;
+	if (result === 'worse') return `The scores are worse than ${others}: ${by}`;
+	return `The scores are not shown to be better than ${others}: ${by}`;
 }

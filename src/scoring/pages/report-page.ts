@@ -68,11 +68,11 @@ function paragraphs(sentences: readonly string[]): string {
 function measureRows(later: LaterMeasures): string[][] {
 	return [
 		['Judged on', `${later.rows} later rows, with these conversions: ${conversionsText(later)}`],
-		['AUC', withInterval(later.auc, 3)],
 		...(later.byVisits ?? []).map(({ visit, auc, logLoss, baseRateLogLoss }) => [
-			`AUC, ${visit} visit${visit === 'later' ? 's' : ''}`,
+			`AUC of who is present, ${visit} visit${visit === 'later' ? 's' : ''}`,
 			`${auc?.toFixed(3) ?? '-'}; log loss ${logLoss.toFixed(4)}, of the base rate ${baseRateLogLoss.toFixed(4)}`,
 		]),
+		['AUC of all rows; who has left is easily told apart', withInterval(later.auc, 3)],
 		['Log loss', `${later.logLoss.toFixed(4)}; of the base rate ${later.baseRateLogLoss.toFixed(4)}`],
 		['Brier score', later.brier.toFixed(4)],
 		['Predicted', percent(later.predicted)],

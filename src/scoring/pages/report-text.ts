@@ -2,8 +2,8 @@ import { dayMs } from '../../durations.ts';
 import type { Estimate } from '../fit/measure.ts';
 import type { GoalReport, TrainedGoal } from '../judge/account-training.ts';
 import { type Choice, minStandardErrors } from '../judge/choose.ts';
-import type { TopFeature, TrainingReport } from '../judge/report.ts';
-import { minConversions } from '../judge/train.ts';
+import type { LikelyLeak } from '../judge/leaks.ts';
+import { type LaterMeasures, minConversions, type TopFeature, type TrainingReport } from '../judge/report.ts';
 
 export function percent(share: number): string {
 	return `${(share * 100).toFixed(share < 0.01 ? 2 : 1)} %`;
@@ -25,8 +25,15 @@ export function verdictOf(trained: TrainedGoal): [string, string] {
 	const quality =
 		later === undefined
 			? whyNotServed(trained.report)
-			: `It ranks ${Math.round(later.auc.value * 100)} of 100 pairs correctly. Predicted ${percent(later.predicted)}, observed ${percent(later.observed)}, on ${later.rows} later rows.`;
+			: `${rankingOf(later)} Predicted ${percent(later.predicted)}, observed ${percent(later.observed)}, on ${later.rows} later rows.`;
 	return [quality, useOf(trained)];
+}
+
+/** Pages ask about visitors who are present. That most others have left for good is easily told. */
+function rankingOf({ auc, present }: LaterMeasures): string {
+	const of100 = (share: number) => `${Math.round(share * 100)} of 100 pairs`;
+	if (present?.auc == null) return `It ranks ${of100(auc.value)} correctly.`;
+	return `Of visitors who are present, it ranks ${of100(present.auc)} correctly (of all rows ${Math.round(auc.value * 100)}).`;
 }
 
 /** What is served from now on, and why. */
@@ -41,11 +48,31 @@ export function useOf({ version, outcome, former, report }: TrainedGoal): string
 				: `Version ${version} is not in use, but the base rate: ${lowered(whyNotServed(report))}`;
 		case 'nothing stored':
 			return `Nothing was stored, and ${before} stays in use.`;
+		case 'waits':
+			return `Version ${version} waits, and ${before} stays in use: ${doubtsText(report)}. 'caskade model use AID ${report.goal} ${version}${report.scope === 'sid' ? ' --scope sid' : ''}' takes it.`;
 		case 'chosen by hand':
 			return `Version ${version} is not in use: an operator has chosen ${before}.`;
 		case 'knows less':
 			return `Version ${version} is not in use: ${former?.version} has learned from later data.`;
 	}
+}
+
+function doubtsText({ doubts = [], leaks = [] }: GoalReport): string {
+	return doubts
+		.map((doubt) =>
+			doubt === 'unknown outcomes'
+				? 'some outcomes that it learned from were not known yet when the rows that judge it began'
+				: leaks.map(leakText).join(', '),
+		)
+		.join('; ');
+}
+
+/** What makes a feature suspicious. */
+function leakText({ feature, text, why, visitors }: LikelyLeak): string {
+	const name = text === undefined ? featureText(feature) : `${feature} '${text}'`;
+	return why === 'only converters'
+		? `all ${visitors} visitors who got ${name} converted, so it may be known only afterwards`
+		: `${name} alone tells nearly all outcomes, so it may be known only afterwards`;
 }
 
 /** @param counts.convertedRows missing in reports of models of format 2 and before, which counted rows alone */
