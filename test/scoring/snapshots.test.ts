@@ -6,6 +6,7 @@ import { dayMs } from '../../src/durations.ts';
 import { seededRandom } from '../../src/scoring/rows/random.ts';
 import {
 	cutsOf,
+	outcomesOf,
 	type Snapshot,
 	type SnapshotPlan,
 	visitorSnapshots,
@@ -126,6 +127,18 @@ test('an upload joined by a later link is unknown before it, but counts as reach
 	const [before, , after] = visitorSnapshots(lost, plan, seededRandom(1)).slice(1);
 	assert.equal(before?.labels[0], 0, 'what went to another visitor is not reached');
 	assert.equal(after?.profile.subscriptions, null);
+});
+
+test('who has seen the page that thanks for a purchase has bought, although the upload comes later', () => {
+	const shownAtMs = startMs + dayMs / 4;
+	const entry = subscription(startMs + dayMs);
+	const event = { entry, shownAtMs, knownFromMs: entry.atMs, knownUntilMs: Number.POSITIVE_INFINITY };
+	const labelsAt = outcomesOf(history([hit(startMs), hit(shownAtMs)], [event]), planAt(startMs + 10 * dayMs));
+	const days = [0, 0.2, 0.25, 0.5, 2];
+	assert.deepEqual(
+		days.map((day) => labelsAt(startMs + day * dayMs)[0]),
+		[1, 1, 0, 0, 0],
+	);
 });
 
 test('hits of the same moment are all known then, and none of them is later', () => {

@@ -160,7 +160,12 @@ export function outcomesOf(
 ): (atMs: number, sid?: string) => (0 | 1)[] {
 	const hitTimesMs = hits.map(({ atMs }) => atMs);
 	const joined = events.filter(({ knownUntilMs }) => knownUntilMs === Number.POSITIVE_INFINITY);
-	const entries: LogEntry[] = [...hits, ...joined.map(({ entry }) => entry)].sort(compareEntries);
+	// Whoever sees the page that thanks for the purchase has bought, although the upload comes later.
+	const bought = joined.map(({ entry, shownAtMs = entry.atMs }) => ({
+		...entry,
+		atMs: Math.min(entry.atMs, shownAtMs),
+	}));
+	const entries: LogEntry[] = [...hits, ...bought].sort(compareEntries);
 	const reachedMs = goals.map((goal) => reachedAtMs(entries, goal));
 	/** For each hit, the first later one of another visit. */
 	const otherVisit = new Array<number>(hits.length).fill(hits.length);

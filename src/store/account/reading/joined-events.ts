@@ -4,6 +4,7 @@ import {
 	eventKeys,
 	type Holder,
 	ownersOver,
+	tidKey,
 } from '../../../domain/ownership.ts';
 import { compareEntries, type SubscriptionEntry } from '../../../domain/profile.ts';
 import { storedEventColumns, subscriptionEntry } from '../../../domain/subscription-event.ts';
@@ -14,6 +15,8 @@ import { rowsOfNames } from './rows.ts';
 /** A subscription event that belonged to a visitor, and the period in which this was known. */
 export interface JoinedEvent {
 	readonly entry: SubscriptionEntry;
+	/** When its `tid` was first shown on a page; undefined if it was not. */
+	readonly shownAtMs?: number | undefined;
 	/** When both the upload and the visitor's link existed. Earlier profiles did not include the event. */
 	readonly knownFromMs: number;
 	/** When the event went to a visitor with a better claim; Infinity if it stayed. */
@@ -54,9 +57,13 @@ export function* joinedEvents(vids: readonly string[], asOfMs: number): Reading<
 		.values()
 		.flatMap((all) => {
 			const owners = ownersOver(all, (key) => holders.get(key));
-			return all.flatMap(({ entry }, index) =>
-				(owners[index] ?? []).map(({ vid, ...known }) => ({ vid, event: { entry, ...known } })),
-			);
+			return all.flatMap(({ tid, entry }, index) => {
+				const shownAtMs = holders.get(tidKey(tid))?.atMs;
+				return (owners[index] ?? []).map(({ vid, ...known }) => ({
+					vid,
+					event: { entry, shownAtMs, ...known },
+				}));
+			});
 		});
 	return new Map(
 		Map.groupBy(owned, ({ vid }) => vid)
