@@ -66,7 +66,11 @@ test('model show prints the report in words, or as JSON', async (t) => {
 		},
 	);
 	const { stdout } = await caskade(['model', 'show', aid, 'subscription', first, ...at]);
-	for (const words of [/^model +logistic$/m, /^AUC of all rows +0\.\d{3} \(0\.\d{3} to /m, /^days since page pricing /m])
+	for (const words of [
+		/^model +logistic$/m,
+		/^AUC of all rows +0\.\d{3} \(0\.\d{3} to /m,
+		/^days since page pricing /m,
+	])
 		assert.match(stdout, words);
 	for (const sentence of choiceSentences(report)) assert.ok(stdout.includes(sentence), sentence);
 	const ofVisit = await caskade(['model', 'show', aid, 'subscription', ofVisits, '--scope', 'sid', ...at]);

@@ -9,8 +9,7 @@ import type { Estimate } from '../fit/measure.ts';
 import { accountRows, type TrainingHistory } from '../rows/account-rows.ts';
 import type { StoppedName } from '../rows/stopped-names.ts';
 import { measureBaseRates } from '../serve/base-rate.ts';
-import type { LikelyLeak } from './leaks.ts';
-import type { TrainingReport } from './report.ts';
+import type { LikelyLeak, TrainingReport } from './report.ts';
 import { train } from './train.ts';
 
 /** The report on one goal of an account, which is stored with the model. */

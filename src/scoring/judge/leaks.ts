@@ -1,22 +1,6 @@
 import { binOf, quantileCuts } from '../fit/cuts.ts';
 import { type Dataset, sampleOf } from '../rows/dataset.ts';
-import { minConversions } from './report.ts';
-
-/**
- * A feature that tells the outcome almost by itself, as what is only known afterwards does: a page that thanks for the
- * purchase, where purchases are uploaded at night.
- */
-export interface LikelyLeak {
-	readonly feature: string;
-	/** The value, of a feature that is a text. */
-	readonly text?: string;
-	readonly why: /** By this feature alone, outcomes are known nearly as well as afterwards. */
-		| 'explains nearly all'
-		/** Everybody who gets it converts within the horizon. */
-		| 'only converters';
-	/** Those who have it. */
-	readonly visitors: number;
-}
+import { type LikelyLeak, minConversions } from './report.ts';
 
 /** The share of the base rate's log loss that no feature is expected to explain by itself. */
 const nearlyAll = 0.9;

@@ -2,7 +2,6 @@ import type { CalibrationBin, Estimate, RocPoint } from '../fit/measure.ts';
 import type { Model } from '../fit/model.ts';
 import type { Recency } from '../rows/recency.ts';
 import type { Choice } from './choose.ts';
-import type { LikelyLeak } from './leaks.ts';
 
 /** With fewer visitors of either outcome, everybody gets the base rate, because nothing finer could be verified. */
 export const minConversions = 30;
@@ -67,6 +66,22 @@ export interface TopFeature {
 	readonly direction: 'raises' | 'lowers' | 'varies';
 	/** The text that moves scores most. */
 	readonly text?: string;
+}
+
+/**
+ * A feature that tells the outcome almost by itself, as what is only known afterwards does: a page that thanks for the
+ * purchase, where purchases are uploaded at night.
+ */
+export interface LikelyLeak {
+	readonly feature: string;
+	/** The value, of a feature that is a text. */
+	readonly text?: string;
+	readonly why: /** By this feature alone, outcomes are known nearly as well as afterwards. */
+		| 'explains nearly all'
+		/** Everybody who gets it converts within the horizon. */
+		| 'only converters';
+	/** Those who have it. */
+	readonly visitors: number;
 }
 
 /** The rate of a recency: that of its latest rows, which set the level of the model, or the base rate that is served. */

@@ -2,8 +2,13 @@ import { dayMs } from '../../durations.ts';
 import type { Estimate } from '../fit/measure.ts';
 import type { GoalReport, TrainedGoal } from '../judge/account-training.ts';
 import { type Choice, minStandardErrors } from '../judge/choose.ts';
-import type { LikelyLeak } from '../judge/leaks.ts';
-import { type LaterMeasures, minConversions, type TopFeature, type TrainingReport } from '../judge/report.ts';
+import {
+	type LaterMeasures,
+	type LikelyLeak,
+	minConversions,
+	type TopFeature,
+	type TrainingReport,
+} from '../judge/report.ts';
 
 export function percent(share: number): string {
 	return `${(share * 100).toFixed(share < 0.01 ? 2 : 1)} %`;
