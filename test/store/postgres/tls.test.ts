@@ -216,6 +216,42 @@ suite('TLS to PostgreSQL', () => {
 			await refused(await freshAddress('encrypted', parameters), sentence);
 	});
 
+	test("a server without the files of an account's own database serves the others", async (t) => {
+		const home = await freshAddress('encrypted', verified());
+		const store = await openStore(home);
+		const { aid, key } = await addClient(store);
+		await store.close();
+		cpSync(fileOf('authority.pem'), fileOf('passing.pem'));
+		const own = await freshAddress('encrypted', { ...verified(), sslrootcert: fileOf('passing.pem') });
+		const created = await caskade([
+			...['account', 'create', 'c-a-own', '--client', 'acme', '--own-database', own, '--database', home],
+		]);
+		assert.equal(created.code, 0, created.stderr);
+		rmSync(fileOf('passing.pem'));
+		const logged: string[] = [];
+		const service = await serveAt(home, {}, logged);
+		t.after(() => service.stop());
+		const upload = (to: string) =>
+			fetch(`${service.url}/subscription`, {
+				method: 'POST',
+				headers: { 'content-type': 'application/json', 'x-api-key': key },
+				body: JSON.stringify({ aid: to, data: [event()] }),
+			});
+		const hit = () =>
+			fetch(`${service.url}/hit`, {
+				method: 'POST',
+				headers: { 'content-type': 'application/json', 'user-agent': browserUserAgent },
+				body: JSON.stringify({ aid: 'c-a-own' }),
+			});
+		assert.equal((await hit()).status, 500);
+		assert.equal((await upload('c-a-own')).status, 500);
+		assert.equal((await upload(aid)).status, 201);
+		assert.match(logged.join(''), /passing\.pem cannot be read/);
+		const { stdout, code } = await caskade(['doctor', '--database', home]);
+		assert.equal(code, 1);
+		assert.match(stdout, /CARE +account c-a-own: .*passing\.pem cannot be read \(ENOENT\)/);
+	});
+
 	test('renewed certificates are read again, and a missing one is no failure', async (t) => {
 		makePair('renewed', 'certified', { authority: 'authority' });
 		const address = await freshAddress('certified', withCertificate('renewed'));
