@@ -120,7 +120,7 @@ export class Folder {
 
 	/** @returns whether to try again: the account may have been deleted */
 	async #failWith(accountId: number, error: unknown): Promise<boolean> {
-		const isThere = await this.#store.control.hasAccount(accountId).catch(() => true);
+		const isThere = await this.#store.control.isAccountInUse(accountId).catch(() => true);
 		if (isThere) this.#fail(error, accountId);
 		else this.#setCount(accountId, 0);
 		return isThere;

@@ -47,7 +47,7 @@ export async function pruneAll(store: Store, options: RetentionOptions): Promise
 				// Also if nothing was deleted: the previous round may have failed before this step.
 				await store.purge(id, { rewrite: false });
 			} catch (error) {
-				if (await store.control.hasAccount(id)) report({ type: 'error', aid, reason: reasonOf(error) });
+				if (await store.control.isAccountInUse(id)) report({ type: 'error', aid, reason: reasonOf(error) });
 			}
 		}
 	} catch (error) {

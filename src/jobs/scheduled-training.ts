@@ -77,7 +77,7 @@ export async function trainDue(
 				for (const summary of await train(account, now()))
 					report({ type: 'trained', aid: account.aid, ...summary });
 			} catch (error) {
-				if (await store.control.hasAccount(account.id)) fail(error, account.aid);
+				if (await store.control.isAccountInUse(account.id)) fail(error, account.aid);
 			}
 		}
 	} catch (error) {

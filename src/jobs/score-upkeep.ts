@@ -66,7 +66,7 @@ export class ScoreUpkeep {
 					this.#measured.set(account.id, { atMs: now(), pauseMs });
 				} catch (error) {
 					this.#measured.set(account.id, { atMs: now(), pauseMs: retryAfterMs });
-					if (await this.#store.control.hasAccount(account.id))
+					if (await this.#store.control.isAccountInUse(account.id))
 						report({ type: 'error', aid: account.aid, reason: reasonOf(error) });
 				}
 			}

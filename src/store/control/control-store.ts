@@ -177,10 +177,10 @@ export class ControlStore {
 		return this.#change((transaction) => accounts.deleteAccountRows(transaction, aid));
 	}
 
-	/** Whether an account exists, disabled or not. */
-	async hasAccount(accountId: number): Promise<boolean> {
+	/** Whether an account exists and is not disabled. While it is being deleted it is disabled, and its database may be gone. */
+	async isAccountInUse(accountId: number): Promise<boolean> {
 		const query = this.#database.selectFrom('account').select('id').where('id', '=', accountId);
-		return (await query.execute()).length > 0;
+		return (await query.where('disabled_at', 'is', null).execute()).length > 0;
 	}
 
 	/** The account's secret for hashing visitors' names in imports. Created on first use. */

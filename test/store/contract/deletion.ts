@@ -72,8 +72,8 @@ export function deletionContract(engine: Engine): void {
 			const again = await addAccount(store, 'c-a-gone');
 			assert.ok(again > kept, 'no number is used twice');
 			assert.deepEqual(await storedEvents(store, again), []);
-			assert.equal(await control.hasAccount(gone), false);
-			assert.equal(await control.hasAccount(again), true);
+			assert.equal(await control.isAccountInUse(gone), false);
+			assert.equal(await control.isAccountInUse(again), true);
 		});
 
 		test('a deletion that was interrupted, or whose database is lost, is completed', async (t) => {
