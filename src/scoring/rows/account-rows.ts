@@ -1,11 +1,11 @@
-import { type Goal, horizonMsOf } from '../../domain/goal.ts';
+import { type Goal, horizonMsOf, isScoredFor } from '../../domain/goal.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { dayMs } from '../../durations.ts';
 import { isoTime } from '../../format/iso-time.ts';
 import type { FirstHit, HistoryExtent, VisitorHistory } from '../../store/account/reading/histories.ts';
 import { without } from './ablation.ts';
 import type { Dataset } from './dataset.ts';
-import { DatasetBuilder } from './dataset.ts';
+import { DatasetBuilder, rowsAt } from './dataset.ts';
 import type { FeatureRow, FeatureSet } from './features.ts';
 import { profileFeatures, profileRows, type VocabularyKind, vocabularyOf } from './profile-features.ts';
 import { hashOfText, seededRandom } from './random.ts';
@@ -102,9 +102,13 @@ export async function accountRows(reader: HistoryReader, options: RowsOptions): 
 				: Math.min(cuts, rows / 2 / Math.max(1, listed.vids.length), cutsForActivity(extent, listed)) / cuts,
 			cutsMs: cutsOf(extent.fromMs, asOfMs - horizonMs, cuts),
 		};
+		// A visit by itself has no subscription that could be renewed, see `isScoredFor`.
+		const ofVisits = ofHorizon.filter(({ counts }) => counts !== 'renewal');
 		return [
 			new RowCollector('vid', ofHorizon, plan, visitorSnapshots),
-			new RowCollector('sid', ofHorizon, plan, visitSnapshots),
+			...(ofVisits.length > 0
+				? [new RowCollector('sid', ofVisits, { ...plan, goals: ofVisits }, visitSnapshots)]
+				: []),
 		];
 	});
 	const alike = new Map<number, number>();
@@ -223,6 +227,9 @@ class RowCollector {
 	readonly #plan: SnapshotPlan;
 	readonly #snapshotsOf: typeof visitorSnapshots;
 	readonly #labels: number[][];
+	/** For each goal, the rows of those for whom it is scored. */
+	readonly #rows: number[][];
+	#count = 0;
 	/** Snapshots taken before the features were fixed. */
 	#waiting: { vid: string; snapshot: Snapshot }[] = [];
 	#dataset = new DatasetBuilder({ numeric: [], categorical: [] });
@@ -240,6 +247,7 @@ class RowCollector {
 		this.#plan = plan;
 		this.#snapshotsOf = snapshotsOf;
 		this.#labels = goals.map(() => []);
+		this.#rows = goals.map(() => []);
 	}
 
 	/** Number of snapshots that wait for the features. */
@@ -273,7 +281,11 @@ class RowCollector {
 		const visits = this.#scope === 'vid' ? profile.visits : 0;
 		const recency = recencyOf(profile, atMs, this.#plan.horizonMs);
 		this.#dataset.add({ ...this.#toRow(profile, atMs), label: 0, atMs, group: vid, visits, recency });
-		for (const [goal, label] of labels.entries()) this.#labels[goal]?.push(label);
+		for (const [index, goal] of this.#goals.entries()) {
+			this.#labels[index]?.push(labels[index] as 0 | 1);
+			if (isScoredFor(goal, profile)) this.#rows[index]?.push(this.#count);
+		}
+		this.#count++;
 	}
 
 	goalRows(): GoalRows[] {
@@ -282,7 +294,10 @@ class RowCollector {
 			goal,
 			scope: this.#scope,
 			horizonMs: this.#plan.horizonMs,
-			dataset: { ...dataset, labels: Uint8Array.from(this.#labels[index] ?? []) },
+			dataset: rowsAt(
+				{ ...dataset, labels: Uint8Array.from(this.#labels[index] ?? []) },
+				Uint32Array.from(this.#rows[index] ?? []),
+			),
 		}));
 	}
 }

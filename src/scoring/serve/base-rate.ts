@@ -1,4 +1,4 @@
-import { type Goal, horizonMsOf } from '../../domain/goal.ts';
+import { type Goal, horizonMsOf, isScoredFor } from '../../domain/goal.ts';
 import type { Profile } from '../../domain/profile.ts';
 import { dayMs } from '../../durations.ts';
 import type { HitMoment, VisitorHistory } from '../../store/account/reading/histories.ts';
@@ -65,10 +65,11 @@ export async function measureBaseRates(
 		const [earliest] = (await reader.hitsBefore(toMs, places * hitsPerPlace)).slice(-1);
 		// A week of few hits would give a rate of few hits.
 		const fromMs = Math.min(toMs - periodMs, (earliest?.atMs ?? toMs) - 1);
-		for await (const { recency, labels } of sampleOutcomes(reader, {
+		for await (const { recency, profile, labels } of sampleOutcomes(reader, {
 			...{ goals: ofHorizon, horizonMs, fromMs, toMs, nowMs, vids },
 		}))
 			for (const [index, label] of labels.entries()) {
+				if (!isScoredFor(ofHorizon[index] as Goal, profile)) continue;
 				const count = counts[index]?.[recency] as Count;
 				count.reached += label;
 				count.of++;

@@ -1,4 +1,4 @@
-import { type Goal, hasReachedSince, horizonMsOf } from '../../domain/goal.ts';
+import { type Goal, hasReachedSince, horizonMsOf, isScoredFor } from '../../domain/goal.ts';
 import type { Profile } from '../../domain/profile.ts';
 import type { Band } from '../../domain/standing.ts';
 import { recencies, recencyOf } from '../rows/recency.ts';
@@ -72,6 +72,7 @@ export class ScoreReferenceBuilder {
 	add(profile: Profile, nowMs = this.#nowMs): void {
 		for (const one of this.#goals) {
 			const { goal, model, shifts } = one;
+			if (!isScoredFor(goal, profile)) continue;
 			const sinceMs = nowMs - horizonMsOf(goal);
 			if (profile.firstAtMs <= sinceMs) {
 				one.of++;
