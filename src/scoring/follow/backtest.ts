@@ -15,6 +15,7 @@ import {
 	mean,
 	meanOfGroups,
 } from '../fit/measure.ts';
+import { difference } from '../judge/choose.ts';
 import { train } from '../judge/train.ts';
 import { daysText } from '../pages/report-text.ts';
 import { accountRows, type HistoryReader } from '../rows/account-rows.ts';
@@ -174,15 +175,9 @@ export async function backtest(
 
 /** All scores of a visitor, at all cuts, are one observation. */
 function gainOver(others: readonly number[], { labels, served, groups }: Outcomes): BacktestGain {
-	const [reached, ours] = [
-		Uint8Array.from(labels),
-		logLosses(Uint8Array.from(labels), Float64Array.from(served)),
-	];
-	const theirs = logLosses(reached, Float64Array.from(others));
-	const gain = meanOfGroups(
-		theirs.map((loss, row) => loss - (ours[row] as number)),
-		Uint32Array.from(groups),
-	);
+	const lossesOf = (scores: readonly number[]) =>
+		logLosses(Uint8Array.from(labels), Float64Array.from(scores));
+	const gain = meanOfGroups(difference(lossesOf(others), lossesOf(served)), Uint32Array.from(groups));
 	return { ...gain, result: gain.low > 0 ? 'better' : gain.high < 0 ? 'worse' : 'not shown' };
 }
 

@@ -122,7 +122,7 @@ function correlation(
 }
 
 /** `a` minus `b`, for each row. */
-function difference(a: Float64Array, b: Float64Array): Float64Array {
+export function difference(a: Float64Array, b: Float64Array): Float64Array {
 	return a.map((value, index) => value - (b[index] as number));
 }
 

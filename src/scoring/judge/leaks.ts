@@ -1,4 +1,5 @@
 import { binOf, quantileCuts } from '../fit/cuts.ts';
+import { logLoss, mean } from '../fit/measure.ts';
 import { type Dataset, sampleOf } from '../rows/dataset.ts';
 import { type LikelyLeak, minConversions } from './report.ts';
 
@@ -59,24 +60,14 @@ function binsOf(values: Float32Array): Uint32Array {
 
 /** The share of the base rate's log loss that the rates of bins save. A row more with the base rate is in each bin. */
 function explainedShare(labels: Uint8Array, bins: ArrayLike<number>): number {
-	const rows = new Map<number, { count: number; conversions: number }>();
-	let conversions = 0;
-	for (const [row, label] of labels.entries()) {
-		const bin = rows.get(bins[row] as number) ?? { count: 0, conversions: 0 };
-		bin.count++;
-		bin.conversions += label;
-		conversions += label;
-		rows.set(bins[row] as number, bin);
+	const base = mean(labels);
+	const rows = Map.groupBy(labels.keys(), (row) => bins[row]);
+	const scores = new Float64Array(labels.length);
+	for (const own of rows.values()) {
+		const conversions = own.filter((row) => labels[row] === 1).length;
+		for (const row of own) scores[row] = (conversions + base) / (own.length + 1);
 	}
-	const base = conversions / labels.length;
-	const lossOf = (count: number, converted: number, rate: number) =>
-		-(converted === 0 ? 0 : converted * Math.log(rate)) -
-		(converted === count ? 0 : (count - converted) * Math.log(1 - rate));
-	const ofBase = lossOf(labels.length, conversions, base);
-	let ofBins = 0;
-	for (const bin of rows.values())
-		ofBins += lossOf(bin.count, bin.conversions, (bin.conversions + base) / (bin.count + 1));
-	return ofBase > 0 ? 1 - ofBins / ofBase : 0;
+	return 1 - logLoss(labels, scores) / logLoss(labels, new Float64Array(labels.length).fill(base));
 }
 
 /**
@@ -88,14 +79,12 @@ function convertersWith(
 	has: (row: number) => boolean,
 ): number | undefined {
 	const seen = new Set<number>();
-	let conversions = 0;
 	for (let row = 0; row < rows; row++) {
-		conversions += labels[row] as number;
 		const group = groups[row] as number;
 		if (!has(row) || seen.has(group)) continue;
 		if (labels[row] === 0) return undefined;
 		seen.add(group);
 	}
-	const isChance = (conversions / rows) ** seen.size > maxChance;
-	return seen.size < minConversions || isChance ? undefined : seen.size;
+	if (seen.size < minConversions) return undefined;
+	return mean(labels) ** seen.size > maxChance ? undefined : seen.size;
 }

@@ -229,7 +229,6 @@ class RowCollector {
 	readonly #labels: number[][];
 	/** For each goal, the rows of those for whom it is scored. */
 	readonly #rows: number[][];
-	#count = 0;
 	/** Snapshots taken before the features were fixed. */
 	#waiting: { vid: string; snapshot: Snapshot }[] = [];
 	#dataset = new DatasetBuilder({ numeric: [], categorical: [] });
@@ -282,23 +281,25 @@ class RowCollector {
 		const recency = recencyOf(profile, atMs, this.#plan.horizonMs);
 		this.#dataset.add({ ...this.#toRow(profile, atMs), label: 0, atMs, group: vid, visits, recency });
 		for (const [index, goal] of this.#goals.entries()) {
-			this.#labels[index]?.push(labels[index] as 0 | 1);
-			if (isScoredFor(goal, profile)) this.#rows[index]?.push(this.#count);
+			const ofGoal = this.#labels[index] as number[];
+			if (isScoredFor(goal, profile)) this.#rows[index]?.push(ofGoal.length);
+			ofGoal.push(labels[index] as 0 | 1);
 		}
-		this.#count++;
 	}
 
 	goalRows(): GoalRows[] {
 		const dataset = this.#dataset.build();
-		return this.#goals.map((goal, index) => ({
-			goal,
-			scope: this.#scope,
-			horizonMs: this.#plan.horizonMs,
-			dataset: rowsAt(
-				{ ...dataset, labels: Uint8Array.from(this.#labels[index] ?? []) },
-				Uint32Array.from(this.#rows[index] ?? []),
-			),
-		}));
+		return this.#goals.map((goal, index) => {
+			const labelled = { ...dataset, labels: Uint8Array.from(this.#labels[index] ?? []) };
+			const rows = Uint32Array.from(this.#rows[index] ?? []);
+			return {
+				goal,
+				scope: this.#scope,
+				horizonMs: this.#plan.horizonMs,
+				// Goals that are scored for everybody share the columns.
+				dataset: rows.length === dataset.rows ? labelled : rowsAt(labelled, rows),
+			};
+		});
 	}
 }
 
