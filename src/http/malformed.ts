@@ -22,12 +22,31 @@ export function malformation(request: IncomingMessage): string | undefined {
 	return hostPattern.test(headers.host) ? undefined : 'the host header is not a host';
 }
 
+/** Bytes read from a connection when its last request came. */
+const bytesReadBefore = new WeakMap<Socket, number>();
+
 /**
  * Whether a request line is written otherwise than with single spaces and a version, which Node's parser allows. To be
- * asked while the parser reads the line. A line that came in pieces passes.
+ * asked once for each request, while the parser reads the line. A line that came in pieces passes, and one that came
+ * together with the request before it: the parser does not say where it begins.
  */
-export function hasLooseLine({ socket, method, url }: IncomingMessage): boolean {
+export function hasLooseLine(request: IncomingMessage): boolean {
+	const { socket, method, url } = request;
+	if (request.httpVersionMajor > 1 || hasTidyLength(request)) return false;
 	const { parser } = socket as Socket & { parser?: { getCurrentBuffer(): Buffer } };
 	const line = parser?.getCurrentBuffer().toString('latin1').trimStart() ?? '';
 	return line.startsWith(`${method} `) && !line.startsWith(`${method} ${url} HTTP/`);
+}
+
+/**
+ * Whether all that was read since the request before is as long as this request, written with single spaces. It spares
+ * most requests the look at their line, which costs 3 µs.
+ */
+function hasTidyLength({ socket, method = '', url = '', rawHeaders, headers }: IncomingMessage): boolean {
+	const { bytesRead } = socket;
+	const bytes = bytesRead - (bytesReadBefore.get(socket) ?? 0);
+	bytesReadBefore.set(socket, bytesRead);
+	let headBytes = `${method} ${url} HTTP/1.1\r\n\r\n`.length;
+	for (const text of rawHeaders) headBytes += text.length + 2;
+	return bytes === 0 || bytes === headBytes || bytes === headBytes + Number(headers['content-length']);
 }

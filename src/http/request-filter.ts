@@ -48,13 +48,8 @@ export function filterRequests(server: Server, options: RequestFilterOptions): v
 		else handler(request, response);
 	};
 	const pass = inBatches(server, handle, inOneGo);
-	// The first request of a connection shows how a client writes its lines. To look at each would make a refusal cost a
-	// tenth more.
-	const looked = new WeakSet<Socket>();
 	const enter = (request: IncomingMessage, response: ServerResponse) => {
-		const isFirst = request.httpVersionMajor < 2 && !looked.has(request.socket);
-		if (isFirst) looked.add(request.socket);
-		if (isFirst && hasLooseLine(request)) refuse(request, response, looseLine());
+		if (hasLooseLine(request)) refuse(request, response, looseLine());
 		else pass(request, response);
 	};
 	server.on('request', enter);

@@ -142,6 +142,21 @@ test('a request whose host or line is unclear is refused', async (t) => {
 		assert.equal((await ask(t, url, `GET /healthz HTTP/1.1\r\nhost: ${host}`)).status, 200, host);
 });
 
+test('a loose line is refused in a later request of a connection, too', async (t) => {
+	const { url } = await openAccount();
+	const connection = await connectTo(t, url);
+	for (const [head, ...status] of [
+		['GET /healthz HTTP/1.1\r\nhost: a', 200],
+		['GET /healthz HTTP/1.1\r\nhost:a\r\nx:  GET  /healthz  ', 200],
+		['POST /nothing HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\nGET ', 404],
+		['GET /healthz HTTP/1.1\r\nhost: a\r\n\r\nGET /healthz HTTP/1.1\r\nhost: b', 200, 200],
+		['GET  /healthz HTTP/1.1\r\nhost: a', 400],
+	] as const) {
+		connection.send(head.endsWith('GET ') ? head : `${head}\r\n\r\n`);
+		for (const expected of status) assert.equal((await connection.answer()).status, expected, head);
+	}
+});
+
 test('a request line in pieces is taken as it is', async (t) => {
 	const { url } = await openAccount();
 	const connection = await connectTo(t, url);
